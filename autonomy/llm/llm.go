@@ -1,0 +1,231 @@
+// Package llm is the contract between the engine and its brains: what is asked
+// of a model (Request), what comes back as it is produced (Event), and which
+// kinds of failure a caller can act on (Error). Drivers live in the folders
+// below; decorators such as Retry wrap any Model.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// Model is one brain. Stream may be called concurrently. It yields events in
+// order and ends with exactly one Done event, or with one error and nothing
+// after it; errors are *Error. Breaking out of the loop or cancelling ctx
+// closes the connection. A model never executes anything.
+type Model interface {
+	Info() Info
+	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
+}
+
+// Info names a model and says what it can do.
+type Info struct {
+	Provider string // the section name in [providers], or "offline"
+	Model    string // the provider's own model name
+	Context  int    // context window in tokens, 0 when unknown
+	Tools    bool
+	Vision   bool
+	Local    bool // costs nothing and stays on this machine
+}
+
+// Name is "provider/model", or "offline".
+func (i Info) Name() string {
+	if i.Model == "" || i.Model == i.Provider {
+		return i.Provider
+	}
+	return i.Provider + "/" + i.Model
+}
+
+// Request is one model call. System and the earlier messages are stable from
+// turn to turn, so that providers can cache their prefix.
+type Request struct {
+	System    string
+	Messages  []Message
+	Tools     []Tool
+	NoTools   bool // the tools are listed but must not be called
+	MaxTokens int  // output limit, 0 for the driver's default
+	// Now is the owner's time in the owner's zone, for brains that compute with
+	// it; wire models read the time in the current message.
+	Now time.Time
+}
+
+// Tool is a tool as offered to a model.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      json.RawMessage
+}
+
+// Role says who speaks.
+type Role string
+
+// The roles of a conversation.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool" // carries only Result parts
+)
+
+// Message is one entry of the history.
+type Message struct {
+	Role  Role   `json:"role"`
+	Parts []Part `json:"parts"`
+}
+
+// Part is one piece of a message: exactly one of Text, Image, Call, Result and
+// Reasoning is set.
+type Part struct {
+	Text      string            `json:"text,omitempty"`
+	Image     *Image            `json:"image,omitempty"`
+	Call      *ToolCall         `json:"call,omitempty"`
+	Result    *ToolResult       `json:"result,omitempty"`
+	Reasoning *Reasoning        `json:"reasoning,omitempty"`
+	Source    provenance.Source `json:"source,omitempty"`
+	// Context marks text that Hob added to a message (time, recalled memory,
+	// hints): models read it, brains that parse the owner's words skip it.
+	Context bool `json:"context,omitempty"`
+}
+
+// Image is a picture in a message.
+type Image struct {
+	MIME string `json:"mime"` // image/png, image/jpeg, image/gif, image/webp
+	Data []byte `json:"data"`
+}
+
+// ToolCall is a model's wish to use a tool. Args is one JSON object; a driver
+// never yields a call whose arguments were cut off (see Truncated).
+type ToolCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+	// Truncated: the arguments ended early or are not a JSON object. Args then
+	// holds what came, as a JSON string. The call must not be executed.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// ToolResult answers the call with the same ID.
+type ToolResult struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Text  string `json:"text"`
+	Error bool   `json:"error,omitempty"`
+}
+
+// Reasoning is a thinking block which some APIs want back unchanged.
+type Reasoning struct {
+	Text      string `json:"text,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	Redacted  string `json:"redacted,omitempty"`
+}
+
+// Kind tells what an Event carries.
+type Kind uint8
+
+// The kinds of events.
+const (
+	TextDelta      Kind = iota + 1 // Text
+	ReasoningDelta                 // Text
+	CallStart                      // Call.ID, Call.Name
+	CallDelta                      // Call.ID, Text: a piece of the arguments
+	CallDone                       // Call, complete (or Truncated)
+	ReasoningDone                  // Reasoning, complete
+	Done                           // Stop, Usage
+)
+
+// Event is one step of a stream.
+type Event struct {
+	Kind      Kind
+	Text      string
+	Call      ToolCall
+	Reasoning Reasoning
+	Stop      Stop
+	Usage     Usage
+}
+
+// Stop says why a model ended.
+type Stop string
+
+// The reasons to stop.
+const (
+	EndTurn   Stop = "end_turn"
+	ToolUse   Stop = "tool_use"
+	MaxTokens Stop = "max_tokens"
+	Refused   Stop = "refused"
+)
+
+// Usage counts tokens. Known is false when the provider did not say.
+type Usage struct {
+	Input      int  `json:"input"` // all input tokens, cached ones included
+	Output     int  `json:"output"`
+	CacheRead  int  `json:"cache_read"`
+	CacheWrite int  `json:"cache_write"`
+	Known      bool `json:"known"`
+}
+
+// Add sums two counts.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Known || v.Known}
+}
+
+// Response is a whole answer, assembled from the events.
+type Response struct {
+	Parts []Part
+	Stop  Stop
+	Usage Usage
+}
+
+// Text joins the text parts.
+func (r *Response) Text() string {
+	var s string
+	for _, p := range r.Parts {
+		s += p.Text
+	}
+	return s
+}
+
+// Calls lists the tool calls in order.
+func (r *Response) Calls() []ToolCall {
+	var out []ToolCall
+	for _, p := range r.Parts {
+		if p.Call != nil {
+			out = append(out, *p.Call)
+		}
+	}
+	return out
+}
+
+// Add takes the next event into the response.
+func (r *Response) Add(e Event) {
+	switch e.Kind {
+	case TextDelta:
+		if n := len(r.Parts); n > 0 && r.Parts[n-1].Call == nil && r.Parts[n-1].Reasoning == nil {
+			r.Parts[n-1].Text += e.Text
+			return
+		}
+		r.Parts = append(r.Parts, Part{Text: e.Text})
+	case CallDone:
+		c := e.Call
+		r.Parts = append(r.Parts, Part{Call: &c})
+	case ReasoningDone:
+		x := e.Reasoning
+		r.Parts = append(r.Parts, Part{Reasoning: &x})
+	case Done:
+		r.Stop, r.Usage = e.Stop, e.Usage
+	}
+}
+
+// Collect runs a stream to its end.
+func Collect(seq iter.Seq2[Event, error]) (Response, error) {
+	var r Response
+	for e, err := range seq {
+		if err != nil {
+			return r, err
+		}
+		r.Add(e)
+	}
+	return r, nil
+}

@@ -1,0 +1,208 @@
+// Package channels is the contract between Hob and the places where its owner
+// talks with it (Channel, Driver, Inbound, Delivery) and the Manager that runs
+// them: supervision, allow-lists, splitting, rate limits and durable delivery
+// with retries are the same for every channel and live here, not in drivers.
+package channels
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Inbound is one message as a channel heard it.
+type Inbound struct {
+	Channel string // the driver's name
+	Chat    string // where an answer goes: a chat id, an address
+	// Session is the conversation; empty means "channel:chat".
+	Session    string
+	Sender     string // stable id of the person at the platform
+	SenderName string
+	// FromOwner: the channel has proof (a token, a paired account) that the
+	// owner wrote Text. Text of anybody else is outside text.
+	FromOwner bool
+	Text      string
+	// Outside is further text that came along and is not the owner's, such as
+	// quoted mail or the history a client sent.
+	Outside []string
+	// Images that came along.
+	Images []Image
+	// Key is the platform's own id of the message; the same key is taken once.
+	Key string
+	// Payload is kept with the event for the channel's own use.
+	Payload json.RawMessage
+	At      time.Time
+}
+
+// Image is a picture that came with a message.
+type Image struct {
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+}
+
+// Accepted tells a channel that a message is durable.
+type Accepted struct {
+	Event string // id of the inbox event; for a repeated Key the first one's
+	// Repeated: this Key had been taken before.
+	Repeated bool
+	// Position counts what the session has to finish first; 0 means at once.
+	Position int
+}
+
+// Receiver takes messages. When Receive returns nil the message is durable and
+// may be acknowledged to the platform; on an error it was not taken.
+type Receiver interface {
+	Receive(ctx context.Context, in Inbound) (Accepted, error)
+}
+
+// DeliveryKind says what an outbound text is.
+type DeliveryKind string
+
+// The kinds of deliveries. Each message gets exactly one Reply.
+const (
+	Reply    DeliveryKind = "reply"
+	Notice   DeliveryKind = "notice"
+	Question DeliveryKind = "question"
+	Status   DeliveryKind = "status"
+)
+
+// State is where a delivery stands.
+type State string
+
+// The states of a delivery.
+const (
+	Queued  State = "queued"
+	Sending State = "sending"
+	Sent    State = "sent"
+	Failed  State = "failed" // will be tried again
+	Dead    State = "dead"   // given up; the owner was told
+)
+
+// Delivery is one outbound text.
+type Delivery struct {
+	ID        string // also the idempotency key for platforms that take one
+	Event     string
+	Kind      DeliveryKind
+	Session   string
+	Channel   string
+	Chat      string
+	Text      string
+	Attempts  int
+	CreatedAt time.Time
+	// MaybeRepeated: an earlier attempt was cut off by a crash, and nobody
+	// knows whether it arrived.
+	MaybeRepeated bool
+}
+
+// Receipt is the platform's word that a delivery arrived.
+type Receipt struct {
+	ID string `json:"id,omitempty"` // the platform's id of the message
+}
+
+// Channel is one place to talk. Run hears until ctx ends, handing each message
+// to r; it returns nil only after ctx ended. Send says one text; it may be
+// called concurrently with Run but not with itself. Its errors are *Error when
+// the manager should act on them; others count as temporary.
+type Channel interface {
+	Run(ctx context.Context, r Receiver) error
+	Send(ctx context.Context, d Delivery) (Receipt, error)
+}
+
+// Puller marks a channel whose clients fetch what is said to them: a delivery
+// is done once its row can be read, and Send is never called.
+type Puller interface{ Pull() }
+
+// Deduper marks a channel whose platform drops a second delivery with the same
+// ID: after a crash it can be sent again without harm.
+type Deduper interface{ Dedupes() }
+
+// Finder looks a delivery up at the platform, after a crash in mid-send.
+type Finder interface {
+	Find(ctx context.Context, d Delivery) (Receipt, bool, error)
+}
+
+// Limits of a platform; the zero value means none.
+type Limits struct {
+	// MaxText is the longest text in characters; longer ones are split.
+	MaxText int
+	// PerMinute bounds how many texts may be sent in a minute.
+	PerMinute int
+}
+
+// Limiter is a channel with limits.
+type Limiter interface{ Limits() Limits }
+
+// Deps is what a driver may use.
+type Deps struct {
+	Log *slog.Logger
+	// Secret resolves a secret reference of the configuration ("env:X",
+	// "keychain:x", "file:/x"); plain values come back as they are.
+	Secret func(ref string) (string, error)
+}
+
+// Driver makes channels of one kind. Name is its configuration section. New
+// gets decode, which fills a struct strictly from that section (unknown keys
+// are errors that name the line); it does no I/O.
+type Driver interface {
+	Name() string
+	New(decode func(any) error, deps Deps) (Channel, error)
+}
+
+// Outbox is the durable queue of what is to be said, as the manager needs it.
+type Outbox interface {
+	// ClaimDeliveries marks due rows of the channel as sending and returns
+	// them, oldest first; at most one per chat, so that order is kept.
+	ClaimDeliveries(ctx context.Context, channel string, n int) ([]Delivery, error)
+	// Unsettled returns rows found in sending at start: a crash cut them off.
+	Unsettled(ctx context.Context, channel string) ([]Delivery, error)
+	Delivered(ctx context.Context, id string, r Receipt) error
+	// Retry puts the row back to be tried at the given time.
+	Retry(ctx context.Context, id string, at time.Time, why string, maybeRepeated bool) error
+	// GiveUp marks the row dead.
+	GiveUp(ctx context.Context, id string, why string) error
+	// Wake is signalled when rows may have become due.
+	Wake(channel string) <-chan struct{}
+	// NextDelivery is when the next waiting row of the channel is due.
+	NextDelivery(ctx context.Context, channel string) (time.Time, bool, error)
+}
+
+// Class tells the manager what to do about a failed Send.
+type Class uint8
+
+// The classes of errors.
+const (
+	Temporary    Class = iota // try again with growing waits
+	Later                     // try again at RetryAt
+	Permanent                 // never works: give this text up
+	Unauthorised              // the channel needs its owner: stop until restart
+	Unsupported               // this channel cannot do that
+)
+
+// Error is a failed Send with its class.
+type Error struct {
+	Class   Class
+	RetryAt time.Time // for Later
+	Err     error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error of the given class.
+func Errorf(c Class, format string, args ...any) *Error {
+	return &Error{Class: c, Err: fmt.Errorf(format, args...)}
+}
+
+// ClassOf returns the class of a Send error.
+func ClassOf(err error) Class {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Class
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return Unsupported
+	}
+	return Temporary
+}

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hob/channels"
+)
+
+// Backend is what the HTTP API needs from the engine; the composition root
+// gives it. Every method may be called concurrently. Errors are classified by
+// ErrNotFound, ErrConflict, ErrDenied and ErrInvalid; others are failures.
+type Backend interface {
+	channels.Receiver
+
+	// Event tells where an inbox event stands, with its answer once done.
+	Event(ctx context.Context, id string) (EventStatus, error)
+	// Wait returns when the event is done or dead, or as soon as it waits for
+	// the owner (Approvals then lists what for).
+	Wait(ctx context.Context, id string) (EventStatus, error)
+
+	// Answer decides an approval; the first answer wins, a second one is
+	// ErrConflict.
+	Answer(ctx context.Context, session, approval string, a Answer) (any, error)
+
+	// Fire takes a trigger's payload as outside text; key deduplicates.
+	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
+	// TriggerSecret returns the HMAC secret of a trigger, ErrNotFound when
+	// there is no such trigger.
+	TriggerSecret(trigger string) ([]byte, error)
+
+	// List answers a read-only question by name: "sessions", "messages"
+	// (Query.Of = session), "deliveries", "approvals", "watchers",
+	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
+	// "memory", "tools", "usage", "audit", "undo", "inbox". Newest first.
+	List(ctx context.Context, name string, q Query) (any, error)
+	// Why explains one event, delivery, watcher or the latest turn ("").
+	Why(ctx context.Context, id string) (any, error)
+	// Call runs one tool through the guard, as the owner, in a session.
+	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
+	// Manage does an owner's administrative act by name: "backup", "stop"
+	// (Query.Of = session), "shutdown", "new" (a fresh conversation).
+	Manage(ctx context.Context, name string, q Query) (any, error)
+
+	// Subscribe opens the live feed after the given id (0: from now). The
+	// feed may drop for slow readers and says so with an event "dropped".
+	Subscribe(after uint64) Subscription
+	// Ready is nil when the daemon takes messages, else why not.
+	Ready() error
+	// Metrics writes Prometheus text (exposition format 0.0.4).
+	Metrics() []byte
+	Version() string
+}
+
+// The classes of backend errors.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrConflict = errors.New("conflict")
+	ErrDenied   = errors.New("denied")
+	ErrInvalid  = errors.New("invalid")
+)
+
+// EventStatus is one inbox event as the API shows it.
+type EventStatus struct {
+	ID        string          `json:"id"`
+	Session   string          `json:"session"`
+	State     string          `json:"state"` // pending, claimed, done, dead
+	Attempts  int             `json:"attempts"`
+	Answer    string          `json:"answer"`
+	Error     string          `json:"error,omitempty"`
+	Position  int             `json:"position,omitempty"`
+	Tools     []ToolUse       `json:"tools"`
+	Usage     json.RawMessage `json:"usage"`
+	Approvals []any           `json:"approvals,omitempty"`
+}
+
+// ToolUse is one tool call of a turn.
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Args  json.RawMessage `json:"arguments"`
+	State string          `json:"state"` // done, failed, denied, unknown, waiting
+	Text  string          `json:"text,omitempty"`
+}
+
+// ToolOutcome is the result of one tool call.
+type ToolOutcome struct {
+	Text      string `json:"text"`
+	Data      any    `json:"data,omitempty"`
+	Call      string `json:"call"`
+	Undo      string `json:"undo,omitempty"` // id for `hob undo`
+	Approvals []any  `json:"approvals,omitempty"`
+	// Code and Error are set when the call failed: a typed tool error.
+	Code  string `json:"code,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Answer to an approval.
+type Answer struct {
+	Approved bool   `json:"approved"`
+	Scope    string `json:"scope,omitempty"`   // "once" (default), "session"
+	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for session scope
+	Note     string `json:"note,omitempty"`
+	By       string `json:"-"` // the surface that answered: "api", "cli", "chat"
+}
+
+// Query narrows a list.
+type Query struct {
+	Of     string // session, id, ...
+	Limit  int    // default 1,000
+	Before string // only rows older than this id
+	State  string
+	Text   string
+	All    bool
+}
+
+// Subscription is one reader of the live feed.
+type Subscription interface {
+	// C yields events in order; it is closed by Close.
+	C() <-chan FeedEvent
+	Close()
+}
+
+// FeedEvent is one live event. Type is one of message_start, content_delta,
+// tool_call_start, tool_call_delta, approval_required, tool_result,
+// message_end, error (these belong to Event), delivery, watcher, status,
+// dropped.
+type FeedEvent struct {
+	ID      uint64          `json:"id"`
+	Type    string          `json:"type"`
+	Event   string          `json:"event,omitempty"`
+	Session string          `json:"session,omitempty"`
+	At      time.Time       `json:"at"`
+	Data    json.RawMessage `json:"data"`
+}

@@ -1,0 +1,184 @@
+// Package store owns the one SQLite file in which Hob keeps everything: it
+// opens it, sets the pragmas, applies the numbered migrations of the packages
+// that own the tables, and hands out one writer and a pool of readers.
+//
+// It knows no table but its own list of migrations. Rows, queries and their
+// meaning belong to the packages that own them. Times are stored as UTC
+// integers (milliseconds since 1970); Millis and Time convert.
+//
+// Writes are group committed: closures given to Write from many goroutines run
+// one after another on the writer's goroutine, each in a savepoint of its own,
+// and share one durable commit. Write returns only after that commit.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
+)
+
+// Errors a caller can act on.
+var (
+	// ErrNewerSchema: the file was written by a newer Hob. Remedy: update Hob.
+	ErrNewerSchema = errors.New("the database belongs to a newer version of Hob; update Hob, or point HOB_HOME at another folder")
+	// ErrClosed: Write after Close.
+	ErrClosed = errors.New("the store is closed")
+	// ErrFull: the disk is full; nothing of the failed transaction was kept.
+	ErrFull = errors.New("the disk is full; free some space, nothing of this step was saved")
+)
+
+// Set is the migrations of one owning package. Steps[i] brings the schema of
+// that owner to version i+1 and never changes once released.
+type Set struct {
+	Owner string
+	Steps []string
+}
+
+// Options of Open; the zero value is useful.
+type Options struct {
+	// Readers is the largest number of concurrent read connections (default 4).
+	Readers int
+	// BackupDir receives the copy made before a migration (default
+	// "backups" beside the file).
+	BackupDir string
+	// Check runs PRAGMA quick_check at open when the last run did not close
+	// the file and it is smaller than 64 MB.
+	SkipCheck bool
+}
+
+// Store is the open database. All methods may be called concurrently.
+type Store struct {
+	path      string
+	backupDir string
+	w         *sql.DB
+	conn      *sql.Conn
+	r         *sql.DB
+	queue     chan *job
+	stop      chan struct{}
+	done      chan struct{}
+	closing   sync.Once
+	setAside  string
+}
+
+// Open opens or creates the file and brings every set to its newest version.
+// A file that is not a database, or damaged, is renamed aside (SetAside tells
+// where) and the newest good backup, else an empty file, takes its place.
+func Open(ctx context.Context, path string, sets []Set, opt Options) (*Store, error) {
+	if opt.Readers <= 0 {
+		opt.Readers = 4
+	}
+	if opt.BackupDir == "" {
+		opt.BackupDir = filepath.Join(filepath.Dir(path), "backups")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("store: make folder: %w", err)
+	}
+	s, err := open(ctx, path, sets, opt)
+	if err == nil || !damaged(err) {
+		return s, err
+	}
+	aside, aerr := setAside(path)
+	if aerr != nil {
+		return nil, fmt.Errorf("store: %w, and it could not be set aside: %w", err, aerr)
+	}
+	restoreNewest(ctx, opt.BackupDir, path)
+	s, err = open(ctx, path, sets, opt)
+	if err != nil {
+		return nil, err
+	}
+	s.setAside = aside
+	return s, nil
+}
+
+func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, err error) {
+	s := &Store{
+		path: path, backupDir: opt.BackupDir,
+		queue: make(chan *job, 256), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	unclean := fileExists(path + "-wal")
+	if err := touch(path); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	s.w, err = sql.Open("sqlite", dsn(path, false))
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	s.w.SetMaxOpenConns(1)
+	defer func() {
+		if err != nil {
+			if s.conn != nil {
+				_ = s.conn.Close()
+			}
+			_ = s.w.Close()
+		}
+	}()
+	if s.conn, err = s.w.Conn(ctx); err != nil {
+		return nil, fmt.Errorf("store: open %s: %w", path, classify(err))
+	}
+	if err = s.verify(ctx, unclean && !opt.SkipCheck); err != nil {
+		return nil, err
+	}
+	if err = s.migrate(ctx, sets); err != nil {
+		return nil, err
+	}
+	if s.r, err = sql.Open("sqlite", dsn(path, true)); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	s.r.SetMaxOpenConns(opt.Readers)
+	s.r.SetMaxIdleConns(2)
+	s.r.SetConnMaxIdleTime(time.Minute)
+	go s.write()
+	return s, nil
+}
+
+// dsn gives the pragmas of a connection. synchronous=FULL makes each commit
+// durable before it returns (https://www.sqlite.org/pragma.html#pragma_synchronous).
+func dsn(path string, readOnly bool) string {
+	d := "file:" + escape(path) + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-1024)"
+	if readOnly {
+		return d + "&_pragma=query_only(1)"
+	}
+	return d + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)"
+}
+
+// Path returns the file's path.
+func (s *Store) Path() string { return s.path }
+
+// SetAside returns where a damaged file was moved at open, "" if none was.
+func (s *Store) SetAside() string { return s.setAside }
+
+// Read returns the pool of read-only connections. Callers close their rows.
+func (s *Store) Read() *sql.DB { return s.r }
+
+// Close ends the writer after what is queued and closes the file.
+func (s *Store) Close() error {
+	s.closing.Do(func() { close(s.stop) })
+	<-s.done
+	// Truncating the log marks a clean end; a leftover one asks for a check.
+	_, cerr := s.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
+	return errors.Join(cerr, s.conn.Close(), s.r.Close(), s.w.Close())
+}
+
+// Millis gives the stored form of a time: milliseconds since 1970 UTC, 0 for
+// the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Time reads the stored form back, in UTC.
+func Time(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,63 @@
+//go:build failpoint
+
+// Package failpoint lets the crash test kill the process at a named instant.
+// See off.go for the ordinary build.
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Enabled reports whether this build can kill itself at a failpoint.
+const Enabled = true
+
+var spec = sync.OnceValue(parse)
+
+type rule struct {
+	mu   sync.Mutex
+	name string // "" or "*" matches every name
+	left int    // dies when it reaches zero
+	log  string // file to which each hit's name is appended, for enumerating
+}
+
+// parse reads HOB_FAILPOINT="name:N" (die at the Nth hit of name, N >= 1) and
+// HOB_FAILPOINT_LOG=file.
+func parse() *rule {
+	r := &rule{log: os.Getenv("HOB_FAILPOINT_LOG")}
+	name, n, ok := strings.Cut(os.Getenv("HOB_FAILPOINT"), ":")
+	if ok {
+		r.name = name
+		r.left, _ = strconv.Atoi(n)
+	}
+	return r
+}
+
+// Hit marks one instant between two durable steps and kills the process with
+// SIGKILL when HOB_FAILPOINT asks for it.
+func Hit(name string) {
+	r := spec()
+	if r.left == 0 && r.log == "" {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.log != "" {
+		if f, err := os.OpenFile(r.log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+			fmt.Fprintln(f, name)
+			f.Close()
+		}
+	}
+	if r.left == 0 || (r.name != "*" && r.name != name) {
+		return
+	}
+	if r.left--; r.left == 0 {
+		p, _ := os.FindProcess(os.Getpid())
+		_ = p.Signal(syscall.SIGKILL)
+		select {}
+	}
+}

@@ -1,0 +1,216 @@
+// Package tools is the contract of everything Hob can do: what a tool is
+// (Tool, Spec), how one is made from a Go struct (New), what it declares about
+// its effects, and the Catalogue in which tools are found.
+//
+// A tool never decides whether it may run: the engine asks the guard, writes
+// the ledger and only then calls it. A tool that touches nothing but Hob's own
+// database is "own": it runs inside the very transaction that records it as
+// done, so it happens exactly once whatever kills the process.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Effects is the set of things a tool may cause. The zero value is invalid.
+type Effects uint8
+
+// The effects of ARCHITECTURE section 6.
+const (
+	Read    Effects = 1 << iota // looks only
+	Write                       // changes something on this machine, reversibly
+	Send                        // reaches a person or a service
+	Egress                      // a request whose address or body the model chose
+	Exec                        // runs a program
+	Destroy                     // cannot be undone
+	Secret                      // reveals a credential
+)
+
+var effectNames = []string{"read", "write", "send", "egress", "exec", "destroy", "secret"}
+
+// Names lists the effects in their fixed order.
+func (e Effects) Names() []string {
+	var out []string
+	for i, n := range effectNames {
+		if e&(1<<i) != 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// String joins the names with "+".
+func (e Effects) String() string { return strings.Join(e.Names(), "+") }
+
+// ReadOnly reports whether the tool only looks.
+func (e Effects) ReadOnly() bool { return e == Read }
+
+// Spec describes a tool to models, owners and the guard.
+type Spec struct {
+	Name        string   // snake_case, unique, [a-z0-9_]{1,64}
+	Category    string   // the folder it lives in, such as "files"
+	Description string   // one or two sentences for a model, in the imperative
+	Effects     Effects  // everything it may cause
+	Platforms   []string // GOOS values; empty means every platform
+	Core        bool     // offered in every request; others are found by search
+	Own         bool     // touches only Hob's own database (set by New)
+	Keywords    string   // extra words the catalogue search should match
+	Timeout     time.Duration
+	Schema      json.RawMessage // JSON Schema of the arguments (set by New)
+}
+
+// Call is one invocation. Args have passed the schema.
+type Call struct {
+	ID      string // unique; the same after a crash
+	Session string // the conversation it belongs to
+	Event   string // the inbox event that caused it
+	Args    json.RawMessage
+	// Now is the owner's wall-clock time in the owner's zone. Tools use it
+	// instead of time.Now so that words such as "tomorrow" have one meaning.
+	Now time.Time
+	// Report is the session to which things created by this call (a watcher,
+	// a reminder) report; usually Session.
+	Report string
+	// Provenance is Outside when outside text is in the caller's context:
+	// what the tool stores must carry it.
+	Provenance provenance.Source
+	// Progress, never nil, tells the owner how far a long call is: fraction
+	// 0..1 (negative when unknown) and a short note.
+	Progress func(fraction float64, note string)
+}
+
+// Result is what a call returns to the model and the owner.
+type Result struct {
+	// Text is complete, readable prose or a list: it is what the model reads
+	// and what the built-in brain shows to the owner as it stands.
+	Text string
+	// Data is the same as values, for --json and programs. Optional.
+	Data any
+	// Source is Tool unless the text came from outside (file contents, pages).
+	Source provenance.Source
+	// Undo, when not nil, is journalled with the call and given back to the
+	// tool's Undo when the owner wants the action undone.
+	Undo *Undo
+}
+
+// Undo is what a tool needs to take an action back.
+type Undo struct {
+	Label string          `json:"label"` // what undoing does: "delete the task \"milk\""
+	Data  json.RawMessage `json:"data"`
+}
+
+// NewUndo encodes v as the undo data.
+func NewUndo(label string, v any) *Undo {
+	b, err := json.Marshal(v)
+	if err != nil { // a programming error: v is one of the tool's own types
+		panic(fmt.Sprintf("tools: undo data: %v", err))
+	}
+	return &Undo{Label: label, Data: b}
+}
+
+// Code classifies a failed call for the model and for scripts.
+type Code string
+
+// The codes of tool errors.
+const (
+	InvalidArguments Code = "invalid_arguments" // does not fit the schema or makes no sense
+	NotFound         Code = "not_found"
+	Conflict         Code = "conflict" // the state changed since; nothing was done
+	Unsupported      Code = "unsupported"
+	Failed           Code = "failed"
+	TimedOut         Code = "timeout"
+	Cancelled        Code = "cancelled"
+	PolicyDenied     Code = "policy_denied"
+	ApprovalTimeout  Code = "approval_timeout"
+	DeniedByOwner    Code = "denied_by_owner"
+	OutcomeUnknown   Code = "outcome_unknown" // Hob died while it ran
+	TruncatedCall    Code = "truncated_arguments"
+	Repeated         Code = "repeated_call"
+)
+
+// Error is a failed call: what went wrong and what to do about it.
+type Error struct {
+	Code    Code
+	Message string
+	Remedy  string // optional
+	Err     error  // optional cause
+}
+
+func (e *Error) Error() string {
+	s := e.Message
+	if e.Remedy != "" {
+		s += "; " + e.Remedy
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error of the given code.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// CodeOf returns the code of an error, Failed when it carries none.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return TimedOut
+	case errors.Is(err, context.Canceled):
+		return Cancelled
+	case errors.Is(err, errors.ErrUnsupported):
+		return Unsupported
+	}
+	return Failed
+}
+
+// Tool is one thing Hob can do. Call may run concurrently with other calls of
+// the same tool; it returns soon after ctx ends, and an *Error when the caller
+// can do something about the failure. After a non-nil error nothing is half
+// done. Tools that are own also implement Own, and their Call is never used.
+type Tool interface {
+	Spec() *Spec
+	Call(ctx context.Context, c Call) (Result, error)
+}
+
+// Own is a tool whose whole effect lies in Hob's database. CallTx runs inside
+// the transaction that records the call as done; it must not do anything that
+// a rollback does not take back, nor wait for anything but the database.
+type Own interface {
+	Tool
+	CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error)
+}
+
+// Undoer takes back an action of the tool. It returns what was restored, in
+// words, or a Conflict error when something newer would be destroyed; nothing
+// has changed then. Exactly one of the two methods is used: UndoTx for own
+// tools, Undo for the others.
+type Undoer interface {
+	CanUndo() bool
+	Undo(ctx context.Context, data json.RawMessage) (string, error)
+	UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
+}
+
+// Pather names the files a call would touch, so that calls on disjoint paths
+// may run together. A call whose paths are unknown runs alone.
+type Pather interface {
+	Paths(args json.RawMessage) []string
+}
+
+// Summarizer says in one line what a call would do, for an approval:
+// "Move invoice.pdf to Documents/2026". It must not depend on the model's prose.
+type Summarizer interface {
+	Summary(args json.RawMessage) string
+}

@@ -1,0 +1,138 @@
+// Package watchers is the contract of everything that notices things by itself
+// (Watcher, Driver, Signal) and the Manager that runs them: the table of
+// watchers and schedules, their durable cursors, limits, supervision and the
+// clock for those that fire at a time.
+//
+// A watcher has a kind with its own configuration, an action in plain words and
+// a session to report to. A reminder is a oneshot or cron watcher whose action
+// is Remind. What fires goes through a Sink, in one transaction with the
+// watcher's cursor, so that nothing is lost or told twice over a crash.
+package watchers
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Mode says what happens when a watcher fires.
+type Mode string
+
+// The modes.
+const (
+	Notify Mode = "notify" // tell the owner, without any model call
+	Remind Mode = "remind" // tell the owner the text they asked for
+	Do     Mode = "do"     // run Action as a turn in a session of its own
+)
+
+// State of a watcher.
+type State string
+
+// The states.
+const (
+	Active State = "active"
+	Paused State = "paused"
+	Done   State = "done"   // a oneshot that fired, or a spent schedule
+	Broken State = "broken" // stopped with LastError; the owner was told
+)
+
+// Missed says what happens to occurrences that passed while Hob was not there.
+type Missed string
+
+// The policies for missed occurrences.
+const (
+	RunOnce Missed = "run_once" // one late run for all of them (default)
+	Skip    Missed = "skip"     // none, and the owner is told
+	RunAll  Missed = "run_all"  // each, oldest first
+)
+
+// Spec is a stored watcher.
+type Spec struct {
+	ID     string          `json:"id"`
+	Kind   string          `json:"kind"` // file, cron, oneshot, ...
+	Title  string          `json:"title"`
+	Config json.RawMessage `json:"config"` // the kind's own, see its package
+	Mode   Mode            `json:"mode"`
+	// Action is what to do (Do) or say (Remind), in the owner's plain words.
+	Action string `json:"action,omitempty"`
+	// Report is the session in which the owner is told.
+	Report string `json:"report"`
+	Missed Missed `json:"missed,omitempty"`
+	// Provenance is Outside when outside text had a part in its making.
+	Provenance provenance.Source `json:"provenance"`
+	State      State             `json:"state"`
+	CreatedAt  time.Time         `json:"created_at"`
+	FiredAt    time.Time         `json:"fired_at,omitzero"` // last time
+	Fired      int               `json:"fired"`
+	NextAt     time.Time         `json:"next_at,omitzero"` // for those that fire at a time
+	LastError  string            `json:"last_error,omitempty"`
+}
+
+// Signal is one thing a watcher noticed.
+type Signal struct {
+	// Key identifies the occurrence for ever: the same key fires once.
+	Key string
+	// Text says what happened in one line for the owner.
+	Text string
+	// Payload is the same for programs.
+	Payload json.RawMessage
+	// Source is Outside when Text or Payload hold text that Hob did not write,
+	// such as a file's name or a mail's subject.
+	Source provenance.Source
+	// At is when it happened or was due.
+	At time.Time
+	// Late is how long after its time it fires; 0 when on time.
+	Late time.Duration
+}
+
+// Sink takes signals. With each batch the watcher's own progress is committed:
+// save runs in the same transaction, and the call returns when both are
+// durable. On an error neither is.
+type Sink interface {
+	Fire(ctx context.Context, watcher string, signals []Signal, save func(*store.Tx) error) error
+	// Trouble tells that a watcher stopped working (once per kind of error).
+	Trouble(ctx context.Context, watcher string, err error)
+}
+
+// Watcher is one running watcher of an event-driven kind. Run starts from its
+// stored progress (nothing stored: takes a baseline, fires nothing), watches
+// until ctx ends, and returns nil then; another error means it cannot go on
+// now, and the manager tries again later.
+type Watcher interface {
+	Run(ctx context.Context, fire func(ctx context.Context, s []Signal, save func(*store.Tx) error) error) error
+}
+
+// Timed is a watcher that fires at computed times; the manager keeps the clock.
+type Timed interface {
+	// Next returns the first nominal occurrence after t, in the owner's zone,
+	// and false when there is none.
+	Next(t time.Time) (time.Time, bool)
+}
+
+// Deps is what a driver may use.
+type Deps struct {
+	Store *store.Store
+	Log   *slog.Logger
+	// Zone returns the owner's current zone; it may change while running.
+	Zone func() *time.Location
+	// AllowedRead reports whether the owner let Hob look at this folder, by
+	// configuration or by naming it; the error says how to allow it.
+	AllowedRead func(path string) error
+}
+
+// Driver makes watchers of one kind. New checks the configuration strictly
+// (unknown keys are errors) and returns a Watcher or a Timed; it does no I/O
+// beyond looking whether what it should watch exists.
+type Driver interface {
+	Kind() string
+	// Describe says in plain words what a configuration watches: "new PDF
+	// files in ~/Downloads", "every weekday at 08:00".
+	Describe(config json.RawMessage) string
+	New(spec Spec, deps Deps) (any, error)
+	// Migrations are the driver's own tables, nil when it has none.
+	Migrations() []store.Set
+}
