@@ -1,0 +1,56 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile replaces a private file (0600) as a whole: after a crash it holds
+// either the old or the new content. A symbolic link is followed, so that a
+// link into a dotfiles repository stays one.
+func WriteFile(path string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write %s: %w", path, reason(err))
+	}
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("write %s: cannot create its folder: %w", path, reason(err))
+	}
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // made with 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, reason(err))
+	}
+	tmp := f.Name()
+	if err := fill(f, data); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, reason(err)), os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, reason(err)), os.Remove(tmp))
+	}
+	syncDir(dir)
+	return nil
+}
+
+func fill(f *os.File, data []byte) error {
+	_, err := f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes a rename durable where folders can be synced (not on Windows,
+// where NTFS journals it).
+func syncDir(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	_ = d.Sync()
+	_ = d.Close()
+}

@@ -1,0 +1,160 @@
+package system
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Role says what a process that holds the lock is.
+type Role string
+
+// The roles.
+const (
+	RoleDaemon Role = "daemon" // stays; others talk to it
+	RoleCLI    Role = "cli"    // one command; gone in a moment
+)
+
+// Holder describes the process that holds the lock.
+type Holder struct {
+	PID   int       `json:"pid"`
+	Role  Role      `json:"role"`
+	Since time.Time `json:"since"`
+}
+
+// ErrRunning says that a daemon holds the lock: talk to it instead.
+var ErrRunning = errors.New("a daemon is running")
+
+// ErrBusy says that another command held the lock for too long.
+var ErrBusy = errors.New("another hob command is at work")
+
+// HeldError tells who holds the lock. It wraps ErrRunning or ErrBusy.
+type HeldError struct {
+	Holder Holder
+	Err    error
+}
+
+func (e *HeldError) Error() string {
+	if errors.Is(e.Err, ErrRunning) {
+		return fmt.Sprintf("a daemon already runs in this home (pid %d); use it, or stop it with: hob stop", e.Holder.PID)
+	}
+	return fmt.Sprintf("another hob command (pid %d) is at work in this home; try again when it has ended", e.Holder.PID)
+}
+
+func (e *HeldError) Unwrap() error { return e.Err }
+
+// lockWait is how long Acquire waits for a command when ctx has no deadline.
+const lockWait = 15 * time.Second
+
+// Lock is the held single-instance lock of a home. The operating system frees
+// it when the process ends, however it ends.
+type Lock struct {
+	f *os.File
+}
+
+// Acquire takes the lock. While another command holds it, it waits until ctx
+// ends (15 s when ctx has no deadline) and then fails with ErrBusy; when a
+// daemon holds it, it fails at once with ErrRunning. Both are *HeldError.
+func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lockWait)
+		defer cancel()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, reason(err))
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w; make the folder writable or set HOB_HOME to another one", path, reason(err))
+	}
+	if err := wait(ctx, f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := sign(f, Holder{PID: os.Getpid(), Role: role, Since: time.Now().UTC()}); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, reason(err)), unlock(f), f.Close())
+	}
+	return &Lock{f: f}, nil
+}
+
+// wait polls for the lock. What the file says may be stale (its writer died)
+// while somebody's Probe holds the lock for an instant, so that a daemon's
+// name is believed only when it is still there at a second look.
+func wait(ctx context.Context, f *os.File) error {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	pause, daemon := 10*time.Millisecond, 0
+	for {
+		ok, err := tryLock(f, true)
+		if err != nil {
+			return fmt.Errorf("lock %s: %w", f.Name(), reason(err))
+		}
+		if ok {
+			return nil
+		}
+		h := readHolder(f)
+		if h.Role == RoleDaemon && ProcessExists(h.PID) {
+			if daemon++; daemon > 1 {
+				return &HeldError{Holder: h, Err: ErrRunning}
+			}
+		}
+		t.Reset(pause)
+		pause = min(2*pause, 100*time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return &HeldError{Holder: h, Err: errors.Join(ErrBusy, ctx.Err())}
+		case <-t.C:
+		}
+	}
+}
+
+func sign(f *os.File, h Holder) error {
+	b, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err = f.WriteAt(append(b, '\n'), 0)
+	return err
+}
+
+func readHolder(f *os.File) Holder {
+	var h Holder
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, 4096))
+	if err != nil || json.Unmarshal(b, &h) != nil {
+		return Holder{}
+	}
+	return h
+}
+
+// Release frees the lock.
+func (l *Lock) Release() error {
+	return errors.Join(l.f.Truncate(0), unlock(l.f), l.f.Close())
+}
+
+// Probe reports who holds the lock, and false when nobody does.
+func Probe(path string) (Holder, bool, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return Holder{}, false, nil
+	}
+	if err != nil {
+		return Holder{}, false, fmt.Errorf("look at the lock %s: %w", path, reason(err))
+	}
+	defer f.Close()
+	ok, err := tryLock(f, false)
+	if err != nil {
+		return Holder{}, false, fmt.Errorf("look at the lock %s: %w", path, reason(err))
+	}
+	if ok {
+		return Holder{}, false, unlock(f)
+	}
+	return readHolder(f), true, nil
+}

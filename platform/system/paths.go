@@ -1,0 +1,172 @@
+package system
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Paths names the folders of one Hob home. With HOB_HOME set they all lie in
+// that folder; otherwise they are the operating system's own places.
+type Paths struct {
+	Home    string // config.toml, SOUL.md, token
+	Data    string // hob.db, backups, undo, the lock
+	Logs    string
+	Runtime string // short-lived files such as sockets
+}
+
+// DefaultPaths resolves the folders from the environment of this process.
+// Nothing is created; see Ensure.
+func DefaultPaths() (Paths, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	return ResolvePaths(runtime.GOOS, home, os.Getenv)
+}
+
+// ResolvePaths is DefaultPaths for a given system, user folder and environment.
+func ResolvePaths(goos, userHome string, getenv func(string) string) (Paths, error) {
+	if h := getenv("HOB_HOME"); h != "" {
+		h, err := absolute(h, userHome)
+		if err != nil {
+			return Paths{}, fmt.Errorf("HOB_HOME: %w", err)
+		}
+		return Paths{Home: h, Data: h, Logs: filepath.Join(h, "logs"), Runtime: filepath.Join(h, "run")}, nil
+	}
+	if userHome == "" {
+		return Paths{}, errors.New("there is no home folder (HOME is not set); set HOB_HOME to a folder of Hob's own")
+	}
+	switch goos {
+	case "darwin":
+		s := filepath.Join(userHome, "Library", "Application Support", "Hob")
+		return Paths{Home: s, Data: s, Logs: filepath.Join(userHome, "Library", "Logs", "Hob"), Runtime: filepath.Join(s, "run")}, nil
+	case "windows":
+		roaming := first(getenv("APPDATA"), filepath.Join(userHome, "AppData", "Roaming"))
+		local := first(getenv("LOCALAPPDATA"), filepath.Join(userHome, "AppData", "Local"))
+		d := filepath.Join(local, "Hob")
+		return Paths{Home: filepath.Join(roaming, "Hob"), Data: d, Logs: filepath.Join(d, "logs"), Runtime: filepath.Join(d, "run")}, nil
+	}
+	// XDG Base Directory Specification 0.8: relative values are ignored.
+	xdg := func(name string, def ...string) string {
+		if v := getenv(name); filepath.IsAbs(v) {
+			return filepath.Join(v, "hob")
+		}
+		return filepath.Join(append([]string{userHome}, def...)...)
+	}
+	p := Paths{
+		Home: xdg("XDG_CONFIG_HOME", ".config", "hob"),
+		Data: xdg("XDG_DATA_HOME", ".local", "share", "hob"),
+		Logs: xdg("XDG_STATE_HOME", ".local", "state", "hob"),
+	}
+	p.Runtime = filepath.Join(p.Data, "run")
+	if v := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(v) {
+		p.Runtime = filepath.Join(v, "hob")
+	}
+	return p, nil
+}
+
+func first(a ...string) string {
+	for _, s := range a {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+func absolute(path, userHome string) (string, error) {
+	path, err := expand(path, userHome)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+// Expand replaces a leading "~" by the user's folder and returns a clean path.
+// Relative paths stay relative.
+func Expand(path string) (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = ""
+	}
+	return expand(path, home)
+}
+
+func expand(path, home string) (string, error) {
+	if path == "~" || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, `~\`) {
+		if home == "" {
+			return "", fmt.Errorf("%q cannot be expanded: HOME is not set; write the whole path", path)
+		}
+		return filepath.Join(home, path[1:]), nil
+	}
+	if strings.HasPrefix(path, "~") {
+		return "", fmt.Errorf("%q names another user's folder; write the whole path", path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// ConfigFile is the path of config.toml.
+func (p Paths) ConfigFile() string { return filepath.Join(p.Home, "config.toml") }
+
+// SoulFile is the path of SOUL.md.
+func (p Paths) SoulFile() string { return filepath.Join(p.Home, "SOUL.md") }
+
+// TokenFile is the path of the HTTP API's bearer token.
+func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
+
+// Database is the path of the SQLite file.
+func (p Paths) Database() string { return filepath.Join(p.Data, "hob.db") }
+
+// Backups is the folder for copies of the database.
+func (p Paths) Backups() string { return filepath.Join(p.Data, "backups") }
+
+// UndoDir is the folder for what undo needs of changed files.
+func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
+
+// LogFile is where a detached daemon writes its log.
+func (p Paths) LogFile() string { return filepath.Join(p.Logs, "hob.log") }
+
+// LockFile is the path of the single-instance lock; it guards Data.
+func (p Paths) LockFile() string { return filepath.Join(p.Data, "hob.lock") }
+
+// Ensure creates the folders that are missing, for the owner alone (0700), and
+// checks that they can be written to.
+func (p Paths) Ensure() error {
+	for _, d := range []string{p.Home, p.Data, p.Logs, p.Runtime} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return fmt.Errorf("cannot create the folder %s: %w; set HOB_HOME to a folder that you may write to", d, reason(err))
+		}
+	}
+	for _, d := range []string{p.Home, p.Data} {
+		if err := Writable(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Writable reports whether files can be created in the folder; the error names
+// the cause and a remedy.
+func Writable(dir string) error {
+	f, err := os.CreateTemp(dir, ".write-test-*")
+	if err != nil {
+		return fmt.Errorf("cannot write to the folder %s: %w; make it writable or set HOB_HOME to another folder", dir, reason(err))
+	}
+	name := f.Name()
+	return errors.Join(f.Close(), os.Remove(name))
+}
+
+// reason drops the operation and the path which the caller's sentence names.
+func reason(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return pe.Err
+	}
+	if le, ok := errors.AsType[*os.LinkError](err); ok {
+		return le.Err
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+//go:build unix
+
+package system
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ProcessExists reports whether a process of this id is there (a zombie counts).
+func ProcessExists(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// Terminate asks a process to end in its own time (SIGTERM).
+func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
+
+// ownSession detaches the child from the terminal and its signals.
+func ownSession(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// ended reports whether a child has ended, without waiting for it.
+func ended(p *os.Process) (code int, done bool) {
+	var ws syscall.WaitStatus
+	pid, err := syscall.Wait4(p.Pid, &ws, syscall.WNOHANG, nil)
+	if err != nil || pid != p.Pid {
+		return 0, errors.Is(err, syscall.ECHILD)
+	}
+	if ws.Signaled() {
+		return 128 + int(ws.Signal()), true
+	}
+	return ws.ExitStatus(), true
+}
+
+func othersMayRead(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o077 != 0 }
+
+// DiskFree returns the bytes a user may still write on the path's disk.
+func DiskFree(path string) (uint64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return 0, err
+	}
+	return uint64(st.Bavail) * uint64(st.Bsize), nil
+}

@@ -1,0 +1,74 @@
+package system
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
+// stillActive is STILL_ACTIVE of GetExitCodeProcess.
+const stillActive = 259
+
+// ProcessExists reports whether a process of this id is there.
+func ProcessExists(pid int) bool {
+	if pid <= 0 {
+		return false
+	}
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return err == windows.ERROR_ACCESS_DENIED //nolint:errorlint // OpenProcess returns a bare errno
+	}
+	defer windows.CloseHandle(h) //nolint:errcheck // nothing to do about it
+	var code uint32
+	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
+}
+
+// Terminate ends a process. Windows has no SIGTERM: the caller asks over the
+// API first.
+func Terminate(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+// ownSession detaches the child from the console and its signals.
+func ownSession(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{
+		HideWindow:    true,
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS,
+	}
+}
+
+// ended reports whether a child has ended, without waiting for it.
+func ended(p *os.Process) (code int, done bool) {
+	if ProcessExists(p.Pid) {
+		return 0, false
+	}
+	st, err := p.Wait()
+	if err != nil {
+		return 1, true
+	}
+	return st.ExitCode(), true
+}
+
+// othersMayRead is false: files in a profile inherit an access list that keeps
+// other users out, and mode bits say nothing on Windows.
+func othersMayRead(fs.FileInfo) bool { return false }
+
+// DiskFree returns the bytes a user may still write on the path's disk.
+func DiskFree(path string) (uint64, error) {
+	p, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, err
+	}
+	var free uint64
+	if err := windows.GetDiskFreeSpaceEx(p, &free, nil, nil); err != nil {
+		return 0, err
+	}
+	return free, nil
+}

@@ -1,0 +1,63 @@
+package system
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// tokenBytes is the size of the API token: 256 bits.
+const tokenBytes = 32
+
+// EnsureToken returns the API token of the home and makes one when there is
+// none or when the file is damaged. The file is readable by the owner alone; a
+// file that others could read is closed to them again.
+func EnsureToken(path string) (Secret, error) {
+	t, err := ReadToken(path)
+	if err == nil {
+		return t, closeToOthers(path)
+	}
+	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errDamagedToken) {
+		return "", err
+	}
+	b := make([]byte, tokenBytes)
+	rand.Read(b) // never fails, see crypto/rand
+	s := hex.EncodeToString(b)
+	if err := WriteFile(path, []byte(s+"\n")); err != nil {
+		return "", err
+	}
+	return Secret(s), nil
+}
+
+var errDamagedToken = errors.New("it does not hold a token")
+
+// ReadToken reads the API token; the error wraps fs.ErrNotExist when no daemon
+// has run in this home yet.
+func ReadToken(path string) (Secret, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the token %s: %w", path, reason(err))
+	}
+	s := strings.TrimSpace(string(b))
+	if raw, err := hex.DecodeString(s); err != nil || len(raw) != tokenBytes {
+		return "", fmt.Errorf("read the token %s: %w", path, errDamagedToken)
+	}
+	return Secret(s), nil
+}
+
+func closeToOthers(path string) error {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("check the token %s: %w", path, reason(err))
+	}
+	if othersMayRead(fi) {
+		if err := os.Chmod(path, 0o600); err != nil {
+			return fmt.Errorf("the token %s can be read by others and cannot be closed: %w; run chmod 600 on it", path, reason(err))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package system
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+// windowsZones has a line "Windows name=IANA name" for each zone of Windows,
+// after windowsZones.xml of the Unicode CLDR (territory 001).
+//
+//go:embed zone_windows.txt
+var windowsZones string
+
+// windowsZone maps Windows' name of a zone to the IANA name.
+func windowsZone(name string) (string, error) {
+	for line := range strings.Lines(windowsZones) {
+		w, iana, _ := strings.Cut(strings.TrimSpace(line), "=")
+		if w == name {
+			return iana, nil
+		}
+	}
+	return "", fmt.Errorf("the Windows time zone %q is not known; set agent.timezone", name)
+}
