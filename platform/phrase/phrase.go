@@ -1,0 +1,107 @@
+// Package phrase compares what people type: case, accents and punctuation do
+// not count, and a thing can be named by some of its words. It knows no
+// grammar; dates are the business of package when.
+package phrase
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Fold lower-cases and removes accents: "Café" becomes "cafe". Invalid UTF-8
+// becomes U+FFFD.
+func Fold(s string) string {
+	ascii := true
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD")) {
+		if !unicode.Is(unicode.Mn, r) {
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String()
+}
+
+// Split folds and cuts at everything that is not a letter, a digit or a mark;
+// a possessive "'s" is dropped, so that "sister's" is "sister".
+func Split(s string) []string {
+	s = strings.ReplaceAll(Fold(s), "’", "'")
+	f := strings.FieldsFunc(s, func(r rune) bool {
+		return r != '\'' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+	out := make([]string, 0, len(f))
+	for _, w := range f {
+		w = strings.TrimSuffix(strings.Trim(w, "'"), "'s")
+		for _, p := range strings.Split(w, "'") {
+			if p != "" {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// Same reports whether two texts differ in nothing but case, accents, spaces
+// and punctuation.
+func Same(a, b string) bool {
+	x, y := Split(a), Split(b)
+	if len(x) == 0 || len(y) == 0 {
+		return strings.TrimSpace(a) == strings.TrimSpace(b)
+	}
+	return strings.Join(x, " ") == strings.Join(y, " ")
+}
+
+// Cut shortens a text to at most n characters, at a rune boundary, with "…"
+// in place of what is missing; line breaks become spaces.
+func Cut(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
+}
+
+// Similar rates two words or titles from 0 (nothing in common) to 1 (same) by
+// the Dice coefficient of their letter pairs.
+func Similar(a, b string) float64 {
+	x, y := pairs(a), pairs(b)
+	if len(x) == 0 || len(y) == 0 {
+		return 0
+	}
+	have := map[string]int{}
+	for _, p := range x {
+		have[p]++
+	}
+	common := 0
+	for _, p := range y {
+		if have[p] > 0 {
+			have[p]--
+			common++
+		}
+	}
+	return 2 * float64(common) / float64(len(x)+len(y))
+}
+
+func pairs(s string) []string {
+	var out []string
+	for _, w := range Split(s) {
+		r := []rune(" " + w + " ")
+		for i := range len(r) - 1 {
+			out = append(out, string(r[i:i+2]))
+		}
+	}
+	return out
+}

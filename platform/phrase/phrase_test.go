@@ -1,0 +1,66 @@
+package phrase
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSplit(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"possessive", "my sister's birthday", []string{"my", "sister", "birthday"}},
+		{"curly possessive", "my sister’s birthday", []string{"my", "sister", "birthday"}},
+		{"contraction", "don't", []string{"don", "t"}},
+		{"accents", "Crème BRÛLÉE", []string{"creme", "brulee"}},
+		{"numbers", "Kestrel-9981", []string{"kestrel", "9981"}},
+		{"cjk", "会議 明日", []string{"会議", "明日"}},
+		{"nothing", " -- ", []string{}},
+		{"broken", "a\xffb", []string{"a", "b"}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			if d := cmp.Diff(tc.want, Split(tc.in)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	if got := Cut("añb\ncd", 4); got != "añb…" {
+		t.Errorf("Cut = %q", got)
+	}
+	if got := Cut(" short\ttext ", 20); got != "short text" {
+		t.Errorf("Cut = %q", got)
+	}
+}
+
+func TestSame(t *testing.T) {
+	if !Same("Gym!", "gym") || Same("gym", "gyms") || Same("!!", "??") || !Same("🏃", "🏃 ") {
+		t.Error("Same")
+	}
+}
+
+func TestSimilar(t *testing.T) {
+	if Similar("plummer", "plumber") < 0.5 || Similar("abc", "xyz") != 0 {
+		t.Error("Similar")
+	}
+}
+
+func FuzzSplit(f *testing.F) {
+	f.Add("it's café \xff 会議")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, w := range Split(s) {
+			if w == "" || !utf8.ValidString(w) {
+				t.Fatalf("Split(%q) has %q", s, w)
+			}
+		}
+		if c := Cut(s, 10); utf8.RuneCountInString(c) > 10 {
+			t.Fatalf("Cut(%q) = %q", s, c)
+		}
+	})
+}

@@ -1,0 +1,27 @@
+// Package shortid makes the ids of things an owner may have to type: tasks,
+// notes, facts, watchers. It does not make ids of events or deliveries, whose
+// order in time matters (those are UUIDv7).
+package shortid
+
+import (
+	"crypto/rand"
+)
+
+// alphabet is Crockford's base 32, which leaves out i, l, o and u
+// (https://www.crockford.com/base32.html).
+const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// length of the random part: 45 bits, so that among a million ids a collision
+// has a chance of 1.4 %, and the primary key refuses it then.
+const length = 9
+
+// New returns the prefix followed by nine random characters, such as
+// "t7k2m9qxa3". It may be called concurrently.
+func New(prefix string) string {
+	var b [length]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	for i := range b {
+		b[i] = alphabet[b[i]&31]
+	}
+	return prefix + string(b[:])
+}

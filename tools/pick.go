@@ -1,0 +1,128 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/phrase"
+)
+
+// ErrAmbiguous is wrapped by Pick's error when several things match.
+var ErrAmbiguous = errors.New("several match")
+
+// listed is how many candidates an error of Pick names.
+const listed = 6
+
+// Pick finds the one item that the owner or a model names: by its id or the
+// first four or more characters of it, by its title, or by some words of its
+// title. noun is what an item is called ("open task"); key returns an item's id
+// and title. No match is a NotFound error that names the nearest titles,
+// several are an InvalidArguments error that lists them and wraps
+// ErrAmbiguous.
+func Pick[T any](noun, query string, list []T, key func(T) (id, title string)) (T, error) {
+	var zero T
+	query = strings.TrimSpace(query)
+	if query == "" {
+		return zero, Errorf(InvalidArguments, "say which %s: its id or some words of it", noun)
+	}
+	if len(list) == 0 {
+		return zero, Errorf(NotFound, "there is no %s", noun)
+	}
+	for _, match := range []func(id, title string) bool{
+		func(id, _ string) bool { return id == query },
+		func(id, _ string) bool { return len(query) >= 4 && strings.HasPrefix(id, strings.ToLower(query)) },
+		func(_, title string) bool { return phrase.Same(title, query) },
+		wordMatch(noun, query),
+	} {
+		var found []T
+		for _, it := range list {
+			if match(key(it)) {
+				found = append(found, it)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return zero, ambiguous(noun, query, found, key)
+		}
+	}
+	return zero, nothing(noun, query, list, key)
+}
+
+// wordMatch accepts titles that contain every telling word of the query.
+func wordMatch(noun, query string) func(id, title string) bool {
+	skip := phrase.Split(noun)
+	var want []string
+	for _, w := range phrase.Split(query) {
+		if !small[w] && !slices.Contains(skip, w) {
+			want = append(want, w)
+		}
+	}
+	return func(_, title string) bool {
+		have := phrase.Split(title)
+		for _, w := range want {
+			if !slices.ContainsFunc(have, func(h string) bool { return sameWord(h, w) }) {
+				return false
+			}
+		}
+		return len(want) > 0
+	}
+}
+
+// small words tell nothing about which thing is meant.
+var small = map[string]bool{
+	"the": true, "a": true, "an": true, "my": true, "our": true, "to": true, "about": true, "for": true, "of": true, "on": true,
+	"in": true, "at": true, "with": true, "and": true, "that": true, "this": true, "it": true, "is": true, "me": true, "one": true,
+}
+
+func sameWord(have, want string) bool {
+	return have == want || (len(want) >= 3 && strings.HasPrefix(have, want)) || stem(have) == stem(want)
+}
+
+func ambiguous[T any](noun, query string, found []T, key func(T) (id, title string)) error {
+	var b strings.Builder
+	for i, it := range found {
+		if i == listed {
+			fmt.Fprintf(&b, "\n- and %d more", len(found)-listed)
+			break
+		}
+		id, title := key(it)
+		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(title, 80), id)
+	}
+	return Errorf(InvalidArguments, "%w: %d %ss match %q; say which one, by more words or its id:%s",
+		ErrAmbiguous, len(found), noun, query, b.String())
+}
+
+func nothing[T any](noun, query string, list []T, key func(T) (id, title string)) error {
+	type rated struct {
+		title string
+		score float64
+	}
+	var near []rated
+	for _, it := range list {
+		_, title := key(it)
+		if s := phrase.Similar(title, query); s > 0.15 {
+			near = append(near, rated{phrase.Cut(title, 80), s})
+		}
+	}
+	slices.SortStableFunc(near, func(p, q rated) int {
+		switch {
+		case p.score > q.score:
+			return -1
+		case p.score < q.score:
+			return 1
+		}
+		return 0
+	})
+	var names []string
+	for _, n := range near[:min(3, len(near))] {
+		names = append(names, `"`+n.title+`"`)
+	}
+	if len(names) == 0 {
+		return Errorf(NotFound, "no %s matches %q", noun, query)
+	}
+	return Errorf(NotFound, "no %s matches %q; the nearest: %s", noun, query, strings.Join(names, ", "))
+}
