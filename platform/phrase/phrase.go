@@ -27,23 +27,29 @@ func Fold(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
 	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "\uFFFD")) {
-		if !unicode.Is(unicode.Mn, r) {
+		if r < 0x300 || r > 0x36f { // combining diacritical marks; marks of other scripts make other letters
 			b.WriteRune(unicode.ToLower(r))
 		}
 	}
-	return b.String()
+	return norm.NFC.String(b.String())
 }
 
 // Split folds and cuts at everything that is not a letter, a digit or a mark;
 // a possessive "'s" is dropped, so that "sister's" is "sister".
-func Split(s string) []string {
-	s = strings.ReplaceAll(Fold(s), "’", "'")
+func Split(s string) []string { return cut(Fold(s)) }
+
+// Words is Split without folding.
+func Words(s string) []string { return cut(strings.ToValidUTF8(s, "\uFFFD")) }
+
+func cut(s string) []string {
+	s = strings.ReplaceAll(s, "’", "'")
 	f := strings.FieldsFunc(s, func(r rune) bool {
 		return r != '\'' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
 	out := make([]string, 0, len(f))
 	for _, w := range f {
-		w = strings.TrimSuffix(strings.Trim(w, "'"), "'s")
+		w = strings.Trim(w, "'")
+		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'S")
 		for _, p := range strings.Split(w, "'") {
 			if p != "" {
 				out = append(out, p)

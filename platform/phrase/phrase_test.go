@@ -17,6 +17,8 @@ func TestSplit(t *testing.T) {
 		{"contraction", "don't", []string{"don", "t"}},
 		{"accents", "Crème BRÛLÉE", []string{"creme", "brulee"}},
 		{"numbers", "Kestrel-9981", []string{"kestrel", "9981"}},
+		{"hangul", "회의", []string{"회의"}},
+		{"kana", "がくせい", []string{"がくせい"}},
 		{"cjk", "会議 明日", []string{"会議", "明日"}},
 		{"nothing", " -- ", []string{}},
 		{"broken", "a\xffb", []string{"a", "b"}},

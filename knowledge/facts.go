@@ -1,0 +1,221 @@
+package knowledge
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+)
+
+// Remembered says what RememberTx did.
+type Remembered struct {
+	Fact Fact
+	// Known: the same text was there already; nothing was added.
+	Known bool
+	// Retired are older facts that the new one corrects.
+	Retired []Fact
+}
+
+// RememberTx keeps a fact; ID and CreatedAt are filled in when empty. A fact
+// which gives another value for something that has only one ("my sister's
+// birthday is on 4 May") retires the older one, unless the new one is tainted
+// and the older one is not. A text that is known already is not kept twice.
+func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
+	f.Text = strings.TrimSpace(strings.ToValidUTF8(f.Text, "\uFFFD"))
+	switch {
+	case f.Text == "":
+		return Remembered{}, ErrEmpty
+	case len(f.Text) > MaxFact:
+		return Remembered{}, ErrTooLong
+	}
+	if f.ID == "" {
+		f.ID = shortid.New("f")
+	}
+	if f.CreatedAt.IsZero() {
+		f.CreatedAt = time.Now()
+	}
+	f.CreatedAt = store.Time(store.Millis(f.CreatedAt))
+	if f.Provenance == provenance.Unknown {
+		f.Provenance = provenance.Outside
+	}
+	head, value := statement(f.Text)
+	same := strings.Join(phrase.Split(f.Text), " ")
+	old, err := query(tx, `SELECT `+factColumns+` FROM facts
+		WHERE retired_at = 0 AND ((head <> '' AND head = ?) OR (same <> '' AND same = ?)) ORDER BY n`, head, same)
+	if err != nil {
+		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
+	}
+	out := Remembered{Fact: f}
+	for _, o := range old {
+		_, v := statement(o.Text)
+		known := phrase.Same(o.Text, f.Text) || v == value
+		switch clean := !f.Provenance.Tainted(); {
+		case known && (!clean || !o.Provenance.Tainted()):
+			return Remembered{Fact: o, Known: true}, nil
+		case clean || o.Provenance.Tainted():
+			out.Retired = append(out.Retired, o)
+		}
+	}
+	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Text, same, head, string(f.Provenance), f.Event, store.Millis(f.CreatedAt)); err != nil {
+		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
+	}
+	for i := range out.Retired {
+		if err := b.retireTx(tx, &out.Retired[i], f.ID, f.CreatedAt); err != nil {
+			return Remembered{}, err
+		}
+	}
+	return out, b.IndexTx(tx, doc(f))
+}
+
+func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
+	f.RetiredAt, f.RetiredBy = at, by
+	if _, err := tx.Exec(`UPDATE facts SET retired_at = ?, retired_by = ? WHERE id = ?`, store.Millis(at), by, f.ID); err != nil {
+		return fmt.Errorf("knowledge: retire: %w", err)
+	}
+	return b.moveTx(tx, KindFact, KindRetired, f.ID)
+}
+
+// TakeBackTx undoes RememberTx: it removes the fact for good and brings back
+// what it had retired. It fails with ErrNotFound when the fact is gone or was
+// itself corrected since.
+func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
+	f, err := fact(tx, id)
+	if err != nil {
+		return err
+	}
+	if !f.RetiredAt.IsZero() {
+		return fmt.Errorf("%w: it was corrected since", ErrNotFound)
+	}
+	old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
+	if err != nil {
+		return fmt.Errorf("knowledge: take back: %w", err)
+	}
+	for _, o := range old {
+		if _, err := tx.Exec(`UPDATE facts SET retired_at = 0, retired_by = '' WHERE id = ?`, o.ID); err != nil {
+			return fmt.Errorf("knowledge: take back: %w", err)
+		}
+		if err := b.moveTx(tx, KindRetired, KindFact, o.ID); err != nil {
+			return err
+		}
+	}
+	return b.removeTx(tx, id)
+}
+
+// ForgetTx removes a fact for good, with everything it had replaced, from the
+// table and the index. It returns how many facts went. It cannot be undone.
+func (b *Base) ForgetTx(tx *store.Tx, id string) (int, error) {
+	if _, err := fact(tx, id); err != nil {
+		return 0, err
+	}
+	gone := 0
+	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
+		old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0])
+		if err != nil {
+			return 0, fmt.Errorf("knowledge: forget: %w", err)
+		}
+		for _, o := range old {
+			queue = append(queue, o.ID)
+		}
+		if err := b.removeTx(tx, queue[0]); err != nil {
+			return 0, err
+		}
+		gone++
+	}
+	return gone, nil
+}
+
+func (b *Base) removeTx(tx *store.Tx, id string) error {
+	if _, err := tx.Exec(`DELETE FROM facts WHERE id = ?`, id); err != nil {
+		return fmt.Errorf("knowledge: forget: %w", err)
+	}
+	if err := b.UnindexTx(tx, KindFact, id); err != nil {
+		return err
+	}
+	return b.UnindexTx(tx, KindRetired, id)
+}
+
+// Fact returns one fact by its id, ErrNotFound when there is none.
+func (b *Base) Fact(q store.Querier, id string) (Fact, error) { return fact(q, id) }
+
+// Facts lists facts, newest first; retired ones only when all is true.
+func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
+	out, err := query(b.st.Reader(ctx), `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 OR ? ORDER BY n DESC LIMIT ?`, all, clamp(limit))
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: list facts: %w", err)
+	}
+	return out, nil
+}
+
+// Recall returns the facts nearest to a question in plain words, best first;
+// an empty query lists the newest.
+func (b *Base) Recall(q store.Querier, text string, limit int) ([]Fact, error) {
+	hits, err := b.Search(q, text, SearchOptions{Limit: limit, Kinds: []string{KindFact}})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Fact, 0, len(hits))
+	for _, h := range hits {
+		f, err := fact(q, h.Ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+const factColumns = `id, text, provenance, event, created_at, retired_at, retired_by`
+
+func fact(q store.Querier, id string) (Fact, error) {
+	f, err := scan(q.QueryRow(`SELECT `+factColumns+` FROM facts WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return f, fmt.Errorf("%w: %s", ErrNotFound, phrase.Cut(id, 40))
+	}
+	if err != nil {
+		return f, fmt.Errorf("knowledge: read fact: %w", err)
+	}
+	return f, nil
+}
+
+func query(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
+	rows, err := q.Query(stmt, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		f, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, rows.Err()
+}
+
+func scan(row interface{ Scan(...any) error }) (Fact, error) {
+	var f Fact
+	var created, retired int64
+	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &created, &retired, &f.RetiredBy)
+	f.CreatedAt, f.RetiredAt = store.Time(created), store.Time(retired)
+	return f, err
+}
+
+func doc(f Fact) Doc {
+	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance}
+}
+
+func clamp(limit int) int {
+	if limit <= 0 {
+		return 10
+	}
+	return min(limit, 1000)
+}

@@ -1,0 +1,43 @@
+package knowledge
+
+import (
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// IndexTx makes a document searchable, or replaces what was indexed under the
+// same Kind and Ref.
+func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
+	if d.Kind == "" || d.Ref == "" {
+		return fmt.Errorf("knowledge: index: kind %q and ref %q must not be empty", d.Kind, d.Ref)
+	}
+	if d.Provenance == provenance.Unknown {
+		d.Provenance = provenance.Outside
+	}
+	_, err := tx.Exec(`INSERT INTO docs (kind, ref, title, text, at, provenance) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (kind, ref) DO UPDATE SET title = excluded.title, text = excluded.text, at = excluded.at, provenance = excluded.provenance`,
+		d.Kind, d.Ref, strings.ToValidUTF8(d.Title, "\uFFFD"), strings.ToValidUTF8(d.Text, "\uFFFD"), store.Millis(d.At), string(d.Provenance))
+	if err != nil {
+		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
+	}
+	return nil
+}
+
+// UnindexTx removes a document from the index with all its words; one that is
+// not there is no error.
+func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
+	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
+		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
+	}
+	return nil
+}
+
+func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
+	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
+		return fmt.Errorf("knowledge: index: %w", err)
+	}
+	return nil
+}

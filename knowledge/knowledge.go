@@ -1,0 +1,147 @@
+// Package knowledge is the contract of what Hob remembers: Base keeps facts
+// (Remember, Recall, Forget) and a full-text index over everything worth
+// searching, in which the packages that own notes, tasks or expenses put their
+// rows (Index, Unindex, Search).
+//
+// The SQLite tables here are the truth and are written in the same transaction
+// as what they describe. Richer indexes, vectors and the graph derive from them
+// by their row ids. The package decides nothing about who may see what; every
+// fact and document carries the provenance it came with.
+package knowledge
+
+import (
+	"errors"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Kinds of documents that this package itself keeps. Other packages use names
+// of their own ("note", "task").
+const (
+	KindFact = "fact"
+	// KindRetired is a fact that a newer one replaced: kept as history, found
+	// only when this kind is asked for.
+	KindRetired = "retired"
+)
+
+// Errors a caller can act on.
+var (
+	ErrEmpty    = errors.New("there is nothing to remember: the text is empty")
+	ErrTooLong  = errors.New("the text is longer than a fact may be (10,000 characters); keep it as a note or a file")
+	ErrNotFound = errors.New("no such fact")
+)
+
+// MaxFact is the longest fact in bytes.
+const MaxFact = 10_000
+
+// Fact is one thing Hob was told or concluded.
+type Fact struct {
+	ID         string            `json:"id"`
+	Text       string            `json:"text"`
+	Provenance provenance.Source `json:"provenance"`
+	Event      string            `json:"event,omitempty"` // inbox event it came with
+	CreatedAt  time.Time         `json:"created_at"`
+	RetiredAt  time.Time         `json:"retired_at,omitzero"`
+	RetiredBy  string            `json:"retired_by,omitempty"` // the fact that replaced it
+}
+
+// Doc is one searchable text. Kind and Ref identify it.
+type Doc struct {
+	Kind       string            `json:"kind"`
+	Ref        string            `json:"ref"` // the id in the owning table
+	Title      string            `json:"title,omitempty"`
+	Text       string            `json:"text"`
+	At         time.Time         `json:"at"`
+	Provenance provenance.Source `json:"provenance"`
+}
+
+// Hit is a document that matched; a higher Score is better.
+type Hit struct {
+	Doc
+	Score float64 `json:"score"`
+}
+
+// SearchOptions narrow a search; the zero value is useful.
+type SearchOptions struct {
+	Limit int      // default 10, at most 1,000
+	Kinds []string // empty: everything but retired facts
+	// All leaves out the looser rounds: only documents with every telling word
+	// of the query count.
+	All bool
+}
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// HalfLife is the age at which the bonus for being recent is halved
+	// (default 30 days).
+	HalfLife time.Duration
+}
+
+// Base is Hob's memory. Its methods may be called concurrently; those ending
+// in Tx take part in the caller's transaction.
+type Base struct {
+	st  *store.Store
+	opt Options
+}
+
+// New returns the base kept in st, which must have been opened with this
+// package's Migrations.
+func New(st *store.Store, opt Options) (*Base, error) {
+	if st == nil {
+		return nil, errors.New("knowledge: a store is required")
+	}
+	if opt.HalfLife <= 0 {
+		opt.HalfLife = 30 * 24 * time.Hour
+	}
+	return &Base{st: st, opt: opt}, nil
+}
+
+// Migrations are the tables of this package.
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1}}}
+}
+
+// schema1: docs_fts holds no text of its own (external content) and, with
+// secure-delete, forgets the words of a deleted row at once
+// (https://www.sqlite.org/fts5.html#the_secure_delete_configuration_option).
+const schema1 = `
+CREATE TABLE facts (
+	n INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	text TEXT NOT NULL,
+	same TEXT NOT NULL,
+	head TEXT NOT NULL,
+	provenance TEXT NOT NULL,
+	event TEXT NOT NULL DEFAULT '',
+	created_at INTEGER NOT NULL,
+	retired_at INTEGER NOT NULL DEFAULT 0,
+	retired_by TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX facts_same ON facts (same);
+CREATE INDEX facts_head ON facts (head) WHERE head <> '';
+CREATE INDEX facts_retired_by ON facts (retired_by) WHERE retired_by <> '';
+CREATE TABLE docs (
+	n INTEGER PRIMARY KEY,
+	kind TEXT NOT NULL,
+	ref TEXT NOT NULL,
+	title TEXT NOT NULL,
+	text TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	provenance TEXT NOT NULL,
+	UNIQUE (kind, ref)
+);
+CREATE INDEX docs_at ON docs (at);
+CREATE VIRTUAL TABLE docs_fts USING fts5(title, text, content='docs', content_rowid='n', tokenize='porter unicode61 remove_diacritics 2');
+INSERT INTO docs_fts (docs_fts, rank) VALUES ('secure-delete', 1);
+CREATE TRIGGER docs_insert AFTER INSERT ON docs BEGIN
+	INSERT INTO docs_fts (rowid, title, text) VALUES (new.n, new.title, new.text);
+END;
+CREATE TRIGGER docs_delete AFTER DELETE ON docs BEGIN
+	INSERT INTO docs_fts (docs_fts, rowid, title, text) VALUES ('delete', old.n, old.title, old.text);
+END;
+CREATE TRIGGER docs_update AFTER UPDATE OF title, text ON docs BEGIN
+	INSERT INTO docs_fts (docs_fts, rowid, title, text) VALUES ('delete', old.n, old.title, old.text);
+	INSERT INTO docs_fts (rowid, title, text) VALUES (new.n, new.title, new.text);
+END;`

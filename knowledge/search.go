@@ -1,0 +1,215 @@
+package knowledge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// candidates is how many of the best rows by words are ranked again with their
+// age; maxTerms bounds the work of one query.
+const (
+	candidates = 60
+	maxTerms   = 24
+)
+
+// Search finds documents by words, best first: every telling word must match;
+// if nothing does, beginnings of words count, then documents with at least half
+// of the words, then the text as a plain substring (for scripts without
+// spaces). Any text is a valid query; an empty one lists the newest.
+func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
+	limit := clamp(opt.Limit)
+	f := filter(opt.Kinds)
+	terms := telling(text)
+	if len(terms) == 0 {
+		if strings.TrimSpace(text) == "" {
+			return b.newest(q, f, limit)
+		}
+		return b.substring(q, text, f, limit)
+	}
+	rounds := []func() ([]Hit, error){
+		func() ([]Hit, error) { return b.match(q, join(terms, false), f, limit) },
+		func() ([]Hit, error) { return b.match(q, join(terms, true), f, limit) },
+		func() ([]Hit, error) { return b.match(q, join(roots(terms), true), f, limit) },
+	}
+	if !opt.All {
+		rounds = append(rounds,
+			func() ([]Hit, error) { return b.half(q, terms, f, limit) },
+			func() ([]Hit, error) { return b.half(q, roots(terms), f, limit) })
+	}
+	rounds = append(rounds, func() ([]Hit, error) { return b.substring(q, text, f, limit) })
+	for _, round := range rounds {
+		hits, err := round()
+		if err != nil || len(hits) > 0 {
+			return b.rank(hits, limit), err
+		}
+	}
+	return nil, nil
+}
+
+// where is the part of a statement that narrows the kinds.
+type where struct {
+	sql  string
+	args []any
+}
+
+func filter(kinds []string) where {
+	if len(kinds) == 0 {
+		return where{sql: "d.kind <> ?", args: []any{KindRetired}}
+	}
+	w := where{sql: "d.kind IN (?" + strings.Repeat(", ?", len(kinds)-1) + ")"}
+	for _, k := range kinds {
+		w.args = append(w.args, k)
+	}
+	return w
+}
+
+const docColumns = `d.kind, d.ref, d.title, d.text, d.at, d.provenance`
+
+func (b *Base) newest(q store.Querier, w where, limit int) ([]Hit, error) {
+	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC LIMIT ?`,
+		append(slices.Clone(w.args), limit)...)
+}
+
+// match runs one full-text expression. The title counts twice; bm25 is better
+// the smaller it is (https://www.sqlite.org/fts5.html#the_bm25_function).
+func (b *Base) match(q store.Querier, expr string, w where, limit int) ([]Hit, error) {
+	args := append([]any{expr}, w.args...)
+	return hits(q, `SELECT `+docColumns+`, -bm25(docs_fts, 2.0, 1.0) AS score
+		FROM docs_fts JOIN docs d ON d.n = docs_fts.rowid WHERE docs_fts MATCH ? AND `+w.sql+`
+		ORDER BY score DESC, d.n DESC LIMIT ?`, append(args, max(limit, candidates))...)
+}
+
+// half finds documents with at least half of the words (and two of three).
+func (b *Base) half(q store.Querier, terms []string, w where, limit int) ([]Hit, error) {
+	if len(terms) < 2 {
+		return nil, nil
+	}
+	one := `SELECT rowid AS n, -bm25(docs_fts, 2.0, 1.0) AS score FROM docs_fts WHERE docs_fts MATCH ?`
+	args := make([]any, 0, len(terms)+len(w.args)+2)
+	for _, t := range terms {
+		args = append(args, join([]string{t}, true))
+	}
+	args = append(args, w.args...)
+	args = append(args, (len(terms)+1)/2, max(limit, candidates))
+	return hits(q, `SELECT `+docColumns+`, count(*) * 100.0 + sum(m.score) AS score
+		FROM (`+one+strings.Repeat(" UNION ALL "+one, len(terms)-1)+`) m JOIN docs d ON d.n = m.n WHERE `+w.sql+`
+		GROUP BY d.n HAVING count(*) >= ? ORDER BY score DESC, d.n DESC LIMIT ?`, args...)
+}
+
+func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hit, error) {
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
+	if len([]rune(text)) < 2 {
+		return nil, nil
+	}
+	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+	args := append(slices.Clone(w.args), like, like, limit)
+	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+`
+		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC LIMIT ?`, args...)
+}
+
+// rank adds up to a third for being recent. Ages count from the newest
+// candidate, so that the order does not depend on when it is asked for.
+func (b *Base) rank(list []Hit, limit int) []Hit {
+	var newest time.Time
+	for _, h := range list {
+		if h.At.After(newest) {
+			newest = h.At
+		}
+	}
+	for i := range list {
+		age := newest.Sub(list[i].At)
+		list[i].Score = (list[i].Score + 1e-9) * (1 + math.Exp2(-float64(age)/float64(b.opt.HalfLife))/3)
+	}
+	slices.SortStableFunc(list, func(p, q Hit) int { return cmp.Compare(q.Score, p.Score) })
+	return list[:min(limit, len(list))]
+}
+
+func hits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
+	rows, err := q.Query(stmt, args...)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: search: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var h Hit
+		var at int64
+		if err := rows.Scan(&h.Kind, &h.Ref, &h.Title, &h.Text, &at, &h.Provenance, &h.Score); err != nil {
+			return nil, fmt.Errorf("knowledge: search: %w", err)
+		}
+		h.At = store.Time(at)
+		out = append(out, h)
+	}
+	return out, rows.Err()
+}
+
+// telling returns the words of a query that tell something, or all of them
+// when none does; each once, as they were written: the index folds by itself.
+func telling(text string) []string {
+	var some, all, seen []string
+	for _, w := range phrase.Words(text) {
+		folded := phrase.Fold(w)
+		if slices.Contains(seen, folded) || len(all) == maxTerms {
+			continue
+		}
+		seen = append(seen, folded)
+		all = append(all, w)
+		if !vague[folded] && len([]rune(w)) > 1 || isNumber(w) {
+			some = append(some, w)
+		}
+	}
+	if len(some) == 0 {
+		return all
+	}
+	return some
+}
+
+func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
+
+// roots cuts up to three letters from long words, so that "allergies" meets
+// "allergic", which the stemmer keeps apart.
+func roots(terms []string) []string {
+	out := make([]string, len(terms))
+	for i, t := range terms {
+		r := []rune(t)
+		out[i] = string(r[:max(min(5, len(r)), len(r)-3)])
+	}
+	return out
+}
+
+// join makes an FTS5 expression in which every term is a quoted string, so that
+// no operator or punctuation of the query reaches its parser.
+func join(terms []string, prefix bool) string {
+	var b strings.Builder
+	for i, t := range terms {
+		if i > 0 {
+			b.WriteString(" AND ")
+		}
+		b.WriteString(`"` + strings.ReplaceAll(t, `"`, `""`) + `"`)
+		if prefix && len([]rune(t)) >= 3 {
+			b.WriteString("*")
+		}
+	}
+	return b.String()
+}
+
+// vague words say how something is asked, not what.
+var vague = set(`a about all am an and any anything are as at be been but by can could did do does everything for from had has have
+	he her hers him his how i if in into is it its just know like me mine my of on or our please remember said say she should so some
+	something tell that the their them then there these they this those to told us was we were what whats when where which who whom
+	whose why will with would you your yours find search look recall asked ask s t d ll m re ve`)
+
+func set(list string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		m[w] = true
+	}
+	return m
+}
