@@ -30,6 +30,9 @@ type Inbound struct {
 	Outside []string
 	// Images that came along.
 	Images []Image
+	// Via names the entry point for the audit log when it is not the channel
+	// itself: "openai" for the OpenAI-compatible endpoint.
+	Via string
 	// Key is the platform's own id of the message; the same key is taken once.
 	Key string
 	// Payload is kept with the event for the channel's own use.
@@ -53,7 +56,8 @@ type Accepted struct {
 }
 
 // Receiver takes messages. When Receive returns nil the message is durable and
-// may be acknowledged to the platform; on an error it was not taken.
+// may be acknowledged to the platform; on an error it was not taken. After
+// ErrStranger it never will be: acknowledge it and forget it.
 type Receiver interface {
 	Receive(ctx context.Context, in Inbound) (Accepted, error)
 }
@@ -124,6 +128,12 @@ type Finder interface {
 	Find(ctx context.Context, d Delivery) (Receipt, bool, error)
 }
 
+// Allower is a channel whose owner lets other people write to Hob. Allow
+// returns the sender ids of its configuration; nobody else is heard. A channel
+// without it, or with an empty list, hears its owner only. What these people
+// write stays outside text, in a conversation of their own.
+type Allower interface{ Allow() []string }
+
 // Limits of a platform; the zero value means none.
 type Limits struct {
 	// MaxText is the longest text in characters; longer ones are split.
@@ -145,7 +155,8 @@ type Deps struct {
 
 // Driver makes channels of one kind. Name is its configuration section. New
 // gets decode, which fills a struct strictly from that section (unknown keys
-// are errors that name the line); it does no I/O.
+// are errors that name the line; fields carry `toml` tags); it does no I/O. A
+// section that says enabled = false is answered with ErrDisabled.
 type Driver interface {
 	Name() string
 	New(decode func(any) error, deps Deps) (Channel, error)
@@ -169,6 +180,14 @@ type Outbox interface {
 	NextDelivery(ctx context.Context, channel string) (time.Time, bool, error)
 }
 
+// Errors that the manager and its channels tell each other.
+var (
+	// ErrStranger: the message came from somebody the owner does not let in.
+	ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")
+	// ErrDisabled: the channel's section says enabled = false.
+	ErrDisabled = errors.New("the channel is switched off (enabled = false)")
+)
+
 // Class tells the manager what to do about a failed Send.
 type Class uint8
 
@@ -184,8 +203,11 @@ const (
 // Error is a failed Send with its class.
 type Error struct {
 	Class   Class
-	RetryAt time.Time // for Later
-	Err     error
+	RetryAt time.Time // for Later; zero lets the manager choose
+	// MaybeSent: the platform may have taken the text all the same, such as
+	// after a connection that broke before the answer came.
+	MaybeSent bool
+	Err       error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -1,0 +1,211 @@
+package channelstest
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+)
+
+// Open makes a fresh channel with its platform for one test.
+type Open func(t *testing.T) (channels.Channel, Platform)
+
+const patience = 10 * time.Second
+
+// Conform runs the suite that every channel with an outgoing side has to pass:
+// the contract of Send and Run, and delivery through the Manager.
+func Conform(t *testing.T, open Open) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, channels.Channel, Platform)
+	}{
+		{"a text arrives as it is", arrives},
+		{"errors carry their class", classified},
+		{"send returns when its context ends", sendEnds},
+		{"run returns nil when its context ends", runEnds},
+		{"a second copy is dropped where the channel says so", repeated},
+		{"a long text arrives in parts", split},
+		{"a refused text is given up and the next one arrives", refused},
+		{"a text cut off before it arrived is sent", cutOffBefore},
+		{"a text cut off after it arrived is not told twice unmarked", cutOffAfter},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ch, p := open(t)
+			c.run(t, ch, p)
+		})
+	}
+}
+
+const sample = "Grüße, 世界 👋\nsecond line \"quoted\" <b>&</b>"
+
+func delivery(id, text string) channels.Delivery {
+	return channels.Delivery{
+		ID: id, Event: "e1", Kind: channels.Notice, Session: "s", Channel: "x", Chat: "c",
+		Text: text, CreatedAt: time.Now(),
+	}
+}
+
+func arrives(t *testing.T, ch channels.Channel, p Platform) {
+	if _, err := ch.Send(t.Context(), delivery("d1", sample)); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Arrived(); !slices.Equal(got, []string{sample}) {
+		t.Errorf("arrived %q, want %q", got, sample)
+	}
+}
+
+func classified(t *testing.T, ch channels.Channel, p Platform) {
+	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorised} {
+		if !p.Fail(c, 1) {
+			continue
+		}
+		_, err := ch.Send(t.Context(), delivery("d1", "x"))
+		if err == nil || channels.ClassOf(err) != c {
+			t.Errorf("Send: %v of class %d, want class %d", err, channels.ClassOf(err), c)
+		}
+	}
+	if _, err := ch.Send(t.Context(), delivery("d2", "after all that")); err != nil {
+		t.Errorf("Send after failures: %v", err)
+	}
+}
+
+func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
+	release := p.Stall()
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := ch.Send(ctx, delivery("d1", "x"))
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("Send returned nil although nothing was taken")
+		}
+	case <-time.After(patience):
+		t.Fatal("Send goes on although its context has ended")
+	}
+}
+
+func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, &Inbox{}) }()
+	cancel()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("Run goes on although its context has ended")
+	}
+}
+
+func repeated(t *testing.T, ch channels.Channel, p Platform) {
+	if _, ok := ch.(channels.Deduper); !ok {
+		t.Skip("the channel does not deduplicate")
+	}
+	for range 2 {
+		if _, err := ch.Send(t.Context(), delivery("d1", "once")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.Arrived(); !slices.Equal(got, []string{"once"}) {
+		t.Errorf("arrived %q, want one copy", got)
+	}
+}
+
+func split(t *testing.T, ch channels.Channel, p Platform) {
+	l, ok := ch.(channels.Limiter)
+	if !ok || l.Limits().MaxText == 0 {
+		t.Skip("the channel has no limit")
+	}
+	out := NewOutbox()
+	text := strings.Repeat("a word and another one\n", l.Limits().MaxText/8)
+	id := out.Put(delivery("d1", text))
+	manage(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
+	got := strings.Join(strings.Fields(strings.Join(p.Arrived(), " ")), " ")
+	if want := strings.Join(strings.Fields(text), " "); got != want {
+		t.Errorf("the parts do not make the whole: %d of %d characters", len(got), len(want))
+	}
+}
+
+func refused(t *testing.T, ch channels.Channel, p Platform) {
+	if !p.Fail(channels.Permanent, 1) {
+		t.Skip("the platform refuses nothing for ever")
+	}
+	out := NewOutbox()
+	bad, good := out.Put(delivery("d1", "bad")), out.Put(delivery("d2", "good"))
+	manage(t, ch, out, func() bool { return out.Row(good).State == channels.Sent })
+	if r := out.Row(bad); r.State != channels.Dead || r.Why == "" {
+		t.Errorf("the refused text is %s (%q), want dead with a reason", r.State, r.Why)
+	}
+}
+
+func cutOffBefore(t *testing.T, ch channels.Channel, p Platform) {
+	out := NewOutbox()
+	id := out.PutCutOff(delivery("d1", "hello"))
+	manage(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
+	if got := p.Arrived(); len(got) != 1 || !strings.HasSuffix(got[0], "hello") {
+		t.Errorf("arrived %q, want the text once", got)
+	}
+}
+
+func cutOffAfter(t *testing.T, ch channels.Channel, p Platform) {
+	out := NewOutbox()
+	if _, err := ch.Send(t.Context(), delivery("d1", "hello")); err != nil {
+		t.Fatal(err)
+	}
+	id := out.PutCutOff(delivery("d1", "hello"))
+	manage(t, ch, out, func() bool { return out.Row(id).State == channels.Sent })
+	got := p.Arrived()
+	_, dedupes := ch.(channels.Deduper)
+	_, finds := ch.(channels.Finder)
+	switch {
+	case dedupes || finds:
+		if !slices.Equal(got, []string{"hello"}) {
+			t.Errorf("arrived %q, want one copy", got)
+		}
+	case len(got) != 2 || got[1] == "hello" || !strings.HasSuffix(got[1], "hello"):
+		t.Errorf("arrived %q, want a second copy marked as possibly repeated", got)
+	}
+}
+
+// manage runs a Manager over the channel until done reports true.
+func manage(t *testing.T, ch channels.Channel, out *Outbox, done func() bool) {
+	t.Helper()
+	m, err := channels.New(channels.Options{
+		Outbox: out, Receiver: &Inbox{}, Log: slog.New(slog.DiscardHandler),
+		Channels: map[string]channels.Channel{"x": ch},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- m.Run(ctx) }()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !done() && ctx.Err() == nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+	if !done() {
+		t.Error("the delivery was not finished in time")
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Manager.Run: %v", err)
+	}
+}

@@ -1,0 +1,188 @@
+package channelstest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// Platform is the other side of a channel under test, as the suite needs it.
+type Platform interface {
+	// Arrived lists the texts that the platform took, in order, without those
+	// that it recognised as second copies.
+	Arrived() []string
+	// Fail makes the next n sends fail in a way of the given class, and
+	// reports false when the platform has no such failure.
+	Fail(c channels.Class, n int) bool
+	// Stall makes sends hang until release is called.
+	Stall() (release func())
+}
+
+// Fake is a channel together with its platform. Its powers are chosen by
+// wrapping it: Deduping and Finding.
+type Fake struct {
+	Limit channels.Limits
+
+	mu      sync.Mutex
+	arrived []channels.Delivery
+	seen    map[string]bool
+	dedupe  bool
+	fails   []error
+	stall   chan struct{}
+	// after is called when a text has arrived, before Send returns.
+	after func(channels.Delivery)
+}
+
+// Deduping is a Fake whose platform drops second copies.
+type Deduping struct{ *Fake }
+
+// Dedupes implements channels.Deduper.
+func (Deduping) Dedupes() {}
+
+// NewDeduping makes one.
+func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }
+
+// Finding is a Fake whose platform can look a text up.
+type Finding struct{ *Fake }
+
+// Find implements channels.Finder.
+func (f Finding) Find(_ context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return channels.Receipt{ID: "fake-" + d.ID}, f.seen[d.ID], nil
+}
+
+// After calls f whenever a text has arrived, while Send still runs.
+func (f *Fake) After(fn func(channels.Delivery)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.after = fn
+}
+
+// Run implements channels.Channel; a Fake hears nothing.
+func (f *Fake) Run(ctx context.Context, _ channels.Receiver) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Limits implements channels.Limiter.
+func (f *Fake) Limits() channels.Limits { return f.Limit }
+
+// Send implements channels.Channel.
+func (f *Fake) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	f.mu.Lock()
+	stall := f.stall
+	var err error
+	if len(f.fails) > 0 {
+		err, f.fails = f.fails[0], f.fails[1:]
+	}
+	f.mu.Unlock()
+	if stall != nil {
+		select {
+		case <-stall:
+		case <-ctx.Done():
+			return channels.Receipt{}, ctx.Err()
+		}
+	}
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	f.mu.Lock()
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	if !f.dedupe || !f.seen[d.ID] {
+		f.arrived = append(f.arrived, d)
+	}
+	f.seen[d.ID] = true
+	after := f.after
+	f.mu.Unlock()
+	if after != nil {
+		after(d)
+	}
+	return channels.Receipt{ID: "fake-" + d.ID}, nil
+}
+
+// Deliveries lists what arrived.
+func (f *Fake) Deliveries() []channels.Delivery {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]channels.Delivery(nil), f.arrived...)
+}
+
+// Arrived implements Platform.
+func (f *Fake) Arrived() []string {
+	var out []string
+	for _, d := range f.Deliveries() {
+		out = append(out, d.Text)
+	}
+	return out
+}
+
+// Fail implements Platform.
+func (f *Fake) Fail(c channels.Class, n int) bool {
+	e := channels.Errorf(c, "the platform fails with class %d", c)
+	if c == channels.Later {
+		e.RetryAt = time.Now().Add(time.Minute)
+	}
+	f.FailWith(e, n)
+	return true
+}
+
+// FailWith makes the next n sends fail with err.
+func (f *Fake) FailWith(err error, n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range n {
+		f.fails = append(f.fails, err)
+	}
+}
+
+// Stall implements Platform.
+func (f *Fake) Stall() func() {
+	c := make(chan struct{})
+	f.mu.Lock()
+	f.stall = c
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		f.stall = nil
+		f.mu.Unlock()
+		close(c)
+	})
+}
+
+// Inbox is a Receiver that keeps what it is given.
+type Inbox struct {
+	mu  sync.Mutex
+	in  []channels.Inbound
+	err error
+}
+
+// Refuse makes every further Receive fail with err.
+func (b *Inbox) Refuse(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+// Receive implements channels.Receiver.
+func (b *Inbox) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return channels.Accepted{}, b.err
+	}
+	b.in = append(b.in, in)
+	return channels.Accepted{Event: fmt.Sprintf("e%04d", len(b.in))}, nil
+}
+
+// Heard lists what was received.
+func (b *Inbox) Heard() []channels.Inbound {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]channels.Inbound(nil), b.in...)
+}

@@ -1,0 +1,185 @@
+// Package channelstest holds what tests of channels need: the conformance
+// suite that every channel runs (Conform), an Outbox in memory, and a fake
+// channel whose platform can fail in every way. It is used by tests only.
+package channelstest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// Row is a delivery with what became of it.
+type Row struct {
+	channels.Delivery
+	State   channels.State
+	Due     time.Time
+	Why     string
+	Receipt channels.Receipt
+}
+
+// Outbox is a channels.Outbox in memory. It outlives managers, as the database
+// outlives a process; all methods may be called concurrently.
+type Outbox struct {
+	mu   sync.Mutex
+	rows []*Row
+	wake map[string]chan struct{}
+	next int
+}
+
+// NewOutbox makes an empty one.
+func NewOutbox() *Outbox { return &Outbox{wake: map[string]chan struct{}{}} }
+
+// Put queues a delivery, completes its ID and CreatedAt, and returns the ID.
+func (o *Outbox) Put(d channels.Delivery) string { return o.put(d, channels.Queued) }
+
+// PutCutOff adds a row that was being sent when the process died.
+func (o *Outbox) PutCutOff(d channels.Delivery) string { return o.put(d, channels.Sending) }
+
+func (o *Outbox) put(d channels.Delivery, s channels.State) string {
+	o.mu.Lock()
+	o.next++
+	if d.ID == "" {
+		d.ID = fmt.Sprintf("d%04d", o.next)
+	}
+	if d.CreatedAt.IsZero() {
+		d.CreatedAt = time.Now()
+	}
+	o.rows = append(o.rows, &Row{Delivery: d, State: s, Due: d.CreatedAt})
+	o.mu.Unlock()
+	o.signal(d.Channel)
+	return d.ID
+}
+
+// Row returns a copy of a row; the zero Row when there is none.
+func (o *Outbox) Row(id string) Row {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r := o.get(id); r != nil {
+		return *r
+	}
+	return Row{}
+}
+
+// Rows returns copies of all rows, oldest first.
+func (o *Outbox) Rows() []Row {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := make([]Row, 0, len(o.rows))
+	for _, r := range o.rows {
+		out = append(out, *r)
+	}
+	return out
+}
+
+func (o *Outbox) get(id string) *Row {
+	i := slices.IndexFunc(o.rows, func(r *Row) bool { return r.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return o.rows[i]
+}
+
+// ClaimDeliveries implements channels.Outbox.
+func (o *Outbox) ClaimDeliveries(_ context.Context, channel string, n int) ([]channels.Delivery, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []channels.Delivery
+	busy := map[string]bool{}
+	for _, r := range o.rows {
+		if r.Channel != channel || r.State == channels.Sent || r.State == channels.Dead || busy[r.Chat] {
+			continue
+		}
+		busy[r.Chat] = true
+		if r.State == channels.Sending || r.Due.After(time.Now()) || len(out) == n {
+			continue
+		}
+		r.State = channels.Sending
+		r.Attempts++
+		out = append(out, r.Delivery)
+	}
+	return out, nil
+}
+
+// Unsettled implements channels.Outbox.
+func (o *Outbox) Unsettled(_ context.Context, channel string) ([]channels.Delivery, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var out []channels.Delivery
+	for _, r := range o.rows {
+		if r.Channel == channel && r.State == channels.Sending {
+			out = append(out, r.Delivery)
+		}
+	}
+	return out, nil
+}
+
+// Delivered implements channels.Outbox.
+func (o *Outbox) Delivered(_ context.Context, id string, rc channels.Receipt) error {
+	return o.set(id, func(r *Row) { r.State, r.Receipt = channels.Sent, rc })
+}
+
+// Retry implements channels.Outbox.
+func (o *Outbox) Retry(_ context.Context, id string, at time.Time, why string, maybeRepeated bool) error {
+	return o.set(id, func(r *Row) {
+		r.State, r.Due, r.Why, r.MaybeRepeated = channels.Failed, at, why, maybeRepeated
+	})
+}
+
+// GiveUp implements channels.Outbox.
+func (o *Outbox) GiveUp(_ context.Context, id, why string) error {
+	return o.set(id, func(r *Row) { r.State, r.Why = channels.Dead, why })
+}
+
+func (o *Outbox) set(id string, f func(*Row)) error {
+	o.mu.Lock()
+	r := o.get(id)
+	if r == nil {
+		o.mu.Unlock()
+		return fmt.Errorf("channelstest: no delivery %q", id)
+	}
+	f(r)
+	channel := r.Channel
+	o.mu.Unlock()
+	o.signal(channel)
+	return nil
+}
+
+// Wake implements channels.Outbox.
+func (o *Outbox) Wake(channel string) <-chan struct{} { return o.waker(channel) }
+
+func (o *Outbox) waker(channel string) chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c, ok := o.wake[channel]
+	if !ok {
+		c = make(chan struct{}, 1)
+		o.wake[channel] = c
+	}
+	return c
+}
+
+func (o *Outbox) signal(channel string) {
+	select {
+	case o.waker(channel) <- struct{}{}:
+	default:
+	}
+}
+
+// NextDelivery implements channels.Outbox.
+func (o *Outbox) NextDelivery(_ context.Context, channel string) (time.Time, bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var at time.Time
+	for _, r := range o.rows {
+		waiting := r.State == channels.Queued || r.State == channels.Failed
+		if r.Channel == channel && waiting && (at.IsZero() || r.Due.Before(at)) {
+			at = r.Due
+		}
+	}
+	return at, !at.IsZero(), nil
+}

@@ -1,0 +1,321 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+	"unicode/utf8"
+
+	"hob/platform/failpoint"
+)
+
+const (
+	maxFailures = 12             // refusals of one text by a platform that answers
+	maxAge      = 24 * time.Hour // for a platform that cannot be reached
+	longPause   = time.Hour      // the longest pause a platform may ask for
+	recordWait  = 5 * time.Second
+	// repeatedMark stands before a text that may have arrived already.
+	repeatedMark = "(possibly repeated) "
+)
+
+// deliverer says the texts of one channel, one after another. It belongs to
+// one goroutine.
+type deliverer struct {
+	name    string
+	ch      Channel
+	find    Finder // nil when the platform cannot look up
+	dedupes bool
+	limit   int
+	out     Outbox
+	log     *slog.Logger
+	timeout time.Duration
+	grace   time.Duration
+	sent    func()
+	rate    window
+	paused  time.Time // the platform asked not to be called before
+	tries   map[string]*try
+	empty   uint // times in a row that nothing was to be claimed
+}
+
+// try is what this process knows of a text it could not deliver yet.
+type try struct {
+	parts    []string
+	sent     int  // parts that have certainly arrived
+	unsure   bool // the next part may have arrived
+	failures int
+}
+
+func (m *Manager) deliverer(name string, ch Channel) *deliverer {
+	d := &deliverer{
+		name: name, ch: ch, out: m.opt.Outbox, log: m.opt.Log.With("channel", name),
+		timeout: m.opt.SendTimeout, grace: m.opt.Grace,
+		sent: func() { m.count(name) }, tries: map[string]*try{},
+	}
+	d.find, _ = ch.(Finder)
+	_, d.dedupes = ch.(Deduper)
+	if l, ok := ch.(Limiter); ok {
+		lim := l.Limits()
+		d.limit, d.rate.n = lim.MaxText, lim.PerMinute
+	}
+	return d
+}
+
+// run settles what a crash cut off and then delivers until ctx ends.
+func (d *deliverer) run(ctx context.Context) error {
+	if err := d.settle(ctx); err != nil {
+		return err
+	}
+	for {
+		wake := d.out.Wake(d.name) // before looking, so that no wake-up is missed
+		if !d.ready(ctx) {
+			return nil
+		}
+		rows, err := d.out.ClaimDeliveries(ctx, d.name, 1)
+		if err != nil {
+			return fmt.Errorf("claim deliveries: %w", err)
+		}
+		for _, row := range rows {
+			if err := d.deliver(ctx, row); err != nil {
+				return err
+			}
+		}
+		if len(rows) > 0 {
+			d.empty = 0
+		} else if !d.idle(ctx, wake) {
+			return nil
+		}
+	}
+}
+
+// settle puts rows that were being sent when the process died back into the
+// queue. How they are sent again depends on what the platform can tell.
+func (d *deliverer) settle(ctx context.Context) error {
+	rows, err := d.out.Unsettled(ctx, d.name)
+	if err != nil {
+		return fmt.Errorf("look for cut-off deliveries: %w", err)
+	}
+	for _, row := range rows {
+		t := d.tries[row.ID] // known when only this goroutine was started again
+		unsure := !d.dedupes && (t == nil || t.unsure || t.sent > 0)
+		if err := d.out.Retry(ctx, row.ID, time.Now(), "cut off while it was being sent", unsure); err != nil {
+			return fmt.Errorf("settle a cut-off delivery: %w", err)
+		}
+	}
+	return nil
+}
+
+// ready waits until the platform may be called again.
+func (d *deliverer) ready(ctx context.Context) bool {
+	now := time.Now()
+	wait := max(d.paused.Sub(now), d.rate.full(now))
+	return ctx.Err() == nil && (wait <= 0 || sleep(ctx, wait))
+}
+
+// idle waits for a wake-up or the next row's time.
+func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
+	at, ok, err := d.out.NextDelivery(ctx, d.name)
+	if err != nil {
+		d.log.Warn("cannot look for the next delivery", "error", err)
+		at, ok = time.Now().Add(backoff(4)), true
+	}
+	var due <-chan time.Time
+	if ok {
+		// A row that is due but cannot be claimed must not make this spin.
+		t := time.NewTimer(max(time.Until(at), min(time.Second, time.Millisecond<<min(d.empty, 10))))
+		defer t.Stop()
+		due = t.C
+	}
+	d.empty++
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wake:
+		d.empty = 0
+	case <-due:
+	}
+	return true
+}
+
+// deliver says one text. Its error means that the channel cannot go on.
+func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
+	t := d.tries[row.ID]
+	if t == nil {
+		t = &try{parts: d.split(row.Text), unsure: row.MaybeRepeated && !d.dedupes}
+		d.tries[row.ID] = t
+	}
+	var r Receipt
+	for t.sent < len(t.parts) {
+		if !d.ready(ctx) {
+			return d.putBack(ctx, row, t, time.Now(), "the daemon was stopped")
+		}
+		got, err := d.part(ctx, row, t)
+		if err != nil {
+			return d.failed(ctx, row, t, err)
+		}
+		if t.sent == 0 {
+			r = got
+		}
+		t.sent++
+		t.unsure = false
+	}
+	err := d.record(ctx, "delivered", func(ctx context.Context) error { return d.out.Delivered(ctx, row.ID, r) })
+	if err == nil {
+		delete(d.tries, row.ID)
+		d.sent()
+	}
+	return err
+}
+
+// split cuts a text so that the mark of a repetition still fits.
+func (d *deliverer) split(text string) []string {
+	limit := d.limit
+	mark := utf8.RuneCountInString(repeatedMark)
+	if limit > 4*mark && d.find == nil && !d.dedupes && utf8.RuneCountInString(text) > limit-mark {
+		limit -= mark
+	}
+	return Split(text, limit)
+}
+
+// part says the next part of a text, or finds that it has arrived.
+func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, error) {
+	p := row
+	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure
+	if len(t.parts) > 1 {
+		p.ID = fmt.Sprintf("%s.%d", row.ID, t.sent+1)
+	}
+	r, err := d.call(ctx, func(ctx context.Context) (Receipt, error) {
+		if t.unsure && d.find != nil {
+			switch r, found, err := d.find.Find(ctx, p); {
+			case err != nil:
+				return r, fmt.Errorf("look up whether it arrived: %w", err)
+			case found:
+				return r, nil
+			}
+			p.MaybeRepeated = false
+		}
+		if p.MaybeRepeated {
+			p.Text = repeatedMark + p.Text
+		}
+		d.rate.add(time.Now())
+		failpoint.Hit("channel.send.before")
+		r, err := d.ch.Send(ctx, p)
+		failpoint.Hit("channel.send.after")
+		return r, err
+	})
+	if err != nil && maybeSent(err) {
+		t.unsure = !d.dedupes
+	}
+	return r, err
+}
+
+// call runs f with the deadline of a Send; when the daemon ends, f may go on
+// for the grace period.
+func (d *deliverer) call(ctx context.Context, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.timeout)
+	defer cancel()
+	done := make(chan struct{})
+	defer close(done)
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(d.grace)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-done:
+		}
+	})
+	defer stop()
+	err = guarded(func() error {
+		r, err = f(c)
+		return err
+	})
+	return r, err
+}
+
+// maybeSent reports whether a text may have arrived although Send failed.
+func maybeSent(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.MaybeSent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// unreachable reports whether the platform was not reached at all, as on a
+// machine without a network. That costs no attempt.
+func unreachable(err error) bool {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return true
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// failed decides what becomes of a text that could not be said.
+func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error) error {
+	d.log.Warn("delivery failed", "delivery", row.ID, "attempts", row.Attempts, "error", err)
+	now := time.Now()
+	switch ClassOf(err) {
+	case Unauthorised:
+		return errors.Join(err, d.putBack(ctx, row, t, now, err.Error()))
+	case Permanent, Unsupported:
+		return d.giveUp(ctx, row, err.Error())
+	case Later:
+		at := now.Add(backoff(max(row.Attempts-1, 0)))
+		if e, ok := errors.AsType[*Error](err); ok && !e.RetryAt.IsZero() {
+			at = e.RetryAt
+			if last := now.Add(longPause); at.After(last) {
+				at = last
+			}
+		}
+		d.paused = at
+		if d.old(row, now) {
+			return d.giveUp(ctx, row, err.Error())
+		}
+		return d.putBack(ctx, row, t, at, err.Error())
+	}
+	if !unreachable(err) {
+		t.failures++
+	}
+	if t.failures >= maxFailures || d.old(row, now) {
+		return d.giveUp(ctx, row, err.Error())
+	}
+	return d.putBack(ctx, row, t, now.Add(backoff(max(t.failures-1, row.Attempts-1, 0))), err.Error())
+}
+
+// old reports whether a text has been tried often enough and for long enough.
+// A text that waited while the machine was off still gets its attempts.
+func (d *deliverer) old(row Delivery, now time.Time) bool {
+	return row.Attempts >= maxFailures && now.Sub(row.CreatedAt) >= maxAge
+}
+
+func (d *deliverer) putBack(ctx context.Context, row Delivery, t *try, at time.Time, why string) error {
+	unsure := !d.dedupes && (t.unsure || t.sent > 0)
+	return d.record(ctx, "put back", func(ctx context.Context) error {
+		return d.out.Retry(ctx, row.ID, at, why, unsure)
+	})
+}
+
+func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error {
+	delete(d.tries, row.ID)
+	return d.record(ctx, "given up", func(ctx context.Context) error { return d.out.GiveUp(ctx, row.ID, why) })
+}
+
+// record writes an outcome. What a platform took must not be sent again because
+// the disk was full for a moment, so it tries until ctx ends; a row that is
+// left over is settled at the next start.
+func (d *deliverer) record(ctx context.Context, what string, f func(context.Context) error) error {
+	for n := 0; ; n++ {
+		c, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+		err := f(c)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("record a delivery as %s: %w", what, err)
+		d.log.Warn("cannot record what became of a delivery", "error", err)
+		if ctx.Err() != nil || !sleep(ctx, backoff(min(n, 4))) {
+			return err
+		}
+	}
+}

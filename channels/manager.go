@@ -1,0 +1,182 @@
+package channels
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options of a Manager. Outbox, Receiver and Log are required.
+type Options struct {
+	Outbox   Outbox
+	Receiver Receiver
+	Log      *slog.Logger
+	// Channels by name; the name is also the configuration section.
+	Channels map[string]Channel
+	// Failed names channels that could not be made, for Status.
+	Failed map[string]error
+	// Trouble is told once when a channel needs its owner; optional.
+	Trouble func(channel string, err error)
+	// SendTimeout bounds one Send (default 30 s).
+	SendTimeout time.Duration
+	// Grace is how long a Send may go on after Run was told to end (default 3 s).
+	Grace time.Duration
+}
+
+// Manager runs channels side by side. A channel that fails is started again
+// after a growing wait and never hurts the others.
+type Manager struct {
+	opt Options
+
+	mu    sync.Mutex
+	state map[string]*Health
+}
+
+// Health is how one channel does.
+type Health struct {
+	Name string `json:"name"`
+	// State is starting, running, waiting (failed, will be tried again),
+	// stopped (needs its owner) or failed (could not be made).
+	State string    `json:"state"`
+	Error string    `json:"error,omitempty"`
+	Pull  bool      `json:"pull"`
+	Sent  int       `json:"sent"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// New checks the options. It starts nothing.
+func New(o Options) (*Manager, error) {
+	if o.Outbox == nil || o.Receiver == nil || o.Log == nil {
+		return nil, errors.New("channels: Options needs Outbox, Receiver and Log")
+	}
+	o.SendTimeout = cmp.Or(o.SendTimeout, 30*time.Second)
+	o.Grace = cmp.Or(o.Grace, 3*time.Second)
+	m := &Manager{opt: o, state: map[string]*Health{}}
+	for name, ch := range o.Channels {
+		if name == "" || ch == nil {
+			return nil, fmt.Errorf("channels: the channel %q is nil or has no name", name)
+		}
+		m.state[name] = &Health{Name: name, State: "starting", Pull: m.Pull(name)}
+	}
+	for name, err := range o.Failed {
+		m.state[name] = &Health{Name: name, State: "failed", Error: err.Error()}
+	}
+	return m, nil
+}
+
+// Pull reports whether the clients of the channel fetch what is said to them:
+// such a delivery is done once its row can be read.
+func (m *Manager) Pull(name string) bool {
+	_, ok := m.opt.Channels[name].(Puller)
+	return ok
+}
+
+// Has reports whether there is a channel of this name.
+func (m *Manager) Has(name string) bool {
+	_, ok := m.opt.Channels[name]
+	return ok
+}
+
+// Status lists the channels in order of name.
+func (m *Manager) Status() []Health {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]Health, 0, len(m.state))
+	for _, name := range slices.Sorted(maps.Keys(m.state)) {
+		out = append(out, *m.state[name])
+	}
+	return out
+}
+
+// Run hears and delivers until ctx ends, and returns nil when everything it
+// started has ended.
+func (m *Manager) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	for name, ch := range m.opt.Channels {
+		g := newGate(name, ch, m.opt.Receiver, m.opt.Log)
+		wg.Go(func() {
+			m.supervise(ctx, name, "hear", func(ctx context.Context) error { return ch.Run(ctx, g) })
+		})
+		if !m.Pull(name) {
+			wg.Go(func() {
+				m.supervise(ctx, name, "deliver", m.deliverer(name, ch).run)
+			})
+		}
+	}
+	wg.Wait()
+	return nil
+}
+
+// supervise runs one half of a channel again and again until ctx ends or the
+// channel needs its owner.
+func (m *Manager) supervise(ctx context.Context, name, part string, run func(context.Context) error) {
+	m.note(name, "running", nil)
+	for failures := 0; ; failures++ {
+		began := time.Now()
+		err := guarded(func() error { return run(ctx) })
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errors.New("it ended by itself")
+		}
+		err = fmt.Errorf("channels: %s: %s: %w", name, part, err)
+		if c := ClassOf(err); c == Unauthorised || c == Permanent || c == Unsupported {
+			m.opt.Log.Error("channel stopped until the next start", "channel", name, "part", part, "error", err)
+			m.note(name, "stopped", err)
+			if m.opt.Trouble != nil {
+				m.opt.Trouble(name, err)
+			}
+			return
+		}
+		if time.Since(began) > longWait {
+			failures = 0
+		}
+		m.opt.Log.Warn("channel failed and will be started again", "channel", name, "part", part, "error", err)
+		m.note(name, "waiting", err)
+		if !sleep(ctx, backoff(failures)) {
+			return
+		}
+		m.note(name, "running", err)
+	}
+}
+
+// guarded turns a panic of a driver into an error.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{MaybeSent: true, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return f()
+}
+
+func (m *Manager) note(name, state string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.state[name]
+	if h.State == "stopped" {
+		return // the other half of the channel does not cover that up
+	}
+	h.State, h.Since, h.Error = state, time.Now().UTC(), ""
+	if err != nil {
+		h.Error = err.Error()
+	}
+}
+
+func (m *Manager) count(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := m.state[name]
+	h.Sent++
+	if h.State == "running" {
+		h.Error = ""
+	}
+}

@@ -1,0 +1,466 @@
+package channels_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	t.Run("plain", func(t *testing.T) {
+		channelstest.Conform(t, func(*testing.T) (channels.Channel, channelstest.Platform) {
+			f := &channelstest.Fake{Limit: channels.Limits{MaxText: 200}}
+			return f, f
+		})
+	})
+	t.Run("deduping", func(t *testing.T) {
+		channelstest.Conform(t, func(*testing.T) (channels.Channel, channelstest.Platform) {
+			f := channelstest.NewDeduping()
+			return f, f
+		})
+	})
+	t.Run("finding", func(t *testing.T) {
+		channelstest.Conform(t, func(*testing.T) (channels.Channel, channelstest.Platform) {
+			f := channelstest.Finding{Fake: &channelstest.Fake{}}
+			return f, f
+		})
+	})
+}
+
+// house is a manager running in a synctest bubble.
+type house struct {
+	*channels.Manager
+	out    *channelstest.Outbox
+	inbox  *channelstest.Inbox
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+func start(t *testing.T, out *channelstest.Outbox, chs map[string]channels.Channel, opt channels.Options) *house {
+	t.Helper()
+	h := &house{out: out, inbox: &channelstest.Inbox{}, ended: make(chan error, 1)}
+	opt.Outbox, opt.Receiver, opt.Log, opt.Channels = out, h.inbox, slog.New(slog.DiscardHandler), chs
+	m, err := channels.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Manager = m
+	var ctx context.Context
+	ctx, h.cancel = context.WithCancel(t.Context())
+	go func() { h.ended <- m.Run(ctx) }()
+	return h
+}
+
+func (h *house) stop(t *testing.T) {
+	t.Helper()
+	h.cancel()
+	if err := <-h.ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func to(channel, chat, text string) channels.Delivery {
+	return channels.Delivery{Channel: channel, Chat: chat, Text: text, Kind: channels.Reply}
+}
+
+func TestErrorsDecide(t *testing.T) {
+	later := channels.Errorf(channels.Later, "slow down")
+	for _, c := range []struct {
+		name      string
+		fail      error
+		times     int
+		after     time.Duration
+		want      channels.State
+		wantTries int
+	}{
+		{"temporary is tried again", channels.Errorf(channels.Temporary, "hiccup"), 3, time.Hour, channels.Sent, 4},
+		{"an unclassified error counts as temporary", errors.New("hm"), 1, time.Hour, channels.Sent, 2},
+		{"twelve failures are enough", channels.Errorf(channels.Temporary, "broken"), 99, 3 * time.Hour, channels.Dead, 12},
+		{"permanent is given up at once", channels.Errorf(channels.Permanent, "no such chat"), 1, time.Minute, channels.Dead, 1},
+		{"unsupported is given up at once", errors.ErrUnsupported, 1, time.Minute, channels.Dead, 1},
+		{"later without a time waits", later, 1, time.Hour, channels.Sent, 2},
+		{"unauthorised stops the channel", channels.Errorf(channels.Unauthorised, "bad token"), 1, time.Hour, channels.Failed, 1},
+		{"a machine without network keeps trying", &net.OpError{Op: "dial", Err: errors.New("unreachable")}, 60, 20 * time.Hour, channels.Sent, 61},
+		{"but not for more than a day", &net.DNSError{Err: "no such host"}, 9999, 26 * time.Hour, channels.Dead, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &channelstest.Fake{}
+				f.FailWith(c.fail, c.times)
+				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+				id := h.out.Put(to("x", "c", "hello"))
+				time.Sleep(c.after)
+				synctest.Wait()
+				r := h.out.Row(id)
+				if r.State != c.want || (c.wantTries > 0 && r.Attempts != c.wantTries) {
+					t.Errorf("state %s after %d attempts (%s), want %s after %d", r.State, r.Attempts, r.Why, c.want, c.wantTries)
+				}
+				h.stop(t)
+			})
+		})
+	}
+}
+
+func TestLaterPausesTheChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{}
+		f.FailWith(&channels.Error{Class: channels.Later, RetryAt: time.Now().Add(5 * time.Minute), Err: errors.New("429")}, 1)
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		a, b := h.out.Put(to("x", "a", "first")), h.out.Put(to("x", "b", "second"))
+		time.Sleep(4 * time.Minute)
+		synctest.Wait()
+		if n := len(f.Arrived()); n != 0 {
+			t.Errorf("%d texts were sent although the platform asked for a pause", n)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if h.out.Row(a).State != channels.Sent || h.out.Row(b).State != channels.Sent {
+			t.Errorf("after the pause: %s, %s", h.out.Row(a).State, h.out.Row(b).State)
+		}
+		h.stop(t)
+	})
+}
+
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{Limit: channels.Limits{PerMinute: 3}}
+		var at []time.Duration
+		began := time.Now()
+		f.After(func(channels.Delivery) { at = append(at, time.Since(began)) })
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		for i := range 7 {
+			h.out.Put(to("x", fmt.Sprint(i), "hello"))
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		h.stop(t)
+		m := time.Minute
+		if d := cmp.Diff([]time.Duration{0, 0, 0, m, m, m, 2 * m}, at); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// A text of three parts whose second part fails goes on where it stopped.
+func TestPartsAreNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{Limit: channels.Limits{MaxText: 100}}
+		f.After(func(channels.Delivery) {
+			if len(f.Deliveries()) == 1 {
+				f.FailWith(channels.Errorf(channels.Temporary, "hiccup"), 1)
+			}
+		})
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		id := h.out.Put(to("x", "c", strings.Repeat("word and ", 22)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.stop(t)
+		var ids []string
+		for _, d := range f.Deliveries() {
+			ids = append(ids, d.ID)
+			if strings.Contains(d.Text, "repeated") {
+				t.Errorf("part %s is marked as repeated", d.ID)
+			}
+		}
+		if d := cmp.Diff([]string{id + ".1", id + ".2", id + ".3"}, ids); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestTimedOutSend(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(*channelstest.Fake) channels.Channel
+		want []string
+	}{
+		{"is marked where nobody can tell", func(f *channelstest.Fake) channels.Channel { return f }, []string{"(possibly repeated) hello"}},
+		{"is looked up where the platform can", func(f *channelstest.Fake) channels.Channel { return channelstest.Finding{Fake: f} }, []string{"hello"}},
+		{"is sent again where copies are dropped", func(*channelstest.Fake) channels.Channel { return nil }, []string{"hello"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &channelstest.Fake{}
+				ch := c.make(f)
+				if ch == nil {
+					d := channelstest.NewDeduping()
+					ch, f = d, d.Fake
+				}
+				release := f.Stall()
+				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch}, channels.Options{SendTimeout: time.Second})
+				id := h.out.Put(to("x", "c", "hello"))
+				time.Sleep(time.Second + time.Millisecond)
+				synctest.Wait()
+				release()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				h.stop(t)
+				if d := cmp.Diff(c.want, f.Arrived()); d != "" {
+					t.Error(d)
+				}
+				if s := h.out.Row(id).State; s != channels.Sent {
+					t.Errorf("state %s", s)
+				}
+			})
+		})
+	}
+}
+
+func TestStopWhileSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{}
+		release := f.Stall()
+		defer release()
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{Grace: time.Second})
+		id := h.out.Put(to("x", "c", "hello"))
+		synctest.Wait()
+		began := time.Now()
+		h.stop(t)
+		if d := time.Since(began); d != time.Second {
+			t.Errorf("stopped after %v, want the grace of 1s", d)
+		}
+		if r := h.out.Row(id); r.State != channels.Failed || !r.MaybeRepeated {
+			t.Errorf("the row is %s, repeated %v; want it back in the queue and marked", r.State, r.MaybeRepeated)
+		}
+	})
+}
+
+// bad is a channel that fails in Run, by error or by panic.
+type bad struct {
+	channelstest.Fake
+	runs  atomic.Int32
+	panic bool
+	err   error
+}
+
+func (b *bad) Run(context.Context, channels.Receiver) error {
+	b.runs.Add(1)
+	if b.panic {
+		panic("oh no")
+	}
+	return b.err
+}
+
+func TestBrokenChannelsHurtNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good := &channelstest.Fake{}
+		errs, panics := &bad{err: errors.New("lost")}, &bad{panic: true}
+		revoked := &bad{err: channels.Errorf(channels.Unauthorised, "the token was revoked")}
+		var told []string
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{
+			"good": good, "errs": errs, "panics": panics, "revoked": revoked,
+		}, channels.Options{
+			Failed:  map[string]error{"email": errors.New("no password")},
+			Trouble: func(ch string, _ error) { told = append(told, ch) },
+		})
+		id := h.out.Put(to("good", "c", "hello"))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if s := h.out.Row(id).State; s != channels.Sent {
+			t.Errorf("the good channel's text is %s", s)
+		}
+		for name, b := range map[string]*bad{"errs": errs, "panics": panics} {
+			if n := b.runs.Load(); n < 5 || n > 60 {
+				t.Errorf("%s was started %d times in an hour", name, n)
+			}
+		}
+		if n := revoked.runs.Load(); n != 1 {
+			t.Errorf("the revoked channel was started %d times", n)
+		}
+		got := map[string]string{}
+		for _, s := range h.Status() {
+			got[s.Name] = s.State
+			if s.Name == "email" && s.Error != "no password" {
+				t.Errorf("email: %q", s.Error)
+			}
+		}
+		want := map[string]string{"good": "running", "errs": "waiting", "panics": "waiting", "revoked": "stopped", "email": "failed"}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]string{"revoked"}, told); d != "" {
+			t.Error(d)
+		}
+		h.stop(t)
+	})
+}
+
+// talker hands one message to its receiver and keeps the answer.
+type talker struct {
+	channelstest.Fake
+	allow []string
+	say   channels.Inbound
+	acc   channels.Accepted
+	err   error
+}
+
+func (k *talker) Allow() []string { return k.allow }
+
+func (k *talker) Run(ctx context.Context, r channels.Receiver) error {
+	k.acc, k.err = r.Receive(ctx, k.say)
+	<-ctx.Done()
+	return nil
+}
+
+func TestWhoIsHeard(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		allow   []string
+		say     channels.Inbound
+		session string // "" means refused
+	}{
+		{"the owner", nil, channels.Inbound{Chat: "7", FromOwner: true}, "x:7"},
+		{"the owner in a named session", nil, channels.Inbound{Chat: "7", Session: "work", FromOwner: true}, "work"},
+		{"a stranger, empty list", nil, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
+		{"a stranger without a name, list with an empty entry", []string{""}, channels.Inbound{Chat: "7"}, ""},
+		{"a stranger, other list", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
+		{"a guest", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob"}, "x:7"},
+		{"a guest cannot enter the owner's session", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Session: "work"}, "x:7"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.say.Text, c.say.Channel = "hi \xff", "forged"
+				k := &talker{allow: c.allow, say: c.say}
+				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+				synctest.Wait()
+				h.stop(t)
+				heard := h.inbox.Heard()
+				if c.session == "" {
+					if !errors.Is(k.err, channels.ErrStranger) || len(heard) != 0 {
+						t.Fatalf("error %v, heard %d", k.err, len(heard))
+					}
+					return
+				}
+				if k.err != nil || len(heard) != 1 {
+					t.Fatalf("error %v, heard %d", k.err, len(heard))
+				}
+				got := heard[0]
+				if got.Session != c.session || got.Channel != "x" || got.FromOwner != c.say.FromOwner || got.Text != "hi \uFFFD" {
+					t.Errorf("handed on %+v", got)
+				}
+			})
+		})
+	}
+}
+
+type puller struct{ channelstest.Fake }
+
+func (*puller) Pull() {}
+
+func TestPullChannelsAreNotDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &puller{}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"web": p, "x": &channelstest.Fake{}}, channels.Options{})
+		h.out.Put(to("web", "c", "hello"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.stop(t)
+		if len(p.Arrived()) != 0 || !h.Pull("web") || h.Pull("x") || h.Pull("nobody") {
+			t.Errorf("arrived %q, pull %v %v %v", p.Arrived(), h.Pull("web"), h.Pull("x"), h.Pull("nobody"))
+		}
+	})
+}
+
+// flaky is an outbox that cannot write for a while after a text was sent.
+type flaky struct {
+	*channelstest.Outbox
+	bad atomic.Int32
+}
+
+func (f *flaky) Delivered(ctx context.Context, id string, r channels.Receipt) error {
+	if f.bad.Add(-1) >= 0 {
+		return errors.New("the disk is full")
+	}
+	return f.Outbox.Delivered(ctx, id, r)
+}
+
+func TestFullDiskRepeatsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{}
+		out := &flaky{Outbox: channelstest.NewOutbox()}
+		out.bad.Store(4)
+		id := out.Put(to("x", "c", "hello"))
+		m, err := channels.New(channels.Options{
+			Outbox: out, Receiver: &channelstest.Inbox{}, Log: slog.New(slog.DiscardHandler),
+			Channels: map[string]channels.Channel{"x": f},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- m.Run(ctx) }()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		cancel()
+		<-ended
+		if n := len(f.Arrived()); n != 1 || out.Row(id).State != channels.Sent {
+			t.Errorf("sent %d times, state %s", n, out.Row(id).State)
+		}
+	})
+}
+
+type driver struct {
+	name string
+	err  error
+}
+
+func (d driver) Name() string { return d.name }
+
+func (d driver) New(decode func(any) error, _ channels.Deps) (channels.Channel, error) {
+	if err := decode(nil); err != nil {
+		return nil, err
+	}
+	return &channelstest.Fake{}, d.err
+}
+
+func TestOpen(t *testing.T) {
+	section := func(name string) (func(any) error, bool) {
+		switch name {
+		case "absent":
+			return nil, false
+		case "typo":
+			return func(any) error { return errors.New("line 3: unknown key") }, true
+		}
+		return func(any) error { return nil }, true
+	}
+	opened, failed := channels.Open([]channels.Driver{
+		driver{name: "ok"},
+		driver{name: "absent"},
+		driver{name: "typo"},
+		driver{name: "off", err: channels.ErrDisabled},
+		driver{name: "broken", err: errors.New("no url")},
+	}, section, channels.Deps{})
+	if len(opened) != 1 || opened["ok"] == nil {
+		t.Errorf("opened %v", opened)
+	}
+	got := map[string]string{}
+	for name, err := range failed {
+		got[name] = err.Error()
+	}
+	want := map[string]string{"typo": "channels: typo: line 3: unknown key", "broken": "channels: broken: no url"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestNewChecksItsOptions(t *testing.T) {
+	if _, err := channels.New(channels.Options{}); err == nil {
+		t.Error("New accepts empty options")
+	}
+}

@@ -1,0 +1,31 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Section finds a driver's part of the configuration: a strict decoder of
+// [channels.NAME], and false when there is no such section.
+type Section func(name string) (decode func(any) error, ok bool)
+
+// Open makes the channels that the configuration asks for. One that cannot be
+// made is named in failed with its reason and hinders no other.
+func Open(drivers []Driver, section Section, deps Deps) (opened map[string]Channel, failed map[string]error) {
+	opened, failed = map[string]Channel{}, map[string]error{}
+	for _, d := range drivers {
+		decode, ok := section(d.Name())
+		if !ok {
+			continue
+		}
+		ch, err := d.New(decode, deps)
+		switch {
+		case errors.Is(err, ErrDisabled):
+		case err != nil:
+			failed[d.Name()] = fmt.Errorf("channels: %s: %w", d.Name(), err)
+		default:
+			opened[d.Name()] = ch
+		}
+	}
+	return opened, failed
+}

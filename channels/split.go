@@ -1,0 +1,153 @@
+package channels
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Split cuts a text into parts of at most limit characters (runes), at the end
+// of a paragraph if it can, else of a line, else of a word, and only then inside
+// a word. A fenced code block that fits into one part is not cut; one
+// that does not is closed at the end of a part and opened again in the next.
+// White space at the cuts is dropped. A limit of 0 or less means none.
+func Split(text string, limit int) []string {
+	if limit <= 0 || len(text) <= limit || utf8.RuneCountInString(text) <= limit {
+		return []string{text}
+	}
+	var parts []string
+	for rest := text; rest != ""; {
+		var part string
+		part, rest = cutPart(rest, limit)
+		if strings.TrimSpace(part) != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 { // nothing but white space
+		parts = []string{text[:offset(text, limit)]}
+	}
+	return parts
+}
+
+// cutPart takes the first part off a text.
+func cutPart(text string, limit int) (part, rest string) {
+	end := offset(text, limit)
+	if end == len(text) {
+		return text, ""
+	}
+	m := scan(text, end)
+	switch {
+	case m.paragraph > end/2:
+		return cutAt(text, m.paragraph)
+	case m.line > end/4:
+		return cutAt(text, m.line)
+	case m.open.mark != "" && m.open.start == 0:
+		if part, rest, ok := cutFence(text, limit, m.open); ok {
+			return part, rest
+		}
+	}
+	if m.line > 0 {
+		return cutAt(text, m.line)
+	}
+	if i := strings.LastIndexAny(text[:end+1], " \t\n"); i > end/4 && i > 0 {
+		return cutAt(text, i)
+	}
+	return text[:end], text[end:]
+}
+
+// cutAt cuts and drops the white space on both sides, but not the indent of
+// the line that follows.
+func cutAt(text string, i int) (part, rest string) {
+	part, rest = strings.TrimRight(text[:i], " \t\r\n"), text[i:]
+	if strings.HasPrefix(rest, " ") && !strings.HasSuffix(text[:i], "\n") {
+		rest = strings.TrimLeft(rest, " \t")
+	}
+	return part, strings.TrimLeft(rest, "\r\n")
+}
+
+// cutFence cuts inside a code block that begins near the start of the text.
+func cutFence(text string, limit int, f fence) (part, rest string, ok bool) {
+	closing := "\n" + f.mark
+	room := limit - utf8.RuneCountInString(closing)
+	if room < 2*utf8.RuneCountInString(f.opener)+8 {
+		return "", "", false // a limit too small to be worth it
+	}
+	end := offset(text, room)
+	body := f.start + len(f.opener) + 1 // first byte inside the block
+	i := strings.LastIndexByte(text[:end], '\n')
+	if i < body {
+		i = end // one line longer than a part
+	}
+	if i <= body {
+		return "", "", false
+	}
+	return text[:i] + closing, f.opener + "\n" + strings.TrimPrefix(text[i:], "\n"), true
+}
+
+// fence is an open code block (CommonMark 0.31, section 4.5).
+type fence struct {
+	mark   string // "```" or longer, or tildes
+	opener string // its whole first line
+	start  int    // where that line begins
+}
+
+// marks are the last good places to cut before a limit, 0 when there is none.
+type marks struct {
+	paragraph, line int
+	open            fence // the block that the limit falls into
+}
+
+// scan looks for places to cut in text[:end] that lie outside code blocks.
+func scan(text string, end int) marks {
+	var m marks
+	for at := 0; at < end; {
+		if m.open.mark == "" && at > 0 {
+			m.line = at
+			if strings.HasSuffix(text[:at], "\n\n") {
+				m.paragraph = at
+			}
+		}
+		n := strings.IndexByte(text[at:], '\n')
+		if n < 0 {
+			n = len(text) - at
+		}
+		line := text[at : at+n]
+		switch mark, info := fenceMark(line); {
+		case mark == "":
+		case m.open.mark == "":
+			m.open = fence{mark: mark, opener: line, start: at}
+		case mark[0] == m.open.mark[0] && len(mark) >= len(m.open.mark) && info == "" && at+n <= end:
+			m.open = fence{}
+		}
+		at += n + 1
+		if at == end+1 && m.open.mark == "" { // the line ends exactly at the limit
+			m.line = end
+		}
+	}
+	return m
+}
+
+// fenceMark returns the run of back-ticks or tildes with which a line opens or
+// closes a code block, and what follows it.
+func fenceMark(line string) (mark, info string) {
+	s := strings.TrimLeft(line, " ")
+	if len(line)-len(s) > 3 || len(s) < 3 || (s[0] != '`' && s[0] != '~') {
+		return "", ""
+	}
+	n := len(s) - len(strings.TrimLeft(s, s[:1]))
+	info = strings.TrimSpace(s[n:])
+	if n < 3 || (s[0] == '`' && strings.Contains(info, "`")) {
+		return "", ""
+	}
+	return s[:n], info
+}
+
+// offset is the byte offset after the first n runes.
+func offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}

@@ -1,0 +1,63 @@
+package channels
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	firstWait = time.Second
+	longWait  = 10 * time.Minute
+)
+
+// backoff returns a random wait up to 1 s, 2 s, 4 s ... 10 min for the nth
+// failure in a row, counted from 0 ("full jitter": AWS Architecture Blog,
+// "Exponential Backoff And Jitter", 2015).
+func backoff(n int) time.Duration {
+	top := longWait
+	if n < 10 {
+		top = min(top, firstWait<<n)
+	}
+	return 50*time.Millisecond + rand.N(top) //nolint:gosec // jitter needs no secrecy
+}
+
+// sleep waits for d or until ctx ends and reports whether the time passed.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// window allows n events in any stretch of one minute. It belongs to one
+// goroutine.
+type window struct {
+	n    int
+	past []time.Time // the last n, a ring
+	next int
+}
+
+// full returns how long to wait until one more event fits.
+func (w *window) full(now time.Time) time.Duration {
+	if w.n <= 0 || len(w.past) < w.n {
+		return 0
+	}
+	return max(0, w.past[w.next].Add(time.Minute).Sub(now))
+}
+
+// add counts one event.
+func (w *window) add(now time.Time) {
+	switch {
+	case w.n <= 0:
+	case len(w.past) < w.n:
+		w.past = append(w.past, now)
+	default:
+		w.past[w.next] = now
+		w.next = (w.next + 1) % w.n
+	}
+}
