@@ -1,0 +1,16 @@
+// Package all lists the channels that the configuration can switch on. The
+// terminal and the web channel are not among them: they are always there, and
+// the composition root makes them because they need the engine.
+package all
+
+import (
+	"hob/channels"
+	"hob/channels/webhook"
+)
+
+// Drivers returns one driver for each section [channels.NAME], in order of name.
+func Drivers() []channels.Driver {
+	return []channels.Driver{
+		webhook.Driver{},
+	}
+}

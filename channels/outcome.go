@@ -1,0 +1,94 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// maybeSent reports whether a text may have arrived although Send failed.
+func maybeSent(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.MaybeSent || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// unreachable reports whether the platform was not reached at all, as on a
+// machine without a network. That costs no attempt.
+func unreachable(err error) bool {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return true
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// failed decides what becomes of a text that could not be said.
+func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error) error {
+	d.log.Warn("delivery failed", "delivery", row.ID, "attempts", row.Attempts, "error", err)
+	now := time.Now()
+	switch ClassOf(err) {
+	case Unauthorised:
+		return errors.Join(err, d.putBack(ctx, row, t, now, err.Error()))
+	case Permanent, Unsupported:
+		return d.giveUp(ctx, row, err.Error())
+	case Later:
+		at := now.Add(backoff(max(row.Attempts-1, 0)))
+		if e, ok := errors.AsType[*Error](err); ok && !e.RetryAt.IsZero() {
+			at = e.RetryAt
+			if last := now.Add(longPause); at.After(last) {
+				at = last
+			}
+		}
+		d.paused = at
+		if d.old(row, now) {
+			return d.giveUp(ctx, row, err.Error())
+		}
+		return d.putBack(ctx, row, t, at, err.Error())
+	}
+	if !unreachable(err) {
+		t.failures++
+	}
+	if t.failures >= maxFailures || d.old(row, now) {
+		return d.giveUp(ctx, row, err.Error())
+	}
+	return d.putBack(ctx, row, t, now.Add(backoff(max(t.failures-1, row.Attempts-1, 0))), err.Error())
+}
+
+// old reports whether a text has been tried often enough and for long enough.
+// A text that waited while the machine was off still gets its attempts.
+func (d *deliverer) old(row Delivery, now time.Time) bool {
+	return row.Attempts >= maxFailures && now.Sub(row.CreatedAt) >= maxAge
+}
+
+func (d *deliverer) putBack(ctx context.Context, row Delivery, t *try, at time.Time, why string) error {
+	unsure := !d.dedupes && (t.unsure || t.sent > 0)
+	return d.record(ctx, "put back", func(ctx context.Context) error {
+		return d.out.Retry(ctx, row.ID, at, why, unsure)
+	})
+}
+
+func (d *deliverer) giveUp(ctx context.Context, row Delivery, why string) error {
+	delete(d.tries, row.ID)
+	return d.record(ctx, "given up", func(ctx context.Context) error { return d.out.GiveUp(ctx, row.ID, why) })
+}
+
+// record writes an outcome. What a platform took must not be sent again because
+// the disk was full for a moment, so it tries until ctx ends; a row that is
+// left over is settled at the next start.
+func (d *deliverer) record(ctx context.Context, what string, f func(context.Context) error) error {
+	for n := 0; ; n++ {
+		c, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+		err := f(c)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		err = fmt.Errorf("record a delivery as %s: %w", what, err)
+		d.log.Warn("cannot record what became of a delivery", "error", err)
+		if ctx.Err() != nil || !sleep(ctx, backoff(min(n, 4))) {
+			return err
+		}
+	}
+}

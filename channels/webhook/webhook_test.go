@@ -1,0 +1,241 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/webhook"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const secret = "s3cret"
+
+// receiver is a webhook's other side: it checks signatures, drops second
+// copies by their key, and can fail.
+type receiver struct {
+	t       *testing.T
+	srv     *httptest.Server
+	mu      sync.Mutex
+	texts   []string
+	seen    map[string]bool
+	fails   []int
+	header  http.Header
+	stalled chan struct{}
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, seen: map[string]bool{}, header: http.Header{}}
+	r.srv = httptest.NewServer(r)
+	t.Cleanup(r.srv.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	b, err := io.ReadAll(req.Body)
+	if err != nil {
+		return
+	}
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write(b)
+	if got, want := req.Header.Get("X-Hob-Signature"), "sha256="+hex.EncodeToString(m.Sum(nil)); got != want {
+		r.t.Errorf("signature %q, want %q", got, want)
+	}
+	var d struct{ ID, Text string }
+	if err := json.Unmarshal(b, &d); err != nil || d.ID != req.Header.Get("Idempotency-Key") || req.Method != http.MethodPost {
+		r.t.Errorf("%s with key %q and body %s (%v)", req.Method, req.Header.Get("Idempotency-Key"), b, err)
+	}
+	r.mu.Lock()
+	stalled := r.stalled
+	r.mu.Unlock()
+	if stalled != nil {
+		<-stalled
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.fails) > 0 {
+		for k := range r.header {
+			w.Header().Set(k, r.header.Get(k))
+		}
+		w.WriteHeader(r.fails[0])
+		_, _ = io.WriteString(w, "not now\nsecond line")
+		r.fails = r.fails[1:]
+		return
+	}
+	if !r.seen[d.ID] {
+		r.texts = append(r.texts, d.Text)
+	}
+	r.seen[d.ID] = true
+}
+
+func (r *receiver) Arrived() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.texts...)
+}
+
+func (r *receiver) Fail(c channels.Class, n int) bool {
+	code := map[channels.Class]int{
+		channels.Temporary: 500, channels.Later: 429, channels.Permanent: 404, channels.Unauthorised: 401,
+	}[c]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range n {
+		r.fails = append(r.fails, code)
+	}
+	return code != 0
+}
+
+func (r *receiver) Stall() func() {
+	c := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stalled = c
+	return sync.OnceFunc(func() { close(c) })
+}
+
+// open makes a channel whose connections are closed with the test.
+func open(t *testing.T, r *receiver) *webhook.Channel {
+	t.Helper()
+	ch, err := webhook.New(webhook.Config{URL: r.srv.URL + "/hook?token=abc", Secret: secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = ch.Run(ctx, nil)
+	})
+	return ch
+}
+
+func TestConformance(t *testing.T) {
+	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
+		r := newReceiver(t)
+		return open(t, r), r
+	})
+}
+
+func TestAnswers(t *testing.T) {
+	date := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	for _, c := range []struct {
+		name  string
+		code  int
+		after string
+		class channels.Class
+		at    time.Time // for Later: the exact time; zero means the manager chooses
+		says  string
+	}{
+		{"server error", 500, "", channels.Temporary, time.Time{}, "500 Internal Server Error: not now"},
+		{"unavailable", 503, "", channels.Temporary, time.Time{}, "503"},
+		{"unavailable with a date", 503, date.Format(http.TimeFormat), channels.Later, date, "503"},
+		{"too many", 429, "", channels.Later, time.Time{}, "429"},
+		{"nonsense in Retry-After", 429, "soon", channels.Later, time.Time{}, "429"},
+		{"bad request", 400, "", channels.Permanent, time.Time{}, "400"},
+		{"gone", 410, "", channels.Permanent, time.Time{}, "410"},
+		{"redirect", 302, "", channels.Permanent, time.Time{}, "redirects are not followed"},
+		{"unauthorised", 401, "", channels.Unauthorised, time.Time{}, "check the secret"},
+		{"forbidden", 403, "", channels.Unauthorised, time.Time{}, "check the secret"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReceiver(t)
+			r.fails = []int{c.code}
+			r.header.Set("Retry-After", c.after)
+			r.header.Set("Location", r.srv.URL+"/elsewhere")
+			_, err := open(t, r).Send(t.Context(), channels.Delivery{ID: "d1", Text: "x"})
+			if channels.ClassOf(err) != c.class || err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("class %d, error %v", channels.ClassOf(err), err)
+			}
+			if e, _ := errors.AsType[*channels.Error](err); !e.RetryAt.Equal(c.at) {
+				t.Errorf("retry at %v, want %v", e.RetryAt, c.at)
+			}
+			if strings.Contains(err.Error(), "second line") || len(r.Arrived()) != 0 {
+				t.Errorf("error %v, arrived %q", err, r.Arrived())
+			}
+		})
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	r := newReceiver(t)
+	ch := open(t, r)
+	r.srv.Close()
+	_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Text: "x"})
+	e, ok := errors.AsType[*channels.Error](err)
+	if !ok || e.Class != channels.Temporary || e.MaybeSent || strings.Contains(err.Error(), "abc") {
+		t.Errorf("error %v (%+v)", err, e)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		cfg  webhook.Config
+		want string // part of the error, "" for none
+	}{
+		{"https", webhook.Config{URL: "https://example.org/x", Secret: "s"}, ""},
+		{"http on loopback", webhook.Config{URL: "http://[::1]:80/x", Secret: "s"}, ""},
+		{"http on localhost", webhook.Config{URL: "http://LocalHost/x", Secret: "s"}, ""},
+		{"http elsewhere", webhook.Config{URL: "http://example.org/x", Secret: "s"}, "use https://"},
+		{"http to a lookalike", webhook.Config{URL: "http://127.0.0.1.example.org/x", Secret: "s"}, "use https://"},
+		{"another scheme", webhook.Config{URL: "ftp://example.org/x", Secret: "s"}, "not an http address"},
+		{"no host", webhook.Config{URL: "https:///x", Secret: "s"}, "not an http address"},
+		{"garbage", webhook.Config{URL: "https://a b", Secret: "s"}, "cannot be read"},
+		{"no url", webhook.Config{Secret: "s"}, "no url"},
+		{"no secret", webhook.Config{URL: "https://example.org"}, "no secret"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := webhook.New(c.cfg)
+			if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestDriver(t *testing.T) {
+	deps := channels.Deps{Secret: func(ref string) (string, error) {
+		if ref != "env:HOOK" {
+			return "", errors.New("not set")
+		}
+		return secret, nil
+	}}
+	decode := func(c webhook.Config) func(any) error {
+		return func(v any) error {
+			*v.(*webhook.Config) = c
+			return nil
+		}
+	}
+	var d webhook.Driver
+	got := map[string]string{}
+	for name, c := range map[string]webhook.Config{
+		"good":       {Enabled: true, URL: "https://example.org", Secret: "env:HOOK"},
+		"bad secret": {Enabled: true, URL: "https://example.org", Secret: "env:NOPE"},
+		"off":        {URL: "https://example.org", Secret: "env:NOPE"},
+	} {
+		_, err := d.New(decode(c), deps)
+		if err != nil {
+			got[name] = err.Error()
+		}
+	}
+	want := map[string]string{"bad secret": "the secret: not set", "off": channels.ErrDisabled.Error()}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
