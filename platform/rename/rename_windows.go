@@ -1,0 +1,31 @@
+package rename
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/windows"
+)
+
+// noReplace uses MoveFileEx without MOVEFILE_REPLACE_EXISTING or
+// MOVEFILE_COPY_ALLOWED. It takes paths, which the open handles of the folders
+// keep from being renamed meanwhile.
+func noReplace(oldDir *os.Root, old string, newDir *os.Root, name string) error {
+	from, err := windows.UTF16PtrFromString(filepath.Join(oldDir.Name(), old))
+	if err != nil {
+		return err
+	}
+	to, err := windows.UTF16PtrFromString(filepath.Join(newDir.Name(), name))
+	if err != nil {
+		return err
+	}
+	err = windows.MoveFileEx(from, to, windows.MOVEFILE_WRITE_THROUGH)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, windows.ERROR_NOT_SAME_DEVICE):
+		return ErrCrossDevice
+	}
+	return &os.LinkError{Op: "rename", Old: old, New: name, Err: err}
+}

@@ -1,0 +1,118 @@
+// Package trash moves files and folders to the place from which the owner's
+// desktop can bring them back, and brings them back itself: on Linux by the
+// freedesktop.org Trash specification 1.0
+// (https://specifications.freedesktop.org/trash-spec/latest/), on macOS the
+// Trash folders that Finder uses, on Windows the Recycle Bin.
+//
+// It never deletes: where there is no trash for a place, Put refuses. It does
+// not decide what may be moved; the file tools do, and hand over the folder as
+// an open handle.
+package trash
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Errors a caller can act on.
+var (
+	// ErrNoTrash: this place has no trash (a network drive, a read-only or
+	// foreign volume).
+	ErrNoTrash = errors.New("there is no trash for this place")
+	// ErrGone: the item is not in the trash any more.
+	ErrGone = errors.New("it is not in the trash any more")
+)
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// Home is the owner's home folder (default os.UserHomeDir).
+	Home string
+	// DataHome is $XDG_DATA_HOME (default that variable, then
+	// Home/.local/share); Linux only.
+	DataHome string
+}
+
+// Can is the trash of the owner. Its methods may be called concurrently.
+type Can struct{ opt Options }
+
+// New checks the options.
+func New(opt Options) (*Can, error) {
+	if opt.Home == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("trash: %w; set HOME", err)
+		}
+		opt.Home = home
+	}
+	if opt.DataHome == "" {
+		opt.DataHome = os.Getenv("XDG_DATA_HOME")
+	}
+	if !filepath.IsAbs(opt.DataHome) { // the specification says to ignore a relative one
+		opt.DataHome = filepath.Join(opt.Home, ".local", "share")
+	}
+	return &Can{opt: opt}, nil
+}
+
+// Item is something in the trash; it can be stored and given to Restore later.
+type Item struct {
+	Original string `json:"original"`       // where it was, absolute
+	Location string `json:"location"`       // where it is now
+	Info     string `json:"info,omitempty"` // the file that describes it to the desktop
+}
+
+// Put moves name, which lies in the open folder dir, to the trash. at is the
+// time of deletion in the owner's zone. On an error nothing has moved.
+func (c *Can) Put(dir *os.Root, name string, at time.Time) (Item, error) {
+	if name == "" || name == "." || name == ".." || filepath.Base(name) != name {
+		return Item{}, fmt.Errorf("trash: %q is not a name", name)
+	}
+	if _, err := dir.Lstat(name); err != nil {
+		return Item{}, fmt.Errorf("trash: %w", err)
+	}
+	item, err := c.put(dir, name, at)
+	if err != nil {
+		return Item{}, fmt.Errorf("trash: %s: %w", name, err)
+	}
+	return item, nil
+}
+
+// Restore moves an item back to name in the open folder dir. An error that
+// wraps fs.ErrExist says that something is there now; ErrGone that the trash
+// was emptied. Nothing has moved then.
+func (c *Can) Restore(item Item, dir *os.Root, name string) error {
+	if err := c.restore(item, dir, name); err != nil {
+		return fmt.Errorf("trash: restore %s: %w", name, err)
+	}
+	return nil
+}
+
+// maxName leaves room in a file name of 255 bytes for ".trashinfo" and a number.
+const maxName = 236
+
+// candidate is the n-th name to try for something called name: "a.txt",
+// "a.2.txt", "a.3.txt", ...
+func candidate(name string, n int, sep string) string {
+	ext := filepath.Ext(name)
+	if ext == name || len(ext) > 16 {
+		ext = ""
+	}
+	base := strings.TrimSuffix(name, ext)
+	if limit := maxName - len(ext); len(base) > limit {
+		base = base[:limit]
+		for !utf8.ValidString(base) && len(base) > limit-utf8.UTFMax {
+			base = base[:len(base)-1]
+		}
+	}
+	if n == 1 {
+		return base + ext
+	}
+	return fmt.Sprintf("%s%s%d%s", base, sep, n, ext)
+}
+
+// maxTries bounds the search for a free name.
+const maxTries = 10_000

@@ -1,0 +1,191 @@
+package trash
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"hob/platform/rename"
+)
+
+// bin is one trash directory; what is recorded of an item's place is relative
+// to top, or absolute in the home trash.
+type bin struct {
+	path string
+	top  string
+}
+
+func (c *Can) put(dir *os.Root, name string, at time.Time) (Item, error) {
+	fi, err := dir.Lstat(name)
+	if err != nil {
+		return Item{}, err
+	}
+	abs := filepath.Join(dir.Name(), name)
+	if !filepath.IsAbs(abs) {
+		return Item{}, errors.New("the folder was not opened by its absolute path")
+	}
+	home := bin{path: filepath.Join(c.opt.DataHome, "Trash")}
+	if err := home.make(); err == nil && device(home.path) == deviceOf(fi) {
+		item, err := home.put(dir, name, abs, at)
+		if !errors.Is(err, rename.ErrCrossDevice) { // a bind mount has the same device number
+			return item, err
+		}
+	}
+	top := topdir(filepath.Dir(abs), deviceOf(fi))
+	for _, b := range volumeBins(top, os.Getuid()) {
+		if b.make() != nil {
+			continue
+		}
+		if item, err := b.put(dir, name, abs, at); err == nil {
+			return item, nil
+		}
+	}
+	return Item{}, fmt.Errorf("%w: no trash folder can be made on the volume %s", ErrNoTrash, top)
+}
+
+func deviceOf(fi fs.FileInfo) uint64 {
+	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev) //nolint:unconvert // its type differs by architecture
+	}
+	return 0
+}
+
+func device(path string) uint64 {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return deviceOf(fi)
+}
+
+// topdir is the mount point of the volume with the device dev that holds path.
+func topdir(path string, dev uint64) string {
+	for {
+		parent := filepath.Dir(path)
+		if parent == path || device(parent) != dev {
+			return path
+		}
+		path = parent
+	}
+}
+
+// volumeBins are the two places the specification names for a volume:
+// $topdir/.Trash/$uid, if an administrator made .Trash with the sticky bit, and
+// $topdir/.Trash-$uid.
+func volumeBins(top string, uid int) []bin {
+	var out []bin
+	id := strconv.Itoa(uid)
+	shared := filepath.Join(top, ".Trash")
+	if fi, err := os.Lstat(shared); err == nil && fi.IsDir() && fi.Mode()&fs.ModeSticky != 0 {
+		out = append(out, bin{path: filepath.Join(shared, id), top: top})
+	}
+	return append(out, bin{path: filepath.Join(top, ".Trash-"+id), top: top})
+}
+
+// make creates the folders of the bin, and refuses one that is a link or
+// belongs to somebody else.
+func (b bin) make() error {
+	if b.top == "" {
+		if err := os.MkdirAll(filepath.Dir(b.path), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(b.path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	fi, err := os.Lstat(b.path)
+	if err != nil {
+		return err
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || (b.top != "" && (!fi.IsDir() || int(st.Uid) != os.Getuid())) {
+		return fmt.Errorf("%s is not a folder of this user", b.path)
+	}
+	for _, sub := range []string{"files", "info"} {
+		if err := os.Mkdir(filepath.Join(b.path, sub), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// put reserves a name by creating its .trashinfo file exclusively, and then
+// moves the file, in the order the specification asks for.
+func (b bin) put(dir *os.Root, name, abs string, at time.Time) (Item, error) {
+	root, err := os.OpenRoot(b.path)
+	if err != nil {
+		return Item{}, err
+	}
+	defer root.Close()
+	files, err := root.OpenRoot("files")
+	if err != nil {
+		return Item{}, err
+	}
+	defer files.Close()
+	for n := 1; n <= maxTries; n++ {
+		as := candidate(name, n, ".")
+		info := "info/" + as + ".trashinfo"
+		err := b.describe(root, info, abs, at)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = rename.NoReplace(dir, name, files, as)
+		}
+		if err == nil {
+			return Item{Original: abs, Location: filepath.Join(b.path, "files", as), Info: filepath.Join(b.path, info)}, nil
+		}
+		if rerr := root.Remove(info); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
+			return Item{}, errors.Join(err, rerr)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return Item{}, err
+		}
+	}
+	return Item{}, fmt.Errorf("%d files of this name are in the trash; empty it", maxTries)
+}
+
+// describe writes the .trashinfo file, with the path percent-encoded as in an
+// URL (RFC 2396 section 2).
+func (b bin) describe(root *os.Root, info, abs string, at time.Time) (err error) {
+	path := abs
+	if b.top != "" {
+		if path, err = filepath.Rel(b.top, abs); err != nil {
+			return err
+		}
+	}
+	f, err := root.OpenFile(info, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	escaped := (&url.URL{Path: path}).EscapedPath()
+	_, err = fmt.Fprintf(f, "[Trash Info]\nPath=%s\nDeletionDate=%s\n", escaped, at.Format("2006-01-02T15:04:05"))
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func (c *Can) restore(item Item, dir *os.Root, name string) error {
+	files, err := os.OpenRoot(filepath.Dir(item.Location))
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	err = rename.NoReplace(files, filepath.Base(item.Location), dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrGone
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(item.Info); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("restored, but its description stays in the trash: %w", err)
+	}
+	return nil
+}
