@@ -1,0 +1,148 @@
+package autonomy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// act makes the end of an event durable in one transaction.
+func (l *Loop) act(ctx context.Context, t *turn, res result) error {
+	ev := t.ev
+	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if res.Record != nil {
+			if err := res.Record(tx); err != nil {
+				return err
+			}
+		}
+		if err := l.o.Sessions.AppendTx(tx, ev.Session, ev.ID, res.Messages); err != nil {
+			return err
+		}
+		if ev.Kind == bus.Message {
+			if err := l.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, res.how == "turn"); err != nil {
+				return err
+			}
+		}
+		if err := l.o.Guard.CloseTx(tx, ev.ID, guard.TimedOut); err != nil {
+			return err
+		}
+		if err := l.o.Bus.FinishTx(tx, ev.ID, res.Answer); err != nil {
+			return err
+		}
+		if res.said {
+			out := bus.Out{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
+			if err := l.o.Bus.SayTx(tx, ev.ID, out); err != nil {
+				return err
+			}
+		}
+		tx.AfterCommit(func() {
+			l.o.Bus.Feed.Publish("message_end", ev.ID, ev.Session, map[string]any{"answer": res.Answer, "usage": res.Usage, "interrupted": res.Interrupted, "model": res.Model})
+		})
+		return traceTx(tx, t, res)
+	})
+	if err != nil {
+		return fmt.Errorf("finish event: %w", err)
+	}
+	if err := l.o.Sessions.Trim(context.WithoutCancel(ctx), ev.Session, false); err != nil {
+		l.o.Log.Warn("cannot trim the conversation", "session", ev.Session, "err", err)
+	}
+	return nil
+}
+
+func traceTx(tx *store.Tx, t *turn, res result) error {
+	u := res.Usage
+	_, err := tx.Exec(`INSERT INTO turns (event, session, how, model, rounds, input, output, cache_read, cache_write, known, tainted, started_at, ended_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (event) DO NOTHING`, t.ev.ID, t.ev.Session, res.how, res.Model, res.Rounds, u.Input, u.Output,
+		u.CacheRead, u.CacheWrite, u.Known, res.Source.Tainted() && res.Source != "", store.Millis(t.since), time.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("trace: %w", err)
+	}
+	return nil
+}
+
+// failed handles a turn that ended in an error: somebody who waits is told at
+// once in one sentence; what runs unattended is tried again later, and the
+// owner is told when it is given up.
+func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) error {
+	ev := t.ev
+	l.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
+	if errors.Is(cause, store.ErrFull) {
+		return cause
+	}
+	if llm.KindOf(cause) == llm.Overflow && ev.Attempts < bus.MaxAttempts {
+		if err := l.o.Sessions.Trim(context.WithoutCancel(ctx), ev.Session, true); err != nil {
+			return err
+		}
+		return l.retry(ctx, ev, cause, time.Now())
+	}
+	if ev.Kind == bus.Message || ev.Kind == bus.Task {
+		return l.confess(ctx, t, res, cause)
+	}
+	permanent := false
+	if e, ok := errors.AsType[*llm.Error](cause); ok {
+		permanent = !e.Retryable()
+	}
+	if permanent || ev.Attempts >= bus.MaxAttempts {
+		return l.tellDead(ctx, ev, cause.Error())
+	}
+	return l.retry(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
+}
+
+// confess answers with the error itself.
+func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) error {
+	answer := "Sorry, that did not work: " + cause.Error()
+	res.Answer, res.Source, res.how = answer, provenance.Hob, "error"
+	res.said = t.ev.Kind == bus.Message
+	res.kind, res.session, res.channel, res.chat = channels.Reply, t.ev.Session, t.ev.Channel, t.ev.Chat
+	if len(res.Messages) > 0 {
+		res.Messages = append(res.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: answer, Source: provenance.Hob}}})
+	}
+	l.o.Bus.Feed.Publish("error", t.ev.ID, t.ev.Session, map[string]string{"message": cause.Error(), "kind": string(llm.KindOf(cause))})
+	return l.act(ctx, t, res)
+}
+
+func (l *Loop) retry(ctx context.Context, ev bus.Event, cause error, at time.Time) error {
+	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		_, err := l.o.Bus.FailTx(tx, ev, cause.Error(), at, false)
+		return err
+	})
+}
+
+// later puts an event off without counting it as an attempt.
+func (l *Loop) later(ctx context.Context, ev bus.Event, at time.Time) error {
+	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return l.o.Bus.SuspendTx(tx, ev.ID, at)
+	})
+}
+
+// tellDead gives an event up and tells the owner once.
+func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
+	session, channel, chat := ev.Session, ev.Channel, ev.Chat
+	if ev.Kind != bus.Message {
+		var err error
+		if session, channel, chat, err = l.place(ctx, reportOf(ev)); err != nil {
+			return err
+		}
+	}
+	kind := channels.Notice
+	if ev.Kind == bus.Message {
+		kind = channels.Reply
+	}
+	text := fmt.Sprintf("I gave this up: %s. The reason: %s. `hob why %s` tells more.", firstLine(ev.Text), why, ev.ID)
+	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if ev.State != bus.Dead {
+			if _, err := l.o.Bus.FailTx(tx, ev, why, time.Time{}, true); err != nil {
+				return err
+			}
+		}
+		return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: session, Channel: channel, Chat: chat, Text: text}})
+	})
+}

@@ -1,0 +1,214 @@
+// Package bus is Hob's memory of what it has to do and say: the durable inbox
+// (what arrived), the outbox (what is to be said) and the ledger (which tool
+// calls began and ended), all in the store, plus a live feed for user
+// interfaces that may drop and counts what it dropped.
+//
+// It promises that nothing is lost and nothing is done twice: an event is a row
+// before its source is told so; a reply enters the outbox in the transaction
+// that finishes its event; a call with effects is a ledger row before it runs.
+// It decides nothing: which event is handled when is asked of Claim, what is
+// said comes from its callers.
+package bus
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Limits of the inbox.
+const (
+	// MaxAttempts is how often an event is tried before it is dead.
+	MaxAttempts = 3
+	// MaxCrashes is how often the process may die over an event before it is dead.
+	MaxCrashes = 20
+)
+
+// Options of New.
+type Options struct {
+	// Route tells where a delivery for the channel really goes: the name of a
+	// running channel, its chat, and whether its clients pull (see
+	// channels.Puller). nil means every channel is pulled.
+	Route func(channel, chat string) (string, string, bool)
+	// Now is the clock of rows; nil means time.Now.
+	Now func() time.Time
+}
+
+// Bus is the inbox, outbox, ledger and feed over one store. Its methods may be
+// called concurrently.
+type Bus struct {
+	Feed  *Feed
+	db    *store.Store
+	route func(string, string) (string, string, bool)
+	wake  chan struct{}
+
+	mu      sync.Mutex
+	waiters map[string][]chan struct{} // by event id
+	doors   map[string]chan struct{}   // by channel: rows may be due
+	served  map[string]uint64          // lane -> when it was last claimed
+	serial  uint64
+}
+
+// New makes a bus over a store that was opened with Migrations.
+func New(db *store.Store, opt Options) *Bus {
+	if opt.Route == nil {
+		opt.Route = func(ch, chat string) (string, string, bool) { return ch, chat, true }
+	}
+	return &Bus{
+		Feed: newFeed(), db: db, route: opt.Route, wake: make(chan struct{}, 1),
+		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
+	}
+}
+
+// Migrations of the bus's tables.
+func Migrations() store.Set {
+	return store.Set{Owner: "bus", Steps: []string{schema1}}
+}
+
+const schema1 = `
+CREATE TABLE inbox (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	kind TEXT NOT NULL, source TEXT NOT NULL, session TEXT NOT NULL, lane TEXT NOT NULL,
+	command INTEGER NOT NULL DEFAULT 0,
+	channel TEXT NOT NULL DEFAULT '', chat TEXT NOT NULL DEFAULT '', sender TEXT NOT NULL DEFAULT '',
+	text TEXT NOT NULL, payload BLOB, provenance TEXT NOT NULL,
+	received_at INTEGER NOT NULL, key TEXT,
+	state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, crashes INTEGER NOT NULL DEFAULT 0,
+	not_before INTEGER NOT NULL DEFAULT 0,
+	error TEXT NOT NULL DEFAULT '', answer TEXT NOT NULL DEFAULT '', done_at INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX inbox_key ON inbox(source, key) WHERE key IS NOT NULL;
+CREATE INDEX inbox_open ON inbox(lane, seq) WHERE state IN ('pending', 'claimed');
+CREATE INDEX inbox_session ON inbox(session, seq);
+
+CREATE TABLE outbox (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	event TEXT NOT NULL, n INTEGER NOT NULL, kind TEXT NOT NULL,
+	session TEXT NOT NULL, channel TEXT NOT NULL, chat TEXT NOT NULL DEFAULT '', text TEXT NOT NULL,
+	provenance TEXT NOT NULL,
+	state TEXT NOT NULL, attempts INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0,
+	maybe_repeated INTEGER NOT NULL DEFAULT 0, error TEXT NOT NULL DEFAULT '', receipt TEXT NOT NULL DEFAULT '',
+	created_at INTEGER NOT NULL, sent_at INTEGER NOT NULL DEFAULT 0,
+	UNIQUE (event, n));
+CREATE INDEX outbox_open ON outbox(channel, chat, seq) WHERE state IN ('queued', 'sending', 'failed');
+CREATE INDEX outbox_session ON outbox(session, seq);
+
+CREATE TABLE ledger (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	call TEXT NOT NULL UNIQUE,
+	event TEXT NOT NULL, session TEXT NOT NULL, tool TEXT NOT NULL, args BLOB NOT NULL,
+	effects TEXT NOT NULL, state TEXT NOT NULL,
+	decision TEXT NOT NULL DEFAULT '', code TEXT NOT NULL DEFAULT '',
+	result TEXT NOT NULL DEFAULT '', data BLOB, source TEXT NOT NULL DEFAULT '',
+	undo_label TEXT NOT NULL DEFAULT '', undo BLOB, undone_at INTEGER NOT NULL DEFAULT 0,
+	started_at INTEGER NOT NULL, finished_at INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX ledger_event ON ledger(event);
+CREATE INDEX ledger_undo ON ledger(seq) WHERE undo IS NOT NULL;
+`
+
+// NewID returns a UUIDv7: ids sort by time.
+func NewID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Wake is signalled when there may be something to claim.
+func (b *Bus) Wake() <-chan struct{} { return b.wake }
+
+// Poke makes Wake fire.
+func (b *Bus) Poke() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Recover puts back what a crash left half done. It must be called once, before
+// the first Claim. It returns the events that crashed too often and are dead.
+func (b *Bus) Recover(ctx context.Context) (dead []Event, err error) {
+	err = b.db.Write(ctx, func(tx *store.Tx) error {
+		dead = nil
+		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending' WHERE state = 'claimed'`); err != nil {
+			return err
+		}
+		dead, err = scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox WHERE state = 'pending' AND crashes >= ?`, MaxCrashes))
+		if err != nil {
+			return err
+		}
+		for _, e := range dead {
+			if err := b.deadTx(tx, e.ID, "Hob stopped unexpectedly over this again and again"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus: recover: %w", err)
+	}
+	return dead, nil
+}
+
+// Put makes an event durable and returns its id; for a key that was taken
+// before, the first event's id and repeated = true.
+func (b *Bus) Put(ctx context.Context, e Event) (acc channels.Accepted, err error) {
+	err = b.db.Write(ctx, func(tx *store.Tx) error {
+		acc, err = b.PutTx(tx, e)
+		return err
+	})
+	if err != nil {
+		return channels.Accepted{}, fmt.Errorf("bus: take event: %w", err)
+	}
+	return acc, nil
+}
+
+// PutTx is Put inside the caller's transaction.
+func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
+	if e.ID == "" {
+		e.ID = NewID()
+	}
+	if e.Lane == "" {
+		e.Lane = e.Session
+	}
+	if e.ReceivedAt.IsZero() {
+		e.ReceivedAt = time.Now()
+	}
+	if e.Provenance == "" {
+		e.Provenance = provenance.Outside
+	}
+	var key any
+	if e.Key != "" {
+		key = e.Key
+	}
+	var payload any
+	if len(e.Payload) > 0 {
+		payload = []byte(e.Payload)
+	}
+	command := e.Lane != e.Session
+	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'pending',?) ON CONFLICT DO NOTHING`,
+		e.ID, e.Kind, e.Source, e.Session, e.Lane, command, e.Channel, e.Chat, e.Sender, e.Text, payload, e.Provenance,
+		store.Millis(e.ReceivedAt), key, store.Millis(e.NotBefore))
+	if err != nil {
+		return channels.Accepted{}, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		var id string
+		if err := tx.QueryRow(`SELECT id FROM inbox WHERE source = ? AND key = ?`, e.Source, key).Scan(&id); err != nil {
+			return channels.Accepted{}, fmt.Errorf("find the first event of key %q: %w", e.Key, err)
+		}
+		return channels.Accepted{Event: id, Repeated: true}, nil
+	}
+	acc := channels.Accepted{Event: e.ID}
+	if !command {
+		if err := tx.QueryRow(`SELECT count(*) - 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?`, e.Lane).Scan(&acc.Position); err != nil {
+			return acc, err
+		}
+	}
+	tx.AfterCommit(b.Poke)
+	return acc, nil
+}

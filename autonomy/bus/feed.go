@@ -1,0 +1,122 @@
+package bus
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// keepLive is how many events a reader that comes back can catch up on.
+const keepLive = 512
+
+// LiveEvent is one event of the live feed.
+type LiveEvent struct {
+	ID      uint64          `json:"id"`
+	Type    string          `json:"type"`
+	Event   string          `json:"event,omitempty"`
+	Session string          `json:"session,omitempty"`
+	At      time.Time       `json:"at"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// Feed tells user interfaces what happens as it happens. It never holds anybody
+// up: a reader that is too slow loses events and is told how many.
+type Feed struct {
+	mu   sync.Mutex
+	last uint64
+	ring []LiveEvent
+	subs map[*Subscription]struct{}
+	lost uint64
+}
+
+func newFeed() *Feed { return &Feed{subs: map[*Subscription]struct{}{}} }
+
+// Subscription is one reader.
+type Subscription struct {
+	feed    *Feed
+	c       chan LiveEvent
+	dropped uint64
+}
+
+// C yields events in order until Close.
+func (s *Subscription) C() <-chan LiveEvent { return s.c }
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	if _, ok := s.feed.subs[s]; ok {
+		delete(s.feed.subs, s)
+		close(s.c)
+	}
+}
+
+// Subscribe opens the feed; with after > 0 it begins with what is still kept of
+// the events behind that id.
+func (f *Feed) Subscribe(after uint64) *Subscription {
+	s := &Subscription{feed: f, c: make(chan LiveEvent, 256+keepLive)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if after > 0 {
+		for _, e := range f.ring {
+			if e.ID > after {
+				s.c <- e
+			}
+		}
+	}
+	f.subs[s] = struct{}{}
+	return s
+}
+
+// Publish hands an event to every reader. data is encoded only when somebody
+// reads or it is worth keeping.
+func (f *Feed) Publish(typ, event, session string, data any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last++
+	delta := typ == "content_delta" || typ == "tool_call_delta"
+	if delta && len(f.subs) == 0 {
+		return
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		raw = []byte("null")
+	}
+	e := LiveEvent{ID: f.last, Type: typ, Event: event, Session: session, At: time.Now(), Data: raw}
+	if !delta {
+		if len(f.ring) >= keepLive {
+			f.ring = append(f.ring[:0], f.ring[len(f.ring)/2:]...)
+		}
+		f.ring = append(f.ring, e)
+	}
+	for s := range f.subs {
+		s.put(e)
+	}
+}
+
+// put keeps one place free for the word that something was dropped.
+func (s *Subscription) put(e LiveEvent) {
+	if len(s.c) >= cap(s.c)-1 {
+		s.dropped++
+		s.feed.lost++
+		return
+	}
+	if s.dropped > 0 {
+		raw, _ := json.Marshal(map[string]uint64{"dropped": s.dropped})
+		s.c <- LiveEvent{ID: e.ID, Type: "dropped", At: e.At, Data: raw}
+		s.dropped = 0
+		if len(s.c) >= cap(s.c)-1 {
+			s.dropped++
+			s.feed.lost++
+			return
+		}
+	}
+	s.c <- e
+}
+
+// Dropped counts what slow readers have lost since the start.
+func (f *Feed) Dropped() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}

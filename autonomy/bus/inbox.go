@@ -1,0 +1,296 @@
+package bus
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// ErrNotFound: there is no such row.
+var ErrNotFound = errors.New("not found")
+
+const eventColumns = `id, kind, source, session, lane, channel, chat, sender, text, payload, provenance, received_at,
+	coalesce(key, ''), state, attempts, crashes, not_before, error, answer, done_at`
+
+type scanner interface{ Scan(...any) error }
+
+func scanEvent(s scanner) (e Event, err error) {
+	var received, notBefore, done int64
+	var payload []byte
+	err = s.Scan(&e.ID, &e.Kind, &e.Source, &e.Session, &e.Lane, &e.Channel, &e.Chat, &e.Sender, &e.Text, &payload, &e.Provenance,
+		&received, &e.Key, &e.State, &e.Attempts, &e.Crashes, &notBefore, &e.Error, &e.Answer, &done)
+	e.Payload = payload
+	e.ReceivedAt, e.NotBefore, e.DoneAt = store.Time(received), store.Time(notBefore), store.Time(done)
+	return e, err
+}
+
+func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Event
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+// heads finds the oldest open event of each lane by hopping from lane to lane
+// in the partial index, so that its cost grows with the lanes, not with the rows.
+const heads = `
+WITH RECURSIVE lanes(lane) AS (
+	SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed')
+	UNION ALL
+	SELECT (SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > lanes.lane)
+	FROM lanes WHERE lanes.lane IS NOT NULL)
+SELECT h.seq, h.lane, h.kind, h.command, h.state, h.not_before FROM lanes JOIN inbox h ON h.seq = (
+	SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = lanes.lane ORDER BY seq LIMIT 1)
+WHERE lanes.lane IS NOT NULL`
+
+type head struct {
+	seq       int64
+	lane      string
+	kind      Kind
+	command   bool
+	state     State
+	notBefore int64
+	served    uint64
+}
+
+// rank puts owners before events before goals; commands first of all.
+func (h head) rank() int {
+	switch {
+	case h.command:
+		return 0
+	case h.kind == Message || h.kind == Approval:
+		return 1
+	case h.kind == Goal:
+		return 3
+	}
+	return 2
+}
+
+// Claim takes the events that are due now: the first open one of each session
+// that is not busy, at most n, commands beyond that number. Among equals the
+// session served longest ago comes first, so that no chatty session takes all
+// the places. next is when the earliest waiting event becomes due (zero: none).
+func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
+	now := time.Now()
+	some, next, err := b.peek(ctx, n, now)
+	if err != nil || len(some) == 0 {
+		return nil, next, err
+	}
+	err = b.db.Write(ctx, func(tx *store.Tx) error {
+		events = events[:0]
+		for _, h := range some {
+			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1 WHERE seq = ? AND state = 'pending' RETURNING `+eventColumns, h.seq))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			events = append(events, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	b.mu.Lock()
+	for _, e := range events {
+		b.serial++
+		b.served[e.Lane] = b.serial
+	}
+	b.mu.Unlock()
+	return events, next, nil
+}
+
+func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next time.Time, err error) {
+	rows, err := b.db.Read().QueryContext(ctx, heads)
+	if err != nil {
+		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	defer rows.Close()
+	var earliest int64
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for rows.Next() {
+		var h head
+		if err := rows.Scan(&h.seq, &h.lane, &h.kind, &h.command, &h.state, &h.notBefore); err != nil {
+			return nil, next, fmt.Errorf("bus: claim: %w", err)
+		}
+		switch {
+		case h.state != Pending:
+		case h.notBefore > now.UnixMilli():
+			if earliest == 0 || h.notBefore < earliest {
+				earliest = h.notBefore
+			}
+		default:
+			h.served = b.served[h.lane]
+			due = append(due, h)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, next, fmt.Errorf("bus: claim: %w", err)
+	}
+	if len(due) == 0 {
+		clear(b.served) // nobody competes: the order starts afresh, the map stays small
+	}
+	slices.SortFunc(due, func(x, y head) int {
+		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
+	})
+	taken := 0
+	due = slices.DeleteFunc(due, func(h head) bool {
+		if h.command {
+			return false
+		}
+		taken++
+		return taken > n
+	})
+	return due, store.Time(earliest), nil
+}
+
+// FinishTx marks a claimed event done with its answer.
+func (b *Bus) FinishTx(tx *store.Tx, id, answer string) error {
+	res, err := tx.Exec(`UPDATE inbox SET state = 'done', answer = ?, error = '', done_at = ? WHERE id = ? AND state = 'claimed'`,
+		answer, time.Now().UnixMilli(), id)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("bus: event %s is not claimed", id)
+	}
+	tx.AfterCommit(func() { b.settled(id) })
+	return nil
+}
+
+// FailTx records a failed attempt: the event waits for retryAt, or is dead after
+// MaxAttempts (or at once when permanent). It reports whether it is dead.
+func (b *Bus) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, permanent bool) (bool, error) {
+	if permanent || e.Attempts >= MaxAttempts {
+		return true, b.deadTx(tx, e.ID, why)
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', not_before = ?, error = ? WHERE id = ?`, store.Millis(retryAt), why, e.ID)
+	tx.AfterCommit(b.Poke)
+	return false, err
+}
+
+func (b *Bus) deadTx(tx *store.Tx, id, why string) error {
+	_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ?`, why, time.Now().UnixMilli(), id)
+	tx.AfterCommit(func() { b.settled(id) })
+	return err
+}
+
+// SuspendTx puts a claimed event back without counting the attempt: it waits
+// until the given time or ResumeTx, and its session waits with it.
+func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ? WHERE id = ? AND state = 'claimed'`, store.Millis(until), id)
+	tx.AfterCommit(func() { b.settled(id) })
+	return err
+}
+
+// ResumeTx makes a waiting event due now.
+func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
+	_, err := tx.Exec(`UPDATE inbox SET not_before = 0 WHERE id = ? AND state = 'pending'`, id)
+	tx.AfterCommit(b.Poke)
+	return err
+}
+
+// Release puts a claimed event back as it was, for a turn that was cut short by
+// the daemon's end.
+func (b *Bus) Release(ctx context.Context, id string) error {
+	return b.db.Write(ctx, func(tx *store.Tx) error { return b.SuspendTx(tx, id, time.Time{}) })
+}
+
+// Event reads one event.
+func (b *Bus) Event(ctx context.Context, id string) (Event, error) {
+	e, err := scanEvent(b.db.Read().QueryRowContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, fmt.Errorf("event %q: %w", id, ErrNotFound)
+	}
+	return e, err
+}
+
+// Position counts the open events before this one in its queue.
+func (b *Bus) Position(ctx context.Context, e Event) (n int, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
+		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
+	return n, err
+}
+
+// Counts tells how many events are in each state.
+func (b *Bus) Counts(ctx context.Context) (map[State]int, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[State]int{}
+	for rows.Next() {
+		var s State
+		var n int
+		if err := rows.Scan(&s, &n); err != nil {
+			return nil, err
+		}
+		out[s] = n
+	}
+	return out, rows.Err()
+}
+
+// List returns events, newest first, of one session or (empty) all, older than
+// the event `before` when that is set.
+func (b *Bus) List(ctx context.Context, session, before string, limit int) ([]Event, error) {
+	return scanEvents(b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox
+		WHERE (? = '' OR session = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM inbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
+		session, session, before, before, limit))
+}
+
+// LastOwnerSession returns the session in which the owner last wrote.
+func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat string, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
+		Message, provenance.Owner).Scan(&session, &channel, &chat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", "", nil
+	}
+	return session, channel, chat, err
+}
+
+// Settled returns a channel that is closed when the event is done, dead or
+// suspended the next time; cancel forgets it.
+func (b *Bus) Settled(id string) (done <-chan struct{}, cancel func()) {
+	ch := make(chan struct{})
+	b.mu.Lock()
+	b.waiters[id] = append(b.waiters[id], ch)
+	b.mu.Unlock()
+	return ch, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.waiters[id] = slices.DeleteFunc(b.waiters[id], func(c chan struct{}) bool { return c == ch })
+		if len(b.waiters[id]) == 0 {
+			delete(b.waiters, id)
+		}
+	}
+}
+
+func (b *Bus) settled(id string) {
+	b.mu.Lock()
+	ws := b.waiters[id]
+	delete(b.waiters, id)
+	b.mu.Unlock()
+	for _, w := range ws {
+		close(w)
+	}
+}

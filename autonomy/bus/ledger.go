@@ -1,0 +1,126 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// CallState is where a tool call stands.
+type CallState string
+
+// The states of a tool call. A row that is Started when the daemon starts was
+// cut off: its outcome is unknown unless the tool only reads or is own.
+const (
+	CallStarted CallState = "started"
+	CallDone    CallState = "done"
+	CallFailed  CallState = "failed"
+	CallDenied  CallState = "denied"
+	CallUnknown CallState = "unknown"
+)
+
+// Entry is one tool call in the ledger.
+type Entry struct {
+	Call       string            `json:"call"`
+	Event      string            `json:"event"`
+	Session    string            `json:"session"`
+	Tool       string            `json:"tool"`
+	Args       json.RawMessage   `json:"arguments"`
+	Effects    string            `json:"effects"`
+	State      CallState         `json:"state"`
+	Decision   string            `json:"decision"`
+	Code       string            `json:"code,omitempty"`
+	Result     string            `json:"result,omitempty"`
+	Data       json.RawMessage   `json:"data,omitempty"`
+	Source     provenance.Source `json:"source,omitempty"`
+	UndoLabel  string            `json:"undo_label,omitempty"`
+	Undo       json.RawMessage   `json:"-"`
+	UndoneAt   time.Time         `json:"undone_at,omitzero"`
+	StartedAt  time.Time         `json:"started_at"`
+	FinishedAt time.Time         `json:"finished_at,omitzero"`
+}
+
+// RecordTx writes the entry, or brings the row of the same call to its state.
+func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
+	_, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+		ON CONFLICT (call) DO UPDATE SET state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
+		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at`,
+		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, blob(e.Data), e.Source,
+		e.UndoLabel, blob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt))
+	if err != nil {
+		return fmt.Errorf("bus: ledger: %w", err)
+	}
+	return nil
+}
+
+func blob(b []byte) any {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+const entryColumns = `call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, undone_at, started_at, finished_at`
+
+func scanEntry(s scanner) (e Entry, err error) {
+	var args, data, undo []byte
+	var undone, started, finished int64
+	err = s.Scan(&e.Call, &e.Event, &e.Session, &e.Tool, &args, &e.Effects, &e.State, &e.Decision, &e.Code, &e.Result, &data, &e.Source,
+		&e.UndoLabel, &undo, &undone, &started, &finished)
+	e.Args, e.Data, e.Undo = args, data, undo
+	e.UndoneAt, e.StartedAt, e.FinishedAt = store.Time(undone), store.Time(started), store.Time(finished)
+	return e, err
+}
+
+func (b *Bus) entries(ctx context.Context, where string, args ...any) ([]Entry, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+entryColumns+` FROM ledger `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("bus: ledger: %w", err)
+	}
+	defer rows.Close()
+	out := []Entry{}
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, fmt.Errorf("bus: ledger: %w", err)
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+// Calls returns the calls of an event in order.
+func (b *Bus) Calls(ctx context.Context, event string) ([]Entry, error) {
+	return b.entries(ctx, `WHERE event = ? ORDER BY seq`, event)
+}
+
+// Call returns one call.
+func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
+	e, err := scanEntry(b.db.Read().QueryRowContext(ctx, `SELECT `+entryColumns+` FROM ledger WHERE call = ?`, call))
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, fmt.Errorf("call %q: %w", call, ErrNotFound)
+	}
+	return e, err
+}
+
+// Undoable lists the actions that can be taken back, newest first.
+func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
+	return b.entries(ctx, `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC LIMIT ?`, limit)
+}
+
+// UndoneTx marks an action as taken back; false when it already was.
+func (b *Bus) UndoneTx(tx *store.Tx, call string) (bool, error) {
+	res, err := tx.Exec(`UPDATE ledger SET undone_at = ? WHERE call = ? AND undone_at = 0`, time.Now().UnixMilli(), call)
+	if err != nil {
+		return false, fmt.Errorf("bus: ledger: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}

@@ -1,0 +1,193 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// command is one thing the owner can order without a model.
+type command struct {
+	names []string
+	args  string
+	about string
+	run   func(l *Loop, ctx context.Context, ev bus.Event, args string) (string, error)
+}
+
+// commands lists them in the order /help shows.
+func commands() []command {
+	return []command{
+		{[]string{"stop", "kill"}, "", "stop what I am doing here", (*Loop).cmdStop},
+		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
+		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
+		{[]string{"undo"}, "[ID|N]", "take back my last action, or the last N", (*Loop).cmdUndo},
+		{[]string{"approve", "yes", "y"}, "[ID]", "say yes to my question", (*Loop).cmdYes},
+		{[]string{"deny", "no", "n"}, "[ID] [why]", "say no to my question", (*Loop).cmdNo},
+		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
+		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
+	}
+}
+
+// parseCommand splits "/stop now" (or "!stop", where a client swallows
+// slashes) into name and arguments; name is "" when it is not one of ours.
+func parseCommand(text string) (name, args string) {
+	text = strings.TrimSpace(text)
+	if len(text) < 2 || (text[0] != '/' && text[0] != '!') {
+		return "", ""
+	}
+	word, rest, _ := strings.Cut(text[1:], " ")
+	word, _, _ = strings.Cut(strings.ToLower(word), "@") // "/stop@hobbot" in groups
+	for _, c := range commands() {
+		for _, n := range c.names {
+			if n == word {
+				return c.names[0], strings.TrimSpace(rest)
+			}
+		}
+	}
+	return "", ""
+}
+
+// parseAnswer reads a bare yes or no.
+func parseAnswer(text string) (approve, ok bool) {
+	switch strings.ToLower(strings.Trim(strings.TrimSpace(text), ".! ")) {
+	case "yes", "y", "ok", "okay", "yes please", "go ahead", "do it", "approve", "sure", "yep", "confirm":
+		return true, true
+	case "no", "n", "nope", "don't", "do not", "no thanks", "deny", "cancel":
+		return false, true
+	}
+	return false, false
+}
+
+// command runs one, or takes a bare yes or no as the answer to a question.
+func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
+	name, args := parseCommand(ev.Text)
+	if name == "" {
+		name = "deny"
+		if yes, _ := parseAnswer(ev.Text); yes {
+			name = "approve"
+		}
+		args = ""
+	}
+	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	res.Source = provenance.Hob
+	for _, c := range commands() {
+		if c.names[0] != name {
+			continue
+		}
+		answer, err := c.run(l, ctx, ev, args)
+		if err != nil {
+			answer = "Sorry: " + err.Error()
+		}
+		res.Answer = answer
+		res.Record = func(tx *store.Tx) error {
+			return l.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: name, Event: ev.ID, Session: ev.Session, Origin: ev.Channel, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
+		}
+	}
+	return res, nil
+}
+
+func (l *Loop) cmdStop(ctx context.Context, ev bus.Event, _ string) (string, error) {
+	stopped, err := l.Stop(ctx, ev.Session)
+	if err != nil {
+		return "", err
+	}
+	if !stopped {
+		return "Nothing is running here.", nil
+	}
+	return "Stopped.", nil
+}
+
+func (l *Loop) cmdNew(ctx context.Context, ev bus.Event, _ string) (string, error) {
+	err := l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.o.Sessions.ResetTx(tx, ev.Session) })
+	return "A fresh conversation. What was said before stays in the history.", err
+}
+
+func (l *Loop) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string, error) {
+	if l.o.Status == nil {
+		return "Running.", nil
+	}
+	return l.o.Status(ctx)
+}
+
+func (l *Loop) cmdUndo(ctx context.Context, _ bus.Event, args string) (string, error) {
+	if n, err := strconv.Atoi(args); err == nil && n > 0 && n < 1000 {
+		return l.Undo(ctx, "", n)
+	}
+	return l.Undo(ctx, args, 1)
+}
+
+func (l *Loop) cmdYes(ctx context.Context, ev bus.Event, args string) (string, error) {
+	return l.decide(ctx, ev, args, true)
+}
+
+func (l *Loop) cmdNo(ctx context.Context, ev bus.Event, args string) (string, error) {
+	return l.decide(ctx, ev, args, false)
+}
+
+// decide answers the named question, or the oldest one of this conversation.
+func (l *Loop) decide(ctx context.Context, ev bus.Event, args string, yes bool) (string, error) {
+	id, note, _ := strings.Cut(args, " ")
+	if id == "" {
+		waiting, err := l.o.Guard.Approvals(ctx, guard.Pending, ev.Session, "", 100)
+		if err != nil {
+			return "", err
+		}
+		if len(waiting) == 0 {
+			return "There is no question waiting for your answer here.", nil
+		}
+		id = waiting[len(waiting)-1].ID
+	}
+	a, err := l.Answer(ctx, id, guard.Answer{Approved: yes, Note: note, By: "chat"})
+	if errors.Is(err, guard.ErrDecided) || errors.Is(err, guard.ErrNoApproval) {
+		return "", err
+	}
+	if err != nil {
+		return "", fmt.Errorf("your answer could not be saved: %w", err)
+	}
+	if yes {
+		return "Thank you. Going on: " + a.Summary, nil
+	}
+	return "All right, I will not do that: " + a.Summary, nil
+}
+
+func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {
+	w, err := l.Why(ctx, args, ev.Session)
+	if err != nil {
+		return "", err
+	}
+	return w.Text(l.o.Zone()), nil
+}
+
+func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {
+	var b strings.Builder
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "/%s %s — %s\n", c.names[0], c.args, c.about)
+	}
+	b.WriteString("Everything else you write is for me to answer.")
+	return strings.ReplaceAll(b.String(), "  — ", " — "), nil
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > 120 {
+		return string(r[:120]) + "…"
+	}
+	return s
+}
+
+func reportOf(ev bus.Event) string {
+	var f fired
+	if json.Unmarshal(ev.Payload, &f) == nil && f.Report != "" {
+		return f.Report
+	}
+	return ev.Session
+}

@@ -1,0 +1,228 @@
+package guard
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// ApprovalState is where a question to the owner stands.
+type ApprovalState string
+
+// The states of an approval.
+const (
+	Pending   ApprovalState = "pending"
+	Approved  ApprovalState = "approved"
+	Denied    ApprovalState = "denied"
+	TimedOut  ApprovalState = "timeout"
+	Cancelled ApprovalState = "cancelled" // the turn was stopped
+)
+
+// Errors of Answer.
+var (
+	ErrNoApproval = errors.New("there is no such question")
+	ErrDecided    = errors.New("this question was already answered; the first answer counts")
+)
+
+// Approval is one question to the owner, bound to one call and the hash of its
+// arguments.
+type Approval struct {
+	ID         string            `json:"id"`
+	Event      string            `json:"event"`
+	Session    string            `json:"session"`
+	Call       string            `json:"call"`
+	Tool       string            `json:"tool"`
+	Arguments  json.RawMessage   `json:"arguments"`
+	Summary    string            `json:"summary"`
+	Reason     string            `json:"reason"`
+	Provenance provenance.Source `json:"provenance"`
+	Attended   bool              `json:"attended"`
+	State      ApprovalState     `json:"state"`
+	Scope      string            `json:"scope,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	DecidedBy  string            `json:"decided_by,omitempty"`
+	CreatedAt  time.Time         `json:"created_at"`
+	ExpiresAt  time.Time         `json:"expires_at"`
+	DecidedAt  time.Time         `json:"decided_at,omitzero"`
+	hash       string
+}
+
+const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at`
+
+func scanApproval(r interface{ Scan(...any) error }) (a Approval, err error) {
+	var args []byte
+	var created, expires, decided int64
+	err = r.Scan(&a.ID, &a.Event, &a.Session, &a.Call, &a.Tool, &args, &a.hash, &a.Summary, &a.Reason, &a.Provenance, &a.Attended,
+		&a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided)
+	a.Arguments = args
+	a.CreatedAt, a.ExpiresAt, a.DecidedAt = store.Time(created), store.Time(expires), store.Time(decided)
+	return a, err
+}
+
+func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
+	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
+}
+
+// AskTx stores the question whether the call may run. Asking again for the
+// same call gives the same question.
+func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
+	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, r.Call))
+	if err == nil {
+		return a, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return a, fmt.Errorf("guard: ask: %w", err)
+	}
+	wait := g.opt.Live
+	if !r.Attended {
+		wait = g.opt.Queued
+	}
+	now := time.Now()
+	name := r.Tool.Spec().Name
+	a = Approval{
+		ID: shortID(), Event: r.Event, Session: r.Session, Call: r.Call, Tool: name, Arguments: r.Args, Summary: summary(r.Tool, r.Args),
+		Reason: d.Reason, Provenance: provenance.Owner, Attended: r.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
+		hash: Hash(name, r.Args),
+	}
+	if r.Tainted {
+		a.Provenance = provenance.Outside
+	}
+	_, err = tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, created_at, expires_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason,
+		a.Provenance, a.Attended, a.State, store.Millis(now), store.Millis(a.ExpiresAt))
+	if err != nil {
+		return a, fmt.Errorf("guard: ask: %w", err)
+	}
+	return a, nil
+}
+
+// shortID is easy to type: the last 8 hex digits of a random UUID.
+func shortID() string {
+	s := uuid.NewString()
+	return s[len(s)-8:]
+}
+
+func summary(t tools.Tool, args json.RawMessage) string {
+	if s, ok := t.(tools.Summarizer); ok {
+		return s.Summary(args)
+	}
+	return t.Spec().Name
+}
+
+// Answer is the owner's word on a question.
+type Answer struct {
+	Approved bool
+	// Scope is "once" or "session": the same call with the same arguments in
+	// the same conversation is allowed until For has passed.
+	Scope string
+	For   time.Duration // for "session"; default 1 hour, at most 24
+	Note  string
+	By    string // the surface: "api", "cli", "chat"
+}
+
+// AnswerTx decides a question; the first answer counts.
+func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) {
+	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
+	}
+	if err != nil {
+		return a, fmt.Errorf("guard: answer: %w", err)
+	}
+	now := time.Now()
+	if a.State != Pending {
+		return a, fmt.Errorf("approval %s is %s: %w", id, a.State, ErrDecided)
+	}
+	if now.After(a.ExpiresAt) {
+		return a, fmt.Errorf("approval %s ran out at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
+	}
+	a.State, a.Note, a.DecidedBy, a.DecidedAt = Denied, ans.Note, ans.By, now
+	if ans.Approved {
+		a.State = Approved
+	}
+	if a.Scope = ans.Scope; a.Scope == "" {
+		a.Scope = "once"
+	}
+	if a.Approved() && a.Scope == "session" {
+		if err := grantTx(tx, a, ans.For, now); err != nil {
+			return a, err
+		}
+	}
+	_, err = tx.Exec(`UPDATE approvals SET state = ?, scope = ?, note = ?, decided_by = ?, decided_at = ? WHERE id = ?`,
+		a.State, a.Scope, a.Note, a.DecidedBy, store.Millis(now), id)
+	if err != nil {
+		return a, fmt.Errorf("guard: answer: %w", err)
+	}
+	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
+}
+
+// Approved reports whether the owner said yes.
+func (a Approval) Approved() bool { return a.State == Approved }
+
+func grantTx(tx *store.Tx, a Approval, d time.Duration, now time.Time) error {
+	if d <= 0 {
+		d = time.Hour
+	}
+	d = min(d, 24*time.Hour)
+	_, err := tx.Exec(`INSERT INTO grants (id, tool, args_hash, session, expires_at, created_at) VALUES (?,?,?,?,?,?)`,
+		shortID(), a.Tool, a.hash, a.Session, store.Millis(now.Add(d)), store.Millis(now))
+	if err != nil {
+		return fmt.Errorf("guard: grant: %w", err)
+	}
+	return nil
+}
+
+// CloseTx ends the open questions of an event: as timed out when their time is
+// up, as cancelled when the turn was stopped.
+func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
+	cond := ""
+	args := []any{state, time.Now().UnixMilli(), event}
+	if state == TimedOut {
+		cond = ` AND expires_at <= ?`
+		args = append(args, time.Now().UnixMilli())
+	}
+	if _, err := tx.Exec(`UPDATE approvals SET state = ?, decided_at = ? WHERE event = ? AND state = 'pending'`+cond, args...); err != nil {
+		return fmt.Errorf("guard: close questions: %w", err)
+	}
+	return nil
+}
+
+// Approvals lists questions, newest first; empty filters match all.
+func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, event string, limit int) ([]Approval, error) {
+	var where []string
+	var args []any
+	for col, v := range map[string]string{"state": string(state), "session": session, "event": event} {
+		if v != "" {
+			where = append(where, col+" = ?")
+			args = append(args, v)
+		}
+	}
+	q := `SELECT ` + approvalColumns + ` FROM approvals`
+	if len(where) > 0 {
+		q += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	rows, err := g.db.Read().QueryContext(ctx, q+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("guard: approvals: %w", err)
+	}
+	defer rows.Close()
+	out := []Approval{}
+	for rows.Next() {
+		a, err := scanApproval(rows)
+		if err != nil {
+			return nil, fmt.Errorf("guard: approvals: %w", err)
+		}
+		out = append(out, a)
+	}
+	return out, rows.Err()
+}

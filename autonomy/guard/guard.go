@@ -1,0 +1,301 @@
+// Package guard decides whether a tool call may run: allow, ask the owner, or
+// deny. It is the one gate; every entry point (chat, API, OpenAI endpoint,
+// watcher, schedule, `hob tool call`) passes it. The decision rests on what the
+// tool declares, on where the text in the caller's context came from, and on
+// whether the owner is there; never on what a model says.
+//
+// It also keeps the approvals, as durable rows bound to the call and the hash
+// of its arguments, and the hash-chained audit log. It never runs a tool.
+package guard
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// Level is how much Hob may do by itself.
+type Level string
+
+// The levels.
+const (
+	Watch      Level = "watch"      // reads only
+	Supervised Level = "supervised" // the table below
+	Trusted    Level = "trusted"    // as supervised; file writes outside Hob's folders without asking when clean
+)
+
+// Verdict is the outcome of a decision.
+type Verdict uint8
+
+// The verdicts. The zero value denies.
+const (
+	Deny Verdict = iota
+	Ask
+	Allow
+)
+
+func (v Verdict) String() string { return [...]string{"deny", "ask", "allow"}[v] }
+
+// Request is one call before the gate.
+type Request struct {
+	Tool tools.Tool
+	Args json.RawMessage
+	// Call is the call's durable id.
+	Call, Event, Session string
+	// Attended: the owner asked for this in a conversation and can answer now.
+	Attended bool
+	// Tainted: outside text is in the context of the model call, or had a part
+	// in what caused it.
+	Tainted bool
+	// Origin names the entry point in the audit log: "chat", "api", "openai",
+	// "watcher", "schedule", "tool", ...
+	Origin string
+}
+
+// Decision is what the gate says, and why.
+type Decision struct {
+	Verdict Verdict    `json:"-"`
+	Rule    string     `json:"rule"`   // the row of the table, or the approval
+	Reason  string     `json:"reason"` // for the owner
+	Code    tools.Code `json:"code,omitempty"`
+	// Approval is set when an answer decided, or is awaited.
+	Approval string `json:"approval,omitempty"`
+}
+
+// Options of New.
+type Options struct {
+	Level Level // default Supervised
+	// Live is how long an attended question waits (default 5 minutes), Queued
+	// an unattended one (default 7 days).
+	Live, Queued time.Duration
+}
+
+// Guard is the gate. Its methods may be called concurrently.
+type Guard struct {
+	db  *store.Store
+	opt Options
+	key func() ([]byte, error)
+}
+
+// New makes the gate over a store opened with Migrations.
+func New(db *store.Store, opt Options) (*Guard, error) {
+	switch opt.Level {
+	case "":
+		opt.Level = Supervised
+	case Watch, Supervised, Trusted:
+	default:
+		return nil, fmt.Errorf("guard: unknown level %q; use watch, supervised or trusted", opt.Level)
+	}
+	if opt.Live <= 0 {
+		opt.Live = 5 * time.Minute
+	}
+	if opt.Queued <= 0 {
+		opt.Queued = 7 * 24 * time.Hour
+	}
+	g := &Guard{db: db, opt: opt}
+	g.key = sync.OnceValues(g.loadKey)
+	return g, nil
+}
+
+// Level returns how much Hob may do by itself.
+func (g *Guard) Level() Level { return g.opt.Level }
+
+// Migrations of the guard's tables.
+func Migrations() store.Set {
+	return store.Set{Owner: "guard", Steps: []string{`
+CREATE TABLE approvals (
+	id TEXT PRIMARY KEY, event TEXT NOT NULL, session TEXT NOT NULL, call TEXT NOT NULL UNIQUE,
+	tool TEXT NOT NULL, args BLOB NOT NULL, args_hash TEXT NOT NULL, summary TEXT NOT NULL,
+	reason TEXT NOT NULL, provenance TEXT NOT NULL, attended INTEGER NOT NULL,
+	state TEXT NOT NULL, scope TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', decided_by TEXT NOT NULL DEFAULT '',
+	created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, decided_at INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE INDEX approvals_pending ON approvals(session, created_at) WHERE state = 'pending';
+CREATE TABLE grants (
+	id TEXT PRIMARY KEY, tool TEXT NOT NULL, args_hash TEXT NOT NULL, session TEXT NOT NULL,
+	expires_at INTEGER NOT NULL, created_at INTEGER NOT NULL, used INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE INDEX grants_tool ON grants(tool, session);
+CREATE TABLE audit (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+	event TEXT NOT NULL, session TEXT NOT NULL, origin TEXT NOT NULL, tool TEXT NOT NULL, call TEXT NOT NULL,
+	effects TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL, tainted INTEGER NOT NULL,
+	outcome TEXT NOT NULL, args_digest TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);
+`}}
+}
+
+// Hash binds an approval to the exact arguments.
+func Hash(tool string, args json.RawMessage) string {
+	var v any
+	canonical := []byte(args)
+	if json.Unmarshal(args, &v) == nil {
+		if b, err := json.Marshal(v); err == nil { // sorted keys, no white space
+			canonical = b
+		}
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%d:%s", len(tool), tool)
+	h.Write(canonical)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Decide passes a call through the gate. An answered approval of this very
+// call and these very arguments comes first, then a grant, then the table.
+func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
+	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
+		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
+	}
+	if d, ok, err := g.answered(ctx, r); err != nil || ok {
+		return d, err
+	}
+	d := g.table(r)
+	if d.Verdict != Ask {
+		return d, nil
+	}
+	granted, err := g.granted(ctx, r)
+	if err != nil {
+		return Decision{Verdict: Deny, Rule: "grants unreadable", Reason: err.Error(), Code: tools.PolicyDenied}, err
+	}
+	if granted != "" {
+		return Decision{Verdict: Allow, Rule: "grant " + granted, Reason: "you allowed exactly this for this conversation"}, nil
+	}
+	return d, nil
+}
+
+func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error) {
+	a, err := g.byCall(ctx, r.Call)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Decision{}, false, nil
+	}
+	if err != nil {
+		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
+	}
+	if a.hash != Hash(a.Tool, r.Args) || a.Tool != r.Tool.Spec().Name {
+		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the one that was shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
+	}
+	d := Decision{Rule: "approval " + a.ID, Approval: a.ID}
+	switch a.State {
+	case Approved:
+		d.Verdict, d.Reason = Allow, "you approved this call"
+	case Denied:
+		d.Verdict, d.Code, d.Reason = Deny, tools.DeniedByOwner, "you said no"
+		if a.Note != "" {
+			d.Reason += ": " + a.Note
+		}
+	case TimedOut, Cancelled:
+		d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "nobody answered the question in time"
+	default:
+		d.Verdict, d.Reason = Ask, a.Reason
+		if !time.Now().Before(a.ExpiresAt) {
+			d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "nobody answered the question in time"
+		}
+	}
+	return d, true, nil
+}
+
+// table is section 6 of the architecture for one call.
+func (g *Guard) table(r Request) Decision {
+	s := r.Tool.Spec()
+	if s.Effects.ReadOnly() {
+		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
+	}
+	if g.opt.Level == Watch {
+		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
+	}
+	switch {
+	case s.Effects&tools.Destroy != 0:
+		return ask("destroy", "it cannot be undone")
+	case s.Effects&tools.Secret != 0:
+		return ask("secret", "it reveals a credential")
+	case s.Effects&tools.Exec != 0:
+		return ask("exec", "it runs a program")
+	case s.Effects&tools.Send != 0:
+		return ask("send", "it reaches a person or a service")
+	case s.Effects&tools.Egress != 0:
+		return ask("egress", "it contacts an address that the model chose")
+	}
+	return g.write(r)
+}
+
+// write is the row of reversible changes on this machine.
+func (g *Guard) write(r Request) Decision {
+	s := r.Tool.Spec()
+	undoer, ok := r.Tool.(tools.Undoer)
+	harmless := s.Own && ok && undoer.CanUndo()
+	switch {
+	case r.Attended && !r.Tainted:
+		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it, and it can be undone"}
+	case r.Attended && harmless:
+		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
+	case r.Attended:
+		return ask("write, tainted", "text from outside is part of this conversation, and the change is not confined to Hob's own notes")
+	case harmless && (!r.Tainted || s.Category != "watch"):
+		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
+	}
+	return ask("write, unattended", "it would happen while you are away, without your word for it")
+}
+
+func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }
+
+func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
+	var id string
+	err := g.db.Read().QueryRowContext(ctx, `SELECT id FROM grants WHERE tool = ? AND session = ? AND args_hash = ? AND expires_at > ? LIMIT 1`,
+		r.Tool.Spec().Name, r.Session, Hash(r.Tool.Spec().Name, r.Args), time.Now().UnixMilli()).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("guard: grants: %w", err)
+	}
+	return id, nil
+}
+
+func (g *Guard) loadKey() ([]byte, error) {
+	ctx := context.Background()
+	var key []byte
+	err := g.db.Read().QueryRowContext(ctx, `SELECT key FROM guard_key WHERE id = 1`).Scan(&key)
+	if err == nil {
+		return key, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("guard: key: %w", err)
+	}
+	return nil, errNoKey
+}
+
+var errNoKey = errors.New("guard: the audit key is missing; Prepare was not called")
+
+// Prepare makes the key of the audit log's digests on first use.
+func (g *Guard) Prepare(ctx context.Context) error {
+	if _, err := g.loadKey(); !errors.Is(err, errNoKey) {
+		return err
+	}
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
+	return g.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT OR IGNORE INTO guard_key (id, key) VALUES (1, ?)`, key)
+		return err
+	})
+}
+
+// digest is a keyed digest of a text: equal texts are recognised, none can be
+// read back or guessed without the key.
+func (g *Guard) digest(b []byte) (string, error) {
+	key, err := g.key()
+	if err != nil {
+		return "", err
+	}
+	m := hmac.New(sha256.New, key)
+	m.Write(b)
+	return hex.EncodeToString(m.Sum(nil)), nil
+}

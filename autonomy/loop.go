@@ -1,0 +1,244 @@
+package autonomy
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// Options of New; those without a default are required.
+type Options struct {
+	Store     *store.Store
+	Bus       *bus.Bus
+	Guard     *guard.Guard
+	Sessions  *session.Sessions
+	Agent     *agent.Agent
+	Catalogue *tools.Catalogue
+	// Watcher reads a watcher's record.
+	Watcher func(ctx context.Context, id string) (watchers.Spec, error)
+	// Pushes reports whether a channel of this name is running and sends by
+	// itself (it is not one whose clients pull).
+	Pushes func(channel string) bool
+	// Zone is the owner's current zone.
+	Zone func() *time.Location
+	// Status writes the answer of /status.
+	Status func(ctx context.Context) (string, error)
+	// Triggers are the configured webhooks by name.
+	Triggers map[string]Trigger
+	// Notify is the channel for notices; "" or "origin": where the cause was made.
+	Notify string
+	// QueueNotices tells senders on other channels their place in the queue.
+	QueueNotices bool
+	// Tick is the longest sleep (default 30 s).
+	Tick time.Duration
+	// Slots is how many sessions are served side by side (default 5).
+	Slots int
+	// CallsPerMinute bounds unattended turns that ask a model (default 10; a
+	// negative value means no bound).
+	CallsPerMinute int
+	// Drain is how long running turns may go on after the end (default 5 s).
+	Drain time.Duration
+	// Jumped is told when the wall clock was moved or the machine slept.
+	Jumped func(by time.Duration)
+	Log    *slog.Logger
+}
+
+// Trigger is a webhook that starts a turn.
+type Trigger struct {
+	Action  string // what to do, in plain words
+	Session string // where to report
+	Secret  []byte // HMAC secret; empty: the API token is required
+}
+
+// Loop is the engine. Its methods may be called concurrently; Run once.
+type Loop struct {
+	o     Options
+	freed chan struct{}
+	rate  limiter
+
+	mu        sync.Mutex
+	running   map[string]*turn // by event
+	cancelled map[string]bool  // events stopped while they waited
+	open      sync.WaitGroup
+}
+
+// turn is one event being worked on.
+type turn struct {
+	ev     bus.Event
+	cancel context.CancelCauseFunc
+	since  time.Time
+}
+
+// New checks the options.
+func New(o Options) (*Loop, error) {
+	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Agent == nil || o.Catalogue == nil || o.Watcher == nil || o.Zone == nil {
+		return nil, errors.New("autonomy: an option is missing")
+	}
+	if o.Tick <= 0 {
+		o.Tick = 30 * time.Second
+	}
+	if o.Slots <= 0 {
+		o.Slots = 5
+	}
+	if o.CallsPerMinute == 0 {
+		o.CallsPerMinute = 10
+	}
+	if o.Drain <= 0 {
+		o.Drain = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Pushes == nil {
+		o.Pushes = func(string) bool { return false }
+	}
+	return &Loop{
+		o: o, freed: make(chan struct{}, 1), rate: limiter{max: o.CallsPerMinute},
+		running: map[string]*turn{}, cancelled: map[string]bool{},
+	}, nil
+}
+
+// Migrations of the loop's own table, the traces of turns.
+func Migrations() store.Set {
+	return store.Set{Owner: "autonomy", Steps: []string{`
+CREATE TABLE turns (
+	event TEXT PRIMARY KEY, session TEXT NOT NULL, how TEXT NOT NULL, model TEXT NOT NULL, rounds INTEGER NOT NULL,
+	input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, known INTEGER NOT NULL,
+	tainted INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX turns_time ON turns(ended_at);
+`}}
+}
+
+// Run works until ctx ends and everything it started has ended.
+func (l *Loop) Run(ctx context.Context) error {
+	if err := l.recover(ctx); err != nil {
+		return err
+	}
+	// Turns outlive ctx by the time they are given to finish.
+	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	clock := newClock()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		next := l.observe(ctx, work)
+		timer.Reset(l.sleep(next))
+		select {
+		case <-ctx.Done():
+		case <-l.o.Bus.Wake():
+		case <-l.freed:
+		case <-timer.C:
+		}
+		if by := clock.jumped(); by != 0 {
+			l.o.Log.Info("the clock jumped", "by", by)
+			if l.o.Jumped != nil {
+				l.o.Jumped(by)
+			}
+		}
+	}
+	l.drain(stop)
+	return nil
+}
+
+// sleep is how long to wait for the next due time, at most a tick.
+func (l *Loop) sleep(next time.Time) time.Duration {
+	d := l.o.Tick
+	if !next.IsZero() {
+		d = min(d, max(0, time.Until(next)))
+	}
+	return d
+}
+
+// recover settles what a crash left: events go back, and the owner is told of
+// those that crashed Hob too often.
+func (l *Loop) recover(ctx context.Context) error {
+	dead, err := l.o.Bus.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range dead {
+		l.o.Log.Error("event given up after repeated crashes", "event", e.ID)
+		if err := l.tellDead(ctx, e, "I stopped unexpectedly over it again and again"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain waits for running turns, then cuts them off; they are put back.
+func (l *Loop) drain(stop context.CancelCauseFunc) {
+	done := make(chan struct{})
+	go func() {
+		l.open.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return
+	case <-time.After(l.o.Drain):
+	}
+	stop(agent.ErrDraining)
+	<-done
+}
+
+// Stop ends the running turn of a session and cancels one that waits for an
+// answer. It reports whether there was one.
+func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
+	l.mu.Lock()
+	stopped := false
+	for _, t := range l.running {
+		if t.ev.Session == session && t.ev.Lane == t.ev.Session {
+			t.cancel(agent.ErrStopped)
+			stopped = true
+		}
+	}
+	l.mu.Unlock()
+	waiting, err := l.o.Guard.Approvals(ctx, guard.Pending, session, "", 100)
+	if err != nil {
+		return stopped, err
+	}
+	for _, a := range waiting {
+		stopped = true
+		l.mu.Lock()
+		l.cancelled[a.Event] = true
+		l.mu.Unlock()
+		err := l.o.Store.Write(ctx, func(tx *store.Tx) error {
+			if err := l.o.Guard.CloseTx(tx, a.Event, guard.Cancelled); err != nil {
+				return err
+			}
+			return l.o.Bus.ResumeTx(tx, a.Event)
+		})
+		if err != nil {
+			return stopped, err
+		}
+	}
+	return stopped, nil
+}
+
+// Answer decides a question and lets its turn go on.
+func (l *Loop) Answer(ctx context.Context, id string, ans guard.Answer) (a guard.Approval, err error) {
+	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if a, err = l.o.Guard.AnswerTx(tx, id, ans); err != nil {
+			return err
+		}
+		return l.o.Bus.ResumeTx(tx, a.Event)
+	})
+	return a, err
+}
+
+// Running counts the turns in progress.
+func (l *Loop) Running() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.running)
+}

@@ -1,0 +1,269 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/failpoint"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// MaxText is the longest message in bytes.
+const MaxText = 10 << 20
+
+// Errors of Receive; nothing was taken.
+var (
+	ErrTooLong = errors.New("the message is longer than 10 MB; send it as a file")
+	ErrNotText = errors.New("the message is not valid UTF-8; send it as UTF-8 text")
+	ErrEmpty   = errors.New("the message is empty")
+)
+
+// message is the payload of a message event.
+type message struct {
+	Outside []string         `json:"outside,omitempty"`
+	Images  []channels.Image `json:"images,omitempty"`
+	Via     string           `json:"via,omitempty"`
+	Name    string           `json:"name,omitempty"`
+	Extra   json.RawMessage  `json:"extra,omitempty"`
+}
+
+// fired is the payload of a watcher or schedule event.
+type fired struct {
+	Watcher string            `json:"watcher"`
+	Title   string            `json:"title"`
+	Mode    watchers.Mode     `json:"mode"`
+	Action  string            `json:"action,omitempty"`
+	Report  string            `json:"report"`
+	Signal  string            `json:"signal"`
+	Late    time.Duration     `json:"late,omitempty"`
+	Made    provenance.Source `json:"made"` // the watcher's own provenance
+	Data    json.RawMessage   `json:"data,omitempty"`
+}
+
+// observe claims what is due and starts a turn for each event. It returns when
+// the next waiting event becomes due.
+func (l *Loop) observe(ctx, work context.Context) time.Time {
+	events, next, err := l.o.Bus.Claim(ctx, l.free())
+	if err != nil {
+		if ctx.Err() == nil {
+			l.o.Log.Error("cannot claim events; trying again", "err", err)
+			return time.Now().Add(time.Second)
+		}
+		return next
+	}
+	failpoint.Hit("loop.claimed")
+	for _, ev := range events {
+		tctx, cancel := context.WithCancelCause(work)
+		t := &turn{ev: ev, cancel: cancel, since: time.Now()}
+		l.mu.Lock()
+		l.running[ev.ID] = t
+		l.mu.Unlock()
+		l.open.Go(func() {
+			defer cancel(nil)
+			l.serve(tctx, t)
+			l.mu.Lock()
+			delete(l.running, ev.ID)
+			l.mu.Unlock()
+			select {
+			case l.freed <- struct{}{}:
+			default:
+			}
+		})
+	}
+	return next
+}
+
+// free counts the places left; commands take none.
+func (l *Loop) free() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.o.Slots
+	for _, t := range l.running {
+		if t.ev.Lane == t.ev.Session {
+			n--
+		}
+	}
+	return max(0, n)
+}
+
+// Receive implements channels.Receiver: the message is durable when it returns.
+func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	switch {
+	case !utf8.ValidString(in.Text):
+		return channels.Accepted{}, ErrNotText
+	case len(in.Text) > MaxText:
+		return channels.Accepted{}, ErrTooLong
+	case strings.TrimSpace(in.Text) == "" && len(in.Images) == 0:
+		return channels.Accepted{}, ErrEmpty
+	}
+	ev, err := l.event(ctx, in)
+	if err != nil {
+		return channels.Accepted{}, err
+	}
+	var acc channels.Accepted
+	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if acc, err = l.o.Bus.PutTx(tx, ev); err != nil {
+			return err
+		}
+		if acc.Repeated || acc.Position == 0 {
+			return nil
+		}
+		return l.queued(tx, ev, acc.Position)
+	})
+	if err != nil {
+		return channels.Accepted{}, fmt.Errorf("take message: %w", err)
+	}
+	return acc, nil
+}
+
+// event makes the inbox row of a message.
+func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error) {
+	if in.Session == "" {
+		in.Session = in.Channel + ":" + in.Chat
+	}
+	// A conversation of another channel is answered there: "telegram:42".
+	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && l.o.Pushes(name) {
+		in.Channel, in.Chat = name, chat
+	}
+	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Extra: in.Payload})
+	if err != nil {
+		return bus.Event{}, fmt.Errorf("take message: %w", err)
+	}
+	ev := bus.Event{
+		ID: bus.NewID(), Kind: bus.Message, Source: in.Channel, Session: in.Session, Channel: in.Channel, Chat: in.Chat, Sender: in.Sender,
+		Text: in.Text, Payload: payload, Provenance: provenance.Outside, ReceivedAt: in.At, Key: in.Key,
+	}
+	if !in.FromOwner {
+		return ev, nil
+	}
+	ev.Provenance = provenance.Owner
+	if command, _ := parseCommand(in.Text); command != "" {
+		ev.Lane = commandLane(in.Session)
+	} else if _, yes := parseAnswer(in.Text); yes {
+		waiting, err := l.o.Guard.Approvals(ctx, guard.Pending, in.Session, "", 1)
+		if err != nil {
+			return ev, err
+		}
+		if len(waiting) > 0 {
+			ev.Lane = commandLane(in.Session)
+		}
+	}
+	return ev, nil
+}
+
+// commandLane is the queue of a session's commands: they pass everything else.
+func commandLane(session string) string { return session + "\x1fcommands" }
+
+// queued tells the sender their place, on channels that send by themselves as
+// a text, elsewhere through the live feed.
+func (l *Loop) queued(tx *store.Tx, ev bus.Event, position int) error {
+	if l.o.QueueNotices && l.o.Pushes(ev.Channel) {
+		return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{
+			Kind: channels.Status, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: fmt.Sprintf("One moment, you are #%d.", position+1),
+		}})
+	}
+	tx.AfterCommit(func() {
+		l.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]int{"position": position + 1})
+	})
+	return nil
+}
+
+// Fire implements watchers.Sink.
+func (l *Loop) Fire(ctx context.Context, id string, signals []watchers.Signal, save func(*store.Tx) error) error {
+	spec, err := l.o.Watcher(ctx, id)
+	if err != nil {
+		return err
+	}
+	events := make([]bus.Event, 0, len(signals))
+	for _, s := range signals {
+		ev, err := l.signal(spec, s)
+		if err != nil {
+			return err
+		}
+		events = append(events, ev)
+	}
+	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, ev := range events {
+			if _, err := l.o.Bus.PutTx(tx, ev); err != nil {
+				return err
+			}
+		}
+		if save == nil {
+			return nil
+		}
+		return save(tx)
+	})
+}
+
+func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
+	payload, err := json.Marshal(fired{
+		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
+		Late: s.Late, Made: spec.Provenance, Data: s.Payload,
+	})
+	if err != nil {
+		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)
+	}
+	kind := bus.Watcher
+	if spec.Kind == "cron" || spec.Kind == "oneshot" {
+		kind = bus.Schedule
+	}
+	name := string(kind) + ":" + spec.ID
+	return bus.Event{
+		Kind: kind, Source: name, Session: name, Text: s.Text, Payload: payload, Provenance: provenance.Worst(s.Source, spec.Provenance),
+		Key: s.Key,
+	}, nil
+}
+
+// Trouble implements watchers.Sink: the owner is told that a watcher stopped.
+func (l *Loop) Trouble(ctx context.Context, id string, cause error) {
+	spec, err := l.o.Watcher(ctx, id)
+	if err == nil {
+		_, err = l.o.Bus.Put(ctx, bus.Event{
+			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
+			Text:    fmt.Sprintf("I can no longer watch %q: %v", spec.Title, cause),
+			Payload: mustJSON(fired{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
+		})
+	}
+	if err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("cannot report a broken watcher", "watcher", id, "cause", cause, "err", err)
+	}
+}
+
+// Trigger takes a webhook's payload as outside text.
+func (l *Loop) Trigger(ctx context.Context, name, key string, payload []byte) (channels.Accepted, error) {
+	t, ok := l.o.Triggers[name]
+	if !ok {
+		return channels.Accepted{}, fmt.Errorf("trigger %q: %w", name, bus.ErrNotFound)
+	}
+	if !utf8.Valid(payload) {
+		return channels.Accepted{}, ErrNotText
+	}
+	report := t.Session
+	if report == "" {
+		report = "main"
+	}
+	data := mustJSON(fired{Watcher: name, Title: name, Mode: watchers.Do, Action: t.Action, Report: report, Signal: string(payload), Made: provenance.Owner})
+	return l.o.Bus.Put(ctx, bus.Event{
+		Kind: bus.Webhook, Source: "trigger:" + name, Session: "trigger:" + name, Text: string(payload), Payload: data,
+		Provenance: provenance.Outside, Key: key,
+	})
+}
+
+// mustJSON encodes values of our own plain types.
+func mustJSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

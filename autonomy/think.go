@@ -1,0 +1,245 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// result is what an event came to.
+type result struct {
+	agent.Outcome
+	how  string // "command", "notice", "turn", "call"
+	kind channels.DeliveryKind
+	// said: false when there is nothing to tell.
+	said                   bool
+	session, channel, chat string // where it is told
+}
+
+// serve works on one claimed event to its end.
+func (l *Loop) serve(ctx context.Context, t *turn) {
+	ev := t.ev
+	res, err := l.think(ctx, ev)
+	switch {
+	case err == nil && res.Suspended:
+		return
+	case err == nil:
+		err = l.act(ctx, t, res)
+	case errors.Is(err, agent.ErrDraining):
+		err = l.o.Bus.Release(context.WithoutCancel(ctx), ev.ID)
+	default:
+		err = l.failed(ctx, t, res, err)
+	}
+	if err == nil {
+		return
+	}
+	// Nothing could be written (a full disk): the event stays claimed here, and
+	// is put back as soon as the store takes writes again.
+	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
+	l.putBack(ctx, ev)
+}
+
+func (l *Loop) putBack(ctx context.Context, ev bus.Event) {
+	wait := time.NewTimer(2 * time.Second)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return // the next start finds it claimed and puts it back
+		case <-wait.C:
+		}
+		if err := l.o.Bus.Release(ctx, ev.ID); err == nil {
+			l.o.Bus.Poke()
+			return
+		}
+		wait.Reset(5 * time.Second)
+	}
+}
+
+// think turns an event into an answer.
+func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
+	switch ev.Kind {
+	case bus.Message:
+		if ev.Lane != ev.Session {
+			return l.command(ctx, ev)
+		}
+		return l.converse(ctx, ev)
+	case bus.Watcher, bus.Schedule, bus.Webhook:
+		return l.noticed(ctx, ev)
+	case bus.Task:
+		return l.call(ctx, ev)
+	case bus.System:
+		var f fired
+		if err := json.Unmarshal(ev.Payload, &f); err != nil {
+			return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
+		}
+		return l.notice(ctx, f.Report, ev.Text, ev.Provenance)
+	}
+	return result{}, fmt.Errorf("event %s is of a kind nobody handles: %s", ev.ID, ev.Kind)
+}
+
+// converse answers what somebody said.
+func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
+	var m message
+	if len(ev.Payload) > 0 {
+		if err := json.Unmarshal(ev.Payload, &m); err != nil {
+			return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
+		}
+	}
+	res := result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	told, err := l.told(ctx, ev)
+	if err != nil {
+		return res, err
+	}
+	t := agent.Turn{
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Outside: m.Outside, Attended: ev.Provenance == provenance.Owner,
+		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID),
+	}
+	if m.Via != "" {
+		t.Origin = m.Via
+	}
+	for _, i := range m.Images {
+		t.Images = append(t.Images, llm.Image{MIME: i.MIME, Data: i.Data})
+	}
+	res.Outcome, err = l.o.Agent.Run(ctx, t)
+	return res, err
+}
+
+// noticed handles what a watcher, a schedule or a trigger brought.
+func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
+	var f fired
+	if err := json.Unmarshal(ev.Payload, &f); err != nil {
+		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	switch f.Mode {
+	case watchers.Notify:
+		return l.notice(ctx, f.Report, f.Signal+late(f.Late), ev.Provenance)
+	case watchers.Remind:
+		return l.notice(ctx, f.Report, "Reminder: "+f.Action+late(f.Late), f.Made)
+	}
+	if strings.TrimSpace(f.Action) == "" {
+		return l.notice(ctx, f.Report, f.Signal+late(f.Late), ev.Provenance)
+	}
+	if ok, at := l.rate.take(time.Now()); !ok {
+		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
+	}
+	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID)}
+	if ev.Kind != bus.Schedule && f.Signal != "" {
+		t.Outside = []string{f.Signal}
+	}
+	var err error
+	if t.Report, t.Channel, t.Chat, err = l.place(ctx, f.Report); err != nil {
+		return result{}, err
+	}
+	res := result{how: "turn", kind: channels.Notice, session: t.Report, channel: t.Channel, chat: t.Chat}
+	res.Outcome, err = l.o.Agent.Run(ctx, t)
+	res.said = strings.TrimSpace(res.Answer) != ""
+	if res.said && f.Late > 0 {
+		res.Answer = strings.TrimSpace(late(f.Late)) + "\n" + res.Answer
+	}
+	return res, err
+}
+
+// late is the word about something that comes after its time.
+func late(d time.Duration) string {
+	if d < time.Minute {
+		return ""
+	}
+	return fmt.Sprintf(" (ran late by %s)", d.Round(time.Minute).String())
+}
+
+func (l *Loop) notice(ctx context.Context, report, text string, src provenance.Source) (result, error) {
+	res := result{how: "notice", kind: channels.Notice, said: true}
+	res.Answer, res.Source = text, src
+	var err error
+	res.session, res.channel, res.chat, err = l.place(ctx, report)
+	return res, err
+}
+
+// place finds where the owner is told: the configured channel, the session in
+// which the cause was made, or the one in which the owner last wrote.
+func (l *Loop) place(ctx context.Context, report string) (session, channel, chat string, err error) {
+	if l.o.Notify != "" && l.o.Notify != "origin" {
+		return report, l.o.Notify, "", nil
+	}
+	info, ok, err := l.o.Sessions.Get(ctx, report)
+	if err != nil {
+		return "", "", "", err
+	}
+	if ok {
+		return report, info.Channel, info.Chat, nil
+	}
+	session, channel, chat, err = l.o.Bus.LastOwnerSession(ctx)
+	if err != nil || session == "" {
+		return report, "web", "", err
+	}
+	return session, channel, chat, nil
+}
+
+// told lists what Hob said by itself in this conversation since its last turn.
+// Outside text stands as a handle, so that it does not taint the conversation.
+func (l *Loop) told(ctx context.Context, ev bus.Event) ([]string, error) {
+	rows, err := l.o.Bus.Notices(ctx, ev.Session, ev.ID, 5)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, n := range rows {
+		at := n.CreatedAt.In(l.o.Zone()).Format("15:04")
+		if n.Provenance.Tainted() {
+			out = append(out, fmt.Sprintf("at %s, a notice with outside text (id %s)", at, n.ID))
+			continue
+		}
+		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
+	}
+	return out, nil
+}
+
+// call runs one tool call that the owner made directly.
+func (l *Loop) call(ctx context.Context, ev bus.Event) (result, error) {
+	var c toolCall
+	if err := json.Unmarshal(ev.Payload, &c); err != nil {
+		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	t := agent.Turn{
+		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
+		Call: &llm.ToolCall{Name: c.Tool, Args: c.Args}, Cancelled: l.wasCancelled(ev.ID),
+	}
+	out, err := l.o.Agent.Run(ctx, t)
+	return result{Outcome: out, how: "call"}, err
+}
+
+// toolCall is the payload of a direct tool call.
+type toolCall struct {
+	Tool   string          `json:"tool"`
+	Args   json.RawMessage `json:"args"`
+	Report string          `json:"report"`
+}
+
+// Call makes a tool call durable, as the owner's own, and returns its event.
+func (l *Loop) Call(ctx context.Context, session, tool string, args json.RawMessage) (string, error) {
+	id := bus.NewID()
+	acc, err := l.o.Bus.Put(ctx, bus.Event{
+		ID: id, Kind: bus.Task, Source: "tool", Session: "tool:" + id, Lane: commandLane(id), Channel: "web", Text: tool,
+		Payload: mustJSON(toolCall{Tool: tool, Args: args, Report: session}), Provenance: provenance.Owner,
+	})
+	return acc.Event, err
+}
+
+func (l *Loop) wasCancelled(event string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	yes := l.cancelled[event]
+	delete(l.cancelled, event)
+	return yes
+}

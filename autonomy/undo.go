@@ -1,0 +1,88 @@
+package autonomy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// Undo takes back the action of the given call, or (id "") the last ones,
+// newest first. It stops at the first that cannot be taken back and says so.
+func (l *Loop) Undo(ctx context.Context, id string, last int) (string, error) {
+	list, err := l.undoable(ctx, id, max(1, last))
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "There is nothing to undo.", nil
+	}
+	var done []string
+	for _, e := range list {
+		text, err := l.undo(ctx, e)
+		if err != nil {
+			done = append(done, fmt.Sprintf("I could not take back %s: %v", e.UndoLabel, err))
+			if len(done) == 1 {
+				return "", errors.New(done[0])
+			}
+			break
+		}
+		done = append(done, text)
+	}
+	return strings.Join(done, "\n"), nil
+}
+
+func (l *Loop) undoable(ctx context.Context, id string, last int) ([]bus.Entry, error) {
+	if id == "" {
+		return l.o.Bus.Undoable(ctx, last)
+	}
+	e, err := l.o.Bus.Call(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !e.UndoneAt.IsZero():
+		return nil, fmt.Errorf("%s was already undone", id)
+	case e.Undo == nil || e.State != bus.CallDone:
+		return nil, fmt.Errorf("%s (%s) cannot be undone", id, e.Tool)
+	}
+	return []bus.Entry{e}, nil
+}
+
+func (l *Loop) undo(ctx context.Context, e bus.Entry) (text string, err error) {
+	t, ok := l.o.Catalogue.Get(e.Tool)
+	if !ok {
+		return "", fmt.Errorf("the tool %s is not there any more", e.Tool)
+	}
+	u, ok := t.(tools.Undoer)
+	if !ok || !u.CanUndo() {
+		return "", fmt.Errorf("%s cannot be undone", e.Tool)
+	}
+	own := t.Spec().Own
+	if !own {
+		if text, err = u.Undo(ctx, e.Undo); err != nil {
+			return "", err
+		}
+	}
+	err = l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		first, err := l.o.Bus.UndoneTx(tx, e.Call)
+		if err != nil {
+			return err
+		}
+		if !first {
+			return errors.New("it was undone at this very moment from elsewhere")
+		}
+		if own {
+			if text, err = u.UndoTx(ctx, tx, e.Undo); err != nil {
+				return err
+			}
+		}
+		return l.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "undo", Event: e.Event, Session: e.Session, Origin: "undo", Tool: e.Tool, Call: e.Call, Verdict: "allow", Outcome: "done"})
+	})
+	return text, err
+}

@@ -1,0 +1,138 @@
+package autonomy
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+// Trace says how an event was handled.
+type Trace struct {
+	How       string    `json:"how"` // turn, notice, command, call, error
+	Model     string    `json:"model,omitempty"`
+	Rounds    int       `json:"rounds"`
+	Usage     llm.Usage `json:"usage"`
+	Tainted   bool      `json:"tainted"`
+	StartedAt time.Time `json:"started_at"`
+	EndedAt   time.Time `json:"ended_at"`
+}
+
+// Why is everything that is known about one event: what came, what was decided
+// and on whose word, what was done, what was said.
+type Why struct {
+	Event      bus.Event        `json:"event"`
+	Trace      *Trace           `json:"trace,omitempty"`
+	Calls      []bus.Entry      `json:"calls"`
+	Approvals  []guard.Approval `json:"approvals"`
+	Audit      []guard.Record   `json:"audit"`
+	Deliveries []bus.Delivery   `json:"deliveries"`
+}
+
+// Why explains an event, a delivery, the last firing of a watcher, or (id "")
+// the last thing that happened in the session (or, without one, anywhere).
+func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
+	var w Why
+	ev, err := l.find(ctx, id, session)
+	if err != nil {
+		return w, err
+	}
+	w.Event = ev
+	if w.Trace, err = l.Trace(ctx, ev.ID); err != nil {
+		return w, err
+	}
+	if w.Calls, err = l.o.Bus.Calls(ctx, ev.ID); err != nil {
+		return w, err
+	}
+	if w.Approvals, err = l.o.Guard.Approvals(ctx, "", "", ev.ID, 100); err != nil {
+		return w, err
+	}
+	if w.Audit, err = l.o.Guard.Audit(ctx, ev.ID, 0, 100); err != nil {
+		return w, err
+	}
+	w.Deliveries, err = l.o.Bus.EventDeliveries(ctx, ev.ID)
+	return w, err
+}
+
+func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) {
+	if id == "" {
+		list, err := l.o.Bus.List(ctx, session, "", 20)
+		if err != nil {
+			return bus.Event{}, err
+		}
+		for _, e := range list {
+			if e.Kind != bus.Message || e.Lane == e.Session {
+				return e, nil
+			}
+		}
+		return bus.Event{}, fmt.Errorf("nothing has happened here yet: %w", bus.ErrNotFound)
+	}
+	ev, err := l.o.Bus.Event(ctx, id)
+	if !errors.Is(err, bus.ErrNotFound) {
+		return ev, err
+	}
+	if e, derr := l.o.Bus.DeliveryEvent(ctx, id); derr == nil {
+		return l.o.Bus.Event(ctx, e)
+	}
+	if c, cerr := l.o.Bus.Call(ctx, id); cerr == nil {
+		return l.o.Bus.Event(ctx, c.Event)
+	}
+	for _, kind := range []bus.Kind{bus.Watcher, bus.Schedule} {
+		if list, lerr := l.o.Bus.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
+			return list[0], nil
+		}
+	}
+	return ev, err
+}
+
+// Trace reads how an event was handled; nil when it is not finished.
+func (l *Loop) Trace(ctx context.Context, event string) (*Trace, error) {
+	var t Trace
+	var started, ended int64
+	err := l.o.Store.Read().QueryRowContext(ctx, `SELECT how, model, rounds, input, output, cache_read, cache_write, known, tainted, started_at, ended_at FROM turns WHERE event = ?`, event).
+		Scan(&t.How, &t.Model, &t.Rounds, &t.Usage.Input, &t.Usage.Output, &t.Usage.CacheRead, &t.Usage.CacheWrite, &t.Usage.Known, &t.Tainted, &started, &ended)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	t.StartedAt, t.EndedAt = store.Time(started), store.Time(ended)
+	return &t, err
+}
+
+// Text tells it in words.
+func (w Why) Text(zone *time.Location) string {
+	var b strings.Builder
+	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
+	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, firstLine(w.Event.Text))
+	for _, c := range w.Calls {
+		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)
+		if c.Code != "" {
+			fmt.Fprintf(&b, " [%s]", c.Code)
+		}
+		b.WriteString("\n")
+	}
+	for _, a := range w.Approvals {
+		fmt.Fprintf(&b, "%s  asked you: %s — %s (%s)\n", at(a.CreatedAt), a.Summary, a.State, a.Reason)
+	}
+	for _, d := range w.Deliveries {
+		fmt.Fprintf(&b, "%s  %s to %s on %s, %s: %q\n", at(d.CreatedAt), d.Kind, d.Session, d.Channel, d.State, firstLine(d.Text))
+	}
+	switch {
+	case w.Trace != nil:
+		fmt.Fprintf(&b, "%s  done as %s", at(w.Trace.EndedAt), w.Trace.How)
+		if w.Trace.Model != "" {
+			fmt.Fprintf(&b, " by %s in %d round(s)", w.Trace.Model, w.Trace.Rounds)
+		}
+	case w.Event.State == bus.Dead:
+		fmt.Fprintf(&b, "given up after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+	default:
+		fmt.Fprintf(&b, "still %s (attempts %d, crashes %d) %s", w.Event.State, w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+	}
+	return strings.TrimSpace(b.String())
+}
