@@ -1,0 +1,268 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"hob/platform/system"
+)
+
+// Config is the whole configuration, with defaults filled in and "~" expanded.
+// It does not change once loaded.
+type Config struct {
+	Agent     Agent
+	Providers []Provider // in the order of the file
+	Autonomy  Autonomy
+	Notify    Notify
+	Files     Files
+	Web       Web
+	Channels  []Section // in the order of the file
+	Triggers  []Trigger // in the order of the file
+	Log       Log
+	// Warnings are things the owner should know and that hinder nothing.
+	Warnings []string
+
+	doc  *document
+	file file
+}
+
+// Agent is [agent].
+type Agent struct {
+	Name             string   `toml:"name"`
+	Model            string   `toml:"model"` // "auto", "offline" or "provider/model"
+	Fallback         []string `toml:"fallback"`
+	Timezone         string   `toml:"timezone"` // an IANA zone or "Local"; see system.Zone
+	MaxRounds        int      `toml:"max_rounds"`
+	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
+	MaxToolFailures  int      `toml:"max_tool_failures"`
+}
+
+// Provider is one [providers.NAME].
+type Provider struct {
+	Name      string `toml:"-"`
+	Kind      string `toml:"kind"`    // the driver
+	APIKey    string `toml:"api_key"` // a reference or the key itself; see system.Secrets
+	BaseURL   string `toml:"base_url"`
+	Model     string `toml:"model"`
+	MaxTokens int    `toml:"max_tokens"`
+	Context   int    `toml:"context"` // in tokens
+}
+
+// Autonomy is [autonomy].
+type Autonomy struct {
+	Enabled        bool     `toml:"enabled"`
+	Tick           Duration `toml:"tick"`
+	Sessions       int      `toml:"sessions"`
+	Level          Level    `toml:"level"`
+	CallsPerMinute int      `toml:"calls_per_minute"`
+}
+
+// Level is how much Hob may do unasked.
+type Level string
+
+// The levels.
+const (
+	Watch      Level = "watch"
+	Supervised Level = "supervised"
+	Trusted    Level = "trusted"
+)
+
+// Notify is [notify].
+type Notify struct {
+	Channel      string `toml:"channel"` // "origin" or a channel's name
+	QueueNotices bool   `toml:"queue_notices"`
+}
+
+// Files is [files]; the paths are absolute.
+type Files struct {
+	Allowed []string `toml:"allowed"`
+	Trusted []string `toml:"trusted"`
+	Drop    string   `toml:"drop"`
+}
+
+// Web is [web].
+type Web struct {
+	Listen string `toml:"listen"` // host:port on loopback; port 0 picks a free one
+}
+
+// Trigger is one [triggers.NAME].
+type Trigger struct {
+	Name    string `toml:"-"`
+	Secret  string `toml:"secret"` // a reference or the secret itself; "" = only with Hob's token
+	Action  string `toml:"action"`
+	Session string `toml:"session"` // "" = the owner's last one
+}
+
+// Log is [log].
+type Log struct {
+	Level string `toml:"level"` // debug, info, warn, error
+}
+
+// file is the layout of config.toml.
+type file struct {
+	Agent     Agent               `toml:"agent"`
+	Providers map[string]Provider `toml:"providers"`
+	Autonomy  Autonomy            `toml:"autonomy"`
+	Notify    Notify              `toml:"notify"`
+	Files     Files               `toml:"files"`
+	Web       Web                 `toml:"web"`
+	Channels  map[string]raw      `toml:"channels"`
+	Triggers  map[string]Trigger  `toml:"triggers"`
+	Log       Log                 `toml:"log"`
+}
+
+// Load reads and checks the file; a missing one means the defaults. Mistakes
+// come back together as Errors.
+func Load(path string) (*Config, error) {
+	text, fi, err := read(path)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Parse(path, text)
+	if err != nil {
+		return nil, err
+	}
+	c.warnPlainSecrets(fi)
+	return c, nil
+}
+
+// Default is the configuration of an empty file.
+func Default() (*Config, error) { return Parse("config.toml", nil) }
+
+func read(path string) ([]byte, fs.FileInfo, error) {
+	fi, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err == nil && !fi.Mode().IsRegular() {
+		return nil, nil, Errors{{File: path, Msg: "it is not a file; move it away, then run: hob init"}}
+	}
+	if err == nil && fi.Size() > maxSize { // do not read gigabytes to say so
+		return nil, nil, Errors{{File: path, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}}
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, nil, Errors{{File: path, Msg: "it cannot be read: " + pe.Err.Error() + "; give its owner the right to read it"}}
+	}
+	return text, fi, err
+}
+
+// Parse is Load for a text that is already in memory; name stands for the file
+// in errors.
+func Parse(name string, text []byte) (*Config, error) {
+	d, err := parse(name, text)
+	if err != nil {
+		e, _ := errors.AsType[*Error](err)
+		return nil, Errors{e}
+	}
+	c := &Config{doc: d}
+	errs := d.check(reflect.TypeFor[file](), nil)
+	if len(errs) == 0 {
+		if c.file, err = decode(d); err != nil {
+			e, _ := errors.AsType[*Error](err)
+			return nil, Errors{e}
+		}
+		c.spread()
+		errs = c.validate()
+	}
+	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
+	return c, errs.orNil()
+}
+
+// decode fills the defaults, then what the file says.
+func decode(d *document) (file, error) {
+	f, err := defaults()
+	if err != nil {
+		return f, &Error{File: "default.toml", Msg: err.Error()}
+	}
+	if err := toml.NewDecoder(bytes.NewReader(d.text)).Decode(&f); err != nil {
+		return f, d.malformed(err)
+	}
+	return f, nil
+}
+
+func defaults() (file, error) {
+	var f file
+	err := toml.Unmarshal(defaultText, &f)
+	f.Providers, f.Channels, f.Triggers = nil, nil, nil // only described there
+	return f, err
+}
+
+// spread gives the sections of the file their names and order.
+func (c *Config) spread() {
+	f := &c.file
+	c.Agent, c.Autonomy, c.Notify, c.Files, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Web, f.Log
+	for _, n := range c.doc.names("providers") {
+		p := f.Providers[n]
+		p.Name = n
+		c.Providers = append(c.Providers, p)
+	}
+	for _, n := range c.doc.names("triggers") {
+		t := f.Triggers[n]
+		t.Name = n
+		c.Triggers = append(c.Triggers, t)
+	}
+	for _, n := range c.doc.names("channels") {
+		on, ok := f.Channels[n]["enabled"].(bool)
+		c.Channels = append(c.Channels, Section{Name: n, Enabled: on || !ok, doc: c.doc})
+	}
+}
+
+// Path is the file that was loaded.
+func (c *Config) Path() string { return c.doc.file }
+
+// Provider finds a provider by its name.
+func (c *Config) Provider(name string) (Provider, bool) {
+	i := slices.IndexFunc(c.Providers, func(p Provider) bool { return p.Name == name })
+	if i < 0 {
+		return Provider{}, false
+	}
+	return c.Providers[i], true
+}
+
+// Channel finds a channel's section by its name.
+func (c *Config) Channel(name string) (Section, bool) {
+	i := slices.IndexFunc(c.Channels, func(s Section) bool { return s.Name == name })
+	if i < 0 {
+		return Section{}, false
+	}
+	return c.Channels[i], true
+}
+
+// Errorf makes an error about a key, with its place in the file, for checks
+// that only a driver's list can make.
+func (c *Config) Errorf(key, format string, args ...any) *Error {
+	path := strings.Split(key, ".")
+	e := &Error{File: c.doc.file, Line: c.doc.lineOf(path), Key: key, Msg: fmt.Sprintf(format, args...)}
+	if at := c.doc.find(path); at != nil {
+		e.Msg = c.doc.show(at) + e.Msg
+	}
+	return e
+}
+
+func (c *Config) warnPlainSecrets(fi fs.FileInfo) {
+	for i := range c.doc.entries {
+		e := &c.doc.entries[i]
+		name := e.path[len(e.path)-1]
+		if e.header() || !isSecretKey(name) || len(e.data) == 0 || system.IsReference(string(e.data)) {
+			continue
+		}
+		w := fmt.Sprintf("%s:%d: %s holds the secret itself; keep it in the keychain and write \"keychain:NAME\" (hob config secret NAME)",
+			c.doc.file, e.line, join(e.path))
+		if fi != nil && system.OthersMayRead(fi) {
+			w += fmt.Sprintf("; other users can read it: chmod 600 %s", c.doc.file)
+		}
+		c.Warnings = append(c.Warnings, w)
+	}
+}

@@ -1,0 +1,387 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Setenv("HOME", "/home/a")
+	c, err := Load(filepath.Join(t.TempDir(), "absent.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []any{c.Agent.Model, c.Agent.MaxRounds, c.Autonomy.Tick.Duration, c.Autonomy.Level, c.Web.Listen, len(c.Providers) + len(c.Channels) + len(c.Triggers)}
+	want := []any{"auto", 20, 30 * time.Second, Supervised, "127.0.0.1:7717", 0}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if runtime.GOOS != "windows" && c.Files.Drop != "/home/a/Documents/Hob" {
+		t.Error(c.Files.Drop)
+	}
+}
+
+// TestTemplate: the file that init writes means the defaults, as it stands and
+// with every key uncommented.
+func TestTemplate(t *testing.T) {
+	want, err := Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(name, text string) {
+		t.Helper()
+		got, err := Parse(name, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Config{})); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+	same("template", string(Template()))
+	var on []string
+	for line := range strings.Lines(string(Template())) {
+		body, ok := strings.CutPrefix(line, "# ")
+		if !strings.Contains(line, "NAME") && ok && strings.Contains(body, " = ") && !strings.Contains(body, ".") {
+			line = body
+		}
+		if strings.Contains(line, "[providers") { // the rest of the described sections stays off
+			break
+		}
+		on = append(on, line)
+	}
+	same("uncommented", strings.Join(on, ""))
+}
+
+// TestEveryKeyIsDescribed: default.toml and the structs have the same keys.
+func TestEveryKeyIsDescribed(t *testing.T) {
+	var fields []string
+	var walk func(prefix string, s shape)
+	walk = func(prefix string, s shape) {
+		switch {
+		case s.Type == reflect.TypeFor[raw]():
+			fields = append(fields, prefix+"enabled")
+		case s.Kind() == reflect.Map:
+			walk(prefix+placeholder+".", shapeOf(s.Elem()))
+		case s.section():
+			for _, n := range s.fields() {
+				f, _ := s.field(n)
+				walk(prefix+n+".", f)
+			}
+		default:
+			fields = append(fields, strings.TrimSuffix(prefix, "."))
+		}
+	}
+	walk("", shape{reflect.TypeFor[file]()})
+	var keys []string
+	for _, k := range Keys() {
+		keys = append(keys, k.Name)
+		if k.Doc == "" || k.Accepts == "" {
+			t.Errorf("%s is not described", k.Name)
+		}
+	}
+	if diff := cmp.Diff(fields, keys); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	const text = `
+[agent]
+name = "Robin"
+fallback = ["offline"]
+timezone = "Europe/Vilnius"
+
+[providers.local]
+kind = "openai"
+base_url = "http://127.0.0.1:11434/v1"
+[providers.anthropic]
+kind = "anthropic"
+api_key = "env:KEY"
+
+[autonomy]
+tick = "2m"
+[files]
+allowed = ["/data"]
+[channels.webhook]
+url = "https://example.org"
+[channels.email]
+enabled = false
+[triggers.deploy]
+action = "tell me"
+`
+	c, err := Parse("config.toml", []byte("\ufeff"+strings.ReplaceAll(text, "\n", "\r\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range c.Providers {
+		names = append(names, p.Name+"="+p.Kind)
+	}
+	for _, s := range c.Channels {
+		names = append(names, s.Name)
+		if s.Enabled != (s.Name == "webhook") {
+			t.Errorf("%s enabled: %v", s.Name, s.Enabled)
+		}
+	}
+	names = append(names, c.Triggers[0].Name, c.Agent.Name, c.Autonomy.Tick.String(), c.Agent.Fallback[0])
+	want := []string{"local=openai", "anthropic=anthropic", "webhook", "email", "deploy", "Robin", "2m0s", "offline"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"/data"}, c.Files.Allowed); diff != "" && runtime.GOOS != "windows" {
+		t.Error(diff)
+	}
+	if p, ok := c.Provider("anthropic"); !ok || p.APIKey != "env:KEY" {
+		t.Error(p, ok)
+	}
+	if _, ok := c.Channel("slack"); ok {
+		t.Error("there is no slack")
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"unknown key", "[agent]\nname = \"x\"\ntimezon = \"UTC\"\n", `c.toml:3: agent.timezon: unknown key; did you mean "agent.timezone"?`},
+		{"swapped letters", "[agent]\nnaem = \"x\"\n", `c.toml:2: agent.naem: unknown key; did you mean "agent.name"?`},
+		{"other case", "[Agent]\nname = \"x\"\n", `c.toml:1: Agent: unknown section; did you mean "agent"?`},
+		{"unknown section", "[budget]\ndaily_usd = 1\n", `c.toml:1: budget: unknown section; the sections are agent, providers`},
+		{"key of another section", "[notify]\ntick = \"1s\"\n", `did you mean "autonomy.tick"?`},
+		{"dotted unknown key", "agent.mdoel = \"auto\"\n", `c.toml:1: agent.mdoel: unknown key; did you mean "agent.model"?`},
+		{"inline unknown key", "\nagent = { mdoel = \"auto\" }\n", `c.toml:2: agent.mdoel: unknown key; did you mean "agent.model"?`},
+		{"unknown provider key", "[providers.x]\nkind = \"openai\"\nbaseurl = \"\"\n", `c.toml:3: providers.x.baseurl: unknown key; did you mean "providers.x.base_url"?`},
+		{"wrong type", "[agent]\nmax_rounds = \"many\"\n", `c.toml:2: agent.max_rounds: "many": it must be a whole number`},
+		{"wrong type in a list", "[agent]\nfallback = [1]\n", `c.toml:2: agent.fallback: [1]: it must be a list such as ["a", "b"]`},
+		{"section instead of value", "[agent.name]\nx = 1\n", `c.toml:1: agent.name: it must be text in quotes`},
+		{"value instead of section", "agent = 3\n", `c.toml:1: agent: 3: it must be a section`},
+		{"value instead of channel", "[channels]\nwebhook = 3\n", `c.toml:2: channels.webhook: 3: it must be a section`},
+		{"bad duration", "[autonomy]\n\ntick = \"fast\"\n", `c.toml:3: autonomy.tick: "fast": it must be a duration such as "30s", "15m" or "2h"`},
+		{"duration too short", "[autonomy]\ntick = \"1ms\"\n", `autonomy.tick: "1ms": it must lie between "1s" and "24h"`},
+		{"bad zone", "[agent]\ntimezone = \"Europe/Vilnus\"\n", `c.toml:2: agent.timezone: "Europe/Vilnus": not a time zone; write an IANA name`},
+		{"bad level", "[autonomy]\nlevel = \"supervized\"\n", `it must be one of watch, supervised, trusted; did you mean "supervised"?`},
+		{"bad log level", "[log]\nlevel = 'loud'\n", `it must be one of debug, info, warn, error`},
+		{"public address", "[web]\nlisten = \"0.0.0.0:7717\"\n", `c.toml:2: web.listen: "0.0.0.0:7717": other machines could reach it`},
+		{"no port", "[web]\nlisten = \"127.0.0.1\"\n", `an address and a port`},
+		{"bad port", "[web]\nlisten = \"127.0.0.1:77777\"\n", `the port must be`},
+		{"bad model", "[agent]\nmodel = \"gpt\"\n", `it must be "auto", "offline" or "provider/model"`},
+		{"bad fallback", "[agent]\nfallback = [\"auto\"]\n", `"auto" must be "offline" or "provider/model"`},
+		{"rounds", "[agent]\nmax_rounds = 0\n", `it must lie between 1 and 100`},
+		{"name with a line break", "[agent]\nname = \"a\\nb\"\n", `a name on one line`},
+		{"provider without kind", "\n[providers.x]\nmodel = \"m\"\n", `c.toml:2: providers.x.kind: a provider needs a kind`},
+		{"bad address", "[providers.x]\nkind = \"openai\"\nbase_url = \"localhost:11434\"\n", `such as "http://127.0.0.1:11434/v1"`},
+		{"relative folder", "[files]\nallowed = [\"Documents\"]\n", `"Documents" must be a whole path`},
+		{"another's folder", "[files]\nallowed = [\"~root/x\"]\n", `another user's folder`},
+		{"bad channel name", "[channels.\"a b\"]\nx = 1\n", `letters, digits, - and _ only`},
+		{"enabled", "[channels.webhook]\nenabled = \"yes\"\n", `channels.webhook.enabled: "yes": it must be true or false`},
+		{"trigger without action", "[triggers.t]\n", `c.toml:1: triggers.t.action: a trigger needs an action`},
+		{"secret is not shown", "[providers.x]\nkind = \"openai\"\napi_key = 12345\n", `c.toml:3: providers.x.api_key: it must be text in quotes`},
+		{"malformed", "[agent]\nname = \n", `c.toml:2: `},
+		{"unclosed text", "[agent]\nname = \"x\n", `c.toml:2: `},
+		{"key twice", "[agent]\nname = \"a\"\nname = \"b\"\n", `c.toml:3: `},
+		{"section twice", "[agent]\n[web]\n[agent]\n", `c.toml:3: `},
+		{"number too large", "[agent]\nmax_rounds = 99999999999999999999\n", `c.toml:2: `},
+		{"invalid UTF-8", "[agent]\nname = \"\xff\"\n", `c.toml:2: this line is not valid UTF-8`},
+		{"UTF-16", "\xff\xfe[\x00a\x00", "UTF-16; save it as UTF-8"},
+		{"huge", strings.Repeat("# x\n", 100_000), "larger than 256 KB"},
+		{"deep", "[agent]\nfallback = " + strings.Repeat("[", 100_000), "nested"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Parse("c.toml", []byte(tt.text))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+			if _, ok := errors.AsType[Errors](err); err != nil && !ok {
+				t.Errorf("%T", err)
+			}
+		})
+	}
+}
+
+func TestAllMistakesAtOnce(t *testing.T) {
+	_, err := Parse("c.toml", []byte("[agent]\nnam = 1\nmax_rounds = true\n[nonsense]\na = 1\nb = 2\n"))
+	errs, _ := errors.AsType[Errors](err)
+	var lines []int
+	for _, e := range errs {
+		lines = append(lines, e.Line)
+	}
+	if diff := cmp.Diff([]int{2, 3, 4}, lines); diff != "" {
+		t.Error(err, diff)
+	}
+}
+
+func TestLoadFiles(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "not a file") {
+		t.Error(err)
+	}
+	path := filepath.Join(dir, "config.toml")
+	write(t, path, "[providers.x]\nkind = \"openai\"\napi_key = \"sk-plain\"\n[channels.w]\nsecret = \"env:HOOK\"\n")
+	c, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "providers.x.api_key") || strings.Contains(c.Warnings[0], "sk-plain") {
+		t.Error(c.Warnings)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type webhook struct {
+	URL     string            `toml:"url"`
+	Secret  string            `toml:"secret"`
+	Timeout Duration          `toml:"timeout"`
+	Tries   int               `toml:"tries"`
+	Headers map[string]string `toml:"headers"`
+	Targets []struct {
+		Name string `toml:"name"`
+	} `toml:"targets"`
+}
+
+func TestSection(t *testing.T) {
+	const head = "[agent]\nname = \"x\"\n[channels.other]\nanything = true\n"
+	tests := []struct{ name, text, want, err string }{
+		{"good", "[channels.w]\nenabled = true\nurl = \"u\"\ntimeout = \"5s\"\nheaders = { a = \"b\" }\n[[channels.w.targets]]\nname = \"t\"\n", "u 5s 7 b t", ""},
+		{"dotted", "[channels]\nw.url = \"u\"\n", "u 0s 7  ", ""},
+		{"inline", "[channels]\nw = { url = \"u\", tries = 3 }\n", "u 0s 3  ", ""},
+		{"unknown", "[channels.w]\nulr = \"u\"\n", "", `c.toml:6: channels.w.ulr: unknown key; did you mean "channels.w.url"?`},
+		{"unknown in a list", "[channels.w]\n[[channels.w.targets]]\nnmae = \"t\"\n", "", `c.toml:7: channels.w.targets.nmae: unknown key; did you mean "channels.w.targets.name"?`},
+		{"nothing near", "[channels.w]\nx = 1\n", "", `[channels.w] takes url, secret, timeout, tries, headers, targets`},
+		{"wrong type", "[channels.w]\nurl = 3\n", "", `c.toml:6: channels.w.url: 3: it must be text in quotes`},
+		{"bad duration", "[channels.w]\ntimeout = \"soon\"\n", "", `it must be a duration`},
+		{"secret stays hidden", "[channels.w]\nsecret = 4711\n", "", `channels.w.secret: it must be text in quotes`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text := head + tt.text
+			if strings.Contains(tt.text, "[channels]\n") {
+				text = tt.text
+			}
+			c, err := Parse("c.toml", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, ok := c.Channel("w")
+			if !ok {
+				t.Fatal("no section")
+			}
+			w := webhook{Tries: 7}
+			err = s.Decode(&w)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("got %v, want %s", err, tt.err)
+				}
+				return
+			}
+			target := ""
+			if len(w.Targets) > 0 {
+				target = w.Targets[0].Name
+			}
+			got := strings.Join([]string{w.URL, w.Timeout.String(), string(rune('0' + w.Tries)), w.Headers["a"], target}, " ")
+			if err != nil || got != tt.want {
+				t.Errorf("got %q %v, want %q", got, err, tt.want)
+			}
+			if e := s.Errorf("url", "no"); e.Line == 0 {
+				t.Error(e)
+			}
+		})
+	}
+	c, _ := Parse("c.toml", []byte("[channels.w]\n"))
+	s, _ := c.Channel("w")
+	if err := s.Decode(webhook{}); err == nil {
+		t.Error("a value cannot be filled")
+	}
+}
+
+func TestGet(t *testing.T) {
+	c, err := Parse("c.toml", []byte("[providers.x]\nkind = \"openai\"\napi_key = \"sk-plain\"\n[channels.w]\nsecret = \"env:H\"\nn = 3\n[files]\nallowed = [\"/a\"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		key  string
+		want any
+		err  string
+	}{
+		{"agent.name", "Hob", ""},
+		{"agent.max_rounds", 20, ""},
+		{"autonomy.tick", "30s", ""},
+		{"autonomy.enabled", true, ""},
+		{"providers.x.api_key", "[redacted]", ""},
+		{"channels.w.secret", "env:H", ""},
+		{"channels.w.n", int64(3), ""},
+		{"log", map[string]any{"level": "info"}, ""},
+		{"agent.nmae", nil, `did you mean "agent.name"?`},
+		{"providers.y", nil, "is not set"},
+		{"channels.w.zz", nil, "is not set"},
+		{"agent.name.x", nil, "not a section"},
+		{"", nil, "unknown section"},
+	}
+	for _, tt := range tests {
+		got, err := c.Get(tt.key)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %v", tt.key, err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Error(tt.key, err, diff)
+		}
+	}
+}
+
+func TestKindOfText(t *testing.T) {
+	tests := map[string]struct {
+		kind unstable.Kind
+		ok   bool
+	}{
+		"true": {unstable.Bool, true}, "5": {unstable.Integer, true}, `"a"`: {unstable.String, true}, `["a"]`: {unstable.Array, true},
+		"a": {0, false}, "": {0, false}, "1\nx = 2": {0, false}, "1 # c": {0, false}, "{ a = 1 }": {unstable.InlineTable, true},
+	}
+	for text, want := range tests {
+		if k, ok := kindOfText(text); k != want.kind || ok != want.ok {
+			t.Errorf("%q: %v %v", text, k, ok)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add(string(Template()))
+	f.Add(string(defaultText))
+	f.Add("\ufeff[agent]\r\nname = 'x'\r\n")
+	f.Add("[channels.w]\nurl = \"u\"\n[[channels.w.targets]]\nname = \"t\"")
+	f.Add("a = { b = [ { c = 1 }, 2 ] }")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := Parse("c.toml", []byte(text))
+		if err != nil {
+			if errs, ok := errors.AsType[Errors](err); !ok || len(errs) == 0 || errs[0] == nil || errs[0].Msg == "" {
+				t.Fatalf("%T %v", err, err)
+			}
+			return
+		}
+		for _, s := range c.Channels {
+			var w webhook
+			_ = s.Decode(&w)
+		}
+		for _, k := range Keys() {
+			_, _ = c.Get(k.Name)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// maxSize bounds a configuration file, in bytes.
+const maxSize = 256 << 10
+
+const bom = "\ufeff"
+
+// document is a parsed file: its text (without a byte order mark) and where
+// each key stands in it.
+type document struct {
+	file    string
+	text    []byte
+	bom     bool
+	lines   []int // offset of each line's start
+	entries []entry
+}
+
+// entry is a key with a value, or the header of a table.
+type entry struct {
+	path  []string
+	kind  unstable.Kind // of the value; Table or ArrayTable for headers
+	elems []unstable.Kind
+	data  []byte // a scalar's value
+	line  int
+	// Offsets into the text: of the whole entry, and of the value.
+	start, end, value int
+	table             []string // path of the table whose header precedes it
+	inline            bool     // inside an inline table or an array
+	comment           string   // the comment lines right above it
+}
+
+func (e *entry) header() bool { return e.kind == unstable.Table || e.kind == unstable.ArrayTable }
+
+// parse reads the text; the error is an *Error.
+func parse(file string, text []byte) (*document, error) {
+	d := &document{file: file, text: text}
+	if len(text) > maxSize {
+		return nil, &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d KB; it is not a configuration", maxSize>>10)}
+	}
+	if bytes.HasPrefix(text, []byte{0xff, 0xfe}) || bytes.HasPrefix(text, []byte{0xfe, 0xff}) {
+		return nil, &Error{File: file, Msg: "the file is written in UTF-16; save it as UTF-8"}
+	}
+	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
+		d.text, d.bom = rest, true
+	}
+	// The parser measures offsets by capacity.
+	d.text = slices.Clip(d.text)
+	d.lines = []int{0}
+	for i, c := range d.text {
+		if c == '\n' {
+			d.lines = append(d.lines, i+1)
+		}
+	}
+	if i := invalidUTF8(d.text); i >= 0 {
+		return nil, &Error{File: file, Line: d.line(i), Msg: "this line is not valid UTF-8; save the file as UTF-8"}
+	}
+	// Decoding finds what the parser alone does not: keys that stand twice.
+	var all map[string]any
+	if err := toml.Unmarshal(d.text, &all); err != nil {
+		return nil, d.malformed(err)
+	}
+	d.index()
+	return d, nil
+}
+
+func invalidUTF8(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
+
+// malformed turns a decoder's error into ours.
+func (d *document) malformed(err error) error {
+	e := &Error{File: d.file, Msg: strings.TrimPrefix(err.Error(), "toml: ")}
+	if de, ok := errors.AsType[*toml.DecodeError](err); ok {
+		e.Line, _ = de.Position()
+		e.Key = strings.Join(de.Key(), ".")
+	}
+	return e
+}
+
+// line returns the number, from 1, of the line that holds the offset.
+func (d *document) line(offset int) int {
+	return sort.Search(len(d.lines), func(i int) bool { return d.lines[i] > offset })
+}
+
+// lineEnd returns the offset behind the line that holds the offset.
+func (d *document) lineEnd(offset int) int {
+	if n := d.line(offset); n < len(d.lines) {
+		return d.lines[n]
+	}
+	return len(d.text)
+}
+
+func (d *document) index() {
+	p := unstable.Parser{KeepComments: true}
+	p.Reset(d.text)
+	var table []string
+	var above []string
+	aboveLine := 0
+	for p.NextExpression() {
+		n := p.Expression()
+		switch n.Kind {
+		case unstable.Comment:
+			l := d.line(int(n.Raw.Offset))
+			if l != aboveLine+1 {
+				above = nil
+			}
+			above, aboveLine = append(above, strings.TrimSpace(strings.TrimPrefix(string(n.Data), "#"))), l
+			continue
+		case unstable.Table, unstable.ArrayTable:
+			key, from, to := keyOf(n)
+			table = key
+			d.entries = append(d.entries, entry{path: key, kind: n.Kind, line: d.line(from), start: from, end: to, table: key})
+		case unstable.KeyValue:
+			d.keyValue(n, table, table, false)
+		}
+		if e := &d.entries[len(d.entries)-1]; aboveLine > 0 && aboveLine == e.line-1 {
+			e.comment = strings.Join(above, "\n")
+		}
+		above, aboveLine = nil, 0
+	}
+}
+
+// keyValue takes an entry and, when its value is an inline table, those in it.
+func (d *document) keyValue(n *unstable.Node, prefix, table []string, inline bool) {
+	key, from, keyEnd := keyOf(n)
+	v := n.Value()
+	e := entry{
+		path: slices.Concat(prefix, key), kind: v.Kind, data: bytes.Clone(v.Data), line: d.line(from),
+		start: from, end: int(n.Raw.Offset + n.Raw.Length), table: table, inline: inline,
+	}
+	e.value = keyEnd + bytes.IndexByte(d.text[keyEnd:], '=') + 1
+	for d.text[e.value] == ' ' || d.text[e.value] == '\t' {
+		e.value++
+	}
+	at := len(d.entries)
+	d.entries = append(d.entries, e)
+	d.children(v, at, e.path, table)
+}
+
+// children takes what stands inside an array or an inline table.
+func (d *document) children(v *unstable.Node, at int, path, table []string) {
+	if v.Kind != unstable.Array && v.Kind != unstable.InlineTable {
+		return
+	}
+	for it := v.Children(); it.Next(); {
+		c := it.Node()
+		switch {
+		case c.Kind == unstable.Comment:
+		case c.Kind == unstable.KeyValue:
+			d.keyValue(c, path, table, true)
+		default:
+			d.entries[at].elems = append(d.entries[at].elems, c.Kind)
+			d.children(c, at, path, table)
+		}
+	}
+}
+
+// keyOf returns the parts of a key and the range of bytes it covers.
+func keyOf(n *unstable.Node) (key []string, from, to int) {
+	from = -1
+	for it := n.Key(); it.Next(); {
+		k := it.Node()
+		if from < 0 {
+			from = int(k.Raw.Offset)
+		}
+		to = int(k.Raw.Offset + k.Raw.Length)
+		key = append(key, string(k.Data))
+	}
+	return key, from, to
+}
+
+// find returns the entry of the key, a value before a header.
+func (d *document) find(path []string) *entry {
+	var found *entry
+	for i := range d.entries {
+		e := &d.entries[i]
+		if slices.Equal(e.path, path) && (found == nil || found.header()) {
+			found = e
+		}
+	}
+	return found
+}
+
+// lineOf returns the line of the key or of the nearest table around it; 0 when
+// neither is in the file.
+func (d *document) lineOf(path []string) int {
+	for n := len(path); n > 0; n-- {
+		if e := d.find(path[:n]); e != nil {
+			return e.line
+		}
+	}
+	return 0
+}
+
+// names lists the second parts of the keys under a section, in order.
+func (d *document) names(section string) []string {
+	var out []string
+	for _, e := range d.entries {
+		if len(e.path) > 1 && e.path[0] == section && !slices.Contains(out, e.path[1]) {
+			out = append(out, e.path[1])
+		}
+	}
+	return out
+}

@@ -1,0 +1,202 @@
+package config
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+//go:embed default.toml
+var defaultText []byte
+
+// placeholder stands in default.toml for the name of a section.
+const placeholder = "NAME"
+
+// Key describes one key of the configuration.
+type Key struct {
+	Name    string // dotted; NAME stands for a name of the owner's choice
+	Accepts string // "text in quotes", "true or false", ...
+	Default string // as it is written in the file
+	Doc     string // one or more sentences
+}
+
+// Keys lists every key of the core in the order of the documentation. The keys
+// of channels beyond "enabled" belong to their drivers.
+func Keys() []Key {
+	d, err := parse("default.toml", defaultText)
+	if err != nil { // the tests parse it
+		panic(err)
+	}
+	var out []Key
+	for i := range d.entries {
+		e := &d.entries[i]
+		if e.header() || e.inline {
+			continue
+		}
+		s := shape{reflect.TypeFor[file]()}
+		for _, p := range e.path {
+			s, _ = s.field(p)
+		}
+		accepts := s.accepts()
+		if s.open() {
+			accepts = shapeOf(reflect.TypeFor[bool]()).accepts()
+		}
+		out = append(out, Key{
+			Name: join(e.path), Accepts: accepts, Default: string(d.text[e.value:e.end]),
+			Doc: strings.ReplaceAll(e.comment, "\n", " "),
+		})
+	}
+	return out
+}
+
+// Template is the commented file that `hob init` writes: every key with its
+// description and its default, all of them commented out.
+func Template() []byte {
+	d, err := parse("default.toml", defaultText)
+	if err != nil { // the tests parse it
+		panic(err)
+	}
+	off := map[int]bool{} // lines to comment out
+	for _, e := range d.entries {
+		if !e.header() || slices.Contains(e.path, placeholder) {
+			off[e.line] = true
+		}
+	}
+	var out bytes.Buffer
+	n := 0
+	for line := range bytes.Lines(d.text) {
+		if n++; off[n] {
+			out.WriteString("# ")
+		}
+		out.Write(line)
+	}
+	return out.Bytes()
+}
+
+// Get returns the value in force of a dotted key, or of a whole section as a
+// map. Secrets that stand in the file itself come back as "[redacted]".
+func (c *Config) Get(key string) (any, error) {
+	v := reflect.ValueOf(c.effective())
+	path := strings.Split(key, ".")
+	for i, name := range path {
+		next, err := c.step(v, path, i, name)
+		if err != nil {
+			return nil, err
+		}
+		v = next
+	}
+	return plain(v, path[len(path)-1]), nil
+}
+
+// effective is the file with the expanded values.
+func (c *Config) effective() file {
+	f := c.file
+	f.Files = c.Files
+	return f
+}
+
+func (c *Config) step(v reflect.Value, path []string, i int, name string) (reflect.Value, error) {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Map:
+		if x := v.MapIndex(reflect.ValueOf(name)); x.IsValid() {
+			return x, nil
+		}
+		return v, fmt.Errorf("%s is not set in %s", join(path[:i+1]), c.Path())
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if fieldName(f) == name {
+				return v.FieldByIndex(f.Index), nil
+			}
+		}
+	}
+	root := shape{reflect.TypeFor[file]()}
+	s := root
+	for _, p := range path[:i] {
+		s, _ = s.field(p)
+	}
+	return v, fmt.Errorf("%s: %s", join(path[:i+1]), unknownKey(root, s, path, 0, i))
+}
+
+// plain turns a value into maps, lists and scalars.
+func plain(v reflect.Value, key string) any {
+	for v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if d, ok := v.Interface().(Duration); ok {
+		b, _ := d.MarshalText()
+		return string(b)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		out := map[string]any{}
+		for _, f := range reflect.VisibleFields(v.Type()) {
+			if n := fieldName(f); n != "" {
+				out[n] = plain(v.FieldByIndex(f.Index), n)
+			}
+		}
+		return out
+	case reflect.Map:
+		out := map[string]any{}
+		for it := v.MapRange(); it.Next(); {
+			out[it.Key().String()] = plain(it.Value(), it.Key().String())
+		}
+		return out
+	case reflect.Slice:
+		out := []any{}
+		for i := range v.Len() {
+			out = append(out, plain(v.Index(i), ""))
+		}
+		return out
+	case reflect.String:
+		return hideSecret(key, v.String())
+	}
+	return v.Interface()
+}
+
+// join writes a path as a dotted key.
+func join(path []string) string {
+	var out []string
+	for _, p := range path {
+		out = append(out, quoteKey(p))
+	}
+	return strings.Join(out, ".")
+}
+
+// quoteKey writes one part of a key, in quotes where it must be.
+func quoteKey(k string) string {
+	if bareKey(k) {
+		return k
+	}
+	return quote(k)
+}
+
+func bareKey(k string) bool {
+	for i := range len(k) {
+		c := k[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return k != ""
+}
+
+// kindOfText returns the kind of a TOML value, and false when text is not
+// exactly one value.
+func kindOfText(text string) (unstable.Kind, bool) {
+	d, err := parse("", []byte("v = "+text))
+	if err != nil || len(d.entries) == 0 || d.entries[0].end != len(d.text) || len(d.entries[0].path) != 1 {
+		return 0, false
+	}
+	if len(d.entries) > 1 && !d.entries[1].inline {
+		return 0, false
+	}
+	return d.entries[0].kind, true
+}

@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Section is a driver's own part of the file, [channels.NAME].
+type Section struct {
+	Name    string
+	Enabled bool // true unless the section says otherwise
+
+	doc *document
+}
+
+// Decode fills the struct v points to. It is strict: unknown keys and values of
+// the wrong type are errors (Errors) that name the line and the nearest key.
+// Fields are named by their toml tags. "enabled" is not passed on.
+func (s Section) Decode(v any) error {
+	t := reflect.TypeOf(v)
+	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("config: decode [channels.%s]: %T is not a pointer to a struct", s.Name, v)
+	}
+	path := []string{"channels", s.Name}
+	if errs := s.doc.check(t.Elem(), path, "enabled"); len(errs) > 0 {
+		return errs
+	}
+	// The whole file is decoded into a struct that has a place for this section
+	// alone, so that errors keep their line.
+	outer := t.Elem()
+	for _, name := range slices.Backward(path) {
+		outer = reflect.StructOf([]reflect.StructField{{Name: "F", Type: outer, Tag: reflect.StructTag(fmt.Sprintf("toml:%q", name))}})
+	}
+	whole := reflect.New(outer)
+	place := whole.Elem().Field(0).Field(0)
+	place.Set(reflect.ValueOf(v).Elem())
+	if err := toml.Unmarshal(s.doc.text, whole.Interface()); err != nil {
+		return Errors{s.doc.malformed(err).(*Error)} //nolint:errorlint,forcetypeassert // malformed makes no other
+	}
+	reflect.ValueOf(v).Elem().Set(place)
+	return nil
+}
+
+// Errorf makes an error about a key of the section, with its place in the file.
+func (s Section) Errorf(key, format string, args ...any) *Error {
+	return (&Config{doc: s.doc}).Errorf("channels."+s.Name+"."+key, format, args...)
+}

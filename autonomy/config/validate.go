@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/platform/system"
+)
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+// checker collects what is wrong with values of the right type.
+type checker struct {
+	c    *Config
+	errs Errors
+}
+
+func (c *Config) validate() Errors {
+	k := &checker{c: c}
+	k.agent()
+	k.autonomy()
+	k.files()
+	k.providers()
+	k.sections()
+	k.require("notify.channel", c.Notify.Channel == "origin" || validName.MatchString(c.Notify.Channel),
+		`write "origin" or the name of a channel`)
+	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	if err := loopback(c.Web.Listen); err != nil {
+		k.require("web.listen", false, "%v", err)
+	}
+	return k.errs
+}
+
+func (k *checker) require(key string, ok bool, format string, args ...any) {
+	if !ok {
+		k.errs = append(k.errs, k.c.Errorf(key, format, args...))
+	}
+}
+
+func (k *checker) oneOf(key, v string, accepted ...string) {
+	for _, a := range accepted {
+		if v == a {
+			return
+		}
+	}
+	msg := "it must be one of " + strings.Join(accepted, ", ")
+	if near := nearest(v, accepted); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	}
+	k.require(key, false, "%s", msg)
+}
+
+func (k *checker) between(key string, v, from, to int) {
+	k.require(key, v >= from && v <= to, "it must lie between %d and %d", from, to)
+}
+
+func (k *checker) agent() {
+	a := k.c.Agent
+	k.require("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "it must be a name on one line, at most 64 characters long")
+	k.require("agent.model", a.Model == "auto" || modelName(a.Model), `it must be "auto", "offline" or "provider/model"`)
+	for _, m := range a.Fallback {
+		k.require("agent.fallback", modelName(m), `%q must be "offline" or "provider/model"`, m)
+	}
+	if _, err := system.Zone(a.Timezone); err != nil {
+		k.require("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
+	}
+	k.between("agent.max_rounds", a.MaxRounds, 1, 100)
+	k.between("agent.max_tokens_per_turn", a.MaxTokensPerTurn, 256, 1_000_000)
+	k.between("agent.max_tool_failures", a.MaxToolFailures, 1, 20)
+}
+
+func oneLine(s string) bool {
+	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func modelName(s string) bool {
+	p, m, ok := strings.Cut(s, "/")
+	return s == "offline" || (ok && validName.MatchString(p) && oneLine(m))
+}
+
+func (k *checker) autonomy() {
+	a := k.c.Autonomy
+	k.require("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.between("autonomy.sessions", a.Sessions, 1, 64)
+	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
+	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
+}
+
+func (k *checker) files() {
+	f := &k.c.Files
+	f.Allowed = k.folders("files.allowed", f.Allowed)
+	f.Trusted = k.folders("files.trusted", f.Trusted)
+	if d := k.folders("files.drop", []string{f.Drop}); len(d) > 0 {
+		f.Drop = d[0]
+	}
+}
+
+// folders expands "~". Without a home folder the defaults are no folders.
+func (k *checker) folders(key string, in []string) []string {
+	var out []string
+	written := k.c.doc.find(strings.Split(key, ".")) != nil
+	for _, p := range in {
+		abs, err := system.Expand(p)
+		switch {
+		case err != nil && written:
+			k.require(key, false, "%v", err)
+		case err != nil:
+		case p == "" || !filepath.IsAbs(abs):
+			k.require(key, false, `%q must be a whole path such as "~/Documents"`, p)
+		default:
+			out = append(out, abs)
+		}
+	}
+	return out
+}
+
+func (k *checker) providers() {
+	for _, p := range k.c.Providers {
+		key := "providers." + p.Name
+		k.name(key, p.Name)
+		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", or "openai" for any server with Chat Completions`)
+		k.require(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
+		k.require(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
+		if p.BaseURL != "" {
+			u, err := url.Parse(p.BaseURL)
+			k.require(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
+				`it must be an address such as "http://127.0.0.1:11434/v1"`)
+		}
+	}
+}
+
+func (k *checker) sections() {
+	for _, s := range k.c.Channels {
+		key := "channels." + s.Name
+		k.name(key, s.Name)
+		if v, there := k.c.file.Channels[s.Name]["enabled"]; there {
+			_, ok := v.(bool)
+			k.require(key+".enabled", ok, "it must be true or false")
+		}
+	}
+	for _, t := range k.c.Triggers {
+		key := "triggers." + t.Name
+		k.name(key, t.Name)
+		k.require(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
+	}
+}
+
+func (k *checker) name(key, name string) {
+	k.require(key, validName.MatchString(name), "a name has letters, digits, - and _ only, at most 64 of them")
+}
+
+// loopback accepts only addresses which other machines cannot reach.
+func loopback(listen string) error {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("it must be an address and a port such as \"127.0.0.1:7717\"")
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("the port must be a number from 0 to 65535, not %q", port)
+	} else if n > 65535 {
+		return fmt.Errorf("the port must be at most 65535")
+	}
+	if host == "localhost" {
+		return nil
+	}
+	a, err := netip.ParseAddr(host)
+	if err != nil || !a.IsLoopback() {
+		return fmt.Errorf("other machines could reach it; only loopback addresses such as \"127.0.0.1:7717\" are accepted")
+	}
+	return nil
+}
