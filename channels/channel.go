@@ -155,8 +155,8 @@ type Deps struct {
 
 // Driver makes channels of one kind. Name is its configuration section. New
 // gets decode, which fills a struct strictly from that section (unknown keys
-// are errors that name the line; fields carry `toml` tags); it does no I/O. A
-// section that says enabled = false is answered with ErrDisabled.
+// are errors that name the line; fields carry `toml` tags); it does no I/O. It is
+// asked only for sections that are switched on.
 type Driver interface {
 	Name() string
 	New(decode func(any) error, deps Deps) (Channel, error)
@@ -180,13 +180,8 @@ type Outbox interface {
 	NextDelivery(ctx context.Context, channel string) (time.Time, bool, error)
 }
 
-// Errors that the manager and its channels tell each other.
-var (
-	// ErrStranger: the message came from somebody the owner does not let in.
-	ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")
-	// ErrDisabled: the channel's section says enabled = false.
-	ErrDisabled = errors.New("the channel is switched off (enabled = false)")
-)
+// ErrStranger: the message came from somebody the owner does not let in.
+var ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")
 
 // Class tells the manager what to do about a failed Send.
 type Class uint8

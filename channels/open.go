@@ -1,12 +1,9 @@
 package channels
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Section finds a driver's part of the configuration: a strict decoder of
-// [channels.NAME], and false when there is no such section.
+// [channels.NAME], and false when there is no such section or it is off.
 type Section func(name string) (decode func(any) error, ok bool)
 
 // Open makes the channels that the configuration asks for. One that cannot be
@@ -19,13 +16,11 @@ func Open(drivers []Driver, section Section, deps Deps) (opened map[string]Chann
 			continue
 		}
 		ch, err := d.New(decode, deps)
-		switch {
-		case errors.Is(err, ErrDisabled):
-		case err != nil:
+		if err != nil {
 			failed[d.Name()] = fmt.Errorf("channels: %s: %w", d.Name(), err)
-		default:
-			opened[d.Name()] = ch
+			continue
 		}
+		opened[d.Name()] = ch
 	}
 	return opened, failed
 }

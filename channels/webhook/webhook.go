@@ -31,10 +31,9 @@ import (
 	"hob/channels"
 )
 
-// Config is the section [channels.webhook].
+// Config is the section [channels.webhook]; "enabled" is the manager's.
 type Config struct {
-	Enabled bool   `toml:"enabled"`
-	URL     string `toml:"url"`
+	URL string `toml:"url"`
 	// Secret signs each body; "env:X", "keychain:x" and "file:/x" are references.
 	Secret string `toml:"secret"`
 }
@@ -50,9 +49,6 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	var c Config
 	if err := decode(&c); err != nil {
 		return nil, err
-	}
-	if !c.Enabled {
-		return nil, channels.ErrDisabled
 	}
 	if c.Secret != "" && deps.Secret != nil {
 		s, err := deps.Secret(c.Secret)

@@ -225,16 +225,15 @@ func TestDriver(t *testing.T) {
 	var d webhook.Driver
 	got := map[string]string{}
 	for name, c := range map[string]webhook.Config{
-		"good":       {Enabled: true, URL: "https://example.org", Secret: "env:HOOK"},
-		"bad secret": {Enabled: true, URL: "https://example.org", Secret: "env:NOPE"},
-		"off":        {URL: "https://example.org", Secret: "env:NOPE"},
+		"good":       {URL: "https://example.org", Secret: "env:HOOK"},
+		"bad secret": {URL: "https://example.org", Secret: "env:NOPE"},
 	} {
 		_, err := d.New(decode(c), deps)
 		if err != nil {
 			got[name] = err.Error()
 		}
 	}
-	want := map[string]string{"bad secret": "the secret: not set", "off": channels.ErrDisabled.Error()}
+	want := map[string]string{"bad secret": "the secret: not set"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
