@@ -443,7 +443,6 @@ func TestOpen(t *testing.T) {
 		driver{name: "ok"},
 		driver{name: "absent"},
 		driver{name: "typo"},
-		driver{name: "off", err: channels.ErrDisabled},
 		driver{name: "broken", err: errors.New("no url")},
 	}, section, channels.Deps{})
 	if len(opened) != 1 || opened["ok"] == nil {
