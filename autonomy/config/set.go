@@ -93,8 +93,8 @@ func hideSecret(key, written string) string {
 func keyShape(root shape, path []string) (shape, error) {
 	s := root
 	for i, name := range path {
-		if name == "" {
-			return s, fmt.Errorf("%q is not a key; write it as agent.name", strings.Join(path, "."))
+		if !bareKey(name) {
+			return s, fmt.Errorf("%q is not a key; write it as agent.name, with letters, digits, - and _", strings.Join(path, "."))
 		}
 		next, ok := s.field(name)
 		if !ok {

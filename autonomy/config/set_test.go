@@ -133,6 +133,7 @@ func FuzzSet(f *testing.F) {
 	f.Add("agent = { name = \"a\" }\n", "agent.model", "offline")
 	f.Add("[providers]\nx.kind = \"openai\"\n", "providers.x.model", "m")
 	f.Add("\ufeff[agent]\r\nname = 'x'", "agent.fallback", "a/b,c")
+	f.Add("", "channels.w.\xff", "1")
 	f.Add("[channels.w]\na = [1,\n2]\n", "channels.w.b", "{ c = 1 }")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		_, before := Parse("c.toml", []byte(text))
