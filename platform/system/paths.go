@@ -133,6 +133,10 @@ func (p Paths) LogFile() string { return filepath.Join(p.Logs, "hob.log") }
 // LockFile is the path of the single-instance lock; it guards Data.
 func (p Paths) LockFile() string { return filepath.Join(p.Data, "hob.lock") }
 
+// EndpointFile is where the running daemon writes its address; see Endpoint. It
+// lies beside the lock, as folders for short-lived files come and go.
+func (p Paths) EndpointFile() string { return filepath.Join(p.Data, "endpoint.json") }
+
 // Ensure creates the folders that are missing, for the owner alone (0700), and
 // checks that they can be written to.
 func (p Paths) Ensure() error {

@@ -365,3 +365,20 @@ func TestDiskFree(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+func TestEndpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoint.json")
+	if _, ok, err := ReadEndpoint(path, 1); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	want := Endpoint{PID: 42, Address: "127.0.0.1:7717", Version: "v1"}
+	if err := WriteEndpoint(path, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := ReadEndpoint(path, 42); !ok || err != nil || got != want {
+		t.Fatal(got, ok, err)
+	}
+	if _, ok, err := ReadEndpoint(path, 43); ok || err != nil {
+		t.Fatal("another daemon's address was taken", err)
+	}
+}

@@ -1,0 +1,44 @@
+package system
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Endpoint is where the running daemon of a home listens. The daemon writes it
+// once it does; commands read it, because the configuration may have changed
+// since, and its port may be 0.
+type Endpoint struct {
+	PID     int    `json:"pid"`
+	Address string `json:"address"` // host:port
+	Version string `json:"version"`
+}
+
+// WriteEndpoint records where this daemon listens.
+func WriteEndpoint(path string, e Endpoint) error {
+	b, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return WriteFile(path, append(b, '\n'))
+}
+
+// ReadEndpoint returns what the daemon with the process id wrote, and false
+// when it has written nothing yet.
+func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Endpoint{}, false, nil
+	}
+	if err != nil {
+		return Endpoint{}, false, fmt.Errorf("read %s: %w", path, reason(err))
+	}
+	var e Endpoint
+	if json.Unmarshal(b, &e) != nil || e.PID != pid || e.Address == "" {
+		return Endpoint{}, false, nil // an older daemon's
+	}
+	return e, true, nil
+}
