@@ -206,6 +206,9 @@ func (l *Loop) Fire(ctx context.Context, id string, signals []watchers.Signal, s
 }
 
 func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
+	if s.Skipped > 0 { // the policy dropped it: nothing runs, the owner is told
+		spec.Mode = watchers.Notify
+	}
 	payload, err := json.Marshal(fired{
 		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
 		Late: s.Late, Made: spec.Provenance, Data: s.Payload,

@@ -7,6 +7,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,6 +138,7 @@ type run struct {
 	round   int
 	partial string
 	retried bool
+	by      string // the model that answered last, when several were asked
 }
 
 // Run works until there is an answer. Errors are *llm.Error when the model
@@ -172,7 +174,9 @@ func (r *run) load(ctx context.Context) error {
 	r.ledger = map[string]bus.Entry{}
 	if len(recorded) == 0 {
 		r.msgs = append(r.msgs, r.question())
-		return nil
+	}
+	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
+		return nil // the first try: nothing can have run
 	}
 	entries, err := r.o.Bus.Calls(ctx, r.t.Event.ID)
 	if err != nil {
@@ -282,6 +286,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 		r.publish(e)
 	}
 	r.usage = r.usage.Add(resp.Usage)
+	r.by = resp.Model
 	if r.limits.final {
 		resp.Parts = dropCalls(resp.Parts)
 	}
@@ -354,7 +359,7 @@ func (r *run) take() func(*store.Tx) error {
 func (r *run) outcome(answer string) Outcome {
 	o := Outcome{Answer: answer, Messages: r.fresh(), Record: r.take(), Usage: r.usage, Rounds: r.round, Source: provenance.Hob}
 	if r.model != nil {
-		o.Model = r.model.Info().Name()
+		o.Model = cmp.Or(r.by, r.model.Info().Name())
 	}
 	if r.tainted() {
 		o.Source = provenance.Outside
