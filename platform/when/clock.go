@@ -1,0 +1,223 @@
+package when
+
+import "time"
+
+// half says which half of the day an hour belongs to.
+type half uint8
+
+const (
+	halfUnknown half = iota // "at 5"
+	halfAM
+	halfPM
+	halfBoth // the 24-hour clock was used: "17:30", "05:10"
+)
+
+// clock is a time of day.
+type clock struct {
+	h, m, s int // h is 0..24
+	half    half
+	grain   Grain
+}
+
+// fix normalises h with its half to the 24-hour clock.
+func (c clock) fix() (clock, bool) {
+	switch c.half {
+	case halfAM:
+		if c.h > 12 {
+			return c, false
+		}
+		if c.h == 12 {
+			c.h = 0
+		}
+	case halfPM:
+		if c.h == 0 || c.h > 23 {
+			return c, false
+		}
+		if c.h < 12 {
+			c.h += 12
+		}
+	case halfUnknown:
+		if c.h > 12 || c.h == 0 {
+			c.half = halfBoth
+		}
+	}
+	return c, c.h <= 24 && c.m < 60 && c.s < 60 && (c.h < 24 || c.m+c.s == 0)
+}
+
+// dayPart is a named part of the day.
+type dayPart uint8
+
+const (
+	partNone dayPart = iota
+	partEarlyMorning
+	partMorning
+	partNoon
+	partAfternoon
+	partEvening
+	partNight
+	partDaytime
+)
+
+func partName(w string) (dayPart, bool) {
+	switch w {
+	case "morning", "mornings", "breakfast", "breakfasttime", "forenoon":
+		return partMorning, true
+	case "lunch", "lunchtime":
+		return partNoon, true
+	case "afternoon", "afternoons":
+		return partAfternoon, true
+	case "evening", "evenings", "dinner", "dinnertime", "suppertime":
+		return partEvening, true
+	case "night", "nights", "nighttime":
+		return partNight, true
+	case "daytime":
+		return partDaytime, true
+	}
+	return partNone, false
+}
+
+// hours is when a part begins and ends and the hour that stands for it.
+func (d dayPart) hours() (from, to, at int) {
+	switch d {
+	case partEarlyMorning:
+		return 6, 9, 6
+	case partMorning:
+		return 8, 12, 8
+	case partNoon:
+		return 12, 14, 12
+	case partAfternoon:
+		return 12, 18, 14
+	case partEvening:
+		return 18, 22, 18
+	case partNight:
+		return 20, 24, 20
+	}
+	return 8, 18, 8
+}
+
+// inPart lists the hours of the 24-hour clock that c can mean in a part of the
+// day; 24 and more is after midnight.
+func (c clock) inPart(d dayPart) []int {
+	if c.half != halfUnknown {
+		if d == partNight && c.h < 6 && c.half != halfBoth {
+			return []int{c.h + 24}
+		}
+		return []int{c.h}
+	}
+	switch d {
+	case partEarlyMorning, partMorning:
+		return []int{c.h % 12}
+	case partAfternoon, partNoon:
+		if c.h >= 11 {
+			return []int{c.h}
+		}
+		return []int{c.h + 12}
+	case partEvening:
+		return []int{c.h + 12}
+	case partNight:
+		if c.h < 5 {
+			return []int{c.h + 24}
+		}
+		return []int{c.h + 12}
+	case partDaytime, partNone:
+	}
+	return c.hours()
+}
+
+// hours lists what a bare hour can mean, the likeliest first: 1 to 6 are the
+// afternoon, 7 to 12 as said or, when that is over, twelve hours later.
+func (c clock) hours() []int {
+	switch {
+	case c.half != halfUnknown:
+		return []int{c.h}
+	case c.h < 7:
+		return []int{c.h + 12}
+	}
+	return []int{c.h, c.h + 12}
+}
+
+// resolveClock finds the moment of a spec that has a time of day.
+func (p *parser) resolveClock(s spec) (Moment, bool) {
+	if s.set&fDate == 0 {
+		s.span, s.grain = daySpan{p.today, p.today + 3}, Day
+		for d := p.today; d < p.today+3; d++ {
+			if m, ok := p.future(d, s); ok {
+				return m, true
+			}
+		}
+		return Moment{}, false
+	}
+	if s.set&fPick != 0 {
+		s.span, s.set = daySpan{s.pick, s.pick + 1}, fSpan|s.set&^(fDate|fPick)
+	}
+	if s.fixed() {
+		span, _, ok := p.days(s)
+		if !ok || !p.inRange(span.lo) {
+			return Moment{}, false
+		}
+		if m, ok := p.future(span.lo, s); ok && span.lo == p.today {
+			return m, true
+		}
+		return p.onDay(span.lo, s.hoursSaid()[0], s), true
+	}
+	var found Moment
+	ok := false
+	p.occurrences(s, func(d daySpan) bool {
+		if p.past {
+			found, ok = p.onDay(d.lo, s.hoursSaid()[0], s), true
+			return false
+		}
+		found, ok = p.future(d.lo, s)
+		return !ok
+	})
+	return found, ok
+}
+
+// hoursSaid lists the hours that s can mean, the likeliest first.
+func (s spec) hoursSaid() []int {
+	if s.set&fClock == 0 {
+		_, _, at := s.part.hours()
+		return []int{at}
+	}
+	return s.clock.inPart(s.part)
+}
+
+// future is the first reading of s on day d that is not over yet.
+func (p *parser) future(d day, s spec) (Moment, bool) {
+	for _, h := range s.hoursSaid() {
+		if h >= 24 && d > p.today && s.clock.half == halfUnknown && s.set&fPart == 0 {
+			continue
+		}
+		if m := p.onDay(d, h, s); m.Time.After(p.now) {
+			return m, true
+		}
+		if s.set&fClock == 0 { // a part of the day counts until it ends
+			_, to, _ := s.part.hours()
+			if end := local(d, to, 0, 0, p.now.Location()); end.After(p.now) {
+				return p.onDay(d, h, s), true
+			}
+		}
+	}
+	return Moment{}, false
+}
+
+// onDay is hour h of day d with the minutes and zone of s.
+func (p *parser) onDay(d day, h int, s spec) Moment {
+	loc := p.now.Location()
+	if s.set&fZone != 0 {
+		loc = s.zone
+	}
+	g, mi, sec := s.clock.grain, s.clock.m, s.clock.s
+	if s.set&fClock == 0 {
+		g, mi, sec = Hour, 0, 0
+	}
+	t := local(d+day(h/24), h%24, mi, sec, loc).In(p.now.Location())
+	return Moment{Time: t, Grain: g, HasClock: true}
+}
+
+// partSpan is the part of the day that s names, on the day of m.
+func partSpan(s spec, m time.Time) (time.Time, time.Time) {
+	from, to, _ := s.part.hours()
+	d := dayOf(m)
+	return local(d, from, 0, 0, m.Location()), local(d+day(to/24), to%24, 0, 0, m.Location())
+}

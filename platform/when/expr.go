@@ -1,0 +1,165 @@
+package when
+
+// alt is one way to read a stretch of tokens that ends before end.
+type alt struct {
+	end int
+	s   spec
+}
+
+// joint is what may stand between two pieces, and before the first.
+type joint struct {
+	end int
+	at  bool // a word that announces a time of day
+	any bool // some word at all
+}
+
+// joints lists the positions a next piece may start at: right at i, or after
+// words such as ", on the".
+func (p *parser) joints(i int) []joint {
+	out := []joint{{end: i}}
+	j := joint{end: i}
+	for range 4 {
+		switch {
+		case p.is(j.end, ",") && !j.any:
+		case p.is(j.end, "at", "@", "around", "about", "approximately", "approx", "circa", "roughly", "exactly", "~", "by"):
+			j.at = true
+		case p.is(j.end, "on", "in", "of", "the", "for", "during", "sometime", "within", "from", "starting", "beginning", "to"):
+			if p.is(j.end, "to", "from") && !p.leads(j.end) {
+				return out
+			}
+		case p.text(j.end) == "-" && i > 0:
+		default:
+			return out
+		}
+		j.end++
+		j.any = true
+		out = append(out, j)
+	}
+	return out
+}
+
+// leads reports whether a connecting word at i belongs to the moment itself
+// and is not the start of a range ("from 5 to 7").
+func (p *parser) leads(int) bool { return false }
+
+// expr reads a moment that starts at i: pieces joined by connecting words. The
+// result is ordered longest first and holds one reading per end.
+func (p *parser) expr(i int) []alt {
+	if got, ok := p.memo[i]; ok {
+		return got
+	}
+	p.memo[i] = nil // a piece that recurses to its own start finds nothing
+	w := walk{p: p, best: map[int]spec{}}
+	w.extend(i, spec{}, true)
+	var out []alt
+	for end := len(p.toks); end > i; end-- {
+		if s, ok := w.best[end]; ok {
+			out = append(out, alt{end, s})
+		}
+	}
+	p.memo[i] = out
+	return out
+}
+
+// walk collects, for each end, the first reading that resolves.
+type walk struct {
+	p     *parser
+	best  map[int]spec
+	depth int
+}
+
+func (w *walk) extend(i int, s spec, first bool) {
+	if w.depth > 7 {
+		return
+	}
+	w.depth++
+	defer func() { w.depth-- }()
+	for _, j := range w.p.joints(i) {
+		if w.p.steps > maxSteps {
+			return
+		}
+		for _, a := range w.p.pieces(j.end) {
+			w.p.steps++
+			w.join(s, a, j, first)
+		}
+	}
+}
+
+func (w *walk) join(s spec, a alt, j joint, first bool) {
+	b := a.s
+	if b.loose && j.at {
+		b.loose = false
+	}
+	if j.any && first {
+		b.weak = false
+	}
+	if b.loose && !first {
+		return // a bare number after a date is not an hour
+	}
+	m := b
+	if !first {
+		var ok bool
+		if m, ok = merge(s, b); !ok {
+			return
+		}
+		if s.loose && b.set&fPart == 0 && !(w.p.whole && b.set&fSpan != 0 && b.grain == Day) {
+			return
+		}
+		if s.loose {
+			m.loose = false
+		}
+		m.weak = false
+	}
+	if _, seen := w.best[a.end]; !seen && !m.loose && w.p.valid(m) {
+		w.best[a.end] = m
+	}
+	w.extend(a.end, m, false)
+}
+
+// pieces reads every single piece that starts at i.
+func (p *parser) pieces(i int) []alt {
+	if i >= len(p.toks) {
+		return nil
+	}
+	var out []alt
+	for _, read := range []func(int) []alt{
+		p.nowPiece, p.relativeDay, p.numericDate, p.monthDate, p.weekdayDate, p.nthPiece, p.qualified, p.edge,
+		p.weekOf, p.clockPiece, p.partPiece, p.shift, p.blockPiece, p.feastPiece, p.dayOfMonth, p.yearPiece,
+		p.closest, p.bareHour,
+	} {
+		out = append(out, read(i)...)
+	}
+	return out
+}
+
+// candidate is a resolved reading of a stretch of tokens.
+type candidate struct {
+	end       int
+	moment    Moment
+	period    *Period
+	ambiguous []string
+	s         spec
+}
+
+// moments resolves the readings that start at i, longest first.
+func (p *parser) moments(i int) []candidate {
+	var out []candidate
+	for _, a := range p.expr(i) {
+		if !p.whole && a.s.weak {
+			continue
+		}
+		if a.s.choices != nil {
+			out = append(out, candidate{end: a.end, ambiguous: a.s.choices, s: a.s})
+			continue
+		}
+		if m, ok := p.resolve(a.s); ok {
+			out = append(out, candidate{end: p.trail(a.end), moment: m, period: p.periodOf(a.s, m), s: a.s})
+		}
+	}
+	return out
+}
+
+// trail takes words along that change nothing: "3pm approximately", "5 sharp".
+func (p *parser) trail(i int) int {
+	return p.skip(i, "approximately", "sharp", "exactly", "ish", "roughly")
+}

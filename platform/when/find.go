@@ -1,0 +1,136 @@
+package when
+
+import (
+	"slices"
+	"time"
+	"unicode/utf8"
+)
+
+// Match is a time said inside a sentence. At most one of Moment and Every is
+// set. Period is set for a stretch of time; Moment is set beside it when the
+// stretch is one unit ("next week", "tomorrow morning"). All three are nil for
+// a time that has two readings: Parse(Text) returns the question to ask.
+type Match struct {
+	Start, End int // bytes in the sentence, on rune boundaries
+	Text       string
+	Moment     *Moment
+	Every      *Every
+	Period     *Period
+}
+
+// maxSentence bounds what Find reads, in bytes; a longer text is cut.
+const maxSentence = 16 << 10
+
+// Find lists the times said in a sentence, the longest first; they do not
+// overlap. A match includes the words that lead to it ("at 5", "on Friday").
+// Words that are times only by chance ("may", "second", "sat") count when
+// something beside them says so.
+func Find(sentence string, now time.Time) []Match {
+	if len(sentence) > maxSentence {
+		cut := maxSentence
+		for cut > 0 && !utf8.RuneStart(sentence[cut]) {
+			cut--
+		}
+		sentence = sentence[:cut]
+	}
+	p := newParser(sentence, now)
+	var all []found
+	for i := range p.toks {
+		p.steps = 0
+		if p.begins(i) {
+			all = append(all, p.at(i)...)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		if d := (b.end - b.start) - (a.end - a.start); d != 0 {
+			return d
+		}
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return a.rank - b.rank
+	})
+	var out []Match
+	var taken []found
+	for _, f := range all {
+		if slices.ContainsFunc(taken, func(t found) bool { return f.start < t.end && t.start < f.end }) {
+			continue
+		}
+		taken = append(taken, f)
+		out = append(out, p.match(f))
+	}
+	return out
+}
+
+// found is a match in tokens. rank orders the kinds where they tie.
+type found struct {
+	start, end, rank int
+	m                Match
+}
+
+// begins reports whether a match may start at token i: not inside a word,
+// number, address or code.
+func (p *parser) begins(i int) bool {
+	if !p.toks[i].word && p.num(i) < 0 && !p.is(i, "@", "~", "'") {
+		return false
+	}
+	if i == 0 || !p.glued(i) {
+		return true
+	}
+	return p.is(i-1, "(", "[", "{", `"`, "'", "=", ":", ",", ";", "*", "<", ">", "!", "?", "…") && p.num(i-2) < 0
+}
+
+// stops reports whether a match may end before token i.
+func (p *parser) stops(i int) bool {
+	if i >= len(p.toks) || !p.glued(i) {
+		return true
+	}
+	if p.toks[i].word || p.num(i) >= 0 || p.is(i, "%", "@", "_", "$", "€", "£", "°") {
+		return false
+	}
+	if p.is(i, "/", "-", ":", ".", "'") && p.glued(i+1) && i+1 < len(p.toks) && (p.toks[i+1].word || p.num(i+1) >= 0) {
+		return false
+	}
+	return true
+}
+
+// at lists the longest match of each kind that starts at token i.
+func (p *parser) at(i int) []found {
+	var out []found
+	for _, e := range p.everys(i) {
+		if p.stops(e.end) {
+			every := e.every
+			out = append(out, found{i, e.end, 0, Match{Every: &every}})
+			break
+		}
+	}
+	for _, r := range p.ranges(i) {
+		if p.stops(r.end) {
+			out = append(out, found{i, r.end, 1, Match{Period: r.period}})
+			break
+		}
+	}
+	for _, c := range p.moments(i) {
+		if !p.stops(c.end) {
+			continue
+		}
+		m := Match{Period: c.period}
+		if c.ambiguous == nil {
+			moment := c.moment
+			m.Moment = &moment
+		}
+		out = append(out, found{i, c.end, 2, m})
+		break
+	}
+	return out
+}
+
+func (p *parser) match(f found) Match {
+	m := f.m
+	m.Start, m.End = p.toks[f.start].start, p.toks[f.end-1].end
+	m.Text = p.src[m.Start:m.End]
+	if m.Period != nil {
+		m.Period.Text = m.Text
+	}
+	return m
+}

@@ -1,0 +1,101 @@
+package when
+
+import "time"
+
+// parser reads one sentence. It is used by one goroutine and thrown away.
+type parser struct {
+	src   string
+	toks  []token
+	now   time.Time
+	today day
+	whole bool // the sentence is nothing but a time: weak words count
+	past  bool // what has no year means the latest such time, not the next
+	memo  map[int][]alt
+	steps int // bounds the work for hostile input
+}
+
+// maxSteps bounds how many joins one parser tries per start position.
+const maxSteps = 4000
+
+func newParser(src string, now time.Time) *parser {
+	return &parser{src: src, toks: lex(src), now: now, today: dayOf(now), memo: map[int][]alt{}}
+}
+
+// text is the folded text of token i, "" outside the sentence.
+func (p *parser) text(i int) string {
+	if i < 0 || i >= len(p.toks) {
+		return ""
+	}
+	return p.toks[i].text
+}
+
+// num is the value of token i when it is a run of digits, else -1.
+func (p *parser) num(i int) int {
+	if i < 0 || i >= len(p.toks) {
+		return -1
+	}
+	return p.toks[i].n
+}
+
+func (p *parser) glued(i int) bool { return i > 0 && i < len(p.toks) && p.toks[i].glued }
+
+// is reports whether token i is one of words.
+func (p *parser) is(i int, words ...string) bool {
+	t := p.text(i)
+	if t == "" {
+		return false
+	}
+	for _, w := range words {
+		if t == w {
+			return true
+		}
+	}
+	return false
+}
+
+// phrase reports where the words given end when they stand at i.
+func (p *parser) phrase(i int, words ...string) (int, bool) {
+	for _, w := range words {
+		if p.text(i) != w {
+			return 0, false
+		}
+		i++
+	}
+	return i, true
+}
+
+// skip is i+1 when token i is one of words, else i.
+func (p *parser) skip(i int, words ...string) int {
+	if p.is(i, words...) {
+		return i + 1
+	}
+	return i
+}
+
+// dot skips the full stop of an abbreviation.
+func (p *parser) dot(i int) int {
+	if p.text(i) == "." && p.glued(i) {
+		return i + 1
+	}
+	return i
+}
+
+// inNumber reports whether the digits at i belong to a decimal, an amount or a
+// longer code such as 12:30, 1.5, $20 or 12-1234.
+func (p *parser) inNumber(i int) bool {
+	if p.glued(i) && (p.is(i-1, "$", "€", "£", "#", "%") || p.is(i-1, ".", ",", ":") && p.num(i-2) >= 0) {
+		return true
+	}
+	if p.glued(i+1) && p.is(i+1, "%", "$", "€", "£") {
+		return true
+	}
+	return p.glued(i+1) && p.is(i+1, ".", ",", ":") && p.glued(i+2) && p.num(i+2) >= 0
+}
+
+// skipEnd skips what may follow a phrase that is a whole time.
+func (p *parser) skipEnd(i int) int {
+	for p.is(i, ".", "!", "?", ",", ";") {
+		i++
+	}
+	return i
+}

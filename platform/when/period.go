@@ -1,0 +1,82 @@
+package when
+
+import (
+	"strings"
+	"time"
+)
+
+// Period is a stretch of time [From, To). An open end is the zero time: "after
+// Friday" has no To, "before Friday" no From.
+type Period struct {
+	From, To time.Time
+	Text     string
+}
+
+// periodOf is the period that a moment stands for, nil for an instant or a day.
+func (p *parser) periodOf(s spec, m Moment) *Period {
+	loc := p.now.Location()
+	switch {
+	case s.run != nil:
+		return &Period{From: s.run.From, To: s.run.To}
+	case s.set&(fClock|fInstant) != 0:
+		return nil
+	case s.set&fPart != 0:
+		from, to := partSpan(s, m.Time)
+		return &Period{From: from, To: to}
+	}
+	span, _, ok := p.days(s)
+	if !ok || span.hi-span.lo < 2 {
+		return nil
+	}
+	return &Period{From: span.lo.start(loc), To: span.hi.start(loc)}
+}
+
+// ParsePeriod reads a phrase that is, as a whole, a stretch of time: "today",
+// "last week", "in March", "since Monday", "between 3 May and 9 May". A month
+// or weekday without a year is the latest one that has begun. Both ends of a
+// range of days count; see docs/dates.md. The error is an *AmbiguousError or
+// wraps ErrNotUnderstood.
+func ParsePeriod(phrase string, now time.Time) (Period, error) {
+	if len(phrase) > maxPhrase {
+		return Period{}, notUnderstood(phrase, periodForms)
+	}
+	p := newParser(phrase, now)
+	p.whole, p.past = true, true
+	text := strings.TrimSpace(phrase)
+	for _, r := range p.ranges(0) {
+		if p.skipEnd(r.end) != len(p.toks) {
+			continue
+		}
+		if r.ambiguous != nil {
+			return Period{}, &AmbiguousError{Phrase: text, Choices: r.ambiguous}
+		}
+		r.period.Text = text
+		return *r.period, nil
+	}
+	for _, c := range p.moments(0) {
+		if p.skipEnd(c.end) != len(p.toks) {
+			continue
+		}
+		if c.ambiguous != nil {
+			return Period{}, &AmbiguousError{Phrase: text, Choices: c.ambiguous}
+		}
+		if pd, ok := p.asPeriod(c); ok {
+			pd.Text = text
+			return pd, nil
+		}
+	}
+	return Period{}, notUnderstood(phrase, periodForms)
+}
+
+// asPeriod is the period of a moment, the whole day for a day.
+func (p *parser) asPeriod(c candidate) (Period, bool) {
+	if c.period != nil {
+		return *c.period, true
+	}
+	if c.moment.Grain < Day {
+		return Period{}, false
+	}
+	d := dayOf(c.moment.Time)
+	loc := p.now.Location()
+	return Period{From: d.start(loc), To: (d + 1).start(loc)}, true
+}

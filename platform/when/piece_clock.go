@@ -1,0 +1,321 @@
+package when
+
+func clockSpec(c clock) (spec, bool) {
+	c, ok := c.fix()
+	return spec{set: fClock, clock: c}, ok
+}
+
+// clockPiece reads a time of day that is marked as one: "5pm", "17:30",
+// "half past three", "noon", "15h20".
+func (p *parser) clockPiece(i int) []alt {
+	var out []alt
+	add := func(c clock, end int) {
+		if s, ok := clockSpec(c); ok {
+			end = p.skip(end, "ish")
+			out = append(out, p.zoned(s, end)...)
+		}
+	}
+	if c, end, ok := p.namedClock(i); ok {
+		add(c, end)
+	}
+	if c, end, ok := p.pastClock(i); ok {
+		add(c, end)
+	}
+	for _, r := range p.hourMinute(i) {
+		if h, end, ok := p.meridian(r.end, r.digits); ok {
+			r.c.half = h
+			add(r.c, end)
+			continue
+		}
+		if end := p.skip(r.end, "oclock"); end > r.end {
+			c := r.c
+			if h, e, ok := p.meridian(end, false); ok {
+				c.half, end = h, e
+			}
+			add(c, end)
+			continue
+		}
+		if r.marked {
+			add(r.c, r.end)
+		}
+	}
+	return out
+}
+
+// bareHour reads a time of day that nothing marks: the "5" of "at 5", the
+// "3 15" of "at 3 15". It is believed only next to other evidence.
+func (p *parser) bareHour(i int) []alt {
+	var out []alt
+	for _, r := range p.hourMinute(i) {
+		if r.marked || p.is(r.end, "%", "$", "€", "£", "/") && p.glued(r.end) {
+			continue
+		}
+		if _, ok := unitName(p.text(r.end)); ok && r.c.grain == Hour {
+			continue
+		}
+		if s, ok := clockSpec(r.c); ok {
+			s.loose = true
+			out = append(out, p.zoned(s, r.end)...)
+		}
+	}
+	return out
+}
+
+// zoned is s, with and without the zone that follows.
+func (p *parser) zoned(s spec, end int) []alt {
+	if z, ok := zoneName(p.text(end)); ok {
+		with := s
+		with.set |= fZone
+		with.zone = z
+		return []alt{{end + 1, with}, {end, s}}
+	}
+	return []alt{{end, s}}
+}
+
+func (p *parser) namedClock(i int) (clock, int, bool) {
+	switch {
+	case p.is(i, "noon", "midday", "noonish", "noontime"):
+		return clock{h: 12, half: halfBoth, grain: Hour}, i + 1, true
+	case p.is(i, "midnight"):
+		return clock{h: 24, half: halfBoth, grain: Hour}, i + 1, true
+	case p.is(i, "mid") && p.is(p.skip(i+1, "-"), "night"):
+		return clock{h: 24, half: halfBoth, grain: Hour}, p.skip(i+1, "-") + 1, true
+	case p.is(i, "eod", "cob", "eob"):
+		if p.is(i, "eod") {
+			return endOfDay(), i + 1, true
+		}
+		return clock{h: 17, half: halfBoth, grain: Hour}, i + 1, true
+	}
+	if end, ok := p.phrase(p.skip(i, "the"), "close", "of", "business"); ok {
+		return clock{h: 17, half: halfBoth, grain: Hour}, end, true
+	}
+	j := p.skip(i, "the")
+	if p.text(j) == "end" && p.text(j+1) == "of" {
+		if k := p.skip(j+2, "the", "my"); p.is(k, "day") {
+			return endOfDay(), k + 1, true
+		}
+	}
+	return clock{}, 0, false
+}
+
+func endOfDay() clock { return clock{h: 23, m: 59, s: 59, half: halfBoth, grain: Second} }
+
+// pastClock reads "half past three", "a quarter to noon", "20 minutes past 3pm".
+func (p *parser) pastClock(i int) (clock, int, bool) {
+	minutes, j := 0, i
+	switch k := p.skip(i, "a"); {
+	case p.is(i, "half"):
+		minutes, j = 30, i+1
+	case p.is(k, "quarter"):
+		minutes, j = 15, k+1
+	default:
+		rs := p.cardinal(i)
+		if len(rs) == 0 || rs[0].n < 1 || rs[0].n > 59 {
+			return clock{}, 0, false
+		}
+		minutes, j = rs[0].n, p.skip(rs[0].end, "minutes", "minute", "min", "mins")
+	}
+	sign := 1
+	switch {
+	case p.is(j, "past", "after") || p.is(j, "from") && p.is(j-1, "minutes", "minute", "min", "mins", "quarter"):
+	case p.is(j, "to", "till", "til", "before", "of"):
+		sign = -1
+	default:
+		return clock{}, 0, false
+	}
+	if p.text(j) == "of" && p.text(i) != "quarter" {
+		return clock{}, 0, false
+	}
+	c, end, ok := p.wholeHour(j + 1)
+	if !ok {
+		return clock{}, 0, false
+	}
+	c.grain = Minute
+	c.m = minutes
+	if sign < 0 {
+		c.m = 60 - minutes
+		c.h--
+		if c.h <= 0 && c.half != halfBoth {
+			c.h += 12
+			if c.half == halfAM {
+				c.half = halfPM
+			} else if c.half == halfPM {
+				c.half = halfAM
+			}
+		} else if c.h < 0 {
+			c.h = 23
+		}
+	}
+	return c, end, true
+}
+
+// wholeHour reads the hour of "half past three pm".
+func (p *parser) wholeHour(i int) (clock, int, bool) {
+	if c, end, ok := p.namedClock(i); ok {
+		c.h %= 24
+		return c, end, c.m == 0
+	}
+	for _, r := range p.hourMinute(i) {
+		if r.c.grain != Hour {
+			continue
+		}
+		c, end := r.c, r.end
+		end = p.skip(end, "oclock")
+		if h, e, ok := p.meridian(end, r.digits && end == r.end); ok {
+			c.half, end = h, e
+			if c.h == 12 && h == halfAM {
+				c.h, c.half = 0, halfBoth
+			}
+		}
+		if _, ok := c.fix(); ok {
+			return c, end, true
+		}
+	}
+	return clock{}, 0, false
+}
+
+// hm is one reading of an hour, perhaps with minutes and seconds.
+type hm struct {
+	c      clock
+	end    int
+	digits bool
+	marked bool // written in a way that only a time of day is
+}
+
+// hourMinute reads the hour and minutes that start at i, longest first.
+func (p *parser) hourMinute(i int) []hm {
+	if n := p.num(i); n >= 0 {
+		return p.digitHour(i, n)
+	}
+	var out []hm
+	for _, h := range p.words(i) {
+		if h.n > 24 {
+			continue
+		}
+		c := clock{h: h.n, grain: Hour}
+		j := h.end
+		if p.is(j, "oh", "o") {
+			j++
+		}
+		if p.text(j) == "-" && p.glued(j) && p.glued(j+1) {
+			j++
+		}
+		for _, m := range p.words(j) {
+			if m.n >= 10 && m.n < 60 || m.n > 0 && m.n < 10 && p.is(j-1, "oh", "o") {
+				end := m.end
+				if p.is(end, "minutes") && h.n <= 12 {
+					end++
+				}
+				out = append(out, hm{clock{h: h.n, m: m.n, grain: Minute}, end, false, false})
+			}
+		}
+		out = append(out, hm{c, h.end, false, false})
+	}
+	return out
+}
+
+func (p *parser) digitHour(i, n int) []hm {
+	if p.glued(i) && (p.is(i-1, ":", ".", "$", "€", "£", "#", "/", ",") || p.num(i-1) >= 0) {
+		return nil
+	}
+	width := p.toks[i].end - p.toks[i].start
+	if width >= 3 {
+		c := clock{h: n / 100, m: n % 100, grain: Minute}
+		if width > 4 || c.h > 24 || c.m > 59 {
+			return nil
+		}
+		if p.toks[i].text[0] == '0' {
+			c.half = halfBoth
+		}
+		end := p.skip(i+1, "h", "hrs", "hours")
+		return []hm{{c, end, true, end > i+1}}
+	}
+	if n > 24 {
+		return nil
+	}
+	c := clock{h: n, grain: Hour}
+	if width == 2 && n < 10 {
+		c.half = halfBoth
+	}
+	if sep := p.text(i + 1); p.glued(i+1) && p.glued(i+2) && (sep == ":" || sep == ".") && p.num(i+2) >= 0 {
+		return p.minutes(i, c, sep)
+	}
+	if p.text(i+1) == "h" && p.glued(i+1) {
+		c.half = halfBoth
+		if p.num(i+2) >= 0 && p.num(i+2) < 60 && p.glued(i+2) && len(p.toks[i+2].text) == 2 {
+			c.m, c.grain = p.num(i+2), Minute
+			return []hm{{c, i + 3, true, true}}
+		}
+		return []hm{{c, i + 2, true, true}}
+	}
+	out := []hm{{c, i + 1, true, false}}
+	if m := p.num(i + 1); m >= 10 && m < 60 && len(p.toks[i+1].text) == 2 && !(p.glued(i+2) && p.is(i+2, ":", "/", "-")) {
+		with := c
+		with.m, with.grain = m, Minute
+		out = append([]hm{{with, i + 2, true, false}}, out...)
+	}
+	return out
+}
+
+// minutes reads "9:30", "9:30:10" and "9.30".
+func (p *parser) minutes(i int, c clock, sep string) []hm {
+	if len(p.toks[i+2].text) != 2 || p.num(i+2) > 59 {
+		return nil
+	}
+	c.m, c.grain = p.num(i+2), Minute
+	end := i + 3
+	if sep == ":" && p.text(end) == ":" && p.num(end+1) >= 0 && p.num(end+1) < 60 && p.glued(end) && p.glued(end+1) {
+		c.s, c.grain = p.num(end+1), Second
+		end += 2
+	}
+	if p.glued(end) && (p.is(end, ":", "/", "%") || p.is(end, ".", ",", "-") && p.num(end+1) >= 0 && p.glued(end+1) && sep == ".") {
+		return nil
+	}
+	return []hm{{c, end, true, sep == ":"}}
+}
+
+// meridian reads "am", "p.m.", "a m", "p . m ." and, right after digits, "p".
+func (p *parser) meridian(i int, digits bool) (half, int, bool) {
+	var h half
+	switch p.text(i) {
+	case "am":
+		return halfAM, p.dot(i + 1), true
+	case "pm":
+		return halfPM, p.dot(i + 1), true
+	case "a":
+		h = halfAM
+	case "p":
+		h = halfPM
+	default:
+		return 0, 0, false
+	}
+	j := p.skip(i+1, ".")
+	if p.text(j) == "m" {
+		return h, p.skip(j+1, "."), true
+	}
+	if digits && p.glued(i) {
+		return h, p.dot(i + 1), true
+	}
+	return 0, 0, false
+}
+
+// partPiece reads a part of the day: "in the morning", "late evening", "at
+// night"; "this morning" and "tonight" are read by relativeDay and qualified.
+func (p *parser) partPiece(i int) []alt {
+	j, early := i, false
+	if p.is(j, "early", "late", "mid") {
+		early = p.is(j, "early")
+		j = p.skip(p.skip(p.skip(j+1, "-"), "in"), "the")
+	}
+	part, ok := partName(p.text(j))
+	if !ok {
+		return nil
+	}
+	if early && part == partMorning {
+		part = partEarlyMorning
+	}
+	if p.is(j, "breakfast", "lunch", "dinner", "nights", "mornings", "evenings", "afternoons") && !p.is(j+1, "time") {
+		return nil
+	}
+	return []alt{{p.skip(j+1, "time"), spec{set: fPart, part: part, weak: true}}}
+}

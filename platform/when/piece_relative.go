@@ -1,0 +1,400 @@
+package when
+
+import "time"
+
+// direction is what "next", "this" and "last" mean for units.
+type direction struct {
+	n    int  // -1, 0, +1
+	soon bool // "coming": the first after today, not of the next week
+}
+
+func (p *parser) qualifier(i int) (direction, int, bool) {
+	j := p.skip(i, "the")
+	switch {
+	case p.is(j, "this", "current"), p.is(j, "same") && j > i:
+		j = p.skip(j+1, "same", "current", "very")
+		if p.is(j, "coming", "upcoming", "past") {
+			break
+		}
+		return direction{}, j, true
+	}
+	switch {
+	case p.is(j, "next", "following"):
+		return direction{n: 1}, j + 1, true
+	case p.is(j, "coming", "upcoming"):
+		return direction{n: 1, soon: true}, j + 1, true
+	case p.is(j, "last", "previous", "prior", "preceding"):
+		return direction{n: -1}, j + 1, true
+	case p.is(j, "past"):
+		return direction{n: -1, soon: true}, j + 1, true
+	}
+	return direction{}, 0, false
+}
+
+// qualified reads "next week", "this friday", "last 3 months", "two upcoming
+// weeks", "last night", "next Christmas", "Wednesday after next".
+func (p *parser) qualified(i int) []alt {
+	out := p.afterNext(i)
+	if dir, j, ok := p.qualifier(i); ok {
+		out = append(out, p.counted(i, j, dir)...)
+		out = append(out, p.oneQualified(j, dir)...)
+	}
+	j := p.skip(i, "the")
+	for _, r := range p.cardinal(j) { // "two upcoming weeks"
+		if dir, k, ok := p.qualifier(r.end); ok && dir.n != 0 {
+			if u, end, ok := p.unit(k); ok {
+				out = append(out, p.run(dir, r.n, u, end)...)
+			}
+		}
+	}
+	return out
+}
+
+// counted reads "last 3 days", "next couple of weeks", "last 2 months and 3 days".
+func (p *parser) counted(_, j int, dir direction) []alt {
+	if dir.n == 0 || p.is(j, "a", "an", "half") {
+		return nil
+	}
+	var out []alt
+	for _, l := range p.lengths(j) {
+		if l.l.word == 0 {
+			l.l.word, l.l.n = unitDay, 0
+		}
+		if l.l.n != float64(int(l.l.n)) || p.num(j) < 0 && l.l.n < 2 && l.l.n != 0 {
+			continue
+		}
+		if l.l.n == 0 {
+			out = append(out, p.runLength(dir, l)...)
+			continue
+		}
+		out = append(out, p.run(dir, int(l.l.n), l.l.word, l.end)...)
+	}
+	return out
+}
+
+// run is n units before or after now: a period that ends or begins now. As a
+// moment, "the next two weeks" is the start of the second week to come.
+func (p *parser) run(dir direction, n int, u unit, end int) []alt {
+	if n < 1 || n > maxLength {
+		return nil
+	}
+	l := length{}.plus(float64(n), u)
+	out := p.runLength(dir, lengthAlt{l, end})
+	if l.clockwise() || len(out) == 0 || u == unitWorkday || u == unitWeekend {
+		return out
+	}
+	g := u.grain()
+	k := n
+	switch u {
+	case unitFortnight:
+		k *= 2
+	case unitDecade:
+		k *= 10
+	case unitCentury:
+		k *= 100
+	}
+	s := spanSpec(unitSpan(p.today, g, dir.n*k), g)
+	s.run = out[0].s.run
+	return []alt{{end, s}}
+}
+
+func (p *parser) runLength(dir direction, l lengthAlt) []alt {
+	t := l.l.from(p.now, dir.n)
+	s := spec{set: fInstant, at: t, grain: Minute}
+	if !l.l.clockwise() {
+		s = daySpec(dayOf(t))
+	}
+	s.run = &Period{From: p.now, To: t}
+	if dir.n < 0 {
+		s.run = &Period{From: t, To: p.now}
+	}
+	if y := t.Year(); y < 1 || y > 9999 {
+		return nil
+	}
+	return []alt{{l.end, s}}
+}
+
+// oneQualified reads what follows a single "next", "this" or "last".
+func (p *parser) oneQualified(j int, dir direction) []alt {
+	var out []alt
+	if u, end, ok := p.unit(j); ok {
+		out = append(out, p.oneUnit(dir, u, end)...)
+	}
+	if wd, ok := weekdayName(p.text(j)); ok {
+		out = append(out, p.oneWeekday(dir, wd, p.dot(j+1))...)
+	}
+	if part, ok := partName(p.text(j)); ok {
+		s := daySpec(p.today + day(dir.n))
+		s.set |= fPart
+		s.part = part
+		out = append(out, alt{p.skip(j+1, "time"), s})
+	}
+	if p.is(j, "early", "late") {
+		if ps := p.partPiece(j); len(ps) > 0 {
+			s := overlay(daySpec(p.today+day(dir.n)), ps[0].s)
+			s.weak = false
+			out = append(out, alt{ps[0].end, s})
+		}
+	}
+	if p.is(j, "workweek", "working", "work") && (p.is(j, "workweek") || p.is(j+1, "week")) {
+		lo := unitSpan(p.today, Week, dir.n).lo
+		out = append(out, alt{p.skip(j+1, "week"), spanSpec(daySpan{lo, lo + 5}, Week)})
+	}
+	for _, read := range []func(int) []alt{p.monthDate, p.feastPiece, p.blockPiece} {
+		for _, a := range read(j) {
+			if span, g, ok := p.neighbour(a.s, dir); ok && !a.s.fixed() && a.s.choices == nil {
+				out = append(out, alt{a.end, spanSpec(span, g)})
+			}
+		}
+	}
+	return out
+}
+
+func (p *parser) oneUnit(dir direction, u unit, end int) []alt {
+	switch u {
+	case unitSecond, unitMinute, unitHour:
+		if dir.n == 0 {
+			return nil
+		}
+		return p.runLength(dir, lengthAlt{length{}.plus(1, u), end})
+	case unitWorkday:
+		if dir.n == 0 {
+			return nil
+		}
+		return []alt{{end, daySpec(addWorkdays(p.today, dir.n))}}
+	case unitNight:
+		s := daySpec(p.today + day(dir.n))
+		s.set |= fPart
+		s.part = partNight
+		return []alt{{end, s}}
+	case unitWeekend:
+		lo := unitSpan(p.today, Week, dir.n).lo + 5
+		if dir.soon && dir.n > 0 && p.today < p.today.monday()+5 {
+			lo -= 7
+		}
+		if dir.n < 0 && p.today.weekday() == time.Sunday && dir.soon {
+			lo = p.today.monday() - 2
+		}
+		return []alt{{end, spanSpec(daySpan{lo, lo + 2}, Day)}}
+	case unitFortnight:
+		lo := unitSpan(p.today, Week, 2*dir.n).lo
+		return []alt{{end, spanSpec(daySpan{lo, lo + 14}, Week)}}
+	case unitDecade, unitCentury:
+		y, _, _ := p.today.civil()
+		n := 10
+		if u == unitCentury {
+			n = 100
+		}
+		y = (y/n + dir.n) * n
+		return []alt{{end, spanSpec(daySpan{date(y, 1, 1), date(y+n, 1, 1)}, Year)}}
+	}
+	return []alt{{end, spanSpec(unitSpan(p.today, u.grain(), dir.n), u.grain())}}
+}
+
+// oneWeekday: "next Tuesday" is the Tuesday of the next calendar week, "last"
+// of the last, "this" of the current; "coming" and "past" are the nearest.
+func (p *parser) oneWeekday(dir direction, wd time.Weekday, end int) []alt {
+	d := p.today.monday() + day((int(wd)+6)%7) + day(7*dir.n)
+	if dir.soon && dir.n > 0 {
+		d = p.nthWeekday(wd, 1)
+	} else if dir.soon {
+		d = p.nthWeekday(wd, -1)
+	}
+	out := []alt{{end, daySpec(d)}}
+	if r, ok := p.dayNumber(p.skip(p.skip(end, ","), "the")); ok && !p.glued(r.end) && p.num(r.end-1) != r.n {
+		s := daySpec(d)
+		s = overlay(s, domSpec(r.n))
+		out = append([]alt{{r.end, s}}, out...)
+	}
+	return out
+}
+
+// nthWeekday is the nth wd after (n > 0) or before (n < 0) today.
+func (p *parser) nthWeekday(wd time.Weekday, n int) day {
+	if n > 0 {
+		ahead := (int(wd)-int(p.today.weekday())+6)%7 + 1
+		return p.today + day(ahead+7*(n-1))
+	}
+	back := (int(p.today.weekday())-int(wd)+6)%7 + 1
+	return p.today - day(back+7*(-n-1))
+}
+
+// neighbour is the next, current or last occurrence of something that recurs.
+func (p *parser) neighbour(s spec, dir direction) (daySpan, Grain, bool) {
+	y, _, _ := p.today.civil()
+	var found daySpan
+	ok := false
+	for n := -9; n <= 9; n++ {
+		p.within(s, daySpan{date(y+n, 1, 1), date(y+n+1, 1, 1)}, func(d daySpan) bool {
+			switch {
+			case dir.n < 0 && d.hi <= p.today:
+				found, ok = d, true
+			case dir.n > 0 && d.lo > p.today && !ok, dir.n == 0 && d.hi > p.today && !ok:
+				found, ok = d, true
+			}
+			return true
+		})
+	}
+	return found, s.dayGrain(), ok
+}
+
+// afterNext reads "the week after next", "wednesday after next", "the week
+// after", "tomorrow week".
+func (p *parser) afterNext(i int) []alt {
+	j := p.skip(i, "the")
+	if wd, ok := weekdayName(p.text(j)); ok {
+		if end, ok := p.phrase(j+1, "after", "next"); ok {
+			return []alt{{end, daySpec(p.nthWeekday(wd, 2))}}
+		}
+		if end, ok := p.phrase(j+1, "before", "last"); ok {
+			return []alt{{end, daySpec(p.nthWeekday(wd, -2))}}
+		}
+	}
+	u, end, ok := p.unit(j)
+	if !ok || u < unitDay {
+		if n, end, ok := p.dayWord(i); ok && p.is(end, "week") && n >= 0 {
+			return []alt{{end + 1, daySpec(p.today + day(n+7))}}
+		}
+		return nil
+	}
+	if e, ok := p.phrase(end, "after", "next"); ok {
+		return p.oneUnit(direction{n: 2}, u, e)
+	}
+	if e, ok := p.phrase(end, "before", "last"); ok {
+		return p.oneUnit(direction{n: -2}, u, e)
+	}
+	if p.is(i, "the") && p.is(end, "after") {
+		out := p.oneUnit(direction{n: 1}, u, end+1)
+		for k := range out {
+			out[k].s.weak = true
+		}
+		return out
+	}
+	return nil
+}
+
+// shift reads "in 20 minutes", "3 days ago", "two weeks from now", "5 days
+// before new year", "2 sundays from now".
+func (p *parser) shift(i int) []alt {
+	if p.is(i, "in", "within") {
+		var out []alt
+		for _, l := range p.lengths(p.skip(i+1, "the", "next")) {
+			out = append(out, p.shifted(l, 1)...)
+			out = append(out, p.anchored(l)...)
+			out = append(out, p.relative(l)...)
+		}
+		return out
+	}
+	var out []alt
+	for _, l := range p.lengths(i) {
+		out = append(out, p.relative(l)...)
+		out = append(out, p.anchored(l)...)
+	}
+	return append(out, p.weekdaysAway(i)...)
+}
+
+// relative reads the word after a length that counts from now.
+func (p *parser) relative(l lengthAlt) []alt {
+	i := l.end
+	switch {
+	case p.is(i, "ago", "back", "earlier"):
+		return p.moved(l, i+1, -1)
+	case p.is(i, "before") && p.is(i+1, "now"):
+		return p.moved(l, i+2, -1)
+	case p.is(i, "hence", "later"):
+		return p.moved(l, i+1, 1)
+	case p.is(i, "from", "after") && p.is(i+1, "now"):
+		return p.moved(l, i+2, 1)
+	case p.is(i, "from", "after"):
+		if end, ok := p.phrase(i+1, "right", "now"); ok {
+			s := spec{set: fInstant, at: l.l.from(p.now, 1), grain: Second}
+			return []alt{{end, s}}
+		}
+	}
+	return nil
+}
+
+func (p *parser) moved(l lengthAlt, end, sign int) []alt {
+	return p.shifted(lengthAlt{l.l, end}, sign)
+}
+
+// shifted is now moved by l.
+func (p *parser) shifted(l lengthAlt, sign int) []alt {
+	t := l.l.from(p.now, sign)
+	if y := t.Year(); y < 1 || y > 9999 {
+		return nil
+	}
+	if l.l.clockwise() {
+		g := Second
+		if l.l.finest > Second {
+			g = Minute
+		}
+		return []alt{{l.end, spec{set: fInstant, at: t, grain: g}}}
+	}
+	s := daySpec(dayOf(t))
+	s.keep = true
+	return []alt{{l.end, s}}
+}
+
+// anchored reads a length counted from something other than now: "3 days after
+// January 12th", "a week from Tuesday", "an hour before noon".
+func (p *parser) anchored(l lengthAlt) []alt {
+	sign, i := 1, l.end
+	switch {
+	case p.is(i, "after", "from", "since", "following", "past"):
+	case p.is(i, "before"):
+		sign = -1
+	case p.is(i, "prior") && p.is(i+1, "to"):
+		sign = -1
+		i++
+	case p.is(i, "on") && l.l.word == unitWeek: // British: "a week on Tuesday"
+	default:
+		return nil
+	}
+	var out []alt
+	for _, a := range p.expr(i + 1) {
+		if a.s.choices != nil {
+			out = append(out, a)
+			continue
+		}
+		m, ok := p.resolve(a.s)
+		if !ok {
+			continue
+		}
+		t := l.l.from(m.Time, sign)
+		if y := t.Year(); y < 1 || y > 9999 {
+			continue
+		}
+		if m.HasClock || l.l.clockwise() {
+			out = append(out, alt{a.end, spec{set: fInstant, at: t, grain: min(m.Grain, l.l.finest)}})
+			continue
+		}
+		out = append(out, alt{a.end, daySpec(dayOf(t))})
+	}
+	return out
+}
+
+// weekdaysAway reads "2 sundays from now", "two thursdays ago".
+func (p *parser) weekdaysAway(i int) []alt {
+	for _, r := range p.cardinal(i) {
+		wd, ok := weekdayPlural(p.text(r.end))
+		if !ok {
+			if wd, ok = weekdayName(p.text(r.end)); !ok || r.n != 1 {
+				continue
+			}
+		}
+		if r.n < 1 || r.n > maxLength {
+			continue
+		}
+		j := r.end + 1
+		switch {
+		case p.is(j, "ago", "back"):
+			return []alt{{j + 1, daySpec(p.nthWeekday(wd, -r.n))}}
+		case p.is(j, "hence"):
+			return []alt{{j + 1, daySpec(p.nthWeekday(wd, r.n))}}
+		case p.is(j, "from") && p.is(j+1, "now", "today"):
+			return []alt{{j + 2, daySpec(p.nthWeekday(wd, r.n))}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package when
+
+import "time"
+
+// field names one constraint of a spec.
+type field uint16
+
+const (
+	fSpan    field = 1 << iota // a known run of days: "tomorrow", "next week"
+	fYear                      // 2027
+	fMonth                     // March; a quarter or half is a run of months
+	fDom                       // the 15th
+	fWeekday                   // Tuesday
+	fFeast                     // Christmas
+	fNth                       // the second Monday (of something)
+	fClock                     // 17:30
+	fPart                      // in the morning
+	fZone                      // GMT
+	fInstant                   // in 20 minutes
+	fPick                      // one day stands for the span: "end of March"
+)
+
+const fDate = fSpan | fYear | fMonth | fDom | fWeekday | fFeast | fNth
+
+// spec is what was said about a time so far: constraints that are joined piece
+// by piece and then resolved against now.
+type spec struct {
+	set     field
+	span    daySpan
+	grain   Grain // of span and of a run of months
+	year    int
+	month   time.Month
+	months  int // length of the run that begins with month
+	dom     int
+	wd      time.Weekday
+	feast   *feast
+	nth     nth
+	clock   clock
+	part    dayPart
+	zone    *time.Location
+	at      time.Time
+	pick    day
+	keep    bool     // counted from now: keeps now's time of day
+	loose   bool     // a bare hour, believed only beside a day or after "at"
+	weak    bool     // ordinary words, believed only with other evidence
+	run     *Period  // the period itself, when it is not a calendar unit
+	choices []string // the readings of an ambiguous numeric date
+}
+
+// nth is "the second Monday", "the last two weeks", "the third last day".
+type nth struct {
+	n     int // counted from the end when negative
+	count int // how many units
+	unit  unit
+	wd    time.Weekday
+	byDay bool // unit is the weekday wd
+}
+
+// merge joins what two pieces say; it fails when they say the same thing twice.
+func merge(a, b spec) (spec, bool) {
+	common := a.set & b.set
+	if common&^fSpan != 0 || a.choices != nil && b.set&(fDate&^fWeekday) != 0 || b.choices != nil && a.set&(fDate&^fWeekday) != 0 {
+		return a, false
+	}
+	if a.set&fInstant != 0 && b.set&^fSpan != 0 || b.set&fInstant != 0 && a.set&^fSpan != 0 {
+		return a, false
+	}
+	if common&fSpan != 0 {
+		switch {
+		case a.span.contains(b.span):
+		case b.span.contains(a.span):
+			b.span, b.grain, b.keep = a.span, a.grain, a.keep
+		default:
+			return a, false
+		}
+	}
+	if (a.set|b.set)&(fMonth|fSpan) == fMonth|fSpan && a.set&fSpan != 0 && a.keep {
+		a, b = b, a
+	}
+	return overlay(a, b), true
+}
+
+// overlay is a with all that b says.
+func overlay(a, b spec) spec {
+	if b.set&fSpan != 0 {
+		a.span, a.keep = b.span, b.keep
+	}
+	if b.set&(fSpan|fMonth) != 0 && (a.set&(fSpan|fMonth) == 0 || b.grain < a.grain || b.set&a.set&fSpan != 0) {
+		a.grain = b.grain
+	}
+	if b.set&fYear != 0 {
+		a.year = b.year
+	}
+	if b.set&fMonth != 0 {
+		a.month, a.months = b.month, b.months
+	}
+	if b.set&fDom != 0 {
+		a.dom = b.dom
+	}
+	if b.set&fWeekday != 0 {
+		a.wd = b.wd
+	}
+	if b.set&fFeast != 0 {
+		a.feast = b.feast
+	}
+	if b.set&fNth != 0 {
+		a.nth = b.nth
+	}
+	if b.set&fClock != 0 {
+		a.clock = b.clock
+	}
+	if b.set&fPart != 0 {
+		a.part = b.part
+	}
+	if b.set&fZone != 0 {
+		a.zone = b.zone
+	}
+	if b.set&fInstant != 0 {
+		a.at = b.at
+		a.grain = b.grain
+	}
+	if b.set&fPick != 0 {
+		a.pick = b.pick
+	}
+	if b.run != nil {
+		a.run = b.run
+	}
+	if b.choices != nil {
+		a.choices = b.choices
+	}
+	a.set |= b.set
+	a.loose = a.loose || b.loose
+	a.weak = a.weak && b.weak
+	return a
+}
+
+func daySpec(d day) spec { return spec{set: fSpan, span: daySpan{d, d + 1}, grain: Day} }
+
+func spanSpec(s daySpan, g Grain) spec { return spec{set: fSpan, span: s, grain: g} }
+
+func monthSpec(m time.Month) spec { return spec{set: fMonth, month: m, months: 1, grain: Month} }
+
+func domSpec(d int) spec { return spec{set: fDom, dom: d} }
+
+func yearSpec(y int) spec { return spec{set: fYear, year: y} }

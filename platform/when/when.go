@@ -1,0 +1,167 @@
+// Package when reads dates, times, periods and recurrences said in plain
+// English ("next Tuesday at 5", "in 20 minutes", "every weekday at 8:30",
+// "the last 7 days") and words them again for people.
+//
+// It is deterministic and uses nothing but the standard library. It does not
+// schedule anything, does not know the owner's time zone (every answer is in
+// the zone of the "now" it is given) and never guesses: what it does not
+// understand is ErrNotUnderstood, what has two readings is an AmbiguousError.
+// The rules it follows are in docs/dates.md. Tools, the offline brain, channels
+// and the command line call it.
+//
+// The package is one grammar, split over many small files: lex.go cuts a
+// sentence into tokens, the piece_*.go files read single pieces ("tuesday",
+// "5pm", "of next month") as constraints, expr.go joins pieces, resolve.go
+// finds the instant that satisfies them, range.go and every*.go read periods
+// and recurrences.
+package when
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Grain says how precise a Moment is: "tomorrow" is a Day, "5:30" a Minute.
+type Grain uint8
+
+// The grains, finest first.
+const (
+	Second Grain = iota
+	Minute
+	Hour
+	Day
+	Week
+	Month
+	Quarter
+	Year
+)
+
+// String names the grain in lower case.
+func (g Grain) String() string {
+	switch g {
+	case Second:
+		return "second"
+	case Minute:
+		return "minute"
+	case Hour:
+		return "hour"
+	case Day:
+		return "day"
+	case Week:
+		return "week"
+	case Month:
+		return "month"
+	case Quarter:
+		return "quarter"
+	case Year:
+		return "year"
+	}
+	return "grain(" + fmt.Sprint(uint8(g)) + ")"
+}
+
+// Moment is an instant someone named, with the precision they named it in.
+type Moment struct {
+	// Time is in the zone of now. For a grain of Day and coarser it is the
+	// first instant of that day, week, month, quarter or year, unless the
+	// phrase counts from now ("in 2 days"), which keeps now's time of day.
+	Time  time.Time
+	Grain Grain
+	// HasClock says that a time of day was said ("at 5", "noon", "in the
+	// morning", "in 20 minutes"); without it the caller chooses the hour.
+	HasClock bool
+}
+
+// ErrNotUnderstood is wrapped by the error of Parse, ParseEvery and
+// ParsePeriod for a phrase they cannot read with certainty.
+var ErrNotUnderstood = errors.New("not understood as a time")
+
+// AmbiguousError is returned for a phrase with two equally good readings,
+// such as 03/04/2026, which is a date both day first and month first. It must
+// be asked about, not guessed.
+type AmbiguousError struct {
+	Phrase  string   // what was said
+	Choices []string // the readings, worded so that Parse understands each
+}
+
+// Error asks the question.
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q can mean %s; say which", e.Phrase, strings.Join(e.Choices, " or "))
+}
+
+const (
+	momentForms = `"tomorrow at 9", "next Tuesday 17:00", "in 20 minutes", "24 Dec 2026", "2026-12-24 18:00"`
+	everyForms  = `"every weekday at 8:30", "daily at 7", "every 15 minutes", "on the 1st of every month at 9", a 5-field cron line`
+	periodForms = `"last week", "last 7 days", "in March", "since Monday", "2026-03", "between 3 May and 9 May"`
+)
+
+func notUnderstood(phrase, forms string) error {
+	return fmt.Errorf("%q: %w; forms that work: %s", clip(phrase, 80), ErrNotUnderstood, forms)
+}
+
+// clip cuts s to at most n runes.
+func clip(s string, n int) string {
+	s = strings.ToValidUTF8(strings.TrimSpace(s), "?")
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "..."
+}
+
+// maxPhrase bounds what Parse, ParseEvery and ParsePeriod look at, in bytes.
+const maxPhrase = 400
+
+// Parse reads a phrase that is, as a whole, one moment: RFC 3339 and other ISO
+// 8601 forms, or plain English. The result is in now's location. The error is
+// an *AmbiguousError when the phrase has two readings and wraps
+// ErrNotUnderstood otherwise.
+//
+// A phrase without a year, day or half of the day means the next such moment:
+// see docs/dates.md for the rules.
+func Parse(phrase string, now time.Time) (Moment, error) {
+	if m, ok := parseISO(strings.TrimSpace(phrase), now.Location()); ok {
+		return m, nil
+	}
+	if len(phrase) > maxPhrase {
+		return Moment{}, notUnderstood(phrase, momentForms)
+	}
+	p := newParser(phrase, now)
+	p.whole = true
+	for _, a := range p.moments(0) {
+		if p.skipEnd(a.end) != len(p.toks) {
+			continue
+		}
+		if a.ambiguous != nil {
+			return Moment{}, &AmbiguousError{Phrase: strings.TrimSpace(phrase), Choices: a.ambiguous}
+		}
+		return a.moment, nil
+	}
+	return Moment{}, notUnderstood(phrase, momentForms)
+}
+
+// parseISO reads the RFC 3339 and ISO 8601 forms that need no grammar.
+func parseISO(s string, loc *time.Location) (Moment, bool) {
+	if len(s) < len("2006-01-02T15:04") || len(s) > 40 || s[0] < '0' || s[0] > '9' {
+		return Moment{}, false
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02 15:04:05Z07:00"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return Moment{Time: t.In(loc), Grain: isoGrain(layout), HasClock: true}, true
+		}
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return Moment{Time: local(dayOf(t), t.Hour(), t.Minute(), t.Second(), loc), Grain: isoGrain(layout), HasClock: true}, true
+		}
+	}
+	return Moment{}, false
+}
+
+func isoGrain(layout string) Grain {
+	if strings.Contains(layout, ":05") {
+		return Second
+	}
+	return Minute
+}
