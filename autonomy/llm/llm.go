@@ -133,7 +133,7 @@ const (
 	CallDelta                      // Call.ID, Text: a piece of the arguments
 	CallDone                       // Call, complete (or Truncated)
 	ReasoningDone                  // Reasoning, complete
-	Done                           // Stop, Usage
+	Done                           // Stop, Usage, Model
 )
 
 // Event is one step of a stream.
@@ -144,6 +144,9 @@ type Event struct {
 	Reasoning Reasoning
 	Stop      Stop
 	Usage     Usage
+	// Model, on Done, names the model that answered when several were asked
+	// (see Fallback); empty means the one that was called.
+	Model string
 }
 
 // Stop says why a model ended.
@@ -176,6 +179,7 @@ type Response struct {
 	Parts []Part
 	Stop  Stop
 	Usage Usage
+	Model string // see Event.Model
 }
 
 // Text joins the text parts.
@@ -214,7 +218,7 @@ func (r *Response) Add(e Event) {
 		x := e.Reasoning
 		r.Parts = append(r.Parts, Part{Reasoning: &x})
 	case Done:
-		r.Stop, r.Usage = e.Stop, e.Usage
+		r.Stop, r.Usage, r.Model = e.Stop, e.Usage, e.Model
 	}
 }
 

@@ -1,0 +1,147 @@
+// Package anthropic is the driver for Anthropic's Messages API and servers that
+// are compatible with it, on the official SDK. It streams, returns thinking
+// blocks with their signature, marks what the provider should cache, and maps
+// every failure to an *llm.Error.
+//
+// It reads nothing from the environment but the proxy settings of net/http, does
+// not retry (llm.Retry does), count money or choose models. It is made by
+// autonomy/llm/all.
+//
+// The protocol: https://docs.anthropic.com/en/api/messages-streaming
+package anthropic
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"hob/autonomy/llm"
+)
+
+// Ceilings for what a server may send.
+const (
+	maxBody   = 64 << 20 // bytes of one answer
+	maxBlocks = 256      // content blocks in one answer
+	maxArgs   = 4 << 20  // bytes of one call's arguments
+)
+
+const (
+	// DefaultBaseURL is Anthropic's own server.
+	DefaultBaseURL = "https://api.anthropic.com"
+	// DefaultModel is used by autonomy/llm/all when the owner names none.
+	DefaultModel = string(sdk.ModelClaudeSonnet5_5)
+
+	defaultMaxTokens = 8192
+	defaultContext   = 200_000 // the smallest window of all current models
+)
+
+// Options of a model. Model is required, and APIKey at Anthropic's own server.
+type Options struct {
+	Provider  string        // section name in [providers], for names and errors; "" = "anthropic"
+	BaseURL   string        // with or without /v1; "" = DefaultBaseURL
+	APIKey    string        // sent as x-api-key; "" sends none
+	Model     string        // the provider's name of the model
+	MaxTokens int           // output limit when a request names none; 0 = 8192
+	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall
+	Context   int           // context window in tokens; 0 = 200,000
+	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
+}
+
+// Model is an llm.Model on a Messages server.
+type Model struct {
+	o      Options
+	wire   llm.Wire
+	client sdk.Client
+	// noThinking is set when the server refused thinking blocks of the history,
+	// which it does when another model signed them.
+	noThinking atomic.Bool
+}
+
+var _ llm.Model = (*Model)(nil)
+
+// New checks the options; it makes no connection.
+func New(o Options) (*Model, error) {
+	if o.Provider == "" {
+		o.Provider = "anthropic"
+	}
+	if o.Model = strings.TrimSpace(o.Model); o.Model == "" {
+		return nil, fmt.Errorf("anthropic: [providers.%s] names no model; set model = \"...\"", o.Provider)
+	}
+	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
+	if err != nil {
+		return nil, fmt.Errorf("anthropic: %w", err)
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/messages"), "/v1")
+	if wire.Key == "" && strings.EqualFold(u.Hostname(), "api.anthropic.com") {
+		return nil, fmt.Errorf("anthropic: [providers.%s] has no API key; run hob setup or set api_key", o.Provider)
+	}
+	if o.MaxTokens <= 0 {
+		o.MaxTokens = defaultMaxTokens
+	}
+	if o.Context <= 0 {
+		o.Context = defaultContext
+	}
+	client := llm.Client(o.HTTP)
+	client.Transport = ceiling{client.Transport}
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(),
+		option.WithoutOpenTelemetry(),
+		option.WithBaseURL(u.String()),
+		option.WithHTTPClient(client),
+		option.WithMaxRetries(0),
+	}
+	if wire.Key != "" {
+		options = append(options, option.WithAPIKey(wire.Key))
+	}
+	return &Model{o: o, wire: wire, client: sdk.NewClient(options...)}, nil
+}
+
+// Info implements llm.Model.
+func (m *Model) Info() llm.Info {
+	return llm.Info{
+		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
+		Tools: true, Vision: true, Local: m.wire.Local(),
+	}
+}
+
+// Models lists the models that the key may use, in the server's order.
+func (m *Model) Models(ctx context.Context) ([]string, error) {
+	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
+	defer watch.Stop()
+	page := m.client.Models.ListAutoPaging(ctx, sdk.ModelListParams{Limit: sdk.Int(100)})
+	var names []string
+	for page.Next() && len(names) < 1000 {
+		if id := page.Current().ID; id != "" {
+			names = append(names, id)
+		}
+	}
+	if err := page.Err(); err != nil {
+		return nil, m.failure(ctx, err)
+	}
+	return names, nil
+}
+
+// ceiling bounds every response body: the SDK reads error bodies to their end.
+type ceiling struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (c ceiling) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(r)
+	if err == nil {
+		resp.Body = llm.LimitBody(resp.Body, maxBody)
+	}
+	return resp, err
+}
+
+// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+func (c ceiling) CloseIdleConnections() {
+	if t, ok := c.next.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}

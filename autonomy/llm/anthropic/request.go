@@ -1,0 +1,145 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+
+	"hob/autonomy/llm"
+)
+
+// build renders a request. Everything in it depends only on what it renders, so
+// an earlier request is a prefix of the next one but for the cache marks, which
+// the provider does not count as content. The four marks that are allowed go to
+// the last tool, the system prompt, the end of what the previous request already
+// held, and the end of this one
+// (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
+func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
+	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(m.o.MaxTokens)}
+	if r.MaxTokens > 0 {
+		params.MaxTokens = int64(r.MaxTokens)
+	}
+	if strings.TrimSpace(r.System) != "" {
+		params.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
+	}
+	params.Tools = tools(r.Tools)
+	if r.NoTools && len(params.Tools) > 0 {
+		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &sdk.ToolChoiceNoneParam{}}
+	}
+	e := encoder{thinking: !m.noThinking.Load()}
+	for _, msg := range r.Messages {
+		if role, blocks := e.blocks(msg); len(blocks) > 0 {
+			params.Messages = append(params.Messages, sdk.MessageParam{Role: role, Content: blocks})
+		}
+	}
+	mark(params.Messages)
+	return params, e.sent
+}
+
+func tools(list []llm.Tool) []sdk.ToolUnionParam {
+	var out []sdk.ToolUnionParam
+	for _, t := range list {
+		schema := t.Schema
+		if len(bytes.TrimSpace(schema)) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		p := &sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
+		if t.Description != "" {
+			p.Description = sdk.String(t.Description)
+		}
+		out = append(out, sdk.ToolUnionParam{OfTool: p})
+	}
+	if n := len(out); n > 0 {
+		out[n-1].OfTool.CacheControl = sdk.NewCacheControlEphemeralParam()
+	}
+	return out
+}
+
+// mark sets the cache marks of the messages: on the last one, and on the last
+// one before the newest answer of the model, which is where the previous
+// request ended. The second helps when one step adds more blocks than the
+// provider looks back (20).
+func mark(messages []sdk.MessageParam) {
+	last := len(messages) - 1
+	if last < 0 {
+		return
+	}
+	markLast(messages[last].Content)
+	for i := last - 1; i > 0; i-- {
+		if messages[i].Role == sdk.MessageParamRoleAssistant {
+			markLast(messages[i-1].Content)
+			return
+		}
+	}
+}
+
+// markLast marks the last block that may carry a mark: thinking blocks may not.
+func markLast(blocks []sdk.ContentBlockParamUnion) {
+	for i := len(blocks) - 1; i >= 0; i-- {
+		if c := blocks[i].GetCacheControl(); c != nil {
+			*c = sdk.NewCacheControlEphemeralParam()
+			return
+		}
+	}
+}
+
+type encoder struct {
+	thinking bool // send thinking blocks
+	sent     bool // some were sent
+}
+
+// blocks renders one message. Tool results come first: the API wants them
+// directly after the calls.
+func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBlockParamUnion) {
+	role := sdk.MessageParamRoleUser
+	if m.Role == llm.Assistant {
+		role = sdk.MessageParamRoleAssistant
+	}
+	var first, rest []sdk.ContentBlockParamUnion
+	for _, p := range m.Parts {
+		switch {
+		case p.Result != nil:
+			first = append(first, result(p.Result))
+		case p.Reasoning != nil && role == sdk.MessageParamRoleAssistant:
+			rest = append(rest, e.reasoning(p.Reasoning)...)
+		case p.Call != nil:
+			rest = append(rest, sdk.NewToolUseBlock(llm.WireID(p.Call.ID), p.Call.WireArgs(), llm.WireName(p.Call.Name)))
+		case p.Image != nil:
+			rest = append(rest, sdk.NewImageBlockBase64(p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)))
+		case strings.TrimSpace(p.Text) != "": // the API refuses empty text
+			rest = append(rest, sdk.NewTextBlock(p.Text))
+		}
+	}
+	return role, append(first, rest...)
+}
+
+func result(r *llm.ToolResult) sdk.ContentBlockParamUnion {
+	b := &sdk.ToolResultBlockParam{ToolUseID: llm.WireID(r.ID)}
+	if strings.TrimSpace(r.Text) != "" {
+		b.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &sdk.TextBlockParam{Text: r.Text}}}
+	}
+	if r.Error {
+		b.IsError = sdk.Bool(true)
+	}
+	return sdk.ContentBlockParamUnion{OfToolResult: b}
+}
+
+// reasoning gives back what this API signed. Thoughts of other providers have
+// no signature and would be refused.
+func (e *encoder) reasoning(r *llm.Reasoning) []sdk.ContentBlockParamUnion {
+	switch {
+	case !e.thinking:
+		return nil
+	case r.Redacted != "":
+		e.sent = true
+		return []sdk.ContentBlockParamUnion{sdk.NewRedactedThinkingBlock(r.Redacted)}
+	case r.Signature != "":
+		e.sent = true
+		return []sdk.ContentBlockParamUnion{sdk.NewThinkingBlock(r.Signature, r.Text)}
+	}
+	return nil
+}

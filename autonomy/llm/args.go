@@ -1,0 +1,84 @@
+package llm
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// NewCall makes a finished call of what a model streamed. Args become one JSON
+// object; no arguments at all are the empty object. When cut is set (the answer
+// ended early), or when raw is no JSON object, the call is Truncated.
+func NewCall(id, name, raw string, cut bool) ToolCall {
+	c := ToolCall{ID: id, Name: name}
+	text := strings.TrimSpace(strings.ToValidUTF8(raw, "\uFFFD"))
+	args, ok := object(text)
+	if ok && !cut && name != "" {
+		c.Args = args
+		return c
+	}
+	c.Truncated = true
+	c.Args, _ = json.Marshal(text) // a string always encodes
+	return c
+}
+
+// object accepts an object, nothing at all, and an object that some servers
+// encode twice, as a JSON string.
+func object(text string) (json.RawMessage, bool) {
+	switch {
+	case text == "" || text == "null":
+		return json.RawMessage("{}"), true
+	case text[0] == '{' && json.Valid([]byte(text)):
+		return json.RawMessage(text), true
+	case text[0] == '"':
+		var inner string
+		if json.Unmarshal([]byte(text), &inner) == nil {
+			inner = strings.TrimSpace(inner)
+			if strings.HasPrefix(inner, "{") && json.Valid([]byte(inner)) {
+				return json.RawMessage(inner), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// WireArgs returns the arguments of an earlier call as an API wants them back:
+// always one compact JSON object.
+func (c ToolCall) WireArgs() json.RawMessage {
+	args := bytes.TrimSpace(c.Args)
+	if c.Truncated || len(args) == 0 || args[0] != '{' || !json.Valid(args) {
+		return json.RawMessage("{}")
+	}
+	return args
+}
+
+// WireName makes a name that every API accepts (letters, digits, _ and -, at
+// most 64) out of what a model may have invented.
+func WireName(name string) string {
+	s := strings.Map(func(r rune) rune {
+		if wireRune(r) {
+			return r
+		}
+		return '_'
+	}, name)
+	if s == "" {
+		return "unknown"
+	}
+	return s[:min(len(s), 64)]
+}
+
+// WireID makes an id that every API accepts out of one that another provider
+// made; the same id gives the same result.
+func WireID(id string) string {
+	if id != "" && len(id) <= 64 && strings.IndexFunc(id, func(r rune) bool { return !wireRune(r) }) < 0 {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:9])
+}
+
+func wireRune(r rune) bool {
+	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}

@@ -1,0 +1,127 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"time"
+)
+
+// ErrOpen is wrapped by the error of a call that a Breaker did not make.
+var ErrOpen = errors.New("the model is resting after repeated failures")
+
+// BreakerOptions tune Breaker; the zero value is Hob's default.
+type BreakerOptions struct {
+	Failures int           // failed calls in a row that open it, 0 = 5
+	Rest     time.Duration // how long it then stays open, 0 = 60 s
+}
+
+// Breaker returns a model that, after repeated failures in a row, is left alone
+// for a while: calls fail at once with the last error, which wraps ErrOpen.
+// After the rest one trial call goes through; its success closes the breaker,
+// its failure opens it again. A call that the owner stopped counts neither way,
+// nor does one that Hob itself refused.
+func Breaker(m Model, o BreakerOptions) Model {
+	if o.Failures <= 0 {
+		o.Failures = 5
+	}
+	if o.Rest <= 0 {
+		o.Rest = time.Minute
+	}
+	return &breaker{Model: m, o: o}
+}
+
+type breaker struct {
+	Model
+	o BreakerOptions
+
+	mu       sync.Mutex
+	failures int
+	until    time.Time // resting until then, when failures >= o.Failures
+	trial    bool      // the one trial call is under way
+	last     *Error
+}
+
+func (b *breaker) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		trial, refused := b.enter()
+		if refused != nil {
+			yield(Event{}, refused)
+			return
+		}
+		result := unknown
+		var failure *Error
+		defer func() { b.leave(trial, result, failure) }()
+		for e, err := range b.Model.Stream(ctx, r) {
+			if err != nil {
+				failure = asError(b.Model, err)
+				result = judge(failure)
+				yield(Event{}, err)
+				return
+			}
+			if e.Kind == Done {
+				result = well
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+type verdict uint8
+
+const (
+	unknown verdict = iota // stopped, or not the provider's doing
+	well
+	failing
+)
+
+// judge tells failures of the provider from errors that prove it alive.
+func judge(e *Error) verdict {
+	switch e.Kind {
+	case Interrupted, Budget:
+		return unknown
+	case BadRequest, Overflow:
+		return well
+	}
+	return failing
+}
+
+func (b *breaker) enter() (trial bool, refused *Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failures < b.o.Failures {
+		return false, nil
+	}
+	left := time.Until(b.until)
+	if left <= 0 && !b.trial {
+		b.trial = true
+		return true, nil
+	}
+	e := *b.last
+	e.Message = "not asked, because the last calls failed: " + e.Message
+	e.RetryAfter = max(left, 0)
+	e.Visible = false
+	e.Err = ErrOpen
+	return false, &e
+}
+
+func (b *breaker) leave(trial bool, v verdict, failure *Error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if trial {
+		b.trial = false
+	}
+	switch v {
+	case well:
+		b.failures = 0
+	case failing:
+		b.last = failure
+		b.failures++
+		if b.failures >= b.o.Failures {
+			b.until = time.Now().Add(b.o.Rest)
+		}
+	}
+}

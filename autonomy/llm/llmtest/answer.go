@@ -1,0 +1,145 @@
+package llmtest
+
+import (
+	"net/http"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// Answer is one scripted answer of a model: when it applies, what it says, and
+// what goes wrong.
+type Answer struct {
+	Match  string // regular expression on the last user text; empty applies in order
+	Result string // regular expression on the text of the last tool result
+	Times  int    // how often it may be used: 0 and 1 once, negative without end
+
+	Reasoning string
+	Signature string // of the reasoning (Anthropic)
+	Text      string
+	Calls     []Call
+	Stop      string    // the finish reason as sent; empty derives the right one; "length" and "refusal" are put in the API's word
+	Usage     llm.Usage // zero counts bytes / 4 of the request and the answer
+
+	Pieces int           // deltas that a text or the arguments of a call come in, 0 = 3
+	Delay  time.Duration // before the first byte
+	Gap    time.Duration // before each further delta
+
+	Fault Fault
+	After int // deltas (pieces of reasoning, text or arguments) sent before Fault strikes
+
+	Status int               // when not 0: an error response, and Body its body
+	Header map[string]string // further response headers
+	Body   string            // of an error response, a stream error or garbage; empty makes one up
+}
+
+// Call is a tool call of an Answer. Args are sent as they stand, even when they
+// are not JSON. An empty ID gets a unique one.
+type Call struct {
+	ID, Name, Args string
+}
+
+// Fault is one way in which a server misbehaves.
+type Fault string
+
+// The faults. "Cut" ones strike after Answer.After deltas.
+const (
+	Reset       Fault = "reset"        // cut: the connection breaks
+	EOF         Fault = "eof"          // cut: the response ends properly, the stream does not
+	Stall       Fault = "stall"        // cut: silence until the client leaves
+	Pings       Fault = "pings"        // cut: pings or comments, but no events, until the client leaves
+	HalfJSON    Fault = "half-json"    // cut: an event ends in the middle of its JSON, then the response ends
+	Garbage     Fault = "garbage"      // cut: an event that is not JSON (Body)
+	StreamError Fault = "stream-error" // cut: an error object in the stream (Body)
+
+	CutArgs     Fault = "cut-args"     // the last call's arguments end halfway; Stop is "length"
+	SameIDs     Fault = "same-ids"     // every call has the id of the first
+	NoIDs       Fault = "no-ids"       // calls come without an id
+	NoIndex     Fault = "no-index"     // OpenAI: deltas of calls come without an index
+	SameIndex   Fault = "same-index"   // OpenAI: every call has index 0
+	OneChunk    Fault = "one-chunk"    // OpenAI: all calls, whole, in one chunk
+	ObjectArgs  Fault = "object-args"  // OpenAI: arguments are an object, not a string
+	JSON        Fault = "json"         // a plain JSON answer although a stream was asked for
+	HTML        Fault = "html"         // a web page with status 200
+	NoBody      Fault = "no-body"      // status 200 and nothing else
+	NoDone      Fault = "no-done"      // OpenAI: no [DONE] after the last chunk
+	NoUsage     Fault = "no-usage"     // tokens are not counted
+	UsageInLast Fault = "usage-inline" // OpenAI: usage comes in the chunk with the finish reason
+	Odd         Fault = "odd"          // legal oddities: CRLF, comments, data over several lines
+)
+
+func (a *Answer) endless() bool { return a.Times < 0 }
+
+func (a *Answer) pieces() int {
+	if a.Pieces > 0 {
+		return a.Pieces
+	}
+	return 3
+}
+
+// cuts reports whether the fault strikes in the middle of a stream.
+func (f Fault) cuts() bool {
+	switch f {
+	case Reset, EOF, Stall, Pings, HalfJSON, Garbage, StreamError:
+		return true
+	}
+	return false
+}
+
+// calls returns the calls as they go out, with ids and the fault applied; n
+// makes generated ids unique.
+func (a *Answer) calls(id func() string) []Call {
+	out := make([]Call, len(a.Calls))
+	for i, c := range a.Calls {
+		if c.ID == "" {
+			c.ID = id()
+		}
+		switch {
+		case a.Fault == NoIDs:
+			c.ID = ""
+		case a.Fault == SameIDs && i > 0:
+			c.ID = out[0].ID
+		case a.Fault == CutArgs && i == len(a.Calls)-1:
+			c.Args = c.Args[:len(c.Args)/2]
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// split cuts s at rune boundaries into at most n pieces; an empty s has none.
+func split(s string, n int) []string {
+	var out []string
+	size := max(1, (len(s)+n-1)/n)
+	for len(s) > 0 {
+		end := min(size, len(s))
+		for end < len(s) && s[end]&0xC0 == 0x80 {
+			end++
+		}
+		out = append(out, s[:end])
+		s = s[end:]
+	}
+	return out
+}
+
+func (a *Answer) usage(requestBytes int) llm.Usage {
+	if a.Fault == NoUsage {
+		return llm.Usage{}
+	}
+	if a.Usage != (llm.Usage{}) {
+		u := a.Usage
+		u.Known = true
+		return u
+	}
+	n := len(a.Text) + len(a.Reasoning)
+	for _, c := range a.Calls {
+		n += len(c.Name) + len(c.Args)
+	}
+	return llm.Usage{Input: requestBytes/4 + 1, Output: n/4 + 1, Known: true}
+}
+
+func (a *Answer) header(h http.Header) {
+	for k, v := range a.Header {
+		h.Set(k, v)
+	}
+}

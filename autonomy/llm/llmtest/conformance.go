@@ -1,0 +1,199 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm"
+)
+
+// Target is what a driver under test connects to: the server's address, the
+// only client that reaches it, and the key it wants (Key). Stall stays at the
+// driver's default.
+type Target struct {
+	URL  string
+	HTTP *http.Client
+	Key  string
+}
+
+// Conformance runs the suite of wire drivers. Every case has a server of its
+// own, in memory and inside a testing/synctest bubble: time costs nothing, and a
+// goroutine that outlives its call fails the case.
+func Conformance(t *testing.T, model func(t *testing.T, at Target) llm.Model) {
+	t.Helper()
+	for _, group := range [][]check{answerChecks(), callChecks(), faultChecks(), statusChecks(), behaviourChecks()} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					srv := NewServer(t, Options{Memory: true, Key: Key}, c.answers...)
+					run := &run{t: t, srv: srv, m: model(t, Target{URL: srv.URL, HTTP: srv.Client(), Key: Key})}
+					c.test(run)
+				})
+			})
+		}
+	}
+}
+
+type check struct {
+	name    string
+	answers []Answer
+	test    func(r *run)
+}
+
+// run is one case under way.
+type run struct {
+	t   *testing.T
+	srv *Server
+	m   llm.Model
+}
+
+// result is what came of a call.
+type result struct {
+	llm.Response
+	events []llm.Event
+	err    *llm.Error
+}
+
+func (r *run) ask(req llm.Request) result { return r.askCtx(context.Background(), req) }
+
+func (r *run) askCtx(ctx context.Context, req llm.Request) result {
+	r.t.Helper()
+	var res result
+	ended := false
+	for e, err := range r.m.Stream(ctx, req) {
+		if ended {
+			r.t.Errorf("the stream goes on after its end: %+v, %v", e, err)
+		}
+		if err != nil {
+			ended = true
+			le, ok := err.(*llm.Error) //nolint:errorlint // the contract says: errors are *Error
+			if !ok {
+				r.t.Fatalf("the error is a %T, want *llm.Error: %v", err, err)
+			}
+			res.err = le
+			r.checkError(le)
+			continue
+		}
+		ended = e.Kind == llm.Done
+		res.events = append(res.events, e)
+		res.Add(e)
+	}
+	if !ended {
+		r.t.Error("the stream has neither a Done event nor an error")
+	}
+	r.checkCalls(res)
+	return res
+}
+
+// checkError looks at what every error must be.
+func (r *run) checkError(e *llm.Error) {
+	r.t.Helper()
+	if e.Message == "" || e.Provider == "" || e.Kind == "" {
+		r.t.Errorf("the error says too little: %+v", *e)
+	}
+	for err := error(e); err != nil; {
+		if strings.Contains(err.Error(), Key) {
+			r.t.Errorf("the error contains the key: %v", err)
+		}
+		u, ok := err.(interface{ Unwrap() error }) //nolint:errorlint // walks the chain by hand
+		if !ok {
+			break
+		}
+		err = u.Unwrap()
+	}
+}
+
+// checkCalls looks at what every call must be.
+func (r *run) checkCalls(res result) {
+	r.t.Helper()
+	started, ids := map[string]bool{}, map[string]bool{}
+	for _, e := range res.events {
+		switch e.Kind {
+		case llm.CallStart:
+			started[e.Call.ID] = true
+		case llm.CallDelta:
+			if !started[e.Call.ID] {
+				r.t.Errorf("arguments of call %q, which has not started", e.Call.ID)
+			}
+		}
+	}
+	for _, c := range res.Calls() {
+		if c.ID == "" || ids[c.ID] || !started[c.ID] {
+			r.t.Errorf("call id %q is empty, used twice or was never started", c.ID)
+		}
+		ids[c.ID] = true
+		var object map[string]any
+		if err := json.Unmarshal(c.Args, &object); (err == nil) == c.Truncated {
+			r.t.Errorf("call %s: arguments %s, truncated %v", c.Name, c.Args, c.Truncated)
+		}
+		if !json.Valid(c.Args) {
+			r.t.Errorf("call %s: arguments %q are not JSON", c.Name, c.Args)
+		}
+	}
+}
+
+func (r *run) ok(res result) {
+	r.t.Helper()
+	if res.err != nil {
+		r.t.Fatalf("unexpected error: %v", res.err)
+	}
+}
+
+func (r *run) fails(res result, visible bool, kinds ...llm.ErrorKind) {
+	r.t.Helper()
+	if res.err == nil {
+		r.t.Fatalf("no error, want %v; got %+v", kinds, res.Response)
+	}
+	found := false
+	for _, k := range kinds {
+		found = found || res.err.Kind == k
+	}
+	if !found {
+		r.t.Errorf("error kind %s (%v), want %v", res.err.Kind, res.err, kinds)
+	}
+	if res.err.Visible != visible {
+		r.t.Errorf("error visible %v, want %v", res.err.Visible, visible)
+	}
+	for _, c := range res.Calls() {
+		if !c.Truncated {
+			r.t.Errorf("a call of a failed answer looks as if it could run: %+v", c)
+		}
+	}
+}
+
+func (r *run) equal(what string, got, want any) {
+	r.t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		r.t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// hello is the request of most cases.
+func hello() llm.Request {
+	return llm.Request{
+		System:   "You are Hob.",
+		Messages: []llm.Message{said("hello")},
+		Tools:    conformanceTools(),
+	}
+}
+
+func said(text string) llm.Message {
+	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}}
+}
+
+func conformanceTools() []llm.Tool {
+	return []llm.Tool{
+		{Name: "get_time", Description: "Tell the time <now> & here.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
+		{Name: "add", Description: "Add numbers.", Schema: json.RawMessage(`{"type":"object","properties":{"b":{"type":"number"},"a":{"type":"number"}},"required":["b","a"]}`)},
+	}
+}
+
+// shortly bounds cases in which nothing must wait for a timer.
+const shortly = time.Second

@@ -1,0 +1,212 @@
+package llmtest
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// frame is one event of a streamed answer.
+type frame struct {
+	event string // SSE event name, empty for none
+	data  string
+	delta bool // counts for Answer.After and waits Answer.Gap
+}
+
+// play sends one answer.
+func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *Answer) {
+	if !sleep(hr, a.Delay) {
+		return
+	}
+	a.header(w.Header())
+	id := func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) }
+	switch {
+	case a.Status != 0:
+		status(w, r.API, a)
+		return
+	case a.Fault == HTML:
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>Welcome</title><p>This is not a model.")
+		return
+	case !r.Stream || a.Fault == JSON:
+		w.Header().Set("Content-Type", "application/json")
+		if r.API == Anthropic {
+			fmt.Fprint(w, anthropicJSON(r, a, id))
+		} else {
+			fmt.Fprint(w, openaiJSON(r, a, id))
+		}
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	if a.Fault == NoBody {
+		return
+	}
+	frames := openaiFrames
+	if r.API == Anthropic {
+		frames = anthropicFrames
+	}
+	s.stream(w, hr, r.API, a, frames(r, a, id))
+}
+
+func status(w http.ResponseWriter, api API, a *Answer) {
+	if a.Body != "" {
+		if w.Header().Get("Content-Type") == "" {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		w.WriteHeader(a.Status)
+		fmt.Fprint(w, a.Body)
+		return
+	}
+	kinds := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}
+	kind := kinds[a.Status]
+	switch {
+	case kind == "" && a.Status >= 500:
+		kind = "api_error"
+	case kind == "":
+		kind = "invalid_request_error"
+	}
+	refuse(w, api, a.Status, kind, fmt.Sprintf("scripted status %d", a.Status))
+}
+
+// stream writes the frames until the fault strikes.
+func (s *Server) stream(w http.ResponseWriter, hr *http.Request, api API, a *Answer, frames []frame) {
+	deltas := 0
+	for i, f := range frames {
+		if f.delta {
+			if a.Gap > 0 && deltas > 0 {
+				flush(w)
+				if !sleep(hr, a.Gap) {
+					return
+				}
+			}
+			if a.Fault.cuts() && deltas == a.After {
+				s.strike(w, hr, api, a, f)
+				return
+			}
+			deltas++
+		} else if a.Fault.cuts() && final(api, frames[i:]) {
+			s.strike(w, hr, api, a, f)
+			return
+		}
+		write(w, f, a.Fault == Odd)
+	}
+}
+
+// final reports whether no delta follows: a fault with a large After, or an
+// answer without deltas, must still strike before the end marker.
+func final(api API, rest []frame) bool {
+	for _, f := range rest {
+		if f.delta {
+			return false
+		}
+	}
+	return api == OpenAI || rest[0].event == "message_delta"
+}
+
+func write(w http.ResponseWriter, f frame, odd bool) {
+	var b strings.Builder
+	if !odd {
+		if f.event != "" {
+			b.WriteString("event: " + f.event + "\n")
+		}
+		b.WriteString("data: " + f.data + "\n\n")
+		fmt.Fprint(w, b.String())
+		return
+	}
+	b.WriteString(": comment\r\n\r\n")
+	if f.event != "" {
+		b.WriteString("event:" + f.event + "\r\n")
+	}
+	if i := strings.IndexByte(f.data, ','); i > 0 { // a line break between tokens is legal JSON
+		b.WriteString("data:" + f.data[:i+1] + "\r\ndata: " + f.data[i+1:] + "\r\n")
+	} else {
+		b.WriteString("data: " + f.data + "\r\n")
+	}
+	b.WriteString("id: 7\r\nretry: 10\r\n\r\n")
+	fmt.Fprint(w, b.String())
+}
+
+func (s *Server) strike(w http.ResponseWriter, hr *http.Request, api API, a *Answer, next frame) {
+	flush(w)
+	switch a.Fault {
+	case Reset:
+		reset(w)
+	case Stall:
+		<-hr.Context().Done()
+	case Pings:
+		pings(w, hr, api)
+	case HalfJSON:
+		write(w, frame{event: next.event, data: next.data[:len(next.data)/2]}, false)
+	case Garbage:
+		body := a.Body
+		if body == "" {
+			body = "}{ this is not JSON \xff\x00"
+		}
+		write(w, frame{event: next.event, data: body}, false)
+		flush(w)
+		<-hr.Context().Done()
+	case StreamError:
+		write(w, streamError(api, a.Body), false)
+		flush(w)
+	case EOF:
+	}
+}
+
+func streamError(api API, body string) frame {
+	f := frame{data: body}
+	if api == Anthropic {
+		f.event = "error"
+		if body == "" {
+			f.data = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
+		}
+	} else if body == "" {
+		f.data = `{"error":{"message":"Overloaded","type":"server_error","code":503}}`
+	}
+	return f
+}
+
+func pings(w http.ResponseWriter, hr *http.Request, api API) {
+	for {
+		if api == Anthropic {
+			write(w, frame{event: "ping", data: `{"type":"ping"}`}, false)
+		} else {
+			fmt.Fprint(w, ": ping\n\n")
+		}
+		flush(w)
+		if !sleep(hr, 5*time.Second) {
+			return
+		}
+	}
+}
+
+// reset breaks the connection without a proper end of the response.
+func reset(w http.ResponseWriter) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
+
+// sleep waits; it returns false when the client left.
+func sleep(hr *http.Request, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-hr.Context().Done():
+		return false
+	}
+}

@@ -1,0 +1,121 @@
+package llmtest
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// API is a wire format.
+type API string
+
+// The wire formats.
+const (
+	OpenAI    API = "openai"
+	Anthropic API = "anthropic"
+	InProcess API = "" // Scripted
+)
+
+// Request is one recorded model call.
+type Request struct {
+	API    API
+	Path   string
+	Header http.Header
+	Body   []byte
+	At     time.Time
+
+	Model     string
+	System    string
+	Messages  []llm.Message // without the system message
+	Tools     []llm.Tool
+	NoTools   bool // tool_choice was "none"
+	Stream    bool
+	MaxTokens int
+
+	LastUser string           // text of the last user message
+	Results  []llm.ToolResult // tool results after the last user message, in order
+	Round    int              // assistant messages after the last user message: 0 in the first call of a turn
+}
+
+// complete fills in what is derived from the messages.
+func (r *Request) complete() {
+	last := -1
+	for i, m := range r.Messages {
+		if m.Role == llm.User && text(m) != "" {
+			last = i
+		}
+	}
+	if last >= 0 {
+		r.LastUser = text(r.Messages[last])
+	}
+	for _, m := range r.Messages[last+1:] {
+		if m.Role == llm.Assistant {
+			r.Round++
+		}
+		for _, p := range m.Parts {
+			if p.Result != nil {
+				r.Results = append(r.Results, *p.Result)
+			}
+		}
+	}
+}
+
+func text(m llm.Message) string {
+	var parts []string
+	for _, p := range m.Parts {
+		if p.Text != "" {
+			parts = append(parts, p.Text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// HasTool reports whether a tool was offered.
+func (r *Request) HasTool(name string) bool {
+	for _, t := range r.Tools {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// paired checks what every provider insists on: the results of an assistant's
+// calls follow at once, one for each, and no result comes without its call.
+func paired(messages []llm.Message) error {
+	open := map[string]bool{}
+	for i, m := range messages {
+		results := 0
+		for _, p := range m.Parts {
+			if p.Result == nil {
+				continue
+			}
+			if !open[p.Result.ID] {
+				return fmt.Errorf("messages.%d: the tool result %q has no tool call in the message before", i, p.Result.ID)
+			}
+			delete(open, p.Result.ID)
+			results++
+		}
+		if len(open) > 0 && results == 0 {
+			return fmt.Errorf("messages.%d: tool calls without tool results right after them: %v", i, slices.Sorted(maps.Keys(open)))
+		}
+		for _, p := range m.Parts {
+			if p.Call == nil {
+				continue
+			}
+			if open[p.Call.ID] {
+				return fmt.Errorf("messages.%d: two tool calls have the id %q", i, p.Call.ID)
+			}
+			open[p.Call.ID] = true
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("tool calls without tool results: %v", slices.Sorted(maps.Keys(open)))
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package llmtest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"hob/autonomy/llm"
+)
+
+// ParseScript reads the model's part of a txtar scenario. Every file of the
+// archive named "model", or "model/" and a word of your choice, is one answer;
+// other files belong to the test and are left alone. An answer is lines of
+// "key: value", then, after an empty line, its text:
+//
+//	-- model/first --
+//	match: stretch
+//	call: create_reminder {"text":"stretch","at":"in 1 minute"}
+//	-- model/second --
+//	match: stretch
+//
+//	I will remind you in a minute.
+//	-- model/down --
+//	match: weather
+//	times: 2
+//	status: 429
+//	header: Retry-After: 1
+//
+// The keys are those of Answer in lower case: match, result, times (a number,
+// or * for always), reasoning, signature, text, call (name, then arguments; may
+// repeat; "call#id: ..." sets the id), stop, usage (input output [cached]),
+// pieces, delay, gap, fault, after, status, header (may repeat) and body. An
+// unknown key is an error.
+func ParseScript(a *txtar.Archive) ([]Answer, error) {
+	var out []Answer
+	for _, f := range a.Files {
+		if f.Name != "model" && !strings.HasPrefix(f.Name, "model/") {
+			continue
+		}
+		answer, err := parseAnswer(string(f.Data))
+		if err != nil {
+			return nil, fmt.Errorf("llmtest: answer %d (%s): %w", len(out)+1, f.Name, err)
+		}
+		out = append(out, answer)
+	}
+	return out, nil
+}
+
+func parseAnswer(data string) (Answer, error) {
+	var a Answer
+	head, text, _ := strings.Cut("\n"+data, "\n\n")
+	a.Text = strings.TrimSuffix(text, "\n")
+	for _, line := range strings.Split(head, "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		key, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return a, fmt.Errorf("%q is not a line of \"key: value\"; text comes after an empty line", line)
+		}
+		if err := a.set(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
+			return a, fmt.Errorf("%q: %w", line, err)
+		}
+	}
+	return a, nil
+}
+
+func (a *Answer) set(key, value string) error {
+	if key, id, ok := strings.Cut(key, "#"); ok && key == "call" {
+		return a.addCall(id, value)
+	}
+	var err error
+	switch key {
+	case "match":
+		a.Match = value
+	case "result":
+		a.Result = value
+	case "times":
+		if value == "*" {
+			value = "-1"
+		}
+		a.Times, err = strconv.Atoi(value)
+	case "reasoning":
+		a.Reasoning = value
+	case "signature":
+		a.Signature = value
+	case "text":
+		a.Text = value
+	case "call":
+		return a.addCall("", value)
+	case "stop":
+		a.Stop = value
+	case "usage":
+		a.Usage, err = parseUsage(value)
+	default:
+		return a.setWire(key, value)
+	}
+	return err
+}
+
+// setWire sets what concerns the way an answer travels.
+func (a *Answer) setWire(key, value string) error {
+	var err error
+	switch key {
+	case "pieces":
+		a.Pieces, err = strconv.Atoi(value)
+	case "delay":
+		a.Delay, err = time.ParseDuration(value)
+	case "gap":
+		a.Gap, err = time.ParseDuration(value)
+	case "fault":
+		a.Fault = Fault(value)
+	case "after":
+		a.After, err = strconv.Atoi(value)
+	case "status":
+		a.Status, err = strconv.Atoi(value)
+	case "body":
+		a.Body = value
+	case "header":
+		name, v, ok := strings.Cut(value, ":")
+		if !ok {
+			return fmt.Errorf("a header is \"Name: value\"")
+		}
+		if a.Header == nil {
+			a.Header = map[string]string{}
+		}
+		a.Header[strings.TrimSpace(name)] = strings.TrimSpace(v)
+	default:
+		return fmt.Errorf("unknown key")
+	}
+	return err
+}
+
+func (a *Answer) addCall(id, value string) error {
+	name, args, _ := strings.Cut(value, " ")
+	if name == "" {
+		return fmt.Errorf("a call is a tool's name and its arguments")
+	}
+	a.Calls = append(a.Calls, Call{ID: id, Name: name, Args: strings.TrimSpace(args)})
+	return nil
+}
+
+func parseUsage(value string) (llm.Usage, error) {
+	var n [3]int
+	fields := strings.Fields(value)
+	if len(fields) < 2 || len(fields) > 3 {
+		return llm.Usage{}, fmt.Errorf("usage is input, output and perhaps cached tokens")
+	}
+	for i, f := range fields {
+		var err error
+		if n[i], err = strconv.Atoi(f); err != nil {
+			return llm.Usage{}, err
+		}
+	}
+	return llm.Usage{Input: n[0], Output: n[1], CacheRead: n[2], Known: true}, nil
+}

@@ -1,0 +1,210 @@
+package llmtest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// Scripted is an llm.Model inside the process that answers from a script. Calls
+// pass through llm.NewCall, as those of a driver do: malformed arguments arrive
+// Truncated. Of the faults it knows those that cut a stream, CutArgs, SameIDs
+// and NoUsage; Status becomes the error that a driver would make of it.
+type Scripted struct {
+	script *script
+	info   llm.Info
+	ids    atomic.Int64
+
+	mu       sync.Mutex
+	asked    []llm.Request
+	requests []Request
+}
+
+// NewScripted makes a model that answers from a script. It panics when a Match
+// is not a regular expression. Of the options it uses Reply, Otherwise and Info.
+func NewScripted(o Options, answers ...Answer) *Scripted {
+	s, err := newScript(o, answers)
+	if err != nil {
+		panic(err)
+	}
+	info := o.Info
+	if info == (llm.Info{}) {
+		info = llm.Info{Provider: "scripted", Model: "scripted", Context: 200_000, Tools: true, Vision: true}
+	}
+	return &Scripted{script: s, info: info}
+}
+
+// Info implements llm.Model.
+func (s *Scripted) Info() llm.Info { return s.info }
+
+// Add appends answers to the script.
+func (s *Scripted) Add(answers ...Answer) {
+	if err := s.script.add(answers); err != nil {
+		panic(err)
+	}
+}
+
+// Requests lists the calls so far in the form in which a Server records them.
+func (s *Scripted) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.requests...)
+}
+
+// Asked lists the calls so far as they were made.
+func (s *Scripted) Asked() []llm.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]llm.Request(nil), s.asked...)
+}
+
+// Unused lists the answers that were never taken.
+func (s *Scripted) Unused() []Answer { return s.script.unused() }
+
+// Stream implements llm.Model.
+func (s *Scripted) Stream(ctx context.Context, lr llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		r := s.record(lr)
+		a, ok := s.script.next(r)
+		if !ok {
+			yield(llm.Event{}, s.fail(llm.BadRequest, "the script has no answer to %q", r.LastUser))
+			return
+		}
+		visible := false
+		err := s.play(ctx, &a, len(r.System), func(e llm.Event) bool {
+			visible = visible || e.Kind == llm.TextDelta
+			return yield(e, nil)
+		})
+		if err != nil {
+			err.Visible = visible
+			yield(llm.Event{}, err)
+		}
+	}
+}
+
+func (s *Scripted) record(lr llm.Request) Request {
+	r := Request{
+		At: time.Now(), Model: s.info.Model, System: lr.System, Messages: lr.Messages,
+		Tools: lr.Tools, NoTools: lr.NoTools, Stream: true, MaxTokens: lr.MaxTokens,
+	}
+	r.complete()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, lr)
+	s.requests = append(s.requests, r)
+	return r
+}
+
+func (s *Scripted) fail(k llm.ErrorKind, format string, args ...any) *llm.Error {
+	return llm.Wire{Provider: s.info.Provider}.Errorf(k, format, args...)
+}
+
+// play yields the events of an answer; it returns nil also when the consumer left.
+func (s *Scripted) play(ctx context.Context, a *Answer, size int, yield func(llm.Event) bool) *llm.Error {
+	if err := s.wait(ctx, a.Delay); err != nil {
+		return err
+	}
+	if a.Status != 0 {
+		h := http.Header{}
+		a.header(h)
+		return llm.Wire{Provider: s.info.Provider}.StatusError(a.Status, h, "", a.Body)
+	}
+	deltas := 0
+	for _, e := range s.events(a, size) {
+		if e.delta {
+			if deltas > 0 {
+				if err := s.wait(ctx, a.Gap); err != nil {
+					return err
+				}
+			}
+			if a.Fault.cuts() && deltas == a.After {
+				return s.strike(ctx, a)
+			}
+			deltas++
+		}
+		if e.Kind == llm.Done && a.Fault.cuts() {
+			return s.strike(ctx, a)
+		}
+		if ctx.Err() != nil {
+			return s.fail(llm.Interrupted, "stopped: %w", context.Cause(ctx))
+		}
+		if !yield(e.Event) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (s *Scripted) strike(ctx context.Context, a *Answer) *llm.Error {
+	switch a.Fault {
+	case Stall, Pings:
+		<-ctx.Done()
+		return s.fail(llm.Interrupted, "stopped: %w", context.Cause(ctx))
+	case Garbage, HalfJSON:
+		return s.fail(llm.Garbled, "the stream is not JSON")
+	case StreamError:
+		return s.fail(llm.Unavailable, "%s", "overloaded")
+	}
+	return s.fail(llm.Network, "the connection broke")
+}
+
+func (s *Scripted) wait(ctx context.Context, d time.Duration) *llm.Error {
+	if d <= 0 && ctx.Err() == nil {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return s.fail(llm.Interrupted, "stopped: %w", context.Cause(ctx))
+	}
+}
+
+type scriptedEvent struct {
+	llm.Event
+	delta bool
+}
+
+func (s *Scripted) events(a *Answer, size int) []scriptedEvent {
+	var out []scriptedEvent
+	add := func(delta bool, e llm.Event) { out = append(out, scriptedEvent{e, delta}) }
+	for _, p := range split(a.Reasoning, a.pieces()) {
+		add(true, llm.Event{Kind: llm.ReasoningDelta, Text: p})
+	}
+	if a.Reasoning != "" {
+		add(false, llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: a.Reasoning, Signature: a.Signature}})
+	}
+	for _, p := range split(a.Text, a.pieces()) {
+		add(true, llm.Event{Kind: llm.TextDelta, Text: p})
+	}
+	stop := llm.EndTurn
+	calls := a.calls(func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) })
+	for i, c := range calls {
+		stop = llm.ToolUse
+		add(false, llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.ID, Name: c.Name}})
+		for _, p := range split(c.Args, a.pieces()) {
+			add(true, llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.ID}, Text: p})
+		}
+		cut := i == len(calls)-1 && (a.Fault == CutArgs || a.Stop == "length")
+		add(false, llm.Event{Kind: llm.CallDone, Call: llm.NewCall(c.ID, c.Name, c.Args, cut)})
+	}
+	if a.Fault == CutArgs {
+		stop = llm.MaxTokens
+	}
+	switch a.Stop {
+	case "length":
+		stop = llm.MaxTokens
+	case "refusal":
+		stop = llm.Refused
+	}
+	add(false, llm.Event{Kind: llm.Done, Stop: stop, Usage: a.usage(size)})
+	return out
+}

@@ -1,0 +1,286 @@
+package llmtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// Key is the API key which the tests of drivers use; it must never show up in
+// an error.
+const Key = "sk-test-0123456789-secret"
+
+// Options of a Server or a Scripted model; the zero value is useful.
+type Options struct {
+	// Reply is asked when no scripted answer applies; false means it has none
+	// either. It may be called concurrently.
+	Reply func(Request) (Answer, bool)
+	// Otherwise answers what nothing else does.
+	Otherwise *Answer
+	// Key, when set, is what a client must present; others get a 401.
+	Key string
+	// Models are listed at GET /v1/models; empty means "scripted".
+	Models []string
+	// Refuse names fields of a request that get a 400, such as "tools",
+	// "stream_options", "max_tokens".
+	Refuse []string
+	// Keep bounds how many requests are recorded, 0 = all. Older ones go.
+	Keep int
+	// Memory makes the server reachable only through Client, without a socket,
+	// so that it works inside a testing/synctest bubble.
+	Memory bool
+	// Addr to listen on, empty for a free port of 127.0.0.1.
+	Addr string
+	// Info is what a Scripted model says of itself.
+	Info llm.Info
+}
+
+// Server is a model server on loopback. It serves POST */chat/completions,
+// POST */v1/messages and GET */models. Like the real ones it refuses requests
+// whose tool calls and results do not pair. All methods may be called concurrently.
+type Server struct {
+	URL string // "http://127.0.0.1:port", without /v1
+
+	o      Options
+	script *script
+	http   *http.Server
+	client *http.Client
+	served chan struct{}
+	done   context.CancelFunc
+	ids    atomic.Int64
+
+	mu       sync.Mutex
+	requests []Request
+	count    int
+}
+
+// NewServer starts a server that ends with the test.
+func NewServer(t testing.TB, o Options, answers ...Answer) *Server {
+	t.Helper()
+	s, err := Start(o, answers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server that ends with Close.
+func Start(o Options, answers ...Answer) (*Server, error) {
+	sc, err := newScript(o, answers)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, script: sc, served: make(chan struct{})}
+	ln, err := s.listen()
+	if err != nil {
+		return nil, fmt.Errorf("llmtest: listen: %w", err)
+	}
+	base, done := context.WithCancel(context.Background())
+	s.done = done
+	s.http = &http.Server{
+		Handler:           http.HandlerFunc(s.serve),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          log.New(io.Discard, "", 0), // resets on purpose are not worth a line
+	}
+	go func() {
+		defer close(s.served)
+		_ = s.http.Serve(ln) // always ErrServerClosed
+	}()
+	return s, nil
+}
+
+func (s *Server) listen() (net.Listener, error) {
+	if s.o.Memory {
+		ln := newMemory()
+		s.URL = "http://127.0.0.1:1"
+		s.client = &http.Client{Transport: &http.Transport{DialContext: ln.dial, DisableCompression: true}}
+		return ln, nil
+	}
+	addr := s.o.Addr
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	ln, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	s.URL = "http://" + ln.Addr().String()
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}}
+	return ln, nil
+}
+
+// Client returns a client of this server; its connections end with Close. With
+// Options.Memory it is the only way in.
+func (s *Server) Client() *http.Client { return s.client }
+
+// Close ends the server and every answer that is under way.
+func (s *Server) Close() {
+	s.done()
+	s.client.CloseIdleConnections()
+	_ = s.http.Close()
+	<-s.served
+}
+
+// Add appends answers to the script.
+func (s *Server) Add(answers ...Answer) {
+	if err := s.script.add(answers); err != nil {
+		panic(err)
+	}
+}
+
+// Requests lists the recorded model calls, oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Last returns the newest recorded model call; the zero Request when there is none.
+func (s *Server) Last() Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.requests) == 0 {
+		return Request{}
+	}
+	return s.requests[len(s.requests)-1]
+}
+
+// Count says how many model calls came, recorded or not.
+func (s *Server) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
+// Unused lists the answers of the script that were never taken.
+func (s *Server) Unused() []Answer { return s.script.unused() }
+
+func (s *Server) record(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	s.requests = append(s.requests, r)
+	if k := s.o.Keep; k > 0 && len(s.requests) > 2*k {
+		s.requests = slices.Clone(s.requests[len(s.requests)-k:])
+	}
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	api := OpenAI
+	if r.Header.Get("Anthropic-Version") != "" {
+		api = Anthropic
+	}
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if api == Anthropic {
+		key = r.Header.Get("X-Api-Key")
+	}
+	path := r.URL.Path
+	switch {
+	case s.o.Key != "" && key != s.o.Key:
+		refuse(w, api, http.StatusUnauthorized, "authentication_error", "invalid key "+key)
+	case strings.Contains(path, "/v1/v1/"):
+		refuse(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
+	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
+		s.models(w)
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/chat/completions"):
+		s.answer(w, r, OpenAI)
+	case r.Method == http.MethodPost && strings.HasSuffix(path, "/v1/messages"):
+		s.answer(w, r, Anthropic)
+	default:
+		refuse(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
+	}
+}
+
+func (s *Server) models(w http.ResponseWriter) {
+	names := s.o.Models
+	if len(names) == 0 {
+		names = []string{"scripted"}
+	}
+	type model struct {
+		ID     string `json:"id"`
+		Object string `json:"object"`
+		Type   string `json:"type"`
+	}
+	list := []model{}
+	for _, n := range names {
+		list = append(list, model{n, "model", "model"})
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list, "has_more": false})
+}
+
+func (s *Server) answer(w http.ResponseWriter, hr *http.Request, api API) {
+	body, err := io.ReadAll(hr.Body)
+	if err != nil {
+		return
+	}
+	r := Request{API: api, Path: hr.URL.Path, Header: hr.Header.Clone(), Body: body, At: time.Now()}
+	if api == Anthropic {
+		err = decodeAnthropic(&r)
+	} else {
+		err = decodeOpenAI(&r)
+	}
+	if err == nil {
+		err = paired(r.Messages)
+	}
+	if err != nil {
+		refuse(w, api, http.StatusBadRequest, "invalid_request_error", err.Error())
+		return
+	}
+	r.complete()
+	s.record(r)
+	if f := s.refused(body); f != "" {
+		refuse(w, api, http.StatusBadRequest, "invalid_request_error", "unsupported parameter: "+f+" is not supported by this server")
+		return
+	}
+	a, ok := s.script.next(r)
+	if !ok {
+		refuse(w, api, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the script has no answer to %q", r.LastUser))
+		return
+	}
+	s.play(w, hr, &r, &a)
+}
+
+func (s *Server) refused(body []byte) string {
+	if len(s.o.Refuse) == 0 {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil {
+		return ""
+	}
+	for _, f := range s.o.Refuse {
+		if _, ok := fields[f]; ok {
+			return f
+		}
+	}
+	return ""
+}
+
+// refuse writes an error in the shape of the API.
+func refuse(w http.ResponseWriter, api API, status int, kind, message string) {
+	if api == Anthropic {
+		writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
+		return
+	}
+	writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": kind, "code": nil}})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the client may have left
+}

@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"crypto/rand"
+	"encoding/json"
+
+	"hob/autonomy/llm"
+)
+
+// call is a tool call under construction.
+type call struct {
+	id, name string
+	index    int // as the server numbers it, -1 when it does not
+	args     []byte
+	whole    bool // the arguments came as one object: nothing can follow
+}
+
+// calls puts together tool calls from their deltas. By the specification a call
+// is known by its index, and its id and name come with its first delta. In the
+// wild the index is missing or always 0, ids are missing, repeated in each
+// delta, new in each delta, or the same for all calls, and several whole calls
+// come in one chunk.
+type calls struct {
+	list []*call
+}
+
+// add takes one delta and returns its call, the piece of arguments in it, and
+// whether the call is new. It returns nil for a delta that says nothing.
+func (c *calls) add(d callDelta) (x *call, piece string, fresh bool) {
+	id, name := word(d.ID), d.Function.Name.text
+	piece, whole := d.Function.arguments()
+	if id == "" && name == "" && piece == "" {
+		return nil, "", false
+	}
+	x = c.find(d.Index, id, name, piece, whole)
+	if x == nil {
+		x, fresh = &call{index: -1}, true
+		if d.Index != nil {
+			x.index = *d.Index
+		}
+		x.id = c.uniqueID(id)
+		c.list = append(c.list, x)
+	}
+	if x.name == "" {
+		x.name = name
+	}
+	x.args = append(x.args, piece...)
+	x.whole = x.whole || whole
+	return x, piece, fresh
+}
+
+// find returns the call that a delta continues, nil when it begins one.
+func (c *calls) find(index *int, id, name, piece string, whole bool) *call {
+	var x *call
+	switch {
+	case index != nil:
+		x = c.last(func(x *call) bool { return x.index == *index })
+	case id != "" && name == "":
+		x = c.last(func(x *call) bool { return x.id == id })
+		if x == nil { // a new id in each delta
+			x = c.last(func(*call) bool { return true })
+		}
+	default:
+		x = c.last(func(*call) bool { return true })
+	}
+	if x == nil || name == "" {
+		return x
+	}
+	// A name begins a call, unless it is only said again.
+	again := name == x.name && (id == "" || id == x.id) && !whole && !x.whole
+	if again && len(x.args) > 0 && json.Valid(x.args) && piece != "" {
+		again = false
+	}
+	if again || x.name == "" {
+		return x
+	}
+	return nil
+}
+
+func (c *calls) last(is func(*call) bool) *call {
+	for i := len(c.list) - 1; i >= 0; i-- {
+		if is(c.list[i]) {
+			return c.list[i]
+		}
+	}
+	return nil
+}
+
+// uniqueID keeps the server's id unless it is missing or taken.
+func (c *calls) uniqueID(id string) string {
+	if id == "" || c.last(func(x *call) bool { return x.id == id }) != nil {
+		return newID()
+	}
+	return id
+}
+
+// newID makes an id of nine letters and digits, the only form that Mistral's
+// models accept.
+func newID() string {
+	return rand.Text()[:9]
+}
+
+// done finishes all calls. When cut is set the last one was under way.
+func (c *calls) done(cut bool) []llm.ToolCall {
+	var out []llm.ToolCall
+	for i, x := range c.list {
+		out = append(out, llm.NewCall(x.id, x.name, string(x.args), cut && i == len(c.list)-1))
+	}
+	return out
+}

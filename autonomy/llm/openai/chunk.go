@@ -1,0 +1,126 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"hob/autonomy/llm"
+)
+
+// chunk is one event of a stream, or a whole answer that was not streamed.
+type chunk struct {
+	Choices []choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
+	Error   json.RawMessage `json:"error"`
+	Object  json.RawMessage `json:"object"`
+}
+
+type choice struct {
+	Index        int             `json:"index"`
+	Delta        *delta          `json:"delta"`
+	Message      *delta          `json:"message"` // of an answer that was not streamed
+	FinishReason json.RawMessage `json:"finish_reason"`
+	Error        json.RawMessage `json:"error"` // OpenRouter
+}
+
+type delta struct {
+	Content          texts           `json:"content"`
+	Refusal          texts           `json:"refusal"`
+	ReasoningContent texts           `json:"reasoning_content"` // DeepSeek, llama.cpp, vLLM
+	Reasoning        texts           `json:"reasoning"`         // OpenRouter, Ollama, newer vLLM
+	ToolCalls        []callDelta     `json:"tool_calls"`
+	FunctionCall     *functionOfCall `json:"function_call"` // before tools there were functions
+}
+
+type callDelta struct {
+	Index    *int            `json:"index"`
+	ID       json.RawMessage `json:"id"`
+	Function functionOfCall  `json:"function"`
+}
+
+type functionOfCall struct {
+	Name      texts           `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// arguments is the text of the piece: of a JSON string its value, of anything
+// else (an object, sent whole) the JSON itself.
+func (f functionOfCall) arguments() (text string, whole bool) {
+	raw := bytes.TrimSpace(f.Arguments)
+	if len(raw) > 0 && raw[0] == '{' {
+		return string(raw), true
+	}
+	return word(raw), false
+}
+
+// texts is a string, null, or a list of contents (Mistral). Anything else reads
+// as nothing.
+type texts struct {
+	text     string
+	thinking string
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *texts) UnmarshalJSON(raw []byte) error {
+	*t = texts{}
+	switch raw[0] {
+	case '"':
+		return json.Unmarshal(raw, &t.text)
+	case '[':
+		var list []struct {
+			Type     string          `json:"type"`
+			Text     string          `json:"text"`
+			Thinking json.RawMessage `json:"thinking"`
+		}
+		if json.Unmarshal(raw, &list) != nil {
+			return nil
+		}
+		for _, p := range list {
+			if p.Type != "thinking" {
+				t.text += p.Text
+				continue
+			}
+			var inner texts
+			if json.Unmarshal(p.Thinking, &inner) == nil {
+				t.thinking += inner.text
+			}
+		}
+	}
+	return nil
+}
+
+// parseUsage reads token counts; nil means that the server gave none.
+func parseUsage(raw json.RawMessage) *llm.Usage {
+	var u struct {
+		Prompt     *float64 `json:"prompt_tokens"`
+		Completion float64  `json:"completion_tokens"`
+		Details    struct {
+			Cached     float64 `json:"cached_tokens"`
+			CacheWrite float64 `json:"cache_write_tokens"` // OpenRouter
+		} `json:"prompt_tokens_details"`
+		CacheHit float64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &u) != nil || u.Prompt == nil {
+		return nil
+	}
+	return &llm.Usage{
+		Input: count(*u.Prompt), Output: count(u.Completion), Known: true,
+		CacheRead: count(max(u.Details.Cached, u.CacheHit)), CacheWrite: count(u.Details.CacheWrite),
+	}
+}
+
+// count keeps nonsense out of the books.
+func count(f float64) int { return int(min(max(f, 0), 1e9)) }
+
+// parseStop translates a finish reason. Unknown ones are not errors: servers
+// invent them ("eos", "stop_sequence", "abort").
+func parseStop(reason string) llm.Stop {
+	switch strings.ToLower(reason) {
+	case "length", "max_tokens", "max_length", "model_length", "model_context_window_exceeded":
+		return llm.MaxTokens
+	case "content_filter", "refusal", "safety", "sensitive", "recitation":
+		return llm.Refused
+	}
+	return llm.EndTurn
+}

@@ -1,0 +1,205 @@
+// Package openai is the driver for every server that speaks OpenAI's Chat
+// Completions: OpenAI itself, OpenRouter, Ollama, LM Studio, llama.cpp, vLLM and
+// many more. It is a thin client over net/http, because these servers differ
+// from the specification in ways that a client made for OpenAI trips over: the
+// driver accepts what they send as long as its meaning is clear, and learns at
+// the first refusal what a server does not take (tools, stream_options, images,
+// one of the two names of the token limit).
+//
+// It does not retry (llm.Retry does), count money or choose models. It is made
+// by autonomy/llm/all.
+//
+// The protocol: https://platform.openai.com/docs/api-reference/chat
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// Ceilings for what a server may send.
+const (
+	maxBody  = 64 << 20 // bytes of one answer
+	maxEvent = 8 << 20  // bytes of one event of a stream
+	maxError = 64 << 10 // bytes read of an error response
+	maxCalls = 128      // tool calls in one answer
+	maxArgs  = 4 << 20  // bytes of one call's arguments
+)
+
+// DefaultBaseURL is OpenAI's own server.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Options of a model. Only Model is required.
+type Options struct {
+	Provider  string        // section name in [providers], for names and errors; "" = "openai"
+	BaseURL   string        // with or without /v1; "" = DefaultBaseURL
+	APIKey    string        // sent as a bearer token; "" sends none
+	Model     string        // the server's name of the model
+	MaxTokens int           // output limit when a request names none; 0 = the server's
+	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall
+	Context   int           // context window in tokens; 0 = unknown
+	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
+}
+
+// Model is an llm.Model on a Chat Completions server.
+type Model struct {
+	o    Options
+	wire llm.Wire
+	base *url.URL
+	// bare is base without the /v1 that New added, nil when it added none.
+	bare   *url.URL
+	client *http.Client
+	quirks atomic.Uint32
+}
+
+// New checks the options; it makes no connection.
+func New(o Options) (*Model, error) {
+	if o.Provider == "" {
+		o.Provider = "openai"
+	}
+	if o.Model = strings.TrimSpace(o.Model); o.Model == "" {
+		return nil, fmt.Errorf("openai: [providers.%s] names no model; set model = \"...\"", o.Provider)
+	}
+	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
+	if err != nil {
+		return nil, fmt.Errorf("openai: %w", err)
+	}
+	base, bare := versions(u)
+	m := &Model{o: o, wire: wire, base: base, bare: bare, client: llm.Client(o.HTTP)}
+	if strings.EqualFold(base.Hostname(), "api.openai.com") {
+		m.learn(completionTokens | ownServer)
+	}
+	return m, nil
+}
+
+var versionSegment = regexp.MustCompile(`(^|/)v[0-9]+(beta|alpha)?[0-9]*(/|$)`)
+
+// versions makes the URL under which /chat/completions lies. A path without a
+// version gets /v1; bare is then the address without it.
+func versions(u *url.URL) (base, bare *url.URL) {
+	u.Path = strings.TrimSuffix(u.Path, "/chat/completions")
+	if versionSegment.MatchString(u.Path) {
+		return u, nil
+	}
+	b := *u
+	u.Path += "/v1"
+	return u, &b
+}
+
+// Info implements llm.Model.
+func (m *Model) Info() llm.Info {
+	q := m.known()
+	return llm.Info{
+		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
+		Tools: q&noTools == 0, Vision: q&noImages == 0, Local: m.wire.Local(),
+	}
+}
+
+// Models lists the models that the server offers, in its order.
+func (m *Model) Models(ctx context.Context) ([]string, error) {
+	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
+	defer watch.Stop()
+	return m.list(ctx)
+}
+
+func (m *Model) list(ctx context.Context) ([]string, error) {
+	resp, err := m.send(ctx, http.MethodGet, "/models", nil)
+	if err != nil {
+		return nil, m.wire.TransportError(ctx, err)
+	}
+	defer closeBody(resp.Body)
+	if resp.StatusCode != http.StatusOK {
+		return nil, m.statusError(resp)
+	}
+	body, err := io.ReadAll(llm.LimitBody(resp.Body, maxEvent))
+	if err != nil {
+		return nil, m.readError(ctx, err)
+	}
+	var list struct {
+		Data *[]struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
+		return nil, m.wire.Errorf(llm.Garbled, "the server's list of models cannot be read")
+	}
+	var names []string
+	for _, x := range *list.Data {
+		if x.ID != "" {
+			names = append(names, x.ID)
+		}
+	}
+	return names, nil
+}
+
+// send makes one HTTP request. Without a /v1 in the configuration, a server
+// that does not know the path with it is asked without it.
+func (m *Model) send(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	base := m.base
+	if m.known()&bareBase != 0 {
+		base = m.bare
+	}
+	resp, err := m.sendTo(ctx, method, base.JoinPath(path), body)
+	if err != nil || resp.StatusCode != http.StatusNotFound || m.bare == nil || base == m.bare {
+		return resp, err
+	}
+	second, err := m.sendTo(ctx, method, m.bare.JoinPath(path), body)
+	if err != nil || second.StatusCode != http.StatusOK || !apiAnswer(second) {
+		if err == nil {
+			closeBody(second.Body)
+		}
+		return resp, nil
+	}
+	m.learn(bareBase)
+	closeBody(resp.Body)
+	return second, nil
+}
+
+func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "hob")
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "text/event-stream, application/json")
+	}
+	if m.wire.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+m.wire.Key)
+	}
+	return m.client.Do(req)
+}
+
+// apiAnswer tells an answer of an API from a web page.
+func apiAnswer(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind == "application/json" || kind == "text/event-stream"
+}
+
+// closeBody ends a response.
+func closeBody(body io.ReadCloser) {
+	_ = body.Close() // nothing was written; what remains unread does not matter
+}
+
+// readError maps an error while a body was read.
+func (m *Model) readError(ctx context.Context, err error) *llm.Error {
+	if errors.Is(err, llm.ErrTooLong) && ctx.Err() == nil {
+		return m.wire.Errorf(llm.Garbled, "%w", err)
+	}
+	return m.wire.TransportError(ctx, err)
+}

@@ -1,0 +1,131 @@
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"hob/autonomy/llm"
+)
+
+// event is one server-sent event.
+type event struct {
+	name string
+	data []byte // valid until the next call of next
+}
+
+// reader parses server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) leniently:
+// an event may end with the stream instead of an empty line, events may follow
+// each other without an empty line when each line is JSON of its own, and a line
+// "error: {...}", which llama.cpp sends, is an event named error.
+type reader struct {
+	in      *bufio.Reader
+	line    []byte
+	data    []byte
+	name    string
+	held    []byte // data line that begins the next event
+	hasData bool
+}
+
+func newReader(r io.Reader) *reader {
+	return &reader{in: bufio.NewReaderSize(r, 16<<10)}
+}
+
+// first returns the first byte of the body that is not white space or a byte
+// order mark, without consuming anything else.
+func (r *reader) first() (byte, error) {
+	for {
+		c, err := r.in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+			continue
+		}
+		return c, r.in.UnreadByte()
+	}
+}
+
+// next returns the next event that has data. At the end it returns io.EOF, or
+// the read error.
+func (r *reader) next() (event, error) {
+	r.data, r.name, r.hasData = r.data[:0], "", false
+	if r.held != nil {
+		r.data, r.hasData = append(r.data, r.held...), true
+		r.held = nil
+	}
+	for {
+		line, err := r.readLine()
+		if err != nil {
+			if errors.Is(err, io.EOF) && len(line) > 0 {
+				r.take(line)
+			}
+			if errors.Is(err, io.EOF) && r.hasData {
+				return event{r.name, r.data}, nil
+			}
+			return event{}, err
+		}
+		if len(line) == 0 {
+			if r.hasData {
+				return event{r.name, r.data}, nil
+			}
+			r.name = ""
+			continue
+		}
+		if r.take(line) {
+			return event{r.name, r.data}, nil
+		}
+		if len(r.data) > maxEvent {
+			return event{}, llm.ErrTooLong
+		}
+	}
+}
+
+// take adds a line to the event; it reports true when the line belongs to the
+// next event and this one is complete.
+func (r *reader) take(line []byte) bool {
+	field, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(field) {
+	case "event":
+		r.name = string(value)
+	case "error":
+		r.name = "error"
+		r.data, r.hasData = append(r.data[:0], value...), true
+	case "data":
+		if r.hasData && complete(r.data) {
+			r.held = bytes.Clone(value)
+			return true
+		}
+		if r.hasData {
+			r.data = append(r.data, '\n')
+		}
+		r.data, r.hasData = append(r.data, value...), true
+	}
+	return false
+}
+
+func complete(data []byte) bool {
+	return json.Valid(data) || string(bytes.TrimSpace(data)) == "[DONE]"
+}
+
+// readLine returns the next line without its end. A line that the stream cuts
+// off comes together with io.EOF.
+func (r *reader) readLine() ([]byte, error) {
+	r.line = r.line[:0]
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.line = append(r.line, part...)
+		if len(r.line) > maxEvent {
+			return nil, llm.ErrTooLong
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimRight(r.line, "\r\n"), err
+	}
+}

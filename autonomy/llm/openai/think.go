@@ -1,0 +1,81 @@
+package openai
+
+import "strings"
+
+// thinkSplitter takes the thoughts out of an answer's text. Servers that do not
+// know a model's template pass them on as <think>...</think> at the very
+// beginning; anywhere else the tag is text.
+type thinkSplitter struct {
+	state thinkState
+	held  string // the beginning of what may become a tag
+}
+
+type thinkState uint8
+
+const (
+	atStart thinkState = iota
+	inThought
+	afterThought // white space between the thought and the answer goes away
+	inText
+)
+
+const (
+	thinkOpen  = "<think>"
+	thinkClose = "</think>"
+)
+
+// add takes the next piece and returns what of it is thought and what is text.
+func (t *thinkSplitter) add(piece string) (thought, text string) {
+	s := t.held + piece
+	t.held = ""
+	if t.state == atStart {
+		trimmed := strings.TrimLeft(s, " \t\r\n")
+		switch {
+		case strings.HasPrefix(trimmed, thinkOpen):
+			t.state = inThought
+			s = trimmed[len(thinkOpen):]
+		case strings.HasPrefix(thinkOpen, trimmed):
+			t.held = s
+			return "", ""
+		default:
+			t.state = inText
+		}
+	}
+	if t.state == inThought {
+		before, after, found := strings.Cut(s, thinkClose)
+		if !found {
+			n := partialSuffix(s, thinkClose)
+			t.held = s[len(s)-n:]
+			return s[:len(s)-n], ""
+		}
+		thought, s = before, after
+		t.state = afterThought
+	}
+	if t.state == afterThought {
+		if s = strings.TrimLeft(s, " \t\r\n"); s == "" {
+			return thought, ""
+		}
+		t.state = inText
+	}
+	return thought, s
+}
+
+// end returns what was held back when the stream ended.
+func (t *thinkSplitter) end() (thought, text string) {
+	s := t.held
+	t.held = ""
+	if t.state == inThought {
+		return s, ""
+	}
+	return "", s
+}
+
+// partialSuffix is the length of the longest end of s that begins tag.
+func partialSuffix(s, tag string) int {
+	for n := min(len(s), len(tag)-1); n > 0; n-- {
+		if strings.HasSuffix(s, tag[:n]) {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,95 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+)
+
+// RetryOptions tune Retry; the zero value is Hob's default.
+type RetryOptions struct {
+	Tries  int           // attempts in all, 0 = 3
+	Base   time.Duration // upper bound of the first wait, 0 = 1 s; doubles each time
+	Cap    time.Duration // upper bound of a wait, 0 = 30 s
+	Budget time.Duration // time from the first attempt to the start of the last, 0 = 60 s
+	// OnRetry, when set, is told before each wait.
+	OnRetry func(try int, wait time.Duration, err *Error)
+}
+
+// Retry returns a model that tries again after errors which may pass (see
+// Error.Retryable), as long as nothing visible was streamed. Waits are random
+// between 0 and a bound that doubles (full jitter), or what the server asked
+// for when that is longer. When the server asks for more than the budget has
+// left, the error is returned at once. An open breaker is not waited for.
+func Retry(m Model, o RetryOptions) Model {
+	if o.Tries <= 0 {
+		o.Tries = 3
+	}
+	if o.Base <= 0 {
+		o.Base = time.Second
+	}
+	if o.Cap <= 0 {
+		o.Cap = 30 * time.Second
+	}
+	if o.Budget <= 0 {
+		o.Budget = time.Minute
+	}
+	return &retrying{m, o}
+}
+
+type retrying struct {
+	Model
+	o RetryOptions
+}
+
+func (m *retrying) Stream(ctx context.Context, r Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		start := time.Now()
+		for try := 1; ; try++ {
+			o := attempt(ctx, m.Model, r, yield)
+			if o.err == nil {
+				return
+			}
+			wait, again := m.wait(o, try, time.Since(start))
+			if !again {
+				if try > 1 {
+					o.err.Message = fmt.Sprintf("%s (tried %d times)", o.err.Message, try)
+				}
+				yield(Event{}, o.err)
+				return
+			}
+			if m.o.OnRetry != nil {
+				m.o.OnRetry(try, wait, o.err)
+			}
+			if !pause(ctx, wait) {
+				yield(Event{}, interrupted(ctx, m.Model))
+				return
+			}
+		}
+	}
+}
+
+// wait says how long to wait before the next attempt, and whether there is one.
+func (m *retrying) wait(o outcome, try int, spent time.Duration) (time.Duration, bool) {
+	if o.shown || !o.err.Retryable() || try >= m.o.Tries || errors.Is(o.err, ErrOpen) {
+		return 0, false
+	}
+	bound := min(m.o.Base<<min(try-1, 20), m.o.Cap)
+	wait := max(rand.N(bound+1), o.err.RetryAfter)
+	return wait, spent+wait <= m.o.Budget
+}
+
+// pause waits; it returns false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

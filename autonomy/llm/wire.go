@@ -1,0 +1,301 @@
+package llm
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Wire names the far end of a driver that speaks HTTP. Its methods turn what
+// went wrong there into an *Error whose texts never contain Key.
+type Wire struct {
+	Provider string // section name in [providers]
+	BaseURL  string
+	Key      string
+}
+
+// NewWire checks what the owner configured. An empty baseURL means standard; an
+// address without a scheme gets http on this machine and https elsewhere. The
+// URL has no trailing slash.
+func NewWire(provider, baseURL, standard, key string) (Wire, *url.URL, error) {
+	key = strings.TrimSpace(key)
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return Wire{}, nil, fmt.Errorf("the API key of [providers.%s] contains spaces or other characters that no key has; copy it again", provider)
+	}
+	s := strings.TrimSpace(baseURL)
+	if s == "" {
+		s = standard
+	}
+	if !strings.Contains(s, "://") {
+		scheme := "https://"
+		if (Wire{BaseURL: "http://" + s}).Local() {
+			scheme = "http://"
+		}
+		s = scheme + s
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return Wire{}, nil, fmt.Errorf("base_url of [providers.%s] is not an http or https address", provider)
+	}
+	u.Fragment, u.RawPath = "", ""
+	u.Path = strings.TrimRight(u.Path, "/")
+	return Wire{Provider: provider, BaseURL: u.String(), Key: key}, u, nil
+}
+
+// Local reports whether the server runs on this machine.
+func (w Wire) Local() bool {
+	u, err := url.Parse(w.BaseURL)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(u.Hostname(), "localhost") {
+		return true
+	}
+	ip := net.ParseIP(u.Hostname())
+	return ip != nil && ip.IsLoopback()
+}
+
+// Clean makes foreign text fit for the owner's eyes: one line, at most 400
+// characters, without the key.
+func (w Wire) Clean(s string) string {
+	if w.Key != "" {
+		s = strings.ReplaceAll(s, w.Key, "[redacted]")
+	}
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	const limit = 400
+	if n := 0; len(s) > limit {
+		for i := range s {
+			if n++; n > limit {
+				return s[:i] + " ..."
+			}
+		}
+	}
+	return s
+}
+
+// Errorf makes an error of the given kind with the usual remedy.
+func (w Wire) Errorf(kind ErrorKind, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{
+		Kind: kind, Provider: w.Provider, Message: w.Clean(err.Error()),
+		Remedy: w.remedy(kind), Err: w.cause(errors.Unwrap(err)),
+	}
+}
+
+// StatusError is an error that the server reported: by its HTTP status, or (with
+// status 0) in the middle of a stream. Code is the machine-readable word next to
+// the message, if any ("insufficient_quota", "overloaded_error").
+func (w Wire) StatusError(status int, h http.Header, code, message string) *Error {
+	e := &Error{
+		Kind: Classify(status, code, message), Provider: w.Provider, Status: status,
+		RetryAfter: RetryAfter(h, time.Now()),
+	}
+	e.Remedy = w.remedy(e.Kind)
+	text := w.Clean(message)
+	switch {
+	case text == "" && status == 0:
+		text = "the server reported an error without a reason"
+	case text == "":
+		text = fmt.Sprintf("the server answered %d %s", status, http.StatusText(status))
+	case status != 0:
+		text = fmt.Sprintf("%s (%d)", text, status)
+	}
+	e.Message = text
+	if status >= 300 && status < 400 {
+		e.Message = fmt.Sprintf("the server redirects (%d) to %s; Hob does not follow, because the key would go along",
+			status, w.Clean(h.Get("Location")))
+		e.Remedy = fmt.Sprintf("set base_url of [providers.%s] to the final address", w.Provider)
+	}
+	return e
+}
+
+// TransportError is a call that broke below HTTP. ctx is the call's context as
+// made by NewWatch: its cause tells a stall and the owner's stop from a broken
+// connection.
+func (w Wire) TransportError(ctx context.Context, err error) *Error {
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, ErrStalled):
+		return w.Errorf(Stalled, "the model said nothing for too long: %w", ErrStalled)
+	case cause != nil:
+		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was stopped", Err: cause}
+	}
+	var dns *net.DNSError
+	var unknownCA x509.UnknownAuthorityError
+	var verify *tls.CertificateVerificationError
+	host := w.host()
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return w.Errorf(Network, "nothing answers at %s: %w", host, err)
+	case errors.As(err, &dns):
+		return w.Errorf(Network, "the name %s cannot be resolved: %w", host, err)
+	case errors.As(err, &unknownCA), errors.As(err, &verify):
+		e := w.Errorf(BadRequest, "the certificate of %s is not trusted: %w", host, err)
+		e.Remedy = "check base_url and this machine's clock"
+		return e
+	}
+	return w.Errorf(Network, "the connection to %s broke: %w", host, err)
+}
+
+func (w Wire) host() string {
+	if u, err := url.Parse(w.BaseURL); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return "the server"
+}
+
+// cause drops the wrapping that repeats the URL, which may hold a secret.
+func (w Wire) cause(err error) error {
+	for {
+		u, ok := errors.AsType[*url.Error](err)
+		if !ok {
+			break
+		}
+		err = u.Err
+	}
+	if err != nil && w.Key != "" && strings.Contains(err.Error(), w.Key) {
+		return nil
+	}
+	return err
+}
+
+func (w Wire) remedy(k ErrorKind) string {
+	section := "[providers." + w.Provider + "]"
+	switch k {
+	case RateLimited:
+		return "wait a little, or set a fallback model in [agent]"
+	case Unavailable:
+		return "the provider is in trouble; try again later, or set a fallback model in [agent]"
+	case Network, Stalled:
+		if w.Local() {
+			return "start the local model server, or correct base_url of " + section
+		}
+		return "check the internet connection and base_url of " + section
+	case Unauthorized:
+		return "check the API key of " + section + " (hob setup)"
+	case Payment:
+		return "add credit at the provider, or choose another model"
+	case NotFound:
+		return "check the model's name and base_url of " + section
+	case Overflow:
+		return "shorten the message or start a new conversation (/new)"
+	case Garbled:
+		return "check that base_url of " + section + " is the address of a model API; if it is, choose another model"
+	}
+	return ""
+}
+
+// Classify finds the kind of an error that a server reported. Providers agree
+// neither on statuses nor on codes, so the message is looked at as well: for
+// example, an exhausted quota is a 429 at OpenAI, a 400 at Anthropic and a 402
+// at OpenRouter.
+func Classify(status int, code, message string) ErrorKind {
+	c, m := strings.ToLower(code), strings.ToLower(message)
+	if n, err := strconv.Atoi(c); err == nil && (status == 0 || status == http.StatusOK) {
+		status, c = n, ""
+	}
+	switch {
+	case status != http.StatusUnauthorized && status != http.StatusForbidden && overflows(c, m):
+		return Overflow
+	case status == http.StatusPaymentRequired, containsAny(c, "insufficient_quota", "billing"),
+		status != http.StatusTooManyRequests && containsAny(m, "credit balance", "insufficient credit",
+			"insufficient balance", "insufficient_quota", "exceeded your current quota"):
+		return Payment
+	case status >= 300:
+		return classifyStatus(status, c, m)
+	}
+	return classifyCode(c, m)
+}
+
+func overflows(code, message string) bool {
+	return containsAny(code, "context_length_exceeded", "exceed_context_size", "request_too_large") ||
+		containsAny(message, "context length", "context window", "context size", "context limit", "maximum context",
+			"prompt is too long", "input is too long", "request too large", "too many input tokens", "n_ctx",
+			"context the overflows", "exceeds the maximum number of tokens", "reduce the length of the messages")
+}
+
+func classifyStatus(status int, code, message string) ErrorKind {
+	switch status {
+	case http.StatusUnauthorized:
+		return Unauthorized
+	case http.StatusForbidden:
+		if containsAny(code+" "+message, "moderation", "flagged") {
+			return BadRequest
+		}
+		return Unauthorized
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
+		return NotFound
+	case http.StatusRequestEntityTooLarge:
+		return Overflow
+	case http.StatusTooManyRequests:
+		return RateLimited
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly:
+		return Unavailable
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return BadRequest
+	}
+	if status >= 500 {
+		return Unavailable
+	}
+	return BadRequest
+}
+
+// classifyCode serves errors in the middle of a stream, which have no status.
+func classifyCode(code, message string) ErrorKind {
+	switch {
+	case containsAny(code, "rate_limit", "resource_exhausted"):
+		return RateLimited
+	case containsAny(code, "authentication", "permission", "invalid_api_key"):
+		return Unauthorized
+	case containsAny(code, "not_found"):
+		return NotFound
+	case containsAny(code, "invalid_request", "bad_request", "content_filter"):
+		return BadRequest
+	case containsAny(message, "rate limit"):
+		return RateLimited
+	}
+	return Unavailable
+}
+
+func containsAny(s string, subs ...string) bool {
+	for _, sub := range subs {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// RetryAfter reads how long a server asks to wait: retry-after-ms, or
+// Retry-After in seconds or as a date (RFC 9110 section 10.2.3). It returns 0
+// when there is nothing usable.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return clampWait(ms / 1000)
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return clampWait(s)
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return clampWait(t.Sub(now).Seconds())
+	}
+	return 0
+}
+
+func clampWait(seconds float64) time.Duration {
+	const day = 24 * 60 * 60
+	if !(seconds > 0) { // also NaN
+		return 0
+	}
+	return time.Duration(min(seconds, day) * float64(time.Second))
+}
