@@ -12,7 +12,7 @@ import (
 // Paths names the folders of one Hob home. With HOB_HOME set they all lie in
 // that folder; otherwise they are the operating system's own places.
 type Paths struct {
-	Home    string // config.toml, SOUL.md, token
+	Home    string // config.toml, SOUL.md, USER.md, token
 	Data    string // hob.db, backups, undo, the lock
 	Logs    string
 	Runtime string // short-lived files such as sockets
@@ -114,6 +114,9 @@ func (p Paths) ConfigFile() string { return filepath.Join(p.Home, "config.toml")
 
 // SoulFile is the path of SOUL.md.
 func (p Paths) SoulFile() string { return filepath.Join(p.Home, "SOUL.md") }
+
+// UserFile is the path of USER.md.
+func (p Paths) UserFile() string { return filepath.Join(p.Home, "USER.md") }
 
 // TokenFile is the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
