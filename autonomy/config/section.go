@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -44,7 +45,8 @@ func (s Section) Decode(v any) error {
 	return nil
 }
 
-// Errorf makes an error about a key of the section, with its place in the file.
+// Errorf makes an error about a key of the section (or "", the section itself),
+// with its place in the file.
 func (s Section) Errorf(key, format string, args ...any) *Error {
-	return (&Config{doc: s.doc}).Errorf("channels."+s.Name+"."+key, format, args...)
+	return (&Config{doc: s.doc}).Errorf(strings.TrimSuffix("channels."+s.Name+"."+key, "."), format, args...)
 }
