@@ -12,6 +12,7 @@ package watchers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -87,21 +88,34 @@ type Signal struct {
 	At time.Time
 	// Late is how long after its time it fires; 0 when on time.
 	Late time.Duration
+	// Skipped is how many occurrences the policy Skip (or the bound of RunAll)
+	// dropped. When it is not 0 the action must not run: the owner is only
+	// told Text.
+	Skipped int
 }
 
 // Sink takes signals. With each batch the watcher's own progress is committed:
 // save runs in the same transaction, and the call returns when both are
-// durable. On an error neither is.
+// durable. On an error neither is: an error of save must come back wrapped. A
+// signal whose key is already known is dropped, and save still runs. There is
+// at least one signal in a batch.
 type Sink interface {
 	Fire(ctx context.Context, watcher string, signals []Signal, save func(*store.Tx) error) error
 	// Trouble tells that a watcher stopped working (once per kind of error).
 	Trouble(ctx context.Context, watcher string, err error)
 }
 
+// ErrPermanent is wrapped by an error of Watcher.Run or Driver.New that only
+// the owner can mend: the watcher becomes Broken and is not tried again until
+// it is resumed.
+var ErrPermanent = errors.New("this watcher cannot work as it is set up")
+
 // Watcher is one running watcher of an event-driven kind. Run starts from its
 // stored progress (nothing stored: takes a baseline, fires nothing), watches
 // until ctx ends, and returns nil then; another error means it cannot go on
-// now, and the manager tries again later.
+// now, and the manager tries again later (see ErrPermanent). fire may be called
+// without signals to commit progress alone. After an error of fire Run returns
+// it; what was not committed is found again by the next Run.
 type Watcher interface {
 	Run(ctx context.Context, fire func(ctx context.Context, s []Signal, save func(*store.Tx) error) error) error
 }
@@ -122,6 +136,9 @@ type Deps struct {
 	// AllowedRead reports whether the owner let Hob look at this folder, by
 	// configuration or by naming it; the error says how to allow it.
 	AllowedRead func(path string) error
+	// Trouble tells that the watcher goes on, but not with everything ("cannot
+	// look into ~/x: permission denied"). Told once per kind of error.
+	Trouble func(ctx context.Context, watcher string, err error)
 }
 
 // Driver makes watchers of one kind. New checks the configuration strictly
@@ -135,4 +152,20 @@ type Driver interface {
 	New(spec Spec, deps Deps) (any, error)
 	// Migrations are the driver's own tables, nil when it has none.
 	Migrations() []store.Set
+}
+
+// Keeper is a Driver with progress of its own in the database.
+type Keeper interface {
+	// Begin runs in the transaction that creates, restores or resumes the
+	// watcher: from this instant on things count as new. What was stored for
+	// the watcher before is replaced.
+	Begin(tx *store.Tx, spec Spec) error
+	// Forget removes what is stored for the watcher.
+	Forget(tx *store.Tx, watcher string) error
+}
+
+// Placer is a Driver whose descriptions contain times: DescribeIn gives them in
+// the zone loc.
+type Placer interface {
+	DescribeIn(config json.RawMessage, loc *time.Location) string
 }

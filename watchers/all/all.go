@@ -1,0 +1,20 @@
+// Package all is the list of the kinds of watchers; nothing else. Adding a kind
+// is one line here.
+package all
+
+import (
+	"hob/watchers"
+	"hob/watchers/cron"
+	"hob/watchers/file"
+	"hob/watchers/oneshot"
+)
+
+// Drivers returns one driver of each kind. Drivers may hold resources that
+// their watchers share, so make them once for a process.
+func Drivers() []watchers.Driver {
+	return []watchers.Driver{
+		cron.New(),
+		file.New(),
+		oneshot.New(),
+	}
+}

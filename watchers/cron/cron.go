@@ -1,0 +1,187 @@
+// Package cron is the kind of watcher that fires again and again: by a cron
+// text of five fields, at wall-clock times of the owner's zone, or at a fixed
+// interval of real time. The manager keeps the clock, stores what fired and
+// decides about missed times; this package only says when the next one is.
+//
+// The text is parsed by robfig/cron, whose own Next skips or doubles times when
+// the clocks change; Next here does not: see schedule.
+package cron
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	_ "time/tzdata" // schedules name zones, and Windows and small containers have no database of them
+
+	"hob/knowledge/store"
+	"hob/platform/when"
+	"hob/watchers"
+)
+
+// Kind is the kind's name.
+const Kind = "cron"
+
+// shortest is the smallest interval between two runs.
+const shortest = time.Second
+
+// config is what the owner or a tool gives: exactly one of Cron and Interval.
+type config struct {
+	Cron     string `json:"cron,omitempty"`     // five fields, or @daily and the like
+	Interval string `json:"interval,omitempty"` // such as "90m"
+	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the interval's first time (default: one interval after creation)
+	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the owner's, wherever they are)
+}
+
+// Driver makes cron watchers.
+type Driver struct{}
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Kind implements watchers.Driver.
+func (*Driver) Kind() string { return Kind }
+
+// Migrations implements watchers.Driver.
+func (*Driver) Migrations() []store.Set { return nil }
+
+// Describe implements watchers.Driver.
+func (d *Driver) Describe(raw json.RawMessage) string { return d.DescribeIn(raw, nil) }
+
+// DescribeIn implements watchers.Placer.
+func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
+	p, err := parse(raw, time.Time{})
+	if err != nil {
+		return "at unreadable times"
+	}
+	if loc != nil && !p.every.Anchor.IsZero() {
+		p.every.Anchor = wallIn(p.every.Anchor, loc)
+	}
+	text := when.DescribeEvery(p.every)
+	if p.zone != nil {
+		text += " (" + p.zone.String() + " time)"
+	}
+	return text
+}
+
+// New implements watchers.Driver.
+func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+	p, err := parse(spec.Config, spec.CreatedAt)
+	if err != nil {
+		return nil, err
+	}
+	if p.fields == nil {
+		return interval{every: p.every, zone: deps.Zone}, nil
+	}
+	zone := deps.Zone
+	if p.zone != nil {
+		zone = func() *time.Location { return p.zone }
+	}
+	return &schedule{fields: p.fields, zone: zone}, nil
+}
+
+// parsed is a checked configuration.
+type parsed struct {
+	every  when.Every
+	fields *fields        // nil for an interval
+	zone   *time.Location // nil for the owner's
+}
+
+func parse(raw json.RawMessage, created time.Time) (parsed, error) {
+	var c config
+	if err := watchers.Decode(raw, &c); err != nil {
+		return parsed{}, fmt.Errorf("cron: %w", err)
+	}
+	p := parsed{every: when.Every{Cron: c.Cron}}
+	d, isInterval, err := c.interval()
+	switch {
+	case err != nil:
+		return parsed{}, err
+	case (c.Cron == "") == (c.Interval == ""):
+		return parsed{}, errors.New(`cron: give exactly one of "cron" (such as "0 8 * * 1-5") and "interval" (such as "90m")`)
+	case isInterval:
+		p.every = when.Every{Interval: d, Anchor: created}
+		if c.TZ != "" {
+			return parsed{}, errors.New(`cron: an interval has no "tz"; its zone is the owner's`)
+		}
+		return p, c.anchor(&p.every.Anchor)
+	case c.Anchor != "":
+		return parsed{}, errors.New(`cron: "anchor" belongs to "interval"`)
+	}
+	if p.fields, err = parseFields(c.Cron); err != nil {
+		return parsed{}, err
+	}
+	p.every.Cron = p.fields.text
+	if c.TZ != "" {
+		if p.zone, err = time.LoadLocation(c.TZ); err != nil || c.TZ == "Local" {
+			return parsed{}, fmt.Errorf(`cron: unknown zone %q; it must be a name such as "Europe/Vilnius"`, c.TZ)
+		}
+	}
+	return p, nil
+}
+
+// interval reads "interval", and "@every 90m" as the same.
+func (c config) interval() (time.Duration, bool, error) {
+	text := c.Interval
+	if rest, ok := cutEvery(c.Cron); ok {
+		text = rest
+	}
+	if text == "" {
+		return 0, false, nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, false, fmt.Errorf(`cron: the interval %q is not a duration such as "90m" or "24h"`, text)
+	case d < shortest:
+		return 0, false, fmt.Errorf("cron: the interval %s is shorter than the shortest, %s", text, shortest)
+	}
+	return d.Truncate(time.Millisecond), true, nil
+}
+
+func (c config) anchor(to *time.Time) error {
+	if c.Anchor == "" {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339, c.Anchor)
+	if err != nil || at.Year() < 1970 || at.Year() > 9998 {
+		return fmt.Errorf(`cron: the anchor %q is not a time such as "2026-05-04T15:00:00+03:00"`, c.Anchor)
+	}
+	*to = at.Truncate(time.Millisecond)
+	return nil
+}
+
+// interval fires at its anchor and every so much time after it: real time, but
+// whole days are days of the calendar, so that "every other day at 9" stays at
+// 9 when the clocks change.
+type interval struct {
+	every when.Every
+	zone  func() *time.Location
+}
+
+// Next implements watchers.Timed.
+func (i interval) Next(t time.Time) (time.Time, bool) {
+	anchor, every := i.every.Anchor, i.every.Interval
+	if every%(24*time.Hour) == 0 {
+		next := when.Every{Interval: every, Anchor: wallIn(anchor, i.zone())}.Next(t)
+		return next, !next.IsZero() && next.Year() <= lastYear
+	}
+	if anchor.After(t) {
+		return anchor, true
+	}
+	// In milliseconds, because a Duration cannot hold more than 292 years.
+	from, step := anchor.UnixMilli(), every.Milliseconds()
+	next := time.UnixMilli(from + ((t.UnixMilli()-from)/step+1)*step).In(i.zone())
+	return next, next.Year() <= lastYear
+}
+
+// wallIn reads an anchor in the owner's zone of today: what the clock on the
+// wall showed stays, wherever the owner is. An anchor in UTC is an instant.
+func wallIn(anchor time.Time, loc *time.Location) time.Time {
+	if _, offset := anchor.Zone(); offset == 0 {
+		return anchor.In(loc)
+	}
+	y, m, d := anchor.Date()
+	first, _ := instants(time.Date(y, m, d, anchor.Hour(), anchor.Minute(), 0, 0, time.UTC), loc, false)
+	return first.Add(time.Duration(anchor.Second())*time.Second + time.Duration(anchor.Nanosecond()))
+}

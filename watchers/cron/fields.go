@@ -1,0 +1,173 @@
+package cron
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// lastYear is the last year in which anything fires.
+const lastYear = 9998
+
+// maxText bounds a cron text, in bytes.
+const maxText = 500
+
+// fields is a parsed cron text, free of any zone.
+type fields struct {
+	text string // five fields, Sunday as 0
+	spec *cron.SpecSchedule
+	// everyHour: the hour field admits every hour, so that the schedule means
+	// "each hour" and not certain times of the day.
+	everyHour bool
+}
+
+// cutEvery cuts the prefix of the descriptor "@every 90m".
+func cutEvery(text string) (string, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "@every ")
+	return strings.TrimSpace(rest), ok
+}
+
+// parseFields reads a cron text of five fields or a descriptor such as @daily.
+// Sunday is 0 or 7.
+func parseFields(text string) (*fields, error) {
+	const example = `; an example is "0 8 * * 1-5", weekdays at 8:00`
+	if len(text) > maxText {
+		return nil, fmt.Errorf("cron: the text is longer than %d bytes", maxText)
+	}
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "TZ=") || strings.HasPrefix(text, "CRON_TZ=") {
+		return nil, fmt.Errorf(`cron: put the zone of %q into "tz"`, text)
+	}
+	line, known := descriptor(text)
+	parts := strings.Fields(line)
+	switch {
+	case strings.HasPrefix(text, "@") && !known:
+		return nil, fmt.Errorf("cron: unknown %q; there are @yearly, @monthly, @weekly, @daily, @hourly and @every 90m", text)
+	case len(parts) != 5:
+		return nil, fmt.Errorf("cron: %q has %d fields instead of 5 (minute, hour, day of month, month, weekday)%s", text, len(parts), example)
+	}
+	parts[4] = sunday(parts[4])
+	line = strings.Join(parts, " ")
+	spec, err := parseStandard(line)
+	if err != nil {
+		return nil, fmt.Errorf("cron: %q: %w%s", text, err, example)
+	}
+	f := &fields{text: line, spec: spec, everyHour: bits.OnesCount64(spec.Hour<<1) == 24}
+	if why := f.never(); why != "" {
+		return nil, fmt.Errorf("cron: %q never comes: %s", text, why)
+	}
+	return f, nil
+}
+
+// descriptor spells out "@daily" and the like; other texts stay as they are.
+func descriptor(text string) (string, bool) {
+	switch strings.ToLower(text) {
+	case "@yearly", "@annually":
+		return "0 0 1 1 *", true
+	case "@monthly":
+		return "0 0 1 * *", true
+	case "@weekly":
+		return "0 0 * * 0", true
+	case "@daily", "@midnight":
+		return "0 0 * * *", true
+	case "@hourly":
+		return "0 * * * *", true
+	}
+	return text, false
+}
+
+// parseStandard calls the parser, which panics on some texts.
+func parseStandard(text string) (spec *cron.SpecSchedule, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("not a cron text (%v)", p)
+		}
+	}()
+	s, err := cron.ParseStandard(text)
+	if err != nil {
+		return nil, err
+	}
+	spec, ok := s.(*cron.SpecSchedule)
+	if !ok {
+		return nil, fmt.Errorf(`use "interval" for it`)
+	}
+	spec.Location = time.UTC // calendar arithmetic only; see schedule
+	return spec, nil
+}
+
+// sunday rewrites a weekday field so that 7 is 0: "5-7" becomes "5-6,0".
+func sunday(field string) string {
+	parts := strings.Split(field, ",")
+	for i, p := range parts {
+		span, step, stepped := strings.Cut(p, "/")
+		from, to, isRange := strings.Cut(span, "-")
+		switch {
+		case p == "7":
+			parts[i] = "0"
+		case isRange && to == "7" && !stepped && from == "7":
+			parts[i] = "0"
+		case isRange && to == "7" && !stepped:
+			parts[i] = from + "-6,0"
+		case isRange && to == "7" && len(from) == 1 && len(step) == 1:
+			parts[i] = steps(from[0], step[0], p)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// steps lists "1-7/2" one by one, or returns it as it is when it makes no sense.
+func steps(from, step byte, text string) string {
+	if from < '0' || from > '7' || step < '1' || step > '9' {
+		return text
+	}
+	var days []string
+	for d := from; d <= '7'; d += step - '0' {
+		days = append(days, string('0'+(d-'0')%7))
+	}
+	return strings.Join(days, ",")
+}
+
+const starBit = 1 << 63 // as in robfig/cron, spec.go
+
+// never says why a schedule has no occurrence at all, "" when it has some.
+func (f *fields) never() string {
+	s := f.spec
+	for _, field := range []struct {
+		name string
+		bits uint64
+	}{{"minute", s.Minute}, {"hour", s.Hour}, {"day of month", s.Dom}, {"month", s.Month}, {"weekday", s.Dow}} {
+		if field.bits&^starBit == 0 {
+			return "its " + field.name + " is empty"
+		}
+	}
+	// Given both, a day fits when either field does (crontab(5)).
+	if s.Dow&starBit == 0 || s.Dom&starBit != 0 {
+		return ""
+	}
+	first := bits.TrailingZeros64(s.Dom)
+	longest := 0
+	for m := time.January; m <= time.December; m++ {
+		if s.Month&(1<<uint(m)) != 0 {
+			longest = max(longest, time.Date(2000, m+1, 0, 0, 0, 0, 0, time.UTC).Day()) // 2000 is a leap year
+		}
+	}
+	if first > longest {
+		return fmt.Sprintf("the months it names have no day %d", first)
+	}
+	return ""
+}
+
+// next is the first calendar minute after t, both written as if in UTC.
+func (f *fields) next(t time.Time) (time.Time, bool) {
+	// The library looks five years ahead; 29 February can be eight years off.
+	for range 3 {
+		if n := f.spec.Next(t); !n.IsZero() {
+			return n, n.Year() <= lastYear
+		}
+		t = t.AddDate(5, 0, 0)
+	}
+	return time.Time{}, false
+}

@@ -1,0 +1,106 @@
+package cron
+
+import "time"
+
+// schedule fires at wall-clock times of a zone that may change.
+//
+// When the clocks are set forward, a time that does not exist fires at the
+// first instant after the gap; when they are set back, a time that comes twice
+// fires the first time only. A schedule whose hour is "*" is not about certain
+// times but about a pace: it follows real time, so that "every 15 minutes" is
+// neither silent for an hour in autumn nor hurried in spring.
+type schedule struct {
+	fields *fields
+	zone   func() *time.Location
+}
+
+// Next implements watchers.Timed.
+func (s *schedule) Next(t time.Time) (time.Time, bool) {
+	t = t.In(s.zone())
+	_, offset := t.Zone()
+	start, end := t.ZoneBounds()
+	shift := time.Duration(0) // by how much the clocks changed at start
+	if !start.IsZero() {
+		_, before := start.Add(-time.Nanosecond).Zone()
+		shift = (time.Duration(offset-before) * time.Second).Abs()
+	}
+	wall := asUTC(t, offset)
+	if start.IsZero() || t.Sub(start) > shift {
+		// Far from a change: calendar arithmetic with one offset.
+		n, ok := s.fields.next(wall)
+		if !ok {
+			return time.Time{}, false
+		}
+		if at := n.Add(-time.Duration(offset) * time.Second); end.IsZero() || at.Before(end) {
+			return at.In(t.Location()), true
+		}
+	}
+	return s.careful(t, wall.Add(-shift-time.Minute))
+}
+
+// widest is more than any change of the clocks (a day, when a country moves to
+// the other side of the date line).
+const widest = 25 * time.Hour
+
+// careful looks at each calendar minute from wall on for the instants it
+// means. Without real time the instants never go back from one minute to the
+// next, so that the first one after t is the answer; with it they may, by as
+// much as the clocks change.
+func (s *schedule) careful(t, wall time.Time) (time.Time, bool) {
+	var best time.Time
+	for {
+		n, ok := s.fields.next(wall)
+		if !ok {
+			return best, !best.IsZero()
+		}
+		first, second := instants(n, t.Location(), s.fields.everyHour)
+		if !best.IsZero() && first.Sub(best) > widest {
+			return best, true
+		}
+		for _, at := range []time.Time{first, second} {
+			if at.After(t) && (best.IsZero() || at.Before(best)) {
+				best = at
+			}
+		}
+		if !s.fields.everyHour && !best.IsZero() {
+			return best, true
+		}
+		wall = n
+	}
+}
+
+// instants returns when a clock in loc shows wall. For a time that does not
+// exist, first is the end of the gap, or, when real time counts, the instant
+// at which a clock that was not set forward would show it. second is set for a
+// time that comes twice, when real time counts.
+func instants(wall time.Time, loc *time.Location, realTime bool) (first, second time.Time) {
+	near := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, loc)
+	start, end := near.ZoneBounds()
+	for _, change := range []time.Time{start, end} {
+		if change.IsZero() {
+			continue
+		}
+		_, before := change.Add(-time.Nanosecond).Zone()
+		_, after := change.Zone()
+		old := wall.Add(-time.Duration(before) * time.Second)
+		fresh := wall.Add(-time.Duration(after) * time.Second)
+		switch {
+		case !old.Before(change) && fresh.Before(change): // in the gap
+			if realTime {
+				return old.In(loc), time.Time{}
+			}
+			return change.In(loc), time.Time{}
+		case old.Before(change) && !fresh.Before(change): // comes twice
+			if realTime {
+				return old.In(loc), fresh.In(loc)
+			}
+			return old.In(loc), time.Time{}
+		}
+	}
+	return near, time.Time{}
+}
+
+// asUTC writes what a clock with this offset shows at t as if it were in UTC.
+func asUTC(t time.Time, offset int) time.Time {
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}

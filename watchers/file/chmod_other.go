@@ -1,0 +1,6 @@
+//go:build !(darwin || dragonfly || freebsd || netbsd || openbsd)
+
+package file
+
+// chmodMatters: a change of attributes alone never means a change of content.
+const chmodMatters = false

@@ -1,0 +1,147 @@
+package file
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hob/watchers"
+)
+
+// The events.
+const (
+	created  = "created"
+	modified = "modified"
+	removed  = "removed"
+)
+
+// config is what the owner or a tool gives.
+type config struct {
+	Path      string   `json:"path"`                // a folder or a file; ~ is the home folder
+	Pattern   string   `json:"pattern,omitempty"`   // "*.pdf;*.{doc,docx}": names, case does not count
+	Events    []string `json:"events,omitempty"`    // created, modified, removed; default created
+	Recursive bool     `json:"recursive,omitempty"` // the folders below, too
+}
+
+// settings is a checked configuration.
+type settings struct {
+	root      string // absolute
+	patterns  []string
+	events    []string
+	recursive bool
+}
+
+func (c settings) wants(event string) bool { return slices.Contains(c.events, event) }
+
+func parse(raw json.RawMessage) (settings, error) {
+	var c config
+	if err := watchers.Decode(raw, &c); err != nil {
+		return settings{}, fmt.Errorf("file: %w", err)
+	}
+	root, err := expand(c.Path)
+	if err != nil {
+		return settings{}, err
+	}
+	s := settings{root: root, recursive: c.Recursive}
+	if s.patterns, err = parsePatterns(c.Pattern); err != nil {
+		return settings{}, err
+	}
+	for _, e := range c.Events {
+		if e != created && e != modified && e != removed {
+			return settings{}, fmt.Errorf("file: unknown event %q; there are created, modified and removed", e)
+		}
+		if !slices.Contains(s.events, e) {
+			s.events = append(s.events, e)
+		}
+	}
+	if len(s.events) == 0 {
+		s.events = []string{created}
+		if fi, err := os.Stat(root); err == nil && !fi.IsDir() {
+			s.events = []string{created, modified} // one file: its changes are what there is to see
+		}
+	}
+	return s, nil
+}
+
+// expand makes a path absolute; "~" is the owner's home.
+func expand(path string) (string, error) {
+	switch {
+	case path == "":
+		return "", fmt.Errorf(`file: "path" is missing; it is the folder to watch, such as "~/Downloads"`)
+	case strings.ContainsRune(path, 0):
+		return "", fmt.Errorf("file: the path contains a zero byte")
+	}
+	rest, ok := strings.CutPrefix(path, "~")
+	if ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("file: %q: the home folder is not known: %w", path, err)
+		}
+		return filepath.Join(home, rest), nil
+	}
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf(`file: %q is not a full path; write it from the root or as "~/..."`, path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// tilde writes a path for people.
+func tilde(path string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || home == "" || home == string(filepath.Separator) {
+		return plain(path)
+	}
+	if rel, ok := below(home, path); ok {
+		return plain(filepath.Join("~", rel))
+	}
+	return plain(path)
+}
+
+// below returns path relative to dir ("." for dir itself) when it lies there.
+func below(dir, path string) (string, bool) {
+	if path == dir {
+		return ".", true
+	}
+	if !os.IsPathSeparator(dir[len(dir)-1]) {
+		dir += string(filepath.Separator)
+	}
+	return strings.CutPrefix(path, dir)
+}
+
+// refuse rejects the places whose files are not files, and Hob's own folder,
+// where each notice would change files that give the next one.
+func refuse(path, home string) error {
+	real := path
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		real = r
+	}
+	if special(path) || special(real) {
+		return fmt.Errorf("file: %s belongs to the system, its files are not real ones and cannot be watched", plain(path))
+	}
+	if samePlace(path, home) {
+		return fmt.Errorf("file: %s is Hob's own folder; watch another one", plain(path))
+	}
+	return nil
+}
+
+// samePlace reports whether both paths exist and are the same.
+func samePlace(a, b string) bool {
+	fa, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	fb, err := os.Stat(b)
+	return err == nil && os.SameFile(fa, fb)
+}
+
+func special(path string) bool {
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if _, in := below(dir, filepath.ToSlash(path)); in {
+			return true
+		}
+	}
+	return false
+}

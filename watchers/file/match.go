@@ -1,0 +1,200 @@
+package file
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxPatterns bounds what the braces of a pattern may expand to.
+const maxPatterns = 100
+
+// partialEndings are the endings that browsers and other programs give to files and
+// bundles they have not finished.
+var partialEndings = [...]string{
+	".part", ".partial", ".crdownload", ".download", ".opdownload", ".tmp", ".temp", ".aria2", ".!ut", ".filepart",
+}
+
+// scratchEndings are those of editors' swap, backup and lock files.
+var scratchEndings = [...]string{"~", ".swp", ".swo", ".swx", ".swpx", ".kate-swp"}
+
+// parsePatterns cuts at ; and , outside of braces and expands {a,b}.
+func parsePatterns(text string) ([]string, error) {
+	var out []string
+	for _, part := range cutOutside(text, ";,") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		if strings.ContainsAny(part, "/") {
+			return nil, fmt.Errorf(`file: the pattern %q contains a folder; patterns are names such as "*.pdf", and "recursive" includes the folders below`, part)
+		}
+		all, err := braces(part)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range all {
+			p = fold(p)
+			if _, err := path.Match(p, "x"); err != nil {
+				return nil, fmt.Errorf("file: the pattern %q is not closed properly: %w", part, err)
+			}
+			if strings.HasPrefix(p, ".") && !strings.ContainsAny(p[1:], "*?[.") && len(p) > 1 {
+				out = add(out, "*"+p) // ".pdf" means the ending, too
+			}
+			out = add(out, p)
+		}
+		if len(out) > maxPatterns {
+			return nil, fmt.Errorf("file: more than %d patterns", maxPatterns)
+		}
+	}
+	return out, nil
+}
+
+func add(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// cutOutside cuts text at any of the separators outside of braces.
+func cutOutside(text, separators string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '{':
+			depth++
+		case c == '}' && depth > 0:
+			depth--
+		case depth == 0 && strings.IndexByte(separators, c) >= 0:
+			out = append(out, text[from:i])
+			from = i + 1
+		}
+	}
+	return append(out, text[from:])
+}
+
+// braces expands "a{b,c}d" to "abd" and "acd", also nested.
+func braces(p string) ([]string, error) {
+	open := strings.IndexByte(p, '{')
+	if open < 0 {
+		if strings.IndexByte(p, '}') >= 0 {
+			return nil, fmt.Errorf("file: the pattern %q has a } without a {", p)
+		}
+		return []string{p}, nil
+	}
+	depth, end := 0, -1
+	for i := open; i < len(p) && end < 0; i++ {
+		switch p[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				end = i
+			}
+		}
+	}
+	if end < 0 {
+		return nil, fmt.Errorf("file: the pattern %q has a { without a }", p)
+	}
+	var out []string
+	for _, alt := range cutOutside(p[open+1:end], ",") {
+		more, err := braces(p[:open] + alt + p[end+1:])
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, more...); len(out) > maxPatterns {
+			return nil, fmt.Errorf("file: the pattern %q stands for more than %d names", p, maxPatterns)
+		}
+	}
+	return out, nil
+}
+
+// fold brings a name or pattern to the form in which they are compared.
+func fold(s string) string {
+	if !utf8.ValidString(s) {
+		return strings.ToLower(s)
+	}
+	return strings.ToLower(norm.NFC.String(s))
+}
+
+// match reports whether a file of this name is watched.
+func (c settings) match(name string) bool {
+	folded := fold(name)
+	hidden := ignored(folded)
+	if len(c.patterns) == 0 {
+		return !hidden
+	}
+	for _, p := range c.patterns {
+		if ok, _ := path.Match(p, folded); ok && (!hidden || names(p, folded)) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether a pattern asks for an otherwise ignored name on
+// purpose: it has the same ending or the same first character.
+func names(pattern, name string) bool {
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") || strings.HasPrefix(name, "~") {
+		return pattern[0] == name[0]
+	}
+	ext := path.Ext(name)
+	return strings.HasSuffix(pattern, "~") || (ext != "" && path.Ext(pattern) == ext)
+}
+
+// ignored reports whether a folded name is a hidden, unfinished or scratch file.
+func ignored(name string) bool {
+	switch name {
+	case "thumbs.db", "desktop.ini", "icon\r":
+		return true
+	}
+	if strings.HasPrefix(name, ".") || strings.HasPrefix(name, "~$") ||
+		(strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")) {
+		return true
+	}
+	for _, e := range scratchEndings {
+		if strings.HasSuffix(name, e) {
+			return true
+		}
+	}
+	return unfinished(name)
+}
+
+// unfinished reports whether a folded name ends like something still being
+// fetched or written.
+func unfinished(name string) bool {
+	for _, e := range partialEndings {
+		if strings.HasSuffix(name, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// rowKey is how a path is written in file_seen: as it is, but normalised where
+// the file system itself takes two forms of a name for the same.
+func rowKey(rel string) string {
+	if (runtime.GOOS == "darwin" || runtime.GOOS == "ios") && utf8.ValidString(rel) {
+		return norm.NFC.String(rel)
+	}
+	return rel
+}
+
+// plain makes a path or name fit for one line of text: no control or
+// direction-changing characters, valid UTF-8.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}

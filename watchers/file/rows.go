@@ -1,0 +1,96 @@
+package file
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// stamp is what tells one state of a file from another.
+type stamp struct{ size, mtime int64 }
+
+func stampOf(fi fs.FileInfo) stamp { return stamp{fi.Size(), fi.ModTime().UnixNano()} }
+
+// progress is the row of file_watches.
+type progress struct {
+	since    time.Time
+	baseline bool
+	seq      int64
+}
+
+func (w *watch) progress(ctx context.Context) (progress, error) {
+	var since int64
+	p := progress{since: time.Now()}
+	err := w.deps.Store.Reader(ctx).QueryRow("SELECT since, baseline, seq FROM file_watches WHERE watcher = ?", w.id).
+		Scan(&since, &p.baseline, &p.seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("file: read progress: %w", err)
+	}
+	p.since = time.Unix(0, since)
+	return p, nil
+}
+
+// save stores the progress.
+func (p progress) save(tx *store.Tx, watcher string) error {
+	_, err := tx.Exec(`INSERT INTO file_watches VALUES (?, ?, ?, ?)
+		ON CONFLICT (watcher) DO UPDATE SET baseline = excluded.baseline, seq = excluded.seq`,
+		watcher, p.since.UnixNano(), p.baseline, p.seq)
+	if err != nil {
+		return fmt.Errorf("file: save progress: %w", err)
+	}
+	return nil
+}
+
+// known reads the rows of the given paths, or of all when there are none.
+func (w *watch) known(ctx context.Context, rels []string) (map[string]stamp, error) {
+	q, args := "SELECT path, size, mtime FROM file_seen WHERE watcher = ?", []any{w.id}
+	if len(rels) > 0 {
+		q += " AND path IN (?" + strings.Repeat(", ?", len(rels)-1) + ")"
+		for _, rel := range rels {
+			args = append(args, []byte(rowKey(rel)))
+		}
+	}
+	rows, err := w.deps.Store.Reader(ctx).Query(q, args...)
+	if err != nil {
+		return nil, fmt.Errorf("file: read what is known: %w", err)
+	}
+	defer rows.Close()
+	out := map[string]stamp{}
+	var path sql.RawBytes
+	for rows.Next() {
+		var s stamp
+		if err := rows.Scan(&path, &s.size, &s.mtime); err != nil {
+			return nil, fmt.Errorf("file: read what is known: %w", err)
+		}
+		out[string(path)] = s
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("file: read what is known: %w", err)
+	}
+	return out, nil
+}
+
+// put stores one file as it was told.
+func put(tx *store.Tx, watcher, rel string, s stamp) error {
+	_, err := tx.Exec("INSERT OR REPLACE INTO file_seen VALUES (?, ?, ?, ?)", watcher, []byte(rowKey(rel)), s.size, s.mtime)
+	if err != nil {
+		return fmt.Errorf("file: save %q: %w", rel, err)
+	}
+	return nil
+}
+
+func drop(tx *store.Tx, watcher, rel string) error {
+	if _, err := tx.Exec("DELETE FROM file_seen WHERE watcher = ? AND path = ?", watcher, []byte(rowKey(rel))); err != nil {
+		return fmt.Errorf("file: forget %q: %w", rel, err)
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// maxDirs is how many folders one watcher looks into.
+const maxDirs = 20_000
+
+// scan is one look at everything.
+type scan struct {
+	r     *run
+	dirs  map[string]struct{} // watched, absolute
+	blind []string            // folders that could not be read, relative
+	fresh bool                // taking the baseline
+	rows  map[string]stamp    // what is known and was not met yet
+	base  []entry             // files for the baseline
+	now   time.Time
+}
+
+type entry struct {
+	rel   string
+	stamp stamp
+}
+
+// scan compares everything with what is known. The differences become pending;
+// the first scan of a watcher records what is there as known instead.
+func (r *run) scan(ctx context.Context) error {
+	started := time.Now()
+	r.rescan, r.poll = time.Time{}, false
+	s := &scan{r: r, dirs: map[string]struct{}{}, fresh: !r.prog.baseline, now: started}
+	var err error
+	if s.rows, err = r.known(ctx, nil); err != nil {
+		return err
+	}
+	present, err := s.all(ctx)
+	if err != nil {
+		return err
+	}
+	if s.fresh {
+		if err := s.flush(ctx, true); err != nil {
+			return err
+		}
+	} else {
+		s.missing(present)
+	}
+	r.sub.keep(s.dirs)
+	r.scanned, r.took = time.Now(), time.Since(started)
+	if r.poll || len(s.blind) > 0 {
+		r.later(r.scanned, pollEvery)
+	}
+	return nil
+}
+
+// all looks at the root and what is in it; false when it is not there.
+func (s *scan) all(ctx context.Context) (bool, error) {
+	r := s.r
+	r.real = r.cfg.root
+	if real, err := filepath.EvalSymlinks(r.cfg.root); err == nil {
+		r.real = real
+	}
+	fi, err := os.Stat(r.real)
+	r.root = fi
+	if err != nil {
+		r.root = nil
+		s.await(ctx, err)
+		return false, nil
+	}
+	if !fi.IsDir() {
+		s.watch(ctx, filepath.Dir(r.real))
+		// Looked at again: it may have changed before it was watched.
+		if fi, err := os.Stat(r.real); err == nil && fi.Mode().IsRegular() {
+			return true, s.file(ctx, ".", stampOf(fi))
+		}
+		return true, nil
+	}
+	return true, s.walk(ctx, r.real, "")
+}
+
+// await watches the nearest folder that exists above a root that does not.
+func (s *scan) await(ctx context.Context, cause error) {
+	if !errors.Is(cause, fs.ErrNotExist) {
+		s.unreadable(ctx, "", cause)
+	}
+	for dir := filepath.Dir(s.r.real); ; dir = filepath.Dir(dir) {
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			// The rest of the path, below where the links lead.
+			if rest, ok := below(dir, s.r.real); ok {
+				s.r.real = filepath.Join(real, rest)
+			}
+			s.watch(ctx, real)
+			if _, err := os.Stat(s.r.real); err == nil { // it came meanwhile
+				s.r.later(s.now, 0)
+			}
+			return
+		}
+		if dir == filepath.Dir(dir) {
+			s.r.poll = true
+			return
+		}
+	}
+}
+
+// walk looks into a folder and those below it. Each is watched before it is
+// read, so that nothing falls in between.
+func (s *scan) walk(ctx context.Context, dir, rel string) error {
+	stack := []entry{{rel: rel}}
+	for len(stack) > 0 {
+		at := stack[len(stack)-1].rel
+		stack = stack[:len(stack)-1]
+		if len(s.dirs) >= maxDirs {
+			s.r.trouble(ctx, fmt.Errorf("more than %d folders lie below %s; the rest is not watched, so watch a narrower folder", maxDirs, tilde(s.r.cfg.root)))
+			s.blind = append(s.blind, at)
+			continue
+		}
+		abs := filepath.Join(dir, strings.TrimPrefix(at, rel))
+		s.watch(ctx, abs)
+		more, err := s.read(ctx, abs, at)
+		if err != nil {
+			return err
+		}
+		for _, m := range more {
+			stack = append(stack, entry{rel: m})
+		}
+	}
+	return nil
+}
+
+// read goes through one folder and returns the folders to look into.
+func (s *scan) read(ctx context.Context, abs, rel string) (dirs []string, err error) {
+	d, err := os.Open(abs)
+	if err != nil {
+		s.unreadable(ctx, rel, err)
+		return nil, nil
+	}
+	defer d.Close()
+	for {
+		list, err := d.ReadDir(1024)
+		for _, e := range list {
+			name := filepath.Join(rel, e.Name())
+			if e.IsDir() {
+				if s.r.cfg.recursive && s.r.enter(filepath.Join(abs, e.Name()), e.Name()) {
+					dirs = append(dirs, name)
+				}
+				continue
+			}
+			if err := s.entry(ctx, filepath.Join(abs, e.Name()), name, e); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, io.EOF):
+			return dirs, nil
+		case err != nil:
+			s.unreadable(ctx, rel, err)
+			return dirs, nil
+		}
+	}
+}
+
+func (s *scan) entry(ctx context.Context, abs, rel string, e fs.DirEntry) error {
+	if !s.r.cfg.match(e.Name()) || (!e.Type().IsRegular() && e.Type()&fs.ModeSymlink == 0) {
+		return nil
+	}
+	fi, err := os.Stat(abs) // a link counts as the file it leads to
+	if err != nil || !fi.Mode().IsRegular() {
+		return nil // gone again, or a link that leads nowhere or to a folder
+	}
+	return s.file(ctx, rel, stampOf(fi))
+}
+
+// file compares one file with what is known of it.
+func (s *scan) file(ctx context.Context, rel string, now stamp) error {
+	before, known := s.rows[rowKey(rel)]
+	delete(s.rows, rowKey(rel))
+	changed := time.Unix(0, now.mtime)
+	switch {
+	case known && before == now:
+	case !s.fresh || (!known && changed.After(s.r.prog.since) && !changed.After(s.now)):
+		s.r.meet(rel, now, s.now)
+	default:
+		s.base = append(s.base, entry{rel, now})
+		if len(s.base) >= 5*batchSize {
+			return s.flush(ctx, false)
+		}
+	}
+	return nil
+}
+
+// meet makes a file pending unless it is already.
+func (r *run) meet(rel string, st stamp, now time.Time) {
+	if p, ok := r.pending[rel]; !ok || p.gone {
+		r.wait(rel, st, false, now)
+	}
+}
+
+// flush records files as known; with last the baseline is complete.
+func (s *scan) flush(ctx context.Context, last bool) error {
+	p := s.r.prog
+	p.baseline = last
+	err := s.r.fire(ctx, nil, func(tx *store.Tx) error {
+		for _, e := range s.base {
+			if err := put(tx, s.r.id, e.rel, e.stamp); err != nil {
+				return err
+			}
+		}
+		return p.save(tx, s.r.id)
+	})
+	if err != nil {
+		return err
+	}
+	s.r.prog = p
+	s.base = s.base[:0]
+	return nil
+}
+
+// missing makes known files pending that were not met, unless they lie where
+// nothing could be seen. When the watched place itself is not there, only a
+// watched file can be missing: a folder may be on a disk that was taken away.
+func (s *scan) missing(present bool) {
+	for rel := range s.rows {
+		hidden := !present && rel != "."
+		for _, b := range s.blind {
+			if _, in := below(b, rel); b == "" || in {
+				hidden = true
+			}
+		}
+		if p, ok := s.r.pending[rel]; !hidden && (!ok || !p.gone) {
+			s.r.wait(rel, stamp{}, true, s.now)
+		}
+	}
+}
+
+// found looks at a folder that appeared below the root.
+func (r *run) found(ctx context.Context, abs, rel string, now time.Time) {
+	// Whatever is in it is compared with the database once it is quiet.
+	s := &scan{r: r, dirs: map[string]struct{}{}, rows: map[string]stamp{}, now: now}
+	_ = s.walk(ctx, abs, rel) // fails only when ctx ends
+	if r.poll || len(s.blind) > 0 {
+		r.later(now, pollEvery)
+	}
+}
+
+// enter reports whether a folder below the root is looked into.
+func (r *run) enter(abs, name string) bool {
+	if ignored(fold(name)) || special(abs) {
+		return false
+	}
+	return name != filepath.Base(r.home) || !samePlace(abs, r.home)
+}
+
+// watch asks for notice about a folder, and falls back to looking at intervals
+// where there is none.
+func (s *scan) watch(ctx context.Context, dir string) {
+	s.dirs[dir] = struct{}{}
+	err := s.r.sub.watch(dir)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	s.r.poll = true
+	if errors.Is(err, fs.ErrPermission) {
+		return // reading it tells
+	}
+	remedy := ""
+	if runtime.GOOS == "linux" && (errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE)) {
+		remedy = "; to be told at once, raise fs.inotify.max_user_watches and fs.inotify.max_user_instances with sysctl"
+	}
+	s.r.trouble(ctx, fmt.Errorf("the system gives no notice of changes in %s, so it is looked at every %s%s: %w", tilde(dir), pollEvery, remedy, err))
+}
+
+func (s *scan) unreadable(ctx context.Context, rel string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return // it vanished; that is reported by itself
+	}
+	s.blind = append(s.blind, rel)
+	s.r.trouble(ctx, fmt.Errorf("cannot look into %s, so nothing in it is noticed; allow reading it: %w", tilde(s.r.path(rel)), err))
+}
+
+// trouble tells something that does not stop the watcher, once.
+func (r *run) trouble(ctx context.Context, err error) {
+	if !r.told[err.Error()] {
+		r.told[err.Error()] = true
+		r.deps.Trouble(ctx, r.id, err)
+	}
+}

@@ -1,0 +1,187 @@
+package file
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// change is one file that differs from what is known of it.
+type change struct {
+	rel   string
+	event string
+	stamp stamp
+}
+
+// settle tells the files that have been quiet.
+func (r *run) settle(ctx context.Context, now time.Time) error {
+	r.due = time.Time{}
+	var ready []string
+	for rel, p := range r.pending {
+		if p.at.After(now) {
+			r.due = earlier(r.due, p.at)
+			continue
+		}
+		ready = append(ready, rel)
+	}
+	slices.Sort(ready)
+	for batch := range slices.Chunk(ready, batchSize) {
+		if err := r.tell(ctx, batch, now); err != nil {
+			return err
+		}
+	}
+	if least := now.Add(coalesce); !r.due.IsZero() && r.due.Before(least) {
+		r.due = least
+	}
+	return nil
+}
+
+// tell commits one batch of quiet files.
+func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
+	known, err := r.known(ctx, rels)
+	if err != nil {
+		return err
+	}
+	var changes []change
+	var done []string
+	for _, rel := range rels {
+		before, isKnown := known[rowKey(rel)]
+		c, ready := r.judge(rel, before, isKnown, now)
+		if !ready {
+			continue
+		}
+		done = append(done, rel)
+		if c.event != "" {
+			changes = append(changes, c)
+		}
+	}
+	if err := r.commit(ctx, changes, now); err != nil {
+		return err
+	}
+	for _, rel := range done {
+		delete(r.pending, rel)
+	}
+	return nil
+}
+
+// judge looks at a pending file once more. Not ready: it waits on. No event:
+// there is nothing to tell.
+func (r *run) judge(rel string, before stamp, known bool, now time.Time) (c change, ready bool) {
+	p := r.pending[rel]
+	s, state := r.look(rel)
+	restless := state == there && known && now.Sub(p.first) > patience
+	switch {
+	case state == unknown:
+		return c, true // a scan finds it when it can be seen again
+	case (state == gone) != p.gone || (s != p.stamp && !restless):
+		r.wait(rel, s, state == gone, now) // still moving
+		return c, false
+	case state == there && !known && r.downloading(rel):
+		p.at = now.Add(quietPartial)
+		r.due = earlier(r.due, p.at)
+		return c, false
+	}
+	c = change{rel: rel, stamp: s}
+	switch {
+	case state == there && !known:
+		c.event = created
+	case state == there && s != before:
+		c.event = modified
+	case state == gone && known:
+		c.event, c.stamp = removed, before
+	}
+	return c, true
+}
+
+// downloading reports whether the unfinished download of this very file lies
+// beside it: Firefox holds the name with an empty file meanwhile.
+func (r *run) downloading(rel string) bool {
+	for _, ending := range [...]string{".part", ".crdownload", ".partial"} {
+		if _, err := os.Lstat(r.path(rel) + ending); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// commit fires the events that are wanted and records all of them.
+func (r *run) commit(ctx context.Context, changes []change, now time.Time) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	p := r.prog
+	p.seq++
+	var signals []watchers.Signal
+	for _, c := range changes {
+		if r.cfg.wants(c.event) {
+			signals = append(signals, r.signal(c, p.seq, now))
+		}
+	}
+	err := r.fire(ctx, signals, func(tx *store.Tx) error {
+		for _, c := range changes {
+			var err error
+			if c.event == removed {
+				err = drop(tx, r.id, c.rel)
+			} else {
+				err = put(tx, r.id, c.rel, c.stamp)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return p.save(tx, r.id)
+	})
+	if err == nil {
+		r.prog = p
+	}
+	return err
+}
+
+// payload is a signal for programs.
+type payload struct {
+	Path  string `json:"path"`
+	Name  string `json:"name"`
+	Event string `json:"event"`
+	Size  int64  `json:"size"`
+	// Raw is the path when it is not valid UTF-8, which Path cannot hold.
+	Raw []byte `json:"path_base64,omitempty"`
+}
+
+func (r *run) signal(c change, seq int64, now time.Time) watchers.Signal {
+	path := filepath.Join(r.cfg.root, c.rel)
+	t := payload{Path: path, Name: filepath.Base(path), Event: c.event, Size: c.stamp.size}
+	if !utf8.ValidString(path) {
+		t.Raw = []byte(path)
+	}
+	raw, err := json.Marshal(t)
+	if err != nil { // a programming error: payload holds texts and a number
+		panic(fmt.Sprintf("file: payload: %v", err))
+	}
+	sum := sha256.Sum256([]byte(rowKey(c.rel)))
+	return watchers.Signal{
+		// The count of batches keeps a file that goes and comes back as it was
+		// apart from its first coming.
+		Key:  fmt.Sprintf("%s:%s:%d:%d:%d", c.event, hex.EncodeToString(sum[:12]), c.stamp.size, c.stamp.mtime, seq),
+		Text: r.text(c), Payload: raw, Source: provenance.Outside, At: now,
+	}
+}
+
+func (r *run) text(c change) string {
+	if c.rel == "." {
+		lead := map[string]string{created: "New file: ", modified: "Changed: ", removed: "Removed: "}
+		return lead[c.event] + tilde(r.cfg.root)
+	}
+	lead := map[string]string{created: "New file in ", modified: "Changed file in ", removed: "Removed from "}
+	return lead[c.event] + tilde(r.cfg.root) + ": " + plain(c.rel)
+}

@@ -1,0 +1,185 @@
+package watchers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// maxUpcoming bounds the occurrences of one watcher that Upcoming returns.
+const maxUpcoming = 100
+
+// ErrAmbiguous is wrapped by Find's error when several watchers match.
+var ErrAmbiguous = errors.New("several watchers match")
+
+// Occurrence is one time at which a watcher will fire.
+type Occurrence struct {
+	Spec Spec      `json:"watcher"`
+	At   time.Time `json:"at"`
+}
+
+// Get returns one watcher, or an error that wraps ErrNotFound.
+func (m *Manager) Get(ctx context.Context, id string) (Spec, error) {
+	r, err := selectRow(m.opt.Store.Reader(ctx), id)
+	return r.Spec, err
+}
+
+// List returns the watchers that f admits, newest first.
+func (m *Manager) List(ctx context.Context, f Filter) ([]Spec, error) {
+	return m.ListIn(m.opt.Store.Reader(ctx), f)
+}
+
+// ListIn is List inside a transaction, whose own changes it sees.
+func (m *Manager) ListIn(q store.Querier, f Filter) ([]Spec, error) {
+	where, args := f.where()
+	rows, err := selectRows(q, where+" ORDER BY created_at DESC, id DESC", args...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Spec, len(rows))
+	for i, r := range rows {
+		out[i] = r.Spec
+	}
+	return out, nil
+}
+
+// Find returns the one watcher that the owner names by its id, the first four
+// or more characters of it, its title, or words of its title, action and
+// description. Finished ones are left out unless f asks for them. Its error
+// wraps ErrNotFound, or ErrAmbiguous and lists what matches.
+func (m *Manager) Find(ctx context.Context, words string, f Filter) (Spec, error) {
+	return m.FindIn(m.opt.Store.Reader(ctx), words, f)
+}
+
+// FindIn is Find inside a transaction.
+func (m *Manager) FindIn(q store.Querier, words string, f Filter) (Spec, error) {
+	words = strings.TrimSpace(words)
+	if words == "" {
+		return Spec{}, fmt.Errorf("%w: say which one, by its id or some of its words", ErrNotFound)
+	}
+	if len(f.States) == 0 {
+		f.States = []State{Active, Paused, Broken}
+	}
+	all, err := m.ListIn(q, f)
+	if err != nil {
+		return Spec{}, err
+	}
+	for _, match := range []func(Spec) bool{
+		func(s Spec) bool { return s.ID == words },
+		func(s Spec) bool { return len(words) >= 4 && strings.HasPrefix(s.ID, strings.ToLower(words)) },
+		func(s Spec) bool { return phrase.Same(s.Title, words) },
+		m.hasWords(words),
+	} {
+		found := slices.DeleteFunc(slices.Clone(all), func(s Spec) bool { return !match(s) })
+		if len(found) == 1 {
+			return found[0], nil
+		}
+		if len(found) > 1 {
+			return Spec{}, fmt.Errorf("%w %q; say which one, by more words or its id:%s", ErrAmbiguous, words, m.lines(found))
+		}
+	}
+	if len(all) == 0 {
+		return Spec{}, fmt.Errorf("%w: nothing is set up", ErrNotFound)
+	}
+	return Spec{}, fmt.Errorf("%w: none matches %q; there are:%s", ErrNotFound, words, m.lines(all))
+}
+
+func (m *Manager) hasWords(words string) func(Spec) bool {
+	want := phrase.Split(words)
+	return func(s Spec) bool {
+		have := phrase.Split(s.Title + " " + s.Action + " " + m.describeConfig(s) + " " + string(s.Config))
+		for _, w := range want {
+			if !slices.ContainsFunc(have, func(h string) bool { return h == w || (len(w) > 3 && strings.HasPrefix(h, w)) }) {
+				return false
+			}
+		}
+		return len(want) > 0
+	}
+}
+
+func (m *Manager) lines(list []Spec) string {
+	const most = 6
+	var b strings.Builder
+	for i, s := range list {
+		if i == most {
+			fmt.Fprintf(&b, "\n- and %d more", len(list)-most)
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s (%s)", phrase.Cut(m.Describe(s), 100), s.ID)
+	}
+	return b.String()
+}
+
+// Next returns when the next timed watcher is due.
+func (m *Manager) Next(ctx context.Context) (time.Time, bool) {
+	var ms int64
+	err := m.opt.Store.Reader(ctx).QueryRow("SELECT coalesce(min(next_at), 0) FROM watchers WHERE state = ? AND next_at > 0", string(Active)).Scan(&ms)
+	if err != nil || ms == 0 {
+		return time.Time{}, false
+	}
+	return store.Time(ms), true
+}
+
+// Upcoming returns what fires in [from, to), in order, at most 100 occurrences
+// of each watcher.
+func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrence, error) {
+	rows, err := selectRows(m.opt.Store.Reader(ctx), " WHERE state = ? AND next_at > 0 AND next_at < ?", string(Active), store.Millis(to))
+	if err != nil {
+		return nil, err
+	}
+	var out []Occurrence
+	for _, r := range rows {
+		made, err := m.build(r.Spec)
+		timed, ok := made.(Timed)
+		if err != nil || !ok {
+			continue // the loop tells about it
+		}
+		at := r.NextAt
+		if at.Before(from) {
+			at, ok = following(timed, from.Add(-time.Millisecond))
+		}
+		for n := 0; ok && at.Before(to) && n < maxUpcoming; n++ {
+			out = append(out, Occurrence{Spec: r.Spec, At: at})
+			at, ok = following(timed, at)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Occurrence) int { return a.At.Compare(b.At) })
+	return out, nil
+}
+
+// Describe says in plain words what a watcher watches and does.
+func (m *Manager) Describe(s Spec) string {
+	what := m.describeConfig(s)
+	if s.Action == "" {
+		return what
+	}
+	return what + ": " + s.Action
+}
+
+func (m *Manager) describeConfig(s Spec) string {
+	d, ok := m.drivers[s.Kind]
+	if !ok {
+		return s.Kind
+	}
+	if p, ok := d.(Placer); ok {
+		return p.DescribeIn(s.Config, m.opt.Zone())
+	}
+	return d.Describe(s.Config)
+}
+
+// label names a watcher in a notice.
+func (m *Manager) label(s Spec) string {
+	switch {
+	case s.Mode == Remind:
+		return s.Action
+	case s.Title != "":
+		return s.Title
+	}
+	return m.describeConfig(s)
+}

@@ -1,0 +1,198 @@
+package watchers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// The bounds of catching up.
+const (
+	// maxRunAll is how many missed occurrences RunAll runs; older ones are
+	// dropped and told as skipped.
+	maxRunAll = 100
+	// maxCount is up to where missed occurrences are counted one by one.
+	maxCount = 10_000
+)
+
+// batch is what has to be done about one timed watcher now.
+type batch struct {
+	run     []time.Time // occurrences to run, oldest first
+	folded  int         // older occurrences that run[0] stands for
+	skipped []time.Time // first and last of those dropped
+	drops   int         // how many were dropped
+	last    time.Time   // newest occurrence that this batch handles
+	next    time.Time   // zero when there are no more
+}
+
+// plan decides what happens to the occurrences from next up to now.
+func plan(timed Timed, policy Missed, next, now time.Time) batch {
+	p := past{first: next}
+	p.collect(timed, next, now)
+	b := batch{last: p.last(), next: p.next}
+	onTime := now.Sub(b.last) <= grace
+	switch {
+	case policy == RunAll:
+		b.run = p.tail
+	case policy == Skip && !onTime:
+	default:
+		b.run = p.tail[len(p.tail)-1:]
+	}
+	rest := p.total - len(b.run)
+	switch {
+	case rest == 0:
+	case policy == Skip || policy == RunAll:
+		b.drops = rest
+		b.skipped = []time.Time{next, p.before(len(b.run))}
+	default:
+		b.folded = rest
+	}
+	return b
+}
+
+// past is the run of occurrences that are due: how many, the newest of them,
+// and the first one that is not due yet.
+type past struct {
+	first time.Time
+	total int
+	tail  []time.Time // newest maxRunAll+1, so that the newest dropped one is known
+	prior time.Time   // the one before tail
+	next  time.Time
+}
+
+func (p *past) last() time.Time { return p.tail[len(p.tail)-1] }
+
+// before is the newest occurrence that is not among the n newest.
+func (p *past) before(n int) time.Time {
+	if i := len(p.tail) - n - 1; i >= 0 {
+		return p.tail[i]
+	}
+	return p.prior
+}
+
+func (p *past) add(t time.Time) {
+	p.total++
+	if len(p.tail) == maxRunAll {
+		p.prior = p.tail[0]
+		p.tail = append(p.tail[:0], p.tail[1:]...)
+	}
+	p.tail = append(p.tail, t)
+}
+
+func (p *past) collect(timed Timed, at, now time.Time) {
+	for leapt := false; ; {
+		p.add(at)
+		n, ok := following(timed, at)
+		if !ok {
+			return
+		}
+		if n.After(now) {
+			p.next = n
+			return
+		}
+		at = n
+		if p.total >= maxCount && !leapt {
+			at, leapt = p.leap(timed, at, now), true
+		}
+	}
+}
+
+// leap goes from at nearer to now without counting what lies between, leaving
+// at least maxRunAll occurrences to walk.
+func (p *past) leap(timed Timed, at, now time.Time) time.Time {
+	for back := time.Minute; now.Add(-back).After(at); back *= 2 {
+		t, ok := following(timed, now.Add(-back))
+		for n := 0; ok && !t.After(now); n++ {
+			if n == maxRunAll {
+				first, _ := following(timed, now.Add(-back))
+				return first
+			}
+			t, ok = following(timed, t)
+		}
+	}
+	return at
+}
+
+// signals words a batch for the owner, in the zone loc.
+func (b batch) signals(label string, s Spec, now time.Time, loc *time.Location) []Signal {
+	var out []Signal
+	if b.drops > 0 {
+		out = append(out, b.skippedSignal(label, s, now, loc))
+	}
+	for i, at := range b.run {
+		late := now.Sub(at)
+		if late <= grace {
+			late = 0
+		}
+		folded := 0
+		if i == 0 {
+			folded = b.folded
+		}
+		out = append(out, Signal{
+			Key: key(s.ID, at), Text: lateText(label, at, now, late, folded, loc), Source: sourceOf(s), At: at, Late: late,
+			Payload: payload(map[string]any{"due": at.In(loc).Format(time.RFC3339), "late_seconds": int(late.Seconds()), "missed": folded}),
+		})
+	}
+	return out
+}
+
+func (b batch) skippedSignal(label string, s Spec, now time.Time, loc *time.Location) Signal {
+	first, last := b.skipped[0], b.skipped[1]
+	text := fmt.Sprintf("Skipped: %s (was due %s)", label, clockTime(last, now, loc))
+	if b.drops > 1 {
+		text = fmt.Sprintf("Skipped %s times: %s (due between %s and %s)", count(b.drops), label, clockTime(first, now, loc), clockTime(last, now, loc))
+	}
+	return Signal{
+		Key: key(s.ID, last) + "/skipped", Text: text, Source: sourceOf(s), At: last, Late: now.Sub(last), Skipped: b.drops,
+		Payload: payload(map[string]any{
+			"skipped": b.drops, "first": first.In(loc).Format(time.RFC3339), "last": last.In(loc).Format(time.RFC3339),
+		}),
+	}
+}
+
+// key identifies an occurrence: the watcher and its nominal time, in UTC.
+func key(id string, at time.Time) string { return id + "@" + at.UTC().Format(time.RFC3339Nano) }
+
+func lateText(label string, at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
+	var note string
+	switch {
+	case late > 0 && folded > 0:
+		note = fmt.Sprintf("ran late, once for %s times; the last was due %s", count(folded+1), clockTime(at, now, loc))
+	case late > 0:
+		note = "ran late, was due " + clockTime(at, now, loc)
+	case folded > 0:
+		note = fmt.Sprintf("also stands for %s earlier times that were missed", count(folded))
+	default:
+		return label
+	}
+	return label + " (" + note + ")"
+}
+
+// count words a number of occurrences; from maxCount on they are not counted.
+func count(n int) string {
+	if n >= maxCount {
+		return fmt.Sprintf("more than %d", maxCount)
+	}
+	return strconv.Itoa(n)
+}
+
+// clockTime words a past time as briefly as it is clear at now.
+func clockTime(at, now time.Time, loc *time.Location) string {
+	at, now = at.In(loc), now.In(loc)
+	switch {
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return at.Format("at 15:04")
+	case at.Year() == now.Year():
+		return at.Format("on Mon 2 Jan at 15:04")
+	}
+	return at.Format("on Mon 2 Jan 2006 at 15:04")
+}
+
+func payload(v map[string]any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil { // a programming error: the values are numbers and texts
+		panic(fmt.Sprintf("watchers: payload: %v", err))
+	}
+	return b
+}

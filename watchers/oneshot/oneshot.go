@@ -1,0 +1,83 @@
+// Package oneshot is the kind of watcher that fires once, at a given instant:
+// reminders and things to do later. The manager keeps the clock and stores what
+// fired; this package only says when.
+package oneshot
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+// Kind is the kind's name.
+const Kind = "oneshot"
+
+// config is what the owner or a tool gives.
+type config struct {
+	At string `json:"at"` // RFC 3339, with its offset
+}
+
+// Driver makes oneshot watchers.
+type Driver struct{}
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Kind implements watchers.Driver.
+func (*Driver) Kind() string { return Kind }
+
+// Migrations implements watchers.Driver.
+func (*Driver) Migrations() []store.Set { return nil }
+
+// Describe implements watchers.Driver, in the offset that the time was given in.
+func (d *Driver) Describe(raw json.RawMessage) string { return d.DescribeIn(raw, nil) }
+
+// DescribeIn implements watchers.Placer.
+func (*Driver) DescribeIn(raw json.RawMessage, loc *time.Location) string {
+	at, err := parse(raw)
+	if err != nil {
+		return "once, at an unreadable time"
+	}
+	if loc != nil {
+		at = at.In(loc)
+	}
+	return at.Format("once on Mon 2 Jan 2006 at 15:04")
+}
+
+// New implements watchers.Driver.
+func (*Driver) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
+	at, err := parse(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	return once{at}, nil
+}
+
+func parse(raw json.RawMessage) (time.Time, error) {
+	var c config
+	if err := watchers.Decode(raw, &c); err != nil {
+		return time.Time{}, fmt.Errorf("oneshot: %w", err)
+	}
+	at, err := time.Parse(time.RFC3339, c.At)
+	if err != nil {
+		return time.Time{}, fmt.Errorf(`oneshot: "at" must be a time such as "2026-05-04T15:00:00+03:00", not %q`, c.At)
+	}
+	// The year 9999 is the last that RFC 3339 can write, in any zone.
+	if at.Year() < 1970 || at.Year() > 9998 {
+		return time.Time{}, fmt.Errorf("oneshot: the year %d cannot be kept", at.Year())
+	}
+	return at.Truncate(time.Millisecond), nil
+}
+
+type once struct{ at time.Time }
+
+// Next implements watchers.Timed.
+func (o once) Next(t time.Time) (time.Time, bool) {
+	if !o.at.After(t) {
+		return time.Time{}, false
+	}
+	return o.at, true
+}

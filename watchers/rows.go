@@ -1,0 +1,152 @@
+package watchers
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// ErrNotFound: there is no watcher with this id.
+var ErrNotFound = errors.New("no such watcher")
+
+// tables is the schema of the manager. next_at is the next nominal time that
+// has not been handled, last_at the newest that was; both only for kinds that
+// fire at a time.
+const tables = `CREATE TABLE watchers (
+	id TEXT PRIMARY KEY,
+	kind TEXT NOT NULL,
+	title TEXT NOT NULL,
+	config TEXT NOT NULL,
+	mode TEXT NOT NULL,
+	action TEXT NOT NULL,
+	report TEXT NOT NULL,
+	missed TEXT NOT NULL,
+	provenance TEXT NOT NULL,
+	state TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	fired_at INTEGER NOT NULL DEFAULT 0,
+	fired INTEGER NOT NULL DEFAULT 0,
+	next_at INTEGER NOT NULL DEFAULT 0,
+	last_at INTEGER NOT NULL DEFAULT 0,
+	last_error TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE INDEX watchers_next ON watchers (state, next_at);`
+
+const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error"
+
+// row is a Spec with what only the manager needs.
+type row struct {
+	Spec
+	lastAt time.Time
+}
+
+// Filter chooses watchers; an empty field admits everything.
+type Filter struct {
+	Kinds  []string
+	Modes  []Mode
+	States []State
+}
+
+func (f Filter) where() (string, []any) {
+	var cond []string
+	var args []any
+	add := func(column string, n int, value func(int) any) {
+		if n == 0 {
+			return
+		}
+		cond = append(cond, column+" IN (?"+strings.Repeat(", ?", n-1)+")")
+		for i := range n {
+			args = append(args, value(i))
+		}
+	}
+	add("kind", len(f.Kinds), func(i int) any { return f.Kinds[i] })
+	add("mode", len(f.Modes), func(i int) any { return string(f.Modes[i]) })
+	add("state", len(f.States), func(i int) any { return string(f.States[i]) })
+	if len(cond) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(cond, " AND "), args
+}
+
+func (f Filter) admits(s Spec) bool {
+	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, s.Kind)) &&
+		(len(f.Modes) == 0 || slices.Contains(f.Modes, s.Mode)) &&
+		(len(f.States) == 0 || slices.Contains(f.States, s.State))
+}
+
+func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {
+	rows, err := q.Query("SELECT "+columns+" FROM watchers"+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("watchers: read: %w", err)
+	}
+	defer rows.Close()
+	var out []row
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("watchers: read: %w", err)
+	}
+	return out, nil
+}
+
+func selectRow(q store.Querier, id string) (row, error) {
+	r, err := scan(q.QueryRow("SELECT "+columns+" FROM watchers WHERE id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return row{}, fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	return r, err
+}
+
+func scan(s interface{ Scan(...any) error }) (row, error) {
+	var r row
+	var config string
+	var created, fired, next, last int64
+	err := s.Scan(&r.ID, &r.Kind, &r.Title, &config, &r.Mode, &r.Action, &r.Report, &r.Missed, (*string)(&r.Provenance),
+		&r.State, &created, &fired, &r.Fired, &next, &last, &r.LastError)
+	if err != nil {
+		return row{}, fmt.Errorf("watchers: read: %w", err)
+	}
+	r.Config = json.RawMessage(config)
+	r.CreatedAt, r.FiredAt, r.NextAt, r.lastAt = store.Time(created), store.Time(fired), store.Time(next), store.Time(last)
+	return r, nil
+}
+
+func insertRow(tx *store.Tx, s Spec) error {
+	_, err := tx.Exec("INSERT INTO watchers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
+		s.ID, s.Kind, s.Title, string(s.Config), string(s.Mode), s.Action, s.Report, string(s.Missed), string(s.Provenance),
+		string(s.State), store.Millis(s.CreatedAt), store.Millis(s.FiredAt), s.Fired, store.Millis(s.NextAt), s.LastError)
+	if err != nil {
+		return fmt.Errorf("watchers: store: %w", err)
+	}
+	return nil
+}
+
+// errGone: the watcher was cancelled, paused or changed while it was firing.
+// Nothing of that firing is kept.
+var errGone = errors.New("the watcher was cancelled or paused meanwhile")
+
+// one turns an update that found no row into errGone.
+func one(r sql.Result, err error) error {
+	if err != nil {
+		return fmt.Errorf("watchers: store: %w", err)
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(errGone, err)
+	}
+	return nil
+}
+
+// sourceOf is the source of a text that the manager made from a spec.
+func sourceOf(s Spec) provenance.Source { return provenance.Worst(provenance.Hob, s.Provenance) }

@@ -1,0 +1,250 @@
+package watchers
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// keepDone is how long a finished watcher stays in the list.
+const keepDone = 90 * 24 * time.Hour
+
+// loop is one Run: its goroutine owns the clock and starts and stops the
+// event-driven watchers, each of which has a goroutine of its own.
+type loop struct {
+	m       *Manager
+	clock   *clock
+	running map[string]*runner
+	wg      sync.WaitGroup
+	zone    *time.Location
+	looked  time.Time // when the clock was last compared
+	told    map[string]*told
+}
+
+// Run makes the watchers work until ctx ends; it returns when all have ended.
+// One Run at a time.
+func (m *Manager) Run(ctx context.Context) error {
+	if m.opt.Sink == nil {
+		return errors.New("watchers: run without a sink")
+	}
+	m.mu.Lock()
+	if m.running {
+		m.mu.Unlock()
+		return errors.New("watchers: already running")
+	}
+	m.running = true
+	m.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*told{}}
+	defer func() {
+		cancel()
+		l.wg.Wait()
+		m.mu.Lock()
+		m.running = false
+		clear(m.dirty)
+		clear(m.healthy)
+		m.mu.Unlock()
+	}()
+	if err := l.load(ctx); err != nil {
+		return err
+	}
+	l.run(ctx)
+	return nil
+}
+
+func (l *loop) run(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.m.wake:
+		case <-timer.C:
+		}
+		again := l.apply(ctx)
+		wait := l.tick(ctx)
+		if again > 0 && (wait < 0 || again < wait) {
+			wait = again
+		}
+		if timer.Stop(); wait >= 0 {
+			timer.Reset(wait)
+		}
+	}
+}
+
+func (l *loop) load(ctx context.Context) error {
+	if err := l.prune(ctx); err != nil {
+		return err
+	}
+	rows, err := selectRows(l.m.opt.Store.Reader(ctx), " WHERE state = ?", string(Active))
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		l.place(ctx, r)
+	}
+	l.rebase(ctx, time.Now())
+	return nil
+}
+
+func (l *loop) prune(ctx context.Context) error {
+	return l.m.opt.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec("DELETE FROM watchers WHERE state = ? AND fired_at < ?", string(Done), store.Millis(time.Now().Add(-keepDone)))
+		return err
+	})
+}
+
+// apply looks at the rows that changed. It returns how long to wait before
+// another look when the database could not be read, 0 when all is well.
+func (l *loop) apply(ctx context.Context) time.Duration {
+	l.m.mu.Lock()
+	ids := slices.Collect(maps.Keys(l.m.dirty))
+	well := slices.Collect(maps.Keys(l.m.healthy))
+	clear(l.m.dirty)
+	clear(l.m.healthy)
+	l.m.mu.Unlock()
+	for _, id := range well {
+		l.m.setError(ctx, id, "")
+	}
+	maps.DeleteFunc(l.running, func(_ string, r *runner) bool { return r.ended() })
+	var again time.Duration
+	for _, id := range ids {
+		r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
+		switch {
+		case err == nil && r.State == Active:
+			l.place(ctx, r)
+		case err == nil || errors.Is(err, ErrNotFound):
+			l.drop(id)
+			delete(l.told, id)
+		case ctx.Err() == nil:
+			l.m.opt.Log.Error("watcher not read, trying again", "watcher", id, "err", err)
+			l.m.mark(id)
+			again = time.Second
+		}
+	}
+	return again
+}
+
+func (l *loop) drop(id string) {
+	l.clock.remove(id)
+	if r, ok := l.running[id]; ok {
+		r.cancel()
+	}
+}
+
+// place starts or restarts the watcher of an active row.
+func (l *loop) place(ctx context.Context, r row) {
+	l.drop(r.ID)
+	if l.told[r.ID] == nil {
+		l.told[r.ID] = newTold(r.LastError)
+	}
+	made, err := l.m.build(r.Spec)
+	if timed, ok := made.(Timed); ok && err == nil && !r.NextAt.IsZero() {
+		l.clock.set(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt})
+		return
+	}
+	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
+		l.start(ctx, r.Spec) // also when New failed: it is tried again there
+		return
+	}
+	l.m.breakDown(ctx, r.Spec, err)
+}
+
+// tick fires what is due and returns how long to sleep, -1 for as long as
+// nothing changes.
+func (l *loop) tick(ctx context.Context) time.Duration {
+	now := time.Now()
+	l.compare(ctx, now)
+	for t := l.clock.first(now); t != nil && ctx.Err() == nil; t = l.clock.first(now) {
+		l.fire(ctx, t, now)
+	}
+	return l.clock.wait(time.Now())
+}
+
+// compare notices a wall clock that jumped and a zone that changed.
+func (l *loop) compare(ctx context.Context, now time.Time) {
+	jump := jumped(l.looked, now)
+	l.looked = now
+	zone := l.m.opt.Zone()
+	moved := zone.String() != l.zone.String() || (zone != l.zone && zone.String() == "Local")
+	if jump > smallJump || jump < -smallJump {
+		l.m.opt.Log.Info("wall clock jumped", "by", jump.Round(time.Second).String())
+	}
+	if moved {
+		l.m.opt.Log.Info("time zone changed", "from", l.zone.String(), "to", zone.String())
+	}
+	l.zone = zone
+	if moved || jump < -smallJump {
+		l.rebase(ctx, now)
+	}
+}
+
+func (l *loop) rebase(ctx context.Context, now time.Time) {
+	changed := l.clock.rebase(now)
+	if len(changed) == 0 {
+		return
+	}
+	err := l.m.opt.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, t := range changed {
+			if _, err := tx.Exec("UPDATE watchers SET next_at = ? WHERE id = ? AND state = ?",
+				store.Millis(t.next), t.spec.ID, string(Active)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil { // the next start computes them again
+		l.m.opt.Log.Error("new times of watchers not saved", "err", err)
+	}
+}
+
+// fire handles what one timed watcher has due at now.
+func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
+	b := plan(t.timed, t.spec.Missed, t.next, now)
+	gone := false
+	err := l.m.opt.Sink.Fire(ctx, t.spec.ID, b.signals(l.m.label(t.spec), t.spec, now, l.zone), func(tx *store.Tx) error {
+		err := b.save(tx, t, now)
+		gone = errors.Is(err, errGone)
+		return err
+	})
+	id := t.spec.ID
+	switch {
+	case err == nil:
+		t.next, t.last, t.retry, t.fails = b.next, b.last, time.Time{}, 0
+		l.told[id].reset()
+		if b.next.IsZero() {
+			l.clock.remove(id)
+			delete(l.told, id)
+			return
+		}
+	case gone:
+		l.clock.remove(id)
+		l.m.mark(id)
+		return
+	default:
+		t.fails++
+		t.retry = now.Add(backoff(t.fails))
+		l.m.trouble(ctx, l.told[id], id, err)
+	}
+	l.clock.moved(t)
+}
+
+// save records in the transaction of the signals what the batch handled.
+func (b batch) save(tx *store.Tx, t *timer, now time.Time) error {
+	state, firedAt := Active, store.Millis(t.spec.FiredAt)
+	if b.next.IsZero() {
+		state = Done
+	}
+	if len(b.run) > 0 || state == Done {
+		firedAt = store.Millis(now)
+	}
+	return one(tx.Exec(`UPDATE watchers SET next_at = ?, last_at = ?, state = ?, fired = fired + ?, fired_at = max(fired_at, ?), last_error = ''
+		WHERE id = ? AND state = ? AND next_at = ?`,
+		store.Millis(b.next), store.Millis(b.last), string(state), len(b.run), firedAt, t.spec.ID, string(Active), store.Millis(t.next)))
+}

@@ -1,0 +1,191 @@
+// Package watcherstest is the conformance suite that each kind of watcher runs
+// (Run), and the sink, store and waiting that tests of watchers share. Only
+// tests import it.
+package watcherstest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+// ErrSink is what a failing Sink answers.
+var ErrSink = errors.New("the sink is told to fail")
+
+// Fired is one signal that a Sink took.
+type Fired struct {
+	Watcher string
+	watchers.Signal
+}
+
+// Sink is a watchers.Sink that commits to a real store and remembers what was
+// committed. A repeated key is dropped, as the contract asks.
+type Sink struct {
+	store *store.Store
+
+	mu       sync.Mutex
+	fail     error
+	calls    int
+	fired    []Fired
+	keys     map[string]bool
+	troubles []error
+}
+
+// NewSink returns a sink over the store.
+func NewSink(st *store.Store) *Sink { return &Sink{store: st, keys: map[string]bool{}} }
+
+// Fire implements watchers.Sink.
+func (s *Sink) Fire(ctx context.Context, watcher string, signals []watchers.Signal, save func(*store.Tx) error) error {
+	return s.store.Write(ctx, func(tx *store.Tx) error {
+		s.mu.Lock()
+		fail := s.fail
+		s.calls++
+		s.mu.Unlock()
+		// The progress is saved first, so that a failure must take it back.
+		if err := save(tx); err != nil {
+			return err
+		}
+		if fail != nil {
+			return fail
+		}
+		tx.AfterCommit(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, sig := range signals {
+				if k := watcher + "\x00" + sig.Key; !s.keys[k] {
+					s.keys[k] = true
+					s.fired = append(s.fired, Fired{watcher, sig})
+				}
+			}
+		})
+		return nil
+	})
+}
+
+// Trouble implements watchers.Sink.
+func (s *Sink) Trouble(_ context.Context, _ string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.troubles = append(s.troubles, err)
+}
+
+// Fail makes every Fire fail with err; nil makes them work again.
+func (s *Sink) Fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
+// Fired returns what was committed so far.
+func (s *Sink) Fired() []Fired {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.fired)
+}
+
+// Calls is how often Fire ran, failed ones included.
+func (s *Sink) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// Troubles returns the reported troubles.
+func (s *Sink) Troubles() []error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.troubles)
+}
+
+// Open makes a database with the tables of the manager and the drivers, closed
+// at the end of the test. It lies in a folder of its own.
+func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
+	t.Helper()
+	st, err := store.Open(context.Background(), filepath.Join(t.TempDir(), "hob.db"), watchers.AllMigrations(drivers), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+// Options are those of a manager over the store that may look everywhere.
+func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) watchers.Options {
+	return watchers.Options{
+		Store: st, Drivers: drivers, Sink: sink, Log: slog.New(slog.DiscardHandler),
+		AllowedRead: func(string) error { return nil },
+	}
+}
+
+// Start runs the manager and returns what ends it and waits.
+func Start(t testing.TB, m *watchers.Manager) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("Run did not return after its context ended")
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// Create stores a watcher.
+func Create(t testing.TB, st *store.Store, m *watchers.Manager, spec watchers.Spec) watchers.Spec {
+	t.Helper()
+	var out watchers.Spec
+	err := st.Write(context.Background(), func(tx *store.Tx) (err error) {
+		out, err = m.CreateTx(tx, spec)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Eventually waits until cond holds, at most 10 seconds.
+func Eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	if !within(10*time.Second, cond) {
+		t.Fatalf("did not happen: %s", what)
+	}
+}
+
+// within polls cond until it holds or the time is over.
+func within(d time.Duration, cond func() bool) bool {
+	deadline := time.NewTimer(d)
+	defer deadline.Stop()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if cond() {
+			return true
+		}
+		select {
+		case <-deadline.C:
+			return cond()
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package watcherstest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+// Suite tells Run what it must know of a kind.
+type Suite struct {
+	// New makes a fresh driver, as a start of the process does.
+	New func() watchers.Driver
+	// Config returns a valid configuration. Things to watch lie in t.TempDir().
+	Config func(t *testing.T) json.RawMessage
+	// Bad are configurations that must be refused; an unknown key is tried anyway.
+	Bad []string
+
+	// Provoke makes the n-th thing happen that must fire exactly once, for
+	// event-driven kinds. n starts at 0; 0 is provoked before the watcher
+	// exists and must never fire.
+	Provoke func(t *testing.T, config json.RawMessage, n int)
+}
+
+// Run puts a driver through the promises of the contract.
+func Run(t *testing.T, s Suite) {
+	t.Run("refuses bad configurations", s.refuses)
+	t.Run("describes itself", s.describes)
+	if s.Provoke == nil {
+		t.Run("times go forward", s.forward)
+		return
+	}
+	t.Run("fires what is new, once, over restarts", s.restarts)
+	t.Run("created without a manager", s.offline)
+	t.Run("a failed save fires again", s.saveFails)
+	t.Run("cancelled and restored", s.cancelled)
+}
+
+func (s Suite) deps(st *store.Store) watchers.Deps {
+	return watchers.Deps{
+		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
+		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
+	}
+}
+
+func (s Suite) spec(config json.RawMessage) watchers.Spec {
+	return watchers.Spec{Kind: s.New().Kind(), Config: config, Report: "test", Mode: watchers.Notify}
+}
+
+func (s Suite) refuses(t *testing.T) {
+	d := s.New()
+	st := Open(t, d)
+	good := s.Config(t)
+	if _, err := d.New(s.spec(good), s.deps(st)); err != nil {
+		t.Fatalf("the valid configuration %s is refused: %v", good, err)
+	}
+	unknown := strings.TrimSuffix(strings.TrimSpace(string(good)), "}") + `, "no_such_key": 1}`
+	for _, bad := range append([]string{unknown, `[]`, `"x"`, `{`, string(good) + `{}`}, s.Bad...) {
+		if made, err := d.New(s.spec(json.RawMessage(bad)), s.deps(st)); err == nil {
+			t.Errorf("the configuration %s is accepted: %+v", bad, made)
+		}
+		_ = d.Describe(json.RawMessage(bad)) // must not panic
+	}
+}
+
+func (s Suite) describes(t *testing.T) {
+	d, config := s.New(), s.Config(t)
+	text := d.Describe(config)
+	if text == "" || strings.ContainsAny(text, "{}\n") || text != d.Describe(config) {
+		t.Errorf("Describe(%s) = %q", config, text)
+	}
+}
+
+func (s Suite) forward(t *testing.T) {
+	d := s.New()
+	made, err := d.New(s.spec(s.Config(t)), s.deps(Open(t, d)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	timed, ok := made.(watchers.Timed)
+	if !ok {
+		t.Fatalf("New made a %T, and there is no Provoke", made)
+	}
+	at := time.Date(2025, 12, 31, 23, 59, 59, 999_000_000, time.UTC)
+	for range 500 {
+		next, ok := timed.Next(at)
+		if !ok {
+			if _, again := timed.Next(at.AddDate(1, 0, 0)); again {
+				t.Errorf("Next says there is nothing after %s, and later that there is", at)
+			}
+			return
+		}
+		if !next.After(at) {
+			t.Fatalf("Next(%s) = %s, which is not after it", at, next)
+		}
+		if same, _ := timed.Next(at); !same.Equal(next) {
+			t.Fatalf("Next(%s) = %s, then %s", at, next, same)
+		}
+		if between, _ := timed.Next(next.Add(-time.Millisecond)); !between.Equal(next) {
+			t.Fatalf("Next(%s) = %s although %s lies between", next.Add(-time.Millisecond), between, next)
+		}
+		at = next
+	}
+}
+
+// bench is a driver with its manager, sink and database, restarted at will.
+type bench struct {
+	t      *testing.T
+	s      Suite
+	st     *store.Store
+	sink   *Sink
+	m      *watchers.Manager
+	config json.RawMessage
+	spec   watchers.Spec
+}
+
+func (s Suite) bench(t *testing.T) *bench {
+	leaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, leaks) })
+	b := &bench{t: t, s: s, config: s.Config(t)}
+	b.st = Open(t, s.New())
+	b.sink = NewSink(b.st)
+	b.restart()
+	s.Provoke(t, b.config, 0)
+	return b
+}
+
+func (b *bench) create() { b.spec = Create(b.t, b.st, b.m, b.s.spec(b.config)) }
+
+// restart makes a new driver and manager, as a new process has them.
+func (b *bench) restart() {
+	m, err := watchers.New(Options(b.st, b.sink, b.s.New()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.m = m
+}
+
+// expect waits for n signals in all, and then a little for one too many.
+func (b *bench) expect(n int) {
+	b.t.Helper()
+	within(15*time.Second, func() bool { return len(b.sink.Fired()) >= n })
+	within(700*time.Millisecond, func() bool { return len(b.sink.Fired()) > n })
+	got := b.sink.Fired()
+	if len(got) != n {
+		var texts []string
+		for _, f := range got {
+			texts = append(texts, fmt.Sprintf("%s (%s)", f.Text, f.Key))
+		}
+		b.t.Fatalf("fired %d times, want %d:\n%s\ntroubles: %v", len(got), n, strings.Join(texts, "\n"), b.sink.Troubles())
+	}
+	for _, f := range got {
+		if f.Key == "" || f.Text == "" || strings.ContainsRune(f.Text, '\n') || !json.Valid(f.Payload) || f.At.IsZero() || f.Source == "" {
+			b.t.Errorf("incomplete signal: %+v", f)
+		}
+	}
+}
+
+func (s Suite) restarts(t *testing.T) {
+	b := s.bench(t)
+	stop := Start(t, b.m)
+	b.create()
+	b.expect(0)
+	s.Provoke(t, b.config, 1)
+	b.expect(1)
+	stop()
+	b.restart()
+	stop = Start(t, b.m)
+	b.expect(1)
+	stop()
+	s.Provoke(t, b.config, 2)
+	b.restart()
+	stop = Start(t, b.m)
+	b.expect(2)
+	s.Provoke(t, b.config, 3)
+	b.expect(3)
+	stop()
+	got, err := b.m.Get(context.Background(), b.spec.ID)
+	if err != nil || got.Fired != 3 || got.FiredAt.IsZero() || got.State != watchers.Active {
+		t.Errorf("after three firings: %+v, %v", got, err)
+	}
+}
+
+func (s Suite) offline(t *testing.T) {
+	b := s.bench(t)
+	b.create()
+	s.Provoke(t, b.config, 1)
+	b.restart()
+	stop := Start(t, b.m)
+	b.expect(1)
+	stop()
+}
+
+func (s Suite) saveFails(t *testing.T) {
+	b := s.bench(t)
+	stop := Start(t, b.m)
+	b.create()
+	b.expect(0)
+	b.sink.Fail(ErrSink)
+	s.Provoke(t, b.config, 1)
+	Eventually(t, "the sink is asked", func() bool { return b.sink.Calls() > 0 })
+	Eventually(t, "trouble is told", func() bool { return len(b.sink.Troubles()) > 0 })
+	b.sink.Fail(nil)
+	b.expect(1)
+	stop()
+	if n := len(b.sink.Troubles()); n != 1 {
+		t.Errorf("told %d times about one kind of trouble: %v", n, b.sink.Troubles())
+	}
+}
+
+func (s Suite) cancelled(t *testing.T) {
+	b := s.bench(t)
+	stop := Start(t, b.m)
+	b.create()
+	s.Provoke(t, b.config, 1)
+	b.expect(1)
+	ctx := context.Background()
+	var was watchers.Spec
+	err := b.st.Write(ctx, func(tx *store.Tx) (err error) {
+		was, err = b.m.CancelTx(tx, b.spec.ID)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Provoke(t, b.config, 2)
+	b.expect(1)
+	if err := b.st.Write(ctx, func(tx *store.Tx) error { return b.m.RestoreTx(tx, was) }); err != nil {
+		t.Fatal(err)
+	}
+	b.expect(1)
+	s.Provoke(t, b.config, 3)
+	b.expect(2)
+	stop()
+}
