@@ -1,0 +1,64 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hob/tools"
+)
+
+// Errors that are wrapped by a *tools.Error of code PolicyDenied.
+var (
+	// ErrNotAllowed: the path lies in no allowed folder, or a link on it
+	// leaves the folder.
+	ErrNotAllowed = errors.New("not in an allowed folder")
+	// ErrProtected: the path holds keys, starts programs or is Hob's own.
+	ErrProtected = errors.New("a protected place")
+	// ErrSpecial: a device, pipe or socket.
+	ErrSpecial = errors.New("not an ordinary file")
+)
+
+func (f *Files) notAllowed(abs, why string) error {
+	suggest := slices.Clone(f.opt.Allowed)
+	suggest = append(suggest, f.show(filepath.Dir(abs)))
+	list, err := json.Marshal(suggest)
+	if err != nil {
+		list = []byte("[...]")
+	}
+	msg := f.show(abs) + " is " + ErrNotAllowed.Error()
+	if why != "" {
+		msg += " (" + why + ")"
+	}
+	if len(f.allowed) == 0 {
+		msg += "; no folder is allowed so far"
+	} else {
+		shown := make([]string, len(f.allowed))
+		for i, a := range f.allowed {
+			shown[i] = f.show(a)
+		}
+		msg += "; allowed: " + strings.Join(shown, ", ")
+	}
+	return &tools.Error{
+		Code: tools.PolicyDenied, Message: msg, Err: ErrNotAllowed,
+		Remedy: fmt.Sprintf("the owner can allow its folder with: hob config set files.allowed '%s'", list),
+	}
+}
+
+func (f *Files) protected(abs, why string) error {
+	return &tools.Error{
+		Code: tools.PolicyDenied, Err: ErrProtected,
+		Message: f.show(abs) + " is " + ErrProtected.Error() + " (" + why + ")",
+		Remedy:  "Hob's file tools never touch it; use another program for that",
+	}
+}
+
+func (f *Files) special(abs string) error {
+	return &tools.Error{
+		Code: tools.Unsupported, Err: ErrSpecial,
+		Message: f.show(abs) + " is " + ErrSpecial.Error() + " but a device, a pipe or a socket",
+	}
+}

@@ -1,0 +1,209 @@
+// Package files are the tools for the owner's files: read_file, write_file,
+// list_directory, search_files, move_file and trash_file.
+//
+// They reach nothing but the folders the owner allowed. A path is resolved
+// component by component below an os.Root, links included; then the parent
+// folder is opened through the same components, none of which may have become
+// a link meanwhile, and all work goes through that handle. Places that hold
+// keys or start programs are refused in both directions even inside an allowed
+// folder. Whether a call needs the owner's yes is the guard's business.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/provenance"
+	"hob/platform/trash"
+	"hob/tools"
+)
+
+// Trash is where trash_file puts things; *trash.Can is one.
+type Trash interface {
+	Put(dir *os.Root, name string, at time.Time) (trash.Item, error)
+	Restore(item trash.Item, dir *os.Root, name string) error
+}
+
+// Options of New. Paths are absolute or begin with "~/".
+type Options struct {
+	Allowed []string // folders that may be read and changed; a relative path starts at the first
+	Trusted []string // folders whose files count as the owner's own words
+	// Drop is the folder for Hob's own new files; it is allowed as well.
+	Drop string
+	// Protected are further places refused even inside an allowed folder:
+	// Hob's own home.
+	Protected []string
+	Home      string // what "~" means (default os.UserHomeDir)
+	// UndoDir keeps the former content of overwritten files. Empty: none is
+	// kept, and overwriting cannot be undone.
+	UndoDir string
+	MaxFile int64 // largest file that is read, written or kept for undo, in bytes (default 10 MB)
+	Trash   Trash // default: the desktop's own
+}
+
+// Files resolves paths and makes the tools. It may be used concurrently.
+type Files struct {
+	opt     Options
+	home    string
+	allowed []string
+	trusted []string
+	undo    keeper
+	places  func() []protectedPlace
+	mu      sync.Mutex // one write, move or trash at a time
+}
+
+// New checks the options.
+func New(opt Options) (*Files, error) {
+	if opt.Home == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, fmt.Errorf("files: %w; set HOME", err)
+		}
+		opt.Home = home
+	}
+	if opt.MaxFile <= 0 {
+		opt.MaxFile = 10 << 20
+	}
+	if opt.Trash == nil {
+		can, err := trash.New(trash.Options{Home: opt.Home})
+		if err != nil {
+			return nil, fmt.Errorf("files: %w", err)
+		}
+		opt.Trash = can
+	}
+	f := &Files{opt: opt, home: filepath.Clean(opt.Home), undo: keeper{dir: opt.UndoDir, max: opt.MaxFile}}
+	f.places = sync.OnceValue(f.listPlaces)
+	for _, list := range []struct {
+		from []string
+		to   *[]string
+	}{{append(slices.Clone(opt.Allowed), opt.Drop), &f.allowed}, {opt.Trusted, &f.trusted}} {
+		for _, p := range list.from {
+			if strings.TrimSpace(p) == "" {
+				continue
+			}
+			abs, err := f.expand(p)
+			if err != nil || !filepath.IsAbs(abs) {
+				return nil, fmt.Errorf("files: the folder %q must be an absolute path or begin with ~/", p)
+			}
+			*list.to = append(*list.to, filepath.Clean(abs))
+		}
+	}
+	return f, nil
+}
+
+// Tools returns the category's tools.
+func (f *Files) Tools() []tools.Tool {
+	return []tools.Tool{f.readFile(), f.writeFile(), f.listDirectory(), f.searchFiles(), f.moveFile(), f.trashFile()}
+}
+
+// Place says what a path stands for, for the guard's rules.
+type Place struct {
+	Path    string // absolute, links resolved
+	Exists  bool
+	Trusted bool // lies in a trusted folder
+	Drop    bool // lies in the drop folder
+	// Inert: a plain document by its name, no dot-file, nothing that runs, and
+	// not inside a repository.
+	Inert bool
+}
+
+// Inspect resolves a path as the tools do, with the same errors: ErrNotAllowed
+// and ErrProtected.
+func (f *Files) Inspect(path string) (Place, error) {
+	s, err := f.at(path)
+	if err != nil {
+		return Place{}, err
+	}
+	defer s.Close()
+	p := Place{Path: s.abs, Exists: s.info != nil, Trusted: f.source(s) == provenance.Owner}
+	if f.opt.Drop != "" {
+		if drop, err := f.expand(f.opt.Drop); err == nil {
+			p.Drop = f.inside(drop, s.abs)
+		}
+	}
+	p.Inert = inert(s)
+	return p, nil
+}
+
+// inert are the endings of files that no program runs.
+var inertTypes = []string{
+	".txt", ".md", ".csv", ".tsv", ".json", ".log", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ics", ".vcf",
+	".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".mp3", ".m4a", ".wav", ".mp4", ".mov", ".zip",
+}
+
+func inert(s *spot) bool {
+	if !slices.Contains(inertTypes, strings.ToLower(filepath.Ext(s.abs))) {
+		return false
+	}
+	parts := split(s.rel)
+	for i, c := range parts {
+		if strings.HasPrefix(c, ".") {
+			return false
+		}
+		if _, err := s.root.Lstat(filepath.Join(append(slices.Clone(parts[:i]), ".git")...)); err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// source is the provenance of what lies at s: names and contents of files are
+// outside text unless the owner trusts their folder.
+func (f *Files) source(s *spot) provenance.Source {
+	for _, t := range f.trusted {
+		if f.inside(t, s.abs) {
+			return provenance.Owner
+		}
+	}
+	return provenance.Outside
+}
+
+// inside reports whether the resolved path abs is folder or lies below it.
+func (f *Files) inside(folder, abs string) bool {
+	if _, ok := below(folder, abs); ok {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return false
+	}
+	_, ok := below(real, abs)
+	return ok
+}
+
+// show shortens a path for the owner: "~/Documents/a.txt".
+func (f *Files) show(abs string) string {
+	if rel, ok := below(f.home, abs); ok {
+		return filepath.Join("~", rel)
+	}
+	if real, err := filepath.EvalSymlinks(f.home); err == nil {
+		if rel, ok := below(real, abs); ok {
+			return filepath.Join("~", rel)
+		}
+	}
+	return abs
+}
+
+// trouble words an error of the file system for the owner.
+func (f *Files) trouble(what string, s *spot, err error) error {
+	if e, ok := errors.AsType[*tools.Error](err); ok {
+		return e
+	}
+	name := f.show(s.abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return tools.Errorf(tools.NotFound, "there is no %s", name)
+	case errors.Is(err, fs.ErrPermission):
+		return &tools.Error{Code: tools.Failed, Message: "the system does not let Hob " + what + " " + name, Remedy: "check the file's permissions", Err: err}
+	case errors.Is(err, fs.ErrExist):
+		return tools.Errorf(tools.Conflict, "something is at %s already; nothing was changed", name)
+	}
+	return tools.Errorf(tools.CodeOf(err), "could not %s %s: %w", what, name, err)
+}

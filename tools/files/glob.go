@@ -1,0 +1,126 @@
+package files
+
+import (
+	"path"
+	"strings"
+
+	"hob/tools"
+)
+
+// glob is a compiled pattern: alternatives separated by commas or in braces
+// ("*.{pdf,docx}"), "*" and "?" within a name, "**" for any folders. Without a
+// slash it is matched against the name alone. Case does not count.
+type glob struct{ alts [][]string }
+
+// maxAlts bounds how many patterns one with braces stands for.
+const maxAlts = 64
+
+func newGlob(pattern string) (glob, error) {
+	pattern = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(pattern, `\`, "/")))
+	if pattern == "" {
+		return glob{}, nil
+	}
+	var g glob
+	for _, p := range braces(pattern, maxAlts) {
+		p = strings.TrimPrefix(strings.TrimSpace(p), "./")
+		if p == "" {
+			continue
+		}
+		if strings.HasPrefix(p, ".") && strings.Count(p, ".") == 1 && !strings.ContainsAny(p, "*?[/") && len(p) <= 6 {
+			p = "*" + p // ".pdf" means PDF files
+		}
+		parts := strings.Split(p, "/")
+		for _, s := range parts {
+			if _, err := path.Match(s, ""); err != nil {
+				return g, tools.Errorf(tools.InvalidArguments, "the pattern %q cannot be read; examples: *.pdf, report-*.{doc,docx}, **/*.go", pattern)
+			}
+		}
+		g.alts = append(g.alts, parts)
+	}
+	return g, nil
+}
+
+// braces expands {a,b} and top-level commas.
+func braces(p string, limit int) []string {
+	depth, start := 0, 0
+	var parts []string
+	for i, r := range p {
+		switch {
+		case r == '{':
+			depth++
+		case r == '}' && depth > 0:
+			depth--
+		case r == ',' && depth == 0:
+			parts = append(parts, p[start:i])
+			start = i + 1
+		}
+	}
+	parts = append(parts, p[start:])
+	var out []string
+	for _, part := range parts {
+		open := strings.IndexByte(part, '{')
+		end := strings.IndexByte(part[max(open, 0):], '}') + max(open, 0)
+		if open < 0 || end <= open {
+			out = append(out, part)
+			continue
+		}
+		for _, alt := range strings.Split(part[open+1:end], ",") {
+			for _, x := range braces(part[:open]+alt+part[end+1:], limit-len(out)) {
+				if out = append(out, x); len(out) >= limit {
+					return out
+				}
+			}
+		}
+	}
+	return out[:min(len(out), max(limit, 1))]
+}
+
+// match tests a slash-separated path below the folder that is looked at.
+func (g glob) match(rel string) bool {
+	if len(g.alts) == 0 {
+		return true
+	}
+	parts := strings.Split(strings.ToLower(rel), "/")
+	for _, alt := range g.alts {
+		if len(alt) == 1 && alt[0] != "**" {
+			if ok, _ := path.Match(alt[0], parts[len(parts)-1]); ok {
+				return true
+			}
+			continue
+		}
+		if matchParts(alt, parts) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchParts runs in time proportional to the product of both lengths.
+func matchParts(pat, parts []string) bool {
+	can := make([]bool, len(parts)+1) // can[i]: the rest of pat matches parts[i:]
+	can[len(parts)] = true
+	for p := len(pat) - 1; p >= 0; p-- {
+		next := make([]bool, len(parts)+1)
+		for i := len(parts); i >= 0; i-- {
+			if pat[p] == "**" {
+				next[i] = can[i] || (i < len(parts) && next[i+1])
+				continue
+			}
+			if i < len(parts) && can[i+1] {
+				next[i], _ = path.Match(pat[p], parts[i])
+			}
+		}
+		can = next
+	}
+	return can[0]
+}
+
+// dotted reports whether the pattern asks for hidden names.
+func (g glob) dotted() bool {
+	for _, alt := range g.alts {
+		if strings.HasPrefix(alt[len(alt)-1], ".") {
+			return true
+		}
+	}
+	return false
+}

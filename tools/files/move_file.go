@@ -1,0 +1,242 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hob/platform/rename"
+	"hob/tools"
+)
+
+type moveIn struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination" jsonschema:"new path, or the folder to move into"`
+}
+
+// moveOut is the Data of move_file.
+type moveOut struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+type moveUndo struct {
+	From string   `json:"from"`
+	To   string   `json:"to"`
+	Made []string `json:"made,omitempty"` // folders made for it, below To's allowed folder
+}
+
+func (f *Files) moveFile() tools.Tool {
+	return tools.New(tools.Def[moveIn]{
+		Spec: tools.Spec{
+			Name: "move_file", Category: "files", Effects: tools.Write,
+			Description: "Move or rename a file or folder. Never overwrites.",
+			Keywords:    "rename mv put into folder sort tidy",
+		},
+		Paths:   func(in moveIn) []string { return f.paths(in.Source, in.Destination) },
+		Summary: func(in moveIn) string { return "Move " + in.Source + " to " + in.Destination },
+		Run:     f.runMove,
+		Undo:    f.undoMove,
+	})
+}
+
+func (f *Files) runMove(ctx context.Context, _ tools.Call, in moveIn) (tools.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	from, err := f.at(in.Source)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer from.Close()
+	if err := f.removable(from, "moved"); err != nil {
+		return tools.Result{}, err
+	}
+	if err := f.ensureFolder(in.Destination); err != nil {
+		return tools.Result{}, err
+	}
+	to, err := f.target(from, in.Destination)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer to.Close()
+	made, err := f.move(ctx, from, to)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	u := moveUndo{From: from.abs, To: to.abs, Made: made}
+	return tools.Result{
+		Text: fmt.Sprintf("Moved %s to %s.", f.show(from.abs), f.show(to.abs)),
+		Data: moveOut{From: from.abs, To: to.abs},
+		Undo: tools.NewUndo("move "+f.show(to.abs)+" back to "+f.show(from.abs), u),
+	}, nil
+}
+
+// removable checks what is taken away from its place.
+func (f *Files) removable(s *spot, done string) error {
+	switch {
+	case s.info == nil:
+		return f.trouble("find", s, fs.ErrNotExist)
+	case s.rel == ".":
+		return tools.Errorf(tools.PolicyDenied, "%s is itself an allowed folder and cannot be %s", f.show(s.abs), done)
+	case s.linked:
+		return tools.Errorf(tools.Unsupported, "this is a link to %s and cannot be %s; name the file itself", f.show(s.abs), done)
+	case !s.info.IsDir() && !s.info.Mode().IsRegular():
+		return f.special(s.abs)
+	}
+	return f.holdsProtected(s.abs)
+}
+
+// target resolves the destination; an existing folder means into it.
+func (f *Files) target(from *spot, path string) (*spot, error) {
+	to, err := f.at(path)
+	if err != nil {
+		return nil, err
+	}
+	into := to.info != nil && to.info.IsDir() || to.info == nil && strings.HasSuffix(path, "/")
+	if into {
+		abs := filepath.Join(to.abs, filepath.Base(from.abs))
+		to.Close()
+		if to, err = f.at(abs); err != nil {
+			return nil, err
+		}
+	}
+	err = f.guardedRepository(to.abs)
+	switch {
+	case err != nil:
+	case to.info != nil:
+		err = f.trouble("move to", to, fs.ErrExist)
+	default:
+		if _, ok := below(from.abs, to.abs); ok {
+			err = tools.Errorf(tools.InvalidArguments, "a folder cannot be moved into itself")
+		}
+	}
+	if err != nil {
+		to.Close()
+		return nil, err
+	}
+	return to, nil
+}
+
+func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err error) {
+	src, _, err := from.parent(false)
+	if err != nil {
+		return nil, f.trouble("open the folder of", from, err)
+	}
+	defer src.Close()
+	dst, made, err := to.parent(true)
+	if err != nil {
+		return nil, f.trouble("open the folder of", to, err)
+	}
+	defer dst.Close()
+	_, old := from.dirName()
+	_, name := to.dirName()
+	err = rename.NoReplace(src, old, dst, name)
+	if errors.Is(err, rename.ErrCrossDevice) {
+		err = f.carry(ctx, from, src, to, dst)
+	}
+	if err != nil {
+		to.unmake(made)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, f.trouble("move to", to, err)
+		}
+		return nil, f.trouble("move", from, err)
+	}
+	return made, nil
+}
+
+// carry moves a file between devices: a synced copy first, then the original
+// goes, unless it changed meanwhile.
+func (f *Files) carry(ctx context.Context, from *spot, src *os.Root, to *spot, dst *os.Root) error {
+	if from.info.IsDir() {
+		return &tools.Error{
+			Code: tools.Unsupported, Message: f.show(from.abs) + " is a folder, and " + f.show(to.abs) + " is on another device",
+			Remedy: "move its files one by one",
+		}
+	}
+	_, old := from.dirName()
+	_, name := to.dirName()
+	file, err := src.OpenFile(old, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	before, err := file.Stat()
+	if err != nil || !os.SameFile(before, from.info) {
+		return errors.Join(err, errMoved)
+	}
+	mode := before.Mode()
+	tmp, err := stage(dst, &mode, func(w *os.File) error {
+		_, err := io.Copy(w, &reader{ctx: ctx, r: file})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	after, err := src.Lstat(old)
+	if err == nil && (!os.SameFile(before, after) || !after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size()) {
+		err = errMoved
+	}
+	if err == nil {
+		err = dst.Chtimes(tmp, before.ModTime(), before.ModTime())
+	}
+	if err == nil {
+		err = rename.NoReplace(dst, tmp, dst, name)
+	}
+	if err != nil {
+		return errors.Join(err, dst.Remove(tmp))
+	}
+	syncDir(dst)
+	if err := src.Remove(old); err != nil {
+		return errors.Join(err, dst.Remove(name))
+	}
+	return nil
+}
+
+// reader stops a copy when ctx ends.
+type reader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, error) {
+	var u moveUndo
+	if err := json.Unmarshal(data, &u); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, err := f.at(u.To)
+	if err != nil {
+		return "", err
+	}
+	defer now.Close()
+	if now.info == nil {
+		return "", tools.Errorf(tools.Conflict, "%s is not there any more", f.show(now.abs))
+	}
+	back, err := f.at(u.From)
+	if err != nil {
+		return "", err
+	}
+	defer back.Close()
+	if back.info != nil {
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(back.abs))
+	}
+	if _, err := f.move(ctx, now, back); err != nil {
+		return "", err
+	}
+	now.unmake(u.Made)
+	return fmt.Sprintf("Moved %s back to %s.", f.show(now.abs), f.show(back.abs)), nil
+}

@@ -1,0 +1,204 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+// maxPath bounds a path in bytes; maxLinks how many links one may follow.
+const (
+	maxPath  = 4096
+	maxLinks = 40
+)
+
+// expand replaces a leading "~".
+func (f *Files) expand(path string) (string, error) {
+	switch {
+	case path == "~":
+		return f.home, nil
+	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
+		return filepath.Join(f.home, path[2:]), nil
+	case strings.HasPrefix(path, "~"):
+		return "", tools.Errorf(tools.InvalidArguments, "%s: only ~/ is known, not other people's homes", phrase.Cut(path, 60))
+	}
+	return path, nil
+}
+
+// clean turns what was given into an absolute path without "." and "..";
+// relative ones start at the first allowed folder.
+func (f *Files) clean(path string) (string, error) {
+	path = strings.TrimSpace(path)
+	switch {
+	case path == "":
+		return "", tools.Errorf(tools.InvalidArguments, "the path is empty")
+	case len(path) > maxPath:
+		return "", tools.Errorf(tools.InvalidArguments, "the path is longer than %d bytes", maxPath)
+	case strings.ContainsRune(path, 0):
+		return "", tools.Errorf(tools.InvalidArguments, "the path contains a NUL byte")
+	}
+	path, err := f.expand(path)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(path) {
+		// "\x" and "C:x" of Windows are neither absolute nor below a folder.
+		if filepath.VolumeName(path) != "" || os.IsPathSeparator(path[0]) {
+			return "", tools.Errorf(tools.InvalidArguments, "%s: write the whole path, with its drive", phrase.Cut(path, 60))
+		}
+		if len(f.allowed) == 0 {
+			return "", f.notAllowed(path, "")
+		}
+		path = filepath.Join(f.allowed[0], path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// find returns the outermost allowed folder that holds the clean path, and the
+// path below it. A folder is also known by its resolved name, as in macOS,
+// where /tmp is /private/tmp.
+func (f *Files) find(abs string) (folder, rel string, ok bool) {
+	for _, a := range f.allowed {
+		r, in := below(a, abs)
+		if !in {
+			if real, err := filepath.EvalSymlinks(a); err == nil {
+				r, in = below(real, abs)
+			}
+		}
+		if in && (!ok || len(a) < len(folder)) {
+			folder, rel, ok = a, r, true
+		}
+	}
+	return folder, rel, ok
+}
+
+// below returns the path of abs relative to folder, "." for folder itself.
+func below(folder, abs string) (string, bool) {
+	if len(abs) < len(folder) || !sameName(abs[:len(folder)], folder) {
+		return "", false
+	}
+	rest := abs[len(folder):]
+	if rest == "" {
+		return ".", true
+	}
+	if os.IsPathSeparator(folder[len(folder)-1]) {
+		return rest, true
+	}
+	if !os.IsPathSeparator(rest[0]) {
+		return "", false
+	}
+	return rest[1:], true
+}
+
+// sameName compares names as the system's usual file system does.
+func sameName(a, b string) bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+func split(rel string) []string {
+	if rel == "." || rel == "" {
+		return nil
+	}
+	return strings.Split(filepath.ToSlash(rel), "/")
+}
+
+// resolved is a path below a root in which no component is a link.
+type resolved struct {
+	rel    string
+	info   fs.FileInfo // nil when nothing is there
+	linked bool        // the last component that was given is a link
+}
+
+// resolve follows the links of rel itself, so that what is checked is what is
+// opened. A link that leaves the folder is refused.
+func (f *Files) resolve(root *os.Root, abs, rel string) (resolved, error) {
+	base := root.Name()
+	todo := split(rel)
+	given := len(todo)
+	out := resolved{rel: "."}
+	info, err := root.Lstat(".")
+	if err != nil {
+		return out, err
+	}
+	out.info = info
+	for links := 0; len(todo) > 0; {
+		c := todo[0]
+		todo = todo[1:]
+		if !component(c) {
+			return out, tools.Errorf(tools.InvalidArguments, "%q cannot be part of a path", phrase.Cut(c, 60))
+		}
+		next := filepath.Join(out.rel, c)
+		fi, err := root.Lstat(next)
+		if errors.Is(err, fs.ErrNotExist) {
+			for _, t := range todo {
+				if !component(t) {
+					return out, tools.Errorf(tools.InvalidArguments, "%q cannot be part of a path", phrase.Cut(t, 60))
+				}
+			}
+			return resolved{rel: filepath.Join(append([]string{next}, todo...)...)}, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		if fi.Mode()&fs.ModeSymlink == 0 {
+			out.rel, out.info = next, fi
+			continue
+		}
+		out.linked = len(todo) == 0 && links == 0 && given > 0
+		if links++; links > maxLinks {
+			return out, f.notAllowed(abs, "it goes through too many links")
+		}
+		target, err := root.Readlink(next)
+		if err != nil {
+			return out, err
+		}
+		if target, err = inward(base, out.rel, target); err != nil {
+			return out, f.notAllowed(abs, "a link on the way leaves the folder")
+		}
+		todo = append(split(target), todo...)
+		out.rel, out.info = ".", info
+	}
+	return out, nil
+}
+
+var errOutward = errors.New("the link leaves the folder")
+
+// inward gives a link's target relative to base, when it lies in it.
+func inward(base, dir, target string) (string, error) {
+	if filepath.IsAbs(target) {
+		rel, ok := below(base, filepath.Clean(target))
+		if !ok {
+			return "", errOutward
+		}
+		return rel, nil
+	}
+	rel := filepath.Join(dir, target)
+	if filepath.VolumeName(target) != "" || !filepath.IsLocal(rel) {
+		return "", errOutward
+	}
+	return rel, nil
+}
+
+// component refuses names that Windows reads as something else: streams
+// ("a:b"), short names ("PROGRA~1"), and trailing dots and spaces.
+func component(c string) bool {
+	if c == "" || c == "." || c == ".." {
+		return false
+	}
+	if runtime.GOOS != "windows" {
+		return true
+	}
+	if i := strings.LastIndexByte(c, '~'); i >= 0 && i+1 < len(c) && c[i+1] >= '0' && c[i+1] <= '9' {
+		return false
+	}
+	return !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && filepath.IsLocal(c)
+}

@@ -1,0 +1,130 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/tools"
+)
+
+// shownLines and shownBytes bound one result of read_file.
+const (
+	shownLines = 2000
+	shownBytes = 256 << 10
+)
+
+type readIn struct {
+	Path   string `json:"path" jsonschema:"file"`
+	Offset int    `json:"offset,omitempty" jsonschema:"first line, from 1"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"lines"`
+}
+
+// readOut is the Data of read_file.
+type readOut struct {
+	Path   string `json:"path"`
+	Size   int64  `json:"size"`
+	Binary bool   `json:"binary,omitempty"`
+	Lines  int    `json:"lines"`
+	From   int    `json:"from,omitempty"`
+	To     int    `json:"to,omitempty"`
+}
+
+func (f *Files) readFile() tools.Tool {
+	return tools.New(tools.Def[readIn]{
+		Spec: tools.Spec{
+			Name: "read_file", Category: "files", Effects: tools.Read, Core: true,
+			Description: "Read a text file, or some lines of it.",
+			Keywords:    "open show cat view content document log",
+		},
+		Paths:   func(in readIn) []string { return f.paths(in.Path) },
+		Summary: func(in readIn) string { return "Read " + in.Path },
+		Run:     f.runRead,
+	})
+}
+
+func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Result, error) {
+	if in.Offset < 0 || in.Limit < 0 {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "offset and limit count lines and cannot be negative")
+	}
+	if err := ctx.Err(); err != nil {
+		return tools.Result{}, err
+	}
+	s, err := f.at(in.Path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer s.Close()
+	b, err := s.read(f.opt.MaxFile)
+	if err != nil {
+		return tools.Result{}, f.trouble("read", s, err)
+	}
+	out := readOut{Path: s.abs, Size: int64(len(b))}
+	r := tools.Result{Source: f.source(s)}
+	text, note, ok := decode(b)
+	switch {
+	case len(b) == 0:
+		r.Text = f.show(s.abs) + " is empty."
+	case !ok:
+		out.Binary = true
+		r.Text = fmt.Sprintf("%s is not text but %s, %s; it is not shown.", f.show(s.abs), describe(s.abs, b), size(int64(len(b))))
+	default:
+		r.Text, err = page(text, note, in, &out)
+	}
+	r.Data = out
+	return r, err
+}
+
+// page cuts out the wanted lines and says so when it is not the whole file.
+func page(text, note string, in readIn, out *readOut) (string, error) {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	out.Lines = len(lines)
+	from := max(in.Offset, 1)
+	if from > len(lines) {
+		return "", tools.Errorf(tools.InvalidArguments, "the file has only %s", plural(len(lines), "line", "lines"))
+	}
+	limit := in.Limit
+	if limit == 0 || limit > shownLines {
+		limit = shownLines
+	}
+	var b strings.Builder
+	to := from - 1
+	for to < len(lines) && to-from+1 < limit && b.Len()+len(lines[to]) <= shownBytes {
+		b.WriteString(lines[to])
+		to++
+	}
+	if to < from { // one line longer than a result may be
+		b.WriteString(strings.ToValidUTF8(lines[to][:shownBytes], ""))
+		note = strings.TrimPrefix(note+"; the line goes on", "; ")
+		to++
+	}
+	out.From, out.To = from, to
+	if from > 1 || to < len(lines) {
+		more := fmt.Sprintf("lines %d to %d of %d", from, to, len(lines))
+		if to < len(lines) {
+			more += fmt.Sprintf("; go on with offset %d", to+1)
+		}
+		note = strings.TrimPrefix(note+"; "+more, "; ")
+	}
+	if note != "" {
+		return strings.TrimSuffix(b.String(), "\n") + "\n[" + note + "]", nil
+	}
+	return b.String(), nil
+}
+
+// paths names what a call touches, nil when that cannot be told.
+func (f *Files) paths(given ...string) []string {
+	var out []string
+	for _, g := range given {
+		s, err := f.at(g)
+		if err != nil {
+			return nil
+		}
+		out = append(out, s.abs)
+		s.Close()
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"hob/platform/rename"
+	"hob/platform/shortid"
+)
+
+// replace gives name in dir the content b at once: a temporary file beside it,
+// synced, then renamed over it. With a nil mode the file must not exist yet and
+// the system's umask decides about its mode.
+func replace(dir *os.Root, name string, b []byte, mode *fs.FileMode) (err error) {
+	tmp, err := stage(dir, mode, func(f *os.File) error {
+		_, err := f.Write(b)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if mode == nil {
+		err = rename.NoReplace(dir, tmp, dir, name)
+	} else {
+		err = dir.Rename(tmp, name)
+	}
+	if err != nil {
+		return errors.Join(err, dir.Remove(tmp))
+	}
+	syncDir(dir)
+	return nil
+}
+
+// stage writes a temporary file in dir and syncs it.
+func stage(dir *os.Root, mode *fs.FileMode, fill func(*os.File) error) (name string, err error) {
+	name = ".hob-" + shortid.New("") + ".tmp"
+	perm := fs.FileMode(0o666)
+	if mode != nil {
+		perm = 0o600
+	}
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	err = fill(f)
+	if err == nil && mode != nil {
+		err = f.Chmod(mode.Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, dir.Remove(name))
+	}
+	return name, nil
+}
+
+// syncDir makes a rename durable where folders can be synced; elsewhere
+// (Windows) the file system's journal does.
+func syncDir(dir *os.Root) {
+	if f, err := dir.Open("."); err == nil {
+		_ = f.Sync()
+		_ = f.Close()
+	}
+}

@@ -1,0 +1,175 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+// Limits of one search; each that is reached is said in the result.
+const (
+	maxVisited = 20_000
+	maxFound   = 100
+	maxPerFile = 5
+	maxScanned = 256 << 20
+	maxLine    = 200 // characters shown of a line
+)
+
+type searchIn struct {
+	Path    string `json:"path" jsonschema:"folder"`
+	Query   string `json:"query" jsonschema:"text to find"`
+	Pattern string `json:"pattern,omitempty" jsonschema:"glob such as *.md"`
+}
+
+// match is one row of search_files' Data.
+type match struct {
+	Path string `json:"path"`           // below the folder, with slashes
+	Line int    `json:"line,omitempty"` // from 1; 0 when the name matches
+	Text string `json:"text,omitempty"`
+}
+
+type searchOut struct {
+	Path     string  `json:"path"`
+	Matches  []match `json:"matches"`
+	Searched int     `json:"searched"` // files whose content was read
+	Complete bool    `json:"complete"`
+}
+
+func (f *Files) searchFiles() tools.Tool {
+	return tools.New(tools.Def[searchIn]{
+		Spec: tools.Spec{
+			Name: "search_files", Category: "files", Effects: tools.Read, Core: true,
+			Description: "Find files under a folder by name or content.",
+			Keywords:    "grep look for find file text containing",
+		},
+		Paths:   func(in searchIn) []string { return f.paths(in.Path) },
+		Summary: func(in searchIn) string { return fmt.Sprintf("Search %s for %q", in.Path, phrase.Cut(in.Query, 60)) },
+		Run:     f.runSearch,
+	})
+}
+
+// search is one run of search_files.
+type search struct {
+	f       *Files
+	w       *walk
+	query   string // lower case
+	out     searchOut
+	scanned int64
+}
+
+func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
+	query := strings.ToLower(strings.TrimSpace(in.Query))
+	if query == "" {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the query is empty; list_directory lists a folder")
+	}
+	pattern, err := newGlob(in.Pattern)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	s, err := f.at(in.Path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer s.Close()
+	dir, err := s.folder()
+	if err != nil {
+		return tools.Result{}, f.trouble("search", s, err)
+	}
+	defer dir.Close()
+	r := &search{f: f, query: query, out: searchOut{Path: s.abs, Matches: []match{}}}
+	r.w = &walk{f: f, recursive: true, hidden: pattern.dotted(), limit: maxVisited, visit: func(e entry) error {
+		if !pattern.match(e.rel) {
+			return nil
+		}
+		return r.look(e)
+	}}
+	if err := r.w.run(ctx, dir, s.abs); err != nil {
+		return tools.Result{}, f.trouble("search", s, err)
+	}
+	said := r.w.said()
+	r.out.Complete = said == ""
+	return tools.Result{Text: r.text(f.show(s.abs), in.Query, said), Data: r.out, Source: f.source(s)}, nil
+}
+
+func (r *search) look(e entry) error {
+	if strings.Contains(strings.ToLower(e.name), r.query) {
+		r.out.Matches = append(r.out.Matches, match{Path: e.rel})
+	}
+	if e.info.Mode().IsRegular() {
+		if err := r.lines(e); err != nil {
+			return err
+		}
+	}
+	if len(r.out.Matches) >= maxFound {
+		r.w.stopped = "it ended after " + plural(maxFound, "match", "matches")
+		return errStop
+	}
+	return nil
+}
+
+func (r *search) lines(e entry) error {
+	if r.scanned+e.info.Size() > maxScanned {
+		r.w.stopped = "it ended after " + size(maxScanned) + " of text"
+		return errStop
+	}
+	b, err := r.f.content(e.dir, e.name, e.abs, r.f.opt.MaxFile)
+	if errors.Is(err, errTooLarge) {
+		r.w.left["larger than "+size(r.f.opt.MaxFile)]++
+		return nil
+	}
+	if err != nil {
+		r.w.left["unreadable"]++
+		return nil //nolint:nilerr // said in the result
+	}
+	r.scanned += int64(len(b))
+	text, _, ok := decode(b)
+	if !ok {
+		r.w.left["binary"]++
+		return nil
+	}
+	r.out.Searched++
+	found := 0
+	for n, line := range strings.Split(text, "\n") {
+		if !strings.Contains(strings.ToLower(line), r.query) {
+			continue
+		}
+		if found++; found > maxPerFile {
+			r.w.left["further match in a file with more than 5"]++
+			continue
+		}
+		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Line: n + 1, Text: around(line, r.query)})
+	}
+	return nil
+}
+
+// around shortens a long line to the part with the query.
+func around(line, query string) string {
+	line = strings.TrimSpace(printable(strings.ReplaceAll(line, "\t", " ")))
+	if i := strings.Index(strings.ToLower(line), query); i > maxLine/2 && i < len(line) {
+		line = "…" + strings.ToValidUTF8(line[i-maxLine/4:], "")
+	}
+	return phrase.Cut(line, maxLine)
+}
+
+func (r *search) text(shown, query, said string) string {
+	var b strings.Builder
+	if len(r.out.Matches) == 0 {
+		fmt.Fprintf(&b, "Nothing in %s contains %q (%s searched).", shown, phrase.Cut(query, 80), plural(r.out.Searched, "text file", "text files"))
+	} else {
+		fmt.Fprintf(&b, "%s for %q in %s:", plural(len(r.out.Matches), "match", "matches"), phrase.Cut(query, 80), shown)
+	}
+	for _, m := range r.out.Matches {
+		b.WriteString("\n- " + printable(m.Path))
+		if m.Line > 0 {
+			fmt.Fprintf(&b, ":%d: %s", m.Line, m.Text)
+		}
+	}
+	if said != "" {
+		b.WriteString("\n" + said)
+	}
+	return b.String()
+}

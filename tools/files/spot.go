@@ -1,0 +1,207 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hob/tools"
+)
+
+// spot is a resolved path with its allowed folder open.
+type spot struct {
+	f      *Files
+	root   *os.Root // the allowed folder
+	rel    string   // below root, no component a link
+	abs    string
+	info   fs.FileInfo // nil when nothing is there
+	linked bool
+}
+
+// at resolves a path given by a model or the owner and opens its allowed
+// folder. The caller closes the spot.
+func (f *Files) at(path string) (*spot, error) {
+	abs, err := f.clean(path)
+	if err != nil {
+		return nil, err
+	}
+	folder, rel, ok := f.find(abs)
+	if !ok {
+		return nil, f.notAllowed(abs, "")
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &tools.Error{
+			Code: tools.NotFound, Err: err, Message: "the allowed folder " + f.show(folder) + " does not exist",
+			Remedy: "make it, or take it out of files.allowed",
+		}
+	}
+	if err != nil {
+		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", f.show(folder), err)
+	}
+	root, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, tools.Errorf(tools.Failed, "could not open %s: %w", f.show(folder), err)
+	}
+	s := &spot{f: f, root: root, abs: abs}
+	r, err := f.resolve(root, abs, rel)
+	if err == nil {
+		s.rel, s.info, s.linked = r.rel, r.info, r.linked
+		s.abs = filepath.Join(real, r.rel)
+		err = f.guarded(s.abs)
+	}
+	if err != nil {
+		s.Close()
+		return nil, f.trouble("look at", s, err)
+	}
+	return s, nil
+}
+
+// Close releases the folder's handle.
+func (s *spot) Close() { _ = s.root.Close() }
+
+// dirName is the spot's parent below the root, and its name there.
+func (s *spot) dirName() (dir, name string) { return filepath.Dir(s.rel), filepath.Base(s.rel) }
+
+var errMoved = errors.New("a folder on the way was replaced meanwhile")
+
+// openDir opens a folder below root through components that are no links: each
+// must be the same folder after it was opened as before.
+func openDir(root *os.Root, rel string) (*os.Root, error) {
+	cur, err := root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range split(rel) {
+		next, err := step(cur, c)
+		_ = cur.Close()
+		if err != nil {
+			return nil, err
+		}
+		cur = next
+	}
+	return cur, nil
+}
+
+func step(dir *os.Root, name string) (*os.Root, error) {
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a folder")}
+	}
+	next, err := dir.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := next.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = errMoved
+	}
+	if err != nil {
+		_ = next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+// parent opens the folder that holds the spot. With make, folders that are
+// missing are created; it returns their paths below the root, outermost first.
+func (s *spot) parent(create bool) (dir *os.Root, made []string, err error) {
+	rel, _ := s.dirName()
+	if create {
+		done := "."
+		for _, c := range split(rel) {
+			done = filepath.Join(done, c)
+			switch err := s.root.Mkdir(done, 0o777); {
+			case err == nil:
+				made = append(made, done)
+			case !errors.Is(err, fs.ErrExist):
+				s.unmake(made)
+				return nil, nil, err
+			}
+		}
+	}
+	dir, err = openDir(s.root, rel)
+	if err != nil {
+		s.unmake(made)
+		return nil, nil, err
+	}
+	return dir, made, nil
+}
+
+// unmake removes folders that parent made, as far as they are empty.
+func (s *spot) unmake(made []string) {
+	for i := len(made) - 1; i >= 0; i-- {
+		if s.root.Remove(made[i]) != nil {
+			return
+		}
+	}
+}
+
+// folder opens the spot itself as a folder.
+func (s *spot) folder() (*os.Root, error) {
+	switch {
+	case s.info == nil:
+		return nil, fs.ErrNotExist
+	case !s.info.IsDir():
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a file, not a folder", s.f.show(s.abs))
+	}
+	return openDir(s.root, s.rel)
+}
+
+// read returns the whole content of a file of at most max bytes.
+func (s *spot) read(limit int64) ([]byte, error) {
+	if s.info == nil {
+		return nil, fs.ErrNotExist
+	}
+	if s.info.IsDir() {
+		return nil, tools.Errorf(tools.InvalidArguments, "%s is a folder; list_directory shows what is in it", s.f.show(s.abs))
+	}
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	_, name := s.dirName()
+	return s.f.content(dir, name, s.abs, limit)
+}
+
+// content reads a regular file of the open folder dir. It looks before it
+// opens, opens without waiting for the other end of a pipe, and looks again.
+func (f *Files) content(dir *os.Root, name, abs string, limit int64) ([]byte, error) {
+	before, err := dir.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, f.special(abs)
+	}
+	if before.Size() > limit {
+		return nil, &tools.Error{
+			Code: tools.Unsupported, Message: f.show(abs) + " has " + size(before.Size()) + "; at most " + size(limit) + " can be read", Err: errTooLarge,
+		}
+	}
+	file, err := dir.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	after, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(before, after) || !after.Mode().IsRegular() {
+		return nil, errMoved
+	}
+	b, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		err = errTooLarge
+	}
+	return b, err
+}
+
+var errTooLarge = errors.New("the file is too large")

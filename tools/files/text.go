@@ -1,0 +1,85 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+// decode turns a file's bytes into text. note tells what was done to them; ok
+// is false for binary files.
+func decode(b []byte) (text, note string, ok bool) {
+	if u, is := utf16Text(b); is {
+		return u, "converted from UTF-16", true
+	}
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if bytes.IndexByte(b[:min(len(b), 8192)], 0) >= 0 {
+		return "", "", false
+	}
+	if utf8.Valid(b) {
+		return string(b), "", true
+	}
+	bad := 0
+	for rest := b; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && n == 1 {
+			bad++
+		}
+		rest = rest[n:]
+	}
+	if bad*10 > len(b) {
+		return "", "", false
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD"), fmt.Sprintf("%d bytes were not UTF-8 and are shown as \uFFFD", bad), true
+}
+
+func utf16Text(b []byte) (string, bool) {
+	if !bytes.HasPrefix(b, []byte{0xff, 0xfe}) && !bytes.HasPrefix(b, []byte{0xfe, 0xff}) || len(b)%2 != 0 {
+		return "", false
+	}
+	out, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(b)
+	if err != nil {
+		return "", false
+	}
+	return string(out), true
+}
+
+// describe says in words what a binary file is.
+func describe(name string, b []byte) string {
+	kind := http.DetectContentType(b)
+	kind, _, _ = strings.Cut(kind, ";")
+	if ext := strings.TrimPrefix(filepath.Ext(name), "."); kind == "application/octet-stream" && ext != "" {
+		return strings.ToUpper(ext) + " data"
+	}
+	return kind
+}
+
+// size writes bytes as people do: "812 bytes", "12 KB", "3.4 MB".
+func size(n int64) string {
+	switch {
+	case n == 1:
+		return "1 byte"
+	case n < 1<<10:
+		return strconv.FormatInt(n, 10) + " bytes"
+	case n < 1<<20:
+		return strconv.FormatInt((n+512)>>10, 10) + " KB"
+	case n < 1<<30:
+		return trimZero(float64(n)/(1<<20)) + " MB"
+	}
+	return trimZero(float64(n)/(1<<30)) + " GB"
+}
+
+func trimZero(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

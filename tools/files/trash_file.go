@@ -1,0 +1,107 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"hob/platform/trash"
+	"hob/tools"
+)
+
+type trashIn struct {
+	Path string `json:"path" jsonschema:"file or folder"`
+}
+
+// trashOut is the Data of trash_file.
+type trashOut struct {
+	Path string `json:"path"`
+}
+
+func (f *Files) trashFile() tools.Tool {
+	return tools.New(tools.Def[trashIn]{
+		Spec: tools.Spec{
+			Name: "trash_file", Category: "files", Effects: tools.Write,
+			Description: "Move a file or folder to the trash, from where it can be restored.",
+			Keywords:    "delete remove rm throw away recycle bin",
+		},
+		Paths:   func(in trashIn) []string { return f.paths(in.Path) },
+		Summary: func(in trashIn) string { return "Move " + in.Path + " to the trash" },
+		Run:     f.runTrash,
+		Undo:    f.undoTrash,
+	})
+}
+
+func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tools.Result{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.at(in.Path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer s.Close()
+	if err := f.removable(s, "put in the trash"); err != nil {
+		return tools.Result{}, err
+	}
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return tools.Result{}, f.trouble("open the folder of", s, err)
+	}
+	defer dir.Close()
+	_, name := s.dirName()
+	item, err := f.opt.Trash.Put(dir, name, c.Now)
+	if errors.Is(err, trash.ErrNoTrash) {
+		return tools.Result{}, &tools.Error{
+			Code: tools.Unsupported, Err: err, Message: "there is no trash for the place of " + f.show(s.abs) + ", so it was left alone",
+			Remedy: "move it to another folder first, or delete it yourself",
+		}
+	}
+	if err != nil {
+		return tools.Result{}, f.trouble("put in the trash", s, err)
+	}
+	return tools.Result{
+		Text: fmt.Sprintf("Moved %s to the trash.", f.show(s.abs)),
+		Data: trashOut{Path: s.abs},
+		Undo: tools.NewUndo("restore "+f.show(s.abs)+" from the trash", item),
+	}, nil
+}
+
+func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, error) {
+	var item trash.Item
+	if err := json.Unmarshal(data, &item); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.at(item.Original)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if s.info != nil {
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(s.abs))
+	}
+	dir, made, err := s.parent(true)
+	if err != nil {
+		return "", f.trouble("open the folder of", s, err)
+	}
+	defer dir.Close()
+	_, name := s.dirName()
+	err = f.opt.Trash.Restore(item, dir, name)
+	switch {
+	case errors.Is(err, trash.ErrGone):
+		s.unmake(made)
+		return "", tools.Errorf(tools.NotFound, "%s is not in the trash any more", f.show(s.abs))
+	case errors.Is(err, fs.ErrExist):
+		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(s.abs))
+	case err != nil:
+		s.unmake(made)
+		return "", f.trouble("restore", s, err)
+	}
+	return "Restored " + f.show(s.abs) + " from the trash.", nil
+}

@@ -1,0 +1,107 @@
+package files
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// testData opens a file of the evaluation data, which is not part of the
+// repository: HOB_TEST_DATA, or shared/data beside it.
+func testData(t testing.TB, name string) *os.File {
+	t.Helper()
+	dir := os.Getenv("HOB_TEST_DATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		t.Skip("without HOB_TEST_DATA this is not measured:", err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// TestTraversalPayloads reads and writes through known attack strings and then
+// looks whether anything outside the allowed folder was shown or changed.
+func TestTraversalPayloads(t *testing.T) {
+	b := newBench(t, nil)
+	b.put("Documents/deep/er/x", "x")
+	n := 0
+	for sc := bufio.NewScanner(testData(t, "payloads/path-traversal.txt")); sc.Scan(); n++ {
+		for _, target := range []string{"outside/secret.txt", "etc/passwd", strings.TrimPrefix(b.path("outside/secret.txt"), "/")} {
+			p := strings.ReplaceAll(sc.Text(), "{FILE}", target)
+			for _, p := range []string{p, "deep/er/" + p, b.docs + "/" + p} {
+				b.attack(t, p, n%7 == 0)
+			}
+		}
+	}
+	t.Logf("%d payloads", n)
+	if n == 0 {
+		t.Fatal("the payload file is empty")
+	}
+	var outside []string
+	_ = filepath.WalkDir(b.home, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.HasPrefix(path, b.docs) && !strings.HasPrefix(path, b.path("hob")) {
+			outside = append(outside, path)
+		}
+		return nil
+	})
+	if len(outside) != 1 || b.get("outside/secret.txt") != "canary" {
+		t.Errorf("outside the allowed folder: %v", outside)
+	}
+}
+
+func (b *bench) attack(t *testing.T, path string, write bool) {
+	t.Helper()
+	if r, err := b.call("read_file", map[string]any{"path": path}); err == nil && (strings.Contains(r.Text, "canary") || strings.Contains(r.Text, "root:")) {
+		t.Errorf("read_file %q shows %q", path, r.Text)
+	}
+	if !write {
+		return
+	}
+	if _, err := b.call("write_file", map[string]any{"path": path, "content": "overwritten"}); err == nil {
+		if p, err := b.f.Inspect(path); err != nil || !strings.HasPrefix(p.Path, b.docs+string(filepath.Separator)) {
+			t.Errorf("write_file %q went to %q (%v)", path, p.Path, err)
+		}
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	for _, s := range []string{"../x", "a/../../x", "~/../x", "link/x", "in/x", `..\x`, "C:\\x", "\x00", "/", "//", "~", "a//b/./c", "deep/../link/../x", "...", ". .", "in/../../x"} {
+		f.Add(s)
+	}
+	home := f.TempDir()
+	docs := filepath.Join(home, "docs")
+	for _, err := range []error{
+		os.MkdirAll(filepath.Join(docs, "deep"), 0o755), os.Mkdir(filepath.Join(home, "out"), 0o755),
+		os.Symlink("../out", filepath.Join(docs, "link")), os.Symlink("deep", filepath.Join(docs, "in")),
+	} {
+		if err != nil {
+			f.Skip(err)
+		}
+	}
+	real, err := filepath.EvalSymlinks(docs)
+	if err != nil {
+		f.Fatal(err)
+	}
+	files, err := New(Options{Home: home, Allowed: []string{docs}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		s, err := files.at(path)
+		if err != nil {
+			return
+		}
+		defer s.Close()
+		if s.abs != real && !strings.HasPrefix(s.abs, real+string(filepath.Separator)) {
+			t.Fatalf("at(%q) is %q", path, s.abs)
+		}
+		if got, err := filepath.EvalSymlinks(s.abs); err == nil && got != s.abs {
+			t.Fatalf("at(%q) is %q, which is really %q", path, s.abs, got)
+		}
+	})
+}

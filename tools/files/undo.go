@@ -1,0 +1,111 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// maxKept is the size in bytes up to which former contents are kept in all;
+// the oldest go first.
+const maxKept = 512 << 20
+
+// keeper keeps former contents of files under their SHA-256, in folders named
+// by its first two digits.
+type keeper struct {
+	dir string
+	max int64
+	n   atomic.Uint32
+}
+
+var (
+	errNotKept = errors.New("no folder for former contents is set")
+	errKeptBad = errors.New("the kept copy is gone or damaged")
+)
+
+func digest(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+func (k *keeper) path(sum string) string { return filepath.Join(k.dir, sum[:2], sum) }
+
+// put makes b durable and returns its digest.
+func (k *keeper) put(b []byte) (string, error) {
+	switch {
+	case k.dir == "":
+		return "", errNotKept
+	case int64(len(b)) > k.max:
+		return "", errTooLarge
+	}
+	sum := digest(b)
+	path := k.path(sum)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("keep the former content: %w", err)
+	}
+	if k.n.Add(1)%64 == 1 {
+		k.prune()
+	}
+	if old, err := k.get(sum); err == nil && len(old) == len(b) {
+		now := time.Now()
+		return sum, os.Chtimes(path, now, now)
+	}
+	dir, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("keep the former content: %w", err)
+	}
+	defer dir.Close()
+	private := fs.FileMode(0o600)
+	if err := replace(dir, sum, b, &private); err != nil {
+		return "", fmt.Errorf("keep the former content: %w", err)
+	}
+	return sum, nil
+}
+
+func (k *keeper) get(sum string) ([]byte, error) {
+	if k.dir == "" || len(sum) != 2*sha256.Size {
+		return nil, errNotKept
+	}
+	b, err := os.ReadFile(k.path(sum))
+	if err != nil || digest(b) != sum {
+		return nil, errKeptBad
+	}
+	return b, nil
+}
+
+// prune removes the oldest copies above maxKept.
+func (k *keeper) prune() {
+	type kept struct {
+		path string
+		size int64
+		at   time.Time
+	}
+	var all []kept
+	var total int64
+	_ = filepath.WalkDir(k.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // what cannot be read is not counted
+		}
+		if fi, err := d.Info(); err == nil {
+			all = append(all, kept{path, fi.Size(), fi.ModTime()})
+			total += fi.Size()
+		}
+		return nil
+	})
+	slices.SortFunc(all, func(a, b kept) int { return a.at.Compare(b.at) })
+	for _, c := range all {
+		if total <= maxKept {
+			return
+		}
+		if os.Remove(c.path) == nil {
+			total -= c.size
+		}
+	}
+}

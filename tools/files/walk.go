@@ -1,0 +1,195 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// heavy are folders of generated or foreign files that nobody looks for.
+var heavy = []string{"node_modules", "bower_components", "__pycache__", "site-packages", "venv", "$recycle.bin", "system volume information"}
+
+// maxDepth bounds how deep a walk goes, maxNames how many names of one folder
+// are read.
+const (
+	maxDepth = 16
+	maxNames = 20_000
+)
+
+// entry is one name that a walk came to; dir is the open folder it lies in.
+type entry struct {
+	dir  *os.Root
+	name string
+	rel  string // below where the walk began, with slashes
+	abs  string
+	info fs.FileInfo
+}
+
+// walk visits files and folders below an open folder, names in order, without
+// following links. Whatever it leaves out is counted, so that a result never
+// looks complete when it is not.
+type walk struct {
+	f         *Files
+	recursive bool
+	hidden    bool
+	limit     int // entries visited, 0 for no limit
+	visit     func(e entry) error
+
+	seen    int
+	left    map[string]int // what was left out, by reason
+	heavies []string
+	stopped string // why it ended early
+}
+
+var errStop = errors.New("stop")
+
+func (w *walk) run(ctx context.Context, dir *os.Root, abs string) error {
+	w.left = map[string]int{}
+	err := w.folder(ctx, dir, abs, "", 0)
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
+}
+
+func (w *walk) folder(ctx context.Context, dir *os.Root, abs, rel string, depth int) error {
+	names, err := w.names(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := dir.Lstat(name)
+		if err != nil {
+			w.left["unreadable"]++
+			continue
+		}
+		e := entry{dir: dir, name: name, rel: path.Join(rel, name), abs: filepath.Join(abs, name), info: info}
+		if !w.wanted(e) {
+			continue
+		}
+		if w.limit > 0 && w.seen >= w.limit {
+			w.stopped = "it ended after " + plural(w.limit, "entry", "entries")
+			return errStop
+		}
+		w.seen++
+		if err := w.visit(e); err != nil {
+			return err
+		}
+		if info.IsDir() && w.recursive {
+			if err := w.descend(ctx, e, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *walk) names(dir *os.Root) ([]string, error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(maxNames)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if len(names) == maxNames {
+		if more, _ := d.Readdirnames(1); len(more) > 0 {
+			w.left["names beyond the first 20,000 of a folder"]++
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if c := strings.Compare(strings.ToLower(a), strings.ToLower(b)); c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	})
+	return names, nil
+}
+
+// wanted counts and skips what a walk leaves out.
+func (w *walk) wanted(e entry) bool {
+	switch {
+	case w.f.guarded(e.abs) != nil:
+		w.left["protected"]++
+	case !w.hidden && strings.HasPrefix(e.name, "."):
+		w.left["hidden"]++
+	case e.info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0:
+		w.left["special"]++
+	default:
+		return true
+	}
+	return false
+}
+
+func (w *walk) descend(ctx context.Context, e entry, depth int) error {
+	if depth+1 >= maxDepth {
+		w.left["deeper than 16 folders"]++
+		return nil
+	}
+	if slices.Contains(heavy, strings.ToLower(e.name)) {
+		w.leaveOut(e.name)
+		return nil
+	}
+	sub, err := step(e.dir, e.name)
+	if err != nil {
+		w.left["unreadable"]++
+		return nil //nolint:nilerr // said in the result
+	}
+	defer sub.Close()
+	if _, err := sub.Lstat("CACHEDIR.TAG"); err == nil { // https://bford.info/cachedir/
+		w.leaveOut(e.name)
+		return nil
+	}
+	err = w.folder(ctx, sub, e.abs, e.rel, depth+1)
+	if err != nil && !errors.Is(err, errStop) && ctx.Err() == nil && errors.Is(err, fs.ErrPermission) {
+		w.left["unreadable"]++
+		return nil
+	}
+	return err
+}
+
+func (w *walk) leaveOut(name string) {
+	if !slices.Contains(w.heavies, name) && len(w.heavies) < 5 {
+		w.heavies = append(w.heavies, name)
+	}
+	w.left["heavy"]++
+}
+
+// said words what was left out, "" when nothing was.
+func (w *walk) said() string {
+	var parts []string
+	if w.stopped != "" {
+		parts = append(parts, w.stopped)
+	}
+	for _, k := range slices.Sorted(func(yield func(string) bool) {
+		for k := range w.left {
+			if !yield(k) {
+				return
+			}
+		}
+	}) {
+		switch k {
+		case "heavy":
+			parts = append(parts, "the inside of "+strings.Join(w.heavies, ", ")+" was left out")
+		case "names beyond the first 20,000 of a folder", "deeper than 16 folders":
+			parts = append(parts, "what is "+strings.TrimPrefix(k, "names ")+" was left out")
+		default:
+			parts = append(parts, plural(w.left[k], k+" one was", k+" ones were")+" left out")
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(Not complete: " + strings.Join(parts, "; ") + ".)"
+}

@@ -1,0 +1,242 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"hob/tools"
+)
+
+type writeIn struct {
+	Path    string `json:"path" jsonschema:"file"`
+	Content string `json:"content"`
+	Append  bool   `json:"append,omitempty" jsonschema:"add at the end instead of replacing"`
+}
+
+// writeOut is the Data of write_file.
+type writeOut struct {
+	Path    string `json:"path"`
+	Size    int    `json:"size"`
+	Created bool   `json:"created"`
+}
+
+// writeUndo is what undoing a write needs.
+type writeUndo struct {
+	Path    string       `json:"path"`
+	Created bool         `json:"created"`
+	Before  string       `json:"before,omitempty"` // digest of the former content
+	Mode    *fs.FileMode `json:"mode,omitempty"`   // of the former file
+	After   string       `json:"after"`
+	Made    []string     `json:"made,omitempty"` // folders made for it, below the allowed folder
+}
+
+func (f *Files) writeFile() tools.Tool {
+	return tools.New(tools.Def[writeIn]{
+		Spec: tools.Spec{
+			Name: "write_file", Category: "files", Effects: tools.Write, Core: true,
+			Description: "Create or replace a text file, or append to it.",
+			Keywords:    "save create edit append text document",
+		},
+		Paths: func(in writeIn) []string { return f.paths(in.Path) },
+		Summary: func(in writeIn) string {
+			verb := "Write"
+			if in.Append {
+				verb = "Append"
+			}
+			return fmt.Sprintf("%s %s to %s", verb, plural(utf8.RuneCountInString(in.Content), "character", "characters"), in.Path)
+		},
+		Run:  f.runWrite,
+		Undo: f.undoWrite,
+	})
+}
+
+func (f *Files) runWrite(ctx context.Context, _ tools.Call, in writeIn) (tools.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tools.Result{}, err
+	}
+	if int64(len(in.Content)) > f.opt.MaxFile {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the content has %s; at most %s can be written", size(int64(len(in.Content))), size(f.opt.MaxFile))
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.ensureFolder(in.Path); err != nil {
+		return tools.Result{}, err
+	}
+	s, err := f.at(in.Path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer s.Close()
+	r, err := f.write(s, in)
+	if err != nil {
+		return tools.Result{}, f.trouble("write", s, err)
+	}
+	return r, nil
+}
+
+func (f *Files) write(s *spot, in writeIn) (tools.Result, error) {
+	if s.rel == "." || strings.HasSuffix(in.Path, "/") || (s.info != nil && s.info.IsDir()) {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%s is a folder; name a file in it", f.show(s.abs))
+	}
+	if err := f.guardedRepository(s.abs); err != nil {
+		return tools.Result{}, err
+	}
+	dir, made, err := s.parent(true)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer dir.Close()
+	u := writeUndo{Path: s.abs, Created: s.info == nil, Made: made}
+	content := []byte(in.Content)
+	kept := errNotKept
+	if s.info != nil {
+		content, kept, err = f.former(s, dir, in, &u)
+		if err != nil {
+			return tools.Result{}, err
+		}
+	}
+	_, name := s.dirName()
+	if err := replace(dir, name, content, u.Mode); err != nil {
+		s.unmake(made)
+		return tools.Result{}, err
+	}
+	u.After = digest(content)
+	return f.wrote(s, in, u, len(content), kept), nil
+}
+
+// former looks at the file that will be replaced, keeps its content and
+// returns what the file will hold. kept is nil when it can be undone.
+func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content []byte, kept, err error) {
+	_, name := s.dirName()
+	if !s.info.Mode().IsRegular() {
+		return nil, nil, f.special(s.abs)
+	}
+	n, err := links(dir, name, s.info)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n > 1 {
+		return nil, nil, &tools.Error{
+			Code: tools.Unsupported, Message: f.show(s.abs) + " has other names elsewhere (hard links), which would change too",
+			Remedy: "write to a new file instead",
+		}
+	}
+	mode := s.info.Mode().Perm()
+	u.Mode = &mode
+	content = []byte(in.Content)
+	old, err := f.content(dir, name, s.abs, f.opt.MaxFile)
+	switch {
+	case errors.Is(err, errTooLarge) && !in.Append:
+		return content, errTooLarge, nil
+	case err != nil:
+		return nil, nil, err
+	}
+	if in.Append {
+		if len(old) > 0 && old[len(old)-1] != '\n' {
+			content = append([]byte("\n"), content...)
+		}
+		content = append(old[:len(old):len(old)], content...)
+		if int64(len(content)) > f.opt.MaxFile {
+			return nil, nil, tools.Errorf(tools.InvalidArguments, "%s would grow to %s; at most %s can be written", f.show(s.abs), size(int64(len(content))), size(f.opt.MaxFile))
+		}
+	}
+	u.Before, kept = f.undo.put(old)
+	if kept != nil && !errors.Is(kept, errNotKept) {
+		return nil, nil, fmt.Errorf("the former content could not be kept, so nothing was written: %w", kept)
+	}
+	return content, kept, nil
+}
+
+func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools.Result {
+	r := tools.Result{Data: writeOut{Path: s.abs, Size: n, Created: u.Created}}
+	shown := f.show(s.abs)
+	switch {
+	case u.Created:
+		r.Text = fmt.Sprintf("Created %s (%s).", shown, size(int64(n)))
+		r.Undo = tools.NewUndo("delete "+shown+" again", u)
+		return r
+	case in.Append:
+		r.Text = fmt.Sprintf("Added %s to %s, which now has %s.", size(int64(len(in.Content))), shown, size(int64(n)))
+	default:
+		r.Text = fmt.Sprintf("Replaced %s (now %s).", shown, size(int64(n)))
+	}
+	if kept == nil {
+		r.Undo = tools.NewUndo("bring back the former content of "+shown, u)
+		return r
+	}
+	r.Text += " This cannot be undone: "
+	if errors.Is(kept, errTooLarge) {
+		r.Text += "the former content was larger than " + size(f.opt.MaxFile) + "."
+	} else {
+		r.Text += "no place for former contents is set."
+	}
+	return r
+}
+
+func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, error) {
+	var u writeUndo
+	if err := json.Unmarshal(data, &u); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, err := f.at(u.Path)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	now, err := s.read(f.opt.MaxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", f.trouble("read", s, err)
+	}
+	if err != nil || digest(now) != u.After {
+		return "", tools.Errorf(tools.Conflict, "%s was changed since; undoing would destroy that", f.show(s.abs))
+	}
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return "", f.trouble("open the folder of", s, err)
+	}
+	defer dir.Close()
+	_, name := s.dirName()
+	if u.Created {
+		if err := dir.Remove(name); err != nil {
+			return "", f.trouble("remove", s, err)
+		}
+		s.unmake(u.Made)
+		return "Deleted " + f.show(s.abs) + " again.", nil
+	}
+	old, err := f.undo.get(u.Before)
+	if err != nil {
+		return "", tools.Errorf(tools.NotFound, "the former content of %s is not there any more: %w", f.show(s.abs), err)
+	}
+	if err := replace(dir, name, old, u.Mode); err != nil {
+		return "", f.trouble("write", s, err)
+	}
+	return "Brought back the former content of " + f.show(s.abs) + ".", nil
+}
+
+// ensureFolder makes the allowed folder itself, which the owner named but may
+// not have made yet, such as the drop folder.
+func (f *Files) ensureFolder(path string) error {
+	abs, err := f.clean(path)
+	if err != nil {
+		return err
+	}
+	folder, _, ok := f.find(abs)
+	if !ok {
+		return f.notAllowed(abs, "")
+	}
+	if err := f.guarded(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return tools.Errorf(tools.Failed, "could not make the allowed folder %s: %w", f.show(folder), err)
+	}
+	return nil
+}
