@@ -138,6 +138,9 @@ func (c clock) hours() []int {
 
 // resolveClock finds the moment of a spec that has a time of day.
 func (p *parser) resolveClock(s spec) (Moment, bool) {
+	if s.set&fDate == 0 && p.back {
+		return p.latestClock(s)
+	}
 	if s.set&fDate == 0 {
 		s.span, s.grain = daySpan{p.today, p.today + 3}, Day
 		for d := p.today; d < p.today+3; d++ {
@@ -154,6 +157,9 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 		span, _, ok := p.days(s)
 		if !ok || !p.inRange(span.lo) {
 			return Moment{}, false
+		}
+		if m, ok := p.smallHours(s); ok {
+			return m, true
 		}
 		if m, ok := p.future(span.lo, s); ok && span.lo == p.today {
 			return m, true
@@ -173,6 +179,19 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 	return found, ok
 }
 
+// latestClock is the last time that the clock showed s.
+func (p *parser) latestClock(s spec) (Moment, bool) {
+	for d := p.today; d > p.today-2; d-- {
+		hours := s.hoursSaid()
+		for i := len(hours) - 1; i >= 0; i-- {
+			if m := p.onDay(d, hours[i], s); !m.Time.After(p.now) {
+				return m, true
+			}
+		}
+	}
+	return Moment{}, false
+}
+
 // hoursSaid lists the hours that s can mean, the likeliest first.
 func (s spec) hoursSaid() []int {
 	if s.set&fClock == 0 {
@@ -180,6 +199,15 @@ func (s spec) hoursSaid() []int {
 		return []int{at}
 	}
 	return s.clock.inPart(s.part)
+}
+
+// smallHours: who says "tonight at 1" after midnight means the night that is.
+func (p *parser) smallHours(s spec) (Moment, bool) {
+	if s.part != partNight || s.span.lo != p.today || p.now.Hour() >= 5 || s.set&fClock == 0 || s.clock.h >= 6 {
+		return Moment{}, false
+	}
+	m := p.onDay(p.today, s.clock.h, s)
+	return m, m.Time.After(p.now)
 }
 
 // future is the first reading of s on day d that is not over yet.

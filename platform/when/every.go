@@ -151,7 +151,7 @@ func (p *parser) everyWord(i int, r rule) (int, rule, bool) {
 	case p.is(k, "other", "second") && !p.is(p.skip(k+1, "of"), "of"):
 		r.n, k = 2, k+1
 	default:
-		if rd, ok := p.ordinal(k); ok && (p.isUnitOrDay(rd.end)) {
+		if rd, ok := p.ordinal(k); ok && p.isUnitOrDay(rd.end) {
 			r.n, k = rd.n, rd.end
 		}
 	}
@@ -344,7 +344,7 @@ func (p *parser) starting(i int, r rule) (int, rule, bool) {
 		return 0, r, false
 	}
 	for _, a := range p.expr(p.skip(i+1, "from", "on", "at", "in")) {
-		if a.s.choices != nil || a.s.weak && !p.whole {
+		if a.s.either != nil || a.s.weak && !p.whole {
 			continue
 		}
 		if p.is(a.end, "to", "until", "till", "-") {

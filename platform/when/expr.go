@@ -87,6 +87,9 @@ func (w *walk) extend(i int, s spec, first bool) {
 
 func (w *walk) join(s spec, a alt, j joint, first bool) {
 	b := a.s
+	if j.at && b.set == fYear {
+		return // "at 1030" is no year
+	}
 	if b.loose && j.at {
 		b.loose = false
 	}
@@ -110,8 +113,12 @@ func (w *walk) join(s spec, a alt, j joint, first bool) {
 		}
 		m.weak = false
 	}
-	if _, seen := w.best[a.end]; !seen && !m.loose && w.p.valid(m) {
-		w.best[a.end] = m
+	if _, seen := w.best[a.end]; !seen && !m.loose {
+		if w.p.valid(m) {
+			w.best[a.end] = m
+		} else if c, ok := w.p.contradiction(m); ok {
+			w.best[a.end], m = c, c
+		}
 	}
 	w.extend(a.end, m, false)
 }
@@ -125,41 +132,9 @@ func (p *parser) pieces(i int) []alt {
 	for _, read := range []func(int) []alt{
 		p.nowPiece, p.relativeDay, p.numericDate, p.monthDate, p.weekdayDate, p.nthPiece, p.qualified, p.edge,
 		p.weekOf, p.clockPiece, p.partPiece, p.shift, p.blockPiece, p.feastPiece, p.dayOfMonth, p.yearPiece,
-		p.closest, p.bareHour,
+		p.closest, p.decade, p.bareHour,
 	} {
 		out = append(out, read(i)...)
 	}
 	return out
-}
-
-// candidate is a resolved reading of a stretch of tokens.
-type candidate struct {
-	end       int
-	moment    Moment
-	period    *Period
-	ambiguous []string
-	s         spec
-}
-
-// moments resolves the readings that start at i, longest first.
-func (p *parser) moments(i int) []candidate {
-	var out []candidate
-	for _, a := range p.expr(i) {
-		if !p.whole && a.s.weak {
-			continue
-		}
-		if a.s.choices != nil {
-			out = append(out, candidate{end: a.end, ambiguous: a.s.choices, s: a.s})
-			continue
-		}
-		if m, ok := p.resolve(a.s); ok {
-			out = append(out, candidate{end: p.trail(a.end), moment: m, period: p.periodOf(a.s, m), s: a.s})
-		}
-	}
-	return out
-}
-
-// trail takes words along that change nothing: "3pm approximately", "5 sharp".
-func (p *parser) trail(i int) int {
-	return p.skip(i, "approximately", "sharp", "exactly", "ish", "roughly")
 }

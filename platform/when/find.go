@@ -106,7 +106,7 @@ func (p *parser) at(i int) []found {
 	}
 	for _, r := range p.ranges(i) {
 		if p.stops(r.end) {
-			out = append(out, found{i, r.end, 1, Match{Period: r.period}})
+			out = append(out, found{i, r.end, 2, Match{Period: r.period}})
 			break
 		}
 	}
@@ -119,7 +119,7 @@ func (p *parser) at(i int) []found {
 			moment := c.moment
 			m.Moment = &moment
 		}
-		out = append(out, found{i, c.end, 2, m})
+		out = append(out, found{i, c.end, 1, m})
 		break
 	}
 	return out

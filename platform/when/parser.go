@@ -10,6 +10,7 @@ type parser struct {
 	today day
 	whole bool // the sentence is nothing but a time: weak words count
 	past  bool // what has no year means the latest such time, not the next
+	back  bool // a bare time of day means the latest such time
 	memo  map[int][]alt
 	steps int // bounds the work for hostile input
 }

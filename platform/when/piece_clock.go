@@ -35,7 +35,7 @@ func (p *parser) clockPiece(i int) []alt {
 			add(c, end)
 			continue
 		}
-		if r.marked {
+		if r.marked || p.is(r.end, "ish") {
 			add(r.c, r.end)
 		}
 	}
@@ -47,11 +47,14 @@ func (p *parser) clockPiece(i int) []alt {
 func (p *parser) bareHour(i int) []alt {
 	var out []alt
 	for _, r := range p.hourMinute(i) {
-		if r.marked || p.is(r.end, "%", "$", "€", "£", "/") && p.glued(r.end) {
+		if r.marked || p.is(r.end, "ish") || p.is(r.end, "%", "$", "€", "£", "/") && p.glued(r.end) {
 			continue
 		}
-		if _, ok := unitName(p.text(r.end)); ok && r.c.grain == Hour {
+		if _, ok := unitName(p.text(r.end)); ok && r.c.grain == Hour || p.measures(r.end) {
 			continue
+		}
+		if p.num(i) > 24 && r.end == i+1 && !p.is(i-1, "at", "@", "around", "about", "by", "from", "between", "to", "until", "till", "-", "and") {
+			continue // "building 134"
 		}
 		if s, ok := clockSpec(r.c); ok {
 			s.loose = true
@@ -59,6 +62,14 @@ func (p *parser) bareHour(i int) []alt {
 		}
 	}
 	return out
+}
+
+// measures reports whether the number before i counts something else than
+// hours: "at 6.45 percent", "at 20 euros".
+func (p *parser) measures(i int) bool {
+	return p.is(i, "percent", "per", "degrees", "dollars", "euros", "pounds", "cents", "bucks", "miles", "km", "kilometers",
+		"kilometres", "metres", "meters", "mph", "kmh", "points", "people", "persons", "times", "items", "places", "locations",
+		"stores", "shops", "pieces", "kg", "kilos", "grams", "litres", "liters", "eur", "usd", "gbp", "x", "or", "%")
 }
 
 // zoned is s, with and without the zone that follows.

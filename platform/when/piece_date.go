@@ -1,9 +1,6 @@
 package when
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // nowPiece reads "now", "right now", "at the moment".
 func (p *parser) nowPiece(i int) []alt {
@@ -104,7 +101,7 @@ func (p *parser) monthDate(i int) []alt {
 		}
 	}
 	if rs := p.words(j); len(rs) > 0 && rs[0].n >= 1 && rs[0].n <= 31 {
-		if m, end, ok := p.month(rs[0].end); ok {
+		if m, end, ok := p.month(rs[0].end); ok && p.meantName(rs[0].end) {
 			return p.withYear(overlay(domSpec(rs[0].n), monthSpec(m)), end)
 		}
 	}
@@ -132,6 +129,12 @@ func (p *parser) monthDate(i int) []alt {
 	alone := monthSpec(m)
 	alone.weak = isEverydayWord(p.text(j))
 	return append(out, alt{end, alone})
+}
+
+// meantName tells "One may ask" from "one May": inside a sentence the months
+// that are also verbs need their capital letter where nothing else helps.
+func (p *parser) meantName(i int) bool {
+	return p.whole || !p.is(i, "may", "march") || p.toks[i].capital
 }
 
 func (p *parser) validMonthDay(m time.Month, d int) bool { return d <= daysIn(2024, m) }
@@ -225,7 +228,7 @@ func (p *parser) weekdayDate(i int) []alt {
 	}
 	var out []alt
 	k := p.skip(p.skip(end, ","), "the")
-	if r, ok := p.dayNumber(k); ok && !p.glued(r.end) {
+	if r, ok := p.dayNumber(k); ok && p.stops(r.end) {
 		_, month := monthName(p.text(p.skip(r.end, "of")))
 		_, ampm, isClock := p.meridian(r.end, true)
 		if !month && !(isClock && ampm > 0) && !p.is(r.end, "oclock") && (r.end > k+1 || p.num(k) > 12) {
@@ -254,7 +257,7 @@ func (p *parser) dayOfMonth(i int) []alt {
 		end++
 	}
 	ordinal := p.num(j) < 0 || r.end > j+1
-	ofMonth := p.is(end, "of", "in") && p.is(end+1, "this", "next", "last", "the", "previous", "current", "following", "coming")
+	ofMonth := p.is(end, "of", "in") && p.ofMonth(end+1)
 	if !ordinal && !ofMonth && j == i || p.is(r.end, "oclock", "past", "to") || p.glued(r.end) && p.is(r.end, ":", "/", "%") {
 		return nil
 	}
@@ -264,6 +267,28 @@ func (p *parser) dayOfMonth(i int) []alt {
 	s := domSpec(r.n)
 	s.weak = j == i || p.num(j) < 0
 	return []alt{{end, s}}
+}
+
+// ofMonth reports whether "this month" or the like stands at i.
+func (p *parser) ofMonth(i int) bool {
+	_, j, ok := p.qualifier(i)
+	if !ok {
+		j = p.skip(i, "the")
+	}
+	return p.is(j, "month") && j > i
+}
+
+// decade reads "the 1990s", "the nineties", "the 21st century".
+func (p *parser) decade(i int) []alt {
+	j := p.skip(i, "the")
+	if n := p.num(j); n >= 1000 && n <= 2990 && n%10 == 0 && p.is(j+1, "s") && p.glued(j+1) {
+		return []alt{{j + 2, spanSpec(daySpan{date(n, 1, 1), date(n+10, 1, 1)}, Year)}}
+	}
+	if r, ok := p.ordinal(j); ok && p.is(r.end, "century") && r.n >= 1 && r.n <= 30 {
+		y := (r.n - 1) * 100
+		return []alt{{r.end + 1, spanSpec(daySpan{date(y, 1, 1), date(y+100, 1, 1)}, Year)}}
+	}
+	return nil
 }
 
 // yearPiece reads "in 2014", "the year 2008", "2014".
@@ -290,168 +315,4 @@ func (p *parser) yearPiece(i int) []alt {
 		}
 	}
 	return out
-}
-
-// numericDate reads dates whose parts are joined by - / or .: 2014-10-05,
-// 22/04, 23.4.2022, 22/Jan/2019, 12-2015.
-func (p *parser) numericDate(i int) []alt {
-	c, ok := p.written(i)
-	if !ok {
-		return nil
-	}
-	s, ok := c.spec()
-	if !ok {
-		return nil
-	}
-	if c.sep == "." && c.year < 0 && c.named < 0 { // 1.2.3 is rather a version
-		if p.toks[c.end-1].end-p.toks[i].start != len("02.01.06") {
-			return nil
-		}
-		s.weak = true
-	}
-	if c.n == 2 && c.year < 0 {
-		s.weak = true
-		if end := p.skip(c.end, ","); end > c.end { // 5/7, 2020
-			for _, y := range p.year(end) {
-				if s.choices == nil && validDate(y.n, s.month, s.dom) {
-					return []alt{{y.end, overlay(s, yearSpec(y.n))}, {c.end, s}}
-				}
-			}
-		}
-	}
-	return []alt{{c.end, s}}
-}
-
-// written is a date as its parts in the order they were written.
-type written struct {
-	parts [3]int // value
-	named int    // index of the part that is a month's name, or -1
-	year  int    // index of the part that is a year of four digits, or -1
-	n     int
-	sep   string
-	end   int
-}
-
-func (p *parser) written(i int) (written, bool) {
-	c := written{named: -1, year: -1, end: i}
-	for j := i; c.n < 3; j++ {
-		switch n := p.num(j); {
-		case n >= 0 && len(p.text(j)) == 4:
-			if c.year >= 0 {
-				return c, false
-			}
-			c.year = c.n
-			c.parts[c.n] = n
-		case n >= 0 && len(p.text(j)) <= 2:
-			c.parts[c.n] = n
-		default:
-			m, ok := monthName(p.text(j))
-			if !ok || c.named >= 0 {
-				return c, c.n > 1
-			}
-			c.named = c.n
-			c.parts[c.n] = int(m)
-		}
-		c.n++
-		c.end = j + 1
-		if c.n == 3 || !p.glued(j+1) || !p.is(j+1, "-", "/", ".") || !p.glued(j+2) || c.sep != "" && c.sep != p.text(j+1) {
-			break
-		}
-		c.sep = p.text(j + 1)
-		j++
-	}
-	if c.n < 2 || p.glued(c.end) && (p.is(c.end, "%", "/", "°") || p.num(c.end) >= 0) {
-		return c, false
-	}
-	if t := c.end; p.glued(t) && p.is(t, "-", ".", ":") && p.glued(t+1) && p.num(t+1) >= 0 && c.sep == p.text(t) && c.sep == "." {
-		return c, false
-	}
-	return c, true
-}
-
-// spec decides which part is what.
-func (c written) spec() (spec, bool) {
-	a, b := c.parts[0], c.parts[1]
-	if c.n == 2 {
-		switch {
-		case c.year == 0 && (c.named == 1 || b >= 1 && b <= 12 && c.sep != "."):
-			return overlay(monthSpec(time.Month(b)), yearSpec(a)), true
-		case c.year == 1 && (c.named == 0 || a >= 1 && a <= 12):
-			return overlay(monthSpec(time.Month(a)), yearSpec(b)), true
-		case c.named >= 0 && c.year < 0:
-			return monthDaySpec(c.parts[c.named], c.parts[1-c.named], -1)
-		case c.year < 0 && c.sep == "/":
-			return dayMonthOrder(a, b, -1, false)
-		}
-		return spec{}, false
-	}
-	third := c.parts[2]
-	switch {
-	case c.named >= 0:
-		return c.withName()
-	case c.year == 0:
-		if b > 12 && third <= 12 {
-			b, third = third, b
-		}
-		return monthDaySpec(b, third, a)
-	case c.year == 2:
-		return dayMonthOrder(a, b, third, c.sep == ".")
-	case c.year < 0:
-		return dayMonthOrder(a, b, century(third), c.sep == ".")
-	}
-	return spec{}, false
-}
-
-func (c written) withName() (spec, bool) {
-	rest := make([]int, 0, 2)
-	for k := range 3 {
-		if k != c.named {
-			rest = append(rest, k)
-		}
-	}
-	y, d := rest[1], rest[0]
-	if c.year == rest[0] {
-		y, d = d, y
-	}
-	year := c.parts[y]
-	if c.year < 0 {
-		year = century(year)
-	}
-	return monthDaySpec(c.parts[c.named], c.parts[d], year)
-}
-
-// dayMonthOrder reads a and b as day and month in the order that makes a date.
-// When both do, the date is ambiguous; with dots the day comes first.
-func dayMonthOrder(a, b, year int, dayFirst bool) (spec, bool) {
-	df, okDF := monthDaySpec(b, a, year)
-	mf, okMF := monthDaySpec(a, b, year)
-	switch {
-	case okDF && okMF && a != b && !dayFirst:
-		return spec{set: fDom | fMonth | fYear, choices: []string{choice(a, b, year), choice(b, a, year)}}, true
-	case okDF:
-		return df, true
-	}
-	return mf, okMF && !dayFirst
-}
-
-func choice(d, m, year int) string {
-	if year < 0 {
-		return fmt.Sprintf("%d %s", d, time.Month(m))
-	}
-	return fmt.Sprintf("%d %s %d", d, time.Month(m), year)
-}
-
-func monthDaySpec(m, d, year int) (spec, bool) {
-	y := year
-	if year < 0 {
-		y = 2024 // a leap year: 29 February is a date
-	}
-	if !validDate(y, time.Month(m), d) {
-		return spec{}, false
-	}
-	s := overlay(domSpec(d), monthSpec(time.Month(m)))
-	if year >= 0 {
-		s = overlay(s, yearSpec(year))
-	}
-	return s, true
 }

@@ -39,7 +39,7 @@ func (p *parser) nthPiece(i int) []alt {
 	s := spec{set: fNth, nth: nth{n: n, count: count}}
 	if wd, ok := weekdayName(p.text(k)); ok && count == 1 {
 		s.nth.wd, s.nth.byDay = wd, true
-		return []alt{{p.dot(k + 1), s}}
+		return append(p.ofTheUnit(s, p.dot(k+1)), alt{p.dot(k + 1), s})
 	}
 	u, end, ok := p.unit(k)
 	if !ok || u < unitDay || u == unitFortnight || u == unitYear || u > unitYear || u == unitNight {
@@ -49,148 +49,19 @@ func (p *parser) nthPiece(i int) []alt {
 		return nil
 	}
 	s.nth.unit = u
-	return []alt{{end, s}}
+	return append(p.ofTheUnit(s, end), alt{end, s})
 }
 
-// edge reads "end of next month", "the beginning of 2000", "mid-November",
-// "late July", "EOM".
-func (p *parser) edge(i int) []alt {
-	switch {
-	case p.is(i, "eom"):
-		return p.edgeOf(edgeEnd, i+1, spanSpec(unitSpan(p.today, Month, 0), Month))
-	case p.is(i, "eoy"):
-		return p.edgeOf(edgeEnd, i+1, spanSpec(unitSpan(p.today, Year, 0), Year))
-	case p.is(i, "eow"):
-		return p.edgeOf(edgeEnd, i+1, spanSpec(unitSpan(p.today, Week, 0), Week))
-	}
-	j := p.skip(i, "the")
-	which, k, ok := p.edgeWord(j)
-	if !ok {
+// ofTheUnit reads the container "of the month", which is the current one.
+func (p *parser) ofTheUnit(s spec, i int) []alt {
+	if !p.is(i, "of", "in") || !p.is(i+1, "the", "my") {
 		return nil
 	}
-	var out []alt
-	if u, end, ok := p.unit(p.skip(k, "the")); ok && u.grain() >= Week && u <= unitYear && !p.is(end, "after", "before", "of") {
-		out = p.edgeOf(which, end, spanSpec(unitSpan(p.today, u.grain(), 0), u.grain()))
-	}
-	for _, a := range p.expr(k) {
-		if a.s.set&(fClock|fPart|fInstant|fPick) == 0 && a.s.choices == nil && a.s.run == nil {
-			out = append(out, p.edgeOf(which, a.end, a.s)...)
-		}
-	}
-	return out
-}
-
-type edgeKind uint8
-
-const (
-	edgeStart edgeKind = iota
-	edgeMid
-	edgeEnd
-	edgeEarly
-	edgeLate
-)
-
-func (p *parser) edgeWord(j int) (edgeKind, int, bool) {
-	e, k, of := edgeStart, j+1, true
-	switch {
-	case p.is(j, "start", "beginning", "begin"):
-	case p.is(j, "middle"):
-		e = edgeMid
-	case p.is(j, "end"):
-		e = edgeEnd
-	case p.is(j, "mid"):
-		e, of = edgeMid, false
-		k = p.skip(k, "-")
-	case p.is(j, "early", "earlier"):
-		e, of = edgeEarly, false
-		k = p.skip(k, "in")
-	case p.is(j, "late", "later"):
-		e, of = edgeLate, false
-		k = p.skip(k, "in")
-	default:
-		return e, 0, false
-	}
-	if of && !p.is(k, "of") {
-		return e, 0, false
-	}
-	return e, p.skip(k, "of"), true
-}
-
-// edgeOf is an edge of the days that s names: a period and the one day that
-// stands for it. The end of a single day is its last second.
-func (p *parser) edgeOf(e edgeKind, end int, s spec) []alt {
-	span, g, ok := p.days(s)
-	if !ok || !p.inRange(span.lo) {
+	u, end, ok := p.unit(i + 2)
+	if !ok || u != unitWeek && u != unitMonth && u != unitQuarter && u != unitYear || p.is(end, "of", "after", "before") {
 		return nil
 	}
-	if span.hi-span.lo == 1 {
-		d := spanSpec(span, Day)
-		switch e {
-		case edgeEnd:
-			d.set |= fClock
-			d.clock = endOfDay()
-		case edgeMid:
-			d.set |= fPart
-			d.part = partNoon
-		case edgeStart, edgeEarly:
-			d.set |= fPart
-			d.part = partMorning
-		case edgeLate:
-			d.set |= fPart
-			d.part = partEvening
-		}
-		return []alt{{end, d}}
-	}
-	run := edgeRun(e, span, g)
-	out := spanSpec(run, Day)
-	out.set |= fPick
-	switch e {
-	case edgeEnd:
-		out.pick = span.hi - 1
-	case edgeMid:
-		out.pick = span.lo + (span.hi-span.lo-1)/2
-	case edgeStart:
-		out.pick = span.lo
-	case edgeEarly, edgeLate:
-		out.pick = run.lo
-	}
-	return []alt{{end, out}}
-}
-
-// edgeRun is the part of span that an edge covers: thirds of a year or month,
-// halves where people speak of early and late.
-func edgeRun(e edgeKind, span daySpan, g Grain) daySpan {
-	lo, hi := span.lo, span.hi
-	switch g {
-	case Year:
-		switch e {
-		case edgeStart, edgeEarly:
-			return daySpan{lo, lo.addMonths(4)}
-		case edgeMid:
-			return daySpan{lo.addMonths(4), lo.addMonths(8)}
-		case edgeEnd, edgeLate:
-			return daySpan{lo.addMonths(8), hi}
-		}
-	case Month:
-		switch e {
-		case edgeStart, edgeEarly:
-			return daySpan{lo, lo + 10}
-		case edgeMid:
-			return daySpan{lo + 9, lo + 20}
-		case edgeEnd:
-			return daySpan{lo + 20, hi}
-		case edgeLate:
-			return daySpan{lo + 15, hi}
-		}
-	}
-	third := max((hi-lo)/3, 1)
-	switch e {
-	case edgeStart, edgeEarly:
-		return daySpan{lo, lo + third}
-	case edgeMid:
-		return daySpan{lo + third, hi - third}
-	}
-	return daySpan{hi - third, hi}
+	return []alt{{end, overlay(s, spanSpec(unitSpan(p.today, u.grain(), 0), u.grain()))}}
 }
 
 // weekOf reads "the week of May 4", "w/c Feb 4", "week 31 of 2027", "week
@@ -214,7 +85,7 @@ func (p *parser) weekOf(i int) []alt {
 	}
 	var out []alt
 	for _, a := range p.expr(k) {
-		if a.s.choices != nil || a.s.set&(fClock|fPart|fInstant) != 0 {
+		if a.s.either != nil || a.s.set&(fClock|fPart|fInstant) != 0 {
 			continue
 		}
 		if span, g, ok := p.days(a.s); ok && g <= Day {
@@ -293,70 +164,6 @@ func weekSpec(y, n int) spec {
 	return spanSpec(daySpan{lo, lo + 7}, Week)
 }
 
-// blockPiece reads quarters, halves and seasons: "Q3 2019", "2018Q4", "third
-// quarter", "2019 H2", "summer". Seasons are those of meteorology, north of the
-// equator.
-func (p *parser) blockPiece(i int) []alt {
-	var year []reading
-	j := i
-	if ys := p.year(i); len(ys) > 0 && p.num(i) >= 0 {
-		year = ys[len(ys)-1:]
-		j = p.skip(year[0].end, "-")
-	}
-	s, end, ok := p.block(j)
-	if !ok {
-		return nil
-	}
-	if year != nil {
-		return []alt{{end, overlay(s, yearSpec(year[0].n))}}
-	}
-	k := p.skip(p.skip(end, "-", ","), "of", "in")
-	var out []alt
-	for _, y := range p.year(k) {
-		out = append(out, alt{y.end, overlay(s, yearSpec(y.n))})
-	}
-	if e, ok := p.phrase(end, "of", "the", "year"); ok {
-		out = append(out, alt{e, s})
-	}
-	return append(out, alt{end, s})
-}
-
-func (p *parser) block(i int) (spec, int, bool) {
-	if (p.is(i, "q") || p.is(i, "h")) && p.glued(i+1) && p.num(i+1) >= 1 {
-		n, size, g := p.num(i+1), 3, Quarter
-		if p.is(i, "h") {
-			size, g = 6, Month
-		}
-		if n*size > 12 || p.glued(i+2) && p.is(i+2, ":") {
-			return spec{}, 0, false
-		}
-		return spec{set: fMonth, month: time.Month((n-1)*size + 1), months: size, grain: g}, i + 2, true
-	}
-	j := p.skip(i, "the")
-	if r, ok := p.ordinal(j); ok && p.is(r.end, "quarter", "qtr") && r.n >= 1 && r.n <= 4 {
-		return spec{set: fMonth, month: time.Month(r.n*3 - 2), months: 3, grain: Quarter}, r.end + 1, true
-	}
-	if r, ok := p.ordinal(j); ok && p.is(r.end, "half") && r.n >= 1 && r.n <= 2 {
-		return spec{set: fMonth, month: time.Month(r.n*6 - 5), months: 6, grain: Month}, r.end + 1, true
-	}
-	first := time.Month(0)
-	switch {
-	case p.is(j, "spring", "springtime"):
-		first = time.March
-	case p.is(j, "summer", "summertime"):
-		first = time.June
-	case p.is(j, "autumn"):
-		first = time.September
-	case p.is(j, "fall") && (p.is(i-1, "this", "next", "last", "in") || j > i):
-		first = time.September
-	case p.is(j, "winter", "wintertime"):
-		first = time.December
-	default:
-		return spec{}, 0, false
-	}
-	return spec{set: fMonth, month: first, months: 3, grain: Quarter, weak: true}, j + 1, true
-}
-
 // closest reads "the closest Monday to Oct 5th", "the second nearest Friday to
 // today".
 func (p *parser) closest(i int) []alt {
@@ -392,7 +199,7 @@ func (p *parser) closest(i int) []alt {
 	var out []alt
 	for _, a := range p.expr(to + 1) {
 		span, g, ok := p.days(a.s)
-		if !ok || g > Day || a.s.choices != nil {
+		if !ok || g > Day || a.s.either != nil {
 			continue
 		}
 		if d, ok := nearest(span.lo, n, match); ok {

@@ -17,6 +17,8 @@ func (p *parser) ranges(i int) []rangeAlt {
 	out = append(out, p.twoEnded(i)...)
 	out = append(out, p.lasting(i)...)
 	out = append(out, p.openEnded(i)...)
+	out = append(out, p.dayThenClock(i)...)
+	out = append(out, p.restOf(i)...)
 	for a := 1; a < len(out); a++ {
 		for b := a; b > 0 && out[b].end > out[b-1].end; b-- {
 			out[b], out[b-1] = out[b-1], out[b]
@@ -31,7 +33,7 @@ func (p *parser) twoEnded(i int) []rangeAlt {
 	var out []rangeAlt
 	heads := []alt{{i, spec{}}}
 	for _, a := range p.expr(i) {
-		if a.s.set&(fClock|fInstant) == 0 && a.s.choices == nil {
+		if a.s.set&(fClock|fInstant) == 0 && a.s.either == nil {
 			heads = append(heads, a)
 		}
 	}
@@ -64,7 +66,9 @@ func (p *parser) pairs(head alt, i int, opened bool) []rangeAlt {
 		if !ok || p.cutsDate(i, from.end) {
 			continue
 		}
+		dated := len(p.clockPiece(j)) == 0 && len(p.bareHour(j)) == 0
 		for _, to := range p.ends(j, true) {
+			to.s.own = dated
 			out = append(out, p.pairUp(head, from, to, opened)...)
 		}
 	}
@@ -73,6 +77,9 @@ func (p *parser) pairs(head alt, i int, opened bool) []rangeAlt {
 
 // rangeJoin skips the word between the ends.
 func (p *parser) rangeJoin(i int, between bool) (int, bool) {
+	if p.is(i, "-") && p.glued(i) && p.glued(i+1) && p.numberWord(i-1) && p.numberWord(i+1) {
+		return 0, false // twenty-seven
+	}
 	switch {
 	case p.is(i, "to", "until", "till", "til", "through", "thru", "-", "~"):
 		return p.skip(p.skip(i+1, "the"), "about", "around"), true
@@ -81,6 +88,8 @@ func (p *parser) rangeJoin(i int, between bool) (int, bool) {
 	}
 	return 0, false
 }
+
+func (p *parser) numberWord(i int) bool { return p.num(i) < 0 && len(p.words(i)) > 0 }
 
 // cutsDate reports whether a dash at end lies inside a written date: 2026-03.
 func (p *parser) cutsDate(i, end int) bool {
@@ -99,7 +108,9 @@ func (p *parser) cutsDate(i, end int) bool {
 // the other end explains ("3 to 5pm", "9th through 17th").
 func (p *parser) ends(i int, _ bool) []alt {
 	out := append([]alt{}, p.expr(i)...)
-	out = append(out, p.bareHour(i)...)
+	if n := p.num(i); n < 1900 || n > 2099 || len(p.text(i)) != 4 { // 2014-2018 are years
+		out = append(out, p.bareHour(i)...)
+	}
 	j := p.skip(i, "the")
 	if r, ok := p.dayNumber(j); ok {
 		s := domSpec(r.n)
@@ -115,7 +126,7 @@ func (p *parser) ends(i int, _ bool) []alt {
 // pairUp joins two ends with the day before and any day after the range.
 func (p *parser) pairUp(head, from, to alt, opened bool) []rangeAlt {
 	var out []rangeAlt
-	if r, ok := p.span(head.s, from.s, to.s, spec{}, opened); ok {
+	if r, ok := p.span(head.s, from.s, to.s, opened); ok && (head.s.set == 0 || p.fits(head.s, from.s)) {
 		r.end = to.end
 		out = append(out, r)
 	}
@@ -124,10 +135,10 @@ func (p *parser) pairUp(head, from, to alt, opened bool) []rangeAlt {
 	}
 	for _, j := range p.joints(to.end) {
 		for _, tail := range p.expr(j.end) {
-			if tail.s.set&(fClock|fInstant) != 0 || tail.s.choices != nil {
+			if tail.s.set&(fClock|fInstant) != 0 || tail.s.either != nil || !p.fits(tail.s, from.s) {
 				continue
 			}
-			if r, ok := p.span(tail.s, from.s, to.s, spec{}, opened); ok {
+			if r, ok := p.span(tail.s, from.s, to.s, opened); ok {
 				r.end = tail.end
 				out = append(out, r)
 			}
@@ -136,10 +147,20 @@ func (p *parser) pairUp(head, from, to alt, opened bool) []rangeAlt {
 	return out
 }
 
+// fits reports whether a day said beside a range can hold it: hours need a day,
+// bare days a month.
+func (p *parser) fits(ctx, from spec) bool {
+	if from.set&(fClock|fPart) != 0 {
+		return ctx.set&fDate == 0 || ctx.dayGrain() == Day
+	}
+	return true
+}
+
 // span resolves a range whose ends share what ctx says and complete each other.
-func (p *parser) span(ctx, from, to, _ spec, opened bool) (rangeAlt, bool) {
-	if from.choices != nil || to.choices != nil {
-		return p.disambiguate(from, to)
+func (p *parser) span(ctx, from, to spec, opened bool) (rangeAlt, bool) {
+	from, to, ask := p.disambiguate(from, to)
+	if ask != nil {
+		return rangeAlt{ambiguous: ask}, true
 	}
 	a, b, ok := complete(from, to)
 	if !ok {
@@ -159,7 +180,14 @@ func (p *parser) span(ctx, from, to, _ spec, opened bool) (rangeAlt, bool) {
 		}
 	}
 	a.loose, b.loose, a.weak, b.weak = false, false, false, false
-	lo, ok := p.resolve(a)
+	if pd, ok := p.around(a, b); ok {
+		return rangeAlt{period: pd}, true
+	}
+	look := p
+	if b.set&fInstant != 0 && !b.at.After(p.now) {
+		look = p.looking(true)
+	}
+	lo, ok := look.resolve(a)
 	if !ok {
 		return rangeAlt{}, false
 	}
@@ -170,9 +198,59 @@ func (p *parser) span(ctx, from, to, _ spec, opened bool) (rangeAlt, bool) {
 	return rangeAlt{period: &Period{From: lo.Time, To: hi}}, true
 }
 
-func (p *parser) disambiguate(from, to spec) (rangeAlt, bool) {
-	all := append(append([]string{}, from.choices...), to.choices...)
-	return rangeAlt{ambiguous: all}, true
+// looking is a parser of the same sentence that takes what recurs from the past
+// or from the future.
+func (p *parser) looking(back bool) *parser {
+	other := *p
+	other.past, other.back, other.memo = back, back, map[int][]alt{}
+	return &other
+}
+
+// around is a range of months or dates that now lies in: "from August to
+// October" said in September has begun.
+func (p *parser) around(a, b spec) (*Period, bool) {
+	if p.past || a.set&fMonth == 0 || b.set&fMonth == 0 || (a.set|b.set)&(fClock|fPart|fInstant|fYear|fSpan) != 0 {
+		return nil, false
+	}
+	hi, _, ok := p.days(b)
+	if !ok {
+		return nil, false
+	}
+	back := p.looking(true)
+	back.today = hi.hi - 1
+	lo, _, ok := back.days(a)
+	if !ok || lo.lo >= hi.hi {
+		return nil, false
+	}
+	loc := p.now.Location()
+	return &Period{From: lo.lo.start(loc), To: hi.hi.start(loc)}, true
+}
+
+// disambiguate asks about the ends of a range that are ambiguous; one that is
+// clear decides the order of day and month for the other.
+func (p *parser) disambiguate(from, to spec) (spec, spec, []string) {
+	if len(from.either) == 2 && to.order != orderUnknown {
+		from = p.ordered(from, to.order)
+	}
+	if len(to.either) == 2 && from.order != orderUnknown {
+		to = p.ordered(to, from.order)
+	}
+	from, okFrom := p.settle(from)
+	to, okTo := p.settle(to)
+	var ask []string
+	if !okFrom {
+		ask = append(ask, p.choices(from)...)
+	}
+	if !okTo {
+		ask = append(ask, p.choices(to)...)
+	}
+	return from, to, ask
+}
+
+// ordered keeps the reading of an ambiguous date in the order given.
+func (p *parser) ordered(s spec, o dateOrder) spec {
+	s.either = s.either[o-orderDayFirst : o-orderDayFirst+1]
+	return s
 }
 
 // complete gives each end what only the other one says: "3 to 5pm", "9 to 17
@@ -180,8 +258,12 @@ func (p *parser) disambiguate(from, to spec) (rangeAlt, bool) {
 func complete(a, b spec) (spec, spec, bool) {
 	clocks := fClock | fInstant
 	if a.set&fClock != 0 && b.set&fClock != 0 {
+		if a.set&fPart == 0 && b.set&fPart != 0 && a.clock.half == halfUnknown && a.clock.h < b.clock.h {
+			a.set |= fPart
+			a.part = b.part
+		}
 		a, b = shareHalf(a, b), shareHalf(b, a)
-		if a.set&fDate == 0 && b.set&fDate != 0 {
+		if a.set&fDate == 0 && b.set&fDate != 0 && !b.own {
 			if m, ok := merge(datesOf(b), a); ok {
 				a = m
 			}
@@ -287,133 +369,4 @@ func (p *parser) laterClock(s spec) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// lasting reads a start with a length: "from 9 for 2 hours", "for 3 days from
-// tomorrow", "a week starting Monday".
-func (p *parser) lasting(i int) []rangeAlt {
-	var out []rangeAlt
-	add := func(end int, s spec, l length) {
-		s.loose = false
-		if m, ok := p.resolve(s); ok && s.choices == nil {
-			to := l.from(m.Time, 1)
-			if to.After(m.Time) && to.Year() <= 9999 {
-				out = append(out, rangeAlt{end: end, period: &Period{From: m.Time, To: to}})
-			}
-		}
-	}
-	j := p.skip(i, "from", "at", "starting", "beginning")
-	for _, a := range p.ends(j, j > i) {
-		if p.is(a.end, "for") && (!a.s.loose || j > i) {
-			for _, l := range p.lengths(a.end + 1) {
-				add(l.end, a.s, l.l)
-			}
-		}
-	}
-	j = p.skip(i, "for")
-	for _, l := range p.lengths(j) {
-		k := p.skip(l.end, ",")
-		switch {
-		case p.is(k, "starting", "beginning", "commencing"):
-		case p.is(k, "from") && (j > i || k > l.end):
-		default:
-			continue
-		}
-		k = p.skip(p.skip(k+1, "from", "on", "at"), "at")
-		for _, a := range p.ends(k, true) {
-			add(a.end, a.s, l.l)
-		}
-	}
-	return out
-}
-
-// openEnded reads "since X", "after X", "before X", "until X", "X or later".
-func (p *parser) openEnded(i int) []rangeAlt {
-	var out []rangeAlt
-	kind := p.text(i)
-	j := i + 1
-	switch kind {
-	case "since", "after", "before", "until", "till", "til", "through":
-	case "starting", "beginning":
-		j = p.skip(j, "on", "from", "in")
-	case "later", "earlier":
-		if !p.is(j, "than") {
-			return p.orLater(i)
-		}
-		j++
-		kind = map[string]string{"later": "after", "earlier": "before"}[kind]
-	default:
-		return p.orLater(i)
-	}
-	look := p
-	if past := kind == "since" || p.past && kind == "after"; past != p.past {
-		other := *p
-		other.past, other.memo = past, map[int][]alt{}
-		look = &other
-	}
-	for _, a := range look.ends(j, true) {
-		if r, ok := look.open(kind, a); ok {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-func (p *parser) open(kind string, a alt) (rangeAlt, bool) {
-	a.s.loose = false
-	if a.s.choices != nil {
-		return rangeAlt{end: a.end, ambiguous: a.s.choices}, true
-	}
-	m, ok := p.resolve(a.s)
-	if !ok {
-		return rangeAlt{}, false
-	}
-	until := m.Time
-	if !m.HasClock {
-		if span, _, ok := p.days(a.s); ok {
-			m.Time, until = span.lo.start(p.now.Location()), span.hi.start(p.now.Location())
-		}
-	}
-	pd := &Period{}
-	switch kind {
-	case "since":
-		pd.From = m.Time
-		if m.Time.Before(p.now) {
-			pd.To = p.now
-		}
-	case "after":
-		pd.From = until
-	case "starting", "beginning":
-		pd.From = m.Time
-	case "before":
-		pd.To = m.Time
-	case "through":
-		pd.From, pd.To = p.now, until
-	default:
-		pd.From, pd.To = p.now, m.Time
-	}
-	return rangeAlt{end: a.end, period: pd}, !pd.From.After(pd.To) || pd.To.IsZero()
-}
-
-// orLater reads "3pm or later", "1/1/2016 and after".
-func (p *parser) orLater(i int) []rangeAlt {
-	var out []rangeAlt
-	for _, a := range p.expr(i) {
-		if !p.is(a.end, "or", "and") || a.s.choices != nil {
-			continue
-		}
-		kind := ""
-		switch {
-		case p.is(a.end+1, "later", "after", "onwards"):
-			kind = "starting"
-		case p.is(a.end+1, "earlier", "before"):
-			kind = "before"
-		default:
-			continue
-		}
-		if r, ok := p.open(kind, alt{a.end + 2, a.s}); ok {
-			out = append(out, r)
-		}
-	}
-	return out
 }

@@ -8,7 +8,7 @@ const horizon = 40
 
 // valid reports whether s, as said so far, can be resolved.
 func (p *parser) valid(s spec) bool {
-	if s.choices != nil {
+	if s.either != nil {
 		return true
 	}
 	_, ok := p.resolve(s)
@@ -69,6 +69,9 @@ func (s spec) dayGrain() Grain {
 		if s.nth.byDay {
 			return Day
 		}
+		if s.set&fWeekday != 0 {
+			return Day
+		}
 		return s.nth.unit.grain()
 	case s.set&(fDom|fWeekday|fFeast|fPick) != 0:
 		return Day
@@ -106,7 +109,11 @@ func (p *parser) occurrences(s spec, yield func(daySpan) bool) {
 	}
 	y, _, _ := p.today.civil()
 	going := true
-	for n := 0; n < horizon && going; n++ {
+	ahead := horizon
+	if full := fWeekday | fDom | fMonth; s.set&full == full && !(s.month == time.February && s.dom == 29) {
+		ahead = 2 // whoever says a weekday with a date looks no further
+	}
+	for n := 0; n < ahead && going; n++ {
 		p.within(s, daySpan{date(y+n, 1, 1), date(y+n+1, 1, 1)}, func(d daySpan) bool {
 			if d.hi <= p.today || p.skipsToday(s) && d.lo <= p.today {
 				return true
@@ -144,14 +151,7 @@ func (p *parser) latest(s spec, yield func(daySpan) bool) {
 // within yields what satisfies s inside the window w.
 func (p *parser) within(s spec, w daySpan, yield func(daySpan) bool) {
 	if s.set&fNth != 0 {
-		n := s.nth
-		s.set &^= fNth
-		p.within(s, w, func(c daySpan) bool {
-			if r, ok := n.in(c); ok {
-				return yield(r)
-			}
-			return true
-		})
+		p.withinNth(s, w, yield)
 		return
 	}
 	switch {
@@ -177,6 +177,33 @@ func (p *parser) within(s spec, w daySpan, yield func(daySpan) bool) {
 	default:
 		yield(w)
 	}
+}
+
+// withinNth yields the nth unit of each container; a weekday beside a longer
+// unit is looked for inside it: "Friday of the first week of May".
+func (p *parser) withinNth(s spec, w daySpan, yield func(daySpan) bool) {
+	n, inner := s.nth, spec{}
+	s.set &^= fNth
+	if !n.byDay && n.unit.grain() > Day {
+		inner = s
+		inner.set &= fWeekday
+		s.set &^= fWeekday
+	}
+	p.within(s, w, func(c daySpan) bool {
+		r, ok := n.in(c)
+		if !ok {
+			return true
+		}
+		if inner.set == 0 {
+			return yield(r)
+		}
+		for d := r.lo; d < r.hi; d++ {
+			if inner.matches(d) {
+				return yield(daySpan{d, d + 1})
+			}
+		}
+		return true
+	})
 }
 
 func withinFeast(s spec, w daySpan, yield func(daySpan) bool) {

@@ -25,26 +25,28 @@ const fDate = fSpan | fYear | fMonth | fDom | fWeekday | fFeast | fNth
 // spec is what was said about a time so far: constraints that are joined piece
 // by piece and then resolved against now.
 type spec struct {
-	set     field
-	span    daySpan
-	grain   Grain // of span and of a run of months
-	year    int
-	month   time.Month
-	months  int // length of the run that begins with month
-	dom     int
-	wd      time.Weekday
-	feast   *feast
-	nth     nth
-	clock   clock
-	part    dayPart
-	zone    *time.Location
-	at      time.Time
-	pick    day
-	keep    bool     // counted from now: keeps now's time of day
-	loose   bool     // a bare hour, believed only beside a day or after "at"
-	weak    bool     // ordinary words, believed only with other evidence
-	run     *Period  // the period itself, when it is not a calendar unit
-	choices []string // the readings of an ambiguous numeric date
+	set    field
+	span   daySpan
+	grain  Grain // of span and of a run of months
+	year   int
+	month  time.Month
+	months int // length of the run that begins with month
+	dom    int
+	wd     time.Weekday
+	feast  *feast
+	nth    nth
+	clock  clock
+	part   dayPart
+	zone   *time.Location
+	at     time.Time
+	pick   day
+	keep   bool      // counted from now: keeps now's time of day
+	loose  bool      // a bare hour, believed only beside a day or after "at"
+	weak   bool      // ordinary words, believed only with other evidence
+	run    *Period   // the period itself, when it is not a calendar unit
+	either []spec    // the dates that an ambiguous one can be
+	order  dateOrder // of a numeric date
+	own    bool      // the end of a range that names its own day first
 }
 
 // nth is "the second Monday", "the last two weeks", "the third last day".
@@ -59,7 +61,7 @@ type nth struct {
 // merge joins what two pieces say; it fails when they say the same thing twice.
 func merge(a, b spec) (spec, bool) {
 	common := a.set & b.set
-	if common&^fSpan != 0 || a.choices != nil && b.set&(fDate&^fWeekday) != 0 || b.choices != nil && a.set&(fDate&^fWeekday) != 0 {
+	if common&^fSpan != 0 || a.either != nil && b.set&(fDate&^fWeekday) != 0 || b.either != nil && a.set&(fDate&^fWeekday) != 0 {
 		return a, false
 	}
 	if a.set&fInstant != 0 && b.set&^fSpan != 0 || b.set&fInstant != 0 && a.set&^fSpan != 0 {
@@ -125,8 +127,11 @@ func overlay(a, b spec) spec {
 	if b.run != nil {
 		a.run = b.run
 	}
-	if b.choices != nil {
-		a.choices = b.choices
+	if b.either != nil {
+		a.either = b.either
+	}
+	if b.order != orderUnknown {
+		a.order = b.order
 	}
 	a.set |= b.set
 	a.loose = a.loose || b.loose

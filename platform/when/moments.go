@@ -1,0 +1,103 @@
+package when
+
+// candidate is a resolved reading of a stretch of tokens.
+type candidate struct {
+	end       int
+	moment    Moment
+	period    *Period
+	ambiguous []string
+}
+
+// moments resolves the readings that start at i, longest first.
+func (p *parser) moments(i int) []candidate {
+	var out []candidate
+	for _, a := range p.expr(i) {
+		if !p.whole && a.s.weak {
+			continue
+		}
+		s, ok := p.settle(a.s)
+		if !ok {
+			if words := p.choices(a.s); words != nil {
+				out = append(out, candidate{end: a.end, ambiguous: words})
+			}
+			continue
+		}
+		if m, ok := p.resolve(s); ok {
+			out = append(out, candidate{end: p.trail(a.end), moment: m, period: p.periodOf(s, m)})
+		}
+	}
+	return out
+}
+
+// trail takes words along that change nothing: "3pm approximately", "5 sharp".
+func (p *parser) trail(i int) int {
+	return p.skip(i, "approximately", "sharp", "exactly", "ish", "roughly")
+}
+
+// settle decides between the dates that s can be; ok is false when the rest of
+// s fits more than one of them, or none.
+func (p *parser) settle(s spec) (spec, bool) {
+	if s.either == nil {
+		return s, true
+	}
+	rs := p.readings(s)
+	if len(rs) != 1 {
+		return s, false
+	}
+	return rs[0], true
+}
+
+// readings lists what s can be.
+func (p *parser) readings(s spec) []spec {
+	var out []spec
+	for _, e := range s.either {
+		base := s
+		base.either = nil
+		base.set &^= fDom | fMonth | fYear
+		if m := overlay(base, e); p.valid(m) {
+			m.weak = s.weak
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// choices words the readings of an ambiguous s so that Parse understands them.
+func (p *parser) choices(s spec) []string {
+	var out []string
+	for _, r := range p.readings(s) {
+		m, ok := p.resolve(r)
+		if !ok {
+			continue
+		}
+		form := "2 January 2006"
+		if m.HasClock {
+			form += " at 15:04"
+		}
+		out = append(out, m.Time.Format(form))
+	}
+	return out
+}
+
+// contradiction makes a question of a weekday that does not go with its date:
+// the date is meant, or the nearest such weekday.
+func (p *parser) contradiction(s spec) (spec, bool) {
+	const both = fWeekday | fDom | fMonth
+	if s.set&both != both || s.either != nil || s.set&(fNth|fFeast) != 0 {
+		return s, false
+	}
+	wd := s.wd
+	s.set &^= fWeekday
+	span, _, ok := p.days(s)
+	if !ok {
+		return s, false
+	}
+	d, ok := nearest(span.lo, 1, func(d day) bool { return d.weekday() == wd })
+	if !ok {
+		return s, false
+	}
+	said := spec{set: s.set & (fDom | fMonth | fYear), dom: s.dom, month: s.month, months: s.months, year: s.year, grain: Day}
+	s.either = []spec{said, daySpec(d)}
+	s.set &^= fSpan
+	return s, true
+}
