@@ -103,7 +103,7 @@ type Answer struct {
 	Scope    string `json:"scope,omitempty"`   // "once" (default), "session"
 	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for session scope
 	Note     string `json:"note,omitempty"`
-	By       string `json:"-"` // the surface that answered: "api", "cli", "chat"
+	By       string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
 }
 
 // Query narrows a list.
@@ -126,7 +126,10 @@ type Subscription interface {
 // FeedEvent is one live event. Type is one of message_start, content_delta,
 // tool_call_start, tool_call_delta, approval_required, tool_result,
 // message_end, error (these belong to Event), delivery, watcher, status,
-// dropped.
+// dropped. Data is an object: content_delta {text}, tool_call_start {id, name},
+// tool_call_delta {id, arguments}, tool_result {id, name, ok, text, code},
+// approval_required and delivery as in the lists of these names, message_end
+// {answer, usage, interrupted, model}, error {message, kind}, dropped {dropped}.
 type FeedEvent struct {
 	ID      uint64          `json:"id"`
 	Type    string          `json:"type"`

@@ -1,0 +1,345 @@
+// The chat page. It speaks the HTTP API and nothing else. Text that came from
+// anywhere is shown through textContent only.
+'use strict';
+
+const $ = id => document.getElementById(id);
+const log = $('log'), input = $('input'), picker = $('sessions');
+const state = {
+  session: '', // the conversation that is shown
+  shown: new Set(), // ids of deliveries and turns that stand in the log
+  own: new Set(), // events that this page follows itself
+  running: 0,
+  feed: null,
+};
+
+// ---------------------------------------------------------------- the API
+
+class Refused extends Error {
+  constructor(status, e) {
+    super([e.message, e.remedy].filter(Boolean).join('; ') || 'status ' + status);
+    this.status = status;
+    this.code = e.code;
+  }
+}
+
+async function api(method, path, body, accept) {
+  const headers = { Accept: accept || 'application/json' };
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const r = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  if (!r.ok) {
+    const e = await r.json().catch(() => ({}));
+    const refused = new Refused(r.status, e.error || {});
+    if (r.status === 401) askWho(refused);
+    throw refused;
+  }
+  return accept ? r : r.json();
+}
+
+const sessionPath = (id, rest) => '/api/v1/sessions/' + encodeURIComponent(id) + '/' + rest;
+const newID = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), b => b.toString(16).padStart(2, '0')).join('');
+
+function askWho(refused) {
+  $('login').hidden = false;
+  $('composer').hidden = true;
+  document.querySelector('main').hidden = true;
+  $('login-form').hidden = refused.code !== 'password_required';
+  if (refused.code === 'password_required') $('login-text').textContent = 'This Hob asks for its password.';
+  else if (location.hash === '#login-failed') {
+    $('login-text').textContent = 'This login link was used already or is older than two minutes. Run hob open for a new one.';
+  }
+}
+
+// ---------------------------------------------------------------- the log
+
+function element(tag, name, text) {
+  const e = document.createElement(tag);
+  if (name) e.className = name;
+  if (text !== undefined) e.textContent = text;
+  return e;
+}
+
+// fill shows text, with fenced code in boxes.
+function fill(e, text) {
+  e.replaceChildren();
+  text.split(/^[ ]{0,3}```[^\n]*\n?/m).forEach((piece, i) => {
+    if (i % 2) e.append(element('pre', '', piece.replace(/\n$/, '')));
+    else if (piece.trim() || i === 0) e.append(i === 0 ? piece : piece.replace(/^\n/, ''));
+  });
+}
+
+function atEnd() { return log.scrollHeight - log.scrollTop - log.clientHeight < 80; }
+function toEnd(was) { if (was) log.scrollTop = log.scrollHeight; }
+
+function add(kind, text, event, when) {
+  const was = atEnd();
+  const m = element('article', 'message ' + kind);
+  if (event) m.dataset.event = event;
+  m.tools = element('ul', 'tools');
+  m.text = element('div', 'text');
+  fill(m.text, text || '');
+  m.append(m.tools, m.text);
+  if (when) {
+    const t = element('time', '', new Date(when).toLocaleString());
+    t.dateTime = when;
+    m.append(t);
+  }
+  log.append(m);
+  toEnd(was);
+  return m;
+}
+
+function tool(m, id, name, result) {
+  let t = Array.from(m.tools.children).find(x => x.dataset.call === id);
+  if (!t) {
+    t = element('li', 'tool', name);
+    t.dataset.call = id;
+    m.tools.append(t);
+  }
+  t.dataset.state = result === undefined ? 'running' : result ? 'done' : 'failed';
+  return t;
+}
+
+// ---------------------------------------------------------------- a turn
+
+async function say(text, key = newID()) {
+  const session = state.session;
+  const mine = add('user', text);
+  toEnd(true);
+  const m = add('assistant', '');
+  m.classList.add('busy');
+  busy(1);
+  try {
+    const r = await api('POST', sessionPath(session, 'messages'), { text, dedupe_key: key }, 'text/event-stream');
+    await follow(r, m, mine);
+  } catch (e) {
+    m.className = 'message error';
+    fill(m.text, e instanceof Refused ? e.message : 'The connection to Hob broke off (' + e.message + ').');
+    const again = element('button', 'retry', 'Try again');
+    again.type = 'button';
+    again.onclick = () => { mine.remove(); m.remove(); say(text, key); }; // the same key: never taken twice
+    m.append(again);
+  } finally {
+    m.classList.remove('busy');
+    busy(-1);
+  }
+}
+
+function busy(n) {
+  state.running += n;
+  $('stop').hidden = state.running === 0;
+  log.setAttribute('aria-busy', String(state.running > 0));
+}
+
+async function follow(response, m, mine) {
+  let text = '', ended = false;
+  for await (const [kind, d] of events(response.body)) {
+    const was = atEnd();
+    switch (kind) {
+      case 'message_start':
+        state.own.add(d.event);
+        m.dataset.event = mine.dataset.event = d.event;
+        if (d.position > 0) fill(m.text, 'You are #' + (d.position + 1) + '; I will come to it.');
+        break;
+      case 'content_delta':
+        text += d.text;
+        m.text.textContent = text;
+        break;
+      case 'tool_call_start':
+        if (text && !text.endsWith('\n')) text += '\n';
+        tool(m, d.id, d.name);
+        break;
+      case 'tool_result':
+        tool(m, d.id, d.name, d.ok !== false && !d.code).title = d.text || '';
+        break;
+      case 'approval_required':
+        approval(d);
+        break;
+      case 'message_end':
+        ended = true;
+        fill(m.text, d.answer || text);
+        break;
+      case 'error':
+        throw new Refused(0, d);
+    }
+    toEnd(was);
+  }
+  if (!ended) throw new Error('the answer is not complete');
+  sessions();
+}
+
+// events reads a stream of server-sent events.
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop();
+    for (const b of blocks) {
+      let kind = 'message', data = '';
+      for (const line of b.split('\n')) {
+        if (line.startsWith('event: ')) kind = line.slice(7);
+        else if (line.startsWith('data: ')) data += line.slice(6);
+      }
+      if (data) yield [kind, JSON.parse(data)];
+    }
+  }
+}
+
+// ---------------------------------------------------------------- approvals
+
+function approval(a) {
+  if (document.querySelector('.approval[data-approval="' + CSS.escape(a.id) + '"]')) return;
+  const card = element('section', 'approval');
+  card.dataset.approval = a.id;
+  card.setAttribute('aria-label', 'Hob asks');
+  card.append(element('div', 'what', a.summary || a.tool + ' ' + JSON.stringify(a.arguments)));
+  const where = a.session && a.session !== state.session ? ' (' + a.session + ')' : '';
+  card.append(element('div', 'why', (a.reason || '') + where));
+  const buttons = element('div', 'buttons');
+  for (const [name, text, approved] of [['yes', 'Yes', true], ['no', 'No', false]]) {
+    const b = element('button', name, text);
+    b.type = 'button';
+    b.onclick = async () => {
+      for (const x of buttons.children) x.disabled = true;
+      try {
+        await api('POST', sessionPath(a.session, 'approvals/' + encodeURIComponent(a.id)), { approved });
+      } catch (e) {
+        add('status', e.message);
+      }
+      card.remove();
+      input.focus();
+    };
+    buttons.append(b);
+  }
+  card.append(buttons);
+  $('approvals').append(card);
+}
+
+// openQuestions shows what waits for the owner and drops what was answered
+// somewhere else.
+async function openQuestions() {
+  const open = await api('GET', '/api/v1/approvals?state=pending');
+  for (const card of document.querySelectorAll('.approval')) {
+    if (!open.some(a => a.id === card.dataset.approval)) card.remove();
+  }
+  open.reverse().forEach(approval);
+}
+
+// ---------------------------------------------------------------- the live feed
+
+function listen() {
+  if (state.feed) state.feed.close();
+  const feed = state.feed = new EventSource('/api/v1/events');
+  const mark = live => {
+    $('state').dataset.state = live ? 'live' : 'away';
+    $('state').textContent = live ? 'here' : 'away';
+  };
+  feed.onopen = () => mark(true);
+  feed.onerror = () => {
+    mark(false);
+    if (feed.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // the answer was an error, such as a restart
+  };
+  feed.addEventListener('delivery', e => delivery(JSON.parse(e.data).data));
+  feed.addEventListener('approval_required', e => approval(JSON.parse(e.data).data));
+  for (const kind of ['tool_result', 'message_end']) {
+    feed.addEventListener(kind, () => { if (document.querySelector('.approval')) openQuestions().catch(() => {}); });
+  }
+  feed.addEventListener('dropped', () => { if (state.running === 0) open(state.session); });
+}
+
+// delivery shows what Hob says without having been asked by this page.
+function delivery(d) {
+  if (!d || d.kind === 'question' || state.shown.has(d.id)) return;
+  if (d.session !== state.session) {
+    const option = Array.from(picker.options).find(o => o.value === d.session);
+    if (!option) sessions();
+    else if (!option.textContent.startsWith('• ')) option.textContent = '• ' + option.textContent;
+    return;
+  }
+  if (d.kind === 'reply' && state.own.has(d.event)) return;
+  state.shown.add(d.id);
+  add(d.kind === 'reply' ? 'assistant' : d.kind, d.text, d.event, d.created_at);
+}
+
+// ---------------------------------------------------------------- conversations
+
+// said turns one row of the history into a line of the log.
+function said(row) {
+  const msg = row.message || row;
+  const parts = msg.parts || [{ text: msg.text || '' }];
+  const text = parts.filter(p => p.text && !p.context).map(p => p.text).join('\n');
+  return { role: msg.role, text, calls: parts.filter(p => p.call).map(p => p.call), at: row.created_at || '', event: row.turn || row.event };
+}
+
+async function open(session) {
+  state.session = session;
+  history.replaceState(null, '', '#' + encodeURIComponent(session));
+  const [rows, out] = await Promise.all([
+    api('GET', sessionPath(session, 'messages?limit=200')),
+    api('GET', '/api/v1/deliveries?limit=200&session=' + encodeURIComponent(session)),
+  ]);
+  if (state.session !== session) return;
+  log.replaceChildren();
+  const turns = new Set(rows.map(r => said(r).event));
+  const lines = rows.map(said).filter(m => m.role === 'user' || m.role === 'assistant');
+  for (const d of out) {
+    if (d.session !== session || d.kind === 'question') continue;
+    state.shown.add(d.id);
+    if (d.kind !== 'reply') lines.push({ role: d.kind, text: d.text, calls: [], at: d.created_at, event: d.event });
+    else if (!turns.has(d.event)) lines.push({ role: 'assistant', text: d.text, calls: [], at: d.created_at, event: d.event });
+  }
+  lines.sort((a, b) => new Date(a.at) - new Date(b.at));
+  for (const l of lines) {
+    if (!l.text && !l.calls.length) continue;
+    const m = add(l.role, l.text, l.event, l.at);
+    for (const c of l.calls) tool(m, c.id, c.name, true);
+  }
+  toEnd(true);
+  await Promise.all([sessions(), openQuestions()]);
+}
+
+async function sessions() {
+  const rows = await api('GET', '/api/v1/sessions?limit=50');
+  const ids = rows.map(r => r.id);
+  if (!ids.includes(state.session)) ids.unshift(state.session);
+  picker.replaceChildren(...ids.map(id => {
+    const o = element('option', '', id);
+    o.value = id;
+    return o;
+  }));
+  picker.value = state.session;
+}
+
+// ---------------------------------------------------------------- controls
+
+$('composer').onsubmit = e => {
+  e.preventDefault();
+  const text = input.value.trim();
+  if (!text) return;
+  input.value = '';
+  say(text);
+};
+input.onkeydown = e => {
+  if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
+    e.preventDefault();
+    $('composer').requestSubmit();
+  }
+};
+document.onkeydown = e => { if (e.key === 'Escape' && !$('stop').hidden) $('stop').click(); };
+$('stop').onclick = () => api('POST', '/api/v1/manage/stop', { session: state.session }).catch(e => add('status', e.message));
+$('new').onclick = () => { open('chat-' + new Date().toISOString().slice(0, 10) + '-' + newID().slice(0, 4)); input.focus(); };
+picker.onchange = () => { open(picker.value).catch(e => add('error', e.message)); input.focus(); };
+$('login-form').onsubmit = async e => {
+  e.preventDefault();
+  try {
+    await api('POST', '/login', { password: $('password').value });
+    location.replace('/');
+  } catch (err) {
+    $('login-text').textContent = err.message;
+  }
+};
+
+const wanted = location.hash === '#login-failed' ? '' : decodeURIComponent(location.hash.slice(1));
+open(wanted || 'main').then(listen).catch(e => { if (e.status !== 401) { add('error', e.message); setTimeout(() => location.reload(), 5000); } });

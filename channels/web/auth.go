@@ -1,0 +1,185 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	codeTime    = 2 * time.Minute
+	cookieTime  = 30 * 24 * time.Hour
+	maxCodes    = 64
+	maxFailures = 30 // failed proofs of one address in a minute
+	maxPlaces   = 1024
+)
+
+// surface is by what a request has proven to be the owner's.
+type surface string
+
+const (
+	byToken  surface = "token"
+	byCookie surface = "cookie"
+)
+
+// proof checks that a request is the owner's.
+func (s *Server) proof(r *http.Request) (surface, error) {
+	if h := r.Header.Get("Authorization"); h != "" {
+		if scheme, token, _ := strings.Cut(h, " "); strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(token)) {
+			return byToken, nil
+		}
+		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "unauthorised", "the token is in the file token in HOB_HOME", "the token is wrong"))
+	}
+	c, err := r.Cookie(s.cookieName(r))
+	if err == nil && s.isCookie(c.Value, time.Now()) {
+		return byCookie, nil
+	}
+	f := fail(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file token in HOB_HOME as Authorization: Bearer", "this needs the owner's token")
+	if s.opt.Password != "" {
+		f.Code = "password_required"
+	}
+	if err != nil {
+		return "", f // no attempt at all: nothing to slow down
+	}
+	return "", s.doors.failed(r, f)
+}
+
+func (s *Server) isToken(token string) bool {
+	got := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(got[:], s.token[:]) == 1
+}
+
+// cookieName differs by port, since browsers share cookies between the ports
+// of one host.
+func (s *Server) cookieName(r *http.Request) string {
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		return "hob"
+	}
+	return "hob_" + port
+}
+
+// A cookie is 16 random bytes, the time it ends, and an HMAC over both under a
+// key made from the token: it outlives restarts, and a new token ends it.
+func (s *Server) newCookie(r *http.Request, now time.Time) *http.Cookie {
+	b := make([]byte, 24, 24+sha256.Size)
+	_, _ = rand.Read(b[:16]) // never fails (crypto/rand)
+	binary.BigEndian.PutUint64(b[16:], uint64(now.Add(cookieTime).Unix()))
+	return &http.Cookie{
+		Name: s.cookieName(r), Value: base64.RawURLEncoding.EncodeToString(append(b, s.cookieMAC(b)...)), Path: "/",
+		MaxAge: int(cookieTime / time.Second), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opt.TLS != nil,
+	}
+}
+
+func (s *Server) cookieMAC(b []byte) []byte {
+	m := hmac.New(sha256.New, s.token[:])
+	m.Write([]byte("hob login cookie 1\x00"))
+	m.Write(b)
+	return m.Sum(nil)
+}
+
+func (s *Server) isCookie(value string, now time.Time) bool {
+	b, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil || len(b) != 24+sha256.Size || !hmac.Equal(b[24:], s.cookieMAC(b[:24])) {
+		return false
+	}
+	return now.Unix() < int64(binary.BigEndian.Uint64(b[16:24])) //nolint:gosec // our own, signed value
+}
+
+// doors keeps the login codes and counts failed proofs.
+type doors struct {
+	mu    sync.Mutex
+	codes map[[sha256.Size]byte]time.Time // hash of a code: when it ends
+	fails map[string]*failures            // by address
+}
+
+type failures struct {
+	n     int
+	since time.Time
+}
+
+func (d *doors) init() {
+	d.codes = map[[sha256.Size]byte]time.Time{}
+	d.fails = map[string]*failures{}
+}
+
+// newCode makes a login code that works once within two minutes.
+func (d *doors) newCode(now time.Time) (code string, ends time.Time, ok bool) {
+	b := make([]byte, 32)
+	_, _ = rand.Read(b)
+	code, ends = hex.EncodeToString(b), now.Add(codeTime)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for h, t := range d.codes {
+		if !now.Before(t) {
+			delete(d.codes, h)
+		}
+	}
+	if len(d.codes) >= maxCodes {
+		return "", ends, false
+	}
+	d.codes[sha256.Sum256([]byte(code))] = ends
+	return code, ends, true
+}
+
+// useCode spends a code.
+func (d *doors) useCode(code string, now time.Time) bool {
+	h := sha256.Sum256([]byte(code))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	ends, ok := d.codes[h]
+	delete(d.codes, h)
+	return ok && now.Before(ends)
+}
+
+// failed counts a failed proof and returns f, or 429 when there were too many.
+// A right token is never slowed down, so nobody can lock the owner out.
+func (d *doors) failed(r *http.Request, f *failure) error {
+	if wait := d.count(place(r), 1, time.Now()); wait > 0 {
+		f = fail(http.StatusTooManyRequests, "too_many_attempts", "wait a minute and use the right token", "too many failed attempts from this address")
+		f.After = wait
+	}
+	return f
+}
+
+// locked reports how long an address has to wait before it may try a password.
+func (d *doors) locked(r *http.Request) time.Duration { return d.count(place(r), 0, time.Now()) }
+
+// count adds failures of an address and returns how long it is shut out.
+func (d *doors) count(addr string, n int, now time.Time) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	x := d.fails[addr]
+	if x == nil || now.Sub(x.since) >= time.Minute {
+		if n == 0 {
+			return 0
+		}
+		if len(d.fails) >= maxPlaces {
+			clear(d.fails)
+		}
+		x = &failures{since: now}
+		d.fails[addr] = x
+	}
+	x.n += n
+	if x.n > maxFailures {
+		return x.since.Add(time.Minute).Sub(now)
+	}
+	return 0
+}
+
+func place(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}

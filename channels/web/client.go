@@ -1,0 +1,105 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// Client returns an HTTP client whose requests go straight to the handler,
+// without a socket. The command line uses it when no daemon runs. Bodies are
+// streamed; closing a response's body ends its request. Addresses begin with
+// URL().
+func (s *Server) Client() *http.Client { return &http.Client{Transport: direct{s}} }
+
+type direct struct{ s *Server }
+
+// RoundTrip implements http.RoundTripper.
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	in := r.Clone(ctx)
+	in.Host, in.RemoteAddr, in.RequestURI = cmp.Or(r.Host, r.URL.Host), "in-process", r.URL.RequestURI()
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	pr, pw := io.Pipe()
+	w := &pipeWriter{w: pw, header: http.Header{}, ready: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if p := recover(); p != nil {
+				pw.CloseWithError(errors.New("web: the handler broke off"))
+			}
+		}()
+		d.s.ServeHTTP(w, in)
+		w.WriteHeader(http.StatusOK)
+		pw.Close()
+	}()
+	stop := context.AfterFunc(ctx, func() { pr.CloseWithError(context.Canceled) })
+	body := &pipeBody{PipeReader: pr, end: sync.OnceFunc(func() {
+		stop()
+		cancel()
+		pr.Close()
+		<-ended
+		in.Body.Close()
+	})}
+	select {
+	case <-w.ready:
+	case <-ended: // it broke off before it answered
+	case <-ctx.Done():
+	}
+	select {
+	case <-w.ready:
+	default:
+		body.end()
+		if err := r.Context().Err(); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("web: the handler broke off")
+	}
+	return &http.Response{
+		Status: http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: body, ContentLength: -1, Request: r,
+	}, nil
+}
+
+type pipeBody struct {
+	*io.PipeReader
+	end func()
+}
+
+func (b *pipeBody) Close() error {
+	b.end()
+	return nil
+}
+
+// pipeWriter is the handler's side of a direct request.
+type pipeWriter struct {
+	w      *io.PipeWriter
+	header http.Header
+	sent   http.Header
+	status int
+	ready  chan struct{}
+}
+
+func (w *pipeWriter) Header() http.Header { return w.header }
+
+func (w *pipeWriter) WriteHeader(status int) {
+	if w.status != 0 {
+		return
+	}
+	w.status, w.sent = status, w.header.Clone()
+	close(w.ready)
+}
+
+func (w *pipeWriter) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.w.Write(b)
+}
+
+// Flush implements http.Flusher; a pipe holds nothing back.
+func (w *pipeWriter) Flush() { w.WriteHeader(http.StatusOK) }

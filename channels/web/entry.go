@@ -1,0 +1,143 @@
+package web
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// ServeHTTP implements http.Handler: every request passes here first.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.active.add(1)
+	defer s.active.add(-1)
+	defer s.recover(w, r)
+	harden(w.Header())
+	if err := s.entry(r); err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	if _, pattern := s.mux.Handler(r); pattern == "" {
+		s.unknown(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Handler returns the API as a handler, for use inside this process; requests
+// carry the token there too.
+func (s *Server) Handler() http.Handler { return s }
+
+func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so, too
+		panic(p)
+	}
+	s.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	s.refuse(w, r, fail(http.StatusInternalServerError, "failed", "see the log of Hob", "something in Hob broke while it worked on this request"))
+}
+
+// harden sets the headers every answer has.
+func harden(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// entry checks where a request comes from, before who sends it.
+func (s *Server) entry(r *http.Request) error {
+	if !s.knownHost(r.Host) {
+		// A web page can make a name of its own resolve to this machine (DNS
+		// rebinding); its requests arrive here with that name.
+		return fail(http.StatusMisdirectedRequest, "wrong_host", "use "+s.URL(), "this server does not answer for the host %q", r.Host)
+	}
+	if o := r.Header.Get("Origin"); o != "" && !s.ownOrigin(r, o) {
+		return fail(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from %q are not allowed", o)
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	foreign := site == "cross-site" || site == "same-site" // another port of this machine is "same-site"
+	if foreign && (isAPI(r.URL.Path) || (r.Method != http.MethodGet && r.Method != http.MethodHead)) {
+		return fail(http.StatusForbidden, "wrong_origin", "use the page at "+s.URL(), "requests from other sites are not allowed")
+	}
+	return nil
+}
+
+// knownHost checks the Host header: this machine's loopback names with the port
+// that is bound, or a name the owner allowed.
+func (s *Server) knownHost(hostport string) bool {
+	host, port, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host, port = strings.Trim(hostport, "[]"), ""
+	}
+	if slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+		return true
+	}
+	bound, want, _ := net.SplitHostPort(s.Addr())
+	if port != want && (port != "" || (want != "80" && want != "443")) {
+		return false
+	}
+	switch strings.ToLower(host) {
+	case "127.0.0.1", "localhost", "::1":
+		return true
+	}
+	return host != "" && host == bound
+}
+
+// ownOrigin reports whether a request comes from this server's own page.
+// Browsers send "null" for a form of a page without referrer and say in
+// Sec-Fetch-Site, which no page can set, that it is the same origin.
+func (s *Server) ownOrigin(r *http.Request, origin string) bool {
+	scheme := "http://"
+	if s.opt.TLS != nil {
+		scheme = "https://"
+	}
+	return strings.EqualFold(origin, scheme+r.Host) || (origin == "null" && r.Header.Get("Sec-Fetch-Site") == "same-origin")
+}
+
+// isAPI reports whether a path needs the token whatever it names.
+func isAPI(path string) bool {
+	return strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/v1/") || path == "/metrics"
+}
+
+// unknown answers requests for which there is no route: nobody without the
+// token learns which there are.
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
+	if isAPI(r.URL.Path) {
+		if _, err := s.proof(r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+	}
+	probe := &probe{header: http.Header{}}
+	s.mux.ServeHTTP(probe, r)
+	if allow := probe.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", "use "+allow, "%s does not take %s", r.URL.Path, r.Method))
+		return
+	}
+	if to := probe.header.Get("Location"); to != "" { // a path with // or ..
+		http.Redirect(w, r, to, probe.status)
+		return
+	}
+	s.refuse(w, r, fail(http.StatusNotFound, "not_found", "GET /api/v1/openapi.json lists what there is", "there is nothing at %s", r.URL.Path))
+}
+
+// probe takes an answer of the mux without sending it.
+type probe struct {
+	header http.Header
+	status int
+}
+
+func (p *probe) Header() http.Header         { return p.header }
+func (p *probe) WriteHeader(status int)      { p.status = status }
+func (p *probe) Write(b []byte) (int, error) { return len(b), nil }

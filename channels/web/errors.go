@@ -1,0 +1,119 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// failure is an error as a client sees it.
+type failure struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+	// Event is the message that was taken nevertheless.
+	Event string        `json:"-"`
+	After time.Duration `json:"-"` // Retry-After
+}
+
+func (f *failure) Error() string { return f.Message }
+
+func fail(status int, code, remedy, format string, args ...any) *failure {
+	return &failure{Status: status, Code: code, Message: fmt.Sprintf(format, args...), Remedy: remedy}
+}
+
+func invalid(format string, args ...any) *failure {
+	return fail(http.StatusBadRequest, "invalid", "", format, args...)
+}
+
+// failureOf gives any error the form in which clients get it.
+func failureOf(err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	f := &failure{Status: http.StatusInternalServerError, Code: "failed", Message: err.Error()}
+	switch {
+	case errors.Is(err, ErrNotFound):
+		f.Status, f.Code = http.StatusNotFound, "not_found"
+	case errors.Is(err, ErrConflict):
+		f.Status, f.Code = http.StatusConflict, "conflict"
+	case errors.Is(err, ErrDenied):
+		f.Status, f.Code = http.StatusForbidden, "denied"
+	case errors.Is(err, ErrInvalid):
+		f.Status, f.Code = http.StatusBadRequest, "invalid"
+	}
+	return f
+}
+
+// refuse answers with an error.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	f := failureOf(err)
+	if f.Status >= 500 && r.Context().Err() == nil {
+		s.log.Error("request failed", "method", r.Method, "path", r.URL.Path, "status", f.Status, "error", err)
+	}
+	if f.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(f.After.Round(time.Second)/time.Second)))
+	}
+	if f.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="hob"`)
+	}
+	s.reply(w, f.Status, struct {
+		Error *failure `json:"error"`
+		Event string   `json:"event,omitempty"`
+	}{f, f.Event})
+}
+
+// buffers are reused between answers; large ones are left to the collector.
+type buffers struct{ pool sync.Pool }
+
+func (b *buffers) get() *bytes.Buffer {
+	if x, ok := b.pool.Get().(*bytes.Buffer); ok {
+		x.Reset()
+		return x
+	}
+	return new(bytes.Buffer)
+}
+
+func (b *buffers) put(x *bytes.Buffer) {
+	if x.Cap() <= 64<<10 {
+		b.pool.Put(x)
+	}
+}
+
+// encode writes v as one line of JSON. Text keeps its < > &: answers carry
+// nosniff and are never HTML.
+func encode(b *bytes.Buffer, v any) error {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// reply answers with JSON. It encodes first, so that a value that cannot be
+// encoded becomes an error and not half an answer.
+func (s *Server) reply(w http.ResponseWriter, status int, v any) {
+	b := s.buffers.get()
+	defer s.buffers.put(b)
+	if err := encode(b, v); err != nil {
+		s.log.Error("cannot encode an answer", "error", err)
+		status = http.StatusInternalServerError
+		b.Reset()
+		b.WriteString(`{"error":{"code":"failed","message":"the answer could not be encoded"}}` + "\n")
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	writeBy(w, time.Now().Add(writeTime))
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // a client that went away has no use for the error
+}
+
+// writeBy sets the time by which the client has to have read what follows.
+func writeBy(w http.ResponseWriter, t time.Time) {
+	_ = http.NewResponseController(w).SetWriteDeadline(t) // in-process writers have none
+}

@@ -1,0 +1,412 @@
+package web_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/web"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+// engine is a Backend whose turns are functions of the test.
+type engine struct {
+	turn func(e *engine, in channels.Inbound, st *web.EventStatus) // runs when a message arrives; nil echoes
+
+	mu      sync.Mutex
+	next    int
+	feedID  uint64
+	events  map[string]*web.EventStatus
+	changed chan struct{} // closed on every change of an event
+	keys    map[string]string
+	heard   []channels.Inbound
+	subs    map[*subscription]bool
+	answers map[string]web.Answer
+	fired   []string
+	asked   []string // questions to List, Why and Manage
+	ready   error
+	deaf    bool // the feed drops everything
+	wg      sync.WaitGroup
+}
+
+func newEngine() *engine {
+	return &engine{
+		events: map[string]*web.EventStatus{}, keys: map[string]string{}, changed: make(chan struct{}),
+		subs: map[*subscription]bool{}, answers: map[string]web.Answer{},
+	}
+}
+
+func (e *engine) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+	if in.Text == "fail" {
+		return channels.Accepted{}, errors.New("the disk is full")
+	}
+	e.mu.Lock()
+	if id, ok := e.keys[in.Key]; ok && in.Key != "" {
+		e.mu.Unlock()
+		return channels.Accepted{Event: id, Repeated: true}, nil
+	}
+	e.next++
+	id := fmt.Sprintf("e%d", e.next)
+	e.keys[in.Key] = id
+	e.heard = append(e.heard, in)
+	st := &web.EventStatus{ID: id, Session: in.Session, State: "claimed", Attempts: 1}
+	e.events[id] = st
+	if e.turn == nil {
+		st.State, st.Answer, st.Usage = "done", "echo: "+in.Text, json.RawMessage(`{"input":3,"output":2}`)
+		e.mu.Unlock()
+		return channels.Accepted{Event: id}, nil
+	}
+	e.mu.Unlock()
+	e.wg.Go(func() { e.turn(e, in, st) })
+	return channels.Accepted{Event: id}, nil
+}
+
+// change edits an event and wakes whoever waits for it.
+func (e *engine) change(f func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f()
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+func (e *engine) finish(st *web.EventStatus, answer string) {
+	e.change(func() { st.State, st.Answer, st.Approvals = "done", answer, nil })
+	e.say("message_end", st.ID, map[string]any{"answer": answer, "interrupted": false})
+}
+
+func (e *engine) Event(_ context.Context, id string) (web.EventStatus, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	st, ok := e.events[id]
+	if !ok {
+		return web.EventStatus{}, fmt.Errorf("event %q: %w", id, web.ErrNotFound)
+	}
+	return *st, nil
+}
+
+func (e *engine) Wait(ctx context.Context, id string) (web.EventStatus, error) {
+	for {
+		e.mu.Lock()
+		changed := e.changed
+		e.mu.Unlock()
+		st, err := e.Event(ctx, id)
+		if err != nil || st.State == "done" || st.State == "dead" || len(st.Approvals) > 0 {
+			return st, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return web.EventStatus{}, ctx.Err()
+		}
+	}
+}
+
+func (e *engine) Answer(_ context.Context, session, id string, a web.Answer) (any, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if id == "nope" {
+		return nil, web.ErrNotFound
+	}
+	if _, ok := e.answers[id]; ok {
+		return nil, fmt.Errorf("%w: already answered", web.ErrConflict)
+	}
+	e.answers[id] = a
+	close(e.changed)
+	e.changed = make(chan struct{})
+	return map[string]any{"id": id, "session": session}, nil
+}
+
+// answered waits for the answer to an approval.
+func (e *engine) answered(id string) web.Answer {
+	for {
+		e.mu.Lock()
+		a, ok := e.answers[id]
+		changed := e.changed
+		e.mu.Unlock()
+		if ok {
+			return a
+		}
+		<-changed
+	}
+}
+
+func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if trigger != "build" {
+		return channels.Accepted{}, web.ErrNotFound
+	}
+	id, repeated := e.keys[key]
+	if !repeated {
+		id = fmt.Sprintf("t%d", len(e.fired))
+		e.keys[key] = id
+		e.fired = append(e.fired, string(payload))
+	}
+	return channels.Accepted{Event: id, Repeated: repeated}, nil
+}
+
+func (e *engine) TriggerSecret(trigger string) ([]byte, error) {
+	switch trigger {
+	case "build":
+		return []byte("s3cret"), nil
+	case "open":
+		return nil, nil
+	}
+	return nil, web.ErrNotFound
+}
+
+func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) {
+	e.note("list %s %+v", name, q)
+	switch name {
+	case "goals":
+		return nil, nil
+	case "usage":
+		return []string(nil), nil
+	case "audit":
+		return nil, fmt.Errorf("%w: cannot be narrowed so", web.ErrInvalid)
+	case "undo":
+		return func() {}, nil // cannot be encoded
+	}
+	return []map[string]string{{"id": "x"}}, nil
+}
+
+func (e *engine) Why(_ context.Context, id string) (any, error) {
+	e.note("why %s", id)
+	return map[string]string{"text": "because"}, nil
+}
+
+func (e *engine) Manage(_ context.Context, name string, q web.Query) (any, error) {
+	e.note("manage %s %s", name, q.Of)
+	return map[string]bool{"ok": true}, nil
+}
+
+func (e *engine) note(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = append(e.asked, fmt.Sprintf(format, args...))
+}
+
+func (e *engine) Call(_ context.Context, session, tool string, args json.RawMessage) (web.ToolOutcome, error) {
+	e.note("call %s %s %s", session, tool, args)
+	switch tool {
+	case "nope":
+		return web.ToolOutcome{}, web.ErrNotFound
+	case "ask":
+		return web.ToolOutcome{Call: "c1", Approvals: []any{map[string]string{"id": "a1"}}}, nil
+	case "panics":
+		panic("oh no")
+	}
+	if code, ok := strings.CutPrefix(tool, "fails_"); ok {
+		return web.ToolOutcome{Call: "c1", Code: code, Error: "because"}, nil
+	}
+	return web.ToolOutcome{Text: "done", Call: "c1"}, nil
+}
+
+type subscription struct {
+	e *engine
+	c chan web.FeedEvent
+}
+
+func (s *subscription) C() <-chan web.FeedEvent { return s.c }
+
+func (s *subscription) Close() {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	delete(s.e.subs, s)
+	close(s.c)
+}
+
+func (e *engine) Subscribe(after uint64) web.Subscription {
+	e.note("subscribe %d", after)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := &subscription{e: e, c: make(chan web.FeedEvent, 1000)}
+	e.subs[s] = true
+	return s
+}
+
+// say publishes a live event.
+func (e *engine) say(kind, event string, data any) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.feedID++
+	if e.deaf {
+		return
+	}
+	var session string
+	if st := e.events[event]; st != nil {
+		session = st.Session
+	}
+	for s := range e.subs {
+		s.c <- web.FeedEvent{ID: e.feedID, Type: kind, Event: event, Session: session, Data: raw}
+	}
+}
+
+func (e *engine) readers() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.subs)
+}
+
+func (e *engine) text(st *web.EventStatus, words ...string) {
+	for _, w := range words {
+		e.say("content_delta", st.ID, map[string]string{"text": w})
+	}
+}
+
+func (e *engine) Ready() error    { return e.ready }
+func (e *engine) Metrics() []byte { return []byte("hob_up 1\n") }
+func (e *engine) Version() string { return "1.2.3" }
+
+// house is a server with its engine, reached without a socket.
+type house struct {
+	*web.Server
+	e *engine
+	c *http.Client
+}
+
+func newHouse(t testing.TB, change func(*web.Options)) *house {
+	t.Helper()
+	h := &house{e: newEngine()}
+	o := web.Options{Token: token, Backend: h.e, Log: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&o)
+	}
+	s, err := web.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Server, h.c = s, s.Client()
+	t.Cleanup(h.e.wg.Wait)
+	return h
+}
+
+type reply struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// send makes a request as the owner; header pairs are set on top, and an empty
+// value removes one.
+func (h *house) send(t testing.TB, method, path, body string, header ...string) reply {
+	t.Helper()
+	resp, err := h.c.Do(h.request(t, method, path, body, header...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(b)}
+}
+
+func (h *house) request(t testing.TB, method, path, body string, header ...string) *http.Request {
+	t.Helper()
+	var b io.Reader
+	if body != "" {
+		b = strings.NewReader(body)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, h.URL()+path, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		switch {
+		case header[i] == "Host":
+			r.Host = header[i+1]
+		case header[i+1] == "":
+			r.Header.Del(header[i])
+		default:
+			r.Header.Set(header[i], header[i+1])
+		}
+	}
+	return r
+}
+
+// as decodes a reply.
+func as[T any](t testing.TB, r reply) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
+		t.Fatalf("%d %s: %v", r.code, r.body, err)
+	}
+	return v
+}
+
+type refusal struct {
+	Error struct{ Code, Message, Remedy string }
+	Event string
+}
+
+// events reads the names and data of a stream.
+type event struct {
+	name string
+	data map[string]any
+}
+
+func events(t testing.TB, body string) []event {
+	t.Helper()
+	var out []event
+	for block := range strings.SplitSeq(strings.TrimSuffix(body, "\n\n"), "\n\n") {
+		if strings.HasPrefix(block, ":") {
+			continue
+		}
+		var e event
+		for line := range strings.SplitSeq(block, "\n") {
+			if v, ok := strings.CutPrefix(line, "event: "); ok {
+				e.name = v
+			} else if v, ok := strings.CutPrefix(line, "data: "); ok && v != "[DONE]" {
+				if err := json.Unmarshal([]byte(v), &e.data); err != nil {
+					t.Fatalf("%q: %v", v, err)
+				}
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func names(evs []event) string {
+	var out []string
+	for _, e := range evs {
+		out = append(out, e.name)
+	}
+	return strings.Join(out, " ")
+}
+
+func soon(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for range 2000 {
+		if ok() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s did not happen in time", what)
+}

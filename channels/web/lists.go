@@ -1,0 +1,162 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	defaultLimit = 1000
+	maxLimit     = 100_000
+)
+
+// list answers one of the read-only questions. It takes only the parameters
+// named, so that a typing mistake does not look like an empty list.
+func (s *Server) list(name string, params ...string) func(http.ResponseWriter, *http.Request, surface) error {
+	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+		q, err := query(r.URL.RawQuery, params)
+		if err != nil {
+			return err
+		}
+		if name == "messages" {
+			if q.Of, err = sessionID(r.PathValue("session")); err != nil {
+				return err
+			}
+		}
+		out, err := s.backend.List(r.Context(), name, q)
+		if err != nil {
+			return err
+		}
+		if v := reflect.ValueOf(out); !v.IsValid() || (v.Kind() == reflect.Slice && v.IsNil()) {
+			out = []any{} // an empty list, not null
+		}
+		s.reply(w, http.StatusOK, out)
+		return nil
+	}
+}
+
+func query(raw string, params []string) (Query, error) {
+	q := Query{Limit: defaultLimit}
+	values, err := url.ParseQuery(raw)
+	if err != nil || !utf8.ValidString(raw) {
+		return q, invalid("the query string cannot be read")
+	}
+	for k, vs := range values {
+		v := vs[len(vs)-1]
+		if !slices.Contains(params, k) || !utf8.ValidString(v) {
+			return q, fail(http.StatusBadRequest, "invalid", "the parameters are "+strings.Join(params, ", "), "unknown parameter %q", k)
+		}
+		switch k {
+		case "limit":
+			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 {
+				return q, invalid("limit must be a number from 1 to %d", maxLimit)
+			}
+			q.Limit = min(q.Limit, maxLimit)
+		case "before":
+			q.Before = v
+		case "state":
+			q.State = v
+		case "q":
+			q.Text = v
+		case "session", "id":
+			q.Of = v
+		case "all":
+			q.All = v != "0" && v != "false"
+		}
+	}
+	return q, nil
+}
+
+func (s *Server) why(w http.ResponseWriter, r *http.Request, _ surface) error {
+	q, err := query(r.URL.RawQuery, []string{"id"})
+	if err != nil {
+		return err
+	}
+	out, err := s.backend.Why(r.Context(), q.Of)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// manage does one of the owner's administrative acts.
+func (s *Server) manage(name string) func(http.ResponseWriter, *http.Request, surface) error {
+	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+		var in struct {
+			Session string `json:"session"`
+		}
+		if err := s.body(w, r, &in); err != nil {
+			return err
+		}
+		if in.Session == "" && (name == "stop" || name == "new") {
+			return fail(http.StatusBadRequest, "invalid", `send {"session": "..."}`, "the session is missing")
+		}
+		out, err := s.backend.Manage(r.Context(), name, Query{Of: in.Session})
+		if err != nil {
+			return err
+		}
+		s.reply(w, http.StatusOK, out)
+		return nil
+	}
+}
+
+// tool runs one tool through the guard. A tool that failed answers with its
+// outcome, whose code says why, and a status to match.
+func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in struct {
+		Arguments json.RawMessage `json:"arguments"`
+		Session   string          `json:"session"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.Session == "" {
+		in.Session = "api"
+	}
+	session, err := sessionID(in.Session)
+	if err != nil {
+		return err
+	}
+	if len(in.Arguments) == 0 {
+		in.Arguments = json.RawMessage("{}")
+	}
+	ctx, cancel := until(r)
+	defer cancel()
+	out, err := s.backend.Call(ctx, session, r.PathValue("tool"), in.Arguments)
+	if err != nil {
+		return err
+	}
+	s.reply(w, toolStatus(out), out)
+	return nil
+}
+
+// toolStatus maps the codes of package tools.
+func toolStatus(o ToolOutcome) int {
+	if o.Code == "" && len(o.Approvals) > 0 {
+		return http.StatusAccepted
+	}
+	switch o.Code {
+	case "":
+		return http.StatusOK
+	case "invalid_arguments", "truncated_arguments":
+		return http.StatusBadRequest
+	case "policy_denied", "denied_by_owner", "approval_timeout":
+		return http.StatusForbidden
+	case "not_found":
+		return http.StatusNotFound
+	case "conflict", "repeated_call", "cancelled":
+		return http.StatusConflict
+	case "unsupported":
+		return http.StatusNotImplemented
+	case "timeout":
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,290 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/channels"
+)
+
+// messageBody is what a client says.
+type messageBody struct {
+	Text string `json:"text"`
+	// DedupeKey is the client's own id of the message: the same key in the
+	// same session is taken once. The header Idempotency-Key does the same.
+	DedupeKey   string       `json:"dedupe_key"`
+	Async       bool         `json:"async"`
+	Attachments []attachment `json:"attachments"`
+}
+
+type attachment struct {
+	MIME string `json:"mime"`
+	Data []byte `json:"data"`
+}
+
+const maxImages = 20
+
+// decodeMessage reads and checks a message.
+func decodeMessage(b []byte) (messageBody, error) {
+	var in messageBody
+	if err := unmarshal(b, &in, true); err != nil {
+		return in, err
+	}
+	if in.Text == "" && len(in.Attachments) == 0 {
+		return in, fail(http.StatusBadRequest, "empty", `send {"text": "..."}`, "the message is empty")
+	}
+	if len(in.DedupeKey) > 500 {
+		return in, invalid("dedupe_key is longer than 500 bytes")
+	}
+	if err := checkText(in.Text); err != nil {
+		return in, err
+	}
+	if len(in.Attachments) > maxImages {
+		return in, invalid("a message may have %d attachments, this one has %d", maxImages, len(in.Attachments))
+	}
+	for i, a := range in.Attachments {
+		if err := checkImage(a.MIME, a.Data); err != nil {
+			return in, invalid("attachment %d: %v", i+1, err)
+		}
+	}
+	return in, nil
+}
+
+func checkText(text string) error {
+	if len(text) > MaxText {
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "put it into a file and name the file",
+			"the text is larger than %d MB", MaxText>>20)
+	}
+	return nil
+}
+
+// checkImage refuses what is not the kind of image it claims to be.
+func checkImage(mime string, data []byte) error {
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, mime) {
+		return fmt.Errorf("%q is not an image type that can be read (png, jpeg, gif, webp)", mime)
+	}
+	if got := http.DetectContentType(data); got != mime {
+		return fmt.Errorf("it says %s and holds %s", mime, got)
+	}
+	return nil
+}
+
+// sessionID checks a session's name from a path or header.
+func sessionID(id string) (string, error) {
+	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
+	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
+		return "", invalid("a session's name has 1 to 200 bytes and no control characters")
+	}
+	return id, nil
+}
+
+// channelOf is the channel a client speaks for.
+func (s *Server) channelOf(r *http.Request) (string, error) {
+	name := r.Header.Get("X-Hob-Channel")
+	if name == "" || name == "web" {
+		return "web", nil
+	}
+	if !slices.Contains(s.opt.Channels, name) {
+		return "", invalid("X-Hob-Channel may be web, %s; not %q", strings.Join(s.opt.Channels, ", "), name)
+	}
+	return name, nil
+}
+
+// inbound is a message of the owner, who has proven to be it.
+func (s *Server) inbound(r *http.Request, session, text, key string) (channels.Inbound, error) {
+	channel, err := s.channelOf(r)
+	if err != nil {
+		return channels.Inbound{}, err
+	}
+	if key == "" {
+		key = r.Header.Get("Idempotency-Key")
+	}
+	if key != "" {
+		key = session + "/" + key // two sessions may count from 1
+	}
+	return channels.Inbound{
+		Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
+	}, nil
+}
+
+// message takes what the owner says and answers in the form that was asked for.
+func (s *Server) message(w http.ResponseWriter, r *http.Request, _ surface) error {
+	session, err := sessionID(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	b, err := s.rawJSON(w, r)
+	if err != nil {
+		return err
+	}
+	body, err := decodeMessage(b)
+	if err != nil {
+		return err
+	}
+	in, err := s.inbound(r, session, body.Text, body.DedupeKey)
+	if err != nil {
+		return err
+	}
+	for _, a := range body.Attachments {
+		in.Images = append(in.Images, channels.Image(a))
+	}
+	switch {
+	case body.Async:
+		return s.later(w, r, in)
+	case strings.Contains(r.Header.Get("Accept"), "text/event-stream"):
+		return s.stream(w, r, in)
+	}
+	return s.answer(w, r, in)
+}
+
+// later answers as soon as the message is durable.
+func (s *Server) later(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
+	acc, err := s.backend.Receive(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", "/api/v1/inbox/"+acc.Event)
+	s.reply(w, http.StatusAccepted, struct {
+		Event    string `json:"event"`
+		Session  string `json:"session"`
+		Position int    `json:"position"`
+		Repeated bool   `json:"repeated,omitempty"`
+	}{acc.Event, in.Session, acc.Position, acc.Repeated})
+	return nil
+}
+
+// answered is the answer to one message.
+type answered struct {
+	Answer  string          `json:"answer"`
+	Session string          `json:"session"`
+	Event   string          `json:"event"`
+	Tools   []ToolUse       `json:"tools"`
+	Usage   json.RawMessage `json:"usage"`
+}
+
+// answer waits for the turn; when it needs the owner first, it says so at once
+// and the turn goes on after the decision.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
+	st, err := s.turn(r, in)
+	if err != nil {
+		return err
+	}
+	switch {
+	case isFinal(st):
+		s.reply(w, http.StatusOK, answered{st.Answer, st.Session, st.ID, st.Tools, st.Usage})
+	default:
+		w.Header().Set("Location", "/api/v1/inbox/"+st.ID)
+		s.reply(w, http.StatusAccepted, struct {
+			Event     string `json:"event"`
+			Session   string `json:"session"`
+			Approvals []any  `json:"approvals"`
+		}{st.ID, st.Session, st.Approvals})
+	}
+	return nil
+}
+
+// turn hands a message to the engine and waits until it is done or waits for
+// the owner. A message that was given up is an error that names its event.
+func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error) {
+	ctx, cancel := until(r)
+	defer cancel()
+	acc, err := s.backend.Receive(r.Context(), in)
+	if err != nil {
+		return EventStatus{}, err
+	}
+	st, err := s.backend.Wait(ctx, acc.Event)
+	if err != nil {
+		return st, s.cut(r, acc.Event, err)
+	}
+	st = whole(st)
+	if st.State == "dead" {
+		return st, dead(st)
+	}
+	return st, nil
+}
+
+// cut explains why waiting ended although the turn has not.
+func (s *Server) cut(r *http.Request, event string, err error) error {
+	if isClosing(r) {
+		f := fail(http.StatusServiceUnavailable, "stopping", "ask GET /api/v1/inbox/"+event+" after the next start",
+			"Hob is being stopped; the message is kept and will be answered")
+		f.Event = event
+		return f
+	}
+	f := *failureOf(err)
+	f.Event = event
+	return &f
+}
+
+func dead(st EventStatus) error {
+	why := st.Error
+	if why == "" {
+		why = "it failed too often"
+	}
+	f := fail(http.StatusInternalServerError, "turn_failed", "see GET /api/v1/why?id="+st.ID, "the message could not be answered: %s", why)
+	f.Event = st.ID
+	return f
+}
+
+func isFinal(st EventStatus) bool { return st.State == "done" || st.State == "dead" }
+
+// whole fills what the API promises to be there.
+func whole(st EventStatus) EventStatus {
+	if st.Tools == nil {
+		st.Tools = []ToolUse{}
+	}
+	if len(st.Usage) == 0 {
+		st.Usage = json.RawMessage("null")
+	}
+	return st
+}
+
+// event shows where a message stands.
+func (s *Server) event(w http.ResponseWriter, r *http.Request, _ surface) error {
+	st, err := s.backend.Event(r.Context(), r.PathValue("event"))
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, whole(st))
+	return nil
+}
+
+// approve takes the owner's decision.
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, by surface) error {
+	session, err := sessionID(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Approved *bool  `json:"approved"`
+		Scope    string `json:"scope"`
+		Expires  string `json:"expires"`
+		Note     string `json:"note"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.Approved == nil {
+		return fail(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
+	}
+	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Note: in.Note, By: "api"}
+	switch channel, err := s.channelOf(r); {
+	case err != nil:
+		return err
+	case channel == "terminal":
+		a.By = "cli"
+	case by == byCookie:
+		a.By = "chat"
+	}
+	out, err := s.backend.Answer(r.Context(), session, r.PathValue("approval"), a)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}

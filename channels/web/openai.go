@@ -1,0 +1,266 @@
+package web
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"hob/channels"
+)
+
+// The part of OpenAI's Chat Completions that a chat client needs (reference:
+// https://platform.openai.com/docs/api-reference/chat). Fields that only steer
+// a model, such as temperature, are read over: Hob chooses its model itself.
+
+type chatRequest struct {
+	Messages      []chatMessage `json:"messages"`
+	Stream        bool          `json:"stream"`
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	User string `json:"user"`
+	N    *int   `json:"n"`
+}
+
+type chatMessage struct {
+	Role    string          `json:"role"`
+	Name    string          `json:"name"`
+	Content json.RawMessage `json:"content"`
+	// ToolCalls and ToolCallID belong to tools of the client's. Hob has its
+	// own and never calls those; what stands there is outside text.
+	ToolCalls []struct {
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+}
+
+type chatPart struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+// chatInput is what a client's request means to Hob: the owner said the last
+// user message, and nothing else in it.
+type chatInput struct {
+	text    string
+	images  []channels.Image
+	outside []string
+	stream  bool
+	usage   bool
+	user    string
+}
+
+func decodeChat(b []byte) (chatInput, error) {
+	var req chatRequest
+	if err := unmarshal(b, &req, false); err != nil {
+		return chatInput{}, err
+	}
+	if req.N != nil && *req.N != 1 {
+		return chatInput{}, invalid("n must be 1: a turn acts, it cannot be had twice")
+	}
+	in := chatInput{stream: req.Stream, usage: req.StreamOptions.IncludeUsage, user: req.User}
+	last := -1
+	for i, m := range req.Messages {
+		if m.Role == "user" {
+			last = i
+		}
+	}
+	if last < 0 {
+		return in, fail(http.StatusBadRequest, "empty", `send "messages": [{"role": "user", "content": "..."}]`, "there is no message of the user")
+	}
+	for i, m := range req.Messages {
+		text, images, err := m.read()
+		if err != nil {
+			return in, invalid("messages[%d]: %v", i, err)
+		}
+		if i == last {
+			in.text, in.images = text, images
+			continue
+		}
+		if text != "" {
+			in.outside = append(in.outside, m.Role+": "+text)
+		}
+	}
+	if in.text == "" && len(in.images) == 0 {
+		return in, fail(http.StatusBadRequest, "empty", "", "the message of the user is empty")
+	}
+	if len(in.images) > maxImages {
+		return in, invalid("a message may have %d images, this one has %d", maxImages, len(in.images))
+	}
+	return in, checkText(in.text)
+}
+
+// read gives the text and the images of a message, whose content is a string
+// or a list of parts.
+func (m chatMessage) read() (string, []channels.Image, error) {
+	var text strings.Builder
+	for _, c := range m.ToolCalls {
+		fmt.Fprintf(&text, "[called %s %s]\n", c.Function.Name, c.Function.Arguments)
+	}
+	raw := bytes.TrimSpace(m.Content)
+	if len(raw) == 0 || string(raw) == "null" {
+		return text.String(), nil, nil
+	}
+	if raw[0] == '"' {
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return text.String() + s, nil, err
+	}
+	var parts []chatPart
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", nil, errors.New("content must be a string or a list of parts")
+	}
+	var images []channels.Image
+	for i, p := range parts {
+		switch p.Type {
+		case "text", "input_text", "refusal":
+			if i > 0 && text.Len() > 0 {
+				text.WriteString("\n")
+			}
+			text.WriteString(p.Text)
+		case "image_url":
+			img, err := dataURL(p.ImageURL.URL)
+			if err != nil {
+				return "", nil, err
+			}
+			images = append(images, img)
+		default:
+			return "", nil, fmt.Errorf("parts of type %q cannot be read; text and image_url can", p.Type)
+		}
+	}
+	return text.String(), images, nil
+}
+
+// dataURL reads an image that the client sent along. Addresses are not
+// fetched: whoever wrote them would choose where this machine connects to.
+func dataURL(u string) (channels.Image, error) {
+	rest, ok := strings.CutPrefix(u, "data:")
+	head, data, comma := strings.Cut(rest, ",")
+	mime, ok64 := strings.CutSuffix(head, ";base64")
+	if !ok || !comma || !ok64 {
+		return channels.Image{}, errors.New("images must be sent along as data:image/...;base64, addresses are not fetched")
+	}
+	b, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return channels.Image{}, errors.New("the image is not base64")
+	}
+	return channels.Image{MIME: mime, Data: b}, checkImage(mime, b)
+}
+
+// completions lets any chat client talk to Hob.
+func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) error {
+	b, err := s.rawJSON(w, r)
+	if err != nil {
+		return err
+	}
+	c, err := decodeChat(b)
+	if err != nil {
+		return err
+	}
+	session := r.Header.Get("X-Hob-Session")
+	if session == "" {
+		session = c.user
+	}
+	if session == "" {
+		session = "openai"
+	}
+	if session, err = sessionID(session); err != nil {
+		return err
+	}
+	in, err := s.inbound(r, session, c.text, "")
+	if err != nil {
+		return err
+	}
+	in.Outside, in.Images = c.outside, c.images
+	if c.stream {
+		return s.streamChat(w, r, in, c.usage)
+	}
+	st, err := s.turn(r, in)
+	if err != nil {
+		return err
+	}
+	content := st.Answer
+	if !isFinal(st) {
+		content = askText(st.Approvals)
+	}
+	reply := chatCompletion{
+		ID: "chatcmpl-" + st.ID, Object: "chat.completion", Created: time.Now().Unix(), Model: modelName,
+		Choices: []chatChoice{{Message: &chatReply{Role: "assistant", Content: content}, FinishReason: new("stop")}},
+		Usage:   usageOf(st.Usage),
+	}
+	s.reply(w, http.StatusOK, reply)
+	return nil
+}
+
+const modelName = "hob"
+
+type chatCompletion struct {
+	ID      string       `json:"id"`
+	Object  string       `json:"object"`
+	Created int64        `json:"created"`
+	Model   string       `json:"model"`
+	Choices []chatChoice `json:"choices"`
+	Usage   *chatUsage   `json:"usage,omitempty"`
+}
+
+type chatChoice struct {
+	Index        int        `json:"index"`
+	Message      *chatReply `json:"message,omitempty"`
+	Delta        *chatReply `json:"delta,omitempty"`
+	FinishReason *string    `json:"finish_reason"`
+}
+
+type chatReply struct {
+	Role    string `json:"role,omitempty"`
+	Content string `json:"content"`
+}
+
+type chatUsage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+func usageOf(raw json.RawMessage) *chatUsage {
+	var u struct{ Input, Output int }
+	_ = json.Unmarshal(raw, &u) // without a model there is none
+	return &chatUsage{u.Input, u.Output, u.Input + u.Output}
+}
+
+// askText says in words what such a client has no form for.
+func askText(approvals []any) string {
+	var b strings.Builder
+	for _, a := range approvals {
+		raw, _ := json.Marshal(a)
+		b.WriteString(question(raw))
+	}
+	return b.String()
+}
+
+func question(raw json.RawMessage) string {
+	var a struct{ ID, Summary, Tool, Reason string }
+	_ = json.Unmarshal(raw, &a)
+	what := a.Summary
+	if what == "" {
+		what = a.Tool
+	}
+	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
+}
+
+func (s *Server) models(w http.ResponseWriter, _ *http.Request, _ surface) error {
+	s.reply(w, http.StatusOK, map[string]any{
+		"object": "list",
+		"data":   []map[string]any{{"id": modelName, "object": "model", "created": 0, "owned_by": "hob"}},
+	})
+	return nil
+}

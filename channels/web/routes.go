@@ -1,0 +1,137 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// route is one way in. Exactly one of open and owner is set: open routes need
+// no proof or check it themselves, owner routes get it checked.
+type route struct {
+	method, path string
+	open         func(w http.ResponseWriter, r *http.Request) error
+	owner        func(w http.ResponseWriter, r *http.Request, by surface) error
+}
+
+// table lists every route; openapi.json describes the same ones, and a test
+// compares the two.
+func (s *Server) table() []route {
+	t := []route{
+		{method: "GET", path: "/healthz", open: s.healthz},
+		{method: "GET", path: "/readyz", open: s.readyz},
+		{method: "GET", path: "/{$}", open: s.file("index.html")},
+		{method: "GET", path: "/app.js", open: s.file("app.js")},
+		{method: "GET", path: "/style.css", open: s.file("style.css")},
+		{method: "GET", path: "/icon.svg", open: s.file("icon.svg")},
+		{method: "GET", path: "/login", open: s.useLogin},
+		{method: "POST", path: "/login", open: s.passwordLogin},
+		{method: "POST", path: "/api/v1/triggers/{trigger}/fire", open: s.fire},
+
+		{method: "POST", path: "/api/v1/login", owner: s.newLogin},
+		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},
+		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", owner: s.approve},
+		{method: "GET", path: "/api/v1/inbox/{event}", owner: s.event},
+		{method: "GET", path: "/api/v1/events", owner: s.events},
+		{method: "GET", path: "/api/v1/why", owner: s.why},
+		{method: "POST", path: "/api/v1/tools/{tool}", owner: s.tool},
+		{method: "GET", path: "/api/v1/openapi.json", owner: s.openapi},
+		{method: "GET", path: "/metrics", owner: s.metrics},
+		{method: "POST", path: "/v1/chat/completions", owner: s.completions},
+		{method: "GET", path: "/v1/models", owner: s.models},
+		{method: "GET", path: "/api/v1/sessions/{session}/messages", owner: s.list("messages", "limit", "before")},
+	}
+	for _, name := range []string{"backup", "stop", "new", "shutdown"} {
+		t = append(t, route{method: "POST", path: "/api/v1/manage/" + name, owner: s.manage(name)})
+	}
+	for _, name := range []string{
+		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
+		"notes", "memory", "tools", "usage", "audit", "undo", "inbox",
+	} {
+		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
+	}
+	return t
+}
+
+// listParams names the query parameters of a list.
+func listParams(name string) []string {
+	p := []string{"limit", "before"}
+	switch name {
+	case "deliveries":
+		return append(p, "session", "state")
+	case "approvals", "inbox", "watchers", "schedules", "goals":
+		return append(p, "state")
+	case "tasks":
+		return append(p, "all", "state")
+	case "memory", "notes", "tools", "audit":
+		return append(p, "q")
+	}
+	return p
+}
+
+func (s *Server) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range s.table() {
+		mux.HandleFunc(rt.method+" "+rt.path, func(w http.ResponseWriter, r *http.Request) {
+			var err error
+			if rt.open != nil {
+				err = rt.open(w, r)
+			} else {
+				var by surface
+				if by, err = s.proof(r); err == nil {
+					err = rt.owner(w, r, by)
+				}
+			}
+			if err != nil {
+				s.refuse(w, r, err)
+			}
+		})
+	}
+	return mux
+}
+
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) error {
+	s.reply(w, http.StatusOK, map[string]string{"status": "ok", "version": s.version()})
+	return nil
+}
+
+func (s *Server) version() string {
+	if s.opt.Version != "" {
+		return s.opt.Version
+	}
+	return s.backend.Version()
+}
+
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) error {
+	if err := s.backend.Ready(); err != nil {
+		return fail(http.StatusServiceUnavailable, "not_ready", "", "%v", err)
+	}
+	s.reply(w, http.StatusOK, map[string]string{"status": "ready"})
+	return nil
+}
+
+func (s *Server) metrics(w http.ResponseWriter, _ *http.Request, _ surface) error {
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	writeBy(w, time.Now().Add(writeTime))
+	_, _ = w.Write(s.backend.Metrics())
+	return nil
+}
+
+// file serves one file of the page.
+func (s *Server) file(name string) func(http.ResponseWriter, *http.Request) error {
+	f := s.page[name]
+	return func(w http.ResponseWriter, r *http.Request) error {
+		h := w.Header()
+		h.Set("Content-Type", f.mime)
+		h.Set("ETag", f.etag)
+		h.Set("Cache-Control", "no-cache") // ask each time, so that an update shows
+		writeBy(w, time.Now().Add(writeTime))
+		if slices.Contains(strings.Split(r.Header.Get("If-None-Match"), ", "), f.etag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+		_, _ = w.Write(f.data)
+		return nil
+	}
+}

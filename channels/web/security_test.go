@@ -1,0 +1,259 @@
+package web_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/channels/web"
+)
+
+func TestWhoGetsIn(t *testing.T) {
+	const list, msg = "/api/v1/sessions", "/api/v1/sessions/s/messages"
+	for _, c := range []struct {
+		name, method, path, body string
+		header                   []string
+		want                     int
+		code                     string
+	}{
+		{"the owner", "GET", list, "", nil, 200, ""},
+		{"no token", "GET", list, "", []string{"Authorization", ""}, 401, "unauthorised"},
+		{"a wrong token", "GET", list, "", []string{"Authorization", "Bearer " + strings.Repeat("0", 64)}, 401, "unauthorised"},
+		{"a part of the token", "GET", list, "", []string{"Authorization", "Bearer " + token[:63]}, 401, "unauthorised"},
+		{"another scheme", "GET", list, "", []string{"Authorization", "Basic " + token}, 401, "unauthorised"},
+		{"scheme in lower case", "GET", list, "", []string{"Authorization", "bearer " + token}, 200, ""},
+		{"a forged cookie", "GET", list, "", []string{"Authorization", "", "Cookie", "hob_7717=" + strings.Repeat("A", 75)}, 401, "unauthorised"},
+		{"metrics without token", "GET", "/metrics", "", []string{"Authorization", ""}, 401, "unauthorised"},
+		{"document without token", "GET", "/api/v1/openapi.json", "", []string{"Authorization", ""}, 401, "unauthorised"},
+		{"models without token", "GET", "/v1/models", "", []string{"Authorization", ""}, 401, "unauthorised"},
+		{"unknown path without token", "GET", "/api/v1/nope", "", []string{"Authorization", ""}, 401, "unauthorised"},
+		{"unknown path", "GET", "/api/v1/nope", "", nil, 404, "not_found"},
+		{"wrong method", "DELETE", msg, "", nil, 405, "method_not_allowed"},
+		{"health without token", "GET", "/healthz", "", []string{"Authorization", ""}, 200, ""},
+		{"page without token", "GET", "/", "", []string{"Authorization", ""}, 200, ""},
+		{"foreign host", "GET", list, "", []string{"Host", "evil.example:7717"}, 421, "wrong_host"},
+		{"foreign host, health", "GET", "/healthz", "", []string{"Host", "evil.example:7717"}, 421, "wrong_host"},
+		{"loopback name as part of a name", "GET", list, "", []string{"Host", "localhost.evil.example:7717"}, 421, "wrong_host"},
+		{"other port", "GET", list, "", []string{"Host", "127.0.0.1:80"}, 421, "wrong_host"},
+		{"no port", "GET", list, "", []string{"Host", "localhost"}, 421, "wrong_host"},
+		{"localhost", "GET", list, "", []string{"Host", "LOCALHOST:7717"}, 200, ""},
+		{"ipv6", "GET", list, "", []string{"Host", "[::1]:7717"}, 200, ""},
+		{"foreign origin", "POST", msg, `{"text":"x"}`, []string{"Origin", "https://evil.example"}, 403, "wrong_origin"},
+		{"foreign origin, stream", "GET", "/api/v1/events", "", []string{"Origin", "http://localhost:3000"}, 403, "wrong_origin"},
+		{"origin with our prefix", "POST", msg, `{"text":"x"}`, []string{"Origin", "http://127.0.0.1:77170"}, 403, "wrong_origin"},
+		{"null origin", "POST", msg, `{"text":"x"}`, []string{"Origin", "null"}, 403, "wrong_origin"},
+		{"own origin", "POST", msg, `{"text":"x"}`, []string{"Origin", "http://127.0.0.1:7717"}, 200, ""},
+		{"another site", "POST", msg, `{"text":"x"}`, []string{"Sec-Fetch-Site", "cross-site"}, 403, "wrong_origin"},
+		{"another port of this machine", "GET", list, "", []string{"Sec-Fetch-Site", "same-site"}, 403, "wrong_origin"},
+		{"a link to the page", "GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Authorization", ""}, 200, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHouse(t, nil)
+			r := h.send(t, c.method, c.path, c.body, c.header...)
+			if r.code != c.want {
+				t.Fatalf("%d %s, want %d", r.code, r.body, c.want)
+			}
+			if c.code != "" {
+				e := as[refusal](t, r).Error
+				if e.Code != c.code || e.Message == "" || e.Remedy == "" {
+					t.Errorf("error %+v, want code %s, a message and a remedy", e, c.code)
+				}
+			}
+			for _, k := range []string{"Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"} {
+				if r.header.Get(k) == "" {
+					t.Errorf("no %s", k)
+				}
+			}
+			if n := len(h.e.heard); n != 0 && c.want != 200 {
+				t.Errorf("%d messages got through", n)
+			}
+		})
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*web.Options)
+		want   string // part of the error, "" for none
+	}{
+		{"loopback", func(*web.Options) {}, ""},
+		{"ipv6 loopback", func(o *web.Options) { o.Listen = "[::1]:0" }, ""},
+		{"everywhere", func(o *web.Options) { o.Listen = "0.0.0.0:7717" }, "TLS and a password"},
+		{"everywhere, by omission", func(o *web.Options) { o.Listen = ":7717" }, "TLS and a password"},
+		{"everywhere with TLS alone", func(o *web.Options) { o.Listen, o.TLS = ":7717", &tls.Config{} }, "TLS and a password"},       //nolint:gosec // never used
+		{"everywhere with both", func(o *web.Options) { o.Listen, o.TLS, o.Password = ":7717", &tls.Config{}, "correct horse" }, ""}, //nolint:gosec // never used
+		{"a name", func(o *web.Options) { o.Listen = "localhost.evil.example:7717" }, "TLS and a password"},
+		{"no port", func(o *web.Options) { o.Listen = "127.0.0.1" }, "not host:port"},
+		{"a port in words", func(o *web.Options) { o.Listen = "127.0.0.1:http" }, "not host:port"},
+		{"no token", func(o *web.Options) { o.Token = "" }, "token"},
+		{"no backend", func(o *web.Options) { o.Backend = nil }, "Backend"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := web.Options{Token: token, Backend: newEngine(), Log: slog.New(slog.DiscardHandler)}
+			c.change(&o)
+			_, err := web.New(o)
+			if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// link gets a login link and returns its path.
+func (h *house) link(t *testing.T) string {
+	t.Helper()
+	r := h.send(t, "POST", "/api/v1/login", "")
+	u := as[struct{ URL string }](t, r).URL
+	path, ok := strings.CutPrefix(u, "http://127.0.0.1:7717")
+	if !ok {
+		t.Fatalf("link %q", u)
+	}
+	return path
+}
+
+// follow uses a link without following its redirect.
+func (h *house) follow(t *testing.T, path string) reply {
+	t.Helper()
+	h.c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return h.send(t, "GET", path, "", "Authorization", "")
+}
+
+func cookieOf(t *testing.T, r reply) *http.Cookie {
+	t.Helper()
+	if r.header.Get("Set-Cookie") == "" {
+		return nil
+	}
+	c, err := http.ParseSetCookie(r.header.Get("Set-Cookie"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestLoginLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		path := h.link(t)
+		r := h.follow(t, path)
+		c := cookieOf(t, r)
+		if r.code != http.StatusSeeOther || c == nil || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.MaxAge != 30*24*3600 {
+			t.Fatalf("%d, cookie %+v", r.code, c)
+		}
+		pair := c.Name + "=" + c.Value
+		in := func() int {
+			return h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair).code
+		}
+		if got := in(); got != 200 {
+			t.Errorf("the cookie gives %d", got)
+		}
+		if r := h.follow(t, path); cookieOf(t, r) != nil || r.header.Get("Location") != "/#login-failed" {
+			t.Errorf("the link works twice: %d to %s", r.code, r.header.Get("Location"))
+		}
+		again := newHouse(t, nil) // a restart
+		if r := again.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 200 {
+			t.Errorf("after a restart the cookie gives %d", r.code)
+		}
+		other := newHouse(t, func(o *web.Options) { o.Token = strings.Repeat("f", 64) })
+		if r := other.send(t, "GET", "/api/v1/sessions", "", "Authorization", "", "Cookie", pair); r.code != 401 {
+			t.Errorf("with another token the cookie gives %d", r.code)
+		}
+		time.Sleep(30*24*time.Hour + time.Second)
+		if got := in(); got != 401 {
+			t.Errorf("after 30 days the cookie gives %d", got)
+		}
+		late := h.link(t)
+		time.Sleep(2*time.Minute + time.Second)
+		if r := h.follow(t, late); cookieOf(t, r) != nil {
+			t.Error("a link works after its time")
+		}
+	})
+}
+
+func TestFailedAttemptsAreSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, nil)
+		var last reply
+		for range 40 {
+			last = h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope")
+		}
+		if last.code != http.StatusTooManyRequests || last.header.Get("Retry-After") == "" {
+			t.Errorf("after 40 wrong tokens: %d, Retry-After %q", last.code, last.header.Get("Retry-After"))
+		}
+		if r := h.send(t, "GET", "/api/v1/sessions", ""); r.code != 200 {
+			t.Errorf("the owner is locked out: %d", r.code)
+		}
+		time.Sleep(time.Minute)
+		if r := h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "Bearer nope"); r.code != 401 {
+			t.Errorf("after a minute: %d", r.code)
+		}
+	})
+}
+
+func TestPassword(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, func(o *web.Options) { o.Password = "correct horse" })
+		if e := as[refusal](t, h.send(t, "GET", "/api/v1/sessions", "", "Authorization", "")).Error; e.Code != "password_required" {
+			t.Errorf("code %q", e.Code)
+		}
+		try := func(p string) reply {
+			return h.send(t, "POST", "/login", fmt.Sprintf(`{"password":%q}`, p), "Authorization", "")
+		}
+		if r := try("wrong"); r.code != 401 || cookieOf(t, r) != nil {
+			t.Errorf("a wrong password gives %d", r.code)
+		}
+		if r := try("correct horse"); r.code != 200 || cookieOf(t, r) == nil {
+			t.Errorf("the password gives %d", r.code)
+		}
+		for range 40 {
+			try("wrong")
+		}
+		if r := try("correct horse"); r.code != http.StatusTooManyRequests {
+			t.Errorf("guessing is not slowed down: %d", r.code)
+		}
+		time.Sleep(time.Minute)
+		if r := try("correct horse"); r.code != 200 {
+			t.Errorf("after a minute: %d", r.code)
+		}
+		if r := newHouse(t, nil).send(t, "POST", "/login", `{"password":""}`, "Authorization", ""); r.code != 404 {
+			t.Errorf("without a password: %d", r.code)
+		}
+	})
+}
+
+func TestReady(t *testing.T) {
+	h := newHouse(t, nil)
+	if r := h.send(t, "GET", "/readyz", "", "Authorization", ""); r.code != 200 {
+		t.Errorf("ready: %d", r.code)
+	}
+	h.e.ready = errors.New("the store is being checked")
+	if r := h.send(t, "GET", "/readyz", "", "Authorization", ""); r.code != 503 || !strings.Contains(r.body, "being checked") {
+		t.Errorf("not ready: %d %s", r.code, r.body)
+	}
+}
+
+func TestPage(t *testing.T) {
+	h := newHouse(t, nil)
+	for path, mime := range map[string]string{
+		"/": "text/html", "/app.js": "text/javascript", "/style.css": "text/css", "/icon.svg": "image/svg+xml",
+	} {
+		r := h.send(t, "GET", path, "", "Authorization", "")
+		if r.code != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), mime) || r.body == "" {
+			t.Errorf("%s: %d %s", path, r.code, r.header.Get("Content-Type"))
+		}
+		if r := h.send(t, "GET", path, "", "If-None-Match", r.header.Get("ETag")); r.code != 304 || r.body != "" {
+			t.Errorf("%s again: %d", path, r.code)
+		}
+		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "<script>", "style=\"", " onclick=\""} {
+			if strings.Contains(r.body, bad) {
+				t.Errorf("%s holds %s", path, bad)
+			}
+		}
+	}
+}

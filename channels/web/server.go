@@ -1,0 +1,283 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"hob/assets"
+	"hob/channels"
+)
+
+// The limits of the API.
+const (
+	MaxBody = 16 << 20 // bytes of a request
+	MaxText = 10 << 20 // bytes of one message's text
+
+	headerTime = 10 * time.Second // to send the header
+	bodyTime   = time.Minute      // to send the body
+	writeTime  = time.Minute      // to read an answer, or one event of a stream
+	idleTime   = 2 * time.Minute
+	drainTime  = 3 * time.Second // for requests under way when the server ends
+)
+
+// Options of a Server. Token, Backend and Log are required.
+type Options struct {
+	// Listen is host:port (default 127.0.0.1:7717; port 0 picks a free one).
+	// Anything but loopback needs TLS and Password.
+	Listen  string
+	Token   string // at least 32 characters; the content of HOB_HOME/token
+	Backend Backend
+	Log     *slog.Logger
+	Version string // default: the Backend's
+	// Hosts are further host names (without port) by which clients may reach
+	// this server, such as that of a tunnel or of the machine.
+	Hosts    []string
+	TLS      *tls.Config
+	Password string
+	// Channels are the names that X-Hob-Channel may carry besides "web":
+	// pull channels whose clients use this API (default "terminal").
+	Channels []string
+	// Ping is the time between two pings of a stream (default 15 s).
+	Ping time.Duration
+}
+
+// Server serves the API. It is a channels.Channel whose clients pull.
+type Server struct {
+	opt     Options
+	backend Backend
+	log     *slog.Logger
+	token   [sha256.Size]byte
+	mux     *http.ServeMux
+	page    map[string]asset
+	buffers buffers
+	doors   doors
+	active  active
+
+	mu   sync.Mutex
+	ln   net.Listener
+	addr string // host:port that is bound
+}
+
+// New checks the options. It binds nothing.
+func New(o Options) (*Server, error) {
+	o.Listen = cmp.Or(o.Listen, "127.0.0.1:7717")
+	o.Ping = cmp.Or(o.Ping, 15*time.Second)
+	if o.Channels == nil {
+		o.Channels = []string{"terminal"}
+	}
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	switch {
+	case o.Backend == nil || o.Log == nil:
+		return nil, errors.New("web: Options needs Backend and Log")
+	case len(o.Token) < 32:
+		return nil, errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")
+	case err != nil:
+		return nil, fmt.Errorf(`web: listen = %q is not host:port; write "127.0.0.1:7717"`, o.Listen)
+	case !isLoopback(host) && (o.TLS == nil || o.Password == ""):
+		return nil, fmt.Errorf(`web: listen = %q is not this machine alone, and that needs TLS and a password; write "127.0.0.1:%s", or reach Hob through an SSH tunnel`, o.Listen, port)
+	}
+	page, err := loadPage(assets.Web())
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{opt: o, backend: o.Backend, log: o.Log, token: sha256.Sum256([]byte(o.Token)), page: page, addr: o.Listen}
+	s.doors.init()
+	s.mux = s.routes()
+	return s, nil
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
+
+// Listen binds the address. From then on connections are accepted, and Run
+// answers them; the daemon says it is ready only afterwards. Calling it again
+// does nothing.
+func (s *Server) Listen(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ln != nil {
+		return nil
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(ctx, "tcp", s.opt.Listen)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf(`web: %s is taken by another program; stop it, or set another port: [web] listen = "127.0.0.1:7718": %w`, s.opt.Listen, err)
+	case err != nil:
+		return fmt.Errorf("web: listen on %s: %w", s.opt.Listen, err)
+	}
+	if s.opt.TLS != nil {
+		ln = tls.NewListener(ln, s.opt.TLS)
+	}
+	s.ln, s.addr = ln, ln.Addr().String()
+	return nil
+}
+
+// Addr is the bound host:port, before Listen the configured one.
+func (s *Server) Addr() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addr
+}
+
+// URL is the address of the page.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.opt.TLS != nil {
+		scheme = "https"
+	}
+	host, port, err := net.SplitHostPort(s.Addr())
+	if a, e := netip.ParseAddr(host); err == nil && e == nil && a.IsUnspecified() && len(s.opt.Hosts) > 0 {
+		return scheme + "://" + net.JoinHostPort(s.opt.Hosts[0], port)
+	}
+	return scheme + "://" + s.Addr()
+}
+
+// Pull implements channels.Puller.
+func (s *Server) Pull() {}
+
+// Send implements channels.Channel; it is never called on a channel that pulls.
+func (s *Server) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
+	return channels.Receipt{}, channels.Errorf(channels.Unsupported, "web: clients fetch what is said to them")
+}
+
+// closing is the context key under which a request finds the server's own
+// context: it ends when requests should come to an end.
+type closing struct{}
+
+// Run implements channels.Channel: it serves until ctx ends. Messages go to
+// the Backend, which is also a Receiver, and not through the manager: every
+// client of the API has proven to be the owner. On the end it refuses new
+// connections, tells streams and waiting requests, and returns when all of them
+// are finished.
+func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
+	if err := s.Listen(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	ln := s.ln
+	s.mu.Unlock()
+	base, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), closing{}, ctx))
+	defer cancel()
+	srv := &http.Server{
+		Handler:           s,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(ln) }()
+	var err error
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		drain, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+		_ = srv.Shutdown(drain) // its error says that some had to be cut off
+		stop()
+		<-served
+	}
+	cancel()
+	_ = srv.Close()
+	s.active.wait()
+	s.mu.Lock()
+	s.ln = nil
+	s.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("web: serve: %w", err)
+}
+
+// until returns a context that also ends when the server does.
+func until(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	if c, ok := ctx.Value(closing{}).(context.Context); ok {
+		stop := context.AfterFunc(c, cancel)
+		return ctx, func() { stop(); cancel() }
+	}
+	return ctx, cancel
+}
+
+// isClosing reports whether the server, not the client, ended the request.
+func isClosing(r *http.Request) bool {
+	c, ok := r.Context().Value(closing{}).(context.Context)
+	return ok && c.Err() != nil
+}
+
+// active counts requests under way.
+type active struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when n is 0; nil when nobody waits
+}
+
+func (a *active) add(d int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.n += d
+	if a.n == 0 && a.idle != nil {
+		close(a.idle)
+		a.idle = nil
+	}
+}
+
+func (a *active) wait() {
+	a.mu.Lock()
+	if a.n == 0 {
+		a.mu.Unlock()
+		return
+	}
+	if a.idle == nil {
+		a.idle = make(chan struct{})
+	}
+	c := a.idle
+	a.mu.Unlock()
+	<-c
+}
+
+// asset is one file of the page.
+type asset struct {
+	data []byte
+	mime string
+	etag string
+}
+
+func loadPage(files fs.FS) (map[string]asset, error) {
+	types := map[string]string{
+		"index.html": "text/html; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
+		"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml",
+	}
+	out := map[string]asset{}
+	for name, mime := range types {
+		b, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("web: the page is incomplete: %w", err)
+		}
+		out[name] = asset{b, mime, fmt.Sprintf(`"%x"`, sha256.Sum256(b))[:18] + `"`}
+	}
+	return out, nil
+}

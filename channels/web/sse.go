@@ -1,0 +1,95 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// sse writes server-sent events (WHATWG HTML, section 9.2) to one client. It
+// belongs to the request's goroutine.
+type sse struct {
+	w  http.ResponseWriter
+	rc *http.ResponseController
+	b  bytes.Buffer
+}
+
+// newSSE sends the header of the stream.
+func newSSE(w http.ResponseWriter) (*sse, error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
+	s := &sse{w: w, rc: http.NewResponseController(w)}
+	w.WriteHeader(http.StatusOK)
+	return s, s.flush()
+}
+
+// event adds one event; flush sends it. id 0 means none.
+func (s *sse) event(id uint64, kind string, data any) error {
+	s.b.WriteString("event: ")
+	s.b.WriteString(kind)
+	if id > 0 {
+		s.b.WriteString("\nid: ")
+		s.b.Write(strconv.AppendUint(s.b.AvailableBuffer(), id, 10))
+	}
+	s.b.WriteString("\ndata: ")
+	if err := encode(&s.b, data); err != nil { // one line, and it ends with \n
+		return fmt.Errorf("web: encode an event: %w", err)
+	}
+	s.b.WriteByte('\n')
+	return s.full()
+}
+
+// data adds an event without a name.
+func (s *sse) data(v any) error {
+	s.b.WriteString("data: ")
+	if err := encode(&s.b, v); err != nil {
+		return fmt.Errorf("web: encode an event: %w", err)
+	}
+	s.b.WriteByte('\n')
+	return s.full()
+}
+
+func (s *sse) comment(text string) error {
+	s.b.WriteString(": " + text + "\n\n")
+	return s.flush()
+}
+
+// full flushes when much is waiting.
+func (s *sse) full() error {
+	if s.b.Len() < 16<<10 {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *sse) flush() error {
+	_ = s.rc.SetWriteDeadline(time.Now().Add(writeTime))
+	if s.b.Len() > 0 {
+		if _, err := s.w.Write(s.b.Bytes()); err != nil {
+			return err
+		}
+		s.b.Reset()
+	}
+	if err := s.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// object merges fields into the JSON object raw; fields win.
+func object(raw json.RawMessage, fields map[string]any) map[string]any {
+	out := map[string]any{}
+	_ = json.Unmarshal(raw, &out) // what is not an object has no fields
+	if out == nil {
+		out = map[string]any{}
+	}
+	for k, v := range fields {
+		out[k] = v
+	}
+	return out
+}

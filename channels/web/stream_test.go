@@ -1,0 +1,326 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/channels"
+	"hob/channels/web"
+)
+
+// streamed sends a message and reads the whole stream.
+func (h *house) streamed(t *testing.T) []event {
+	t.Helper()
+	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
+	if r.code != 200 || r.header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%d %s", r.code, r.body)
+	}
+	return events(t, r.body)
+}
+
+func heard(evs []event) string {
+	var b strings.Builder
+	for _, e := range evs {
+		if e.name == "content_delta" {
+			b.WriteString(e.data["text"].(string))
+		}
+	}
+	return b.String()
+}
+
+func TestStream(t *testing.T) {
+	type turn = func(e *engine, in channels.Inbound, st *web.EventStatus)
+	for _, c := range []struct {
+		name   string
+		turn   turn
+		events string
+		text   string
+		end    map[string]any // part of message_end
+	}{
+		{
+			"words as they come",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.say("message_start", st.ID, map[string]string{"model": "m"})
+				e.text(st, "Hello", " there")
+				e.finish(st, "Hello there")
+			},
+			"message_start content_delta content_delta message_end", "Hello there",
+			map[string]any{"answer": "Hello there", "finish_reason": "end_turn", "session": "s"},
+		},
+		{"an answer without any stream", nil, "message_start content_delta message_end", "echo: x", map[string]any{"answer": "echo: x"}},
+		{
+			"other turns are not told",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.say("content_delta", "other", map[string]string{"text": "secret"})
+				e.say("delivery", st.ID, map[string]string{"id": "d1"})
+				e.text(st, "mine")
+				e.finish(st, "mine")
+			},
+			"message_start content_delta message_end", "mine", nil,
+		},
+		{
+			"the feed drops the end",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.text(st, "Hello")
+				e.say("dropped", "", map[string]int{"dropped": 2})
+				e.finish(st, "Hello there")
+			},
+			"message_start content_delta content_delta message_end", "Hello there", nil,
+		},
+		{
+			"the feed drops everything",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.mu.Lock()
+				e.deaf = true
+				e.mu.Unlock()
+				e.text(st, "Hello")
+				e.finish(st, "Hello there")
+			},
+			"message_start content_delta message_end", "Hello there", nil,
+		},
+		{
+			"the feed drops the middle",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.text(st, "One, ", "three")
+				e.finish(st, "One, two, three")
+			},
+			"message_start content_delta content_delta message_end", "One, three",
+			map[string]any{"answer": "One, two, three", "replaced": true},
+		},
+		{
+			"a tool between two texts",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.text(st, "I will look.")
+				e.say("tool_call_start", st.ID, map[string]string{"id": "c1", "name": "list_tasks"})
+				e.say("tool_call_delta", st.ID, map[string]string{"id": "c1", "arguments": "{}"})
+				e.say("tool_result", st.ID, map[string]any{"id": "c1", "name": "list_tasks", "ok": true, "text": "none"})
+				e.text(st, "You are ")
+				e.finish(st, "You are free.")
+			},
+			"message_start content_delta tool_call_start tool_call_delta tool_result content_delta content_delta message_end",
+			"I will look.You are free.",
+			map[string]any{"answer": "You are free."},
+		},
+		{
+			"a call that was renamed, one without start, one without result",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.say("tool_call_start", st.ID, map[string]string{"id": "model-1", "name": "use_tool"})
+				e.say("tool_result", st.ID, map[string]any{"id": "call_1", "name": "list_tasks", "ok": true})
+				e.say("tool_result", st.ID, map[string]any{"id": "call_2", "name": "recall", "ok": true})
+				e.say("tool_call_start", st.ID, map[string]string{"id": "model-3", "name": "recall"})
+				e.finish(st, "done")
+			},
+			"message_start tool_call_start tool_result tool_call_start tool_result tool_call_start tool_result content_delta message_end",
+			"done", nil,
+		},
+		{
+			"an error that the engine gets over",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.say("error", st.ID, map[string]string{"message": "429"})
+				e.finish(st, "Sorry")
+			},
+			"message_start content_delta message_end", "Sorry",
+			map[string]any{"finish_reason": "error"},
+		},
+		{
+			"a stopped turn",
+			func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.text(st, "Once upon")
+				e.change(func() { st.State, st.Answer = "done", "Once upon" })
+				e.say("message_end", st.ID, map[string]any{"answer": "Once upon", "interrupted": true})
+			},
+			"message_start content_delta message_end", "Once upon",
+			map[string]any{"finish_reason": "cancelled"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t, nil)
+				h.e.turn = c.turn
+				evs := h.streamed(t)
+				if d := cmp.Diff(c.events, names(evs)); d != "" {
+					t.Error(d)
+				}
+				if got := heard(evs); got != c.text {
+					t.Errorf("text %q, want %q", got, c.text)
+				}
+				closed(t, evs)
+				end := evs[len(evs)-1].data
+				for k, v := range c.end {
+					if d := cmp.Diff(v, end[k]); d != "" {
+						t.Errorf("message_end.%s: %s", k, d)
+					}
+				}
+				if n := h.e.readers(); n != 0 {
+					t.Errorf("%d subscriptions are left", n)
+				}
+			})
+		})
+	}
+}
+
+// closed checks the grammar: every tool_call_start has one tool_result.
+func closed(t *testing.T, evs []event) {
+	t.Helper()
+	open := map[any]bool{}
+	for _, e := range evs {
+		switch id := e.data["id"]; e.name {
+		case "tool_call_start":
+			open[id] = true
+		case "tool_result":
+			if !open[id] {
+				t.Errorf("a result for %v, which was not begun", id)
+			}
+			delete(open, id)
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("calls without result: %v", open)
+	}
+}
+
+func TestStreamThatWaitsForTheOwner(t *testing.T) {
+	for _, dropped := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHouse(t, nil)
+			ask := map[string]string{"id": "a1", "summary": "Delete it"}
+			h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+				e.change(func() { st.Approvals = []any{ask} })
+				if !dropped {
+					e.say("approval_required", st.ID, ask)
+				}
+				e.answered("a1")
+				e.change(func() { st.Approvals = nil })
+				time.Sleep(5 * time.Second) // the tool works
+				e.text(st, "Gone.")
+				e.finish(st, "Gone.")
+			}
+			go func() {
+				time.Sleep(40 * time.Second)
+				h.send(t, "POST", "/api/v1/sessions/s/approvals/a1", `{"approved":true}`)
+			}()
+			evs := h.streamed(t)
+			if d := cmp.Diff("message_start approval_required ping ping ping content_delta message_end", names(evs)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestLiveFeed(t *testing.T) {
+	h := newHouse(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	resp, err := h.c.Do(h.request(t, "GET", "/api/v1/events?session=s", "", "Last-Event-ID", "41").WithContext(ctx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got := strings.Join(h.e.asked, ""); got != "subscribe 41" {
+		t.Errorf("asked %q", got)
+	}
+	h.e.mu.Lock()
+	h.e.events["e1"] = &web.EventStatus{ID: "e1", Session: "s"}
+	h.e.mu.Unlock()
+	h.e.say("delivery", "other", map[string]string{"text": "not for us"})
+	h.e.say("delivery", "e1", map[string]string{"text": "line one\nline two"})
+	lines := bufio.NewScanner(resp.Body)
+	var got []string
+	for len(got) < 4 && lines.Scan() {
+		if lines.Text() != "" {
+			got = append(got, lines.Text())
+		}
+	}
+	want := []string{
+		": connected", "event: delivery", "id: 2",
+		`data: {"id":2,"type":"delivery","event":"e1","session":"s","at":"0001-01-01T00:00:00Z","data":{"text":"line one\nline two"}}`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	cancel()
+	soon(t, "the end of the subscription", func() bool { return h.e.readers() == 0 })
+	for _, bad := range []string{"/api/v1/events?after=x", "/api/v1/events?sesion=s"} {
+		if r := h.send(t, "GET", bad, ""); r.code != 400 {
+			t.Errorf("%s: %d", bad, r.code)
+		}
+	}
+}
+
+// run serves on a socket until the returned function is called.
+func (h *house) run(t testing.TB) func() {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := h.Listen(ctx); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx, nil) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+func TestServe(t *testing.T) {
+	h := newHouse(t, func(o *web.Options) { o.Listen = "127.0.0.1:0" })
+	stop := h.run(t)
+	tr := &http.Transport{}
+	defer tr.CloseIdleConnections()
+	h.c = &http.Client{Transport: tr}
+	if r := h.send(t, "GET", "/readyz", ""); r.code != 200 {
+		t.Errorf("%d %s", r.code, r.body)
+	}
+	second := newHouse(t, func(o *web.Options) { o.Listen = h.Addr() })
+	if err := second.Listen(t.Context()); err == nil || !strings.Contains(err.Error(), "taken by another program") {
+		t.Errorf("a second server: %v", err)
+	}
+	// A request too large to be read is answered all the same.
+	r := h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"`+strings.Repeat("x", 20<<20)+`"}`)
+	if r.code != 413 || !strings.Contains(r.body, "16 MB") {
+		t.Errorf("20 MB: %d %s", r.code, r.body)
+	}
+	// Requests that wait end with the server, and say that nothing is lost.
+	release := make(chan struct{})
+	h.e.turn = func(e *engine, _ channels.Inbound, st *web.EventStatus) {
+		<-release
+		e.finish(st, "late")
+	}
+	type result struct{ plain, stream, feed reply }
+	var got result
+	done := make(chan struct{}, 3)
+	go func() {
+		got.plain = h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`)
+		done <- struct{}{}
+	}()
+	go func() {
+		got.stream = h.send(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", "text/event-stream")
+		done <- struct{}{}
+	}()
+	go func() { got.feed = h.send(t, "GET", "/api/v1/events", ""); done <- struct{}{} }()
+	soon(t, "the turns", func() bool { return h.e.count() == 2 && h.e.readers() == 2 })
+	stop()
+	for range 3 {
+		<-done
+	}
+	close(release)
+	if e := as[refusal](t, got.plain); got.plain.code != 503 || e.Error.Code != "stopping" || e.Event == "" {
+		t.Errorf("plain: %d %s", got.plain.code, got.plain.body)
+	}
+	evs := events(t, got.stream.body)
+	if last := evs[len(evs)-1]; last.name != "error" || last.data["code"] != "stopping" || last.data["event"] == "" {
+		t.Errorf("stream: %s", got.stream.body)
+	}
+	if !strings.HasPrefix(got.feed.body, ": connected") {
+		t.Errorf("feed: %q", got.feed.body)
+	}
+}
