@@ -1,0 +1,75 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type habitStreakIn struct {
+	Habit string `json:"habit,omitempty" jsonschema:"empty: all"`
+}
+
+func (d Deps) habitStreak() tools.Tool {
+	return tools.New(tools.Def[habitStreakIn]{
+		Spec: tools.Spec{
+			Name: "habit_streak", Category: "health", Effects: tools.Read,
+			Description: "Show how many days in a row a habit was kept, the longest run and the total.",
+			Keywords:    "habit streak progress how often days in a row",
+		},
+		Summary: func(in habitStreakIn) string { return "Show habit streaks " + strconv.Quote(in.Habit) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in habitStreakIn) (tools.Result, error) {
+			all, err := streaks(tx, "", c.Now)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if strings.TrimSpace(in.Habit) != "" {
+				one, err := tools.Pick("habit", in.Habit, all, func(s Streak) (string, string) { return s.Habit, s.Habit })
+				if err != nil {
+					return tools.Result{}, err
+				}
+				all = []Streak{one}
+			}
+			return tools.Result{Text: streakText(all, c.Now), Data: map[string]any{"streaks": all}}, nil
+		},
+	})
+}
+
+func streakText(list []Streak, now time.Time) string {
+	if len(list) == 0 {
+		return "No habit has been logged yet."
+	}
+	var lines []string
+	for _, s := range list {
+		day, err := time.ParseInLocation(time.DateOnly, s.Last, now.Location())
+		last := s.Last
+		if err == nil {
+			last = when.FormatDay(day, now)
+		}
+		name := phrase.Cut(s.Habit, 60)
+		if s.Current == 0 {
+			lines = append(lines, fmt.Sprintf("%s: no current streak; last done %s, longest run %s, %s in all.", name, last, days(s.Longest), days(s.Total)))
+			continue
+		}
+		line := fmt.Sprintf("%s: %s in a row (longest %d, %s in all).", name, days(s.Current), s.Longest, days(s.Total))
+		if !s.Today {
+			line += " Not done yet today."
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func days(n int) string {
+	if n == 1 {
+		return "1 day"
+	}
+	return fmt.Sprintf("%d days", n)
+}

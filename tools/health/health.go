@@ -1,0 +1,184 @@
+// Package health are the tools for habits: log_habit and habit_streak. A habit
+// is what its owner calls it; names that differ only in case or spacing are the
+// same. A streak is a run of days that touches today or yesterday.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// Deps are what the tools need.
+type Deps struct {
+	Store *store.Store
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool { return []tools.Tool{d.logHabit(), d.habitStreak()} }
+
+// Migrations are the tables of this package.
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "habits", Steps: []string{`
+CREATE TABLE habits (
+	id TEXT PRIMARY KEY,
+	habit TEXT NOT NULL, -- as the owner called it
+	name TEXT NOT NULL,  -- folded, for comparing
+	day TEXT NOT NULL,   -- YYYY-MM-DD in the owner's zone
+	value REAL, unit TEXT NOT NULL, note TEXT NOT NULL,
+	provenance TEXT NOT NULL, created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX habits_name ON habits (name, day);`}}}
+}
+
+// Entry is one logged habit.
+type Entry struct {
+	ID         string            `json:"id"`
+	Habit      string            `json:"habit"`
+	Day        string            `json:"date"` // YYYY-MM-DD
+	Value      *float64          `json:"value,omitempty"`
+	Unit       string            `json:"unit,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+}
+
+func fold(habit string) string { return strings.Join(phrase.Split(habit), " ") }
+
+func insert(tx *store.Tx, e Entry) error {
+	_, err := tx.Exec(`INSERT INTO habits (id, habit, name, day, value, unit, note, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
+		e.ID, e.Habit, fold(e.Habit), e.Day, e.Value, e.Unit, e.Note, string(e.Provenance), store.Millis(e.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("habits: %w", err)
+	}
+	return nil
+}
+
+func entries(q store.Querier, tail string, args ...any) (out []Entry, err error) {
+	rows, err := q.Query(`SELECT id, habit, day, value, unit, note, provenance, created_at FROM habits `+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("habits: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Entry{}
+	for rows.Next() {
+		var e Entry
+		var created int64
+		if err := rows.Scan(&e.ID, &e.Habit, &e.Day, &e.Value, &e.Unit, &e.Note, &e.Provenance, &created); err != nil {
+			return nil, fmt.Errorf("habits: %w", err)
+		}
+		e.CreatedAt = store.Time(created)
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+// dayOf reads a date argument; empty means today.
+func dayOf(c tools.Call, date string) (time.Time, error) {
+	if strings.TrimSpace(date) == "" {
+		return c.Now, nil
+	}
+	m, err := when.Parse(date, c.Now)
+	if err != nil {
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "date: %w", err)
+	}
+	if m.Time.After(c.Now) && m.Time.Format(time.DateOnly) != c.Now.Format(time.DateOnly) {
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%s lies in the future; a habit is logged when it was done", when.FormatDay(m.Time, c.Now))
+	}
+	return m.Time, nil
+}
+
+// Streak describes one habit.
+type Streak struct {
+	Habit   string `json:"habit"`
+	Current int    `json:"current"` // days in a row up to today or yesterday
+	Longest int    `json:"longest"`
+	Total   int    `json:"total"` // days on which it was done
+	Last    string `json:"last"`  // YYYY-MM-DD
+	Today   bool   `json:"today"` // done today
+}
+
+// streakOf computes the streak from the days it was done on, ascending and
+// without repeats.
+func streakOf(habit string, days []string, today time.Time) (Streak, error) {
+	s := Streak{Habit: habit, Total: len(days)}
+	run := 0
+	var last time.Time
+	for _, d := range days {
+		at, err := time.Parse(time.DateOnly, d)
+		if err != nil {
+			return s, fmt.Errorf("habits: day %q: %w", d, err)
+		}
+		if run > 0 && last.AddDate(0, 0, 1).Equal(at) {
+			run++
+		} else {
+			run = 1
+		}
+		last = at
+		s.Longest = max(s.Longest, run)
+	}
+	if len(days) == 0 {
+		return s, nil
+	}
+	s.Last = days[len(days)-1]
+	now := time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)
+	s.Today = last.Equal(now)
+	if s.Today || last.AddDate(0, 0, 1).Equal(now) {
+		s.Current = run
+	}
+	return s, nil
+}
+
+// Brief is the habits' section of the daily briefing.
+type Brief struct{ Deps }
+
+// BriefTitle implements tools.BriefSource.
+func (Brief) BriefTitle() string { return "Habits" }
+
+// Brief implements tools.BriefSource: streaks that end today unless kept up.
+func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
+	list, err := streaks(b.Store.Reader(ctx), "", from)
+	if err != nil {
+		return nil, err
+	}
+	var out []tools.BriefItem
+	for _, s := range list {
+		if s.Current >= 2 && !s.Today {
+			out = append(out, tools.BriefItem{Text: fmt.Sprintf("%s: %d days in a row, not done yet today", s.Habit, s.Current)})
+		}
+	}
+	return out, nil
+}
+
+func streaks(q store.Querier, habit string, today time.Time) ([]Streak, error) {
+	all, err := entries(q, `WHERE day <= ? AND (? = '' OR name = ?) ORDER BY name, day`, today.Format(time.DateOnly), fold(habit), fold(habit))
+	if err != nil {
+		return nil, err
+	}
+	var out []Streak
+	for i := 0; i < len(all); {
+		name := fold(all[i].Habit)
+		var days []string
+		label := all[i].Habit
+		for ; i < len(all) && fold(all[i].Habit) == name; i++ {
+			label = all[i].Habit
+			if len(days) == 0 || days[len(days)-1] != all[i].Day {
+				days = append(days, all[i].Day)
+			}
+		}
+		s, err := streakOf(label, days, today)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
