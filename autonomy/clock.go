@@ -27,7 +27,7 @@ func (c *clock) jumped() time.Duration {
 	return 0
 }
 
-// limiter is a sliding window of one minute.
+// limiter is a sliding window of one minute; a negative max lets nothing pass.
 type limiter struct {
 	max  int
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ type limiter struct {
 // take uses one place; when there is none it returns when to come back.
 func (r *limiter) take(now time.Time) (ok bool, at time.Time) {
 	if r.max < 0 {
-		return true, now
+		return false, now.Add(time.Hour)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -44,8 +44,10 @@ type Options struct {
 	// Slots is how many sessions are served side by side (default 5).
 	Slots int
 	// CallsPerMinute bounds unattended turns that ask a model (default 10; a
-	// negative value means no bound).
+	// negative value means none at all).
 	CallsPerMinute int
+	// Free reports whether the present brain costs nothing and needs no bound.
+	Free func() bool
 	// Drain is how long running turns may go on after the end (default 5 s).
 	Drain time.Duration
 	// Jumped is told when the wall clock was moved or the machine slept.
@@ -98,6 +100,9 @@ func New(o Options) (*Loop, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Free == nil {
+		o.Free = func() bool { return false }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return false }

@@ -270,3 +270,11 @@ func mustJSON(v any) json.RawMessage {
 	}
 	return b
 }
+
+// Tell puts a notice of Hob's own before the owner; key deduplicates.
+func (l *Loop) Tell(ctx context.Context, key, text string) error {
+	_, err := l.o.Bus.Put(ctx, bus.Event{
+		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(fired{Mode: watchers.Notify}),
+	})
+	return err
+}

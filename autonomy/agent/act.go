@@ -155,8 +155,9 @@ func (r *run) runTogether(ctx context.Context, steps []*step) {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			s.result, s.err = r.call(ctx, s)
-			s.ran = true
+			if err := r.perform(ctx, s); err != nil {
+				s.err = err
+			}
 		})
 	}
 	wg.Wait()
@@ -398,10 +399,11 @@ func (r *run) recordLate(s *step) {
 	if _, known := r.ledger[s.call.ID]; known {
 		return
 	}
-	recorded := s.ran && s.err == nil && s.tool != nil && !s.tool.Spec().Effects.ReadOnly() // by perform
-	recorded = recorded || s.ran && s.tool != nil && !s.tool.Spec().Own && !s.tool.Spec().Effects.ReadOnly()
-	if recorded {
-		return
+	if s.ran && s.tool != nil {
+		own := s.tool.Spec().Own
+		if own && s.err == nil || !own && !s.tool.Spec().Effects.ReadOnly() {
+			return // perform recorded it
+		}
 	}
 	late := *s
 	if late.tool == nil {

@@ -21,6 +21,7 @@ import (
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
 	"hob/knowledge/store"
+	"hob/platform/failpoint"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -277,6 +278,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	req := llm.Request{System: r.o.Prompt.System(), Messages: r.msgs, Tools: r.offered, NoTools: r.limits.final, Now: time.Now().In(r.o.Zone())}
 	var resp llm.Response
 	r.partial = ""
+	failpoint.Hit("model.call.before")
 	for e, err := range r.model.Stream(ctx, req) {
 		if err != nil {
 			r.partial = resp.Text()
@@ -285,6 +287,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 		resp.Add(e)
 		r.publish(e)
 	}
+	failpoint.Hit("model.call.after")
 	r.usage = r.usage.Add(resp.Usage)
 	r.by = resp.Model
 	if r.limits.final {

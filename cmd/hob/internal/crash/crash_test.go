@@ -1,0 +1,295 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// failpoints are the places at which the daemon can be killed (see
+// hob/platform/failpoint), with the range of hits after which it is.
+var failpoints = []struct {
+	name string
+	upTo int
+}{
+	{"store.commit.before", 30},
+	{"store.commit.after", 30},
+	{"loop.claimed", 12},
+	{"model.call.before", 6},
+	{"model.call.after", 6},
+	{"tool.call.before", 3},
+	{"tool.call.after", 3},
+	{"channel.send.before", 6},
+	{"channel.send.after", 6},
+}
+
+// Promise 1 of the architecture: nothing is lost and nothing is done twice.
+// HOB_CRASH_KILLS (default 25) and HOB_CRASH_SEED choose the run;
+// HOB_CRASH_REPORT names a file for the report.
+func TestKilledAtAnyInstant(t *testing.T) {
+	kills := number("HOB_CRASH_KILLS", 25)
+	seed := number("HOB_CRASH_SEED", 1)
+	w := newWorld(t, uint64(seed))
+	began := time.Now()
+	if !w.start("") {
+		t.Fatal("the daemon does not start")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	watch := w.send(ctx, "watch 0")
+	w.settle(ctx, "the watcher", func() bool { return w.done(ctx, watch) })
+
+	in := &inputs{}
+	feeding, stop := context.WithCancel(ctx)
+	var feeders sync.WaitGroup
+	feeders.Go(func() { in.messages(feeding, ctx, w, "job", 25*time.Millisecond) })
+	feeders.Go(func() { in.messages(feeding, ctx, w, "ring", 160*time.Millisecond) })
+	feeders.Go(func() { in.files(feeding, w, 90*time.Millisecond) })
+	for n := range kills {
+		w.killOnce(n)
+	}
+	w.daemonUp()
+	stop()
+	feeders.Wait()
+	w.verify(ctx, in)
+	w.stop()
+	w.report(in, kills, seed, time.Since(began))
+}
+
+func number(env string, def int) int {
+	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
+		return n
+	}
+	return def
+}
+
+// killOnce starts the daemon and kills it: at a failpoint two times of three,
+// else at a random instant of its life.
+func (w *world) killOnce(n int) {
+	w.kill()
+	if n%3 == 2 {
+		w.start("")
+		time.Sleep(time.Duration(w.rnd.IntN(350)) * time.Millisecond)
+		w.kill()
+		w.random++
+		return
+	}
+	p := failpoints[n%len(failpoints)]
+	w.start(fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo)))
+	select {
+	case <-w.exited:
+		w.points[p.name]++
+		w.daemon = nil
+	case <-time.After(1500 * time.Millisecond):
+		w.kill()
+		w.random++
+	}
+}
+
+func (w *world) daemonUp() {
+	w.kill()
+	if !w.start("") {
+		w.t.Fatal("the daemon does not start again")
+	}
+}
+
+// inputs is what was sent and acknowledged.
+type inputs struct {
+	mu    sync.Mutex
+	jobs  map[int]string // number -> event
+	rings map[int]string
+	pdfs  []string
+}
+
+func (in *inputs) messages(feeding, ctx context.Context, w *world, word string, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-feeding.Done():
+			return
+		case <-tick.C:
+		}
+		event := w.send(ctx, fmt.Sprintf("%s %d", word, n))
+		in.mu.Lock()
+		if word == "job" {
+			in.jobs = put(in.jobs, n, event)
+		} else {
+			in.rings = put(in.rings, n, event)
+		}
+		in.mu.Unlock()
+	}
+}
+
+func put(m map[int]string, n int, event string) map[int]string {
+	if m == nil {
+		m = map[int]string{}
+	}
+	m[n] = event
+	return m
+}
+
+func (in *inputs) files(feeding context.Context, w *world, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-feeding.Done():
+			return
+		case <-tick.C:
+		}
+		name := fmt.Sprintf("paper-%05d.pdf", n)
+		if err := os.WriteFile(filepath.Join(w.drop, name), []byte("%PDF-1.4 "+name), 0o600); err != nil {
+			w.t.Error(err)
+			return
+		}
+		in.pdfs = append(in.pdfs, name)
+	}
+}
+
+// done asks the inbox whether an event is finished.
+func (w *world) done(ctx context.Context, event string) bool {
+	var s struct{ State string }
+	return w.call(ctx, http.MethodGet, "/api/v1/inbox/"+event, nil, &s) == nil && s.State == "done"
+}
+
+// settle waits until ok, and fails the test when it never is.
+func (w *world) settle(ctx context.Context, what string, ok func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	for !ok() {
+		select {
+		case <-ctx.Done():
+			w.t.Errorf("waited in vain for %s", what)
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// verify waits until everything has arrived, and then a little longer for what
+// must not, and counts.
+func (w *world) verify(ctx context.Context, in *inputs) {
+	t := w.t
+	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 1 // one more reply: the watcher's
+	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.all()) >= want })
+	time.Sleep(2 * time.Second)
+	replies, notices := map[string]int{}, map[string]int{}
+	answer := map[string]string{}
+	for _, d := range w.receiver.all() {
+		switch d.Kind {
+		case "reply":
+			replies[d.Event]++
+			answer[d.Event] = d.Text
+		default:
+			notices[d.Text]++
+		}
+	}
+	lost, doubled := 0, 0
+	count := func(what string, n int) {
+		switch {
+		case n == 0:
+			lost++
+			t.Errorf("lost: %s", what)
+		case n > 1:
+			doubled++
+			t.Errorf("%d times: %s", n, what)
+		}
+	}
+	for n, e := range in.jobs {
+		count(fmt.Sprintf("the answer to job %d (%s)", n, e), replies[e])
+	}
+	for n, e := range in.rings {
+		count(fmt.Sprintf("the answer to ring %d", n), replies[e])
+		count(fmt.Sprintf("the reminder %d", n), matching(notices, fmt.Sprintf("ring %d", n)))
+	}
+	for _, name := range in.pdfs {
+		count("the notice about "+name, matching(notices, name))
+	}
+	if len(w.receiver.clashes) > 0 {
+		t.Errorf("keys used for two different texts: %v", w.receiver.clashes)
+	}
+	if got := len(w.receiver.all()); got != want {
+		t.Errorf("%d deliveries, want %d", got, want)
+	}
+	w.verifyEffects(ctx, in, answer)
+}
+
+func matching(notices map[string]int, word string) (n int) {
+	for text, k := range notices {
+		if i := strings.Index(text, word); i >= 0 && !startsDigit(text[i+len(word):]) {
+			n += k
+		}
+	}
+	return n
+}
+
+func startsDigit(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+
+// verifyEffects looks at the file and the tasks: each job at most once, and
+// exactly once unless the owner was told that its outcome is unknown.
+func (w *world) verifyEffects(ctx context.Context, in *inputs, answer map[string]string) {
+	t := w.t
+	b, err := os.ReadFile(w.effectsLog)
+	check(t, err)
+	lines := map[string]int{}
+	for l := range strings.Lines(string(b)) {
+		lines[strings.TrimSpace(l)]++
+	}
+	var tasks []struct{ Title string }
+	check(t, w.call(ctx, http.MethodGet, "/api/v1/tasks?all=1&limit=100000", nil, &tasks))
+	titles := map[string]int{}
+	for _, x := range tasks {
+		titles[x.Title]++
+	}
+	for n, e := range in.jobs {
+		job := fmt.Sprintf("job %d", n)
+		if titles[job] != 1 {
+			t.Errorf("%s is a task %d times", job, titles[job])
+		}
+		unknown := strings.Contains(answer[e], "outcome_unknown")
+		if lines[job] > 1 || lines[job] == 0 && !unknown {
+			t.Errorf("%s was written %d times; its answer: %s", job, lines[job], answer[e])
+		}
+	}
+}
+
+// report writes what docs/crash.md shows.
+func (w *world) report(in *inputs, kills, seed int, took time.Duration) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| what | count |\n|---|---:|\n")
+	row := func(what string, n int) { fmt.Fprintf(&b, "| %s | %d |\n", what, n) }
+	row("kills (SIGKILL)", kills)
+	row("of them at random instants", w.random)
+	for _, p := range slices.Sorted(mapKeys(w.points)) {
+		row("of them at `"+p+"`", w.points[p])
+	}
+	row("messages acknowledged", len(in.jobs)+len(in.rings)+1)
+	row("file events", len(in.pdfs))
+	row("reminders", len(in.rings))
+	row("deliveries that reached the receiver", len(w.receiver.all()))
+	row("copies the receiver dropped by their key", w.receiver.copies)
+	w.t.Logf("seed %d, %s\n%s", seed, took.Round(time.Second), b.String())
+	if path := os.Getenv("HOB_CRASH_REPORT"); path != "" && !w.t.Failed() {
+		check(w.t, os.WriteFile(path, []byte(b.String()), 0o600))
+	}
+}
+
+func mapKeys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}

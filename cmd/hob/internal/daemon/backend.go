@@ -1,0 +1,260 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/channels/web"
+	"hob/knowledge/store"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// backend gives the engine to the HTTP API.
+type backend struct {
+	d *Daemon
+}
+
+// Receive implements channels.Receiver.
+func (b *backend) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	acc, err := b.d.loop.Receive(ctx, in)
+	return acc, classify(err)
+}
+
+// Event implements web.Backend.
+func (b *backend) Event(ctx context.Context, id string) (web.EventStatus, error) {
+	e, err := b.d.bus.Event(ctx, id)
+	if err != nil {
+		return web.EventStatus{}, classify(err)
+	}
+	return b.status(ctx, e)
+}
+
+func (b *backend) status(ctx context.Context, e bus.Event) (web.EventStatus, error) {
+	s := web.EventStatus{ID: e.ID, Session: e.Session, State: string(e.State), Attempts: e.Attempts, Answer: e.Answer, Error: e.Error, Tools: []web.ToolUse{}, Usage: json.RawMessage("null")}
+	if e.State == bus.Pending || e.State == bus.Claimed {
+		n, err := b.d.bus.Position(ctx, e)
+		if err != nil {
+			return s, err
+		}
+		s.Position = n
+		waiting, err := b.d.guard.Approvals(ctx, guard.Pending, "", e.ID, 100)
+		if err != nil {
+			return s, err
+		}
+		for _, a := range waiting {
+			s.Approvals = append(s.Approvals, a)
+		}
+		return s, nil
+	}
+	trace, err := b.d.loop.Trace(ctx, e.ID)
+	if err != nil {
+		return s, err
+	}
+	if trace == nil {
+		return s, nil
+	}
+	if s.Usage, err = json.Marshal(trace.Usage); err != nil {
+		return s, err
+	}
+	if trace.How == "command" || trace.How == "notice" {
+		return s, nil // neither uses tools
+	}
+	calls, err := b.d.bus.Calls(ctx, e.ID)
+	for _, c := range calls {
+		s.Tools = append(s.Tools, web.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result})
+	}
+	return s, err
+}
+
+// Wait implements web.Backend.
+func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) {
+	for {
+		settled, cancel := b.d.bus.Settled(id)
+		e, err := b.d.bus.Event(ctx, id)
+		if err != nil {
+			cancel()
+			return web.EventStatus{}, classify(err)
+		}
+		if e.State == bus.Done || e.State == bus.Dead {
+			cancel()
+			return b.status(ctx, e)
+		}
+		if !e.NotBefore.IsZero() {
+			s, err := b.status(ctx, e)
+			if err != nil || len(s.Approvals) > 0 {
+				cancel()
+				return s, err
+			}
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			cancel()
+			return web.EventStatus{}, ctx.Err()
+		}
+	}
+}
+
+// Answer implements web.Backend.
+func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) (any, error) {
+	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, By: a.By}
+	switch a.Scope {
+	case "", "once", "session":
+	default:
+		return nil, fmt.Errorf("%w: scope %q; use once or session", web.ErrInvalid, a.Scope)
+	}
+	if a.Expires != "" {
+		d, err := time.ParseDuration(a.Expires)
+		if err != nil || d <= 0 {
+			return nil, fmt.Errorf("%w: expires %q is not a duration such as 30m or 2h", web.ErrInvalid, a.Expires)
+		}
+		ans.For = d
+	}
+	row, err := b.d.loop.Answer(ctx, approval, ans)
+	return row, classify(err)
+}
+
+// Fire implements web.Backend.
+func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
+	acc, err := b.d.loop.Trigger(ctx, trigger, key, payload)
+	return acc, classify(err)
+}
+
+// TriggerSecret implements web.Backend.
+func (b *backend) TriggerSecret(trigger string) ([]byte, error) {
+	t, ok := b.d.triggers[trigger]
+	if !ok {
+		return nil, fmt.Errorf("trigger %q: %w", trigger, web.ErrNotFound)
+	}
+	return t.Secret, nil
+}
+
+// Call implements web.Backend.
+func (b *backend) Call(ctx context.Context, session, tool string, args json.RawMessage) (web.ToolOutcome, error) {
+	if _, ok := b.d.catalogue.Get(tool); !ok {
+		return web.ToolOutcome{}, fmt.Errorf("tool %q: %w", tool, web.ErrNotFound)
+	}
+	id, err := b.d.loop.Call(ctx, session, tool, args)
+	if err != nil {
+		return web.ToolOutcome{}, classify(err)
+	}
+	s, err := b.Wait(ctx, id)
+	if err != nil {
+		return web.ToolOutcome{}, err
+	}
+	calls, err := b.d.bus.Calls(ctx, id)
+	if err != nil {
+		return web.ToolOutcome{}, err
+	}
+	out := web.ToolOutcome{Text: s.Answer, Approvals: s.Approvals}
+	if len(calls) == 0 {
+		if s.Error != "" {
+			out.Code, out.Error = string(tools.Failed), s.Error
+		}
+		return out, nil
+	}
+	c := calls[len(calls)-1]
+	out.Call, out.Data = c.Call, c.Data
+	switch {
+	case c.Code != "":
+		out.Code, out.Error = c.Code, c.Result
+	case c.UndoLabel != "":
+		out.Undo = c.Call
+	}
+	if c.State == bus.CallDone {
+		out.Text = c.Result
+	}
+	return out, nil
+}
+
+// Why implements web.Backend.
+func (b *backend) Why(ctx context.Context, id string) (any, error) {
+	w, err := b.d.loop.Why(ctx, id, "")
+	if err != nil {
+		return nil, classify(err)
+	}
+	return struct {
+		autonomy.Why
+		Text string `json:"text"`
+	}{w, w.Text(b.d.zone())}, nil
+}
+
+// Manage implements web.Backend.
+func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, error) {
+	switch name {
+	case "backup":
+		path, err := b.d.store.BackupNow(ctx)
+		return map[string]string{"path": path}, err
+	case "stop":
+		stopped, err := b.d.loop.Stop(ctx, q.Of)
+		return map[string]bool{"stopped": stopped}, err
+	case "new":
+		err := b.d.store.Write(ctx, func(tx *store.Tx) error { return b.d.sessions.ResetTx(tx, q.Of) })
+		return map[string]string{"session": q.Of}, err
+	case "shutdown":
+		b.d.Shutdown()
+		return map[string]bool{"stopping": true}, nil
+	}
+	return nil, fmt.Errorf("%q: %w", name, web.ErrNotFound)
+}
+
+// Subscribe implements web.Backend.
+func (b *backend) Subscribe(after uint64) web.Subscription {
+	s := &subscription{sub: b.d.bus.Feed.Subscribe(after), c: make(chan web.FeedEvent), stop: make(chan struct{})}
+	go s.pump()
+	return s
+}
+
+// subscription turns the bus's live events into the API's.
+type subscription struct {
+	sub  *bus.Subscription
+	c    chan web.FeedEvent
+	stop chan struct{}
+}
+
+func (s *subscription) pump() {
+	defer close(s.c)
+	for e := range s.sub.C() {
+		select {
+		case s.c <- web.FeedEvent(e):
+		case <-s.stop:
+			return
+		}
+	}
+}
+
+func (s *subscription) C() <-chan web.FeedEvent { return s.c }
+
+func (s *subscription) Close() {
+	close(s.stop)
+	s.sub.Close()
+}
+
+// Ready implements web.Backend.
+func (b *backend) Ready() error { return b.d.unready() }
+
+// Version implements web.Backend.
+func (b *backend) Version() string { return b.d.opt.Version }
+
+// classify maps the engine's errors to the API's classes.
+func classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bus.ErrNotFound), errors.Is(err, guard.ErrNoApproval), errors.Is(err, watchers.ErrNotFound):
+		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	case errors.Is(err, guard.ErrDecided):
+		return fmt.Errorf("%w: %w", web.ErrConflict, err)
+	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty):
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	return err
+}

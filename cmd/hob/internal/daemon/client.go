@@ -1,0 +1,7 @@
+package daemon
+
+import "net/http"
+
+// Client speaks the HTTP API of this process without a socket; its requests
+// need the token like any other.
+func (d *Daemon) Client() *http.Client { return d.web.Client() }

@@ -1,0 +1,328 @@
+// Package daemon is the composition root: it opens the store, makes every part
+// with its configuration, wires them in order, runs them and closes them in
+// reverse. The commands use it (with or without a listening server), and so do
+// the end-to-end tests. It holds no behaviour of its own.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/guard"
+	"hob/autonomy/prompt"
+	"hob/autonomy/session"
+	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/channels/terminal"
+	"hob/channels/web"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/system"
+	"hob/tools"
+	toolsall "hob/tools/all"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+)
+
+// Options of Open.
+type Options struct {
+	Paths   system.Paths
+	Config  *config.Config
+	Log     *slog.Logger
+	Version string
+	// InProcess: a command uses the engine without a daemon. Nothing listens,
+	// no watcher or schedule runs, nothing is sent by itself.
+	InProcess bool
+	// HTTP is the client for model providers; nil means one of its own.
+	HTTP *http.Client
+}
+
+// Daemon is the whole of Hob in one process. Open, then Run, then Close.
+type Daemon struct {
+	opt       Options
+	started   time.Time
+	zone      func() *time.Location
+	secrets   *system.Secrets
+	store     *store.Store
+	bus       *bus.Bus
+	guard     *guard.Guard
+	sessions  *session.Sessions
+	base      *knowledge.Base
+	watchers  *watchers.Manager
+	channels  *channels.Manager
+	catalogue *tools.Catalogue
+	tools     *toolsall.Set
+	brain     *brain
+	loop      *autonomy.Loop
+	web       *web.Server
+	triggers  map[string]autonomy.Trigger
+	ready     chan struct{}
+	isReady   atomic.Bool
+	shutdown  chan struct{}
+	downOnce  sync.Once
+}
+
+// Open makes every part. On an error everything already open is closed.
+func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Daemon{opt: opt, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
+	if err := opt.Paths.Ensure(); err != nil {
+		return nil, err
+	}
+	if d.zone, err = zoneOf(opt.Config.Agent.Timezone); err != nil {
+		return nil, err
+	}
+	d.store, err = store.Open(ctx, opt.Paths.Database(), migrations(), store.Options{BackupDir: opt.Paths.Backups()})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.store.Close())
+		}
+	}()
+	for _, step := range []func(context.Context) error{d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openBrain, d.openLoop, d.openWeb} {
+		if err := step(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.report(ctx)
+}
+
+func zoneOf(name string) (func() *time.Location, error) {
+	loc, err := system.Zone(name)
+	if err != nil {
+		return nil, err
+	}
+	return func() *time.Location { return loc }, nil
+}
+
+// migrations lists the tables of every package that owns some.
+func migrations() []store.Set {
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), autonomy.Migrations()}
+	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
+	return append(sets, toolsall.Migrations()...)
+}
+
+// openChannels makes the channels that send by themselves, and the bus that
+// has to know which those are.
+func (d *Daemon) openChannels(context.Context) error {
+	d.secrets = &system.Secrets{}
+	sections := func(name string) (func(any) error, bool) {
+		s, ok := d.opt.Config.Channel(name)
+		return s.Decode, ok && s.Enabled
+	}
+	opened, failed := channels.Open(channelsall.Drivers(), sections, channels.Deps{Log: d.opt.Log, Secret: d.secret})
+	for name, err := range failed {
+		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
+	}
+	for _, s := range d.opt.Config.Channels {
+		if opened[s.Name] == nil && failed[s.Name] == nil && s.Enabled {
+			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
+		}
+	}
+	d.bus = bus.New(d.store, bus.Options{Route: func(channel, chat string) (string, string, bool) {
+		if d.channels.Has(channel) && !d.channels.Pull(channel) {
+			return channel, chat, false
+		}
+		if channel == terminal.Name {
+			return channel, chat, true
+		}
+		return "web", chat, true
+	}})
+	opened[terminal.Name] = terminal.New()
+	var err error
+	d.channels, err = channels.New(channels.Options{
+		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed,
+	})
+	return err
+}
+
+func channelNames() []string {
+	var out []string
+	for _, dr := range channelsall.Drivers() {
+		out = append(out, dr.Name())
+	}
+	return out
+}
+
+// secret resolves a reference within a deadline.
+func (d *Daemon) secret(ref string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	s, err := d.secrets.Resolve(ctx, ref)
+	return s.Reveal(), err
+}
+
+func (d *Daemon) openGuard(ctx context.Context) (err error) {
+	d.sessions = session.New(d.store)
+	if d.guard, err = guard.New(d.store, guard.Options{Level: guard.Level(d.opt.Config.Autonomy.Level)}); err != nil {
+		return err
+	}
+	return d.guard.Prepare(ctx)
+}
+
+func (d *Daemon) openWatchers(context.Context) (err error) {
+	d.watchers, err = watchers.New(watchers.Options{
+		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone, AllowedRead: d.allowedRead,
+	})
+	return err
+}
+
+// sink hands on to the loop, which is made later.
+type sink struct{ d *Daemon }
+
+func (s sink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
+	return s.d.loop.Fire(ctx, id, sig, save)
+}
+
+func (s sink) Trouble(ctx context.Context, id string, err error) { s.d.loop.Trouble(ctx, id, err) }
+
+func (d *Daemon) openLoop(context.Context) error {
+	c := d.opt.Config
+	soul, err := readOptional(d.opt.Paths.SoulFile())
+	if err != nil {
+		return err
+	}
+	user, err := readOptional(d.opt.Paths.UserFile())
+	if err != nil {
+		return err
+	}
+	p, err := prompt.New(prompt.Options{Name: c.Agent.Name, Soul: soul, User: user})
+	if err != nil {
+		return err
+	}
+	ag, err := agent.New(agent.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Catalogue: d.catalogue, Prompt: p, Model: d.brain.model, Zone: d.zone,
+		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Log: d.opt.Log,
+	})
+	if err != nil {
+		return err
+	}
+	if d.triggers, err = d.openTriggers(); err != nil {
+		return err
+	}
+	calls := c.Autonomy.CallsPerMinute
+	if calls == 0 {
+		calls = -1
+	}
+	d.loop, err = autonomy.New(autonomy.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Agent: ag, Catalogue: d.catalogue, Watcher: d.watchers.Get,
+		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
+		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
+		Slots: c.Autonomy.Sessions, CallsPerMinute: calls, Free: d.brain.free, Log: d.opt.Log,
+	})
+	return err
+}
+
+func readOptional(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return string(b), err
+}
+
+func (d *Daemon) openTriggers() (map[string]autonomy.Trigger, error) {
+	out := map[string]autonomy.Trigger{}
+	for _, t := range d.opt.Config.Triggers {
+		secret, err := d.secret(t.Secret)
+		if err != nil {
+			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
+		}
+		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: []byte(secret)}
+	}
+	return out, nil
+}
+
+func (d *Daemon) openWeb(context.Context) error {
+	token, err := system.EnsureToken(d.opt.Paths.TokenFile())
+	if err != nil {
+		return err
+	}
+	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token, Backend: &backend{d}, Log: d.opt.Log, Version: d.opt.Version})
+	return err
+}
+
+// report tells the owner what opening found.
+func (d *Daemon) report(ctx context.Context) error {
+	aside := d.store.SetAside()
+	if aside == "" {
+		return nil
+	}
+	d.opt.Log.Error("the database was damaged and has been set aside", "file", aside)
+	return d.loop.Tell(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and went on with the newest good backup, or an empty one if there was none. Nothing of the old file was overwritten.", aside))
+}
+
+// Run works until ctx ends or Shutdown is called. It returns after everything
+// it started has ended.
+func (d *Daemon) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-d.shutdown:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	parts := []func(context.Context) error{d.loop.Run}
+	if !d.opt.InProcess {
+		if err := d.web.Listen(ctx); err != nil {
+			return err
+		}
+		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, &backend{d}) }, d.channels.Run)
+		if d.opt.Config.Autonomy.Enabled {
+			parts = append(parts, d.watchers.Run)
+		}
+	}
+	d.isReady.Store(true)
+	close(d.ready)
+	defer d.isReady.Store(false)
+	var wg sync.WaitGroup
+	errs := make([]error, len(parts))
+	for i, run := range parts {
+		wg.Go(func() {
+			defer cancel() // when one part cannot go on, the others end in order
+			errs[i] = run(ctx)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Ready is closed once Run takes messages.
+func (d *Daemon) Ready() <-chan struct{} { return d.ready }
+
+// Handler is the HTTP API without a listener.
+func (d *Daemon) Handler() http.Handler { return d.web.Handler() }
+
+// Addr is the host:port the API is bound to.
+func (d *Daemon) Addr() string { return d.web.Addr() }
+
+// Shutdown makes Run return.
+func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
+
+// Close closes the store. Run must have returned.
+func (d *Daemon) Close() error { return d.store.Close() }
+
+func (d *Daemon) unready() error {
+	if !d.isReady.Load() {
+		return errors.New("starting or stopping")
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/channels/web"
+	"hob/watchers"
+)
+
+// lists names every read-only list of the API and the function behind it.
+func (b *backend) lists() map[string]func(context.Context, web.Query) (any, error) {
+	return map[string]func(context.Context, web.Query) (any, error){
+		"sessions":   b.listSessions,
+		"messages":   b.listMessages,
+		"deliveries": b.listDeliveries,
+		"approvals":  b.listApprovals,
+		"watchers":   b.listWatchers,
+		"schedules":  b.listSchedules,
+		"reminders":  b.listReminders,
+		"triggers":   b.listTriggers,
+		"tools":      b.listTools,
+		"usage":      b.listUsage,
+		"audit":      b.listAudit,
+		"undo":       b.listUndo,
+		"inbox":      b.listInbox,
+		"tasks":      b.listTasks,
+		"notes":      b.listNotes,
+		"memory":     b.listMemory,
+	}
+}
+
+// List implements web.Backend.
+func (b *backend) List(ctx context.Context, name string, q web.Query) (any, error) {
+	f, ok := b.lists()[name]
+	if !ok {
+		return nil, fmt.Errorf("list %q: %w", name, web.ErrNotFound)
+	}
+	if q.Limit <= 0 {
+		q.Limit = 1000
+	}
+	rows, err := f(ctx, q)
+	return rows, classify(err)
+}
+
+func (b *backend) listSessions(ctx context.Context, q web.Query) (any, error) {
+	return b.d.sessions.List(ctx, q.Limit)
+}
+
+// chatLine is one line of a conversation as people see it.
+type chatLine struct {
+	ID    string    `json:"id"`
+	Event string    `json:"event"`
+	From  string    `json:"from"` // "owner", "hob", or the sender
+	Kind  string    `json:"kind"` // message, reply, notice, question, status
+	Text  string    `json:"text"`
+	State string    `json:"state"`
+	At    time.Time `json:"at"`
+}
+
+// listMessages merges what was heard and what was said in a conversation.
+func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
+	heard, err := b.d.bus.List(ctx, q.Of, "", q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	said, err := b.d.bus.Deliveries(ctx, q.Of, "", "", q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := []chatLine{}
+	for _, e := range heard {
+		from := "owner"
+		if e.Provenance.Tainted() {
+			from = e.Sender
+		}
+		out = append(out, chatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt})
+	}
+	for _, d := range said {
+		out = append(out, chatLine{ID: d.ID, Event: d.Event, From: "hob", Kind: string(d.Kind), Text: d.Text, State: string(d.State), At: d.CreatedAt})
+	}
+	slices.SortStableFunc(out, func(x, y chatLine) int { return y.At.Compare(x.At) })
+	if q.Before != "" {
+		if i := slices.IndexFunc(out, func(l chatLine) bool { return l.ID == q.Before }); i >= 0 {
+			out = out[i+1:]
+		}
+	}
+	return out[:min(len(out), q.Limit)], nil
+}
+
+func (b *backend) listDeliveries(ctx context.Context, q web.Query) (any, error) {
+	return b.d.bus.Deliveries(ctx, q.Of, q.State, q.Before, q.Limit)
+}
+
+func (b *backend) listApprovals(ctx context.Context, q web.Query) (any, error) {
+	return b.d.guard.Approvals(ctx, guard.ApprovalState(q.State), q.Of, "", q.Limit)
+}
+
+func (b *backend) listAudit(ctx context.Context, q web.Query) (any, error) {
+	before, err := number(q.Before)
+	if err != nil {
+		return nil, err
+	}
+	return b.d.guard.Audit(ctx, q.Of, before, q.Limit)
+}
+
+func number(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: before=%q is not a number", web.ErrInvalid, s)
+	}
+	return n, nil
+}
+
+func (b *backend) listUndo(ctx context.Context, q web.Query) (any, error) {
+	return b.d.bus.Undoable(ctx, q.Limit)
+}
+
+func (b *backend) listInbox(ctx context.Context, q web.Query) (any, error) {
+	return b.d.bus.List(ctx, q.Of, q.Before, q.Limit)
+}
+
+// watcherRow is a watcher as lists show it.
+type watcherRow struct {
+	watchers.Spec
+	Describe string `json:"description"`
+	// Path is what a file watcher watches, Cron or Every what a schedule runs by.
+	Path  string `json:"path,omitempty"`
+	Cron  string `json:"cron,omitempty"`
+	Every string `json:"every,omitempty"`
+}
+
+func (b *backend) watcherRows(ctx context.Context, q web.Query, keep func(watchers.Spec) bool) (any, error) {
+	all, err := b.d.watchers.List(ctx, watchers.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	out := []watcherRow{}
+	for _, s := range all {
+		if !keep(s) || (!q.All && s.State == watchers.Done) {
+			continue
+		}
+		r := watcherRow{Spec: s, Describe: b.d.watchers.Describe(s)}
+		var c struct{ Path, Cron, Interval string }
+		if json.Unmarshal(s.Config, &c) == nil {
+			r.Path, r.Cron, r.Every = c.Path, c.Cron, c.Interval
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(x, y watcherRow) int { return y.CreatedAt.Compare(x.CreatedAt) })
+	return out[:min(len(out), q.Limit)], nil
+}
+
+func timed(s watchers.Spec) bool { return s.Kind == "cron" || s.Kind == "oneshot" }
+
+func (b *backend) listWatchers(ctx context.Context, q web.Query) (any, error) {
+	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return !timed(s) })
+}
+
+func (b *backend) listSchedules(ctx context.Context, q web.Query) (any, error) {
+	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return timed(s) && s.Mode != watchers.Remind })
+}
+
+func (b *backend) listReminders(ctx context.Context, q web.Query) (any, error) {
+	return b.watcherRows(ctx, q, func(s watchers.Spec) bool { return s.Mode == watchers.Remind })
+}
+
+func (b *backend) listTriggers(context.Context, web.Query) (any, error) {
+	type row struct {
+		ID      string `json:"id"`
+		Action  string `json:"action"`
+		Session string `json:"session"`
+		Signed  bool   `json:"signed"`
+	}
+	out := []row{}
+	for _, t := range b.d.opt.Config.Triggers {
+		out = append(out, row{t.Name, t.Action, t.Session, t.Secret != ""})
+	}
+	return out, nil
+}
+
+func (b *backend) listTools(context.Context, web.Query) (any, error) {
+	type row struct {
+		Name        string          `json:"name"`
+		Category    string          `json:"category"`
+		Description string          `json:"description"`
+		Effects     []string        `json:"effects"`
+		Platforms   []string        `json:"platforms"`
+		Own         bool            `json:"own"`
+		Core        bool            `json:"core"`
+		Schema      json.RawMessage `json:"schema"`
+	}
+	out := []row{}
+	for _, t := range b.d.catalogue.All() {
+		s := t.Spec()
+		p := s.Platforms
+		if len(p) == 0 {
+			p = []string{"darwin", "linux", "windows"}
+		}
+		out = append(out, row{s.Name, s.Category, s.Description, s.Effects.Names(), p, s.Own, s.Core, s.Schema})
+	}
+	return out, nil
+}
+
+// listUsage sums model calls by day and model, newest first.
+func (b *backend) listUsage(ctx context.Context, q web.Query) (any, error) {
+	type row struct {
+		Day        string `json:"day"`
+		Model      string `json:"model"`
+		Turns      int    `json:"turns"`
+		ModelCalls int    `json:"model_calls"`
+		Input      int    `json:"input"`
+		Output     int    `json:"output"`
+		CacheRead  int    `json:"cache_read"`
+	}
+	days, err := b.d.loop.Usage(ctx, b.d.zone(), q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	out := []row{}
+	for _, u := range days {
+		out = append(out, row{u.Day, u.Model, u.Turns, u.Calls, u.Usage.Input, u.Usage.Output, u.Usage.CacheRead})
+	}
+	return out, nil
+}
