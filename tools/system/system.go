@@ -1,0 +1,152 @@
+// Package system are the tools about Hob itself: status says what it is doing,
+// undo takes actions back. They know nothing of the engine but the two small
+// interfaces here.
+package system
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// Report is what Hob is doing.
+type Report struct {
+	Name         string        `json:"name"`
+	Version      string        `json:"version"`
+	Model        string        `json:"model"`
+	ModelReason  string        `json:"model_reason,omitempty"`
+	Level        string        `json:"level"`
+	Uptime       time.Duration `json:"uptime_ns"`
+	Daemon       bool          `json:"daemon"` // false: one command without a daemon
+	Running      int           `json:"running"`
+	Pending      int           `json:"pending"`
+	Questions    int           `json:"questions"` // waiting for the owner
+	Watchers     int           `json:"watchers"`
+	Schedules    int           `json:"schedules"`
+	Reminders    int           `json:"reminders"`
+	Next         time.Time     `json:"next,omitzero"` // when the next timed thing is due
+	Channels     []Channel     `json:"channels"`
+	Home         string        `json:"home"`
+	DatabaseSize int64         `json:"database_bytes"`
+	DiskFree     uint64        `json:"disk_free_bytes"`
+	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
+	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
+}
+
+// Channel is the health of one channel.
+type Channel struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
+}
+
+// Engine is what the tools need of Hob.
+type Engine interface {
+	Status(ctx context.Context) (Report, error)
+	// Undo takes back the action with the id, or (id "") the last ones.
+	Undo(ctx context.Context, id string, last int) (string, error)
+}
+
+// Tools returns the category's tools.
+func Tools(e Engine) []tools.Tool { return []tools.Tool{status(e), undo(e)} }
+
+type statusIn struct{}
+
+func status(e Engine) tools.Tool {
+	return tools.New(tools.Def[statusIn]{
+		Spec: tools.Spec{
+			Name: "status", Category: "system", Effects: tools.Read,
+			Description: "Say what Hob is doing: model, queue, watchers, schedules, channels, machine.",
+			Keywords:    "status health running uptime version what are you doing system",
+		},
+		Summary: func(statusIn) string { return "Show the status" },
+		Run: func(ctx context.Context, c tools.Call, _ statusIn) (tools.Result, error) {
+			r, err := e.Status(ctx)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{Text: r.Text(c.Now), Data: r}, nil
+		},
+	})
+}
+
+// Text words the report.
+func (r Report) Text(now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", r.Name, r.Version)
+	if r.Daemon {
+		fmt.Fprintf(&b, ", up %s", r.Uptime.Round(time.Second))
+	} else {
+		b.WriteString(", without a daemon: reminders, watchers and schedules wait until `hob start`")
+	}
+	fmt.Fprintf(&b, "\nBrain: %s", r.Model)
+	if r.ModelReason != "" {
+		fmt.Fprintf(&b, " (%s)", r.ModelReason)
+	}
+	fmt.Fprintf(&b, "; level %s", r.Level)
+	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %d questions for you", r.Running, r.Pending, r.Questions)
+	fmt.Fprintf(&b, "\nWatching: %d watchers, %d schedules, %d reminders", r.Watchers, r.Schedules, r.Reminders)
+	if !r.Next.IsZero() {
+		fmt.Fprintf(&b, "; next %s", when.Format(r.Next, now))
+	}
+	for _, c := range r.Channels {
+		fmt.Fprintf(&b, "\nChannel %s: %s", c.Name, c.State)
+		if c.Error != "" {
+			b.WriteString(" — " + c.Error)
+		}
+	}
+	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, size(uint64(max(0, r.DatabaseSize))), size(r.DiskFree))
+	return b.String()
+}
+
+// size words a number of bytes.
+func size(n uint64) string {
+	units := []string{"B", "KB", "MB", "GB", "TB"}
+	f, i := float64(n), 0
+	for f >= 1000 && i < len(units)-1 {
+		f, i = f/1000, i+1
+	}
+	if i == 0 {
+		return strconv.FormatUint(n, 10) + " B"
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}
+
+type undoIn struct {
+	ID   string `json:"id,omitempty" jsonschema:"call id; empty: the last action"`
+	Last int    `json:"last,omitempty" jsonschema:"how many of the last actions"`
+}
+
+func undo(e Engine) tools.Tool {
+	return tools.New(tools.Def[undoIn]{
+		Spec: tools.Spec{
+			Name: "undo", Category: "system", Effects: tools.Write,
+			Description: "Take back the last action, the last N, or one by its id.",
+			Keywords:    "undo revert take back oops restore roll back mistake",
+		},
+		Summary: func(in undoIn) string {
+			switch {
+			case in.ID != "":
+				return "Undo " + in.ID
+			case in.Last > 1:
+				return fmt.Sprintf("Undo the last %d actions", in.Last)
+			}
+			return "Undo the last action"
+		},
+		Run: func(ctx context.Context, _ tools.Call, in undoIn) (tools.Result, error) {
+			if in.Last < 0 || in.Last > 100 {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "last must be 1 to 100")
+			}
+			text, err := e.Undo(ctx, in.ID, in.Last)
+			if err != nil {
+				return tools.Result{}, &tools.Error{Code: tools.Failed, Message: err.Error(), Err: err}
+			}
+			return tools.Result{Text: text}, nil
+		},
+	})
+}
