@@ -134,7 +134,7 @@ func (p *parser) ruleItem(i int, r rule) (int, rule, bool) {
 func (p *parser) everyWord(i int, r rule) (int, rule, bool) {
 	j := p.skip(i, "on", "in", "at")
 	if !p.is(j, "every", "each", "all") || r.marked {
-		if p.is(i, "everyday") && !r.marked {
+		if p.is(i, "everyday") && !r.marked && !p.isOwned(i) {
 			r.marked, r.unit, r.n = true, unitDay, 1
 			return i + 1, r, true
 		}
@@ -289,11 +289,16 @@ func (p *parser) adverb(i int, r rule) (int, rule, bool) {
 			i = p.skip(i+1, "-")
 		}
 	}
-	if u == 0 || r.marked {
+	if u == 0 || r.marked || p.isOwned(i) {
 		return 0, r, false
 	}
 	r.marked, r.unit, r.n = true, u, n
 	return i + 1, r, true
+}
+
+// isOwned reports whether the word at i describes a noun: "my weekly report".
+func (p *parser) isOwned(i int) bool {
+	return p.is(i-1, "the", "a", "an", "my", "your", "our", "his", "her", "their", "its", "this", "that", "in", "of", "some")
 }
 
 // timesA reads "once a day", "twice a day", "three times a day", "once every

@@ -240,6 +240,9 @@ func (p *parser) partItem(i int, r rule) (int, rule, bool) {
 		return 0, r, false
 	}
 	if p.is(j, "mornings", "afternoons", "evenings", "nights") && !r.marked {
+		if !p.whole && r.days == 0 && j == i {
+			return 0, r, false // "late nights"
+		}
 		r.marked = true
 		if r.unit == 0 {
 			r.unit, r.n = unitDay, 1

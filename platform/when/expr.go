@@ -27,6 +27,7 @@ func (p *parser) joints(i int) []joint {
 			if p.is(j.end, "to", "from") && !p.leads(j.end) {
 				return out
 			}
+		case p.text(j.end) == "t" && !j.any && p.glued(j.end) && p.glued(j.end+1) && p.num(j.end+1) >= 0 && p.num(j.end-1) >= 0:
 		case p.text(j.end) == "-" && i > 0:
 		default:
 			return out
@@ -40,7 +41,10 @@ func (p *parser) joints(i int) []joint {
 
 // leads reports whether a connecting word at i belongs to the moment itself
 // and is not the start of a range ("from 5 to 7").
-func (p *parser) leads(int) bool { return false }
+func (p *parser) leads(i int) bool {
+	_, j, ok := p.qualifier(i + 1)
+	return ok && p.is(i, "from") && p.is(j, "week", "month", "year", "weekend")
+}
 
 // expr reads a moment that starts at i: pieces joined by connecting words. The
 // result is ordered longest first and holds one reading per end.

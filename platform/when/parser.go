@@ -81,6 +81,14 @@ func (p *parser) dot(i int) int {
 	return i
 }
 
+// abbreviated is the position after the short name at i and its stop.
+func (p *parser) abbreviated(i int) int {
+	if n := len(p.text(i)); n <= 5 && !p.is(i, "march", "april", "may", "june", "july") && i+2 < len(p.toks) {
+		return p.dot(i + 1)
+	}
+	return i + 1
+}
+
 // inNumber reports whether the digits at i belong to a decimal, an amount or a
 // longer code such as 12:30, 1.5, $20 or 12-1234.
 func (p *parser) inNumber(i int) bool {

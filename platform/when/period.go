@@ -43,16 +43,6 @@ func ParsePeriod(phrase string, now time.Time) (Period, error) {
 	p := newParser(phrase, now)
 	p.whole, p.past = true, true
 	text := strings.TrimSpace(phrase)
-	for _, r := range p.ranges(0) {
-		if p.skipEnd(r.end) != len(p.toks) {
-			continue
-		}
-		if r.ambiguous != nil {
-			return Period{}, &AmbiguousError{Phrase: text, Choices: r.ambiguous}
-		}
-		r.period.Text = text
-		return *r.period, nil
-	}
 	for _, c := range p.moments(0) {
 		if p.skipEnd(c.end) != len(p.toks) {
 			continue
@@ -64,6 +54,16 @@ func ParsePeriod(phrase string, now time.Time) (Period, error) {
 			pd.Text = text
 			return pd, nil
 		}
+	}
+	for _, r := range p.ranges(0) {
+		if p.skipEnd(r.end) != len(p.toks) {
+			continue
+		}
+		if r.ambiguous != nil {
+			return Period{}, &AmbiguousError{Phrase: text, Choices: r.ambiguous}
+		}
+		r.period.Text = text
+		return *r.period, nil
 	}
 	return Period{}, notUnderstood(phrase, periodForms)
 }

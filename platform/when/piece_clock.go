@@ -56,6 +56,9 @@ func (p *parser) bareHour(i int) []alt {
 		if p.num(i) > 24 && r.end == i+1 && !p.is(i-1, "at", "@", "around", "about", "by", "from", "between", "to", "until", "till", "-", "and") {
 			continue // "building 134"
 		}
+		if !p.whole && !p.meantHour(i, r) {
+			continue
+		}
 		if s, ok := clockSpec(r.c); ok {
 			s.loose = true
 			out = append(out, p.zoned(s, r.end)...)
@@ -64,23 +67,26 @@ func (p *parser) bareHour(i int) []alt {
 	return out
 }
 
+// meantHour tells "around 5" from "around 5 apples", "at three" from "at one
+// with nature": what follows a vaguely announced number must not be a noun.
+func (p *parser) meantHour(i int, r hm) bool {
+	if !p.is(i-1, "about", "around", "by", "approximately", "roughly", "circa", "~") && r.digits || r.c.grain != Hour {
+		return true
+	}
+	if r.end >= len(p.toks) || !p.toks[r.end].word {
+		return true
+	}
+	_, day := weekdayName(p.text(r.end))
+	return day || p.is(r.end, "to", "on", "and", "in", "for", "today", "tomorrow", "tonight", "this", "next", "please", "so", "if",
+		"but", "then", "every", "each", "at", "until", "till", "from", "because", "when", "o", "oclock", "sharp", "through")
+}
+
 // measures reports whether the number before i counts something else than
 // hours: "at 6.45 percent", "at 20 euros".
 func (p *parser) measures(i int) bool {
 	return p.is(i, "percent", "per", "degrees", "dollars", "euros", "pounds", "cents", "bucks", "miles", "km", "kilometers",
 		"kilometres", "metres", "meters", "mph", "kmh", "points", "people", "persons", "times", "items", "places", "locations",
 		"stores", "shops", "pieces", "kg", "kilos", "grams", "litres", "liters", "eur", "usd", "gbp", "x", "or", "%")
-}
-
-// zoned is s, with and without the zone that follows.
-func (p *parser) zoned(s spec, end int) []alt {
-	if z, ok := zoneName(p.text(end)); ok {
-		with := s
-		with.set |= fZone
-		with.zone = z
-		return []alt{{end + 1, with}, {end, s}}
-	}
-	return []alt{{end, s}}
 }
 
 func (p *parser) namedClock(i int) (clock, int, bool) {
@@ -117,6 +123,12 @@ func (p *parser) pastClock(i int) (clock, int, bool) {
 	switch k := p.skip(i, "a"); {
 	case p.is(i, "half"):
 		minutes, j = 30, i+1
+		if c, end, ok := p.wholeHour(j); ok && p.num(end) < 0 { // British: half seven
+			if _, isUnit := unitName(p.text(end)); !isUnit && (p.whole || p.is(i-1, "at", "around", "about")) {
+				c.m, c.grain = 30, Minute
+				return c, end, c.h < 24
+			}
+		}
 	case p.is(k, "quarter"):
 		minutes, j = 15, k+1
 	default:
@@ -278,6 +290,9 @@ func (p *parser) minutes(i int, c clock, sep string) []hm {
 	if sep == ":" && p.text(end) == ":" && p.num(end+1) >= 0 && p.num(end+1) < 60 && p.glued(end) && p.glued(end+1) {
 		c.s, c.grain = p.num(end+1), Second
 		end += 2
+		if p.text(end) == "." && p.glued(end) && p.num(end+1) >= 0 && p.glued(end+1) { // fractions do not matter here
+			end += 2
+		}
 	}
 	if p.glued(end) && (p.is(end, ":", "/", "%") || p.is(end, ".", ",", "-") && p.num(end+1) >= 0 && p.glued(end+1) && sep == ".") {
 		return nil
@@ -290,9 +305,9 @@ func (p *parser) meridian(i int, digits bool) (half, int, bool) {
 	var h half
 	switch p.text(i) {
 	case "am":
-		return halfAM, p.dot(i + 1), true
+		return halfAM, i + 1, true
 	case "pm":
-		return halfPM, p.dot(i + 1), true
+		return halfPM, i + 1, true
 	case "a":
 		h = halfAM
 	case "p":

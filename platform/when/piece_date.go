@@ -13,7 +13,7 @@ func (p *parser) nowPiece(i int) []alt {
 		end, ok = i+2, true
 	case p.is(i, "at", "this"):
 		j := p.skip(i, "at")
-		if p.is(j, "the", "this") && p.is(j+1, "moment") {
+		if j > i && p.is(j, "the", "this") && p.is(j+1, "moment") || p.is(i, "at") && p.is(j, "this") && p.is(j+1, "time") {
 			end, ok = j+2, true
 		}
 	}
@@ -87,7 +87,7 @@ func (p *parser) dayNumber(i int) (reading, bool) {
 // month reads the name of a month with its stop.
 func (p *parser) month(i int) (time.Month, int, bool) {
 	m, ok := monthName(p.text(i))
-	return m, p.dot(i + 1), ok
+	return m, p.abbreviated(i), ok
 }
 
 // monthDate reads "March 3rd, 2015", "the 15th of February", "14 april 2015",
@@ -222,10 +222,7 @@ func (p *parser) weekdayDate(i int) []alt {
 		return nil
 	}
 	s := spec{set: fWeekday, wd: wd}
-	end := i + 1
-	if len(p.text(i)) <= 5 {
-		end = p.dot(end)
-	}
+	end := p.abbreviated(i)
 	var out []alt
 	k := p.skip(p.skip(end, ","), "the")
 	if r, ok := p.dayNumber(k); ok && p.stops(r.end) {
@@ -242,6 +239,9 @@ func (p *parser) weekdayDate(i int) []alt {
 		}
 	}
 	s.weak = isEverydayWord(p.text(i))
+	if s.weak && !p.whole && p.is(i-1, "the", "a", "in", "my", "about") {
+		return out
+	}
 	return append(out, alt{end, s})
 }
 
@@ -261,12 +261,29 @@ func (p *parser) dayOfMonth(i int) []alt {
 	if !ordinal && !ofMonth && j == i || p.is(r.end, "oclock", "past", "to") || p.glued(r.end) && p.is(r.end, ":", "/", "%") {
 		return nil
 	}
-	if _, isUnit := unitName(p.text(end)); isUnit || p.is(end, "time", "times", "century", "floor", "place") {
+	if !ofMonth && !p.meantDay(i, r.end, ordinal && p.num(j) >= 0) {
 		return nil
 	}
 	s := domSpec(r.n)
 	s.weak = j == i || p.num(j) < 0
 	return []alt{{end, s}}
+}
+
+// meantDay tells "on the 15th" from "on the 15th floor" and "at first".
+func (p *parser) meantDay(i, end int, digits bool) bool {
+	if _, isUnit := unitName(p.text(end)); isUnit || p.is(end, "time", "times", "century", "floor", "place", "street", "avenue",
+		"row", "page", "chapter", "item", "season", "inning", "grade", "person", "birthday", "anniversary", "edition", "version",
+		"draft", "round", "game", "line", "one", "option", "attempt", "half", "step", "street", "class", "party", "world") {
+		return false
+	}
+	if p.whole || p.is(i-1, "and", "to", "through", "-", "between", "from") {
+		return true
+	}
+	if p.is(i-1, "in", "at") || !p.is(i, "the") && !digits {
+		return false
+	}
+	return digits || p.is(i-1, "on", "by") && (!p.toks[min(end, len(p.toks)-1)].word || end >= len(p.toks) ||
+		p.is(end, "at", "and", "of", "between", "from", "in", "to"))
 }
 
 // ofMonth reports whether "this month" or the like stands at i.

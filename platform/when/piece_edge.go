@@ -21,6 +21,9 @@ func (p *parser) edge(i int) []alt {
 		out = p.edgeOf(which, end, spanSpec(unitSpan(p.today, u.grain(), 0), u.grain()))
 	}
 	for _, a := range p.expr(k) {
+		if a.s.set&(fPart|fClock|fInstant) == fPart && (which == edgeEarly || which == edgeLate) {
+			out = append(out, a) // "late last night"
+		}
 		if a.s.set&(fClock|fPart|fInstant|fPick) == 0 && a.s.either == nil && a.s.run == nil {
 			out = append(out, p.edgeOf(which, a.end, a.s)...)
 		}

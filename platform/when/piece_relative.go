@@ -125,7 +125,7 @@ func (p *parser) oneQualified(j int, dir direction) []alt {
 		out = append(out, p.oneUnit(dir, u, end)...)
 	}
 	if wd, ok := weekdayName(p.text(j)); ok {
-		out = append(out, p.oneWeekday(dir, wd, p.dot(j+1))...)
+		out = append(out, p.oneWeekday(dir, wd, p.abbreviated(j))...)
 	}
 	if part, ok := partName(p.text(j)); ok {
 		s := daySpec(p.today + day(dir.n))

@@ -17,12 +17,26 @@ func (p *parser) shift(i int) []alt {
 		out = append(out, p.relative(l)...)
 		out = append(out, p.anchored(l)...)
 	}
+	if u, end, ok := p.unit(p.skip(i, "the")); ok && u >= unitDay && p.is(end, "after", "before", "following") {
+		out = append(out, p.anchored(lengthAlt{length{}.plus(1, u), end})...)
+	}
 	return append(out, p.weekdaysAway(i)...)
 }
 
 // relative reads the word after a length that counts from now.
 func (p *parser) relative(l lengthAlt) []alt {
 	i := l.end
+	if n := int(l.l.n); l.l.word == unitWeekend && n > 0 && n < 1000 {
+		switch {
+		case p.is(i, "ago", "back"):
+			return p.oneUnit(direction{n: -n}, unitWeekend, i+1)
+		case p.is(i, "later", "hence"):
+			return p.oneUnit(direction{n: n}, unitWeekend, i+1)
+		case p.is(i, "from") && p.is(i+1, "now"):
+			return p.oneUnit(direction{n: n}, unitWeekend, i+2)
+		}
+		return nil
+	}
 	switch {
 	case p.is(i, "ago", "back", "earlier"):
 		return p.moved(l, i+1, -1)

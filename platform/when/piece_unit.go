@@ -15,9 +15,6 @@ func (p *parser) nthPiece(i int) []alt {
 				return nil
 			}
 			n, k = -n, end
-			if p.is(end-2, "to") {
-				n--
-			}
 		}
 	} else if p.is(j, "last", "final") {
 		n, k, ok = -1, j+1, true
@@ -39,7 +36,8 @@ func (p *parser) nthPiece(i int) []alt {
 	s := spec{set: fNth, nth: nth{n: n, count: count}}
 	if wd, ok := weekdayName(p.text(k)); ok && count == 1 {
 		s.nth.wd, s.nth.byDay = wd, true
-		return append(p.ofTheUnit(s, p.dot(k+1)), alt{p.dot(k + 1), s})
+		end := p.abbreviated(k)
+		return append(p.ofTheUnit(s, end), alt{end, s})
 	}
 	u, end, ok := p.unit(k)
 	if !ok || u < unitDay || u == unitFortnight || u == unitYear || u > unitYear || u == unitNight {

@@ -184,6 +184,9 @@ func (p *parser) span(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 		return rangeAlt{period: pd}, true
 	}
 	look := p
+	if p.past && !p.back && a.set&fClock != 0 {
+		look = p.looking(false) // hours are asked for ahead, days and months back
+	}
 	if b.set&fInstant != 0 && !b.at.After(p.now) {
 		look = p.looking(true)
 	}

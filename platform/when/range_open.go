@@ -1,5 +1,7 @@
 package when
 
+import "time"
+
 // lasting reads a start with a length: "from 9 for 2 hours", "for 3 days from
 // tomorrow", "a week starting Monday".
 func (p *parser) lasting(i int) []rangeAlt {
@@ -46,6 +48,9 @@ func (p *parser) openEnded(i int) []rangeAlt {
 	switch kind {
 	case "since", "after", "before", "until", "till", "til", "through":
 	case "starting", "beginning":
+		if p.is(j, "of") {
+			return nil
+		}
 		j = p.skip(j, "on", "from", "in")
 	case "later", "earlier":
 		if !p.is(j, "than") {
@@ -108,6 +113,9 @@ func (p *parser) open(kind string, a alt) (rangeAlt, bool) {
 		pd.From, pd.To = p.now, until
 	default:
 		pd.From, pd.To = p.now, m.Time
+	}
+	if pd.From.Equal(p.now) && pd.To.Before(p.now) {
+		pd.From = time.Time{}
 	}
 	return rangeAlt{end: a.end, period: pd}, !pd.From.After(pd.To) || pd.To.IsZero()
 }

@@ -5,6 +5,11 @@ import "time"
 // numericDate reads dates whose parts are joined by - / or .: 2014-10-05,
 // 22/04, 23.4.2022, 22/Jan/2019, 12-2015.
 func (p *parser) numericDate(i int) []alt {
+	if n := p.num(i); n >= 19000101 && n <= 21001231 && p.whole {
+		if s, ok := monthDaySpec(n/100%100, n%100, n/10000); ok {
+			return []alt{{i + 1, s}}
+		}
+	}
 	c, ok := p.written(i)
 	if !ok {
 		return nil
