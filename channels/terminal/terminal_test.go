@@ -1,0 +1,24 @@
+package terminal_test
+
+import (
+	"context"
+	"testing"
+
+	"hob/channels"
+	"hob/channels/terminal"
+)
+
+func TestItPulls(t *testing.T) {
+	var ch channels.Channel = terminal.New()
+	if _, ok := ch.(channels.Puller); !ok {
+		t.Error("terminal does not pull")
+	}
+	if _, err := ch.Send(t.Context(), channels.Delivery{}); channels.ClassOf(err) != channels.Unsupported {
+		t.Errorf("Send: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ch.Run(ctx, nil); err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
