@@ -43,7 +43,9 @@ func New[In any](d Def[In]) Tool {
 	if err := d.check(); err != nil {
 		panic(fmt.Sprintf("tools: %s: %v", d.Name, err))
 	}
-	schema, err := jsonschema.For[In](nil)
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.Number](): {Type: "number"}, // exact amounts
+	}})
 	if err != nil {
 		panic(fmt.Sprintf("tools: %s: schema: %v", d.Name, err))
 	}

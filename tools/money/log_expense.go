@@ -1,0 +1,100 @@
+package money
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/shortid"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+const kindExpense = "expense"
+
+type logExpenseIn struct {
+	Amount   amount `json:"amount" jsonschema:"such as 12.50"`
+	Category string `json:"category,omitempty" jsonschema:"such as food, travel"`
+	Currency string `json:"currency,omitempty" jsonschema:"ISO code; default the owner's"`
+	Vendor   string `json:"vendor,omitempty"`
+	Date     string `json:"date,omitempty" jsonschema:"default today"`
+	Note     string `json:"note,omitempty"`
+}
+
+// amount keeps a JSON number as it was written, so that nothing is rounded.
+type amount = json.Number
+
+func (d Deps) logExpense() tools.Tool {
+	return tools.New(tools.Def[logExpenseIn]{
+		Spec: tools.Spec{
+			Name: "log_expense", Category: "money", Effects: tools.Write,
+			Description: "Log money that was spent.",
+			Keywords:    "expense spent paid bought cost price money purchase receipt",
+		},
+		Summary: func(in logExpenseIn) string { return fmt.Sprintf("Log an expense of %s %s", in.Amount, in.Currency) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in logExpenseIn) (tools.Result, error) {
+			e, day, err := d.expense(c, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			_, err = tx.Exec(`INSERT INTO expenses (id, minor, currency, category, vendor, note, day, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
+				e.ID, e.minor, e.Currency, e.Category, e.Vendor, e.Note, e.Day, string(e.Provenance), store.Millis(e.CreatedAt))
+			if err != nil {
+				return tools.Result{}, fmt.Errorf("expenses: %w", err)
+			}
+			doc := knowledge.Doc{Kind: kindExpense, Ref: e.ID, Title: e.Category + " " + e.Vendor, Text: fmt.Sprintf("%s %s %s %s %s", e.Amount, e.Currency, e.Category, e.Vendor, e.Note), At: e.CreatedAt, Provenance: e.Provenance}
+			if err := d.Knowledge.IndexTx(tx, doc); err != nil {
+				return tools.Result{}, err
+			}
+			text := fmt.Sprintf("Logged %s %s for %s", e.Amount, e.Currency, e.Category)
+			if e.Vendor != "" {
+				text += " at " + e.Vendor
+			}
+			return tools.Result{Text: text + ", " + when.FormatDay(day, c.Now) + ".", Data: e, Undo: tools.NewUndo("remove the expense of "+e.Amount+" "+e.Currency, e.ID)}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var id string
+			if err := json.Unmarshal(data, &id); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			found, err := expenses(tx, `WHERE id = ?`, id)
+			if err != nil {
+				return "", err
+			}
+			if len(found) == 0 {
+				return "", tools.Errorf(tools.Conflict, "the expense is gone already")
+			}
+			if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
+				return "", fmt.Errorf("expenses: %w", err)
+			}
+			return fmt.Sprintf("Removed the expense of %s %s again.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
+		},
+	})
+}
+
+func (d Deps) expense(c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
+	cur, err := code(in.Currency, d.Currency)
+	if err != nil {
+		return Expense{}, time.Time{}, err
+	}
+	minor, err := minorOf(in.Amount.String(), cur)
+	if err != nil {
+		return Expense{}, time.Time{}, err
+	}
+	day, err := dayOf(c, in.Date)
+	if err != nil {
+		return Expense{}, time.Time{}, err
+	}
+	e := Expense{
+		ID: shortid.New("x"), Amount: decimal(minor, cur), Currency: cur, Category: label(in.Category), Vendor: phrase.Cut(in.Vendor, 100),
+		Note: phrase.Cut(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: c.Provenance, CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
+	}
+	if e.Category == "" {
+		e.Category = "other"
+	}
+	return e, day, nil
+}

@@ -1,0 +1,162 @@
+// Package money are the tools for spending: log_expense and spending_summary.
+// Amounts are exact decimals, kept as integers of the currency's smallest unit;
+// different currencies are never added up.
+package money
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// Deps are what the tools need.
+type Deps struct {
+	Knowledge *knowledge.Base
+	// Currency is the ISO 4217 code of amounts without one (default EUR).
+	Currency string
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	if d.Currency == "" {
+		d.Currency = "EUR"
+	}
+	return []tools.Tool{d.logExpense(), d.spendingSummary()}
+}
+
+// Migrations are the tables of this package.
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "expenses", Steps: []string{`
+CREATE TABLE expenses (
+	id TEXT PRIMARY KEY,
+	minor INTEGER NOT NULL, -- amount in the currency's smallest unit
+	currency TEXT NOT NULL,
+	category TEXT NOT NULL, vendor TEXT NOT NULL, note TEXT NOT NULL,
+	day TEXT NOT NULL,      -- YYYY-MM-DD in the owner's zone
+	provenance TEXT NOT NULL, created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX expenses_day ON expenses (day);`}}}
+}
+
+// Expense is one row.
+type Expense struct {
+	ID         string            `json:"id"`
+	Amount     string            `json:"amount"` // exact decimal: "12.50"
+	Currency   string            `json:"currency"`
+	Category   string            `json:"category"`
+	Vendor     string            `json:"vendor,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	Day        string            `json:"date"` // YYYY-MM-DD
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+	minor      int64
+}
+
+// maxAmount is the largest amount that is taken for one expense, in units.
+const maxAmount = 1_000_000_000
+
+// digits of the smallest unit that differ from two (ISO 4217, list one).
+func digits(currency string) int {
+	switch currency {
+	case "JPY", "KRW", "VND", "CLP", "ISK", "HUF", "XAF", "XOF", "PYG", "UGX":
+		return 0
+	case "BHD", "KWD", "OMR", "JOD", "TND":
+		return 3
+	}
+	return 2
+}
+
+var symbols = map[string]string{
+	"€": "EUR", "$": "USD", "£": "GBP", "¥": "JPY", "zł": "PLN", "kč": "CZK", "₹": "INR", "₴": "UAH", "₺": "TRY",
+	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
+}
+
+// code reads a currency: an ISO code, a sign or a common word.
+func code(s, otherwise string) (string, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return otherwise, nil
+	}
+	if c, ok := symbols[strings.ToLower(s)]; ok {
+		return c, nil
+	}
+	c := strings.ToUpper(s)
+	if len(c) != 3 || strings.Trim(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return "", tools.Errorf(tools.InvalidArguments, "%q is not a currency; use a code such as EUR or USD", s)
+	}
+	return c, nil
+}
+
+// minorOf turns a JSON number as it was written into the smallest unit. It
+// refuses what the currency cannot express instead of rounding it.
+func minorOf(amount, currency string) (int64, error) {
+	d := digits(currency)
+	whole, frac, _ := strings.Cut(amount, ".")
+	if strings.ContainsAny(amount, "eE+-") || whole == "" {
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be a plain positive number such as 12.50", amount)
+	}
+	frac = strings.TrimRight(frac, "0")
+	if len(frac) > d {
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s has more decimals than %s knows (%d)", amount, currency, d)
+	}
+	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", d-len(frac)), 10, 64)
+	if err != nil {
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s is not a number such as 12.50", amount)
+	}
+	if n <= 0 || n > maxAmount*100 {
+		return 0, tools.Errorf(tools.InvalidArguments, "amount %s must be more than 0 and at most 1,000,000,000", amount)
+	}
+	return n, nil
+}
+
+// decimal writes the smallest unit as an exact decimal.
+func decimal(minor int64, currency string) string {
+	d := digits(currency)
+	if d == 0 {
+		return strconv.FormatInt(minor, 10)
+	}
+	s := fmt.Sprintf("%0*d", d+1, minor)
+	return s[:len(s)-d] + "." + s[len(s)-d:]
+}
+
+func expenses(q store.Querier, tail string, args ...any) (out []Expense, err error) {
+	rows, err := q.Query(`SELECT id, minor, currency, category, vendor, note, day, provenance, created_at FROM expenses `+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("expenses: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Expense{}
+	for rows.Next() {
+		var e Expense
+		var created int64
+		if err := rows.Scan(&e.ID, &e.minor, &e.Currency, &e.Category, &e.Vendor, &e.Note, &e.Day, &e.Provenance, &created); err != nil {
+			return nil, fmt.Errorf("expenses: %w", err)
+		}
+		e.Amount, e.CreatedAt = decimal(e.minor, e.Currency), store.Time(created)
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+func dayOf(c tools.Call, date string) (time.Time, error) {
+	if strings.TrimSpace(date) == "" {
+		return c.Now, nil
+	}
+	m, err := when.Parse(date, c.Now)
+	if err != nil {
+		return time.Time{}, tools.Errorf(tools.InvalidArguments, "date: %w", err)
+	}
+	return m.Time, nil
+}
+
+// label makes category names comparable and tidy.
+func label(s string) string { return strings.ToLower(phrase.Cut(strings.Join(strings.Fields(s), " "), 60)) }

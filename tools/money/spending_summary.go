@@ -1,0 +1,131 @@
+package money
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type spendingIn struct {
+	Period   string `json:"period,omitempty" jsonschema:"today, this_week, last_month, 2026-03, all; default this_month"`
+	Category string `json:"category,omitempty"`
+}
+
+// Total is the sum of one category in one currency.
+type Total struct {
+	Category string `json:"category"`
+	Currency string `json:"currency"`
+	Amount   string `json:"amount"`
+	Count    int    `json:"count"`
+	minor    int64
+}
+
+func (d Deps) spendingSummary() tools.Tool {
+	return tools.New(tools.Def[spendingIn]{
+		Spec: tools.Spec{
+			Name: "spending_summary", Category: "money", Effects: tools.Read,
+			Description: "Sum up spending in a period, by category.",
+			Keywords:    "how much spent spending expenses total budget money cost",
+		},
+		Summary: func(in spendingIn) string { return "Sum up spending " + in.Period },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in spendingIn) (tools.Result, error) {
+			p, words, err := period(in.Period, c.Now)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			from, to := p.From.Format(time.DateOnly), p.To.Format(time.DateOnly)
+			rows, err := expenses(tx, `WHERE day >= ? AND day < ? AND (? = '' OR category = ? OR vendor LIKE ? OR note LIKE ?) ORDER BY day`,
+				from, to, label(in.Category), label(in.Category), like(in.Category), like(in.Category))
+			if err != nil {
+				return tools.Result{}, err
+			}
+			totals, sums := sum(rows)
+			return tools.Result{
+				Text: summaryText(totals, sums, len(rows), words, label(in.Category)),
+				Data: map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows)},
+			}, nil
+		},
+	})
+}
+
+func like(s string) string {
+	return "%" + strings.NewReplacer("%", "", "_", " ").Replace(label(s)) + "%"
+}
+
+// period reads the words of the tool; its end is exclusive and not later than
+// the end of today, except for "all".
+func period(s string, now time.Time) (when.Period, string, error) {
+	s = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "_", " ")
+	switch s {
+	case "":
+		s = "this month"
+	case "all", "ever", "all time":
+		return when.Period{From: time.Date(1, 1, 1, 0, 0, 0, 0, now.Location()), To: now.AddDate(100, 0, 0)}, "in all", nil
+	}
+	p, err := when.ParsePeriod(s, now)
+	if err != nil {
+		return p, "", tools.Errorf(tools.InvalidArguments, "period: %w", err)
+	}
+	if p.To.IsZero() {
+		p.To = now.AddDate(0, 0, 1)
+	}
+	words := s
+	if s[0] >= '0' && s[0] <= '9' {
+		words = "in " + s
+	}
+	return p, words, nil
+}
+
+func sum(rows []Expense) (byCategory, sums []Total) {
+	add := func(list []Total, category string, e Expense) []Total {
+		i := slices.IndexFunc(list, func(t Total) bool { return t.Category == category && t.Currency == e.Currency })
+		if i < 0 {
+			list, i = append(list, Total{Category: category, Currency: e.Currency}), len(list)
+		}
+		list[i].minor += e.minor
+		list[i].Count++
+		list[i].Amount = decimal(list[i].minor, e.Currency)
+		return list
+	}
+	byCategory, sums = []Total{}, []Total{}
+	for _, e := range rows {
+		byCategory = add(byCategory, e.Category, e)
+		sums = add(sums, "", e)
+	}
+	order := func(x, y Total) int { return cmp.Or(cmp.Compare(y.minor, x.minor), cmp.Compare(x.Category, y.Category)) }
+	slices.SortFunc(byCategory, order)
+	slices.SortFunc(sums, order)
+	return byCategory, sums
+}
+
+func summaryText(totals, sums []Total, n int, words, category string) string {
+	about := ""
+	if category != "" {
+		about = " on " + category
+	}
+	if n == 0 {
+		return fmt.Sprintf("No spending%s was logged %s.", about, words)
+	}
+	var amounts []string
+	for _, s := range sums {
+		amounts = append(amounts, s.Amount+" "+s.Currency)
+	}
+	entries := "1 entry"
+	if n > 1 {
+		entries = fmt.Sprintf("%d entries", n)
+	}
+	text := fmt.Sprintf("You spent %s%s %s (%s).", strings.Join(amounts, " and "), about, words, entries)
+	if category == "" && len(totals) > 1 {
+		for _, t := range totals {
+			text += fmt.Sprintf("\n- %s: %s %s (%d)", t.Category, t.Amount, t.Currency, t.Count)
+		}
+	}
+	return text
+}

@@ -1,0 +1,26 @@
+package money
+
+import (
+	"strings"
+	"testing"
+
+	"hob/tools"
+)
+
+// An amount is offered as a number and refused as anything else.
+func TestTheAmountIsANumber(t *testing.T) {
+	for _, x := range Tools(Deps{}) {
+		if x.Spec().Name != "log_expense" {
+			continue
+		}
+		if !strings.Contains(string(x.Spec().Schema), `"amount":{"type":"number"`) {
+			t.Errorf("schema: %s", x.Spec().Schema)
+		}
+		if err := tools.Check(x, []byte(`{"amount":12.50,"category":"lunch"}`)); err != nil {
+			t.Error(err)
+		}
+		if err := tools.Check(x, []byte(`{"amount":"12,50"}`)); err == nil {
+			t.Error("a text was taken as an amount")
+		}
+	}
+}
