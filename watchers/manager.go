@@ -53,7 +53,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	running bool
-	dirty   map[string]bool // ids whose rows changed since the loop last looked
+	dirty   map[string]bool // ids whose rows changed since the loop last looked; true: start again
 	healthy map[string]bool // ids whose last error is over
 }
 
@@ -121,7 +121,7 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		}
 		spec.NextAt = next
 	}
-	return spec, m.add(tx, spec)
+	return spec, m.add(tx, spec, false)
 }
 
 // RestoreTx puts back a watcher as CancelTx returned it. Occurrences that
@@ -137,10 +137,10 @@ func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
 		return errors.Join(fmt.Errorf("%w: %s exists", ErrInvalid, spec.ID), err)
 	}
-	return m.add(tx, spec)
+	return m.add(tx, spec, true)
 }
 
-func (m *Manager) add(tx *store.Tx, spec Spec) error {
+func (m *Manager) add(tx *store.Tx, spec Spec, again bool) error {
 	if spec.State == Active {
 		if err := m.room(tx); err != nil {
 			return err
@@ -152,7 +152,7 @@ func (m *Manager) add(tx *store.Tx, spec Spec) error {
 	if err := m.begin(tx, spec); err != nil {
 		return err
 	}
-	m.changed(tx, spec.ID)
+	m.changed(tx, spec.ID, again)
 	return nil
 }
 
@@ -182,7 +182,7 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 			return Spec{}, err
 		}
 	}
-	m.changed(tx, id)
+	m.changed(tx, id, true)
 	return r.Spec, nil
 }
 
@@ -211,7 +211,7 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	if err != nil {
 		return Spec{}, fmt.Errorf("watchers: set state: %w", err)
 	}
-	m.changed(tx, id)
+	m.changed(tx, id, true)
 	return r.Spec, nil
 }
 
@@ -338,13 +338,17 @@ func (m *Manager) kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// changed makes the loop look at the row again once tx is committed.
-func (m *Manager) changed(tx *store.Tx, id string) { tx.AfterCommit(func() { m.mark(id) }) }
+// changed makes the loop look at the row again once tx is committed. With again
+// the watcher starts anew when it runs already; a new one may, when the loop
+// began in between.
+func (m *Manager) changed(tx *store.Tx, id string, again bool) {
+	tx.AfterCommit(func() { m.mark(id, again) })
+}
 
-func (m *Manager) mark(id string) {
+func (m *Manager) mark(id string, again bool) {
 	m.mu.Lock()
 	if m.running {
-		m.dirty[id] = true
+		m.dirty[id] = m.dirty[id] || again
 	}
 	m.mu.Unlock()
 	m.nudge()

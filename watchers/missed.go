@@ -144,7 +144,7 @@ func (b batch) skippedSignal(label string, s Spec, now time.Time, loc *time.Loca
 		text = fmt.Sprintf("Skipped %s times: %s (due between %s and %s)", count(b.drops), label, clockTime(first, now, loc), clockTime(last, now, loc))
 	}
 	return Signal{
-		Key: key(s.ID, last) + "/skipped", Text: text, Source: sourceOf(s), At: last, Late: now.Sub(last), Skipped: b.drops,
+		Key: key(s.ID, last) + "/skipped", Text: text, Source: sourceOf(s), At: last, Skipped: b.drops,
 		Payload: payload(map[string]any{
 			"skipped": b.drops, "first": first.In(loc).Format(time.RFC3339), "last": last.In(loc).Format(time.RFC3339),
 		}),

@@ -104,7 +104,7 @@ func (l *loop) prune(ctx context.Context) error {
 // another look when the database could not be read, 0 when all is well.
 func (l *loop) apply(ctx context.Context) time.Duration {
 	l.m.mu.Lock()
-	ids := slices.Collect(maps.Keys(l.m.dirty))
+	ids := maps.Clone(l.m.dirty)
 	well := slices.Collect(maps.Keys(l.m.healthy))
 	clear(l.m.dirty)
 	clear(l.m.healthy)
@@ -114,7 +114,10 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 	}
 	maps.DeleteFunc(l.running, func(_ string, r *runner) bool { return r.ended() })
 	var again time.Duration
-	for _, id := range ids {
+	for id, restart := range ids {
+		if l.running[id] != nil && !restart {
+			continue
+		}
 		r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
 		switch {
 		case err == nil && r.State == Active:
@@ -124,7 +127,7 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 			delete(l.told, id)
 		case ctx.Err() == nil:
 			l.m.opt.Log.Error("watcher not read, trying again", "watcher", id, "err", err)
-			l.m.mark(id)
+			l.m.mark(id, restart)
 			again = time.Second
 		}
 	}
@@ -223,9 +226,9 @@ func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 			delete(l.told, id)
 			return
 		}
-	case gone:
+	case gone || errors.Is(err, ErrNotFound):
 		l.clock.remove(id)
-		l.m.mark(id)
+		l.m.mark(id, true)
 		return
 	default:
 		t.fails++

@@ -136,7 +136,7 @@ func (m *Manager) commit(ctx context.Context, id string, signals []Signal, save 
 	} else {
 		err = m.opt.Sink.Fire(ctx, id, signals, with)
 	}
-	if gone {
+	if gone || errors.Is(err, ErrNotFound) {
 		return errGone
 	}
 	return err

@@ -1,0 +1,278 @@
+package watchers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// every is a Timed at fixed distances.
+type every struct {
+	step  time.Duration
+	until time.Time
+}
+
+func (e every) Next(t time.Time) (time.Time, bool) {
+	n := t.Truncate(e.step).Add(e.step)
+	return n, e.until.IsZero() || !n.After(e.until)
+}
+
+func hour(h float64) time.Time {
+	return time.Date(2026, 5, 4, 0, 0, 0, 0, time.UTC).Add(time.Duration(h * float64(time.Hour)))
+}
+
+func TestPlan(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		policy  Missed
+		next    time.Time
+		now     time.Time
+		until   time.Time
+		run     []time.Time
+		folded  int
+		drops   int
+		skipped []time.Time
+		after   time.Time
+	}{
+		{name: "on time", policy: RunOnce, next: hour(8), now: hour(8), run: []time.Time{hour(8)}, after: hour(9)},
+		{name: "a few seconds late is on time", policy: Skip, next: hour(8), now: hour(8.01), run: []time.Time{hour(8)}, after: hour(9)},
+		{name: "one missed, run", policy: RunOnce, next: hour(8), now: hour(8.5), run: []time.Time{hour(8)}, after: hour(9)},
+		{name: "several missed, one run", policy: RunOnce, next: hour(8), now: hour(12.5), run: []time.Time{hour(12)}, folded: 4, after: hour(13)},
+		{name: "missed and now due, one run", policy: RunOnce, next: hour(8), now: hour(12), run: []time.Time{hour(12)}, folded: 4, after: hour(13)},
+		{name: "one missed, skipped", policy: Skip, next: hour(8), now: hour(8.5), drops: 1, skipped: []time.Time{hour(8), hour(8)}, after: hour(9)},
+		{name: "several skipped", policy: Skip, next: hour(8), now: hour(12.5), drops: 5, skipped: []time.Time{hour(8), hour(12)}, after: hour(13)},
+		{name: "skipped, and the one now due", policy: Skip, next: hour(8), now: hour(12), run: []time.Time{hour(12)}, drops: 4, skipped: []time.Time{hour(8), hour(11)}, after: hour(13)},
+		{name: "each, oldest first", policy: RunAll, next: hour(8), now: hour(10.5), run: []time.Time{hour(8), hour(9), hour(10)}, after: hour(11)},
+		{name: "the last one", policy: RunOnce, next: hour(8), now: hour(10.5), until: hour(9), run: []time.Time{hour(9)}, folded: 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := plan(every{time.Hour, c.until}, c.policy, c.next, c.now)
+			got := fmt.Sprint(b.run, b.folded, b.drops, b.skipped, b.next)
+			want := fmt.Sprint(c.run, c.folded, c.drops, c.skipped, c.after)
+			if got != want {
+				t.Errorf("run, folded, drops, skipped, next:\ngot  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func TestPlanIsBounded(t *testing.T) {
+	now := hour(0)
+	for _, years := range []int{1, 30} {
+		b := plan(every{step: time.Minute}, RunAll, now.AddDate(-years, 0, 0), now)
+		if len(b.run) != maxRunAll || !b.run[0].Equal(now.Add(-99*time.Minute)) || !b.last.Equal(now) || !b.next.Equal(now.Add(time.Minute)) {
+			t.Errorf("%d years: runs %d from %s to %s, next %s", years, len(b.run), b.run[0], b.last, b.next)
+		}
+		if b.drops < maxCount || !b.skipped[1].Equal(now.Add(-100*time.Minute)) {
+			t.Errorf("%d years: %d dropped, last %s", years, b.drops, b.skipped[1])
+		}
+		text := b.signals("x", Spec{}, now, time.UTC)[0].Text
+		if !strings.Contains(text, "more than 10000 times") {
+			t.Errorf("text %q", text)
+		}
+	}
+}
+
+func TestSignalTexts(t *testing.T) {
+	loc := time.FixedZone("EEST", 3*3600)
+	s := Spec{ID: "w1", Provenance: "outside"}
+	for _, c := range []struct {
+		name    string
+		b       batch
+		now     time.Time
+		text    string
+		key     string
+		late    time.Duration
+		payload string
+	}{
+		{
+			"on time",
+			batch{run: []time.Time{hour(8)}},
+			hour(8), "stretch", "w1@2026-05-04T08:00:00Z", 0,
+			`{"due":"2026-05-04T11:00:00+03:00","late_seconds":0,"missed":0}`,
+		},
+		{
+			"late today",
+			batch{run: []time.Time{hour(8)}},
+			hour(9.5), "stretch (ran late, was due at 11:00)", "w1@2026-05-04T08:00:00Z",
+			90 * time.Minute, `{"due":"2026-05-04T11:00:00+03:00","late_seconds":5400,"missed":0}`,
+		},
+		{
+			"late since Friday",
+			batch{run: []time.Time{hour(8 - 72)}, folded: 2},
+			hour(9),
+			"stretch (ran late, once for 3 times; the last was due on Fri 1 May at 11:00)", "w1@2026-05-01T08:00:00Z",
+			73 * time.Hour, `{"due":"2026-05-01T11:00:00+03:00","late_seconds":262800,"missed":2}`,
+		},
+		{
+			"due now after missed ones",
+			batch{run: []time.Time{hour(8)}, folded: 2},
+			hour(8),
+			"stretch (also stands for 2 earlier times that were missed)", "w1@2026-05-04T08:00:00Z", 0,
+			`{"due":"2026-05-04T11:00:00+03:00","late_seconds":0,"missed":2}`,
+		},
+		{
+			"skipped once",
+			batch{drops: 1, skipped: []time.Time{hour(8), hour(8)}},
+			hour(9), "Skipped: stretch (was due at 11:00)",
+			"w1@2026-05-04T08:00:00Z/skipped", 0, `{"first":"2026-05-04T11:00:00+03:00","last":"2026-05-04T11:00:00+03:00","skipped":1}`,
+		},
+		{
+			"skipped often",
+			batch{drops: 3, skipped: []time.Time{hour(-9000), hour(8)}},
+			hour(9),
+			"Skipped 3 times: stretch (due between on Thu 24 Apr 2025 at 03:00 and at 11:00)",
+			"w1@2026-05-04T08:00:00Z/skipped", 0, `{"first":"2025-04-24T03:00:00+03:00","last":"2026-05-04T11:00:00+03:00","skipped":3}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.b.signals("stretch", s, c.now, loc)[0]
+			want := Signal{Key: c.key, Text: c.text, Late: c.late, Payload: json.RawMessage(c.payload), Source: "outside", Skipped: c.b.drops, At: got.At}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// The clock under a wall clock that goes on, jumps forward and is set back, with
+// restarts at random instants: no occurrence is handled twice, and after the
+// wall clock passed an occurrence it was handled.
+func TestClockJumps(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		timed := every{step: time.Hour}
+		now := hour(0.5)
+		tm := &timer{spec: Spec{ID: "w"}, timed: timed, next: hour(1)}
+		c := newClock()
+		c.set(tm)
+		handled := map[time.Time]bool{}
+		for range 300 {
+			switch rng.IntN(10) {
+			case 0: // set back, but not so far that the clock must have been wrong
+				now = now.Add(-time.Duration(rng.Int64N(int64(20 * time.Hour))))
+				if least := tm.last.Add(-wrongClock); now.Before(least) {
+					now = least
+				}
+				c.rebase(now)
+			case 1: // suspended
+				now = now.Add(time.Duration(rng.Int64N(int64(30 * time.Hour))))
+			case 2: // restarted: only what the database keeps survives
+				tm = &timer{spec: tm.spec, timed: timed, next: tm.next, last: tm.last}
+				c = newClock()
+				c.set(tm)
+				c.rebase(now)
+			default:
+				now = now.Add(time.Duration(rng.Int64N(int64(20 * time.Minute))))
+			}
+			for due := c.first(now); due != nil; due = c.first(now) {
+				b := plan(due.timed, RunAll, due.next, now)
+				for _, at := range b.run {
+					if handled[at] || at.After(now) {
+						t.Fatalf("seed %d: %s handled again at %s", seed, at, now)
+					}
+					handled[at] = true
+				}
+				due.next, due.last = b.next, b.last
+				c.moved(due)
+			}
+			if !tm.next.After(now) || tm.next.Sub(tm.last) > time.Hour && !tm.last.IsZero() {
+				t.Fatalf("seed %d: at %s the next is %s, the last was %s", seed, now, tm.next, tm.last)
+			}
+			if w := c.wait(now); w < 0 || w > longestSleep {
+				t.Fatalf("seed %d: waits %s", seed, w)
+			}
+		}
+	}
+}
+
+func TestClockWasWrong(t *testing.T) {
+	// The clock said 2030 for a while: what was handled then must not silence
+	// the schedule until 2030.
+	c := newClock()
+	wrong := hour(8).AddDate(4, 0, 0)
+	tm := &timer{spec: Spec{ID: "w"}, timed: every{step: 24 * time.Hour}, next: wrong.Add(24 * time.Hour), last: wrong}
+	c.set(tm)
+	if changed := c.rebase(hour(9)); len(changed) != 1 || !tm.next.Equal(hour(24)) {
+		t.Errorf("next is %s", tm.next)
+	}
+}
+
+func TestClockOrder(t *testing.T) {
+	c := newClock()
+	if c.wait(hour(0)) != -1 || c.first(hour(0)) != nil {
+		t.Error("an empty clock has something to do")
+	}
+	for _, h := range []float64{3, 1, 2} {
+		c.set(&timer{spec: Spec{ID: fmt.Sprint(h)}, timed: every{step: time.Hour}, next: hour(h)})
+	}
+	c.set(&timer{spec: Spec{ID: "2"}, timed: every{step: time.Hour}, next: hour(5)}) // replaces
+	c.byID["1"].retry = hour(4)                                                      // failed
+	c.moved(c.byID["1"])
+	var got []string
+	for t := c.first(hour(10)); t != nil; t = c.first(hour(10)) {
+		got = append(got, t.spec.ID)
+		c.remove(t.spec.ID)
+	}
+	if d := cmp.Diff([]string{"3", "1", "2"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	for n, most := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 9: 256 * time.Second, 10: maxBackoff, 1000: maxBackoff} {
+		for range 100 {
+			if d := backoff(n); d < most/2 || d > most {
+				t.Fatalf("backoff(%d) = %s, want %s to %s", n, d, most/2, most)
+			}
+		}
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	a := fmt.Errorf("watch: %w", &os.PathError{Op: "open", Path: "/a", Err: syscall.EACCES})
+	b := &os.PathError{Op: "stat", Path: "/b", Err: syscall.EACCES}
+	if kindOf(a) != kindOf(b) {
+		t.Errorf("%q and %q are two kinds", kindOf(a), kindOf(b))
+	}
+	if kindOf(errors.New("x")) == kindOf(fmt.Errorf("y: %w", errors.New("z"))) {
+		t.Error("two kinds are one")
+	}
+}
+
+func TestDecode(t *testing.T) {
+	var v struct {
+		Path  string   `json:"path"`
+		Many  []string `json:"many,omitempty"`
+		Below bool     `json:"below,omitempty"`
+	}
+	for in, want := range map[string]string{
+		``:                "",
+		`{"path":"x"}`:    "",
+		`{"pth":"x"}`:     `configuration: unknown field "pth"; its keys are path, many, below`,
+		`{"path":7}`:      `configuration: "path" must be text, not number`,
+		`{"many":"x"}`:    `configuration: "many" must be a list, not string`,
+		`{"below":"x"}`:   `configuration: "below" must be true or false, not string`,
+		`{"path":"x"} {}`: "configuration: one JSON object, and nothing after it",
+		`{"path":`:        "configuration: unexpected EOF; its keys are path, many, below",
+	} {
+		err := Decode(json.RawMessage(in), &v)
+		if (want == "") != (err == nil) || (err != nil && err.Error() != want) {
+			t.Errorf("Decode(%s) = %v, want %q", in, err, want)
+		}
+	}
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for b.Loop() {
+		plan(every{step: time.Hour}, RunOnce, hour(0), hour(24*30))
+	}
+}

@@ -1,0 +1,164 @@
+package watchers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/watchers"
+	"hob/watchers/cron"
+	"hob/watchers/oneshot"
+	"hob/watchers/watcherstest"
+)
+
+// scripted is an event-driven kind whose lives a test writes.
+type scripted struct {
+	mu    sync.Mutex
+	lives int
+	live  func(ctx context.Context, n int, deps watchers.Deps, fire func(context.Context, []watchers.Signal, func(*store.Tx) error) error) error
+	check func(watchers.Spec) error
+}
+
+func (*scripted) Kind() string                      { return "scripted" }
+func (*scripted) Describe(c json.RawMessage) string { return "scripted things " + string(c) }
+func (*scripted) Migrations() []store.Set           { return nil }
+
+func (s *scripted) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+	if s.check != nil {
+		if err := s.check(spec); err != nil {
+			return nil, err
+		}
+	}
+	return life{s, deps}, nil
+}
+
+func (s *scripted) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lives
+}
+
+type life struct {
+	s    *scripted
+	deps watchers.Deps
+}
+
+func (l life) Run(ctx context.Context, fire func(context.Context, []watchers.Signal, func(*store.Tx) error) error) error {
+	l.s.mu.Lock()
+	l.s.lives++
+	n := l.s.lives
+	l.s.mu.Unlock()
+	return l.s.live(ctx, n, l.deps, fire)
+}
+
+// house is a database with a manager that can be started and stopped.
+type house struct {
+	t       testing.TB
+	st      *store.Store
+	sink    *watcherstest.Sink
+	drivers []watchers.Driver
+	m       *watchers.Manager
+	mu      sync.Mutex
+	loc     *time.Location
+	stop    func()
+}
+
+func newHouse(t testing.TB, more ...watchers.Driver) *house {
+	h := &house{t: t, loc: time.UTC, drivers: append([]watchers.Driver{cron.New(), oneshot.New()}, more...)}
+	h.st = watcherstest.Open(t, h.drivers...)
+	h.sink = watcherstest.NewSink(h.st)
+	h.fresh(0)
+	return h
+}
+
+// fresh makes a new manager, as a new process does.
+func (h *house) fresh(limit int) {
+	m, err := watchers.New(watchers.Options{
+		Store: h.st, Drivers: h.drivers, Sink: h.sink, Log: slog.New(slog.DiscardHandler), Zone: h.zone, Max: limit,
+		AllowedRead: func(string) error { return nil },
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.m = m
+}
+
+func (h *house) zone() *time.Location {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.loc
+}
+
+func (h *house) travel(loc *time.Location) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.loc = loc
+}
+
+func (h *house) start() {
+	h.fresh(0)
+	h.stop = watcherstest.Start(h.t, h.m)
+}
+
+func (h *house) create(kind, config string, change ...func(*watchers.Spec)) watchers.Spec {
+	h.t.Helper()
+	s := watchers.Spec{Kind: kind, Config: json.RawMessage(config), Report: "main", Provenance: provenance.Owner}
+	for _, f := range change {
+		f(&s)
+	}
+	return watcherstest.Create(h.t, h.st, h.m, s)
+}
+
+func (h *house) write(fn func(*store.Tx) error) error { return h.st.Write(context.Background(), fn) }
+
+func (h *house) get(id string) watchers.Spec {
+	h.t.Helper()
+	s, err := h.m.Get(context.Background(), id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+func (h *house) keys() []string {
+	var out []string
+	for _, f := range h.sink.Fired() {
+		out = append(out, f.Key)
+	}
+	return out
+}
+
+func (h *house) texts() []string {
+	var out []string
+	for _, f := range h.sink.Fired() {
+		out = append(out, f.Text)
+	}
+	return out
+}
+
+func in(d time.Duration) string {
+	return fmt.Sprintf(`{"at":%q}`, time.Now().Add(d).UTC().Format(time.RFC3339))
+}
+
+func remind(text string) func(*watchers.Spec) {
+	return func(s *watchers.Spec) { s.Mode, s.Action = watchers.Remind, text }
+}
+
+func policy(p watchers.Missed) func(*watchers.Spec) {
+	return func(s *watchers.Spec) { s.Missed = p }
+}
+
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}

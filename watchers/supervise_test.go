@@ -1,0 +1,256 @@
+package watchers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+type fireFunc = func(context.Context, []watchers.Signal, func(*store.Tx) error) error
+
+func nothing(*store.Tx) error { return nil }
+
+func signal(key string) []watchers.Signal {
+	return []watchers.Signal{{Key: key, Text: key, Payload: json.RawMessage(`{}`), Source: "outside", At: time.Now()}}
+}
+
+func TestSupervision(t *testing.T) {
+	disk := errors.New("disk on fire")
+	for _, c := range []struct {
+		name     string
+		live     func(ctx context.Context, n int) error
+		for_     time.Duration
+		lives    [2]int // at least, at most
+		troubles int
+		state    watchers.State
+		lastErr  string
+	}{
+		{
+			"works", func(ctx context.Context, _ int) error { <-ctx.Done(); return nil },
+			time.Hour,
+			[2]int{1, 1},
+			0, watchers.Active, "",
+		},
+		{
+			"fails again and again", func(context.Context, int) error { return disk },
+			time.Hour,
+			[2]int{15, 45},
+			1, watchers.Active, "disk on fire",
+		},
+		{
+			"fails and recovers", func(ctx context.Context, n int) error {
+				if n < 3 {
+					return disk
+				}
+				<-ctx.Done()
+				return nil
+			},
+			time.Hour,
+			[2]int{3, 3},
+			1, watchers.Active, "",
+		},
+		{
+			"fails, recovers and fails", func(ctx context.Context, _ int) error {
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-time.After(20 * time.Minute):
+					return disk
+				}
+			},
+			time.Hour,
+			[2]int{3, 3},
+			2, watchers.Active, "",
+		},
+		{
+			"two kinds of errors", func(_ context.Context, n int) error {
+				if n%2 == 0 {
+					return disk
+				}
+				return fmt.Errorf("again: %w", errors.New("no power"))
+			},
+			time.Hour,
+			[2]int{15, 45},
+			2, watchers.Active, "disk on fire",
+		},
+		{
+			"permanent", func(context.Context, int) error { return fmt.Errorf("%w: no such place", watchers.ErrPermanent) },
+			time.Hour,
+			[2]int{1, 1},
+			1, watchers.Broken, "no such place",
+		},
+		{
+			"panics", func(context.Context, int) error { panic("oops") },
+			time.Minute,
+			[2]int{3, 12},
+			1, watchers.Active, "crashed: oops",
+		},
+		{
+			"stops without an error", func(context.Context, int) error { return nil },
+			time.Minute,
+			[2]int{3, 12},
+			1, watchers.Active, "without saying why",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error { return c.live(ctx, n) }}
+				h := newHouse(t, d)
+				h.start()
+				s := h.create("scripted", `{}`)
+				time.Sleep(c.for_ + time.Second)
+				synctest.Wait()
+				if n := d.count(); n < c.lives[0] || n > c.lives[1] {
+					t.Errorf("%d lives, want %v", n, c.lives)
+				}
+				if n := len(h.sink.Troubles()); n != c.troubles {
+					t.Errorf("told %d times, want %d: %v", n, c.troubles, h.sink.Troubles())
+				}
+				got := h.get(s.ID)
+				if got.State != c.state || (c.lastErr == "") != (got.LastError == "") && c.troubles < 2 || !strings.Contains(got.LastError, c.lastErr) && c.troubles < 2 {
+					t.Errorf("state %s, error %q", got.State, got.LastError)
+				}
+				h.stop()
+			})
+		})
+	}
+}
+
+func TestBrokenIsResumed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, _ fireFunc) error {
+			if n == 1 {
+				return watchers.ErrPermanent
+			}
+			<-ctx.Done()
+			return nil
+		}}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{}`)
+		synctest.Wait()
+		h.stop()
+		h.start() // a restart leaves it alone
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if d.count() != 1 {
+			t.Fatalf("%d lives", d.count())
+		}
+		must(t, h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, s.ID, watchers.Active); return err }))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := h.get(s.ID); d.count() != 2 || got.State != watchers.Active || got.LastError != "" {
+			t.Errorf("%d lives, %+v", d.count(), got)
+		}
+		h.stop()
+	})
+}
+
+func TestNewFailsAtStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, _ fireFunc) error { <-ctx.Done(); return nil }}
+		h := newHouse(t, d)
+		later, never := h.create("scripted", `{}`), h.create("scripted", `{}`)
+		begin := time.Now()
+		d.check = func(s watchers.Spec) error {
+			switch {
+			case s.ID == never.ID:
+				return watchers.ErrPermanent
+			case time.Since(begin) < time.Minute:
+				return errors.New("not allowed now")
+			}
+			return nil
+		}
+		h.start()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if got := h.get(later.ID); got.State != watchers.Active || got.LastError != "" || d.count() != 1 {
+			t.Errorf("%+v, %d lives", got, d.count())
+		}
+		if got := h.get(never.ID); got.State != watchers.Broken {
+			t.Errorf("%+v", got)
+		}
+		h.stop()
+	})
+}
+
+func TestPartialTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &scripted{live: func(ctx context.Context, _ int, deps watchers.Deps, _ fireFunc) error {
+			for range 3 {
+				deps.Trouble(ctx, "w", errors.New("cannot look into it"))
+			}
+			<-ctx.Done()
+			return nil
+		}}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{}`, func(s *watchers.Spec) { s.ID = "w" })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := h.get(s.ID); got.LastError != "cannot look into it" || len(h.sink.Troubles()) != 1 {
+			t.Errorf("%+v, told %d times", got, len(h.sink.Troubles()))
+		}
+		h.stop()
+		h.start() // the owner knows
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(h.sink.Troubles()) != 1 {
+			t.Errorf("told %d times", len(h.sink.Troubles()))
+		}
+		h.stop()
+	})
+}
+
+// What a watcher notices while it is being cancelled is not kept.
+func TestFiresIntoCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cancelled := make(chan struct{})
+		var fired, saved error
+		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+			<-cancelled
+			saved = fire(context.WithoutCancel(ctx), nil, nothing)
+			fired = fire(context.WithoutCancel(ctx), signal("late"), nothing)
+			return fired
+		}}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{}`)
+		synctest.Wait()
+		must(t, h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, s.ID); return err }))
+		close(cancelled)
+		synctest.Wait()
+		if fired == nil || saved == nil || len(h.keys()) != 0 || len(h.sink.Troubles()) != 0 {
+			t.Errorf("fired: %v, saved: %v, kept %v, told %v", fired, saved, h.keys(), h.sink.Troubles())
+		}
+		h.stop()
+	})
+}
+
+func TestFiresAndCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+			if err := errors.Join(fire(ctx, signal("a"), nothing), fire(ctx, nil, nothing), fire(ctx, signal("b"), nothing)); err != nil {
+				return err
+			}
+			<-ctx.Done()
+			return nil
+		}}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{}`)
+		synctest.Wait()
+		if got := h.get(s.ID); got.Fired != 2 || !got.FiredAt.Equal(time.Now()) || len(h.keys()) != 2 {
+			t.Errorf("%+v, %v", got, h.keys())
+		}
+		h.stop()
+	})
+}

@@ -1,0 +1,258 @@
+package watchers_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+func TestOneshotFiresOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.start()
+		s := h.create("oneshot", in(time.Hour), remind("stretch"))
+		time.Sleep(time.Hour - time.Second)
+		synctest.Wait()
+		if n := len(h.keys()); n != 0 {
+			t.Fatalf("fired %d times before its time", n)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		fired := h.sink.Fired()
+		if len(fired) != 1 || fired[0].Text != "stretch" || fired[0].Late != 0 || fired[0].Watcher != s.ID {
+			t.Fatalf("fired %+v", fired)
+		}
+		got := h.get(s.ID)
+		if got.State != watchers.Done || !got.NextAt.IsZero() || got.Fired != 1 || !got.FiredAt.Equal(time.Now()) {
+			t.Errorf("afterwards: %+v", got)
+		}
+		h.stop()
+		h.start()
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if n := len(h.keys()); n != 1 {
+			t.Errorf("fired %d times after a restart", n)
+		}
+		h.stop()
+	})
+}
+
+func TestMissed(t *testing.T) {
+	at := func(kind, config string) func(h *house, p watchers.Missed) {
+		return func(h *house, p watchers.Missed) { h.create(kind, config, remind("stretch"), policy(p)) }
+	}
+	daily := at("cron", `{"cron":"0 8 * * *"}`)
+	for _, c := range []struct {
+		name   string
+		create func(*house, watchers.Missed)
+		policy watchers.Missed
+		want   []string
+	}{
+		{"daily, run once", daily, watchers.RunOnce, []string{
+			"stretch (ran late, once for 3 times; the last was due at 08:00)", "stretch",
+		}},
+		{"daily, skip", daily, watchers.Skip, []string{
+			"Skipped 3 times: stretch (due between on Sat 1 Jan at 08:00 and at 08:00)", "stretch",
+		}},
+		{"daily, run all", daily, watchers.RunAll, []string{
+			"stretch (ran late, was due on Sat 1 Jan at 08:00)", "stretch (ran late, was due on Sun 2 Jan at 08:00)",
+			"stretch (ran late, was due at 08:00)", "stretch",
+		}},
+		{"reminder, run once", at("oneshot", `{"at":"2000-01-02T09:30:00Z"}`), watchers.RunOnce, []string{
+			"stretch (ran late, was due on Sun 2 Jan at 09:30)",
+		}},
+		{"reminder, skip", at("oneshot", `{"at":"2000-01-02T09:30:00Z"}`), watchers.Skip, []string{
+			"Skipped: stretch (was due on Sun 2 Jan at 09:30)",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
+				c.create(h, c.policy) // nothing runs yet
+				time.Sleep(2*24*time.Hour + 10*time.Hour)
+				h.start()
+				time.Sleep(23 * time.Hour)
+				synctest.Wait()
+				h.stop()
+				if d := cmp.Diff(c.want, h.texts()); d != "" {
+					t.Error(d)
+				}
+			})
+		})
+	}
+}
+
+// Over the weeks of a change of the clocks, with the process killed and started
+// at random instants, each occurrence fires exactly once.
+func TestRestartsAtRandomInstants(t *testing.T) {
+	loc := zone(t, "Europe/Vilnius")
+	for _, begin := range []time.Time{
+		time.Date(2026, 3, 26, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 22, 12, 0, 0, 0, time.UTC),
+	} {
+		for _, config := range []string{`{"cron":"30 3 * * *"}`, `{"cron":"*/30 * * * *"}`, `{"cron":"15 2,3,4 * * 0"}`, `{"interval":"95m"}`} {
+			t.Run(begin.Format("Jan ")+config, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					time.Sleep(time.Until(begin))
+					h := newHouse(t)
+					h.travel(loc)
+					s := h.create("cron", config, policy(watchers.RunAll))
+					rng := rand.New(rand.NewPCG(uint64(begin.Unix()), 3))
+					end := begin.AddDate(0, 0, 7)
+					for time.Now().Before(end) {
+						h.start()
+						time.Sleep(time.Duration(rng.Int64N(int64(5 * time.Hour))))
+						h.stop()
+						time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Hour))))
+					}
+					h.start()
+					synctest.Wait()
+					h.stop()
+					if d := cmp.Diff(expected(t, h, s, begin), h.keys()); d != "" {
+						t.Error(d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// expected are the keys of all occurrences from begin until now.
+func expected(t *testing.T, h *house, s watchers.Spec, begin time.Time) []string {
+	t.Helper()
+	made, err := h.drivers[0].New(s, watchers.Deps{Zone: h.zone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for at, ok := made.(watchers.Timed).Next(begin); ok && !at.After(time.Now()); at, ok = made.(watchers.Timed).Next(at) {
+		out = append(out, s.ID+"@"+at.UTC().Format(time.RFC3339))
+	}
+	if len(out) == 0 {
+		t.Fatal("nothing was to be expected")
+	}
+	return out
+}
+
+func TestZoneChangesWhileRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.start()
+		s := h.create("cron", `{"cron":"0 8 * * *"}`)
+		fixed := h.create("cron", `{"cron":"0 8 * * *","tz":"UTC"}`)
+		time.Sleep(9 * time.Hour) // 8:00 UTC has fired
+		h.travel(zone(t, "America/New_York"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got, want := h.get(s.ID).NextAt, time.Date(2000, 1, 1, 13, 0, 0, 0, time.UTC); !got.Equal(want) {
+			t.Errorf("in New York next is %s, want %s", got, want)
+		}
+		if got, want := h.get(fixed.ID).NextAt, time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC); !got.Equal(want) {
+			t.Errorf("with a zone of its own next is %s, want %s", got, want)
+		}
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		var mine []string
+		for _, f := range h.sink.Fired() {
+			if f.Watcher == s.ID {
+				mine = append(mine, f.At.Format("02 15:04"))
+			}
+		}
+		if d := cmp.Diff([]string{"01 08:00", "01 13:00"}, mine); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+func TestFailingSink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.start()
+		s := h.create("oneshot", in(time.Minute), remind("stretch"))
+		other := h.create("oneshot", in(10*time.Minute), remind("drink"))
+		h.sink.Fail(watcherstest.ErrSink)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if len(h.keys()) != 0 || h.sink.Calls() < 3 || h.sink.Calls() > 15 {
+			t.Fatalf("fired %v in %d tries", h.keys(), h.sink.Calls())
+		}
+		if n := len(h.sink.Troubles()); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+		if got := h.get(s.ID); got.LastError == "" || got.State != watchers.Active {
+			t.Errorf("meanwhile: %+v", got)
+		}
+		h.sink.Fail(nil)
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		if got := h.texts(); len(got) != 2 || !strings.HasPrefix(got[0], "stretch (ran late") && !strings.HasPrefix(got[1], "stretch (ran late") {
+			t.Errorf("fired %q", got)
+		}
+		for _, id := range []string{s.ID, other.ID} {
+			if got := h.get(id); got.LastError != "" || got.State != watchers.Done || got.Fired != 1 {
+				t.Errorf("afterwards: %+v", got)
+			}
+		}
+	})
+}
+
+func TestUpcoming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ctx := context.Background()
+		if _, ok := h.m.Next(ctx); ok {
+			t.Error("something is next in an empty house")
+		}
+		h.create("cron", `{"cron":"0 8,20 * * *"}`, remind("pills"))
+		h.create("oneshot", `{"at":"2000-01-02T12:00:00Z"}`, remind("lunch"))
+		h.create("oneshot", `{"at":"2000-02-02T12:00:00Z"}`, remind("later"))
+		h.create("cron", `{"interval":"1s"}`, func(s *watchers.Spec) { s.Title = "often" })
+		if next, ok := h.m.Next(ctx); !ok || !next.Equal(time.Date(2000, 1, 1, 0, 0, 1, 0, time.UTC)) {
+			t.Errorf("next is %s", next)
+		}
+		from := time.Date(2000, 1, 2, 8, 0, 0, 0, time.UTC)
+		list, err := h.m.Upcoming(ctx, from, from.Add(12*time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		often := 0
+		for _, o := range list {
+			if o.Spec.Title == "often" {
+				often++
+				continue
+			}
+			got = append(got, o.At.Format("15:04 ")+o.Spec.Title)
+		}
+		if d := cmp.Diff([]string{"08:00 pills", "12:00 lunch"}, got); d != "" || often != 100 {
+			t.Errorf("%s, and %d of the frequent one", d, often)
+		}
+	})
+}
+
+// BenchmarkThousandTimed fires 1,000 watchers that are due at once.
+func BenchmarkThousandTimed(b *testing.B) {
+	h := newHouse(b)
+	const n = 1000
+	for b.Loop() {
+		b.StopTimer()
+		before := len(h.sink.Fired())
+		for range n {
+			h.create("oneshot", `{"at":"1999-01-01T00:00:00Z"}`, func(s *watchers.Spec) { s.CreatedAt = time.Unix(1, 0) })
+		}
+		b.StartTimer()
+		h.start()
+		watcherstest.Eventually(b, "all fire", func() bool { return len(h.sink.Fired()) == before+n })
+		h.stop()
+	}
+	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "fired/s")
+}

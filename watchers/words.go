@@ -1,0 +1,77 @@
+package watchers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/when"
+)
+
+// The kinds that fire at a time. Their drivers have packages of these names.
+const (
+	KindCron    = "cron"
+	KindOneshot = "oneshot"
+)
+
+// morning is the hour of a day that was named without one.
+const morning = 9
+
+// InWords gives the kind and the configuration of a watcher that fires at a
+// moment (at: "tomorrow at 9", RFC 3339) or again and again (every: "weekday at
+// 8:30", a cron line); exactly one of them is given. A day without a time of
+// day means nine o'clock. Errors wrap ErrInvalid, and *when.AmbiguousError when
+// the words have two readings.
+func InWords(at, every string, now time.Time) (kind string, config json.RawMessage, err error) {
+	at, every = strings.TrimSpace(at), strings.TrimSpace(every)
+	if (at == "") == (every == "") {
+		return "", nil, fmt.Errorf(`%w: give exactly one of "at" and "every"`, ErrInvalid)
+	}
+	if every != "" {
+		return recurring(every, now)
+	}
+	t, err := moment(at, now)
+	if err != nil {
+		return "", nil, err
+	}
+	config, err = json.Marshal(map[string]string{"at": t.Format(time.RFC3339Nano)})
+	return KindOneshot, config, err
+}
+
+func recurring(every string, now time.Time) (string, json.RawMessage, error) {
+	e, err := when.ParseEvery(every, now)
+	if errors.Is(err, when.ErrNotUnderstood) && !strings.HasPrefix(strings.ToLower(every), "every") {
+		if again, aerr := when.ParseEvery("every "+every, now); aerr == nil {
+			e, err = again, nil
+		}
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	fields := map[string]string{"cron": e.Cron}
+	if e.Cron == "" {
+		fields = map[string]string{"interval": e.Interval.String()}
+		if !e.Anchor.IsZero() {
+			fields["anchor"] = e.Anchor.Format(time.RFC3339)
+		}
+	}
+	config, err := json.Marshal(fields)
+	return KindCron, config, err
+}
+
+func moment(at string, now time.Time) (time.Time, error) {
+	m, err := when.Parse(at, now)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	t := m.Time
+	if !m.HasClock {
+		t = time.Date(t.Year(), t.Month(), t.Day(), morning, 0, 0, 0, t.Location())
+	}
+	if !t.After(now) {
+		return time.Time{}, fmt.Errorf("%w: %s is over; name a later time", ErrInvalid, when.Format(t, now))
+	}
+	return t, nil
+}
