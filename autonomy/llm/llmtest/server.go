@@ -91,7 +91,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 	base, done := context.WithCancel(context.Background())
 	s.done = done
 	s.http = &http.Server{
-		Handler:           http.HandlerFunc(s.serve),
+		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          log.New(io.Discard, "", 0), // resets on purpose are not worth a line
@@ -179,7 +179,8 @@ func (s *Server) record(r Request) {
 	}
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler, for tests that put something in front.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api := OpenAI
 	if r.Header.Get("Anthropic-Version") != "" {
 		api = Anthropic

@@ -1,8 +1,10 @@
 package openai
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"strings"
 
 	"hob/autonomy/llm"
 )
@@ -68,7 +70,7 @@ func (c *calls) find(index *int, id, name, piece string, whole bool) *call {
 	}
 	// A name begins a call, unless it is only said again.
 	again := name == x.name && (id == "" || id == x.id) && !whole && !x.whole
-	if again && len(x.args) > 0 && json.Valid(x.args) && piece != "" {
+	if again && strings.HasPrefix(piece, "{") && bytes.HasSuffix(x.args, []byte("}")) && json.Valid(x.args) {
 		again = false
 	}
 	if again || x.name == "" {

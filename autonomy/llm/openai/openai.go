@@ -42,6 +42,9 @@ const (
 // DefaultBaseURL is OpenAI's own server.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
+// DefaultModel is used by autonomy/llm/all at OpenAI when the owner names none.
+const DefaultModel = "gpt-5-mini"
+
 // Options of a model. Only Model is required.
 type Options struct {
 	Provider  string        // section name in [providers], for names and errors; "" = "openai"

@@ -28,6 +28,7 @@ type reader struct {
 	name    string
 	held    []byte // data line that begins the next event
 	hasData bool
+	looks   int // how often complete was asked about this event
 }
 
 func newReader(r io.Reader) *reader {
@@ -53,7 +54,7 @@ func (r *reader) first() (byte, error) {
 // next returns the next event that has data. At the end it returns io.EOF, or
 // the read error.
 func (r *reader) next() (event, error) {
-	r.data, r.name, r.hasData = r.data[:0], "", false
+	r.data, r.name, r.hasData, r.looks = r.data[:0], "", false, 0
 	if r.held != nil {
 		r.data, r.hasData = append(r.data, r.held...), true
 		r.held = nil
@@ -97,7 +98,7 @@ func (r *reader) take(line []byte) bool {
 		r.name = "error"
 		r.data, r.hasData = append(r.data[:0], value...), true
 	case "data":
-		if r.hasData && complete(r.data) {
+		if r.hasData && r.complete() {
 			r.held = bytes.Clone(value)
 			return true
 		}
@@ -109,8 +110,14 @@ func (r *reader) take(line []byte) bool {
 	return false
 }
 
-func complete(data []byte) bool {
-	return json.Valid(data) || string(bytes.TrimSpace(data)) == "[DONE]"
+// complete reports whether the data so far is an event of its own. It looks
+// only a few times, so that an event of very many lines stays cheap.
+func (r *reader) complete() bool {
+	r.looks++
+	if r.looks > 8 {
+		return false
+	}
+	return json.Valid(r.data) || string(bytes.TrimSpace(r.data)) == "[DONE]"
 }
 
 // readLine returns the next line without its end. A line that the stream cuts

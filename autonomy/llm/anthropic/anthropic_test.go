@@ -1,0 +1,266 @@
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+)
+
+func mustNew(t *testing.T, o Options) *Model {
+	t.Helper()
+	if o.Model == "" {
+		o.Model = "m"
+	}
+	m, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func user(text string) llm.Message {
+	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text}}}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, o := range map[string]Options{
+		"no model":                    {APIKey: "k"},
+		"no key at Anthropic":         {Model: "m"},
+		"a key with a line break":     {Model: "m", APIKey: "a\nb"},
+		"an address that is not HTTP": {Model: "m", APIKey: "k", BaseURL: "file:///etc"},
+	} {
+		if _, err := New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Text: "hi", Times: -1})
+	for in, want := range map[string]string{
+		"":                    "/v1/messages",
+		"/":                   "/v1/messages",
+		"/v1":                 "/v1/messages",
+		"/v1/":                "/v1/messages",
+		"/v1/messages":        "/v1/messages",
+		"/anthropic":          "/anthropic/v1/messages",
+		"/api/anthropic/v1//": "/api/anthropic/v1/messages",
+	} {
+		m := mustNew(t, Options{BaseURL: srv.URL + in, HTTP: srv.Client()})
+		if _, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{user("x")}})); err != nil {
+			t.Errorf("%q: %v", in, err)
+		}
+		if got := srv.Last().Path; got != want {
+			t.Errorf("%q: asked %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestEnvironment has every variable set that the SDK would read.
+func TestEnvironment(t *testing.T) {
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_WEBHOOK_SIGNING_KEY"} {
+		t.Setenv(name, "from-env")
+	}
+	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Leak: yes")
+	srv := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key}, llmtest.Answer{Text: "hi"})
+	m := mustNew(t, Options{BaseURL: srv.URL, APIKey: llmtest.Key, HTTP: srv.Client()})
+	if _, err := llm.Collect(m.Stream(context.Background(), llm.Request{Messages: []llm.Message{user("x")}})); err != nil {
+		t.Fatal(err)
+	}
+	h := srv.Last().Header
+	if h.Get("Authorization") != "" || h.Get("X-Leak") != "" || h.Get("X-Api-Key") != llmtest.Key {
+		t.Errorf("headers %v", h)
+	}
+}
+
+// TestThinking returns thinking blocks as they came, until the server refuses them.
+func TestThinking(t *testing.T) {
+	srv := llmtest.NewServer(t, llmtest.Options{},
+		llmtest.Answer{Reasoning: "hm, hm", Signature: "sig==", Calls: []llmtest.Call{{ID: "t1", Name: "add", Args: `{}`}}},
+		llmtest.Answer{Text: "done"},
+		llmtest.Answer{Status: 400, Body: `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: Invalid signature in thinking block"}}`},
+		llmtest.Answer{Text: "without", Times: 2})
+	m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client()})
+	req := llm.Request{Messages: []llm.Message{user("add")}}
+	ask := func() llm.Response {
+		t.Helper()
+		r, err := llm.Collect(m.Stream(context.Background(), req))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := ask()
+	want := []llm.Part{
+		{Reasoning: &llm.Reasoning{Text: "hm, hm", Signature: "sig=="}},
+		{Call: &llm.ToolCall{ID: "t1", Name: "add", Args: json.RawMessage("{}")}},
+	}
+	if d := cmp.Diff(want, r.Parts); d != "" {
+		t.Fatal(d)
+	}
+	req.Messages = append(req.Messages,
+		llm.Message{Role: llm.Assistant, Parts: append(r.Parts, llm.Part{Reasoning: &llm.Reasoning{Redacted: "xyz"}})},
+		llm.Message{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "t1", Name: "add", Text: " "}}}})
+	ask()
+	if body := string(srv.Last().Body); !strings.Contains(body, `"signature":"sig=="`) || !strings.Contains(body, `"data":"xyz"`) {
+		t.Errorf("the thinking is not given back: %s", body)
+	}
+	if ask(); srv.Count() != 4 || strings.Contains(string(srv.Last().Body), "sig==") {
+		t.Errorf("%d calls, the last: %s", srv.Count(), srv.Last().Body)
+	}
+	if ask(); srv.Count() != 5 {
+		t.Errorf("%d calls: the refusal was forgotten", srv.Count())
+	}
+}
+
+// TestCacheMarks looks where the marks stand.
+func TestCacheMarks(t *testing.T) {
+	m := mustNew(t, Options{APIKey: "k"})
+	call := func(id string) llm.Message {
+		return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: id, Name: "a"}}}}
+	}
+	result := func(id string) llm.Message {
+		return llm.Message{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{ID: id, Name: "a", Text: "r"}}}}
+	}
+	for _, c := range []struct {
+		name     string
+		messages []llm.Message
+		want     []int // messages with a mark
+	}{
+		{"first", []llm.Message{user("a")}, []int{0}},
+		{"second step", []llm.Message{user("a"), call("1"), result("1")}, []int{0, 2}},
+		{"third step", []llm.Message{user("a"), call("1"), result("1"), call("2"), result("2")}, []int{2, 4}},
+		{"second turn", []llm.Message{user("a"), {Role: llm.Assistant, Parts: []llm.Part{{Text: "b"}}}, user("c")}, []int{0, 2}},
+		{"empty", nil, nil},
+	} {
+		params, _ := m.build(llm.Request{System: "s", Messages: c.messages, Tools: []llm.Tool{{Name: "a"}, {Name: "b"}}})
+		var got []int
+		for i, msg := range params.Messages {
+			b, err := json.Marshal(msg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(b, []byte("cache_control")) {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: marks on %v, want %v", c.name, got, c.want)
+		}
+		tools, err := json.Marshal(params.Tools)
+		if err != nil || strings.Count(string(tools), "cache_control") != 1 || !strings.HasSuffix(string(tools), `}`+"]") {
+			t.Errorf("%s: tools %s, %v", c.name, tools, err)
+		}
+	}
+}
+
+// TestEvents are streams as single servers send them.
+func TestEvents(t *testing.T) {
+	const start = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n"
+	const end = "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"%\"},\"usage\":{\"output_tokens\":9}}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	stop := func(reason string) string { return strings.Replace(end, "%", reason, 1) }
+	block := func(content string, deltas ...string) string {
+		s := "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":" + content + "}\n\n"
+		for _, d := range deltas {
+			s += "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":" + d + "}\n\n"
+		}
+		return s + "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+	}
+	for _, c := range []struct{ name, in, want string }{
+		{"input in the start", start + block(`{"type":"tool_use","id":"a","name":"x","input":{"k":1}}`) + stop("tool_use"), `|x{"k":1}|tool_use|5 9`},
+		{"text in the start", start + block(`{"type":"text","text":"hi"}`) + stop("end_turn"), "hi||end_turn|5 9"},
+		{"unknown blocks and events", start + "event: moon\ndata: {\"type\":\"moon\"}\n\n" + block(`{"type":"server_tool_use","id":"a","name":"x","input":{}}`, `{"type":"moon_delta"}`) + stop("end_turn"), "||end_turn|5 9"},
+		{"pause", start + stop("pause_turn"), "||end_turn|5 9"},
+		{"window full", start + block(`{"type":"text","text":"hi"}`) + stop("model_context_window_exceeded"), "hi||max_tokens|5 9"},
+		{"no message_stop", start + block(`{"type":"text","text":"hi"}`) + strings.Split(stop("end_turn"), "event: message_stop")[0], "hi||end_turn|5 9"},
+		{"delta of no block", start + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n", "garbled"},
+		{"no event names", "data: {\"type\":\"message_stop\"}\n\n", "network"},
+		{"error", start + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"x\"}}\n\n", "rate_limited"},
+		{"error that is not JSON", start + "event: error\ndata: boom\n\n", "unavailable"},
+		{"nothing", "", "network"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := play(t, []byte(c.in)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+type canned []byte
+
+func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(bytes.NewReader(c)), Request: r,
+	}, nil
+}
+
+// play streams a canned answer and sums it up. It checks what must hold for any
+// bytes: one end, only *llm.Error, no call that could run after an error.
+func play(t *testing.T, in []byte) string {
+	t.Helper()
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned(in)}})
+	var r llm.Response
+	var failed *llm.Error
+	ends := 0
+	for e, err := range m.Stream(context.Background(), llm.Request{Messages: []llm.Message{user("hello")}}) {
+		if err != nil {
+			ends++
+			if !errors.As(err, &failed) {
+				t.Fatalf("error %T", err)
+			}
+			continue
+		}
+		if e.Kind == llm.Done {
+			ends++
+		}
+		r.Add(e)
+	}
+	if ends != 1 {
+		t.Fatalf("%d ends", ends)
+	}
+	var calls strings.Builder
+	ids := map[string]bool{}
+	for _, c := range r.Calls() {
+		if c.ID == "" || ids[c.ID] || !json.Valid(c.Args) || failed != nil && !c.Truncated || !c.Truncated && c.Args[0] != '{' {
+			t.Fatalf("call %+v", c)
+		}
+		ids[c.ID] = true
+		calls.WriteString(c.Name + string(c.Args))
+	}
+	if failed != nil {
+		return string(failed.Kind)
+	}
+	usage, err := json.Marshal([]int{r.Usage.Input, r.Usage.Output})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join([]string{r.Text(), calls.String(), string(r.Stop), strings.Trim(strings.Replace(string(usage), ",", " ", 1), "[]")}, "|")
+}
+
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{
+		"", "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"x\",\"input\":{}}}\n\n" +
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\"}}\n\n" +
+			"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
+			"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"},\"usage\":{\"output_tokens\":5}}\n\n",
+		"event: error\ndata: {}\n\n", "event: x\ndata: []\n\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
+}

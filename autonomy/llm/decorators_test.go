@@ -1,0 +1,378 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/autonomy/llm"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// steps is a model that plays one step for each call.
+type steps struct {
+	name string
+
+	mu    sync.Mutex
+	calls int
+	at    []time.Time
+	list  []step
+}
+
+type step struct {
+	events []llm.Event
+	err    error
+	wait   time.Duration
+}
+
+func (s *steps) Info() llm.Info { return llm.Info{Provider: s.name, Model: "m"} }
+
+func (s *steps) Stream(ctx context.Context, _ llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		s.mu.Lock()
+		x := s.list[min(s.calls, len(s.list)-1)]
+		s.calls++
+		s.at = append(s.at, time.Now())
+		s.mu.Unlock()
+		if x.wait > 0 {
+			select {
+			case <-time.After(x.wait):
+			case <-ctx.Done():
+				yield(llm.Event{}, fail(llm.Interrupted, 0))
+				return
+			}
+		}
+		for _, e := range x.events {
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if x.err != nil {
+			yield(llm.Event{}, x.err)
+		}
+	}
+}
+
+func fail(k llm.ErrorKind, after time.Duration) *llm.Error {
+	return &llm.Error{Kind: k, Provider: "p", Message: string(k), RetryAfter: after}
+}
+
+func say(text string) llm.Event { return llm.Event{Kind: llm.TextDelta, Text: text} }
+
+func good() step { return step{events: []llm.Event{say("hi"), {Kind: llm.Done, Stop: llm.EndTurn}}} }
+
+func bad(k llm.ErrorKind) step { return step{err: fail(k, 0)} }
+
+func collect(m llm.Model) (llm.Response, error) {
+	return llm.Collect(m.Stream(context.Background(), llm.Request{}))
+}
+
+func TestRetry(t *testing.T) {
+	call := []llm.Event{
+		{Kind: llm.ReasoningDelta, Text: "hm"},
+		{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: "hm"}},
+		say(" \n"),
+		{Kind: llm.CallStart, Call: llm.ToolCall{ID: "1", Name: "add"}},
+		{Kind: llm.CallDone, Call: llm.NewCall("1", "add", "{", true)},
+	}
+	for _, c := range []struct {
+		name  string
+		list  []step
+		kind  llm.ErrorKind // of the final error, "" for success
+		calls int
+		after time.Duration // at least so long
+		until time.Duration // at most so long
+	}{
+		{"well at once", []step{good()}, "", 1, 0, 0},
+		{"well at the third try", []step{bad(llm.Unavailable), bad(llm.Network), good()}, "", 3, 0, 3 * time.Second},
+		{"three tries", []step{bad(llm.Unavailable)}, llm.Unavailable, 3, 0, 3 * time.Second},
+		{"rate limit", []step{{err: fail(llm.RateLimited, 20*time.Second)}, good()}, "", 2, 20 * time.Second, 20 * time.Second},
+		{"rate limit beyond the budget", []step{{err: fail(llm.RateLimited, 61*time.Second)}, good()}, llm.RateLimited, 1, 0, 0},
+		{"two rate limits beyond the budget", []step{{err: fail(llm.RateLimited, 40*time.Second)}}, llm.RateLimited, 2, 40 * time.Second, 40 * time.Second},
+		{"a stall uses the budget up", []step{{err: fail(llm.Stalled, 0), wait: 2 * time.Minute}, good()}, llm.Stalled, 1, 2 * time.Minute, 2 * time.Minute},
+		{"text was visible", []step{{events: []llm.Event{say("Go")}, err: fail(llm.Network, 0)}, good()}, llm.Network, 1, 0, 0},
+		{"only thoughts and a broken call", []step{{events: call, err: fail(llm.Network, 0)}, good()}, "", 2, 0, time.Second},
+		{"unauthorized", []step{bad(llm.Unauthorized), good()}, llm.Unauthorized, 1, 0, 0},
+		{"bad request", []step{bad(llm.BadRequest), good()}, llm.BadRequest, 1, 0, 0},
+		{"overflow", []step{bad(llm.Overflow), good()}, llm.Overflow, 1, 0, 0},
+		{"garbled", []step{bad(llm.Garbled), good()}, llm.Garbled, 1, 0, 0},
+		{"no error type", []step{{err: errors.New("x")}, good()}, llm.Garbled, 1, 0, 0},
+		{"no end", []step{{events: []llm.Event{say("x")}}, good()}, llm.Garbled, 1, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &steps{name: "p", list: c.list}
+				start := time.Now()
+				r, err := collect(llm.Retry(m, llm.RetryOptions{}))
+				if llm.KindOf(err) != c.kind {
+					t.Fatalf("error %v, want kind %q", err, c.kind)
+				}
+				if c.kind == "" && (r.Text() != "hi" || len(r.Parts) != 1) {
+					t.Errorf("parts %+v, want only those of the last try", r.Parts)
+				}
+				if m.calls != c.calls {
+					t.Errorf("%d calls, want %d", m.calls, c.calls)
+				}
+				if d := time.Since(start); d < c.after || d > c.until {
+					t.Errorf("took %v, want %v to %v", d, c.after, c.until)
+				}
+			})
+		})
+	}
+}
+
+func TestRetryWaitsWithJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waits []time.Duration
+		m := llm.Retry(&steps{list: []step{bad(llm.Network)}}, llm.RetryOptions{
+			Tries: 8, Budget: time.Hour, Cap: 4 * time.Second,
+			OnRetry: func(_ int, w time.Duration, _ *llm.Error) { waits = append(waits, w) },
+		})
+		_, err := collect(m)
+		if err == nil || !strings.Contains(err.Error(), "tried 8 times") {
+			t.Errorf("error %v", err)
+		}
+		same := true
+		for i, w := range waits {
+			if bound := min(time.Second<<i, 4*time.Second); w < 0 || w > bound {
+				t.Errorf("wait %d is %v, more than %v", i, w, bound)
+			}
+			same = same && w == waits[0]
+		}
+		if len(waits) != 7 || same {
+			t.Errorf("waits %v", waits)
+		}
+	})
+}
+
+func TestRetryStopsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		m := llm.Retry(&steps{list: []step{{err: fail(llm.RateLimited, 30*time.Second)}}}, llm.RetryOptions{})
+		start := time.Now()
+		_, err := llm.Collect(m.Stream(ctx, llm.Request{}))
+		if llm.KindOf(err) != llm.Interrupted || time.Since(start) != 5*time.Second {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestRetryPassesThoughtsAtOnce(t *testing.T) {
+	events := []llm.Event{
+		{Kind: llm.ReasoningDelta, Text: "hm"},
+		{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: "hm"}},
+		{Kind: llm.CallStart},
+		{Kind: llm.CallDone},
+		{Kind: llm.Done},
+	}
+	var got []llm.Kind
+	for e, err := range llm.Retry(&steps{list: []step{{events: events}}}, llm.RetryOptions{}).Stream(context.Background(), llm.Request{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.Kind)
+	}
+	want := []llm.Kind{llm.ReasoningDelta, llm.ReasoningDone, llm.CallStart, llm.CallDone, llm.Done}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestConsumerLeaves(t *testing.T) {
+	for name, wrap := range map[string]func(llm.Model) llm.Model{
+		"retry":    func(m llm.Model) llm.Model { return llm.Retry(m, llm.RetryOptions{}) },
+		"fallback": func(m llm.Model) llm.Model { return llm.Fallback(m, m) },
+		"breaker":  func(m llm.Model) llm.Model { return llm.Breaker(m, llm.BreakerOptions{}) },
+	} {
+		for _, first := range []llm.Event{say("x"), {Kind: llm.ReasoningDelta, Text: "x"}, {Kind: llm.Done}} {
+			s := &steps{list: []step{{events: []llm.Event{first, first, first}, err: fail(llm.Network, 0)}}}
+			for range wrap(s).Stream(context.Background(), llm.Request{}) {
+				break
+			}
+			if s.calls != 1 {
+				t.Errorf("%s: %d calls after the consumer left", name, s.calls)
+			}
+		}
+	}
+}
+
+func TestFallback(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second step
+		kind          llm.ErrorKind
+		model         string // that answered
+		calls         int    // of the second
+	}{
+		{"first answers", good(), good(), "", "a/m", 0},
+		{"unavailable", bad(llm.Unavailable), good(), "", "b/m", 1},
+		{"network", bad(llm.Network), good(), "", "b/m", 1},
+		{"rate limit", bad(llm.RateLimited), good(), "", "b/m", 1},
+		{"stall", bad(llm.Stalled), good(), "", "b/m", 1},
+		{"key", bad(llm.Unauthorized), good(), "", "b/m", 1},
+		{"bill", bad(llm.Payment), good(), "", "b/m", 1},
+		{"model gone", bad(llm.NotFound), good(), "", "b/m", 1},
+		{"bad request", bad(llm.BadRequest), good(), llm.BadRequest, "", 0},
+		{"overflow", bad(llm.Overflow), good(), llm.Overflow, "", 0},
+		{"budget", bad(llm.Budget), good(), llm.Budget, "", 0},
+		{"stopped", bad(llm.Interrupted), good(), llm.Interrupted, "", 0},
+		{"text was visible", step{events: []llm.Event{say("Go")}, err: fail(llm.Network, 0)}, good(), llm.Network, "", 0},
+		{"both fail", bad(llm.Payment), bad(llm.Network), llm.Payment, "", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := &steps{name: "a", list: []step{c.first}}, &steps{name: "b", list: []step{c.second}}
+			m := llm.Fallback(a, b)
+			r, err := collect(m)
+			if llm.KindOf(err) != c.kind || r.Model != c.model || b.calls != c.calls {
+				t.Errorf("error %v, model %q, %d calls of the second", err, r.Model, b.calls)
+			}
+			if m.Info().Provider != "a" {
+				t.Errorf("info %+v", m.Info())
+			}
+			if c.name == "both fail" && !strings.Contains(err.Error(), "payment; p: network") {
+				t.Errorf("error %v names only one", err)
+			}
+		})
+	}
+	t.Run("none", func(t *testing.T) {
+		if _, err := collect(llm.Fallback()); llm.KindOf(err) != llm.BadRequest {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("one", func(t *testing.T) {
+		a := &steps{name: "a", list: []step{good()}}
+		if llm.Fallback(a) != llm.Model(a) {
+			t.Error("a single model is wrapped")
+		}
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &steps{name: "a", list: []step{bad(llm.Unavailable)}}
+		m := llm.Breaker(s, llm.BreakerOptions{})
+		for range 5 {
+			_, err := collect(m)
+			if errors.Is(err, llm.ErrOpen) {
+				t.Fatal("open too early")
+			}
+		}
+		time.Sleep(20 * time.Second)
+		_, err := collect(m)
+		var e *llm.Error
+		if !errors.As(err, &e) || !errors.Is(err, llm.ErrOpen) || e.Kind != llm.Unavailable || e.RetryAfter != 40*time.Second || s.calls != 5 {
+			t.Fatalf("error %v, %d calls", err, s.calls)
+		}
+		time.Sleep(40 * time.Second)
+		if _, err = collect(m); errors.Is(err, llm.ErrOpen) || s.calls != 6 {
+			t.Fatalf("no trial after the rest: %v, %d calls", err, s.calls)
+		}
+		if _, err = collect(m); !errors.Is(err, llm.ErrOpen) {
+			t.Fatalf("closed after a failed trial: %v", err)
+		}
+		time.Sleep(time.Minute)
+		s.list = append(make([]step, 6), good(), bad(llm.Network))
+		if _, err = collect(m); err != nil {
+			t.Fatalf("the trial: %v", err)
+		}
+		if _, err = collect(m); errors.Is(err, llm.ErrOpen) {
+			t.Fatal("open after a good trial and one failure")
+		}
+	})
+}
+
+func TestBreakerCounts(t *testing.T) {
+	for _, c := range []struct {
+		kind llm.ErrorKind
+		open bool
+	}{
+		{llm.Network, true},
+		{llm.RateLimited, true},
+		{llm.Stalled, true},
+		{llm.Unauthorized, true},
+		{llm.Garbled, true},
+		{llm.Interrupted, false},
+		{llm.Budget, false},
+		{llm.BadRequest, false},
+		{llm.Overflow, false},
+	} {
+		s := &steps{list: []step{bad(c.kind)}}
+		m := llm.Breaker(s, llm.BreakerOptions{Failures: 2})
+		for range 3 {
+			_, _ = collect(m)
+		}
+		if open := s.calls == 2; open != c.open {
+			t.Errorf("%s: open %v, want %v", c.kind, open, c.open)
+		}
+	}
+}
+
+func TestBreakerTriesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &steps{list: []step{bad(llm.Network), {events: good().events, wait: 10 * time.Second}}}
+		m := llm.Breaker(s, llm.BreakerOptions{Failures: 1})
+		_, _ = collect(m)
+		time.Sleep(time.Minute)
+		ctx, stop := context.WithCancel(context.Background())
+		var wg sync.WaitGroup
+		wg.Go(func() { // the trial, which the owner stops
+			if _, err := llm.Collect(m.Stream(ctx, llm.Request{})); llm.KindOf(err) != llm.Interrupted {
+				t.Errorf("the trial: %v", err)
+			}
+		})
+		synctest.Wait()
+		if _, err := collect(m); !errors.Is(err, llm.ErrOpen) {
+			t.Errorf("a second call during the trial: %v", err)
+		}
+		stop()
+		wg.Wait()
+		if _, err := collect(m); err != nil {
+			t.Errorf("after a stopped trial another one is due: %v", err)
+		}
+	})
+}
+
+// TestTogether puts the decorators together as the daemon does.
+func TestTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &steps{name: "a", list: []step{bad(llm.Unavailable)}}, &steps{name: "b", list: []step{good()}}
+		m := llm.Fallback(llm.Breaker(llm.Retry(a, llm.RetryOptions{}), llm.BreakerOptions{}), llm.Breaker(b, llm.BreakerOptions{}))
+		for i := range 8 {
+			start := time.Now()
+			r, err := collect(m)
+			if err != nil || r.Model != "b/m" {
+				t.Fatalf("%q, %v", r.Model, err)
+			}
+			if i >= 5 && time.Since(start) != 0 {
+				t.Errorf("call %d waits for the first model, which is down", i)
+			}
+		}
+		if a.calls != 15 {
+			t.Errorf("%d calls of the first model, want 5 times 3", a.calls)
+		}
+		time.Sleep(time.Minute)
+		a.list = []step{good()}
+		if r, err := collect(m); err != nil || r.Model != "a/m" {
+			t.Errorf("%q, %v: not back at the first model", r.Model, err)
+		}
+	})
+}
+
+func ExampleFallback() {
+	primary := &steps{name: "work", list: []step{bad(llm.Unauthorized)}}
+	spare := &steps{name: "spare", list: []step{good()}}
+	r, err := collect(llm.Fallback(llm.Breaker(llm.Retry(primary, llm.RetryOptions{}), llm.BreakerOptions{}), spare))
+	fmt.Println(r.Text(), r.Model, err)
+	// Output: hi spare/m <nil>
+}
