@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func (a *Answer) setWire(key, value string) error {
 	case "gap":
 		a.Gap, err = time.ParseDuration(value)
 	case "fault":
-		a.Fault = Fault(value)
+		a.Fault, err = parseFault(value)
 	case "after":
 		a.After, err = strconv.Atoi(value)
 	case "status":
@@ -156,4 +157,15 @@ func parseUsage(value string) (llm.Usage, error) {
 		}
 	}
 	return llm.Usage{Input: n[0], Output: n[1], CacheRead: n[2], Known: true}, nil
+}
+
+func parseFault(value string) (Fault, error) {
+	known := []Fault{
+		Reset, EOF, Stall, Pings, HalfJSON, Garbage, StreamError, CutArgs, SameIDs, NoIDs, NoIndex, SameIndex,
+		OneChunk, ObjectArgs, JSON, HTML, NoBody, NoDone, NoUsage, UsageInLast, Odd,
+	}
+	if f := Fault(value); slices.Contains(known, f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("unknown fault; known are %v", known)
 }

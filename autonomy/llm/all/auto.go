@@ -1,0 +1,219 @@
+package all
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/offline"
+	"hob/autonomy/llm/openai"
+)
+
+// Provider is one [providers.NAME] section.
+type Provider struct {
+	Name      string
+	Kind      string
+	BaseURL   string
+	Model     string
+	MaxTokens int
+	Context   int
+	// Key resolves the key, nil when the section names none. It is called only
+	// when the provider is considered.
+	Key func() (string, error)
+}
+
+// AutoOptions say where a model may come from.
+type AutoOptions struct {
+	Configured []Provider // in the order of the file
+	// Env reads an environment variable, os.Getenv as a rule; nil reads none.
+	Env func(string) string
+	// Probe: ask the local servers. Where nothing listens that costs less than a
+	// millisecond, where something listens that is no model server at most
+	// openai.ProbeTimeout. Start-up should therefore call Auto without Probe, and
+	// when that yields the built-in brain call it again with Probe in the
+	// background and exchange the model.
+	Probe bool
+	// Servers to probe, nil = LocalServers().
+	Servers []Server
+	// Name of the assistant, for the built-in brain.
+	Name string
+	HTTP *http.Client // for the models; nil = clients of their own
+}
+
+// Server is a model server that may run on this machine.
+type Server struct{ Name, BaseURL string }
+
+// LocalServers lists where model servers listen by default, in the order in
+// which they are preferred.
+func LocalServers() []Server {
+	return []Server{
+		{"ollama", "http://127.0.0.1:11434/v1"},
+		{"lmstudio", "http://127.0.0.1:1234/v1"},
+		{"llamacpp", "http://127.0.0.1:8080/v1"},
+		{"vllm", "http://127.0.0.1:8000/v1"},
+	}
+}
+
+// wellKnown lists the providers whose keys are looked for in the environment.
+func wellKnown() []struct{ env, name, kind, baseURL string } {
+	return []struct{ env, name, kind, baseURL string }{
+		{"ANTHROPIC_API_KEY", "anthropic", "anthropic", ""},
+		{"OPENAI_API_KEY", "openai", "openai", ""},
+		{"OPENROUTER_API_KEY", "openrouter", "openai", "https://openrouter.ai/api/v1"},
+	}
+}
+
+// Auto finds the model that model = "auto" means: the first configured provider
+// whose key resolves, else the first key in the environment, else (with Probe)
+// the first local server that has a model, else the built-in brain. reason says
+// in words why; it never contains a key. An error means that a section is wrong,
+// not that nothing was found.
+func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
+	var skipped []string
+	for _, p := range o.Configured {
+		m, why, err := o.configured(p, "")
+		if err != nil {
+			return nil, "", err
+		}
+		if m != nil {
+			return m, fmt.Sprintf("[providers.%s] is configured", p.Name), nil
+		}
+		skipped = append(skipped, why)
+	}
+	for _, k := range wellKnown() {
+		key := o.env(k.env)
+		if key == "" {
+			continue
+		}
+		m, err := New(k.kind, Options{Provider: k.name, BaseURL: k.baseURL, APIKey: key, HTTP: o.HTTP})
+		if err != nil {
+			return nil, "", fmt.Errorf("%s: %w", k.env, err)
+		}
+		return m, because(k.env+" is set", skipped), nil
+	}
+	if o.Probe {
+		m, s, err := o.probe(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if m != nil {
+			return m, because(fmt.Sprintf("a model server (%s) answers at %s", s.Name, s.BaseURL), skipped), nil
+		}
+		skipped = append(skipped, "no local model server answers")
+	}
+	return o.offline(), because("no provider is configured and no key is in the environment", skipped), nil
+}
+
+// Named finds the model that a name in the configuration means: "offline",
+// "provider" or "provider/model", where provider is a configured section, a
+// well-known one whose key is in the environment (anthropic, openai,
+// openrouter), or a local server (ollama, lmstudio, llamacpp, vllm).
+func Named(name string, o AutoOptions) (llm.Model, error) {
+	provider, model, _ := strings.Cut(name, "/")
+	if name == "offline" {
+		return o.offline(), nil
+	}
+	for _, p := range o.Configured {
+		if p.Name != provider {
+			continue
+		}
+		m, why, err := o.configured(p, model)
+		if err == nil && m == nil {
+			err = fmt.Errorf("model %q: %s", name, why)
+		}
+		return m, err
+	}
+	for _, k := range wellKnown() {
+		if k.name == provider {
+			key := o.env(k.env)
+			if key == "" {
+				return nil, fmt.Errorf("model %q: there is no [providers.%s] and %s is not set; run hob setup", name, provider, k.env)
+			}
+			return New(k.kind, Options{Provider: k.name, BaseURL: k.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
+		}
+	}
+	for _, s := range o.servers() {
+		if s.Name == provider {
+			return New("openai", Options{Provider: s.Name, BaseURL: s.BaseURL, Model: model, HTTP: o.HTTP})
+		}
+	}
+	return nil, fmt.Errorf("model %q: there is no [providers.%s]; model is \"auto\", \"offline\" or \"provider/model\"", name, provider)
+}
+
+// configured makes a section's model. A nil model comes with the reason why the
+// section is skipped.
+func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, error) {
+	opts := Options{
+		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
+		MaxTokens: p.MaxTokens, Context: p.Context, HTTP: o.HTTP,
+	}
+	if model == "" {
+		opts.Model = p.Model
+	}
+	if p.Key != nil {
+		key, err := p.Key()
+		if err != nil {
+			return nil, fmt.Sprintf("the key of [providers.%s] cannot be read (%v)", p.Name, err), nil
+		}
+		opts.APIKey = key
+	}
+	if opts.APIKey == "" && (p.Key != nil || p.BaseURL == "") {
+		return nil, fmt.Sprintf("[providers.%s] has no key", p.Name), nil
+	}
+	m, err := New(p.Kind, opts)
+	return m, "", err
+}
+
+func (o AutoOptions) env(name string) string {
+	if o.Env == nil {
+		return ""
+	}
+	return strings.TrimSpace(o.Env(name))
+}
+
+func (o AutoOptions) servers() []Server {
+	if o.Servers != nil {
+		return o.Servers
+	}
+	return LocalServers()
+}
+
+func (o AutoOptions) offline() llm.Model { return offline.New(offline.Options{Name: o.Name}) }
+
+// probe asks all local servers at the same time and takes the first in their
+// order that has a model.
+func (o AutoOptions) probe(ctx context.Context) (llm.Model, Server, error) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // before the wait: later servers need not finish
+	servers := o.servers()
+	found := make([]chan string, len(servers))
+	for i, s := range servers {
+		found[i] = make(chan string, 1)
+		wg.Go(func() {
+			names, err := openai.Probe(ctx, s.BaseURL)
+			if err != nil { // not there, or no model server
+				names = nil
+			}
+			found[i] <- openai.ChatModel(names)
+		})
+	}
+	for i, s := range servers {
+		if name := <-found[i]; name != "" {
+			m, err := New("openai", Options{Provider: s.Name, BaseURL: s.BaseURL, Model: name, HTTP: o.HTTP})
+			return m, s, err
+		}
+	}
+	return nil, Server{}, nil
+}
+
+func because(why string, skipped []string) string {
+	if len(skipped) == 0 {
+		return why
+	}
+	return why + " (" + strings.Join(skipped, "; ") + ")"
+}

@@ -1,0 +1,91 @@
+package all
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/openai"
+)
+
+// discovered is a model on a server whose models are not known until it is
+// asked, which happens at the first call: neither start-up nor a server that is
+// switched on later should matter.
+type discovered struct {
+	o     Options
+	asker *openai.Model
+
+	mu    sync.Mutex
+	found *openai.Model
+}
+
+// anyModel stands for the model until one is found.
+const anyModel = "auto"
+
+func newDiscovered(o Options) (llm.Model, error) {
+	o.Model = anyModel
+	m, err := openai.New(openai.Options(o))
+	if err != nil {
+		return nil, err
+	}
+	return &discovered{o: o, asker: m}, nil
+}
+
+func (d *discovered) Info() llm.Info {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.found != nil {
+		return d.found.Info()
+	}
+	return d.asker.Info()
+}
+
+func (d *discovered) Models(ctx context.Context) ([]string, error) { return d.asker.Models(ctx) }
+
+func (d *discovered) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		m, err := d.find(ctx)
+		if err != nil {
+			yield(llm.Event{}, err)
+			return
+		}
+		for e, err := range m.Stream(ctx, r) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// find asks the server once; calls that come together may ask more than once,
+// which does no harm.
+func (d *discovered) find(ctx context.Context) (*openai.Model, error) {
+	d.mu.Lock()
+	m := d.found
+	d.mu.Unlock()
+	if m != nil {
+		return m, nil
+	}
+	names, err := d.asker.Models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := d.o
+	if o.Model = openai.ChatModel(names); o.Model == "" {
+		return nil, &llm.Error{
+			Kind: llm.NotFound, Provider: d.asker.Info().Provider,
+			Message: "the server has no model that can talk",
+			Remedy:  "install one there (for Ollama: ollama pull llama3.2), or set model in [providers." + d.asker.Info().Provider + "]",
+		}
+	}
+	if m, err = openai.New(openai.Options(o)); err != nil {
+		return nil, &llm.Error{Kind: llm.BadRequest, Provider: o.Provider, Message: err.Error(), Err: err}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.found == nil {
+		d.found = m
+	}
+	return d.found, nil
+}
