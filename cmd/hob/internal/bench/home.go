@@ -1,0 +1,231 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	startWait = 30 * time.Second
+	stopWait  = 20 * time.Second
+	askWait   = 60 * time.Second
+)
+
+// home is a throw-away home and the program that runs in it.
+type home struct {
+	binary string
+	dir    string
+	base   string
+	token  string
+	http   *http.Client
+	cmd    *exec.Cmd
+	exited chan error
+	took   time.Duration // from start to ready
+}
+
+// newHome prepares a home whose brain is the model, or the built-in one.
+func newHome(o Options, m *model) (*home, error) {
+	dir, err := os.MkdirTemp("", "hob-bench-")
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+	if err != nil {
+		return nil, err
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	conf := fmt.Sprintf("[agent]\nmodel = %q\ntimezone = \"UTC\"\n[web]\nlisten = %q\n[files]\nallowed = [%q]\n", "offline", addr, filepath.Join(dir, "user"))
+	if m != nil {
+		conf = strings.Replace(conf, `"offline"`, `"instant/instant"`, 1)
+		conf += fmt.Sprintf("[providers.instant]\nkind = \"openai\"\nbase_url = %q\nmodel = \"instant\"\n", m.url)
+	}
+	h := &home{binary: o.Binary, dir: dir, base: "http://" + addr}
+	h.http = &http.Client{Timeout: askWait, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * sessions}}
+	for _, d := range []string{"hob", "user"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "hob", "config.toml"), []byte(conf), 0o600); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return h, nil
+}
+
+func (h *home) remove() { _ = os.RemoveAll(h.dir) } // a temporary folder; the system clears what stays
+
+// start runs the program and waits until it takes messages.
+func (h *home) start(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(h.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	h.cmd = exec.CommandContext(ctx, h.binary, "start", "--foreground")
+	h.cmd.Env = append(os.Environ(), "HOB_HOME="+filepath.Join(h.dir, "hob"), "HOME="+filepath.Join(h.dir, "user"), "TZ=UTC")
+	h.cmd.Dir, h.cmd.Stdout, h.cmd.Stderr = filepath.Join(h.dir, "user"), log, log
+	began := time.Now()
+	if err := h.cmd.Start(); err != nil {
+		return err
+	}
+	h.exited = make(chan error, 1)
+	go func() { h.exited <- h.cmd.Wait() }()
+	tick := time.NewTicker(200 * time.Microsecond)
+	defer tick.Stop()
+	for h.ready(ctx) != nil {
+		select {
+		case err := <-h.exited:
+			h.exited <- err
+			return fmt.Errorf("it ended while starting: %w: %s", err, h.log())
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), h.stop())
+		case <-tick.C:
+		}
+		if time.Since(began) > startWait {
+			return errors.Join(fmt.Errorf("not ready after %s: %s", startWait, h.log()), h.stop())
+		}
+	}
+	h.took = time.Since(began)
+	b, err := os.ReadFile(filepath.Join(h.dir, "hob", "token"))
+	h.token = strings.TrimSpace(string(b))
+	return err
+}
+
+func (h *home) log() string {
+	b, err := os.ReadFile(filepath.Join(h.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-2000):])
+}
+
+func (h *home) ready(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := h.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+func (h *home) pid() int { return h.cmd.Process.Pid }
+
+// stop ends the program in its own way, or by force when it takes too long.
+func (h *home) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+	defer cancel()
+	asked := h.post(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
+	h.http.CloseIdleConnections()
+	if asked != nil {
+		_ = h.cmd.Process.Kill() // it does not listen
+	}
+	select {
+	case <-h.exited:
+		return nil
+	case <-ctx.Done():
+		_ = h.cmd.Process.Kill()
+		<-h.exited
+		return fmt.Errorf("it did not stop in %s", stopWait)
+	}
+}
+
+func (h *home) post(ctx context.Context, path string, in, out any) error {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	return h.do(ctx, http.MethodPost, path, b, out)
+}
+
+func (h *home) do(ctx context.Context, method, path string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := h.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode >= 400 {
+		return fmt.Errorf("%s: %s: %s", path, resp.Status, b)
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(b, out)
+}
+
+// say sends a message and waits for its answer.
+func (h *home) say(ctx context.Context, session, text string) error {
+	var out struct{ Answer string }
+	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text}, &out)
+	if err == nil && out.Answer == "" {
+		err = fmt.Errorf("there was no answer to %q", text)
+	}
+	return err
+}
+
+// send sends a message and returns as soon as it is durable.
+func (h *home) send(ctx context.Context, session, text string) (string, error) {
+	var out struct{ Event string }
+	err := h.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": text, "async": true}, &out)
+	return out.Event, err
+}
+
+// finished waits until an event is done.
+func (h *home) finished(ctx context.Context, event string) error {
+	for {
+		var st struct{ State, Error string }
+		if err := h.do(ctx, http.MethodGet, "/api/v1/inbox/"+url.PathEscape(event), nil, &st); err != nil {
+			return err
+		}
+		switch st.State {
+		case "done":
+			return nil
+		case "dead":
+			return fmt.Errorf("event %s failed: %s", event, st.Error)
+		}
+		if err := wait(ctx, 2*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// watch makes a watcher of a folder of its own.
+func (h *home) watch(ctx context.Context, n int) error {
+	dir := filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	args := map[string]any{"kind": "file", "config": map[string]any{"path": dir, "pattern": "*.pdf"}}
+	return h.post(ctx, "/api/v1/tools/create_watcher", map[string]any{"arguments": args, "session": "bench"}, nil)
+}

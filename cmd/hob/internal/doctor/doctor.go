@@ -1,0 +1,123 @@
+// Package doctor looks whether Hob can work here: the configuration, the
+// folders, the database, the machine's clock and limits, the model and the
+// channels. It changes nothing, and works with a broken configuration.
+//
+// The command `hob doctor` prints what it finds, and `hob config check` uses
+// Drivers. It does not repair; every finding names its remedy.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// State is how a check came out.
+type State string
+
+// The states.
+const (
+	OK   State = "ok"
+	Warn State = "warn" // works, not as well as it could
+	Fail State = "fail" // does not work
+)
+
+// Check is one finding.
+type Check struct {
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	Cause  string `json:"cause"`  // what was found
+	Remedy string `json:"remedy"` // "" when there is nothing to do
+}
+
+// Env is what the checks look at.
+type Env struct {
+	Paths  system.Paths
+	Config *config.Config // the defaults when ConfigErr is set
+	// ConfigErr is why the configuration cannot be used.
+	ConfigErr error
+	// Daemon is the process id of the running daemon, 0 when there is none, and
+	// DaemonErr why a running one does not answer.
+	Daemon    int
+	DaemonErr error
+	Secrets   system.Secrets
+	Now       time.Time
+	HTTP      *http.Client // for model servers; nil means one of its own
+}
+
+// deadline bounds one check.
+const deadline = 15 * time.Second
+
+// Run makes every check, in an order in which the first failure is the one to
+// mend first.
+func Run(ctx context.Context, e Env) []Check {
+	checks := []func(context.Context, Env) []Check{
+		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
+		checkPort, checkZone, checkClock, checkModel, checkChannels, checkTriggers, checkWatches, checkLog,
+	}
+	var out []Check
+	for _, c := range checks {
+		ctx, cancel := context.WithTimeout(ctx, deadline)
+		out = append(out, c(ctx, e)...)
+		cancel()
+	}
+	return out
+}
+
+// Failed reports whether something does not work.
+func Failed(checks []Check) bool {
+	for _, c := range checks {
+		if c.State == Fail {
+			return true
+		}
+	}
+	return false
+}
+
+func ok(name, cause string) []Check { return []Check{{name, OK, cause, ""}} }
+
+func warn(name, cause, remedy string) []Check { return []Check{{name, Warn, cause, remedy}} }
+
+func fail(name, cause, remedy string) []Check { return []Check{{name, Fail, cause, remedy}} }
+
+func checkConfig(_ context.Context, e Env) []Check {
+	if errs, is := errors.AsType[config.Errors](e.ConfigErr); is {
+		var out []Check
+		for _, x := range errs {
+			out = append(out, fail("config", x.Error(), "correct the line, then run: hob config check")...)
+		}
+		return out
+	}
+	if e.ConfigErr != nil {
+		return fail("config", e.ConfigErr.Error(), "")
+	}
+	if errs := Drivers(e.Config, e.Secrets); len(errs) > 0 {
+		var out []Check
+		for _, x := range errs {
+			out = append(out, fail("config", x.Error(), "correct the line, then run: hob config check")...)
+		}
+		return out
+	}
+	if len(e.Config.Warnings) > 0 {
+		var out []Check
+		for _, w := range e.Config.Warnings {
+			out = append(out, warn("config", w, "")...)
+		}
+		return out
+	}
+	return ok("config", e.Config.Path()+" is good")
+}
+
+func checkDaemon(_ context.Context, e Env) []Check {
+	switch {
+	case e.DaemonErr != nil:
+		return fail("daemon", e.DaemonErr.Error(), "restart it: hob stop, then hob start")
+	case e.Daemon == 0:
+		return warn("daemon", "Hob is not running: no watcher, schedule or reminder works", "start it: hob start")
+	}
+	return ok("daemon", "runs and answers")
+}

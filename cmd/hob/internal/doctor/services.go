@@ -1,0 +1,187 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/platform/system"
+)
+
+// Drivers checks what only the drivers know: the kinds of providers and the
+// sections of channels.
+func Drivers(c *config.Config, s system.Secrets) config.Errors {
+	var errs config.Errors
+	for _, p := range c.Providers {
+		if !slices.Contains(llmall.Kinds(), p.Kind) {
+			errs = append(errs, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", ")))
+		}
+	}
+	drivers := map[string]channels.Driver{}
+	var names []string
+	for _, d := range channelsall.Drivers() {
+		drivers[d.Name()] = d
+		names = append(names, d.Name())
+	}
+	deps := channels.Deps{Log: slog.New(slog.DiscardHandler), Secret: func(ref string) (string, error) {
+		v, err := s.Resolve(context.Background(), ref)
+		return v.Reveal(), err
+	}}
+	for _, section := range c.Channels {
+		d, known := drivers[section.Name]
+		if !known {
+			errs = append(errs, section.Errorf("", "there is no channel of this name; there are %s", strings.Join(names, ", ")))
+			continue
+		}
+		if _, err := d.New(section.Decode, deps); err != nil {
+			errs = append(errs, asErrors(section, err)...)
+		}
+	}
+	return errs
+}
+
+func asErrors(s config.Section, err error) config.Errors {
+	var errs config.Errors
+	for _, e := range unwrapAll(err) {
+		if x, is := e.(*config.Error); is { //nolint:errorlint // unwrapAll has unwrapped it
+			errs = append(errs, x)
+		}
+	}
+	if len(errs) == 0 {
+		errs = append(errs, s.Errorf("", "%v", err))
+	}
+	return errs
+}
+
+// unwrapAll lists an error and everything in it.
+func unwrapAll(err error) []error {
+	if err == nil {
+		return nil
+	}
+	out := []error{err}
+	switch x := err.(type) { //nolint:errorlint // it walks the tree itself
+	case interface{ Unwrap() error }:
+		out = append(out, unwrapAll(x.Unwrap())...)
+	case interface{ Unwrap() []error }:
+		for _, e := range x.Unwrap() {
+			out = append(out, unwrapAll(e)...)
+		}
+	}
+	return out
+}
+
+// askWait bounds a model server's answer.
+const askWait = 5 * time.Second
+
+func checkModel(ctx context.Context, e Env) []Check {
+	o := llmall.AutoOptions{Env: e.getenv, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
+	for _, p := range e.Config.Providers {
+		lp := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context}
+		if p.APIKey != "" {
+			lp.Key = func() (string, error) {
+				v, err := e.Secrets.Resolve(ctx, p.APIKey)
+				return v.Reveal(), err
+			}
+		}
+		o.Configured = append(o.Configured, lp)
+	}
+	var out []Check
+	if e.Config.Agent.Model == "auto" {
+		m, why, err := llmall.Auto(ctx, o)
+		out = append(out, ask(ctx, "model", m, why, err)...)
+	} else {
+		m, err := llmall.Named(e.Config.Agent.Model, o)
+		out = append(out, ask(ctx, "model", m, "agent.model names it", err)...)
+	}
+	for _, f := range e.Config.Agent.Fallback {
+		m, err := llmall.Named(f, o)
+		out = append(out, ask(ctx, "fallback", m, "agent.fallback names it", err)...)
+	}
+	return out
+}
+
+func (e Env) getenv(k string) string {
+	if e.Secrets.Getenv != nil {
+		return e.Secrets.Getenv(k)
+	}
+	return os.Getenv(k)
+}
+
+// ask looks whether the model's server answers; it costs no tokens.
+func ask(ctx context.Context, name string, m llm.Model, why string, err error) []Check {
+	const remedy = "see the section [providers] of the configuration: hob config path"
+	if err != nil {
+		return fail(name, err.Error(), remedy)
+	}
+	info := m.Info()
+	if info.Provider == "offline" {
+		return ok(name, "the built-in brain ("+why+")")
+	}
+	l, is := m.(llmall.Lister)
+	if !is {
+		return ok(name, info.Name()+" ("+why+")")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	have, err := l.Models(ctx)
+	switch {
+	case err != nil && llm.KindOf(err) == llm.NotFound:
+		return warn(name, fmt.Sprintf("%s: its server answers, and cannot list its models", info.Name()), "")
+	case err != nil:
+		return fail(name, fmt.Sprintf("%s does not work: %v", info.Name(), err), remedy)
+	case info.Model != "" && len(have) > 0 && !slices.Contains(have, info.Model):
+		return warn(name, fmt.Sprintf("the server of %s does not list this model", info.Name()), "it has "+strings.Join(have[:min(5, len(have))], ", "))
+	}
+	return ok(name, info.Name()+" answers ("+why+")")
+}
+
+func checkChannels(ctx context.Context, e Env) []Check {
+	var on []string
+	var out []Check
+	for _, s := range e.Config.Channels {
+		if !s.Enabled {
+			continue
+		}
+		on = append(on, s.Name)
+		v, err := e.Config.Get("channels." + s.Name)
+		keys, is := v.(map[string]any)
+		if err != nil || !is {
+			continue
+		}
+		for key, value := range keys {
+			ref, is := value.(string)
+			if !is || !system.IsReference(ref) {
+				continue
+			}
+			if _, err := e.Secrets.Resolve(ctx, ref); err != nil {
+				out = append(out, fail("channel "+s.Name, fmt.Sprintf("%s: %v", key, err), "")...)
+			}
+		}
+	}
+	if len(on) > 0 && len(out) == 0 {
+		return ok("channels", strings.Join(on, ", ")+", and the terminal and the web page")
+	}
+	if len(out) == 0 {
+		return ok("channels", "the terminal and the web page")
+	}
+	return out
+}
+
+func checkTriggers(ctx context.Context, e Env) []Check {
+	var out []Check
+	for _, t := range e.Config.Triggers {
+		if _, err := e.Secrets.Resolve(ctx, t.Secret); err != nil {
+			out = append(out, fail("trigger "+t.Name, err.Error(), "")...)
+		}
+	}
+	return out
+}
