@@ -3,6 +3,7 @@
 'use strict';
 
 const $ = id => document.getElementById(id);
+const badLink = location.hash === '#login-failed';
 const log = $('log'), input = $('input'), picker = $('sessions');
 const state = {
   session: '', // the conversation that is shown
@@ -41,10 +42,10 @@ const newID = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), b => 
 function askWho(refused) {
   $('login').hidden = false;
   $('composer').hidden = true;
-  document.querySelector('main').hidden = true;
+  document.querySelector('main').hidden = picker.hidden = $('new').hidden = true;
   $('login-form').hidden = refused.code !== 'password_required';
   if (refused.code === 'password_required') $('login-text').textContent = 'This Hob asks for its password.';
-  else if (location.hash === '#login-failed') {
+  else if (badLink) {
     $('login-text').textContent = 'This login link was used already or is older than two minutes. Run hob open for a new one.';
   }
 }
@@ -214,7 +215,9 @@ function approval(a) {
     buttons.append(b);
   }
   card.append(buttons);
+  const was = atEnd();
   $('approvals').append(card);
+  toEnd(was);
 }
 
 // openQuestions shows what waits for the owner and drops what was answered
@@ -265,36 +268,17 @@ function delivery(d) {
 
 // ---------------------------------------------------------------- conversations
 
-// said turns one row of the history into a line of the log.
-function said(row) {
-  const msg = row.message || row;
-  const parts = msg.parts || [{ text: msg.text || '' }];
-  const text = parts.filter(p => p.text && !p.context).map(p => p.text).join('\n');
-  return { role: msg.role, text, calls: parts.filter(p => p.call).map(p => p.call), at: row.created_at || '', event: row.turn || row.event };
-}
-
 async function open(session) {
   state.session = session;
   history.replaceState(null, '', '#' + encodeURIComponent(session));
-  const [rows, out] = await Promise.all([
-    api('GET', sessionPath(session, 'messages?limit=200')),
-    api('GET', '/api/v1/deliveries?limit=200&session=' + encodeURIComponent(session)),
-  ]);
+  const rows = await api('GET', sessionPath(session, 'messages?limit=200'));
   if (state.session !== session) return;
   log.replaceChildren();
-  const turns = new Set(rows.map(r => said(r).event));
-  const lines = rows.map(said).filter(m => m.role === 'user' || m.role === 'assistant');
-  for (const d of out) {
-    if (d.session !== session || d.kind === 'question') continue;
-    state.shown.add(d.id);
-    if (d.kind !== 'reply') lines.push({ role: d.kind, text: d.text, calls: [], at: d.created_at, event: d.event });
-    else if (!turns.has(d.event)) lines.push({ role: 'assistant', text: d.text, calls: [], at: d.created_at, event: d.event });
-  }
-  lines.sort((a, b) => new Date(a.at) - new Date(b.at));
-  for (const l of lines) {
-    if (!l.text && !l.calls.length) continue;
-    const m = add(l.role, l.text, l.event, l.at);
-    for (const c of l.calls) tool(m, c.id, c.name, true);
+  for (const r of rows.reverse()) {
+    state.shown.add(r.id);
+    if (r.kind === 'question' || !r.text) continue; // open questions are shown as cards
+    if (r.kind === 'message') add(r.from === 'owner' ? 'user' : 'notice', r.text, r.event, r.at);
+    else add(r.kind === 'reply' ? 'assistant' : r.kind, r.text, r.event, r.at);
   }
   toEnd(true);
   await Promise.all([sessions(), openQuestions()]);
@@ -341,5 +325,5 @@ $('login-form').onsubmit = async e => {
   }
 };
 
-const wanted = location.hash === '#login-failed' ? '' : decodeURIComponent(location.hash.slice(1));
+const wanted = badLink ? '' : decodeURIComponent(location.hash.slice(1));
 open(wanted || 'main').then(listen).catch(e => { if (e.status !== 401) { add('error', e.message); setTimeout(() => location.reload(), 5000); } });

@@ -34,7 +34,9 @@ type Backend interface {
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
-	// "memory", "tools", "usage", "audit", "undo", "inbox". Newest first.
+	// "memory", "tools", "usage", "audit", "undo", "inbox". Newest first. The
+	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
+	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)
 	// Why explains one event, delivery, watcher or the latest turn ("").
 	Why(ctx context.Context, id string) (any, error)

@@ -64,7 +64,7 @@ func query(raw string, params []string) (Query, error) {
 			q.State = v
 		case "q":
 			q.Text = v
-		case "session", "id":
+		case "session", "event", "id":
 			q.Of = v
 		case "all":
 			q.All = v != "0" && v != "false"

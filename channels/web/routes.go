@@ -58,14 +58,18 @@ func (s *Server) table() []route {
 func listParams(name string) []string {
 	p := []string{"limit", "before"}
 	switch name {
-	case "deliveries":
+	case "deliveries", "approvals":
 		return append(p, "session", "state")
-	case "approvals", "inbox", "watchers", "schedules", "goals":
+	case "inbox":
+		return append(p, "session")
+	case "watchers", "schedules", "goals":
 		return append(p, "state")
 	case "tasks":
 		return append(p, "all", "state")
-	case "memory", "notes", "tools", "audit":
+	case "memory", "notes", "tools":
 		return append(p, "q")
+	case "audit":
+		return append(p, "event")
 	}
 	return p
 }

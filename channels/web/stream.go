@@ -1,0 +1,63 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"hob/channels"
+)
+
+// stream answers a message with server-sent events.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, in channels.Inbound) error {
+	// Before the message is put, or the first words would be missed.
+	sub := s.backend.Subscribe(0)
+	defer sub.Close()
+	acc, err := s.backend.Receive(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	out, err := newSSE(w)
+	if err != nil {
+		return nil // gone; the message is kept
+	}
+	sink := &eventSink{out}
+	start := struct {
+		Event    string `json:"event"`
+		Session  string `json:"session"`
+		Position int    `json:"position"`
+	}{acc.Event, in.Session, acc.Position}
+	if sink.event("message_start", start) != nil || sink.flush() != nil {
+		return nil
+	}
+	st, err := s.follow(r, acc, sub, sink)
+	switch {
+	case errors.Is(err, errGone):
+		return nil
+	case err != nil:
+		f := failureOf(s.cut(r, acc.Event, err))
+		_ = sink.event("error", f.withEvent())
+	case st.State == "dead":
+		_ = sink.event("error", failureOf(dead(st)).withEvent())
+	}
+	_ = sink.flush()
+	return nil
+}
+
+// withEvent is a failure as it stands in a stream.
+func (f *failure) withEvent() any {
+	return struct {
+		*failure
+		Event string `json:"event"`
+	}{f, f.Event}
+}
+
+// eventSink passes everything on under its own name.
+type eventSink struct{ *sse }
+
+func (e *eventSink) event(kind string, data any) error { return e.sse.event(0, kind, data) }
+func (e *eventSink) ping() error {
+	if err := e.sse.event(0, "ping", struct{}{}); err != nil {
+		return err
+	}
+	return e.flush()
+}

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+func (f *follower) text(t string) error {
+	f.all.WriteString(t)
+	f.part.WriteString(t)
+	return f.emit("content_delta", struct {
+		Text string `json:"text"`
+	}{t})
+}
+
+func (f *follower) callStart(data json.RawMessage) error {
+	var c struct{ ID, Name string }
+	_ = json.Unmarshal(data, &c)
+	f.calls = append(f.calls, openCall{c.ID, c.Name})
+	f.part.Reset()
+	return f.emit("tool_call_start", data)
+}
+
+// callEnd closes a call. A result whose start was dropped gets one; a call that
+// the engine renamed is closed under the id with which it was opened.
+func (f *follower) callEnd(data json.RawMessage) error {
+	var c struct{ ID, Name string }
+	_ = json.Unmarshal(data, &c)
+	f.part.Reset()
+	at := -1
+	for i, o := range f.calls {
+		if o.id == c.ID {
+			at = i
+			break
+		}
+	}
+	var out any = data
+	switch {
+	case at >= 0:
+	case len(f.calls) > 0:
+		at = 0
+		out = object(data, map[string]any{"id": f.calls[0].id, "call": c.ID})
+	default:
+		if err := f.emit("tool_call_start", map[string]string{"id": c.ID, "name": c.Name}); err != nil {
+			return err
+		}
+	}
+	if at >= 0 {
+		f.calls = append(f.calls[:at], f.calls[at+1:]...)
+	}
+	return f.emit("tool_result", out)
+}
+
+// ask passes a question to the owner on, once.
+func (f *follower) ask(data json.RawMessage) error {
+	var a struct{ ID string }
+	_ = json.Unmarshal(data, &a)
+	if f.asked[a.ID] {
+		return nil
+	}
+	f.asked[a.ID] = true
+	if err := f.emit("approval_required", data); err != nil {
+		return err
+	}
+	return f.flush()
+}
+
+func (f *follower) flush() error {
+	if err := f.sink.flush(); err != nil {
+		return errGone
+	}
+	return nil
+}
+
+// finish makes the stream complete and ends it.
+func (f *follower) finish(st EventStatus) error {
+	for _, c := range f.calls { // results that the feed dropped
+		d := map[string]any{"id": c.id, "name": c.name, "ok": false, "text": "the result is in message_end"}
+		if err := f.emit("tool_result", d); err != nil {
+			return err
+		}
+	}
+	missing, replaced := f.missing(st.Answer)
+	if missing != "" {
+		if err := f.text(missing); err != nil {
+			return err
+		}
+	}
+	reason := "end_turn"
+	var end struct{ Interrupted bool }
+	_ = json.Unmarshal(f.last, &end)
+	switch {
+	case end.Interrupted:
+		reason = "cancelled"
+	case f.failed:
+		reason = "error"
+	}
+	fields := map[string]any{
+		"event": st.ID, "session": st.Session, "answer": st.Answer, "tools": st.Tools, "usage": st.Usage, "finish_reason": reason,
+	}
+	if replaced {
+		fields["replaced"] = true
+	}
+	if err := f.emit("message_end", object(f.last, fields)); err != nil {
+		return err
+	}
+	return f.flush()
+}
+
+// missing compares what the client has with the answer: the tail it lacks, or
+// that the answer is another text than what was streamed (a correction, or a
+// hole in the middle).
+func (f *follower) missing(answer string) (tail string, replaced bool) {
+	all, part := f.all.String(), f.part.String()
+	switch {
+	case strings.HasSuffix(all, answer):
+		return "", false
+	case strings.HasPrefix(answer, all):
+		return answer[len(all):], false
+	case strings.HasPrefix(answer, part) && part != "":
+		return answer[len(part):], false
+	case part == "": // the last words came after a tool, and none of them was heard
+		return answer, false
+	}
+	return "", true
+}
