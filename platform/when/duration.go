@@ -118,7 +118,8 @@ func (p *parser) lengths(i int) []lengthAlt {
 		l = l.plus(n, u)
 		end = p.halfMore(&l, u, end)
 		out = append([]lengthAlt{{l, end}}, out...)
-		if u == unitHour && p.num(end) >= 0 && p.glued(end) && p.num(end) < 60 { // 1h30
+		_, more := unitLetter(p.text(end + 1))
+		if u == unitHour && p.num(end) >= 0 && p.glued(end) && p.num(end) < 60 && !(more && p.glued(end+1)) { // 1h30
 			out = append([]lengthAlt{{l.plus(float64(p.num(end)), unitMinute), end + 1}}, out...)
 			break
 		}

@@ -27,7 +27,7 @@ func orthodoxEaster(y int) day {
 }
 
 // hebrewEpoch is the day before 1 Tishri of year 1.
-const hebrewEpoch = -2092591
+const hebrewEpoch = -2092590
 
 // hebrewNewYear is 1 Tishri of a Hebrew year (Reingold and Dershowitz,
 // Calendrical Calculations, "Hebrew calendar").
@@ -91,11 +91,12 @@ func hebrewMonth(name string, y int) int {
 	return 0
 }
 
-// hebrewIn lists day d of a Hebrew month inside a year of the common calendar.
+// hebrewIn lists, inside a year of the common calendar, the days on whose
+// evening day d of a Hebrew month begins.
 func hebrewIn(year int, month string, d int) []day {
 	var out []day
 	for y := year + 3760; y <= year+3761; y++ {
-		got := hebrewDay(y, month, d)
+		got := hebrewDay(y, month, d) - 1 // it begins at sunset of the day before
 		if cy, _, _ := got.civil(); cy == year {
 			out = append(out, got)
 		}

@@ -1,6 +1,7 @@
 package when
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -61,10 +62,15 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 	}
 	p := newParser(text, now)
 	p.whole = true
-	for _, e := range p.everys(0) {
+	everys, read := p.everys(0)
+	for _, e := range everys {
 		if p.skipEnd(e.end) == len(p.toks) {
 			return e.every, nil
 		}
+	}
+	if more, ok := p.beyond(0, read); p.skipEnd(read) == len(p.toks) || ok && p.skipEnd(more) == len(p.toks) {
+		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval expresses it; split it, or use a form such as %s",
+			clip(text, 80), ErrNotUnderstood, everyForms)
 	}
 	return Every{}, notUnderstood(text, everyForms)
 }
@@ -97,9 +103,11 @@ const (
 	weekends = 0x41
 )
 
-// everys reads the recurrences that start at i, longest first.
-func (p *parser) everys(i int) []everyAlt {
+// everys reads the recurrences that start at i, longest first, and tells how
+// far it understood what was said.
+func (p *parser) everys(i int) ([]everyAlt, int) {
 	var out []everyAlt
+	read := i
 	r := rule{from: -1}
 	for range 12 {
 		end, next, ok := p.ruleItem(i, r)
@@ -110,11 +118,12 @@ func (p *parser) everys(i int) []everyAlt {
 		if !r.marked {
 			continue
 		}
+		read = i
 		if e, ok := p.build(r); ok {
 			out = append([]everyAlt{{i, e}}, out...)
 		}
 	}
-	return out
+	return out, read
 }
 
 // ruleItem reads one more thing said about the recurrence.

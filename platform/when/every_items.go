@@ -106,16 +106,16 @@ func (p *parser) dayNames(j int, r rule) (int, rule, bool) {
 	switch {
 	case p.is(j, "weekday", "weekdays", "workday", "workdays", "workweek"),
 		p.is(j, "business", "working", "work") && p.is(j+1, "day", "days"):
-		if r.n > 1 {
-			return 0, r, false
+		if r.n > 1 && (r.unit == 0 || r.unit >= unitDay) {
+			return 0, r, false // every other weekday
 		}
 		r.days = workweek
 		end := p.skip(j+1, "day", "days")
 		r.marked = r.marked || p.is(end-1, "weekdays", "workdays", "days")
 		return end, r, true
 	case p.is(j, "weekend", "weekends"):
-		if r.n > 1 {
-			return 0, r, false
+		if r.n > 1 && (r.unit == 0 || r.unit >= unitDay) {
+			return 0, r, false // every other weekday
 		}
 		r.days = weekends
 		r.marked = r.marked || p.is(j, "weekends")

@@ -9,7 +9,9 @@ import (
 // Match is a time said inside a sentence. At most one of Moment and Every is
 // set. Period is set for a stretch of time; Moment is set beside it when the
 // stretch is one unit ("next week", "tomorrow morning"). All three are nil for
-// a time that has two readings: Parse(Text) returns the question to ask.
+// a time that cannot be settled: one with two readings, about which Parse(Text)
+// returns the question to ask, or a recurrence that cannot be expressed, for
+// which ParseEvery(Text) returns the reason.
 type Match struct {
 	Start, End int // bytes in the sentence, on rune boundaries
 	Text       string
@@ -97,12 +99,21 @@ func (p *parser) stops(i int) bool {
 // at lists the longest match of each kind that starts at token i.
 func (p *parser) at(i int) []found {
 	var out []found
-	for _, e := range p.everys(i) {
+	end := i
+	everys, read := p.everys(i)
+	for _, e := range everys {
 		if p.stops(e.end) {
 			every := e.every
+			end = e.end
 			out = append(out, found{i, e.end, 0, Match{Every: &every}})
 			break
 		}
+	}
+	if read > end && p.stops(read) {
+		return []found{{i, read, 0, Match{}}}
+	}
+	if more, ok := p.beyond(i, end); ok {
+		return []found{{i, more, 0, Match{}}}
 	}
 	for _, r := range p.ranges(i) {
 		if p.stops(r.end) {
@@ -123,6 +134,31 @@ func (p *parser) at(i int) []found {
 		break
 	}
 	return out
+}
+
+// beyond finds where a recurrence really ends of which only a part, up to end,
+// can be expressed: "every first Monday at 9", "every day until June".
+func (p *parser) beyond(i, end int) (int, bool) {
+	next := end
+	switch {
+	case p.is(i, "every", "each"):
+		next = i + 1
+	case end == i:
+		return 0, false
+	}
+	last := end
+	for _, j := range []int{next, p.skip(end, "starting", "beginning", "until", "till", "from", "through", "except")} {
+		if j == end && end > i {
+			continue
+		}
+		for _, a := range p.expr(j) {
+			if p.stops(a.end) && a.end > last {
+				last = a.end
+			}
+			break
+		}
+	}
+	return last, last > end
 }
 
 func (p *parser) match(f found) Match {

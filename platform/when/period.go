@@ -1,6 +1,7 @@
 package when
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -43,29 +44,47 @@ func ParsePeriod(phrase string, now time.Time) (Period, error) {
 	p := newParser(phrase, now)
 	p.whole, p.past = true, true
 	text := strings.TrimSpace(phrase)
+	look := []func() (*Period, []string){p.wholeUnit, p.wholeRange}
+	if p.is(0, "for") { // "for 3 days from Monday" is no single day
+		slices.Reverse(look)
+	}
+	for _, read := range look {
+		pd, ask := read()
+		if ask != nil {
+			return Period{}, &AmbiguousError{Phrase: text, Choices: ask}
+		}
+		if pd != nil {
+			pd.Text = text
+			return *pd, nil
+		}
+	}
+	return Period{}, notUnderstood(phrase, periodForms)
+}
+
+// wholeUnit reads the whole phrase as one unit of time.
+func (p *parser) wholeUnit() (*Period, []string) {
 	for _, c := range p.moments(0) {
 		if p.skipEnd(c.end) != len(p.toks) {
 			continue
 		}
 		if c.ambiguous != nil {
-			return Period{}, &AmbiguousError{Phrase: text, Choices: c.ambiguous}
+			return nil, c.ambiguous
 		}
 		if pd, ok := p.asPeriod(c); ok {
-			pd.Text = text
-			return pd, nil
+			return &pd, nil
 		}
 	}
+	return nil, nil
+}
+
+// wholeRange reads the whole phrase as a stretch with ends.
+func (p *parser) wholeRange() (*Period, []string) {
 	for _, r := range p.ranges(0) {
-		if p.skipEnd(r.end) != len(p.toks) {
-			continue
+		if p.skipEnd(r.end) == len(p.toks) {
+			return r.period, r.ambiguous
 		}
-		if r.ambiguous != nil {
-			return Period{}, &AmbiguousError{Phrase: text, Choices: r.ambiguous}
-		}
-		r.period.Text = text
-		return *r.period, nil
 	}
-	return Period{}, notUnderstood(phrase, periodForms)
+	return nil, nil
 }
 
 // asPeriod is the period of a moment, the whole day for a day.

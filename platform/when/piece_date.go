@@ -261,6 +261,9 @@ func (p *parser) dayOfMonth(i int) []alt {
 	if !ordinal && !ofMonth && j == i || p.is(r.end, "oclock", "past", "to") || p.glued(r.end) && p.is(r.end, ":", "/", "%") {
 		return nil
 	}
+	if _, ok := weekdayName(p.text(end)); ok {
+		return nil // "first Monday" is not Monday the 1st
+	}
 	if !ofMonth && !p.meantDay(i, r.end, ordinal && p.num(j) >= 0) {
 		return nil
 	}

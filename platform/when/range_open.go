@@ -8,7 +8,7 @@ func (p *parser) lasting(i int) []rangeAlt {
 	var out []rangeAlt
 	add := func(end int, s spec, l length) {
 		s.loose = false
-		if m, ok := p.resolve(s); ok && s.either == nil {
+		if m, ok := p.looking(false).resolve(s); ok && s.either == nil {
 			to := l.from(m.Time, 1)
 			if to.After(m.Time) && to.Year() <= 9999 {
 				out = append(out, rangeAlt{end: end, period: &Period{From: m.Time, To: to}})

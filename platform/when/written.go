@@ -105,9 +105,6 @@ func (c written) spec() (spec, bool) {
 	case c.named >= 0:
 		return c.withName()
 	case c.year == 0:
-		if b > 12 && third <= 12 {
-			b, third = third, b
-		}
 		return monthDaySpec(b, third, a)
 	case c.year == 2:
 		return dayMonthOrder(a, b, third, c.sep == ".")
