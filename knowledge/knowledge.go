@@ -68,7 +68,7 @@ type SearchOptions struct {
 	Limit int      // default 10, at most 1,000
 	Kinds []string // empty: everything but retired facts
 	// All leaves out the looser rounds: only documents with every telling word
-	// of the query count.
+	// of the query, or with the query as it stands, count.
 	All bool
 }
 

@@ -21,9 +21,9 @@ const (
 )
 
 // Search finds documents by words, best first: every telling word must match;
-// if nothing does, beginnings of words count, then documents with at least half
-// of the words, then the text as a plain substring (for scripts without
-// spaces). Any text is a valid query; an empty one lists the newest.
+// if nothing does, beginnings and roots of words count, then documents with at
+// least half of the words, then the text as a plain substring (for scripts
+// without spaces). Any text is a valid query; an empty one lists the newest.
 func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
 	limit := clamp(opt.Limit)
 	f := filter(opt.Kinds)
@@ -36,11 +36,11 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 	}
 	rounds := []func() ([]Hit, error){
 		func() ([]Hit, error) { return b.match(q, join(terms, false), f, limit) },
-		func() ([]Hit, error) { return b.match(q, join(terms, true), f, limit) },
-		func() ([]Hit, error) { return b.match(q, join(roots(terms), true), f, limit) },
 	}
 	if !opt.All {
 		rounds = append(rounds,
+			func() ([]Hit, error) { return b.match(q, join(terms, true), f, limit) },
+			func() ([]Hit, error) { return b.match(q, join(roots(terms), true), f, limit) },
 			func() ([]Hit, error) { return b.half(q, terms, f, limit) },
 			func() ([]Hit, error) { return b.half(q, roots(terms), f, limit) })
 	}

@@ -3,12 +3,17 @@ package tools
 import (
 	"context"
 	"time"
+
+	"hob/platform/provenance"
 )
 
 // BriefItem is one line of a daily briefing.
 type BriefItem struct {
 	At   time.Time `json:"at"` // zero when it has no time of day
 	Text string    `json:"text"`
+	// Source is Outside when Text holds words that are not the owner's; left
+	// empty it counts as that.
+	Source provenance.Source `json:"source"`
 }
 
 // BriefSource contributes a section to the daily briefing: tasks, reminders,

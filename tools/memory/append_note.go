@@ -1,0 +1,107 @@
+package memory
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+type appendNoteIn struct {
+	Note string `json:"note" jsonschema:"id or title"`
+	Text string `json:"text"`
+}
+
+type appendUndo struct {
+	noteUndo
+	Length     int               `json:"length"` // of the former text, in bytes
+	UpdatedAt  time.Time         `json:"updated_at"`
+	Provenance provenance.Source `json:"provenance"`
+}
+
+func (d Deps) appendNote() tools.Tool {
+	return tools.New(tools.Def[appendNoteIn]{
+		Spec: tools.Spec{
+			Name: "append_note", Category: "memory", Effects: tools.Write,
+			Description: "Add a line to a note.",
+			Keywords:    "add to note list extend continue",
+		},
+		Summary: func(in appendNoteIn) string {
+			return "Add " + quoted(phrase.Cut(in.Text, 80)) + " to the note " + quoted(in.Note)
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in appendNoteIn) (tools.Result, error) {
+			text, err := noteText(in.Text)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			n, err := pickNote(tx, in.Note)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			u := appendUndo{Length: len(n.Text), UpdatedAt: n.UpdatedAt, Provenance: n.Provenance}
+			if n.Text, err = noteText(n.Text + "\n" + text); err != nil {
+				return tools.Result{}, err
+			}
+			n.UpdatedAt = moment(c.Now)
+			if from(c).Tainted() {
+				n.Provenance = provenance.Outside
+			}
+			u.noteUndo = noteUndo{ID: n.ID, State: state(n)}
+			if err := d.changeNote(tx, n); err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{
+				Text: "Added it to the note " + quoted(n.Title) + ".", Data: n,
+				Undo: tools.NewUndo("take the last addition out of the note "+quoted(n.Title), u),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			u, n, err := unchanged[appendUndo](tx, data)
+			if err != nil {
+				return "", err
+			}
+			n.Text, n.UpdatedAt, n.Provenance = n.Text[:u.Length], u.UpdatedAt, u.Provenance
+			return "Took the last addition out of the note " + quoted(n.Title) + ".", d.changeNote(tx, n)
+		},
+	})
+}
+
+// state is a digest of everything about a note.
+func state(n Note) string {
+	b, err := json.Marshal(n)
+	if err != nil { // a programming error: a Note is plain data
+		panic(err)
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:12])
+}
+
+// left is what undo data says about the note as the call left it.
+func (u noteUndo) left() noteUndo { return u }
+
+// unchanged decodes undo data and returns it with the note, if that still is as
+// the call left it.
+func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessage) (u U, n Note, err error) {
+	if err := json.Unmarshal(data, &u); err != nil {
+		return u, n, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	n, ok, err := note(tx, u.left().ID)
+	switch {
+	case err != nil:
+		return u, n, err
+	case !ok:
+		return u, n, tools.Errorf(tools.Conflict, "the note was deleted since")
+	case state(n) != u.left().State:
+		return u, n, tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", quoted(n.Title))
+	}
+	return u, n, nil
+}
+
+// moment is a time as the store keeps it.
+func moment(t time.Time) time.Time { return store.Time(store.Millis(t)) }

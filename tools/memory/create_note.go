@@ -1,0 +1,60 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/shortid"
+	"hob/tools"
+)
+
+type createNoteIn struct {
+	Text  string `json:"text"`
+	Title string `json:"title,omitempty"`
+}
+
+type noteUndo struct {
+	ID    string `json:"id"`
+	State string `json:"state"` // digest of the note as the call left it
+}
+
+func (d Deps) createNote() tools.Tool {
+	return tools.New(tools.Def[createNoteIn]{
+		Spec: tools.Spec{
+			Name: "create_note", Category: "memory", Effects: tools.Write,
+			Description: "Write a note.",
+			Keywords:    "new note write down jot memo list",
+		},
+		Summary: func(in createNoteIn) string { return "Write a note " + quoted(phrase.Cut(in.Title+" "+in.Text, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in createNoteIn) (tools.Result, error) {
+			text, err := noteText(in.Text)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			n := Note{
+				ID: shortid.New("n"), Title: phrase.Cut(in.Title, 200), Text: text, Provenance: from(c),
+				CreatedAt: moment(c.Now), UpdatedAt: moment(c.Now),
+			}
+			if strings.TrimSpace(n.Title) == "" {
+				n.Title = titleOf(text)
+			}
+			if err := d.putNote(tx, n); err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{
+				Text: "Wrote the note " + quoted(n.Title) + ".", Data: n,
+				Undo: tools.NewUndo("delete the note "+quoted(n.Title), noteUndo{ID: n.ID, State: state(n)}),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			_, n, err := unchanged[noteUndo](tx, data)
+			if err != nil {
+				return "", err
+			}
+			return "Deleted the note " + quoted(n.Title) + " again.", d.dropNote(tx, n.ID)
+		},
+	})
+}

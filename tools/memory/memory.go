@@ -1,0 +1,91 @@
+// Package memory are the tools for what Hob keeps for its owner in words: facts
+// (remember, recall, forget), notes (create_note, list_notes, append_note,
+// delete_note) and the search over everything (search_knowledge).
+//
+// Facts live in package knowledge; the notes' table is here. Every row carries
+// the provenance of the text it was made from, and every result that shows an
+// outside row is outside text again.
+package memory
+
+import (
+	"errors"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Deps are what the tools need.
+type Deps struct {
+	Knowledge *knowledge.Base
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	return []tools.Tool{
+		d.remember(), d.recall(), d.searchKnowledge(), d.forget(),
+		d.createNote(), d.listNotes(), d.appendNote(), d.deleteNote(),
+	}
+}
+
+// Migrations are the tables of this package.
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "notes", Steps: []string{`
+CREATE TABLE notes (
+	n INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	title TEXT NOT NULL,
+	text TEXT NOT NULL,
+	provenance TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	updated_at INTEGER NOT NULL
+);
+CREATE INDEX notes_updated ON notes (updated_at);`}}}
+}
+
+// limitOr checks a count of results.
+func limitOr(limit, otherwise int) (int, error) {
+	switch {
+	case limit < 0:
+		return 0, tools.Errorf(tools.InvalidArguments, "limit must be positive")
+	case limit == 0:
+		return otherwise, nil
+	}
+	return min(limit, 100), nil
+}
+
+// from is the provenance that a new row gets.
+func from(c tools.Call) provenance.Source {
+	if c.Provenance.Tainted() {
+		return provenance.Outside
+	}
+	return c.Provenance
+}
+
+// sourceOf is the provenance of a result that shows the given rows.
+func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
+	for _, r := range rows {
+		if of(r).Tainted() {
+			return provenance.Outside
+		}
+	}
+	return provenance.Tool
+}
+
+// classify gives errors of package knowledge their code.
+func classify(err error) error {
+	switch {
+	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong):
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	case errors.Is(err, knowledge.ErrNotFound):
+		return tools.Errorf(tools.NotFound, "%w", err)
+	}
+	return err
+}
+
+// quoted sets a text in quotation marks, on one line.
+func quoted(s string) string {
+	return `"` + strings.TrimRight(strings.Join(strings.Fields(s), " "), ".") + `"`
+}

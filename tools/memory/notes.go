@@ -1,0 +1,130 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+const (
+	kindNote = "note"
+	maxNote  = 1 << 20 // bytes
+)
+
+// Note is one row of the notes.
+type Note struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Text       string            `json:"text"`
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+}
+
+// Notes lists the newest notes, at most limit (0: 1,000).
+func Notes(ctx context.Context, st *store.Store, limit int) ([]Note, error) {
+	if limit <= 0 {
+		limit = 1000
+	}
+	return notes(st.Reader(ctx), "ORDER BY updated_at DESC, n DESC LIMIT ?", limit)
+}
+
+func notes(q store.Querier, tail string, args ...any) (out []Note, err error) {
+	rows, err := q.Query("SELECT id, title, text, provenance, created_at, updated_at FROM notes "+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("notes: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Note{}
+	for rows.Next() {
+		n, err := scanNote(rows)
+		if err != nil {
+			return nil, fmt.Errorf("notes: %w", err)
+		}
+		out = append(out, n)
+	}
+	return out, rows.Err()
+}
+
+func scanNote(row interface{ Scan(...any) error }) (Note, error) {
+	var n Note
+	var created, updated int64
+	err := row.Scan(&n.ID, &n.Title, &n.Text, &n.Provenance, &created, &updated)
+	n.CreatedAt, n.UpdatedAt = store.Time(created), store.Time(updated)
+	return n, err
+}
+
+// note reads one note; ok is false when there is none.
+func note(q store.Querier, id string) (n Note, ok bool, err error) {
+	n, err = scanNote(q.QueryRow("SELECT id, title, text, provenance, created_at, updated_at FROM notes WHERE id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return n, false, nil
+	}
+	return n, err == nil, err
+}
+
+func pickNote(q store.Querier, query string) (Note, error) {
+	all, err := notes(q, "ORDER BY updated_at DESC, n DESC")
+	if err != nil {
+		return Note{}, err
+	}
+	return tools.Pick("note", query, all, func(n Note) (string, string) { return n.ID, n.Title })
+}
+
+// putNote writes a note that must not exist, with its index entry.
+func (d Deps) putNote(tx *store.Tx, n Note) error {
+	_, err := tx.Exec("INSERT INTO notes (id, title, text, provenance, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+		n.ID, n.Title, n.Text, string(n.Provenance), store.Millis(n.CreatedAt), store.Millis(n.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("notes: %w", err)
+	}
+	return d.indexNote(tx, n)
+}
+
+func (d Deps) changeNote(tx *store.Tx, n Note) error {
+	_, err := tx.Exec("UPDATE notes SET title = ?, text = ?, provenance = ?, updated_at = ? WHERE id = ?",
+		n.Title, n.Text, string(n.Provenance), store.Millis(n.UpdatedAt), n.ID)
+	if err != nil {
+		return fmt.Errorf("notes: %w", err)
+	}
+	return d.indexNote(tx, n)
+}
+
+func (d Deps) dropNote(tx *store.Tx, id string) error {
+	if _, err := tx.Exec("DELETE FROM notes WHERE id = ?", id); err != nil {
+		return fmt.Errorf("notes: %w", err)
+	}
+	return d.Knowledge.UnindexTx(tx, kindNote, id)
+}
+
+func (d Deps) indexNote(tx *store.Tx, n Note) error {
+	return d.Knowledge.IndexTx(tx, knowledge.Doc{
+		Kind: kindNote, Ref: n.ID, Title: n.Title, Text: n.Text, At: n.UpdatedAt, Provenance: n.Provenance,
+	})
+}
+
+// noteText checks a note's text.
+func noteText(s string) (string, error) {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	switch {
+	case s == "":
+		return "", tools.Errorf(tools.InvalidArguments, "the note is empty")
+	case len(s) > maxNote:
+		return "", tools.Errorf(tools.InvalidArguments, "a note may have 1 MB at most; write a file instead")
+	}
+	return s, nil
+}
+
+func titleOf(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return phrase.Cut(strings.TrimLeft(line, "# "), 60)
+}

@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type recallIn struct {
+	Query string `json:"query" jsonschema:"question or words; empty: the newest"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// recallOut is the Data of recall.
+type recallOut struct {
+	Facts []knowledge.Fact `json:"facts"`
+}
+
+func (d Deps) recall() tools.Tool {
+	return tools.New(tools.Def[recallIn]{
+		Spec: tools.Spec{
+			Name: "recall", Category: "memory", Effects: tools.Read, Core: true,
+			Description: "Look up remembered facts.",
+			Keywords:    "what do you know remembered fact memory told you",
+		},
+		Summary: func(in recallIn) string { return "Recall " + quoted(phrase.Cut(in.Query, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in recallIn) (tools.Result, error) {
+			limit, err := limitOr(in.Limit, 5)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			facts, err := d.Knowledge.Recall(tx, in.Query, limit)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			return tools.Result{
+				Text: recallText(in.Query, facts, c.Now), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...)},
+				Source: sourceOf(facts, func(f knowledge.Fact) provenance.Source { return f.Provenance }),
+			}, nil
+		},
+	})
+}
+
+func recallText(query string, facts []knowledge.Fact, now time.Time) string {
+	switch {
+	case len(facts) == 0 && strings.TrimSpace(query) == "":
+		return "I was not asked to remember anything yet."
+	case len(facts) == 0:
+		return fmt.Sprintf("I remember nothing about %s.", quoted(phrase.Cut(query, 100)))
+	case len(facts) == 1:
+		return fmt.Sprintf("I remember: %s (%s).", strings.TrimRight(facts[0].Text, "."), told(facts[0], now))
+	}
+	var b strings.Builder
+	b.WriteString("I remember:")
+	for _, f := range facts {
+		fmt.Fprintf(&b, "\n- %s (%s)", strings.TrimRight(f.Text, "."), told(f, now))
+	}
+	return b.String()
+}
+
+func told(f knowledge.Fact, now time.Time) string {
+	day := when.FormatDay(f.CreatedAt, now)
+	switch f.Provenance {
+	case provenance.Owner:
+		return "you told me " + day
+	case provenance.Hob, provenance.Tool:
+		return "noted " + day
+	}
+	return "from outside, " + day
+}

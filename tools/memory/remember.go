@@ -1,0 +1,67 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type rememberIn struct {
+	Text string `json:"text" jsonschema:"one fact in the owner's words"`
+}
+
+// rememberOut is the Data of remember.
+type rememberOut struct {
+	Fact    knowledge.Fact   `json:"fact"`
+	Known   bool             `json:"known,omitempty"`
+	Retired []knowledge.Fact `json:"retired,omitempty"`
+}
+
+type factUndo struct {
+	ID string `json:"id"`
+}
+
+func (d Deps) remember() tools.Tool {
+	return tools.New(tools.Def[rememberIn]{
+		Spec: tools.Spec{
+			Name: "remember", Category: "memory", Effects: tools.Write, Core: true,
+			Description: "Remember a lasting fact about the owner or their world.",
+			Keywords:    "memorise keep in mind note fact preference save",
+		},
+		Summary: func(in rememberIn) string { return "Remember " + quoted(phrase.Cut(in.Text, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in rememberIn) (tools.Result, error) {
+			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: from(c), Event: c.Event, CreatedAt: c.Now})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			out := tools.Result{Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
+			if r.Known {
+				out.Text = "I knew that already: " + quoted(r.Fact.Text) + "."
+				return out, nil
+			}
+			out.Text = "I will remember " + quoted(r.Fact.Text) + "."
+			for _, o := range r.Retired {
+				out.Text += " It replaces " + quoted(o.Text) + "."
+			}
+			// No text in the label: the journal must not outlive a forgotten fact.
+			out.Undo = tools.NewUndo("take back what was just remembered", factUndo{ID: r.Fact.ID})
+			return out, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var u factUndo
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			err := d.Knowledge.TakeBackTx(tx, u.ID)
+			if errors.Is(err, knowledge.ErrNotFound) {
+				return "", tools.Errorf(tools.Conflict, "this fact was forgotten or corrected since")
+			}
+			return "Took back what was remembered.", err
+		},
+	})
+}

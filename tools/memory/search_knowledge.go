@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type searchIn struct {
+	Query string `json:"query"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// searchOut is the Data of search_knowledge.
+type searchOut struct {
+	Hits []knowledge.Hit `json:"hits"`
+}
+
+func (d Deps) searchKnowledge() tools.Tool {
+	return tools.New(tools.Def[searchIn]{
+		Spec: tools.Spec{
+			Name: "search_knowledge", Category: "memory", Effects: tools.Read,
+			Description: "Search everything kept for the owner: facts, notes, tasks, expenses, habits, reminders.",
+			Keywords:    "find look up memory notes tasks expenses anything about",
+		},
+		Summary: func(in searchIn) string { return "Search for " + quoted(phrase.Cut(in.Query, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in searchIn) (tools.Result, error) {
+			limit, err := limitOr(in.Limit, 10)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			hits, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: limit})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			return tools.Result{
+				Text: searchText(in.Query, hits, c.Now), Data: searchOut{Hits: append([]knowledge.Hit{}, hits...)},
+				Source: sourceOf(hits, func(h knowledge.Hit) provenance.Source { return h.Provenance }),
+			}, nil
+		},
+	})
+}
+
+func searchText(query string, hits []knowledge.Hit, now time.Time) string {
+	if len(hits) == 0 {
+		if strings.TrimSpace(query) == "" {
+			return "Nothing is kept yet."
+		}
+		return fmt.Sprintf("I found nothing about %s in facts, notes, tasks or expenses.", quoted(phrase.Cut(query, 100)))
+	}
+	var b strings.Builder
+	if strings.TrimSpace(query) == "" {
+		b.WriteString("The newest I keep:")
+	} else {
+		fmt.Fprintf(&b, "What I keep about %s:", quoted(phrase.Cut(query, 100)))
+	}
+	for _, h := range hits {
+		text := h.Title
+		if h.Title == "" {
+			text = snippet(h.Text, query)
+		} else if body := strings.TrimPrefix(h.Text, h.Title); strings.TrimSpace(body) != "" {
+			text += ": " + snippet(body, query)
+		}
+		fmt.Fprintf(&b, "\n- %s: %s (%s)", h.Kind, text, when.FormatDay(h.At, now))
+	}
+	return b.String()
+}
+
+// snippet shortens a text to the part around the first word of the query.
+func snippet(text, query string) string {
+	const width = 160
+	r := []rune(strings.Join(strings.Fields(text), " "))
+	if len(r) <= width {
+		return string(r)
+	}
+	at := 0
+	low := strings.ToLower(string(r))
+	for _, w := range phrase.Split(query) {
+		if i := strings.Index(low, w); len(w) > 3 && i > 0 {
+			at = len([]rune(low[:i]))
+			break
+		}
+	}
+	if at < width/2 || at > len(r) {
+		return phrase.Cut(string(r), width)
+	}
+	return "…" + phrase.Cut(strings.TrimSpace(string(r[at-width/4:])), width)
+}

@@ -1,0 +1,98 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// TaskBrief contributes the tasks that are due or overdue.
+type TaskBrief struct {
+	Store *store.Store
+	// Now is the current time in the owner's zone (default: the process's
+	// clock in the zone of the day asked for).
+	Now func() time.Time
+}
+
+// BriefTitle implements tools.BriefSource.
+func (TaskBrief) BriefTitle() string { return "Tasks" }
+
+// Brief implements tools.BriefSource: what is due that day and, for a day that
+// has begun, what is overdue.
+func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
+	now := time.Now().In(from.Location())
+	if b.Now != nil {
+		now = b.Now()
+	}
+	list, err := tasks(b.Store.Reader(ctx), "WHERE status = ? AND due <> '' ORDER BY n", statusOpen)
+	if err != nil {
+		return nil, err
+	}
+	var out []tools.BriefItem
+	for _, t := range list {
+		at, ok := t.dueAt(from.Location())
+		wholeDay := len(t.Due) == len(time.DateOnly)
+		begin := at
+		if wholeDay {
+			begin = at.AddDate(0, 0, -1)
+		}
+		today := !begin.Before(from) && begin.Before(to)
+		if !ok || (!today && (!begin.Before(from) || from.After(now))) {
+			continue
+		}
+		item := tools.BriefItem{Text: t.line(now), Source: t.Provenance}
+		if today && !wholeDay {
+			item.At = at
+		}
+		out = append(out, item)
+	}
+	return out, nil
+}
+
+// ClockBrief contributes reminders (Remind) or schedules (Do, Notify) that come
+// up on a day.
+type ClockBrief struct {
+	Clock     Clock
+	Reminders bool
+}
+
+// BriefTitle implements tools.BriefSource.
+func (b ClockBrief) BriefTitle() string {
+	if b.Reminders {
+		return "Reminders"
+	}
+	return "Scheduled"
+}
+
+// maxOccurrences bounds how often one reminder stands in a briefing.
+const maxOccurrences = 3
+
+// Brief implements tools.BriefSource.
+func (b ClockBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
+	list, err := b.Clock.Upcoming(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	var out []tools.BriefItem
+	seen := map[string]int{}
+	for _, o := range list {
+		if (o.Spec.Mode == watchers.Remind) != b.Reminders {
+			continue
+		}
+		if seen[o.Spec.ID]++; seen[o.Spec.ID] > maxOccurrences {
+			continue
+		}
+		text := o.Spec.Action
+		if text == "" {
+			text = o.Spec.Title
+		}
+		if seen[o.Spec.ID] == maxOccurrences {
+			text += " (and later again)"
+		}
+		out = append(out, tools.BriefItem{At: o.At, Text: text, Source: o.Spec.Provenance})
+	}
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+	"hob/watchers"
+)
+
+type cancelIn struct {
+	Reminder string `json:"reminder" jsonschema:"id or words"`
+}
+
+func (d Deps) cancelReminder() tools.Tool {
+	return tools.New(tools.Def[cancelIn]{
+		Spec: tools.Spec{
+			Name: "cancel_reminder", Category: "tasks", Effects: tools.Write,
+			Description: "Cancel a reminder.",
+			Keywords:    "delete remove stop reminding",
+		},
+		Summary: func(in cancelIn) string { return fmt.Sprintf("Cancel the reminder %q", phrase.Cut(in.Reminder, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in cancelIn) (tools.Result, error) {
+			list, err := d.reminders(tx)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			s, err := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) { return s.ID, s.Action })
+			if tools.CodeOf(err) == tools.NotFound && err != nil { // perhaps it was named by its time
+				if t, terr := tools.Pick("reminder", in.Reminder, list, func(s watchers.Spec) (string, string) {
+					return s.ID, s.Action + " " + d.whenWords(s, c.Now)
+				}); terr == nil {
+					s, err = t, nil
+				}
+			}
+			if err != nil {
+				return tools.Result{}, err
+			}
+			words := d.whenWords(s, c.Now)
+			spec, err := d.cancel(tx, s.ID)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			return tools.Result{
+				Text: fmt.Sprintf("Cancelled the reminder %q (%s).", phrase.Cut(spec.Action, 100), words), Data: spec,
+				Undo: tools.NewUndo(fmt.Sprintf("bring back the reminder %q", phrase.Cut(spec.Action, 80)), spec),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var spec watchers.Spec
+			if err := json.Unmarshal(data, &spec); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			if err := d.Clock.RestoreTx(tx, spec); err != nil {
+				if errors.Is(err, watchers.ErrInvalid) {
+					return "", tools.Errorf(tools.Conflict, "the reminder cannot be brought back: %w", err)
+				}
+				return "", err
+			}
+			return fmt.Sprintf("Brought back the reminder %q.", phrase.Cut(spec.Action, 80)), d.indexReminder(tx, spec)
+		},
+	})
+}

@@ -1,0 +1,94 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/when"
+	"hob/tools"
+	"hob/watchers"
+)
+
+type remindIn struct {
+	Text  string `json:"text" jsonschema:"what to say"`
+	At    string `json:"at,omitempty" jsonschema:"when, once"`
+	Every string `json:"every,omitempty" jsonschema:"cron or words; at or every"`
+}
+
+type reminderUndo struct {
+	ID string `json:"id"`
+}
+
+const kindReminder = "reminder"
+
+func (d Deps) createReminder() tools.Tool {
+	return tools.New(tools.Def[remindIn]{
+		Spec: tools.Spec{
+			Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
+			Description: "Remind the owner at a time.",
+			Keywords:    "remind me alarm alert later timer",
+		},
+		Summary: func(in remindIn) string {
+			return fmt.Sprintf("Remind the owner (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in remindIn) (tools.Result, error) {
+			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			spec, err := d.Clock.CreateTx(tx, watchers.Spec{
+				Kind: kind, Config: config, Mode: watchers.Remind, Action: strings.TrimSpace(strings.ToValidUTF8(in.Text, "\uFFFD")),
+				Report: c.Report, Provenance: from(c), CreatedAt: c.Now,
+			})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			if err := d.indexReminder(tx, spec); err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{
+				Text: d.promise(spec, c), Data: spec,
+				Undo: tools.NewUndo("cancel the reminder "+fmt.Sprintf("%q", phrase.Cut(spec.Action, 80)), reminderUndo{ID: spec.ID}),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var u reminderUndo
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			spec, err := d.cancel(tx, u.ID)
+			if errors.Is(err, watchers.ErrNotFound) {
+				return "", tools.Errorf(tools.Conflict, "the reminder was cancelled since")
+			}
+			return fmt.Sprintf("Cancelled the reminder %q.", phrase.Cut(spec.Action, 80)), err
+		},
+	})
+}
+
+// promise words what a new reminder will do.
+func (d Deps) promise(s watchers.Spec, c tools.Call) string {
+	if s.Kind == watchers.KindOneshot {
+		return fmt.Sprintf("I will remind you %s: %s.", when.Format(s.NextAt, c.Now), strings.TrimRight(s.Action, "."))
+	}
+	at := s
+	at.Action = ""
+	return fmt.Sprintf("I will remind you %s: %s. The first time is %s.", d.Clock.Describe(at), strings.TrimRight(s.Action, "."), when.Format(s.NextAt, c.Now))
+}
+
+func (d Deps) indexReminder(tx *store.Tx, s watchers.Spec) error {
+	return d.Knowledge.IndexTx(tx, knowledge.Doc{Kind: kindReminder, Ref: s.ID, Title: s.Action, At: s.CreatedAt, Provenance: s.Provenance})
+}
+
+func (d Deps) cancel(tx *store.Tx, id string) (watchers.Spec, error) {
+	spec, err := d.Clock.CancelTx(tx, id)
+	if err != nil {
+		return spec, err
+	}
+	return spec, d.Knowledge.UnindexTx(tx, kindReminder, id)
+}

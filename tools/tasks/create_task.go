@@ -1,0 +1,81 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/shortid"
+	"hob/tools"
+)
+
+type createIn struct {
+	Title    string `json:"title"`
+	Due      string `json:"due,omitempty"`
+	Priority string `json:"priority,omitempty" jsonschema:"low, medium, high, critical"`
+	Project  string `json:"project,omitempty"`
+	Notes    string `json:"notes,omitempty"`
+}
+
+func (d Deps) createTask() tools.Tool {
+	return tools.New(tools.Def[createIn]{
+		Spec: tools.Spec{
+			Name: "create_task", Category: "tasks", Effects: tools.Write, Core: true,
+			Description: "Add a task to the owner's list.",
+			Keywords:    "todo to do add new",
+		},
+		Summary: func(in createIn) string { return fmt.Sprintf("Add the task %q", phrase.Cut(in.Title, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in createIn) (tools.Result, error) {
+			t, err := newTask(c, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if err := d.put(tx, t); err != nil {
+				return tools.Result{}, err
+			}
+			text := fmt.Sprintf("Added task %q", t.Title)
+			if more := t.details(c.Now); more != "" {
+				text += ", " + more
+			}
+			return tools.Result{
+				Text: text + ".", Data: t,
+				Undo: tools.NewUndo(fmt.Sprintf("delete the task %q", t.Title), changed{Before: t, After: state(t)}),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var u changed
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			now, ok, err := task(tx, u.Before.ID)
+			switch {
+			case err != nil:
+				return "", err
+			case !ok:
+				return "", tools.Errorf(tools.Conflict, "the task %q was deleted since", u.Before.Title)
+			case state(now) != u.After:
+				return "", tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title)
+			}
+			return fmt.Sprintf("Deleted the task %q again.", now.Title), d.drop(tx, now.ID)
+		},
+	})
+}
+
+func newTask(c tools.Call, in createIn) (Task, error) {
+	at := store.Time(store.Millis(c.Now))
+	t := Task{ID: shortid.New("t"), Status: statusOpen, Project: projectField(in.Project), Provenance: from(c), CreatedAt: at, UpdatedAt: at}
+	var err error
+	if t.Title, err = titleField(in.Title); err != nil {
+		return t, err
+	}
+	if t.Due, err = dueField(in.Due, c.Now); err != nil {
+		return t, err
+	}
+	if t.Priority, err = priorityField(in.Priority); err != nil {
+		return t, err
+	}
+	t.Notes, err = notesField(in.Notes)
+	return t, err
+}

@@ -1,0 +1,48 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+func (d Deps) deleteTask() tools.Tool {
+	return tools.New(tools.Def[taskIn]{
+		Spec: tools.Spec{
+			Name: "delete_task", Category: "tasks", Effects: tools.Write,
+			Description: "Delete a task that is not wanted any more.",
+			Keywords:    "remove cancel drop",
+		},
+		Summary: func(in taskIn) string { return fmt.Sprintf("Delete the task %q", phrase.Cut(in.Task, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in taskIn) (tools.Result, error) {
+			t, err := pick(tx, in.Task)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if err := d.drop(tx, t.ID); err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{
+				Text: fmt.Sprintf("Deleted task %q.", t.Title), Data: t,
+				Undo: tools.NewUndo(fmt.Sprintf("bring back the task %q", t.Title), t),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var t Task
+			if err := json.Unmarshal(data, &t); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			if _, ok, err := task(tx, t.ID); err != nil || ok {
+				if err == nil {
+					err = tools.Errorf(tools.Conflict, "the task %q is there already", t.Title)
+				}
+				return "", err
+			}
+			return fmt.Sprintf("Brought back the task %q.", t.Title), d.put(tx, t)
+		},
+	})
+}

@@ -1,0 +1,79 @@
+package tasks
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// none as a value of update_task clears a field.
+const none = "none"
+
+func titleField(s string) (string, error) {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	switch {
+	case s == "":
+		return "", tools.Errorf(tools.InvalidArguments, "the task has no title")
+	case len(s) > maxTitle:
+		return "", tools.Errorf(tools.InvalidArguments, "a title may have %d bytes; put the rest into notes", maxTitle)
+	}
+	return s, nil
+}
+
+func notesField(s string) (string, error) {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > maxNotes {
+		return "", tools.Errorf(tools.InvalidArguments, "the notes of a task may have %d bytes", maxNotes)
+	}
+	return s, nil
+}
+
+func projectField(s string) string {
+	return phrase.Cut(strings.ToValidUTF8(s, "\uFFFD"), 100)
+}
+
+func priorityField(s string) (string, error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if s == "" || slices.Contains(priorities(), s) {
+		return s, nil
+	}
+	switch s {
+	case "normal":
+		return "medium", nil
+	case "urgent", "highest":
+		return "critical", nil
+	}
+	return "", tools.Errorf(tools.InvalidArguments, "the priority is low, medium, high or critical, not %q", phrase.Cut(s, 40))
+}
+
+// dueField reads a time in words into the stored form.
+func dueField(s string, now time.Time) (string, error) {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return "", nil
+	}
+	m, err := moment(s, now)
+	if err != nil {
+		return "", err
+	}
+	if m.HasClock {
+		return m.Time.Format(time.RFC3339), nil
+	}
+	return m.Time.Format(time.DateOnly), nil
+}
+
+func moment(s string, now time.Time) (when.Moment, error) {
+	m, err := when.Parse(s, now)
+	if err == nil {
+		return m, nil
+	}
+	if _, ok := errors.AsType[*when.AmbiguousError](err); ok || errors.Is(err, when.ErrNotUnderstood) {
+		return m, tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	return m, err
+}

@@ -1,0 +1,174 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// maxListed bounds how many tasks one answer shows.
+const maxListed = 100
+
+type listIn struct {
+	Status  string `json:"status,omitempty" jsonschema:"open (default), done, all"`
+	Project string `json:"project,omitempty"`
+	Due     string `json:"due,omitempty" jsonschema:"today, tomorrow, overdue, this week or a date"`
+	Query   string `json:"query,omitempty"`
+}
+
+// listOut is the Data of list_tasks.
+type listOut struct {
+	Tasks []Task `json:"tasks"`
+}
+
+func (d Deps) listTasks() tools.Tool {
+	return tools.New(tools.Def[listIn]{
+		Spec: tools.Spec{
+			Name: "list_tasks", Category: "tasks", Effects: tools.Read, Core: true,
+			Description: "List tasks.",
+			Keywords:    "todo to do what show open overdue due agenda",
+		},
+		Summary: func(listIn) string { return "List tasks" },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in listIn) (tools.Result, error) {
+			list, err := d.find(tx, in, c.Now)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			r := tools.Result{Text: listText(in, list, c.Now), Data: listOut{Tasks: list}, Source: provenance.Tool}
+			if slices.ContainsFunc(list, func(t Task) bool { return t.Provenance.Tainted() }) {
+				r.Source = provenance.Outside
+			}
+			return r, nil
+		},
+	})
+}
+
+func (d Deps) find(tx *store.Tx, in listIn, now time.Time) ([]Task, error) {
+	status := strings.ToLower(strings.TrimSpace(in.Status))
+	switch status {
+	case "":
+		status = statusOpen
+	case statusOpen, statusDone, "all":
+	default:
+		return nil, tools.Errorf(tools.InvalidArguments, "the status is open, done or all, not %q", phrase.Cut(in.Status, 40))
+	}
+	due, err := dueFilter(in.Due, now)
+	if err != nil {
+		return nil, err
+	}
+	list, err := tasks(tx, "WHERE status = ? OR ? ORDER BY n DESC", status, status == "all")
+	if err != nil {
+		return nil, err
+	}
+	if in.Query = strings.TrimSpace(in.Query); in.Query != "" {
+		hits, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: 1000, Kinds: []string{kindTask}})
+		if err != nil {
+			return nil, err
+		}
+		found := map[string]bool{}
+		for _, h := range hits {
+			found[h.Ref] = true
+		}
+		list = slices.DeleteFunc(list, func(t Task) bool { return !found[t.ID] })
+	}
+	list = slices.DeleteFunc(list, func(t Task) bool {
+		return (in.Project != "" && !phrase.Same(t.Project, in.Project)) || (due != nil && !due(t))
+	})
+	if status == statusDone {
+		slices.SortStableFunc(list, func(a, b Task) int { return b.DoneAt.Compare(a.DoneAt) })
+		return list, nil
+	}
+	slices.SortStableFunc(list, urgency(now.Location()))
+	return list, nil
+}
+
+// dueFilter reads the words for a stretch of time into a test, nil for none.
+func dueFilter(words string, now time.Time) (func(Task) bool, error) {
+	words = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(words, "_", " ")))
+	switch words {
+	case "":
+		return nil, nil
+	case "overdue", "late":
+		return func(t Task) bool { return t.overdue(now) }, nil
+	}
+	m, err := moment(words, now)
+	if err != nil {
+		return nil, err
+	}
+	from := time.Date(m.Time.Year(), m.Time.Month(), m.Time.Day(), 0, 0, 0, 0, now.Location())
+	to := from.AddDate(0, 0, 1)
+	switch m.Grain {
+	case when.Week:
+		to = from.AddDate(0, 0, 7)
+	case when.Month:
+		to = from.AddDate(0, 1, 0)
+	case when.Quarter:
+		to = from.AddDate(0, 3, 0)
+	case when.Year:
+		to = from.AddDate(1, 0, 0)
+	}
+	return func(t Task) bool {
+		at, ok := t.dueAt(now.Location())
+		if len(t.Due) == len(time.DateOnly) {
+			at = at.AddDate(0, 0, -1) // the beginning of its day
+		}
+		return ok && !at.Before(from) && at.Before(to)
+	}, nil
+}
+
+func listText(in listIn, list []Task, now time.Time) string {
+	what := "open tasks"
+	switch s := strings.ToLower(strings.TrimSpace(in.Status)); s {
+	case statusDone:
+		what = "finished tasks"
+	case "all":
+		what = "tasks"
+	}
+	var which string
+	if in.Due != "" {
+		which += " " + dueLabel(in.Due)
+	}
+	if in.Project != "" {
+		which += fmt.Sprintf(" in the project %q", phrase.Cut(in.Project, 60))
+	}
+	if in.Query != "" {
+		which += fmt.Sprintf(" about %q", phrase.Cut(in.Query, 60))
+	}
+	if len(list) == 0 {
+		return "There are no " + what + which + "."
+	}
+	if len(list) == 1 {
+		what = strings.TrimSuffix(what, "s")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s%s:", len(list), what, which)
+	for i, t := range list {
+		if i == maxListed {
+			fmt.Fprintf(&b, "\n(%d more; narrow it by due, project or query.)", len(list)-maxListed)
+			break
+		}
+		b.WriteString("\n- ")
+		if in.Status == "all" && t.Status == statusDone {
+			b.WriteString("[x] ")
+		}
+		b.WriteString(t.line(now))
+	}
+	return b.String()
+}
+
+func dueLabel(words string) string {
+	words = strings.ToLower(strings.TrimSpace(strings.ReplaceAll(words, "_", " ")))
+	if words == "overdue" || words == "late" {
+		return "that are overdue"
+	}
+	return "due " + phrase.Cut(words, 40)
+}

@@ -1,0 +1,261 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// The states of a task.
+const (
+	statusOpen = "open"
+	statusDone = "done"
+)
+
+const kindTask = "task"
+
+// bounds of a task's texts, in bytes.
+const (
+	maxTitle = 500
+	maxNotes = 20_000
+)
+
+// Task is one row of the tasks.
+type Task struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Status string `json:"status"` // open or done
+	// Due is a day (2026-03-10), an instant (RFC 3339) or empty.
+	Due        string            `json:"due"`
+	Priority   string            `json:"priority"` // low, medium, high, critical or empty
+	Project    string            `json:"project"`
+	Notes      string            `json:"notes"`
+	Provenance provenance.Source `json:"provenance"`
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+	DoneAt     time.Time         `json:"done_at,omitzero"`
+}
+
+// List returns the open tasks, or all of them, newest first.
+func List(ctx context.Context, st *store.Store, all bool) ([]Task, error) {
+	return tasks(st.Reader(ctx), "WHERE status = ? OR ? ORDER BY n DESC", statusOpen, all)
+}
+
+const columns = "id, title, status, due, priority, project, notes, provenance, created_at, updated_at, done_at"
+
+func tasks(q store.Querier, tail string, args ...any) (out []Task, err error) {
+	rows, err := q.Query("SELECT "+columns+" FROM tasks "+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("tasks: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Task{}
+	for rows.Next() {
+		t, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("tasks: %w", err)
+		}
+		out = append(out, t)
+	}
+	return out, rows.Err()
+}
+
+func scan(row interface{ Scan(...any) error }) (Task, error) {
+	var t Task
+	var created, updated, done int64
+	err := row.Scan(&t.ID, &t.Title, &t.Status, &t.Due, &t.Priority, &t.Project, &t.Notes, &t.Provenance, &created, &updated, &done)
+	t.CreatedAt, t.UpdatedAt, t.DoneAt = store.Time(created), store.Time(updated), store.Time(done)
+	return t, err
+}
+
+func task(q store.Querier, id string) (t Task, ok bool, err error) {
+	t, err = scan(q.QueryRow("SELECT "+columns+" FROM tasks WHERE id = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return t, false, nil
+	}
+	return t, err == nil, err
+}
+
+// pick finds the task that is meant, among the open ones first.
+func pick(q store.Querier, query string) (Task, error) {
+	key := func(t Task) (string, string) { return t.ID, t.Title }
+	open, err := tasks(q, "WHERE status = ? ORDER BY n DESC", statusOpen)
+	if err != nil {
+		return Task{}, err
+	}
+	t, err := tools.Pick("open task", query, open, key)
+	if err == nil || tools.CodeOf(err) != tools.NotFound {
+		return t, err
+	}
+	done, derr := tasks(q, "WHERE status = ? ORDER BY n DESC LIMIT 500", statusDone)
+	if derr != nil {
+		return Task{}, derr
+	}
+	if t, derr := tools.Pick("task", query, done, key); derr == nil {
+		return t, nil
+	}
+	return Task{}, err
+}
+
+// put writes a task that must not exist, with its index entry.
+func (d Deps) put(tx *store.Tx, t Task) error {
+	_, err := tx.Exec("INSERT INTO tasks ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		t.ID, t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance),
+		store.Millis(t.CreatedAt), store.Millis(t.UpdatedAt), store.Millis(t.DoneAt))
+	if err != nil {
+		return fmt.Errorf("tasks: %w", err)
+	}
+	return d.index(tx, t)
+}
+
+func (d Deps) change(tx *store.Tx, t Task) error {
+	_, err := tx.Exec("UPDATE tasks SET title = ?, status = ?, due = ?, priority = ?, project = ?, notes = ?, provenance = ?, updated_at = ?, done_at = ? WHERE id = ?",
+		t.Title, t.Status, t.Due, t.Priority, t.Project, t.Notes, string(t.Provenance), store.Millis(t.UpdatedAt), store.Millis(t.DoneAt), t.ID)
+	if err != nil {
+		return fmt.Errorf("tasks: %w", err)
+	}
+	return d.index(tx, t)
+}
+
+func (d Deps) drop(tx *store.Tx, id string) error {
+	if _, err := tx.Exec("DELETE FROM tasks WHERE id = ?", id); err != nil {
+		return fmt.Errorf("tasks: %w", err)
+	}
+	return d.Knowledge.UnindexTx(tx, kindTask, id)
+}
+
+func (d Deps) index(tx *store.Tx, t Task) error {
+	return d.Knowledge.IndexTx(tx, knowledge.Doc{
+		Kind: kindTask, Ref: t.ID, Title: t.Title, At: t.CreatedAt, Provenance: t.Provenance,
+		Text: strings.TrimSpace(t.Project + "\n" + t.Notes),
+	})
+}
+
+// changed is the undo data of a call that changed a task.
+type changed struct {
+	Before Task   `json:"before"`
+	After  string `json:"after"` // digest of the task as the call left it
+}
+
+func state(t Task) string {
+	b, err := json.Marshal(t)
+	if err != nil { // a programming error: a Task is plain data
+		panic(err)
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:12])
+}
+
+// undoChange brings a changed task back to what it was.
+func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+	var u changed
+	if err := json.Unmarshal(data, &u); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	now, ok, err := task(tx, u.Before.ID)
+	switch {
+	case err != nil:
+		return "", err
+	case !ok:
+		return "", tools.Errorf(tools.Conflict, "the task %q was deleted since", u.Before.Title)
+	case state(now) != u.After:
+		return "", tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title)
+	}
+	return fmt.Sprintf("The task %q is as it was before.", u.Before.Title), d.change(tx, u.Before)
+}
+
+// dueAt is when a task is due: the end of its day when no time is given.
+func (t Task) dueAt(loc *time.Location) (at time.Time, ok bool) {
+	if day, err := time.ParseInLocation(time.DateOnly, t.Due, loc); err == nil {
+		return day.AddDate(0, 0, 1), true
+	}
+	if at, err := time.Parse(time.RFC3339, t.Due); err == nil {
+		return at.In(loc), true
+	}
+	return time.Time{}, false
+}
+
+// dueWords words the due time: "tomorrow at 09:00", "Tue 10 Mar".
+func (t Task) dueWords(now time.Time) string {
+	if day, err := time.ParseInLocation(time.DateOnly, t.Due, now.Location()); err == nil {
+		return when.FormatDay(day, now)
+	}
+	if at, err := time.Parse(time.RFC3339, t.Due); err == nil {
+		return when.Format(at, now)
+	}
+	return t.Due
+}
+
+func (t Task) overdue(now time.Time) bool {
+	at, ok := t.dueAt(now.Location())
+	return ok && t.Status == statusOpen && at.Before(now)
+}
+
+// details are what is said of a task beside its title.
+func (t Task) details(now time.Time) string {
+	var parts []string
+	switch {
+	case t.Status == statusDone && !t.DoneAt.IsZero():
+		parts = append(parts, "done "+when.FormatDay(t.DoneAt, now))
+	case t.overdue(now):
+		parts = append(parts, "overdue since "+t.dueWords(now))
+	case t.Due != "":
+		parts = append(parts, "due "+t.dueWords(now))
+	}
+	if t.Priority != "" {
+		parts = append(parts, t.Priority+" priority")
+	}
+	if t.Project != "" {
+		parts = append(parts, "project "+t.Project)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// line is a task as one line of a list.
+func (t Task) line(now time.Time) string {
+	s := phrase.Cut(t.Title, 200)
+	if d := t.details(now); d != "" {
+		s += " (" + d + ")"
+	}
+	return s
+}
+
+func priorities() []string { return []string{"critical", "high", "medium", "low"} }
+
+// urgency orders open tasks: what is due first, then what matters more, then
+// the older.
+func urgency(loc *time.Location) func(a, b Task) int {
+	rank := func(t Task) int {
+		i := slices.Index(priorities(), t.Priority)
+		if i < 0 {
+			return 2 // as medium
+		}
+		return i
+	}
+	return func(a, b Task) int {
+		x, hasX := a.dueAt(loc)
+		y, hasY := b.dueAt(loc)
+		if hasX != hasY {
+			if hasX {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(x.Compare(y), cmp.Compare(rank(a), rank(b)), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID, b.ID))
+	}
+}

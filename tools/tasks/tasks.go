@@ -1,0 +1,85 @@
+// Package tasks are the tools for what the owner has to do: tasks (create_task,
+// list_tasks, update_task, complete_task, delete_task), reminders
+// (create_reminder, list_reminders, cancel_reminder) and daily_briefing.
+//
+// The tasks' table is here; reminders are watchers that the watchers' manager
+// keeps and fires. Hob does not do tasks by itself; that is what goals are for.
+package tasks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// Clock keeps reminders; *watchers.Manager is one.
+type Clock interface {
+	CreateTx(tx *store.Tx, spec watchers.Spec) (watchers.Spec, error)
+	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
+	RestoreTx(tx *store.Tx, spec watchers.Spec) error
+	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
+	Upcoming(ctx context.Context, from, to time.Time) ([]watchers.Occurrence, error)
+	Describe(s watchers.Spec) string
+}
+
+// Deps are what the tools need.
+type Deps struct {
+	Knowledge *knowledge.Base
+	Clock     Clock
+	// Briefs are the sections of daily_briefing, in order. They are read inside
+	// a transaction, so they look into Hob's database only, and never write.
+	Briefs []tools.BriefSource
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	return []tools.Tool{
+		d.createTask(), d.listTasks(), d.updateTask(), d.completeTask(), d.deleteTask(),
+		d.createReminder(), d.listReminders(), d.cancelReminder(), d.dailyBriefing(),
+	}
+}
+
+// Migrations are the tables of this package.
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "tasks", Steps: []string{`
+CREATE TABLE tasks (
+	n INTEGER PRIMARY KEY,
+	id TEXT NOT NULL UNIQUE,
+	title TEXT NOT NULL,
+	status TEXT NOT NULL,
+	due TEXT NOT NULL,
+	priority TEXT NOT NULL,
+	project TEXT NOT NULL,
+	notes TEXT NOT NULL,
+	provenance TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	updated_at INTEGER NOT NULL,
+	done_at INTEGER NOT NULL
+);
+CREATE INDEX tasks_status ON tasks (status);`}}}
+}
+
+// from is the provenance that a new row gets.
+func from(c tools.Call) provenance.Source {
+	if c.Provenance.Tainted() {
+		return provenance.Outside
+	}
+	return c.Provenance
+}
+
+// classify gives errors of the watchers' manager their code.
+func classify(err error) error {
+	switch {
+	case errors.Is(err, watchers.ErrInvalid):
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	case errors.Is(err, watchers.ErrNotFound):
+		return tools.Errorf(tools.NotFound, "%w", err)
+	}
+	return err
+}

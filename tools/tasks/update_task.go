@@ -1,0 +1,98 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+type updateIn struct {
+	Task     string `json:"task" jsonschema:"id or words of the title"`
+	Title    string `json:"title,omitempty" jsonschema:"new title"`
+	Due      string `json:"due,omitempty" jsonschema:"none clears it"`
+	Priority string `json:"priority,omitempty" jsonschema:"low, medium, high, critical or none"`
+	Project  string `json:"project,omitempty" jsonschema:"none clears it"`
+	Notes    string `json:"notes,omitempty" jsonschema:"none clears them"`
+	Status   string `json:"status,omitempty" jsonschema:"open or done"`
+}
+
+func (d Deps) updateTask() tools.Tool {
+	return tools.New(tools.Def[updateIn]{
+		Spec: tools.Spec{
+			Name: "update_task", Category: "tasks", Effects: tools.Write,
+			Description: "Change a task: title, due time, priority, project, notes or status.",
+			Keywords:    "edit rename postpone reschedule move due reopen prioritise",
+		},
+		Summary: func(in updateIn) string { return fmt.Sprintf("Change the task %q", phrase.Cut(in.Task, 100)) },
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in updateIn) (tools.Result, error) {
+			before, err := pick(tx, in.Task)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			t, err := updated(c, before, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if state(t) == state(before) {
+				return tools.Result{Text: fmt.Sprintf("Task %q is that way already.", t.Title), Data: t}, nil
+			}
+			t.UpdatedAt = store.Time(store.Millis(c.Now))
+			if from(c).Tainted() {
+				t.Provenance = provenance.Outside
+			}
+			if err := d.change(tx, t); err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{
+				Text: "Changed the task: " + t.line(c.Now) + ".", Data: t,
+				Undo: tools.NewUndo(fmt.Sprintf("take back the change of the task %q", before.Title), changed{Before: before, After: state(t)}),
+			}, nil
+		},
+		UndoTx: d.undoChange,
+	})
+}
+
+func updated(c tools.Call, t Task, in updateIn) (Task, error) {
+	var err error
+	set := func(to *string, given string, read func(string) (string, error)) {
+		if err != nil || strings.TrimSpace(given) == "" {
+			return
+		}
+		if strings.EqualFold(strings.TrimSpace(given), none) {
+			given = ""
+		}
+		var v string
+		if v, err = read(given); err == nil {
+			*to = v
+		}
+	}
+	if in.Title != "" {
+		if t.Title, err = titleField(in.Title); err != nil {
+			return t, err
+		}
+	}
+	set(&t.Due, in.Due, func(s string) (string, error) { return dueField(s, c.Now) })
+	set(&t.Priority, in.Priority, priorityField)
+	set(&t.Project, in.Project, func(s string) (string, error) { return projectField(s), nil })
+	set(&t.Notes, in.Notes, notesField)
+	if err != nil {
+		return t, err
+	}
+	switch strings.ToLower(strings.TrimSpace(in.Status)) {
+	case "":
+	case statusOpen:
+		t.Status, t.DoneAt = statusOpen, store.Time(0)
+	case statusDone:
+		if t.Status != statusDone {
+			t.Status, t.DoneAt = statusDone, store.Time(store.Millis(c.Now))
+		}
+	default:
+		return t, tools.Errorf(tools.InvalidArguments, "the status is open or done, not %q", phrase.Cut(in.Status, 40))
+	}
+	return t, nil
+}

@@ -1,0 +1,34 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type cancelScheduleIn struct {
+	Schedule string `json:"schedule" jsonschema:"id or words"`
+}
+
+func (f family) cancelSchedule() tools.Tool {
+	return tools.New(tools.Def[cancelScheduleIn]{
+		Spec: tools.Spec{
+			Name: "cancel_schedule", Category: "watch", Effects: tools.Write,
+			Description: "Cancel a schedule for good.",
+			Keywords:    "delete remove stop recurring job",
+		},
+		Summary: func(in cancelScheduleIn) string {
+			return fmt.Sprintf("Cancel the schedule %q", phrase.Cut(in.Schedule, 100))
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in cancelScheduleIn) (tools.Result, error) {
+			return f.cancel(tx, in.Schedule)
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			return f.undoCancel(tx, data)
+		},
+	})
+}

@@ -1,0 +1,65 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/when"
+	"hob/tools"
+	"hob/watchers"
+)
+
+type scheduleIn struct {
+	Every  string `json:"every,omitempty" jsonschema:"cron or words"`
+	At     string `json:"at,omitempty" jsonschema:"once"`
+	Action string `json:"action" jsonschema:"what to do, in plain words"`
+	Missed string `json:"missed,omitempty" jsonschema:"run_once, skip, run_all"`
+}
+
+func (d Deps) createSchedule() tools.Tool {
+	f := d.family("schedule")
+	return tools.New(tools.Def[scheduleIn]{
+		Spec: tools.Spec{
+			Name: "create_schedule", Category: "watch", Effects: tools.Write, Core: true,
+			Description: "Do something at a time (at) or again and again (every).",
+			Keywords:    "cron recurring regularly daily weekly timer job automate",
+		},
+		Summary: func(in scheduleIn) string {
+			return fmt.Sprintf("Schedule (%s): %s", strings.TrimSpace(in.Every+in.At), phrase.Cut(in.Action, 120))
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in scheduleIn) (tools.Result, error) {
+			action := strings.TrimSpace(strings.ToValidUTF8(in.Action, "\uFFFD"))
+			if action == "" {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what to do")
+			}
+			kind, config, err := watchers.InWords(in.At, in.Every, c.Now)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			s, err := d.Manager.CreateTx(tx, watchers.Spec{
+				Kind: kind, Config: config, Mode: watchers.Do, Action: action, Report: c.Report,
+				Missed: watchers.Missed(strings.ToLower(strings.TrimSpace(in.Missed))), Provenance: from(c), CreatedAt: c.Now,
+			})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			text := fmt.Sprintf("Scheduled %s: %s.", when.Format(s.NextAt, c.Now), strings.TrimRight(action, "."))
+			if kind == watchers.KindCron {
+				what := s
+				what.Action = ""
+				text = fmt.Sprintf("Scheduled %s: %s. The first time is %s.", d.Manager.Describe(what), strings.TrimRight(action, "."), when.Format(s.NextAt, c.Now))
+			}
+			return tools.Result{
+				Text: text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
+				Undo: tools.NewUndo("cancel the schedule "+d.Manager.Describe(s), created{ID: s.ID}),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			return f.undoCreate(tx, data)
+		},
+	})
+}

@@ -1,0 +1,71 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+	"hob/watchers"
+)
+
+type watcherIn struct {
+	Kind     string         `json:"kind" jsonschema:"file"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?"`
+	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
+	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
+}
+
+func (d Deps) createWatcher() tools.Tool {
+	f := d.family("watcher")
+	return tools.New(tools.Def[watcherIn]{
+		Spec: tools.Spec{
+			Name: "create_watcher", Category: "watch", Effects: tools.Write, Core: true,
+			Description: "Watch for something and tell the owner or act.",
+			Keywords:    "monitor observe watch folder file new notify when",
+		},
+		Summary: func(in watcherIn) string {
+			config, _ := json.Marshal(in.Config)
+			s := fmt.Sprintf("Watch (%s) %s", in.Kind, phrase.Cut(string(config), 160))
+			if mode, action := modeOf(in.Action); mode == watchers.Do {
+				return s + " and then: " + phrase.Cut(action, 120)
+			}
+			return s + " and tell the owner"
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
+			kind := strings.ToLower(strings.TrimSpace(in.Kind))
+			if timed(kind) {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for times there are create_schedule and create_reminder")
+			}
+			config, err := json.Marshal(in.Config)
+			if err != nil {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the config cannot be kept: %w", err)
+			}
+			mode, action := modeOf(in.Action)
+			s, err := d.Manager.CreateTx(tx, watchers.Spec{
+				Kind: kind, Config: config, Mode: mode, Action: action, Report: cmp.Or(strings.TrimSpace(in.ReportTo), c.Report),
+				Provenance: from(c), CreatedAt: c.Now,
+			})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			what := s
+			what.Action = ""
+			text := fmt.Sprintf("I am watching %s and will tell you.", d.Manager.Describe(what))
+			if mode == watchers.Do {
+				text = fmt.Sprintf("I am watching %s, and then will: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."))
+			}
+			return tools.Result{
+				Text: text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
+				Undo: tools.NewUndo("stop watching "+d.Manager.Describe(what), created{ID: s.ID}),
+			}, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			return f.undoCreate(tx, data)
+		},
+	})
+}

@@ -1,0 +1,35 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type pauseScheduleIn struct {
+	Schedule string `json:"schedule" jsonschema:"id or words"`
+	Resume   bool   `json:"resume,omitempty" jsonschema:"go on instead"`
+}
+
+func (f family) pauseSchedule() tools.Tool {
+	return tools.New(tools.Def[pauseScheduleIn]{
+		Spec: tools.Spec{
+			Name: "pause_schedule", Category: "watch", Effects: tools.Write,
+			Description: "Pause a schedule, or let it go on.",
+			Keywords:    "resume suspend disable enable recurring job",
+		},
+		Summary: func(in pauseScheduleIn) string {
+			return verb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the schedule %q", phrase.Cut(in.Schedule, 100))
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in pauseScheduleIn) (tools.Result, error) {
+			return f.pause(tx, c, in.Schedule, in.Resume)
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			return f.undoPause(tx, data)
+		},
+	})
+}

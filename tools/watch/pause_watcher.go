@@ -1,0 +1,110 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/when"
+	"hob/tools"
+	"hob/watchers"
+)
+
+type pauseWatcherIn struct {
+	Watcher string `json:"watcher" jsonschema:"id or words"`
+	Resume  bool   `json:"resume,omitempty" jsonschema:"go on instead"`
+}
+
+// paused is the undo data of pausing and resuming.
+type paused struct {
+	ID     string         `json:"id"`
+	Before watchers.State `json:"before"`
+	After  watchers.State `json:"after"`
+}
+
+func (f family) pauseWatcher() tools.Tool {
+	return tools.New(tools.Def[pauseWatcherIn]{
+		Spec: tools.Spec{
+			Name: "pause_watcher", Category: "watch", Effects: tools.Write,
+			Description: "Pause a watcher, or let it go on.",
+			Keywords:    "resume suspend disable enable mute watching",
+		},
+		Summary: func(in pauseWatcherIn) string {
+			return verb(in.Resume, "Resume", "Pause") + fmt.Sprintf(" the watcher %q", phrase.Cut(in.Watcher, 100))
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in pauseWatcherIn) (tools.Result, error) {
+			return f.pause(tx, c, in.Watcher, in.Resume)
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			return f.undoPause(tx, data)
+		},
+	})
+}
+
+func verb(resume bool, yes, no string) string {
+	if resume {
+		return yes
+	}
+	return no
+}
+
+func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (tools.Result, error) {
+	s, err := f.pick(tx, query)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	want := watchers.Paused
+	if resume {
+		want = watchers.Active
+	}
+	words := f.m.Describe(s)
+	if s.State == want {
+		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: row{Spec: s, Description: words}}, nil
+	}
+	u := paused{ID: s.ID, Before: s.State, After: want}
+	if s, err = f.m.SetStateTx(tx, s.ID, want); err != nil {
+		return tools.Result{}, classify(err)
+	}
+	text := fmt.Sprintf("%s the %s: %s.", verb(resume, "Resumed", "Paused"), f.noun, words)
+	if resume && !s.NextAt.IsZero() {
+		text += " The next time is " + when.Format(s.NextAt, c.Now) + "."
+	}
+	return tools.Result{
+		Text: text, Data: row{Spec: s, Description: words},
+		Undo: tools.NewUndo(fmt.Sprintf("%s the %s: %s", verb(resume, "pause", "resume"), f.noun, words), u),
+	}, nil
+}
+
+func (f family) undoPause(tx *store.Tx, data json.RawMessage) (string, error) {
+	u, err := decode[paused](data)
+	if err != nil {
+		return "", err
+	}
+	list, err := f.list(tx)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range list {
+		switch {
+		case s.ID != u.ID:
+			continue
+		case s.State != u.After:
+			return "", tools.Errorf(tools.Conflict, "the %s is %s now", f.noun, s.State)
+		}
+		back := u.Before
+		if back != watchers.Paused {
+			back = watchers.Active
+		}
+		if s, err = f.m.SetStateTx(tx, u.ID, back); err != nil {
+			if errors.Is(err, watchers.ErrInvalid) {
+				return "", tools.Errorf(tools.Conflict, "%w", err)
+			}
+			return "", classify(err)
+		}
+		return fmt.Sprintf("The %s is %s again: %s.", f.noun, s.State, f.m.Describe(s)), nil
+	}
+	return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", f.noun)
+}

@@ -1,0 +1,221 @@
+// Package watch are the tools for what Hob notices and does by itself: watchers
+// (create_watcher, list_watchers, cancel_watcher, pause_watcher) and schedules
+// (create_schedule, list_schedules, cancel_schedule, pause_schedule).
+//
+// The watchers' manager keeps and runs them; this package words what the owner
+// asks for and what there is. Reminders are in package tasks.
+package watch
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// Manager keeps watchers; *watchers.Manager is one.
+type Manager interface {
+	CreateTx(tx *store.Tx, spec watchers.Spec) (watchers.Spec, error)
+	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
+	RestoreTx(tx *store.Tx, spec watchers.Spec) error
+	SetStateTx(tx *store.Tx, id string, state watchers.State) (watchers.Spec, error)
+	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
+	Describe(s watchers.Spec) string
+}
+
+// Deps are what the tools need.
+type Deps struct {
+	Manager Manager
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	w, s := d.family("watcher"), d.family("schedule")
+	return []tools.Tool{
+		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(),
+		d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
+	}
+}
+
+// family is either the watchers or the schedules, whose tools are alike.
+type family struct {
+	m    Manager
+	noun string
+}
+
+func (d Deps) family(noun string) family { return family{m: d.Manager, noun: noun} }
+
+// timed are the kinds of schedules.
+func timed(kind string) bool { return kind == watchers.KindCron || kind == watchers.KindOneshot }
+
+// list returns the living members of the family, newest first; schedules by
+// their next time.
+func (f family) list(q store.Querier) ([]watchers.Spec, error) {
+	all, err := f.m.ListIn(q, watchers.Filter{
+		Modes: []watchers.Mode{watchers.Do, watchers.Notify}, States: []watchers.State{watchers.Active, watchers.Paused, watchers.Broken},
+	})
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := []watchers.Spec{}
+	for _, s := range all {
+		if timed(s.Kind) == (f.noun == "schedule") {
+			out = append(out, s)
+		}
+	}
+	if f.noun == "schedule" {
+		slices.SortStableFunc(out, func(a, b watchers.Spec) int { return cmp.Or(a.NextAt.Compare(b.NextAt), strings.Compare(a.ID, b.ID)) })
+	}
+	return out, nil
+}
+
+// pick finds the one that is meant, by id, by its action, or by all that is
+// said of it.
+func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
+	list, err := f.list(q)
+	if err != nil {
+		return watchers.Spec{}, err
+	}
+	s, err := tools.Pick(f.noun, query, list, func(s watchers.Spec) (string, string) { return s.ID, f.m.Describe(s) })
+	if err != nil && errors.Is(err, tools.ErrAmbiguous) {
+		if one, oerr := tools.Pick(f.noun, query, list, func(s watchers.Spec) (string, string) {
+			return s.ID, cmp.Or(s.Action, f.m.Describe(s))
+		}); oerr == nil {
+			return one, nil
+		}
+	}
+	return s, err
+}
+
+// text lists the family for the owner.
+func (f family) text(list []watchers.Spec, now time.Time) string {
+	if len(list) == 0 {
+		return "There are no " + f.noun + "s."
+	}
+	var b strings.Builder
+	noun := f.noun
+	if len(list) > 1 {
+		noun += "s"
+	}
+	fmt.Fprintf(&b, "%d %s:", len(list), noun)
+	for _, s := range list {
+		b.WriteString("\n- " + phrase.Cut(f.m.Describe(s), 200))
+		if more := about(s, now); more != "" {
+			b.WriteString(" (" + more + ")")
+		}
+	}
+	return b.String()
+}
+
+// about says how a watcher is doing.
+func about(s watchers.Spec, now time.Time) string {
+	var parts []string
+	switch s.State {
+	case watchers.Paused:
+		parts = append(parts, "paused")
+	case watchers.Broken:
+		parts = append(parts, "not working: "+phrase.Cut(s.LastError, 120))
+	default:
+		if !s.NextAt.IsZero() {
+			parts = append(parts, "next "+when.Format(s.NextAt, now))
+		}
+	}
+	if !s.FiredAt.IsZero() {
+		parts = append(parts, "last fired "+when.Format(s.FiredAt, now))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// row is one watcher or schedule as Data shows it.
+type row struct {
+	watchers.Spec
+	Description string `json:"description"`
+}
+
+func (f family) rows(list []watchers.Spec) []row {
+	out := make([]row, len(list))
+	for i, s := range list {
+		out[i] = row{Spec: s, Description: f.m.Describe(s)}
+	}
+	return out
+}
+
+func sourceOf(list []watchers.Spec) provenance.Source {
+	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() }) {
+		return provenance.Outside
+	}
+	return provenance.Tool
+}
+
+// from is the provenance that a new watcher gets.
+func from(c tools.Call) provenance.Source {
+	if c.Provenance.Tainted() {
+		return provenance.Outside
+	}
+	return c.Provenance
+}
+
+// classify gives the manager's errors their code.
+func classify(err error) error {
+	switch {
+	case errors.Is(err, watchers.ErrInvalid):
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	case errors.Is(err, watchers.ErrNotFound):
+		return tools.Errorf(tools.NotFound, "%w", err)
+	}
+	return err
+}
+
+// told are ways of saying that the owner just wants to be told.
+var told = []string{
+	"tell me", "notify me", "let me know", "alert me", "inform me", "tell the owner", "notify the owner", "notify", "just tell me",
+	"tell me about it", "let me know about it", "send me a notification", "ping me", "message me",
+}
+
+// modeOf splits an action into what happens: nothing but telling, or a task.
+func modeOf(action string) (watchers.Mode, string) {
+	action = strings.TrimSpace(strings.ToValidUTF8(action, "\uFFFD"))
+	if action == "" || slices.ContainsFunc(told, func(t string) bool { return phrase.Same(strings.TrimPrefix(strings.ToLower(action), "please "), t) }) {
+		return watchers.Notify, ""
+	}
+	return watchers.Do, action
+}
+
+// undoData of create and cancel and pause.
+type created struct {
+	ID string `json:"id"`
+}
+
+func decode[T any](data json.RawMessage) (T, error) {
+	var v T
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	return v, nil
+}
+
+// undoCreate cancels what was made.
+func (f family) undoCreate(tx *store.Tx, data json.RawMessage) (string, error) {
+	u, err := decode[created](data)
+	if err != nil {
+		return "", err
+	}
+	s, err := f.m.CancelTx(tx, u.ID)
+	if errors.Is(err, watchers.ErrNotFound) {
+		return "", tools.Errorf(tools.Conflict, "the %s was cancelled since", f.noun)
+	}
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Cancelled the %s: %s.", f.noun, f.m.Describe(s)), nil
+}
