@@ -164,9 +164,9 @@ func (d *document) children(v *unstable.Node, at int, path, table []string) {
 	}
 	for it := v.Children(); it.Next(); {
 		c := it.Node()
-		switch {
-		case c.Kind == unstable.Comment:
-		case c.Kind == unstable.KeyValue:
+		switch c.Kind {
+		case unstable.Comment:
+		case unstable.KeyValue:
 			d.keyValue(c, path, table, true)
 		default:
 			d.entries[at].elems = append(d.entries[at].elems, c.Kind)

@@ -31,7 +31,7 @@ func (d *Duration) UnmarshalText(b []byte) error {
 
 // MarshalText writes the shortest form: "30s" instead of "0h0m30s".
 func (d Duration) MarshalText() ([]byte, error) {
-	s := d.Duration.String()
+	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = s[:len(s)-2]
 	}

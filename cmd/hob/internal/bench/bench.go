@@ -103,7 +103,7 @@ func startUp(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 			return nil, err
 		}
 		took = append(took, h.took)
-		if err := h.stop(); err != nil {
+		if err := h.stop(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +127,7 @@ func idle(ctx context.Context, o Options, r rounds) (_ []Figure, err error) {
 	if err := h.start(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, h.stop()) }()
+	defer func() { err = errors.Join(err, h.stop(ctx)) }()
 	for i := range watched {
 		if err := h.watch(ctx, i); err != nil {
 			return nil, err

@@ -31,7 +31,8 @@ type home struct {
 	token  string
 	http   *http.Client
 	cmd    *exec.Cmd
-	exited chan error
+	exited chan struct{} // closed when it has ended, with err
+	err    error
 	took   time.Duration // from start to ready
 }
 
@@ -83,21 +84,23 @@ func (h *home) start(ctx context.Context) error {
 	if err := h.cmd.Start(); err != nil {
 		return err
 	}
-	h.exited = make(chan error, 1)
-	go func() { h.exited <- h.cmd.Wait() }()
+	h.exited = make(chan struct{})
+	go func() {
+		h.err = h.cmd.Wait()
+		close(h.exited)
+	}()
 	tick := time.NewTicker(200 * time.Microsecond)
 	defer tick.Stop()
 	for h.ready(ctx) != nil {
 		select {
-		case err := <-h.exited:
-			h.exited <- err
-			return fmt.Errorf("it ended while starting: %w: %s", err, h.log())
+		case <-h.exited:
+			return fmt.Errorf("it ended while starting: %w: %s", h.err, h.log())
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), h.stop())
+			return errors.Join(ctx.Err(), h.stop(ctx))
 		case <-tick.C:
 		}
 		if time.Since(began) > startWait {
-			return errors.Join(fmt.Errorf("not ready after %s: %s", startWait, h.log()), h.stop())
+			return errors.Join(fmt.Errorf("not ready after %s: %s", startWait, h.log()), h.stop(ctx))
 		}
 	}
 	h.took = time.Since(began)
@@ -133,8 +136,8 @@ func (h *home) ready(ctx context.Context) error {
 func (h *home) pid() int { return h.cmd.Process.Pid }
 
 // stop ends the program in its own way, or by force when it takes too long.
-func (h *home) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), stopWait)
+func (h *home) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWait)
 	defer cancel()
 	asked := h.post(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
 	h.http.CloseIdleConnections()

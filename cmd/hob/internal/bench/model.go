@@ -17,7 +17,7 @@ import (
 type model struct {
 	url    string
 	server *http.Server
-	served chan error
+	served chan struct{}
 
 	mu  sync.Mutex
 	got request
@@ -34,19 +34,22 @@ func newModel() (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model{url: "http://" + l.Addr().String() + "/v1", served: make(chan error, 1)}
+	m := &model{url: "http://" + l.Addr().String() + "/v1", served: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"instant","object":"model"}]}`)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", m.complete)
 	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	go func() { m.served <- m.server.Serve(l) }()
+	go func() {
+		defer close(m.served)
+		_ = m.server.Serve(l) // it ends with close
+	}()
 	return m, nil
 }
 
-func (m *model) close() {
-	_ = m.server.Shutdown(context.Background()) // its clients have gone
+func (m *model) close(ctx context.Context) {
+	_ = m.server.Shutdown(context.WithoutCancel(ctx)) // its clients have gone
 	<-m.served
 }
 

@@ -36,7 +36,7 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer m.close()
+	defer m.close(ctx)
 	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
 		asked := time.Now()
 		if err := h.say(ctx, "first", "hello"); err != nil {
@@ -104,7 +104,7 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	if err := h.start(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, h.stop()) }()
+	defer func() { err = errors.Join(err, h.stop(ctx)) }()
 	return fn(h)
 }
 

@@ -84,7 +84,7 @@ func warn(name, cause, remedy string) []Check { return []Check{{name, Warn, caus
 
 func fail(name, cause, remedy string) []Check { return []Check{{name, Fail, cause, remedy}} }
 
-func checkConfig(_ context.Context, e Env) []Check {
+func checkConfig(ctx context.Context, e Env) []Check {
 	if errs, is := errors.AsType[config.Errors](e.ConfigErr); is {
 		var out []Check
 		for _, x := range errs {
@@ -95,7 +95,7 @@ func checkConfig(_ context.Context, e Env) []Check {
 	if e.ConfigErr != nil {
 		return fail("config", e.ConfigErr.Error(), "")
 	}
-	if errs := Drivers(e.Config, e.Secrets); len(errs) > 0 {
+	if errs := Drivers(ctx, e.Config, e.Secrets); len(errs) > 0 {
 		var out []Check
 		for _, x := range errs {
 			out = append(out, fail("config", x.Error(), "correct the line, then run: hob config check")...)

@@ -19,7 +19,7 @@ import (
 
 // Drivers checks what only the drivers know: the kinds of providers and the
 // sections of channels.
-func Drivers(c *config.Config, s system.Secrets) config.Errors {
+func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
 	var errs config.Errors
 	for _, p := range c.Providers {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
@@ -33,7 +33,7 @@ func Drivers(c *config.Config, s system.Secrets) config.Errors {
 		names = append(names, d.Name())
 	}
 	deps := channels.Deps{Log: slog.New(slog.DiscardHandler), Secret: func(ref string) (string, error) {
-		v, err := s.Resolve(context.Background(), ref)
+		v, err := s.Resolve(ctx, ref)
 		return v.Reveal(), err
 	}}
 	for _, section := range c.Channels {

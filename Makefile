@@ -1,0 +1,48 @@
+# Everything needs Go alone, but for the race detector, which needs a C compiler.
+
+VERSION    := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GO         ?= go
+TOOLS      := $(CURDIR)/bin/tools
+LDFLAGS    := -s -w -X main.version=$(VERSION)
+GOFUMPT    := v0.12.0
+GOLANGCI   := v2.15.0
+STATICCHECK := v0.8.2
+SYSTEMS    := linux darwin windows
+
+.PHONY: build run test check bench clean lint-tools
+
+build: ## the program, static and stripped: bin/hob
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
+
+run: build ## start Hob if it does not run, and talk with it
+	@bin/hob chat
+
+# -race needs cgo, and cgo a C compiler.
+RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)
+
+test: ## every test, shuffled, with the race detector where there is a C compiler
+	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
+	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 15m ./...
+
+check: lint-tools ## formatting, vet, linters and builds for three systems
+	@out=$$($(TOOLS)/gofumpt -l .); test -z "$$out" || { echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; }
+	@for os in $(SYSTEMS); do echo "build and vet for $$os"; \
+		GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
+	$(TOOLS)/staticcheck ./...
+	$(TOOLS)/golangci-lint run ./...
+	$(GO) mod verify
+
+bench: build ## measure the built program
+	bin/hob bench
+
+lint-tools: $(TOOLS)/gofumpt-$(GOFUMPT) $(TOOLS)/golangci-lint-$(GOLANGCI) $(TOOLS)/staticcheck-$(STATICCHECK)
+
+$(TOOLS)/gofumpt-$(GOFUMPT):
+	GOBIN=$(TOOLS) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT) && touch $@
+$(TOOLS)/golangci-lint-$(GOLANGCI):
+	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI) && touch $@
+$(TOOLS)/staticcheck-$(STATICCHECK):
+	GOBIN=$(TOOLS) $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) && touch $@
+
+clean:
+	rm -rf bin
