@@ -180,7 +180,7 @@ type Outbox interface {
 	NextDelivery(ctx context.Context, channel string) (time.Time, bool, error)
 }
 
-// ErrStranger: the message came from somebody the owner does not let in.
+// ErrStranger means that the message came from somebody the owner does not let in.
 var ErrStranger = errors.New("the sender is neither the owner nor on the channel's allow list")
 
 // Class tells the manager what to do about a failed Send.

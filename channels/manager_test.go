@@ -408,7 +408,9 @@ func TestFullDiskRepeatsNothing(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		cancel()
-		<-ended
+		if err := <-ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
 		if n := len(f.Arrived()); n != 1 || out.Row(id).State != channels.Sent {
 			t.Errorf("sent %d times, state %s", n, out.Row(id).State)
 		}

@@ -19,7 +19,7 @@ func backoff(n int) time.Duration {
 	if n < 10 {
 		top = min(top, firstWait<<n)
 	}
-	return 50*time.Millisecond + rand.N(top) //nolint:gosec // jitter needs no secrecy
+	return 50*time.Millisecond + rand.N(top)
 }
 
 // sleep waits for d or until ctx ends and reports whether the time passed.

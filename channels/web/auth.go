@@ -92,7 +92,7 @@ func (s *Server) isCookie(value string, now time.Time) bool {
 	if err != nil || len(b) != 24+sha256.Size || !hmac.Equal(b[24:], s.cookieMAC(b[:24])) {
 		return false
 	}
-	return now.Unix() < int64(binary.BigEndian.Uint64(b[16:24])) //nolint:gosec // our own, signed value
+	return now.Unix() < int64(binary.BigEndian.Uint64(b[16:24]))
 }
 
 // doors keeps the login codes and counts failed proofs.

@@ -32,20 +32,20 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer close(ended)
 		defer func() {
 			if p := recover(); p != nil {
-				pw.CloseWithError(errors.New("web: the handler broke off"))
+				_ = pw.CloseWithError(errors.New("web: the handler broke off"))
 			}
 		}()
 		d.s.ServeHTTP(w, in)
 		w.WriteHeader(http.StatusOK)
-		pw.Close()
+		_ = pw.Close() // never fails
 	}()
-	stop := context.AfterFunc(ctx, func() { pr.CloseWithError(context.Canceled) })
+	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(context.Canceled) })
 	body := &pipeBody{PipeReader: pr, end: sync.OnceFunc(func() {
 		stop()
 		cancel()
-		pr.Close()
+		_ = pr.Close()
 		<-ended
-		in.Body.Close()
+		_ = in.Body.Close()
 	})}
 	select {
 	case <-w.ready:

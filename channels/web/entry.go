@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ServeHTTP implements http.Handler: every request passes here first.
@@ -14,6 +15,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.add(1)
 	defer s.active.add(-1)
 	defer s.recover(w, r)
+	writeBy(w, time.Time{}) // the last answer's deadline would cut this one off
 	harden(w.Header())
 	if err := s.entry(r); err != nil {
 		s.refuse(w, r, err)

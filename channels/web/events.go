@@ -15,7 +15,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, _ surface) error
 	if err != nil {
 		return err
 	}
-	ctx, cancel := until(r)
+	ctx, cancel := until(r.Context())
 	defer cancel()
 	sub := s.backend.Subscribe(after)
 	defer sub.Close()

@@ -60,7 +60,7 @@ type waited struct {
 // follow tells sink about the turn until it is final. It ends with message_end
 // unless the turn is dead or an error is returned.
 func (s *Server) follow(r *http.Request, acc channels.Accepted, sub Subscription, sink turnSink) (EventStatus, error) {
-	ctx, cancel := until(r)
+	ctx, cancel := until(r.Context())
 	f := &follower{
 		s: s, sink: sink, id: acc.Event, feed: sub.C(), waits: make(chan waited, 1),
 		asked: map[string]bool{}, stopTick: func() {},

@@ -127,7 +127,7 @@ func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}
-	ctx, cancel := until(r)
+	ctx, cancel := until(r.Context())
 	defer cancel()
 	out, err := s.backend.Call(ctx, session, r.PathValue("tool"), in.Arguments)
 	if err != nil {

@@ -27,6 +27,9 @@ func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) err
 // useLogin spends a login link. A bad one leads to the page too, which says
 // what to do.
 func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodHead {
+		return nil // a preview of the link does not spend it
+	}
 	code := r.URL.Query().Get("code")
 	if code == "" || !s.doors.useCode(code, time.Now()) {
 		if code != "" {

@@ -191,7 +191,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, in channels.Inbo
 // turn hands a message to the engine and waits until it is done or waits for
 // the owner. A message that was given up is an error that names its event.
 func (s *Server) turn(r *http.Request, in channels.Inbound) (EventStatus, error) {
-	ctx, cancel := until(r)
+	ctx, cancel := until(r.Context())
 	defer cancel()
 	acc, err := s.backend.Receive(r.Context(), in)
 	if err != nil {

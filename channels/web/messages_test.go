@@ -175,10 +175,11 @@ func TestClientThatGoesAway(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			resp, err := h.c.Do(h.request(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", accept).WithContext(ctx))
+			r := h.request(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", accept) //nolint:contextcheck // it gets another context
+			resp, err := h.c.Do(r.WithContext(ctx))
 			if err == nil {
 				<-ctx.Done()
-				resp.Body.Close()
+				_ = resp.Body.Close()
 			}
 		}()
 		soon(t, "the turn", func() bool { return h.e.count() > 0 })
@@ -315,7 +316,7 @@ func BenchmarkMessages(b *testing.B) {
 			if err := json.NewDecoder(resp.Body).Decode(&v); err != nil || v.Answer == "" {
 				b.Errorf("%v %v", v, err)
 			}
-			resp.Body.Close()
+			_ = resp.Body.Close()
 		}
 	})
 }

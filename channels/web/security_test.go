@@ -87,8 +87,8 @@ func TestNewRefuses(t *testing.T) {
 		{"ipv6 loopback", func(o *web.Options) { o.Listen = "[::1]:0" }, ""},
 		{"everywhere", func(o *web.Options) { o.Listen = "0.0.0.0:7717" }, "TLS and a password"},
 		{"everywhere, by omission", func(o *web.Options) { o.Listen = ":7717" }, "TLS and a password"},
-		{"everywhere with TLS alone", func(o *web.Options) { o.Listen, o.TLS = ":7717", &tls.Config{} }, "TLS and a password"},       //nolint:gosec // never used
-		{"everywhere with both", func(o *web.Options) { o.Listen, o.TLS, o.Password = ":7717", &tls.Config{}, "correct horse" }, ""}, //nolint:gosec // never used
+		{"everywhere with TLS alone", func(o *web.Options) { o.Listen, o.TLS = ":7717", &tls.Config{} }, "TLS and a password"},
+		{"everywhere with both", func(o *web.Options) { o.Listen, o.TLS, o.Password = ":7717", &tls.Config{}, "correct horse" }, ""},
 		{"a name", func(o *web.Options) { o.Listen = "localhost.evil.example:7717" }, "TLS and a password"},
 		{"no port", func(o *web.Options) { o.Listen = "127.0.0.1" }, "not host:port"},
 		{"a port in words", func(o *web.Options) { o.Listen = "127.0.0.1:http" }, "not host:port"},

@@ -32,6 +32,8 @@ const (
 	writeTime  = time.Minute      // to read an answer, or one event of a stream
 	idleTime   = 2 * time.Minute
 	drainTime  = 3 * time.Second // for requests under way when the server ends
+
+	wsaeaddrinuse = syscall.Errno(10048) // EADDRINUSE as Windows says it
 )
 
 // Options of a Server. Token, Backend and Log are required.
@@ -123,7 +125,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", s.opt.Listen)
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
+	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaeaddrinuse):
 		return fmt.Errorf(`web: %s is taken by another program; stop it, or set another port: [web] listen = "127.0.0.1:7718": %w`, s.opt.Listen, err)
 	case err != nil:
 		return fmt.Errorf("web: listen on %s: %w", s.opt.Listen, err)
@@ -198,7 +200,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 		drain, stop := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 		_ = srv.Shutdown(drain) // its error says that some had to be cut off
 		stop()
-		<-served
+		err = <-served
 	}
 	cancel()
 	_ = srv.Close()
@@ -213,8 +215,8 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 }
 
 // until returns a context that also ends when the server does.
-func until(r *http.Request) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
+func until(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	if c, ok := ctx.Value(closing{}).(context.Context); ok {
 		stop := context.AfterFunc(c, cancel)
 		return ctx, func() { stop(); cancel() }

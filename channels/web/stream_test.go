@@ -222,7 +222,7 @@ func TestLiveFeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	if got := strings.Join(h.e.asked, ""); got != "subscribe 41" {
 		t.Errorf("asked %q", got)
 	}

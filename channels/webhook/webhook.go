@@ -162,7 +162,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, broken(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // also lets the connection be used again
 	return channels.Receipt{}, judge(resp, said, time.Now())
 }
