@@ -13,18 +13,18 @@ type Querier interface {
 }
 
 // Reader binds the read pool to a context.
-func (s *Store) Reader(ctx context.Context) Querier { return reader{ctx: ctx, db: s.r} }
+func (s *Store) Reader(ctx context.Context) Querier { return reader{ctx: ctx, s: s} }
 
 type reader struct {
 	ctx context.Context
-	db  *sql.DB
+	s   *Store
 }
 
 func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
-	rows, err := r.db.QueryContext(r.ctx, query, args...)
-	return rows, classify(err)
+	rows, err := r.s.r.QueryContext(r.ctx, query, args...)
+	return rows, r.s.met(classify(err))
 }
 
 func (r reader) QueryRow(query string, args ...any) *sql.Row {
-	return r.db.QueryRowContext(r.ctx, query, args...)
+	return r.s.r.QueryRowContext(r.ctx, query, args...)
 }

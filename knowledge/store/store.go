@@ -48,8 +48,9 @@ type Options struct {
 	// BackupDir receives the copy made before a migration (default
 	// "backups" beside the file).
 	BackupDir string
-	// Check runs PRAGMA quick_check at open when the last run did not close
-	// the file and it is smaller than 64 MB.
+	// SkipCheck leaves out the PRAGMA quick_check at open, which small files
+	// always get, files up to 64 MB after an unclean end, and files of any size
+	// after damage was met.
 	SkipCheck bool
 }
 
@@ -63,7 +64,7 @@ type Store struct {
 	queue     chan *job
 	stop      chan struct{}
 	done      chan struct{}
-	closing   sync.Once
+	closing   func() error
 	setAside  string
 }
 
@@ -78,20 +79,23 @@ func Open(ctx context.Context, path string, sets []Set, opt Options) (*Store, er
 		opt.BackupDir = filepath.Join(filepath.Dir(path), "backups")
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("store: make folder: %w", err)
+		return nil, fmt.Errorf("store: make folder: %w; %s", err, remedyFolder)
+	}
+	err := cut(path, len(backups(opt.BackupDir)))
+	if err == nil {
+		s, oerr := open(ctx, path, sets, opt)
+		if oerr == nil || !damaged(oerr) {
+			return s, oerr
+		}
+		err = oerr
+	}
+	aside, rerr := replace(ctx, path, opt.BackupDir)
+	if rerr != nil {
+		return nil, fmt.Errorf("%w, and it could not be replaced: %w", err, rerr)
 	}
 	s, err := open(ctx, path, sets, opt)
-	if err == nil || !damaged(err) {
-		return s, err
-	}
-	aside, aerr := setAside(path)
-	if aerr != nil {
-		return nil, fmt.Errorf("store: %w, and it could not be set aside: %w", err, aerr)
-	}
-	restoreNewest(ctx, opt.BackupDir, path)
-	s, err = open(ctx, path, sets, opt)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (the damaged file is now %s)", err, aside)
 	}
 	s.setAside = aside
 	return s, nil
@@ -102,9 +106,10 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 		path: path, backupDir: opt.BackupDir,
 		queue: make(chan *job, 256), stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	s.closing = sync.OnceValue(s.close)
 	unclean := fileExists(path + "-wal")
 	if err := touch(path); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, fmt.Errorf("store: %w; %s", err, remedyFolder)
 	}
 	s.w, err = sql.Open("sqlite", dsn(path, false))
 	if err != nil {
@@ -122,7 +127,7 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 	if s.conn, err = s.w.Conn(ctx); err != nil {
 		return nil, fmt.Errorf("store: open %s: %w", path, classify(err))
 	}
-	if err = s.verify(ctx, unclean && !opt.SkipCheck); err != nil {
+	if err = s.verify(ctx, unclean, opt.SkipCheck); err != nil {
 		return nil, err
 	}
 	if err = s.migrate(ctx, sets); err != nil {
@@ -134,7 +139,7 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 	s.r.SetMaxOpenConns(opt.Readers)
 	s.r.SetMaxIdleConns(2)
 	s.r.SetConnMaxIdleTime(time.Minute)
-	go s.write()
+	go s.write() //nolint:contextcheck // the writer outlives the context of Open
 	return s, nil
 }
 
@@ -157,13 +162,17 @@ func (s *Store) SetAside() string { return s.setAside }
 // Read returns the pool of read-only connections. Callers close their rows.
 func (s *Store) Read() *sql.DB { return s.r }
 
-// Close ends the writer after what is queued and closes the file.
-func (s *Store) Close() error {
-	s.closing.Do(func() { close(s.stop) })
+// Close ends the writer after what is queued and closes the file. Closing
+// again does nothing and gives the same answer.
+func (s *Store) Close() error { return s.closing() }
+
+func (s *Store) close() error {
+	close(s.stop)
 	<-s.done
+	rerr := s.r.Close() // first: readers would hold up the truncation
 	// Truncating the log marks a clean end; a leftover one asks for a check.
 	_, cerr := s.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(cerr, s.conn.Close(), s.r.Close(), s.w.Close())
+	return errors.Join(rerr, cerr, s.conn.Close(), s.w.Close())
 }
 
 // Millis gives the stored form of a time: milliseconds since 1970 UTC, 0 for

@@ -1,9 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"hob/platform/failpoint"
@@ -19,18 +19,36 @@ type Tx struct {
 	conn  *sql.Conn
 	ctx   context.Context
 	after []func()
+	lost  error // SQLite rolled the transaction back by itself
 }
 
 // Exec runs a statement.
 func (t *Tx) Exec(query string, args ...any) (sql.Result, error) {
+	if t.lost != nil { // it would be a transaction of its own
+		return nil, t.lost
+	}
 	r, err := t.conn.ExecContext(t.ctx, query, args...)
-	return r, classify(err)
+	return r, t.look(err)
 }
 
 // Query runs a query; the caller closes the rows before the closure returns.
 func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
+	if t.lost != nil {
+		return nil, t.lost
+	}
 	r, err := t.conn.QueryContext(t.ctx, query, args...)
-	return r, classify(err)
+	return r, t.look(err)
+}
+
+func (t *Tx) look(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = classify(err)
+	if undone(err) {
+		t.lost = err
+	}
+	return err
 }
 
 // QueryRow runs a query for one row.
@@ -62,6 +80,8 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	select {
 	case <-s.stop:
 		return ErrClosed
+	case <-ctx.Done(): // the queue is full
+		return ctx.Err()
 	case s.queue <- j:
 	}
 	select {
@@ -76,7 +96,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if j.panic != nil {
 		panic(j.panic)
 	}
-	return j.err
+	return s.met(j.err)
 }
 
 func (s *Store) write() {
@@ -106,8 +126,18 @@ func (s *Store) group(first *job) {
 		return
 	}
 	jobs := make([]*job, 0, 8)
-	for j := first; j != nil; j = s.next(len(jobs)) {
-		if s.run(ctx, j) {
+	tried := 0
+	for j := first; j != nil; j = s.next(tried) {
+		tried++
+		ok, lost := s.run(ctx, j)
+		if lost != nil { // what the others did is gone as well
+			_, _ = s.conn.ExecContext(ctx, "ROLLBACK") // there may be none any more
+			for _, j := range jobs {
+				j.finish(fmt.Errorf("store: %w", lost))
+			}
+			return
+		}
+		if ok {
 			jobs = append(jobs, j)
 		}
 	}
@@ -144,29 +174,37 @@ func (s *Store) next(n int) *job {
 	}
 }
 
-// run executes one job in a savepoint; false means it is finished (failed).
-func (s *Store) run(ctx context.Context, j *job) bool {
+// run executes one job in a savepoint; ok is false when it failed and is
+// finished. lost says that the whole transaction went with it.
+func (s *Store) run(ctx context.Context, j *job) (ok bool, lost error) {
 	if err := j.ctx.Err(); err != nil {
 		j.finish(err)
-		return false
+		return false, nil
 	}
 	if _, err := s.conn.ExecContext(ctx, "SAVEPOINT j"); err != nil {
-		j.finish(fmt.Errorf("store: %w", classify(err)))
-		return false
+		err = classify(err)
+		j.finish(fmt.Errorf("store: %w", err))
+		return false, err
 	}
 	j.tx = Tx{conn: s.conn, ctx: ctx}
 	err := j.call()
+	err = classify(cmp.Or(err, j.tx.lost)) // also when the closure swallowed it
+	end := "RELEASE j"
 	if err != nil || j.panic != nil {
-		_, rerr := s.conn.ExecContext(ctx, "ROLLBACK TO j")
-		_, rerr2 := s.conn.ExecContext(ctx, "RELEASE j")
-		j.finish(errors.Join(err, classify(rerr), classify(rerr2)))
-		return false
+		end = "ROLLBACK TO j; RELEASE j"
 	}
-	if _, err := s.conn.ExecContext(ctx, "RELEASE j"); err != nil {
-		j.finish(fmt.Errorf("store: %w", classify(err)))
-		return false
+	// A savepoint that is not there any more betrays what Tx could not see.
+	if _, serr := s.conn.ExecContext(ctx, end); serr != nil {
+		lost = cmp.Or(j.tx.lost, err, classify(serr))
+		if err == nil {
+			err = fmt.Errorf("store: %w", lost)
+		}
 	}
-	return true
+	if err != nil || j.panic != nil {
+		j.finish(err)
+		return false, lost
+	}
+	return true, nil
 }
 
 func (j *job) call() (err error) {

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Sizes in bytes up to which PRAGMA quick_check (1 ms for 1 MB) runs at open:
+// always, and when the last run did not close the file. Larger files are left
+// to `hob doctor`, unless damage was met in them.
+const (
+	checkAlways  = 4 << 20
+	checkUnclean = 64 << 20
+)
+
+var errDamaged = errors.New("the database file is damaged; restart Hob, which sets it aside and goes on with the newest good backup")
+
+const remedyFolder = "check the permissions and free space of the folder, or point HOB_HOME at another one"
+
+func (s *Store) verify(ctx context.Context, unclean, skip bool) error {
+	var n int
+	if err := s.conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master").Scan(&n); err != nil {
+		return fmt.Errorf("store: read %s: %w", s.path, classify(err))
+	}
+	fi, err := os.Stat(s.path)
+	if err != nil || skip {
+		return nil
+	}
+	limit := int64(checkAlways)
+	if unclean {
+		limit = checkUnclean
+	}
+	if suspect := fileExists(s.suspect()); fi.Size() > limit && !suspect {
+		return nil
+	}
+	if err := check(ctx, s.conn, s.path); err != nil {
+		return err
+	}
+	_ = os.Remove(s.suspect())
+	return nil
+}
+
+// suspect is a file whose presence asks the next Open for a check.
+func (s *Store) suspect() string { return s.path + "-suspect" }
+
+// met looks at an error on its way out: after damage the next Open checks.
+func (s *Store) met(err error) error {
+	if damaged(err) {
+		_ = touch(s.suspect()) // without it the next start finds the damage when it reads there
+	}
+	return err
+}
+
+// Check runs SQLite's quick integrity check over the whole file.
+func (s *Store) Check(ctx context.Context) error { return s.met(check(ctx, s.r, s.path)) }
+
+type querier interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}
+
+func check(ctx context.Context, q querier, path string) error {
+	rows, err := q.QueryContext(ctx, "PRAGMA quick_check(5)")
+	if err != nil {
+		return fmt.Errorf("store: check %s: %w", path, classify(err))
+	}
+	defer rows.Close()
+	var bad []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return fmt.Errorf("store: check %s: %w", path, classify(err))
+		}
+		if line != "ok" {
+			bad = append(bad, line)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("store: check %s: %w", path, classify(err))
+	}
+	if len(bad) > 0 {
+		return fmt.Errorf("store: %s: %w: %s", path, errDamaged, strings.Join(bad, "; "))
+	}
+	return nil
+}
+
+func damaged(err error) bool { return errors.Is(err, errDamaged) }
+
+// code is SQLite's primary result code, 0 when the error is not SQLite's.
+func code(err error) int {
+	if se, ok := errors.AsType[*sqlite.Error](err); ok {
+		return se.Code() & 0xff
+	}
+	return 0
+}
+
+// classify maps SQLite's codes to the package's errors
+// (https://www.sqlite.org/rescode.html).
+func classify(err error) error {
+	if err == nil || errors.Is(err, ErrFull) || damaged(err) {
+		return err
+	}
+	switch code(err) {
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w (%w)", ErrFull, err)
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w (%w)", errDamaged, err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return fmt.Errorf("the database cannot be written; %s (%w)", remedyFolder, err)
+	}
+	return err
+}
+
+// undone reports errors after which SQLite may have rolled back the whole
+// transaction by itself (https://www.sqlite.org/lang_transaction.html,
+// "Response To Errors Within A Transaction").
+func undone(err error) bool {
+	switch code(err) {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_INTERRUPT:
+		return true
+	}
+	return false
+}
