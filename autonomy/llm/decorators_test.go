@@ -197,7 +197,10 @@ func TestConsumerLeaves(t *testing.T) {
 	} {
 		for _, first := range []llm.Event{say("x"), {Kind: llm.ReasoningDelta, Text: "x"}, {Kind: llm.Done}} {
 			s := &steps{list: []step{{events: []llm.Event{first, first, first}, err: fail(llm.Network, 0)}}}
-			for range wrap(s).Stream(context.Background(), llm.Request{}) {
+			for _, err := range wrap(s).Stream(context.Background(), llm.Request{}) {
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
 				break
 			}
 			if s.calls != 1 {
@@ -254,91 +257,6 @@ func TestFallback(t *testing.T) {
 		a := &steps{name: "a", list: []step{good()}}
 		if llm.Fallback(a) != llm.Model(a) {
 			t.Error("a single model is wrapped")
-		}
-	})
-}
-
-func TestBreaker(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &steps{name: "a", list: []step{bad(llm.Unavailable)}}
-		m := llm.Breaker(s, llm.BreakerOptions{})
-		for range 5 {
-			_, err := collect(m)
-			if errors.Is(err, llm.ErrOpen) {
-				t.Fatal("open too early")
-			}
-		}
-		time.Sleep(20 * time.Second)
-		_, err := collect(m)
-		var e *llm.Error
-		if !errors.As(err, &e) || !errors.Is(err, llm.ErrOpen) || e.Kind != llm.Unavailable || e.RetryAfter != 40*time.Second || s.calls != 5 {
-			t.Fatalf("error %v, %d calls", err, s.calls)
-		}
-		time.Sleep(40 * time.Second)
-		if _, err = collect(m); errors.Is(err, llm.ErrOpen) || s.calls != 6 {
-			t.Fatalf("no trial after the rest: %v, %d calls", err, s.calls)
-		}
-		if _, err = collect(m); !errors.Is(err, llm.ErrOpen) {
-			t.Fatalf("closed after a failed trial: %v", err)
-		}
-		time.Sleep(time.Minute)
-		s.list = append(make([]step, 6), good(), bad(llm.Network))
-		if _, err = collect(m); err != nil {
-			t.Fatalf("the trial: %v", err)
-		}
-		if _, err = collect(m); errors.Is(err, llm.ErrOpen) {
-			t.Fatal("open after a good trial and one failure")
-		}
-	})
-}
-
-func TestBreakerCounts(t *testing.T) {
-	for _, c := range []struct {
-		kind llm.ErrorKind
-		open bool
-	}{
-		{llm.Network, true},
-		{llm.RateLimited, true},
-		{llm.Stalled, true},
-		{llm.Unauthorized, true},
-		{llm.Garbled, true},
-		{llm.Interrupted, false},
-		{llm.Budget, false},
-		{llm.BadRequest, false},
-		{llm.Overflow, false},
-	} {
-		s := &steps{list: []step{bad(c.kind)}}
-		m := llm.Breaker(s, llm.BreakerOptions{Failures: 2})
-		for range 3 {
-			_, _ = collect(m)
-		}
-		if open := s.calls == 2; open != c.open {
-			t.Errorf("%s: open %v, want %v", c.kind, open, c.open)
-		}
-	}
-}
-
-func TestBreakerTriesOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &steps{list: []step{bad(llm.Network), {events: good().events, wait: 10 * time.Second}}}
-		m := llm.Breaker(s, llm.BreakerOptions{Failures: 1})
-		_, _ = collect(m)
-		time.Sleep(time.Minute)
-		ctx, stop := context.WithCancel(context.Background())
-		var wg sync.WaitGroup
-		wg.Go(func() { // the trial, which the owner stops
-			if _, err := llm.Collect(m.Stream(ctx, llm.Request{})); llm.KindOf(err) != llm.Interrupted {
-				t.Errorf("the trial: %v", err)
-			}
-		})
-		synctest.Wait()
-		if _, err := collect(m); !errors.Is(err, llm.ErrOpen) {
-			t.Errorf("a second call during the trial: %v", err)
-		}
-		stop()
-		wg.Wait()
-		if _, err := collect(m); err != nil {
-			t.Errorf("after a stopped trial another one is due: %v", err)
 		}
 	})
 }

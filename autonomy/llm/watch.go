@@ -28,20 +28,24 @@ type Watch struct {
 // neither armed again nor disarmed for limit (0 means DefaultStall). The caller
 // must Stop it.
 func NewWatch(ctx context.Context, limit time.Duration) (context.Context, *Watch) {
-	if limit <= 0 {
-		limit = DefaultStall
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watch{limit: limit, cancel: cancel}
-	w.timer = time.AfterFunc(limit, func() { cancel(ErrStalled) })
+	w := &Watch{cancel: cancel}
+	w.Limit(limit)
+	w.timer = time.AfterFunc(w.limit, func() { cancel(ErrStalled) })
 	return ctx, w
 }
 
 // Arm starts the time anew.
 func (w *Watch) Arm() { w.timer.Reset(w.limit) }
 
-// Limit changes how long the server may be silent, from the next Arm on.
-func (w *Watch) Limit(d time.Duration) { w.limit = d }
+// Limit changes how long the server may be silent, from the next Arm on; 0
+// means DefaultStall.
+func (w *Watch) Limit(d time.Duration) {
+	if d <= 0 {
+		d = DefaultStall
+	}
+	w.limit = d
+}
 
 // Disarm stops the time until the next Arm.
 func (w *Watch) Disarm() { w.timer.Stop() }

@@ -85,10 +85,10 @@ func (m *Model) events(ctx context.Context, resp *http.Response, stream *ssestre
 			return nil
 		}
 		if a.stopped {
+			a.done()
 			a.watch.Limit(drainGrace)
 			a.watch.Arm()
 			_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // only to reuse the connection
-			a.done()
 			return nil
 		}
 	}

@@ -102,7 +102,7 @@ func (r *run) checkError(e *llm.Error) {
 		if strings.Contains(err.Error(), Key) {
 			r.t.Errorf("the error contains the key: %v", err)
 		}
-		u, ok := err.(interface{ Unwrap() error }) //nolint:errorlint // walks the chain by hand
+		u, ok := err.(interface{ Unwrap() error })
 		if !ok {
 			break
 		}

@@ -170,6 +170,12 @@ func behaviourChecks() []check {
 			}
 			wg.Wait()
 		}},
+		{"the connection is used again", []Answer{{Times: -1, Text: "hi"}}, func(r *run) {
+			for range 5 {
+				r.ok(r.ask(hello()))
+			}
+			r.equal("connections", r.srv.memory.dials.Load(), int64(1))
+		}},
 		{"the list of models", nil, func(r *run) {
 			lister, ok := r.m.(interface {
 				Models(context.Context) ([]string, error)

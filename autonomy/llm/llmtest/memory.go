@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // memory is a listener whose connections are pipes inside the process.
@@ -11,6 +12,7 @@ type memory struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
+	dials  atomic.Int64
 }
 
 func newMemory() *memory {
@@ -18,6 +20,7 @@ func newMemory() *memory {
 }
 
 func (m *memory) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	m.dials.Add(1)
 	near, far := net.Pipe()
 	select {
 	case m.conns <- far:

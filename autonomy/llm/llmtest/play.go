@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -28,14 +29,14 @@ func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *An
 		return
 	case a.Fault == HTML:
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<!doctype html><title>Welcome</title><p>This is not a model.")
+		say(w, "<!doctype html><title>Welcome</title><p>This is not a model.")
 		return
 	case !r.Stream || a.Fault == JSON:
 		w.Header().Set("Content-Type", "application/json")
 		if r.API == Anthropic {
-			fmt.Fprint(w, anthropicJSON(r, a, id))
+			say(w, anthropicJSON(r, a, id))
 		} else {
-			fmt.Fprint(w, openaiJSON(r, a, id))
+			say(w, openaiJSON(r, a, id))
 		}
 		return
 	}
@@ -57,7 +58,7 @@ func status(w http.ResponseWriter, api API, a *Answer) {
 			w.Header().Set("Content-Type", "application/json")
 		}
 		w.WriteHeader(a.Status)
-		fmt.Fprint(w, a.Body)
+		say(w, a.Body)
 		return
 	}
 	kinds := map[int]string{401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error", 529: "overloaded_error"}
@@ -113,7 +114,7 @@ func write(w http.ResponseWriter, f frame, odd bool) {
 			b.WriteString("event: " + f.event + "\n")
 		}
 		b.WriteString("data: " + f.data + "\n\n")
-		fmt.Fprint(w, b.String())
+		say(w, b.String())
 		return
 	}
 	b.WriteString(": comment\r\n\r\n")
@@ -126,7 +127,7 @@ func write(w http.ResponseWriter, f frame, odd bool) {
 		b.WriteString("data: " + f.data + "\r\n")
 	}
 	b.WriteString("id: 7\r\nretry: 10\r\n\r\n")
-	fmt.Fprint(w, b.String())
+	say(w, b.String())
 }
 
 func (s *Server) strike(w http.ResponseWriter, hr *http.Request, api API, a *Answer, next frame) {
@@ -173,7 +174,7 @@ func pings(w http.ResponseWriter, hr *http.Request, api API) {
 		if api == Anthropic {
 			write(w, frame{event: "ping", data: `{"type":"ping"}`}, false)
 		} else {
-			fmt.Fprint(w, ": ping\n\n")
+			say(w, ": ping\n\n")
 		}
 		flush(w)
 		if !sleep(hr, 5*time.Second) {
@@ -193,6 +194,9 @@ func reset(w http.ResponseWriter) {
 	}
 	_ = c.Close()
 }
+
+// say writes what the client may no longer be there to read.
+func say(w http.ResponseWriter, text string) { _, _ = io.WriteString(w, text) }
 
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 

@@ -60,6 +60,7 @@ type Server struct {
 	served chan struct{}
 	done   context.CancelFunc
 	ids    atomic.Int64
+	memory *memory // nil on a socket
 
 	mu       sync.Mutex
 	requests []Request
@@ -106,6 +107,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 func (s *Server) listen() (net.Listener, error) {
 	if s.o.Memory {
 		ln := newMemory()
+		s.memory = ln
 		s.URL = "http://127.0.0.1:1"
 		s.client = &http.Client{Transport: &http.Transport{DialContext: ln.dial, DisableCompression: true}}
 		return ln, nil

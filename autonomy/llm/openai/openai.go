@@ -52,7 +52,7 @@ type Options struct {
 	APIKey    string        // sent as a bearer token; "" sends none
 	Model     string        // the server's name of the model
 	MaxTokens int           // output limit when a request names none; 0 = the server's
-	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall
+	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall, and 10 minutes to the first word of a local one
 	Context   int           // context window in tokens; 0 = unknown
 	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
 }
@@ -123,7 +123,7 @@ func (m *Model) list(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, m.wire.TransportError(ctx, err)
 	}
-	defer closeBody(resp.Body)
+	defer func() { _ = resp.Body.Close() }() // nothing was written
 	if resp.StatusCode != http.StatusOK {
 		return nil, m.statusError(resp)
 	}
@@ -162,12 +162,12 @@ func (m *Model) send(ctx context.Context, method, path string, body []byte) (*ht
 	second, err := m.sendTo(ctx, method, m.bare.JoinPath(path), body)
 	if err != nil || second.StatusCode != http.StatusOK || !apiAnswer(second) {
 		if err == nil {
-			closeBody(second.Body)
+			_ = second.Body.Close()
 		}
 		return resp, nil
 	}
 	m.learn(bareBase)
-	closeBody(resp.Body)
+	_ = resp.Body.Close()
 	return second, nil
 }
 
@@ -192,11 +192,6 @@ func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []by
 func apiAnswer(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "application/json" || kind == "text/event-stream"
-}
-
-// closeBody ends a response.
-func closeBody(body io.ReadCloser) {
-	_ = body.Close() // nothing was written; what remains unread does not matter
 }
 
 // readError maps an error while a body was read.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -236,5 +237,33 @@ func TestChatModel(t *testing.T) {
 		if got := ChatModel(list); got != want {
 			t.Errorf("%v: got %q", list, got)
 		}
+	}
+}
+
+// TestLocalStall gives a server on this machine more time to its first word.
+func TestLocalStall(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		stall time.Duration
+		a     llmtest.Answer
+		want  llm.ErrorKind
+		after time.Duration
+	}{
+		{"slow to begin", 0, llmtest.Answer{Text: "hi", Delay: 9 * time.Minute}, "", 9 * time.Minute},
+		{"never begins", 0, llmtest.Answer{Text: "hi", Delay: time.Hour}, llm.Stalled, 10 * time.Minute},
+		{"begins and stops", 0, llmtest.Answer{Text: "hi there", Delay: 9 * time.Minute, Fault: llmtest.Stall, After: 1}, llm.Stalled, 11 * time.Minute},
+		{"the owner's limit", time.Minute, llmtest.Answer{Text: "hi", Delay: time.Hour}, llm.Stalled, time.Minute},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := llmtest.NewServer(t, llmtest.Options{Memory: true}, c.a)
+				m := mustNew(t, Options{BaseURL: srv.URL, HTTP: srv.Client(), Stall: c.stall})
+				start := time.Now()
+				_, err := collect(t, m, hello())
+				if llm.KindOf(err) != c.want || time.Since(start) != c.after {
+					t.Errorf("%v after %v", err, time.Since(start))
+				}
+			})
+		})
 	}
 }

@@ -17,6 +17,10 @@ const (
 	// maxAdaptions bounds how often one call is made again without what the
 	// server refused.
 	maxAdaptions = 4
+	// localFirst is how long a server on this machine may take to its first word,
+	// unless the owner says otherwise: it may have to load the model and to read
+	// a long conversation without a graphics card.
+	localFirst = 10 * time.Minute
 	// usageGrace is how long the stream may stay silent after the finish reason:
 	// the token counts may still come.
 	usageGrace = 5 * time.Second
@@ -28,12 +32,16 @@ const (
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		ctx, watch := llm.NewWatch(ctx, m.o.Stall)
+		first := m.o.Stall
+		if first <= 0 && m.wire.Local() {
+			first = localFirst
+		}
+		ctx, watch := llm.NewWatch(ctx, first)
 		defer watch.Stop()
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
 		resp, err := m.open(ctx, watch, r)
 		if err == nil {
-			defer closeBody(resp.Body)
+			defer func() { _ = resp.Body.Close() }() // nothing was written
 			err = s.read(resp)
 		}
 		if err != nil && !s.left {
@@ -61,7 +69,7 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 			return resp, nil
 		}
 		code, message := m.readStatus(resp)
-		closeBody(resp.Body)
+		_ = resp.Body.Close()
 		if ctx.Err() != nil {
 			return nil, m.wire.TransportError(ctx, ctx.Err())
 		}
@@ -83,6 +91,7 @@ type stream struct {
 	left    bool // the consumer left
 	visible bool // text was yielded
 	started bool // the server sent at least one choice
+	spoke   bool // it said something
 	ended   bool // it sent a finish reason
 	stop    llm.Stop
 	usage   llm.Usage
@@ -90,15 +99,6 @@ type stream struct {
 	think   thinkSplitter
 	thought strings.Builder
 	calls   calls
-}
-
-// emit passes an event on. The watch rests meanwhile: the consumer may take its time.
-func (s *stream) emit(e llm.Event) bool {
-	s.watch.Disarm()
-	if !s.yield(e, nil) {
-		s.left = true
-	}
-	return !s.left
 }
 
 // read turns the response into events.
@@ -129,8 +129,11 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 // events reads the stream to its end and finishes the answer.
 func (s *stream) events(in *reader) *llm.Error {
 	for {
-		if s.ended {
+		switch {
+		case s.ended:
 			s.watch.Limit(usageGrace)
+		case s.spoke:
+			s.watch.Limit(s.m.o.Stall)
 		}
 		s.watch.Arm()
 		e, err := in.next()
@@ -222,144 +225,6 @@ func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
 		code, message = parseError([]byte(data))
 	}
 	return s.m.wire.StatusError(0, nil, code, message)
-}
-
-func (s *stream) tooMuch() *llm.Error {
-	if len(s.calls.list) > maxCalls {
-		return s.m.wire.Errorf(llm.Garbled, "the answer holds more than %d tool calls", maxCalls)
-	}
-	for _, c := range s.calls.list {
-		if len(c.args) > maxArgs {
-			return s.m.wire.Errorf(llm.Garbled, "the arguments of a tool call exceed %d MB", maxArgs>>20)
-		}
-	}
-	return nil
-}
-
-// take passes on what a chunk holds; it returns false when the consumer left.
-func (s *stream) take(c *chunk) bool {
-	if u := parseUsage(c.Usage); u != nil {
-		s.usage = *u
-	}
-	for _, x := range c.Choices {
-		if x.Index != 0 {
-			continue
-		}
-		s.started = true
-		d := x.Delta
-		if d == nil {
-			d = x.Message
-		}
-		if d != nil && !s.delta(d) {
-			return false
-		}
-		if reason := word(x.FinishReason); reason != "" {
-			s.ended, s.stop = true, parseStop(reason)
-		}
-	}
-	return true
-}
-
-func (s *stream) delta(d *delta) bool {
-	thought := d.ReasoningContent.text
-	if thought == "" {
-		thought = d.Reasoning.text
-	}
-	inline, text := s.think.add(d.Content.text)
-	if !s.reasoning(thought+d.Content.thinking+inline) || !s.text(text) || !s.text(d.Refusal.text) {
-		return false
-	}
-	list := d.ToolCalls
-	if d.FunctionCall != nil {
-		list = append(list, callDelta{Index: new(int), Function: *d.FunctionCall})
-	}
-	for _, x := range list {
-		c, piece, fresh := s.calls.add(x)
-		if c == nil {
-			continue
-		}
-		if fresh && !s.emit(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.id, Name: c.name}}) {
-			return false
-		}
-		if piece != "" && !s.emit(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.id}, Text: piece}) {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *stream) text(t string) bool {
-	if t == "" {
-		return true
-	}
-	if !s.endThought() {
-		return false
-	}
-	s.visible = true
-	return s.emit(llm.Event{Kind: llm.TextDelta, Text: t})
-}
-
-func (s *stream) reasoning(t string) bool {
-	if t == "" {
-		return true
-	}
-	s.thought.WriteString(t)
-	return s.emit(llm.Event{Kind: llm.ReasoningDelta, Text: t})
-}
-
-func (s *stream) endThought() bool {
-	if s.thought.Len() == 0 {
-		return true
-	}
-	t := s.thought.String()
-	s.thought.Reset()
-	return s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
-}
-
-// finishCalls passes on what is left of the answer. cut says that it ended early.
-func (s *stream) finishCalls(cut bool) bool {
-	thought, text := s.think.end()
-	if !s.reasoning(thought) || !s.text(text) || !s.endThought() {
-		return false
-	}
-	for _, c := range s.calls.done(cut) {
-		if !s.emit(llm.Event{Kind: llm.CallDone, Call: c}) {
-			return false
-		}
-	}
-	return true
-}
-
-// cutOff marks the calls of a broken stream as truncated, all of them: nothing
-// of an answer that failed may run.
-func (s *stream) cutOff() bool {
-	for _, x := range s.calls.list {
-		if !s.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(x.id, x.name, string(x.args), true)}) {
-			return false
-		}
-	}
-	return true
-}
-
-// done ends a complete answer.
-func (s *stream) done() *llm.Error {
-	if !s.started {
-		return s.m.wire.Errorf(llm.Unavailable, "the server sent an empty stream")
-	}
-	stop := s.stop
-	cut := stop == llm.MaxTokens || stop == llm.Refused
-	if !s.finishCalls(cut) {
-		return nil
-	}
-	switch { // servers say "stop" with calls and "tool_calls" without
-	case stop == "" || stop == llm.EndTurn:
-		stop = llm.EndTurn
-		if len(s.calls.list) > 0 {
-			stop = llm.ToolUse
-		}
-	}
-	s.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})
-	return nil
 }
 
 // whole handles a server that answers in one piece.

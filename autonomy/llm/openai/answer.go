@@ -1,0 +1,150 @@
+package openai
+
+import "hob/autonomy/llm"
+
+// emit passes an event on. The watch rests meanwhile: the consumer may take its time.
+func (s *stream) emit(e llm.Event) bool {
+	s.spoke = true
+	s.watch.Disarm()
+	if !s.yield(e, nil) {
+		s.left = true
+	}
+	return !s.left
+}
+
+func (s *stream) tooMuch() *llm.Error {
+	if len(s.calls.list) > maxCalls {
+		return s.m.wire.Errorf(llm.Garbled, "the answer holds more than %d tool calls", maxCalls)
+	}
+	for _, c := range s.calls.list {
+		if len(c.args) > maxArgs {
+			return s.m.wire.Errorf(llm.Garbled, "the arguments of a tool call exceed %d MB", maxArgs>>20)
+		}
+	}
+	return nil
+}
+
+// take passes on what a chunk holds; it returns false when the consumer left.
+func (s *stream) take(c *chunk) bool {
+	if u := parseUsage(c.Usage); u != nil {
+		s.usage = *u
+	}
+	for _, x := range c.Choices {
+		if x.Index != 0 {
+			continue
+		}
+		s.started = true
+		d := x.Delta
+		if d == nil {
+			d = x.Message
+		}
+		if d != nil && !s.delta(d) {
+			return false
+		}
+		if reason := word(x.FinishReason); reason != "" {
+			s.ended, s.stop = true, parseStop(reason)
+		}
+	}
+	return true
+}
+
+func (s *stream) delta(d *delta) bool {
+	thought := d.ReasoningContent.text
+	if thought == "" {
+		thought = d.Reasoning.text
+	}
+	inline, text := s.think.add(d.Content.text)
+	if !s.reasoning(thought+d.Content.thinking+inline) || !s.text(text) || !s.text(d.Refusal.text) {
+		return false
+	}
+	list := d.ToolCalls
+	if d.FunctionCall != nil {
+		list = append(list, callDelta{Index: new(int), Function: *d.FunctionCall})
+	}
+	for _, x := range list {
+		c, piece, fresh := s.calls.add(x)
+		if c == nil {
+			continue
+		}
+		if fresh && !s.emit(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: c.id, Name: c.name}}) {
+			return false
+		}
+		if piece != "" && !s.emit(llm.Event{Kind: llm.CallDelta, Call: llm.ToolCall{ID: c.id}, Text: piece}) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *stream) text(t string) bool {
+	if t == "" {
+		return true
+	}
+	if !s.endThought() {
+		return false
+	}
+	s.visible = true
+	return s.emit(llm.Event{Kind: llm.TextDelta, Text: t})
+}
+
+func (s *stream) reasoning(t string) bool {
+	if t == "" {
+		return true
+	}
+	s.thought.WriteString(t)
+	return s.emit(llm.Event{Kind: llm.ReasoningDelta, Text: t})
+}
+
+func (s *stream) endThought() bool {
+	if s.thought.Len() == 0 {
+		return true
+	}
+	t := s.thought.String()
+	s.thought.Reset()
+	return s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Text: t}})
+}
+
+// finishCalls passes on what is left of the answer. cut says that it ended early.
+func (s *stream) finishCalls(cut bool) bool {
+	thought, text := s.think.end()
+	if !s.reasoning(thought) || !s.text(text) || !s.endThought() {
+		return false
+	}
+	for _, c := range s.calls.done(cut) {
+		if !s.emit(llm.Event{Kind: llm.CallDone, Call: c}) {
+			return false
+		}
+	}
+	return true
+}
+
+// cutOff marks the calls of a broken stream as truncated, all of them: nothing
+// of an answer that failed may run.
+func (s *stream) cutOff() bool {
+	for _, x := range s.calls.list {
+		if !s.emit(llm.Event{Kind: llm.CallDone, Call: llm.NewCall(x.id, x.name, string(x.args), true)}) {
+			return false
+		}
+	}
+	return true
+}
+
+// done ends a complete answer.
+func (s *stream) done() *llm.Error {
+	if !s.started {
+		return s.m.wire.Errorf(llm.Unavailable, "the server sent an empty stream")
+	}
+	stop := s.stop
+	cut := stop == llm.MaxTokens || stop == llm.Refused
+	if !s.finishCalls(cut) {
+		return nil
+	}
+	if !cut { // servers say "stop" with calls and "tool_calls" without
+		stop = llm.EndTurn
+		if len(s.calls.list) > 0 {
+			stop = llm.ToolUse
+		}
+	}
+	s.emit(llm.Event{Kind: llm.Done, Stop: stop, Usage: s.usage})
+	return nil
+}
