@@ -202,3 +202,16 @@ func component(c string) bool {
 	}
 	return !strings.ContainsAny(c, `:*?"<>|`) && strings.TrimRight(c, ". ") == c && filepath.IsLocal(c)
 }
+
+// Watchable reports whether a folder that its owner named may be looked at,
+// inside the allowed folders or not: any but a protected place.
+func (f *Files) Watchable(path string) error {
+	abs, err := f.expand(path)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	return f.guarded(abs)
+}

@@ -32,6 +32,7 @@ import (
 	"hob/platform/system"
 	"hob/tools"
 	toolsall "hob/tools/all"
+	"hob/tools/files"
 	"hob/watchers"
 	watchersall "hob/watchers/all"
 )
@@ -59,11 +60,11 @@ type Daemon struct {
 	bus       *bus.Bus
 	guard     *guard.Guard
 	sessions  *session.Sessions
-	base      *knowledge.Base
 	watchers  *watchers.Manager
 	channels  *channels.Manager
 	catalogue *tools.Catalogue
-	tools     *toolsall.Set
+	files     *files.Files
+	base      *knowledge.Base
 	brain     *brain
 	loop      *autonomy.Loop
 	web       *web.Server
@@ -178,7 +179,8 @@ func (d *Daemon) openGuard(ctx context.Context) (err error) {
 
 func (d *Daemon) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
-		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone, AllowedRead: d.allowedRead,
+		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) },
 	})
 	return err
 }
@@ -254,7 +256,7 @@ func (d *Daemon) openWeb(context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token, Backend: &backend{d}, Log: d.opt.Log, Version: d.opt.Version})
+	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Log: d.opt.Log, Version: d.opt.Version})
 	return err
 }
 

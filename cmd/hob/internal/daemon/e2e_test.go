@@ -1,0 +1,201 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// house is a whole Hob on a free port, in a home of its own.
+type house struct {
+	t     *testing.T
+	d     *Daemon
+	home  string
+	token string
+	stop  func()
+}
+
+func open(t *testing.T, conf string) *house {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	return openAt(t, home, conf)
+}
+
+func openAt(t *testing.T, home, conf string) *house {
+	t.Helper()
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
+	fatal(t, err)
+	d, err := Open(t.Context(), Options{Paths: paths, Config: c, Version: "test"})
+	fatal(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	select {
+	case <-d.Ready():
+	case err := <-done:
+		t.Fatalf("the daemon ended: %v", err)
+	}
+	h := &house{t: t, d: d, home: home}
+	token, err := os.ReadFile(paths.TokenFile())
+	fatal(t, err)
+	h.token = strings.TrimSpace(string(token))
+	var once bool
+	h.stop = func() {
+		if once {
+			return
+		}
+		once = true
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		if err := errors.Join(<-done, d.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(h.stop)
+	return h
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *house) api(method, path string, in any) (int, []byte) {
+	h.t.Helper()
+	body, err := json.Marshal(in)
+	fatal(h.t, err)
+	req, err := http.NewRequestWithContext(h.t.Context(), method, "http://"+h.d.Addr()+path, bytes.NewReader(body))
+	fatal(h.t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	fatal(h.t, err)
+	defer res.Body.Close()
+	out, err := io.ReadAll(res.Body)
+	fatal(h.t, err)
+	return res.StatusCode, out
+}
+
+// say sends the owner's words and returns the answer.
+func (h *house) say(text string) string {
+	h.t.Helper()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": text})
+	var r struct{ Answer string }
+	if code != http.StatusOK || json.Unmarshal(body, &r) != nil {
+		h.t.Fatalf("%q: %d %s", text, code, body)
+	}
+	return r.Answer
+}
+
+type said struct{ Kind, Text, Session, State string }
+
+// wait returns the first delivery of the kind whose text fits.
+func (h *house) wait(kind, pattern string) said {
+	h.t.Helper()
+	re := regexp.MustCompile(pattern)
+	deadline := time.Now().Add(20 * time.Second)
+	var all []said
+	for time.Now().Before(deadline) {
+		_, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
+		all = nil
+		fatal(h.t, json.Unmarshal(body, &all))
+		if i := slices.IndexFunc(all, func(s said) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
+			return all[i]
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	h.t.Fatalf("no %s like %q; there are %+v", kind, pattern, all)
+	return said{}
+}
+
+// What a new owner does in the first five minutes, with no configuration.
+func TestTheFirstFiveMinutes(t *testing.T) {
+	h := open(t, "")
+	downloads := filepath.Join(h.home, "Downloads")
+	fatal(t, os.Mkdir(downloads, 0o700))
+	for _, tc := range []struct{ say, answer string }{
+		{"hello", `(?i)h(ello|i)`},
+		{"remember that my sister's birthday is on 3 May", `(?i)remember|noted|keep`},
+		{"when is my sister's birthday?", `3 May`},
+		{"what did I ask you to remember?", `3 May`},
+		{"watch ~/Downloads for PDF files and tell me", `(?i)watch`},
+		{"every weekday at 8:00 brief me", `(?i)weekday`},
+		{"spent 12.50 on lunch", `12\.50`},
+		{"how much did I spend this month?", `12\.50`},
+		{"add a task to call the plumber tomorrow at 9", `(?i)plumber`},
+		{"what are my tasks?", `(?i)plumber`},
+		{"undo that", `(?i)undo|undone|nothing|took back|deleted|removed`},
+		{"I meditated for 20 minutes", `(?i)meditat`},
+		{"note: the wifi code is 1234", `(?i)note`},
+		{"brief me", `.`},
+		{"status", `(?i)offline|built-in`},
+		{"flurb the garblewaxer", `(?i)understand|know how`},
+	} {
+		if got := h.say(tc.say); !regexp.MustCompile(tc.answer).MatchString(got) {
+			t.Errorf("%q was answered %q, want something like %q", tc.say, got, tc.answer)
+		} else {
+			t.Logf("%s\n    %s", tc.say, strings.ReplaceAll(got, "\n", "\n    "))
+		}
+	}
+	fatal(t, os.WriteFile(filepath.Join(downloads, "noise.txt"), []byte("x"), 0o600))
+	fatal(t, os.WriteFile(filepath.Join(downloads, "invoice.pdf"), []byte("%PDF"), 0o600))
+	if n := h.wait("notice", `invoice\.pdf`); n.Session != "home" || n.State != "sent" {
+		t.Errorf("the notice: %+v", n)
+	}
+	h.say("remind me in 1 second to stretch")
+	h.wait("notice", `(?i)stretch`)
+}
+
+// A question is asked in the chat, and yes lets it happen.
+func TestForgettingIsAsked(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is 9911")
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
+	if code != http.StatusAccepted || !strings.Contains(string(body), "approvals") {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.wait("question", `(?i)forget`)
+	h.say("yes")
+	h.wait("reply", `(?i)forg[eo]t`)
+	if got := h.say("what did I ask you to remember?"); strings.Contains(got, "9911") {
+		t.Errorf("still known: %q", got)
+	}
+}
+
+// What was told survives a restart, and a reminder whose time passed meanwhile
+// comes late.
+func TestARestartLosesNothing(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is 9911")
+	h.say("remind me in 1 second to stretch")
+	h.stop()
+	time.Sleep(1200 * time.Millisecond)
+	h = openAt(t, h.home, "")
+	h.wait("notice", `(?i)stretch`)
+	if got := h.say("what is the code?"); !strings.Contains(got, "9911") {
+		t.Errorf("the memory after a restart: %q", got)
+	}
+}

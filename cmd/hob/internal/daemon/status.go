@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/platform/system"
+	toolsystem "hob/tools/system"
+	"hob/watchers"
+)
+
+// Status implements the status tool's Engine.
+func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
+	r := toolsystem.Report{
+		Name: d.opt.Config.Agent.Name, Version: d.opt.Version, Level: string(d.guard.Level()), Uptime: time.Since(d.started),
+		Daemon: !d.opt.InProcess, Running: d.loop.Running(), Home: d.opt.Paths.Home, Memory: heap(),
+		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+	}
+	r.Model, r.ModelReason = d.brain.describe()
+	counts, err := d.bus.Counts(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Pending = counts[bus.Pending]
+	waiting, err := d.guard.Approvals(ctx, guard.Pending, "", "", 1000)
+	if err != nil {
+		return r, err
+	}
+	r.Questions = len(waiting)
+	list, err := d.watchers.List(ctx, watchers.Filter{})
+	if err != nil {
+		return r, err
+	}
+	for _, s := range list {
+		switch {
+		case s.State != watchers.Active:
+		case s.Mode == watchers.Remind:
+			r.Reminders++
+		case timed(s):
+			r.Schedules++
+		default:
+			r.Watchers++
+		}
+	}
+	r.Next, _ = d.watchers.Next(ctx)
+	for _, h := range d.channels.Status() {
+		c := toolsystem.Channel{Name: h.Name, State: h.State, Error: h.Error}
+		r.Channels = append(r.Channels, c)
+	}
+	if fi, err := os.Stat(d.store.Path()); err == nil {
+		r.DatabaseSize = fi.Size()
+	}
+	if free, err := system.DiskFree(d.opt.Paths.Data); err == nil {
+		r.DiskFree = free
+	}
+	return r, nil
+}
+
+// Undo implements the undo tool's Engine.
+func (d *Daemon) Undo(ctx context.Context, id string, last int) (string, error) {
+	return d.loop.Undo(ctx, id, last)
+}
+
+func (d *Daemon) statusText(ctx context.Context) (string, error) {
+	r, err := d.Status(ctx)
+	return r.Text(time.Now().In(d.zone())), err
+}
+
+// heap reads how many bytes the process's objects occupy, without stopping it.
+func heap() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// Metrics implements web.Backend: Prometheus text, exposition format 0.0.4.
+func (b *backend) Metrics() []byte {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	var out strings.Builder
+	gauge := func(name, help string, v float64) {
+		fmt.Fprintf(&out, "# HELP hob_%s %s\n# TYPE hob_%s gauge\nhob_%s %g\n", name, help, name, name, v)
+	}
+	r, err := b.d.Status(ctx)
+	if err != nil {
+		gauge("up", "Whether the status can be read.", 0)
+		return []byte(out.String())
+	}
+	gauge("up", "Whether the status can be read.", 1)
+	gauge("uptime_seconds", "Time since the start.", r.Uptime.Seconds())
+	gauge("turns_running", "Turns in progress.", float64(r.Running))
+	gauge("events_pending", "Events waiting in the inbox.", float64(r.Pending))
+	gauge("questions_pending", "Questions waiting for the owner.", float64(r.Questions))
+	gauge("watchers_active", "Active watchers.", float64(r.Watchers))
+	gauge("schedules_active", "Active schedules and reminders.", float64(r.Schedules+r.Reminders))
+	gauge("heap_bytes", "Bytes of live heap objects.", float64(r.Memory))
+	gauge("database_bytes", "Size of the database file.", float64(r.DatabaseSize))
+	gauge("goroutines", "Goroutines.", float64(runtime.NumGoroutine()))
+	fmt.Fprintf(&out, "# HELP hob_feed_dropped_total Live events that slow readers lost.\n# TYPE hob_feed_dropped_total counter\nhob_feed_dropped_total %d\n", b.d.bus.Feed.Dropped())
+	return []byte(out.String())
+}

@@ -1,0 +1,46 @@
+package daemon
+
+import (
+	"context"
+
+	"hob/channels/web"
+	"hob/knowledge"
+	"hob/tools"
+	toolsall "hob/tools/all"
+	"hob/tools/files"
+	"hob/tools/memory"
+	"hob/tools/tasks"
+)
+
+// openTools makes the catalogue.
+func (d *Daemon) openTools(context.Context) (err error) {
+	if d.base, err = knowledge.New(d.store, knowledge.Options{}); err != nil {
+		return err
+	}
+	c := d.opt.Config.Files
+	d.files, err = files.New(files.Options{
+		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(),
+		Protected: []string{d.opt.Paths.Home, d.opt.Paths.Data, d.opt.Paths.Logs, d.opt.Paths.Runtime},
+	})
+	if err != nil {
+		return err
+	}
+	list := toolsall.All(toolsall.Deps{Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d})
+	d.catalogue, err = tools.NewCatalogue(list...)
+	return err
+}
+
+func (b *backend) listTasks(ctx context.Context, q web.Query) (any, error) {
+	return tasks.List(ctx, b.d.store, q.All)
+}
+
+func (b *backend) listNotes(ctx context.Context, q web.Query) (any, error) {
+	return memory.Notes(ctx, b.d.store, q.Limit)
+}
+
+func (b *backend) listMemory(ctx context.Context, q web.Query) (any, error) {
+	if q.Text == "" {
+		return b.d.base.Facts(ctx, q.Limit, q.All)
+	}
+	return b.d.base.Recall(b.d.store.Reader(ctx), q.Text, q.Limit)
+}
