@@ -26,7 +26,7 @@ const drainGrace = 50 * time.Millisecond
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		ctx, watch := llm.NewWatch(ctx, m.o.Stall)
+		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall))
 		defer watch.Stop()
 		a := &answer{watch: watch, yield: yield}
 		err := m.call(ctx, r, a)
@@ -74,6 +74,9 @@ func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer
 // events reads the stream to its end.
 func (m *Model) events(ctx context.Context, resp *http.Response, stream *ssestream.Stream[sdk.MessageStreamEventUnion], a *answer) *llm.Error {
 	for {
+		if a.started {
+			a.watch.Limit(m.o.Stall)
+		}
 		a.watch.Arm()
 		if !stream.Next() {
 			break

@@ -43,7 +43,7 @@ func faultChecks() []check {
 		{"half JSON at once", with(text, HalfJSON, 0), breaks(false, llm.Network, llm.Garbled)},
 		{"garbage", with(text, Garbage, 1), breaks(true, garbled...)},
 		{"garbage that is JSON", []Answer{{Text: "hi", Fault: Garbage, Body: `[1,2,3]`}}, breaks(false, garbled...)},
-		{"an endless line", []Answer{{Text: "hi", Fault: Garbage, Body: strings.Repeat("x", 40<<20)}}, breaks(false, garbled...)},
+		{"an endless line", []Answer{{Text: "hi", Fault: Garbage, Body: strings.Repeat("x", 9<<20)}}, breaks(false, garbled...)},
 		{"error in the stream", with(text, StreamError, 0), breaks(false, llm.Unavailable)},
 		{"error in the stream after text", with(text, StreamError, 1), breaks(true, llm.Unavailable)},
 		{"error in the stream in a call", with(call, StreamError, 1), breaks(false, llm.Unavailable)},

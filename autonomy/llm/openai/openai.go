@@ -52,7 +52,7 @@ type Options struct {
 	APIKey    string        // sent as a bearer token; "" sends none
 	Model     string        // the server's name of the model
 	MaxTokens int           // output limit when a request names none; 0 = the server's
-	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall, and 10 minutes to the first word of a local one
+	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
 	Context   int           // context window in tokens; 0 = unknown
 	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
 }

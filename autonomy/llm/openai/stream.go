@@ -17,10 +17,6 @@ const (
 	// maxAdaptions bounds how often one call is made again without what the
 	// server refused.
 	maxAdaptions = 4
-	// localFirst is how long a server on this machine may take to its first word,
-	// unless the owner says otherwise: it may have to load the model and to read
-	// a long conversation without a graphics card.
-	localFirst = 10 * time.Minute
 	// usageGrace is how long the stream may stay silent after the finish reason:
 	// the token counts may still come.
 	usageGrace = 5 * time.Second
@@ -32,11 +28,7 @@ const (
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		first := m.o.Stall
-		if first <= 0 && m.wire.Local() {
-			first = localFirst
-		}
-		ctx, watch := llm.NewWatch(ctx, first)
+		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall))
 		defer watch.Stop()
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
 		resp, err := m.open(ctx, watch, r)
