@@ -44,7 +44,7 @@ func Find(sentence string, now time.Time) []Match {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int {
-		if d := (b.end - b.start) - (a.end - a.start); d != 0 {
+		if d := p.bytes(b) - p.bytes(a); d != 0 {
 			return d
 		}
 		if a.start != b.start {
@@ -70,6 +70,9 @@ type found struct {
 	m                Match
 }
 
+// bytes is the length of a match in the sentence.
+func (p *parser) bytes(f found) int { return p.toks[f.end-1].end - p.toks[f.start].start }
+
 // begins reports whether a match may start at token i: not inside a word,
 // number, address or code.
 func (p *parser) begins(i int) bool {
@@ -77,7 +80,7 @@ func (p *parser) begins(i int) bool {
 		return false
 	}
 	if i == 0 || !p.glued(i) {
-		return true
+		return p.num(i) < 0 || !p.is(i-1, "$", "€", "£", "#")
 	}
 	return p.is(i-1, "(", "[", "{", `"`, "'", "=", ":", ",", ";", "*", "<", ">", "!", "?", "…") && p.num(i-2) < 0
 }
@@ -117,7 +120,11 @@ func (p *parser) at(i int) []found {
 	}
 	for _, r := range p.ranges(i) {
 		if p.stops(r.end) {
-			out = append(out, found{i, r.end, 2, Match{Period: r.period}})
+			rank := 2
+			if p.is(i, "for") { // "for 2 hours from 2pm" is no single time
+				rank = 0
+			}
+			out = append(out, found{i, r.end, rank, Match{Period: r.period}})
 			break
 		}
 	}
@@ -126,6 +133,9 @@ func (p *parser) at(i int) []found {
 			continue
 		}
 		m := Match{Period: c.period}
+		if end, ok := p.contradicted(c.end); ok {
+			return []found{{i, end, 0, Match{}}}
+		}
 		if c.ambiguous == nil {
 			moment := c.moment
 			m.Moment = &moment
@@ -134,6 +144,17 @@ func (p *parser) at(i int) []found {
 		break
 	}
 	return out
+}
+
+// contradicted reports whether a date follows at once that does not go with
+// what was read up to i: "tomorrow 25 December" on another day.
+func (p *parser) contradicted(i int) (int, bool) {
+	for _, a := range p.pieces(i) {
+		if a.s.set&(fDom|fWeekday|fFeast) != 0 && !a.s.weak && !a.s.loose && p.stops(a.end) && p.valid(a.s) {
+			return a.end, true
+		}
+	}
+	return 0, false
 }
 
 // beyond finds where a recurrence really ends of which only a part, up to end,

@@ -143,6 +143,9 @@ func (p *parser) pastClock(i int) (clock, int, bool) {
 	case p.is(j, "past", "after") || p.is(j, "from") && p.is(j-1, "minutes", "minute", "min", "mins", "quarter"):
 	case p.is(j, "to", "till", "til", "before", "of"):
 		sign = -1
+		if p.num(i) >= 0 && p.num(i) <= 12 && j == i+1 {
+			return clock{}, 0, false // "5 to 7" is rather a range
+		}
 	default:
 		return clock{}, 0, false
 	}

@@ -22,6 +22,9 @@ func (p *parser) edge(i int) []alt {
 	}
 	for _, a := range p.expr(k) {
 		if a.s.set&(fPart|fClock|fInstant) == fPart && (which == edgeEarly || which == edgeLate) {
+			if which == edgeEarly && a.s.part == partMorning {
+				a.s.part = partEarlyMorning
+			}
 			out = append(out, a) // "late last night"
 		}
 		if a.s.set&(fClock|fPart|fInstant|fPick) == 0 && a.s.either == nil && a.s.run == nil {

@@ -18,7 +18,11 @@ func (p *parser) shift(i int) []alt {
 		out = append(out, p.anchored(l)...)
 	}
 	if u, end, ok := p.unit(p.skip(i, "the")); ok && u >= unitDay && p.is(end, "after", "before", "following") {
-		out = append(out, p.anchored(lengthAlt{length{}.plus(1, u), end})...)
+		for _, a := range p.anchored(lengthAlt{length{}.plus(1, u), end}) {
+			if a.s.set&fInstant == 0 {
+				out = append(out, a)
+			}
+		}
 	}
 	return append(out, p.weekdaysAway(i)...)
 }
@@ -74,6 +78,9 @@ func (p *parser) shifted(l lengthAlt, sign int) []alt {
 	}
 	s := daySpec(dayOf(t))
 	s.keep = true
+	if l.l.word == unitYear {
+		s.inYear = t.Year()
+	}
 	return []alt{{l.end, s}}
 }
 

@@ -40,7 +40,7 @@ func (p *parser) nthPiece(i int) []alt {
 		return append(p.ofTheUnit(s, end), alt{end, s})
 	}
 	u, end, ok := p.unit(k)
-	if !ok || u < unitDay || u == unitFortnight || u == unitYear || u > unitYear || u == unitNight {
+	if !ok || u < unitDay || u == unitFortnight || u == unitYear || u == unitQuarter && n > 0 && n < 5 && count == 1 || u > unitYear || u == unitNight {
 		return nil
 	}
 	if !p.is(end, "of", "in") && count == 1 && u != unitQuarter && !p.whole {

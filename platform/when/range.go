@@ -32,7 +32,7 @@ func (p *parser) ranges(i int) []rangeAlt {
 func (p *parser) twoEnded(i int) []rangeAlt {
 	var out []rangeAlt
 	heads := []alt{{i, spec{}}}
-	for _, a := range p.expr(i) {
+	for _, a := range append(p.nthPiece(i), p.expr(i)...) {
 		if a.s.set&(fClock|fInstant) == 0 && a.s.either == nil {
 			heads = append(heads, a)
 		}
@@ -130,15 +130,16 @@ func (p *parser) pairUp(head, from, to alt, opened bool) []rangeAlt {
 		r.end = to.end
 		out = append(out, r)
 	}
-	if head.s.set != 0 {
-		return out
-	}
 	for _, j := range p.joints(to.end) {
 		for _, tail := range p.expr(j.end) {
-			if tail.s.set&(fClock|fInstant) != 0 || tail.s.either != nil || !p.fits(tail.s, from.s) {
+			if tail.s.set&(fClock|fInstant) != 0 || tail.s.either != nil || head.s.set == 0 && !p.fits(tail.s, from.s) {
 				continue
 			}
-			if r, ok := p.span(tail.s, from.s, to.s, opened); ok {
+			ctx, ok := merge(head.s, tail.s)
+			if !ok || head.s.set != 0 && head.s.set&fNth == 0 {
+				continue
+			}
+			if r, ok := p.span(ctx, from.s, to.s, opened); ok {
 				r.end = tail.end
 				out = append(out, r)
 			}
@@ -280,7 +281,11 @@ func complete(a, b spec) (spec, spec, bool) {
 		return a, b, true
 	}
 	if a.set&fMonth == 0 && a.set&fDom != 0 && b.set&fMonth != 0 {
-		a = overlay(a, monthSpec(b.month))
+		m := b.month
+		if b.set&fDom != 0 && a.dom > b.dom { // from the 27th to the 3rd of April
+			m = (m+10)%12 + 1
+		}
+		a = overlay(a, monthSpec(m))
 		a.loose = false
 	}
 	if b.set&fMonth == 0 && b.set&fDom != 0 && a.set&fMonth != 0 && a.set&fDom != 0 {

@@ -157,7 +157,9 @@ func (p *parser) within(s spec, w daySpan, yield func(daySpan) bool) {
 	switch {
 	case s.set&fFeast != 0:
 		withinFeast(s, w, yield)
-	case s.set&(fDom|fWeekday) != 0:
+	case s.set&fDom != 0:
+		withinMonths(s, w, yield)
+	case s.set&fWeekday != 0:
 		for d := w.lo; d < w.hi; d++ {
 			if s.matches(d) && !yield(daySpan{d, d + 1}) {
 				return
@@ -204,6 +206,17 @@ func (p *parser) withinNth(s spec, w daySpan, yield func(daySpan) bool) {
 		}
 		return true
 	})
+}
+
+// withinMonths yields the day of the month that s names, month by month.
+func withinMonths(s spec, w daySpan, yield func(daySpan) bool) {
+	y, m, _ := w.lo.civil()
+	for ; date(y, m, 1) < w.hi; m++ {
+		d := date(y, m, s.dom)
+		if d >= w.lo && d < w.hi && s.matches(d) && !yield(daySpan{d, d + 1}) {
+			return
+		}
+	}
 }
 
 func withinFeast(s spec, w daySpan, yield func(daySpan) bool) {

@@ -40,6 +40,7 @@ type spec struct {
 	zone   *time.Location
 	at     time.Time
 	pick   day
+	inYear int       // the year of "in 2 years", for "March in 2 years"
 	keep   bool      // counted from now: keeps now's time of day
 	loose  bool      // a bare hour, believed only beside a day or after "at"
 	weak   bool      // ordinary words, believed only with other evidence
@@ -60,6 +61,7 @@ type nth struct {
 
 // merge joins what two pieces say; it fails when they say the same thing twice.
 func merge(a, b spec) (spec, bool) {
+	a, b = yearOnly(a, b), yearOnly(b, a)
 	common := a.set & b.set
 	if common&^fSpan != 0 || a.either != nil && b.set&(fDate&^fWeekday) != 0 || b.either != nil && a.set&(fDate&^fWeekday) != 0 {
 		return a, false
@@ -80,6 +82,15 @@ func merge(a, b spec) (spec, bool) {
 		a, b = b, a
 	}
 	return overlay(a, b), true
+}
+
+// yearOnly makes "in 2 years" mean that year as a whole beside a month or a
+// holiday.
+func yearOnly(a, b spec) spec {
+	if a.inYear != 0 && a.set == fSpan && b.set&(fMonth|fFeast) != 0 && b.set&(fYear|fSpan) == 0 {
+		return yearSpec(a.inYear)
+	}
+	return a
 }
 
 // overlay is a with all that b says.
