@@ -1,0 +1,163 @@
+package offline
+
+import (
+	"strings"
+
+	"hob/platform/phrase"
+)
+
+// answer composes what the tools returned into the words that end the turn.
+// Each result is complete prose and stands as it is; an error too, since it
+// names its remedy.
+func (t *turn) answer(p plan) string {
+	var parts []string
+	made := t.made(t.begin)
+	for i, d := range made {
+		switch {
+		case d.superseded(made[i+1:]):
+		case d.result == nil:
+			parts = append(parts, t.g.prose("no-result", "{tool}", d.name))
+		case d.result.Error:
+			parts = append(parts, failure(d.result.Text))
+		default:
+			parts = append(parts, success(d, p))
+		}
+	}
+	if _, missing := t.offered(p.calls); len(missing) > 0 && len(t.r.Tools) > 0 {
+		parts = append(parts, t.g.prose("missing-tool", "{tool}", strings.Join(missing, ", ")))
+	}
+	if p.say != "" {
+		parts = append(parts, p.say)
+	}
+	if p.question != nil {
+		parts = append(parts, p.question.text)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func failure(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		text = "the tool failed and did not say why; please try again"
+	}
+	return "That did not work: " + text
+}
+
+func success(d done, p plan) string {
+	text := strings.TrimSpace(d.result.Text)
+	switch {
+	case text == "":
+		return "Done (" + d.name + ")."
+	case d.name == "recall":
+		return recalled(text, p)
+	}
+	return text
+}
+
+// second is a further step: when memory holds nothing about a question, notes,
+// tasks and everything else are searched.
+func (t *turn) second(p plan, made []done) (call, bool) {
+	if len(made) != 1 || made[0].name != "recall" || made[0].result == nil || made[0].result.Error || len(p.calls) != 1 || p.question != nil {
+		return call{}, false
+	}
+	query := p.query()
+	if query == "" || !foundNothing(made[0].result.Text) {
+		return call{}, false
+	}
+	return call{"search_knowledge", map[string]any{"query": query}}, true
+}
+
+// query is what a plan of one recall asks for.
+func (p plan) query() string {
+	if len(p.calls) != 1 || p.calls[0].name != "recall" {
+		return ""
+	}
+	query, _ := p.calls[0].args["query"].(string)
+	return query
+}
+
+// foundNothing recognises the answer of a search that found nothing.
+func foundNothing(text string) bool {
+	lower := strings.ToLower(strings.TrimSpace(text))
+	for _, head := range []string{"nothing", "no ", "i know nothing", "i remember nothing", "i found nothing", "there is no", "there are no"} {
+		if strings.HasPrefix(lower, head) {
+			return true
+		}
+	}
+	return lower == ""
+}
+
+// superseded: memory held nothing, and everything else was searched after it.
+func (d done) superseded(later []done) bool {
+	return d.name == "recall" && d.result != nil && !d.result.Error && foundNothing(d.result.Text) &&
+		len(later) == 1 && later[0].name == "search_knowledge" && later[0].result != nil && !later[0].result.Error
+}
+
+// preface is how a result of recall begins.
+const preface = "I remember:"
+
+// recalled words remembered facts for the owner: "my" becomes "your", and of
+// several facts those that answer the question best are shown. A text of
+// another form stands as it is.
+func recalled(text string, p plan) string {
+	body, ok := strings.CutPrefix(text, preface)
+	if !ok {
+		return text
+	}
+	var facts []string
+	for line := range strings.SplitSeq(body, "\n") {
+		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")); line != "" {
+			facts = append(facts, line)
+		}
+	}
+	if strings.Contains(body, "\n") && !strings.HasPrefix(strings.TrimSpace(body), "-") {
+		facts = []string{strings.TrimSpace(body)} // one fact of several lines
+	}
+	facts = fitting(facts, p.query())
+	for i, f := range facts {
+		facts[i] = factToOwner(f)
+	}
+	if len(facts) == 1 {
+		return capitalised(facts[0])
+	}
+	return preface + "\n- " + strings.Join(facts, "\n- ")
+}
+
+// factToOwner turns a fact around and leaves the note in parentheses behind it,
+// which speaks to the owner already.
+func factToOwner(f string) string {
+	i := strings.LastIndex(f, " (")
+	if i < 0 {
+		return toOwner(f)
+	}
+	return toOwner(f[:i]) + f[i:]
+}
+
+// fitting keeps the facts that share the most words with a question.
+func fitting(facts []string, query string) []string {
+	want := phrase.Split(query)
+	if len(want) == 0 || len(facts) < 2 {
+		return facts
+	}
+	var out []string
+	best := 0
+	for _, f := range facts {
+		have := map[string]bool{}
+		for _, w := range phrase.Split(f) {
+			have[w] = true
+		}
+		n := 0
+		for _, w := range want {
+			if have[w] {
+				n++
+			}
+		}
+		if n > best {
+			best, out = n, nil
+		}
+		if n == best {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -1,0 +1,87 @@
+package offline
+
+import "strings"
+
+func healthBuilders() map[string]builder {
+	return map[string]builder{
+		"habit.log":      logHabit,
+		"habit.log.none": func(*wish) (plan, bool) { return asking("Which habit?", fill("log habit", "")) },
+		"habit.streak":   habitStreak,
+	}
+}
+
+func logHabit(w *wish) (plan, bool) {
+	if w.question() {
+		return not()
+	}
+	times := w.lead
+	d := w.details("habit", false)
+	times = append(times[:len(times):len(times)], d.times...)
+	unit, ok := w.unit()
+	if !ok {
+		return not()
+	}
+	habit, kind := w.habit(d.text)
+	if anything(habit) {
+		return not()
+	}
+	day, err := w.pastDay(times)
+	if err != nil {
+		return not()
+	}
+	args := arguments("habit", habit, "unit", unit, "date", day)
+	if kind != "" {
+		args["note"] = kind
+	}
+	if v, ok := w.number("number"); ok {
+		args["value"] = v
+	}
+	return calling("log_habit", args)
+}
+
+// unit is the unit's usual name; a number with a word that is no unit is no
+// habit.
+func (w *wish) unit() (string, bool) {
+	said := w.norm("word_unit")
+	if said == "" {
+		return "", true
+	}
+	return w.g.lex.get("units", said)
+}
+
+// habit names the habit the way a streak is asked for: "I ran" is running, "I
+// practised piano" is piano. What else was said about it is the note.
+func (w *wish) habit(said string) (name, note string) {
+	said = strings.ToLower(bare(strings.Trim(said, `"'`)))
+	usual := func(s string) string {
+		if n, ok := w.g.lex.get("habits", s); ok {
+			return n
+		}
+		return s
+	}
+	verb := w.norm("verb")
+	switch {
+	case verb == "":
+		return usual(said), ""
+	case said == "":
+		if w.g.lex.has("object-habits", verb) {
+			return "", ""
+		}
+		return usual(verb), ""
+	case w.g.lex.has("object-habits", verb):
+		return usual(strings.TrimPrefix(said, "my ")), ""
+	}
+	return usual(verb), said
+}
+
+func habitStreak(w *wish) (plan, bool) {
+	if !w.noLead() {
+		return not()
+	}
+	habit, _ := w.habit(w.text("habit"))
+	switch habit {
+	case "all", "habit", "habits", "current", "all habits", "going":
+		habit = ""
+	}
+	return calling("habit_streak", arguments("habit", habit))
+}

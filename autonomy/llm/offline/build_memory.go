@@ -1,0 +1,149 @@
+package offline
+
+import "strings"
+
+func memoryBuilders() map[string]builder {
+	return map[string]builder{
+		"memory.add":        addMemory,
+		"memory.add.none":   func(*wish) (plan, bool) { return asking("What should I remember?", fill("remember that", "")) },
+		"memory.all":        func(*wish) (plan, bool) { return calling("recall", everything()) },
+		"memory.about":      aboutMemory,
+		"memory.ask":        askMemory,
+		"memory.forget":     forget,
+		"memory.forget.all": forgetAll,
+		"search.all":        searchAll,
+	}
+}
+
+// everything is the arguments that list the whole memory.
+func everything() map[string]any { return map[string]any{"query": "", "limit": 100} }
+
+func addMemory(w *wish) (plan, bool) {
+	text := w.text("text")
+	if key := w.text("few_key"); key != "" { // "my shoe size is 43"
+		if text == "" || w.question() {
+			return not()
+		}
+		return calling("remember", arguments("text", w.s.original(0, len(w.s.tokens))))
+	}
+	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "to ") { // "remember to call mum"
+		return not()
+	}
+	if anything(text) {
+		return asking("What should I remember?", fill("remember that", ""))
+	}
+	return calling("remember", arguments("text", text))
+}
+
+// question reports whether the sentence ends in a question mark.
+func (w *wish) question() bool {
+	return strings.HasSuffix(strings.TrimRight(w.s.text, " \t\n"), "?")
+}
+
+func aboutMemory(w *wish) (plan, bool) {
+	query := bare(w.text("query"))
+	switch strings.ToLower(query) {
+	case "me", "us", "myself":
+		return calling("recall", everything())
+	case "you", "yourself", "hob":
+		return not()
+	}
+	if anything(query) {
+		return asking("About what?", fill("what do you know about", ""))
+	}
+	if words := " " + w.norm("query"); w.says("remind") && (strings.Contains(words, " to ") || !w.question() && w.says("when") && !strings.HasSuffix(words, " is")) {
+		return not() // "remind me when I get home to feed the cat"
+	}
+	return calling("recall", arguments("query", query))
+}
+
+// askMemory answers questions about the owner's own affairs from memory.
+// Questions about the world are not for a brain without a model.
+func askMemory(w *wish) (plan, bool) {
+	c, ok := w.capture("query")
+	if !ok || len(w.s.tokens) > 40 || !w.private(c) {
+		return not()
+	}
+	query := bare(w.trimQuestion(c))
+	if anything(query) {
+		return not()
+	}
+	return calling("recall", arguments("query", query))
+}
+
+// private reports whether a question is about the owner: "my", "I", somebody's
+// something, or a thing one notes down, such as a password.
+func (w *wish) private(query capture) bool {
+	for _, t := range w.s.tokens[query.from:query.to] {
+		switch {
+		case t.norm == "you" || t.norm == "your" || t.norm == "hob":
+			return false
+		case w.g.lex.has("own", t.norm), w.g.lex.has("private", t.norm), strings.HasSuffix(t.norm, "'s") && len(t.norm) > 2, strings.HasSuffix(t.norm, "s'"):
+			return true
+		}
+	}
+	return false
+}
+
+// trimQuestion drops what only makes it a question: "did I park the car" is
+// about "park the car".
+func (w *wish) trimQuestion(c capture) string {
+	from, to := c.from, c.to
+	for from < to-1 {
+		switch w.s.tokens[from].norm {
+		case "is", "are", "was", "were", "did", "do", "does", "has", "have", "i", "we", "me", "us", "about", "again", "the", "my", "our", "a", "an", "am", "it", "there", "call", "called":
+			from++
+			continue
+		}
+		break
+	}
+	for to-1 > from {
+		switch w.s.tokens[to-1].norm {
+		case "is", "are", "was", "again", "called", "were", "located", "like", "have", "has", "to", "?":
+			to--
+			continue
+		}
+		break
+	}
+	return w.s.original(from, to)
+}
+
+func forget(w *wish) (plan, bool) {
+	query := w.text("query")
+	lower := strings.ToLower(query)
+	for _, head := range []string{"about ", "that ", "the fact that "} {
+		if strings.HasPrefix(lower, head) {
+			query, lower = query[len(head):], lower[len(head):]
+		}
+	}
+	if anything(query) || strings.HasPrefix(lower, "to ") {
+		return not()
+	}
+	return calling("forget", arguments("query", bare(query)))
+}
+
+func forgetAll(w *wish) (plan, bool) {
+	if len(w.s.tokens) > 1 {
+		return refusing(w.g.prose("forget-all"))
+	}
+	return asking("What should I forget?", fill("forget", ""))
+}
+
+func searchAll(w *wish) (plan, bool) {
+	query := bare(w.text("query"))
+	lower := strings.ToLower(query)
+	for _, head := range []string{"for ", "about ", "on ", "anything about ", "everything about ", "mentions of "} {
+		if strings.HasPrefix(lower, head) {
+			query, lower = bare(query[len(head):]), lower[len(head):]
+		}
+	}
+	if anything(query) {
+		return asking("What should I search for?", fill("search for", ""))
+	}
+	if strings.Contains(lower, " on the web") || strings.HasPrefix(lower, "the web") || strings.HasPrefix(lower, "the internet") ||
+		strings.HasSuffix(lower, " online") || strings.HasPrefix(lower, "web for") || strings.HasPrefix(lower, "internet for") || strings.HasPrefix(lower, "google") {
+		return refusing(w.g.prose("no-web"))
+	}
+	return calling("search_knowledge", arguments("query", query))
+}

@@ -1,0 +1,240 @@
+package offline
+
+import (
+	"strings"
+	"time"
+
+	"hob/platform/when"
+)
+
+func moneyBuilders() map[string]builder {
+	return map[string]builder{
+		"money.add":      addExpense,
+		"money.add.none": func(*wish) (plan, bool) { return asking("How much was it, and for what?", fill("spent", "")) },
+		"money.sum":      sumExpenses,
+	}
+}
+
+// purchase is what the words around an amount say about it.
+type purchase struct {
+	category, vendor string
+	date             string
+}
+
+func addExpense(w *wish) (plan, bool) {
+	c, ok := w.capture("amount")
+	if !ok || w.question() {
+		return not()
+	}
+	if c.currency == "" && !w.spending() {
+		return not()
+	}
+	var b purchase
+	times := w.lead
+	for _, name := range []string{"what", "tail", "who", "few_what"} {
+		if !w.has(name) {
+			continue
+		}
+		d := w.details(name, false)
+		times = append(times[:len(times):len(times)], d.times...)
+		switch {
+		case name == "who":
+			b.vendor = bare(d.text)
+		case name == "tail":
+			b.read("on "+d.text, w.g.lex)
+		default:
+			b.read(d.text, w.g.lex)
+		}
+	}
+	if b.category == "" && b.vendor == "" && c.currency == "" && !w.moneyWords() {
+		return not()
+	}
+	day, err := w.pastDay(times)
+	if err != nil {
+		return w.askTime(err, "On which day was that?", func(when string) string { return w.s.text + " " + when })
+	}
+	return calling("log_expense", arguments("amount", c.value, "currency", c.currency, "category", b.category,
+		"vendor", b.vendor, "date", day))
+}
+
+// spending reports whether the words speak of money without a currency; "I
+// had 2 for lunch" and "reading 20" do not.
+func (w *wish) spending() bool {
+	if w.moneyWords() {
+		return true
+	}
+	for _, word := range []string{"cost", "costs", "bought", "purchased", "gave", "handed", "ordered", "came"} {
+		if w.says(word) {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *wish) moneyWords() bool {
+	for _, word := range []string{"spent", "paid", "payed", "spend", "expense", "expenses", "expenditure", "payment", "purchase", "blew", "spending"} {
+		if w.says(word) {
+			return true
+		}
+	}
+	return false
+}
+
+// read takes "lunch at Luigi's", "to the plumber", "for a book from Waterstones"
+// apart: what it was for, and who got it.
+func (b *purchase) read(words string, lex *lexicon) {
+	preposition := ""
+	var piece []string
+	flush := func() {
+		text := bare(strings.Join(piece, " "))
+		piece = nil
+		switch {
+		case text == "" || text == "on":
+		case (preposition == "at" || preposition == "to" || preposition == "from" || preposition == "in") && b.vendor == "":
+			b.vendor = text
+		case b.category == "":
+			b.category = text
+		default:
+			b.category += " " + text
+		}
+	}
+	for _, f := range strings.Fields(words) {
+		switch lower := strings.ToLower(f); lower {
+		case "at", "to", "from", "in", "on", "for":
+			if len(piece) > 0 && (lower == "on" || lower == "for" || lower == "in") && b.vendor == "" && preposition == "" {
+				piece = append(piece, f) // "tickets for the zoo" is one thing
+				continue
+			}
+			flush()
+			preposition = lower
+		default:
+			piece = append(piece, f)
+		}
+	}
+	flush()
+}
+
+// pastDay words the day of something that has happened; "" is today, unsaid.
+func (w *wish) pastDay(times []*span) (string, error) {
+	if len(times) == 0 {
+		return "", nil
+	}
+	t, err := w.timing(times)
+	if err != nil {
+		return "", err
+	}
+	if t.every != "" || t.vague {
+		return "", errNoDay
+	}
+	day := t.at
+	for range 60 { // "on Monday" is the last one, "3 May" that of last year
+		if !day.After(endOfDay(w.s.now)) {
+			return day.Format(time.DateOnly), nil
+		}
+		if strings.ContainsAny(t.phrase, "0123456789") || t.at.Sub(w.s.now) > 8*24*time.Hour {
+			day = day.AddDate(-1, 0, 0)
+		} else {
+			day = day.AddDate(0, 0, -7)
+		}
+	}
+	return "", errNoDay
+}
+
+func sumExpenses(w *wish) (plan, bool) {
+	if !w.noLead() {
+		return not()
+	}
+	args := map[string]any{}
+	for _, name := range []string{"period", "tail"} {
+		c, ok := w.capture(name)
+		if !ok {
+			continue
+		}
+		if p, done := w.periodAndCategory(c, args); done {
+			return p, p.outcome != 0
+		}
+	}
+	if cat := w.text("few_category"); cat != "" {
+		args["category"] = bare(cat)
+	}
+	return calling("spending_summary", args)
+}
+
+// periodAndCategory reads "on food this month", "in February", "last week for
+// petrol". done is true when it ends the matter with a plan, or with none.
+func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done bool) {
+	c, period := w.fixedPeriod(c)
+	if period == "" {
+		var times []*span
+		c.from, c.to, times = w.s.lift(c.from, c.to)
+		if len(times) > 0 {
+			month, ok := w.month(times)
+			if !ok {
+				p, _ = asking(w.g.prose("periods"), nil)
+				return p, true
+			}
+			period = month
+		}
+	}
+	if period != "" {
+		args["period"] = period
+	}
+	words := bare(w.s.original(c.from, c.to))
+	head, tail, _ := strings.Cut(words, " ")
+	switch strings.ToLower(head) {
+	case "on", "for", "at", "to", "in", "with", "into":
+		words = bare(tail)
+	case "spent", "spend":
+		return plan{}, false
+	}
+	words = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(words, " cost me"), " so far"))
+	if words != "" && !anything(words) {
+		args["category"] = words
+	}
+	return plan{}, false
+}
+
+// fixedPeriod takes a period that the tool knows by name off either end.
+func (w *wish) fixedPeriod(c capture) (capture, string) {
+	for size := min(5, c.to-c.from); size > 0; size-- {
+		for _, at := range []int{c.to - size, c.from} {
+			name, ok := w.g.lex.get("periods", w.s.norms(at, at+size))
+			if !ok {
+				continue
+			}
+			if at == c.from && size < c.to-c.from {
+				c.from += size
+				return c, name
+			}
+			c.to = at
+			for c.to > c.from && (w.s.tokens[c.to-1].kind == punct || w.g.lex.has("prepositions", w.s.tokens[c.to-1].norm)) {
+				c.to--
+			}
+			return c, name
+		}
+	}
+	return c, ""
+}
+
+// month words a calendar month as the tool wants it: 2026-03.
+func (w *wish) month(times []*span) (string, bool) {
+	if len(times) != 1 {
+		return "", false
+	}
+	phrase := strings.TrimPrefix(strings.TrimPrefix(times[0].match.Text, "in "), "during ")
+	p, err := when.ParsePeriod(phrase, w.s.now)
+	if err != nil || p.From.IsZero() || p.From.Day() != 1 || !p.From.AddDate(0, 1, 0).Equal(p.To) {
+		return "", false
+	}
+	return p.From.Format("2006-01"), true
+}
+
+func startOfDay(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+}
+
+func endOfDay(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 23, 59, 59, 0, t.Location())
+}

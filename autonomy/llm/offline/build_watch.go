@@ -1,0 +1,213 @@
+package offline
+
+import "strings"
+
+func watchBuilders() map[string]builder {
+	return map[string]builder{
+		"watch.add":         addWatcher,
+		"watch.add.none":    askWatch,
+		"watch.list":        func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
+		"watch.cancel":      cancelWatcher,
+		"watch.cancel.none": func(*wish) (plan, bool) { return asking("Which one shall I stop watching?", fill("stop watching", "")) },
+		"watch.pause":       func(w *wish) (plan, bool) { return pauseWatcher(w, false) },
+		"watch.resume":      func(w *wish) (plan, bool) { return pauseWatcher(w, true) },
+	}
+}
+
+func askWatch(w *wish) (plan, bool) {
+	kind := w.text("kind")
+	return asking("Which folder or file, for example ~/Downloads?", func(answer string) (string, bool) {
+		if kind == "" {
+			return "watch " + answer, answer != ""
+		}
+		return "watch " + answer + " for " + kind + " files", answer != ""
+	})
+}
+
+// watching is a watcher as it takes shape.
+type watching struct {
+	config map[string]any
+	action string
+}
+
+func addWatcher(w *wish) (plan, bool) {
+	if !w.noLead() {
+		return not()
+	}
+	p := w.path("path")
+	v := watching{config: map[string]any{"path": p}}
+	if !isFile(p, w.g.lex) || w.has("kind") {
+		if kind := w.norm("kind"); kind != "" && !v.kind(w, kind) {
+			return not()
+		}
+	}
+	if events := w.eventSaid(); len(events) > 0 {
+		v.config["events"] = events
+	}
+	if c, ok := w.capture("tail"); ok && !v.tail(w, c) {
+		return w.watchUnclear(p)
+	}
+	if c, ok := w.capture("action"); ok {
+		if out, fine := v.act(w, c); !fine {
+			return out, out.outcome != 0
+		}
+	}
+	return calling("create_watcher", arguments("kind", "file", "config", v.config, "action", v.action))
+}
+
+func (w *wish) watchUnclear(p string) (plan, bool) {
+	return refusing("I can watch " + p + " and tell you, or do something I know, but I do not understand " +
+		quote(w.text("tail")) + ". For example: " + quote("watch "+p+" for PDF files and tell me") + ".")
+}
+
+// kind narrows to a kind of file; "a new ..." means new files only.
+func (v *watching) kind(w *wish, words string) bool {
+	glob, ok := w.glob(words)
+	if !ok {
+		return false
+	}
+	if glob != "" {
+		v.config["pattern"] = glob
+	}
+	for _, f := range strings.Fields(words) {
+		if f == "new" {
+			v.config["events"] = []string{"created"}
+		}
+	}
+	return true
+}
+
+// eventSaid maps the verb of "when a file appears" to events. A change is any
+// of them; without a verb the watcher's own default holds.
+func (w *wish) eventSaid() []string {
+	var said []string
+	for _, f := range strings.Fields(w.norm("event")) {
+		said = append(said, f)
+	}
+	if w.has("who") {
+		for _, t := range w.s.tokens {
+			said = append(said, t.norm)
+		}
+	}
+	found := ""
+	for _, f := range said {
+		if event, ok := w.g.lex.get("events", f); ok {
+			found = event
+		}
+	}
+	if found == "any" {
+		return []string{"created", "modified", "removed"}
+	}
+	return strings.Fields(found)
+}
+
+// tail reads what follows the path: "for PDF files and tell me", "recursively",
+// "and add a task to file it".
+func (v *watching) tail(w *wish, c capture) bool {
+	for range 4 {
+		if slots, ok := w.edge("suffix.watch.deep", c); ok {
+			v.config["recursive"] = true
+			rest, some := slots["rest"]
+			if !some {
+				return true
+			}
+			c.to = rest.to
+			continue
+		}
+		if slots, ok := w.edge("suffix.watch.tell", c); ok {
+			rest, some := slots["rest"]
+			if !some {
+				return true
+			}
+			c.to = rest.to
+			continue
+		}
+		break
+	}
+	if slots, ok := w.edge("suffix.watch.for", c); ok {
+		if !v.things(w, slots) {
+			return false
+		}
+		if a, some := slots["action"]; some {
+			_, fine := v.act(w, a)
+			return fine
+		}
+		return true
+	}
+	if slots, ok := w.edge("suffix.watch.do", c); ok {
+		_, fine := v.act(w, slots["action"])
+		return fine
+	}
+	return false
+}
+
+// things reads "for new PDF files" and "for changes".
+func (v *watching) things(w *wish, slots map[string]capture) bool {
+	c := slots["kind"]
+	switch words := w.s.norms(c.from, c.to); words {
+	case "changes", "change", "any changes", "any change", "activity", "anything", "everything", "me", "anything new":
+		switch words {
+		case "anything new":
+			v.config["events"] = []string{"created"}
+		case "me", "everything", "anything":
+		default:
+			v.config["events"] = []string{"created", "modified", "removed"}
+		}
+		return true
+	case "modifications", "edits", "updates":
+		v.config["events"] = []string{"modified"}
+		return true
+	case "deletions", "deleted files", "removed files", "removals":
+		v.config["events"] = []string{"removed"}
+		return true
+	case "additions", "arrivals", "new arrivals", "downloads", "new downloads", "new ones":
+		v.config["events"] = []string{"created"}
+		return true
+	default:
+		return v.kind(w, words)
+	}
+}
+
+// act sets what to do; telling is what a watcher does anyway.
+func (v *watching) act(w *wish, c capture) (plan, bool) {
+	action := w.s.original(c.from, c.to)
+	p := w.inner(action)
+	switch {
+	case p.intent != nil && p.intent.name == "summarise":
+		if strings.HasPrefix(strings.ToLower(action), "summar") {
+			v.action = action
+		}
+		return p, true
+	case len(p.calls) > 0:
+		v.action = action
+		return p, true
+	}
+	out, _ := refusing("I can watch it, but I do not understand what to do then: " + quote(action) + ". I can tell you, or do anything that I also do when you ask me.")
+	return out, false
+}
+
+func cancelWatcher(w *wish) (plan, bool) {
+	name := w.path("path")
+	if name == "" {
+		name = bare(w.text("text"))
+	}
+	if anything(name) {
+		return asking("Which one shall I stop watching?", fill("stop watching", ""))
+	}
+	return calling("cancel_watcher", arguments("watcher", name))
+}
+
+func pauseWatcher(w *wish, resume bool) (plan, bool) {
+	name := w.path("path")
+	if name == "" {
+		name = bare(w.text("text"))
+	}
+	if anything(name) {
+		verb := "pause"
+		if resume {
+			verb = "resume"
+		}
+		return asking("Which watcher shall I "+verb+"?", fill(verb+" the watcher on", ""))
+	}
+	return calling("pause_watcher", arguments("watcher", name, "resume", resume))
+}

@@ -1,0 +1,234 @@
+package offline
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+)
+
+// at is when every sentence of the corpus is said.
+func at(t testing.TB) time.Time {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Vilnius")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Date(2026, 3, 4, 10, 15, 0, 0, zone)
+}
+
+// sample is one line of a corpus.
+type sample struct {
+	line     int
+	sentence string
+	expected string
+}
+
+type wanted struct {
+	Name string         `json:"name"`
+	Args map[string]any `json:"args"`
+}
+
+func readCorpus(t *testing.T, name string) []sample {
+	t.Helper()
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip(name + " is not there")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []sample
+	sc := bufio.NewScanner(f)
+	for n := 1; sc.Scan(); n++ {
+		line := strings.TrimRight(sc.Text(), " \r")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		sentence, expected, ok := strings.Cut(line, "\t")
+		if !ok {
+			t.Fatalf("%s:%d: no tab in %q", name, n, line)
+		}
+		out = append(out, sample{n, sentence, strings.TrimSpace(expected)})
+	}
+	if err := sc.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// check says what is wrong with the brain's answer, "" when nothing is.
+func (s sample) check(t *testing.T, b *Brain) string {
+	t.Helper()
+	now := at(t)
+	p := b.grammar().plan(s.sentence, now, 0)
+	kinds := map[outcome]string{ask: "ASK", chat: "CHAT", unknown: "UNKNOWN"}
+	if !strings.HasPrefix(s.expected, "[") {
+		if got := kinds[p.outcome]; got != s.expected || len(p.calls) > 0 {
+			return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
+		}
+		return ""
+	}
+	var want []wanted
+	if err := json.Unmarshal([]byte(s.expected), &want); err != nil {
+		t.Fatalf("line %d: %v", s.line, err)
+	}
+	r := request(now, owner(s.sentence))
+	got, err := llm.Collect(b.Stream(t.Context(), r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := got.Calls()
+	if len(calls) != len(want) {
+		return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
+	}
+	for i, w := range want {
+		var args map[string]any
+		if err := json.Unmarshal(calls[i].Args, &args); err != nil {
+			return err.Error()
+		}
+		if calls[i].Name != w.Name || !sameArgs(w.Args, args) {
+			return fmt.Sprintf("want %s, got %s", s.expected, describe(p))
+		}
+	}
+	return ""
+}
+
+func describe(p plan) string {
+	if len(p.calls) == 0 {
+		name := "nothing"
+		if p.intent != nil {
+			name = p.intent.name
+		}
+		return fmt.Sprintf("no call (%s, outcome %d): %s", name, p.outcome, p.say)
+	}
+	var out []string
+	for _, c := range p.calls {
+		out = append(out, c.name+" "+string(c.json()))
+	}
+	return strings.Join(out, "; ")
+}
+
+// sameArgs compares the keys that are wanted; times that are not wanted must
+// not be there either.
+func sameArgs(want, got map[string]any) bool {
+	for k, v := range want {
+		if !reflect.DeepEqual(normal(v), normal(got[k])) {
+			return false
+		}
+	}
+	for _, k := range []string{"due", "at", "every", "date", "period"} {
+		if _, wants := want[k]; !wants && got[k] != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func normal(v any) any {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimRight(strings.ToLower(strings.TrimSpace(v)), ".!?,;:")
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = normal(x)
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for k, x := range v {
+			out[k] = normal(x)
+		}
+		return out
+	}
+	return v
+}
+
+var allTools = []string{
+	"read_file", "write_file", "list_directory", "search_files", "move_file", "trash_file", "remember", "recall",
+	"search_knowledge", "forget", "create_note", "list_notes", "append_note", "delete_note", "create_task", "list_tasks",
+	"update_task", "complete_task", "delete_task", "create_reminder", "list_reminders", "cancel_reminder", "create_watcher",
+	"list_watchers", "cancel_watcher", "pause_watcher", "create_schedule", "list_schedules", "cancel_schedule",
+	"pause_schedule", "log_expense", "spending_summary", "log_habit", "habit_streak", "daily_briefing", "status", "undo",
+}
+
+// request offers every tool.
+func request(now time.Time, messages ...llm.Message) llm.Request {
+	return offering(now, allTools, messages...)
+}
+
+func offering(now time.Time, tools []string, messages ...llm.Message) llm.Request {
+	r := llm.Request{System: "You are Hob.", Messages: messages, Now: now}
+	for _, name := range tools {
+		r.Tools = append(r.Tools, llm.Tool{Name: name, Schema: json.RawMessage(`{"type":"object"}`)})
+	}
+	return r
+}
+
+func owner(text string) llm.Message {
+	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}}
+}
+
+func TestCorpus(t *testing.T) {
+	b := New(Options{})
+	samples := readCorpus(t, "testdata/corpus.tsv")
+	if len(samples) < 320 {
+		t.Errorf("the corpus has %d sentences, want at least 320", len(samples))
+	}
+	for _, s := range samples {
+		t.Run(s.sentence, func(t *testing.T) {
+			if wrong := s.check(t, b); wrong != "" {
+				t.Errorf("line %d: %s", s.line, wrong)
+			}
+		})
+	}
+}
+
+// TestHeldOut scores the brain on sentences of somebody who has seen neither
+// the grammar nor the corpus. It reports and asserts nothing: a test that had
+// to pass would be tuned on.
+func TestHeldOut(t *testing.T) {
+	b := New(Options{})
+	samples := readCorpus(t, "testdata/heldout.tsv")
+	right, calls, callsRight := 0, 0, 0
+	for _, s := range samples {
+		wrong := s.check(t, b)
+		if strings.HasPrefix(s.expected, "[") {
+			calls++
+			if wrong == "" {
+				callsRight++
+			}
+		}
+		if wrong == "" {
+			right++
+		}
+	}
+	t.Logf("held-out: %d of %d right; of those that want calls %d of %d", right, len(samples), callsRight, calls)
+}
+
+// TestExamples: each example of the grammar is understood as its own intent.
+func TestExamples(t *testing.T) {
+	g := New(Options{}).grammar()
+	for _, in := range g.intents {
+		for _, ex := range in.examples {
+			t.Run(ex, func(t *testing.T) {
+				p := g.plan(ex, at(t), 0)
+				if p.intent == nil || p.intent.name != in.name || p.outcome == unknown {
+					t.Errorf("%q is an example of %s, and is read as %s", ex, in.name, describe(p))
+				}
+			})
+		}
+	}
+}

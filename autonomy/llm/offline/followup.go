@@ -1,0 +1,76 @@
+package offline
+
+import (
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// exchange is one earlier message of the owner with Hob's answer.
+type exchange struct{ own, reply string }
+
+// remembered is how many exchanges a chain of questions may span.
+const remembered = 6
+
+// pending is the question that Hob's last answer asked, nil when it asked
+// none. It is found by understanding the owner's earlier message once more: a
+// brain keeps no state of its own.
+func (t *turn) pending() *question {
+	past := t.exchanges()
+	from := len(past)
+	for from > 0 && len(past)-from < remembered && strings.HasSuffix(past[from-1].reply, "?") {
+		from--
+	}
+	var q *question
+	for _, x := range past[from:] {
+		p := t.g.answerTo(q, x.own, t.r.Now)
+		q = nil
+		if p.question != nil && strings.HasSuffix(x.reply, p.question.text) {
+			q = p.question
+		}
+	}
+	return q
+}
+
+// exchanges lists the conversation before this turn.
+func (t *turn) exchanges() []exchange {
+	var out []exchange
+	own := ""
+	for _, m := range t.r.Messages[:t.begin] {
+		switch {
+		case m.Role == llm.User && speaks(m):
+			own, _, _ = words(m)
+		case m.Role == llm.Assistant && !hasCall(m):
+			var reply strings.Builder
+			for _, p := range m.Parts {
+				reply.WriteString(p.Text)
+			}
+			out = append(out, exchange{own, strings.TrimSpace(reply.String())})
+			own = ""
+		}
+	}
+	return out
+}
+
+// answerTo understands text as the answer to a question, unless it is plainly
+// something else.
+func (g *grammar) answerTo(q *question, text string, now time.Time) plan {
+	direct := g.plan(text, now, 0)
+	if q == nil || q.complete == nil {
+		return direct
+	}
+	if direct.intent != nil && direct.intent.rank >= 0 && direct.outcome != unknown && direct.intent.name != "yes" {
+		return direct
+	}
+	wish, ok := q.complete(strings.TrimSpace(text))
+	if ok {
+		if p := g.plan(wish, now, 0); p.outcome != unknown && p.outcome != chat {
+			return p
+		}
+	}
+	if direct.outcome == act || direct.outcome == ask {
+		return direct
+	}
+	return plan{outcome: ask, say: "I cannot use " + quote(text) + " as an answer to that.", question: q}
+}

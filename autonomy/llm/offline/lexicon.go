@@ -1,0 +1,80 @@
+package offline
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+)
+
+//go:embed grammar/words.txt
+var wordsText string
+
+// lexicon holds the word lists of grammar/words.txt: plain sets, and maps from
+// a word to what it stands for.
+type lexicon struct {
+	lists map[string]map[string]string
+}
+
+// newLexicon reads sections "[name]" whose lines are "word word ..." for a set
+// or "word, word = meaning" for a map.
+func newLexicon(text string) (*lexicon, error) {
+	l := &lexicon{lists: map[string]map[string]string{}}
+	var list map[string]string
+	for n, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]"):
+			list = map[string]string{}
+			l.lists[line[1:len(line)-1]] = list
+		case list == nil:
+			return nil, fmt.Errorf("words.txt:%d: a line before the first [section]", n+1)
+		default:
+			addWords(list, line)
+		}
+	}
+	return l, nil
+}
+
+func addWords(list map[string]string, line string) {
+	names, meaning, mapped := strings.Cut(line, "=")
+	if !mapped {
+		for _, w := range strings.Fields(line) {
+			list[w] = w
+		}
+		return
+	}
+	for w := range strings.SplitSeq(names, ",") {
+		list[strings.TrimSpace(w)] = strings.TrimSpace(meaning)
+	}
+}
+
+func (l *lexicon) has(list, w string) bool {
+	_, ok := l.lists[list][w]
+	return ok
+}
+
+// get returns what w stands for in a list.
+func (l *lexicon) get(list, w string) (string, bool) {
+	m, ok := l.lists[list][w]
+	return m, ok
+}
+
+// expand splits a contraction into its two words; cut is where the second one
+// begins. second is empty when norm is no contraction.
+func (l *lexicon) expand(norm string) (first, second string, cut int) {
+	if m, ok := l.get("contractions", norm); ok {
+		first, second, _ = strings.Cut(m, " ")
+		if i := strings.IndexByte(norm, '\''); i > 0 {
+			return first, second, i
+		}
+		return first, second, len(norm)
+	}
+	for _, tail := range []struct{ mark, means string }{{"'ll", "will"}, {"'ve", "have"}, {"'re", "are"}, {"'d", "would"}, {"n't", "not"}} {
+		if head, ok := strings.CutSuffix(norm, tail.mark); ok && head != "" {
+			return head, tail.means, len(head)
+		}
+	}
+	return norm, "", 0
+}

@@ -1,0 +1,229 @@
+package offline
+
+// run is one attempt of one pattern on one sentence.
+type run struct {
+	s     *sentence
+	vocab map[string]bool
+	loose bool // forgive a slip of one letter in a literal
+	typos int
+	score int
+	caps  []capture
+}
+
+// capture is what a slot took: tokens [from, to), and for typed slots what they
+// mean.
+type capture struct {
+	name     string
+	from, to int
+	span     *span
+	value    float64
+	currency string
+	path     string
+}
+
+const (
+	maxTypos  = 2
+	maxInside = 60 // tokens of a free slot that is followed by something
+)
+
+// try matches tokens [from, end) as a whole.
+func (r *run) try(n node, from int) bool {
+	return n.match(r, from, func(i int) bool { return r.s.skip(i) == len(r.s.tokens) })
+}
+
+func (w literal) match(r *run, i int, next func(int) bool) bool {
+	if w == ":" { // the one mark that patterns may ask for
+		return i < len(r.s.tokens) && r.s.tokens[i].kind == punct && r.s.tokens[i].norm == ":" && next(i+1)
+	}
+	i = r.s.skip(i)
+	if i >= len(r.s.tokens) || r.s.tokens[i].kind != word {
+		return false
+	}
+	t := r.s.tokens[i].norm
+	gain := 2
+	if t != string(w) {
+		if !r.loose || r.typos >= maxTypos || r.vocab[t] || !slip(t, string(w)) {
+			return false
+		}
+		gain = 1
+		r.typos++
+		defer func() { r.typos-- }()
+	}
+	r.score += gain
+	if next(i + 1) {
+		return true
+	}
+	r.score -= gain
+	return false
+}
+
+func (a oneOf) match(r *run, i int, next func(int) bool) bool {
+	for _, n := range a {
+		if n.match(r, i, next) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s series) match(r *run, i int, next func(int) bool) bool {
+	if len(s) == 0 {
+		return next(i)
+	}
+	return s[0].match(r, i, func(j int) bool { return s[1:].match(r, j, next) })
+}
+
+func (m maybe) match(r *run, i int, next func(int) bool) bool {
+	return m.node.match(r, i, next) || next(i)
+}
+
+func (n named) match(r *run, i int, next func(int) bool) bool {
+	return n.node.match(r, i, func(j int) bool {
+		return r.take(capture{name: n.name, from: r.s.skip(i), to: j}, 0, next)
+	})
+}
+
+// take remembers a capture for as long as the rest of the pattern agrees.
+func (r *run) take(c capture, gain int, next func(int) bool) bool {
+	r.caps = append(r.caps, c)
+	r.score += gain
+	if next(c.to) {
+		return true
+	}
+	r.caps = r.caps[:len(r.caps)-1]
+	r.score -= gain
+	return false
+}
+
+func (s slot) match(r *run, i int, next func(int) bool) bool {
+	i = r.s.skip(i)
+	if i >= len(r.s.tokens) {
+		return false
+	}
+	c := capture{name: s.name, from: i}
+	switch s.kind {
+	case slotTime:
+		return r.timeSlot(c, next)
+	case slotPath:
+		return r.pathSlot(c, next)
+	case slotAmount:
+		m, ok := r.s.money(i)
+		if !ok {
+			return false
+		}
+		c.to, c.value, c.currency = m.to, m.value, m.currency
+		return r.take(c, 2, next)
+	case slotNumber:
+		v, ok := r.s.number(i)
+		if !ok {
+			return false
+		}
+		c.to, c.value = i+1, v
+		return r.take(c, 2, next)
+	case slotWord:
+		if r.s.tokens[i].kind != word {
+			return false
+		}
+		c.to = i + 1
+		return r.take(c, 0, next)
+	case slotQuote:
+		if r.s.tokens[i].kind != quoted {
+			return false
+		}
+		c.to = i + 1
+		return r.take(c, 2, next)
+	}
+	return r.textSlot(s, c, next)
+}
+
+func (r *run) textSlot(s slot, c capture, next func(int) bool) bool {
+	n := len(r.s.tokens)
+	last := n
+	if s.kind == slotFew {
+		last = min(n, c.from+4)
+		for j := c.from; j < last; j++ {
+			if r.s.tokens[j].kind == punct {
+				last = j
+			}
+		}
+	}
+	if s.greedy {
+		for c.to = last; c.to > c.from; c.to-- {
+			if r.take(c, 0, next) {
+				return true
+			}
+		}
+		return false
+	}
+	for c.to = c.from + 1; c.to <= last; c.to++ {
+		if c.to-c.from > maxInside && c.to < n {
+			c.to = n // the only end left that is worth trying
+		}
+		if r.take(c, 0, next) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) timeSlot(c capture, next func(int) bool) bool {
+	for k := range r.s.spans {
+		sp := &r.s.spans[k]
+		if !r.s.beginsAt(sp, c.from) {
+			continue
+		}
+		c.span, c.to = sp, sp.to
+		if r.take(c, 2, next) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathSlot takes a path, or a well-known folder by its name: "my Downloads
+// folder".
+func (r *run) pathSlot(c capture, next func(int) bool) bool {
+	t := r.s.tokens[c.from]
+	if t.kind == path {
+		c.path, c.to = t.inner, c.from+1
+		return r.take(c, 2, next)
+	}
+	i := c.from
+	if t.norm == "my" || t.norm == "the" {
+		i++
+	}
+	for words := 2; words >= 1; words-- {
+		p, ok := r.s.lex.get("folders", r.s.norms(i, i+words))
+		if !ok {
+			continue
+		}
+		c.path, c.to = p, i+words
+		if j := c.to; j < len(r.s.tokens) && r.s.lex.has("folder-words", r.s.tokens[j].norm) {
+			c.to++
+		}
+		return r.take(c, 2, next)
+	}
+	return false
+}
+
+// slip reports whether typed is want with one letter wrong: two neighbours
+// swapped, one too many or too few, or (in words of six letters and more)
+// another letter. Short words are left alone, since "mote" is not "note".
+func slip(typed, want string) bool {
+	if len(want) < 4 || len(typed) < 4 || len(typed) > len(want)+1 || len(want) > len(typed)+1 {
+		return false
+	}
+	i := 0
+	for i < len(typed) && i < len(want) && typed[i] == want[i] {
+		i++
+	}
+	switch {
+	case len(typed) == len(want)+1:
+		return typed[i+1:] == want[i:]
+	case len(want) == len(typed)+1:
+		return typed[i:] == want[i+1:]
+	case i+1 < len(want) && typed[i] == want[i+1] && typed[i+1] == want[i]:
+		return typed[i+2:] == want[i+2:]
+	}
+	return len(want) >= 6 && i < len(want) && i > 0 && typed[i+1:] == want[i+1:]
+}

@@ -1,0 +1,94 @@
+package offline
+
+import (
+	"math"
+	"strings"
+)
+
+// nearest is the example sentence of the grammar that is most like what was
+// said: by its words, rare ones counting more than common ones.
+func (g *grammar) nearest(said string) string {
+	toks := tokenize(oneLine(said, 400), g.lex)
+	seen := map[string]int{}
+	for _, in := range g.intents {
+		for _, ex := range in.examples {
+			for w := range wordSet(ex) {
+				seen[w]++
+			}
+		}
+	}
+	best, bestScore := "", 0.0
+	for _, in := range g.intents {
+		for _, ex := range in.examples {
+			score := 0.0
+			words := wordSet(ex)
+			for w := range words {
+				weight := 1 / math.Sqrt(float64(seen[w]))
+				if small(w) {
+					weight /= 4
+				}
+				for _, t := range toks {
+					if t.kind == word {
+						score += weight * likeness(t.norm, w)
+					}
+				}
+			}
+			score /= math.Sqrt(float64(len(words)) + 3)
+			if score > bestScore {
+				best, bestScore = ex, score
+			}
+		}
+	}
+	if bestScore >= 0.12 {
+		return best
+	}
+	return g.usual(toks)
+}
+
+// usual is an example for words that are like no other: by the form of the
+// sentence.
+func (g *grammar) usual(toks []token) string {
+	name := "task.add"
+	for i, t := range toks {
+		if i == 0 && g.lex.has("questions", t.norm) {
+			name = "memory.about"
+		}
+	}
+	for _, in := range g.intents {
+		if in.name == name {
+			return in.examples[0]
+		}
+	}
+	return "help"
+}
+
+// wordSet is the words of an example.
+func wordSet(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune(" ,.?!:;~/'“”", r) }) {
+		out[w] = true
+	}
+	return out
+}
+
+// small words say little about what is wanted.
+func small(w string) bool {
+	switch w {
+	case "the", "a", "to", "my", "me", "i", "is", "at", "for", "on", "in", "and", "of", "that", "s", "it", "do", "you", "what", "how":
+		return true
+	}
+	return false
+}
+
+// likeness is 1 for the same word, less for a shared beginning or a slip.
+func likeness(a, b string) float64 {
+	switch {
+	case a == b:
+		return 1
+	case slip(a, b):
+		return 0.7
+	case len(a) >= 4 && len(b) >= 4 && a[:4] == b[:4]:
+		return 0.6
+	}
+	return 0
+}

@@ -1,0 +1,87 @@
+package offline
+
+import (
+	"strconv"
+	"strings"
+)
+
+// money is an amount in a sentence that ends before token to.
+type money struct {
+	to       int
+	value    float64
+	currency string // ISO 4217, "" when not said
+}
+
+// money reads "12.50", "€40", "40 euros", "1,200.50 USD" at token i.
+func (s *sentence) money(i int) (money, bool) {
+	t := s.tokens[i]
+	if t.kind != word {
+		return money{}, false
+	}
+	digits := t.norm
+	m := money{to: i + 1}
+	for _, sign := range []string{"€", "$", "£", "¥", "₹", "zł", "us$", "chf", "eur", "usd", "gbp"} {
+		code, _ := s.lex.get("currencies", sign)
+		if d, ok := strings.CutPrefix(digits, sign); ok && d != "" {
+			digits, m.currency = d, code
+		} else if d, ok := strings.CutSuffix(digits, sign); ok && d != "" {
+			digits, m.currency = d, code
+		}
+	}
+	if code, ok := s.lex.get("currencies", digits); ok && i+1 < len(s.tokens) { // "€ 40", "EUR 40"
+		v, ok := amount(s.tokens[i+1].norm)
+		return money{to: i + 2, value: v, currency: code}, ok && s.tokens[i+1].kind == word
+	}
+	v, ok := amount(digits)
+	if _, article := s.lex.get("articles", t.norm); !ok && !article {
+		v, ok = s.number(i)
+	}
+	if !ok {
+		return money{}, false
+	}
+	m.value = v
+	if m.currency == "" && m.to < len(s.tokens) {
+		if code, ok := s.lex.get("currencies", s.tokens[m.to].norm); ok {
+			m.currency = code
+			m.to++
+		}
+	}
+	return m, m.value > 0
+}
+
+// amount reads digits with separators: the last "." or "," with one or two
+// digits after it is the decimal mark, others group thousands.
+func amount(d string) (float64, bool) {
+	if d == "" || strings.Trim(d, "0123456789.,") != "" || !isDigit(d[0]) || !isDigit(d[len(d)-1]) {
+		return 0, false
+	}
+	whole, fraction := d, ""
+	if i := strings.LastIndexAny(d, ".,"); i >= 0 && len(d)-i-1 != 3 {
+		whole, fraction = d[:i], d[i+1:]
+		if len(fraction) > 2 && strings.ContainsAny(whole, ".,") {
+			return 0, false
+		}
+	}
+	groups := strings.FieldsFunc(whole, func(r rune) bool { return r == '.' || r == ',' })
+	for _, g := range groups[1:] {
+		if len(g) != 3 {
+			return 0, false
+		}
+	}
+	v, err := strconv.ParseFloat(strings.Join(groups, "")+"."+fraction+"0", 64)
+	return v, err == nil && len(d) <= 15
+}
+
+// number reads digits or a number word at token i.
+func (s *sentence) number(i int) (float64, bool) {
+	if i >= len(s.tokens) || s.tokens[i].kind != word {
+		return 0, false
+	}
+	w := s.tokens[i].norm
+	if m, ok := s.lex.get("numbers", w); ok {
+		w = m
+	}
+	return amount(w)
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }

@@ -1,0 +1,241 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A pattern is a line of grammar/*.txt:
+//
+//	word            the word itself
+//	(a|b c|d)       one of these
+//	[a|b]           one of these, or nothing
+//	@name           the alternatives defined by "@name = ..."
+//	{title}         free text, as short as possible; {title+} as long as possible
+//	{priority=a|b}  one of these, remembered under the name
+//	{few_x}         free text of at most four words
+//	{time} {path} {amount} {number} {word} {quote}
+//	                a time, a file or folder, money, a number, one word, quoted
+//	                text; a name may follow: {path_to}
+//
+// A pattern must account for the whole sentence; punctuation between its
+// pieces is stepped over.
+
+// node is one piece of a compiled pattern: it consumes tokens from i and calls
+// next with where it ended, until next is content.
+type node interface {
+	match(r *run, i int, next func(int) bool) bool
+}
+
+type (
+	literal string
+	oneOf   []node
+	series  []node
+	maybe   struct{ node }
+	named   struct {
+		name string
+		node node
+	}
+	slot struct {
+		name   string
+		kind   slotKind
+		greedy bool
+	}
+)
+
+type slotKind uint8
+
+const (
+	slotText slotKind = iota
+	slotFew
+	slotTime
+	slotPath
+	slotAmount
+	slotNumber
+	slotWord
+	slotQuote
+)
+
+func kindOf(name string) slotKind {
+	head, _, _ := strings.Cut(name, "_")
+	switch head {
+	case "few":
+		return slotFew
+	case "time":
+		return slotTime
+	case "path":
+		return slotPath
+	case "amount":
+		return slotAmount
+	case "number":
+		return slotNumber
+	case "word":
+		return slotWord
+	case "quote":
+		return slotQuote
+	}
+	return slotText
+}
+
+// compiler turns pattern text into nodes. A macro is compiled once and shared.
+type compiler struct {
+	macros map[string]string
+	shared map[string]node
+	vocab  map[string]bool // every literal, for typo tolerance
+	src    string
+	pos    int
+	depth  int
+}
+
+func newCompiler(macros map[string]string, vocab map[string]bool) *compiler {
+	return &compiler{macros: macros, shared: map[string]node{}, vocab: vocab}
+}
+
+// compile compiles one pattern.
+func (c *compiler) compile(src string) (node, error) {
+	outer, at := c.src, c.pos
+	c.src, c.pos = src, 0
+	defer func() { c.src, c.pos = outer, at }()
+	n, err := c.alternatives()
+	if err != nil {
+		return nil, err
+	}
+	if c.pos < len(c.src) {
+		return nil, fmt.Errorf("unexpected %q at %d in %q", c.src[c.pos], c.pos, c.src)
+	}
+	return n, nil
+}
+
+// macro compiles "@name".
+func (c *compiler) macro() (node, error) {
+	rest := c.src[c.pos+1:]
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })
+	if end < 0 {
+		end = len(rest)
+	}
+	name := rest[:end]
+	c.pos += 1 + end
+	if n, ok := c.shared[name]; ok {
+		return n, nil
+	}
+	body, ok := c.macros[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown macro @%s", name)
+	}
+	if c.depth++; c.depth > 8 {
+		return nil, fmt.Errorf("macro @%s holds itself", name)
+	}
+	n, err := c.compile(body)
+	c.depth--
+	if err == nil {
+		c.shared[name] = n
+	}
+	return n, err
+}
+
+func (c *compiler) alternatives() (node, error) {
+	var all oneOf
+	for {
+		s, err := c.sequence()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+		if c.pos >= len(c.src) || c.src[c.pos] != '|' {
+			break
+		}
+		c.pos++
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	// The first alternative that lets the pattern match wins: longer ones go
+	// first, so that "with the text" is not taken for "with".
+	slices.SortStableFunc(all, func(a, b node) int { return pieces(b) - pieces(a) })
+	return all, nil
+}
+
+// pieces counts the pieces of an alternative.
+func pieces(n node) int {
+	if s, ok := n.(series); ok {
+		return len(s)
+	}
+	return 1
+}
+
+func (c *compiler) sequence() (node, error) {
+	var seq series
+	for c.pos < len(c.src) {
+		switch ch := c.src[c.pos]; ch {
+		case ' ':
+			c.pos++
+		case '|', ')', ']', '}':
+			return seq, nil
+		case '@':
+			n, err := c.macro()
+			if err != nil {
+				return nil, err
+			}
+			seq = append(seq, n)
+		case '(', '[', '{':
+			n, err := c.bracket(ch)
+			if err != nil {
+				return nil, err
+			}
+			seq = append(seq, n)
+		default:
+			end := c.pos + strings.IndexAny(c.src[c.pos:]+" ", " |()[]{}@")
+			w := c.src[c.pos:end]
+			c.vocab[w] = true
+			seq = append(seq, literal(w))
+			c.pos = end
+		}
+	}
+	return seq, nil
+}
+
+func (c *compiler) bracket(open byte) (node, error) {
+	c.pos++
+	if open == '{' {
+		return c.slot()
+	}
+	n, err := c.alternatives()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.close(map[byte]byte{'(': ')', '[': ']'}[open]); err != nil {
+		return nil, err
+	}
+	if open == '[' {
+		return maybe{n}, nil
+	}
+	return n, nil
+}
+
+func (c *compiler) slot() (node, error) {
+	end := strings.IndexAny(c.src[c.pos:], "=}")
+	if end < 0 {
+		return nil, fmt.Errorf("a slot is not closed in %q", c.src)
+	}
+	name := c.src[c.pos : c.pos+end]
+	c.pos += end
+	if c.src[c.pos] == '=' {
+		c.pos++
+		n, err := c.alternatives()
+		if err != nil {
+			return nil, err
+		}
+		return named{name, n}, c.close('}')
+	}
+	plain := strings.TrimSuffix(name, "+")
+	return slot{plain, kindOf(plain), plain != name}, c.close('}')
+}
+
+func (c *compiler) close(want byte) error {
+	if c.pos >= len(c.src) || c.src[c.pos] != want {
+		return fmt.Errorf("%q is missing at %d in %q", want, c.pos, c.src)
+	}
+	c.pos++
+	return nil
+}

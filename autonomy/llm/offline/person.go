@@ -1,0 +1,87 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+)
+
+// toOwner turns the owner's own words around, for saying them back: "my
+// sister's birthday" is "your sister's birthday".
+func toOwner(s string) string {
+	var b strings.Builder
+	previous := "^"
+	for i := 0; i < len(s); {
+		end := i
+		for end < len(s) && (isWordByte(s[end]) || s[end] == '\'' && end > i || strings.HasPrefix(s[end:], "’")) {
+			if s[end] == '\'' || isWordByte(s[end]) {
+				end++
+				continue
+			}
+			end += len("’")
+		}
+		if end == i {
+			b.WriteByte(s[i])
+			if strings.IndexByte(".!?\n", s[i]) >= 0 {
+				previous = ""
+			}
+			i++
+			continue
+		}
+		w := s[i:end]
+		b.WriteString(turned(w, previous))
+		previous = strings.ToLower(w)
+		i = end
+	}
+	return b.String()
+}
+
+func isWordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
+}
+
+// turned is one word as said to the owner; previous is the word before it.
+func turned(w, previous string) string {
+	to := ""
+	switch strings.ReplaceAll(w, "’", "'") {
+	case "my", "My":
+		to = "your"
+	case "mine", "Mine":
+		to = "yours"
+	case "myself", "Myself":
+		to = "yourself"
+	case "me", "Me", "I":
+		to = "you"
+	case "I'm":
+		to = "you're"
+	case "I've":
+		to = "you've"
+	case "I'd":
+		to = "you'd"
+	case "I'll":
+		to = "you'll"
+	case "am":
+		if previous == "i" {
+			return "are"
+		}
+		return w
+	case "was":
+		if previous == "i" {
+			return "were"
+		}
+		return w
+	default:
+		return w
+	}
+	if unicode.IsUpper(rune(w[0])) && previous == "" {
+		return strings.ToUpper(to[:1]) + to[1:]
+	}
+	return to
+}
+
+// capitalised begins a sentence.
+func capitalised(s string) string {
+	for i, r := range s {
+		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
+	}
+	return s
+}

@@ -1,0 +1,241 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/when"
+)
+
+// sentence is one wish as it was written, cut into tokens, with every time in
+// it found. Peeling and splitting shorten tokens; text never changes.
+type sentence struct {
+	text   string
+	tokens []token
+	spans  []span
+	now    time.Time
+	lex    *lexicon
+}
+
+// span is a time in a sentence: tokens [from, to) of it.
+type span struct {
+	owner    *sentence
+	from, to int
+	match    when.Match
+}
+
+// sentence reads a text as one wish.
+func (g *grammar) sentence(text string, now time.Time) *sentence {
+	s := &sentence{text: text, now: now, lex: g.lex}
+	s.tokens = tokenize(text, g.lex)
+	g.peel(s)
+	s.findTimes()
+	return s
+}
+
+// readable is the part of the text that is searched for times.
+func (s *sentence) readable() string {
+	end := len(s.text)
+	if n := len(s.tokens); n > 0 && s.tokens[n-1].kind == rest {
+		end = s.tokens[n-1].start
+	}
+	return s.text[:end]
+}
+
+func (s *sentence) findTimes() {
+	s.spans = nil
+	for _, m := range when.Find(s.readable(), s.now) {
+		if from, to, ok := s.cover(m.Start, m.End); ok {
+			s.spans = append(s.spans, span{owner: s, from: from, to: to, match: m})
+		}
+	}
+	slices.SortFunc(s.spans, func(a, b span) int { return a.from - b.from })
+}
+
+// all lists the times in their order.
+func (s *sentence) all() []*span {
+	var out []*span
+	for k := range s.spans {
+		out = append(out, &s.spans[k])
+	}
+	return out
+}
+
+// tied: the time belongs to the words before it, as in "the report of Monday".
+func (s *sentence) tied(sp *span, from int) bool {
+	switch s.tokens[sp.from].norm {
+	case "about", "of", "since", "to":
+		return sp.match.Moment == nil || !sp.match.Moment.HasClock
+	}
+	return from > 0 && s.lex.has("belonging", s.tokens[from-1].norm)
+}
+
+// cover finds the whole tokens that bytes [start, end) are made of. It refuses
+// what reaches into a quotation, a path or half a word.
+func (s *sentence) cover(start, end int) (from, to int, ok bool) {
+	from = -1
+	for i, t := range s.tokens {
+		if t.end <= start || t.start >= end {
+			continue
+		}
+		if t.start < start || t.end > end || t.kind != word && t.kind != punct {
+			return 0, 0, false
+		}
+		if from < 0 {
+			from = i
+		}
+		to = i + 1
+	}
+	return from, to, from >= 0
+}
+
+// skip steps over punctuation.
+func (s *sentence) skip(i int) int {
+	for i < len(s.tokens) && s.tokens[i].kind == punct {
+		i++
+	}
+	return i
+}
+
+// firstWord is the compared form of the first word from token i.
+func (s *sentence) firstWord(i int) string {
+	if i = s.skip(i); i < len(s.tokens) && s.tokens[i].kind == word {
+		return s.tokens[i].norm
+	}
+	return ""
+}
+
+// norms joins the compared forms of tokens [from, to), "" when out of range.
+func (s *sentence) norms(from, to int) string {
+	if from < 0 || to > len(s.tokens) {
+		return ""
+	}
+	var b strings.Builder
+	for _, t := range s.tokens[from:to] {
+		if t.kind == punct {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.norm)
+	}
+	return b.String()
+}
+
+// original is the owner's own text of tokens [from, to), without marks at its
+// ends. A single quotation loses its quotes.
+func (s *sentence) original(from, to int) string {
+	for from < to && s.tokens[from].kind == punct && !strings.Contains("([{<", s.tokens[from].norm) {
+		from++
+	}
+	for to > from && s.tokens[to-1].kind == punct && !strings.Contains(")]}>", s.tokens[to-1].norm) {
+		to--
+	}
+	if from >= to {
+		return ""
+	}
+	if to-from == 1 && s.tokens[from].inner != "" {
+		return s.tokens[from].inner
+	}
+	return strings.TrimSpace(s.text[s.tokens[from].start:s.tokens[to-1].end])
+}
+
+// lead returns the times in front of the sentence and where it goes on:
+// "tomorrow at 9, remind me ...".
+func (s *sentence) lead() ([]*span, int) {
+	var out []*span
+	i := s.skip(0)
+	for {
+		sp := s.spanAt(i)
+		if sp == nil {
+			return out, i
+		}
+		out = append(out, sp)
+		i = s.skip(sp.to)
+	}
+}
+
+// spanAt finds a time that begins at token i, give or take the prepositions in
+// front of it.
+func (s *sentence) spanAt(i int) *span {
+	for k := range s.spans {
+		if sp := &s.spans[k]; s.beginsAt(sp, i) {
+			return sp
+		}
+	}
+	return nil
+}
+
+func (s *sentence) beginsAt(sp *span, i int) bool {
+	if sp.to <= i || sp.to > len(s.tokens) {
+		return false
+	}
+	for j := min(i, sp.from); j < max(i, sp.from); j++ {
+		if !s.lex.has("prepositions", s.tokens[j].norm) {
+			return false
+		}
+	}
+	return true
+}
+
+// spanEnding finds a time that ends at token end, with the token where its
+// prepositions, if any, begin. A time that belongs to the words before it
+// ("the report of Monday") is no such time.
+func (s *sentence) spanEnding(end int) (*span, int) {
+	for k := range s.spans {
+		sp := &s.spans[k]
+		if sp.to != end {
+			continue
+		}
+		from := sp.from
+		for from > 0 && s.lex.has("prepositions", s.tokens[from-1].norm) {
+			from--
+		}
+		if s.tied(sp, from) {
+			return nil, 0
+		}
+		return sp, from
+	}
+	return nil, 0
+}
+
+// lift takes the times off both ends of tokens [from, to) and returns what
+// remains. A time inside stays part of the words.
+func (s *sentence) lift(from, to int) (int, int, []*span) {
+	var times, tail []*span
+	for {
+		from = s.skip(from)
+		sp := s.spanAt(from)
+		if sp == nil || sp.to > to {
+			break
+		}
+		times = append(times, sp)
+		from = sp.to
+	}
+	for to > from {
+		if s.tokens[to-1].kind == punct {
+			to--
+			continue
+		}
+		sp, start := s.spanEnding(to)
+		if sp == nil || start < from {
+			break
+		}
+		tail = append([]*span{sp}, tail...)
+		to = start
+	}
+	return from, to, append(times, tail...)
+}
+
+// inside finds the times that lie within tokens [from, to).
+func (s *sentence) inside(from, to int) []*span {
+	var out []*span
+	for k := range s.spans {
+		if sp := &s.spans[k]; sp.from >= from && sp.to <= to {
+			out = append(out, sp)
+		}
+	}
+	return out
+}

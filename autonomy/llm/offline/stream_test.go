@@ -1,0 +1,184 @@
+package offline
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm"
+)
+
+func kinds(t *testing.T, b *Brain, r llm.Request) []llm.Kind {
+	t.Helper()
+	var out []llm.Kind
+	for e, err := range b.Stream(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+func TestStreamOfCalls(t *testing.T) {
+	b := New(Options{})
+	r := request(at(t), owner("add a task to buy milk and remind me at 6pm to cook"))
+	want := []llm.Kind{llm.CallStart, llm.CallDelta, llm.CallDone, llm.CallStart, llm.CallDelta, llm.CallDone, llm.Done}
+	if d := cmp.Diff(want, kinds(t, b, r)); d != "" {
+		t.Error(d)
+	}
+	got, err := llm.Collect(b.Stream(t.Context(), r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Stop != llm.ToolUse || !got.Usage.Known || got.Text() != "" {
+		t.Errorf("stop %q, usage %+v, text %q", got.Stop, got.Usage, got.Text())
+	}
+	calls := got.Calls()
+	if calls[0].ID == calls[1].ID || calls[0].ID == "" {
+		t.Errorf("ids %q and %q", calls[0].ID, calls[1].ID)
+	}
+	again, err := llm.Collect(b.Stream(t.Context(), r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(got, again); d != "" {
+		t.Errorf("the same request is answered differently: %s", d)
+	}
+}
+
+func TestStreamOfText(t *testing.T) {
+	got := kinds(t, New(Options{}), request(at(t), owner("help")))
+	n := len(got) - 1
+	if n < 2 || got[n] != llm.Done || slices.ContainsFunc(got[:n], func(k llm.Kind) bool { return k != llm.TextDelta }) {
+		t.Errorf("events %v", got)
+	}
+}
+
+func TestStreamDeltasAreTheArguments(t *testing.T) {
+	var deltas string
+	var done llm.ToolCall
+	for e, err := range New(Options{}).Stream(t.Context(), request(at(t), owner("spent 12.50 on lunch"))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.Kind {
+		case llm.CallDelta:
+			deltas += e.Text
+		case llm.CallDone:
+			done = e.Call
+		}
+	}
+	if deltas != string(done.Args) || !json.Valid(done.Args) {
+		t.Errorf("deltas %q, call %q", deltas, done.Args)
+	}
+}
+
+func TestStreamEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var kinds []llm.Kind
+	var last error
+	for e, err := range New(Options{}).Stream(ctx, request(at(t), owner("help"))) {
+		if last = err; err != nil {
+			continue
+		}
+		kinds = append(kinds, e.Kind)
+		cancel()
+	}
+	if len(kinds) != 1 || llm.KindOf(last) != llm.Interrupted {
+		t.Errorf("events %v, then %v", kinds, last)
+	}
+	for _, err := range New(Options{}).Stream(ctx, request(at(t), owner("help"))) {
+		if llm.KindOf(err) != llm.Interrupted {
+			t.Errorf("a cancelled context gives %v", err)
+		}
+	}
+}
+
+func TestStreamStopsWhenTheReaderDoes(t *testing.T) {
+	for range New(Options{}).Stream(t.Context(), request(at(t), owner("add tasks: a, b and c"))) {
+		break
+	}
+	for range New(Options{}).Stream(t.Context(), request(at(t), owner("help"))) {
+		break
+	}
+}
+
+func TestOutputLimit(t *testing.T) {
+	r := request(at(t), owner("help"))
+	r.MaxTokens = 10
+	got, err := llm.Collect(New(Options{}).Stream(t.Context(), r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Stop != llm.MaxTokens || len(got.Text()) > 40 || got.Text() == "" {
+		t.Errorf("stop %q after %q", got.Stop, got.Text())
+	}
+}
+
+func TestInfo(t *testing.T) {
+	info := New(Options{}).Info()
+	if info.Name() != "offline" || !info.Local || !info.Tools || info.Vision {
+		t.Errorf("%+v", info)
+	}
+}
+
+func TestToolsThatAreNotOffered(t *testing.T) {
+	tests := []struct {
+		name     string
+		tools    []string
+		noTools  bool
+		call     string
+		text     string
+		sentence string
+	}{
+		{name: "offered", tools: []string{"create_task", "use_tool"}, sentence: "add a task to buy milk", call: `create_task{"title":"buy milk"}`},
+		{
+			name: "through use_tool", tools: []string{"create_task", "use_tool"}, sentence: "spent 12.50 on lunch",
+			call: `use_tool{"arguments":{"amount":12.5,"category":"lunch"},"name":"log_expense"}`,
+		},
+		{name: "empty arguments through use_tool", tools: []string{"use_tool"}, sentence: "status", call: `use_tool{"arguments":{},"name":"status"}`},
+		{name: "not there at all", tools: []string{"create_task"}, sentence: "spent 12.50 on lunch", text: "log_expense"},
+		{name: "no tools", sentence: "status", text: "not available"},
+		{name: "must not be called", tools: []string{"create_task"}, noTools: true, sentence: "add a task to buy milk", text: "Nothing was done"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			r := offering(at(t), tc.tools, owner(tc.sentence))
+			r.NoTools = tc.noTools
+			got, err := llm.Collect(New(Options{}).Stream(t.Context(), r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := ""
+			for _, c := range got.Calls() {
+				call += c.Name + string(c.Args)
+			}
+			if call != tc.call || !strings.Contains(got.Text(), tc.text) {
+				t.Errorf("got %s and %q", call, got.Text())
+			}
+		})
+	}
+}
+
+func TestNameIsTheOwners(t *testing.T) {
+	b := New(Options{Name: "Jeeves"})
+	for _, s := range []string{"Jeeves, add a task to buy milk", "hey jeeves could you add a task to buy milk", "Hob, add a task to buy milk"} {
+		got, err := llm.Collect(b.Stream(t.Context(), request(at(t), owner(s))))
+		if err != nil || len(got.Calls()) != 1 || string(got.Calls()[0].Args) != `{"title":"buy milk"}` {
+			t.Errorf("%q: %+v, %v", s, got.Parts, err)
+		}
+	}
+	got, err := llm.Collect(b.Stream(t.Context(), request(at(t), owner("who are you?"))))
+	if err != nil || !strings.Contains(got.Text(), "I am Jeeves") {
+		t.Errorf("%q, %v", got.Text(), err)
+	}
+	for _, odd := range []string{"", "  ", "(x|", "a b c", "{time}", "#1", "@show"} {
+		New(Options{Name: odd}).grammar()
+	}
+}

@@ -1,0 +1,255 @@
+package offline
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"hob/platform/when"
+)
+
+// timing is what the times of one wish come to.
+type timing struct {
+	none  bool // no time was said
+	at    time.Time
+	clock bool   // a time of day was said
+	part  bool   // it was a part of the day, such as "tomorrow morning"
+	vague bool   // a week, month or open stretch, not a day
+	every string // a recurrence as the tools want it
+	// phrase is what was said, without a leading preposition.
+	phrase string
+}
+
+var (
+	errNoDay   = errors.New("not a single day")
+	errSeveral = errors.New("several times that do not fit together")
+)
+
+// stamp is the instant for a tool: RFC 3339 in the owner's zone.
+func (t timing) stamp() string { return t.at.Format(time.RFC3339) }
+
+// due is a task's date: with the time of day when one was said.
+func (t timing) due() string {
+	switch {
+	case t.none:
+		return ""
+	case t.clock:
+		return t.stamp()
+	}
+	return t.at.Format(time.DateOnly)
+}
+
+func (t timing) partOfDay() bool { return t.part }
+
+// phrase is a time as it was said.
+func (sp *span) phrase() string { return sp.match.Text }
+
+// timing joins the times of a wish into one. Its error is a
+// *when.AmbiguousError, errSeveral or when.ErrNotUnderstood.
+func (w *wish) timing(spans []*span) (timing, error) {
+	switch len(spans) {
+	case 0:
+		return timing{none: true}, nil
+	case 1:
+		return read(spans[0].match, w.s.now)
+	}
+	phrase := ""
+	for _, sp := range spans {
+		phrase += " " + sp.phrase()
+	}
+	phrase = strings.TrimSpace(phrase)
+	if e, err := when.ParseEvery(phrase, w.s.now); err == nil {
+		return read(when.Match{Text: phrase, Every: &e}, w.s.now)
+	}
+	m, err := when.Parse(phrase, w.s.now)
+	if err != nil {
+		var two *when.AmbiguousError
+		if errors.As(err, &two) {
+			return timing{}, err
+		}
+		return timing{}, errSeveral
+	}
+	return read(when.Match{Text: phrase, Moment: &m}, w.s.now)
+}
+
+// read takes one match.
+func read(m when.Match, now time.Time) (timing, error) {
+	t := timing{phrase: withoutPreposition(m.Text)}
+	switch {
+	case m.Every != nil:
+		t.every = m.Every.Cron
+		if t.every == "" {
+			t.every = m.Text
+		}
+		return t, nil
+	case m.Moment != nil:
+		t.at = m.Moment.Time
+		t.clock = m.Moment.HasClock
+		t.part = t.clock && m.Period != nil
+		t.vague = !t.clock && m.Moment.Grain > when.Day
+		return t, nil
+	case m.Period != nil:
+		return readPeriod(t, m, now)
+	}
+	_, err := when.Parse(m.Text, now)
+	if err == nil {
+		err = when.ErrNotUnderstood
+	}
+	return timing{}, err
+}
+
+// readPeriod takes "before Friday" as the day before it and "until Friday" as
+// Friday. Other stretches are vague.
+func readPeriod(t timing, m when.Match, now time.Time) (timing, error) {
+	head, tail, _ := strings.Cut(m.Text, " ")
+	moment, err := when.Parse(tail, now)
+	if err != nil || moment.Grain > when.Day && !moment.HasClock {
+		t.vague = true
+		return t, nil //nolint:nilerr // a stretch without a moment in it is vague, not wrong
+	}
+	switch strings.ToLower(head) {
+	case "until", "till", "by":
+		t.at, t.clock = moment.Time, moment.HasClock
+	case "before":
+		t.at, t.clock = moment.Time, moment.HasClock
+		if !t.clock {
+			t.at = t.at.AddDate(0, 0, -1)
+		}
+	default:
+		t.vague = true
+	}
+	return t, nil
+}
+
+func withoutPreposition(s string) string {
+	for {
+		head, tail, ok := strings.Cut(s, " ")
+		switch strings.ToLower(head) {
+		case "on", "at", "by", "for", "until", "till", "before", "due", "in", "from":
+			if ok && (!strings.EqualFold(head, "in") || !hasDigitOrHalf(tail)) {
+				s = tail
+				continue
+			}
+		}
+		return s
+	}
+}
+
+// hasDigitOrHalf: "in 20 minutes" and "in an hour" are nothing without "in".
+func hasDigitOrHalf(s string) bool {
+	for _, unit := range []string{"second", "minute", "hour", "day", "week", "month", "year"} {
+		if strings.Contains(strings.ToLower(s), unit) {
+			return true
+		}
+	}
+	return false
+}
+
+// askTime asks about a time that cannot be used as it is. complete makes the
+// whole wish from a time.
+func (w *wish) askTime(err error, otherwise string, complete func(when string) string) (plan, bool) {
+	var two *when.AmbiguousError
+	if errors.As(err, &two) {
+		return asking(quote(two.Phrase)+" can mean "+strings.Join(two.Choices, " or ")+". Which one do you mean?", w.choice(two.Choices, complete))
+	}
+	if errors.Is(err, errSeveral) {
+		return asking("I see more than one time in that. "+otherwise, w.timeAnswer(complete))
+	}
+	return asking(otherwise, w.timeAnswer(complete))
+}
+
+// choice completes a wish from one of the readings of an ambiguous time, or
+// from a new time.
+func (w *wish) choice(choices []string, complete func(string) string) func(string) (string, bool) {
+	usual := w.timeAnswer(complete)
+	return func(answer string) (string, bool) {
+		plain := strings.ToLower(strings.Trim(answer, " .!?"))
+		for i, c := range choices {
+			if strings.EqualFold(c, plain) || len(plain) >= 3 && strings.Contains(strings.ToLower(c), plain) && !containsOther(choices, i, plain) {
+				return complete(c), true
+			}
+		}
+		for i, word := range []string{"first", "second", "third"} {
+			if i < len(choices) && (plain == word || plain == "the "+word || plain == "the "+word+" one") {
+				return complete(choices[i]), true
+			}
+		}
+		return usual(answer)
+	}
+}
+
+func containsOther(choices []string, i int, s string) bool {
+	for j, c := range choices {
+		if j != i && strings.Contains(strings.ToLower(c), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// timeAnswer completes a wish from an answer that holds a time.
+func (w *wish) timeAnswer(complete func(string) string) func(string) (string, bool) {
+	return func(answer string) (string, bool) {
+		phrase := w.timeIn(answer)
+		return complete(phrase), phrase != ""
+	}
+}
+
+// clockAnswer completes a wish whose day is known from an answer with a time of
+// day, or with another day and time.
+func (w *wish) clockAnswer(day timing, complete func(string) string) func(string) (string, bool) {
+	return func(answer string) (string, bool) {
+		phrase := w.timeIn(answer)
+		if phrase == "" {
+			return "", false
+		}
+		joined := day.at.Format(time.DateOnly) + " " + phrase
+		if m, err := when.Parse(joined, w.s.now); err == nil && m.HasClock {
+			return complete("on " + joined), true
+		}
+		return complete(phrase), true
+	}
+}
+
+// timeIn finds the time in an answer: "oh, tomorrow at 9 please", "9".
+func (w *wish) timeIn(answer string) string {
+	s := w.g.sentence(answer, w.s.now)
+	phrase := ""
+	for _, sp := range s.all() {
+		phrase += " " + sp.phrase()
+	}
+	if phrase == "" && len(s.tokens) > 0 {
+		bare := s.original(0, len(s.tokens))
+		for _, try := range []string{bare, "at " + bare, "in " + bare} {
+			if _, err := when.Parse(try, w.s.now); err == nil {
+				return try
+			}
+			if _, err := when.ParseEvery(try, w.s.now); err == nil {
+				return try
+			}
+		}
+	}
+	return strings.TrimSpace(phrase)
+}
+
+// filterDay words a day for a list of tasks.
+func (w *wish) filterDay(spans []*span) (string, bool) {
+	if len(spans) != 1 {
+		return "", false
+	}
+	text := strings.ToLower(withoutPreposition(spans[0].phrase()))
+	switch text {
+	case "today", "tomorrow", "this week":
+		return text, true
+	}
+	t, err := read(spans[0].match, w.s.now)
+	switch {
+	case err != nil, t.every != "", t.vague, t.none:
+		return "", false
+	case t.at.Format(time.DateOnly) == w.s.now.Format(time.DateOnly):
+		return "today", true
+	case t.clock && !t.part:
+		return "", false
+	}
+	return t.at.Format(time.DateOnly), true
+}

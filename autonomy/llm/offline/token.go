@@ -1,0 +1,204 @@
+package offline
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tokenKind tells words from the things that must never be taken apart.
+type tokenKind uint8
+
+const (
+	word   tokenKind = iota + 1
+	punct            // a mark on its own; patterns step over it
+	quoted           // "text in quotes"; inner holds the text
+	path             // ~/x, /x, ./x, notes.txt, C:\x; inner holds the path
+	link             // an address with ://
+	rest             // what lies beyond the part of a long text that is read closely
+)
+
+// token is one piece of a sentence. start and end are byte offsets into the
+// sentence's text; norm is what patterns compare with.
+type token struct {
+	kind       tokenKind
+	start, end int
+	norm       string
+	inner      string
+}
+
+// closely is the number of tokens of a message that are read as language. A
+// longer text is somebody's prose: its tail can be kept, not understood.
+const closely = 300
+
+// tokenize splits text. It never fails: what it cannot place is a word.
+func tokenize(text string, lex *lexicon) []token {
+	z := tokenizer{text: text, lex: lex}
+	for z.pos < len(text) {
+		r, n := utf8.DecodeRuneInString(text[z.pos:])
+		switch {
+		case unicode.IsSpace(r):
+			z.pos += n
+		case len(z.out) >= closely:
+			end := len(strings.TrimRightFunc(text, unicode.IsSpace))
+			z.add(token{kind: rest, start: z.pos, end: end})
+			return z.out
+		case z.quote(r, n):
+		default:
+			z.run()
+		}
+	}
+	return z.out
+}
+
+type tokenizer struct {
+	text string
+	lex  *lexicon
+	pos  int
+	out  []token
+}
+
+func (z *tokenizer) add(t token) { z.out = append(z.out, t) }
+
+// quote takes a quoted piece at pos. An opening mark stands before text and
+// its closing mark before a space, a punctuation mark or the end, so that
+// apostrophes and inches are left alone.
+func (z *tokenizer) quote(open rune, n int) bool {
+	closing, ok := closingMarks(open)
+	if !ok {
+		return false
+	}
+	body := z.text[z.pos+n:]
+	for i, r := range body {
+		if !strings.ContainsRune(closing, r) || i == 0 {
+			continue
+		}
+		after := body[i+utf8.RuneLen(r):]
+		next, _ := utf8.DecodeRuneInString(after)
+		if after != "" && !unicode.IsSpace(next) && !strings.ContainsRune(".,;:!?)", next) {
+			continue
+		}
+		end := len(z.text) - len(after)
+		inner := strings.TrimSpace(body[:i])
+		if inner == "" || strings.Contains(inner, "\n\n") {
+			return false
+		}
+		kind := quoted
+		if looksLikePath(inner, z.lex, true) {
+			kind = path
+		}
+		z.add(token{kind: kind, start: z.pos, end: end, inner: inner})
+		z.pos = end
+		return true
+	}
+	return false
+}
+
+func closingMarks(open rune) (string, bool) {
+	switch open {
+	case '"', '“', '„', '”':
+		return "\"”“", true
+	case '«':
+		return "»", true
+	case '\'', '‘', '`':
+		return "'’`", true
+	}
+	return "", false
+}
+
+// run takes everything up to the next space and peels the marks off its ends.
+func (z *tokenizer) run() {
+	start := z.pos
+	end := len(z.text)
+	if i := strings.IndexFunc(z.text[start:], unicode.IsSpace); i >= 0 {
+		end = start + i
+	}
+	z.pos = end
+	for start < end {
+		r, n := utf8.DecodeRuneInString(z.text[start:end])
+		if !strings.ContainsRune("([{<\"“”„«»,;:!?—–", r) && !isDash(z.text[start:end]) {
+			break
+		}
+		z.add(token{kind: punct, start: start, end: start + n, norm: string(r)})
+		start += n
+	}
+	tail := end
+	for tail > start && !keepsDot(z.text[start:tail]) {
+		r, n := utf8.DecodeLastRuneInString(z.text[start:tail])
+		if !strings.ContainsRune(".,;:!?)]}>\"“”»'’`…—–", r) {
+			break
+		}
+		tail -= n
+	}
+	if core := z.text[start:tail]; core != "" {
+		z.core(core, start)
+	}
+	for tail < end {
+		r, n := utf8.DecodeRuneInString(z.text[tail:end])
+		z.add(token{kind: punct, start: tail, end: tail + n, norm: string(r)})
+		tail += n
+	}
+}
+
+func isDash(s string) bool { return s == "-" || s == "--" || s == "*" || s == "•" }
+
+// keepsDot: "p.m." and "e.g." end in a dot of their own; "~" paths such as
+// "../" do too.
+func keepsDot(s string) bool {
+	if s == "." || s == ".." {
+		return true
+	}
+	return len(s) >= 4 && s[len(s)-1] == '.' && s[len(s)-3] == '.' && !strings.ContainsAny(s, "/\\")
+}
+
+// core places one bare run: a path, a link, or words after expanding
+// contractions ("what's" is two words that share one run).
+func (z *tokenizer) core(s string, at int) {
+	switch {
+	case strings.Contains(s, "://"):
+		z.add(token{kind: link, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
+		return
+	case looksLikePath(s, z.lex, false):
+		z.add(token{kind: path, start: at, end: at + len(s), norm: strings.ToLower(s), inner: s})
+		return
+	}
+	norm := strings.ReplaceAll(strings.ToLower(s), "’", "'")
+	if z.lex.has("please", norm) {
+		z.add(token{kind: punct, start: at, end: at + len(s), norm: norm})
+		return
+	}
+	first, second, cut := z.lex.expand(norm)
+	if second == "" || cut > len(s) {
+		z.add(token{kind: word, start: at, end: at + len(s), norm: norm})
+		return
+	}
+	z.add(token{kind: word, start: at, end: at + cut, norm: first})
+	z.add(token{kind: word, start: at + cut, end: at + len(s), norm: second})
+}
+
+// looksLikePath recognises what people write for files and folders. inQuotes
+// admits spaces.
+func looksLikePath(s string, lex *lexicon, inQuotes bool) bool {
+	switch {
+	case strings.Contains(s, "\n"), !inQuotes && strings.ContainsFunc(s, unicode.IsSpace):
+		return false
+	case s == "~", strings.HasPrefix(s, "~/"), strings.HasPrefix(s, `~\`), strings.HasPrefix(s, "./"), strings.HasPrefix(s, "../"):
+		return true
+	case len(s) > 1 && s[0] == '/':
+		return unicode.IsLetter(rune(s[1])) || s[1] == '.' || s[1] >= utf8.RuneSelf
+	case len(s) > 2 && s[1] == ':' && (s[2] == '\\' || s[2] == '/') && isASCIILetter(s[0]):
+		return true
+	case strings.HasPrefix(s, `\\`) && len(s) > 2:
+		return true
+	}
+	base := s[strings.LastIndexAny(s, `/\`)+1:]
+	inFolder := len(base) < len(s)
+	dot := strings.LastIndexByte(base, '.')
+	if dot < 0 || strings.ContainsAny(s, "@€$£") {
+		return inFolder && base == "" && s[0] != '/' // "Documents/"
+	}
+	ext := strings.ToLower(base[dot+1:])
+	return dot > 0 && lex.has("extensions", ext) && (inFolder || !inQuotes || !strings.Contains(s, " "))
+}
+
+func isASCIILetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }

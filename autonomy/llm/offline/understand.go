@@ -1,0 +1,189 @@
+package offline
+
+import (
+	"strings"
+	"time"
+)
+
+// plan understands a text: one wish, or several joined by "and", commas and
+// full stops. depth is above zero for a wish inside another one.
+func (g *grammar) plan(text string, now time.Time, depth int) plan {
+	if depth > 2 {
+		return plan{outcome: unknown}
+	}
+	s := g.sentence(text, now)
+	whole := g.single(s, depth, true)
+	if len(s.tokens) > closely/2 {
+		return whole
+	}
+	sp := splitter{g: g, now: now, depth: depth, memo: map[string]plan{}}
+	if p, ok := sp.split(s, whole); ok {
+		return p
+	}
+	return whole
+}
+
+// single understands a sentence as one wish. When nothing fits, it may forgive
+// a slip of a letter.
+func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
+	if s.skip(0) == len(s.tokens) {
+		return plan{outcome: unknown}
+	}
+	for _, loose := range []bool{false, true} {
+		if loose && !forgiving {
+			break
+		}
+		for _, r := range g.readings(s, loose) {
+			w := wish{reading: r, g: g, depth: depth}
+			if p, ok := g.build[r.intent.name](&w); ok {
+				p.intent = r.intent
+				return p
+			}
+		}
+	}
+	return plan{outcome: unknown}
+}
+
+// splitter finds where one wish ends and the next begins.
+type splitter struct {
+	g     *grammar
+	now   time.Time
+	depth int
+	memo  map[string]plan // what follows a cut, planned once
+}
+
+// maxCuts bounds the places where a text is tried to be cut.
+const maxCuts = 16
+
+// split tries each joint from the left: what stands before it must be a wish,
+// and what follows it must begin like one.
+func (sp *splitter) split(s *sentence, whole plan) (plan, bool) {
+	cuts := 0
+	for i := 1; i < len(s.tokens) && cuts < maxCuts; i++ {
+		next, ok := s.joint(i)
+		if !ok || next >= len(s.tokens) {
+			continue
+		}
+		cuts++
+		left := sp.g.single(sp.g.sentence(s.text[:s.tokens[i-1].end], sp.now), sp.depth, false)
+		if left.outcome == unknown || left.intent.rank < 0 && left.intent.name != "schedule.add" {
+			continue
+		}
+		right, ok := sp.follows(left, s.text[s.tokens[next].start:])
+		if ok && !sp.belongs(whole, right, s, next) {
+			return joined(left, right), true
+		}
+		i = next - 1
+	}
+	return plan{}, false
+}
+
+// joint reports whether a wish may end before token i, and where the next one
+// would begin.
+func (s *sentence) joint(i int) (next int, ok bool) {
+	next = i
+	for next < len(s.tokens) {
+		switch t := s.tokens[next]; {
+		case t.kind == punct && strings.Contains(",;.!?-–—•*", t.norm):
+		case t.norm == "and" || t.norm == "then" || t.norm == "also" || t.norm == "plus" || t.norm == "afterwards":
+		default:
+			newline := next == i && strings.Contains(s.text[s.tokens[i-1].end:t.start], "\n")
+			return next, next > i || newline
+		}
+		next++
+	}
+	return next, false
+}
+
+// follows plans what stands after a joint, if it is a wish of its own.
+func (sp *splitter) follows(left plan, text string) (plan, bool) {
+	if p, ok := sp.own(left, text); ok {
+		return p, true
+	}
+	if left.outcome != act || left.intent.again == "" || !left.intent.repeats(text) {
+		return plan{}, false
+	}
+	again := left.intent.again + " " + text
+	p := sp.rest(again)
+	return p, p.outcome == act && p.intent == left.intent
+}
+
+// own plans text when it begins like a wish.
+func (sp *splitter) own(left plan, text string) (plan, bool) {
+	s := sp.g.sentence(text, sp.now)
+	if !sp.g.starts(s) {
+		return plan{}, false
+	}
+	p := sp.rest(text)
+	switch {
+	case p.outcome != act && p.outcome != ask, p.intent.rank < 0:
+		return plan{}, false
+	case left.intent.verbatim && s.tokens[s.skip(0)].norm == "i":
+		return plan{}, false // a statement among what is to be kept
+	case left.intent.verbatim && p.intent.statement():
+		return plan{}, false
+	}
+	return p, true
+}
+
+// rest plans the remaining text, which may be several wishes again.
+func (sp *splitter) rest(text string) plan {
+	if p, ok := sp.memo[text]; ok {
+		return p
+	}
+	s := sp.g.sentence(text, sp.now)
+	p := sp.g.single(s, sp.depth, false)
+	if q, ok := sp.split(s, p); ok {
+		p = q
+	}
+	sp.memo[text] = p
+	return p
+}
+
+// belongs: what follows is part of a schedule or watcher ("every day at 8
+// brief me and list my tasks"), unless it has a time of its own.
+func (sp *splitter) belongs(whole, right plan, s *sentence, next int) bool {
+	if whole.outcome != act || whole.intent.name != "schedule.add" && whole.intent.name != "watch.add" {
+		return false
+	}
+	return len(s.inside(next, len(s.tokens))) == 0 || right.intent.name == whole.intent.name && len(whole.calls) > 1
+}
+
+// statement: the intent is told rather than wished, and may be part of what is
+// to be remembered.
+func (in *intent) statement() bool {
+	return strings.HasPrefix(in.name, "money.add") || strings.HasPrefix(in.name, "habit.log") || in.name == "task.done" ||
+		in.name == "memory.add" && in.verbatim
+}
+
+// repeats reports whether text may go on with the intent before it.
+func (in *intent) repeats(text string) bool {
+	if len(in.againWith) == 0 {
+		return true
+	}
+	head, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(text)), " ")
+	for _, w := range in.againWith {
+		if w == head {
+			return true
+		}
+	}
+	return false
+}
+
+func joined(left, right plan) plan {
+	p := plan{outcome: act, intent: left.intent}
+	p.calls = append(left.calls[:len(left.calls):len(left.calls)], right.calls...)
+	p.say = strings.TrimSpace(left.say + "\n\n" + right.say)
+	p.question = left.question
+	if p.question == nil {
+		p.question = right.question
+	}
+	switch {
+	case len(p.calls) > 0:
+	case p.question != nil:
+		p.outcome = ask
+	default:
+		p.outcome = chat
+	}
+	return p
+}

@@ -1,0 +1,191 @@
+package offline
+
+import (
+	"strings"
+)
+
+// wish is one reading of a sentence while its builder turns it into a plan.
+type wish struct {
+	reading
+	g *grammar
+	// depth counts how many wishes this one is inside of ("every day at 8
+	// brief me" holds "brief me").
+	depth int
+}
+
+// builder turns a reading into a plan, or declines it.
+type builder func(w *wish) (plan, bool)
+
+// builders names the builder of each intent of the grammar.
+func builders() map[string]builder {
+	all := map[string]builder{}
+	for _, part := range []map[string]builder{
+		taskBuilders(), reminderBuilders(), scheduleBuilders(), memoryBuilders(), noteBuilders(), moneyBuilders(),
+		healthBuilders(), fileBuilders(), watchBuilders(), dayBuilders(), chatBuilders(),
+	} {
+		for name, b := range part {
+			all[name] = b
+		}
+	}
+	return all
+}
+
+func (w *wish) capture(name string) (capture, bool) {
+	for _, c := range w.caps {
+		if c.name == name {
+			return c, true
+		}
+	}
+	return capture{}, false
+}
+
+func (w *wish) has(name string) bool {
+	_, ok := w.capture(name)
+	return ok
+}
+
+// text is the owner's own words in a slot.
+func (w *wish) text(name string) string {
+	c, ok := w.capture(name)
+	if !ok {
+		return ""
+	}
+	return w.s.original(c.from, c.to)
+}
+
+// norm is the compared form of a slot.
+func (w *wish) norm(name string) string {
+	c, ok := w.capture(name)
+	if !ok {
+		return ""
+	}
+	return w.s.norms(c.from, c.to)
+}
+
+func (w *wish) path(name string) string {
+	c, _ := w.capture(name)
+	return c.path
+}
+
+// number is a number slot's value; ok is false when the slot is not there.
+func (w *wish) number(name string) (float64, bool) {
+	c, ok := w.capture(name)
+	return c.value, ok
+}
+
+// spans is the times in front of the sentence and those in the time slots.
+func (w *wish) spans() []*span {
+	out := w.lead
+	for _, c := range w.caps {
+		if c.span != nil {
+			out = append(out[:len(out):len(out)], c.span)
+		}
+	}
+	return out
+}
+
+// noLead declines sentences that begin with a time when the intent has no use
+// for one.
+func (w *wish) noLead() bool { return len(w.lead) == 0 }
+
+// asks reports whether the sentence is put as a question, so that a statement
+// in it ("the report is done") is none.
+func (w *wish) asks() bool {
+	return w.g.lex.has("questions", w.s.firstWord(0))
+}
+
+// edge tries an edge intent of the grammar on text and returns its slots.
+func (w *wish) edge(name string, tokens capture) (map[string]capture, bool) {
+	part := *w.s
+	part.tokens = w.s.tokens[:tokens.to]
+	for _, in := range w.g.edges {
+		if in.name != name {
+			continue
+		}
+		for _, p := range in.patterns {
+			r := run{s: &part, vocab: w.g.vocab}
+			if !r.try(p.node, tokens.from) {
+				continue
+			}
+			out := map[string]capture{}
+			for _, c := range r.caps {
+				if _, dup := out[c.name]; !dup {
+					out[c.name] = c
+				}
+			}
+			return out, true
+		}
+	}
+	return nil, false
+}
+
+// bare drops articles and possessives in front of a name, and punctuation
+// after it: "the dentist" is "dentist".
+func bare(s string) string {
+	s = strings.TrimSpace(s)
+	for {
+		head, tail, ok := strings.Cut(s, " ")
+		switch strings.ToLower(head) {
+		case "the", "my", "our", "a", "an", "your", "this", "that":
+			if ok && strings.TrimSpace(tail) != "" {
+				s = strings.TrimSpace(tail)
+				continue
+			}
+		}
+		return strings.TrimRight(s, ".!?,;: ")
+	}
+}
+
+// thing is a bare name without the noun that says what it is: "the report
+// task" is "report".
+func thing(s string, nouns ...string) string {
+	s = bare(s)
+	for _, noun := range nouns {
+		if n := len(s) - len(noun) - 1; n > 0 && s[n] == ' ' && strings.EqualFold(s[n+1:], noun) {
+			return strings.TrimSpace(s[:n])
+		}
+	}
+	return s
+}
+
+// arguments makes a map without the empty values.
+func arguments(pairs ...any) map[string]any {
+	out := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		switch v := pairs[i+1].(type) {
+		case nil:
+			continue
+		case string:
+			if v == "" {
+				continue
+			}
+		case bool:
+			if !v {
+				continue
+			}
+		}
+		out[pairs[i].(string)] = pairs[i+1]
+	}
+	return out
+}
+
+// anything reports whether the words name nothing in particular.
+func anything(s string) bool {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
+		return true
+	}
+	return false
+}
+
+// fill returns a question's completion that puts the answer between two
+// pieces.
+func fill(before, after string) func(string) (string, bool) {
+	return func(answer string) (string, bool) {
+		answer = strings.TrimSpace(answer)
+		if answer == "" {
+			return "", false
+		}
+		return strings.TrimSpace(before + " " + answer + " " + after), true
+	}
+}
