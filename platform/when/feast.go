@@ -14,8 +14,7 @@ var holidaysText string
 
 // feast is a day with a name and the rule that says when it is.
 type feast struct {
-	names  [][]string // words of each name
-	rule   string     // for messages
+	rule   string // for messages
 	find   func(year int) []day
 	offset day
 	adjust func(day) day

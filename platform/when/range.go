@@ -1,7 +1,5 @@
 package when
 
-import "time"
-
 // rangeAlt is one reading of a stretch of tokens as a period with two ends, or
 // with one and an open side.
 type rangeAlt struct {
@@ -202,61 +200,6 @@ func (p *parser) span(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	return rangeAlt{period: &Period{From: lo.Time, To: hi}}, true
 }
 
-// looking is a parser of the same sentence that takes what recurs from the past
-// or from the future.
-func (p *parser) looking(back bool) *parser {
-	other := *p
-	other.past, other.back, other.memo = back, back, map[int][]alt{}
-	return &other
-}
-
-// around is a range of months or dates that now lies in: "from August to
-// October" said in September has begun.
-func (p *parser) around(a, b spec) (*Period, bool) {
-	if p.past || a.set&fMonth == 0 || b.set&fMonth == 0 || (a.set|b.set)&(fClock|fPart|fInstant|fYear|fSpan) != 0 {
-		return nil, false
-	}
-	hi, _, ok := p.days(b)
-	if !ok {
-		return nil, false
-	}
-	back := p.looking(true)
-	back.today = hi.hi - 1
-	lo, _, ok := back.days(a)
-	if !ok || lo.lo >= hi.hi {
-		return nil, false
-	}
-	loc := p.now.Location()
-	return &Period{From: lo.lo.start(loc), To: hi.hi.start(loc)}, true
-}
-
-// disambiguate asks about the ends of a range that are ambiguous; one that is
-// clear decides the order of day and month for the other.
-func (p *parser) disambiguate(from, to spec) (spec, spec, []string) {
-	if len(from.either) == 2 && to.order != orderUnknown {
-		from = p.ordered(from, to.order)
-	}
-	if len(to.either) == 2 && from.order != orderUnknown {
-		to = p.ordered(to, from.order)
-	}
-	from, okFrom := p.settle(from)
-	to, okTo := p.settle(to)
-	var ask []string
-	if !okFrom {
-		ask = append(ask, p.choices(from)...)
-	}
-	if !okTo {
-		ask = append(ask, p.choices(to)...)
-	}
-	return from, to, ask
-}
-
-// ordered keeps the reading of an ambiguous date in the order given.
-func (p *parser) ordered(s spec, o dateOrder) spec {
-	s.either = s.either[o-orderDayFirst : o-orderDayFirst+1]
-	return s
-}
-
 // complete gives each end what only the other one says: "3 to 5pm", "9 to 17
 // April", "January to March 2017".
 func complete(a, b spec) (spec, spec, bool) {
@@ -305,76 +248,4 @@ func complete(a, b spec) (spec, spec, bool) {
 		a = overlay(a, yearSpec(y))
 	}
 	return a, b, true
-}
-
-// datesOf keeps what a spec says about the day.
-func datesOf(s spec) spec {
-	s.set &= fDate
-	s.clock, s.part = clock{}, partNone
-	return s
-}
-
-// shareHalf gives the bare hour of a the half of the day that b names, when
-// that keeps a before b on the clock.
-func shareHalf(a, b spec) spec {
-	if a.clock.half != halfUnknown || b.clock.half == halfUnknown || b.clock.half == halfBoth {
-		return a
-	}
-	if a.set&fPart != 0 {
-		return a
-	}
-	a.clock.half = b.clock.half
-	c, ok := a.clock.fix()
-	if !ok || b.clock.h*60+b.clock.m <= c.h*60+c.m {
-		a.clock.half = halfAM + halfPM - b.clock.half
-		c, _ = a.clock.fix()
-	}
-	a.clock = c
-	return a
-}
-
-// rangeEnd finds the end of a range that begins at lo: the first moment after
-// lo that b describes. A day, month or year that ends a range belongs to it.
-func (p *parser) rangeEnd(a, b spec, lo Moment) (time.Time, bool) {
-	if b.set&fInstant != 0 {
-		return b.at, true
-	}
-	from := *p
-	from.now, from.today, from.past, from.memo = lo.Time, dayOf(lo.Time), false, nil
-	if b.set&fClock != 0 && b.set&fDate == 0 {
-		if a.set&fPart != 0 && b.set&fPart == 0 {
-			b.set |= fPart
-			b.part = a.part
-		}
-		if t, ok := from.laterClock(b); ok {
-			return t, true
-		}
-	}
-	if b.set&(fClock|fPart) != 0 {
-		m, ok := from.resolve(b)
-		return m.Time, ok
-	}
-	b.set &^= fPick
-	if b.set&fDate == fWeekday && from.today.weekday() == b.wd {
-		return time.Time{}, false
-	}
-	span, _, ok := from.days(b)
-	return span.hi.start(p.now.Location()), ok
-}
-
-// laterClock is the first time after now that the clock of s can mean, so that
-// in "from 9 to 5" the 5 is the afternoon's.
-func (p *parser) laterClock(s spec) (time.Time, bool) {
-	hours := s.clock.hours()
-	if s.clock.half == halfUnknown {
-		hours = []int{s.clock.h, s.clock.h + 12, s.clock.h + 24}
-	} else {
-		hours = append(hours, hours[0]+24)
-	}
-	for _, h := range hours {
-		if m := p.onDay(p.today, h, s); m.Time.After(p.now) {
-			return m.Time, true
-		}
-	}
-	return time.Time{}, false
 }

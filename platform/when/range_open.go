@@ -154,6 +154,9 @@ func (p *parser) dayThenClock(i int) []rangeAlt {
 		}
 		for _, c := range append(p.clockPiece(k+1), p.bareHour(k+1)...) {
 			s, ok := merge(d.s, c.s)
+			if !ok {
+				continue
+			}
 			if s, ok = p.settle(s); !ok {
 				continue
 			}
@@ -177,7 +180,8 @@ func (p *parser) dayThenClock(i int) []rangeAlt {
 // this month", "earlier this year", "year to date".
 func (p *parser) restOf(i int) []rangeAlt {
 	j := p.skip(p.skip(i, "for", "in", "over"), "the")
-	k, gone := j, false
+	var k int
+	gone := false
 	switch {
 	case p.is(j, "rest", "remainder", "remaining") && p.is(j+1, "of"):
 		k = p.skip(j+2, "the", "this", "my")

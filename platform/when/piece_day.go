@@ -1,0 +1,54 @@
+package when
+
+// dayOfMonth reads "the 15th", "15th", "20 of this month".
+func (p *parser) dayOfMonth(i int) []alt {
+	j := p.skip(i, "the")
+	r, ok := p.dayNumber(j)
+	if !ok {
+		return nil
+	}
+	end := r.end
+	if p.is(end, "day") && p.is(end+1, "of") && end > j+1 {
+		end++
+	}
+	ordinal := p.num(j) < 0 || r.end > j+1
+	ofMonth := p.is(end, "of", "in") && p.ofMonth(end+1)
+	if !ordinal && !ofMonth && j == i || p.is(r.end, "oclock", "past", "to") || p.glued(r.end) && p.is(r.end, ":", "/", "%") {
+		return nil
+	}
+	if _, ok := weekdayName(p.text(end)); ok {
+		return nil // "first Monday" is not Monday the 1st
+	}
+	if !ofMonth && !p.meantDay(i, r.end, ordinal && p.num(j) >= 0) {
+		return nil
+	}
+	s := domSpec(r.n)
+	s.weak = j == i || p.num(j) < 0
+	return []alt{{end, s}}
+}
+
+// meantDay tells "on the 15th" from "on the 15th floor" and "at first".
+func (p *parser) meantDay(i, end int, digits bool) bool {
+	if _, isUnit := unitName(p.text(end)); isUnit || p.is(end, "time", "times", "century", "floor", "place", "street", "avenue",
+		"row", "page", "chapter", "item", "season", "inning", "grade", "person", "birthday", "anniversary", "edition", "version",
+		"draft", "round", "game", "line", "one", "option", "attempt", "half", "step", "street", "class", "party", "world") {
+		return false
+	}
+	if p.whole || p.is(i-1, "and", "to", "through", "-", "between", "from") {
+		return true
+	}
+	if p.is(i-1, "in", "at") || !p.is(i, "the") && !digits {
+		return false
+	}
+	return digits || p.is(i-1, "on", "by") && (!p.toks[min(end, len(p.toks)-1)].word || end >= len(p.toks) ||
+		p.is(end, "at", "and", "of", "between", "from", "in", "to"))
+}
+
+// ofMonth reports whether "this month" or the like stands at i.
+func (p *parser) ofMonth(i int) bool {
+	_, j, ok := p.qualifier(i)
+	if !ok {
+		j = p.skip(i, "the")
+	}
+	return p.is(j, "month") && j > i
+}
