@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// The exit codes, on which scripts rely.
+const (
+	exitOK         = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitNotRunning = 3
+	exitDenied     = 4
+)
+
+// engine is a Hob in this process; see internal/daemon.
+type engine interface {
+	Client() *http.Client // speaks the API without a socket
+	Run(ctx context.Context) error
+	Ready() <-chan struct{}
+	Addr() string // host:port the API is bound to
+	Close() error
+}
+
+// opening is what an engine needs to know.
+type opening struct {
+	Paths      system.Paths
+	Config     *config.Config
+	Log        *slog.Logger
+	Version    string
+	InProcess  bool // for one command; otherwise a daemon
+	Foreground bool
+}
+
+// app is one run of the command line.
+type app struct {
+	in      io.Reader
+	out     io.Writer
+	err     io.Writer
+	version string
+	open    func(ctx context.Context, o opening) (engine, error)
+
+	started bool // a command's own code ran: what fails now is not the usage
+	asJSON  bool // --json
+}
+
+// failure is an error that ends the command with a code and a remedy.
+type failure struct {
+	code   int
+	cause  string
+	remedy string
+	err    error
+}
+
+func (f *failure) Error() string {
+	if f.remedy == "" {
+		return f.cause
+	}
+	return f.cause + "; " + f.remedy
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+func usage(format string, args ...any) error {
+	return &failure{code: exitUsage, cause: fmt.Sprintf(format, args...)}
+}
+
+func notRunning() error {
+	return &failure{code: exitNotRunning, cause: "Hob is not running", remedy: "start it with: hob start"}
+}
+
+// main runs the command and returns the exit code.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailed
+	f, ok := errors.AsType[*failure](err)
+	switch {
+	case ok:
+		code = f.code
+	case !a.started:
+		code = exitUsage
+	case errors.Is(err, context.Canceled):
+		return 130 // as a shell says of Ctrl-C
+	}
+	a.explain(err, code)
+	return code
+}
+
+// explain prints a cause and its remedy, each on one line.
+func (a *app) explain(err error, code int) {
+	cause, remedy := err.Error(), ""
+	if f, ok := errors.AsType[*failure](err); ok {
+		cause, remedy = f.cause, f.remedy
+	}
+	if errs, ok := errors.AsType[config.Errors](err); ok && len(errs) > 1 {
+		remedy = "correct these lines, then run: hob config check"
+	} else if remedy == "" {
+		if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
+			cause, remedy = cause[:i], cause[i+2:]
+		}
+	}
+	if remedy == "" && code == exitUsage {
+		remedy = "run: hob help"
+	}
+	fmt.Fprintln(a.err, a.paint(a.err, red, "hob: ")+cause)
+	if remedy != "" {
+		fmt.Fprintln(a.err, "     "+remedy)
+	}
+}
+
+// home returns the folders and, when it can be read, the configuration.
+func (a *app) home() (system.Paths, *config.Config, error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return p, nil, err
+	}
+	c, err := config.Load(p.ConfigFile())
+	return p, c, err
+}
+
+// terminal reports whether the stream is one, and its file descriptor.
+func terminal(stream any) (int, bool) {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0, false
+	}
+	fd := int(f.Fd()) //nolint:gosec // a file descriptor fits
+	return fd, term.IsTerminal(fd)
+}
+
+// The colours, after ECMA-48 SGR.
+const (
+	bold  = "1"
+	dim   = "2"
+	red   = "31"
+	green = "32"
+	amber = "33"
+)
+
+// paint colours text on a terminal, unless NO_COLOR is set (no-color.org).
+func (a *app) paint(w io.Writer, colour, text string) string {
+	if _, tty := terminal(w); !tty || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"hob/platform/system"
+)
+
+func (a *app) chatCmd() *cobra.Command {
+	session, noStart := cliSession, false
+	cmd := &cobra.Command{
+		Use: "chat", Short: "Talk with Hob", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.chat(c.Context(), session, noStart) }),
+	}
+	cmd.Flags().StringVarP(&session, "session", "s", cliSession, "the conversation")
+	cmd.Flags().BoolVar(&noStart, "no-start", false, "do not start Hob in the background when it does not run")
+	return cmd
+}
+
+// chat is one conversation in the terminal, or over pipes.
+type chat struct {
+	app     *app
+	client  *client
+	paths   system.Paths
+	session string
+	screen  screen
+	tty     bool
+
+	turns sync.WaitGroup
+	mu    sync.Mutex
+	mine  map[string]bool // events that this chat asked, whose answers it streams
+	told  map[string]bool // deliveries that were shown
+	busy  int             // turns that run
+}
+
+func (a *app) chat(ctx context.Context, session string, noStart bool) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	if !noStart {
+		if _, err := a.background(ctx); err != nil {
+			return err
+		}
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	ch := &chat{app: a, client: c, paths: p, session: session, mine: map[string]bool{}, told: map[string]bool{}}
+	var restore func() error
+	if ch.screen, restore, ch.tty, err = a.newScreen(session); err != nil {
+		return errors.Join(err, c.close())
+	}
+	err = ch.run(ctx)
+	return errors.Join(err, restore(), c.close())
+}
+
+// run reads lines until the end of input, and shows what Hob says by itself.
+func (ch *chat) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer ch.turns.Wait()
+	defer cancel()
+	connected := make(chan struct{})
+	ch.turns.Go(func() { ch.follow(ctx, sync.OnceFunc(func() { close(connected) })) })
+	select { // what happens from now on is shown
+	case <-connected:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	ch.catchUp(ctx)
+	if ch.tty {
+		ch.screen.note(dim, "This is Hob. Say what you need, or /help. Ctrl-C stops an answer, Ctrl-D leaves.")
+	}
+	lines := ch.screen.lines(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ch.screen.interrupts():
+			ch.interrupt(ctx)
+		case l := <-lines:
+			switch {
+			case errors.Is(l.err, io.EOF):
+				return nil
+			case l.err != nil:
+				return fmt.Errorf("read what you say: %w", l.err)
+			}
+			text := strings.TrimSpace(l.text)
+			if text == "/quit" || text == "/exit" {
+				return nil
+			}
+			if text != "" {
+				ch.take(ctx, text)
+			}
+		}
+	}
+}
+
+// take sends one line. In a terminal the next one can be typed meanwhile; in a
+// pipe it waits until this one is answered, or asks something.
+func (ch *chat) take(ctx context.Context, text string) {
+	settled := make(chan struct{})
+	ch.turns.Go(func() {
+		ch.say(ctx, text, sync.OnceFunc(func() { close(settled) }))
+	})
+	if ch.tty {
+		return
+	}
+	select {
+	case <-settled:
+	case <-ctx.Done():
+	}
+}
+
+// interrupt stops the running answer.
+func (ch *chat) interrupt(ctx context.Context) {
+	ch.mu.Lock()
+	busy := ch.busy > 0
+	ch.mu.Unlock()
+	if !busy {
+		ch.screen.note(dim, "Nothing is running. Ctrl-D leaves.")
+		return
+	}
+	ch.turns.Go(func() {
+		err := ch.client.post(ctx, "/api/v1/manage/stop", map[string]string{"session": ch.session}, nil)
+		if err != nil && ctx.Err() == nil {
+			ch.screen.note(red, "Cannot stop it: "+err.Error())
+		}
+	})
+}

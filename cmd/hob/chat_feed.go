@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/system"
+)
+
+// delivery is one text of Hob; see autonomy/bus.Delivery.
+type delivery struct {
+	ID        string    `json:"id"`
+	Event     string    `json:"event"`
+	Kind      string    `json:"kind"`
+	Session   string    `json:"session"`
+	Channel   string    `json:"channel"`
+	Text      string    `json:"text"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Reconnecting to the live feed.
+const (
+	feedPause = 200 * time.Millisecond
+	feedMax   = 5 * time.Second
+)
+
+// follow shows what Hob says by itself, until ctx ends. connected is called
+// once the feed is open, or cannot be opened.
+func (ch *chat) follow(ctx context.Context, connected func()) {
+	defer connected()
+	last, wait, away := "", feedPause, false
+	for {
+		for e, err := range ch.client.stream(ctx, "GET", "/api/v1/events", last, nil) {
+			if err != nil {
+				break
+			}
+			connected()
+			if away {
+				ch.screen.note(dim, "Hob is back.")
+			}
+			wait, away = feedPause, false
+			if e.id != "" {
+				last = e.id
+			}
+			ch.live(e)
+		}
+		connected()
+		if !pause(ctx, wait) {
+			return
+		}
+		if wait = min(2*wait, feedMax); wait > time.Second && !away {
+			away = true
+			ch.screen.note(amber, "Hob does not answer; it may have been stopped. Start it with: hob start")
+		}
+	}
+}
+
+// live shows one event of the feed.
+func (ch *chat) live(e sse) {
+	if e.name != "delivery" {
+		return
+	}
+	var f struct {
+		Data delivery `json:"data"`
+	}
+	if json.Unmarshal(e.data, &f) == nil {
+		ch.tell(f.Data)
+	}
+}
+
+// tell shows a text which is not the answer to something said here.
+func (ch *chat) tell(d delivery) {
+	ch.mu.Lock()
+	known := ch.told[d.ID] || (ch.mine[d.Event] && d.Kind != "status")
+	ch.told[d.ID] = true
+	ch.mu.Unlock()
+	if known || !ch.concerns(d) {
+		return
+	}
+	text := printable(strings.TrimSpace(d.Text))
+	if d.Session != ch.session {
+		text = "[" + printable(d.Session) + "] " + text
+	}
+	ch.screen.note(green, text)
+	ch.remember(d.CreatedAt)
+}
+
+// concerns reports whether a text belongs on this screen: notices and questions
+// that no other channel brings to the owner, and the status of this
+// conversation.
+func (ch *chat) concerns(d delivery) bool {
+	if d.Channel != "terminal" && d.Channel != "web" {
+		return false
+	}
+	switch d.Kind {
+	case "notice", "question":
+		return true
+	case "status":
+		return d.Session == ch.session
+	}
+	return false
+}
+
+// What is shown of the time before this chat.
+const (
+	catchUpMost  = 10
+	catchUpHours = 24 * time.Hour
+)
+
+// catchUp shows the notices that came while no chat was open.
+func (ch *chat) catchUp(ctx context.Context) {
+	since := time.Now().Add(-catchUpHours)
+	if b, err := os.ReadFile(ch.seenFile()); err == nil {
+		if t, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(string(b))); err == nil {
+			since = t
+		}
+	}
+	var all []delivery
+	if err := ch.client.get(ctx, "/api/v1/deliveries", query("limit", "100"), &all); err != nil {
+		if ctx.Err() == nil {
+			ch.screen.note(red, "Cannot look what came while you were away: "+err.Error())
+		}
+		return
+	}
+	missed := slices.DeleteFunc(all, func(d delivery) bool {
+		return d.Kind != "notice" || !d.CreatedAt.After(since) || !ch.concerns(d)
+	})
+	if len(missed) > catchUpMost {
+		missed = missed[:catchUpMost] // the newest come first
+	}
+	for _, d := range slices.Backward(missed) {
+		ch.tell(d)
+	}
+	if len(missed) == 0 {
+		ch.remember(time.Now())
+	}
+}
+
+// seenFile holds the time of the last notice that a chat has shown.
+func (ch *chat) seenFile() string { return filepath.Join(ch.paths.Data, "chat.seen") }
+
+func (ch *chat) remember(t time.Time) {
+	if err := system.WriteFile(ch.seenFile(), []byte(t.UTC().Format(time.RFC3339Nano)+"\n")); err != nil {
+		ch.screen.note(red, "Cannot note what you have seen: "+err.Error())
+	}
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hob/platform/system"
+)
+
+// client speaks the HTTP API.
+type client struct {
+	http   *http.Client
+	base   string
+	token  system.Secret
+	pid    int // of the daemon; 0 when the engine runs in this process
+	finish func() error
+}
+
+// close ends an engine in this process.
+func (c *client) close() error {
+	if c.finish == nil {
+		return nil
+	}
+	return c.finish()
+}
+
+// apiError is the body of every refused request.
+type apiError struct {
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Remedy  string `json:"remedy"`
+	} `json:"error"`
+	Event string `json:"event"`
+}
+
+func (c *client) request(ctx context.Context, method, path string, q url.Values, in any) (*http.Request, error) {
+	u := c.base + path
+	if len(q) > 0 {
+		u += "?" + q.Encode()
+	}
+	var body []byte
+	if in != nil {
+		b, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		body = b
+	}
+	req, err := c.requestRaw(ctx, method, u, body)
+	if err == nil && in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, err
+}
+
+// requestRaw makes a request with the bytes as its body.
+func (c *client) requestRaw(ctx context.Context, method, u string, body []byte) (*http.Request, error) {
+	if strings.HasPrefix(u, "/") {
+		u = c.base + u
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token.Reveal())
+	req.Header.Set("X-Hob-Channel", "terminal")
+	return req, nil
+}
+
+// pathPart makes a text safe as one part of a path.
+func pathPart(s string) string { return url.PathEscape(s) }
+
+// send sends a request and decodes the answer into out (when not nil). Statuses
+// from 400 are errors.
+func (c *client) send(ctx context.Context, req *http.Request, out any) error {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 400 {
+		return refusal(resp)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return c.broken(ctx, err)
+	}
+	if out == nil || len(bytes.TrimSpace(b)) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(b, out); err != nil {
+		return fmt.Errorf("the daemon's answer to %s cannot be read: %w; its version may differ: hob stop, then hob start", req.URL.Path, err)
+	}
+	return nil
+}
+
+func (c *client) get(ctx context.Context, path string, q url.Values, out any) error {
+	req, err := c.request(ctx, http.MethodGet, path, q, nil)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, req, out)
+}
+
+func (c *client) post(ctx context.Context, path string, in, out any) error {
+	req, err := c.request(ctx, http.MethodPost, path, nil, in)
+	if err != nil {
+		return err
+	}
+	return c.send(ctx, req, out)
+}
+
+// broken explains a connection that failed.
+func (c *client) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	return &failure{code: exitNotRunning, cause: fmt.Sprintf("the connection to Hob broke: %v", err), remedy: "see how it is with: hob status", err: err}
+}
+
+// refusal turns an error answer into a failure.
+func refusal(resp *http.Response) error {
+	b, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what came is enough
+	f := &failure{code: exitFailed, cause: strings.TrimSpace(string(b))}
+	var e apiError
+	if json.Unmarshal(b, &e) == nil && e.Error.Message != "" {
+		f.cause, f.remedy = e.Error.Message, e.Error.Remedy
+	}
+	if f.cause == "" {
+		f.cause = "the daemon refused: " + resp.Status
+	}
+	if resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized {
+		f.code = exitDenied
+	}
+	return f
+}
+
+// sse is one server-sent event.
+type sse struct {
+	id, name string
+	data     []byte
+}
+
+// stream yields the events of a request that answers with server-sent events
+// (WHATWG HTML, section 9.2). An answer that is plain JSON becomes one event
+// without a name.
+func (c *client) stream(ctx context.Context, method, path, lastID string, in any) iter.Seq2[sse, error] {
+	return func(yield func(sse, error) bool) {
+		req, err := c.request(ctx, method, path, nil, in)
+		if err != nil {
+			yield(sse{}, err)
+			return
+		}
+		req.Header.Set("Accept", "text/event-stream")
+		if lastID != "" {
+			req.Header.Set("Last-Event-ID", lastID)
+		}
+		resp, err := c.http.Do(req)
+		if err != nil {
+			yield(sse{}, c.broken(ctx, err))
+			return
+		}
+		defer resp.Body.Close()
+		switch {
+		case resp.StatusCode >= 400:
+			yield(sse{}, refusal(resp))
+		case !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+			b, err := io.ReadAll(resp.Body)
+			yield(sse{data: b}, err)
+		default:
+			if err := readSSE(resp.Body, yield); err != nil {
+				yield(sse{}, c.broken(ctx, err))
+			}
+		}
+	}
+}
+
+// maxEvent bounds one line of a stream, in bytes.
+const maxEvent = 32 << 20
+
+// readSSE parses events until the stream ends or yield wants no more.
+func readSSE(r io.Reader, yield func(sse, error) bool) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), maxEvent)
+	var e sse
+	for lines.Scan() {
+		line := lines.Text()
+		if line == "" {
+			if (e.name != "" || len(e.data) > 0) && !yield(e, nil) {
+				return nil
+			}
+			e = sse{}
+			continue
+		}
+		field, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch field {
+		case "event":
+			e.name = value
+		case "id":
+			e.id = value
+		case "data":
+			if len(e.data) > 0 {
+				e.data = append(e.data, '\n')
+			}
+			e.data = append(e.data, value...)
+		}
+	}
+	return lines.Err()
+}
+
+// pause waits a little, false when ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+func (a *app) configCmd() *cobra.Command {
+	get := a.listing(&cobra.Command{
+		Use: "get KEY", Short: "Print the value of a key or a section", Args: cobra.ExactArgs(1), ValidArgsFunction: completeKeys,
+		RunE: a.run(func(_ *cobra.Command, args []string) error {
+			_, cfg, err := a.home()
+			if err != nil {
+				return err
+			}
+			v, err := cfg.Get(args[0])
+			if err != nil {
+				return err
+			}
+			return a.printValue(v)
+		}),
+	})
+	set := &cobra.Command{
+		Use: "set KEY VALUE", Short: "Change a key; comments and order stay", Args: cobra.ExactArgs(2), ValidArgsFunction: completeKeys,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.configSet(args[0], args[1]) }),
+	}
+	path := &cobra.Command{
+		Use: "path", Short: "Print the path of the file", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error {
+			p, err := system.DefaultPaths()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(a.out, p.ConfigFile())
+			return nil
+		}),
+	}
+	check := &cobra.Command{
+		Use: "check", Short: "Check the file", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			p, cfg, err := a.home()
+			if err != nil {
+				return err
+			}
+			if err := checkDrivers(c.Context(), cfg); err != nil {
+				return err
+			}
+			for _, w := range cfg.Warnings {
+				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+w)
+			}
+			fmt.Fprintln(a.out, p.ConfigFile()+": good")
+			return nil
+		}),
+	}
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List every key with its value and meaning", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error { return a.configList() }),
+	})
+	secret := &cobra.Command{
+		Use: "secret NAME", Short: "Keep a secret in the system's keychain", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0]) }),
+	}
+	return a.group(&cobra.Command{Use: "config", Short: "The configuration"}, get, set, list, check, path, secret)
+}
+
+func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, k := range config.Keys() {
+		if !strings.Contains(k.Name, "NAME") {
+			out = append(out, k.Name+"\t"+k.Doc)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// printValue prints a scalar or a list plainly, a section as JSON.
+func (a *app) printValue(v any) error {
+	if a.asJSON {
+		return a.printJSON(v)
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			fmt.Fprintln(a.out, x)
+		}
+		return nil
+	case map[string]any:
+		return a.printJSON(v)
+	}
+	fmt.Fprintln(a.out, v)
+	return nil
+}
+
+func (a *app) configSet(key, value string) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	ch, err := config.Set(p.ConfigFile(), key, value)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s = %s\n", ch.Key, ch.New)
+	if ch.Warning != "" {
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+ch.Warning)
+	}
+	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
+		fmt.Fprintln(a.err, "Hob reads it at its next start: hob stop, then hob start")
+	}
+	return nil
+}
+
+func (a *app) configList() error {
+	_, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	var rows []row
+	for _, k := range config.Keys() {
+		r := row{"key": k.Name, "default": k.Default, "accepts": k.Accepts, "about": k.Doc}
+		if !strings.Contains(k.Name, "NAME") {
+			v, err := cfg.Get(k.Name)
+			if err != nil {
+				return err
+			}
+			r["value"] = v
+		}
+		rows = append(rows, r)
+	}
+	b, err := json.Marshal(rows)
+	if err != nil {
+		return err
+	}
+	return a.show(b, "", col("KEY", "key"), col("VALUE", "value"), col("ABOUT", "about"))
+}
+
+// keepSecret reads a secret without showing it and stores it.
+func (a *app) keepSecret(ctx context.Context, name string) error {
+	var text string
+	if fd, tty := terminal(a.in); tty {
+		fmt.Fprintf(a.err, "The secret for %s (it is not shown): ", name)
+		b, err := term.ReadPassword(fd)
+		fmt.Fprintln(a.err)
+		if err != nil {
+			return fmt.Errorf("read the secret: %w", err)
+		}
+		text = string(b)
+	} else {
+		line, err := bufio.NewReader(a.in).ReadString('\n')
+		if err != nil && line == "" {
+			return usage("give the secret on standard input")
+		}
+		text = line
+	}
+	text = strings.TrimRight(text, "\r\n")
+	if text == "" {
+		return usage("the secret is empty")
+	}
+	if err := (system.Secrets{}).Store(ctx, name, system.Secret(text)); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Stored. Refer to it as \"keychain:%s\".\n", name)
+	return nil
+}

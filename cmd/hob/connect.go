@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+const (
+	// startWait bounds how long a daemon may take to become ready.
+	startWait = 30 * time.Second
+	// answerWait bounds how long a running daemon may take to say it is ready.
+	answerWait = 10 * time.Second
+)
+
+// connect opens the API: of the running daemon, or of an engine in this
+// process when there is none. The caller closes the client.
+func (a *app) connect(ctx context.Context) (*client, error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return nil, err
+	}
+	for range 3 { // a daemon may come or go at this very moment
+		c, running, err := a.dial(ctx, p)
+		if running || err != nil {
+			return c, err
+		}
+		c, err = a.openHere(ctx, p)
+		if !errors.Is(err, system.ErrRunning) {
+			return c, err
+		}
+	}
+	return nil, errors.New("the daemon comes and goes; see its log with: hob doctor")
+}
+
+// need opens the API of the running daemon; without one it fails with the
+// exit code 3.
+func (a *app) need(ctx context.Context) (*client, error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return nil, err
+	}
+	c, running, err := a.dial(ctx, p)
+	if err == nil && !running {
+		return nil, notRunning()
+	}
+	return c, err
+}
+
+// dial finds the running daemon; false when there is none.
+func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	var last error
+	for {
+		h, held, err := system.Probe(p.LockFile())
+		if err != nil {
+			return nil, false, err
+		}
+		if !held || h.Role != system.RoleDaemon {
+			return nil, false, nil
+		}
+		c, err := a.clientOf(p, h.PID)
+		if err == nil {
+			if last = c.ready(ctx); last == nil {
+				return c, true, nil
+			}
+		} else {
+			last = err
+		}
+		if !pause(ctx, 20*time.Millisecond) {
+			return nil, true, &failure{
+				code: exitFailed, err: last,
+				cause:  fmt.Sprintf("the daemon (pid %d) does not answer: %v", h.PID, last),
+				remedy: "look into " + p.LogFile() + ", or restart it: hob stop, then hob start",
+			}
+		}
+	}
+}
+
+// clientOf makes a client for the daemon with the process id.
+func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
+	e, ok, err := system.ReadEndpoint(p.EndpointFile(), pid)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("it has not said yet where it listens")
+	}
+	token, err := system.ReadToken(p.TokenFile())
+	if err != nil {
+		return nil, err
+	}
+	t := &http.Transport{ // no proxy: it is this machine
+		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		ResponseHeaderTimeout: 0, // an answer takes as long as its turn
+	}
+	return &client{http: &http.Client{Transport: t}, base: "http://" + e.Address, token: token, pid: pid}, nil
+}
+
+// ready asks whether messages are taken.
+func (c *client) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return c.get(ctx, "/readyz", nil, nil)
+}
+
+// openHere opens the engine in this process for one command.
+func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
+	cfg, err := config.Load(p.ConfigFile())
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Ensure(); err != nil {
+		return nil, err
+	}
+	lock, err := system.Acquire(ctx, p.LockFile(), system.RoleCLI)
+	if err != nil {
+		return nil, err
+	}
+	log, closeLog := fileLog(p)
+	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true})
+	if err != nil {
+		return nil, errors.Join(err, closeLog(), lock.Release())
+	}
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	ran := make(chan error, 1)
+	go func() { ran <- e.Run(life) }()
+	finish := func() error {
+		end()
+		err := <-ran
+		return errors.Join(err, e.Close(), closeLog(), lock.Release())
+	}
+	select {
+	case <-e.Ready():
+	case err := <-ran:
+		ran <- nil
+		return nil, errors.Join(err, finish())
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), finish())
+	}
+	token, err := system.ReadToken(p.TokenFile())
+	if err != nil {
+		return nil, errors.Join(err, finish())
+	}
+	return &client{http: e.Client(), base: "http://" + e.Addr(), token: token, finish: finish}, nil
+}
+
+// fileLog writes what an engine in this process logs to the log file, so that
+// a command's output stays its own.
+func fileLog(p system.Paths) (*slog.Logger, func() error) {
+	f, err := os.OpenFile(p.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return slog.New(slog.DiscardHandler), func() error { return nil }
+	}
+	return slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: slog.LevelWarn})), f.Close
+}
+
+// with opens the API, runs fn and closes it again.
+func (a *app) with(ctx context.Context, fn func(c *client) error) error {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(c), c.close())
+}

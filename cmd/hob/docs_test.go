@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hob/autonomy/config"
+)
+
+var update = flag.Bool("update", false, "write docs/cli.md and docs/configuration.md")
+
+// TestDocs keeps the pages that are made from the code true.
+func TestDocs(t *testing.T) {
+	for path, want := range map[string]string{"../../docs/cli.md": cliPage(), "../../docs/configuration.md": configPage()} {
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a page of documentation
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")) // a checkout on Windows
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s is out of date; run: go test ./cmd/hob -run TestDocs -update\n%s", path, diff)
+		}
+	}
+}
+
+// TestHelp: every command says what it does, and every text belongs to one.
+func TestHelp(t *testing.T) {
+	used := map[string]bool{}
+	each(new(app).root(), func(c *cobra.Command) {
+		if c.Short == "" {
+			t.Errorf("%s has no short text", c.CommandPath())
+		}
+		used[strings.ReplaceAll(c.CommandPath(), " ", "_")+".md"] = true
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: --%s is not described", c.CommandPath(), f.Name)
+			}
+		})
+	})
+	texts, err := helpTexts.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range texts {
+		if !used[f.Name()] {
+			t.Errorf("help/%s belongs to no command", f.Name())
+		}
+	}
+}
+
+func each(c *cobra.Command, fn func(*cobra.Command)) {
+	fn(c)
+	for _, sub := range c.Commands() {
+		if sub.Name() != "help" && sub.Name() != "completion" {
+			each(sub, fn)
+		}
+	}
+}
+
+func cliPage() string {
+	var b strings.Builder
+	b.WriteString("# Commands\n\nMade from the program; `hob help COMMAND` says the same. Change it with\n`go test ./cmd/hob -run TestDocs -update`.\n")
+	root := new(app).root()
+	each(root, func(c *cobra.Command) {
+		fmt.Fprintf(&b, "\n## %s\n\n", c.CommandPath())
+		text := c.Long
+		if text == "" {
+			text = c.Short + "."
+		}
+		b.WriteString(text + "\n")
+		use := strings.TrimSuffix(c.UseLine(), " [flags]")
+		if len(c.Commands()) > 0 {
+			use = c.CommandPath() + " COMMAND"
+		}
+		fmt.Fprintf(&b, "\n```\n%s\n```\n", use)
+		var flags []string
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" || f.Name == "version" {
+				return
+			}
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			flags = append(flags, fmt.Sprintf("| `%s` | %s |\n", name, f.Usage))
+		})
+		if len(flags) > 0 {
+			b.WriteString("\n| flag | meaning |\n|---|---|\n" + strings.Join(flags, ""))
+		}
+		if c.Example != "" {
+			fmt.Fprintf(&b, "\n```sh\n%s\n```\n", strings.ReplaceAll(strings.TrimPrefix(c.Example, "  "), "\n  ", "\n"))
+		}
+	})
+	return b.String()
+}
+
+func configPage() string {
+	var b strings.Builder
+	b.WriteString(`# Configuration
+
+` + "`config.toml`" + ` lies where ` + "`hob config path`" + ` says. Every key is optional. An unknown key or a value that is not accepted is an
+error that names the line and the nearest key; ` + "`hob config check`" + ` looks for them, ` + "`hob config set KEY VALUE`" + ` changes a key
+and keeps comments and order. Hob reads the file when it starts.
+
+A secret may stand in the file; better is a reference: ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (a file only you can
+read), ` + "`keychain:NAME`" + ` (the system's keychain; store it with ` + "`hob config secret NAME`" + `).
+
+This page is made from the program: ` + "`go test ./cmd/hob -run TestDocs -update`" + `.
+`)
+	section := ""
+	for _, k := range config.Keys() {
+		i := strings.LastIndexByte(k.Name, '.')
+		if s := k.Name[:i]; s != section {
+			section = s
+			fmt.Fprintf(&b, "\n## [%s]\n\n| key | default | accepts | meaning |\n|---|---|---|---|\n", s)
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", k.Name[i+1:], k.Default, k.Accepts, strings.ReplaceAll(k.Doc, "|", "\\|"))
+	}
+	b.WriteString("\n## Channels\n\nThe keys of a channel besides `enabled` are its driver's own; see the package comments of `channels/NAME`.\n")
+	return b.String()
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/doctor"
+	"hob/platform/system"
+)
+
+func (a *app) doctorCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "doctor", Short: "Look whether everything is well", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) }),
+	})
+}
+
+// checkDrivers is the part of the check that needs the drivers.
+func checkDrivers(ctx context.Context, c *config.Config) error {
+	if errs := doctor.Drivers(ctx, c, system.Secrets{}); len(errs) > 0 {
+		return errs
+	}
+	return nil
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	e := doctor.Env{Paths: p, Now: time.Now()}
+	if e.Config, e.ConfigErr = config.Load(p.ConfigFile()); e.ConfigErr != nil {
+		if e.Config, err = config.Default(); err != nil {
+			return err
+		}
+	}
+	c, running, err := a.dial(ctx, p)
+	switch {
+	case running && err != nil:
+		e.DaemonErr = err
+	case running:
+		e.Daemon = c.pid
+	}
+	checks := doctor.Run(ctx, e)
+	if err := a.report(checks); err != nil {
+		return err
+	}
+	if doctor.Failed(checks) {
+		return &failure{code: exitFailed, cause: "something does not work", remedy: "mend the first line that says fail, then look again"}
+	}
+	return nil
+}
+
+func (a *app) report(checks []doctor.Check) error {
+	if a.asJSON {
+		return a.printJSON(checks)
+	}
+	colour := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red}
+	for _, c := range checks {
+		state := fmt.Sprintf("%-5s", c.State)
+		fmt.Fprintf(a.out, "%s %-10s %s\n", a.paint(a.out, colour[c.State], state), c.Name, printable(c.Cause))
+		if c.Remedy != "" {
+			fmt.Fprintf(a.out, "%-16s %s\n", "", a.paint(a.out, dim, "-> "+c.Remedy))
+		}
+	}
+	return nil
+}

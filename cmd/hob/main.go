@@ -1,0 +1,43 @@
+// Command hob is the assistant's command line: it starts and stops the daemon,
+// talks with it, and shows and changes what it knows.
+//
+// Every command but the few about files and processes talks the HTTP API of
+// channels/web, over TCP when a daemon runs and otherwise in this process, so
+// that there is one code path and one gate. What runs behind the API is
+// internal/daemon; this package only asks and prints.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+)
+
+// version is set by the linker: -X main.version=v1.2.3.
+var version string //nolint:gochecknoglobals // the linker can set nothing else
+
+func main() {
+	os.Exit(run())
+}
+
+// run is main with deferred calls that are honoured.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: versionOf(version), open: openDaemon}
+	return a.main(ctx, os.Args[1:])
+}
+
+// versionOf falls back to what the Go toolchain recorded.
+func versionOf(v string) string {
+	if v != "" {
+		return v
+	}
+	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" && bi.Main.Version != "(devel)" {
+		return bi.Main.Version
+	}
+	return "dev"
+}

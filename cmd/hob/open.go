@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) openCmd() *cobra.Command {
+	var only bool
+	cmd := &cobra.Command{
+		Use: "open", Short: "Open Hob's page in the browser", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			cl, err := a.need(c.Context())
+			if err != nil {
+				return err
+			}
+			var link struct {
+				URL string `json:"url"`
+			}
+			if err := cl.post(c.Context(), "/api/v1/login", struct{}{}, &link); err != nil {
+				return err
+			}
+			_, tty := terminal(a.out)
+			if !only && tty {
+				if err := browse(c.Context(), link.URL); err == nil {
+					fmt.Fprintln(a.out, "Opened the page in your browser.")
+					return nil
+				}
+			}
+			fmt.Fprintln(a.out, link.URL)
+			if tty {
+				fmt.Fprintln(a.err, "The link works once, for two minutes.")
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&only, "print", false, "print the link instead of opening it")
+	return cmd
+}
+
+// browse hands a link to the system's browser.
+func browse(ctx context.Context, link string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	name, args := "xdg-open", []string{link}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "/usr/bin/open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", link}
+	}
+	return exec.CommandContext(ctx, name, args...).Run()
+}

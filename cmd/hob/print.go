@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// row is one object of a list.
+type row map[string]any
+
+// column is one column of a table.
+type column struct {
+	title string
+	cell  func(row) string
+}
+
+// col shows a field as it is, the first of the names that is set.
+func col(title string, names ...string) column {
+	return column{title, func(r row) string { return r.text(names...) }}
+}
+
+func (r row) text(names ...string) string {
+	for _, n := range names {
+		switch v := r[n].(type) {
+		case nil:
+		case string:
+			if v != "" {
+				return v
+			}
+		case float64:
+			return fmt.Sprintf("%g", v)
+		case []any:
+			var parts []string
+			for _, x := range v {
+				parts = append(parts, fmt.Sprint(x))
+			}
+			return strings.Join(parts, ", ")
+		case map[string]any:
+			b, _ := json.Marshal(v) // it came from JSON
+			return string(b)
+		default:
+			return fmt.Sprint(v)
+		}
+	}
+	return ""
+}
+
+// at shows a time in the owner's zone.
+func at(zone *time.Location, title string, names ...string) column {
+	return column{title, func(r row) string { return localTime(zone, r.text(names...)) }}
+}
+
+// localTime shows an RFC 3339 time in the zone; other text stays as it is.
+func localTime(zone *time.Location, s string) string {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || t.IsZero() || t.Year() < 1971 {
+		if err == nil {
+			return ""
+		}
+		return s
+	}
+	return t.In(zone).Format("2006-01-02 15:04")
+}
+
+// zone is the owner's; a broken configuration does not hinder a listing.
+func (a *app) zone() *time.Location {
+	name := ""
+	if p, err := system.DefaultPaths(); err == nil {
+		if c, err := config.Load(p.ConfigFile()); err == nil {
+			name = c.Agent.Timezone
+		}
+	}
+	loc, err := system.Zone(name)
+	if err != nil {
+		return time.UTC
+	}
+	return loc
+}
+
+// list fetches a list and prints it: --json as it came, else as a table.
+func (a *app) list(ctx context.Context, path string, q url.Values, empty string, columns ...column) error {
+	return a.with(ctx, func(c *client) error {
+		var raw json.RawMessage
+		if err := c.get(ctx, path, q, &raw); err != nil {
+			return err
+		}
+		return a.show(raw, empty, columns...)
+	})
+}
+
+// show prints a JSON array of objects.
+func (a *app) show(raw json.RawMessage, empty string, columns ...column) error {
+	if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) || len(raw) == 0 {
+		raw = json.RawMessage("[]")
+	}
+	if a.asJSON {
+		return a.printJSON(raw)
+	}
+	var rows []row
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return fmt.Errorf("the list cannot be read: %w; use --json", err)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.out, empty)
+		return nil
+	}
+	a.table(rows, columns)
+	return nil
+}
+
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.out)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// table prints rows in columns. On a terminal the last column is cut at its
+// edge; in a pipe nothing is.
+func (a *app) table(rows []row, columns []column) {
+	cells := make([][]string, len(rows))
+	widths := make([]int, len(columns))
+	for i, c := range columns {
+		widths[i] = utf8.RuneCountInString(c.title)
+		for j, r := range rows {
+			s := oneLine(c.cell(r))
+			cells[j] = append(cells[j], s)
+			widths[i] = max(widths[i], utf8.RuneCountInString(s))
+		}
+	}
+	width := 0
+	if fd, ok := terminal(a.out); ok {
+		if w, _, err := term.GetSize(fd); err == nil {
+			width = w
+		}
+	}
+	line := func(cells []string) string {
+		var b strings.Builder
+		for i, s := range cells {
+			b.WriteString(s)
+			if i < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(s)+2))
+			}
+		}
+		return clip(strings.TrimRight(b.String(), " "), width)
+	}
+	var head []string
+	for _, c := range columns {
+		head = append(head, c.title)
+	}
+	fmt.Fprintln(a.out, a.paint(a.out, bold, line(head)))
+	for _, c := range cells {
+		fmt.Fprintln(a.out, line(c))
+	}
+}
+
+// clip cuts a line at the width of the terminal; 0 means there is none.
+func clip(s string, width int) string {
+	if width <= 1 || utf8.RuneCountInString(s) <= width {
+		return s
+	}
+	return string([]rune(s)[:width-1]) + "…"
+}
+
+// oneLine makes a text fit for a table and harmless for a terminal: what came
+// from outside may hold control sequences.
+func oneLine(s string) string { return printable(strings.Join(strings.Fields(s), " ")) }
+
+// printable drops control characters other than line breaks and tabs.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, s)
+}

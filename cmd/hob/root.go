@@ -1,0 +1,118 @@
+package main
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// helpTexts holds help/COMMAND.md: a command's long text, and below a line
+// "---" its examples.
+//
+//go:embed help/*.md
+var helpTexts embed.FS
+
+// The groups of `hob help`.
+const (
+	groupTalk   = "talk"
+	groupThings = "things"
+	groupTrust  = "trust"
+	groupRun    = "run"
+)
+
+func (a *app) root() *cobra.Command {
+	root := a.group(&cobra.Command{
+		Use: "hob", Short: "An assistant that lives on your computer",
+		SilenceUsage: true, SilenceErrors: true, Version: a.version,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	})
+	root.AddGroup(
+		&cobra.Group{ID: groupTalk, Title: "Talk:"},
+		&cobra.Group{ID: groupThings, Title: "What it keeps and watches:"},
+		&cobra.Group{ID: groupTrust, Title: "What it may do, and what it did:"},
+		&cobra.Group{ID: groupRun, Title: "Run it:"},
+	)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupTalk, a.askCmd(), a.chatCmd(), a.openCmd(), a.sessionCmd())
+	add(groupThings, a.taskCmd(), a.watchCmd(), a.scheduleCmd(), a.triggerCmd(), a.memoryCmd())
+	add(groupTrust, a.approvalsCmd(), a.approveCmd(), a.denyCmd(), a.whyCmd(), a.undoCmd(), a.toolCmd())
+	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.initCmd(), a.configCmd(), a.doctorCmd(), a.backupCmd(), a.benchCmd(), a.versionCmd())
+	root.SetHelpCommandGroupID(groupRun)
+	root.SetCompletionCommandGroupID(groupRun)
+	root.SetVersionTemplate("hob {{.Version}}\n")
+	describe(root, "hob")
+	return root
+}
+
+// group makes a command that only has subcommands.
+func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		msg := fmt.Sprintf("%q is not a command of %s", args[0], c.CommandPath())
+		if s := c.SuggestionsFor(args[0]); len(s) > 0 {
+			return &failure{code: exitUsage, cause: msg, remedy: "did you mean: " + c.CommandPath() + " " + s[0]}
+		}
+		return &failure{code: exitUsage, cause: msg, remedy: "see: " + c.CommandPath() + " --help"}
+	}
+	c.SuggestionsMinimumDistance = 2
+	c.AddCommand(subs...)
+	return c
+}
+
+// run marks that a command's own code runs: from here on an error is a failure
+// and not a wrong usage.
+func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		a.started = true
+		return fn(c, args)
+	}
+}
+
+// listing adds --json to a command that prints a list or a value.
+func (a *app) listing(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&a.asJSON, "json", false, "print JSON for programs")
+	return c
+}
+
+// describe sets the long texts and examples of a command and those below it.
+func describe(c *cobra.Command, name string) {
+	if b, err := helpTexts.ReadFile("help/" + strings.ReplaceAll(name, " ", "_") + ".md"); err == nil {
+		long, examples, _ := strings.Cut(string(b), "\n---\n")
+		c.Long = strings.TrimSpace(long)
+		c.Example = strings.TrimRight(examples, "\n")
+	}
+	for _, sub := range c.Commands() {
+		describe(sub, name+" "+sub.Name())
+	}
+}
+
+// words joins the arguments of a command that takes plain words.
+func words(args []string) string { return strings.TrimSpace(strings.Join(args, " ")) }
+
+// given returns the flags that were set, by the names of a tool's arguments.
+func given(c *cobra.Command, names ...string) map[string]any {
+	out := map[string]any{}
+	for _, n := range names {
+		f := c.Flags().Lookup(n)
+		if f == nil || !f.Changed {
+			continue
+		}
+		switch f.Value.Type() {
+		case "bool":
+			out[n] = f.Value.String() == "true"
+		default:
+			out[n] = f.Value.String()
+		}
+	}
+	return out
+}

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+func (a *app) startCmd() *cobra.Command {
+	var foreground bool
+	cmd := &cobra.Command{
+		Use: "start", Short: "Start Hob in the background", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			if foreground {
+				return a.daemon(c.Context())
+			}
+			started, err := a.background(c.Context())
+			if err != nil {
+				return err
+			}
+			return a.greet(c.Context(), started)
+		}),
+	}
+	cmd.Flags().BoolVar(&foreground, "foreground", false, "stay in this terminal and log to it")
+	return cmd
+}
+
+// daemon is the process that stays.
+func (a *app) daemon(ctx context.Context) (err error) {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	if err := p.Ensure(); err != nil {
+		return err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
+	for _, w := range cfg.Warnings {
+		log.Warn("configuration", "about", w)
+	}
+	lock, err := system.Acquire(ctx, p.LockFile(), system.RoleDaemon)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	ran := make(chan error, 1)
+	go func() { ran <- e.Run(ctx) }()
+	select {
+	case err := <-ran:
+		return err
+	case <-e.Ready():
+	}
+	if err := system.WriteEndpoint(p.EndpointFile(), system.Endpoint{PID: os.Getpid(), Address: e.Addr(), Version: a.version}); err != nil {
+		log.Error("commands cannot find this daemon", "err", err)
+	}
+	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
+	err = <-ran
+	log.Info("stopped")
+	return err
+}
+
+// background starts the daemon detached and waits until it is ready; false when
+// one was running.
+func (a *app) background(ctx context.Context) (bool, error) {
+	p, _, err := a.home() // a broken configuration is told here, not in a log
+	if err != nil {
+		return false, err
+	}
+	if c, running, err := a.dial(ctx, p); running || err != nil {
+		if err == nil {
+			err = c.close()
+		}
+		return false, err
+	}
+	if err := p.Ensure(); err != nil {
+		return false, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return false, fmt.Errorf("find this program: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	d := system.Detached{Path: exe, Args: []string{"start", "--foreground"}, Log: p.LogFile(), Dir: p.Home}
+	_, err = system.Detach(ctx, d, func(ctx context.Context) error {
+		h, held, err := system.Probe(p.LockFile())
+		if err != nil {
+			return err
+		}
+		if !held || h.Role != system.RoleDaemon {
+			return errors.New("it does not run yet")
+		}
+		c, err := a.clientOf(p, h.PID)
+		if err != nil {
+			return err
+		}
+		return c.ready(ctx)
+	})
+	return err == nil, err
+}
+
+// greet tells where Hob is.
+func (a *app) greet(ctx context.Context, started bool) error {
+	c, err := a.need(ctx)
+	if err != nil {
+		return err
+	}
+	word := "Hob is ready"
+	if !started {
+		word = "Hob was running already"
+	}
+	fmt.Fprintf(a.out, "%s at %s (pid %d). Talk: hob chat   Stop: hob stop\n", word, c.base, c.pid)
+	return nil
+}
+
+func (a *app) stopCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "stop", Short: "Stop Hob", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.stop(c.Context()) }),
+	}
+}
+
+const stopWait = 30 * time.Second
+
+// stop asks over the API, or with a signal when that does not answer, and
+// waits until the lock is free.
+func (a *app) stop(ctx context.Context) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	h, held, err := system.Probe(p.LockFile())
+	if err != nil {
+		return err
+	}
+	if !held || h.Role != system.RoleDaemon {
+		return notRunning()
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	if err := a.askToStop(ctx, p, h.PID); err != nil {
+		if err := system.Terminate(h.PID); err != nil && system.ProcessExists(h.PID) {
+			return fmt.Errorf("stop the daemon (pid %d): %w; end it by hand", h.PID, err)
+		}
+	}
+	for {
+		now, held, err := system.Probe(p.LockFile())
+		if err != nil {
+			return err
+		}
+		if !held || now.PID != h.PID {
+			fmt.Fprintln(a.out, "Hob has stopped.")
+			return nil
+		}
+		if !pause(ctx, 20*time.Millisecond) {
+			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be in the middle of something; end it with: kill %d", h.PID)}
+		}
+	}
+}
+
+func (a *app) askToStop(ctx context.Context, p system.Paths, pid int) error {
+	c, err := a.clientOf(p, pid)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	return c.post(ctx, "/api/v1/manage/shutdown", struct{}{}, nil)
+}
+
+func (a *app) statusCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "status", Short: "What Hob is doing", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			cl, err := a.need(c.Context())
+			if err != nil {
+				return err
+			}
+			out, err := a.call(c.Context(), cl, false, "status", struct{}{})
+			if err != nil {
+				return err
+			}
+			if !a.asJSON {
+				fmt.Fprintln(a.out, printable(out.Text))
+				return nil
+			}
+			return a.printJSON(map[string]any{"running": true, "pid": cl.pid, "address": cl.base, "text": out.Text, "data": out.Data})
+		}),
+	})
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "version", Short: "The version of this program", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error {
+			if a.asJSON {
+				return a.printJSON(map[string]string{"version": a.version})
+			}
+			fmt.Fprintln(a.out, "hob "+a.version)
+			return nil
+		}),
+	})
+}
+
+func (a *app) initCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "init", Short: "Write a configuration file with every key explained", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error {
+			p, err := system.DefaultPaths()
+			if err != nil {
+				return err
+			}
+			if err := p.Ensure(); err != nil {
+				return err
+			}
+			path := p.ConfigFile()
+			if _, err := os.Stat(path); err == nil {
+				fmt.Fprintf(a.out, "%s is there already; nothing was changed.\n", path)
+				return nil
+			}
+			if err := system.WriteFile(path, config.Template()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "Wrote %s. Everything in it is optional; begin with: hob chat\n", path)
+			return nil
+		}),
+	}
+}
+
+func (a *app) backupCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "backup", Short: "Copy the database to a safe place", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var out struct {
+					Path string `json:"path"`
+				}
+				if err := cl.post(c.Context(), "/api/v1/manage/backup", struct{}{}, &out); err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(out)
+				}
+				fmt.Fprintln(a.out, out.Path)
+				return nil
+			})
+		}),
+	})
+}
+
+func (a *app) triggerCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the triggers of the configuration", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Make one with: hob config set triggers.NAME.action \"...\"",
+				col("NAME", "name", "id"), col("SESSION", "session"), col("ACTION", "action"))
+		}),
+	})
+	var data string
+	fire := a.listing(&cobra.Command{
+		Use: "fire NAME", Short: "Fire a trigger", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.fire(c.Context(), args[0], data) }),
+	})
+	fire.Flags().StringVar(&data, "data", "", `what it carries: text, "@FILE", or "-" for standard input`)
+	return a.group(&cobra.Command{Use: "trigger", Short: "Triggers that other programs can fire"}, list, fire)
+}
+
+func (a *app) fire(ctx context.Context, name, data string) error {
+	body, err := a.payload(data)
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, func(c *client) error {
+		out, err := c.fire(ctx, name, body)
+		if err != nil {
+			return err
+		}
+		if c.pid == 0 { // this process is all there is: let it finish
+			if _, err := c.waitEvent(ctx, out.Event, nil); err != nil {
+				return err
+			}
+		}
+		if a.asJSON {
+			return a.printJSON(out)
+		}
+		fmt.Fprintln(a.out, out.Event)
+		return nil
+	})
+}
+
+// payload reads what a trigger carries.
+func (a *app) payload(data string) (b []byte, err error) {
+	switch {
+	case data == "-":
+		b, err = io.ReadAll(a.in)
+	case len(data) > 1 && data[0] == '@':
+		b, err = os.ReadFile(data[1:])
+	default:
+		b = []byte(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what the trigger carries: %w", err)
+	}
+	return b, nil
+}
+
+type fired struct {
+	Event    string `json:"event"`
+	Repeated bool   `json:"repeated"`
+}
+
+func (c *client) fire(ctx context.Context, name string, body []byte) (fired, error) {
+	var out fired
+	req, err := c.requestRaw(ctx, http.MethodPost, "/api/v1/triggers/"+pathPart(name)+"/fire", body)
+	if err != nil {
+		return out, err
+	}
+	return out, c.send(ctx, req, &out)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) taskCmd() *cobra.Command {
+	var all bool
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the open tasks", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query()
+			if all {
+				q.Set("all", "1")
+			}
+			return a.list(c.Context(), "/api/v1/tasks", q, "No open tasks.",
+				col("ID", "id"), col("STATUS", "status", "state"), col("PRIORITY", "priority"), at(a.zone(), "DUE", "due", "due_at"), col("PROJECT", "project"), col("TITLE", "title"))
+		}),
+	})
+	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are done")
+	add := &cobra.Command{
+		Use: "add TITLE...", Short: "Add a task", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := given(c, "due", "priority", "project", "notes")
+			in["title"] = words(args)
+			return a.do(c.Context(), false, "create_task", in)
+		}),
+	}
+	taskFlags(add)
+	edit := &cobra.Command{
+		Use: "edit TASK...", Short: "Change a task", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := given(c, "title", "due", "priority", "project", "notes", "status")
+			if len(in) == 0 {
+				return usage("say what to change: --title, --due, --priority, --project, --notes or --status")
+			}
+			in["task"] = words(args)
+			return a.do(c.Context(), false, "update_task", in)
+		}),
+	}
+	taskFlags(edit)
+	edit.Flags().String("title", "", "new title")
+	edit.Flags().String("status", "", "open or done")
+	return a.group(&cobra.Command{Use: "task", Short: "Tasks"}, list, add, edit,
+		a.onOne("done TASK...", "Mark a task as done", "complete_task", "task"),
+		a.onOne("remove TASK...", "Delete a task (undo brings it back)", "delete_task", "task"))
+}
+
+func taskFlags(c *cobra.Command) {
+	c.Flags().String("due", "", `a date or plain words: "tomorrow at 9"`)
+	c.Flags().String("priority", "", "low, medium, high or critical")
+	c.Flags().String("project", "", "the project it belongs to")
+	c.Flags().String("notes", "", "anything more about it")
+}
+
+// onOne makes a command that calls a tool on one thing, named by its id or by
+// words of its title.
+func (a *app) onOne(use, short, tool, arg string) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.do(c.Context(), false, tool, map[string]any{arg: words(args)})
+		}),
+	})
+}
+
+// resume is onOne for the tools that pause, with resume set.
+func (a *app) resume(use, short, tool, arg string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.do(c.Context(), false, tool, map[string]any{arg: words(args), "resume": true})
+		}),
+	}
+}
+
+func (a *app) watchCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Make one with: hob watch add ~/Downloads --pattern '*.pdf'",
+				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "title", "describes", "config"))
+		}),
+	})
+	var events []string
+	add := &cobra.Command{
+		Use: "add PATH", Short: "Watch a file or a folder", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			path := args[0]
+			if !strings.HasPrefix(path, "~") { // the daemon has another working folder
+				abs, err := filepath.Abs(path)
+				if err != nil {
+					return err
+				}
+				path = abs
+			}
+			config := given(c, "pattern", "recursive")
+			config["path"] = path
+			if len(events) > 0 {
+				config["events"] = events
+			}
+			in := map[string]any{"kind": "file", "config": config}
+			for flag, arg := range map[string]string{"do": "action", "report": "report_to"} {
+				if v, _ := c.Flags().GetString(flag); v != "" {
+					in[arg] = v
+				}
+			}
+			return a.do(c.Context(), false, "create_watcher", in)
+		}),
+	}
+	add.Flags().String("pattern", "", `only names like this: "*.pdf"`)
+	add.Flags().Bool("recursive", false, "also in the folders below")
+	add.Flags().StringSliceVar(&events, "events", nil, "created, modified, removed (default: created)")
+	add.Flags().String("do", "", "what to do then, in plain words (default: just tell me)")
+	add.Flags().String("report", "", "the conversation in which to tell")
+	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files and folders"}, list, add,
+		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
+		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
+		a.resume("resume WATCHER...", "Let a paused watcher go on", "pause_watcher", "watcher"))
+}
+
+func (a *app) scheduleCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the schedules and reminders", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Make one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
+				col("ID", "id"), col("STATE", "state"), at(a.zone(), "NEXT", "next_at"), at(a.zone(), "LAST", "fired_at"), col("WHEN", "describes", "title", "config"), col("DOES", "action"))
+		}),
+	})
+	add := &cobra.Command{
+		Use: "add ACTION...", Short: "Do something at a time or again and again", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := given(c, "every", "at", "missed")
+			if (in["every"] == nil) == (in["at"] == nil) {
+				return usage("say when with exactly one of --every and --at")
+			}
+			in["action"] = words(args)
+			return a.do(c.Context(), false, "create_schedule", in)
+		}),
+	}
+	add.Flags().String("every", "", `cron or plain words: "every weekday at 8:00", "0 8 * * 1-5"`)
+	add.Flags().String("at", "", `once: "tomorrow at 9", "2026-12-24 18:00"`)
+	add.Flags().String("missed", "", "for times that passed while Hob was off: run_once (default), skip, run_all")
+	return a.group(&cobra.Command{Use: "schedule", Short: "Things done at a time"}, list, add,
+		a.onOne("remove SCHEDULE...", "Remove a schedule", "cancel_schedule", "schedule"),
+		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
+		a.resume("resume SCHEDULE...", "Let a paused schedule go on", "pause_schedule", "schedule"))
+}
+
+func (a *app) memoryCmd() *cobra.Command {
+	columns := []column{col("ID", "id"), at(a.zone(), "SINCE", "created_at", "at"), col("FACT", "text", "fact")}
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List what Hob remembers", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.list(c.Context(), "/api/v1/memory", nil, "Nothing is remembered yet.", columns...)
+		}),
+	})
+	search := a.listing(&cobra.Command{
+		Use: "search TEXT...", Short: "Search the memory", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.list(c.Context(), "/api/v1/memory", query("q", words(args)), "Nothing matches.", columns...)
+		}),
+	})
+	add := &cobra.Command{
+		Use: "add TEXT...", Short: "Remember something", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.do(c.Context(), false, "remember", map[string]any{"text": words(args)})
+		}),
+	}
+	var text string
+	var yes bool
+	forget := &cobra.Command{
+		Use: "forget [ID]", Short: "Forget something for good (it cannot be undone)", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := map[string]any{}
+			switch {
+			case len(args) == 1 && text == "":
+				in["id"] = args[0]
+			case len(args) == 0 && text != "":
+				in["query"] = text
+			default:
+				return usage("name what to forget: an ID, or --query TEXT")
+			}
+			return a.do(c.Context(), yes, "forget", in)
+		}),
+	}
+	forget.Flags().StringVar(&text, "query", "", "forget what matches this text")
+	forget.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return a.group(&cobra.Command{Use: "memory", Short: "What Hob remembers"}, list, search, add, forget)
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// cliSession is the conversation of commands that name none.
+const cliSession = "cli"
+
+// outcome is the answer to a tool call; see channels/web.ToolOutcome.
+type outcome struct {
+	Text      string          `json:"text"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Call      string          `json:"call,omitempty"`
+	Undo      string          `json:"undo,omitempty"`
+	Approvals []approval      `json:"approvals,omitempty"`
+	Code      string          `json:"code,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// approval is one question to the owner.
+type approval struct {
+	ID        string          `json:"id"`
+	Event     string          `json:"event"`
+	Session   string          `json:"session"`
+	Tool      string          `json:"tool"`
+	Summary   string          `json:"summary"`
+	Arguments json.RawMessage `json:"arguments"`
+	Reason    string          `json:"reason"`
+	State     string          `json:"state"`
+}
+
+func (p approval) what() string {
+	s := p.Summary
+	if s == "" {
+		s = p.Tool + " " + string(p.Arguments)
+	}
+	if p.Reason != "" {
+		s += " (" + p.Reason + ")"
+	}
+	return printable(s)
+}
+
+// status of a message or call; see channels/web.EventStatus.
+type status struct {
+	ID        string          `json:"id"`
+	Session   string          `json:"session"`
+	State     string          `json:"state"`
+	Answer    string          `json:"answer"`
+	Error     string          `json:"error"`
+	Tools     []toolUse       `json:"tools"`
+	Usage     json.RawMessage `json:"usage"`
+	Approvals []approval      `json:"approvals"`
+}
+
+type toolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Args  json.RawMessage `json:"arguments"`
+	State string          `json:"state"`
+	Text  string          `json:"text,omitempty"`
+}
+
+// call runs a tool through the guard as the owner and prints what it says.
+func (a *app) call(ctx context.Context, c *client, yes bool, tool string, args any) (outcome, error) {
+	body := map[string]any{"arguments": args, "session": cliSession}
+	req, err := c.request(ctx, http.MethodPost, "/api/v1/tools/"+pathPart(tool), nil, body)
+	if err != nil {
+		return outcome{}, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return outcome{}, c.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return outcome{}, c.broken(ctx, err)
+	}
+	var out outcome
+	if json.Unmarshal(b, &out) != nil || (out.Code == "" && resp.StatusCode >= 400) {
+		resp.Body = io.NopCloser(strings.NewReader(string(b)))
+		return outcome{}, refusal(resp)
+	}
+	if out.Code != "" {
+		return out, toolFailure(out.Code, out.Error)
+	}
+	if len(out.Approvals) == 0 {
+		return out, nil
+	}
+	st, err := a.settle(ctx, c, out.Approvals, yes)
+	if err != nil {
+		return out, err
+	}
+	return afterApproval(st)
+}
+
+// afterApproval finds what became of a call that had to wait for the owner.
+func afterApproval(st status) (outcome, error) {
+	if n := len(st.Tools); n > 0 {
+		t := st.Tools[n-1]
+		switch t.State {
+		case "done":
+			return outcome{Text: t.Text, Call: t.ID}, nil
+		case "denied":
+			return outcome{}, toolFailure("denied_by_owner", t.Text)
+		}
+		return outcome{}, toolFailure("failed", t.Text)
+	}
+	if st.Error != "" {
+		return outcome{}, errors.New(st.Error)
+	}
+	return outcome{Text: st.Answer}, nil
+}
+
+func toolFailure(code, text string) error {
+	f := &failure{code: exitFailed, cause: text}
+	if text == "" {
+		f.cause = strings.ReplaceAll(code, "_", " ")
+	}
+	if i := strings.LastIndex(f.cause, "; "); i > 0 {
+		f.cause, f.remedy = f.cause[:i], f.cause[i+2:]
+	}
+	switch code {
+	case "policy_denied", "denied_by_owner", "approval_timeout":
+		f.code = exitDenied
+	case "invalid_arguments":
+		f.code = exitUsage
+	}
+	return f
+}
+
+// settle gets the owner's answers and waits until the event is finished. It
+// asks on a terminal; yes answers for the owner, who said so in the command.
+func (a *app) settle(ctx context.Context, c *client, questions []approval, yes bool) (status, error) {
+	for {
+		for _, q := range questions {
+			ok := yes
+			if !yes {
+				var err error
+				if ok, err = a.confirm(ctx, q); err != nil {
+					return status{}, err
+				}
+			}
+			path := "/api/v1/sessions/" + pathPart(q.Session) + "/approvals/" + pathPart(q.ID)
+			if err := c.post(ctx, path, map[string]any{"approved": ok}, nil); err != nil {
+				return status{}, err
+			}
+		}
+		st, err := c.waitEvent(ctx, questions[0].Event, questions)
+		if err != nil || len(st.Approvals) == 0 {
+			return st, err
+		}
+		questions = st.Approvals
+	}
+}
+
+// confirm asks y/N on a terminal; elsewhere it fails and says how to answer.
+func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
+	_, in := terminal(a.in)
+	if _, out := terminal(a.err); !in || !out {
+		return false, &failure{
+			code: exitDenied, cause: "this needs your yes: " + q.what(),
+			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
+		}
+	}
+	fmt.Fprintf(a.err, "%s %s [y/N] ", a.paint(a.err, amber, "Hob asks:"), q.what())
+	type line struct {
+		text string
+		err  error
+	}
+	got := make(chan line, 1)
+	go func() { // ends with the process when nobody answers
+		s, err := bufio.NewReader(a.in).ReadString('\n')
+		got <- line{s, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case l := <-got:
+		switch strings.ToLower(strings.TrimSpace(l.text)) {
+		case "y", "yes":
+			return true, nil
+		}
+		return false, nil
+	}
+}
+
+// waitEvent polls until an event is done, or asks something new.
+func (c *client) waitEvent(ctx context.Context, id string, asked []approval) (status, error) {
+	known := map[string]bool{}
+	for _, q := range asked {
+		known[q.ID] = true
+	}
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		var st status
+		if err := c.get(ctx, "/api/v1/inbox/"+pathPart(id), nil, &st); err != nil {
+			return st, err
+		}
+		if st.State == "done" || st.State == "dead" {
+			st.Approvals = nil
+			return st, nil
+		}
+		for _, q := range st.Approvals {
+			if !known[q.ID] {
+				return st, nil
+			}
+		}
+		if !pause(ctx, wait) {
+			return st, ctx.Err()
+		}
+	}
+}
+
+// do runs one tool and prints its text, or with --json its whole outcome.
+func (a *app) do(ctx context.Context, yes bool, tool string, args any) error {
+	return a.with(ctx, func(c *client) error {
+		out, err := a.call(ctx, c, yes, tool, args)
+		if err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.printJSON(out)
+		}
+		fmt.Fprintln(a.out, printable(out.Text))
+		return nil
+	})
+}
+
+func (a *app) toolCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list [WORDS...]", Short: "List the tools, all or those that match",
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.list(c.Context(), "/api/v1/tools", query("q", words(args)), "No tool matches.",
+				col("NAME", "name"), col("CATEGORY", "category"), col("EFFECTS", "effects"), col("DESCRIPTION", "description"))
+		}),
+	})
+	var yes bool
+	call := a.listing(&cobra.Command{
+		Use: "call NAME [JSON]", Short: "Run one tool through the guard", Args: cobra.RangeArgs(1, 2),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			raw := json.RawMessage("{}")
+			if len(args) == 2 {
+				raw = json.RawMessage(args[1])
+			}
+			var obj map[string]any
+			if err := json.Unmarshal(raw, &obj); err != nil {
+				return &failure{code: exitUsage, cause: "the arguments are not a JSON object: " + err.Error(), remedy: `write them as '{"title": "milk"}'`}
+			}
+			return a.do(c.Context(), yes, args[0], raw)
+		}),
+	})
+	call.Flags().BoolVarP(&yes, "yes", "y", false, "say yes to what it asks")
+	return a.group(&cobra.Command{Use: "tool", Short: "What Hob can do, one thing at a time"}, list, call)
+}
+
+// query makes a query string from pairs, leaving out what is empty.
+func query(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
