@@ -26,6 +26,8 @@ const (
 // The reading goroutine never calls into fsnotify and never takes ops: fsnotify
 // may hold its own lock while it hands over an error.
 type hub struct {
+	make func() (*fsnotify.Watcher, error)
+
 	ops sync.Mutex // one call into fsnotify at a time; guards the next four
 	fs  *fsnotify.Watcher
 	end chan struct{} // closed when fs shall not be read any more
@@ -50,7 +52,7 @@ type sub struct {
 }
 
 func newHub() *hub {
-	return &hub{subs: map[*sub]struct{}{}, dirs: map[string]map[*sub]struct{}{}}
+	return &hub{make: fsnotify.NewWatcher, subs: map[*sub]struct{}{}, dirs: map[string]map[*sub]struct{}{}}
 }
 
 func (h *hub) join() *sub {
@@ -118,7 +120,7 @@ func (h *hub) open() error {
 	if h.fs != nil {
 		return nil
 	}
-	fs, err := fsnotify.NewWatcher()
+	fs, err := h.make()
 	if err != nil {
 		return err
 	}

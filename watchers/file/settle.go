@@ -80,12 +80,16 @@ func (r *run) tell(ctx context.Context, rels []string, now time.Time) error {
 func (r *run) judge(rel string, before stamp, known bool, now time.Time) (c change, ready bool) {
 	p := r.pending[rel]
 	s, state := r.look(rel)
-	restless := state == there && known && now.Sub(p.first) > patience
+	restless := state == there && known && now.Sub(p.first) >= patience
 	switch {
 	case state == unknown:
 		return c, true // a scan finds it when it can be seen again
 	case (state == gone) != p.gone || (s != p.stamp && !restless):
 		r.wait(rel, s, state == gone, now) // still moving
+		return c, false
+	case p.calm().After(now) && !restless:
+		p.at = p.calm()
+		r.due = earlier(r.due, p.at)
 		return c, false
 	case state == there && !known && r.downloading(rel):
 		p.at = now.Add(quietPartial)

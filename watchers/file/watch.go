@@ -66,10 +66,11 @@ type run struct {
 
 // pending is a file that may have changed and has to get quiet first.
 type pending struct {
-	stamp stamp
-	gone  bool
-	at    time.Time // look again
-	first time.Time // waiting since
+	stamp   stamp
+	gone    bool
+	changed time.Time // last change that was noticed
+	first   time.Time // first one: waiting since
+	at      time.Time // look again
 }
 
 // Run implements watchers.Watcher.
@@ -229,14 +230,27 @@ func (r *run) wait(rel string, s stamp, isGone bool, now time.Time) {
 		p = &pending{first: now}
 		r.pending[rel] = p
 	}
-	p.stamp, p.gone, p.at = s, isGone, now.Add(quiet)
-	switch limit := p.first.Add(patience); {
-	case isGone:
-		p.at = now.Add(quietGone)
-	case now.Before(limit) && p.at.After(limit):
-		p.at = limit
+	p.stamp, p.gone, p.changed = s, isGone, now
+	next, limit := p.calm(), p.first.Add(patience)
+	if next.After(limit) { // look all the same: judge knows whether it may stay restless
+		next = limit
+		if !now.Before(limit) {
+			next = now.Add(quiet)
+			if p.at.After(now) && p.at.Before(next) {
+				next = p.at
+			}
+		}
 	}
+	p.at = next
 	r.due = earlier(r.due, p.at)
+}
+
+// calm is when the file will have been quiet for long enough.
+func (p *pending) calm() time.Time {
+	if p.gone {
+		return p.changed.Add(quietGone)
+	}
+	return p.changed.Add(quiet)
 }
 
 // presence is what a look at a path gave.

@@ -26,7 +26,8 @@ type Suite struct {
 
 	// Provoke makes the n-th thing happen that must fire exactly once, for
 	// event-driven kinds. n starts at 0; 0 is provoked before the watcher
-	// exists and must never fire.
+	// exists, longer than the clocks of file systems are coarse, and must
+	// never fire.
 	Provoke func(t *testing.T, config json.RawMessage, n int)
 }
 
@@ -130,6 +131,7 @@ func (s Suite) bench(t *testing.T) *bench {
 	b.sink = NewSink(b.st)
 	b.restart()
 	s.Provoke(t, b.config, 0)
+	<-time.After(50 * time.Millisecond)
 	return b
 }
 

@@ -1,0 +1,161 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+// TestMain runs many tests side by side: they wait for the system, not for the
+// processor.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// place is a watched folder with everything around it.
+type place struct {
+	t      testing.TB
+	dir    string
+	blind  bool // without fsnotify: everything comes from looking
+	d      *Driver
+	st     *store.Store
+	sink   *watcherstest.Sink
+	m      *watchers.Manager
+	stop   func()
+	spec   watchers.Spec
+	during func() // called while waiting
+}
+
+func newPlace(t testing.TB, blind bool) *place {
+	p := &place{t: t, dir: t.TempDir(), blind: blind, st: watcherstest.Open(t, New()), stop: func() {}}
+	p.sink = watcherstest.NewSink(p.st)
+	p.restart()
+	return p
+}
+
+// restart ends the process and begins the next.
+func (p *place) restart() {
+	p.stop()
+	p.d = New()
+	if p.blind {
+		p.d.hub.make = func() (*fsnotify.Watcher, error) { return nil, errors.New("no notices here") }
+	}
+	m, err := watchers.New(watcherstest.Options(p.st, p.sink, p.d))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.m = m
+}
+
+func (p *place) start() { p.stop = watcherstest.Start(p.t, p.m) }
+
+// create makes a watcher and waits until what is there is known.
+func (p *place) create(c config) watchers.Spec {
+	p.t.Helper()
+	if c.Path == "" {
+		c.Path = p.dir
+	}
+	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encode(p.t, c), Report: "main"})
+	return p.spec
+}
+
+func (p *place) settled() {
+	p.t.Helper()
+	watcherstest.Eventually(p.t, "the baseline is taken", func() bool {
+		var n int
+		err := p.st.Read().QueryRowContext(context.Background(), "SELECT count(*) FROM file_watches WHERE baseline = 0").Scan(&n)
+		return err == nil && n == 0
+	})
+}
+
+func (p *place) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *place) write(name, text string) {
+	p.t.Helper()
+	path := p.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		p.t.Fatal(err)
+	}
+	write(p.t, path, text)
+}
+
+func (p *place) rename(from, to string) {
+	p.t.Helper()
+	if err := os.Rename(p.path(from), p.path(to)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *place) remove(name string) {
+	p.t.Helper()
+	if err := os.RemoveAll(p.path(name)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// heard are the events so far: "created invoice.pdf", sorted.
+func (p *place) heard() []string {
+	out := []string{}
+	for _, f := range p.sink.Fired() {
+		var got payload
+		if err := json.Unmarshal(f.Payload, &got); err != nil {
+			p.t.Fatal(err)
+		}
+		path := got.Path
+		if got.Raw != nil {
+			path = string(got.Raw)
+		}
+		rel, err := filepath.Rel(p.dir, path)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		out = append(out, got.Event+" "+filepath.ToSlash(rel))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// hears waits until the events are these, and a little for one too many.
+func (p *place) hears(want ...string) {
+	p.t.Helper()
+	slices.Sort(want)
+	p.enough(len(want))
+	<-time.After(quietGone + quiet/2)
+	if d := cmp.Diff(append([]string{}, want...), p.heard()); d != "" {
+		p.t.Fatalf("events (-want +got):\n%s\ntroubles: %v", d, p.sink.Troubles())
+	}
+}
+
+// enough waits for n events.
+func (p *place) enough(n int) {
+	deadline := time.Now().Add(20 * time.Second)
+	for len(p.sink.Fired()) < n && time.Now().Before(deadline) {
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+func numbered(n int, format string) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf(format, i))
+	}
+	return out
+}
