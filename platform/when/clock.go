@@ -164,6 +164,9 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 		if m, ok := p.future(span.lo, s); ok && span.lo == p.today {
 			return m, true
 		}
+		if m, ok := p.underWay(span.lo, s); ok {
+			return m, true
+		}
 		return p.onDay(span.lo, s.hoursSaid()[0], s), true
 	}
 	var found Moment
@@ -177,6 +180,19 @@ func (p *parser) resolveClock(s spec) (Moment, bool) {
 		return !ok
 	})
 	return found, ok
+}
+
+// underWay: an afternoon, evening or night that has begun means its next full
+// hour, or now in its last one. "This morning" is rather looked back at.
+func (p *parser) underWay(d day, s spec) (Moment, bool) {
+	_, to, _ := s.part.hours()
+	if d != p.today || s.set&fClock != 0 || s.part < partNoon || !local(d, to, 0, 0, p.now.Location()).After(p.now) {
+		return Moment{}, false
+	}
+	if h := p.now.Hour() + 1; h < to {
+		return p.onDay(d, h, s), true
+	}
+	return Moment{Time: p.now, Grain: Hour, HasClock: true}, true
 }
 
 // latestClock is the last time that the clock showed s.
@@ -218,12 +234,6 @@ func (p *parser) future(d day, s spec) (Moment, bool) {
 		}
 		if m := p.onDay(d, h, s); m.Time.After(p.now) {
 			return m, true
-		}
-		if s.set&fClock == 0 { // a part of the day counts until it ends
-			_, to, _ := s.part.hours()
-			if end := local(d, to, 0, 0, p.now.Location()); end.After(p.now) {
-				return p.onDay(d, h, s), true
-			}
 		}
 	}
 	return Moment{}, false

@@ -94,6 +94,7 @@ type rule struct {
 	from    int // window of hours, for minutes and hours
 	to      int
 	windows bool
+	soft    bool // "Monday to Friday" repeats only with a time of day
 	start   *Moment
 }
 
@@ -116,6 +117,9 @@ func (p *parser) everys(i int) ([]everyAlt, int) {
 		}
 		i, r = end, next
 		if !r.marked {
+			continue
+		}
+		if r.soft && !p.whole && len(r.clocks) == 0 {
 			continue
 		}
 		read = i

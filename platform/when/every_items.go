@@ -138,7 +138,8 @@ func (p *parser) dayNames(j int, r rule) (int, rule, bool) {
 					r.days |= 1 << d
 				}
 				r.days |= 1 << last
-				r.marked = r.marked || plural || r.n <= 1
+				r.soft = !r.marked && !plural && r.n <= 1
+				r.marked = r.marked || plural || r.soft
 				return k + 1, r, true
 			}
 		}

@@ -23,7 +23,10 @@ func (p *parser) joints(i int) []joint {
 		case p.is(j.end, ",") && !j.any:
 		case p.is(j.end, "at", "@", "around", "about", "approximately", "approx", "circa", "roughly", "exactly", "~", "by"):
 			j.at = true
-		case p.is(j.end, "on", "in", "of", "the", "for", "during", "sometime", "within", "from", "starting", "beginning", "to"):
+		case p.is(j.end, "no", "not") && p.is(j.end+1, "later") && p.is(j.end+2, "than"):
+			j.end += 2
+			j.at = true
+		case p.is(j.end, "on", "over", "in", "of", "the", "for", "during", "sometime", "within", "from", "starting", "beginning", "to"):
 			if p.is(j.end, "to", "from") && !p.leads(j.end) {
 				return out
 			}

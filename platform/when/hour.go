@@ -56,7 +56,7 @@ func (p *parser) digitHour(i, n int) []hm {
 		end := p.skip(i+1, "h", "hrs", "hours")
 		return []hm{{c, end, true, end > i+1}}
 	}
-	if n > 24 {
+	if n > 24 || n == 24 && !p.is(i+1, "h", ":", "oclock") {
 		return nil
 	}
 	c := clock{h: n, grain: Hour}

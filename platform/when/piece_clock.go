@@ -17,6 +17,9 @@ func (p *parser) clockPiece(i int) []alt {
 	}
 	if c, end, ok := p.namedClock(i); ok {
 		add(c, end)
+		if p.is(i, "this", "same") && len(out) > 0 {
+			out[0].s.weak = true
+		}
 	}
 	if c, end, ok := p.pastClock(i); ok {
 		add(c, end)
@@ -102,6 +105,10 @@ func (p *parser) namedClock(i int) (clock, int, bool) {
 			return endOfDay(), i + 1, true
 		}
 		return clock{h: 17, half: halfBoth, grain: Hour}, i + 1, true
+	}
+	if p.is(i, "this", "same") && p.is(i+1, "time") { // "this time tomorrow"
+		h, m, _ := p.now.Clock()
+		return clock{h: h, m: m, half: halfBoth, grain: Minute}, i + 2, true
 	}
 	if end, ok := p.phrase(p.skip(i, "the"), "close", "of", "business"); ok {
 		return clock{h: 17, half: halfBoth, grain: Hour}, end, true
@@ -228,6 +235,9 @@ func (p *parser) meridian(i int, digits bool) (half, int, bool) {
 // partPiece reads a part of the day: "in the morning", "late evening", "at
 // night"; "this morning" and "tonight" are read by relativeDay and qualified.
 func (p *parser) partPiece(i int) []alt {
+	if p.is(i, "first") && p.is(i+1, "thing") {
+		return []alt{{i + 2, spec{set: fPart, part: partMorning, weak: true}}}
+	}
 	j, early := i, false
 	if p.is(j, "early", "late", "mid") {
 		early = p.is(j, "early")

@@ -24,6 +24,9 @@ func (p *parser) dayOfMonth(i int) []alt {
 	}
 	s := domSpec(r.n)
 	s.weak = j == i || p.num(j) < 0
+	if e, ok := p.phrase(end, "of", "the", "month"); ok {
+		return []alt{{e, domSpec(r.n)}}
+	}
 	return []alt{{end, s}}
 }
 

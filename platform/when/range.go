@@ -165,7 +165,7 @@ func (p *parser) span(ctx, from, to spec, opened bool) (rangeAlt, bool) {
 	if !ok {
 		return rangeAlt{}, false
 	}
-	if a.loose && b.loose && !opened && !p.whole && ctx.set == 0 {
+	if a.loose && b.loose && !opened && (!p.whole || a.set == fDom) && ctx.set == 0 {
 		return rangeAlt{}, false
 	}
 	if ctx.set != 0 {

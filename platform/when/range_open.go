@@ -44,6 +44,9 @@ func (p *parser) lasting(i int) []rangeAlt {
 func (p *parser) openEnded(i int) []rangeAlt {
 	var out []rangeAlt
 	kind := p.text(i)
+	if p.is(i-1, "no", "not") {
+		return nil
+	}
 	j := i + 1
 	switch kind {
 	case "since", "after", "before", "until", "till", "til", "through":
