@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hob/knowledge/store"
@@ -161,7 +162,7 @@ func telling(text string) []string {
 		}
 		seen = append(seen, folded)
 		all = append(all, w)
-		if !vague[folded] && len([]rune(w)) > 1 || isNumber(w) {
+		if !vague()[folded] && len([]rune(w)) > 1 || isNumber(w) {
 			some = append(some, w)
 		}
 	}
@@ -201,15 +202,14 @@ func join(terms []string, prefix bool) string {
 }
 
 // vague words say how something is asked, not what.
-var vague = set(`a about all am an and any anything are as at be been but by can could did do does everything for from had has have
-	he her hers him his how i if in into is it its just know like me mine my of on or our please remember said say she should so some
-	something tell that the their them then there these they this those to told us was we were what whats when where which who whom
-	whose why will with would you your yours find search look recall asked ask s t d ll m re ve`)
-
-func set(list string) map[string]bool {
+var vague = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(list) {
+	for _, w := range strings.Fields(`a about all am an and any anything are as at be been but by can could did do does everything for
+		from had has have he her hers him his how i if in into is it its just know like me mine my of on or our please remember
+		remembered said say she should so some something tell that the their them then there these they this those to told us was we
+		were what whats when where which who whom whose why will with would you your yours find search look recall asked ask s t d ll m
+		re ve`) {
 		m[w] = true
 	}
 	return m
-}
+})

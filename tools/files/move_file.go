@@ -47,6 +47,9 @@ func (f *Files) moveFile() tools.Tool {
 }
 
 func (f *Files) runMove(ctx context.Context, _ tools.Call, in moveIn) (tools.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tools.Result{}, err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	from, err := f.at(in.Source)

@@ -1,14 +1,17 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -31,15 +34,41 @@ func (d Deps) habitStreak() tools.Tool {
 				return tools.Result{}, err
 			}
 			if strings.TrimSpace(in.Habit) != "" {
-				one, err := tools.Pick("habit", in.Habit, all, func(s Streak) (string, string) { return s.Habit, s.Habit })
+				one, err := exactly(all, in.Habit)
 				if err != nil {
 					return tools.Result{}, err
 				}
 				all = []Streak{one}
 			}
-			return tools.Result{Text: streakText(all, c.Now), Data: map[string]any{"streaks": all}}, nil
+			r := tools.Result{Text: streakText(all, c.Now), Data: map[string]any{"streaks": all}, Source: provenance.Tool}
+			if slices.ContainsFunc(all, func(s Streak) bool { return s.Source.Tainted() }) {
+				r.Source = provenance.Outside
+			}
+			return r, nil
 		},
 	})
+}
+
+// exactly finds the habit of that very name: "run" is not "running late". An
+// error names the nearest ones.
+func exactly(all []Streak, habit string) (Streak, error) {
+	for _, s := range all {
+		if fold(s.Habit) == fold(habit) {
+			return s, nil
+		}
+	}
+	if len(all) == 0 {
+		return Streak{}, tools.Errorf(tools.NotFound, "no habit has been logged yet")
+	}
+	near := slices.Clone(all)
+	slices.SortStableFunc(near, func(a, b Streak) int {
+		return cmp.Compare(phrase.Similar(b.Habit, habit), phrase.Similar(a.Habit, habit))
+	})
+	var names []string
+	for _, s := range near[:min(5, len(near))] {
+		names = append(names, strconv.Quote(phrase.Cut(s.Habit, 60)))
+	}
+	return Streak{}, tools.Errorf(tools.NotFound, "no habit is called %q; logged are %s", phrase.Cut(habit, 60), strings.Join(names, ", "))
 }
 
 func streakText(list []Streak, now time.Time) string {

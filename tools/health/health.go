@@ -13,7 +13,6 @@ import (
 	"hob/knowledge/store"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
 	"hob/tools"
 )
 
@@ -51,7 +50,14 @@ type Entry struct {
 	CreatedAt  time.Time         `json:"created_at"`
 }
 
-func fold(habit string) string { return strings.Join(phrase.Split(habit), " ") }
+// fold makes names comparable; a name without letters or digits, such as an
+// emoji, stands for itself.
+func fold(habit string) string {
+	if words := phrase.Split(habit); len(words) > 0 {
+		return strings.Join(words, " ")
+	}
+	return strings.TrimSpace(habit)
+}
 
 func insert(tx *store.Tx, e Entry) error {
 	_, err := tx.Exec(`INSERT INTO habits (id, habit, name, day, value, unit, note, provenance, created_at) VALUES (?,?,?,?,?,?,?,?,?)`,
@@ -81,21 +87,6 @@ func entries(q store.Querier, tail string, args ...any) (out []Entry, err error)
 	return out, rows.Err()
 }
 
-// dayOf reads a date argument; empty means today.
-func dayOf(c tools.Call, date string) (time.Time, error) {
-	if strings.TrimSpace(date) == "" {
-		return c.Now, nil
-	}
-	m, err := when.Parse(date, c.Now)
-	if err != nil {
-		return time.Time{}, tools.Errorf(tools.InvalidArguments, "date: %w", err)
-	}
-	if m.Time.After(c.Now) && m.Time.Format(time.DateOnly) != c.Now.Format(time.DateOnly) {
-		return time.Time{}, tools.Errorf(tools.InvalidArguments, "%s lies in the future; a habit is logged when it was done", when.FormatDay(m.Time, c.Now))
-	}
-	return m.Time, nil
-}
-
 // Streak describes one habit.
 type Streak struct {
 	Habit   string `json:"habit"`
@@ -104,6 +95,8 @@ type Streak struct {
 	Total   int    `json:"total"` // days on which it was done
 	Last    string `json:"last"`  // YYYY-MM-DD
 	Today   bool   `json:"today"` // done today
+	// Source is Outside when an entry came from outside.
+	Source provenance.Source `json:"-"`
 }
 
 // streakOf computes the streak from the days it was done on, ascending and
@@ -152,7 +145,7 @@ func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem,
 	var out []tools.BriefItem
 	for _, s := range list {
 		if s.Current >= 2 && !s.Today {
-			out = append(out, tools.BriefItem{Text: fmt.Sprintf("%s: %d days in a row, not done yet today", s.Habit, s.Current)})
+			out = append(out, tools.BriefItem{Text: fmt.Sprintf("%s: %d days in a row, not done yet today", s.Habit, s.Current), Source: s.Source})
 		}
 	}
 	return out, nil
@@ -163,13 +156,16 @@ func streaks(q store.Querier, habit string, today time.Time) ([]Streak, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Streak
+	out := []Streak{}
 	for i := 0; i < len(all); {
 		name := fold(all[i].Habit)
 		var days []string
-		label := all[i].Habit
+		label, source := all[i].Habit, provenance.Tool
 		for ; i < len(all) && fold(all[i].Habit) == name; i++ {
 			label = all[i].Habit
+			if all[i].Provenance.Tainted() {
+				source = provenance.Outside
+			}
 			if len(days) == 0 || days[len(days)-1] != all[i].Day {
 				days = append(days, all[i].Day)
 			}
@@ -178,6 +174,7 @@ func streaks(q store.Querier, habit string, today time.Time) ([]Streak, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.Source = source
 		out = append(out, s)
 	}
 	return out, nil

@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/shortid"
 	"hob/platform/when"
 	"hob/tools"
@@ -36,13 +37,13 @@ func (d Deps) logHabit() tools.Tool {
 			if fold(habit) == "" {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say which habit")
 			}
-			day, err := dayOf(c, in.Date)
+			day, err := tools.PastDay(in.Date, c.Now)
 			if err != nil {
 				return tools.Result{}, err
 			}
 			e := Entry{
 				ID: shortid.New("h"), Habit: phrase.Cut(habit, 100), Day: day.Format(time.DateOnly), Value: in.Value, Unit: phrase.Cut(in.Unit, 20),
-				Note: phrase.Cut(in.Note, 500), Provenance: c.Provenance, CreatedAt: c.Now.UTC().Truncate(time.Millisecond),
+				Note: phrase.Cut(in.Note, 500), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond),
 			}
 			if err := insert(tx, e); err != nil {
 				return tools.Result{}, err

@@ -57,12 +57,7 @@ func limitOr(limit, otherwise int) (int, error) {
 }
 
 // from is the provenance that a new row gets.
-func from(c tools.Call) provenance.Source {
-	if c.Provenance.Tainted() {
-		return provenance.Outside
-	}
-	return c.Provenance
-}
+func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
 // sourceOf is the provenance of a result that shows the given rows.
 func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {

@@ -9,6 +9,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/shortid"
 	"hob/platform/when"
 	"hob/tools"
@@ -85,13 +86,13 @@ func (d Deps) expense(c tools.Call, in logExpenseIn) (Expense, time.Time, error)
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}
-	day, err := dayOf(c, in.Date)
+	day, err := tools.PastDay(in.Date, c.Now)
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}
 	e := Expense{
 		ID: shortid.New("x"), Amount: decimal(minor, cur), Currency: cur, Category: label(in.Category), Vendor: phrase.Cut(in.Vendor, 100),
-		Note: phrase.Cut(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: c.Provenance, CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
+		Note: phrase.Cut(in.Note, 500), Day: day.Format(time.DateOnly), Provenance: provenance.Worst(c.Provenance), CreatedAt: c.Now.UTC().Truncate(time.Millisecond), minor: minor,
 	}
 	if e.Category == "" {
 		e.Category = "other"

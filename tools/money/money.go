@@ -14,7 +14,6 @@ import (
 	"hob/knowledge/store"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
 	"hob/tools"
 )
 
@@ -80,6 +79,11 @@ var symbols = map[string]string{
 	"euro": "EUR", "euros": "EUR", "dollar": "USD", "dollars": "USD", "bucks": "USD", "pound": "GBP", "pounds": "GBP", "quid": "GBP", "yen": "JPY",
 }
 
+// shared are currencies whose people use the sign or name of another one.
+var shared = map[string]string{
+	"CAD": "USD", "AUD": "USD", "NZD": "USD", "SGD": "USD", "HKD": "USD", "TWD": "USD", "MXN": "USD", "EGP": "GBP", "CNY": "JPY",
+}
+
 // code reads a currency: an ISO code, a sign or a common word.
 func code(s, otherwise string) (string, error) {
 	s = strings.TrimSpace(s)
@@ -87,6 +91,10 @@ func code(s, otherwise string) (string, error) {
 		return otherwise, nil
 	}
 	if c, ok := symbols[strings.ToLower(s)]; ok {
+		// A dollar or pound of one's own comes before the best known one.
+		if shared[otherwise] == c {
+			return otherwise, nil
+		}
 		return c, nil
 	}
 	c := strings.ToUpper(s)
@@ -147,16 +155,7 @@ func expenses(q store.Querier, tail string, args ...any) (out []Expense, err err
 	return out, rows.Err()
 }
 
-func dayOf(c tools.Call, date string) (time.Time, error) {
-	if strings.TrimSpace(date) == "" {
-		return c.Now, nil
-	}
-	m, err := when.Parse(date, c.Now)
-	if err != nil {
-		return time.Time{}, tools.Errorf(tools.InvalidArguments, "date: %w", err)
-	}
-	return m.Time, nil
-}
-
 // label makes category names comparable and tidy.
-func label(s string) string { return strings.ToLower(phrase.Cut(strings.Join(strings.Fields(s), " "), 60)) }
+func label(s string) string {
+	return strings.ToLower(phrase.Cut(strings.Join(strings.Fields(s), " "), 60))
+}

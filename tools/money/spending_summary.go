@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -47,9 +48,14 @@ func (d Deps) spendingSummary() tools.Tool {
 				return tools.Result{}, err
 			}
 			totals, sums := sum(rows)
+			source := provenance.Tool
+			if slices.ContainsFunc(rows, func(e Expense) bool { return e.Provenance.Tainted() }) {
+				source = provenance.Outside
+			}
 			return tools.Result{
-				Text: summaryText(totals, sums, len(rows), words, label(in.Category)),
-				Data: map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows)},
+				Source: source,
+				Text:   summaryText(totals, sums, len(rows), words, label(in.Category)),
+				Data:   map[string]any{"from": from, "to": to, "by_category": totals, "total": sums, "count": len(rows)},
 			}, nil
 		},
 	})
@@ -99,7 +105,9 @@ func sum(rows []Expense) (byCategory, sums []Total) {
 		byCategory = add(byCategory, e.Category, e)
 		sums = add(sums, "", e)
 	}
-	order := func(x, y Total) int { return cmp.Or(cmp.Compare(y.minor, x.minor), cmp.Compare(x.Category, y.Category)) }
+	order := func(x, y Total) int {
+		return cmp.Or(cmp.Compare(y.minor, x.minor), cmp.Compare(x.Category, y.Category))
+	}
 	slices.SortFunc(byCategory, order)
 	slices.SortFunc(sums, order)
 	return byCategory, sums

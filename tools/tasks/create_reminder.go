@@ -17,8 +17,8 @@ import (
 
 type remindIn struct {
 	Text  string `json:"text" jsonschema:"what to say"`
-	At    string `json:"at,omitempty" jsonschema:"when, once"`
-	Every string `json:"every,omitempty" jsonschema:"cron or words; at or every"`
+	At    string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
+	Every string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
 }
 
 type reminderUndo struct {
@@ -31,7 +31,7 @@ func (d Deps) createReminder() tools.Tool {
 	return tools.New(tools.Def[remindIn]{
 		Spec: tools.Spec{
 			Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
-			Description: "Remind the owner at a time.",
+			Description: "Remind the owner once (at) or again and again (every).",
 			Keywords:    "remind me alarm alert later timer",
 		},
 		Summary: func(in remindIn) string {

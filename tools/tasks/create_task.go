@@ -13,7 +13,7 @@ import (
 
 type createIn struct {
 	Title    string `json:"title"`
-	Due      string `json:"due,omitempty"`
+	Due      string `json:"due,omitempty" jsonschema:"day or time, in words or RFC 3339"`
 	Priority string `json:"priority,omitempty" jsonschema:"low, medium, high, critical"`
 	Project  string `json:"project,omitempty"`
 	Notes    string `json:"notes,omitempty"`

@@ -66,12 +66,7 @@ CREATE INDEX tasks_status ON tasks (status);`}}}
 }
 
 // from is the provenance that a new row gets.
-func from(c tools.Call) provenance.Source {
-	if c.Provenance.Tainted() {
-		return provenance.Outside
-	}
-	return c.Provenance
-}
+func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
 // classify gives errors of the watchers' manager their code.
 func classify(err error) error {

@@ -14,10 +14,10 @@ import (
 )
 
 type scheduleIn struct {
-	Every  string `json:"every,omitempty" jsonschema:"cron or words"`
-	At     string `json:"at,omitempty" jsonschema:"once"`
+	Every  string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
+	At     string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Action string `json:"action" jsonschema:"what to do, in plain words"`
-	Missed string `json:"missed,omitempty" jsonschema:"run_once, skip, run_all"`
+	Missed string `json:"missed,omitempty" jsonschema:"times that passed while off: run_once (default), skip, run_all"`
 }
 
 func (d Deps) createSchedule() tools.Tool {
@@ -25,7 +25,7 @@ func (d Deps) createSchedule() tools.Tool {
 	return tools.New(tools.Def[scheduleIn]{
 		Spec: tools.Spec{
 			Name: "create_schedule", Category: "watch", Effects: tools.Write, Core: true,
-			Description: "Do something at a time (at) or again and again (every).",
+			Description: "Do something by yourself once (at) or again and again (every).",
 			Keywords:    "cron recurring regularly daily weekly timer job automate",
 		},
 		Summary: func(in scheduleIn) string {

@@ -158,12 +158,7 @@ func sourceOf(list []watchers.Spec) provenance.Source {
 }
 
 // from is the provenance that a new watcher gets.
-func from(c tools.Call) provenance.Source {
-	if c.Provenance.Tainted() {
-		return provenance.Outside
-	}
-	return c.Provenance
-}
+func from(c tools.Call) provenance.Source { return provenance.Worst(c.Provenance) }
 
 // classify gives the manager's errors their code.
 func classify(err error) error {

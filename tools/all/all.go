@@ -1,0 +1,76 @@
+// Package all is the list of Hob's tools, of their tables and of the sections
+// of its daily briefing; nothing else. A new category is a line in each.
+package all
+
+import (
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/tools"
+	"hob/tools/files"
+	"hob/tools/health"
+	"hob/tools/memory"
+	"hob/tools/money"
+	"hob/tools/system"
+	"hob/tools/tasks"
+	"hob/tools/watch"
+)
+
+// Watchers keeps watchers, schedules and reminders; *watchers.Manager does.
+type Watchers interface {
+	tasks.Clock
+	watch.Manager
+}
+
+// Deps are what the tools need; all but Currency and Now are required.
+type Deps struct {
+	Store     *store.Store
+	Knowledge *knowledge.Base
+	Files     *files.Files
+	Watchers  Watchers
+	Engine    system.Engine
+	// Currency is the ISO 4217 code of expenses that name none; empty leaves
+	// it to the tools.
+	Currency string
+	// Now is the time in the owner's zone, for the briefing (default: the
+	// process's clock in the zone of the day that is briefed).
+	Now func() time.Time
+}
+
+// All returns every tool.
+func All(d Deps) []tools.Tool {
+	var out []tools.Tool
+	for _, category := range [][]tools.Tool{
+		d.Files.Tools(),
+		memory.Tools(memory.Deps{Knowledge: d.Knowledge}),
+		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Briefs: Briefs(d)}),
+		watch.Tools(watch.Deps{Manager: d.Watchers}),
+		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
+		health.Tools(health.Deps{Store: d.Store}),
+		system.Tools(d.Engine),
+	} {
+		out = append(out, category...)
+	}
+	return out
+}
+
+// Briefs returns the sections of the daily briefing, in order.
+func Briefs(d Deps) []tools.BriefSource {
+	return []tools.BriefSource{
+		tasks.TaskBrief{Store: d.Store, Now: d.Now},
+		tasks.ClockBrief{Clock: d.Watchers, Reminders: true},
+		tasks.ClockBrief{Clock: d.Watchers},
+		health.Brief{Deps: health.Deps{Store: d.Store}},
+		money.Brief{Store: d.Store},
+	}
+}
+
+// Migrations are the tables of the tools and of the memory they share.
+func Migrations() []store.Set {
+	sets := knowledge.Migrations()
+	for _, more := range [][]store.Set{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations()} {
+		sets = append(sets, more...)
+	}
+	return sets
+}

@@ -1,0 +1,133 @@
+package all
+
+import "hob/tools/toolstest"
+
+func step(tool, args string) toolstest.Step { return toolstest.Step{Tool: tool, Args: args} }
+
+func fileCases() []toolstest.Case {
+	return []toolstest.Case{
+		{Step: step("read_file", `{"path":"a.txt"}`), Want: "first line", Outside: true},
+		{Step: step("list_directory", `{"path":"~/Documents"}`), Want: "- a.txt (11 bytes", Outside: true},
+		{Step: step("search_files", `{"path":"~/Documents","query":"FIRST"}`), Want: "- a.txt:1: first line", Outside: true},
+		{Step: step("write_file", `{"path":"new/b.txt","content":"hello"}`), Want: "Created ~/Documents/new/b.txt", Undone: "Deleted"},
+		{Step: step("write_file", `{"path":"a.txt","content":"other"}`), Want: "Replaced ~/Documents/a.txt", Undone: "Brought back"},
+		{Step: step("write_file", `{"path":"a.txt","content":"more","append":true}`), Want: "Added 4 bytes", Undone: "Brought back"},
+		{Step: step("move_file", `{"source":"a.txt","destination":"sub/c.txt"}`), Want: "Moved", Undone: "back to"},
+		{Step: step("trash_file", `{"path":"a.txt"}`), Want: "to the trash", Undone: "Restored"},
+	}
+}
+
+func memoryCases() []toolstest.Case {
+	fact := step("remember", `{"text":"my sister's birthday is on 3 May"}`)
+	note := step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)
+	return []toolstest.Case{
+		{Step: fact, Want: `I will remember "my sister's birthday is on 3 May".`, Undone: "Took back"},
+		{
+			Step: step("remember", `{"text":"My sister's birthday is on 4 May."}`), Before: []toolstest.Step{fact},
+			Want: `It replaces "my sister's birthday is on 3 May".`, Undone: "Took back",
+		},
+		{Step: fact, Before: []toolstest.Step{fact}, Want: "I knew that already"},
+		{Step: step("recall", `{"query":"when is my sister's birthday?"}`), Before: []toolstest.Step{fact}, Want: "I remember: my sister's birthday is on 3 May (you told me today)."},
+		{Step: step("recall", `{"query":""}`), Want: "not asked to remember anything"},
+		{Step: step("recall", `{"query":"\"* OR ("}`), Before: []toolstest.Step{fact}, Want: "I remember nothing about"},
+		{Step: step("search_knowledge", `{"query":"groceries"}`), Before: []toolstest.Step{note, fact}, Want: "- note: Groceries: milk eggs (today)"},
+		{Step: step("search_knowledge", `{"query":"zebra"}`), Want: "I found nothing"},
+		{Step: step("forget", `{"query":"sister birthday"}`), Before: []toolstest.Step{fact}, Want: "Forgotten for good."},
+		{Step: note, Want: `Wrote the note "Groceries".`, Undone: "Deleted"},
+		{Step: step("create_note", `{"text":"# Ideas\nmore"}`), Want: `"Ideas"`, Undone: "Deleted"},
+		{Step: step("list_notes", `{}`), Before: []toolstest.Step{note}, Want: "Note \"Groceries\" (today):\nmilk\neggs"},
+		{Step: step("list_notes", `{"query":"egg"}`), Before: []toolstest.Step{note, step("create_note", `{"text":"other"}`)}, Want: "Groceries"},
+		{Step: step("append_note", `{"note":"groceries","text":"bread"}`), Before: []toolstest.Step{note}, Want: `Added it to the note "Groceries".`, Undone: "Took the last addition out"},
+		{Step: step("delete_note", `{"note":"grocer"}`), Before: []toolstest.Step{note}, Want: `Deleted the note "Groceries".`, Undone: "Brought back"},
+	}
+}
+
+func taskCases() []toolstest.Case {
+	plumber := step("create_task", `{"title":"call the plumber","due":"tomorrow at 9"}`)
+	rent := step("create_task", `{"title":"pay the rent","due":"2094-03-08","priority":"high","project":"Home"}`)
+	return []toolstest.Case{
+		{Step: plumber, Want: `Added task "call the plumber", due tomorrow at 09:00.`, Undone: "Deleted the task"},
+		{Step: rent, Want: `Added task "pay the rent", overdue since Mon 8 Mar, high priority, project Home.`, Undone: "Deleted the task"},
+		{
+			Step: step("list_tasks", `{}`), Before: []toolstest.Step{plumber, rent, step("create_task", `{"title":"some day"}`)},
+			Want: "3 open tasks:\n- pay the rent (overdue since Mon 8 Mar, high priority, project Home)\n- call the plumber (due tomorrow at 09:00)\n- some day",
+		},
+		{Step: step("list_tasks", `{"due":"overdue"}`), Before: []toolstest.Step{plumber, rent}, Want: "1 open task that are overdue:\n- pay the rent"},
+		{Step: step("list_tasks", `{"due":"tomorrow"}`), Before: []toolstest.Step{plumber, rent}, Want: "1 open task due tomorrow:\n- call the plumber"},
+		{Step: step("list_tasks", `{"due":"this week","project":"home"}`), Before: []toolstest.Step{plumber, rent}, Want: "- pay the rent"},
+		{Step: step("list_tasks", `{"query":"plumbers"}`), Before: []toolstest.Step{plumber, rent}, Want: "- call the plumber"},
+		{Step: step("list_tasks", `{"status":"done"}`), Before: []toolstest.Step{plumber, step("complete_task", `{"task":"plumber"}`)}, Want: "- call the plumber (done today)"},
+		{Step: step("update_task", `{"task":"plumber","due":"Friday","priority":"high"}`), Before: []toolstest.Step{plumber}, Want: "call the plumber (due Fri 12 Mar, high priority)", Undone: "as it was"},
+		{Step: step("update_task", `{"task":"rent","due":"none","project":"none"}`), Before: []toolstest.Step{rent}, Want: "pay the rent (high priority).", Undone: "as it was"},
+		{Step: step("update_task", `{"task":"rent","priority":"high"}`), Before: []toolstest.Step{rent}, Want: "that way already"},
+		{Step: step("complete_task", `{"task":"the plumber"}`), Before: []toolstest.Step{plumber, rent}, Want: `Done: "call the plumber". 1 open task is left.`, Undone: "as it was"},
+		{Step: step("complete_task", `{"task":"plumber"}`), Before: []toolstest.Step{plumber, step("complete_task", `{"task":"plumber"}`)}, Want: "was done already"},
+		{Step: step("delete_task", `{"task":"rent"}`), Before: []toolstest.Step{plumber, rent}, Want: `Deleted task "pay the rent".`, Undone: "Brought back"},
+	}
+}
+
+func reminderCases() []toolstest.Case {
+	stretch := step("create_reminder", `{"text":"stretch","at":"in 20 minutes"}`)
+	water := step("create_reminder", `{"text":"drink water","every":"every weekday at 8:30"}`)
+	return []toolstest.Case{
+		{Step: stretch, Want: "I will remind you today at 14:50: stretch.", Undone: "Cancelled"},
+		{Step: water, Want: "I will remind you every weekday at 08:30: drink water. The first time is tomorrow at 08:30.", Undone: "Cancelled"},
+		{Step: step("create_reminder", `{"text":"call mum","at":"tomorrow"}`), Want: "tomorrow at 09:00", Undone: "Cancelled"},
+		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Cancelled"},
+		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30)"},
+		{Step: step("list_reminders", `{"query":"water"}`), Before: []toolstest.Step{water, stretch}, Want: "1 reminder:\n- drink water"},
+		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "drink water"`, Undone: "Brought back"},
+		{Step: step("cancel_reminder", `{"reminder":"14:50"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "stretch"`, Undone: "Brought back"},
+		{
+			Step: step("daily_briefing", `{}`), Before: []toolstest.Step{
+				stretch, step("create_task", `{"title":"pay the rent","due":"today"}`), step("create_task", `{"title":"old","due":"2094-03-01"}`),
+				step("log_habit", `{"habit":"gym","date":"2094-03-09"}`), step("log_habit", `{"habit":"gym","date":"2094-03-08"}`),
+				step("log_expense", `{"amount":12.50,"category":"lunch"}`), step("create_schedule", `{"every":"day at 18:00","action":"tidy Downloads"}`),
+			},
+			Want: "Your briefing for today, Wed 10 Mar:\n\nTasks\n- pay the rent (due today)\n- old (overdue since Mon 1 Mar)\n\nReminders\n- 14:50 stretch\n\n" +
+				"Scheduled\n- 18:00 tidy Downloads\n\nHabits\n- gym: 2 days in a row, not done yet today\n\nSpending\n- 12.50 EUR this month, 12.50 EUR of it on the day",
+		},
+		{Step: step("daily_briefing", `{"date":"tomorrow"}`), Before: []toolstest.Step{water}, Want: "Your briefing for tomorrow, Thu 11 Mar:\n\nReminders\n- 08:30 drink water"},
+		{Step: step("daily_briefing", `{}`), Want: "Nothing is on for today, Wed 10 Mar."},
+	}
+}
+
+func watchCases() []toolstest.Case {
+	brief := step("create_schedule", `{"every":"every weekday at 8:00","action":"brief me"}`)
+	pdf := step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"Tell me!"}`)
+	act := step("create_watcher", `{"kind":"file","config":{"path":"$DIR/a.txt"},"action":"summarise it","report_to":"chat"}`)
+	daily := step("create_schedule", `{"every":"0 18 * * *","action":"tidy Downloads","missed":"skip"}`)
+	return []toolstest.Case{
+		{Step: brief, Want: "Scheduled every weekday at 08:00: brief me. The first time is tomorrow at 08:00.", Undone: "Cancelled"},
+		{Step: step("create_schedule", `{"at":"Friday at 17:00","action":"write the report"}`), Want: "Scheduled Fri 12 Mar at 17:00: write the report.", Undone: "Cancelled"},
+		{
+			Step: step("list_schedules", `{}`), Before: []toolstest.Step{brief, daily},
+			Want: "2 schedules:\n- every day at 18:00: tidy Downloads (next today at 18:00)\n- every weekday at 08:00: brief me (next tomorrow at 08:00)",
+		},
+		{Step: step("cancel_schedule", `{"schedule":"tidy"}`), Before: []toolstest.Step{brief, daily}, Want: "Cancelled the schedule: every day at 18:00: tidy Downloads.", Undone: "Brought back"},
+		{Step: step("pause_schedule", `{"schedule":"brief me"}`), Before: []toolstest.Step{brief}, Want: "Paused the schedule: every weekday at 08:00: brief me.", Undone: "is active again"},
+		{Step: step("pause_schedule", `{"schedule":"brief","resume":true}`), Before: []toolstest.Step{brief, step("pause_schedule", `{"schedule":"brief"}`)}, Want: "Resumed the schedule", Undone: "is paused again"},
+		{Step: step("list_watchers", `{}`), Want: "There are no watchers."},
+		{Step: pdf, Want: "PDF files in", Undone: "Cancelled"},
+		{Step: act, Want: ", and then will: summarise it.", Undone: "Cancelled"},
+		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
+		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Cancelled the watcher: ", Undone: "Brought back"},
+		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},
+		{Step: step("pause_watcher", `{"watcher":"pdf","resume":true}`), Before: []toolstest.Step{pdf}, Want: "The watcher is active already"},
+	}
+}
+
+func countCases() []toolstest.Case {
+	lunch := step("log_expense", `{"amount":12.50,"category":"Lunch"}`)
+	return []toolstest.Case{
+		{Step: lunch, Want: "Logged 12.50 EUR for lunch, today.", Undone: "Removed"},
+		{Step: step("log_expense", `{"amount":3,"currency":"$","vendor":"Kiosk","date":"Monday"}`), Want: "Logged 3.00 USD for other at Kiosk, Mon 8 Mar.", Undone: "Removed"},
+		{Step: step("spending_summary", `{"period":"this_month"}`), Before: []toolstest.Step{lunch, step("log_expense", `{"amount":0.1,"category":"food"}`), step("log_expense", `{"amount":0.2,"category":"food"}`)}, Want: "You spent 12.80 EUR this month (3 entries).\n- lunch: 12.50 EUR (1)\n- food: 0.30 EUR (2)"},
+		{Step: step("spending_summary", `{"period":"2094-02"}`), Before: []toolstest.Step{lunch}, Want: "No spending was logged in 2094-02."},
+		{Step: step("log_habit", `{"habit":"Gym","value":45,"unit":"minutes"}`), Before: []toolstest.Step{step("log_habit", `{"habit":"gym","date":"yesterday"}`)}, Want: "Logged Gym (45 minutes) for today. 2 days in a row.", Undone: "Removed"},
+		{Step: step("habit_streak", `{"habit":"GYM"}`), Before: []toolstest.Step{step("log_habit", `{"habit":"gym"}`), step("log_habit", `{"habit":"gym class"}`)}, Want: "gym: 1 day in a row (longest 1, 1 day in all)."},
+		{Step: step("habit_streak", `{}`), Want: "No habit has been logged yet."},
+		{Step: step("status", `{}`), Want: "Hob test"},
+		{Step: step("undo", `{"last":2}`), Want: "Undone."},
+	}
+}

@@ -1,0 +1,86 @@
+package all
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/trash"
+	"hob/tools"
+	"hob/tools/files"
+	"hob/tools/system"
+	"hob/tools/toolstest"
+	"hob/watchers"
+	"hob/watchers/cron"
+	"hob/watchers/file"
+	"hob/watchers/oneshot"
+)
+
+// now is a Wednesday in the far future, so that what is created for later lies
+// after the real clock as well.
+var now = time.Date(2094, 3, 10, 14, 30, 0, 0, time.FixedZone("CET", 3600))
+
+// engine stands for Hob behind status and undo.
+type engine struct{}
+
+func (engine) Status(context.Context) (system.Report, error) {
+	return system.Report{Name: "Hob", Version: "test", Daemon: true}, nil
+}
+
+func (engine) Undo(_ context.Context, id string, last int) (string, error) {
+	if id == "" && last == 0 {
+		return "", &tools.Error{Code: tools.NotFound, Message: "there is nothing to undo"}
+	}
+	return "Undone.", nil
+}
+
+// open makes a home with ~/Documents allowed and every tool.
+func open(t *testing.T) toolstest.Env {
+	t.Helper()
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := filepath.Join(home, "Documents")
+	if err := os.MkdirAll(docs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(docs, "a.txt"), []byte("first line\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	drivers := []watchers.Driver{cron.New(), file.New(), oneshot.New()}
+	st, err := store.Open(t.Context(), filepath.Join(home, "hob", "hob.db"), append(Migrations(), watchers.AllMigrations(drivers)...), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
+	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	d.Watchers, err = watchers.New(watchers.Options{
+		Store: st, Drivers: drivers, Zone: func() *time.Location { return now.Location() }, AllowedRead: func(path string) error {
+			if strings.HasPrefix(path, docs) {
+				return nil
+			}
+			return files.ErrNotAllowed
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	can, err := trash.New(trash.Options{Home: home, DataHome: filepath.Join(home, "data")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Files, err = files.New(files.Options{Allowed: []string{docs}, Home: home, UndoDir: filepath.Join(home, "hob", "undo"), Trash: can})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now}
+}

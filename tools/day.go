@@ -1,0 +1,41 @@
+package tools
+
+import (
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/when"
+)
+
+// PastDay reads the day on which something was done: "yesterday", "last
+// Friday", "3 May", a date. Empty means today, and a weekday or a date without
+// a year the latest that has begun. The result is the beginning of that day in
+// now's zone; a stretch of several days and a day to come are InvalidArguments
+// errors.
+func PastDay(words string, now time.Time) (time.Time, error) {
+	words = strings.TrimSpace(words)
+	day := now
+	if words != "" {
+		p, err := when.ParsePeriod(words, now)
+		switch {
+		case err == nil && !p.From.IsZero() && !p.To.IsZero():
+			if p.To.Sub(p.From) > 25*time.Hour { // a day may have 25 hours
+				return day, Errorf(InvalidArguments, "%q is more than one day; say on which day", phrase.Cut(words, 60))
+			}
+			day = p.From
+		default:
+			m, merr := when.Parse(words, now)
+			if merr != nil {
+				return day, Errorf(InvalidArguments, "date: %w", merr)
+			}
+			day = m.Time
+		}
+	}
+	day = day.In(now.Location())
+	day = time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, now.Location())
+	if day.After(now) {
+		return day, Errorf(InvalidArguments, "%s is still to come; only what is done can be logged", when.FormatDay(day, now))
+	}
+	return day, nil
+}

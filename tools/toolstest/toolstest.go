@@ -1,0 +1,387 @@
+// Package toolstest is the conformance suite of tools: what every tool must
+// keep to whatever it does. The list of all tools runs it; a new tool brings a
+// Case.
+package toolstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Env is a fresh world for one case.
+type Env struct {
+	Store *store.Store
+	Tools []tools.Tool
+	// Dir holds files that tools may change; "" when there are none.
+	Dir string
+	Now time.Time
+}
+
+// Step is one call.
+type Step struct {
+	Tool string
+	Args string // JSON; $DIR stands for Env.Dir
+}
+
+// Case is a call that must succeed.
+type Case struct {
+	Step
+	Before []Step // calls made first
+	Want   string // part of the result's text
+	Undone string // part of what undoing answers; "" when it cannot be undone
+	// Outside: the result is outside text although the caller was clean.
+	Outside bool
+}
+
+// Suite is the tools under test with at least one case for each.
+type Suite struct {
+	Open  func(t *testing.T) Env
+	Cases []Case
+	// Ignore are columns ("table.column") that follow the real clock and are
+	// not compared.
+	Ignore []string
+}
+
+// Run checks every tool and every case.
+func Run(t *testing.T, s Suite) {
+	t.Helper()
+	e := s.Open(t)
+	for _, x := range e.Tools {
+		t.Run(x.Spec().Name, func(t *testing.T) {
+			specification(t, x)
+			if !slices.ContainsFunc(s.Cases, func(c Case) bool { return c.Tool == x.Spec().Name }) {
+				t.Error("there is no case for this tool")
+			}
+		})
+	}
+	for i, c := range s.Cases {
+		t.Run(fmt.Sprintf("%s/%d", c.Tool, i), func(t *testing.T) {
+			r := runner{t: t, env: s.Open(t), ignore: s.Ignore, by: map[string]tools.Tool{}}
+			for _, x := range r.env.Tools {
+				r.by[x.Spec().Name] = x
+			}
+			r.run(c)
+		})
+	}
+}
+
+// maxDescription bounds a description: models pay for every word of it.
+const maxDescription = 300
+
+func specification(t *testing.T, x tools.Tool) {
+	t.Helper()
+	s := x.Spec()
+	switch {
+	case s.Effects == 0:
+		t.Error("it declares no effects")
+	case len(s.Description) == 0 || len(s.Description) > maxDescription:
+		t.Errorf("its description has %d bytes, at most %d are allowed", len(s.Description), maxDescription)
+	case s.Category == "" || s.Keywords == "":
+		t.Error("it has no category or no keywords")
+	}
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(s.Schema, &schema); err != nil || schema.Type != "object" {
+		t.Errorf("its schema is not one of an object: %v", err)
+	} else if _, err := schema.Resolve(nil); err != nil {
+		t.Errorf("its schema is not valid: %v", err)
+	}
+	if _, own := x.(tools.Own); own != s.Own {
+		t.Errorf("Own is %v, but its type says %v", s.Own, own)
+	}
+	if u, ok := x.(tools.Undoer); ok && u.CanUndo() && s.Effects.ReadOnly() {
+		t.Error("it only reads and claims to be undoable")
+	}
+	for name, args := range map[string]string{
+		"an unknown argument": `{"no_such_argument_":1}`, "a list": `[1]`, "a text": `"x"`, "half an object": `{"path": "x`,
+	} {
+		if err := tools.Check(x, json.RawMessage(args)); err == nil || tools.CodeOf(err) != tools.InvalidArguments {
+			t.Errorf("%s as arguments: %v", name, err)
+		}
+	}
+	for _, field := range schema.Required {
+		args, err := json.Marshal(without(schema, field))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tools.Check(x, args); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("without %q: %v", field, err)
+		}
+	}
+}
+
+// without is an object with every required field but one.
+func without(schema jsonschema.Schema, field string) map[string]any {
+	out := map[string]any{}
+	for _, f := range schema.Required {
+		if f != field {
+			out[f] = example(schema.Properties[f])
+		}
+	}
+	return out
+}
+
+func example(s *jsonschema.Schema) any {
+	switch s.Type {
+	case "number", "integer":
+		return 1
+	case "boolean":
+		return true
+	case "array":
+		return []any{}
+	case "object":
+		return map[string]any{}
+	}
+	return "x"
+}
+
+type runner struct {
+	t      *testing.T
+	env    Env
+	ignore []string
+	by     map[string]tools.Tool
+}
+
+var errRollback = errors.New("rolled back")
+
+func (r *runner) run(c Case) {
+	r.t.Helper()
+	for _, s := range c.Before {
+		if _, err := r.call(r.t.Context(), s, nil); err != nil {
+			r.t.Fatalf("before: %s %s: %v", s.Tool, s.Args, err)
+		}
+	}
+	x := r.by[c.Tool]
+	if x == nil {
+		r.t.Fatal("there is no such tool")
+	}
+	if s, ok := x.(tools.Summarizer); !ok || strings.Trim(s.Summary(json.RawMessage(c.Args)), " ") == "" || s.Summary(json.RawMessage(c.Args)) == c.Tool {
+		r.t.Error("it does not say what it would do")
+	}
+	before := r.state()
+	r.interrupted(c, before)
+	got, err := r.call(r.t.Context(), c.Step, nil)
+	if err != nil {
+		r.t.Fatalf("%s: %v", c.Args, err)
+	}
+	r.result(c, got)
+	after := r.state()
+	if x.Spec().Effects.ReadOnly() {
+		r.same("a tool that only reads changed something", before, after)
+	}
+	r.undo(c, x, got, before, after)
+}
+
+// interrupted cancels the call before it begins and, for own tools, takes it
+// back after it ended.
+func (r *runner) interrupted(c Case, before map[string][]string) {
+	r.t.Helper()
+	ctx, stop := context.WithCancel(r.t.Context())
+	stop()
+	if _, err := r.call(ctx, c.Step, nil); err != nil && !errors.Is(err, context.Canceled) {
+		r.t.Errorf("cancelled: %v", err)
+	}
+	r.same("a cancelled call changed something", before, r.state())
+	if r.by[c.Tool].Spec().Own {
+		if _, err := r.call(r.t.Context(), c.Step, errRollback); !errors.Is(err, errRollback) {
+			r.t.Errorf("with a rollback: %v", err)
+		}
+		r.same("a rollback left something", before, r.state())
+	}
+}
+
+func (r *runner) result(c Case, got tools.Result) {
+	r.t.Helper()
+	want := provenance.Tool
+	if c.Outside {
+		want = provenance.Outside
+	}
+	switch {
+	case strings.TrimSpace(got.Text) == "" || !strings.Contains(got.Text, c.Want):
+		r.t.Errorf("text %q, want %q in it", got.Text, c.Want)
+	case got.Source != want:
+		r.t.Errorf("source %q, want %q", got.Source, want)
+	}
+	if got.Data != nil {
+		if b, err := json.Marshal(got.Data); err != nil || b[0] != '{' {
+			r.t.Errorf("data %s, %v: want a JSON object", b, err)
+		}
+	}
+}
+
+func (r *runner) undo(c Case, x tools.Tool, got tools.Result, before, after map[string][]string) {
+	r.t.Helper()
+	switch {
+	case c.Undone == "" && got.Undo != nil:
+		r.t.Errorf("it can be undone, which the case does not expect: %s", got.Undo.Label)
+		return
+	case c.Undone == "":
+		return
+	case got.Undo == nil || got.Undo.Label == "":
+		r.t.Error("it cannot be undone")
+		return
+	}
+	if cmp.Equal(before, after) {
+		r.t.Error("it changed nothing")
+	}
+	said, err := r.takeBack(x, got.Undo.Data)
+	if err != nil || !strings.Contains(said, c.Undone) {
+		r.t.Errorf("undo says %q, %v; want %q in it", said, err, c.Undone)
+	}
+	r.same("undoing did not restore everything", before, r.state())
+	if said, err := r.takeBack(x, got.Undo.Data); err == nil {
+		r.t.Errorf("undoing twice says %q", said)
+	} else if code := tools.CodeOf(err); code != tools.Conflict && code != tools.NotFound {
+		r.t.Errorf("undoing twice: %s (%v)", code, err)
+	}
+	r.same("undoing twice changed something", before, r.state())
+}
+
+func (r *runner) call(ctx context.Context, s Step, fail error) (tools.Result, error) {
+	x := r.by[s.Tool]
+	if x == nil {
+		return tools.Result{}, fmt.Errorf("there is no tool %q", s.Tool)
+	}
+	dir, err := json.Marshal(r.env.Dir)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	args := strings.ReplaceAll(s.Args, "$DIR", strings.Trim(string(dir), `"`))
+	c := tools.Call{
+		ID: "call", Session: "test", Event: "event", Args: json.RawMessage(args), Now: r.env.Now, Provenance: provenance.Owner,
+	}
+	own, ok := x.(tools.Own)
+	if !ok {
+		return x.Call(ctx, c)
+	}
+	var out tools.Result
+	err = r.env.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if out, err = own.CallTx(ctx, tx, c); err != nil {
+			return err
+		}
+		return fail
+	})
+	return out, err
+}
+
+func (r *runner) takeBack(x tools.Tool, data json.RawMessage) (said string, err error) {
+	u, ok := x.(tools.Undoer)
+	if !ok || !u.CanUndo() {
+		return "", errors.New("it has no Undo")
+	}
+	if !x.Spec().Own {
+		return u.Undo(r.t.Context(), data)
+	}
+	err = r.env.Store.Write(r.t.Context(), func(tx *store.Tx) (err error) {
+		said, err = u.UndoTx(r.t.Context(), tx, data)
+		return err
+	})
+	return said, err
+}
+
+func (r *runner) same(what string, before, after map[string][]string) {
+	r.t.Helper()
+	if d := cmp.Diff(before, after); d != "" {
+		r.t.Errorf("%s:\n%s", what, d)
+	}
+}
+
+func (r *runner) state() map[string][]string {
+	r.t.Helper()
+	out := Dump(r.t, r.env.Store, r.ignore...)
+	if r.env.Dir != "" {
+		out["files"] = tree(r.t, r.env.Dir)
+	}
+	return out
+}
+
+// Dump returns the rows of every table, without the numbers that SQLite gives
+// them (columns named n), the columns to ignore ("table.column") and the tables
+// of the index itself.
+func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, table := range column(t, st, `SELECT name FROM sqlite_master WHERE type = 'table'`) {
+		if strings.HasPrefix(table, "sqlite_") || strings.Contains(table, "_fts") || table == "migrations" {
+			continue
+		}
+		var parts []string
+		for _, c := range column(t, st, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, table)) {
+			if !slices.Contains(ignore, table+"."+c) {
+				parts = append(parts, "quote("+c+")")
+			}
+		}
+		rows := column(t, st, fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(parts, " || ' | ' || "), table))
+		slices.Sort(rows)
+		out[table] = rows
+	}
+	return out
+}
+
+func column(t *testing.T, st *store.Store, query string) []string {
+	t.Helper()
+	rows, err := st.Reader(context.WithoutCancel(t.Context())).Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// tree lists the files below dir with their modes and contents.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("%s %s", info.Mode(), filepath.ToSlash(rel))
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf(" %q", b)
+		}
+		out = append(out, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
