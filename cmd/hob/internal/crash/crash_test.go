@@ -82,7 +82,7 @@ func (w *world) killOnce(n int) {
 		w.random++
 		return
 	}
-	p := failpoints[n%len(failpoints)]
+	p := failpoints[w.rnd.IntN(len(failpoints))]
 	w.start(fmt.Sprintf("%s:%d", p.name, 1+w.rnd.IntN(p.upTo)))
 	select {
 	case <-w.exited:
@@ -164,7 +164,7 @@ func (w *world) done(ctx context.Context, event string) bool {
 // settle waits until ok, and fails the test when it never is.
 func (w *world) settle(ctx context.Context, what string, ok func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for !ok() {
 		select {

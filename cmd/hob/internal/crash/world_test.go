@@ -131,6 +131,7 @@ channel = "webhook"
 queue_notices = false
 [channels.webhook]
 url = "%s"
+secret = "a-secret-of-the-test"
 `, model.URL, w.addr, hook)
 	check(t, os.WriteFile(filepath.Join(w.dir, "hob-home", "config.toml"), []byte(conf), 0o600))
 	w.log, err = os.OpenFile(filepath.Join(w.dir, "daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -176,10 +177,11 @@ var jobWord = regexp.MustCompile(`(job|ring|watch) (\d+)`)
 // reply is the model: it derives everything from the conversation, so that a
 // killed turn goes on as if nothing had happened.
 func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
-	m := jobWord.FindStringSubmatch(r.LastUser)
-	if m == nil {
+	all := jobWord.FindAllStringSubmatch(r.LastUser, -1)
+	if all == nil {
 		return llmtest.Answer{Text: "what?"}, true
 	}
+	m := all[len(all)-1] // the words stand behind Hob's own context
 	word, n := m[1], m[2]
 	if len(r.Results) > 0 {
 		var texts []string
