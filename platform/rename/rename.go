@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// ErrCrossDevice: the two folders are on different devices (or the system
+// ErrCrossDevice says that the two folders are on different devices (or the system
 // cannot rename between them); the caller may copy.
 var ErrCrossDevice = errors.New("the two places are on different devices")
 

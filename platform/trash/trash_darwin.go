@@ -42,7 +42,7 @@ func putIn(bin string, dir *os.Root, name, abs string, at time.Time) (Item, erro
 	if err != nil {
 		return Item{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	for n := 1; n <= maxTries; n++ {
 		as := candidate(name, n, " ")
 		if n > 1 && n < 4 { // Finder's own way: the time of day
@@ -67,7 +67,7 @@ func (c *Can) restore(item Item, dir *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer bin.Close()
+	defer func() { _ = bin.Close() }()
 	err = rename.NoReplace(bin, filepath.Base(item.Location), dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrGone

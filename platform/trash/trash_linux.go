@@ -121,12 +121,12 @@ func (b bin) put(dir *os.Root, name, abs string, at time.Time) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	files, err := root.OpenRoot("files")
 	if err != nil {
 		return Item{}, err
 	}
-	defer files.Close()
+	defer func() { _ = files.Close() }()
 	for n := 1; n <= maxTries; n++ {
 		as := candidate(name, n, ".")
 		info := "info/" + as + ".trashinfo"
@@ -176,7 +176,7 @@ func (c *Can) restore(item Item, dir *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer files.Close()
+	defer func() { _ = files.Close() }()
 	err = rename.NoReplace(files, filepath.Base(item.Location), dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrGone

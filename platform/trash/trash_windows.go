@@ -145,7 +145,7 @@ func (c *Can) restore(item Item, dir *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	defer bin.Close()
+	defer func() { _ = bin.Close() }()
 	err = rename.NoReplace(bin, filepath.Base(item.Location), dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrGone

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/trash"
@@ -83,4 +85,11 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now}
+}
+
+func same(t *testing.T, before, after map[string][]string) {
+	t.Helper()
+	if d := cmp.Diff(before, after); d != "" {
+		t.Errorf("something changed:\n%s", d)
+	}
 }

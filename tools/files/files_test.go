@@ -451,7 +451,7 @@ func TestCarry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer src.Close()
+	defer func() { _ = src.Close() }()
 	cancelled, stop := context.WithCancel(t.Context())
 	stop()
 	if err := b.f.carry(cancelled, from, src, to, src); !errors.Is(err, context.Canceled) {

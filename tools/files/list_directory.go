@@ -62,7 +62,7 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	if err != nil {
 		return tools.Result{}, f.trouble("list", s, err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	out := listOut{Path: s.abs, Entries: []listed{}}
 	more := 0
 	w := &walk{f: f, recursive: in.Recursive, hidden: pattern.dotted(), visit: func(e entry) error {

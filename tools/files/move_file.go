@@ -131,12 +131,12 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 	if err != nil {
 		return nil, f.trouble("open the folder of", from, err)
 	}
-	defer src.Close()
+	defer func() { _ = src.Close() }()
 	dst, made, err := to.parent(true)
 	if err != nil {
 		return nil, f.trouble("open the folder of", to, err)
 	}
-	defer dst.Close()
+	defer func() { _ = dst.Close() }()
 	_, old := from.dirName()
 	_, name := to.dirName()
 	err = rename.NoReplace(src, old, dst, name)

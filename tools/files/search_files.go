@@ -79,7 +79,7 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	if err != nil {
 		return tools.Result{}, f.trouble("search", s, err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	r := &search{f: f, query: query, out: searchOut{Path: s.abs, Matches: []match{}}}
 	r.w = &walk{f: f, recursive: true, hidden: pattern.dotted(), limit: maxVisited, visit: func(e entry) error {
 		if !pattern.match(e.rel) {

@@ -165,7 +165,7 @@ func (s *spot) read(limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
 	return s.f.content(dir, name, s.abs, limit)
 }

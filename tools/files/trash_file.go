@@ -52,7 +52,7 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	if err != nil {
 		return tools.Result{}, f.trouble("open the folder of", s, err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
 	item, err := f.opt.Trash.Put(dir, name, c.Now)
 	if errors.Is(err, trash.ErrNoTrash) {
@@ -90,7 +90,7 @@ func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, erro
 	if err != nil {
 		return "", f.trouble("open the folder of", s, err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
 	err = f.opt.Trash.Restore(item, dir, name)
 	switch {

@@ -61,7 +61,7 @@ func (k *keeper) put(b []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("keep the former content: %w", err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	private := fs.FileMode(0o600)
 	if err := replace(dir, sum, b, &private); err != nil {
 		return "", fmt.Errorf("keep the former content: %w", err)

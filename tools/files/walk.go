@@ -146,7 +146,7 @@ func (w *walk) descend(ctx context.Context, e entry, depth int) error {
 		w.left["unreadable"]++
 		return nil //nolint:nilerr // said in the result
 	}
-	defer sub.Close()
+	defer func() { _ = sub.Close() }()
 	if _, err := sub.Lstat("CACHEDIR.TAG"); err == nil { // https://bford.info/cachedir/
 		w.leaveOut(e.name)
 		return nil

@@ -91,7 +91,7 @@ func (f *Files) write(s *spot, in writeIn) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	u := writeUndo{Path: s.abs, Created: s.info == nil, Made: made}
 	content := []byte(in.Content)
 	kept := errNotKept
@@ -202,7 +202,7 @@ func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, erro
 	if err != nil {
 		return "", f.trouble("open the folder of", s, err)
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
 	if u.Created {
 		if err := dir.Remove(name); err != nil {

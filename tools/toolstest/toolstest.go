@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -71,10 +69,7 @@ func Run(t *testing.T, s Suite) {
 	}
 	for i, c := range s.Cases {
 		t.Run(fmt.Sprintf("%s/%d", c.Tool, i), func(t *testing.T) {
-			r := runner{t: t, env: s.Open(t), ignore: s.Ignore, by: map[string]tools.Tool{}}
-			for _, x := range r.env.Tools {
-				r.by[x.Spec().Name] = x
-			}
+			r := runner{Bench: NewBench(t, s.Open(t)), ignore: s.Ignore}
 			r.run(c)
 		})
 	}
@@ -150,10 +145,8 @@ func example(s *jsonschema.Schema) any {
 }
 
 type runner struct {
-	t      *testing.T
-	env    Env
+	*Bench
 	ignore []string
-	by     map[string]tools.Tool
 }
 
 var errRollback = errors.New("rolled back")
@@ -183,7 +176,7 @@ func (r *runner) run(c Case) {
 	if x.Spec().Effects.ReadOnly() {
 		r.same("a tool that only reads changed something", before, after)
 	}
-	r.undo(c, x, got, before, after)
+	r.undo(c, got, before, after)
 }
 
 // interrupted cancels the call before it begins and, for own tools, takes it
@@ -223,7 +216,7 @@ func (r *runner) result(c Case, got tools.Result) {
 	}
 }
 
-func (r *runner) undo(c Case, x tools.Tool, got tools.Result, before, after map[string][]string) {
+func (r *runner) undo(c Case, got tools.Result, before, after map[string][]string) {
 	r.t.Helper()
 	switch {
 	case c.Undone == "" && got.Undo != nil:
@@ -238,59 +231,17 @@ func (r *runner) undo(c Case, x tools.Tool, got tools.Result, before, after map[
 	if cmp.Equal(before, after) {
 		r.t.Error("it changed nothing")
 	}
-	said, err := r.takeBack(x, got.Undo.Data)
+	said, err := r.Undo(c.Tool, got)
 	if err != nil || !strings.Contains(said, c.Undone) {
 		r.t.Errorf("undo says %q, %v; want %q in it", said, err, c.Undone)
 	}
 	r.same("undoing did not restore everything", before, r.state())
-	if said, err := r.takeBack(x, got.Undo.Data); err == nil {
+	if said, err := r.Undo(c.Tool, got); err == nil {
 		r.t.Errorf("undoing twice says %q", said)
 	} else if code := tools.CodeOf(err); code != tools.Conflict && code != tools.NotFound {
 		r.t.Errorf("undoing twice: %s (%v)", code, err)
 	}
 	r.same("undoing twice changed something", before, r.state())
-}
-
-func (r *runner) call(ctx context.Context, s Step, fail error) (tools.Result, error) {
-	x := r.by[s.Tool]
-	if x == nil {
-		return tools.Result{}, fmt.Errorf("there is no tool %q", s.Tool)
-	}
-	dir, err := json.Marshal(r.env.Dir)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	args := strings.ReplaceAll(s.Args, "$DIR", strings.Trim(string(dir), `"`))
-	c := tools.Call{
-		ID: "call", Session: "test", Event: "event", Args: json.RawMessage(args), Now: r.env.Now, Provenance: provenance.Owner,
-	}
-	own, ok := x.(tools.Own)
-	if !ok {
-		return x.Call(ctx, c)
-	}
-	var out tools.Result
-	err = r.env.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if out, err = own.CallTx(ctx, tx, c); err != nil {
-			return err
-		}
-		return fail
-	})
-	return out, err
-}
-
-func (r *runner) takeBack(x tools.Tool, data json.RawMessage) (said string, err error) {
-	u, ok := x.(tools.Undoer)
-	if !ok || !u.CanUndo() {
-		return "", errors.New("it has no Undo")
-	}
-	if !x.Spec().Own {
-		return u.Undo(r.t.Context(), data)
-	}
-	err = r.env.Store.Write(r.t.Context(), func(tx *store.Tx) (err error) {
-		said, err = u.UndoTx(r.t.Context(), tx, data)
-		return err
-	})
-	return said, err
 }
 
 func (r *runner) same(what string, before, after map[string][]string) {
@@ -305,83 +256,6 @@ func (r *runner) state() map[string][]string {
 	out := Dump(r.t, r.env.Store, r.ignore...)
 	if r.env.Dir != "" {
 		out["files"] = tree(r.t, r.env.Dir)
-	}
-	return out
-}
-
-// Dump returns the rows of every table, without the numbers that SQLite gives
-// them (columns named n), the columns to ignore ("table.column") and the tables
-// of the index itself.
-func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
-	t.Helper()
-	out := map[string][]string{}
-	for _, table := range column(t, st, `SELECT name FROM sqlite_master WHERE type = 'table'`) {
-		if strings.HasPrefix(table, "sqlite_") || strings.Contains(table, "_fts") || table == "migrations" {
-			continue
-		}
-		var parts []string
-		for _, c := range column(t, st, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, table)) {
-			if !slices.Contains(ignore, table+"."+c) {
-				parts = append(parts, "quote("+c+")")
-			}
-		}
-		rows := column(t, st, fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(parts, " || ' | ' || "), table))
-		slices.Sort(rows)
-		out[table] = rows
-	}
-	return out
-}
-
-func column(t *testing.T, st *store.Store, query string) []string {
-	t.Helper()
-	rows, err := st.Reader(context.WithoutCancel(t.Context())).Query(query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// tree lists the files below dir with their modes and contents.
-func tree(t *testing.T, dir string) []string {
-	t.Helper()
-	var out []string
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		line := fmt.Sprintf("%s %s", info.Mode(), filepath.ToSlash(rel))
-		if d.Type().IsRegular() {
-			b, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			line += fmt.Sprintf(" %q", b)
-		}
-		out = append(out, line)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

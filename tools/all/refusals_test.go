@@ -1,0 +1,177 @@
+package all
+
+import (
+	"strings"
+	"testing"
+
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/tools/toolstest"
+)
+
+// TestRefusals: what cannot be done says why and what can be done, and changes
+// nothing.
+func TestRefusals(t *testing.T) {
+	tasks := []toolstest.Step{step("create_task", `{"title":"call mum"}`), step("create_task", `{"title":"call the bank"}`)}
+	tests := []struct {
+		name   string
+		before []toolstest.Step
+		step   toolstest.Step
+		code   tools.Code
+		want   string
+	}{
+		{"no such task", tasks, step("complete_task", `{"task":"call mom"}`), tools.NotFound, `the nearest: "call mum"`},
+		{"two tasks", tasks, step("delete_task", `{"task":"call"}`), tools.InvalidArguments, "2 open tasks match"},
+		{"no tasks", nil, step("complete_task", `{"task":"x"}`), tools.NotFound, "there is no open task"},
+		{"task without a title", nil, step("create_task", `{"title":"  "}`), tools.InvalidArguments, "no title"},
+		{"unknown priority", nil, step("create_task", `{"title":"x","priority":"soonish"}`), tools.InvalidArguments, "low, medium, high or critical"},
+		{"unknown due time", nil, step("create_task", `{"title":"x","due":"when pigs fly"}`), tools.InvalidArguments, "not understood"},
+		{"due time with two readings", nil, step("create_task", `{"title":"x","due":"03/04/2095"}`), tools.InvalidArguments, "say which"},
+		{"unknown status", nil, step("list_tasks", `{"status":"late"}`), tools.InvalidArguments, "open, done or all"},
+		{"unknown new status", tasks, step("update_task", `{"task":"mum","status":"half"}`), tools.InvalidArguments, "open or done"},
+		{"reminder in the past", nil, step("create_reminder", `{"text":"x","at":"2094-03-10T14:00:00+01:00"}`), tools.InvalidArguments, "later time"},
+		{"reminder without a time", nil, step("create_reminder", `{"text":"x"}`), tools.InvalidArguments, "exactly one"},
+		{"reminder with two times", nil, step("create_reminder", `{"text":"x","at":"tomorrow","every":"day"}`), tools.InvalidArguments, "exactly one"},
+		{"reminder without words", nil, step("create_reminder", `{"text":"  ","at":"tomorrow"}`), tools.InvalidArguments, "what to do"},
+		{"bad cron text", nil, step("create_reminder", `{"text":"x","every":"99 * * * *"}`), tools.InvalidArguments, "99"},
+		{"no such reminder", nil, step("cancel_reminder", `{"reminder":"x"}`), tools.NotFound, "there is no reminder"},
+		{"unknown missed policy", nil, step("create_schedule", `{"every":"day","action":"x","missed":"cry"}`), tools.InvalidArguments, "run_once"},
+		{"schedule of nothing", nil, step("create_schedule", `{"every":"day","action":" "}`), tools.InvalidArguments, "what to do"},
+		{"unknown kind", nil, step("create_watcher", `{"kind":"crystal ball","config":{}}`), tools.InvalidArguments, "file"},
+		{"time as a watcher", nil, step("create_watcher", `{"kind":"cron","config":{"cron":"* * * * *"}}`), tools.InvalidArguments, "create_schedule"},
+		{"unknown key", nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","folder":1}}`), tools.InvalidArguments, "folder"},
+		{"folder that may not be watched", nil, step("create_watcher", `{"kind":"file","config":{"path":"/etc"}}`), tools.InvalidArguments, "allowed"},
+		{"empty fact", nil, step("remember", `{"text":" "}`), tools.InvalidArguments, "empty"},
+		{"forget without saying what", nil, step("forget", `{}`), tools.InvalidArguments, "exactly one"},
+		{"forget an unknown id", nil, step("forget", `{"id":"f123"}`), tools.NotFound, "no such fact"},
+		{
+			"forget two facts",
+			[]toolstest.Step{step("remember", `{"text":"the cat is grey"}`), step("remember", `{"text":"the cat is old"}`)},
+			step("forget", `{"query":"cat"}`), tools.InvalidArguments, "2 facts match",
+		},
+		{"forget a note", []toolstest.Step{step("create_note", `{"text":"the cat"}`)}, step("forget", `{"query":"cat"}`), tools.NotFound, "delete_note"},
+		{
+			"forget something near",
+			[]toolstest.Step{step("remember", `{"text":"the spare key is under the flowerpot"}`)},
+			step("forget", `{"query":"spare key in the drawer"}`), tools.NotFound, "the nearest",
+		},
+		{"empty note", nil, step("create_note", `{"text":""}`), tools.InvalidArguments, "empty"},
+		{"no such note", []toolstest.Step{step("create_note", `{"text":"groceries"}`)}, step("append_note", `{"note":"grocriez","text":"x"}`), tools.NotFound, "groceries"},
+		{"negative limit", nil, step("recall", `{"query":"x","limit":-1}`), tools.InvalidArguments, "positive"},
+		{"no amount", nil, step("log_expense", `{"amount":0}`), tools.InvalidArguments, "more than 0"},
+		{"half a cent", nil, step("log_expense", `{"amount":0.005}`), tools.InvalidArguments, "decimals"},
+		{"unknown currency", nil, step("log_expense", `{"amount":1,"currency":"beads"}`), tools.InvalidArguments, "currency"},
+		{"spent tomorrow", nil, step("log_expense", `{"amount":1,"date":"tomorrow"}`), tools.InvalidArguments, "still to come"},
+		{"spent last week", nil, step("log_expense", `{"amount":1,"date":"last week"}`), tools.InvalidArguments, "more than one day"},
+		{"unknown period", nil, step("spending_summary", `{"period":"the good old days"}`), tools.InvalidArguments, "not understood"},
+		{"habit of the future", nil, step("log_habit", `{"habit":"gym","date":"2094-03-11"}`), tools.InvalidArguments, "still to come"},
+		{"habit without a name", nil, step("log_habit", `{"habit":" "}`), tools.InvalidArguments, "which habit"},
+		{"another habit", []toolstest.Step{step("log_habit", `{"habit":"running"}`)}, step("habit_streak", `{"habit":"run"}`), tools.NotFound, `"running"`},
+		{"no such day", nil, step("daily_briefing", `{"date":"someday"}`), tools.InvalidArguments, "not understood"},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			e := open(t)
+			b := toolstest.NewBench(t, e)
+			for _, s := range tc.before {
+				if _, err := b.Call(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := toolstest.Dump(t, e.Store)
+			r, err := b.Call(tc.step)
+			if err == nil || tools.CodeOf(err) != tc.code || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q, %s: %v; want %s with %q", r.Text, tools.CodeOf(err), err, tc.code, tc.want)
+			}
+			same(t, before, toolstest.Dump(t, e.Store))
+		})
+	}
+}
+
+// TestUndoKeepsNewerThings: what changed since is not destroyed.
+func TestUndoKeepsNewerThings(t *testing.T) {
+	note, task := step("create_note", `{"text":"milk","title":"Groceries"}`), step("create_task", `{"title":"call mum"}`)
+	fact := step("remember", `{"text":"my phone number is 1"}`)
+	tests := []struct {
+		name          string
+		before        []toolstest.Step
+		action, since toolstest.Step
+	}{
+		{"a note that grew", nil, note, step("append_note", `{"note":"Groceries","text":"eggs"}`)},
+		{"an addition under another one", []toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"eggs"}`), step("append_note", `{"note":"Groceries","text":"flour"}`)},
+		{"a note that was deleted", nil, note, step("delete_note", `{"note":"Groceries"}`)},
+		{"a task that was done", nil, task, step("complete_task", `{"task":"mum"}`)},
+		{"a task that was changed", []toolstest.Step{task}, step("update_task", `{"task":"mum","priority":"high"}`), step("update_task", `{"task":"mum","priority":"low"}`)},
+		{"a task that was deleted", []toolstest.Step{task}, step("complete_task", `{"task":"mum"}`), step("delete_task", `{"task":"mum"}`)},
+		{"a fact that was corrected", nil, fact, step("remember", `{"text":"my phone number is 2"}`)},
+		{"a fact that was forgotten", nil, fact, step("forget", `{"query":"phone number"}`)},
+		{"a reminder that was cancelled", nil, step("create_reminder", `{"text":"stretch","at":"tomorrow"}`), step("cancel_reminder", `{"reminder":"stretch"}`)},
+		{
+			"a schedule that goes on again",
+			[]toolstest.Step{step("create_schedule", `{"every":"day at 9","action":"brief me"}`)},
+			step("pause_schedule", `{"schedule":"brief"}`), step("pause_schedule", `{"schedule":"brief","resume":true}`),
+		},
+		{
+			"a watcher that was cancelled",
+			[]toolstest.Step{step("create_watcher", `{"kind":"file","config":{"path":"$DIR"}}`)},
+			step("pause_watcher", `{"watcher":"Documents"}`), step("cancel_watcher", `{"watcher":"Documents"}`),
+		},
+		{"a file that was changed", nil, step("write_file", `{"path":"x.txt","content":"1"}`), step("write_file", `{"path":"x.txt","content":"2"}`)},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			e := open(t)
+			b := toolstest.NewBench(t, e)
+			for _, s := range tc.before {
+				if _, err := b.Call(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := b.Call(tc.action)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Call(tc.since); err != nil {
+				t.Fatal(err)
+			}
+			before := toolstest.Dump(t, e.Store)
+			if said, err := b.Undo(tc.action.Tool, r); tools.CodeOf(err) != tools.Conflict {
+				t.Errorf("undo says %q, %v; want a conflict", said, err)
+			}
+			same(t, before, toolstest.Dump(t, e.Store))
+		})
+	}
+}
+
+// TestTaintIsKept: what is stored while outside text is in the context is
+// outside text whenever it comes back, and never corrects the owner.
+func TestTaintIsKept(t *testing.T) {
+	b := toolstest.NewBench(t, open(t))
+	if _, err := b.Call(step("remember", `{"text":"my phone number is 1"}`)); err != nil {
+		t.Fatal(err)
+	}
+	b.Provenance = provenance.Outside
+	for _, s := range []toolstest.Step{
+		step("remember", `{"text":"my phone number is 666"}`), step("create_note", `{"text":"from a page"}`), step("create_task", `{"title":"pay the invoice","due":"today"}`),
+		step("create_reminder", `{"text":"reply","at":"at 18:00"}`), step("create_schedule", `{"every":"day at 9","action":"look"}`),
+		step("create_watcher", `{"kind":"file","config":{"path":"$DIR"}}`), step("log_expense", `{"amount":3,"category":"ads"}`), step("log_habit", `{"habit":"clicking"}`),
+	} {
+		if _, err := b.Call(s); err != nil {
+			t.Fatalf("%s: %v", s.Tool, err)
+		}
+	}
+	b.Provenance = provenance.Owner
+	for _, s := range []toolstest.Step{
+		step("recall", `{"query":"phone number"}`), step("search_knowledge", `{"query":"invoice"}`), step("list_notes", `{}`), step("list_tasks", `{}`),
+		step("list_reminders", `{}`), step("list_schedules", `{}`), step("list_watchers", `{}`), step("spending_summary", `{}`),
+		step("habit_streak", `{}`), step("daily_briefing", `{}`),
+	} {
+		r, err := b.Call(s)
+		if err != nil || r.Source != provenance.Outside {
+			t.Errorf("%s: source %q, %v: %s", s.Tool, r.Source, err, r.Text)
+		}
+	}
+	if r, err := b.Call(step("recall", `{"query":"phone number"}`)); err != nil || !strings.Contains(r.Text, "my phone number is 1 (you told me today)") {
+		t.Errorf("the owner's own fact: %q, %v", r.Text, err)
+	}
+}

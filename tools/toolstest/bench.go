@@ -1,0 +1,80 @@
+package toolstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Bench calls tools as the engine does: own ones inside a transaction.
+type Bench struct {
+	t   *testing.T
+	env Env
+	by  map[string]tools.Tool
+	// Provenance of the calls (default owner).
+	Provenance provenance.Source
+}
+
+// NewBench makes a bench for the tools of env.
+func NewBench(t *testing.T, env Env) *Bench {
+	b := &Bench{t: t, env: env, by: map[string]tools.Tool{}, Provenance: provenance.Owner}
+	for _, x := range env.Tools {
+		b.by[x.Spec().Name] = x
+	}
+	return b
+}
+
+// Call makes one call.
+func (b *Bench) Call(s Step) (tools.Result, error) { return b.call(b.t.Context(), s, nil) }
+
+// call makes one call; an own one whose transaction then fails with fail.
+func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, error) {
+	x := b.by[s.Tool]
+	if x == nil {
+		return tools.Result{}, fmt.Errorf("there is no tool %q", s.Tool)
+	}
+	dir, err := json.Marshal(b.env.Dir)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	args := strings.ReplaceAll(s.Args, "$DIR", strings.Trim(string(dir), `"`))
+	c := tools.Call{
+		ID: "call", Session: "test", Event: "event", Args: json.RawMessage(args), Now: b.env.Now, Provenance: b.Provenance,
+	}
+	own, ok := x.(tools.Own)
+	if !ok {
+		return x.Call(ctx, c)
+	}
+	var out tools.Result
+	err = b.env.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if out, err = own.CallTx(ctx, tx, c); err != nil {
+			return err
+		}
+		return fail
+	})
+	return out, err
+}
+
+// Undo takes a call's action back.
+func (b *Bench) Undo(tool string, r tools.Result) (said string, err error) {
+	x := b.by[tool]
+	u, ok := x.(tools.Undoer)
+	if !ok || !u.CanUndo() || r.Undo == nil {
+		return "", errors.New("it cannot be undone")
+	}
+	if !x.Spec().Own {
+		return u.Undo(b.t.Context(), r.Undo.Data)
+	}
+	err = b.env.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
+		said, err = u.UndoTx(b.t.Context(), tx, r.Undo.Data)
+		return err
+	})
+	return said, err
+}

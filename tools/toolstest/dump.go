@@ -1,0 +1,90 @@
+package toolstest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/knowledge/store"
+)
+
+// Dump returns the rows of every table, without the numbers that SQLite gives
+// them (columns named n), the columns to ignore ("table.column") and the tables
+// of the index itself.
+func Dump(t *testing.T, st *store.Store, ignore ...string) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	for _, table := range column(t, st, `SELECT name FROM sqlite_master WHERE type = 'table'`) {
+		if strings.HasPrefix(table, "sqlite_") || strings.Contains(table, "_fts") || table == "migrations" {
+			continue
+		}
+		var parts []string
+		for _, c := range column(t, st, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s') WHERE name <> 'n'`, table)) {
+			if !slices.Contains(ignore, table+"."+c) {
+				parts = append(parts, "quote("+c+")")
+			}
+		}
+		rows := column(t, st, fmt.Sprintf(`SELECT %s FROM %s`, strings.Join(parts, " || ' | ' || "), table))
+		slices.Sort(rows)
+		out[table] = rows
+	}
+	return out
+}
+
+func column(t *testing.T, st *store.Store, query string) []string {
+	t.Helper()
+	rows, err := st.Reader(context.WithoutCancel(t.Context())).Query(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// tree lists the files below dir with their modes and contents.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("%s %s", info.Mode(), filepath.ToSlash(rel))
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf(" %q", b)
+		}
+		out = append(out, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
