@@ -126,7 +126,7 @@ CREATE INDEX turns_time ON turns(ended_at);
 
 // Run works until ctx ends and everything it started has ended.
 func (l *Loop) Run(ctx context.Context) error {
-	if err := l.recover(ctx); err != nil {
+	if err := l.recover(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	// Turns outlive ctx by the time they are given to finish.

@@ -139,7 +139,8 @@ type run struct {
 	round   int
 	partial string
 	retried bool
-	by      string // the model that answered last, when several were asked
+	by      string            // the model that answered last, when several were asked
+	begun   map[string]string // ids of the calls that are being streamed
 }
 
 // Run works until there is an answer. Errors are *llm.Error when the model
@@ -278,6 +279,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	req := llm.Request{System: r.o.Prompt.System(), Messages: r.msgs, Tools: r.offered, NoTools: r.limits.final, Now: time.Now().In(r.o.Zone())}
 	var resp llm.Response
 	r.partial = ""
+	r.begun = map[string]string{}
 	failpoint.Hit("model.call.before")
 	for e, err := range r.model.Stream(ctx, req) {
 		if err != nil {
@@ -301,13 +303,17 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 // conversation, whatever the model sent.
 func (r *run) name(parts []llm.Part) {
 	n := 0
-	step := len(r.msgs) - r.own
 	for i := range parts {
 		if c := parts[i].Call; c != nil {
-			c.ID = fmt.Sprintf("call_%s_%d_%d", tail(r.t.Event.ID, 12), step, n)
+			c.ID = r.callID(n)
 			n++
 		}
 	}
+}
+
+// callID is the id of the nth call of the answer that comes next.
+func (r *run) callID(n int) string {
+	return fmt.Sprintf("call_%s_%d_%d", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n)
 }
 
 func tail(s string, n int) string {
@@ -320,10 +326,11 @@ func (r *run) publish(e llm.Event) {
 	switch e.Kind {
 	case llm.TextDelta:
 		feed.Publish("content_delta", id, sess, map[string]string{"text": e.Text})
-	case llm.CallStart:
-		feed.Publish("tool_call_start", id, sess, map[string]string{"id": e.Call.ID, "name": e.Call.Name})
+	case llm.CallStart: // calls are done in the order in which they begin
+		r.begun[e.Call.ID] = r.callID(len(r.begun))
+		feed.Publish("tool_call_start", id, sess, map[string]string{"id": r.begun[e.Call.ID], "name": e.Call.Name})
 	case llm.CallDelta:
-		feed.Publish("tool_call_delta", id, sess, map[string]string{"id": e.Call.ID, "arguments": e.Text})
+		feed.Publish("tool_call_delta", id, sess, map[string]string{"id": r.begun[e.Call.ID], "arguments": e.Text})
 	}
 }
 

@@ -187,7 +187,7 @@ func (b *backend) listTriggers(context.Context, web.Query) (any, error) {
 	return out, nil
 }
 
-func (b *backend) listTools(context.Context, web.Query) (any, error) {
+func (b *backend) listTools(_ context.Context, q web.Query) (any, error) {
 	type row struct {
 		Name        string          `json:"name"`
 		Category    string          `json:"category"`
@@ -199,7 +199,11 @@ func (b *backend) listTools(context.Context, web.Query) (any, error) {
 		Schema      json.RawMessage `json:"schema"`
 	}
 	out := []row{}
-	for _, t := range b.d.catalogue.All() {
+	all := b.d.catalogue.All()
+	if q.Text != "" {
+		all = b.d.catalogue.Search(q.Text, q.Limit)
+	}
+	for _, t := range all[:min(len(all), q.Limit)] {
 		s := t.Spec()
 		p := s.Platforms
 		if len(p) == 0 {
