@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,46 @@ func (engine) Undo(_ context.Context, id string, last int) (string, error) {
 	return "Undone.", nil
 }
 
+// empty is a database with every table, made once: applying the migrations for
+// each case would take most of the tests' time.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "hob-tools-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "hob.db")
+	st, err := store.Open(context.Background(), path, append(Migrations(), watchers.AllMigrations([]watchers.Driver{cron.New(), file.New(), oneshot.New()})...), store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Store {
+	t.Helper()
+	raw, err := empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(home, "hob", "hob.db")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), path, append(Migrations(), watchers.AllMigrations(drivers)...), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
 // open makes a home with ~/Documents allowed and every tool.
 func open(t *testing.T) toolstest.Env {
 	t.Helper()
@@ -56,11 +97,7 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	drivers := []watchers.Driver{cron.New(), file.New(), oneshot.New()}
-	st, err := store.Open(t.Context(), filepath.Join(home, "hob", "hob.db"), append(Migrations(), watchers.AllMigrations(drivers)...), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
+	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
