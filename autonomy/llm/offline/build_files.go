@@ -81,8 +81,12 @@ func (w *wish) glob(words string) (string, bool) {
 			found = g
 			continue
 		}
-		if strings.HasPrefix(f, "*.") && len(f) > 2 || strings.HasPrefix(f, ".") && w.g.lex.has("extensions", f[1:]) {
-			found = "*" + strings.TrimPrefix(f, "*")
+		if strings.Contains(f, "*") && strings.Trim(f, "*?.") != "" {
+			found = f
+			continue
+		}
+		if strings.HasPrefix(f, ".") && w.g.lex.has("extensions", f[1:]) {
+			found = "*" + f
 			continue
 		}
 		if !w.g.lex.has("kind-noise", f) {
@@ -129,13 +133,17 @@ func searchFiles(w *wish) (plan, bool) {
 		query = strings.TrimPrefix(query, head)
 	}
 	query = bare(strings.Trim(query, `"“”'`))
-	if anything(query) {
+	if query == "" {
 		return not()
 	}
 	if g, ok := w.glob(strings.ToLower(query)); ok && g != "" {
 		return calling("list_directory", arguments("path", w.path("path"), "pattern", g))
 	}
-	return calling("search_files", arguments("path", w.path("path"), "query", query))
+	kind, ok := w.glob(w.norm("kind"))
+	if !ok {
+		return not()
+	}
+	return calling("search_files", arguments("path", w.path("path"), "query", query, "pattern", kind))
 }
 
 func askFolder(w *wish) (plan, bool) {

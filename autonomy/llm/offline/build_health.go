@@ -21,6 +21,9 @@ func logHabit(w *wish) (plan, bool) {
 	if !ok {
 		return not()
 	}
+	if w.nameless(d.text) {
+		return not()
+	}
 	habit, kind := w.habit(d.text)
 	if anything(habit) {
 		return not()
@@ -72,6 +75,16 @@ func (w *wish) habit(said string) (name, note string) {
 		return usual(strings.TrimPrefix(said, "my ")), ""
 	}
 	return usual(verb), said
+}
+
+// nameless: "I walked the dog" or "I ran the tests" may be anything; only a
+// number, or a verb that needs its object, makes such a sentence a habit.
+func (w *wish) nameless(said string) bool {
+	verb := w.norm("verb")
+	if verb == "" || said == "" || w.has("number") {
+		return false
+	}
+	return !w.g.lex.has("object-habits", verb) || len(strings.Fields(said)) > 3
 }
 
 func habitStreak(w *wish) (plan, bool) {

@@ -106,7 +106,11 @@ func (w *wish) trimQuestion(c capture) string {
 		}
 		break
 	}
-	return w.s.original(from, to)
+	query := w.s.original(from, to)
+	for _, aux := range []string{" did I ", " do I ", " have I ", " did we ", " do we ", " have we "} {
+		query = strings.Replace(query, aux, " ", 1) // "which level did I park on"
+	}
+	return query
 }
 
 func forget(w *wish) (plan, bool) {

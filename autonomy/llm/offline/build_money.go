@@ -18,7 +18,6 @@ func moneyBuilders() map[string]builder {
 // purchase is what the words around an amount say about it.
 type purchase struct {
 	category, vendor string
-	date             string
 }
 
 func addExpense(w *wish) (plan, bool) {
@@ -26,7 +25,7 @@ func addExpense(w *wish) (plan, bool) {
 	if !ok || w.question() {
 		return not()
 	}
-	if c.currency == "" && !w.spending() {
+	if c.currency == "" && !w.spending() && !w.priced(c) {
 		return not()
 	}
 	var b purchase
@@ -41,12 +40,12 @@ func addExpense(w *wish) (plan, bool) {
 		case name == "who":
 			b.vendor = bare(d.text)
 		case name == "tail":
-			b.read("on "+d.text, w.g.lex)
+			b.read("on "+d.text)
 		default:
-			b.read(d.text, w.g.lex)
+			b.read(d.text)
 		}
 	}
-	if b.category == "" && b.vendor == "" && c.currency == "" && !w.moneyWords() {
+	if b.category == "" && b.vendor == "" && !w.moneyWords() {
 		return not()
 	}
 	day, err := w.pastDay(times)
@@ -55,6 +54,13 @@ func addExpense(w *wish) (plan, bool) {
 	}
 	return calling("log_expense", arguments("amount", c.value, "currency", c.currency, "category", b.category,
 		"vendor", b.vendor, "date", day))
+}
+
+// priced: "groceries 35.20" is written like a price.
+func (w *wish) priced(amount capture) bool {
+	n := w.norm("amount")
+	i := strings.LastIndexAny(n, ".,")
+	return w.has("few_what") && amount.to == len(w.s.tokens) && i > 0 && len(n)-i == 3
 }
 
 // spending reports whether the words speak of money without a currency; "I
@@ -82,7 +88,7 @@ func (w *wish) moneyWords() bool {
 
 // read takes "lunch at Luigi's", "to the plumber", "for a book from Waterstones"
 // apart: what it was for, and who got it.
-func (b *purchase) read(words string, lex *lexicon) {
+func (b *purchase) read(words string) {
 	preposition := ""
 	var piece []string
 	flush := func() {

@@ -47,6 +47,9 @@ func addReminder(w *wish) (plan, bool) {
 	if anything(d.text) {
 		return askReminder(w)
 	}
+	if p, ok := w.onEvent(d); ok {
+		return p, p.outcome != 0
+	}
 	if p, ok := w.severalTimes(d); ok {
 		return p, true
 	}
@@ -76,6 +79,30 @@ func (w *wish) reminder(d details) (plan, bool) {
 		return asking("That time has passed already. When should I remind you?", w.timeAnswer(again))
 	}
 	return calling("create_reminder", arguments("text", d.text, "at", t.stamp()))
+}
+
+// onEvent: "remind me when I get home" hangs on something that cannot be seen
+// from here. "Notify me when ..." is no reminder at all.
+func (w *wish) onEvent(d details) (plan, bool) {
+	head, event, _ := strings.Cut(d.text, " ")
+	switch strings.ToLower(head) {
+	case "when", "if", "whenever", "once", "after", "before", "unless":
+	default:
+		return plan{}, false
+	}
+	if len(d.times) > 0 || len(d.inner) > 0 {
+		return plan{}, false
+	}
+	if !w.says("remind") {
+		return plan{}, true
+	}
+	what := d.text
+	if i := strings.LastIndex(d.text, " to "); i > 0 {
+		event, what = event[:max(0, i-len(head)-1)], d.text[i+len(" to "):]
+	}
+	p, _ := asking("I cannot notice "+quote(event)+" by myself. At what time should I remind you?",
+		w.timeAnswer(func(when string) string { return "remind me " + when + " to " + what }))
+	return p, true
 }
 
 // reminderText makes up for forms that say no text: an alarm, waking up.

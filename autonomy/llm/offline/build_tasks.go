@@ -111,6 +111,9 @@ func listTasks(w *wish) (plan, bool) {
 			return not()
 		}
 	}
+	if w.has("level") {
+		return plan{outcome: act, calls: []call{{"list_tasks", args}}, say: w.g.prose("no-priority")}, true
+	}
 	return calling("list_tasks", args)
 }
 
@@ -226,8 +229,11 @@ func moveTask(w *wish) (plan, bool) {
 			return "move the task " + answer + " to " + w.text("time"), true
 		})
 	}
-	t, err := w.timing(w.spans())
 	again := func(when string) string { return "move the task " + task + " to " + when }
+	if w.has("shift") && len(w.spans()) == 0 { // "by a week": from a day that only the tool knows
+		return asking("To which day shall I move it?", w.timeAnswer(again))
+	}
+	t, err := w.timing(w.spans())
 	switch {
 	case err != nil:
 		return w.askTime(err, "To which day?", again)

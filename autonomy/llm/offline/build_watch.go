@@ -28,6 +28,8 @@ func askWatch(w *wish) (plan, bool) {
 type watching struct {
 	config map[string]any
 	action string
+	// unknownKind is what was to be watched for and is no kind of file.
+	unknownKind string
 }
 
 func addWatcher(w *wish) (plan, bool) {
@@ -38,13 +40,16 @@ func addWatcher(w *wish) (plan, bool) {
 	v := watching{config: map[string]any{"path": p}}
 	if !isFile(p, w.g.lex) || w.has("kind") {
 		if kind := w.norm("kind"); kind != "" && !v.kind(w, kind) {
-			return not()
+			return w.whichFiles(p, w.text("kind"))
 		}
 	}
 	if events := w.eventSaid(); len(events) > 0 {
 		v.config["events"] = events
 	}
 	if c, ok := w.capture("tail"); ok && !v.tail(w, c) {
+		if v.unknownKind != "" {
+			return w.whichFiles(p, v.unknownKind)
+		}
 		return w.watchUnclear(p)
 	}
 	if c, ok := w.capture("action"); ok {
@@ -58,6 +63,14 @@ func addWatcher(w *wish) (plan, bool) {
 func (w *wish) watchUnclear(p string) (plan, bool) {
 	return refusing("I can watch " + p + " and tell you, or do something I know, but I do not understand " +
 		quote(w.text("tail")) + ". For example: " + quote("watch "+p+" for PDF files and tell me") + ".")
+}
+
+// whichFiles: "an invoice" is no kind of file that a name would show.
+func (w *wish) whichFiles(p, kind string) (plan, bool) {
+	return asking("I know files by their names and kinds, and cannot tell "+quote(kind)+
+		" from others. Which files in "+p+", for example PDF files or *invoice*?", func(answer string) (string, bool) {
+		return "watch " + quotePath(p) + " for " + strings.TrimPrefix(answer, "for "), answer != ""
+	})
 }
 
 // kind narrows to a kind of file; "a new ..." means new files only.
@@ -80,25 +93,30 @@ func (v *watching) kind(w *wish, words string) bool {
 // eventSaid maps the verb of "when a file appears" to events. A change is any
 // of them; without a verb the watcher's own default holds.
 func (w *wish) eventSaid() []string {
-	var said []string
-	for _, f := range strings.Fields(w.norm("event")) {
-		said = append(said, f)
-	}
+	said := strings.Fields(w.norm("event"))
 	if w.has("who") {
 		for _, t := range w.s.tokens {
 			said = append(said, t.norm)
 		}
 	}
+	return w.events(said)
+}
+
+// events names the events that words speak of.
+func (w *wish) events(said []string) []string {
 	found := ""
 	for _, f := range said {
 		if event, ok := w.g.lex.get("events", f); ok {
 			found = event
 		}
 	}
-	if found == "any" {
+	switch found {
+	case "":
+		return nil
+	case "any":
 		return []string{"created", "modified", "removed"}
 	}
-	return strings.Fields(found)
+	return []string{found}
 }
 
 // tail reads what follows the path: "for PDF files and tell me", "recursively",
@@ -107,6 +125,10 @@ func (v *watching) tail(w *wish, c capture) bool {
 	for range 4 {
 		if slots, ok := w.edge("suffix.watch.deep", c); ok {
 			v.config["recursive"] = true
+			if after, some := slots["after"]; some {
+				c.from = after.from
+				continue
+			}
 			rest, some := slots["rest"]
 			if !some {
 				return true
@@ -115,6 +137,11 @@ func (v *watching) tail(w *wish, c capture) bool {
 			continue
 		}
 		if slots, ok := w.edge("suffix.watch.tell", c); ok {
+			if b, some := slots["rest_b"]; some && v.config["events"] == nil {
+				if events := w.events(strings.Fields(w.s.norms(b.from, b.to))); events != nil {
+					v.config["events"] = events
+				}
+			}
 			rest, some := slots["rest"]
 			if !some {
 				return true
@@ -164,7 +191,17 @@ func (v *watching) things(w *wish, slots map[string]capture) bool {
 		v.config["events"] = []string{"created"}
 		return true
 	default:
-		return v.kind(w, words)
+		for _, head := range []string{"changes to ", "changes in ", "any changes to ", "any changes in "} {
+			if tail, ok := strings.CutPrefix(words, head); ok {
+				v.config["events"] = []string{"created", "modified", "removed"}
+				words = tail
+			}
+		}
+		if !v.kind(w, words) {
+			v.unknownKind = w.s.original(c.from, c.to)
+			return false
+		}
+		return true
 	}
 }
 

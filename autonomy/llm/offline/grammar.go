@@ -2,16 +2,8 @@ package offline
 
 import (
 	"cmp"
-	"embed"
-	"fmt"
-	"io/fs"
-	"maps"
 	"slices"
-	"strings"
 )
-
-//go:embed grammar/*.txt
-var grammarFiles embed.FS
 
 // intent is one thing the owner can want, with the ways to say it.
 type intent struct {
@@ -62,171 +54,6 @@ type reading struct {
 	caps   []capture
 	lead   []*span
 	s      *sentence
-}
-
-// loadGrammar compiles the embedded files; name is how the owner calls Hob.
-func loadGrammar(name string) (*grammar, error) {
-	lex, err := newLexicon(wordsText)
-	if err != nil {
-		return nil, err
-	}
-	names, err := fs.Glob(grammarFiles, "grammar/*.txt")
-	if err != nil {
-		return nil, err
-	}
-	l := loader{g: &grammar{name: name, lex: lex, build: builders(), vocab: map[string]bool{}, starters: map[string]bool{}}}
-	l.c = newCompiler(map[string]string{"hob": callNames(name)}, l.g.vocab)
-	for _, step := range []func(string) error{l.macros, l.intents} {
-		for _, file := range names {
-			if strings.HasSuffix(file, "words.txt") {
-				continue
-			}
-			text, err := fs.ReadFile(grammarFiles, file)
-			if err != nil {
-				return nil, err
-			}
-			if err := step(string(text)); err != nil {
-				return nil, fmt.Errorf("%s:%w", file, err)
-			}
-		}
-	}
-	return l.g, l.check()
-}
-
-// check finds intents without a builder, and the reverse.
-func (l *loader) check() error {
-	named := map[string]bool{}
-	for _, in := range l.g.intents {
-		named[in.name] = true
-		if l.g.build[in.name] == nil {
-			return fmt.Errorf("intent %s has no builder", in.name)
-		}
-	}
-	for name := range l.g.build {
-		if !named[name] {
-			return fmt.Errorf("builder %s has no intent", name)
-		}
-	}
-	return nil
-}
-
-// callNames are the words by which the owner may address Hob.
-func callNames(name string) string {
-	var plain []string
-	for _, w := range strings.Fields(strings.ToLower(name)) {
-		if !strings.ContainsAny(w, "|()[]{}@=#") {
-			plain = append(plain, w)
-		}
-	}
-	if len(plain) == 0 || len(plain) == 1 && plain[0] == "hob" {
-		return "hob"
-	}
-	return "hob|" + strings.Join(plain, " ")
-}
-
-// loader reads grammar files. Their names sort macros first.
-type loader struct {
-	g   *grammar
-	c   *compiler
-	now *intent
-}
-
-// macros takes the lines "@name = alternatives".
-func (l *loader) macros(text string) error {
-	for line := range strings.Lines(text) {
-		if name, body, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, "@") {
-			l.c.macros[strings.TrimSpace(name[1:])] = strings.TrimSpace(body)
-		}
-	}
-	return nil
-}
-
-func (l *loader) intents(text string) error {
-	l.now = nil
-	for n, line := range strings.Split(text, "\n") {
-		if i := strings.IndexByte(line, '#'); i >= 0 {
-			line = line[:i]
-		}
-		indented := strings.HasPrefix(line, " ")
-		line = strings.TrimSpace(line)
-		var err error
-		switch {
-		case line == "", strings.HasPrefix(line, "@") && !indented:
-		case indented:
-			err = l.inside(line)
-		default:
-			err = l.head(line)
-		}
-		if err != nil {
-			return fmt.Errorf("%d: %w", n+1, err)
-		}
-	}
-	return nil
-}
-
-func (l *loader) head(line string) error {
-	fields := strings.Fields(line)
-	if fields[0] != "intent" || len(fields) < 2 {
-		return fmt.Errorf("%q is neither a macro nor an intent", line)
-	}
-	l.now = &intent{name: fields[1]}
-	for _, f := range fields[2:] {
-		switch f {
-		case "timed":
-			l.now.timed = true
-		case "dated":
-			l.now.timed, l.now.dated = true, true
-		case "verbatim":
-			l.now.verbatim = true
-		case "weak":
-			l.now.rank = -1
-		case "last":
-			l.now.rank = -2
-		default:
-			return fmt.Errorf("unknown flag %q", f)
-		}
-	}
-	switch {
-	case strings.HasPrefix(l.now.name, "suffix."), strings.HasPrefix(l.now.name, "prefix."):
-		l.g.edges = append(l.g.edges, l.now)
-	case !strings.HasPrefix(l.now.name, "polite."):
-		l.g.intents = append(l.g.intents, l.now)
-	}
-	return nil
-}
-
-func (l *loader) inside(line string) error {
-	if l.now == nil {
-		return fmt.Errorf("%q stands outside an intent", line)
-	}
-	if ex, ok := strings.CutPrefix(line, "> "); ok {
-		l.now.examples = append(l.now.examples, ex)
-		return nil
-	}
-	if again, ok := strings.CutPrefix(line, "again "); ok {
-		lead, with, _ := strings.Cut(strings.TrimPrefix(again, `"`), `"`)
-		l.now.again, l.now.againWith = lead, strings.Fields(with)
-		return nil
-	}
-	n, err := l.c.compile(line)
-	if err != nil {
-		return err
-	}
-	switch l.now.name {
-	case "polite.before":
-		l.g.before = append(l.g.before, n)
-	case "polite.after":
-		l.g.after = append(l.g.after, n)
-	case "polite.asking":
-		l.g.asking = append(l.g.asking, n)
-	default:
-		p := pattern{n, firstsOf(n)}
-		l.now.patterns = append(l.now.patterns, p)
-		if l.now.rank == 0 {
-			maps.Copy(l.g.starters, p.firsts.words)
-		}
-	}
-	return nil
 }
 
 // readings lists every intent that accounts for the whole sentence, best first.
@@ -304,7 +131,7 @@ func (g *grammar) peelFront(s *sentence) bool {
 		for _, p := range g.before {
 			r := run{s: s, vocab: g.vocab}
 			end := 0
-			p.match(&r, 0, func(i int) bool { end = s.skip(i); return end < len(s.tokens) })
+			p.match(&r, 0, func(i int) bool { end = max(end, s.skip(i)); return false })
 			if end > 0 && end < len(s.tokens) {
 				s.tokens = s.tokens[end:]
 				again, polite = true, true

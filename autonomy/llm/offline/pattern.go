@@ -185,7 +185,10 @@ func (c *compiler) sequence() (node, error) {
 			}
 			seq = append(seq, n)
 		default:
-			end := c.pos + strings.IndexAny(c.src[c.pos:]+" ", " |()[]{}@")
+			end := len(c.src)
+			if i := strings.IndexAny(c.src[c.pos:], " |()[]{}@"); i >= 0 {
+				end = c.pos + i
+			}
 			w := c.src[c.pos:end]
 			c.vocab[w] = true
 			seq = append(seq, literal(w))

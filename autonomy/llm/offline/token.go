@@ -87,7 +87,7 @@ func (z *tokenizer) quote(open rune, n int) bool {
 		if looksLikePath(inner, z.lex, true) {
 			kind = path
 		}
-		z.add(token{kind: kind, start: z.pos, end: end, inner: inner})
+		z.add(token{kind: kind, start: z.pos, end: end, norm: strings.ToLower(inner), inner: inner})
 		z.pos = end
 		return true
 	}
@@ -167,6 +167,11 @@ func (z *tokenizer) core(s string, at int) {
 		z.add(token{kind: punct, start: at, end: at + len(s), norm: norm})
 		return
 	}
+	if n := z.glued(norm); n > 0 && len(norm) == len(s) {
+		z.add(token{kind: word, start: at, end: at + n, norm: norm[:n]})
+		z.add(token{kind: word, start: at + n, end: at + len(s), norm: norm[n:]})
+		return
+	}
 	first, second, cut := z.lex.expand(norm)
 	if second == "" || cut > len(s) {
 		z.add(token{kind: word, start: at, end: at + len(s), norm: norm})
@@ -174,6 +179,19 @@ func (z *tokenizer) core(s string, at int) {
 	}
 	z.add(token{kind: word, start: at, end: at + cut, norm: first})
 	z.add(token{kind: word, start: at + cut, end: at + len(s), norm: second})
+}
+
+// glued finds a number with its unit behind it, "5km", and returns where the
+// unit begins.
+func (z *tokenizer) glued(norm string) int {
+	n := 0
+	for n < len(norm) && isDigit(norm[n]) {
+		n++
+	}
+	if n == 0 || n == len(norm) || !z.lex.has("units", norm[n:]) {
+		return 0
+	}
+	return n
 }
 
 // looksLikePath recognises what people write for files and folders. inQuotes

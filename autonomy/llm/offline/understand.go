@@ -30,7 +30,7 @@ func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
 		return plan{outcome: unknown}
 	}
 	for _, loose := range []bool{false, true} {
-		if loose && !forgiving {
+		if loose && (!forgiving || !g.hasSlip(s)) {
 			break
 		}
 		for _, r := range g.readings(s, loose) {
@@ -42,6 +42,22 @@ func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
 		}
 	}
 	return plan{outcome: unknown}
+}
+
+// hasSlip reports whether some word is unknown to the grammar and one letter
+// away from a word it knows.
+func (g *grammar) hasSlip(s *sentence) bool {
+	for _, t := range s.tokens {
+		if t.kind != word || len(t.norm) < 4 || g.vocab[t.norm] {
+			continue
+		}
+		for w := range g.vocab {
+			if slip(t.norm, w) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // splitter finds where one wish ends and the next begins.

@@ -139,7 +139,7 @@ func bare(s string) string {
 // thing is a bare name without the noun that says what it is: "the report
 // task" is "report".
 func thing(s string, nouns ...string) string {
-	s = bare(s)
+	s = strings.Trim(bare(s), `"'“”‘’`)
 	for _, noun := range nouns {
 		if n := len(s) - len(noun) - 1; n > 0 && s[n] == ' ' && strings.EqualFold(s[n+1:], noun) {
 			return strings.TrimSpace(s[:n])
@@ -172,7 +172,7 @@ func arguments(pairs ...any) map[string]any {
 // anything reports whether the words name nothing in particular.
 func anything(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
+	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
 		return true
 	}
 	return false
