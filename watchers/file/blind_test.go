@@ -108,12 +108,14 @@ func TestRestlessFiles(t *testing.T) {
 }
 
 // touched says what the system would have said.
-func (p *place) touched(name string) {
+func (p *place) touched(names ...string) {
 	h := p.d.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for s := range h.subs {
-		s.push(p.path(name))
+		for _, n := range names {
+			s.push(p.path(n))
+		}
 	}
 }
 
@@ -124,12 +126,10 @@ func TestOverflow(t *testing.T) {
 		p.after(time.Second)
 		p.put("a", "x")
 		p.d.hub.everything()
-		p.after(rescanDelay+quiet+coalesce, "created a")
+		p.after(rescanDelay+2*quiet, "created a")
 		p.put("b", "x")
-		for _, n := range numbered(maxDirty+1, "no-such-file-%d") {
-			p.touched(n)
-		}
-		p.after(rescanDelay+quiet+coalesce, "created a", "created b")
+		p.touched(numbered(maxDirty+1, "no-such-file-%d")...)
+		p.after(rescanDelay+2*quiet, "created a", "created b")
 	})
 }
 

@@ -35,11 +35,6 @@ import (
 // Kind is the kind's name.
 const Kind = "file"
 
-// clockLag is how far the times of files may lag behind the clock: Linux takes
-// them from a clock that advances only with the timer interrupt (4 to 10 ms).
-// A file told that is a little older than its watcher is better than one missed.
-const clockLag = 20 * time.Millisecond
-
 // tables: file_watches has one row for each watcher: since when things count as
 // new (ns since 1970), whether the files that were there before are recorded,
 // and how many batches were committed. file_seen has the files as last told, by
@@ -93,7 +88,7 @@ func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
 	if err := d.Forget(tx, spec.ID); err != nil {
 		return err
 	}
-	_, err := tx.Exec("INSERT INTO file_watches VALUES (?, ?, 0, 0)", spec.ID, time.Now().Add(-clockLag).UnixNano())
+	_, err := tx.Exec("INSERT INTO file_watches VALUES (?, ?, 0, 0)", spec.ID, time.Now().Add(-clockLag()).UnixNano())
 	if err != nil {
 		return fmt.Errorf("file: begin: %w", err)
 	}

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// clockTick is at least how coarse the times of files are.
+const clockTick = 10 * time.Millisecond
+
 // place is a watched folder with everything around it.
 type place struct {
 	t      testing.TB
@@ -72,6 +75,9 @@ func (p *place) create(c config) watchers.Spec {
 	p.t.Helper()
 	if c.Path == "" {
 		c.Path = p.dir
+	}
+	if !p.blind {
+		<-time.After(4 * clockTick) // what was written before is older
 	}
 	p.spec = watcherstest.Create(p.t, p.st, p.m, watchers.Spec{Kind: Kind, Config: encode(p.t, c), Report: "main"})
 	return p.spec

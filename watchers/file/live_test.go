@@ -442,7 +442,7 @@ func BenchmarkEvents(b *testing.B) {
 	p.start()
 	p.create(config{})
 	p.settled()
-	const n = 1000
+	const n = 5000
 	for i := 0; b.Loop(); i++ {
 		have := len(p.sink.Fired())
 		for _, f := range numbered(n, fmt.Sprintf("b%d-%%d", i)) {

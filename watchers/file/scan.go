@@ -191,7 +191,7 @@ func (s *scan) file(ctx context.Context, rel string, now stamp) error {
 	changed := time.Unix(0, now.mtime)
 	switch {
 	case known && before == now:
-	case !s.fresh || (!known && changed.After(s.r.prog.since) && !changed.After(s.now)):
+	case !s.fresh || (!known && !changed.Before(s.r.prog.since) && !changed.After(s.now)):
 		s.r.meet(rel, now, s.now)
 	default:
 		s.base = append(s.base, entry{rel, now})
