@@ -29,6 +29,8 @@ const (
 	MaxAttempts = 3
 	// MaxCrashes is how often the process may die over an event before it is dead.
 	MaxCrashes = 20
+	// maxPosition is how far a place in the queue is counted.
+	maxPosition = 100
 )
 
 // Options of New.
@@ -47,6 +49,7 @@ type Bus struct {
 	Feed  *Feed
 	db    *store.Store
 	route func(string, string) (string, string, bool)
+	now   func() time.Time
 	wake  chan struct{}
 
 	mu      sync.Mutex
@@ -61,8 +64,11 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Route == nil {
 		opt.Route = func(ch, chat string) (string, string, bool) { return ch, chat, true }
 	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
 	return &Bus{
-		Feed: newFeed(), db: db, route: opt.Route, wake: make(chan struct{}, 1),
+		Feed: newFeed(opt.Now), db: db, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
 		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
 	}
 }
@@ -87,6 +93,7 @@ CREATE TABLE inbox (
 CREATE UNIQUE INDEX inbox_key ON inbox(source, key) WHERE key IS NOT NULL;
 CREATE INDEX inbox_open ON inbox(lane, seq) WHERE state IN ('pending', 'claimed');
 CREATE INDEX inbox_session ON inbox(session, seq);
+CREATE INDEX inbox_crashed ON inbox(seq) WHERE crashes > 0;
 
 CREATE TABLE outbox (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -129,23 +136,26 @@ func (b *Bus) Poke() {
 }
 
 // Recover puts back what a crash left half done. It must be called once, before
-// the first Claim. It returns the events that crashed too often and are dead.
+// the first Claim. It returns the events that crashed too often and are dead,
+// also those of earlier starts, until a reply or a notice tells of them.
 func (b *Bus) Recover(ctx context.Context) (dead []Event, err error) {
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		dead = nil
 		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending' WHERE state = 'claimed'`); err != nil {
 			return err
 		}
-		dead, err = scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox WHERE state = 'pending' AND crashes >= ?`, MaxCrashes))
+		crashed, err := scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'pending'`, MaxCrashes))
 		if err != nil {
 			return err
 		}
-		for _, e := range dead {
+		for _, e := range crashed {
 			if err := b.deadTx(tx, e.ID, "Hob stopped unexpectedly over this again and again"); err != nil {
 				return err
 			}
 		}
-		return nil
+		dead, err = scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'dead'
+			AND NOT EXISTS (SELECT 1 FROM outbox WHERE event = inbox.id AND kind IN ('reply', 'notice')) ORDER BY seq`, MaxCrashes))
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("bus: recover: %w", err)
@@ -175,7 +185,7 @@ func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 		e.Lane = e.Session
 	}
 	if e.ReceivedAt.IsZero() {
-		e.ReceivedAt = time.Now()
+		e.ReceivedAt = b.now()
 	}
 	if e.Provenance == "" {
 		e.Provenance = provenance.Outside
@@ -205,7 +215,8 @@ func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 	}
 	acc := channels.Accepted{Event: e.ID}
 	if !command {
-		if err := tx.QueryRow(`SELECT count(*) - 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?`, e.Lane).Scan(&acc.Position); err != nil {
+		if err := tx.QueryRow(`SELECT count(*) - 1 FROM (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? LIMIT ?)`,
+			e.Lane, maxPosition+1).Scan(&acc.Position); err != nil {
 			return acc, err
 		}
 	}

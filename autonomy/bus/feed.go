@@ -2,14 +2,17 @@ package bus
 
 import (
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 )
 
-// keepLive is how many events a reader that comes back can catch up on.
+// keepLive is how many events are kept at most, and half of it at least, for a
+// reader that comes back.
 const keepLive = 512
 
-// LiveEvent is one event of the live feed.
+// LiveEvent is one event of the live feed. Its ID grows, also from one start of
+// the daemon to the next.
 type LiveEvent struct {
 	ID      uint64          `json:"id"`
 	Type    string          `json:"type"`
@@ -22,14 +25,22 @@ type LiveEvent struct {
 // Feed tells user interfaces what happens as it happens. It never holds anybody
 // up: a reader that is too slow loses events and is told how many.
 type Feed struct {
+	now func() time.Time
+
 	mu   sync.Mutex
 	last uint64
 	ring []LiveEvent
+	cut  uint64 // id of the newest event that is kept no more
+	gone uint64 // how many those are
 	subs map[*Subscription]struct{}
 	lost uint64
 }
 
-func newFeed() *Feed { return &Feed{subs: map[*Subscription]struct{}{}} }
+// newFeed counts from the time in 1/1024 ms, which JavaScript still holds
+// exactly: an id of an earlier start is an old one.
+func newFeed(now func() time.Time) *Feed {
+	return &Feed{now: now, last: uint64(now().UnixMilli()) << 10, subs: map[*Subscription]struct{}{}}
+}
 
 // Subscription is one reader.
 type Subscription struct {
@@ -52,12 +63,18 @@ func (s *Subscription) Close() {
 }
 
 // Subscribe opens the feed; with after > 0 it begins with what is still kept of
-// the events behind that id.
+// the events behind that id, and with "dropped" when some are kept no more.
 func (f *Feed) Subscribe(after uint64) *Subscription {
 	s := &Subscription{feed: f, c: make(chan LiveEvent, 256+keepLive)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if after > f.last { // the clock was set back before this start
+		after = 1
+	}
 	if after > 0 {
+		if after < f.cut {
+			s.c <- f.dropped(f.cut, min(f.gone, f.cut-after))
+		}
 		for _, e := range f.ring {
 			if e.ID > after {
 				s.c <- e
@@ -82,10 +99,11 @@ func (f *Feed) Publish(typ, event, session string, data any) {
 	if err != nil {
 		raw = []byte("null")
 	}
-	e := LiveEvent{ID: f.last, Type: typ, Event: event, Session: session, At: time.Now(), Data: raw}
+	e := LiveEvent{ID: f.last, Type: typ, Event: event, Session: session, At: f.now(), Data: raw}
 	if !delta {
 		if len(f.ring) >= keepLive {
-			f.ring = append(f.ring[:0], f.ring[len(f.ring)/2:]...)
+			f.cut, f.gone = f.ring[keepLive/2-1].ID, f.gone+keepLive/2
+			f.ring = append(f.ring[:0], f.ring[keepLive/2:]...)
 		}
 		f.ring = append(f.ring, e)
 	}
@@ -102,8 +120,7 @@ func (s *Subscription) put(e LiveEvent) {
 		return
 	}
 	if s.dropped > 0 {
-		raw, _ := json.Marshal(map[string]uint64{"dropped": s.dropped})
-		s.c <- LiveEvent{ID: e.ID, Type: "dropped", At: e.At, Data: raw}
+		s.c <- s.feed.dropped(e.ID-1, s.dropped)
 		s.dropped = 0
 		if len(s.c) >= cap(s.c)-1 {
 			s.dropped++
@@ -112,6 +129,11 @@ func (s *Subscription) put(e LiveEvent) {
 		}
 	}
 	s.c <- e
+}
+
+// dropped tells a reader that up to this id it has missed n events.
+func (f *Feed) dropped(id, n uint64) LiveEvent {
+	return LiveEvent{ID: id, Type: "dropped", At: f.now(), Data: json.RawMessage(fmt.Sprintf(`{"dropped":%d}`, n))}
 }
 
 // Dropped counts what slow readers have lost since the start.

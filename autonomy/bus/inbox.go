@@ -10,42 +10,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
-	"hob/platform/provenance"
 )
-
-// ErrNotFound: there is no such row.
-var ErrNotFound = errors.New("not found")
-
-const eventColumns = `id, kind, source, session, lane, channel, chat, sender, text, payload, provenance, received_at,
-	coalesce(key, ''), state, attempts, crashes, not_before, error, answer, done_at`
-
-type scanner interface{ Scan(...any) error }
-
-func scanEvent(s scanner) (e Event, err error) {
-	var received, notBefore, done int64
-	var payload []byte
-	err = s.Scan(&e.ID, &e.Kind, &e.Source, &e.Session, &e.Lane, &e.Channel, &e.Chat, &e.Sender, &e.Text, &payload, &e.Provenance,
-		&received, &e.Key, &e.State, &e.Attempts, &e.Crashes, &notBefore, &e.Error, &e.Answer, &done)
-	e.Payload = payload
-	e.ReceivedAt, e.NotBefore, e.DoneAt = store.Time(received), store.Time(notBefore), store.Time(done)
-	return e, err
-}
-
-func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []Event
-	for rows.Next() {
-		e, err := scanEvent(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, rows.Err()
-}
 
 // heads finds the oldest open event of each lane by hopping from lane to lane
 // in the partial index, so that its cost grows with the lanes, not with the rows.
@@ -87,7 +52,7 @@ func (h head) rank() int {
 // session served longest ago comes first, so that no chatty session takes all
 // the places. next is when the earliest waiting event becomes due (zero: none).
 func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
-	now := time.Now()
+	now := b.now()
 	some, next, err := b.peek(ctx, n, now)
 	if err != nil || len(some) == 0 {
 		return nil, next, err
@@ -95,7 +60,8 @@ func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time,
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		events = events[:0]
 		for _, h := range some {
-			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1 WHERE seq = ? AND state = 'pending' RETURNING `+eventColumns, h.seq))
+			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1
+				WHERE seq = ? AND state = 'pending' AND not_before <= ? RETURNING `+eventColumns, h.seq, now.UnixMilli()))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue
 			}
@@ -166,7 +132,7 @@ func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next 
 // FinishTx marks a claimed event done with its answer.
 func (b *Bus) FinishTx(tx *store.Tx, id, answer string) error {
 	res, err := tx.Exec(`UPDATE inbox SET state = 'done', answer = ?, error = '', done_at = ? WHERE id = ? AND state = 'claimed'`,
-		answer, time.Now().UnixMilli(), id)
+		answer, b.now().UnixMilli(), id)
 	if err != nil {
 		return err
 	}
@@ -178,18 +144,19 @@ func (b *Bus) FinishTx(tx *store.Tx, id, answer string) error {
 }
 
 // FailTx records a failed attempt: the event waits for retryAt, or is dead after
-// MaxAttempts (or at once when permanent). It reports whether it is dead.
+// MaxAttempts (or at once when permanent). It reports whether it is dead. An
+// event that has ended stays as it is.
 func (b *Bus) FailTx(tx *store.Tx, e Event, why string, retryAt time.Time, permanent bool) (bool, error) {
 	if permanent || e.Attempts >= MaxAttempts {
 		return true, b.deadTx(tx, e.ID, why)
 	}
-	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', not_before = ?, error = ? WHERE id = ?`, store.Millis(retryAt), why, e.ID)
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', not_before = ?, error = ? WHERE id = ? AND state = 'claimed'`, store.Millis(retryAt), why, e.ID)
 	tx.AfterCommit(b.Poke)
 	return false, err
 }
 
 func (b *Bus) deadTx(tx *store.Tx, id, why string) error {
-	_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ?`, why, time.Now().UnixMilli(), id)
+	_, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state IN ('pending', 'claimed')`, why, b.now().UnixMilli(), id)
 	tx.AfterCommit(func() { b.settled(id) })
 	return err
 }
@@ -213,59 +180,6 @@ func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
 // the daemon's end.
 func (b *Bus) Release(ctx context.Context, id string) error {
 	return b.db.Write(ctx, func(tx *store.Tx) error { return b.SuspendTx(tx, id, time.Time{}) })
-}
-
-// Event reads one event.
-func (b *Bus) Event(ctx context.Context, id string) (Event, error) {
-	e, err := scanEvent(b.db.Read().QueryRowContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return e, fmt.Errorf("event %q: %w", id, ErrNotFound)
-	}
-	return e, err
-}
-
-// Position counts the open events before this one in its queue.
-func (b *Bus) Position(ctx context.Context, e Event) (n int, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
-		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
-	return n, err
-}
-
-// Counts tells how many events are in each state.
-func (b *Bus) Counts(ctx context.Context) (map[State]int, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	out := map[State]int{}
-	for rows.Next() {
-		var s State
-		var n int
-		if err := rows.Scan(&s, &n); err != nil {
-			return nil, err
-		}
-		out[s] = n
-	}
-	return out, rows.Err()
-}
-
-// List returns events, newest first, of one session or (empty) all, older than
-// the event `before` when that is set.
-func (b *Bus) List(ctx context.Context, session, before string, limit int) ([]Event, error) {
-	return scanEvents(b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox
-		WHERE (? = '' OR session = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM inbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
-		session, session, before, before, limit))
-}
-
-// LastOwnerSession returns the session in which the owner last wrote.
-func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat string, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
-		Message, provenance.Owner).Scan(&session, &channel, &chat)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", "", "", nil
-	}
-	return session, channel, chat, err
 }
 
 // Settled returns a channel that is closed when the event is done, dead or

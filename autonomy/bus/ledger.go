@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -46,16 +47,25 @@ type Entry struct {
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
 }
 
+// ErrEnded says that the call has ended before: it must not run or be recorded
+// again.
+var ErrEnded = errors.New("the call has already ended")
+
 // RecordTx writes the entry, or brings the row of the same call to its state.
+// Only a started call can change: for one that has ended it returns ErrEnded.
 func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
-	_, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at)
+	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 		ON CONFLICT (call) DO UPDATE SET state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
-		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at`,
+		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at
+		WHERE ledger.state = 'started'`,
 		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, blob(e.Data), e.Source,
 		e.UndoLabel, blob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt))
 	if err != nil {
 		return fmt.Errorf("bus: ledger: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("bus: ledger: %s of %s: %w", e.Call, e.Tool, cmp.Or(err, ErrEnded))
 	}
 	return nil
 }
@@ -117,7 +127,7 @@ func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
 
 // UndoneTx marks an action as taken back; false when it already was.
 func (b *Bus) UndoneTx(tx *store.Tx, call string) (bool, error) {
-	res, err := tx.Exec(`UPDATE ledger SET undone_at = ? WHERE call = ? AND undone_at = 0`, time.Now().UnixMilli(), call)
+	res, err := tx.Exec(`UPDATE ledger SET undone_at = ? WHERE call = ? AND undone_at = 0`, b.now().UnixMilli(), call)
 	if err != nil {
 		return false, fmt.Errorf("bus: ledger: %w", err)
 	}

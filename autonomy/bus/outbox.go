@@ -17,23 +17,9 @@ import (
 type Out struct {
 	channels.Delivery
 	Provenance provenance.Source
-	NotBefore  time.Time
-}
-
-// Delivery is an outbox row as lists show it.
-type Delivery struct {
-	ID            string                `json:"id"`
-	Event         string                `json:"event"`
-	Kind          channels.DeliveryKind `json:"kind"`
-	Session       string                `json:"session"`
-	Channel       string                `json:"channel"`
-	Text          string                `json:"text"`
-	State         channels.State        `json:"state"`
-	Attempts      int                   `json:"attempts"`
-	Error         string                `json:"error,omitempty"`
-	MaybeRepeated bool                  `json:"maybe_repeated,omitempty"`
-	CreatedAt     time.Time             `json:"created_at"`
-	SentAt        time.Time             `json:"sent_at,omitzero"`
+	// NotBefore holds it back on a channel that sends by itself. Where clients
+	// pull nobody would release it: there it is said at once.
+	NotBefore time.Time
 }
 
 // SayTx puts texts into the outbox as the event's next ones. Texts for channels
@@ -57,12 +43,12 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 
 func (b *Bus) say(tx *store.Tx, event string, n int, o Out) error {
 	channel, chat, pull := b.route(o.Channel, o.Chat)
-	now := time.Now()
+	now := b.now()
 	d := Delivery{
 		ID: fmt.Sprintf("%s-%d", event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Text: o.Text,
 		State: channels.Queued, CreatedAt: now,
 	}
-	if pull && o.NotBefore.IsZero() {
+	if pull {
 		d.State, d.SentAt = channels.Sent, now
 	}
 	_, err := tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at)
@@ -123,14 +109,25 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 	return out, rows.Err()
 }
 
+// chatHeads finds the oldest open row of each chat of a channel by hopping from
+// chat to chat in the partial index, whatever the number of rows behind them.
+const chatHeads = `
+WITH RECURSIVE chats(chat) AS (
+	SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1
+	UNION ALL
+	SELECT (SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1 AND chat > chats.chat)
+	FROM chats WHERE chats.chat IS NOT NULL),
+heads AS (SELECT o.* FROM chats JOIN outbox o ON o.seq = (
+	SELECT seq FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1 AND chat = chats.chat ORDER BY seq LIMIT 1)
+WHERE chats.chat IS NOT NULL)
+`
+
 // ClaimDeliveries implements channels.Outbox: the oldest open row of each chat,
 // if it is due.
 func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
-		out, err = scanOuts(tx.Query(`UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq IN (
-			SELECT o.seq FROM outbox o INDEXED BY outbox_open WHERE o.state IN ('queued', 'sending', 'failed') AND o.channel = ? AND o.state <> 'sending' AND o.not_before <= ?
-			AND NOT EXISTS (SELECT 1 FROM outbox p INDEXED BY outbox_open WHERE p.state IN ('queued', 'sending', 'failed') AND p.channel = o.channel AND p.chat = o.chat AND p.seq < o.seq)
-			ORDER BY o.seq LIMIT ?) RETURNING `+outColumns, channel, time.Now().UnixMilli(), n))
+		out, err = scanOuts(tx.Query(chatHeads+`UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq IN (
+			SELECT seq FROM heads WHERE state <> 'sending' AND not_before <= ?2 ORDER BY seq LIMIT ?3) RETURNING `+outColumns, channel, b.now().UnixMilli(), n))
 		return err
 	})
 	if err != nil {
@@ -151,44 +148,46 @@ func (b *Bus) Delivered(ctx context.Context, id string, r channels.Receipt) erro
 	if err != nil {
 		return err
 	}
-	return b.settleDelivery(ctx, id, `UPDATE outbox SET state = 'sent', sent_at = ?, receipt = ?, error = '' WHERE id = ?`, time.Now().UnixMilli(), string(receipt), id)
+	return b.settle(ctx, id, `state = 'sent', sent_at = ?, receipt = ?, error = ''`, b.now().UnixMilli(), string(receipt))
 }
 
 // Retry implements channels.Outbox.
 func (b *Bus) Retry(ctx context.Context, id string, at time.Time, why string, maybeRepeated bool) error {
-	return b.settleDelivery(ctx, id, `UPDATE outbox SET state = 'failed', not_before = ?, error = ?, maybe_repeated = max(maybe_repeated, ?) WHERE id = ?`,
-		store.Millis(at), why, maybeRepeated, id)
+	return b.settle(ctx, id, `state = 'failed', not_before = ?, error = ?, maybe_repeated = max(maybe_repeated, ?)`, store.Millis(at), why, maybeRepeated)
 }
 
 // GiveUp implements channels.Outbox: the row is dead, and the owner is told on
 // a channel whose clients pull.
 func (b *Bus) GiveUp(ctx context.Context, id, why string) error {
-	return b.settleDelivery(ctx, id, `UPDATE outbox SET state = 'dead', error = ? WHERE id = ?`, why, id)
+	return b.settle(ctx, id, `state = 'dead', error = ?`, why)
 }
 
-func (b *Bus) settleDelivery(ctx context.Context, id, query string, args ...any) error {
+// settle writes how the sending of a row ended. A row that is not being sent
+// has been settled before and stays as it is.
+func (b *Bus) settle(ctx context.Context, id, set string, args ...any) error {
 	err := b.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(query, args...); err != nil {
-			return err
-		}
-		d, err := scanDelivery(tx.QueryRow(`SELECT `+deliveryColumns+` FROM outbox WHERE id = ?`, id))
+		res, err := tx.Exec(`UPDATE outbox SET `+set+` WHERE id = ? AND state = 'sending'`, append(args, id)...)
 		if err != nil {
 			return err
 		}
-		if d.State == channels.Dead && d.Kind != channels.Status {
-			err := b.SayTx(tx, d.Event, Out{Provenance: provenance.Hob, Delivery: channels.Delivery{
-				Kind: channels.Status, Session: d.Session, Channel: "web",
-				Text: fmt.Sprintf("I could not deliver this on %s (%s): %s", d.Channel, d.Error, d.Text),
-			}})
-			if err != nil {
-				return err
-			}
+		d, err := scanDelivery(tx.QueryRow(`SELECT `+deliveryColumns+` FROM outbox WHERE id = ?`, id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
 		}
 		tx.AfterCommit(func() {
 			b.Feed.Publish("delivery", d.Event, d.Session, d)
 			b.knock(d.Channel)
 		})
-		return nil
+		if d.State != channels.Dead || d.Kind == channels.Status {
+			return nil
+		}
+		return b.tellUndelivered(tx, d)
 	})
 	if err != nil {
 		return fmt.Errorf("bus: settle delivery %s: %w", id, err)
@@ -196,15 +195,26 @@ func (b *Bus) settleDelivery(ctx context.Context, id, query string, args ...any)
 	return nil
 }
 
-// Wake for a channel, as channels.Outbox names it, is Door here, since the bus
-// itself has a Wake; Outbox adapts.
+func (b *Bus) tellUndelivered(tx *store.Tx, d Delivery) error {
+	var src provenance.Source
+	if err := tx.QueryRow(`SELECT provenance FROM outbox WHERE id = ?`, d.ID).Scan(&src); err != nil {
+		return err
+	}
+	return b.SayTx(tx, d.Event, Out{Provenance: src, Delivery: channels.Delivery{
+		Kind: channels.Status, Session: d.Session, Channel: "web",
+		Text: fmt.Sprintf("I could not deliver this on %s (%s): %s", d.Channel, d.Error, d.Text),
+	}})
+}
+
+// Door is signalled when rows of the channel may be due. channels.Outbox calls
+// it Wake, which the bus itself has as well; Outbox adapts.
 func (b *Bus) Door(channel string) <-chan struct{} { return b.door(channel) }
 
-// NextDelivery implements channels.Outbox.
+// NextDelivery implements channels.Outbox. Only the oldest open row of a chat
+// counts: the others wait for it.
 func (b *Bus) NextDelivery(ctx context.Context, channel string) (time.Time, bool, error) {
 	var ms sql.NullInt64
-	err := b.db.Read().QueryRowContext(ctx, `SELECT min(not_before) FROM outbox INDEXED BY outbox_open
-		WHERE state IN ('queued', 'sending', 'failed') AND channel = ? AND state <> 'sending'`, channel).Scan(&ms)
+	err := b.db.Read().QueryRowContext(ctx, chatHeads+`SELECT min(not_before) FROM heads WHERE state <> 'sending'`, channel).Scan(&ms)
 	return store.Time(ms.Int64), ms.Valid, err
 }
 
@@ -214,91 +224,3 @@ func (b *Bus) Outbox() channels.Outbox { return outbox{b} }
 type outbox struct{ *Bus }
 
 func (o outbox) Wake(channel string) <-chan struct{} { return o.door(channel) }
-
-const deliveryColumns = `id, event, kind, session, channel, text, state, attempts, error, maybe_repeated, created_at, sent_at`
-
-func scanDelivery(s scanner) (d Delivery, err error) {
-	var created, sent int64
-	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Text, &d.State, &d.Attempts, &d.Error, &d.MaybeRepeated, &created, &sent)
-	d.CreatedAt, d.SentAt = store.Time(created), store.Time(sent)
-	return d, err
-}
-
-// Deliveries lists outbox rows, newest first; empty filters match all.
-func (b *Bus) Deliveries(ctx context.Context, session, state, before string, limit int) ([]Delivery, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox
-		WHERE (? = '' OR session = ?) AND (? = '' OR state = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM outbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
-		session, session, state, state, before, before, limit)
-	if err != nil {
-		return nil, fmt.Errorf("bus: deliveries: %w", err)
-	}
-	defer rows.Close()
-	out := []Delivery{}
-	for rows.Next() {
-		d, err := scanDelivery(rows)
-		if err != nil {
-			return nil, fmt.Errorf("bus: deliveries: %w", err)
-		}
-		out = append(out, d)
-	}
-	return out, rows.Err()
-}
-
-// DeliveryEvent returns the event a delivery belongs to.
-func (b *Bus) DeliveryEvent(ctx context.Context, id string) (string, error) {
-	var e string
-	err := b.db.Read().QueryRowContext(ctx, `SELECT event FROM outbox WHERE id = ?`, id).Scan(&e)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("delivery %q: %w", id, ErrNotFound)
-	}
-	return e, err
-}
-
-// Notice is something Hob said by itself.
-type Notice struct {
-	ID, Text   string
-	Provenance provenance.Source
-	CreatedAt  time.Time
-}
-
-// Notices returns what was said in the session besides replies after its last
-// message before the given event, oldest first, at most the newest n.
-func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Notice, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
-		SELECT seq, id, text, provenance, created_at FROM outbox WHERE session = ?1 AND kind = 'notice' AND created_at > coalesce((
-			SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
-		ORDER BY seq DESC LIMIT ?3) ORDER BY seq`, session, event, n)
-	if err != nil {
-		return nil, fmt.Errorf("bus: notices: %w", err)
-	}
-	defer rows.Close()
-	var out []Notice
-	for rows.Next() {
-		var x Notice
-		var at int64
-		if err := rows.Scan(&x.ID, &x.Text, &x.Provenance, &at); err != nil {
-			return nil, fmt.Errorf("bus: notices: %w", err)
-		}
-		x.CreatedAt = store.Time(at)
-		out = append(out, x)
-	}
-	return out, rows.Err()
-}
-
-// EventDeliveries lists what was said because of an event, in order.
-func (b *Bus) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
-	if err != nil {
-		return nil, fmt.Errorf("bus: deliveries: %w", err)
-	}
-	defer rows.Close()
-	out := []Delivery{}
-	for rows.Next() {
-		d, err := scanDelivery(rows)
-		if err != nil {
-			return nil, fmt.Errorf("bus: deliveries: %w", err)
-		}
-		out = append(out, d)
-	}
-	return out, rows.Err()
-}

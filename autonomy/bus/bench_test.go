@@ -1,0 +1,52 @@
+package bus_test
+
+import (
+	"fmt"
+	"testing"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+)
+
+// BenchmarkPutClaimFinish is the road of an event through the inbox: three
+// durable commits. Eight lanes share them.
+func BenchmarkPutClaimFinish(b *testing.B) {
+	for _, lanes := range []int{1, 8} {
+		b.Run(fmt.Sprintf("lanes=%d", lanes), func(b *testing.B) {
+			f := newBus(b)
+			for b.Loop() {
+				f.write(func(tx *store.Tx) error {
+					for l := range lanes {
+						if _, err := f.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: fmt.Sprint(l), Text: "hello"}); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				ids, _ := f.claim(lanes)
+				f.write(func(tx *store.Tx) error {
+					for _, id := range ids {
+						if err := f.FinishTx(tx, id, "answer"); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if len(ids) != lanes {
+					b.Fatalf("claimed %d of %d", len(ids), lanes)
+				}
+			}
+			b.ReportMetric(float64(b.N*lanes)/b.Elapsed().Seconds(), "events/s")
+		})
+	}
+}
+
+// BenchmarkClaimBehindALongQueue claims while 10,000 events wait in one lane.
+func BenchmarkClaimBehindALongQueue(b *testing.B) {
+	f := newBus(b)
+	f.fillInbox(many)
+	for b.Loop() {
+		ids, _ := f.claim(1)
+		fatal(b, f.Release(b.Context(), ids[0]))
+	}
+}

@@ -1,0 +1,289 @@
+package bus_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fixture is a bus over a real store with a clock of its own. The channels
+// whose names begin with "push" send by themselves.
+type fixture struct {
+	*bus.Bus
+	t     testing.TB
+	store *store.Store
+	now   time.Time
+}
+
+func newBus(t testing.TB) *fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations()}, store.Options{})
+	fatal(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f := &fixture{t: t, store: db, now: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)}
+	f.restart()
+	return f
+}
+
+// restart makes a bus that remembers nothing but the store.
+func (f *fixture) restart() {
+	f.Bus = bus.New(f.store, bus.Options{
+		Now:   func() time.Time { return f.now },
+		Route: func(ch, chat string) (string, string, bool) { return ch, chat, !strings.HasPrefix(ch, "push") },
+	})
+}
+
+func (f *fixture) write(fn func(tx *store.Tx) error) {
+	f.t.Helper()
+	fatal(f.t, f.store.Write(f.t.Context(), fn))
+}
+
+func (f *fixture) put(e bus.Event) string {
+	f.t.Helper()
+	if e.Kind == "" {
+		e.Kind = bus.Message
+	}
+	acc, err := f.Put(f.t.Context(), e)
+	fatal(f.t, err)
+	return acc.Event
+}
+
+func (f *fixture) claim(n int) (ids []string, next time.Time) {
+	f.t.Helper()
+	events, next, err := f.Claim(f.t.Context(), n)
+	fatal(f.t, err)
+	for _, e := range events {
+		if e.State != bus.Claimed {
+			f.t.Errorf("claimed an event that is %s", e.State)
+		}
+		ids = append(ids, e.ID)
+	}
+	return ids, next
+}
+
+func (f *fixture) get(id string) bus.Event {
+	f.t.Helper()
+	e, err := f.Event(f.t.Context(), id)
+	fatal(f.t, err)
+	return e
+}
+
+func (f *fixture) finish(ids ...string) {
+	f.t.Helper()
+	for _, id := range ids {
+		f.write(func(tx *store.Tx) error { return f.FinishTx(tx, id, "answer of "+id) })
+	}
+}
+
+func (f *fixture) want(name string, got []string, want ...string) {
+	f.t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		f.t.Errorf("%s: %s", name, diff)
+	}
+}
+
+func TestPutIsDurableAndDeduplicates(t *testing.T) {
+	f := newBus(t)
+	ctx := t.Context()
+	in := bus.Event{
+		Kind: bus.Message, Source: "mail", Session: "s", Channel: "mail", Chat: "c", Sender: "me", Text: "näme 日本 🏠", Payload: []byte(`{"a":1}`),
+		Provenance: provenance.Owner, ReceivedAt: f.now.Add(-time.Hour), Key: "k",
+	}
+	first, err := f.Put(ctx, in)
+	fatal(t, err)
+	want := in
+	want.ID, want.Lane, want.State = first.Event, "s", bus.Pending
+	if diff := cmp.Diff(want, f.get(first.Event)); diff != "" {
+		t.Error(diff)
+	}
+	again, err := f.Put(ctx, bus.Event{Kind: bus.Message, Source: "mail", Session: "other", Text: "other", Key: "k"})
+	fatal(t, err)
+	if !again.Repeated || again.Event != first.Event {
+		t.Errorf("the same key: %+v", again)
+	}
+	ids, _ := f.claim(9)
+	f.finish(ids...)
+	if again, err = f.Put(ctx, in); err != nil || !again.Repeated || again.Event != first.Event {
+		t.Errorf("the same key when it is done: %+v, %v", again, err)
+	}
+	for _, e := range []bus.Event{
+		{Kind: bus.Message, Source: "chat", Session: "s", Key: "k"}, // another source
+		{Kind: bus.Message, Source: "mail", Session: "s"},           // no key
+		{Kind: bus.Message, Source: "mail", Session: "s"},
+	} {
+		if acc, err := f.Put(ctx, e); err != nil || acc.Repeated {
+			t.Errorf("%+v: %+v, %v", e, acc, err)
+		}
+	}
+	if got := f.get(f.put(bus.Event{Source: "x", Session: "s"})).Provenance; got != provenance.Outside {
+		t.Errorf("an event without provenance is %q", got)
+	}
+	if _, err := f.Put(ctx, bus.Event{ID: first.Event, Kind: bus.Message, Source: "x", Session: "s"}); err == nil {
+		t.Error("an id was taken twice")
+	}
+}
+
+func TestTheSameKeyFromManyAtOnce(t *testing.T) {
+	f := newBus(t)
+	got := make([]string, 16)
+	repeats := make([]bool, len(got))
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() {
+			acc, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Key: "same"})
+			if err != nil {
+				t.Error(err)
+			}
+			got[i], repeats[i] = acc.Event, acc.Repeated
+		})
+	}
+	wg.Wait()
+	fresh := 0
+	for i := range got {
+		if got[i] != got[0] {
+			t.Fatalf("ids differ: %v", got)
+		}
+		if !repeats[i] {
+			fresh++
+		}
+	}
+	if fresh != 1 {
+		t.Errorf("%d of them were told to be the first", fresh)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	f := newBus(t)
+	for i := range 4 {
+		e := bus.Event{Kind: bus.Message, Source: "s", Session: "s"}
+		acc, err := f.Put(t.Context(), e)
+		fatal(t, err)
+		e.ID, e.Lane = acc.Event, "s"
+		n, err := f.Position(t.Context(), e)
+		fatal(t, err)
+		if acc.Position != i || n != i {
+			t.Errorf("event %d waits behind %d (%d)", i, acc.Position, n)
+		}
+	}
+	acc, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "s", Lane: "commands"})
+	if err != nil || acc.Position != 0 {
+		t.Errorf("a command waits behind %d, %v", acc.Position, err)
+	}
+}
+
+func TestWakeIsNeverLost(t *testing.T) {
+	f := newBus(t)
+	woken := func(name string) {
+		t.Helper()
+		select {
+		case <-f.Wake():
+		default:
+			t.Errorf("%s woke nobody", name)
+		}
+		select {
+		case <-f.Wake():
+			t.Errorf("%s woke twice", name)
+		default:
+		}
+	}
+	id := f.put(bus.Event{Source: "s", Session: "s"})
+	f.put(bus.Event{Source: "s", Session: "s"})
+	woken("put")
+	f.claim(1)
+	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, f.now.Add(time.Hour)) })
+	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
+	woken("resume")
+	f.claim(1)
+	e := f.get(id)
+	f.write(func(tx *store.Tx) error {
+		_, err := f.FailTx(tx, e, "why", f.now, false)
+		return err
+	})
+	woken("a failure")
+	f.Poke()
+	woken("poke")
+	boom := errors.New("boom")
+	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := f.PutTx(tx, bus.Event{Kind: bus.Message, Source: "s", Session: "s"})
+		return errors.Join(err, boom)
+	})
+	if !errors.Is(err, boom) {
+		t.Error(err)
+	}
+	select {
+	case <-f.Wake():
+		t.Error("woken by what was taken back")
+	default:
+	}
+}
+
+func TestSettled(t *testing.T) {
+	f := newBus(t)
+	id := f.put(bus.Event{Source: "s", Session: "s"})
+	closed := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		do   func(tx *store.Tx) error
+		want bool
+	}{
+		{"retry", func(tx *store.Tx) error {
+			_, err := f.FailTx(tx, f.get(id), "x", time.Time{}, false)
+			return err
+		}, false},
+		{"suspend", func(tx *store.Tx) error { return f.SuspendTx(tx, id, time.Time{}) }, true},
+		{"done", func(tx *store.Tx) error { return f.FinishTx(tx, id, "a") }, true},
+	} {
+		f.claim(1)
+		one, cancelOne := f.Settled(id)
+		two, cancelTwo := f.Settled(id)
+		gone, cancel := f.Settled(id)
+		cancel()
+		f.write(tc.do)
+		if closed(one) != tc.want || closed(two) != tc.want || closed(gone) {
+			t.Errorf("%s: closed %v %v, cancelled one %v", tc.name, closed(one), closed(two), closed(gone))
+		}
+		cancelOne()
+		cancelTwo()
+	}
+	dead := f.put(bus.Event{Source: "s", Session: "s"})
+	f.claim(1)
+	c, cancel := f.Settled(dead)
+	defer cancel()
+	f.write(func(tx *store.Tx) error {
+		_, err := f.FailTx(tx, f.get(dead), "x", time.Time{}, true)
+		return err
+	})
+	if !closed(c) {
+		t.Error("dead: not closed")
+	}
+}

@@ -1,0 +1,204 @@
+package bus_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+func TestASessionIsServedInOrderAndNeverTwice(t *testing.T) {
+	f := newBus(t)
+	a1, a2 := f.put(bus.Event{Source: "s", Session: "a"}), f.put(bus.Event{Source: "s", Session: "a"})
+	b1 := f.put(bus.Event{Source: "s", Session: "b"})
+	got, _ := f.claim(9)
+	f.want("the first of each", got, a1, b1)
+	got, _ = f.claim(9)
+	f.want("busy sessions", got)
+	command := f.put(bus.Event{Source: "s", Session: "a", Lane: "a/commands"})
+	got, _ = f.claim(0)
+	f.want("a command passes, and takes no place", got, command)
+	f.finish(a1)
+	got, _ = f.claim(9)
+	f.want("the next of a", got, a2)
+	if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.FinishTx(tx, a1, "again") }); err == nil {
+		t.Error("finished twice")
+	}
+	f.finish(a2, b1, command)
+	if got, next := f.claim(9); len(got) != 0 || !next.IsZero() {
+		t.Errorf("nothing is left: %v, %v", got, next)
+	}
+	if e := f.get(a1); e.State != bus.Done || e.Answer != "answer of "+a1 || e.Attempts != 1 || !e.DoneAt.Equal(f.now) {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestWhoComesFirst(t *testing.T) {
+	f := newBus(t)
+	goal := f.put(bus.Event{Kind: bus.Goal, Source: "g", Session: "goal"})
+	watcher := f.put(bus.Event{Kind: bus.Watcher, Source: "w", Session: "watch"})
+	message := f.put(bus.Event{Source: "s", Session: "chat"})
+	command := f.put(bus.Event{Source: "s", Session: "chat", Lane: "chat/commands"})
+	for _, want := range [][]string{{command, message}, {watcher}, {goal}} {
+		got, _ := f.claim(1)
+		f.want("one place", got, want...)
+	}
+}
+
+// The session served longest ago comes first, whoever has the older event.
+func TestNoSessionTakesAllThePlaces(t *testing.T) {
+	f := newBus(t)
+	sessionOf := map[string]string{}
+	for range 30 {
+		sessionOf[f.put(bus.Event{Source: "s", Session: "chatty"})] = "chatty"
+	}
+	for i := range 3 {
+		for _, s := range []string{"b", "c"} {
+			sessionOf[f.put(bus.Event{Source: "s", Session: s, Text: fmt.Sprint(i)})] = s
+		}
+	}
+	var order []string
+	for range 9 {
+		got, _ := f.claim(1)
+		order = append(order, sessionOf[got[0]])
+		f.finish(got...)
+	}
+	want := []string{"chatty", "b", "c", "chatty", "b", "c", "chatty", "b", "c"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNotBefore(t *testing.T) {
+	f := newBus(t)
+	late := f.put(bus.Event{Source: "s", Session: "a", NotBefore: f.now.Add(time.Minute)})
+	behind := f.put(bus.Event{Source: "s", Session: "a"})
+	later := f.put(bus.Event{Source: "s", Session: "b", NotBefore: f.now.Add(time.Hour)})
+	got, next := f.claim(9)
+	f.want("too early", got)
+	if !next.Equal(f.now.Add(time.Minute)) {
+		t.Errorf("next is %v", next)
+	}
+	f.now = f.now.Add(time.Minute)
+	got, next = f.claim(9)
+	f.want("on the minute", got, late)
+	if want := f.now.Add(time.Hour - time.Minute); !next.Equal(want) {
+		t.Errorf("next is %v", next)
+	}
+	f.finish(late)
+	got, _ = f.claim(9)
+	f.want("what waited behind it", got, behind)
+	f.now = f.now.Add(-24 * time.Hour) // the clock is set back: later, not lost
+	got, next = f.claim(9)
+	f.want("the clock set back", got)
+	f.now = next
+	got, _ = f.claim(9)
+	f.want("at its time", got, later)
+}
+
+func TestFailuresAndCrashesAreCountedApart(t *testing.T) {
+	f := newBus(t)
+	id := f.put(bus.Event{Source: "s", Session: "a"})
+	crash := func() []bus.Event {
+		f.restart()
+		dead, err := f.Recover(t.Context())
+		fatal(t, err)
+		return dead
+	}
+	step := func(attempts, crashes int, state bus.State) {
+		t.Helper()
+		if e := f.get(id); e.Attempts != attempts || e.Crashes != crashes || e.State != state {
+			t.Fatalf("attempts %d, crashes %d, %s; want %d, %d, %s", e.Attempts, e.Crashes, e.State, attempts, crashes, state)
+		}
+	}
+	fail := func() (dead bool) {
+		f.write(func(tx *store.Tx) (err error) {
+			dead, err = f.FailTx(tx, f.get(id), "no luck", f.now.Add(time.Minute), false)
+			return err
+		})
+		return dead
+	}
+	f.claim(1)
+	crash()
+	step(0, 1, bus.Pending)
+	f.claim(1)
+	step(1, 1, bus.Claimed)
+	if fail() {
+		t.Fatal("dead after one failure")
+	}
+	step(1, 1, bus.Pending)
+	if got, next := f.claim(1); len(got) != 0 || !next.Equal(f.now.Add(time.Minute)) {
+		t.Fatalf("not put off: %v %v", got, next)
+	}
+	f.now = f.now.Add(time.Minute)
+	f.claim(1)
+	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, f.now.Add(time.Hour)) })
+	step(1, 1, bus.Pending)
+	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
+	f.claim(1)
+	step(2, 1, bus.Claimed)
+	fatal(t, f.Release(t.Context(), id))
+	step(1, 1, bus.Pending)
+	f.claim(1)
+	if fail() {
+		t.Fatal("dead after two failures")
+	}
+	f.now = f.now.Add(time.Minute)
+	f.claim(1)
+	if !fail() {
+		t.Fatal("not dead after three failures")
+	}
+	step(3, 1, bus.Dead)
+	if e := f.get(id); e.Error != "no luck" || !e.DoneAt.Equal(f.now) {
+		t.Errorf("%+v", e)
+	}
+	// What has ended stays as it is.
+	fail()
+	f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, id, time.Time{}) })
+	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, id) })
+	crash()
+	step(3, 1, bus.Dead)
+	if got, _ := f.claim(1); len(got) != 0 {
+		t.Error("a dead event was claimed")
+	}
+}
+
+func TestTooManyCrashes(t *testing.T) {
+	f := newBus(t)
+	id := f.put(bus.Event{Source: "s", Session: "a", Channel: "web"})
+	next := f.put(bus.Event{Source: "s", Session: "a"})
+	for i := range bus.MaxCrashes {
+		if got, _ := f.claim(1); len(got) != 1 || got[0] != id {
+			t.Fatalf("before crash %d: %v", i+1, got)
+		}
+		f.restart()
+		dead, err := f.Recover(t.Context())
+		fatal(t, err)
+		if (len(dead) == 1) != (i+1 == bus.MaxCrashes) {
+			t.Fatalf("after crash %d: %d dead", i+1, len(dead))
+		}
+	}
+	if e := f.get(id); e.State != bus.Dead || e.Crashes != bus.MaxCrashes || e.Attempts != 0 {
+		t.Errorf("%+v", e)
+	}
+	// The owner was not told before the process died once more.
+	f.restart()
+	dead, err := f.Recover(t.Context())
+	if err != nil || len(dead) != 1 || dead[0].ID != id || dead[0].State != bus.Dead {
+		t.Fatalf("the dead one is not reported again: %v, %v", dead, err)
+	}
+	f.write(func(tx *store.Tx) error {
+		return f.SayTx(tx, id, bus.Out{Delivery: channels.Delivery{Kind: channels.Reply, Session: "a", Channel: "web", Text: "I gave up"}})
+	})
+	f.restart()
+	if dead, err = f.Recover(t.Context()); err != nil || len(dead) != 0 {
+		t.Errorf("reported after the owner was told: %v, %v", dead, err)
+	}
+	got, _ := f.claim(1)
+	f.want("the session goes on", got, next)
+}

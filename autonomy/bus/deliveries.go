@@ -1,0 +1,117 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Delivery is an outbox row as lists show it.
+type Delivery struct {
+	ID            string                `json:"id"`
+	Event         string                `json:"event"`
+	Kind          channels.DeliveryKind `json:"kind"`
+	Session       string                `json:"session"`
+	Channel       string                `json:"channel"`
+	Text          string                `json:"text"`
+	State         channels.State        `json:"state"`
+	Attempts      int                   `json:"attempts"`
+	Error         string                `json:"error,omitempty"`
+	MaybeRepeated bool                  `json:"maybe_repeated,omitempty"`
+	CreatedAt     time.Time             `json:"created_at"`
+	SentAt        time.Time             `json:"sent_at,omitzero"`
+}
+
+const deliveryColumns = `id, event, kind, session, channel, text, state, attempts, error, maybe_repeated, created_at, sent_at`
+
+func scanDelivery(s scanner) (d Delivery, err error) {
+	var created, sent int64
+	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Text, &d.State, &d.Attempts, &d.Error, &d.MaybeRepeated, &created, &sent)
+	d.CreatedAt, d.SentAt = store.Time(created), store.Time(sent)
+	return d, err
+}
+
+// Deliveries lists outbox rows, newest first; empty filters match all.
+func (b *Bus) Deliveries(ctx context.Context, session, state, before string, limit int) ([]Delivery, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox
+		WHERE (? = '' OR session = ?) AND (? = '' OR state = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM outbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
+		session, session, state, state, before, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("bus: deliveries: %w", err)
+	}
+	defer rows.Close()
+	out := []Delivery{}
+	for rows.Next() {
+		d, err := scanDelivery(rows)
+		if err != nil {
+			return nil, fmt.Errorf("bus: deliveries: %w", err)
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// DeliveryEvent returns the event a delivery belongs to.
+func (b *Bus) DeliveryEvent(ctx context.Context, id string) (string, error) {
+	var e string
+	err := b.db.Read().QueryRowContext(ctx, `SELECT event FROM outbox WHERE id = ?`, id).Scan(&e)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("delivery %q: %w", id, ErrNotFound)
+	}
+	return e, err
+}
+
+// Notice is something Hob said by itself.
+type Notice struct {
+	ID, Text   string
+	Provenance provenance.Source
+	CreatedAt  time.Time
+}
+
+// Notices returns what was said in the session besides replies after its last
+// message before the given event, oldest first, at most the newest n.
+func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Notice, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
+		SELECT seq, id, text, provenance, created_at FROM outbox WHERE session = ?1 AND kind = 'notice' AND created_at > coalesce((
+			SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
+		ORDER BY seq DESC LIMIT ?3) ORDER BY seq`, session, event, n)
+	if err != nil {
+		return nil, fmt.Errorf("bus: notices: %w", err)
+	}
+	defer rows.Close()
+	var out []Notice
+	for rows.Next() {
+		var x Notice
+		var at int64
+		if err := rows.Scan(&x.ID, &x.Text, &x.Provenance, &at); err != nil {
+			return nil, fmt.Errorf("bus: notices: %w", err)
+		}
+		x.CreatedAt = store.Time(at)
+		out = append(out, x)
+	}
+	return out, rows.Err()
+}
+
+// EventDeliveries lists what was said because of an event, in order.
+func (b *Bus) EventDeliveries(ctx context.Context, event string) ([]Delivery, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+deliveryColumns+` FROM outbox WHERE event = ? ORDER BY n`, event)
+	if err != nil {
+		return nil, fmt.Errorf("bus: deliveries: %w", err)
+	}
+	defer rows.Close()
+	out := []Delivery{}
+	for rows.Next() {
+		d, err := scanDelivery(rows)
+		if err != nil {
+			return nil, fmt.Errorf("bus: deliveries: %w", err)
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,98 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// ErrNotFound says that there is no such row.
+var ErrNotFound = errors.New("not found")
+
+const eventColumns = `id, kind, source, session, lane, channel, chat, sender, text, payload, provenance, received_at,
+	coalesce(key, ''), state, attempts, crashes, not_before, error, answer, done_at`
+
+type scanner interface{ Scan(...any) error }
+
+func scanEvent(s scanner) (e Event, err error) {
+	var received, notBefore, done int64
+	var payload []byte
+	err = s.Scan(&e.ID, &e.Kind, &e.Source, &e.Session, &e.Lane, &e.Channel, &e.Chat, &e.Sender, &e.Text, &payload, &e.Provenance,
+		&received, &e.Key, &e.State, &e.Attempts, &e.Crashes, &notBefore, &e.Error, &e.Answer, &done)
+	e.Payload = payload
+	e.ReceivedAt, e.NotBefore, e.DoneAt = store.Time(received), store.Time(notBefore), store.Time(done)
+	return e, err
+}
+
+func scanEvents(rows *sql.Rows, err error) ([]Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []Event
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+// Event reads one event.
+func (b *Bus) Event(ctx context.Context, id string) (Event, error) {
+	e, err := scanEvent(b.db.Read().QueryRowContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return e, fmt.Errorf("event %q: %w", id, ErrNotFound)
+	}
+	return e, err
+}
+
+// Position counts the open events before this one in its queue.
+func (b *Bus) Position(ctx context.Context, e Event) (n int, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?
+		AND seq < (SELECT seq FROM inbox WHERE id = ?)`, e.Lane, e.ID).Scan(&n)
+	return n, err
+}
+
+// Counts tells how many events are in each state.
+func (b *Bus) Counts(ctx context.Context) (map[State]int, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT state, count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') GROUP BY state`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[State]int{}
+	for rows.Next() {
+		var s State
+		var n int
+		if err := rows.Scan(&s, &n); err != nil {
+			return nil, err
+		}
+		out[s] = n
+	}
+	return out, rows.Err()
+}
+
+// List returns events, newest first, of one session or (empty) all, older than
+// the event `before` when that is set.
+func (b *Bus) List(ctx context.Context, session, before string, limit int) ([]Event, error) {
+	return scanEvents(b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox
+		WHERE (? = '' OR session = ?) AND (? = '' OR seq < coalesce((SELECT seq FROM inbox WHERE id = ?), 0)) ORDER BY seq DESC LIMIT ?`,
+		session, session, before, before, limit))
+}
+
+// LastOwnerSession returns the session in which the owner last wrote.
+func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat string, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
+		Message, provenance.Owner).Scan(&session, &channel, &chat)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", "", nil
+	}
+	return session, channel, chat, err
+}

@@ -1,0 +1,7 @@
+package bus
+
+// Queries whose plans are tested.
+const (
+	Heads     = heads
+	ChatHeads = chatHeads
+)

@@ -1,0 +1,109 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/platform/provenance"
+)
+
+func TestLists(t *testing.T) {
+	f := newBus(t)
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, f.put(bus.Event{Source: "s", Session: fmt.Sprint("s", i%2), Provenance: provenance.Owner, Channel: "web", Chat: fmt.Sprint(i)}))
+	}
+	names := func(es []bus.Event, err error) (out []string) {
+		t.Helper()
+		fatal(t, err)
+		for _, e := range es {
+			out = append(out, e.ID)
+		}
+		return out
+	}
+	f.want("newest first", names(f.List(t.Context(), "", "", 3)), ids[4], ids[3], ids[2])
+	f.want("before", names(f.List(t.Context(), "", ids[2], 3)), ids[1], ids[0])
+	f.want("of one session", names(f.List(t.Context(), "s1", "", 9)), ids[3], ids[1])
+	f.want("before an unknown one", names(f.List(t.Context(), "", "nobody", 9)))
+	session, channel, chat, err := f.LastOwnerSession(t.Context())
+	if err != nil || session != "s0" || channel != "web" || chat != "4" {
+		t.Errorf("last session %q %q %q, %v", session, channel, chat, err)
+	}
+	if _, err := f.Event(t.Context(), "nobody"); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("unknown event: %v", err)
+	}
+	f.claim(1)
+	counts, err := f.Counts(t.Context())
+	fatal(t, err)
+	if diff := cmp.Diff(map[bus.State]int{bus.Pending: 4, bus.Claimed: 1}, counts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDeliveryLists(t *testing.T) {
+	f := newBus(t)
+	for i := range 4 {
+		o := out("web", "", fmt.Sprint(i))
+		o.Session = fmt.Sprint("s", i%2)
+		f.say(fmt.Sprint("e", i), o)
+	}
+	texts := func(ds []bus.Delivery, err error) (out []string) {
+		t.Helper()
+		fatal(t, err)
+		for _, d := range ds {
+			out = append(out, d.Text)
+		}
+		return out
+	}
+	ctx := t.Context()
+	f.want("newest first", texts(f.Deliveries(ctx, "", "", "", 2)), "3", "2")
+	f.want("older", texts(f.Deliveries(ctx, "", "", f.row("2").ID, 9)), "1", "0")
+	f.want("of a session and state", texts(f.Deliveries(ctx, "s1", "sent", "", 9)), "3", "1")
+	f.want("of another state", texts(f.Deliveries(ctx, "", "dead", "", 9)))
+	if e, err := f.DeliveryEvent(ctx, f.row("2").ID); err != nil || e != "e2" {
+		t.Errorf("event %q, %v", e, err)
+	}
+	if _, err := f.DeliveryEvent(ctx, "nobody"); !errors.Is(err, bus.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func TestNotices(t *testing.T) {
+	f := newBus(t)
+	notice := func(session, text string) {
+		o := out("web", "", text)
+		o.Kind, o.Session = channels.Notice, session
+		f.say(bus.NewID(), o)
+		f.now = f.now.Add(time.Second)
+	}
+	message := func() string {
+		id := f.put(bus.Event{Source: "web", Session: "s"})
+		f.now = f.now.Add(time.Second)
+		return id
+	}
+	notice("s", "before everything")
+	first := message()
+	f.say(first, out("web", "", "a reply"))
+	notice("s", "one")
+	notice("other", "not here")
+	notice("s", "two")
+	notice("s", "three")
+	second := message()
+	texts := func(event string, n int) (out []string) {
+		ns, err := f.Notices(t.Context(), "s", event, n)
+		fatal(t, err)
+		for _, n := range ns {
+			out = append(out, n.Text)
+		}
+		return out
+	}
+	f.want("since the last message", texts(second, 9), "one", "two", "three")
+	f.want("the newest two", texts(second, 2), "two", "three")
+	f.want("before the first", texts(first, 9), "before everything", "one", "two", "three")
+}

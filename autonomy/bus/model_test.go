@@ -1,0 +1,209 @@
+package bus_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+)
+
+// model is what the inbox should be: a list.
+type model struct {
+	list   []*modelled
+	served map[string]int
+	serial int
+}
+
+type modelled struct {
+	id, lane, session, key string
+	state                  bus.State
+	attempts, crashes      int
+	notBefore              time.Time
+}
+
+// due lists the events that Claim may take, best first.
+func (m *model) due(now time.Time, n int) (out []*modelled, next time.Time) {
+	heads := map[string]*modelled{}
+	for _, e := range m.list {
+		if heads[e.lane] == nil && (e.state == bus.Pending || e.state == bus.Claimed) {
+			heads[e.lane] = e
+		}
+	}
+	for _, e := range m.list { // in order of arrival
+		switch {
+		case heads[e.lane] != e || e.state != bus.Pending:
+		case e.notBefore.After(now):
+			if next.IsZero() || e.notBefore.Before(next) {
+				next = e.notBefore
+			}
+		default:
+			out = append(out, e)
+		}
+	}
+	if len(out) == 0 {
+		clear(m.served)
+	}
+	slices.SortStableFunc(out, func(a, b *modelled) int {
+		if ca, cb := a.lane != a.session, b.lane != b.session; ca != cb {
+			return map[bool]int{true: -1, false: 1}[ca]
+		}
+		return cmp.Compare(m.served[a.lane], m.served[b.lane])
+	})
+	taken := 0
+	out = slices.DeleteFunc(out, func(e *modelled) bool {
+		if e.lane != e.session {
+			return false
+		}
+		taken++
+		return taken > n
+	})
+	return out, next
+}
+
+func (m *model) any(r *rand.Rand, state bus.State) *modelled {
+	var in []*modelled
+	for _, e := range m.list {
+		if e.state == state {
+			in = append(in, e)
+		}
+	}
+	if len(in) == 0 {
+		return nil
+	}
+	return in[r.IntN(len(in))]
+}
+
+// TestTheInboxIsAList compares random operations with the model.
+func TestTheInboxIsAList(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			f := newBus(t)
+			m := &model{served: map[string]int{}}
+			r := rand.New(rand.NewPCG(seed, 7))
+			for range 150 {
+				f.step(m, r)
+			}
+			for _, e := range m.list {
+				got := f.get(e.id)
+				want := modelled{id: e.id, lane: got.Lane, session: got.Session, key: got.Key, state: got.State, attempts: got.Attempts, crashes: got.Crashes, notBefore: got.NotBefore}
+				if diff := gocmp.Diff(*e, want, gocmp.AllowUnexported(modelled{})); diff != "" {
+					t.Errorf("event %s: %s", e.id, diff)
+				}
+			}
+		})
+	}
+}
+
+func (f *fixture) step(m *model, r *rand.Rand) {
+	f.t.Helper()
+	switch op := r.IntN(20); {
+	case op < 6:
+		f.stepPut(m, r)
+	case op < 11:
+		f.stepClaim(m, r.IntN(4))
+	case op < 18:
+		f.stepEnd(m, r)
+	case op == 18:
+		f.now = f.now.Add(time.Duration(r.IntN(90)) * time.Second)
+	default: // the process dies
+		f.restart()
+		m.served, m.serial = map[string]int{}, 0
+		_, err := f.Recover(f.t.Context())
+		fatal(f.t, err)
+		for _, e := range m.list {
+			if e.state == bus.Claimed {
+				e.state, e.attempts, e.crashes = bus.Pending, e.attempts-1, e.crashes+1
+			}
+		}
+	}
+}
+
+func (f *fixture) stepPut(m *model, r *rand.Rand) {
+	f.t.Helper()
+	e := bus.Event{Kind: bus.Message, Source: "s", Session: fmt.Sprint("s", r.IntN(4))}
+	if e.Lane = e.Session; r.IntN(6) == 0 {
+		e.Lane += "/commands"
+	}
+	if r.IntN(3) == 0 {
+		e.Key = fmt.Sprint("k", r.IntN(8))
+	}
+	if r.IntN(4) == 0 {
+		e.NotBefore = f.now.Add(time.Duration(r.IntN(120)) * time.Second)
+	}
+	acc, err := f.Put(f.t.Context(), e)
+	fatal(f.t, err)
+	first := slices.IndexFunc(m.list, func(o *modelled) bool { return e.Key != "" && o.key == e.Key })
+	if acc.Repeated != (first >= 0) || (first >= 0 && m.list[first].id != acc.Event) {
+		f.t.Fatalf("key %q: %+v", e.Key, acc)
+	}
+	if first < 0 {
+		m.list = append(m.list, &modelled{id: acc.Event, lane: e.Lane, session: e.Session, key: e.Key, state: bus.Pending, notBefore: e.NotBefore})
+	}
+}
+
+func (f *fixture) stepClaim(m *model, n int) {
+	f.t.Helper()
+	due, wantNext := m.due(f.now, n)
+	var want []string
+	for _, e := range due {
+		want = append(want, e.id)
+		e.state, e.attempts = bus.Claimed, e.attempts+1
+		m.serial++
+		m.served[e.lane] = m.serial
+	}
+	got, next := f.claim(n)
+	f.want("claimed", got, want...)
+	if !next.Equal(wantNext) {
+		f.t.Errorf("next is %v, want %v", next, wantNext)
+	}
+}
+
+// stepEnd does one of the things that happen to a claimed or waiting event.
+func (f *fixture) stepEnd(m *model, r *rand.Rand) {
+	f.t.Helper()
+	state := bus.Claimed
+	if r.IntN(5) == 0 {
+		state = bus.Pending
+	}
+	e := m.any(r, state)
+	if e == nil {
+		return
+	}
+	if state == bus.Pending {
+		f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, e.id) })
+		e.notBefore = time.Time{}
+		return
+	}
+	at := f.now.Add(time.Duration(r.IntN(60)) * time.Second)
+	switch r.IntN(4) {
+	case 0:
+		f.write(func(tx *store.Tx) error { return f.SuspendTx(tx, e.id, at) })
+		e.state, e.attempts, e.notBefore = bus.Pending, e.attempts-1, at
+	case 1:
+		fatal(f.t, f.Release(f.t.Context(), e.id))
+		e.state, e.attempts, e.notBefore = bus.Pending, e.attempts-1, time.Time{}
+	case 2:
+		f.write(func(tx *store.Tx) error {
+			dead, err := f.FailTx(tx, f.get(e.id), "x", at, false)
+			if dead != (e.attempts >= bus.MaxAttempts) {
+				f.t.Errorf("dead: %v after %d attempts", dead, e.attempts)
+			}
+			return err
+		})
+		if e.attempts >= bus.MaxAttempts {
+			e.state = bus.Dead
+			return
+		}
+		e.state, e.notBefore = bus.Pending, at
+	default:
+		f.finish(e.id)
+		e.state = bus.Done
+	}
+}

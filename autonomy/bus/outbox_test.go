@@ -1,0 +1,210 @@
+package bus_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func out(channel, chat, text string) bus.Out {
+	return bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{Kind: channels.Reply, Session: "s", Channel: channel, Chat: chat, Text: text}}
+}
+
+func (f *fixture) say(event string, outs ...bus.Out) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error { return f.SayTx(tx, event, outs...) })
+}
+
+func (f *fixture) take(channel string, n int) (texts []string) {
+	f.t.Helper()
+	ds, err := f.ClaimDeliveries(f.t.Context(), channel, n)
+	fatal(f.t, err)
+	for _, d := range ds {
+		texts = append(texts, d.Text)
+	}
+	return texts
+}
+
+// row finds a delivery by its text.
+func (f *fixture) row(text string) bus.Delivery {
+	f.t.Helper()
+	ds, err := f.Deliveries(f.t.Context(), "", "", "", 100)
+	fatal(f.t, err)
+	for _, d := range ds {
+		if d.Text == text {
+			return d
+		}
+	}
+	f.t.Fatalf("there is no %q", text)
+	return bus.Delivery{}
+}
+
+func TestDeliveriesAreTakenInOrderOnePerChat(t *testing.T) {
+	f := newBus(t)
+	f.say("e1", out("push", "a", "a1"), out("push", "a", "a2"), out("push", "b", "b1"))
+	f.say("e2", out("push", "a", "a3"), out("push2", "a", "elsewhere"))
+	f.want("one per chat", f.take("push", 9), "a1", "b1")
+	f.want("busy chats", f.take("push", 9))
+	fatal(t, f.Delivered(t.Context(), f.row("a1").ID, channels.Receipt{}))
+	f.want("the next of a", f.take("push", 9), "a2")
+	fatal(t, f.Retry(t.Context(), f.row("a2").ID, f.now.Add(time.Minute), "down", true))
+	f.want("a failure holds its chat", f.take("push", 9))
+	at, ok, err := f.NextDelivery(t.Context(), "push")
+	if err != nil || !ok || !at.Equal(f.now.Add(time.Minute)) {
+		t.Errorf("next at %v %v %v; what waits behind a failure does not count", at, ok, err)
+	}
+	f.now = f.now.Add(time.Minute)
+	f.want("at its time", f.take("push", 9), "a2")
+	if d := f.row("a2"); d.Attempts != 2 || !d.MaybeRepeated || d.Error != "down" || d.State != channels.Sending {
+		t.Errorf("%+v", d)
+	}
+	fatal(t, f.GiveUp(t.Context(), f.row("a2").ID, "blocked"))
+	f.want("past a dead one", f.take("push", 9), "a3")
+	for _, text := range []string{"a3", "b1"} {
+		fatal(t, f.Delivered(t.Context(), f.row(text).ID, channels.Receipt{}))
+	}
+	if _, ok, err := f.NextDelivery(t.Context(), "push"); ok || err != nil {
+		t.Errorf("something is still to be sent: %v", err)
+	}
+	f.want("the other channel", f.take("push2", 9), "elsewhere")
+}
+
+func TestNoMoreThanAsked(t *testing.T) {
+	f := newBus(t)
+	for i := range 5 {
+		f.say("e", out("push", fmt.Sprint(i), fmt.Sprint(i)))
+	}
+	f.want("two", f.take("push", 2), "0", "1")
+	f.want("the rest", f.take("push", 9), "2", "3", "4")
+}
+
+func TestAPulledTextIsThereAtOnce(t *testing.T) {
+	f := newBus(t)
+	o := out("web", "", "hello")
+	o.NotBefore = f.now.Add(time.Hour) // nobody would release it
+	f.say("e", out("web", "", "first"), o)
+	for _, text := range []string{"first", "hello"} {
+		if d := f.row(text); d.State != channels.Sent || !d.SentAt.Equal(f.now) {
+			t.Errorf("%+v", d)
+		}
+	}
+	o = out("push", "", "held back")
+	o.NotBefore = f.now.Add(time.Hour)
+	f.say("e", o)
+	f.want("too early", f.take("push", 9))
+	f.now = f.now.Add(time.Hour)
+	f.want("in time", f.take("push", 9), "held back")
+}
+
+// A row that was settled stays as it is, whoever reports about it once more.
+func TestTheFirstWordAboutADeliveryCounts(t *testing.T) {
+	ctx := t.Context()
+	ends := map[string]func(f *fixture, id string) error{
+		"sent": func(f *fixture, id string) error { return f.Delivered(ctx, id, channels.Receipt{}) },
+		"dead": func(f *fixture, id string) error { return f.GiveUp(ctx, id, "blocked") },
+	}
+	for state, end := range ends {
+		t.Run(state, func(t *testing.T) {
+			f := newBus(t)
+			f.say("e", out("push", "c", "hello"))
+			f.take("push", 1)
+			id := f.row("hello").ID
+			fatal(t, end(f, id))
+			for _, again := range ends {
+				fatal(t, again(f, id))
+			}
+			fatal(t, f.Retry(ctx, id, f.now, "x", true))
+			if d := f.row("hello"); string(d.State) != state || d.MaybeRepeated {
+				t.Errorf("%+v", d)
+			}
+			f.want("taken again", f.take("push", 9))
+			told, err := f.Deliveries(ctx, "", "", "", 9)
+			fatal(t, err)
+			want := map[string]int{"sent": 1, "dead": 2}[state]
+			if len(told) != want {
+				t.Errorf("%d rows, want %d", len(told), want)
+			}
+		})
+	}
+	if err := newBus(t).Delivered(ctx, "nobody", channels.Receipt{}); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("unknown row: %v", err)
+	}
+}
+
+func TestTheOwnerIsToldOnceOfWhatCouldNotBeDelivered(t *testing.T) {
+	f := newBus(t)
+	o := out("push", "c", "words of a mail")
+	o.Provenance = provenance.Outside
+	status := out("push", "c", "you are #2")
+	status.Kind = channels.Status
+	id := f.put(bus.Event{Source: "s", Session: "s"})
+	f.say(id, o, status)
+	for range 2 {
+		f.take("push", 1)
+		ds, err := f.Deliveries(t.Context(), "", "sending", "", 1)
+		fatal(t, err)
+		fatal(t, f.GiveUp(t.Context(), ds[0].ID, "the bot was blocked"))
+	}
+	ds, err := f.EventDeliveries(t.Context(), id)
+	fatal(t, err)
+	if len(ds) != 3 {
+		t.Fatalf("%d rows: a status is not worth a word", len(ds))
+	}
+	d := ds[2]
+	if d.Channel != "web" || d.State != channels.Sent || d.Kind != channels.Status || !strings.Contains(d.Text, "words of a mail") || !strings.Contains(d.Text, "blocked") {
+		t.Errorf("%+v", d)
+	}
+	var src provenance.Source
+	fatal(t, f.store.Read().QueryRowContext(t.Context(), `SELECT provenance FROM outbox WHERE id = ?`, d.ID).Scan(&src))
+	if src != provenance.Outside {
+		t.Errorf("outside words became %q", src)
+	}
+}
+
+func TestUnsettledAfterACrash(t *testing.T) {
+	f := newBus(t)
+	f.say("e", out("push", "a", "one"), out("push", "b", "two"), out("push2", "a", "three"))
+	f.take("push", 1)
+	f.restart()
+	ds, err := f.Unsettled(t.Context(), "push")
+	if err != nil || len(ds) != 1 || ds[0].Text != "one" {
+		t.Fatalf("%v, %v", ds, err)
+	}
+	fatal(t, f.Retry(t.Context(), ds[0].ID, f.now, "cut off", true))
+	got, err := f.ClaimDeliveries(t.Context(), "push", 9)
+	if err != nil || len(got) != 2 || !got[0].MaybeRepeated || got[1].MaybeRepeated {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestOutboxWakes(t *testing.T) {
+	f := newBus(t)
+	woken := func(c <-chan struct{}) bool {
+		select {
+		case <-c:
+			return true
+		default:
+			return false
+		}
+	}
+	door := f.Outbox().Wake("push")
+	if woken(door) {
+		t.Error("woken by nothing")
+	}
+	f.say("e", out("push", "a", "one"), out("push", "a", "two"))
+	if !woken(door) || woken(door) || woken(f.Door("push2")) {
+		t.Error("not woken once")
+	}
+	f.take("push", 1)
+	fatal(t, f.Delivered(t.Context(), f.row("one").ID, channels.Receipt{}))
+	if !woken(door) {
+		t.Error("the end of one does not wake for the next")
+	}
+}

@@ -1,0 +1,93 @@
+package bus_test
+
+import (
+	"strings"
+	"testing"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+)
+
+// many is how long the long queues are.
+const many = 10_000
+
+const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) `
+
+func (f *fixture) fillInbox(n int) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error {
+		_, err := tx.Exec(numbers+`INSERT INTO inbox (id, kind, source, session, lane, text, provenance, received_at, state)
+			SELECT printf('e%06d', i), 'message', 's', 'a', 'a', 'x', 'owner', 0, 'pending' FROM n`, n)
+		return err
+	})
+}
+
+// neverReads fails when a query goes through a whole table.
+func (f *fixture) neverReads(table, query string, args ...any) {
+	f.t.Helper()
+	rows, err := f.store.Read().QueryContext(f.t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	fatal(f.t, err)
+	defer rows.Close()
+	steps := 0
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		fatal(f.t, rows.Scan(&id, &parent, &unused, &detail))
+		if steps++; strings.HasPrefix(detail, "SCAN "+table) {
+			f.t.Errorf("all of it is read: %s", detail)
+		}
+	}
+	fatal(f.t, rows.Err())
+	if steps == 0 {
+		f.t.Error("no plan")
+	}
+}
+
+// A long queue costs no more to claim from than a short one.
+func TestALongQueue(t *testing.T) {
+	f := newBus(t)
+	f.fillInbox(many)
+	f.neverReads("h", bus.Heads)
+	f.neverReads("inbox", bus.Heads)
+	other := f.put(bus.Event{Source: "s", Session: "b"})
+	for _, want := range []string{"e000001", "e000002"} {
+		got, _ := f.claim(1)
+		f.want("claimed", got, want)
+		f.finish(got...)
+		if other != "" {
+			got, _ = f.claim(1)
+			f.want("the other session's turn", got, other)
+			f.finish(other)
+			other = ""
+		}
+	}
+	acc, err := f.Put(t.Context(), bus.Event{Kind: bus.Message, Source: "s", Session: "a"})
+	if err != nil || acc.Position < 100 || acc.Repeated {
+		t.Errorf("%+v, %v", acc, err)
+	}
+}
+
+func TestManyTextsInOneChat(t *testing.T) {
+	f := newBus(t)
+	f.write(func(tx *store.Tx) error {
+		_, err := tx.Exec(numbers+`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, created_at)
+			SELECT 'd' || i, 'e' || i, 1, 'reply', 's', 'push', 'c', 'text ' || i, 'hob', 'queued', 0 FROM n`, many)
+		return err
+	})
+	f.say("late", out("push", "b", "another chat"))
+	f.neverReads("o", bus.ChatHeads+"SELECT seq FROM heads", "push")
+	f.neverReads("outbox", bus.ChatHeads+"SELECT seq FROM heads", "push")
+	f.want("one per chat", f.take("push", 9), "text 1", "another chat")
+}
+
+func TestATextOfTenMegabytes(t *testing.T) {
+	f := newBus(t)
+	big := strings.Repeat("0123456789ä", 10<<20/12)
+	id := f.put(bus.Event{Source: "s", Session: "s", Text: big})
+	events, _, err := f.Claim(t.Context(), 1)
+	fatal(t, err)
+	if len(events) != 1 || events[0].ID != id || events[0].Text != big {
+		t.Fatalf("%d events", len(events))
+	}
+	f.finish(id)
+}
