@@ -91,13 +91,12 @@ func hebrewMonth(name string, y int) int {
 	return 0
 }
 
-// hebrewIn lists, inside a year of the common calendar, the days on whose
-// evening day d of a Hebrew month begins.
+// hebrewIn lists day d of a Hebrew month inside a year of the common calendar.
 func hebrewIn(year int, month string, d int) []day {
 	var out []day
 	for y := year + 3760; y <= year+3761; y++ {
-		got := hebrewDay(y, month, d) - 1 // it begins at sunset of the day before
-		if cy, _, _ := got.civil(); cy == year {
+		got := hebrewDay(y, month, d)
+		if inYear(got, year) {
 			out = append(out, got)
 		}
 	}

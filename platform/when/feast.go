@@ -2,6 +2,7 @@ package when
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,24 +15,37 @@ var holidaysText string
 
 // feast is a day with a name and the rule that says when it is.
 type feast struct {
-	rule   string // for messages
-	find   func(year int) []day
+	rule   string               // as in holidays.txt
+	find   func(year int) []day // the base of the rule in a year
+	moves  [7]day               // by how much it moves off each weekday
+	before int                  // the weekday before it that is meant, or -1
 	offset day
-	adjust func(day) day
 }
 
 // in lists the days of the feast in a year of the common calendar.
 func (f *feast) in(year int) []day {
+	near := 0
+	if f.offset != 0 || f.before >= 0 {
+		near = 1
+	}
 	var out []day
-	for y := year - 1; y <= year+1; y++ {
+	for y := year - near; y <= year+near; y++ {
 		for _, d := range f.find(y) {
-			d = f.adjust(d + f.offset)
-			if cy, _, _ := d.civil(); cy == year {
+			d += f.moves[d.weekday()]
+			if f.before >= 0 {
+				d -= day((int(d.weekday())-f.before+6)%7 + 1)
+			}
+			if d += f.offset; inYear(d, year) {
 				out = append(out, d)
 			}
 		}
 	}
 	return out
+}
+
+func inYear(d day, y int) bool {
+	cy, _, _ := d.civil()
+	return cy == y
 }
 
 // feasts is the table of holidays.txt, by the first word of each name.
@@ -75,73 +89,74 @@ func readFeasts(text string) (map[string][]feastName, error) {
 	return table, nil
 }
 
-// readRule reads the left side of a line of holidays.txt.
+// readRule reads the left side of a line of holidays.txt: a base and how the
+// day moves from it.
 func readRule(words []string) (*feast, error) {
-	f := &feast{rule: strings.Join(words, " "), adjust: func(d day) day { return d }}
-	for len(words) > 0 {
-		last := words[len(words)-1]
-		switch {
-		case last == "sun-1":
-			f.adjust = func(d day) day {
-				if d.weekday() == time.Sunday {
-					return d - 1
-				}
-				return d
+	f := &feast{rule: strings.Join(words, " "), before: -1}
+	base := len(words)
+	if base == 0 {
+		return nil, errors.New("names without a rule")
+	}
+	for i, w := range words {
+		if !isMove(w) || i == 0 {
+			continue
+		}
+		base = min(base, i)
+		switch at := strings.LastIndexAny(w, "+-"); {
+		case w == "before":
+			wd, ok := weekdayName(strings.Join(words[i+1:min(i+2, len(words))], ""))
+			if !ok {
+				return nil, fmt.Errorf("rule %q: before what weekday?", f.rule)
 			}
-		case last == "workday":
-			f.adjust = nearestWorkday
-		case last[0] == '+' || last[0] == '-' && len(words) != 1 && len(words) != 3:
-			n, err := strconv.Atoi(last)
-			if err != nil {
-				return nil, fmt.Errorf("offset %q: %w", last, err)
-			}
-			f.offset = day(n)
+			f.before = int(wd)
 		default:
-			find, err := readBase(words)
-			f.find = find
-			return f, err
+			n, err := strconv.Atoi(w[at:])
+			wd, ok := weekdayName(w[:at])
+			if err != nil || !ok && at > 0 {
+				return nil, fmt.Errorf("rule %q: %q is no move", f.rule, w)
+			}
+			if ok {
+				f.moves[wd] = day(n)
+			} else {
+				f.offset += day(n)
+			}
 		}
-		words = words[:len(words)-1]
 	}
-	return nil, fmt.Errorf("rule %q names no day", f.rule)
+	if words[0] == "hebrew" {
+		f.offset-- // it begins at sunset of the day before
+	}
+	find, err := readBase(words[:base])
+	f.find = find
+	return f, err
 }
 
-func nearestWorkday(d day) day {
-	switch d.weekday() {
-	case time.Saturday:
-		return d - 1
-	case time.Sunday:
-		return d + 1
-	}
-	return d
-}
+func isMove(w string) bool { return w == "before" || strings.LastIndexAny(w, "+-") >= 0 }
 
+// readBase reads the base of a rule.
 func readBase(words []string) (func(int) []day, error) {
-	bad := fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+	one := func(find func(int) day) func(int) []day { return func(y int) []day { return []day{find(y)} } }
+	switch words[0] {
+	case "easter":
+		return one(easter), nil
+	case "orthodox":
+		return one(orthodoxEaster), nil
+	case "nowruz":
+		return one(nowruz), nil
+	case "parsi":
+		return parsiIn, nil
+	case "chinese", "islamic", "hindu", "sankranti", "hebrew":
+		return readForeign(words)
+	}
+	n, err := strconv.Atoi(words[0])
+	m, ok := monthName(words[len(words)-1])
 	switch {
-	case len(words) == 1 && words[0] == "easter":
-		return func(y int) []day { return []day{easter(y)} }, nil
-	case len(words) == 1 && words[0] == "orthodox":
-		return func(y int) []day { return []day{orthodoxEaster(y)} }, nil
-	case len(words) == 3 && words[0] == "hebrew":
-		d, err := strconv.Atoi(words[1])
-		if err != nil || hebrewMonth(words[2], 5784) == 0 {
-			return nil, bad
-		}
-		return func(y int) []day { return hebrewIn(y, words[2], d) }, nil
+	case err != nil || !ok:
 	case len(words) == 2:
-		d, err := strconv.Atoi(words[0])
-		m, ok := monthName(words[1])
-		if err != nil || !ok {
-			return nil, bad
-		}
-		return func(y int) []day { return []day{date(y, m, d)} }, nil
+		return one(func(y int) day { return date(y, m, n) }), nil
 	case len(words) == 3:
-		n, err := strconv.Atoi(words[0])
-		wd, okWD := weekdayName(words[1])
-		m, okM := monthName(words[2])
-		if err != nil || !okWD || !okM {
-			return nil, bad
+		wd, ok := weekdayName(words[1])
+		if !ok {
+			break
 		}
 		return func(y int) []day {
 			lo := date(y, m, 1)
@@ -152,12 +167,42 @@ func readBase(words []string) (func(int) []day, error) {
 			return []day{s.lo}
 		}, nil
 	}
+	return nil, fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+}
+
+// readForeign reads a day of another calendar.
+func readForeign(words []string) (func(int) []day, error) {
+	bad := fmt.Errorf("rule %q is none of the known forms", strings.Join(words, " "))
+	var n [2]int
+	for i, w := range words[1:min(3, len(words))] {
+		v, err := strconv.Atoi(w)
+		if err != nil && !(words[0] == "hebrew" && i == 1) && !(words[0] == "sankranti" && i == 1) {
+			return nil, bad
+		}
+		n[i] = v
+	}
+	switch {
+	case words[0] == "chinese" && len(words) == 3:
+		return func(y int) []day { return chineseIn(y, n[0], n[1]) }, nil
+	case words[0] == "islamic" && len(words) == 3:
+		return func(y int) []day { return islamicIn(y, n[0], n[1]) }, nil
+	case words[0] == "sankranti" && len(words) >= 2:
+		return func(y int) []day { return []day{sankranti(y, float64(n[0]), len(words) == 3)} }, nil
+	case words[0] == "hebrew" && len(words) == 3 && hebrewMonth(words[2], 5784) > 0:
+		return func(y int) []day { return hebrewIn(y, words[2], n[0]) }, nil
+	case words[0] == "hindu" && len(words) == 4:
+		when, ok := hinduHour(words[3])
+		if !ok {
+			return nil, bad
+		}
+		return func(y int) []day { return hinduIn(y, n[0], n[1], when) }, nil
+	}
 	return nil, bad
 }
 
 // stem drops the plural or possessive s of a word.
 func stem(w string) string {
-	if len(w) > 3 {
+	if len(w) > 3 && (!strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "sss")) {
 		return strings.TrimSuffix(w, "s")
 	}
 	return w
@@ -168,7 +213,11 @@ func (p *parser) feastPiece(i int) []alt {
 	j := p.skip(i, "the")
 	var best *feast
 	end := 0
-	for _, n := range feasts()[stem(p.text(j))] {
+	key := p.text(j)
+	if wd, ok := weekdayName(key); ok {
+		key = strings.ToLower(wd.String())
+	}
+	for _, n := range feasts()[stem(key)] {
 		if e, ok := p.feastName(j, n.words); ok && e > end {
 			best, end = n.feast, e
 		}
@@ -176,9 +225,7 @@ func (p *parser) feastPiece(i int) []alt {
 	if best == nil {
 		return nil
 	}
-	if p.is(end, "day") {
-		end++
-	}
+	end = p.skip(p.skip(end, "day"), "holiday")
 	s := spec{set: fFeast, feast: best}
 	out := []alt{{end, s}}
 	k := p.skip(p.skip(end, ","), "of", "in")
@@ -194,17 +241,50 @@ func (p *parser) feastPiece(i int) []alt {
 }
 
 func (p *parser) feastName(i int, words []string) (int, bool) {
-	for _, w := range words {
-		if p.text(i) == "-" && p.glued(i) {
+	for n, w := range words {
+		if n > 0 && p.is(i, "-") && p.glued(i) {
 			i++
 		}
-		if stem(p.text(i)) != stem(w) {
+		if stem(p.text(i)) != stem(w) && !p.sameDayName(i, w) {
 			return 0, false
 		}
-		i = i + 1
+		i++
 		if p.is(i-1, "st", "jr") {
 			i = p.dot(i)
 		}
 	}
 	return i, true
+}
+
+// sameDayName lets "easter mon" be Easter Monday.
+func (p *parser) sameDayName(i int, w string) bool {
+	a, ok := weekdayName(p.text(i))
+	b, same := weekdayName(w)
+	return ok && same && a == b
+}
+
+// parsiIn is the Shahenshahi new year, which comes every 365 days.
+func parsiIn(y int) []day {
+	const known = day(17760) // 17 August 2018
+	lo := date(y, 1, 1)
+	d := known + (lo-known)/365*365
+	for d < lo {
+		d += 365
+	}
+	var out []day
+	for ; inYear(d, y); d += 365 {
+		out = append(out, d)
+	}
+	return out
+}
+
+// nowruz is the first day of spring in Iran: the day of the equinox, the next
+// when that falls after noon in Tehran.
+func nowruz(y int) day {
+	tehran := place{zone: 3*time.Hour + 30*time.Minute}
+	d, h := tehran.dayAt(sunAt(0, tehran.at(date(y, 3, 20), 12)))
+	if h >= 12 {
+		d++
+	}
+	return d
 }

@@ -229,20 +229,27 @@ func (p *parser) nthWeekday(wd time.Weekday, n int) day {
 // neighbour is the next, current or last occurrence of something that recurs.
 func (p *parser) neighbour(s spec, dir direction) (daySpan, Grain, bool) {
 	y, _, _ := p.today.civil()
-	var found daySpan
-	ok := false
-	for n := -9; n <= 9; n++ {
-		p.within(s, daySpan{date(y+n, 1, 1), date(y+n+1, 1, 1)}, func(d daySpan) bool {
+	step := 1
+	if dir.n < 0 {
+		step = -1
+	}
+	for n := 0; n < horizon; n++ {
+		var found daySpan
+		p.within(s, daySpan{date(y+step*n, 1, 1), date(y+step*n+1, 1, 1)}, func(d daySpan) bool {
 			switch {
 			case dir.n < 0 && d.hi <= p.today:
-				found, ok = d, true
-			case dir.n > 0 && d.lo > p.today && !ok, dir.n == 0 && d.hi > p.today && !ok:
-				found, ok = d, true
+				found = d
+			case dir.n > 0 && d.lo > p.today, dir.n == 0 && d.hi > p.today:
+				found = d
+				return false
 			}
 			return true
 		})
+		if found.hi > found.lo {
+			return found, s.dayGrain(), true
+		}
 	}
-	return found, s.dayGrain(), ok
+	return daySpan{}, 0, false
 }
 
 // afterNext reads "the week after next", "wednesday after next", "the week
