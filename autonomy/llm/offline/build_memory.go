@@ -1,6 +1,10 @@
 package offline
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 func memoryBuilders() map[string]builder {
 	return map[string]builder{
@@ -21,7 +25,7 @@ func everything() map[string]any { return map[string]any{"query": "", "limit": 1
 func addMemory(w *wish) (plan, bool) {
 	text := w.text("text")
 	if key := w.text("few_key"); key != "" { // "my shoe size is 43"
-		if text == "" || w.question() {
+		if text == "" || w.question() || w.g.lex.has("own-kinds", strings.ToLower(key)) || w.g.lex.has("finished", strings.ToLower(text)) {
 			return not()
 		}
 		return calling("remember", arguments("text", w.s.original(0, len(w.s.tokens))))
@@ -66,7 +70,7 @@ func askMemory(w *wish) (plan, bool) {
 		return not()
 	}
 	query := bare(w.trimQuestion(c))
-	if anything(query) {
+	if anything(query) || w.onlyTime(c) || query == "I" || strings.HasPrefix(strings.ToLower(query), "if ") {
 		return not()
 	}
 	return calling("recall", arguments("query", query))
@@ -75,6 +79,9 @@ func askMemory(w *wish) (plan, bool) {
 // private reports whether a question is about the owner: "my", "I", somebody's
 // something, or a thing one notes down, such as a password.
 func (w *wish) private(query capture) bool {
+	if w.norm("ask") == "who" && w.person(query) {
+		return true
+	}
 	for _, t := range w.s.tokens[query.from:query.to] {
 		switch {
 		case t.norm == "you" || t.norm == "your" || t.norm == "hob":
@@ -84,6 +91,27 @@ func (w *wish) private(query capture) bool {
 		}
 	}
 	return false
+}
+
+// onlyTime: "what did I do yesterday?" names no thing.
+func (w *wish) onlyTime(c capture) bool {
+	for from := c.from; from < c.to; from++ {
+		if sp := w.s.spanAt(from); sp != nil && sp.to >= c.to {
+			return from == c.from || strings.Trim(w.s.norms(c.from, from), " idowehavdn") == ""
+		}
+	}
+	return false
+}
+
+// person: a name of one or two words in capitals, as in "who is Anna?".
+func (w *wish) person(query capture) bool {
+	words := strings.Fields(w.s.original(query.from, query.to))
+	for _, f := range words {
+		if r, _ := utf8.DecodeRuneInString(f); !unicode.IsUpper(r) {
+			return false
+		}
+	}
+	return len(words) == 1 || len(words) == 2
 }
 
 // trimQuestion drops what only makes it a question: "did I park the car" is

@@ -40,7 +40,7 @@ func addExpense(w *wish) (plan, bool) {
 		case name == "who":
 			b.vendor = bare(d.text)
 		case name == "tail":
-			b.read("on "+d.text)
+			b.read("on " + d.text)
 		default:
 			b.read(d.text)
 		}
@@ -194,6 +194,9 @@ func (w *wish) periodAndCategory(c capture, args map[string]any) (p plan, done b
 		return plan{}, false
 	}
 	words = strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(words, " cost me"), " so far"))
+	if strings.ContainsAny(words, "0123456789") {
+		return plan{}, true // "what did I spend 20 euros on?"
+	}
 	if words != "" && !anything(words) {
 		args["category"] = words
 	}

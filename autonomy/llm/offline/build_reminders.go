@@ -214,7 +214,7 @@ func listReminders(w *wish) (plan, bool) {
 }
 
 func cancelReminder(w *wish) (plan, bool) {
-	text := bare(w.text("text"))
+	text := w.named("text", "reminder", "alarm")
 	if anything(text) {
 		return asking("Which reminder shall I cancel?", fill("cancel the reminder", ""))
 	}

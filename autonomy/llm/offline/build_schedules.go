@@ -41,6 +41,8 @@ func addSchedule(w *wish) (plan, bool) {
 	}
 	t, err := w.timing(d.times)
 	switch {
+	case w.asks() && t.every == "": // "what did I do yesterday?"
+		return not()
 	case err != nil:
 		return w.askTime(err, "When should I do that?", again)
 	case t.none:

@@ -193,7 +193,7 @@ func (w *wish) narrow(c capture, args map[string]any) bool {
 }
 
 func doneTask(w *wish) (plan, bool) {
-	task := thing(w.text("task"), "task", "todo", "to-do")
+	task := w.named("task", "task", "todo", "to-do")
 	if w.asks() {
 		return not()
 	}
@@ -204,7 +204,7 @@ func doneTask(w *wish) (plan, bool) {
 }
 
 func reopenTask(w *wish) (plan, bool) {
-	task := thing(w.text("task"), "task", "todo", "to-do")
+	task := w.named("task", "task", "todo", "to-do")
 	if anything(task) {
 		return asking("Which task shall I open again?", fill("reopen the task", ""))
 	}
@@ -212,7 +212,7 @@ func reopenTask(w *wish) (plan, bool) {
 }
 
 func deleteTask(w *wish) (plan, bool) {
-	task := thing(w.text("task"), "task", "todo", "to-do")
+	task := w.named("task", "task", "todo", "to-do")
 	if anything(task) {
 		return asking("Which task shall I delete?", fill("delete the task", ""))
 	}

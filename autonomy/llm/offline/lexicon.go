@@ -66,6 +66,9 @@ func (l *lexicon) get(list, w string) (string, bool) {
 func (l *lexicon) expand(norm string) (first, second string, cut int) {
 	if m, ok := l.get("contractions", norm); ok {
 		first, second, _ = strings.Cut(m, " ")
+		if head, ok := strings.CutSuffix(norm, "n't"); ok {
+			return first, second, len(head)
+		}
 		if i := strings.IndexByte(norm, '\''); i > 0 {
 			return first, second, i
 		}

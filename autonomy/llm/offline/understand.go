@@ -35,6 +35,9 @@ func (g *grammar) single(s *sentence, depth int, forgiving bool) plan {
 		}
 		for _, r := range g.readings(s, loose) {
 			w := wish{reading: r, g: g, depth: depth}
+			if w.negated() {
+				continue
+			}
 			if p, ok := g.build[r.intent.name](&w); ok {
 				p.intent = r.intent
 				return p

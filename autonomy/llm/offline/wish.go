@@ -94,6 +94,21 @@ func (w *wish) asks() bool {
 	return w.g.lex.has("questions", w.s.firstWord(0))
 }
 
+// negated: "I did not pay the plumber" must not be read as "I did X". Only what
+// is kept in the owner's words may begin with "not".
+func (w *wish) negated() bool {
+	if w.intent.verbatim || w.intent.name == "reminder.add" || w.intent.name == "task.add" {
+		return false
+	}
+	for _, c := range w.caps {
+		switch w.s.firstWord(c.from) {
+		case "not", "never", "no":
+			return true
+		}
+	}
+	return false
+}
+
 // edge tries an edge intent of the grammar on text and returns its slots.
 func (w *wish) edge(name string, tokens capture) (map[string]capture, bool) {
 	part := *w.s
@@ -148,6 +163,20 @@ func thing(s string, nouns ...string) string {
 	return s
 }
 
+// named is the thing that a slot names, without the time after it: "I finished
+// the report today" is about the report.
+func (w *wish) named(slot string, nouns ...string) string {
+	c, ok := w.capture(slot)
+	if !ok {
+		return ""
+	}
+	_, to, _ := w.s.lift(c.from, c.to)
+	if t := thing(w.s.original(c.from, to), nouns...); t != "" {
+		return t
+	}
+	return thing(w.text(slot), nouns...)
+}
+
 // arguments makes a map without the empty values.
 func arguments(pairs ...any) map[string]any {
 	out := map[string]any{}
@@ -172,7 +201,7 @@ func arguments(pairs ...any) map[string]any {
 // anything reports whether the words name nothing in particular.
 func anything(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
-	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
+	case "", "my", "all my", "my own", "task", "todo", "reminder", "note", "habit", "schedules", "watchers", "reminders", "tasks", "all of them", "again", "it", "this", "that", "them", "something", "anything", "everything", "one", "all", "these", "those", "stuff", "me", "a", "the":
 		return true
 	}
 	return false
