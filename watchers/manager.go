@@ -101,6 +101,10 @@ func AllMigrations(drivers []Driver) []store.Set {
 	return sets
 }
 
+// justPassed is how far in the past a single time may lie when it is asked for:
+// the request may have waited in a queue or for a restart. It fires at once.
+const justPassed = 2 * time.Minute
+
 // CreateTx checks a watcher and stores it; it starts once tx is committed. ID,
 // Title, Mode, Missed, State and CreatedAt may be empty and are filled in.
 // Errors wrap ErrInvalid when the owner has to ask for something else.
@@ -115,7 +119,11 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 	}
 	spec.NextAt = time.Time{}
 	if timed, ok := made.(Timed); ok {
-		next, ok := following(timed, spec.CreatedAt)
+		after := spec.CreatedAt
+		if spec.Kind == KindOneshot {
+			after = after.Add(-justPassed)
+		}
+		next, ok := following(timed, after)
 		if !ok {
 			return Spec{}, fmt.Errorf("%w: %s lies in the past or never comes", ErrInvalid, m.describeConfig(spec))
 		}
