@@ -19,11 +19,7 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 	t = t.In(s.zone())
 	_, offset := t.Zone()
 	start, end := t.ZoneBounds()
-	shift := time.Duration(0) // by how much the clocks changed at start
-	if !start.IsZero() {
-		_, before := start.Add(-time.Nanosecond).Zone()
-		shift = (time.Duration(offset-before) * time.Second).Abs()
-	}
+	shift := changeAt(start)
 	wall := asUTC(t, offset)
 	if start.IsZero() || t.Sub(start) > shift {
 		// Far from a change: calendar arithmetic with one offset.
@@ -35,18 +31,24 @@ func (s *schedule) Next(t time.Time) (time.Time, bool) {
 			return at.In(t.Location()), true
 		}
 	}
-	return s.careful(t, wall.Add(-shift-time.Minute))
+	return s.careful(t, wall.Add(-shift-time.Minute), max(shift, changeAt(end)))
 }
 
-// widest is more than any change of the clocks (a day, when a country moves to
-// the other side of the date line).
-const widest = 25 * time.Hour
+// changeAt is by how much the clocks change at an instant, 0 for the zero time.
+func changeAt(t time.Time) time.Duration {
+	if t.IsZero() {
+		return 0
+	}
+	_, before := t.Add(-time.Nanosecond).Zone()
+	_, after := t.Zone()
+	return (time.Duration(after-before) * time.Second).Abs()
+}
 
 // careful looks at each calendar minute from wall on for the instants it
 // means. Without real time the instants never go back from one minute to the
 // next, so that the first one after t is the answer; with it they may, by as
 // much as the clocks change.
-func (s *schedule) careful(t, wall time.Time) (time.Time, bool) {
+func (s *schedule) careful(t, wall time.Time, change time.Duration) (time.Time, bool) {
 	var best time.Time
 	for {
 		n, ok := s.fields.next(wall)
@@ -54,7 +56,7 @@ func (s *schedule) careful(t, wall time.Time) (time.Time, bool) {
 			return best, !best.IsZero()
 		}
 		first, second := instants(n, t.Location(), s.fields.everyHour)
-		if !best.IsZero() && first.Sub(best) > widest {
+		if !best.IsZero() && first.Sub(best) > change {
 			return best, true
 		}
 		for _, at := range []time.Time{first, second} {
