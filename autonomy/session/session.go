@@ -5,6 +5,7 @@
 package session
 
 import (
+	"bytes"
 	"container/list"
 	"context"
 	"database/sql"
@@ -17,16 +18,6 @@ import (
 	"hob/autonomy/llm"
 	"hob/knowledge/store"
 )
-
-// Window of history that goes into a request. When either limit is passed the
-// oldest turns leave the window until it is at most half full; the rows stay.
-const (
-	MaxChars    = 60_000
-	MaxMessages = 200
-)
-
-// cached is how many conversations keep their window in memory.
-const cached = 16
 
 // Info describes a conversation.
 type Info struct {
@@ -54,13 +45,7 @@ type Sessions struct {
 	mu    sync.Mutex
 	cache map[string]*list.Element
 	order *list.List // of *window, most recent first
-}
-
-type window struct {
-	id    string
-	msgs  []llm.Message
-	turns []string // the turn of each message
-	chars int
+	moved int        // how often a window was moved on
 }
 
 // New makes the set over a store opened with Migrations.
@@ -73,7 +58,7 @@ func Migrations() store.Set {
 	return store.Set{Owner: "session", Steps: []string{`
 CREATE TABLE sessions (
 	id TEXT PRIMARY KEY, channel TEXT NOT NULL, chat TEXT NOT NULL DEFAULT '',
-	turns INTEGER NOT NULL DEFAULT 0, first INTEGER NOT NULL DEFAULT 0,
+	turns INTEGER NOT NULL DEFAULT 0,
 	created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX sessions_recent ON sessions(updated_at);
 CREATE TABLE messages (
@@ -81,6 +66,7 @@ CREATE TABLE messages (
 	session TEXT NOT NULL, turn TEXT NOT NULL, message BLOB NOT NULL, created_at INTEGER NOT NULL);
 CREATE INDEX messages_session ON messages(session, id);
 CREATE INDEX messages_turn ON messages(turn, id);
+CREATE TABLE windows (session TEXT PRIMARY KEY, first INTEGER NOT NULL) WITHOUT ROWID;
 `}}
 }
 
@@ -138,156 +124,32 @@ func scanInfo(r interface{ Scan(...any) error }) (i Info, err error) {
 
 // AppendTx stores messages of a turn in order.
 func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Message) error {
-	for _, m := range msgs {
-		b, err := json.Marshal(m)
+	stored := make([]llm.Message, len(msgs))
+	for i, m := range msgs {
+		b, err := encode(m)
 		if err != nil {
+			return fmt.Errorf("session: encode: %w", err)
+		}
+		// What the next request is made of does not depend on whether it comes
+		// from the cache or from the file.
+		if err := json.Unmarshal(b, &stored[i]); err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
 		if _, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, time.Now().UnixMilli()); err != nil {
 			return fmt.Errorf("session: append: %w", err)
 		}
 	}
-	tx.AfterCommit(func() { s.extend(session, turn, msgs) })
+	tx.AfterCommit(func() { s.extend(session, turn, stored) })
 	return nil
 }
 
-// History returns the window of the conversation before the given turn, and
-// the messages which that turn has already recorded.
-func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
-	s.mu.Lock()
-	e := s.cache[session]
-	s.mu.Unlock()
-	if e == nil {
-		w, err := s.load(ctx, session)
-		if err != nil {
-			return nil, nil, err
-		}
-		e = s.keep(w)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.order.MoveToFront(e)
-	w := e.Value.(*window)
-	n := len(w.msgs)
-	for n > 0 && w.turns[n-1] == turn {
-		n--
-	}
-	return w.msgs[:n:n], w.msgs[n:len(w.msgs):len(w.msgs)], nil
-}
-
-func (s *Sessions) load(ctx context.Context, session string) (*window, error) {
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT turn, message FROM messages
-		WHERE session = ?1 AND id >= coalesce((SELECT first FROM sessions WHERE id = ?1), 0) ORDER BY id`, session)
-	if err != nil {
-		return nil, fmt.Errorf("session: history: %w", err)
-	}
-	defer rows.Close()
-	w := &window{id: session}
-	for rows.Next() {
-		var turn string
-		var raw []byte
-		var m llm.Message
-		if err := rows.Scan(&turn, &raw); err != nil {
-			return nil, fmt.Errorf("session: history: %w", err)
-		}
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return nil, fmt.Errorf("session: history: %w", err)
-		}
-		w.add(turn, m)
-	}
-	return w, rows.Err()
-}
-
-func (w *window) add(turn string, m llm.Message) {
-	w.msgs = append(w.msgs, m)
-	w.turns = append(w.turns, turn)
-	w.chars += Chars(m)
-}
-
-func (s *Sessions) keep(w *window) *list.Element {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.cache[w.id]; e != nil {
-		return e
-	}
-	e := s.order.PushFront(w)
-	s.cache[w.id] = e
-	for s.order.Len() > cached {
-		last := s.order.Back()
-		delete(s.cache, last.Value.(*window).id)
-		s.order.Remove(last)
-	}
-	return e
-}
-
-func (s *Sessions) extend(session, turn string, msgs []llm.Message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e := s.cache[session]
-	if e == nil {
-		return
-	}
-	for _, m := range msgs {
-		e.Value.(*window).add(turn, m)
-	}
-}
-
-// Trim drops the oldest turns from the window when it has outgrown its limits
-// (or, with half, always), down to half of them, never cutting the newest
-// turn. The rows stay readable.
-func (s *Sessions) Trim(ctx context.Context, session string, half bool) error {
-	s.mu.Lock()
-	e := s.cache[session]
-	if e == nil || (!half && e.Value.(*window).chars <= MaxChars && len(e.Value.(*window).msgs) <= MaxMessages) {
-		s.mu.Unlock()
-		return nil
-	}
-	w := e.Value.(*window)
-	cut, chars := 0, w.chars
-	limit := MaxChars / 2
-	if half {
-		limit = min(limit, w.chars/2)
-	}
-	newest := w.turns[len(w.turns)-1]
-	for cut < len(w.msgs) && w.turns[cut] != newest && (chars > limit || len(w.msgs)-cut > MaxMessages/2) {
-		turn := w.turns[cut]
-		for cut < len(w.msgs) && w.turns[cut] == turn {
-			chars -= Chars(w.msgs[cut])
-			cut++
-		}
-	}
-	if cut == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	first := w.turns[cut]
-	s.mu.Unlock()
-	return s.db.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.Exec(`UPDATE sessions SET first = (SELECT min(id) FROM messages WHERE session = ?1 AND turn = ?2) WHERE id = ?1`, session, first); err != nil {
-			return fmt.Errorf("session: trim: %w", err)
-		}
-		tx.AfterCommit(func() { s.forget(session) })
-		return nil
-	})
-}
-
-// ResetTx starts the conversation afresh: what was said stays readable but
-// enters no further request.
-func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
-	if _, err := tx.Exec(`UPDATE sessions SET first = (SELECT coalesce(max(id), 0) + 1 FROM messages WHERE session = ?1) WHERE id = ?1`, session); err != nil {
-		return fmt.Errorf("session: reset: %w", err)
-	}
-	tx.AfterCommit(func() { s.forget(session) })
-	return nil
-}
-
-func (s *Sessions) forget(session string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e := s.cache[session]; e != nil {
-		s.order.Remove(e)
-		delete(s.cache, session)
-	}
+// encode writes no HTML escapes: they would change a call's arguments.
+func encode(m llm.Message) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(m)
+	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // Messages returns the stored messages of a conversation, newest first.
@@ -313,25 +175,4 @@ func (s *Sessions) Messages(ctx context.Context, session string, before int64, l
 		out = append(out, r)
 	}
 	return out, rows.Err()
-}
-
-// Chars counts what a message weighs in a request, in bytes.
-func Chars(m llm.Message) int {
-	n := 16
-	for _, p := range m.Parts {
-		n += len(p.Text)
-		if p.Call != nil {
-			n += len(p.Call.Args) + len(p.Call.Name) + 32
-		}
-		if p.Result != nil {
-			n += len(p.Result.Text) + 32
-		}
-		if p.Reasoning != nil {
-			n += len(p.Reasoning.Text)
-		}
-		if p.Image != nil {
-			n += 4000 // providers bill a picture like some 1,500 tokens
-		}
-	}
-	return n
 }

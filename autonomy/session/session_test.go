@@ -1,0 +1,280 @@
+package session_test
+
+import (
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type fixture struct {
+	*session.Sessions
+	t     testing.TB
+	store *store.Store
+}
+
+func newSessions(t testing.TB) *fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{session.Migrations()}, store.Options{})
+	fatal(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &fixture{Sessions: session.New(db), t: t, store: db}
+}
+
+func (f *fixture) write(fn func(tx *store.Tx) error) {
+	f.t.Helper()
+	fatal(f.t, f.store.Write(f.t.Context(), fn))
+}
+
+func (f *fixture) add(id, turn string, msgs ...llm.Message) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error { return f.AppendTx(tx, id, turn, msgs) })
+}
+
+func (f *fixture) reset(id string) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error { return f.ResetTx(tx, id) })
+}
+
+func (f *fixture) history(id, turn string) (before, recorded []llm.Message) {
+	f.t.Helper()
+	before, recorded, err := f.History(f.t.Context(), id, turn)
+	fatal(f.t, err)
+	return before, recorded
+}
+
+// same checks that the cache and the file give the same, and returns it.
+func (f *fixture) same(id, turn string) (before, recorded []llm.Message) {
+	f.t.Helper()
+	before, recorded = f.history(id, turn)
+	fresh := session.New(f.store)
+	b, r, err := fresh.History(f.t.Context(), id, turn)
+	fatal(f.t, err)
+	if diff := cmp.Diff(texts(b), texts(before)); diff != "" {
+		f.t.Errorf("before, file and cache: %s", diff)
+	}
+	if !equal(b, before) || !equal(r, recorded) {
+		f.t.Error("the file and the cache differ")
+	}
+	return before, recorded
+}
+
+func equal(a, b []llm.Message) bool {
+	return len(a) == len(b) && (len(a) == 0 || cmp.Equal(a, b))
+}
+
+func user(text string) llm.Message {
+	return llm.Message{Role: llm.User, Parts: []llm.Part{{Text: text, Source: provenance.Owner}}}
+}
+
+func says(text string) llm.Message {
+	return llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: text, Source: provenance.Hob}}}
+}
+
+func calls(ids ...string) (call, result llm.Message) {
+	call, result = llm.Message{Role: llm.Assistant}, llm.Message{Role: llm.ToolRole}
+	for _, id := range ids {
+		call.Parts = append(call.Parts, llm.Part{Call: &llm.ToolCall{ID: id, Name: "t", Args: json.RawMessage(`{"a":1}`)}, Source: provenance.Hob})
+		result.Parts = append(result.Parts, llm.Part{Result: &llm.ToolResult{ID: id, Name: "t", Text: "result of " + id}, Source: provenance.Outside})
+	}
+	return call, result
+}
+
+// texts is a readable form of messages.
+func texts(ms []llm.Message) []string {
+	out := []string{}
+	for _, m := range ms {
+		var parts []string
+		for _, p := range m.Parts {
+			switch {
+			case p.Call != nil:
+				parts = append(parts, "call "+p.Call.ID)
+			case p.Result != nil:
+				parts = append(parts, "result "+p.Result.ID)
+			default:
+				parts = append(parts, p.Text[:min(20, len(p.Text))])
+			}
+		}
+		out = append(out, string(m.Role)+": "+strings.Join(parts, ", "))
+	}
+	return out
+}
+
+// wellFormed checks what a provider insists on.
+func wellFormed(t testing.TB, ms []llm.Message) {
+	t.Helper()
+	open := map[string]bool{}
+	for i, m := range ms {
+		for _, p := range m.Parts {
+			if p.Result != nil && !open[p.Result.ID] {
+				t.Errorf("message %d: the result %s has no call", i, p.Result.ID)
+			}
+			if p.Result != nil {
+				delete(open, p.Result.ID)
+			}
+		}
+		if len(open) > 0 {
+			t.Errorf("message %d: calls without results: %v", i, open)
+		}
+		for _, p := range m.Parts {
+			if p.Call != nil {
+				open[p.Call.ID] = true
+			}
+		}
+	}
+}
+
+func TestHistoryIsWhatWasStored(t *testing.T) {
+	f := newSessions(t)
+	call, result := calls("c1", "c2")
+	call.Parts[0].Call.Args = json.RawMessage(`{"html":"<b>&amp; \u2028","n":12345678901234567890.5}`)
+	all := []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{
+			{Text: "now is noon", Source: provenance.Hob, Context: true},
+			{Text: "words from <outside> & more", Source: provenance.Outside},
+			{Image: &llm.Image{MIME: "image/png", Data: []byte{0, 1, 2, 255}}, Source: provenance.Owner},
+			{Text: "日本 🏠 \u2028", Source: provenance.Owner},
+		}},
+		{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "hm", Signature: "sig", Redacted: "red"}}}},
+		call, result, says("done"),
+	}
+	f.history("s", "t1") // so that it is in the cache
+	f.add("s", "t1", all[:2]...)
+	f.add("s", "t1", all[2:]...)
+	if before, recorded := f.same("s", "t1"); len(before) != 0 || !cmp.Equal(all, recorded) {
+		t.Error(cmp.Diff(all, recorded))
+	}
+	if before, recorded := f.same("s", "t2"); len(recorded) != 0 || !cmp.Equal(all, before) {
+		t.Error(cmp.Diff(all, before))
+	}
+	if b, r := f.same("other", "t1"); len(b)+len(r) != 0 {
+		t.Error("another conversation got it")
+	}
+	rows, err := f.Messages(t.Context(), "s", 0, 3)
+	fatal(t, err)
+	if len(rows) != 3 || !cmp.Equal(rows[0].Message, all[4]) || rows[0].Turn != "t1" {
+		t.Errorf("rows: %+v", rows)
+	}
+	if rows, err = f.Messages(t.Context(), "s", rows[2].ID, 9); err != nil || len(rows) != 2 || !cmp.Equal(rows[1].Message, all[0]) {
+		t.Errorf("older rows: %+v, %v", rows, err)
+	}
+}
+
+// What JSON cannot hold comes out of the cache as it comes out of the file.
+func TestOddMessagesAreTheSameEverywhere(t *testing.T) {
+	f := newSessions(t)
+	f.history("s", "t1")
+	f.add("s", "t1",
+		user("not \xff UTF-8"),
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c", Name: "t", Args: json.RawMessage("{ \"a\" :\n 1 }")}}}},
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "d", Name: "t"}}}},
+		llm.Message{Role: llm.User, Parts: []llm.Part{{Image: &llm.Image{Data: []byte{}}}}},
+		llm.Message{Role: llm.User, Parts: []llm.Part{}}, llm.Message{Role: llm.User})
+	f.same("s", "t1")
+	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
+		return f.AppendTx(tx, "s", "t1", []llm.Message{{Parts: []llm.Part{{Call: &llm.ToolCall{Args: json.RawMessage(`{"half`)}}}}})
+	})
+	if err == nil {
+		t.Error("arguments that are not JSON were stored")
+	}
+	f.same("s", "t1")
+}
+
+func TestWhatWasTakenBackIsNotThere(t *testing.T) {
+	f := newSessions(t)
+	f.history("s", "t1")
+	boom := errors.New("boom")
+	err := f.store.Write(t.Context(), func(tx *store.Tx) error {
+		return errors.Join(f.AppendTx(tx, "s", "t1", []llm.Message{user("x")}), boom)
+	})
+	if !errors.Is(err, boom) {
+		t.Fatal(err)
+	}
+	if _, recorded := f.same("s", "t1"); len(recorded) != 0 {
+		t.Errorf("recorded: %v", texts(recorded))
+	}
+}
+
+// What was handed out for a request does not change when the turn goes on.
+func TestAHandedOutWindowStaysAsItIs(t *testing.T) {
+	f := newSessions(t)
+	f.add("s", "t1", user("one"))
+	before, _ := f.history("s", "t2")
+	_ = append(before, says("scribble"))
+	f.add("s", "t2", user("two"))
+	_, recorded := f.same("s", "t2")
+	_ = append(recorded, says("scribble"))
+	f.add("s", "t2", says("three"))
+	before, recorded = f.same("s", "t2")
+	if diff := cmp.Diff([]string{"user: one", "user: two", "assistant: three"}, texts(append(before, recorded...))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReset(t *testing.T) {
+	f := newSessions(t)
+	f.reset("s") // nothing was said yet
+	f.add("s", "t1", user("one"), says("two"))
+	f.same("s", "t2")
+	f.reset("s")
+	if b, r := f.same("s", "t2"); len(b)+len(r) != 0 {
+		t.Errorf("%v %v", texts(b), texts(r))
+	}
+	f.add("s", "t2", user("three"))
+	f.add("s", "t2", says("four"))
+	if b, _ := f.same("s", "t3"); len(b) != 2 {
+		t.Errorf("%v", texts(b))
+	}
+	rows, err := f.Messages(t.Context(), "s", 0, 9)
+	if err != nil || len(rows) != 4 {
+		t.Errorf("%d rows are readable, %v", len(rows), err)
+	}
+}
+
+// A turn that waits for its owner keeps what it did when the conversation is
+// begun afresh meanwhile, and leaves no half of itself in the new one.
+func TestResetWhileATurnWaits(t *testing.T) {
+	f := newSessions(t)
+	call, result := calls("c1")
+	f.add("s", "t1", user("old"), says("old"))
+	f.same("s", "t2")
+	f.add("s", "t2", user("send it"), call)
+	f.reset("s")
+	before, recorded := f.same("s", "t2")
+	if len(before) != 0 || !slices.Equal(texts(recorded), []string{"user: send it", "assistant: call c1"}) {
+		t.Errorf("%v, then %v", texts(before), texts(recorded))
+	}
+	f.add("s", "t2", result, says("sent"))
+	if _, recorded = f.same("s", "t2"); len(recorded) != 4 {
+		t.Errorf("recorded: %v", texts(recorded))
+	}
+	f.add("s", "t3", user("new"), says("answer"))
+	before, _ = f.same("s", "t4")
+	wellFormed(t, before)
+	if !slices.Equal(texts(before), []string{"user: new", "assistant: answer"}) {
+		t.Errorf("the new conversation: %v", texts(before))
+	}
+}

@@ -1,0 +1,171 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+)
+
+func TestTrimKeepsWholeTurns(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			f := newSessions(t)
+			r := rand.New(rand.NewPCG(seed, 3))
+			type turn struct {
+				id   string
+				msgs []llm.Message
+			}
+			var all []turn
+			from := 0 // where the window must not begin before
+			for n := range 30 {
+				id := fmt.Sprint("t", n)
+				f.same("s", id)
+				msgs := []llm.Message{user(strings.Repeat("q", r.IntN(6000)))}
+				for k := range r.IntN(12) {
+					call, result := calls(fmt.Sprintf("%s-%d", id, k))
+					result.Parts[0].Result.Text = strings.Repeat("r", r.IntN(9000))
+					msgs = append(msgs, call, result)
+				}
+				msgs = append(msgs, says("done"))
+				half := len(msgs) / 2
+				f.add("s", id, msgs[:half]...)
+				f.add("s", id, msgs[half:]...)
+				all = append(all, turn{id, msgs})
+				switch r.IntN(12) {
+				case 0:
+					f.reset("s")
+					from = len(all)
+				case 1:
+					f.Sessions = session.New(f.store) // a restart
+				}
+				big := r.IntN(8) == 0
+				fatal(t, f.Trim(t.Context(), "s", big))
+				window, _ := f.same("s", "next")
+				wellFormed(t, window)
+				// It is a run of whole turns that ends with the newest.
+				start, chars := len(all), 0
+				for rest := len(window); rest > 0 && start > from; start-- {
+					rest -= len(all[start-1].msgs)
+				}
+				var want []llm.Message
+				for _, tn := range all[start:] {
+					want = append(want, tn.msgs...)
+				}
+				if !equal(want, window) {
+					t.Fatalf("after turn %d: %v", n, texts(window))
+				}
+				for _, m := range window {
+					chars += session.Chars(m)
+				}
+				if start < len(all)-1 && (chars > session.MaxChars || len(window) > session.MaxMessages) {
+					t.Errorf("after turn %d the window has %d characters in %d messages", n, chars, len(window))
+				}
+				if start == len(all) && from < len(all) {
+					t.Errorf("the newest turn was cut")
+				}
+			}
+		})
+	}
+}
+
+func TestTrimOfSmallThings(t *testing.T) {
+	f := newSessions(t)
+	for _, half := range []bool{false, true} {
+		fatal(t, f.Trim(t.Context(), "never seen", half))
+		f.history("empty", "t1")
+		fatal(t, f.Trim(t.Context(), "empty", half))
+	}
+	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)))
+	f.history("one", "t1")
+	fatal(t, f.Trim(t.Context(), "one", true))
+	if b, _ := f.same("one", "t2"); len(b) != 1 {
+		t.Error("the only turn was cut")
+	}
+	f.add("one", "t2", user("small"))
+	f.Sessions = session.New(f.store) // not in the cache: an overflow still halves it
+	fatal(t, f.Trim(t.Context(), "one", true))
+	if b, _ := f.same("one", "t3"); !slices.Equal(texts(b), []string{"user: small"}) {
+		t.Errorf("%v", texts(b))
+	}
+}
+
+// A conversation begun afresh while its history is being read is not brought
+// back by the reader.
+func TestResetRacesWithReading(t *testing.T) {
+	f := newSessions(t)
+	for i := range 60 {
+		id := fmt.Sprint("s", i)
+		f.add(id, "t1", user("old"))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, _, err := f.History(context.Background(), id, "t2"); err != nil {
+				t.Error(err)
+			}
+		})
+		wg.Go(func() { f.reset(id) })
+		wg.Wait()
+		if b, _ := f.history(id, "t2"); len(b) != 0 {
+			t.Fatalf("round %d: %v", i, texts(b))
+		}
+	}
+}
+
+func TestManyConversationsSideBySide(t *testing.T) {
+	f := newSessions(t)
+	var wg sync.WaitGroup
+	for i := range 40 { // more than the cache holds
+		wg.Go(func() {
+			id := fmt.Sprint("s", i)
+			for n := range 5 {
+				turn := fmt.Sprint("t", n)
+				before, _, err := f.History(t.Context(), id, turn)
+				if err != nil || len(before) != 2*n {
+					t.Errorf("%s before %s: %d messages, %v", id, turn, len(before), err)
+				}
+				err = f.store.Write(t.Context(), func(tx *store.Tx) error {
+					return f.AppendTx(tx, id, turn, []llm.Message{user(id), says(turn)})
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if err := f.Trim(t.Context(), id, false); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for i := range 40 {
+		f.same(fmt.Sprint("s", i), "next")
+	}
+}
+
+func TestInfo(t *testing.T) {
+	f := newSessions(t)
+	touch := func(id string, turn bool) {
+		f.write(func(tx *store.Tx) error { return f.TouchTx(tx, id, "web", "c", turn) })
+	}
+	if _, ok, err := f.Get(t.Context(), "s"); ok || err != nil {
+		t.Errorf("an unknown one: %v, %v", ok, err)
+	}
+	touch("s", true)
+	touch("s", false)
+	touch("s", true)
+	touch("other", false)
+	i, ok, err := f.Get(t.Context(), "s")
+	if err != nil || !ok || i.Turns != 2 || i.Channel != "web" || i.Chat != "c" || i.CreatedAt.IsZero() {
+		t.Errorf("%+v %v %v", i, ok, err)
+	}
+	list, err := f.List(t.Context(), 9)
+	if err != nil || len(list) != 2 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
