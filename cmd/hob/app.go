@@ -83,12 +83,12 @@ func notRunning() error {
 
 // main runs the command and returns the exit code.
 func (a *app) main(ctx context.Context, args []string) int {
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra hands ctx to the command that runs
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -102,12 +102,12 @@ func (a *app) main(ctx context.Context, args []string) int {
 	case errors.Is(err, context.Canceled):
 		return 130 // as a shell says of Ctrl-C
 	}
-	a.explain(err, code)
+	a.explain(err, code, cmd.CommandPath())
 	return code
 }
 
 // explain prints a cause and its remedy, each on one line.
-func (a *app) explain(err error, code int) {
+func (a *app) explain(err error, code int, command string) {
 	cause, remedy := err.Error(), ""
 	if f, ok := errors.AsType[*failure](err); ok {
 		cause, remedy = f.cause, f.remedy
@@ -120,7 +120,7 @@ func (a *app) explain(err error, code int) {
 		}
 	}
 	if remedy == "" && code == exitUsage {
-		remedy = "run: hob help"
+		remedy = "see: " + command + " --help"
 	}
 	fmt.Fprintln(a.err, a.paint(a.err, red, "hob: ")+cause)
 	if remedy != "" {

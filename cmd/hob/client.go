@@ -155,9 +155,12 @@ type sse struct {
 	data     []byte
 }
 
+// eventOpen is the event with which stream says that the connection stands.
+const eventOpen = "open"
+
 // stream yields the events of a request that answers with server-sent events
-// (WHATWG HTML, section 9.2). An answer that is plain JSON becomes one event
-// without a name.
+// (WHATWG HTML, section 9.2), the first one being eventOpen. An answer that is
+// plain JSON becomes one event without a name.
 func (c *client) stream(ctx context.Context, method, path, lastID string, in any) iter.Seq2[sse, error] {
 	return func(yield func(sse, error) bool) {
 		req, err := c.request(ctx, method, path, nil, in)
@@ -181,6 +184,7 @@ func (c *client) stream(ctx context.Context, method, path, lastID string, in any
 		case !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
 			b, err := io.ReadAll(resp.Body)
 			yield(sse{data: b}, err)
+		case !yield(sse{name: eventOpen}, nil):
 		default:
 			if err := readSSE(resp.Body, yield); err != nil {
 				yield(sse{}, c.broken(ctx, err))

@@ -136,7 +136,7 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	go func() { ran <- e.Run(life) }()
 	finish := func() error {
 		end()
-		err := <-ran
+		err := leftover(<-ran)
 		return errors.Join(err, e.Close(), closeLog(), lock.Release())
 	}
 	select {

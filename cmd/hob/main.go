@@ -16,7 +16,7 @@ import (
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
-var version string //nolint:gochecknoglobals // the linker can set nothing else
+var version string
 
 func main() {
 	os.Exit(run())

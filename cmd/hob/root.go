@@ -60,7 +60,10 @@ func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 		}
 		msg := fmt.Sprintf("%q is not a command of %s", args[0], c.CommandPath())
 		if s := c.SuggestionsFor(args[0]); len(s) > 0 {
-			return &failure{code: exitUsage, cause: msg, remedy: "did you mean: " + c.CommandPath() + " " + s[0]}
+			for i := range s {
+				s[i] = c.CommandPath() + " " + s[i]
+			}
+			return &failure{code: exitUsage, cause: msg, remedy: "did you mean: " + strings.Join(s, ", ")}
 		}
 		return &failure{code: exitUsage, cause: msg, remedy: "see: " + c.CommandPath() + " --help"}
 	}

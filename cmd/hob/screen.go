@@ -64,7 +64,8 @@ func (a *app) newScreen(session string) (s screen, restore func() error, tty boo
 	t.measure()
 	return t, func() error {
 		t.term.SetBracketedPasteMode(false)
-		return term.Restore(fd, old)
+		_, err := io.WriteString(a.out, "\r\n") // leave the line with the prompt
+		return errors.Join(err, term.Restore(fd, old))
 	}, true, nil
 }
 

@@ -73,8 +73,24 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		log.Error("commands cannot find this daemon", "err", err)
 	}
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
-	err = <-ran
+	err = leftover(<-ran)
 	log.Info("stopped")
+	return err
+}
+
+// leftover drops the cancellations that come with an orderly end from what a
+// run returned.
+func leftover(err error) error {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var rest []error
+		for _, e := range many.Unwrap() {
+			rest = append(rest, leftover(e))
+		}
+		return errors.Join(rest...)
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
 	return err
 }
 
@@ -272,7 +288,7 @@ func (a *app) triggerCmd() *cobra.Command {
 		Use: "list", Short: "List the triggers of the configuration", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/triggers", nil, "No triggers. Make one with: hob config set triggers.NAME.action \"...\"",
-				col("NAME", "name", "id"), col("SESSION", "session"), col("ACTION", "action"))
+				col("NAME", "id"), col("SESSION", "session"), col("ACTION", "action"))
 		}),
 	})
 	var data string

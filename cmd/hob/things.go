@@ -17,7 +17,7 @@ func (a *app) taskCmd() *cobra.Command {
 				q.Set("all", "1")
 			}
 			return a.list(c.Context(), "/api/v1/tasks", q, "No open tasks.",
-				col("ID", "id"), col("STATUS", "status", "state"), col("PRIORITY", "priority"), at(a.zone(), "DUE", "due", "due_at"), col("PROJECT", "project"), col("TITLE", "title"))
+				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), at(a.zone(), "DUE", "due"), col("PROJECT", "project"), col("TITLE", "title"))
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are done")
@@ -82,7 +82,7 @@ func (a *app) watchCmd() *cobra.Command {
 		Use: "list", Short: "List the watchers", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/watchers", nil, "No watchers. Make one with: hob watch add ~/Downloads --pattern '*.pdf'",
-				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "title", "describes", "config"))
+				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
 		}),
 	})
 	var events []string
@@ -127,7 +127,7 @@ func (a *app) scheduleCmd() *cobra.Command {
 		Use: "list", Short: "List the schedules and reminders", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Make one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
-				col("ID", "id"), col("STATE", "state"), at(a.zone(), "NEXT", "next_at"), at(a.zone(), "LAST", "fired_at"), col("WHEN", "describes", "title", "config"), col("DOES", "action"))
+				col("ID", "id"), col("STATE", "state"), at(a.zone(), "NEXT", "next_at"), at(a.zone(), "LAST", "fired_at"), col("WHEN", "description", "title"), col("DOES", "action"))
 		}),
 	})
 	add := &cobra.Command{

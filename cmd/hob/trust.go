@@ -19,7 +19,7 @@ func (a *app) approvalsCmd() *cobra.Command {
 				q = nil
 			}
 			return a.list(c.Context(), "/api/v1/approvals", q, "Nothing waits for you.",
-				col("ID", "id"), col("STATE", "state"), col("SESSION", "session"), at(a.zone(), "UNTIL", "expires_at"), col("WHAT", "summary", "tool"), col("WHY ASKED", "reason"))
+				col("ID", "id"), col("STATE", "state"), col("SESSION", "session"), at(a.zone(), "UNTIL", "expires_at"), col("WHAT", "summary"), col("WHY ASKED", "reason"))
 		}),
 	})
 	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are decided")
@@ -115,7 +115,7 @@ func (a *app) undoCmd() *cobra.Command {
 				return usage("--list shows what can be taken back; leave out ID and --last")
 			case list:
 				return a.list(c.Context(), "/api/v1/undo", nil, "There is nothing to undo.",
-					col("ID", "call", "id"), at(a.zone(), "WHEN", "finished_at", "started_at"), col("TOOL", "tool"), col("UNDO WOULD", "undo_label", "label"))
+					col("ID", "call"), at(a.zone(), "WHEN", "finished_at"), col("TOOL", "tool"), col("UNDO WOULD", "undo_label"))
 			case len(args) == 1 && last > 0:
 				return usage("give an ID or --last, not both")
 			case len(args) == 1:
@@ -138,7 +138,7 @@ func (a *app) sessionCmd() *cobra.Command {
 		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/sessions", nil, "No conversations yet.",
-				col("SESSION", "id", "session"), at(a.zone(), "LAST", "updated_at", "last_at", "at"), col("MESSAGES", "messages", "turns", "count"), col("LAST WORDS", "title", "last", "text"))
+				col("SESSION", "id"), col("CHANNEL", "channel"), at(a.zone(), "SINCE", "created_at"), at(a.zone(), "LAST", "updated_at"), col("TURNS", "turns"))
 		}),
 	})
 	show := a.listing(&cobra.Command{
@@ -177,9 +177,9 @@ func (a *app) showSession(ctx context.Context, session string) error {
 		zone := a.zone()
 		for i := len(rows) - 1; i >= 0; i-- {
 			r := rows[i]
-			who := r.text("role", "sender", "kind")
-			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, localTime(zone, r.text("at", "created_at"))),
-				printable(strings.TrimSpace(r.text("text", "content"))))
+			who := r.text("from")
+			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, localTime(zone, r.text("at"))),
+				printable(strings.TrimSpace(r.text("text"))))
 		}
 		return nil
 	})

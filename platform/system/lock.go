@@ -146,7 +146,7 @@ func Probe(path string) (Holder, bool, error) {
 		return Holder{}, false, nil
 	}
 	if err != nil {
-		return Holder{}, false, fmt.Errorf("look at the lock %s: %w", path, reason(err))
+		return Holder{}, false, fmt.Errorf("look at the lock %s: %w; make its folder usable, or set HOB_HOME to another one", path, reason(err))
 	}
 	defer f.Close()
 	ok, err := tryLock(f, false)

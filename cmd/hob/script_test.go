@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"hob/platform/system"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"hob": main})
+}
+
+// TestScripts runs testdata/script/*.txtar: each in a home of its own, with the
+// built-in brain and a port of the system's choice.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "user")
+			e.Setenv("HOME", home)
+			e.Setenv("USERPROFILE", home)
+			e.Setenv("HOB_HOME", filepath.Join(e.WorkDir, "hob"))
+			e.Setenv("TZ", "UTC")
+			e.Setenv("NO_COLOR", "1")
+			e.Defer(func() { end(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })
+			for _, d := range []string{home, filepath.Join(e.WorkDir, "hob")} {
+				if err := os.MkdirAll(d, 0o700); err != nil {
+					return err
+				}
+			}
+			conf := "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n\n[web]\nlisten = \"127.0.0.1:0\"\n"
+			return os.WriteFile(filepath.Join(e.WorkDir, "hob", "config.toml"), []byte(conf), 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "eventually": eventually},
+	})
+}
+
+// end stops a daemon that a script has left running.
+func end(t *testing.T, lock string) {
+	h, held, err := system.Probe(lock)
+	if err != nil {
+		t.Error(err)
+	}
+	if !held {
+		return
+	}
+	if err := system.Terminate(h.PID); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	for held && pause(ctx, 10*time.Millisecond) {
+		_, held, _ = system.Probe(lock)
+	}
+	if held {
+		t.Errorf("the daemon %d does not stop", h.PID)
+	}
+}
+
+// code runs a program and wants the exit code: code 3 hob status.
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if neg || err != nil || len(args) < 2 {
+		ts.Fatalf("usage: code N program args...")
+	}
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		x, ok := err.(*exec.ExitError) //nolint:errorlint // Exec returns it bare
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = x.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// eventually runs a program until its output matches: eventually RE program args...
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually regexp program args...")
+	}
+	re, err := regexp.Compile(args[0])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && re.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			ts.Fatalf("%q never came: %s", args[0], ts.ReadFile("stdout"))
+		}
+	}
+}
+
+func TestReadSSE(t *testing.T) {
+	const text = ": hello\n\nevent: a\nid: 7\ndata: {\"x\":\ndata: 1}\n\ndata:plain\n\nevent: cut\ndata: off"
+	var got bytes.Buffer
+	err := readSSE(bytes.NewReader([]byte(text)), func(e sse, _ error) bool {
+		fmt.Fprintf(&got, "%s|%s|%s;", e.name, e.id, e.data)
+		return true
+	})
+	if want := "a|7|{\"x\":\n1};||plain;"; got.String() != want || err != nil {
+		t.Errorf("got %q %v, want %q", got.String(), err, want)
+	}
+}
+
+func TestWrapped(t *testing.T) {
+	tests := []struct {
+		name   string
+		pieces []string
+		want   string
+	}{
+		{"short", []string{"hello"}, "hello\n"},
+		{"breaks between words", []string{"one two three four"}, "one two\nthree four\n"},
+		{"keeps lines", []string{"one\ntwo", " and\n"}, "one\ntwo and\n"},
+		{"a word longer than a line", []string{"abcdefghijklmnop"}, "abcdefghijk\nlmnop\n"},
+		{"pieces of letters", []string{"o", "n", "e", " ", "t", "w", "o", " ", "t", "h", "r", "e", "e"}, "one two\nthree\n"},
+		{"control sequences", []string{"a\x1b[31mb\u202ec"}, "a[31mbc\n"},
+		{"more than ASCII", []string{"ąčęė šųū žžžž"}, "ąčęė šųū\nžžžž\n"},
+		{"nothing", []string{" "}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			w := &wrapped{term: &out, width: 12}
+			for _, p := range tt.pieces {
+				w.add(p)
+			}
+			w.end()
+			if out.String() != tt.want {
+				t.Errorf("got %q, want %q", out.String(), tt.want)
+			}
+		})
+	}
+}
+
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{out: &out}
+	err := a.show([]byte(`[{"id":"1","text":"a\nb\u001b[31m","n":3.5,"list":["x","y"],"at":"2026-05-03T10:00:00Z"},{"id":"22"}]`), "",
+		col("ID", "id"), col("N", "n"), col("LIST", "list"), at(time.FixedZone("", 3600), "AT", "at"), col("TEXT", "text"))
+	want := "ID  N    LIST  AT                TEXT\n1   3.5  x, y  2026-05-03 11:00  a b[31m\n22\n"
+	if out.String() != want || err != nil {
+		t.Errorf("got %q %v", out.String(), err)
+	}
+	out.Reset()
+	if err := a.show([]byte("null"), "Nothing."); err != nil || out.String() != "Nothing.\n" {
+		t.Errorf("got %q %v", out.String(), err)
+	}
+	a.asJSON = true
+	out.Reset()
+	if err := a.show([]byte("null"), "Nothing."); err != nil || out.String() != "[]\n" {
+		t.Errorf("got %q %v", out.String(), err)
+	}
+}
