@@ -52,10 +52,10 @@ func (p *parser) leads(i int) bool {
 // expr reads a moment that starts at i: pieces joined by connecting words. The
 // result is ordered longest first and holds one reading per end.
 func (p *parser) expr(i int) []alt {
-	if got, ok := p.memo[i]; ok {
+	if got, ok := p.exprs[i]; ok {
 		return got
 	}
-	p.memo[i] = nil // a piece that recurses to its own start finds nothing
+	p.exprs[i] = nil // a piece that recurses to its own start finds nothing
 	w := walk{p: p, best: map[int]spec{}}
 	w.extend(i, spec{}, true)
 	var out []alt
@@ -64,7 +64,7 @@ func (p *parser) expr(i int) []alt {
 			out = append(out, alt{end, s})
 		}
 	}
-	p.memo[i] = out
+	p.exprs[i] = out
 	return out
 }
 
@@ -82,11 +82,10 @@ func (w *walk) extend(i int, s spec, first bool) {
 	w.depth++
 	defer func() { w.depth-- }()
 	for _, j := range w.p.joints(i) {
-		if w.p.steps > maxSteps {
-			return
-		}
 		for _, a := range w.p.pieces(j.end) {
-			w.p.steps++
+			if !w.p.work.step() {
+				return
+			}
 			w.join(s, a, j, first)
 		}
 	}
@@ -135,6 +134,9 @@ func (p *parser) pieces(i int) []alt {
 	if i >= len(p.toks) {
 		return nil
 	}
+	if got, ok := p.parts[i]; ok {
+		return got
+	}
 	var out []alt
 	for _, read := range []func(int) []alt{
 		p.nowPiece, p.relativeDay, p.numericDate, p.monthDate, p.weekdayDate, p.nthPiece, p.qualified, p.edge,
@@ -143,5 +145,6 @@ func (p *parser) pieces(i int) []alt {
 	} {
 		out = append(out, read(i)...)
 	}
+	p.parts[i] = out
 	return out
 }

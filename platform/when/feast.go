@@ -20,6 +20,7 @@ type feast struct {
 	moves  [7]day               // by how much it moves off each weekday
 	before int                  // the weekday before it that is meant, or -1
 	offset day
+	eve    *feast // the day before it
 }
 
 // in lists the days of the feast in a year of the common calendar.
@@ -127,6 +128,9 @@ func readRule(words []string) (*feast, error) {
 	}
 	find, err := readBase(words[:base])
 	f.find = find
+	eve := *f
+	eve.offset--
+	f.eve = &eve
 	return f, err
 }
 
@@ -233,9 +237,7 @@ func (p *parser) feastPiece(i int) []alt {
 		out = append([]alt{{y.end, overlay(s, yearSpec(y.n))}}, out...)
 	}
 	if p.is(end, "eve") {
-		eve := *best
-		eve.offset--
-		out = append(out, alt{end + 1, spec{set: fFeast, feast: &eve}})
+		out = append(out, alt{end + 1, spec{set: fFeast, feast: best.eve}})
 	}
 	return out
 }

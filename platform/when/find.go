@@ -38,7 +38,7 @@ func Find(sentence string, now time.Time) []Match {
 	p := newParser(sentence, now)
 	var all []found
 	for i := range p.toks {
-		p.steps = 0
+		p.work.limit = min(p.work.steps+maxSteps, maxTotalSteps)
 		if p.begins(i) {
 			all = append(all, p.at(i)...)
 		}

@@ -70,11 +70,11 @@ func TestFindIsBounded(t *testing.T) {
 	start := time.Now()
 	for _, s := range []string{
 		strings.Repeat("ž", 1<<20), strings.Repeat("5 ", 1<<18), strings.Repeat("monday at 5 to ", 1<<15),
-		strings.Repeat("the first last ", 1<<15), strings.Repeat("every ", 1<<16), strings.Repeat("1/2-", 1<<16),
+		strings.Repeat("the first last ", 1<<15), strings.Repeat("every ", 1<<16), strings.Repeat("1/2-", 1<<16), strings.Repeat("diwali monday 5 may ", 1<<14),
 	} {
 		Find(s, monday())
 	}
-	t.Logf("six hostile megabytes: %v", time.Since(start))
+	t.Logf("hostile megabytes: %v", time.Since(start))
 }
 
 func FuzzParse(f *testing.F) {

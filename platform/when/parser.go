@@ -8,18 +8,54 @@ type parser struct {
 	toks  []token
 	now   time.Time
 	today day
-	whole bool // the sentence is nothing but a time: weak words count
-	past  bool // what has no year means the latest such time, not the next
-	back  bool // a bare time of day means the latest such time
-	memo  map[int][]alt
-	steps int // bounds the work for hostile input
+	whole bool          // the sentence is nothing but a time: weak words count
+	past  bool          // what has no year means the latest such time, not the next
+	back  bool          // a bare time of day means the latest such time
+	exprs map[int][]alt // what expr read, by start
+	parts map[int][]alt // what pieces read, by start
+	work  *work
 }
 
-// maxSteps bounds how many joins one parser tries per start position.
-const maxSteps = 4000
+// work is what all parsers of one sentence share: how much they have done, so
+// that hostile input cannot keep them busy, and the holidays they looked up.
+type work struct {
+	steps  int
+	limit  int
+	feasts map[feastYear][]day
+}
+
+type feastYear struct {
+	feast *feast
+	year  int
+}
+
+const (
+	maxSteps      = 20000  // for all that starts at one token
+	maxTotalSteps = 200000 // for a sentence
+)
+
+// step counts one unit of work; it reports whether there is some left.
+func (w *work) step() bool {
+	w.steps++
+	return w.steps <= w.limit
+}
 
 func newParser(src string, now time.Time) *parser {
-	return &parser{src: src, toks: lex(src), now: now, today: dayOf(now), memo: map[int][]alt{}}
+	return &parser{
+		src: src, toks: lex(src), now: now, today: dayOf(now), exprs: map[int][]alt{}, parts: map[int][]alt{},
+		work: &work{limit: maxSteps, feasts: map[feastYear][]day{}},
+	}
+}
+
+// daysOf is f.in with a memory.
+func (p *parser) daysOf(f *feast, year int) []day {
+	key := feastYear{f, year}
+	days, ok := p.work.feasts[key]
+	if !ok {
+		days = f.in(year)
+		p.work.feasts[key] = days
+	}
+	return days
 }
 
 // text is the folded text of token i, "" outside the sentence.

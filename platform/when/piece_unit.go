@@ -183,7 +183,7 @@ func (p *parser) closest(i int) []alt {
 		to = fs[0].end
 		match = func(d day) bool {
 			y, _, _ := d.civil()
-			for _, f := range fs[0].s.feast.in(y) {
+			for _, f := range p.daysOf(fs[0].s.feast, y) {
 				if f == d {
 					return true
 				}

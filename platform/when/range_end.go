@@ -35,7 +35,7 @@ func (p *parser) rangeEnd(a, b spec, lo Moment) (time.Time, bool) {
 		return b.at, true
 	}
 	from := *p
-	from.now, from.today, from.past, from.memo = lo.Time, dayOf(lo.Time), false, nil
+	from.now, from.today, from.past = lo.Time, dayOf(lo.Time), false
 	if b.set&fClock != 0 && b.set&fDate == 0 {
 		if a.set&fPart != 0 && b.set&fPart == 0 {
 			b.set |= fPart
@@ -78,7 +78,8 @@ func (p *parser) laterClock(s spec) (time.Time, bool) {
 // or from the future.
 func (p *parser) looking(back bool) *parser {
 	other := *p
-	other.past, other.back, other.memo = back, back, map[int][]alt{}
+	other.past, other.back = back, back
+	other.exprs, other.parts = map[int][]alt{}, map[int][]alt{}
 	return &other
 }
 

@@ -150,13 +150,16 @@ func (p *parser) latest(s spec, yield func(daySpan) bool) {
 
 // within yields what satisfies s inside the window w.
 func (p *parser) within(s spec, w daySpan, yield func(daySpan) bool) {
+	if !p.work.step() {
+		return
+	}
 	if s.set&fNth != 0 {
 		p.withinNth(s, w, yield)
 		return
 	}
 	switch {
 	case s.set&fFeast != 0:
-		withinFeast(s, w, yield)
+		p.withinFeast(s, w, yield)
 	case s.set&fDom != 0:
 		withinMonths(s, w, yield)
 	case s.set&fWeekday != 0:
@@ -219,11 +222,11 @@ func withinMonths(s spec, w daySpan, yield func(daySpan) bool) {
 	}
 }
 
-func withinFeast(s spec, w daySpan, yield func(daySpan) bool) {
+func (p *parser) withinFeast(s spec, w daySpan, yield func(daySpan) bool) {
 	lo, _, _ := w.lo.civil()
 	hi, _, _ := w.hi.civil()
 	for y := lo; y <= hi; y++ {
-		for _, d := range s.feast.in(y) {
+		for _, d := range p.daysOf(s.feast, y) {
 			if w.contains(daySpan{d, d + 1}) && s.matches(d) && !yield(daySpan{d, d + 1}) {
 				return
 			}
