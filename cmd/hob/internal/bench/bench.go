@@ -56,7 +56,7 @@ type rounds struct {
 func Run(ctx context.Context, o Options) ([]Figure, error) {
 	r := rounds{starts: 9, turns: 400, events: 2000, idle: 60 * time.Second, load: 5 * time.Second}
 	if o.Quick {
-		r = rounds{starts: 3, turns: 60, events: 300, idle: 5 * time.Second, load: time.Second}
+		r = rounds{starts: 3, turns: 60, events: 300, idle: 2 * time.Second, load: time.Second}
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard

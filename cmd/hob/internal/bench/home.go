@@ -33,6 +33,7 @@ type home struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when it has ended, with err
 	err    error
+	began  time.Time
 	took   time.Duration // from start to ready
 }
 
@@ -80,7 +81,7 @@ func (h *home) start(ctx context.Context) error {
 	h.cmd = exec.CommandContext(ctx, h.binary, "start", "--foreground")
 	h.cmd.Env = append(os.Environ(), "HOB_HOME="+filepath.Join(h.dir, "hob"), "HOME="+filepath.Join(h.dir, "user"), "TZ=UTC")
 	h.cmd.Dir, h.cmd.Stdout, h.cmd.Stderr = filepath.Join(h.dir, "user"), log, log
-	began := time.Now()
+	h.began = time.Now()
 	if err := h.cmd.Start(); err != nil {
 		return err
 	}
@@ -99,11 +100,11 @@ func (h *home) start(ctx context.Context) error {
 			return errors.Join(ctx.Err(), h.stop(ctx))
 		case <-tick.C:
 		}
-		if time.Since(began) > startWait {
+		if time.Since(h.began) > startWait {
 			return errors.Join(fmt.Errorf("not ready after %s: %s", startWait, h.log()), h.stop(ctx))
 		}
 	}
-	h.took = time.Since(began)
+	h.took = time.Since(h.began)
 	b, err := os.ReadFile(filepath.Join(h.dir, "hob", "token"))
 	h.token = strings.TrimSpace(string(b))
 	return err

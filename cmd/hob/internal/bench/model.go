@@ -59,6 +59,13 @@ func (m *model) first() request {
 	return m.got
 }
 
+// forget makes the next request the first one.
+func (m *model) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.got = request{}
+}
+
 func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	b, err := io.ReadAll(r.Body)

@@ -37,12 +37,11 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		return nil, err
 	}
 	defer m.close(ctx)
+	first, err := firstRequests(ctx, o, r, m)
+	if err != nil {
+		return nil, err
+	}
 	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
-		asked := time.Now()
-		if err := h.say(ctx, "first", "hello"); err != nil {
-			return nil, err
-		}
-		first := m.first()
 		plain, err := h.time(ctx, r.turns, "hello")
 		if err != nil {
 			return nil, err
@@ -55,15 +54,45 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		return []Figure{
-			{Name: "first_model_request", Value: ms(h.took + first.at.Sub(asked)), Unit: "ms", Target: 40, About: "from the start of the process to the first request at the model, without the wait between"},
-			{Name: "prompt_hello", Value: float64(first.bytes) / 4, Unit: "tokens", Target: 2000, About: "the request for \"hello\" with the whole catalogue behind it, bytes / 4"},
+		return append(first, []Figure{
 			{Name: "turn_p50", Value: ms(at(plain, 50)), Unit: "ms", Target: 4, About: "own time of a turn, everything durable"},
 			{Name: "turn_p95", Value: ms(at(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
 			{Name: "tool_step_p50", Value: ms(at(tools, 50) - at(plain, 50)), Unit: "ms", Target: 2, About: "what a tool call adds: request, gate, ledger, tool"},
 			{Name: "turns_per_second", Value: perSecond, Unit: "/s", Target: 500, AtLeast: true, About: fmt.Sprintf("over %d conversations", sessions)},
-		}, nil
+		}...), nil
 	})
+}
+
+// firstRequests starts the program again and again, says hello as soon as it
+// takes messages, and looks when the model hears of it.
+func firstRequests(ctx context.Context, o Options, r rounds, m *model) ([]Figure, error) {
+	h, err := newHome(o, m)
+	if err != nil {
+		return nil, err
+	}
+	defer h.remove()
+	var took []time.Duration
+	var size int
+	for i := range r.starts + 1 {
+		m.forget()
+		if err := h.start(ctx); err != nil {
+			return nil, err
+		}
+		err := h.say(ctx, fmt.Sprintf("first-%d", i), "hello")
+		if err := errors.Join(err, h.stop(ctx)); err != nil {
+			return nil, err
+		}
+		got := m.first()
+		size = got.bytes
+		if i > 0 { // the first start makes the database
+			took = append(took, got.at.Sub(h.began))
+		}
+	}
+	slices.Sort(took)
+	return []Figure{
+		{Name: "first_model_request", Value: ms(at(took, 50)), Unit: "ms", Target: 40, About: "from the start of the process until the model hears of \"hello\", median"},
+		{Name: "prompt_hello", Value: float64(size) / 4, Unit: "tokens", Target: 2000, About: "the request for \"hello\" with the whole catalogue behind it, bytes / 4"},
+	}, nil
 }
 
 // events measures how fast messages that nobody waits for are taken and worked
