@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"hob/platform/provenance"
 )
 
-// ErrNotFound: there is no watcher with this id.
+// ErrNotFound is wrapped when there is no watcher with an id or such words.
 var ErrNotFound = errors.New("no such watcher")
 
 // tables is the schema of the manager. next_at is the next nominal time that
@@ -73,12 +72,6 @@ func (f Filter) where() (string, []any) {
 		return "", nil
 	}
 	return " WHERE " + strings.Join(cond, " AND "), args
-}
-
-func (f Filter) admits(s Spec) bool {
-	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, s.Kind)) &&
-		(len(f.Modes) == 0 || slices.Contains(f.Modes, s.Mode)) &&
-		(len(f.States) == 0 || slices.Contains(f.States, s.State))
 }
 
 func selectRows(q store.Querier, tail string, args ...any) ([]row, error) {

@@ -124,8 +124,6 @@ func FuzzConfig(f *testing.F) {
 		if !filepath.IsAbs(c.root) {
 			t.Fatalf("root %q", c.root)
 		}
-		if c.match(name) != c.match(name) {
-			t.Fatal("of two minds")
-		}
+		c.match(name) // must not panic
 	})
 }

@@ -16,7 +16,8 @@
 // Hob's own folder; and whatever a link to a folder points at. Where the system
 // gives no notice (its limit of watched folders is reached, or a folder cannot
 // be watched), the folder is looked at every half minute instead, and the owner
-// is told.
+// is told; a disk of another machine is treated like that, too. Everything is
+// looked at each quarter of an hour.
 package file
 
 import (

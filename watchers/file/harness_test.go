@@ -35,16 +35,15 @@ const clockTick = 10 * time.Millisecond
 
 // place is a watched folder with everything around it.
 type place struct {
-	t      testing.TB
-	dir    string
-	blind  bool // without fsnotify: everything comes from looking
-	d      *Driver
-	st     *store.Store
-	sink   *watcherstest.Sink
-	m      *watchers.Manager
-	stop   func()
-	spec   watchers.Spec
-	during func() // called while waiting
+	t     testing.TB
+	dir   string
+	blind bool // without fsnotify: everything comes from looking
+	d     *Driver
+	st    *store.Store
+	sink  *watcherstest.Sink
+	m     *watchers.Manager
+	stop  func()
+	spec  watchers.Spec
 }
 
 func newPlace(t testing.TB, blind bool) *place {

@@ -2,6 +2,9 @@ package file
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -17,6 +20,9 @@ const (
 	// there, because the system says nothing when a disk is taken away; all at
 	// once, so that an idle machine wakes up once for all of them.
 	rootCheck = time.Minute
+	// fullCheck is after how many of them they look at everything, for what the
+	// system never reported.
+	fullCheck = 15
 )
 
 // hub shares one fsnotify instance among the watchers of a driver. The instance
@@ -26,13 +32,15 @@ const (
 // The reading goroutine never calls into fsnotify and never takes ops: fsnotify
 // may hold its own lock while it hands over an error.
 type hub struct {
-	make func() (*fsnotify.Watcher, error)
+	make   func() (*fsnotify.Watcher, error)
+	budget int // how many entries the watched folders may have; 0: any number
 
-	ops sync.Mutex // one call into fsnotify at a time; guards the next four
-	fs  *fsnotify.Watcher
-	end chan struct{} // closed when fs shall not be read any more
-	eof chan struct{} // closed when the reader has ended
-	n   int           // who is joined
+	ops  sync.Mutex // one call into fsnotify at a time; guards the next five
+	cost map[string]int
+	fs   *fsnotify.Watcher
+	end  chan struct{} // closed when fs shall not be read any more
+	eof  chan struct{} // closed when the reader has ended
+	n    int           // who is joined
 
 	mu    sync.Mutex // guards the rest
 	subs  map[*sub]struct{}
@@ -40,19 +48,8 @@ type hub struct {
 	stale []string                     // folders that moved or vanished: to be dropped with all below
 }
 
-// sub is one watcher at the hub.
-type sub struct {
-	hub  *hub
-	wake chan struct{} // has room for one
-
-	// Guarded by hub.mu.
-	dirty  map[string]struct{}
-	rescan bool
-	check  bool
-}
-
 func newHub() *hub {
-	return &hub{make: fsnotify.NewWatcher, subs: map[*sub]struct{}{}, dirs: map[string]map[*sub]struct{}{}}
+	return &hub{make: fsnotify.NewWatcher, budget: maxEntries, cost: map[string]int{}, subs: map[*sub]struct{}{}, dirs: map[string]map[*sub]struct{}{}}
 }
 
 func (h *hub) join() *sub {
@@ -80,39 +77,11 @@ func (h *hub) leave(s *sub) {
 	_ = h.fs.Close() // closes the channels, which ends the reader
 	<-h.eof
 	h.fs = nil
+	clear(h.cost)
 	h.mu.Lock()
 	clear(h.dirs)
 	h.stale = nil
 	h.mu.Unlock()
-}
-
-// watch makes changes in dir wake s.
-func (s *sub) watch(dir string) error {
-	h := s.hub
-	h.ops.Lock()
-	defer h.ops.Unlock()
-	if err := h.open(); err != nil {
-		return err
-	}
-	h.dropStale()
-	h.mu.Lock()
-	who, watched := h.dirs[dir]
-	if !watched {
-		who = map[*sub]struct{}{}
-		h.dirs[dir] = who
-	}
-	who[s] = struct{}{}
-	h.mu.Unlock()
-	if watched {
-		return nil
-	}
-	if err := h.fs.Add(dir); err != nil {
-		h.mu.Lock()
-		delete(h.dirs, dir)
-		h.mu.Unlock()
-		return err
-	}
-	return nil
 }
 
 // open starts the fsnotify instance. The caller holds ops.
@@ -146,49 +115,8 @@ func (h *hub) dropStale() {
 	h.stale = nil
 	h.mu.Unlock()
 	for _, dir := range drop {
-		_ = h.fs.Remove(dir) // mostly it is gone already
+		h.unwatch(dir)
 	}
-}
-
-// keep ends the watches of s that are not in dirs.
-func (s *sub) keep(dirs map[string]struct{}) {
-	h := s.hub
-	h.ops.Lock()
-	defer h.ops.Unlock()
-	var drop []string
-	h.mu.Lock()
-	for dir, who := range h.dirs {
-		if _, mine := who[s]; !mine {
-			continue
-		}
-		if _, wanted := dirs[dir]; wanted {
-			continue
-		}
-		if delete(who, s); len(who) == 0 {
-			delete(h.dirs, dir)
-			drop = append(drop, dir)
-		}
-	}
-	h.mu.Unlock()
-	for _, dir := range drop {
-		_ = h.fs.Remove(dir)
-	}
-}
-
-// news is what changed: paths, everything, or perhaps the watched folder itself.
-type news struct {
-	paths map[string]struct{}
-	all   bool
-	check bool
-}
-
-// take returns what changed since the last call.
-func (s *sub) take() news {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	n := news{s.dirty, s.rescan, s.check}
-	s.dirty, s.rescan, s.check = map[string]struct{}{}, false, false
-	return n
 }
 
 // read hands out what fsnotify reports until its channels are closed.
@@ -196,7 +124,7 @@ func (h *hub) read(fs *fsnotify.Watcher, end, eof chan struct{}) {
 	defer close(eof)
 	check := time.NewTicker(rootCheck)
 	defer check.Stop()
-	for {
+	for n := 1; ; {
 		select {
 		case <-end:
 			drain(fs)
@@ -214,7 +142,10 @@ func (h *hub) read(fs *fsnotify.Watcher, end, eof chan struct{}) {
 				h.everything()
 			}
 		case <-check.C:
-			h.check()
+			if h.check(); n%fullCheck == 0 {
+				h.everything()
+			}
+			n++
 		}
 	}
 }
@@ -267,6 +198,38 @@ func (h *hub) lost(path string) {
 	}
 }
 
+// afford counts what a folder costs, on systems where it costs anything. The
+// caller holds ops.
+func (h *hub) afford(dir string) error {
+	if h.budget == 0 {
+		return nil
+	}
+	used := 0
+	for _, n := range h.cost {
+		used += n
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(h.budget - used + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if used+len(names) > h.budget {
+		return fmt.Errorf("more than %d files lie in the watched folders", h.budget)
+	}
+	h.cost[dir] = len(names)
+	return nil
+}
+
+// unwatch ends fsnotify's watch of a folder. The caller holds ops.
+func (h *hub) unwatch(dir string) {
+	delete(h.cost, dir)
+	_ = h.fs.Remove(dir) // mostly it is gone already
+}
+
 // everything makes everybody look again: reports were lost.
 func (h *hub) everything() {
 	h.mu.Lock()
@@ -283,36 +246,5 @@ func (h *hub) check() {
 	for s := range h.subs {
 		s.check = true
 		s.nudge()
-	}
-}
-
-// lose says that dir is not what it was, although the system reported nothing.
-func (s *sub) lose(dir string) {
-	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	s.hub.lost(dir)
-	s.all()
-}
-
-// push marks a path as changed. The caller holds hub.mu.
-func (s *sub) push(path string) {
-	if s.dirty[path] = struct{}{}; len(s.dirty) > maxDirty {
-		s.all()
-		return
-	}
-	s.nudge()
-}
-
-// all marks everything as changed. The caller holds hub.mu.
-func (s *sub) all() {
-	s.rescan = true
-	clear(s.dirty)
-	s.nudge()
-}
-
-func (s *sub) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
 	}
 }

@@ -2,7 +2,6 @@ package file
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -10,10 +9,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"hob/knowledge/store"
-	"hob/watchers"
-	"hob/watchers/watcherstest"
 )
 
 // These tests use the system's real notices.
@@ -278,59 +273,6 @@ func TestWhileAway(t *testing.T) {
 	p.hears(want...)
 }
 
-// Files keep coming while the process is stopped and started, and while what
-// fires cannot be saved: each is told exactly once.
-func TestStorm(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, false)
-	p.write("before", "x")
-	p.start()
-	p.create(config{Recursive: true})
-	p.settled()
-	rng := rand.New(rand.NewPCG(4, 2))
-	files := numbered(300, "d%d/file")
-	for i, f := range files {
-		files[i] = fmt.Sprintf("%s-%d", f, i)
-		p.write(files[i], "x")
-		switch {
-		case i%60 == 20:
-			p.sink.Fail(watcherstest.ErrSink)
-		case i%60 == 50:
-			p.sink.Fail(nil)
-		case i%97 == 96:
-			p.restart()
-			<-time.After(time.Duration(rng.IntN(100)) * time.Millisecond)
-			p.start()
-		}
-		<-time.After(time.Duration(rng.IntN(8)) * time.Millisecond)
-	}
-	p.sink.Fail(nil)
-	p.restart() // also ends the waiting after failures
-	p.start()
-	for i, f := range files {
-		files[i] = "created " + f
-	}
-	p.hears(files...)
-}
-
-// More changes at once than anybody keeps a list of.
-func TestThousands(t *testing.T) {
-	t.Parallel()
-	const n = 2*maxDirty + 100
-	p := newPlace(t, false)
-	p.start()
-	p.create(config{})
-	p.settled()
-	for _, f := range numbered(n, "file-%05d") {
-		p.write(f, "")
-	}
-	var want []string
-	for _, f := range numbered(n, "created file-%05d") {
-		want = append(want, f)
-	}
-	p.hears(want...)
-}
-
 func TestStrangeNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not keep names as bytes")
@@ -383,89 +325,4 @@ func TestLinks(t *testing.T) {
 	p.write("real/new", "x")
 	write(t, filepath.Join(outside, "more"), "x")
 	p.hears("created alias/linked", "created alias/new", "created real/linked", "created real/new")
-}
-
-func TestFiftyWatchersAreCheap(t *testing.T) {
-	p := newPlace(t, false)
-	before := runtime.NumGoroutine()
-	p.start()
-	const n = 50
-	for i := range n {
-		p.create(config{Path: p.path(fmt.Sprintf("f%d", i%10)), Recursive: true})
-	}
-	p.settled()
-	if got := runtime.NumGoroutine() - before; got > n+10 {
-		t.Errorf("%d goroutines for %d watchers", got, n)
-	}
-	p.write("f3/x", "x")
-	want := []string{}
-	for range n / 10 {
-		want = append(want, "created f3/x")
-	}
-	p.hears(want...)
-	// One goes, the others stay.
-	if err := p.st.Write(t.Context(), func(tx *store.Tx) error { _, err := p.m.CancelTx(tx, p.sink.Fired()[0].Watcher); return err }); err != nil {
-		t.Fatal(err)
-	}
-	p.write("f3/y", "x")
-	for range n/10 - 1 {
-		want = append(want, "created f3/y")
-	}
-	p.hears(want...)
-	p.stop()
-	if p.d.hub.fs != nil || len(p.d.hub.dirs) != 0 || len(p.d.hub.subs) != 0 {
-		t.Errorf("left at the hub: %v", p.d.hub)
-	}
-}
-
-func TestOwnFolder(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, false)
-	home := filepath.Dir(p.st.Path())
-	err := p.st.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := p.m.CreateTx(tx, watchers.Spec{Kind: Kind, Config: encode(t, config{Path: home})})
-		return err
-	})
-	if err == nil || !strings.Contains(err.Error(), "Hob's own folder") {
-		t.Errorf("watching Hob's own folder: %v", err)
-	}
-	p.dir = filepath.Dir(home)
-	p.start()
-	p.create(config{Recursive: true, Events: []string{created, modified, removed}})
-	p.settled()
-	p.write("x", "x")
-	p.hears("created x")
-}
-
-func BenchmarkEvents(b *testing.B) {
-	p := newPlace(b, false)
-	p.start()
-	p.create(config{})
-	p.settled()
-	const n = 5000
-	for i := 0; b.Loop(); i++ {
-		have := len(p.sink.Fired())
-		for _, f := range numbered(n, fmt.Sprintf("b%d-%%d", i)) {
-			p.write(f, "")
-		}
-		watcherstest.Eventually(b, "all are told", func() bool { return len(p.sink.Fired()) == have+n })
-	}
-	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "events/s")
-}
-
-// BenchmarkStart50k starts over a folder of 50,000 known files.
-func BenchmarkStart50k(b *testing.B) {
-	p := newPlace(b, false)
-	for _, f := range numbered(50_000, "file-%d") {
-		p.write(f, "")
-	}
-	p.create(config{})
-	p.start()
-	p.settled()
-	for i := 0; b.Loop(); i++ {
-		p.restart()
-		p.start()
-		p.write(fmt.Sprintf("new-%d", i), "")
-		watcherstest.Eventually(b, "the new one is told", func() bool { return len(p.sink.Fired()) == i+1 })
-	}
 }

@@ -17,12 +17,12 @@ const maxPatterns = 100
 
 // partialEndings are the endings that browsers and other programs give to files and
 // bundles they have not finished.
-var partialEndings = [...]string{
+var partialEndings = []string{
 	".part", ".partial", ".crdownload", ".download", ".opdownload", ".tmp", ".temp", ".aria2", ".!ut", ".filepart",
 }
 
 // scratchEndings are those of editors' swap, backup and lock files.
-var scratchEndings = [...]string{"~", ".swp", ".swo", ".swx", ".swpx", ".kate-swp"}
+var scratchEndings = []string{"~", ".swp", ".swo", ".swx", ".swpx", ".kate-swp"}
 
 // parsePatterns cuts at ; and , outside of braces and expands {a,b}.
 func parsePatterns(text string) ([]string, error) {

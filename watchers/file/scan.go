@@ -78,6 +78,7 @@ func (s *scan) all(ctx context.Context) (bool, error) {
 		s.await(ctx, err)
 		return false, nil
 	}
+	r.poll = remote(r.real)
 	if !fi.IsDir() {
 		s.watch(ctx, filepath.Dir(r.real))
 		// Looked at again: it may have changed before it was watched.

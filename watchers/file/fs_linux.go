@@ -6,6 +6,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// remote reports whether a folder lies on a file system whose changes are made
+// elsewhere, too, of which inotify hears nothing (statfs(2) for the numbers).
+func remote(path string) bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(path, &fs) != nil {
+		return false
+	}
+	switch uint32(fs.Type) {
+	case unix.NFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC,
+		unix.V9FS_MAGIC, unix.AFS_SUPER_MAGIC, unix.CEPH_SUPER_MAGIC, unix.CODA_SUPER_MAGIC:
+		return true
+	}
+	return false
+}
+
 // clockLag is how far the times of files lag behind the clock just now: Linux
 // takes them from a clock that advances only with the timer interrupt, every
 // 1 to 10 ms (clock_getres(2), CLOCK_REALTIME_COARSE).

@@ -1,0 +1,228 @@
+package watchers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/shortid"
+)
+
+// The bounds of a watcher's texts, in characters and bytes.
+const (
+	maxAction = 10_000
+	maxTitle  = 200
+	maxConfig = 64 << 10
+)
+
+// CreateTx checks a watcher and stores it; it starts once tx is committed. ID,
+// Title, Mode, Missed, State and CreatedAt may be empty and are filled in.
+// Errors wrap ErrInvalid when the owner has to ask for something else.
+func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
+	m.fill(&spec)
+	if err := check(spec); err != nil {
+		return Spec{}, err
+	}
+	made, err := m.build(spec)
+	if err != nil {
+		return Spec{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	spec.NextAt = time.Time{}
+	if timed, ok := made.(Timed); ok {
+		after := spec.CreatedAt
+		if spec.Kind == KindOneshot {
+			after = after.Add(-justPassed)
+		}
+		next, ok := following(timed, after)
+		if !ok {
+			return Spec{}, fmt.Errorf("%w: %s lies in the past or never comes", ErrInvalid, m.describeConfig(spec))
+		}
+		spec.NextAt = next
+	}
+	return spec, m.add(tx, spec, false)
+}
+
+// RestoreTx puts back a watcher as CancelTx returned it. Occurrences that
+// passed meanwhile are treated as missed ones; what an event-driven watcher
+// would have noticed meanwhile is not.
+func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
+	if err := check(spec); err != nil {
+		return err
+	}
+	if _, err := m.build(spec); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
+		return errors.Join(fmt.Errorf("%w: %s exists", ErrInvalid, spec.ID), err)
+	}
+	return m.add(tx, spec, true)
+}
+
+func (m *Manager) add(tx *store.Tx, spec Spec, again bool) error {
+	if spec.State == Active {
+		if err := m.room(tx); err != nil {
+			return err
+		}
+	}
+	if err := insertRow(tx, spec); err != nil {
+		return err
+	}
+	if err := m.begin(tx, spec); err != nil {
+		return err
+	}
+	m.changed(tx, spec.ID, again)
+	return nil
+}
+
+func (m *Manager) room(q store.Querier) error {
+	var n int
+	if err := q.QueryRow("SELECT count(*) FROM watchers WHERE state = ?", string(Active)).Scan(&n); err != nil {
+		return fmt.Errorf("watchers: count: %w", err)
+	}
+	if n >= m.opt.Max {
+		return fmt.Errorf("%w: %d watchers are active, which is the limit; cancel or pause some", ErrInvalid, n)
+	}
+	return nil
+}
+
+// CancelTx removes a watcher with its progress and returns it as it was, for
+// RestoreTx. Once tx is committed nothing of it fires any more.
+func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
+	r, err := selectRow(tx, id)
+	if err != nil {
+		return Spec{}, err
+	}
+	if _, err := tx.Exec("DELETE FROM watchers WHERE id = ?", id); err != nil {
+		return Spec{}, fmt.Errorf("watchers: cancel: %w", err)
+	}
+	if k, ok := m.drivers[r.Kind].(Keeper); ok {
+		if err := k.Forget(tx, id); err != nil {
+			return Spec{}, err
+		}
+	}
+	m.changed(tx, id, true)
+	return r.Spec, nil
+}
+
+// SetStateTx pauses (Paused) or resumes (Active) a watcher and returns it as it
+// is now. A resumed watcher starts anew: what happened in the pause does not
+// fire.
+func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error) {
+	if state != Active && state != Paused {
+		return Spec{}, fmt.Errorf("%w: a watcher can be made active or paused, not %q", ErrInvalid, state)
+	}
+	r, err := selectRow(tx, id)
+	if err != nil || r.State == state {
+		return r.Spec, err
+	}
+	if r.State == Done {
+		return Spec{}, fmt.Errorf("%w: %s is over; make a new one", ErrInvalid, m.label(r.Spec))
+	}
+	if state == Active {
+		if err := m.resume(tx, &r); err != nil {
+			return Spec{}, err
+		}
+	}
+	r.State = state
+	_, err = tx.Exec("UPDATE watchers SET state = ?, next_at = ?, last_error = ? WHERE id = ?",
+		string(state), store.Millis(r.NextAt), r.LastError, id)
+	if err != nil {
+		return Spec{}, fmt.Errorf("watchers: set state: %w", err)
+	}
+	m.changed(tx, id, true)
+	return r.Spec, nil
+}
+
+func (m *Manager) resume(tx *store.Tx, r *row) error {
+	if err := m.room(tx); err != nil {
+		return err
+	}
+	made, err := m.build(r.Spec)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	r.LastError = ""
+	if timed, ok := made.(Timed); ok {
+		next, ok := following(timed, time.Now())
+		if !ok {
+			return fmt.Errorf("%w: the time of %s has passed; make a new one", ErrInvalid, m.label(r.Spec))
+		}
+		r.NextAt = next
+	}
+	return m.begin(tx, r.Spec)
+}
+
+func (m *Manager) begin(tx *store.Tx, spec Spec) error {
+	if k, ok := m.drivers[spec.Kind].(Keeper); ok {
+		return k.Begin(tx, spec)
+	}
+	return nil
+}
+
+// fill sets the defaults of a new watcher.
+func (m *Manager) fill(s *Spec) {
+	if s.ID == "" {
+		s.ID = shortid.New("w")
+	}
+	if s.CreatedAt.IsZero() {
+		s.CreatedAt = time.Now()
+	}
+	s.CreatedAt = s.CreatedAt.UTC().Truncate(time.Millisecond)
+	s.Action = strings.TrimSpace(s.Action)
+	if s.Mode == "" {
+		s.Mode = Do
+		if s.Action == "" {
+			s.Mode = Notify
+		}
+	}
+	if s.Missed == "" {
+		s.Missed = RunOnce
+	}
+	s.State, s.Fired, s.FiredAt, s.LastError = Active, 0, time.Time{}, ""
+	if s.Title = phrase.Cut(s.Title, maxTitle); s.Title == "" {
+		if s.Title = phrase.Cut(s.Action, 80); s.Title == "" {
+			s.Title = phrase.Cut(m.describeConfig(*s), maxTitle)
+		}
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, s.Config); err == nil {
+		s.Config = b.Bytes()
+	}
+}
+
+// check looks at what does not depend on the kind.
+func check(s Spec) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	switch s.Mode {
+	case Notify:
+	case Remind, Do:
+		if s.Action == "" {
+			return bad("it does not say what to do")
+		}
+	default:
+		return bad("unknown mode %q; there are notify, remind and do", s.Mode)
+	}
+	switch s.Missed {
+	case RunOnce, Skip, RunAll:
+	default:
+		return bad("unknown policy %q for missed times; there are run_once, skip and run_all", s.Missed)
+	}
+	switch {
+	case s.ID == "":
+		return bad("it has no id")
+	case len([]rune(s.Action)) > maxAction:
+		return bad("what to do is longer than %d characters", maxAction)
+	case len(s.Config) > maxConfig:
+		return bad("its configuration is larger than %d bytes", maxConfig)
+	case !json.Valid(s.Config):
+		return bad("its configuration is not JSON")
+	}
+	return nil
+}
