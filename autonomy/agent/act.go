@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,10 +129,8 @@ func (r *run) decide(ctx context.Context, s *step) error {
 	}
 	s.dec = d
 	if d.Verdict == guard.Deny {
-		s.err = &tools.Error{Code: d.Code, Message: string(d.Code) + ": " + d.Reason}
-		if s.err.(*tools.Error).Code == "" {
-			s.err.(*tools.Error).Code = tools.PolicyDenied
-		}
+		code := cmp.Or(d.Code, tools.PolicyDenied)
+		s.err = &tools.Error{Code: code, Message: string(code) + ": " + d.Reason}
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ package provenance
 // Outside, so that forgetting to set it fails closed.
 type Source string
 
+// The sources.
 const (
 	Unknown Source = ""        // not set: treated as Outside
 	Owner   Source = "owner"   // typed by the owner on a proven channel

@@ -162,8 +162,10 @@ func channelNames() []string {
 }
 
 // secret resolves a reference within a deadline.
-func (d *Daemon) secret(ref string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+func (d *Daemon) secret(ref string) (string, error) { return d.resolve(context.Background(), ref) }
+
+func (d *Daemon) resolve(ctx context.Context, ref string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	s, err := d.secrets.Resolve(ctx, ref)
 	return s.Reveal(), err
@@ -194,7 +196,7 @@ func (s sink) Fire(ctx context.Context, id string, sig []watchers.Signal, save f
 
 func (s sink) Trouble(ctx context.Context, id string, err error) { s.d.loop.Trouble(ctx, id, err) }
 
-func (d *Daemon) openLoop(context.Context) error {
+func (d *Daemon) openLoop(ctx context.Context) error {
 	c := d.opt.Config
 	soul, err := readOptional(d.opt.Paths.SoulFile())
 	if err != nil {
@@ -215,7 +217,7 @@ func (d *Daemon) openLoop(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d.triggers, err = d.openTriggers(); err != nil {
+	if d.triggers, err = d.openTriggers(ctx); err != nil {
 		return err
 	}
 	calls := c.Autonomy.CallsPerMinute
@@ -239,10 +241,10 @@ func readOptional(path string) (string, error) {
 	return string(b), err
 }
 
-func (d *Daemon) openTriggers() (map[string]autonomy.Trigger, error) {
+func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger, error) {
 	out := map[string]autonomy.Trigger{}
 	for _, t := range d.opt.Config.Triggers {
-		secret, err := d.secret(t.Secret)
+		secret, err := d.resolve(ctx, t.Secret)
 		if err != nil {
 			return nil, fmt.Errorf("[triggers.%s] secret: %w", t.Name, err)
 		}
