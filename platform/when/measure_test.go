@@ -38,7 +38,7 @@ func (r row) want() string {
 // asserts nothing about the figures: they are in docs/dates.md.
 func TestMeasure(t *testing.T) {
 	rows := readRows(t)
-	tally := map[string]*[4]int{}
+	tally := map[string]*[5]int{}
 	show := os.Getenv("HOB_TEST_SHOW")
 	for _, r := range rows {
 		verdict, got := judge(r)
@@ -47,10 +47,13 @@ func TestMeasure(t *testing.T) {
 		}
 		for _, k := range []string{r.Kind + " (" + r.Src + ")", group(r.Kind)} {
 			if tally[k] == nil {
-				tally[k] = new([4]int)
+				tally[k] = new([5]int)
 			}
 			tally[k][verdict]++
 			tally[k][3]++
+			if verdict == 0 && r.want() != "" && same(got, r.want(), r.Grain) {
+				tally[k][4]++
+			}
 		}
 		if show != "" && strings.Contains(show, fmt.Sprint(verdict)) {
 			t.Logf("%d %-14s %s | %q | want %s | got %s", verdict, r.Kind, r.Ref[:16], r.Text, r.want(), got)
@@ -61,10 +64,10 @@ func TestMeasure(t *testing.T) {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
-	t.Logf("%-40s %6s %6s %14s %6s", "kind", "right", "wrong", "not understood", "of")
+	t.Logf("%-40s %6s %6s %14s %6s %18s", "kind", "right", "wrong", "not understood", "of", "first choice alone")
 	for _, k := range keys {
 		n := tally[k]
-		t.Logf("%-40s %6d %6d %14d %6d", k, n[0], n[1], n[2], n[3])
+		t.Logf("%-40s %6d %6d %14d %6d %18d", k, n[0], n[1], n[2], n[3], n[4])
 	}
 }
 
