@@ -1,0 +1,211 @@
+package doctor
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/knowledge/store"
+	"hob/platform/system"
+)
+
+// healthy is a home in which nothing is wrong.
+func healthy(t *testing.T) Env {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "hob")
+	p := system.Paths{Home: dir, Data: dir, Logs: filepath.Join(dir, "logs"), Runtime: filepath.Join(dir, "run")}
+	if err := p.Ensure(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := system.EnsureToken(p.TokenFile()); err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), p.Database(), nil, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return with(t, Env{Paths: p, Now: time.Now(), Secrets: system.Secrets{Getenv: func(string) string { return "" }}}, "")
+}
+
+// with parses a configuration in which the model is built in and the port free,
+// unless the text says otherwise.
+func with(t *testing.T, e Env, text string) Env {
+	t.Helper()
+	if !strings.Contains(text, "[agent]") {
+		text = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n" + text
+	}
+	if !strings.Contains(text, "[web]") {
+		text += "\n[web]\nlisten = \"127.0.0.1:0\"\n"
+	}
+	c, err := config.Parse("config.toml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Config = c
+	return e
+}
+
+func modelServer(t *testing.T, answer http.HandlerFunc) string {
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+func write(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	lists := func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"m1","object":"model"}]}`)
+	}
+	refuses := func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":{"message":"bad key"}}`, http.StatusUnauthorized)
+	}
+	provider := func(url, model string) string {
+		return fmt.Sprintf("[agent]\nmodel = \"local/%s\"\n[providers.local]\nkind = \"openai\"\nbase_url = %q\n", model, url)
+	}
+	tests := []struct {
+		name, check string
+		spoil       func(t *testing.T, e Env) Env
+		state       State
+		cause       string
+		unix        bool
+	}{
+		{"broken configuration", "config", func(_ *testing.T, e Env) Env {
+			_, e.ConfigErr = config.Parse("c.toml", []byte("[agnet]\n"))
+			return e
+		}, Fail, `did you mean "agent"`, false},
+		{"unknown channel", "config", func(t *testing.T, e Env) Env { return with(t, e, "[channels.pigeon]\n") }, Fail, "no channel of this name", false},
+		{"bad channel", "config", func(t *testing.T, e Env) Env { return with(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
+		{"unknown kind", "config", func(t *testing.T, e Env) Env { return with(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
+		{"open home", "home", func(t *testing.T, e Env) Env {
+			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // that is the point
+				t.Fatal(err)
+			}
+			return e
+		}, Warn, "other users can look into", true},
+		{"open token", "token", func(t *testing.T, e Env) Env {
+			write(t, e.Paths.TokenFile(), strings.Repeat("ab", 32), 0o644)
+			return e
+		}, Fail, "other users can read", true},
+		{"damaged token", "token", func(t *testing.T, e Env) Env {
+			write(t, e.Paths.TokenFile(), "x", 0o600)
+			return e
+		}, Fail, "does not hold a token", false},
+		{"damaged database", "database", func(t *testing.T, e Env) Env {
+			write(t, e.Paths.Database(), strings.Repeat("not a database", 400), 0o600)
+			return e
+		}, Fail, "cannot be read", false},
+		{"no daemon", "daemon", func(_ *testing.T, e Env) Env { return e }, Warn, "not running", false},
+		{"silent daemon", "daemon", func(_ *testing.T, e Env) Env {
+			e.DaemonErr = fmt.Errorf("it does not answer")
+			return e
+		}, Fail, "does not answer", false},
+		{"taken port", "port", func(t *testing.T, e Env) Env {
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			return with(t, e, fmt.Sprintf("[web]\nlisten = %q\n", l.Addr()))
+		}, Fail, "another program listens", false},
+		{"daemon elsewhere", "port", func(t *testing.T, e Env) Env {
+			e.Daemon = 42
+			if err := system.WriteEndpoint(e.Paths.EndpointFile(), system.Endpoint{PID: 42, Address: "127.0.0.1:9"}); err != nil {
+				t.Fatal(err)
+			}
+			return with(t, e, "[web]\nlisten = \"127.0.0.1:8\"\n")
+		}, Warn, "the configuration says 127.0.0.1:8", false},
+		{"clock before Hob", "clock", func(_ *testing.T, e Env) Env {
+			e.Now = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
+			return e
+		}, Fail, "before Hob was made", false},
+		{"clock set back", "clock", func(_ *testing.T, e Env) Env {
+			e.Now = e.Now.Add(-time.Hour)
+			return e
+		}, Warn, "set back", false},
+		{"model answers", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, lists), "m1")) }, OK, "local/m1 answers", false},
+		{"model is not there", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, lists), "m2")) }, Warn, "does not list", false},
+		{"key is refused", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, refuses), "m1")) }, Fail, "does not work", false},
+		{"server is off", "model", func(t *testing.T, e Env) Env { return with(t, e, provider("http://127.0.0.1:9/v1", "m1")) }, Fail, "does not work", false},
+		{"key is missing", "model", func(t *testing.T, e Env) Env {
+			return with(t, e, provider("http://127.0.0.1:9/v1", "m1")+"api_key = \"env:NO_SUCH_KEY\"\n")
+		}, Fail, "NO_SUCH_KEY", false},
+		{"secret of a channel is missing", "channel webhook", func(t *testing.T, e Env) Env {
+			return with(t, e, "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
+		}, Fail, "NO_SUCH_SECRET", false},
+		{"secret of a trigger is missing", "trigger t", func(t *testing.T, e Env) Env {
+			return with(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
+		}, Fail, "/no/such/file", false},
+		{"errors in the log", "log", func(t *testing.T, e Env) Env {
+			line := "time=" + e.Now.Format(time.RFC3339Nano) + " level=ERROR msg=\"it broke\"\n"
+			old := "time=2020-01-01T00:00:00Z level=ERROR msg=old\n"
+			write(t, e.Paths.LogFile(), old+line, 0o600)
+			return e
+		}, Warn, "1 errors in the last day", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.unix && runtime.GOOS == "windows" {
+				t.Skip("modes mean nothing on Windows")
+			}
+			e := tt.spoil(t, healthy(t))
+			for _, c := range Run(t.Context(), e) {
+				if c.Name != tt.check {
+					continue
+				}
+				if c.State != tt.state || !strings.Contains(c.Cause, tt.cause) {
+					t.Errorf("got %+v, want %s with %q", c, tt.state, tt.cause)
+				}
+				return
+			}
+			t.Errorf("there was no check %q", tt.check)
+		})
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	checks := Run(t.Context(), healthy(t))
+	if Failed(checks) {
+		t.Error(checks)
+	}
+	for _, c := range checks {
+		if c.State != OK && c.Name != "daemon" && c.Name != "disk" && c.Name != "watches" {
+			t.Errorf("%+v", c)
+		}
+		if c.State != OK && c.Remedy == "" {
+			t.Errorf("%s has no remedy", c.Name)
+		}
+	}
+}
+
+// TestEmpty: before the first start there is nothing, and nothing is wrong.
+func TestEmpty(t *testing.T) {
+	e := healthy(t)
+	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
+	e.Paths = system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
+	if checks := Run(t.Context(), e); Failed(checks) {
+		t.Error(checks)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the doctor made a folder")
+	}
+}
