@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -88,7 +89,11 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	}
 	said := w.said()
 	out.Complete = said == "" && more == 0
-	return tools.Result{Text: listText(f.show(s.abs), in, out, more, said), Data: out, Source: f.source(s)}, nil
+	r := tools.Result{Text: listText(f.show(s.abs), in, out, more, said), Data: out, Source: f.source(s)}
+	if len(out.Entries) == 0 && len(w.heavies) == 0 {
+		r.Source = provenance.Tool // nothing in it that somebody else wrote
+	}
+	return r, nil
 }
 
 func listText(shown string, in listIn, out listOut, more int, said string) string {

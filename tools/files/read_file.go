@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -64,6 +65,7 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 	text, note, ok := decode(b)
 	switch {
 	case len(b) == 0:
+		r.Source = provenance.Tool
 		r.Text = f.show(s.abs) + " is empty."
 	case !ok:
 		out.Binary = true

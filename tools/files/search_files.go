@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -92,7 +93,11 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	}
 	said := r.w.said()
 	r.out.Complete = said == ""
-	return tools.Result{Text: r.text(f.show(s.abs), in.Query, said), Data: r.out, Source: f.source(s)}, nil
+	result := tools.Result{Text: r.text(f.show(s.abs), in.Query, said), Data: r.out, Source: f.source(s)}
+	if len(r.out.Matches) == 0 && len(r.w.heavies) == 0 {
+		result.Source = provenance.Tool // nothing in it that somebody else wrote
+	}
+	return result, nil
 }
 
 func (r *search) look(e entry) error {

@@ -28,7 +28,7 @@ func (d Deps) searchKnowledge() tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "search_knowledge", Category: "memory", Effects: tools.Read,
-			Description: "Search everything kept for the owner: facts, notes, tasks, expenses, habits, reminders.",
+			Description: "Search everything kept for the owner: facts, notes, tasks, expenses, reminders.",
 			Keywords:    "find look up memory notes tasks expenses anything about",
 		},
 		Summary: func(in searchIn) string { return "Search for " + quoted(phrase.Cut(in.Query, 100)) },

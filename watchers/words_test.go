@@ -1,0 +1,43 @@
+package watchers
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"hob/platform/when"
+)
+
+func TestInWords(t *testing.T) {
+	now := time.Date(2026, 3, 11, 14, 30, 0, 0, time.FixedZone("CET", 3600)) // a Wednesday
+	tests := []struct{ name, at, every, kind, config string }{
+		{"instant", "in 20 minutes", "", KindOneshot, `{"at":"2026-03-11T14:50:00+01:00"}`},
+		{"day without a time", "tomorrow", "", KindOneshot, `{"at":"2026-03-12T09:00:00+01:00"}`},
+		{"rfc 3339", "2026-03-11T16:00:00Z", "", KindOneshot, `{"at":"2026-03-11T17:00:00+01:00"}`},
+		{"weekdays", "", "every weekday at 8:30", KindCron, `{"cron":"30 8 * * 1-5"}`},
+		{"without every", "", "weekday at 8:30", KindCron, `{"cron":"30 8 * * 1-5"}`},
+		{"cron", "", "0 18 * * *", KindCron, `{"cron":"0 18 * * *"}`},
+		{"neither", "", "", "", ""},
+		{"both", "tomorrow", "day", "", ""},
+		{"over", "2026-03-11T10:00:00Z", "", "", ""},
+		{"today without a time, after nine", "today", "", "", ""},
+		{"not a time", "soon enough", "", "", ""},
+		{"not a recurrence", "", "blue moon", "", ""},
+		{"not a cron line", "", "61 * * * *", "", ""},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			kind, config, err := InWords(tc.at, tc.every, now)
+			if (err == nil) != (tc.kind != "") || kind != tc.kind || string(config) != tc.config {
+				t.Errorf("%s %s, %v; want %s %s", kind, config, err, tc.kind, tc.config)
+			}
+			if err != nil && !errors.Is(err, ErrInvalid) {
+				t.Errorf("%v does not wrap ErrInvalid", err)
+			}
+		})
+	}
+	_, _, err := InWords("03/04/2027", "", now)
+	if _, ok := errors.AsType[*when.AmbiguousError](err); !ok {
+		t.Errorf("two readings: %v", err)
+	}
+}
