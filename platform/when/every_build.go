@@ -61,10 +61,10 @@ func (r rule) times() (int, []int, bool, bool) {
 	for _, c := range r.clocks {
 		h := c.inPart(r.part)[0]
 		if h >= 24 {
-			if len(r.clocks) > 1 {
+			h, shift = h-24, r.days != 0 && r.days != allWeek || r.doms != 0
+			if len(r.clocks) > 1 && shift {
 				return 0, nil, false, false
 			}
-			h, shift = h-24, r.days != 0 && r.days != allWeek || r.doms != 0
 		}
 		if c.m != r.clocks[0].m || c.s != 0 {
 			return 0, nil, false, false

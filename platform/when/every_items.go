@@ -97,13 +97,19 @@ func (p *parser) dayList(i int, r rule) (int, rule, bool) {
 	if r.days != 0 || r.doms != 0 {
 		return 0, r, false
 	}
-	j := p.skip(i, "on")
+	j := p.skip(i, "on", "at", "during")
+	if k := p.skip(j, "the"); p.is(k, "weekend", "weekends", "weekdays") {
+		j = k
+	}
 	return p.dayNames(j, r)
 }
 
 // dayNames reads a list or run of weekdays. Their plural repeats by itself.
 func (p *parser) dayNames(j int, r rule) (int, rule, bool) {
 	switch {
+	case p.is(j, "m") && p.is(j+1, "-") && p.is(j+2, "f") && r.n <= 1:
+		r.days, r.marked = workweek, true
+		return j + 3, r, true
 	case p.is(j, "weekday", "weekdays", "workday", "workdays", "workweek"),
 		p.is(j, "business", "working", "work") && p.is(j+1, "day", "days"):
 		if r.n > 1 && (r.unit == 0 || r.unit >= unitDay) {
@@ -144,7 +150,7 @@ func (p *parser) dayNames(j int, r rule) (int, rule, bool) {
 			}
 		}
 		r.days |= 1 << wd
-		j = p.skip(p.skip(p.skip(p.skip(end, ","), "and", "&"), "on"), "every", "each")
+		j = p.skip(p.skip(p.skip(p.skip(end, ",", "/", "+"), "and", "&"), "on"), "every", "each")
 		if j == end {
 			break
 		}
@@ -210,6 +216,8 @@ func shareHalves(cs []clock) []clock {
 func (p *parser) pastTheHour(j int, r rule) (int, rule, bool) {
 	m, end := -1, 0
 	switch {
+	case p.is(j, "on") && p.is(j+1, "the") && p.is(j+2, "hour"):
+		return j + 3, r, true
 	case p.text(j) == ":" && p.num(j+1) >= 0:
 		m, end = p.num(j+1), j+2
 	case p.is(j, "half") && p.is(j+1, "past"):

@@ -4,7 +4,7 @@ import "time"
 
 // everyWord reads "every" or "each" and what it counts.
 func (p *parser) everyWord(i int, r rule) (int, rule, bool) {
-	j := p.skip(i, "on", "in", "at")
+	j := p.skip(i, "on", "in", "at", "once")
 	if !p.is(j, "every", "each", "all") || r.marked {
 		if p.is(i, "everyday") && !r.marked && !p.isOwned(i) {
 			r.marked, r.unit, r.n = true, unitDay, 1
@@ -156,9 +156,12 @@ func (p *parser) adverb(i int, r rule) (int, rule, bool) {
 	case "yearly", "annually":
 		u = unitYear
 	case "semi", "bi":
-		if p.is(p.skip(i+1, "-"), "annually") {
+		if i = p.skip(i+1, "-"); p.is(i, "weekly") {
+			u, n = unitWeek, 2
+		} else if p.is(i, "monthly") {
+			u, n = unitMonth, 2
+		} else if p.is(i, "annually", "yearly") {
 			u, n = unitMonth, 6
-			i = p.skip(i+1, "-")
 		}
 	}
 	if u == 0 || r.marked || p.isOwned(i) {

@@ -178,6 +178,12 @@ func (p *parser) beyond(i, end int) (int, bool) {
 			}
 			break
 		}
+		for _, r := range p.ranges(j) {
+			if p.stops(r.end) && r.end > last {
+				last = r.end
+			}
+			break
+		}
 	}
 	return last, last > end
 }

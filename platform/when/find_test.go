@@ -38,6 +38,8 @@ func TestFind(t *testing.T) {
 		{"ambiguous", "dentist 03/04/2027 at 9", []string{"03/04/2027 at 9 = ?"}},
 		{"a recurrence without a form", "every first monday of the month at 9 do it", []string{"every first monday of the month at 9 = ?"}},
 		{"a recurrence with an end", "every day until June water the plants", []string{"every day until June = ?"}},
+		{"a recurrence with hours", "every monday 9am-5pm be there", []string{"every monday 9am-5pm = ?"}},
+		{"dates that do not go together", "due tomorrow 25 December", []string{"tomorrow 25 December = ?"}},
 		{"in brackets", "the party (Saturday 8pm)", []string{"Saturday 8pm = Sat 2026-11-28 20:00"}},
 		{"beside other scripts", "žinutė: rytoj – tomorrow at 9 – ačiū", []string{"tomorrow at 9 = Tue 2026-11-24 09:00"}},
 		{"a header of a mail", "Date: Tue, 24 Nov 2026 09:52:55 -0800", []string{"Tue, 24 Nov 2026 09:52:55 -0800 = Tue 2026-11-24 17:52"}},

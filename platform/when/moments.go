@@ -31,6 +31,9 @@ func (p *parser) moments(i int) []candidate {
 
 // trail takes words along that change nothing: "3pm approximately", "5 sharp".
 func (p *parser) trail(i int) int {
+	if p.is(i, "or") && p.is(i+1, "so", "thereabouts") {
+		return i + 2
+	}
 	return p.skip(i, "approximately", "sharp", "exactly", "ish", "roughly")
 }
 

@@ -90,6 +90,8 @@ func phrases() map[string][]string {
 			"friday at midnight | Sat 2026-11-28 00:00 hour",
 			"12am | Tue 2026-11-24 00:00 hour",
 			"4pm CET | Mon 2026-11-23 15:00 hour",
+			"17:00 America/New_York | Mon 2026-11-23 22:00 minute",
+			"this time tomorrow | Tue 2026-11-24 10:20 minute",
 			"end of day | Mon 2026-11-23 23:59 second",
 		},
 		"parts of the day": {

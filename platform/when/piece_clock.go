@@ -93,6 +93,9 @@ func (p *parser) measures(i int) bool {
 }
 
 func (p *parser) namedClock(i int) (clock, int, bool) {
+	if p.num(i) == 12 && p.is(i+1, "noon", "midday", "midnight") {
+		i++
+	}
 	switch {
 	case p.is(i, "noon", "midday", "noonish", "noontime"):
 		return clock{h: 12, half: halfBoth, grain: Hour}, i + 1, true

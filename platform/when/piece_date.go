@@ -238,6 +238,11 @@ func (p *parser) weekdayDate(i int) []alt {
 			out = append(out, alt{end + 1, daySpec(span.lo + 7)})
 		}
 	}
+	if p.is(end, "fortnight") { // British: "Thursday fortnight"
+		if span, _, ok := p.days(s); ok {
+			out = append(out, alt{end + 1, daySpec(span.lo + 14)})
+		}
+	}
 	s.weak = isEverydayWord(p.text(i))
 	if s.weak && !p.whole && p.is(i-1, "the", "a", "in", "my", "about") {
 		return out

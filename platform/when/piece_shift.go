@@ -17,7 +17,7 @@ func (p *parser) shift(i int) []alt {
 		out = append(out, p.relative(l)...)
 		out = append(out, p.anchored(l)...)
 	}
-	if u, end, ok := p.unit(p.skip(i, "the")); ok && u >= unitDay && p.is(end, "after", "before", "following") {
+	if u, end, ok := p.unit(p.skip(i, "the")); ok && u >= unitDay && p.is(end, "after", "before", "following", "from") {
 		for _, a := range p.anchored(lengthAlt{length{}.plus(1, u), end}) {
 			if a.s.set&fInstant == 0 {
 				out = append(out, a)

@@ -19,6 +19,9 @@ func (p *parser) zone(i int, g Grain) (*time.Location, int, bool) {
 	if p.text(i) == "z" && p.glued(i) {
 		return time.UTC, i + 1, true
 	}
+	if z, end, ok := p.region(i); ok {
+		return z, end, true
+	}
 	z, named := zoneName(p.text(i))
 	j := i
 	if named {
@@ -28,6 +31,19 @@ func (p *parser) zone(i int, g Grain) (*time.Location, int, bool) {
 		return time.FixedZone("", off), end, true
 	}
 	return z, j, named
+}
+
+// region reads a name of the zone database: "Europe/Vilnius".
+func (p *parser) region(i int) (*time.Location, int, bool) {
+	end := i
+	for end+2 < len(p.toks) && p.toks[end].word && p.is(end+1, "/") && p.glued(end+1) && p.glued(end+2) && p.toks[end+2].word {
+		end += 2
+	}
+	if end == i {
+		return nil, 0, false
+	}
+	z, err := time.LoadLocation(p.src[p.toks[i].start:p.toks[end].end])
+	return z, end + 1, err == nil
 }
 
 // offset reads "+02:00" and "-0800", after a zone's name also "+2".
