@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -32,6 +33,7 @@ const (
 var (
 	ErrNoApproval = errors.New("there is no such question")
 	ErrDecided    = errors.New("this question was already answered; the first answer counts")
+	ErrScope      = errors.New("unknown scope; use \"once\" or \"session\"")
 )
 
 // Approval is one question to the owner, bound to one call and the hash of its
@@ -132,6 +134,9 @@ type Answer struct {
 
 // AnswerTx decides a question; the first answer counts.
 func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) {
+	if ans.Scope = cmp.Or(ans.Scope, "once"); ans.Scope != "once" && ans.Scope != "session" {
+		return Approval{}, fmt.Errorf("approval %s: scope %q: %w", id, ans.Scope, ErrScope)
+	}
 	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
@@ -150,9 +155,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	if ans.Approved {
 		a.State = Approved
 	}
-	if a.Scope = ans.Scope; a.Scope == "" {
-		a.Scope = "once"
-	}
+	a.Scope = ans.Scope
 	if a.Approved() && a.Scope == "session" {
 		if err := grantTx(tx, a, ans.For, now); err != nil {
 			return a, err
@@ -182,16 +185,14 @@ func grantTx(tx *store.Tx, a Approval, d time.Duration, now time.Time) error {
 	return nil
 }
 
-// CloseTx ends the open questions of an event: as timed out when their time is
-// up, as cancelled when the turn was stopped.
+// CloseTx ends the open questions of an event, which nobody waits for any more:
+// with TimedOut those whose time is up, and the others as cancelled; with
+// Cancelled (the turn was stopped) all of them.
 func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
-	cond := ""
-	args := []any{state, time.Now().UnixMilli(), event}
-	if state == TimedOut {
-		cond = ` AND expires_at <= ?`
-		args = append(args, time.Now().UnixMilli())
-	}
-	if _, err := tx.Exec(`UPDATE approvals SET state = ?, decided_at = ? WHERE event = ? AND state = 'pending'`+cond, args...); err != nil {
+	now := time.Now().UnixMilli()
+	_, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2
+		WHERE event = ?3 AND state = 'pending'`, state, now, event)
+	if err != nil {
 		return fmt.Errorf("guard: close questions: %w", err)
 	}
 	return nil

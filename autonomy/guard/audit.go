@@ -2,6 +2,8 @@ package guard
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -52,11 +54,12 @@ func (g *Guard) AuditTx(tx *store.Tx, r Record) error {
 	if err != nil {
 		return err
 	}
-	err = tx.QueryRow(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&r.Seq, &r.Prev)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	// The sequence remembers lines that were removed from the end.
+	err = tx.QueryRow(`SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0), coalesce((SELECT max(seq) FROM audit), 0)) + 1,
+		coalesce((SELECT hash FROM audit ORDER BY seq DESC LIMIT 1), '')`).Scan(&r.Seq, &r.Prev)
+	if err != nil {
 		return fmt.Errorf("guard: audit: %w", err)
 	}
-	r.Seq++
 	r.At = store.Time(time.Now().UnixMilli())
 	r.Digest = digest
 	r.Hash = r.chain()
@@ -102,6 +105,11 @@ func (g *Guard) Audit(ctx context.Context, event string, before int64, limit int
 // Verify walks the whole chain and reports the first line that was altered or
 // is missing.
 func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
+	var last int64 // read first: lines may be added meanwhile
+	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
+	if err != nil {
+		return 0, fmt.Errorf("guard: audit: %w", err)
+	}
 	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+auditColumns+` FROM audit ORDER BY seq`)
 	if err != nil {
 		return 0, fmt.Errorf("guard: audit: %w", err)
@@ -119,5 +127,47 @@ func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
 		}
 		prev = r.Hash
 	}
-	return lines, rows.Err()
+	if err := rows.Err(); err != nil {
+		return lines, fmt.Errorf("guard: audit: %w", err)
+	}
+	if lines < last {
+		return lines, fmt.Errorf("guard: the audit log was altered: %d lines are missing after line %d", last-lines, lines)
+	}
+	return lines, nil
+}
+
+var errNoKey = errors.New("guard: the audit key is missing; Prepare was not called")
+
+// Prepare reads the key of the audit log's digests, and makes it on first use.
+// It must be called before anything is recorded.
+func (g *Guard) Prepare(ctx context.Context) error {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
+	err := g.db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(`INSERT OR IGNORE INTO guard_key (id, key) VALUES (1, ?)`, key); err != nil {
+			return err
+		}
+		return tx.QueryRow(`SELECT key FROM guard_key WHERE id = 1`).Scan(&key)
+	})
+	if err != nil {
+		return fmt.Errorf("guard: key: %w", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.key = key
+	return nil
+}
+
+// digest is a keyed digest of a text: equal texts are recognised, none can be
+// read back or guessed without the key.
+func (g *Guard) digest(b []byte) (string, error) {
+	g.mu.Lock()
+	key := g.key
+	g.mu.Unlock()
+	if len(key) == 0 {
+		return "", errNoKey
+	}
+	m := hmac.New(sha256.New, key)
+	m.Write(b)
+	return hex.EncodeToString(m.Sum(nil)), nil
 }

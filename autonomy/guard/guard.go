@@ -9,9 +9,8 @@
 package guard
 
 import (
+	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -32,7 +31,7 @@ type Level string
 const (
 	Watch      Level = "watch"      // reads only
 	Supervised Level = "supervised" // the table below
-	Trusted    Level = "trusted"    // as supervised; file writes outside Hob's folders without asking when clean
+	Trusted    Level = "trusted"    // as supervised; writes also while the owner is away, when clean
 )
 
 // Verdict is the outcome of a decision.
@@ -85,7 +84,9 @@ type Options struct {
 type Guard struct {
 	db  *store.Store
 	opt Options
-	key func() ([]byte, error)
+
+	mu  sync.Mutex
+	key []byte // of the audit log's digests
 }
 
 // New makes the gate over a store opened with Migrations.
@@ -103,9 +104,7 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 	if opt.Queued <= 0 {
 		opt.Queued = 7 * 24 * time.Hour
 	}
-	g := &Guard{db: db, opt: opt}
-	g.key = sync.OnceValues(g.loadKey)
-	return g, nil
+	return &Guard{db: db, opt: opt}, nil
 }
 
 // Level returns how much Hob may do by itself.
@@ -134,11 +133,15 @@ CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL
 `}}
 }
 
-// Hash binds an approval to the exact arguments.
+// Hash binds an approval to the exact arguments. The order of keys and white
+// space make no difference; numbers count as they are written, since large ones
+// that differ may be equal as floating point.
 func Hash(tool string, args json.RawMessage) string {
 	var v any
 	canonical := []byte(args)
-	if json.Unmarshal(args, &v) == nil {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	if dec.Decode(&v) == nil && !dec.More() {
 		if b, err := json.Marshal(v); err == nil { // sorted keys, no white space
 			canonical = b
 		}
@@ -149,18 +152,22 @@ func Hash(tool string, args json.RawMessage) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Decide passes a call through the gate. An answered approval of this very
-// call and these very arguments comes first, then a grant, then the table.
+// Decide passes a call through the gate. What the table denies stays denied;
+// then an answered approval of this very call and these very arguments counts,
+// then a grant.
 func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
 		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
 	}
-	if d, ok, err := g.answered(ctx, r); err != nil || ok {
-		return d, err
-	}
 	d := g.table(r)
-	if d.Verdict != Ask {
+	if d.Verdict == Deny {
 		return d, nil
+	}
+	if a, ok, err := g.answered(ctx, r); err != nil || ok {
+		return a, err
+	}
+	if d.Verdict != Ask || (!r.Attended && r.Tool.Spec().Effects&(tools.Destroy|tools.Secret) != 0) {
+		return d, nil // these need a live answer
 	}
 	granted, err := g.granted(ctx, r)
 	if err != nil {
@@ -192,7 +199,9 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 		if a.Note != "" {
 			d.Reason += ": " + a.Note
 		}
-	case TimedOut, Cancelled:
+	case Cancelled:
+		d.Verdict, d.Code, d.Reason = Deny, tools.Cancelled, "the turn was stopped"
+	case TimedOut:
 		d.Verdict, d.Code, d.Reason = Deny, tools.ApprovalTimeout, "nobody answered the question in time"
 	default:
 		d.Verdict, d.Reason = Ask, a.Reason
@@ -202,50 +211,6 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 	}
 	return d, true, nil
 }
-
-// table is section 6 of the architecture for one call.
-func (g *Guard) table(r Request) Decision {
-	s := r.Tool.Spec()
-	if s.Effects.ReadOnly() {
-		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
-	}
-	if g.opt.Level == Watch {
-		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
-	}
-	switch {
-	case s.Effects&tools.Destroy != 0:
-		return ask("destroy", "it cannot be undone")
-	case s.Effects&tools.Secret != 0:
-		return ask("secret", "it reveals a credential")
-	case s.Effects&tools.Exec != 0:
-		return ask("exec", "it runs a program")
-	case s.Effects&tools.Send != 0:
-		return ask("send", "it reaches a person or a service")
-	case s.Effects&tools.Egress != 0:
-		return ask("egress", "it contacts an address that the model chose")
-	}
-	return g.write(r)
-}
-
-// write is the row of reversible changes on this machine.
-func (g *Guard) write(r Request) Decision {
-	s := r.Tool.Spec()
-	undoer, ok := r.Tool.(tools.Undoer)
-	harmless := s.Own && ok && undoer.CanUndo()
-	switch {
-	case r.Attended && !r.Tainted:
-		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it, and it can be undone"}
-	case r.Attended && harmless:
-		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
-	case r.Attended:
-		return ask("write, tainted", "text from outside is part of this conversation, and the change is not confined to Hob's own notes")
-	case harmless && (!r.Tainted || s.Category != "watch"):
-		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
-	}
-	return ask("write, unattended", "it would happen while you are away, without your word for it")
-}
-
-func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }
 
 func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
 	var id string
@@ -258,44 +223,4 @@ func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
 		return "", fmt.Errorf("guard: grants: %w", err)
 	}
 	return id, nil
-}
-
-func (g *Guard) loadKey() ([]byte, error) {
-	ctx := context.Background()
-	var key []byte
-	err := g.db.Read().QueryRowContext(ctx, `SELECT key FROM guard_key WHERE id = 1`).Scan(&key)
-	if err == nil {
-		return key, nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("guard: key: %w", err)
-	}
-	return nil, errNoKey
-}
-
-var errNoKey = errors.New("guard: the audit key is missing; Prepare was not called")
-
-// Prepare makes the key of the audit log's digests on first use.
-func (g *Guard) Prepare(ctx context.Context) error {
-	if _, err := g.loadKey(); !errors.Is(err, errNoKey) {
-		return err
-	}
-	key := make([]byte, 32)
-	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
-	return g.db.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`INSERT OR IGNORE INTO guard_key (id, key) VALUES (1, ?)`, key)
-		return err
-	})
-}
-
-// digest is a keyed digest of a text: equal texts are recognised, none can be
-// read back or guessed without the key.
-func (g *Guard) digest(b []byte) (string, error) {
-	key, err := g.key()
-	if err != nil {
-		return "", err
-	}
-	m := hmac.New(sha256.New, key)
-	m.Write(b)
-	return hex.EncodeToString(m.Sum(nil)), nil
 }

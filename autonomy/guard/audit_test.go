@@ -1,0 +1,172 @@
+package guard_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+)
+
+const secretText = "my very private words"
+
+func record(i int) guard.Record {
+	return guard.Record{
+		Actor: "hob", Action: "call", Event: fmt.Sprint("e", i%2), Session: "s", Origin: "chat", Tool: "send_text", Call: fmt.Sprint("c", i),
+		Effects: "send", Verdict: "ask", Rule: "send", Tainted: i%2 == 1, Outcome: "asked", Args: []byte(`{"text":"` + secretText + `"}`),
+	}
+}
+
+func (f *fixture) audit(n int) {
+	f.t.Helper()
+	for i := range n {
+		fatal(f.t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, record(i)) }))
+	}
+}
+
+func (f *fixture) sql(query string, args ...any) {
+	f.t.Helper()
+	fatal(f.t, f.write(func(tx *store.Tx) error {
+		_, err := tx.Exec(query, args...)
+		return err
+	}))
+}
+
+func TestTheAuditLog(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	if n, err := f.Verify(t.Context()); n != 0 || err != nil {
+		t.Errorf("empty: %d, %v", n, err)
+	}
+	f.audit(5)
+	f.restart(guard.Options{})
+	f.audit(1)
+	boom := errors.New("boom")
+	if err := f.write(func(tx *store.Tx) error { return errors.Join(f.AuditTx(tx, record(9)), boom) }); !errors.Is(err, boom) {
+		t.Error(err)
+	}
+	f.audit(1)
+	if n, err := f.Verify(t.Context()); n != 7 || err != nil {
+		t.Errorf("%d lines, %v", n, err)
+	}
+	list, err := f.Audit(t.Context(), "e1", 0, 9)
+	if err != nil || len(list) != 2 || list[0].Seq != 4 || !list[0].Tainted || list[0].At.IsZero() {
+		t.Errorf("of one event: %+v, %v", list, err)
+	}
+	if list, err = f.Audit(t.Context(), "", 3, 9); err != nil || len(list) != 2 || list[0].Seq != 2 {
+		t.Errorf("before a line: %+v, %v", list, err)
+	}
+}
+
+func TestDigestsTellNothing(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	f.audit(2)
+	list, err := f.Audit(t.Context(), "", 0, 9)
+	fatal(t, err)
+	if list[0].Digest != list[1].Digest || len(list[0].Digest) != 64 {
+		t.Errorf("equal texts are not recognised: %q, %q", list[0].Digest, list[1].Digest)
+	}
+	rows, err := f.store.Read().QueryContext(t.Context(), `SELECT * FROM audit`)
+	fatal(t, err)
+	defer rows.Close()
+	cols, err := rows.Columns()
+	fatal(t, err)
+	for rows.Next() {
+		vals, ptrs := make([]string, len(cols)), make([]any, len(cols))
+		for i := range vals {
+			ptrs[i] = &vals[i]
+		}
+		fatal(t, rows.Scan(ptrs...))
+		if strings.Contains(strings.Join(vals, " "), "private") {
+			t.Errorf("the text is in the log: %v", vals)
+		}
+	}
+	fatal(t, rows.Err())
+	// Another home has another key, so that a digest cannot be looked up.
+	g := newGuard(t, guard.Options{})
+	g.audit(1)
+	other, err := g.Audit(t.Context(), "", 0, 1)
+	fatal(t, err)
+	if other[0].Digest == list[0].Digest {
+		t.Error("the digest has no key of this home")
+	}
+	bare, err := guard.New(f.store, guard.Options{})
+	fatal(t, err)
+	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err == nil {
+		t.Error("recorded without a key")
+	}
+	fatal(t, bare.Prepare(t.Context()))
+	if err := f.write(func(tx *store.Tx) error { return bare.AuditTx(tx, record(1)) }); err != nil {
+		t.Errorf("after Prepare: %v", err)
+	}
+}
+
+func TestTheAuditChainShowsEveryChange(t *testing.T) {
+	tests := map[string]string{
+		"the first line deleted":  `DELETE FROM audit WHERE seq = 1`,
+		"a line deleted":          `DELETE FROM audit WHERE seq = 4`,
+		"the last line deleted":   `DELETE FROM audit WHERE seq = 8`,
+		"the end deleted":         `DELETE FROM audit WHERE seq > 3`,
+		"everything deleted":      `DELETE FROM audit`,
+		"a deletion closed up":    `DELETE FROM audit WHERE seq = 4; UPDATE audit SET seq = seq - 1 WHERE seq > 4`,
+		"two lines exchanged":     `UPDATE audit SET seq = 100 WHERE seq = 3; UPDATE audit SET seq = 3 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = 100`,
+		"a line inserted":         `UPDATE audit SET seq = 9 WHERE seq = 8; INSERT INTO audit SELECT 8, at, actor, action, event, session, origin, tool, call, effects, verdict, rule, tainted, outcome, args_digest, prev, hash FROM audit WHERE seq = 7`,
+		"a copy at the end":       `INSERT INTO audit SELECT 9, at, actor, action, event, session, origin, tool, call, effects, verdict, rule, tainted, outcome, args_digest, prev, hash FROM audit WHERE seq = 8`,
+		"the last line copied up": `DELETE FROM audit WHERE seq = 8; INSERT INTO audit SELECT 8, at, actor, action, event, session, origin, tool, call, effects, verdict, rule, tainted, outcome, args_digest, prev, hash FROM audit WHERE seq = 7`,
+	}
+	for _, col := range []string{"at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "args_digest", "prev", "hash"} {
+		value := `'other'`
+		if col == "at" || col == "tainted" {
+			value = "1 - " + col
+		}
+		for _, seq := range []int{1, 4, 8} {
+			tests[fmt.Sprintf("%s of line %d", col, seq)] = fmt.Sprintf(`UPDATE audit SET %s = %s WHERE seq = %d`, col, value, seq)
+		}
+	}
+	f := newGuard(t, guard.Options{})
+	f.audit(8)
+	f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
+	for name, query := range tests {
+		t.Run(name, func(t *testing.T) {
+			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; UPDATE sqlite_sequence SET seq = 8 WHERE name = 'audit'`)
+			if n, err := f.Verify(t.Context()); n != 8 || err != nil {
+				t.Fatalf("%d lines before, %v", n, err)
+			}
+			f.sql(query)
+			if _, err := f.Verify(t.Context()); err == nil || !strings.Contains(err.Error(), "altered") {
+				t.Errorf("not found: %v", err)
+			}
+			f.audit(2) // nor does it grow over
+			if _, err := f.Verify(t.Context()); err == nil {
+				t.Error("not found when more was recorded")
+			}
+		})
+	}
+}
+
+func TestTheAuditLogGrowsWhileItIsRead(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range 20 {
+				if err := f.store.Write(t.Context(), func(tx *store.Tx) error { return f.AuditTx(tx, record(i)) }); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 20 {
+			if _, err := f.Verify(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	if n, err := f.Verify(t.Context()); n != 80 || err != nil {
+		t.Errorf("%d lines, %v", n, err)
+	}
+}

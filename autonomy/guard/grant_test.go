@@ -1,0 +1,122 @@
+package guard_test
+
+import (
+	"testing"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+func TestAGrantIsExactAndExpires(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	a := f.ask(request("c1", `{"to":"a","n":1}`))
+	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	variants := map[string]struct {
+		change func(r *guard.Request)
+		want   guard.Verdict
+	}{
+		"the same":              {func(*guard.Request) {}, guard.Allow},
+		"keys in another order": {func(r *guard.Request) { r.Args = []byte(`{ "n":1, "to":"a" }`) }, guard.Allow},
+		"tainted":               {func(r *guard.Request) { r.Tainted = true }, guard.Allow},
+		"other arguments":       {func(r *guard.Request) { r.Args = []byte(`{"to":"a","n":2}`) }, guard.Ask},
+		"more arguments":        {func(r *guard.Request) { r.Args = []byte(`{"to":"a","n":1,"cc":"b"}`) }, guard.Ask},
+		"another conversation":  {func(r *guard.Request) { r.Session = "t" }, guard.Ask},
+		"another tool": {func(r *guard.Request) {
+			r.Tool = tool{spec: tools.Spec{Name: "other", Effects: tools.Send}}
+		}, guard.Ask},
+	}
+	for name, v := range variants {
+		r := request("c2", `{"to":"a","n":1}`)
+		v.change(&r)
+		if d := f.decide(r); d.Verdict != v.want {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	f.restart(guard.Options{Level: guard.Watch})
+	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
+		t.Errorf("a grant beats the level: %+v", d)
+	}
+	if d := f.decide(request("c1", `{"to":"a","n":1}`)); d.Verdict != guard.Deny {
+		t.Errorf("an approval beats the level: %+v", d)
+	}
+	f.restart(guard.Options{})
+	shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Hour+time.Second)
+	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Ask {
+		t.Errorf("after an hour: %+v", d)
+	}
+}
+
+func shift(t *testing.T, f *fixture, query string, d time.Duration) {
+	t.Helper()
+	fatal(t, f.write(func(tx *store.Tx) error {
+		_, err := tx.Exec(query, d.Milliseconds())
+		return err
+	}))
+}
+
+func TestHowLongAGrantHolds(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		asked, max time.Duration
+	}{
+		{"by default", 0, time.Hour},
+		{"as said", 90 * time.Minute, 90 * time.Minute},
+		{"a day at most", 1000 * time.Hour, 24 * time.Hour},
+		{"never backwards", -time.Hour, time.Hour},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{})
+			a := f.ask(request("c1", `{}`))
+			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session", For: tc.asked}); err != nil {
+				t.Fatal(err)
+			}
+			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, tc.max-time.Minute)
+			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
+				t.Errorf("a minute before its end: %+v", d)
+			}
+			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Minute)
+			if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Ask {
+				t.Errorf("after its end: %+v", d)
+			}
+		})
+	}
+}
+
+func TestNoAnswerNoGrant(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	no, once := f.ask(request("c1", `{}`)), f.ask(request("c2", `{}`))
+	if _, err := f.answer(no.ID, guard.Answer{Scope: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.answer(once.ID, guard.Answer{Approved: true, Scope: "once"}); err != nil {
+		t.Fatal(err)
+	}
+	if d := f.decide(request("c3", `{}`)); d.Verdict != guard.Ask {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What cannot be undone needs a live answer each time while the owner is away.
+func TestAGrantDestroysNothingUnattended(t *testing.T) {
+	for _, e := range []tools.Effects{tools.Destroy, tools.Secret, tools.Write | tools.Destroy} {
+		f := newGuard(t, guard.Options{})
+		r := request("c1", `{}`)
+		r.Tool = effects(e)
+		a := f.ask(r)
+		if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+			t.Fatal(err)
+		}
+		r.Call = "c2"
+		if d := f.decide(r); d.Verdict != guard.Allow {
+			t.Errorf("%s, attended: %+v", e, d)
+		}
+		r.Attended = false
+		if d := f.decide(r); d.Verdict != guard.Ask {
+			t.Errorf("%s, unattended: %+v", e, d)
+		}
+	}
+}

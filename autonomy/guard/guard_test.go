@@ -1,0 +1,260 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type fixture struct {
+	*guard.Guard
+	t     testing.TB
+	store *store.Store
+}
+
+func newGuard(t testing.TB, opt guard.Options) *fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{guard.Migrations()}, store.Options{})
+	fatal(t, err)
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f := &fixture{t: t, store: db}
+	f.restart(opt)
+	return f
+}
+
+func (f *fixture) restart(opt guard.Options) {
+	f.t.Helper()
+	g, err := guard.New(f.store, opt)
+	fatal(f.t, err)
+	fatal(f.t, g.Prepare(f.t.Context()))
+	f.Guard = g
+}
+
+func (f *fixture) write(fn func(tx *store.Tx) error) error {
+	return f.store.Write(f.t.Context(), fn)
+}
+
+func (f *fixture) decide(r guard.Request) guard.Decision {
+	f.t.Helper()
+	d, err := f.Decide(f.t.Context(), r)
+	fatal(f.t, err)
+	return d
+}
+
+func (f *fixture) ask(r guard.Request) guard.Approval {
+	f.t.Helper()
+	var a guard.Approval
+	fatal(f.t, f.write(func(tx *store.Tx) (err error) {
+		a, err = f.AskTx(tx, r, f.decide(r))
+		return err
+	}))
+	return a
+}
+
+func (f *fixture) answer(id string, ans guard.Answer) (a guard.Approval, err error) {
+	err = f.write(func(tx *store.Tx) error {
+		a, err = f.AnswerTx(tx, id, ans)
+		return err
+	})
+	return a, err
+}
+
+// tool is a tool that never runs here.
+type tool struct {
+	spec tools.Spec
+	undo bool
+}
+
+func (t tool) Spec() *tools.Spec { return &t.spec }
+func (t tool) Call(context.Context, tools.Call) (tools.Result, error) {
+	panic("the guard ran a tool")
+}
+func (t tool) CanUndo() bool                                         { return t.undo }
+func (t tool) Undo(context.Context, json.RawMessage) (string, error) { return "", nil }
+func (t tool) UndoTx(context.Context, *store.Tx, json.RawMessage) (string, error) {
+	return "", nil
+}
+func (t tool) Summary(args json.RawMessage) string { return "summary of " + string(args) }
+
+func effects(e tools.Effects) tool { return tool{spec: tools.Spec{Name: "t", Effects: e}} }
+
+func request(call, args string) guard.Request {
+	return guard.Request{Tool: effects(tools.Send), Args: []byte(args), Call: call, Event: "e", Session: "s", Attended: true, Origin: "chat"}
+}
+
+func TestAnApprovalIsForOneCallWithItsArguments(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	r := request("c1", `{"to":"a","text":"x"}`)
+	a := f.ask(r)
+	if again := f.ask(r); again.ID != a.ID {
+		t.Error("asked twice for one call")
+	}
+	if d := f.decide(r); d.Verdict != guard.Ask || d.Approval != a.ID {
+		t.Errorf("while it is open: %+v", d)
+	}
+	got, err := f.answer(a.ID, guard.Answer{Approved: true, By: "api", Note: "fine"})
+	if err != nil || !got.Approved() || got.Scope != "once" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	reordered := request("c1", `{ "text":"x", "to":"a" }`)
+	if d := f.decide(reordered); d.Verdict != guard.Allow || d.Approval != a.ID || d.Rule != "approval "+a.ID {
+		t.Errorf("the approved call: %+v", d)
+	}
+	changes := map[string]guard.Request{
+		"other arguments": request("c1", `{"to":"b","text":"x"}`),
+		"more arguments":  request("c1", `{"to":"a","text":"x","cc":"b"}`),
+	}
+	other := request("c1", `{"to":"a","text":"x"}`)
+	other.Tool = tool{spec: tools.Spec{Name: "other", Effects: tools.Send}}
+	changes["another tool"] = other
+	for name, c := range changes {
+		if d := f.decide(c); d.Verdict != guard.Deny || d.Code != tools.PolicyDenied || !strings.Contains(d.Reason, "differs") {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if d := f.decide(request("c2", `{"to":"a","text":"x"}`)); d.Verdict != guard.Ask {
+		t.Errorf("another call with the same arguments: %+v", d)
+	}
+	list, err := f.Approvals(t.Context(), guard.Approved, "s", "e", 9)
+	if err != nil || len(list) != 1 || list[0].Note != "fine" || list[0].DecidedBy != "api" || list[0].DecidedAt.IsZero() || list[0].Summary != `summary of {"to":"a","text":"x"}` {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func TestEndsOfAQuestion(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		live  time.Duration
+		end   func(f *fixture, id string) error
+		state guard.ApprovalState
+		code  tools.Code
+		says  string
+	}{
+		{"the owner says no", time.Hour, func(f *fixture, id string) error {
+			_, err := f.answer(id, guard.Answer{Note: "too early"})
+			return err
+		}, guard.Denied, tools.DeniedByOwner, "you said no: too early"},
+		{"nobody answers", 1, func(*fixture, string) error { return nil }, guard.Pending, tools.ApprovalTimeout, "in time"},
+		{"nobody answers, closed", 1, func(f *fixture, _ string) error {
+			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
+		}, guard.TimedOut, tools.ApprovalTimeout, "in time"},
+		{"the turn ended without it", time.Hour, func(f *fixture, _ string) error {
+			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.TimedOut) })
+		}, guard.Cancelled, tools.Cancelled, "stopped"},
+		{"the turn was stopped", time.Hour, func(f *fixture, _ string) error {
+			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, "e", guard.Cancelled) })
+		}, guard.Cancelled, tools.Cancelled, "stopped"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{Live: tc.live})
+			r := request("c", `{}`)
+			a := f.ask(r)
+			fatal(t, tc.end(f, a.ID))
+			for range 2 { // also after a restart
+				d := f.decide(r)
+				if d.Verdict != guard.Deny || d.Code != tc.code || !strings.Contains(d.Reason, tc.says) {
+					t.Errorf("%+v", d)
+				}
+				list, err := f.Approvals(t.Context(), "", "", "", 9)
+				if err != nil || len(list) != 1 || list[0].State != tc.state {
+					t.Errorf("%+v, %v", list, err)
+				}
+				f.restart(guard.Options{Live: tc.live})
+			}
+			if _, err := f.answer(a.ID, guard.Answer{Approved: true}); !errors.Is(err, guard.ErrDecided) {
+				t.Errorf("a late answer: %v", err)
+			}
+			if d := f.decide(r); d.Verdict != guard.Deny {
+				t.Errorf("after a late answer: %+v", d)
+			}
+		})
+	}
+}
+
+func TestHowLongAQuestionWaits(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	for name, tc := range map[string]struct {
+		attended, tainted bool
+		wait              time.Duration
+		src               provenance.Source
+	}{
+		"live":   {true, false, 5 * time.Minute, provenance.Owner},
+		"queued": {false, true, 7 * 24 * time.Hour, provenance.Outside},
+	} {
+		r := request(name, `{}`)
+		r.Attended, r.Tainted = tc.attended, tc.tainted
+		a := f.ask(r)
+		if got := a.ExpiresAt.Sub(a.CreatedAt); got != tc.wait || a.Provenance != tc.src || a.Attended != tc.attended {
+			t.Errorf("%s: %v, %+v", name, got, a)
+		}
+	}
+}
+
+func TestTheFirstAnswerWins(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	for i := range 20 {
+		r := request(fmt.Sprint("c", i), `{}`)
+		a := f.ask(r)
+		var mu sync.Mutex
+		var won []bool
+		var wg sync.WaitGroup
+		for k := range 8 {
+			wg.Go(func() {
+				yes := k%2 == 0
+				_, err := f.answer(a.ID, guard.Answer{Approved: yes, By: "api"})
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil:
+					won = append(won, yes)
+				case !errors.Is(err, guard.ErrDecided):
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(won) != 1 {
+			t.Fatalf("%d answers were taken", len(won))
+		}
+		if d := f.decide(r); (d.Verdict == guard.Allow) != won[0] {
+			t.Errorf("%s after %v", d.Verdict, won[0])
+		}
+	}
+	if _, err := f.answer("nobody", guard.Answer{}); !errors.Is(err, guard.ErrNoApproval) {
+		t.Errorf("an unknown question: %v", err)
+	}
+	a := f.ask(request("scope", `{}`))
+	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "forever"}); !errors.Is(err, guard.ErrScope) {
+		t.Errorf("an unknown scope: %v", err)
+	}
+	if diff := cmp.Diff(guard.Ask, f.decide(request("scope", `{}`)).Verdict); diff != "" {
+		t.Error(diff)
+	}
+}

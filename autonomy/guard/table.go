@@ -1,0 +1,54 @@
+package guard
+
+import "hob/tools"
+
+// table is section 6 of the architecture for one call.
+func (g *Guard) table(r Request) Decision {
+	s := r.Tool.Spec()
+	if s.Effects.ReadOnly() {
+		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
+	}
+	if g.opt.Level == Watch {
+		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
+	}
+	switch {
+	case s.Effects&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
+		return ask("unknown effect", "it does something that this Hob does not know")
+	case s.Effects&tools.Destroy != 0:
+		return ask("destroy", "it cannot be undone")
+	case s.Effects&tools.Secret != 0:
+		return ask("secret", "it reveals a credential")
+	case s.Effects&tools.Exec != 0:
+		return ask("exec", "it runs a program")
+	case s.Effects&tools.Send != 0:
+		return ask("send", "it reaches a person or a service")
+	case s.Effects&tools.Egress != 0:
+		return ask("egress", "it contacts an address that the model chose")
+	}
+	return g.write(r)
+}
+
+// write is the row of reversible changes on this machine.
+func (g *Guard) write(r Request) Decision {
+	s := r.Tool.Spec()
+	undoer, ok := r.Tool.(tools.Undoer)
+	undo := ok && undoer.CanUndo()
+	harmless := s.Own && undo
+	switch {
+	case r.Attended && !r.Tainted && undo:
+		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it, and it can be undone"}
+	case r.Attended && !r.Tainted:
+		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it"}
+	case g.opt.Level == Trusted && !r.Tainted:
+		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no text from outside has a part in it"}
+	case r.Attended && harmless:
+		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
+	case r.Attended:
+		return ask("write, tainted", "text from outside is part of this conversation, and the change is not confined to Hob's own notes")
+	case harmless && (!r.Tainted || s.Category != "watch"):
+		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
+	}
+	return ask("write, unattended", "it would happen while you are away, without your word for it")
+}
+
+func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }

@@ -1,0 +1,115 @@
+package guard_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/autonomy/guard"
+	"hob/tools"
+)
+
+// The decision table of ARCHITECTURE section 6, whole: rows are tools, columns
+// attended/clean, attended/tainted, unattended/clean, unattended/tainted.
+func TestTheTable(t *testing.T) {
+	ownTool := tool{spec: tools.Spec{Name: "own", Category: "tasks", Effects: tools.Write, Own: true}, undo: true}
+	ownNoUndo := tool{spec: tools.Spec{Name: "own_no_undo", Category: "tasks", Effects: tools.Write, Own: true}}
+	ownWatch := tool{spec: tools.Spec{Name: "own_watch", Category: "watch", Effects: tools.Write, Own: true}, undo: true}
+	fileTool := tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: true}
+	const a, k, d = guard.Allow, guard.Ask, guard.Deny
+	type row struct {
+		name string
+		tool tool
+		want [4]guard.Verdict
+	}
+	levels := map[guard.Level][]row{
+		guard.Supervised: {
+			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
+			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
+			{"own write without undo", ownNoUndo, [4]guard.Verdict{a, k, k, k}},
+			{"own watcher", ownWatch, [4]guard.Verdict{a, a, a, k}},
+			{"file write", fileTool, [4]guard.Verdict{a, k, k, k}},
+			{"write without undo", effects(tools.Write), [4]guard.Verdict{a, k, k, k}},
+			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{a, k, k, k}},
+			{"send", effects(tools.Send), [4]guard.Verdict{k, k, k, k}},
+			{"egress", effects(tools.Egress), [4]guard.Verdict{k, k, k, k}},
+			{"read and egress", effects(tools.Read | tools.Egress), [4]guard.Verdict{k, k, k, k}},
+			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},
+			{"destroy", effects(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
+			{"secret", effects(tools.Secret), [4]guard.Verdict{k, k, k, k}},
+			{"read and secret", effects(tools.Read | tools.Secret), [4]guard.Verdict{k, k, k, k}},
+			{"an effect nobody knows", effects(tools.Write | 1<<7), [4]guard.Verdict{k, k, k, k}},
+			{"no effects", effects(0), [4]guard.Verdict{d, d, d, d}},
+		},
+		guard.Trusted: {
+			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
+			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
+			{"own watcher", ownWatch, [4]guard.Verdict{a, a, a, k}},
+			{"file write", fileTool, [4]guard.Verdict{a, k, a, k}},
+			{"send", effects(tools.Write | tools.Send), [4]guard.Verdict{k, k, k, k}},
+			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},
+			{"destroy", effects(tools.Destroy), [4]guard.Verdict{k, k, k, k}},
+			{"an effect nobody knows", effects(1 << 7), [4]guard.Verdict{k, k, k, k}},
+		},
+		guard.Watch: {
+			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
+			{"own write", ownTool, [4]guard.Verdict{d, d, d, d}},
+			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{d, d, d, d}},
+			{"send", effects(tools.Send), [4]guard.Verdict{d, d, d, d}},
+			{"destroy", effects(tools.Destroy), [4]guard.Verdict{d, d, d, d}},
+			{"an effect nobody knows", effects(1 << 7), [4]guard.Verdict{d, d, d, d}},
+		},
+	}
+	for level, rows := range levels {
+		f := newGuard(t, guard.Options{Level: level})
+		for _, r := range rows {
+			for i, want := range r.want {
+				req := guard.Request{Tool: r.tool, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}
+				name := fmt.Sprintf("%s/%s, attended %v, tainted %v", level, r.name, req.Attended, req.Tainted)
+				t.Run(name, func(t *testing.T) {
+					got := f.decide(req)
+					if got.Verdict != want || got.Rule == "" || got.Reason == "" {
+						t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, want)
+					}
+					if (got.Verdict == guard.Deny) != (got.Code == tools.PolicyDenied) {
+						t.Errorf("%s with the code %q", got.Verdict, got.Code)
+					}
+				})
+			}
+		}
+	}
+	if got := newGuard(t, guard.Options{}).decide(guard.Request{}); got.Verdict != guard.Deny {
+		t.Errorf("no tool: %s", got.Verdict)
+	}
+	if _, err := guard.New(nil, guard.Options{Level: "reckless"}); err == nil || !strings.Contains(err.Error(), "use watch, supervised or trusted") {
+		t.Errorf("unknown level: %v", err)
+	}
+}
+
+func TestHash(t *testing.T) {
+	same := [][2]string{
+		{`{"a":1,"b":{"c":[1,2],"d":null}}`, ` { "b" : { "d":null, "c":[1, 2] } , "a":1}`},
+		{`{"a":"\u00e9"}`, `{"a":"é"}`},
+		{`not json`, `not json`},
+	}
+	for _, p := range same {
+		if guard.Hash("t", []byte(p[0])) != guard.Hash("t", []byte(p[1])) {
+			t.Errorf("%s and %s differ", p[0], p[1])
+		}
+	}
+	differ := []string{
+		`{"a":1}`, `{"a":2}`, `{"a":"1"}`, `{"a":1,"b":null}`, `{"a":[1,2]}`, `{"a":[2,1]}`, `{}`, `null`, ``, `[]`, `{"a":1} {"b":1}`,
+		`{"id":9007199254740992}`, `{"id":9007199254740993}`, `{"a":0.1}`, `{"a":0.10000000000000000001}`, `{"a":1e400}`, `{"a":1e401}`,
+	}
+	seen := map[string]string{}
+	for _, args := range differ {
+		h := guard.Hash("t", []byte(args))
+		if seen[h] != "" {
+			t.Errorf("%s and %s are the same", seen[h], args)
+		}
+		seen[h] = args
+	}
+	if guard.Hash("ab", []byte(`1`)) == guard.Hash("a", []byte(`b1`)) || guard.Hash("a", []byte(`{}`)) == guard.Hash("b", []byte(`{}`)) {
+		t.Error("the tool makes no difference")
+	}
+}
