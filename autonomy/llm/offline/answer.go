@@ -36,11 +36,22 @@ func (t *turn) answer(p plan) string {
 }
 
 func failure(text string) string {
-	text = strings.TrimSpace(text)
+	text = withoutCode(strings.TrimSpace(text))
 	if text == "" {
 		text = "the tool failed and did not say why; please try again"
 	}
 	return "That did not work: " + text
+}
+
+// withoutCode drops the "error not_found: " that the engine puts in front for
+// models.
+func withoutCode(text string) string {
+	rest, ok := strings.CutPrefix(text, "error ")
+	code, message, found := strings.Cut(rest, ": ")
+	if !ok || !found || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		return text
+	}
+	return message
 }
 
 func success(d done, p plan) string {

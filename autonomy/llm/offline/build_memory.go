@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -97,7 +98,7 @@ func (w *wish) private(query capture) bool {
 func (w *wish) onlyTime(c capture) bool {
 	for from := c.from; from < c.to; from++ {
 		if sp := w.s.spanAt(from); sp != nil && sp.to >= c.to {
-			return from == c.from || strings.Trim(w.s.norms(c.from, from), " idowehavdn") == ""
+			return !slices.ContainsFunc(w.s.tokens[c.from:from], func(t token) bool { return !w.g.lex.has("auxiliaries", t.norm) })
 		}
 	}
 	return false

@@ -61,18 +61,19 @@ func (g *grammar) readings(s *sentence, loose bool) []reading {
 	var out []reading
 	lead, after := s.lead()
 	first, second := s.firstWord(0), s.firstWord(after)
+	try := attempt{s: s, loose: loose, budget: maxSteps}
 	for _, in := range g.intents {
 		var best *reading
 		for _, p := range in.patterns {
 			if loose || p.firsts.allows(first) {
-				best = g.better(best, in, p, s, 0, nil, loose)
+				best = g.better(best, in, p, &try, 0, nil)
 			}
 			if in.timed && len(lead) > 0 && (loose || p.firsts.allows(second)) {
-				best = g.better(best, in, p, s, after, lead, loose)
+				best = g.better(best, in, p, &try, after, lead)
 			}
 		}
 		if in.dated {
-			best = g.undated(best, in, s, loose)
+			best = g.undated(best, in, try)
 		}
 		if best != nil {
 			out = append(out, *best)
@@ -85,25 +86,33 @@ func (g *grammar) readings(s *sentence, loose bool) []reading {
 }
 
 // undated reads a sentence without the time at its end.
-func (g *grammar) undated(best *reading, in *intent, s *sentence, loose bool) *reading {
-	from, to, times := s.lift(0, len(s.tokens))
+func (g *grammar) undated(best *reading, in *intent, try attempt) *reading {
+	from, to, times := try.s.lift(0, len(try.s.tokens))
 	if len(times) == 0 || from >= to {
 		return best
 	}
-	part := *s
-	part.tokens = s.tokens[:to]
+	part := *try.s
+	part.tokens = part.tokens[:to]
+	try.s = &part
 	first := part.firstWord(from)
 	for _, p := range in.patterns {
-		if !loose && !p.firsts.allows(first) {
+		if !try.loose && !p.firsts.allows(first) {
 			continue
 		}
-		best = g.better(best, in, p, &part, from, times, loose)
+		best = g.better(best, in, p, &try, from, times)
 	}
 	return best
 }
 
-func (g *grammar) better(best *reading, in *intent, p pattern, s *sentence, from int, lead []*span, loose bool) *reading {
-	r := run{s: s, vocab: g.vocab, loose: loose}
+// attempt is what the patterns tried on one sentence share.
+type attempt struct {
+	s      *sentence
+	loose  bool
+	budget int
+}
+
+func (g *grammar) better(best *reading, in *intent, p pattern, try *attempt, from int, lead []*span) *reading {
+	r := run{s: try.s, vocab: g.vocab, loose: try.loose, budget: &try.budget}
 	if !r.try(p.node, from) {
 		return best
 	}
@@ -111,7 +120,7 @@ func (g *grammar) better(best *reading, in *intent, p pattern, s *sentence, from
 	if best != nil && best.score >= score {
 		return best
 	}
-	return &reading{intent: in, score: score, caps: slices.Clone(r.caps), lead: lead, s: s}
+	return &reading{intent: in, score: score, caps: slices.Clone(r.caps), lead: lead, s: try.s}
 }
 
 // peel drops politeness from both ends of a sentence. What only goes with a

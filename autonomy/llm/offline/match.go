@@ -8,6 +8,18 @@ type run struct {
 	typos int
 	score int
 	caps  []capture
+	// budget, shared by the patterns tried on one sentence, bounds the work on
+	// word salad; nil is without bound.
+	budget *int
+}
+
+// spend counts one step and reports whether it may be made.
+func (r *run) spend() bool {
+	if r.budget == nil {
+		return true
+	}
+	*r.budget--
+	return *r.budget >= 0
 }
 
 // capture is what a slot took: tokens [from, to), and for typed slots what they
@@ -22,6 +34,7 @@ type capture struct {
 }
 
 const (
+	maxSteps  = 300_000 // a usual sentence takes some thousands
 	maxTypos  = 2
 	maxInside = 60 // tokens of a free slot that is followed by something
 )
@@ -36,7 +49,7 @@ func (w literal) match(r *run, i int, next func(int) bool) bool {
 		return i < len(r.s.tokens) && r.s.tokens[i].kind == punct && r.s.tokens[i].norm == ":" && next(i+1)
 	}
 	i = r.s.skip(i)
-	if i >= len(r.s.tokens) || r.s.tokens[i].kind != word {
+	if i >= len(r.s.tokens) || r.s.tokens[i].kind != word || !r.spend() {
 		return false
 	}
 	t := r.s.tokens[i].norm

@@ -90,6 +90,7 @@ func TestAnswerIsMadeOfResults(t *testing.T) {
 			[]string{"error: no open task matches \"report\"; list_tasks shows them"},
 			"That did not work: no open task matches \"report\"; list_tasks shows them",
 		},
+		{"an error with its code", "mark the report as done", []string{"error: error not_found: there is no open task"}, "That did not work: there is no open task"},
 		{"one of two fails", "add a task to buy milk and delete the bank task", []string{"Added.", "error: there is no open task"}, "Added.\n\nThat did not work: there is no open task"},
 		{"nothing came back", "undo that", nil, "No result came back from undo, so I do not know whether it happened."},
 		{"an empty result", "undo that", []string{""}, "Done (undo)."},
