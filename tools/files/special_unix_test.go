@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -36,4 +37,46 @@ func TestSpecialFiles(t *testing.T) {
 	if got := b.get("outside/secret.txt"); got != "canary" {
 		t.Errorf("the linked file holds %q", got)
 	}
+}
+
+// TestSwappedFolder reads and writes while somebody swaps a folder on the way
+// for a link to a protected one.
+func TestSwappedFolder(t *testing.T) {
+	b := newBench(t, nil)
+	b.put("Documents/.ssh/x", "canary")
+	b.put("Documents/d/x", "fine")
+	stop := make(chan struct{})
+	var swapper sync.WaitGroup
+	swapper.Go(func() {
+		d, aside := b.path("Documents/d"), b.path("Documents/aside")
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_ = os.Rename(d, aside)
+			_ = os.Symlink(".ssh", d)
+			_ = os.Remove(d)
+			_ = os.Rename(aside, d)
+		}
+	})
+	seen := 0
+	for range 200 {
+		if r, err := b.call("read_file", map[string]any{"path": "d/x"}); err == nil {
+			seen++
+			if strings.Contains(r.Text, "canary") {
+				t.Fatal("read through the link")
+			}
+		}
+	}
+	for range 100 {
+		_, _ = b.call("write_file", map[string]any{"path": "d/new", "content": "planted"})
+	}
+	close(stop)
+	swapper.Wait()
+	if got := b.get("Documents/.ssh/new"); got == "planted" {
+		t.Error("written through the link")
+	}
+	t.Logf("%d of 200 reads went through", seen)
 }
