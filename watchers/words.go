@@ -70,7 +70,7 @@ func moment(at string, now time.Time) (time.Time, error) {
 	if !m.HasClock {
 		t = time.Date(t.Year(), t.Month(), t.Day(), morning, 0, 0, 0, t.Location())
 	}
-	if !t.After(now) {
+	if !t.After(now.Add(-justPassed)) {
 		return time.Time{}, fmt.Errorf("%w: %s is over; name a later time", ErrInvalid, when.Format(t, now))
 	}
 	return t, nil

@@ -182,6 +182,9 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	t := w.t
 	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 1 // one more reply: the watcher's
 	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.all()) >= want })
+	if t.Failed() {
+		w.explain(ctx)
+	}
 	time.Sleep(2 * time.Second)
 	replies, notices := map[string]int{}, map[string]int{}
 	answer := map[string]string{}
@@ -210,7 +213,7 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 	}
 	for n, e := range in.rings {
 		count(fmt.Sprintf("the answer to ring %d", n), replies[e])
-		count(fmt.Sprintf("the reminder %d", n), matching(notices, fmt.Sprintf("ring %d", n)))
+		count(fmt.Sprintf("the reminder %d (%s)", n, answer[e]), matching(notices, fmt.Sprintf("ring %d", n)))
 	}
 	for _, name := range in.pdfs {
 		count("the notice about "+name, matching(notices, name))
@@ -222,6 +225,28 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 		t.Errorf("%d deliveries, want %d", got, want)
 	}
 	w.verifyEffects(ctx, in, answer)
+}
+
+// explain logs what the daemon says about the oldest open event, and about
+// texts that were not delivered.
+func (w *world) explain(ctx context.Context) {
+	var open []struct{ ID, State, Text string }
+	if err := w.call(ctx, http.MethodGet, "/api/v1/inbox?limit=100000", nil, &open); err != nil {
+		w.t.Log(err)
+	}
+	for _, e := range slices.Backward(open) {
+		if e.State != "done" {
+			var why struct{ Text string }
+			w.t.Logf("%s %s %q: %v", e.ID, e.State, e.Text, w.call(ctx, http.MethodGet, "/api/v1/why?id="+e.ID, nil, &why))
+			w.t.Log(why.Text)
+			break
+		}
+	}
+	for _, state := range []string{"queued", "sending", "failed", "dead"} {
+		var out []struct{ ID, Text, Error string }
+		err := w.call(ctx, http.MethodGet, "/api/v1/deliveries?limit=5&state="+state, nil, &out)
+		w.t.Logf("deliveries %s: %+v %v", state, out, err)
+	}
 }
 
 func matching(notices map[string]int, word string) (n int) {
