@@ -202,6 +202,9 @@ func moveFile(w *wish) (plan, bool) {
 			return not()
 		}
 	}
+	if dir := w.path("path_dir"); dir != "" && !strings.ContainsAny(from, `/\`) {
+		from = strings.TrimRight(dir, `/\`) + "/" + from
+	}
 	rename := w.says("rename") || w.says("name")
 	if rename && !strings.ContainsAny(to, `/\`) {
 		if i := strings.LastIndexAny(from, `/\`); i >= 0 {

@@ -47,7 +47,8 @@ func (w *wish) question() bool {
 }
 
 func aboutMemory(w *wish) (plan, bool) {
-	query := bare(w.text("query"))
+	c, _ := w.capture("query")
+	query := bare(w.trimQuestion(c))
 	switch strings.ToLower(query) {
 	case "me", "us", "myself":
 		return calling("recall", everything())
@@ -121,7 +122,7 @@ func (w *wish) trimQuestion(c capture) string {
 	from, to := c.from, c.to
 	for from < to-1 {
 		switch w.s.tokens[from].norm {
-		case "is", "are", "was", "were", "did", "do", "does", "has", "have", "i", "we", "me", "us", "about", "again", "the", "my", "our", "a", "an", "am", "it", "there", "call", "called":
+		case "is", "are", "was", "were", "did", "do", "does", "has", "have", "i", "we", "me", "us", "about", "again", "the", "my", "our", "a", "an", "am", "it", "there", "call", "called", "where", "when", "who", "what", "which", "whose", "whether":
 			from++
 			continue
 		}

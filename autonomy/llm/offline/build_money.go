@@ -45,7 +45,7 @@ func addExpense(w *wish) (plan, bool) {
 			b.read(d.text)
 		}
 	}
-	if b.category == "" && b.vendor == "" && !w.moneyWords() {
+	if b.category == "" && b.vendor == "" && !w.moneyWords() || w.g.lex.has("units", strings.ToLower(firstField(b.category))) {
 		return not()
 	}
 	day, err := w.pastDay(times)
@@ -60,7 +60,9 @@ func addExpense(w *wish) (plan, bool) {
 func (w *wish) priced(amount capture) bool {
 	n := w.norm("amount")
 	i := strings.LastIndexAny(n, ".,")
-	return w.has("few_what") && amount.to == len(w.s.tokens) && i > 0 && len(n)-i == 3
+	alone := w.has("few_what") && amount.to == len(w.s.tokens)
+	logged := w.has("what") && !alone && amount.from > 0
+	return (alone || logged) && i > 0 && len(n)-i == 3
 }
 
 // spending reports whether the words speak of money without a currency; "I
@@ -246,4 +248,9 @@ func startOfDay(t time.Time) time.Time {
 func endOfDay(t time.Time) time.Time {
 	y, m, d := t.Date()
 	return time.Date(y, m, d, 23, 59, 59, 0, t.Location())
+}
+
+func firstField(s string) string {
+	head, _, _ := strings.Cut(s, " ")
+	return head
 }

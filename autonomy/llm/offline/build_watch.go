@@ -122,6 +122,9 @@ func (w *wish) events(said []string) []string {
 // tail reads what follows the path: "for PDF files and tell me", "recursively",
 // "and add a task to file it".
 func (v *watching) tail(w *wish, c capture) bool {
+	if slots, ok := w.edge("suffix.watch.about", c); ok && v.narrowed(w, slots) {
+		return true
+	}
 	for range 4 {
 		if slots, ok := w.edge("suffix.watch.deep", c); ok {
 			v.config["recursive"] = true
@@ -162,10 +165,27 @@ func (v *watching) tail(w *wish, c capture) bool {
 		return true
 	}
 	if slots, ok := w.edge("suffix.watch.do", c); ok {
+		if _, some := slots["kind"]; some && !v.narrowed(w, slots) {
+			return false
+		}
 		_, fine := v.act(w, slots["action"])
 		return fine
 	}
 	return false
+}
+
+// narrowed reads the kind and the event of "when a CSV arrives".
+func (v *watching) narrowed(w *wish, slots map[string]capture) bool {
+	c := slots["kind"]
+	if !v.kind(w, w.s.norms(c.from, c.to)) {
+		return false
+	}
+	if e, ok := slots["event"]; ok {
+		if events := w.events(strings.Fields(w.s.norms(e.from, e.to))); events != nil {
+			v.config["events"] = events
+		}
+	}
+	return true
 }
 
 // things reads "for new PDF files" and "for changes".

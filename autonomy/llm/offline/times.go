@@ -112,7 +112,7 @@ func readPeriod(t timing, m when.Match, now time.Time) (timing, error) {
 		t.at, t.clock = moment.Time, moment.HasClock
 	case "before":
 		t.at, t.clock = moment.Time, moment.HasClock
-		if !t.clock {
+		if !t.clock && !strings.Contains(strings.ToLower(tail), "end of") {
 			t.at = t.at.AddDate(0, 0, -1)
 		}
 	default:
