@@ -1,14 +1,12 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -60,7 +58,7 @@ func New[In any](d Def[In]) Tool {
 	}
 	d.Schema = raw
 	d.Own = d.RunTx != nil
-	t := &typed[In]{def: d, schema: resolved}
+	t := &typed[In]{def: d, schema: resolved, names: schema.PropertyOrder}
 	if t.def.Own {
 		return &ownTyped[In]{typed: t}
 	}
@@ -69,6 +67,8 @@ func New[In any](d Def[In]) Tool {
 
 func (d *Def[In]) check() error {
 	switch {
+	case reflect.TypeFor[In]().Kind() != reflect.Struct:
+		return errors.New("the arguments must be a struct")
 	case !validName.MatchString(d.Name):
 		return errors.New("the name must be snake_case")
 	case d.Effects == 0:
@@ -103,6 +103,7 @@ func nullable(s *jsonschema.Schema) {
 type typed[In any] struct {
 	def    Def[In]
 	schema *jsonschema.Resolved
+	names  []string // of the arguments
 }
 
 func (t *typed[In]) Spec() *Spec { return &t.def.Spec }
@@ -114,71 +115,6 @@ func (t *typed[In]) Call(ctx context.Context, c Call) (Result, error) {
 	}
 	r, err := t.def.Run(ctx, c.complete(), in)
 	return r.complete(), err
-}
-
-// decode is strict: unknown, missing and mistyped arguments are errors that
-// name the argument.
-func (t *typed[In]) decode(args json.RawMessage) (In, error) {
-	var in In
-	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
-		args = json.RawMessage("{}")
-	}
-	var v map[string]any
-	if err := json.Unmarshal(args, &v); err != nil {
-		return in, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", t.def.Name, err)
-	}
-	for k, x := range v {
-		if x == nil { // an explicit null is an omitted argument
-			delete(v, k)
-		}
-	}
-	for k := range v {
-		if err := t.known(k); err != nil {
-			return in, err
-		}
-	}
-	if err := t.schema.Validate(v); err != nil {
-		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, plainSchemaError(err))
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return in, Errorf(InvalidArguments, "%s: %v", t.def.Name, err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, strings.TrimPrefix(err.Error(), "json: "))
-	}
-	return in, nil
-}
-
-func (t *typed[In]) known(key string) error {
-	typ := reflect.TypeFor[In]()
-	var names []string
-	for i := range typ.NumField() {
-		name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
-		if name == key {
-			return nil
-		}
-		names = append(names, name)
-	}
-	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.def.Name, key, orNone(strings.Join(names, ", ")))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
-}
-
-var schemaPath = regexp.MustCompile(`validating /?(properties/)?([^:]*): `)
-
-// plainSchemaError turns `validating root: validating /properties/x: type: ...`
-// into `x: type: ...`.
-func plainSchemaError(err error) string {
-	s := strings.ReplaceAll(err.Error(), "validating root: ", "")
-	return schemaPath.ReplaceAllString(s, "$2: ")
 }
 
 func (t *typed[In]) CanUndo() bool { return t.def.Undo != nil || t.def.UndoTx != nil }
@@ -216,12 +152,6 @@ func (t *typed[In]) Summary(args json.RawMessage) string {
 	return t.def.Summary(in)
 }
 
-// Check validates arguments without running anything.
-func (t *typed[In]) Check(args json.RawMessage) error {
-	_, err := t.decode(args)
-	return err
-}
-
 type ownTyped[In any] struct{ *typed[In] }
 
 func (t *ownTyped[In]) Call(context.Context, Call) (Result, error) {
@@ -252,12 +182,4 @@ func (r Result) complete() Result {
 		r.Source = provenance.Tool
 	}
 	return r
-}
-
-// Check validates arguments against the tool's schema without running it.
-func Check(t Tool, args json.RawMessage) error {
-	if c, ok := t.(interface{ Check(json.RawMessage) error }); ok {
-		return c.Check(args)
-	}
-	return nil
 }

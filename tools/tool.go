@@ -154,10 +154,14 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf makes an Error of the given code.
+// Errorf makes an Error of the given code; it wraps what %w names.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+	e := &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+	if _, several := err.(interface{ Unwrap() []error }); several {
+		e.Err = err
+	}
+	return e
 }
 
 // CodeOf returns the code of an error, Failed when it carries none.

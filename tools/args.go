@@ -1,0 +1,131 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Check validates arguments against the tool's schema without running it.
+func Check(t Tool, args json.RawMessage) error {
+	if c, ok := t.(interface{ Check(json.RawMessage) error }); ok {
+		return c.Check(args)
+	}
+	return nil
+}
+
+// Check validates arguments without running anything.
+func (t *typed[In]) Check(args json.RawMessage) error {
+	_, err := t.decode(args)
+	return err
+}
+
+// decode is strict: unknown, missing and mistyped arguments are errors that
+// name the argument.
+func (t *typed[In]) decode(args json.RawMessage) (In, error) {
+	var in In
+	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
+		args = json.RawMessage("{}")
+	}
+	var v map[string]any
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	err := dec.Decode(&v)
+	if err == nil && dec.More() {
+		err = errors.New("something follows it")
+	}
+	if err == nil {
+		err = tidy(v)
+	}
+	if err != nil {
+		return in, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", t.def.Name, err)
+	}
+	for k := range v {
+		if err := t.known(k); err != nil {
+			return in, err
+		}
+	}
+	if err := t.schema.Validate(v); err != nil {
+		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, plainSchemaError(err))
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return in, Errorf(InvalidArguments, "%s: %v", t.def.Name, err)
+	}
+	dec = json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return in, nil
+}
+
+// tidy leaves out what is null, which is how some models omit an argument, and
+// makes numbers of the literals: whole ones keep all their digits.
+func tidy(v any) (err error) {
+	each := func(x any, set func(any)) {
+		switch x := x.(type) {
+		case json.Number:
+			n, nerr := number(x)
+			set(n)
+			err = errors.Join(err, nerr)
+		default:
+			err = errors.Join(err, tidy(x))
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, x any) bool { return x == nil })
+		for k, x := range v {
+			each(x, func(n any) { v[k] = n })
+		}
+	case []any:
+		for i, x := range v {
+			each(x, func(n any) { v[i] = n })
+		}
+	}
+	return err
+}
+
+func number(n json.Number) (any, error) {
+	if i, err := n.Int64(); err == nil {
+		return i, nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return nil, fmt.Errorf("the number %s is too large", n)
+	}
+	if i := int64(f); float64(i) == f && math.Abs(f) < 1<<53 { // 2.0 is a whole number
+		return i, nil
+	}
+	return f, nil
+}
+
+func (t *typed[In]) known(key string) error {
+	if slices.Contains(t.names, key) {
+		return nil
+	}
+	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.def.Name, key, orNone(strings.Join(t.names, ", ")))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+var schemaPath = regexp.MustCompile(`validating /?(properties/)?([^:]*): `)
+
+// plainSchemaError turns `validating root: validating /properties/x: type: ...`
+// into `x: type: ...`.
+func plainSchemaError(err error) string {
+	s := strings.ReplaceAll(err.Error(), "validating root: ", "")
+	return schemaPath.ReplaceAllString(s, "$2: ")
+}
