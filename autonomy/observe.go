@@ -227,13 +227,14 @@ func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) 
 	}, nil
 }
 
-// Trouble implements watchers.Sink: the owner is told that a watcher stopped.
+// Trouble implements watchers.Sink: the owner is told that a watcher does not
+// work, or not wholly.
 func (l *Loop) Trouble(ctx context.Context, id string, cause error) {
 	spec, err := l.o.Watcher(ctx, id)
 	if err == nil {
 		_, err = l.o.Bus.Put(ctx, bus.Event{
 			Kind: bus.System, Source: "watcher:" + id, Session: "system", Provenance: provenance.Outside,
-			Text:    fmt.Sprintf("I can no longer watch %q: %v", spec.Title, cause),
+			Text:    fmt.Sprintf("There is a problem with watching %q: %v", spec.Title, cause),
 			Payload: mustJSON(fired{Watcher: id, Title: spec.Title, Mode: watchers.Notify, Report: spec.Report}),
 		})
 	}

@@ -122,13 +122,13 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 		return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
 	}
 	switch f.Mode {
-	case watchers.Notify:
-		return l.notice(ctx, f.Report, f.Signal+late(f.Late), ev.Provenance)
+	case watchers.Notify: // the signal's own words say whether it comes late
+		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
 		return l.notice(ctx, f.Report, "Reminder: "+f.Action+late(f.Late), f.Made)
 	}
 	if strings.TrimSpace(f.Action) == "" {
-		return l.notice(ctx, f.Report, f.Signal+late(f.Late), ev.Provenance)
+		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
 	}
 	if !l.o.Free() {
 		if ok, at := l.rate.take(time.Now()); !ok {

@@ -87,20 +87,42 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 			cancel()
 			return b.status(ctx, e)
 		}
-		if !e.NotBefore.IsZero() {
-			s, err := b.status(ctx, e)
-			if err != nil || len(s.Approvals) > 0 {
-				cancel()
-				return s, err
-			}
+		if s, waits, err := b.awaitsOwner(ctx, e); err != nil || waits {
+			cancel()
+			return s, err
+		}
+		// An event that waits behind another one hears nothing of the question
+		// which that one may come to ask: look again now and then.
+		var again <-chan time.Time
+		if e.State == bus.Pending {
+			again = time.After(time.Second)
 		}
 		select {
 		case <-settled:
+		case <-again:
 		case <-ctx.Done():
 			cancel()
 			return web.EventStatus{}, ctx.Err()
 		}
+		cancel()
 	}
+}
+
+// awaitsOwner reports whether the event cannot go on before the owner has
+// answered a question: its own, or one of an event before it in its session.
+func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus, bool, error) {
+	if e.State != bus.Pending {
+		return web.EventStatus{}, false, nil
+	}
+	s, err := b.status(ctx, e)
+	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
+		return s, err == nil && len(s.Approvals) > 0, err
+	}
+	before, err := b.d.guard.Approvals(ctx, guard.Pending, e.Session, "", 100)
+	for _, a := range before {
+		s.Approvals = append(s.Approvals, a)
+	}
+	return s, len(s.Approvals) > 0, err
 }
 
 // Answer implements web.Backend.

@@ -199,3 +199,16 @@ func TestARestartLosesNothing(t *testing.T) {
 		t.Errorf("the memory after a restart: %q", got)
 	}
 }
+
+// A message behind a question does not hang: the caller is told what waits.
+func TestAMessageBehindAQuestion(t *testing.T) {
+	h := open(t, "")
+	h.say("remember that the code is 9911")
+	h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "forget the code"})
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": "what are my tasks?"})
+	if code != http.StatusAccepted || !strings.Contains(string(body), `"tool":"forget"`) {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.say("no")
+	h.wait("reply", `(?i)task`)
+}
