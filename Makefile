@@ -6,7 +6,6 @@ TOOLS      := $(CURDIR)/bin/tools
 LDFLAGS    := -s -w -X main.version=$(VERSION)
 GOFUMPT    := v0.12.0
 GOLANGCI   := v2.15.0
-STATICCHECK := v0.8.2
 SYSTEMS    := linux darwin windows
 
 .PHONY: build run test check bench clean lint-tools
@@ -24,25 +23,22 @@ test: ## every test, shuffled, with the race detector where there is a C compile
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 15m ./...
 
-check: lint-tools ## formatting, vet, linters and builds for three systems
+check: lint-tools ## formatting, vet, linters (staticcheck among them) and builds for three systems
 	@out=$$($(TOOLS)/gofumpt -l .); test -z "$$out" || { echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; }
 	@for os in $(SYSTEMS); do echo "build and vet for $$os"; \
 		GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
-	$(TOOLS)/staticcheck ./...
 	$(TOOLS)/golangci-lint run ./...
 	$(GO) mod verify
 
 bench: build ## measure the built program
 	bin/hob bench
 
-lint-tools: $(TOOLS)/gofumpt-$(GOFUMPT) $(TOOLS)/golangci-lint-$(GOLANGCI) $(TOOLS)/staticcheck-$(STATICCHECK)
+lint-tools: $(TOOLS)/gofumpt-$(GOFUMPT) $(TOOLS)/golangci-lint-$(GOLANGCI)
 
 $(TOOLS)/gofumpt-$(GOFUMPT):
 	GOBIN=$(TOOLS) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT) && touch $@
 $(TOOLS)/golangci-lint-$(GOLANGCI):
 	GOBIN=$(TOOLS) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI) && touch $@
-$(TOOLS)/staticcheck-$(STATICCHECK):
-	GOBIN=$(TOOLS) $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK) && touch $@
 
 clean:
 	rm -rf bin
