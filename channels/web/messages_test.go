@@ -175,7 +175,7 @@ func TestClientThatGoesAway(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r := h.request(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", accept) //nolint:contextcheck // it gets another context
+			r := h.request(t, "POST", "/api/v1/sessions/s/messages", `{"text":"x"}`, "Accept", accept)
 			resp, err := h.c.Do(r.WithContext(ctx))
 			if err == nil {
 				<-ctx.Done()
