@@ -45,7 +45,8 @@ func TestKilledAtAnyInstant(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	watch := w.send(ctx, "watch 0")
-	w.settle(ctx, "the watcher", func() bool { return w.done(ctx, watch) })
+	tick := w.send(ctx, "tick 0")
+	w.settle(ctx, "the watcher and the schedule", func() bool { return w.done(ctx, watch) && w.done(ctx, tick) })
 
 	in := &inputs{}
 	feeding, stop := context.WithCancel(ctx)
@@ -180,12 +181,17 @@ func (w *world) settle(ctx context.Context, what string, ok func() bool) {
 // must not, and counts.
 func (w *world) verify(ctx context.Context, in *inputs) {
 	t := w.t
-	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 1 // one more reply: the watcher's
+	ticks := w.ticks(ctx)
+	want := len(in.jobs) + 2*len(in.rings) + len(in.pdfs) + 2 + ticks // two more replies: the watcher's and the schedule's
 	w.settle(ctx, "all deliveries", func() bool { return len(w.receiver.all()) >= want })
 	if t.Failed() {
 		w.explain(ctx)
 	}
+	w.settle(ctx, "a quiet part of a minute", func() bool { return time.Now().Second() > 1 && time.Now().Second() < 55 })
 	time.Sleep(2 * time.Second)
+	if more := w.ticks(ctx); more != ticks { // a minute began meanwhile
+		want, ticks = want+more-ticks, more
+	}
 	replies, notices := map[string]int{}, map[string]int{}
 	answer := map[string]string{}
 	for _, d := range w.receiver.all() {
@@ -215,6 +221,9 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 		count(fmt.Sprintf("the answer to ring %d", n), replies[e])
 		count(fmt.Sprintf("the reminder %d (%s)", n, answer[e]), matching(notices, fmt.Sprintf("ring %d", n)))
 	}
+	if got := matching(notices, "every minute"); got != ticks {
+		t.Errorf("the schedule of every minute told %d times, want %d", got, ticks)
+	}
 	for _, name := range in.pdfs {
 		count("the notice about "+name, matching(notices, name))
 	}
@@ -225,6 +234,22 @@ func (w *world) verify(ctx context.Context, in *inputs) {
 		t.Errorf("%d deliveries, want %d", got, want)
 	}
 	w.verifyEffects(ctx, in, answer)
+}
+
+// ticks counts the minutes that began since the schedule of every minute was made.
+func (w *world) ticks(ctx context.Context) int {
+	var list []struct {
+		Action    string
+		CreatedAt time.Time `json:"created_at"`
+	}
+	check(w.t, w.call(ctx, http.MethodGet, "/api/v1/reminders?limit=100000", nil, &list))
+	for _, r := range list {
+		if r.Action == "every minute" {
+			return int(time.Now().Unix()/60 - r.CreatedAt.Unix()/60)
+		}
+	}
+	w.t.Error("the schedule of every minute is gone")
+	return 0
 }
 
 // explain logs what the daemon says about the oldest open event, and about
@@ -298,7 +323,7 @@ func (w *world) report(in *inputs, kills, seed int, took time.Duration) {
 	for _, p := range slices.Sorted(mapKeys(w.points)) {
 		row("of them at `"+p+"`", w.points[p])
 	}
-	row("messages acknowledged", len(in.jobs)+len(in.rings)+1)
+	row("messages acknowledged", len(in.jobs)+len(in.rings)+2)
 	row("file events", len(in.pdfs))
 	row("reminders", len(in.rings))
 	row("deliveries that reached the receiver", len(w.receiver.all()))

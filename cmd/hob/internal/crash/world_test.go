@@ -172,7 +172,7 @@ func (w *world) serve() string {
 	return "http://" + ln.Addr().String() + "/hook"
 }
 
-var jobWord = regexp.MustCompile(`(job|ring|watch) (\d+)`)
+var jobWord = regexp.MustCompile(`(job|ring|watch|tick) (\d+)`)
 
 // reply is the model: it derives everything from the conversation, so that a
 // killed turn goes on as if nothing had happened.
@@ -203,6 +203,9 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	case "ring":
 		at := time.Now().UTC().Add(time.Second).Format(time.RFC3339)
 		return llmtest.Answer{Calls: []llmtest.Call{use("create_reminder", map[string]string{"text": "ring " + n, "at": at})}}, true
+	}
+	if word == "tick" {
+		return llmtest.Answer{Calls: []llmtest.Call{use("create_reminder", map[string]string{"text": "every minute", "every": "* * * * *"})}}, true
 	}
 	return llmtest.Answer{Calls: []llmtest.Call{use("create_watcher", map[string]any{
 		"kind": "file", "config": map[string]any{"path": w.drop, "pattern": "*.pdf"},
