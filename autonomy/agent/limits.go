@@ -13,6 +13,8 @@ import (
 const (
 	warnRepeats   = 3
 	refuseRepeats = 4
+	warnTurns     = 4 // A-B-A-B
+	refuseTurns   = 6 // A-B-A-B-A-B
 	maxRefusals   = 2
 	window        = 8
 )
@@ -20,27 +22,30 @@ const (
 // counter watches one turn for going round in circles.
 type counter struct {
 	limits   Limits
-	seen     map[string]int // call hash -> times
-	recent   []string       // hashes of the last calls, for A-B-A-B
+	recent   []string       // hashes of the last calls
 	failed   map[string]int // tool -> consecutive failures
 	errors   map[string]int // "tool: code" -> times
 	refusals int
+	hinted   int  // percent of the rounds that were last spoken of
 	final    bool // the next model call is the tool-less answer
 }
 
 func newCounter(l Limits) counter {
-	return counter{limits: l, seen: map[string]int{}, failed: map[string]int{}, errors: map[string]int{}}
+	return counter{limits: l, failed: map[string]int{}, errors: map[string]int{}}
 }
 
-// refuse reports whether this very call was made too often in this turn.
-func (c *counter) refuse(tool string, args []byte) bool {
-	h := guard.Hash(tool, args)
-	c.seen[h]++
-	c.recent = append(c.recent, h)
+// count takes a call into the window.
+func (c *counter) count(tool string, args []byte) {
+	c.recent = append(c.recent, guard.Hash(tool, args))
 	if len(c.recent) > window {
 		c.recent = c.recent[1:]
 	}
-	if c.seen[h] < refuseRepeats && !c.pingPong() {
+}
+
+// refuse counts a call and reports whether it was made too often of late.
+func (c *counter) refuse(tool string, args []byte) bool {
+	c.count(tool, args)
+	if c.repeats(guard.Hash(tool, args)) < refuseRepeats && c.turns() < refuseTurns {
 		return false
 	}
 	if c.refusals++; c.refusals >= maxRefusals {
@@ -49,17 +54,27 @@ func (c *counter) refuse(tool string, args []byte) bool {
 	return true
 }
 
-// pingPong finds A-B-A-B filling the whole window.
-func (c *counter) pingPong() bool {
-	if len(c.recent) < window || c.recent[0] == c.recent[1] {
-		return false
-	}
-	for i := 2; i < len(c.recent); i++ {
-		if c.recent[i] != c.recent[i-2] {
-			return false
+// repeats counts a call in the window.
+func (c *counter) repeats(hash string) (n int) {
+	for _, h := range c.recent {
+		if h == hash {
+			n++
 		}
 	}
-	return true
+	return n
+}
+
+// turns is how many of the last calls are two that take turns.
+func (c *counter) turns() int {
+	n := len(c.recent)
+	if n < 2 || c.recent[n-1] == c.recent[n-2] {
+		return 0
+	}
+	k := 2
+	for k < n && c.recent[n-1-k] == c.recent[n-1-k+2] {
+		k++
+	}
+	return k
 }
 
 // note returns what to add to a call's result for the model.
@@ -73,21 +88,28 @@ func (c *counter) note(tool string, args []byte, err error) string {
 		return ""
 	}
 	delete(c.failed, tool)
-	if c.seen[guard.Hash(tool, args)] == warnRepeats {
+	h := guard.Hash(tool, args)
+	switch {
+	case c.repeats(h) == warnRepeats:
 		return "\n[hint] You have made this very call three times. Its result will not change; use what you have."
+	case len(c.recent) > 0 && c.recent[len(c.recent)-1] == h && c.turns() == warnTurns:
+		return "\n[hint] You are going back and forth between two calls. Their results will not change; use what you have."
 	}
 	return ""
 }
 
 // hint rides in the last result as the rounds run out.
-func (c *counter) hint(round int) string {
+func (c *counter) hint(round int, spent bool) string {
+	used := round * 100 / c.limits.Rounds
 	switch {
-	case c.final || round >= c.limits.Rounds:
+	case c.final || spent || used >= 100:
 		c.final = true
 		return "\n[hint] No more tools in this turn. Answer now in words: what is done, what failed and why."
-	case round == c.limits.Rounds*9/10:
+	case used >= 90 && c.hinted < 90:
+		c.hinted = 90
 		return "\n[hint] The tool budget of this turn is nearly used up: answer now."
-	case round == c.limits.Rounds*7/10:
+	case used >= 70 && c.hinted < 70:
+		c.hinted = 70
 		return "\n[hint] Most of the tool budget of this turn is used: bring it together."
 	}
 	return ""

@@ -1,0 +1,139 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/platform/failpoint"
+)
+
+// ask makes one model call.
+func (r *run) ask(ctx context.Context) (llm.Response, error) {
+	r.round++
+	if r.round > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
+		r.limits.final = true
+	}
+	req := llm.Request{System: r.o.Prompt.System(), Messages: r.msgs, Tools: r.offered, NoTools: r.limits.final, Now: time.Now().In(r.o.Zone())}
+	var resp llm.Response
+	r.partial = ""
+	r.begun = map[string]string{}
+	starts := 0
+	failpoint.Hit("model.call.before")
+	for e, err := range r.model.Stream(ctx, req) {
+		if err != nil {
+			r.partial = resp.Text()
+			return resp, err
+		}
+		if e.Kind == llm.CallStart { // calls are done in the order in which they begin
+			r.begun[e.Call.ID] = r.callID(starts)
+			starts++
+		}
+		resp.Add(e)
+		r.publish(e)
+	}
+	failpoint.Hit("model.call.after")
+	r.usage = r.usage.Add(resp.Usage)
+	r.by = resp.Model
+	if r.limits.final {
+		resp.Parts = dropCalls(resp.Parts)
+	}
+	if r.spent += resp.Usage.Output; resp.Usage.Output == 0 {
+		r.spent += tokens(resp.Parts)
+	}
+	r.name(resp.Parts)
+	return resp, nil
+}
+
+// answer appends what the model said, in the form in which it is stored.
+func (r *run) answer(parts []llm.Part) {
+	src := r.words()
+	for i := range parts {
+		p := &parts[i]
+		p.Source, p.Text = src, strings.ToValidUTF8(p.Text, "\uFFFD")
+		if p.Call == nil {
+			continue
+		}
+		var b bytes.Buffer
+		if json.Compact(&b, p.Call.Args) == nil {
+			p.Call.Args = b.Bytes()
+			continue
+		}
+		p.Call.Truncated = true
+		p.Call.Args, _ = json.Marshal(string(p.Call.Args)) // a string always encodes
+	}
+	r.msgs = append(r.msgs, llm.Message{Role: llm.Assistant, Parts: parts})
+}
+
+// name gives every call an id that is the same after a crash and unique in the
+// conversation, whatever the model sent.
+func (r *run) name(parts []llm.Part) {
+	n := 0
+	for i := range parts {
+		if c := parts[i].Call; c != nil {
+			c.ID = r.callID(n)
+			n++
+		}
+	}
+}
+
+// callID is the id of the nth call of the answer that comes next.
+func (r *run) callID(n int) string {
+	return fmt.Sprintf("call_%s_%d_%d", tail(r.t.Event.ID, 12), len(r.msgs)-r.own, n)
+}
+
+func tail(s string, n int) string {
+	s = strings.ReplaceAll(s, "-", "")
+	return s[max(0, len(s)-n):]
+}
+
+func (r *run) publish(e llm.Event) {
+	feed, id, sess := r.o.Bus.Feed, r.t.Event.ID, r.t.Event.Session
+	switch e.Kind {
+	case llm.TextDelta:
+		feed.Publish("content_delta", id, sess, map[string]string{"text": e.Text})
+	case llm.CallStart:
+		feed.Publish("tool_call_start", id, sess, map[string]string{"id": r.begun[e.Call.ID], "name": e.Call.Name})
+	case llm.CallDelta:
+		feed.Publish("tool_call_delta", id, sess, map[string]string{"id": r.begun[e.Call.ID], "arguments": e.Text})
+	}
+}
+
+// tokens estimates what an answer cost, for models that do not count.
+func tokens(parts []llm.Part) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p.Text)
+		if p.Call != nil {
+			n += len(p.Call.Name) + len(p.Call.Args)
+		}
+		if p.Reasoning != nil {
+			n += len(p.Reasoning.Text)
+		}
+	}
+	return n / 4
+}
+
+func dropCalls(parts []llm.Part) []llm.Part {
+	out := parts[:0]
+	for _, p := range parts {
+		if p.Call == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func callsOf(m llm.Message) []llm.ToolCall {
+	r := llm.Response{Parts: m.Parts}
+	return r.Calls()
+}
+
+func textOf(m llm.Message) string {
+	r := llm.Response{Parts: m.Parts}
+	return strings.TrimSpace(r.Text())
+}

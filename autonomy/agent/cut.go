@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// A result longer than maxResult bytes enters the context as its head, the
+// lines about errors, and its tail.
+const (
+	maxResult = 16_000
+	headPart  = 9_000
+	errorPart = 2_500
+	tailPart  = 4_000
+)
+
+// cut shortens a long result at line borders, or else at rune borders.
+func cut(s string) string {
+	if len(s) <= maxResult {
+		return s
+	}
+	head := s[:border(s, headPart)]
+	from := border(s, len(s)-tailPart)
+	if i := strings.IndexByte(s[from:], '\n'); i >= 0 && i < tailPart/4 {
+		from += i + 1
+	}
+	if i := strings.LastIndexByte(head, '\n'); i > headPart*3/4 {
+		head = head[:i+1]
+	}
+	rest := s[len(head):from]
+	out := fmt.Sprintf("%s\n[… %d characters left out …]\n", strings.TrimSuffix(head, "\n"), utf8.RuneCountInString(rest))
+	if found := errorLines(rest); found != "" {
+		out += "[lines about errors in what was left out]\n" + found + "[…]\n"
+	}
+	return out + s[from:]
+}
+
+// border moves an index back to where a rune begins.
+func border(s string, i int) int {
+	for j := i; j > max(0, i-utf8.UTFMax); j-- {
+		if utf8.RuneStart(s[j]) {
+			return j
+		}
+	}
+	return i // not UTF-8 at all
+}
+
+// errorLines picks the lines that look like errors, as many as there is room for.
+func errorLines(s string) string {
+	looks := regexp.MustCompile(`(?i)\b(error|fail(ed|ure)?|fatal|panic|exception|traceback|denied|refused)\b`)
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\r\n")
+		if len(line) > 300 {
+			line = line[:border(line, 300)] + "…"
+		}
+		if b.Len()+len(line) > errorPart {
+			break
+		}
+		if looks.MatchString(line) {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/platform/failpoint"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// defaultTimeout bounds a tool that names no limit of its own.
+const defaultTimeout = 120 * time.Second
+
+// replay takes the outcome of a call that ran before a crash from the ledger,
+// whatever has become of the tool meanwhile.
+func (r *run) replay(s *step) {
+	e, ok := r.ledger[s.call.ID]
+	if !ok {
+		return
+	}
+	switch e.State {
+	case bus.CallDone:
+		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source}, true, nil
+	case bus.CallFailed, bus.CallDenied, bus.CallUnknown:
+		s.err, s.result = &tools.Error{Code: tools.Code(e.Code), Message: e.Result}, tools.Result{Source: e.Source}
+	case bus.CallStarted:
+		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", e.Tool)
+		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()
+		r.pending = append(r.pending, func(tx *store.Tx) error {
+			if err := r.o.Bus.RecordTx(tx, e); err != nil {
+				return err
+			}
+			return r.auditTx(tx, s, string(tools.OutcomeUnknown))
+		})
+	}
+}
+
+// perform runs an allowed call and makes its outcome durable. The error is the
+// store's; the tool's own is in the step.
+func (r *run) perform(ctx context.Context, s *step) error {
+	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+		return fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+	}
+	r.feedRunning(s)
+	if own, ok := s.tool.(tools.Own); ok {
+		return r.performOwn(ctx, s, own)
+	}
+	if s.tool.Spec().Effects.ReadOnly() {
+		s.result, s.err = r.call(ctx, s)
+		s.ran = true
+		return nil
+	}
+	e := r.entry(s)
+	e.State = bus.CallStarted
+	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := r.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return r.auditTx(tx, s, "started")
+	})
+	if err != nil {
+		return fmt.Errorf("agent: ledger: %w", err)
+	}
+	failpoint.Hit("tool.call.before")
+	s.result, s.err = r.call(ctx, s)
+	s.ran = true
+	failpoint.Hit("tool.call.after")
+	e = r.finished(s)
+	err = r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := r.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return r.auditTx(tx, s, outcomeOf(s))
+	})
+	if err != nil {
+		return fmt.Errorf("agent: ledger: %w", err)
+	}
+	return nil
+}
+
+// performOwn runs an own tool inside the transaction that records it as done:
+// it happens exactly once.
+func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
+	var failed error
+	done := *s
+	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if done.result, failed = r.callOwn(context.WithoutCancel(ctx), tx, s, own); failed != nil {
+			return failed
+		}
+		done.ran = true
+		if err := r.o.Bus.RecordTx(tx, r.finished(&done)); err != nil {
+			return err
+		}
+		return r.auditTx(tx, s, "done")
+	})
+	switch {
+	case err == nil:
+		*s = done
+		return nil
+	case failed == nil || errors.Is(err, store.ErrFull): // not the tool's fault
+		return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
+	}
+	s.err, s.ran = failed, true
+	return nil
+}
+
+func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own) (res tools.Result, err error) {
+	defer r.survive(s, &err)
+	return own.CallTx(ctx, tx, r.toolCall(s))
+}
+
+// call runs the tool itself, with its time limit.
+func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
+	limit := s.tool.Spec().Timeout
+	if limit <= 0 {
+		limit = defaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer r.survive(s, &err)
+	return s.tool.Call(ctx, r.toolCall(s))
+}
+
+// survive turns a tool's panic into its failure.
+func (r *run) survive(s *step, err *error) {
+	if p := recover(); p != nil {
+		r.o.Log.Error("tool panicked", "tool", s.tool.Spec().Name, "panic", fmt.Sprint(p))
+		*err = tools.Errorf(tools.Failed, "%s broke down: %v", s.tool.Spec().Name, p)
+	}
+}
+
+func (r *run) toolCall(s *step) tools.Call {
+	c := tools.Call{
+		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
+		Report: r.t.Report, Provenance: provenance.Owner,
+		Progress: func(f float64, note string) {
+			r.o.Bus.Feed.Publish("status", r.t.Event.ID, r.t.Event.Session, map[string]any{"tool": s.tool.Spec().Name, "fraction": f, "note": note})
+		},
+	}
+	if r.tainted() {
+		c.Provenance = provenance.Outside
+	}
+	return c
+}

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+func (r *run) entry(s *step) bus.Entry {
+	return bus.Entry{
+		Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session, Tool: s.tool.Spec().Name, Args: s.args,
+		Effects: s.tool.Spec().Effects.String(), Decision: s.dec.Verdict.String() + ": " + s.dec.Rule, StartedAt: time.Now(),
+	}
+}
+
+// finished is the ledger row of a call that ended.
+func (r *run) finished(s *step) bus.Entry {
+	e := r.entry(s)
+	e.FinishedAt = time.Now()
+	if s.err != nil {
+		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), s.source()
+		if s.dec.Verdict == guard.Deny {
+			e.State = bus.CallDenied
+		}
+		return e
+	}
+	e.State, e.Result, e.Source = bus.CallDone, s.result.Text, s.source()
+	if s.result.Data != nil {
+		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
+	}
+	if u := s.result.Undo; u != nil {
+		e.UndoLabel, e.Undo = u.Label, u.Data
+	}
+	return e
+}
+
+// source says whose words the result is. An error is Hob's own unless the tool
+// says that it repeats outside text.
+func (s *step) source() provenance.Source {
+	if s.err != nil && s.result.Source == provenance.Unknown {
+		return provenance.Tool
+	}
+	return s.result.Source
+}
+
+func outcomeOf(s *step) string {
+	if s.err != nil {
+		return string(tools.CodeOf(s.err))
+	}
+	return "done"
+}
+
+func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
+	rec := guard.Record{
+		Actor: "hob", Action: "call", Event: r.t.Event.ID, Session: r.t.Event.Session, Origin: r.t.Origin, Call: s.call.ID,
+		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: r.tainted(), Outcome: outcome, Args: s.args,
+	}
+	if s.tool != nil { // a name that a model made up is a text, and the log holds none
+		rec.Tool, rec.Effects = s.tool.Spec().Name, s.tool.Spec().Effects.String()
+	}
+	return r.o.Guard.AuditTx(tx, rec)
+}
+
+// append puts the results into the conversation. Rows of calls that were not
+// recorded while they ran (reads, refusals) go with the next transaction.
+func (r *run) append() {
+	m := llm.Message{Role: llm.ToolRole}
+	for i, s := range r.steps {
+		name := s.call.Name
+		if s.tool != nil {
+			name = s.tool.Spec().Name
+		}
+		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: cut(s.result.Text)}
+		if s.err != nil {
+			res.Error, res.Text = true, fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), cut(s.err.Error()))
+		}
+		res.Text = strings.ToValidUTF8(res.Text, "\uFFFD")
+		if r.t.Call == nil { // hints are for models
+			res.Text += r.limits.note(name, s.args, s.err)
+			if i == len(r.steps)-1 {
+				res.Text += r.limits.hint(r.round, r.spent > r.o.Limits.Tokens)
+			}
+		}
+		m.Parts = append(m.Parts, llm.Part{Result: &res, Source: s.source()})
+		r.feedResult(s)
+		r.recordLate(s)
+	}
+	r.msgs = append(r.msgs, m)
+	r.steps = nil
+}
+
+// recordLate queues the ledger row of a call that has none yet.
+func (r *run) recordLate(s *step) {
+	if _, known := r.ledger[s.call.ID]; known {
+		return
+	}
+	if s.ran && s.tool != nil {
+		own := s.tool.Spec().Own
+		if own && s.err == nil || !own && !s.tool.Spec().Effects.ReadOnly() {
+			return // perform recorded it
+		}
+	}
+	late := *s
+	if late.tool == nil {
+		late.tool = missing{name: s.call.Name}
+	}
+	e := r.finished(&late)
+	r.pending = append(r.pending, func(tx *store.Tx) error {
+		if err := r.o.Bus.RecordTx(tx, e); err != nil {
+			return err
+		}
+		return r.auditTx(tx, s, outcomeOf(s))
+	})
+}
+
+func (r *run) feedRunning(s *step) {
+	r.o.Bus.Feed.Publish("status", r.t.Event.ID, r.t.Event.Session, map[string]string{"tool": s.tool.Spec().Name, "state": "running"})
+}
+
+func (r *run) feedResult(s *step) {
+	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": cut(s.result.Text)}
+	if s.tool != nil {
+		d["name"] = s.tool.Spec().Name
+	}
+	if s.err != nil {
+		d["text"], d["code"] = cut(s.err.Error()), tools.CodeOf(s.err)
+	}
+	r.o.Bus.Feed.Publish("tool_result", r.t.Event.ID, r.t.Event.Session, d)
+}

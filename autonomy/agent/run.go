@@ -1,0 +1,270 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// run is one turn in progress.
+type run struct {
+	*Agent
+	t       Turn
+	model   llm.Model
+	msgs    []llm.Message // the whole request
+	stored  int           // how many of this turn's messages are stored
+	own     int           // index in msgs where this turn begins
+	steps   []*step       // the calls of the last answer, while they are worked on
+	pending []func(*store.Tx) error
+	ledger  map[string]bus.Entry
+	limits  counter
+	usage   llm.Usage
+	spent   int // output tokens, estimated where nobody counted them
+	round   int
+	partial string
+	retried bool
+	by      string            // the model that answered last, when several were asked
+	begun   map[string]string // ids of the calls that are being streamed
+}
+
+func (r *run) load(ctx context.Context) error {
+	before, recorded, err := r.o.Sessions.History(ctx, r.t.Event.Session, r.t.Event.ID)
+	if err != nil {
+		return err
+	}
+	if before, err = r.mend(ctx, before); err != nil {
+		return err
+	}
+	r.own = len(before)
+	r.stored = len(recorded)
+	r.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
+	r.ledger = map[string]bus.Entry{}
+	if len(recorded) == 0 {
+		r.msgs = append(r.msgs, r.question())
+	}
+	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
+		return nil // the first try: nothing can have run
+	}
+	entries, err := r.o.Bus.Calls(ctx, r.t.Event.ID)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		r.ledger[e.Call] = e
+	}
+	r.recount(recorded)
+	return nil
+}
+
+// recount brings the limits to where they were before the turn was cut off.
+func (r *run) recount(recorded []llm.Message) {
+	for i, m := range recorded {
+		if m.Role != llm.Assistant {
+			continue
+		}
+		r.round++
+		r.spent += tokens(m.Parts)
+		if i == len(recorded)-1 {
+			return // its calls are still to be counted
+		}
+		for _, c := range callsOf(m) {
+			if s := r.resolve(c); s.err == nil {
+				r.limits.count(s.tool.Spec().Name, s.args)
+			}
+		}
+	}
+}
+
+// question is the current message: context first, then outside text, then the
+// words that are to be answered.
+func (r *run) question() llm.Message {
+	now := time.Now().In(r.o.Zone())
+	m := llm.Message{Role: llm.User}
+	m.Parts = append(m.Parts, llm.Part{Text: r.o.Prompt.Now(now, r.t.Told), Source: provenance.Hob, Context: true})
+	for _, o := range r.t.Outside {
+		m.Parts = append(m.Parts, llm.Part{Text: o, Source: provenance.Outside})
+	}
+	for i := range r.t.Images {
+		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: r.t.Source})
+	}
+	if r.t.Text != "" || len(r.t.Images) == 0 {
+		m.Parts = append(m.Parts, llm.Part{Text: r.t.Text, Source: r.t.Source})
+	}
+	return m
+}
+
+func (r *run) loop(ctx context.Context) (Outcome, error) {
+	for {
+		if last := r.msgs[len(r.msgs)-1]; last.Role == llm.Assistant {
+			calls := callsOf(last)
+			if len(calls) == 0 { // a crash came between the answer and its end
+				return r.outcome(textOf(last)), nil
+			}
+			suspended, err := r.act(ctx, calls)
+			if err != nil {
+				return r.ended(ctx, err)
+			}
+			if suspended {
+				return Outcome{Suspended: true}, nil
+			}
+		}
+		resp, err := r.ask(ctx)
+		if err != nil {
+			return r.ended(ctx, err)
+		}
+		if len(resp.Calls()) == 0 {
+			text := strings.TrimSpace(resp.Text())
+			if text == "" {
+				if !r.retried && !r.limits.final {
+					r.retried = true
+					continue
+				}
+				text = r.limits.diagnosis()
+				resp.Parts = []llm.Part{{Text: text}}
+			}
+			r.answer(resp.Parts)
+			return r.outcome(text), nil
+		}
+		r.answer(resp.Parts)
+		if err := r.save(ctx); err != nil {
+			return Outcome{}, err
+		}
+	}
+}
+
+// single runs the one call of a turn without a model.
+func (r *run) single(ctx context.Context) (Outcome, error) {
+	if last := r.msgs[len(r.msgs)-1]; last.Role == llm.User {
+		parts := []llm.Part{{Call: r.t.Call}}
+		r.name(parts)
+		r.answer(parts)
+		if err := r.save(ctx); err != nil {
+			return Outcome{}, err
+		}
+	}
+	suspended, err := r.act(ctx, callsOf(r.msgs[len(r.msgs)-1]))
+	if err != nil {
+		return r.ended(ctx, err)
+	}
+	if suspended {
+		return Outcome{Suspended: true}, nil
+	}
+	return r.outcome(r.msgs[len(r.msgs)-1].Parts[0].Result.Text), nil
+}
+
+// save makes the steps so far durable.
+func (r *run) save(ctx context.Context) error {
+	fresh, record := r.fresh(), r.take()
+	err := r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := record(tx); err != nil {
+			return err
+		}
+		return r.o.Sessions.AppendTx(tx, r.t.Event.Session, r.t.Event.ID, fresh)
+	})
+	if err != nil {
+		return fmt.Errorf("agent: record step: %w", err)
+	}
+	r.stored += len(fresh)
+	return nil
+}
+
+func (r *run) fresh() []llm.Message { return r.msgs[r.own+r.stored:] }
+
+// take hands over what is to be written with the next transaction.
+func (r *run) take() func(*store.Tx) error {
+	todo := r.pending
+	r.pending = nil
+	return func(tx *store.Tx) error {
+		for _, f := range todo {
+			if err := f(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (r *run) outcome(answer string) Outcome {
+	o := Outcome{Answer: answer, Messages: r.fresh(), Record: r.take(), Usage: r.usage, Rounds: r.round, Source: r.words()}
+	if r.model != nil {
+		o.Model = cmp.Or(r.by, r.model.Info().Name())
+	}
+	return o
+}
+
+// ended sorts out why a turn could not go on.
+func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
+	switch {
+	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
+		return r.interrupted(), nil
+	case ctx.Err() != nil:
+		return Outcome{}, ErrDraining
+	}
+	r.settle(tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
+	return r.outcome(""), err
+}
+
+// interrupted keeps what was said so far, marked as cut off, and answers every
+// open call so that the history stays well formed.
+func (r *run) interrupted() Outcome {
+	r.settle(tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
+	answer := "Stopped."
+	if text := strings.TrimSpace(r.partial); text != "" {
+		answer = text + " … [interrupted]"
+	}
+	r.answer([]llm.Part{{Text: answer}})
+	o := r.outcome(answer)
+	o.Interrupted = true
+	return o
+}
+
+// settle answers the open calls of the last answer: with what they came to, as
+// far as they ran, and with the given error otherwise.
+func (r *run) settle(why error) {
+	last := r.msgs[len(r.msgs)-1]
+	if last.Role != llm.Assistant {
+		return
+	}
+	if calls := callsOf(last); r.steps == nil && len(calls) > 0 {
+		r.steps = r.resolveAll(calls)
+	}
+	if r.steps == nil {
+		return
+	}
+	for _, s := range r.steps {
+		if !s.settled() {
+			s.err = why
+		}
+	}
+	r.append()
+}
+
+// tainted reports whether outside text is in the context of the next call.
+func (r *run) tainted() bool {
+	for _, m := range r.msgs {
+		for _, p := range m.Parts {
+			if p.Source.Tainted() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// words is the source of what a model says now. It may repeat what it was told:
+// when the outside text has left the window, its own words still carry it.
+func (r *run) words() provenance.Source {
+	if r.tainted() {
+		return provenance.Outside
+	}
+	return provenance.Hob
+}

@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+// suspend asks the owner about call i and every later one that needs an
+// answer, and puts the turn away until then, all in one transaction.
+func (r *run) suspend(ctx context.Context, i int) (bool, error) {
+	asks := []*step{r.steps[i]}
+	for _, s := range r.steps[i+1:] {
+		if s.settled() {
+			continue
+		}
+		d, err := r.o.Guard.Decide(ctx, r.request(s))
+		if err != nil {
+			return false, err
+		}
+		if s.dec = d; d.Verdict == guard.Ask {
+			asks = append(asks, s)
+		}
+	}
+	fresh, record := r.fresh(), r.take()
+	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := record(tx); err != nil {
+			return err
+		}
+		if err := r.o.Sessions.AppendTx(tx, r.t.Event.Session, r.t.Event.ID, fresh); err != nil {
+			return err
+		}
+		return r.askTx(tx, asks)
+	})
+	if err != nil {
+		return false, fmt.Errorf("agent: ask the owner: %w", err)
+	}
+	return true, nil
+}
+
+func (r *run) askTx(tx *store.Tx, asks []*step) error {
+	var until time.Time
+	var fresh []guard.Approval
+	answered := false
+	for _, s := range asks {
+		a, err := r.o.Guard.AskTx(tx, r.request(s), s.dec)
+		if err != nil {
+			return err
+		}
+		// The answer may have come since the guard was asked.
+		answered = answered || a.State != guard.Pending
+		if until.IsZero() || a.ExpiresAt.Before(until) {
+			until = a.ExpiresAt
+		}
+		if s.dec.Approval != "" {
+			continue // the owner has this question already
+		}
+		fresh = append(fresh, a)
+		if err := r.auditTx(tx, s, "asked"); err != nil {
+			return err
+		}
+	}
+	if answered {
+		until = time.Time{}
+	}
+	if err := r.questionTx(tx, fresh); err != nil {
+		return err
+	}
+	return r.o.Bus.SuspendTx(tx, r.t.Event.ID, until)
+}
+
+// questionTx puts the questions before the owner.
+func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
+	if len(open) == 0 {
+		return nil
+	}
+	err := r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: r.words(), Delivery: channels.Delivery{
+		Kind: channels.Question, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: questionText(open),
+	}})
+	if err != nil {
+		return err
+	}
+	tx.AfterCommit(func() {
+		for _, a := range open {
+			r.o.Bus.Feed.Publish("approval_required", r.t.Event.ID, r.t.Event.Session, a)
+		}
+	})
+	return nil
+}
+
+func questionText(open []guard.Approval) string {
+	var b strings.Builder
+	for i, a := range open {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "May I do this? %s\n  why I ask: %s\n  reply yes or no, or: hob approve %s", a.Summary, a.Reason, a.ID)
+	}
+	return b.String()
+}
