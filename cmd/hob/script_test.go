@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOB_HOME", filepath.Join(e.WorkDir, "hob"))
 			e.Setenv("TZ", "UTC")
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second longer
 			e.Defer(func() { end(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })
 			for _, d := range []string{home, filepath.Join(e.WorkDir, "hob")} {
 				if err := os.MkdirAll(d, 0o700); err != nil {
@@ -41,6 +42,12 @@ func TestScripts(t *testing.T) {
 			}
 			conf := "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n\n[web]\nlisten = \"127.0.0.1:0\"\n"
 			return os.WriteFile(filepath.Join(e.WorkDir, "hob", "config.toml"), []byte(conf), 0o600)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "race" {
+				return raceDetector, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "eventually": eventually},
 	})
