@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,25 +27,44 @@ func (a *app) benchCmd() *cobra.Command {
 			if a.asJSON {
 				return a.printJSON(figures)
 			}
-			var rows []row
-			for _, f := range figures {
-				r := row{"name": f.Name, "value": fmt.Sprintf("%.2f", f.Value), "unit": f.Unit, "about": f.About}
-				if f.Target != 0 {
-					sign, mark := "<=", "met"
-					if f.AtLeast {
-						sign = ">="
-					}
-					if !f.Met() {
-						mark = "missed"
-					}
-					r["target"] = fmt.Sprintf("%s %g %s", sign, f.Target, mark)
-				}
-				rows = append(rows, r)
-			}
-			a.table(rows, []column{col("FIGURE", "name"), col("VALUE", "value"), col("UNIT", "unit"), col("TARGET", "target"), col("ABOUT", "about")})
+			a.table(benchRows(figures), []column{col("FIGURE", "name"), col("VALUE", "value"), col("TARGET", "target"), col("", "met"), col("WHAT", "about")})
 			return nil
 		}),
 	})
 	cmd.Flags().BoolVar(&o.Quick, "quick", false, "fewer rounds, more noise")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "measure only some parts: "+strings.Join(bench.Parts(), ", "))
+	cmd.Flags().IntVar(&o.Runs, "runs", 1, "measure so many times and show the best of each figure")
 	return cmd
+}
+
+func benchRows(figures []bench.Figure) []row {
+	var rows []row
+	for _, f := range figures {
+		r := row{"name": f.Name, "value": rounded(f.Value) + " " + f.Unit, "about": f.About}
+		if f.Target != 0 {
+			sign, met := "<=", "met"
+			if f.AtLeast {
+				sign = ">="
+			}
+			if !f.Met() {
+				met = "missed"
+			}
+			r["target"], r["met"] = fmt.Sprintf("%s %g", sign, f.Target), met
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// rounded keeps three digits that say something.
+func rounded(v float64) string {
+	switch {
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.4f", v)
 }

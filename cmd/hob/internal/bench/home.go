@@ -21,11 +21,13 @@ const (
 	startWait = 30 * time.Second
 	stopWait  = 20 * time.Second
 	askWait   = 60 * time.Second
+	eventWait = 3 * time.Minute
 )
 
 // home is a throw-away home and the program that runs in it.
 type home struct {
 	binary string
+	model  *model // nil: the built-in brain
 	dir    string
 	base   string
 	token  string
@@ -56,7 +58,7 @@ func newHome(o Options, m *model) (*home, error) {
 		conf = strings.Replace(conf, `"offline"`, `"instant/instant"`, 1)
 		conf += fmt.Sprintf("[providers.instant]\nkind = \"openai\"\nbase_url = %q\nmodel = \"instant\"\n", m.url)
 	}
-	h := &home{binary: o.Binary, dir: dir, base: "http://" + addr}
+	h := &home{binary: o.Binary, model: m, dir: dir, base: "http://" + addr}
 	h.http = &http.Client{Timeout: askWait, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * sessions}}
 	for _, d := range []string{"hob", "user"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
@@ -224,12 +226,12 @@ func (h *home) finished(ctx context.Context, event string) error {
 	}
 }
 
-// watch makes a watcher of a folder of its own.
-func (h *home) watch(ctx context.Context, n int) error {
-	dir := filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
+// call runs a tool as the owner does, in the session "bench".
+func (h *home) call(ctx context.Context, tool string, args any) error {
+	var out struct{ Error string }
+	err := h.post(ctx, "/api/v1/tools/"+tool, map[string]any{"arguments": args, "session": "bench"}, &out)
+	if err == nil && out.Error != "" {
+		err = fmt.Errorf("%s: %s", tool, out.Error)
 	}
-	args := map[string]any{"kind": "file", "config": map[string]any{"path": dir, "pattern": "*.pdf"}}
-	return h.post(ctx, "/api/v1/tools/create_watcher", map[string]any{"arguments": args, "session": "bench"}, nil)
+	return err
 }

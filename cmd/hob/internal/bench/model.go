@@ -1,32 +1,32 @@
 package bench
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// model is a server that speaks OpenAI's Chat Completions and answers at once.
-// To a message that says "use a tool" it first answers with one tool call.
+// model is a server that speaks OpenAI's Chat Completions and answers at once:
+// "Done.", or the tool calls that a message asks for (see callText).
 type model struct {
 	url    string
 	server *http.Server
 	served chan struct{}
+	took   atomic.Int64 // nanoseconds in the handler
+	calls  atomic.Int64 // makes the arguments of each call different
 
-	mu  sync.Mutex
-	got request
-}
-
-// request is the first request of a model.
-type request struct {
-	at    time.Time
-	bytes int
+	mu      sync.Mutex
+	when    time.Time // of the first request since forget
+	body    []byte    // of the same
+	keep    bool      // all bodies
+	entries [][]byte
 }
 
 func newModel() (*model, error) {
@@ -53,58 +53,88 @@ func (m *model) close(ctx context.Context) {
 	<-m.served
 }
 
-func (m *model) first() request {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.got
+// spent is how long the server has worked on requests; without a server it is 0.
+func (m *model) spent() time.Duration {
+	if m == nil {
+		return 0
+	}
+	return time.Duration(m.took.Load())
 }
 
 // forget makes the next request the first one.
 func (m *model) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.got = request{}
+	m.when, m.body = time.Time{}, nil
+}
+
+func (m *model) first() (time.Time, []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.when, m.body
+}
+
+// record keeps the requests from now on, until the function that it returns
+// asks for them.
+func (m *model) record() func() [][]byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.keep = true
+	return func() [][]byte {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		out := m.entries
+		m.keep, m.entries = false, nil
+		return out
+	}
+}
+
+func (m *model) note(arrived time.Time, body []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.when.IsZero() {
+		m.when, m.body = arrived, body
+	}
+	if m.keep {
+		m.entries = append(m.entries, body)
+	}
 }
 
 func (m *model) complete(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
+	defer func() { m.took.Add(int64(time.Since(arrived))) }()
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	m.mu.Lock()
-	if m.got.at.IsZero() {
-		m.got = request{arrived, len(b)}
-	}
-	m.mu.Unlock()
-	var in struct {
-		Messages []struct {
-			Role    string `json:"role"`
-			Content any    `json:"content"`
-		} `json:"messages"`
-	}
-	if err := json.Unmarshal(b, &in); err != nil || len(in.Messages) == 0 {
-		http.Error(w, "bad request", http.StatusBadRequest)
-		return
-	}
+	m.note(arrived, b)
 	w.Header().Set("Content-Type", "text/event-stream")
-	last := in.Messages[len(in.Messages)-1]
-	delta, reason := `{"role":"assistant","content":"Done."}`, "stop"
-	if last.Role == "user" && mentionsTool(last.Content) {
-		delta = `{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"create_task","arguments":"{\"title\":\"water the plants\"}"}}]}`
-		reason = "tool_calls"
-	}
+	delta, reason := m.answer(b)
 	fmt.Fprintf(w, `data: {"id":"i","object":"chat.completion.chunk","created":1,"model":"instant","choices":[{"index":0,"delta":%s,"finish_reason":null}]}`+"\n\n", delta)
 	fmt.Fprintf(w, `data: {"id":"i","object":"chat.completion.chunk","created":1,"model":"instant","choices":[{"index":0,"delta":{},"finish_reason":%q}],"usage":{"prompt_tokens":%d,"completion_tokens":2,"total_tokens":%d}}`+"\n\n",
 		reason, len(b)/4, len(b)/4+2)
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// mentionsTool looks for the words in a message's text or text parts.
-func mentionsTool(content any) bool {
-	b, err := json.Marshal(content)
-	if err != nil {
-		return false
+// callText asks the server to call a tool n times, one after another.
+func callText(tool string, n int) string { return fmt.Sprintf("please call %s, times %d", tool, n) }
+
+// answer finds what the last message of the user asks for without decoding the
+// request, which would take the server longer than all else: within JSON texts
+// quotes are escaped, so `"role":"user"` cannot be part of one.
+func (m *model) answer(body []byte) (delta, reason string) {
+	last := body[max(0, bytes.LastIndex(body, []byte(`"role":"user"`))):]
+	_, ask, _ := strings.Cut(string(last), "please call ")
+	name, rest, _ := strings.Cut(ask, ", times ")
+	var n int
+	_, err := fmt.Sscanf(rest, "%d", &n)
+	if err != nil || bytes.Count(last, []byte(`"role":"tool"`)) >= n {
+		return `{"role":"assistant","content":"Done."}`, "stop"
 	}
-	return strings.Contains(string(b), "use a tool")
+	i := m.calls.Add(1)
+	args := fmt.Sprintf(`{"title":"water plant %d"}`, i)
+	if name == "write_file" {
+		args = fmt.Sprintf(`{"path":"~/note-%d.txt","content":"Water plant %d."}`, i, i)
+	}
+	return fmt.Sprintf(`{"role":"assistant","tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":%q,"arguments":%q}}]}`, name, args), "tool_calls"
 }

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,23 +12,30 @@ import (
 	"time"
 )
 
-// sessions is over how many conversations the load is spread.
-const sessions = 8
+const (
+	// sessions is over how many conversations the load is spread.
+	sessions = 8
+	// perSession is after how many turns another conversation is begun, so
+	// that its length does not count.
+	perSession = 20
+	// steps is how many tool calls a turn makes, one after another.
+	steps = 8
+)
 
-func offlineTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+func builtinTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
-		hello, err := h.time(ctx, r.turns, "hello")
+		hello, err := h.turns(ctx, r.turns, "hello")
 		if err != nil {
 			return nil, err
 		}
-		task, err := h.time(ctx, r.turns, "add a task: water the plants")
+		task, err := h.turns(ctx, r.turns, "add a task: water the plants")
 		if err != nil {
 			return nil, err
 		}
 		return []Figure{
 			{Name: "turn_builtin_p50", Value: ms(at(hello, 50)), Unit: "ms", Target: 4, About: "\"hello\" to the built-in brain, durable, over HTTP"},
 			{Name: "turn_builtin_p95", Value: ms(at(hello, 95)), Unit: "ms", About: "the same, 95th percentile"},
-			{Name: "turn_builtin_tool_p50", Value: ms(at(task, 50)), Unit: "ms", About: "a turn with one tool call"},
+			{Name: "turn_builtin_task_p50", Value: ms(at(task, 50)), Unit: "ms", About: "\"add a task\" to the built-in brain: a turn with one tool call"},
 		}, nil
 	})
 }
@@ -37,90 +46,56 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		return nil, err
 	}
 	defer m.close(ctx)
-	first, err := firstRequests(ctx, o, r, m)
-	if err != nil {
-		return nil, err
-	}
 	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
-		plain, err := h.time(ctx, r.turns, "hello")
+		plain, err := h.turns(ctx, r.turns, "hello")
 		if err != nil {
 			return nil, err
 		}
-		tools, err := h.time(ctx, r.turns, "use a tool")
+		task, err := h.turns(ctx, r.steps, callText("create_task", steps))
 		if err != nil {
 			return nil, err
 		}
-		perSecond, err := h.load(ctx, r.load)
+		file, err := h.turns(ctx, r.steps, callText("write_file", steps))
 		if err != nil {
 			return nil, err
 		}
-		return append(first, []Figure{
-			{Name: "turn_p50", Value: ms(at(plain, 50)), Unit: "ms", Target: 4, About: "own time of a turn, everything durable"},
+		kept, err := h.prefixes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		step := func(turns []time.Duration) float64 { return ms((at(turns, 50) - at(plain, 50)) / steps) }
+		return []Figure{
+			{Name: "turn_p50", Value: ms(at(plain, 50)), Unit: "ms", Target: 4, About: "a turn over HTTP with an instant model, everything durable, less the model server's time"},
 			{Name: "turn_p95", Value: ms(at(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
-			{Name: "tool_step_p50", Value: ms(at(tools, 50) - at(plain, 50)), Unit: "ms", Target: 2, About: "what a tool call adds: request, gate, ledger, tool"},
-			{Name: "turns_per_second", Value: perSecond, Unit: "/s", Target: 500, AtLeast: true, About: fmt.Sprintf("over %d conversations", sessions)},
-		}...), nil
+			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("what a call of create_task adds: another request, gate, ledger, audit, tool (mean of %d in a turn)", steps)},
+			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
+			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: "of the requests in a conversation begin with the whole of the one before"},
+		}, nil
 	})
 }
 
-// firstRequests starts the program again and again, says hello as soon as it
-// takes messages, and looks when the model hears of it.
-func firstRequests(ctx context.Context, o Options, r rounds, m *model) ([]Figure, error) {
-	h, err := newHome(o, m)
+// load runs turns in all conversations at once.
+func load(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	m, err := newModel()
 	if err != nil {
 		return nil, err
 	}
-	defer h.remove()
-	var took []time.Duration
-	var size int
-	for i := range r.starts + 1 {
-		m.forget()
-		if err := h.start(ctx); err != nil {
+	defer m.close(ctx)
+	return withHome(ctx, o, m, func(h *home) ([]Figure, error) {
+		if _, err := h.rush(ctx, r.load/5); err != nil { // warms caches
 			return nil, err
 		}
-		err := h.say(ctx, fmt.Sprintf("first-%d", i), "hello")
-		if err := errors.Join(err, h.stop(ctx)); err != nil {
-			return nil, err
-		}
-		got := m.first()
-		size = got.bytes
-		if i > 0 { // the first start makes the database
-			took = append(took, got.at.Sub(h.began))
-		}
-	}
-	slices.Sort(took)
-	return []Figure{
-		{Name: "first_model_request", Value: ms(at(took, 50)), Unit: "ms", Target: 40, About: "from the start of the process until the model hears of \"hello\", median"},
-		{Name: "prompt_hello", Value: float64(size) / 4, Unit: "tokens", Target: 2000, About: "the request for \"hello\" with the whole catalogue behind it, bytes / 4"},
-	}, nil
-}
-
-// events measures how fast messages that nobody waits for are taken and worked
-// off.
-func events(ctx context.Context, o Options, r rounds) ([]Figure, error) {
-	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		before, known := usageOf(h.pid())
 		began := time.Now()
-		ids := make([]string, r.events)
-		err := parallel(ctx, sessions, func(ctx context.Context, n int) (err error) {
-			for i := n; i < len(ids) && err == nil; i += sessions {
-				ids[i], err = h.send(ctx, fmt.Sprintf("load-%d", i%50), "what time is it?")
-			}
-			return err
-		})
+		done, err := h.rush(ctx, r.load)
 		if err != nil {
 			return nil, err
 		}
-		taken := time.Since(began)
-		for _, id := range ids {
-			if err := h.finished(ctx, id); err != nil {
-				return nil, err
-			}
+		out := []Figure{{Name: "turns_per_second", Value: done / time.Since(began).Seconds(), Unit: "/s", Target: 500, AtLeast: true, About: fmt.Sprintf("over %d conversations at once, on the cores that this program and the model server share", sessions)}}
+		if after, err := usageOf(h.pid()); known == nil && err == nil {
+			out = append(out, Figure{Name: "turn_cpu", Value: ms(after.cpu-before.cpu) / done, Unit: "ms", About: "processor time of such a turn"})
 		}
-		n := float64(r.events)
-		return []Figure{
-			{Name: "events_taken", Value: n / taken.Seconds(), Unit: "/s", About: "messages made durable, 8 senders"},
-			{Name: "events_done", Value: n / time.Since(began).Seconds(), Unit: "/s", About: "the same, answered by the built-in brain, over 50 conversations"},
-		}, nil
+		return out, nil
 	})
 }
 
@@ -137,38 +112,66 @@ func withHome(ctx context.Context, o Options, m *model, fn func(*home) ([]Figure
 	return fn(h)
 }
 
-// time says the same n times in one conversation and returns how long each
-// answer took, sorted.
-func (h *home) time(ctx context.Context, n int, text string) ([]time.Duration, error) {
+// turns says the same n times, each time waiting for the answer, and returns
+// how long each took without the time of the model server, sorted.
+func (h *home) turns(ctx context.Context, n int, text string) ([]time.Duration, error) {
 	var out []time.Duration
-	for i := range n + n/10 {
-		began := time.Now()
-		// A fresh conversation now and then, so that its length does not count.
-		if err := h.say(ctx, fmt.Sprintf("bench-%d-%d", len(text), i/20), text); err != nil {
+	warm := n/10 + 1
+	for i := range n + warm {
+		began, spent := time.Now(), h.model.spent()
+		if err := h.say(ctx, fmt.Sprintf("bench-%s-%d", text, i/perSession), text); err != nil {
 			return nil, err
 		}
-		if i >= n/10 { // the first ones warm caches
-			out = append(out, time.Since(began))
+		if i >= warm { // the first ones warm caches
+			out = append(out, time.Since(began)-(h.model.spent()-spent))
 		}
 	}
 	slices.Sort(out)
 	return out, nil
 }
 
-// load runs turns in all conversations at once.
-func (h *home) load(ctx context.Context, d time.Duration) (float64, error) {
+func (h *home) rush(ctx context.Context, d time.Duration) (float64, error) {
 	var done atomic.Int64
 	began := time.Now()
 	err := parallel(ctx, sessions, func(ctx context.Context, n int) error {
 		for i := 0; time.Since(began) < d; i++ {
-			if err := h.say(ctx, fmt.Sprintf("load-%d-%d", n, i/20), "hello"); err != nil {
+			if err := h.say(ctx, fmt.Sprintf("load-%d-%d-%d", began.UnixMilli(), n, i/perSession), "hello"); err != nil {
 				return err
 			}
 			done.Add(1)
 		}
 		return nil
 	})
-	return float64(done.Load()) / time.Since(began).Seconds(), err
+	return float64(done.Load()), err
+}
+
+// prefixes has a conversation with and without tools and returns the share of
+// requests, in percent, that begin with the tools and messages of the one
+// before, byte for byte.
+func (h *home) prefixes(ctx context.Context) (float64, error) {
+	bodies := h.model.record()
+	for i := range perSession {
+		text := fmt.Sprintf("hello %d", i)
+		if i%4 == 1 {
+			text = callText("create_task", 2)
+		}
+		if err := h.say(ctx, "prefixes", text); err != nil {
+			return 0, err
+		}
+	}
+	all := bodies()
+	kept := 0
+	for i, b := range all[1:] {
+		var r struct{ Messages json.RawMessage }
+		if err := json.Unmarshal(all[i], &r); err != nil {
+			return 0, err
+		}
+		end := bytes.Index(all[i], r.Messages) + len(r.Messages) - 1 // without the "]"
+		if len(r.Messages) > 1 && bytes.HasPrefix(b, all[i][:end]) {
+			kept++
+		}
+	}
+	return 100 * float64(kept) / float64(len(all)-1), nil
 }
 
 func parallel(ctx context.Context, n int, fn func(context.Context, int) error) error {

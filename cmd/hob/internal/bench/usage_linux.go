@@ -18,6 +18,7 @@ func usageOf(pid int) (usage, error) {
 		return u, err
 	}
 	u.rss = field(string(b), "VmRSS:") << 10
+	u.anon = field(string(b), "RssAnon:") << 10
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	if err != nil {
 		return u, err

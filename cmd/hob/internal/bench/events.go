@@ -1,0 +1,145 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// messages measures how fast messages that nobody waits for are taken and
+// worked off.
+func messages(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	const conversations = 50
+	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		began := time.Now()
+		ids := make([]string, r.events)
+		err := parallel(ctx, sessions, func(ctx context.Context, n int) (err error) {
+			for i := n; i < len(ids) && err == nil; i += sessions {
+				ids[i], err = h.send(ctx, fmt.Sprintf("load-%d", i%conversations), "what time is it?")
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		taken := time.Since(began)
+		said, err := h.told(ctx, "", "reply", r.events)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range []string{ids[0], ids[len(ids)-1]} {
+			if err := h.finished(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+		n := float64(r.events)
+		return []Figure{
+			{Name: "messages_taken", Value: n / taken.Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("messages made durable, %d senders", sessions)},
+			{Name: "messages_answered", Value: n / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("the same, answered by the built-in brain in %d conversations", conversations)},
+		}, nil
+	})
+}
+
+// fileEvents measures how soon a new file is told, and how many a second.
+func fileEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		if err := h.furnish(ctx); err != nil {
+			return nil, err
+		}
+		if err := wait(ctx, time.Second); err != nil { // the watchers begin
+			return nil, err
+		}
+		var took []time.Duration
+		for i := range max(3, r.starts/2) {
+			began := time.Now()
+			if err := place(h.folder(i), "new.pdf"); err != nil {
+				return nil, err
+			}
+			said, err := h.told(ctx, "bench", "notice", i+1)
+			if err != nil {
+				return nil, err
+			}
+			took = append(took, said[i].Sub(began))
+		}
+		slices.Sort(took)
+		began := time.Now()
+		for i := range r.events {
+			if err := place(h.folder(i%folders), fmt.Sprintf("burst-%d.pdf", i)); err != nil {
+				return nil, err
+			}
+		}
+		said, err := h.told(ctx, "bench", "notice", len(took)+r.events)
+		if err != nil {
+			return nil, err
+		}
+		return []Figure{
+			{Name: "file_event_p50", Value: ms(at(took, 50)), Unit: "ms", About: "from the making of a file until the owner is told, 500 of them to see whether it is complete"},
+			{Name: "file_events", Value: float64(r.events) / said[len(said)-1].Sub(began).Seconds(), Unit: "/s", AtLeast: true, About: fmt.Sprintf("files that appear at once in %d folders, until the last one is told", folders)},
+		}, nil
+	})
+}
+
+// scheduleEvents measures how punctual and how fast reminders are that are all
+// due at the same time.
+func scheduleEvents(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	n := r.events / 4
+	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		due := time.Now().Add(time.Second + time.Duration(n)*10*time.Millisecond).Truncate(time.Second).Add(time.Second)
+		for i := range n {
+			if err := h.call(ctx, "create_reminder", map[string]any{"at": due.UTC().Format(time.RFC3339), "text": fmt.Sprintf("thing %d", i)}); err != nil {
+				return nil, err
+			}
+		}
+		if late := time.Since(due); late > 0 {
+			return nil, fmt.Errorf("the machine is too busy: the reminders were made %s too late", late)
+		}
+		if err := wait(ctx, time.Until(due)); err != nil {
+			return nil, err
+		}
+		said, err := h.told(ctx, "bench", "notice", n)
+		if err != nil {
+			return nil, err
+		}
+		return []Figure{
+			{Name: "reminder_late", Value: ms(said[0].Sub(due)), Unit: "ms", About: fmt.Sprintf("how late the first of %d reminders is that are due at the same time", n)},
+			{Name: "schedule_events", Value: float64(n) / said[n-1].Sub(due).Seconds(), Unit: "/s", AtLeast: true, About: "reminders that are due at the same time, until the last one is told"},
+		}, nil
+	})
+}
+
+// told waits until n texts of a kind were said in a session (or in any) and
+// returns when each was, sorted. The times are Hob's own, so that looking here
+// every now and then does not blur them.
+func (h *home) told(ctx context.Context, session, kind string, n int) ([]time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, eventWait)
+	defer cancel()
+	q := url.Values{"limit": {fmt.Sprint(n + 1)}, "state": {"sent"}}
+	if session != "" {
+		q.Set("session", session)
+	}
+	for {
+		var rows []struct {
+			Kind   string
+			SentAt time.Time `json:"sent_at"`
+		}
+		if err := h.do(ctx, http.MethodGet, "/api/v1/deliveries?"+q.Encode(), nil, &rows); err != nil {
+			return nil, err
+		}
+		var out []time.Time
+		for _, r := range rows {
+			if r.Kind == kind {
+				out = append(out, r.SentAt)
+			}
+		}
+		if len(out) >= n {
+			slices.SortFunc(out, time.Time.Compare)
+			return out[:n], nil
+		}
+		if err := wait(ctx, 20*time.Millisecond+time.Duration(n)*100*time.Microsecond); err != nil {
+			return nil, fmt.Errorf("%d of %d texts were said: %w", len(out), n, err)
+		}
+	}
+}

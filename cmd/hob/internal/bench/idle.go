@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// What is set up while nothing happens: watchers of folders with files in them,
+// schedules and reminders.
+const (
+	folders       = 50
+	filesPerPlace = 20
+	schedules     = 10
+	reminders     = 10
+)
+
+// idle measures what the program costs while there is nothing to do: after it
+// has been set up, and again after it has worked.
+func idle(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	return withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		if _, err := usageOf(h.pid()); err != nil {
+			if errors.Is(err, errors.ErrUnsupported) {
+				return nil, nil
+			}
+			return nil, err
+		}
+		if err := h.furnish(ctx); err != nil {
+			return nil, err
+		}
+		fresh, spent, err := h.rest(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := h.turns(ctx, r.turns, "hello"); err != nil {
+			return nil, err
+		}
+		worked, _, err := h.rest(ctx, rounds{calm: r.calm})
+		if err != nil {
+			return nil, err
+		}
+		s := r.idle.Seconds()
+		out := []Figure{
+			{Name: "idle_memory", Value: float64(fresh.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident, with %d watched folders, %d schedules and %d reminders", folders, schedules, reminders)},
+		}
+		if fresh.anon > 0 {
+			out = append(out, Figure{Name: "idle_memory_own", Value: float64(fresh.anon) / 1e6, Unit: "MB", About: "the part of it that is not the program's file"})
+		}
+		out = append(out,
+			Figure{Name: "idle_memory_later", Value: float64(worked.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident after %d turns, when it is idle again", r.turns)},
+			Figure{Name: "idle_cpu", Value: 100 * spent.cpu.Seconds() / s, Unit: "% of a core", Target: 0.02, About: fmt.Sprintf("over %s", r.idle)})
+		if spent.switches >= 0 {
+			out = append(out, Figure{Name: "idle_wakeups", Value: float64(spent.switches) / s, Unit: "/s", Target: 1, About: "voluntary context switches of all threads"})
+		}
+		return out, nil
+	})
+}
+
+// rest lets the program come to rest and returns what it occupies and what it
+// used in the time that was measured.
+func (h *home) rest(ctx context.Context, r rounds) (now, spent usage, err error) {
+	h.http.CloseIdleConnections()
+	if err := wait(ctx, r.calm); err != nil {
+		return now, spent, err
+	}
+	before, err := usageOf(h.pid())
+	if err != nil {
+		return now, spent, err
+	}
+	if err := wait(ctx, r.idle); err != nil {
+		return now, spent, err
+	}
+	now, err = usageOf(h.pid())
+	spent = usage{cpu: now.cpu - before.cpu, switches: now.switches - before.switches}
+	if now.switches < 0 {
+		spent.switches = -1
+	}
+	return now, spent, err
+}
+
+// furnish sets up folders, schedules and reminders.
+func (h *home) furnish(ctx context.Context) error {
+	for i := range folders * filesPerPlace {
+		dir := h.folder(i % folders)
+		for _, dir := range []string{dir, filepath.Join(dir, "archive")} {
+			if err := place(dir, fmt.Sprintf("old-%d.pdf", i)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := wait(ctx, 100*time.Millisecond); err != nil { // what is a moment old counts as new
+		return err
+	}
+	for i := range folders {
+		config := map[string]any{"path": h.folder(i), "pattern": "*.pdf", "recursive": true}
+		if err := h.call(ctx, "create_watcher", map[string]any{"kind": "file", "config": config}); err != nil {
+			return err
+		}
+	}
+	for i := range schedules {
+		if err := h.call(ctx, "create_schedule", map[string]any{"every": fmt.Sprintf("%d 3 * * 1", i), "action": "brief me"}); err != nil {
+			return err
+		}
+	}
+	for i := range reminders {
+		if err := h.call(ctx, "create_reminder", map[string]any{"at": fmt.Sprintf("in %d days", i+1), "text": "stretch"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folder is the nth folder that is watched.
+func (h *home) folder(n int) string {
+	return filepath.Join(h.dir, "user", fmt.Sprintf("watched-%d", n))
+}
+
+// place puts a small file into a folder, which it makes when there is none.
+func place(dir, name string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name), []byte("%PDF-1.7\n"), 0o600)
+}

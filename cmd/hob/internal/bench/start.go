@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+func startUp(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	h, err := newHome(o, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer h.remove()
+	var took []time.Duration
+	for range r.starts + 1 {
+		if err := h.start(ctx); err != nil {
+			return nil, err
+		}
+		took = append(took, h.took)
+		if err := h.stop(ctx); err != nil {
+			return nil, err
+		}
+	}
+	first, again := took[0], took[1:] // the first start makes the database
+	slices.Sort(again)
+	return []Figure{
+		{Name: "ready", Value: ms(at(again, 50)), Unit: "ms", Target: 40, About: "from the start of the process until it takes messages, median"},
+		{Name: "ready_first", Value: ms(first), Unit: "ms", About: "the same in an empty home: the database is made"},
+	}, nil
+}
+
+// firstRequest starts the program again and again, says hello as soon as it
+// takes messages, and looks when the model hears of it.
+func firstRequest(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	m, err := newModel()
+	if err != nil {
+		return nil, err
+	}
+	defer m.close(ctx)
+	h, err := newHome(o, m)
+	if err != nil {
+		return nil, err
+	}
+	defer h.remove()
+	var took []time.Duration
+	var size int
+	for i := range r.starts + 1 {
+		m.forget()
+		if err := h.start(ctx); err != nil {
+			return nil, err
+		}
+		err := h.say(ctx, fmt.Sprintf("first-%d", i), "hello")
+		if err := errors.Join(err, h.stop(ctx)); err != nil {
+			return nil, err
+		}
+		when, body := m.first()
+		size = len(body)
+		if i > 0 { // the first start makes the database
+			took = append(took, when.Sub(h.began))
+		}
+	}
+	slices.Sort(took)
+	return []Figure{
+		{Name: "first_request", Value: ms(at(took, 50)), Unit: "ms", Target: 40, About: "from the start of the process until the model hears of \"hello\", median"},
+		{Name: "prompt_hello", Value: float64(size) / 4, Unit: "tokens", Target: 2000, About: "the request for \"hello\" with the whole catalogue behind it, bytes / 4"},
+	}, nil
+}
