@@ -99,11 +99,13 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 // confess answers with the error itself.
 func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) error {
 	answer := "Sorry, that did not work: " + cause.Error()
-	res.Answer, res.Source, res.how = answer, provenance.Hob, "error"
+	if res.Answer, res.how = answer, "error"; res.Source != provenance.Outside { // a provider's error may quote what it was asked
+		res.Source = provenance.Hob
+	}
 	res.said = t.ev.Kind == bus.Message
 	res.kind, res.session, res.channel, res.chat = channels.Reply, t.ev.Session, t.ev.Channel, t.ev.Chat
 	if len(res.Messages) > 0 {
-		res.Messages = append(res.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: answer, Source: provenance.Hob}}})
+		res.Messages = append(res.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: answer, Source: res.Source}}})
 	}
 	l.o.Bus.Feed.Publish("error", t.ev.ID, t.ev.Session, map[string]string{"message": cause.Error(), "kind": string(llm.KindOf(cause))})
 	return l.act(ctx, t, res)

@@ -119,10 +119,12 @@ func (l *Loop) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string, er
 }
 
 func (l *Loop) cmdUndo(ctx context.Context, _ bus.Event, args string) (string, error) {
+	id, last := args, 1
 	if n, err := strconv.Atoi(args); err == nil && n > 0 && n < 1000 {
-		return l.Undo(ctx, "", n)
+		id, last = "", n
 	}
-	return l.Undo(ctx, args, 1)
+	r, err := l.Undo(ctx, id, last)
+	return r.Text, err
 }
 
 func (l *Loop) cmdYes(ctx context.Context, ev bus.Event, args string) (string, error) {

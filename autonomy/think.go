@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ type result struct {
 // serve works on one claimed event to its end.
 func (l *Loop) serve(ctx context.Context, t *turn) {
 	ev := t.ev
-	res, err := l.think(ctx, ev)
+	res, err := l.guarded(ctx, ev)
 	switch {
 	case err == nil && res.Suspended:
 		return
@@ -47,6 +48,18 @@ func (l *Loop) serve(ctx context.Context, t *turn) {
 	// is put back as soon as the store takes writes again.
 	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
 	l.putBack(ctx, ev)
+}
+
+// guarded is think for which a panic of whatever takes part in the turn is a
+// failed turn: one message must not end the daemon for all the others.
+func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("turn panicked", "event", ev.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("something in Hob broke over it (%v); its log tells more", p)
+		}
+	}()
+	return l.think(ctx, ev)
 }
 
 func (l *Loop) putBack(ctx context.Context, ev bus.Event) {

@@ -9,32 +9,37 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
 // Undo takes back the action of the given call, or (id "") the last ones,
-// newest first. It stops at the first that cannot be taken back and says so.
-func (l *Loop) Undo(ctx context.Context, id string, last int) (string, error) {
+// newest first. It stops at the first that cannot be taken back and says so. The
+// text of an action that outside text had a part in is outside text again.
+func (l *Loop) Undo(ctx context.Context, id string, last int) (tools.Result, error) {
 	list, err := l.undoable(ctx, id, max(1, last))
 	if err != nil {
-		return "", err
+		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return "There is nothing to undo.", nil
+		return tools.Result{Text: "There is nothing to undo."}, nil
 	}
 	var done []string
+	src := provenance.Tool
 	for _, e := range list {
 		text, err := l.undo(ctx, e)
+		src = provenance.Worst(src, e.Source)
 		if err != nil {
-			done = append(done, fmt.Sprintf("I could not take back %s: %v", e.UndoLabel, err))
-			if len(done) == 1 {
-				return "", errors.New(done[0])
+			text = fmt.Sprintf("I could not take back %s: %v", e.UndoLabel, err)
+			if len(done) == 0 {
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", text), src, tools.SourceOf(err))
 			}
+			done = append(done, text)
 			break
 		}
 		done = append(done, text)
 	}
-	return strings.Join(done, "\n"), nil
+	return tools.Result{Text: strings.Join(done, "\n"), Source: src}, nil
 }
 
 func (l *Loop) undoable(ctx context.Context, id string, last int) ([]bus.Entry, error) {

@@ -142,6 +142,9 @@ type Error struct {
 	Message string
 	Remedy  string // optional
 	Err     error  // optional cause
+	// Source is Outside when the message quotes text from outside, such as the
+	// titles of rows that were made from it. Empty: it is Hob's own words.
+	Source provenance.Source
 }
 
 func (e *Error) Error() string {
@@ -162,6 +165,26 @@ func Errorf(code Code, format string, args ...any) *Error {
 		e.Err = err
 	}
 	return e
+}
+
+// Quoting marks an error whose message names things of the given sources: it
+// is outside text when one of them is. Other errors stay as they are.
+func Quoting(err error, sources ...provenance.Source) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || !provenance.Worst(sources...).Tainted() {
+		return err
+	}
+	quoting := *e
+	quoting.Source = provenance.Outside
+	return &quoting
+}
+
+// SourceOf is the provenance of an error's text.
+func SourceOf(err error) provenance.Source {
+	if e, ok := errors.AsType[*Error](err); ok && e.Source != "" {
+		return e.Source
+	}
+	return provenance.Tool
 }
 
 // CodeOf returns the code of an error, Failed when it carries none.

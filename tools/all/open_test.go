@@ -35,11 +35,11 @@ func (engine) Status(context.Context) (system.Report, error) {
 	return system.Report{Name: "Hob", Version: "test", Daemon: true}, nil
 }
 
-func (engine) Undo(_ context.Context, id string, last int) (string, error) {
+func (engine) Undo(_ context.Context, id string, last int) (tools.Result, error) {
 	if id == "" && last == 0 {
-		return "", &tools.Error{Code: tools.NotFound, Message: "there is nothing to undo"}
+		return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: "there is nothing to undo"}
 	}
-	return "Undone.", nil
+	return tools.Result{Text: "Undone."}, nil
 }
 
 // empty is a database with every table, made once: applying the migrations for

@@ -65,10 +65,13 @@ func exactly(all []Streak, habit string) (Streak, error) {
 		return cmp.Compare(phrase.Similar(b.Habit, habit), phrase.Similar(a.Habit, habit))
 	})
 	var names []string
+	src := provenance.Tool
 	for _, s := range near[:min(5, len(near))] {
+		src = provenance.Worst(src, s.Source)
 		names = append(names, strconv.Quote(phrase.Cut(s.Habit, 60)))
 	}
-	return Streak{}, tools.Errorf(tools.NotFound, "no habit is called %q; logged are %s", phrase.Cut(habit, 60), strings.Join(names, ", "))
+	err := tools.Errorf(tools.NotFound, "no habit is called %q; logged are %s", phrase.Cut(habit, 60), strings.Join(names, ", "))
+	return Streak{}, tools.Quoting(err, src)
 }
 
 func streakText(list []Streak, now time.Time) string {

@@ -57,7 +57,7 @@ func (d Deps) appendNote() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Added it to the note " + quoted(n.Title) + ".", Data: n,
+				Text: "Added it to the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
 				Undo: tools.NewUndo("take the last addition out of the note "+quoted(n.Title), u),
 			}, nil
 		},
@@ -98,7 +98,7 @@ func unchanged[U interface{ left() noteUndo }](tx *store.Tx, data json.RawMessag
 	case !ok:
 		return u, n, tools.Errorf(tools.Conflict, "the note was deleted since")
 	case state(n) != u.left().State:
-		return u, n, tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", quoted(n.Title))
+		return u, n, tools.Quoting(tools.Errorf(tools.Conflict, "the note %s was changed since; undoing would destroy that", quoted(n.Title)), n.Provenance)
 	}
 	return u, n, nil
 }

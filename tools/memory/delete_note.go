@@ -29,7 +29,7 @@ func (d Deps) deleteNote() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Deleted the note " + quoted(n.Title) + ".", Data: n,
+				Text: "Deleted the note " + quoted(n.Title) + ".", Data: n, Source: sourceOf([]Note{n}, noteSource),
 				Undo: tools.NewUndo("bring back the note "+quoted(n.Title), n),
 			}, nil
 		},

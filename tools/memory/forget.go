@@ -92,7 +92,7 @@ func (d Deps) toForget(tx *store.Tx, in forgetIn) ([]string, error) {
 			one, err = live[0], nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, tools.Quoting(err, sourceOf(live, hitSource))
 		}
 		ids = append(ids, one.Ref)
 	}
@@ -129,7 +129,7 @@ func (d Deps) nothingToForget(tx *store.Tx, query string) error {
 	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", quoted(phrase.Cut(query, 100)))
 	if notes, err := d.Knowledge.Search(tx, query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
 		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note removes"
-		return e
+		return tools.Quoting(e, notes[0].Provenance)
 	}
 	near, err := d.Knowledge.Recall(tx, query, 3)
 	if err != nil {
@@ -142,5 +142,5 @@ func (d Deps) nothingToForget(tx *store.Tx, query string) error {
 	if len(names) > 0 {
 		e.Remedy = "the nearest: " + strings.Join(names, ", ")
 	}
-	return e
+	return tools.Quoting(e, sourceOf(near, factSource))
 }

@@ -9,7 +9,6 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/phrase"
-	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -47,7 +46,7 @@ func (d Deps) listNotes() tools.Tool {
 			}
 			return tools.Result{
 				Text: notesText(in.Query, found, total, c.Now), Data: listNotesOut{Notes: found},
-				Source: sourceOf(found, func(n Note) provenance.Source { return n.Provenance }),
+				Source: sourceOf(found, noteSource),
 			}, nil
 		},
 	})

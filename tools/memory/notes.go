@@ -63,6 +63,8 @@ func scanNote(row interface{ Scan(...any) error }) (Note, error) {
 	return n, err
 }
 
+func noteSource(n Note) provenance.Source { return n.Provenance }
+
 // note reads one note; ok is false when there is none.
 func note(q store.Querier, id string) (n Note, ok bool, err error) {
 	n, err = scanNote(q.QueryRow("SELECT id, title, text, provenance, created_at, updated_at FROM notes WHERE id = ?", id))
@@ -77,7 +79,8 @@ func pickNote(q store.Querier, query string) (Note, error) {
 	if err != nil {
 		return Note{}, err
 	}
-	return tools.Pick("note", query, all, func(n Note) (string, string) { return n.ID, n.Title })
+	n, err := tools.Pick("note", query, all, func(n Note) (string, string) { return n.ID, n.Title })
+	return n, tools.Quoting(err, sourceOf(all, noteSource))
 }
 
 // putNote writes a note that must not exist, with its index entry.

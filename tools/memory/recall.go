@@ -43,11 +43,13 @@ func (d Deps) recall() tools.Tool {
 			}
 			return tools.Result{
 				Text: recallText(in.Query, facts, c.Now), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...)},
-				Source: sourceOf(facts, func(f knowledge.Fact) provenance.Source { return f.Provenance }),
+				Source: sourceOf(facts, factSource),
 			}, nil
 		},
 	})
 }
+
+func factSource(f knowledge.Fact) provenance.Source { return f.Provenance }
 
 func recallText(query string, facts []knowledge.Fact, now time.Time) string {
 	switch {

@@ -40,6 +40,7 @@ func (d Deps) remember() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			out := tools.Result{Data: rememberOut{Fact: r.Fact, Known: r.Known, Retired: r.Retired}}
+			out.Source = sourceOf(append([]knowledge.Fact{r.Fact}, r.Retired...), factSource)
 			if r.Known {
 				out.Text = "I knew that already: " + quoted(r.Fact.Text) + "."
 				return out, nil

@@ -43,11 +43,13 @@ func (d Deps) searchKnowledge() tools.Tool {
 			}
 			return tools.Result{
 				Text: searchText(in.Query, hits, c.Now), Data: searchOut{Hits: append([]knowledge.Hit{}, hits...)},
-				Source: sourceOf(hits, func(h knowledge.Hit) provenance.Source { return h.Provenance }),
+				Source: sourceOf(hits, hitSource),
 			}, nil
 		},
 	})
 }
+
+func hitSource(h knowledge.Hit) provenance.Source { return h.Provenance }
 
 func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 	if len(hits) == 0 {

@@ -48,8 +48,9 @@ type Channel struct {
 // Engine is what the tools need of Hob.
 type Engine interface {
 	Status(ctx context.Context) (Report, error)
-	// Undo takes back the action with the id, or (id "") the last ones.
-	Undo(ctx context.Context, id string, last int) (string, error)
+	// Undo takes back the action with the id, or (id "") the last ones. The
+	// result and the error say whether they quote text from outside.
+	Undo(ctx context.Context, id string, last int) (tools.Result, error)
 }
 
 // Tools returns the category's tools.
@@ -142,11 +143,11 @@ func undo(e Engine) tools.Tool {
 			if in.Last < 0 || in.Last > 100 {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "last must be 1 to 100")
 			}
-			text, err := e.Undo(ctx, in.ID, in.Last)
+			r, err := e.Undo(ctx, in.ID, in.Last)
 			if err != nil {
-				return tools.Result{}, &tools.Error{Code: tools.Failed, Message: err.Error(), Err: err}
+				return tools.Result{}, &tools.Error{Code: tools.Failed, Message: err.Error(), Err: err, Source: tools.SourceOf(err)}
 			}
-			return tools.Result{Text: text}, nil
+			return r, nil
 		},
 	})
 }

@@ -16,12 +16,12 @@ func (f *fake) Status(context.Context) (Report, error) {
 	return Report{Name: "Hob", Version: "v1", Model: "offline", Daemon: true, Uptime: 90 * time.Second, DatabaseSize: 12_300_000, DiskFree: 999}, nil
 }
 
-func (f *fake) Undo(_ context.Context, id string, last int) (string, error) {
+func (f *fake) Undo(_ context.Context, id string, last int) (tools.Result, error) {
 	if id == "none" {
-		return "", errors.New("there is no such action")
+		return tools.Result{}, errors.New("there is no such action")
 	}
 	f.id = id
-	return "taken back", nil
+	return tools.Result{Text: "taken back"}, nil
 }
 
 func TestTools(t *testing.T) {

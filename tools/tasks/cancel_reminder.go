@@ -8,6 +8,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -38,7 +39,7 @@ func (d Deps) cancelReminder() tools.Tool {
 				}
 			}
 			if err != nil {
-				return tools.Result{}, err
+				return tools.Result{}, tools.Quoting(err, specSources(list)...)
 			}
 			words := d.whenWords(s, c.Now)
 			spec, err := d.cancel(tx, s.ID)
@@ -47,7 +48,8 @@ func (d Deps) cancelReminder() tools.Tool {
 			}
 			return tools.Result{
 				Text: fmt.Sprintf("Cancelled the reminder %q (%s).", phrase.Cut(spec.Action, 100), words), Data: spec,
-				Undo: tools.NewUndo(fmt.Sprintf("bring back the reminder %q", phrase.Cut(spec.Action, 80)), spec),
+				Source: provenance.Worst(provenance.Tool, spec.Provenance),
+				Undo:   tools.NewUndo(fmt.Sprintf("bring back the reminder %q", phrase.Cut(spec.Action, 80)), spec),
 			}, nil
 		},
 		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {

@@ -27,7 +27,7 @@ func (d Deps) completeTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			if before.Status == statusDone {
-				return tools.Result{Text: fmt.Sprintf("Task %q was done already.", before.Title), Data: before}, nil
+				return tools.Result{Text: fmt.Sprintf("Task %q was done already.", before.Title), Data: before, Source: source(before)}, nil
 			}
 			t := before
 			t.Status, t.DoneAt, t.UpdatedAt = statusDone, store.Time(store.Millis(c.Now)), store.Time(store.Millis(c.Now))
@@ -39,7 +39,7 @@ func (d Deps) completeTask() tools.Tool {
 				return tools.Result{}, fmt.Errorf("tasks: %w", err)
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("Done: %q. %s.", t.Title, count(open)), Data: t,
+				Text: fmt.Sprintf("Done: %q. %s.", t.Title, count(open)), Data: t, Source: source(t),
 				Undo: tools.NewUndo(fmt.Sprintf("open the task %q again", t.Title), changed{Before: before, After: state(t)}),
 			}, nil
 		},

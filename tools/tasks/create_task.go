@@ -56,7 +56,7 @@ func (d Deps) createTask() tools.Tool {
 			case !ok:
 				return "", tools.Errorf(tools.Conflict, "the task %q was deleted since", u.Before.Title)
 			case state(now) != u.After:
-				return "", tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title)
+				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title), now.Provenance)
 			}
 			return fmt.Sprintf("Deleted the task %q again.", now.Title), d.drop(tx, now.ID)
 		},

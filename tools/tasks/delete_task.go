@@ -27,7 +27,7 @@ func (d Deps) deleteTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: fmt.Sprintf("Deleted task %q.", t.Title), Data: t,
+				Text: fmt.Sprintf("Deleted task %q.", t.Title), Data: t, Source: source(t),
 				Undo: tools.NewUndo(fmt.Sprintf("bring back the task %q", t.Title), t),
 			}, nil
 		},

@@ -66,6 +66,14 @@ func (d Deps) reminders(q store.Querier) ([]watchers.Spec, error) {
 	return append([]watchers.Spec{}, list...), nil
 }
 
+func specSources(list []watchers.Spec) []provenance.Source {
+	out := make([]provenance.Source, len(list))
+	for i, s := range list {
+		out[i] = s.Provenance
+	}
+	return out
+}
+
 func hasWords(text string, want []string) bool {
 	have := phrase.Split(text)
 	for _, w := range want {

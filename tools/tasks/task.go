@@ -99,7 +99,7 @@ func pick(q store.Querier, query string) (Task, error) {
 		return Task{}, err
 	}
 	t, err := tools.Pick("open task", query, open, key)
-	if err == nil || tools.CodeOf(err) != tools.NotFound {
+	if err = tools.Quoting(err, sources(open)...); err == nil || tools.CodeOf(err) != tools.NotFound {
 		return t, err
 	}
 	done, derr := tasks(q, "WHERE status = ? ORDER BY n DESC LIMIT 500", statusDone)
@@ -110,6 +110,19 @@ func pick(q store.Querier, query string) (Task, error) {
 		return t, nil
 	}
 	return Task{}, err
+}
+
+func sources(list []Task) []provenance.Source {
+	out := make([]provenance.Source, len(list))
+	for i, t := range list {
+		out[i] = t.Provenance
+	}
+	return out
+}
+
+// source is the provenance of a result that repeats the tasks' words.
+func source(list ...Task) provenance.Source {
+	return provenance.Worst(append([]provenance.Source{provenance.Tool}, sources(list)...)...)
 }
 
 // put writes a task that must not exist, with its index entry.
@@ -174,7 +187,7 @@ func (d Deps) undoChange(_ context.Context, tx *store.Tx, data json.RawMessage) 
 	case !ok:
 		return "", tools.Errorf(tools.Conflict, "the task %q was deleted since", u.Before.Title)
 	case state(now) != u.After:
-		return "", tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title)
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title), now.Provenance)
 	}
 	return fmt.Sprintf("The task %q is as it was before.", u.Before.Title), d.change(tx, u.Before)
 }

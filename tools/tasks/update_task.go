@@ -39,7 +39,7 @@ func (d Deps) updateTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			if state(t) == state(before) {
-				return tools.Result{Text: fmt.Sprintf("Task %q is that way already.", t.Title), Data: t}, nil
+				return tools.Result{Text: fmt.Sprintf("Task %q is that way already.", t.Title), Data: t, Source: source(t)}, nil
 			}
 			t.UpdatedAt = store.Time(store.Millis(c.Now))
 			if from(c).Tainted() {
@@ -49,7 +49,7 @@ func (d Deps) updateTask() tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{
-				Text: "Changed the task: " + t.line(c.Now) + ".", Data: t,
+				Text: "Changed the task: " + t.line(c.Now) + ".", Data: t, Source: source(before, t),
 				Undo: tools.NewUndo(fmt.Sprintf("take back the change of the task %q", before.Title), changed{Before: before, After: state(t)}),
 			}, nil
 		},

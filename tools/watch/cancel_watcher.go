@@ -45,7 +45,7 @@ func (f family) cancel(tx *store.Tx, query string) (tools.Result, error) {
 	}
 	words := f.m.Describe(s)
 	return tools.Result{
-		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: row{Spec: s, Description: words},
+		Text: fmt.Sprintf("Cancelled the %s: %s.", f.noun, words), Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
 		Undo: tools.NewUndo(fmt.Sprintf("bring back the %s: %s", f.noun, words), s),
 	}, nil
 }

@@ -62,7 +62,7 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 	}
 	words := f.m.Describe(s)
 	if s.State == want {
-		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: row{Spec: s, Description: words}}, nil
+		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s})}, nil
 	}
 	u := paused{ID: s.ID, Before: s.State, After: want}
 	if s, err = f.m.SetStateTx(tx, s.ID, want); err != nil {
@@ -73,7 +73,7 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 		text += " The next time is " + when.Format(s.NextAt, c.Now) + "."
 	}
 	return tools.Result{
-		Text: text, Data: row{Spec: s, Description: words},
+		Text: text, Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
 		Undo: tools.NewUndo(fmt.Sprintf("%s the %s: %s", verb(resume, "pause", "resume"), f.noun, words), u),
 	}, nil
 }

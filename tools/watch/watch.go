@@ -94,7 +94,7 @@ func (f family) pick(q store.Querier, query string) (watchers.Spec, error) {
 			return one, nil
 		}
 	}
-	return s, err
+	return s, tools.Quoting(err, sourceOf(list))
 }
 
 // text lists the family for the owner.

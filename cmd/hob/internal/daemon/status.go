@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/platform/system"
+	"hob/tools"
 	toolsystem "hob/tools/system"
 	"hob/watchers"
 )
@@ -64,7 +65,7 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 }
 
 // Undo implements the undo tool's Engine.
-func (d *Daemon) Undo(ctx context.Context, id string, last int) (string, error) {
+func (d *Daemon) Undo(ctx context.Context, id string, last int) (tools.Result, error) {
 	return d.loop.Undo(ctx, id, last)
 }
 
