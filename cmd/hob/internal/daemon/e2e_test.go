@@ -42,9 +42,14 @@ func open(t *testing.T, conf string) *house {
 
 func openAt(t *testing.T, home, conf string) *house {
 	t.Helper()
+	return openAtModel(t, home, "offline", conf)
+}
+
+func openAtModel(t *testing.T, home, model, conf string) *house {
+	t.Helper()
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
-	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
+	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \""+model+"\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
 	fatal(t, err)
 	d, err := Open(t.Context(), Options{Paths: paths, Config: c, Version: "test"})
 	fatal(t, err)
