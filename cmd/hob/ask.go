@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -71,7 +72,7 @@ func (a *app) piped() (string, error) {
 func (a *app) ask(ctx context.Context, c *client, session, text string, yes bool) (asked, error) {
 	var out asked
 	if err := c.post(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", map[string]any{"text": text}, &out); err != nil {
-		return out, err
+		return out, errors.Join(err, a.abandon(ctx, c, session))
 	}
 	if len(out.Approvals) == 0 {
 		return out.filled(), nil
@@ -84,6 +85,22 @@ func (a *app) ask(ctx context.Context, c *client, session, text string, yes bool
 		return out, errors.New(st.Error)
 	}
 	return asked{Answer: st.Answer, Session: st.Session, Event: st.ID, Tools: st.Tools, Usage: st.Usage}.filled(), nil
+}
+
+// abandon stops a turn which its owner has broken off. Where the engine runs in
+// this process it would otherwise be taken up again by the next command; a
+// daemon goes on, as it may be at work for somebody else in this conversation.
+func (a *app) abandon(ctx context.Context, c *client, session string) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	if c.pid != 0 {
+		fmt.Fprintf(a.err, "Hob goes on with it; see: hob session show %s\n", session)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return c.post(ctx, "/api/v1/manage/stop", map[string]string{"session": session}, nil)
 }
 
 // filled makes what --json promises be there.

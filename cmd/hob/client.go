@@ -89,6 +89,9 @@ func (c *client) send(ctx context.Context, req *http.Request, out any) error {
 		return c.broken(ctx, err)
 	}
 	defer resp.Body.Close()
+	if ctx.Err() != nil { // what it says of a broken-off request is no news
+		return ctx.Err()
+	}
 	if resp.StatusCode >= 400 {
 		return refusal(resp)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	_ "embed"
 	"flag"
 	"fmt"
 	"os"
@@ -13,7 +14,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"hob/autonomy/config"
+	channelsall "hob/channels/all"
 )
+
+// channelsText describes the keys of channels, which are their drivers' own.
+//
+//go:embed testdata/channels.md
+var channelsText string
 
 var update = flag.Bool("update", false, "write docs/cli.md and docs/configuration.md")
 
@@ -57,6 +64,15 @@ func TestHelp(t *testing.T) {
 	for _, f := range texts {
 		if !used[f.Name()] {
 			t.Errorf("help/%s belongs to no command", f.Name())
+		}
+	}
+}
+
+// TestChannelsAreDescribed: the page names every channel.
+func TestChannelsAreDescribed(t *testing.T) {
+	for _, d := range channelsall.Drivers() {
+		if !strings.Contains(channelsText, "[channels."+d.Name()+"]") {
+			t.Errorf("testdata/channels.md does not describe %s", d.Name())
 		}
 	}
 }
@@ -129,6 +145,6 @@ This page is made from the program: ` + "`go test ./cmd/hob -run TestDocs -updat
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", k.Name[i+1:], k.Default, k.Accepts, strings.ReplaceAll(k.Doc, "|", "\\|"))
 	}
-	b.WriteString("\n## Channels\n\nThe keys of a channel besides `enabled` are its driver's own; see the package comments of `channels/NAME`.\n")
+	b.WriteString("\n" + channelsText)
 	return b.String()
 }
