@@ -111,7 +111,7 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 	if err := touch(path); err != nil {
 		return nil, fmt.Errorf("store: %w; %s", err, remedyFolder)
 	}
-	s.w, err = sql.Open("sqlite", dsn(path, false))
+	s.w, err = openDB(dsn(path, false))
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -133,11 +133,11 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 	if err = s.migrate(ctx, sets); err != nil {
 		return nil, err
 	}
-	if s.r, err = sql.Open("sqlite", dsn(path, true)); err != nil {
+	if s.r, err = openDB(dsn(path, true)); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	s.r.SetMaxOpenConns(opt.Readers)
-	s.r.SetMaxIdleConns(2)
+	s.r.SetMaxIdleConns(opt.Readers)
 	s.r.SetConnMaxIdleTime(time.Minute)
 	go s.write() //nolint:contextcheck // the writer outlives the context of Open
 	return s, nil

@@ -1,0 +1,178 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// maxStatements bounds how many compiled statements a connection keeps.
+const maxStatements = 64
+
+// openDB opens a pool whose connections keep their statements compiled, which
+// takes SQLite longer than to run most of them.
+func openDB(dsn string) (*sql.DB, error) {
+	c, err := sqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{c}), nil
+}
+
+type connector struct{ driver.Connector }
+
+// Connect implements driver.Connector.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	opened, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dc, ok := opened.(driverConn)
+	if !ok {
+		return nil, fmt.Errorf("store: the SQLite driver's %T lacks a method", opened)
+	}
+	return &conn{driverConn: dc, kept: map[string]*statement{}}, nil
+}
+
+// driverConn is what the SQLite driver's connections can do.
+type driverConn interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// conn is a connection that keeps compiled statements by their text.
+// database/sql never uses it from two goroutines at the same time.
+type conn struct {
+	driverConn
+	kept map[string]*statement
+}
+
+// statement is compiled and belongs to one conn. While its rows are being read
+// it is busy, and the same text is compiled once more.
+type statement struct {
+	run interface {
+		driver.Stmt
+		driver.StmtExecContext
+		driver.StmtQueryContext
+	}
+	busy bool
+}
+
+// ExecContext implements driver.ExecerContext.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s := c.statement(ctx, query)
+	if s == nil {
+		return c.driverConn.ExecContext(ctx, query, args)
+	}
+	r, err := s.run.ExecContext(ctx, args)
+	if err != nil {
+		c.forget(query, s)
+	}
+	return r, err
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	s := c.statement(ctx, query)
+	if s == nil {
+		return c.driverConn.QueryContext(ctx, query, args)
+	}
+	r, err := s.run.QueryContext(ctx, args)
+	if err != nil {
+		c.forget(query, s)
+		return nil, err
+	}
+	s.busy = true
+	return &rows{Rows: r, of: s}, nil
+}
+
+// rows free their statement when they are closed.
+type rows struct {
+	driver.Rows
+	of *statement
+}
+
+// Close implements driver.Rows.
+func (r *rows) Close() error {
+	r.of.busy = false
+	return r.Rows.Close()
+}
+
+// statement returns the compiled statement, or nil when the connection had
+// better compile the text for this one time.
+func (c *conn) statement(ctx context.Context, query string) *statement {
+	if s := c.kept[query]; s != nil {
+		if s.busy {
+			return nil
+		}
+		return s
+	}
+	if !worthKeeping(query) {
+		return nil
+	}
+	p, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil // the driver says it again
+	}
+	s := &statement{}
+	var ok bool
+	if s.run, ok = p.(interface {
+		driver.Stmt
+		driver.StmtExecContext
+		driver.StmtQueryContext
+	}); !ok {
+		_ = p.Close()
+		return nil
+	}
+	if len(c.kept) >= maxStatements {
+		c.makeRoom()
+	}
+	c.kept[query] = s
+	return s
+}
+
+// worthKeeping admits what packages say again and again, and neither scripts
+// nor what is said once, such as migrations and pragmas.
+func worthKeeping(query string) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\r\n"), " ")
+	word, _, _ = strings.Cut(word, "\n")
+	switch strings.ToUpper(word) {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "BEGIN", "COMMIT", "SAVEPOINT", "RELEASE":
+		return true
+	}
+	return false
+}
+
+// makeRoom drops any statement that is not in use; one that is used often is
+// soon back.
+func (c *conn) makeRoom() {
+	for query, s := range c.kept {
+		if !s.busy {
+			c.forget(query, s)
+			return
+		}
+	}
+}
+
+func (c *conn) forget(query string, s *statement) {
+	delete(c.kept, query)
+	_ = s.run.Close() // it repeats the error of the last run
+}
+
+// Close implements driver.Conn.
+func (c *conn) Close() error {
+	for query, s := range c.kept {
+		c.forget(query, s)
+	}
+	return c.driverConn.Close()
+}
