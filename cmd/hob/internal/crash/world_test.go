@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package crash kills the real daemon at failpoints and at random instants
 // while messages, files and reminders come in, and counts afterwards what
 // reached a receiver that drops repeated keys: nothing lost, nothing told
@@ -18,7 +20,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,9 +95,6 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("SIGKILL is a Unix signal")
-	}
 	w := &world{
 		t: t, dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 1)), points: map[string]int{},
 		receiver: &receiver{byKey: map[string]delivery{}}, client: &http.Client{Timeout: 5 * time.Second},
