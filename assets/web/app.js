@@ -10,6 +10,8 @@ const state = {
   shown: new Set(), // ids of deliveries and turns that stand in the log
   own: new Set(), // events that this page follows itself
   running: 0,
+  unnamed: 0, // messages of this page whose event is not known yet
+  held: [], // replies that came meanwhile and may answer one of them
   feed: null,
 };
 
@@ -109,9 +111,18 @@ async function say(text, key = newID()) {
   const m = add('assistant', '');
   m.classList.add('busy');
   busy(1);
+  let named = false;
+  const name = event => {
+    if (named) return;
+    named = true;
+    state.unnamed--;
+    if (event) state.own.add(m.dataset.event = mine.dataset.event = event);
+    if (state.unnamed === 0) state.held.splice(0).forEach(delivery);
+  };
+  state.unnamed++;
   try {
     const r = await api('POST', sessionPath(session, 'messages'), { text, dedupe_key: key }, 'text/event-stream');
-    await follow(r, m, mine);
+    await follow(r, m, name);
   } catch (e) {
     m.className = 'message error';
     fill(m.text, e instanceof Refused ? e.message : 'The connection to Hob broke off (' + e.message + ').');
@@ -120,6 +131,7 @@ async function say(text, key = newID()) {
     again.onclick = () => { mine.remove(); m.remove(); say(text, key); }; // the same key: never taken twice
     m.append(again);
   } finally {
+    name();
     m.classList.remove('busy');
     busy(-1);
   }
@@ -131,14 +143,13 @@ function busy(n) {
   log.setAttribute('aria-busy', String(state.running > 0));
 }
 
-async function follow(response, m, mine) {
+async function follow(response, m, name) {
   let text = '', ended = false;
   for await (const [kind, d] of events(response.body)) {
     const was = atEnd();
     switch (kind) {
       case 'message_start':
-        state.own.add(d.event);
-        m.dataset.event = mine.dataset.event = d.event;
+        name(d.event);
         if (d.position > 0) fill(m.text, 'You are #' + (d.position + 1) + '; I will come to it.');
         break;
       case 'content_delta':
@@ -262,6 +273,10 @@ function delivery(d) {
     return;
   }
   if (d.kind === 'reply' && state.own.has(d.event)) return;
+  if (d.kind === 'reply' && state.unnamed > 0) {
+    state.held.push(d);
+    return;
+  }
   state.shown.add(d.id);
   add(d.kind === 'reply' ? 'assistant' : d.kind, d.text, d.event, d.created_at);
 }

@@ -1,0 +1,224 @@
+// Package page holds the tests of the chat page: they drive it in a real
+// Chromium against a whole Hob in this process. It holds no program. The tests
+// are skipped where there is no Chromium, except with CI=true.
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long anything may take, on a busy machine.
+const patience = 20 * time.Second
+
+// chromium returns the path of the browser, or ends the test.
+func chromium(t *testing.T) string {
+	t.Helper()
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"}
+	switch runtime.GOOS {
+	case "darwin":
+		names = append(names, "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
+	case "windows":
+		names = append(names, filepath.Join(os.Getenv("ProgramFiles"), "Google", "Chrome", "Application", "chrome.exe"))
+	}
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path
+		}
+	}
+	const missing = "no Chromium or Chrome was found, with which the chat page is tested; install it (Debian: apt-get install chromium)"
+	if os.Getenv("CI") == "true" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// browser is one Chromium, in which every test has windows of its own.
+type browser struct{ ctx context.Context }
+
+func launch(t *testing.T) *browser {
+	t.Helper()
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(chromium(t)), chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1000, 700),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+	)
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses its sandbox to root
+	}
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ = chromedp.NewContext(ctx) // ended by Cancel below
+	t.Cleanup(func() {
+		end, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := chromedp.Cancel(end); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("the browser ended badly: %v", err)
+		}
+		stop()
+	})
+	fatal(t, chromedp.Do(ctx))
+	return &browser{ctx: ctx}
+}
+
+// window is one window with cookies of its own. When its test ends, the page
+// must have complained about nothing.
+type window struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+func (b *browser) window(t *testing.T) *window {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext())
+	w := &window{t: t, ctx: ctx}
+	fatal(t, chromedp.Do(ctx))
+	fatal(t, chromedp.Listen(ctx, w.hear))
+	t.Cleanup(func() {
+		for _, c := range w.takeComplaints() {
+			t.Errorf("the console says: %s", c)
+		}
+		cancel()
+	})
+	return w
+}
+
+// hear keeps warnings, errors, exceptions and violations of the page's policy.
+func (w *window) hear(event any) {
+	var text string
+	switch e := event.(type) {
+	case *cdpruntime.EventConsoleAPICalled:
+		if e.Type == "error" || e.Type == "warning" {
+			text = fmt.Sprintf("%s: %s", e.Type, e.Args[0].Value)
+		}
+	case *cdpruntime.EventExceptionThrown:
+		text = (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error()
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			text = fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+		}
+	}
+	if text == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.complaints = append(w.complaints, text)
+}
+
+func (w *window) takeComplaints() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.complaints
+	w.complaints = nil
+	return c
+}
+
+func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		w.t.Fatalf("%v\nthe page shows:\n%s", err, w.shown())
+	}
+}
+
+// click clicks what a selector finds.
+func (w *window) click(selector string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("document.querySelector(%q)?.checkVisibility()", selector))
+	w.do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// until waits for an expression to be true.
+func (w *window) until(expression string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+expression+")"))
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C: // an error may come of a page that is loading
+		case <-ctx.Done():
+			w.t.Fatalf("it never came true (%v): %s\nthe page shows:\n%s", err, expression, w.shown())
+		}
+	}
+}
+
+// get is the value of an expression.
+func get[T any](w *window, expression string) T {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		w.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+func (w *window) shown() string {
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(text)
+}
+
+// scheme sets the owner's choice between "light" and "dark".
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		_, err := cdp.Call(ctx, tab, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	})
+}
+
+// enterKey presses Enter as a keyboard does: one event that brings its
+// character along, which the page can refuse. (kb.Enter sends the character by
+// itself.)
+func enterKey(modifiers ...kb.Modifier) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+		p := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: "Enter", Code: "Enter", Text: "\r", WindowsVirtualKeyCode: 13}
+		for _, m := range modifiers {
+			p.Modifiers |= int64(m)
+		}
+		if _, err := cdp.Call(ctx, tab, input.DispatchKeyEvent, p); err != nil {
+			return err
+		}
+		p.Type, p.Text = input.DispatchKeyEventTypeKeyUp, ""
+		_, err := cdp.Call(ctx, tab, input.DispatchKeyEvent, p)
+		return err
+	})
+}

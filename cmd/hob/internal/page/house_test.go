@@ -1,0 +1,88 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/system"
+)
+
+// house is a whole Hob on a free port, in a home of its own.
+type house struct {
+	t     *testing.T
+	home  string
+	url   string
+	token string
+}
+
+func open(t *testing.T, conf string) *house {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	c, err := config.Parse("config.toml", []byte("[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
+	fatal(t, err)
+	d, err := daemon.Open(t.Context(), daemon.Options{Paths: paths, Config: c, Version: "test"})
+	fatal(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		cancel()
+		if err := errors.Join(<-done, d.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	<-d.Ready()
+	token, err := os.ReadFile(paths.TokenFile())
+	fatal(t, err)
+	return &house{t: t, home: home, url: "http://" + d.Addr(), token: strings.TrimSpace(string(token))}
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// offline is the configuration of most tests.
+const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n"
+
+func (h *house) post(path string, in, out any) {
+	h.t.Helper()
+	body, err := json.Marshal(in)
+	fatal(h.t, err)
+	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+path, bytes.NewReader(body))
+	fatal(h.t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	fatal(h.t, err)
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		h.t.Fatalf("%s: %s", path, res.Status)
+	}
+	fatal(h.t, json.NewDecoder(res.Body).Decode(out))
+}
+
+// link is a new login link, as `hob open` makes one.
+func (h *house) link() string {
+	h.t.Helper()
+	var out struct{ URL string }
+	h.post("/api/v1/login", struct{}{}, &out)
+	return out.URL
+}

@@ -1,0 +1,273 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// live is true once the page is loaded and follows what Hob says.
+const live = `document.querySelector("#state[data-state=live]")`
+
+// enter opens the page with a login link.
+func (w *window) enter(h *house) {
+	w.t.Helper()
+	w.do(chromedp.Navigate(h.link()))
+	w.until(live)
+}
+
+// say types a text, sends it with Enter and waits until it is answered or waits
+// for the owner.
+func (w *window) say(text string) {
+	w.t.Helper()
+	before := get[int](w, `document.querySelectorAll(".message.user").length`)
+	w.do(chromedp.SendKeys(chromedp.CSS("#input"), text), enterKey())
+	w.until(fmt.Sprintf(`document.querySelectorAll(".message.user").length > %d`, before))
+	w.until(`document.querySelector("#log[aria-busy=false], .approval")`)
+}
+
+// texts lists the messages of a kind, oldest first; "" is all of them.
+func (w *window) texts(kind string) []string {
+	w.t.Helper()
+	if kind != "" {
+		kind = "." + kind
+	}
+	return get[[]string](w, `Array.from(document.querySelectorAll(".message`+kind+` > .text"), e => e.textContent)`)
+}
+
+func (w *window) last(kind string) string {
+	w.t.Helper()
+	all := w.texts(kind)
+	if len(all) == 0 {
+		w.t.Fatalf("there is no %s; the page shows:\n%s", kind, w.shown())
+	}
+	return all[len(all)-1]
+}
+
+// arrives waits for a message of a kind that holds a text.
+func (w *window) arrives(kind, text string) {
+	w.t.Helper()
+	w.until(fmt.Sprintf(`Array.from(document.querySelectorAll(".message.%s > .text"), e => e.textContent).some(t => t.includes(%q))`, kind, text))
+}
+
+func TestPage(t *testing.T) {
+	b := launch(t)
+	for _, tc := range []struct {
+		name string
+		test func(*testing.T, *browser)
+	}{
+		{"a login link works once", testLogin},
+		{"an answer streams in and can be stopped", testStream},
+		{"a message has one answer, and both are there after a reload", testHistory},
+		{"a reminder comes by itself", testReminder},
+		{"a question has buttons that decide", testApproval},
+		{"HTML is shown as text", testInjection},
+		{"Enter sends and Shift+Enter does not", testKeyboard},
+		{"light, dark, wide and narrow", testLooks},
+	} {
+		t.Run(tc.name, func(t *testing.T) { tc.test(t, b) })
+	}
+}
+
+func testLogin(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w, other := b.window(t), b.window(t)
+	unauthorized := func(w *window) {
+		t.Helper()
+		for _, c := range w.takeComplaints() {
+			if !strings.Contains(c, "401") {
+				t.Errorf("the console says: %s", c)
+			}
+		}
+	}
+	w.do(chromedp.Navigate(h.url + "/"))
+	w.until(`document.querySelector("#login").checkVisibility()`)
+	if s := w.shown(); !strings.Contains(s, "hob open") || get[bool](w, `document.querySelector("#composer").checkVisibility()`) {
+		t.Errorf("somebody unknown is shown:\n%s", s)
+	}
+	unauthorized(w)
+
+	link := h.link()
+	w.do(chromedp.Navigate(link))
+	w.until(live)
+	if at := get[string](w, "location.href"); strings.Contains(at, "code") || get[string](w, "document.cookie") != "" {
+		t.Errorf("the code is left in %s, or a script can read the cookie", at)
+	}
+	w.say("hello")
+
+	other.do(chromedp.Navigate(link))
+	other.until(`document.querySelector("#login").checkVisibility()`)
+	if s := other.shown(); !strings.Contains(s, "used already") || strings.Contains(s, "hello") {
+		t.Errorf("the second use shows:\n%s", s)
+	}
+	unauthorized(other)
+	w.do(chromedp.Reload())
+	w.arrives("user", "hello")
+}
+
+func testHistory(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("spent 12.50 on lunch")
+	w.say("how much did I spend this month?")
+	if a := w.last("assistant"); !strings.Contains(a, "12.50") {
+		t.Errorf("the answer: %q", a)
+	}
+	before := w.texts("")
+	if len(before) != 4 {
+		t.Errorf("two messages and two answers are %q", before)
+	}
+	w.do(chromedp.Reload())
+	w.until(live)
+	if after := w.texts(""); !slices.Equal(before, after) {
+		t.Errorf("before the reload %q, after it %q", before, after)
+	}
+	w.click("#new")
+	w.until(`document.querySelectorAll(".message").length === 0`)
+	w.say("hello")
+	w.do(chromedp.SetValue(chromedp.CSS("#sessions"), "main"), chromedp.Evaluate[chromedp.Void](`document.querySelector("#sessions").dispatchEvent(new Event("change"))`))
+	w.arrives("user", "lunch")
+	if again := w.texts(""); !slices.Equal(before, again) {
+		t.Errorf("another conversation changed this one: %q", again)
+	}
+}
+
+func testReminder(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("remind me in 1 second to stretch")
+	w.arrives("notice", "stretch")
+	if n := len(w.texts("notice")); n != 1 {
+		t.Errorf("it came %d times: %q", n, w.texts(""))
+	}
+}
+
+func testApproval(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("remember that the code is 99")
+	for _, tc := range []struct {
+		button string
+		known  bool
+	}{{"no", true}, {"yes", false}} {
+		w.say("forget the code")
+		w.until(`document.querySelectorAll(".approval").length === 1`)
+		if s := get[string](w, `document.querySelector(".approval").innerText`); !strings.Contains(s, "orget") || !strings.Contains(s, "Yes") || !strings.Contains(s, "No") {
+			t.Errorf("the question is %q", s)
+		}
+		w.click(".approval ." + tc.button)
+		w.until(`!document.querySelector(".approval") && document.querySelector("#log[aria-busy=false]")`)
+		w.say("what is the code?")
+		if a := w.last("assistant"); strings.Contains(a, "99") != tc.known {
+			t.Errorf("after %s it says %q", tc.button, a)
+		}
+	}
+}
+
+func testInjection(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	const evil = `x<img src=x onerror=document.title=1>x`
+	w.say("note: " + evil)
+	w.say("remember that the code is " + evil)
+	w.say("what is the code?")
+	w.say("forget the code")
+	w.until(`document.querySelector(".approval")`)
+	w.click(".approval .no")
+	w.until(`document.querySelector("#log[aria-busy=false]")`)
+	if runtime.GOOS != "windows" { // which has no such names
+		inbox := filepath.Join(h.home, "inbox")
+		fatal(t, os.Mkdir(inbox, 0o700))
+		w.say("watch ~/inbox and tell me")
+		fatal(t, os.WriteFile(filepath.Join(inbox, evil), []byte("x"), 0o600))
+		w.arrives("notice", evil)
+	}
+	check := func() {
+		t.Helper()
+		w.arrives("user", "note: "+evil)
+		w.arrives("assistant", evil)
+		if n := get[int](w, `document.querySelectorAll("main img, main [onerror]").length`); n != 0 {
+			t.Errorf("%d elements came out of a text", n)
+		}
+		if title := get[string](w, "document.title"); title != "Hob" {
+			t.Errorf("a text ran: the title is %q", title)
+		}
+	}
+	check()
+	w.do(chromedp.Reload())
+	w.until(live)
+	check()
+	// The name of a conversation comes from the address.
+	w.do(chromedp.Navigate("about:blank"), chromedp.Navigate(h.url+"/#%3Cimg%20src%3Dx%20onerror%3Ddocument.title%3D1%3E"))
+	w.until(`document.readyState === "complete" && document.querySelector(".message.error, #sessions option")`)
+	if n := get[int](w, `document.querySelectorAll("main img, select img").length`); n != 0 || get[string](w, "document.title") != "Hob" {
+		t.Errorf("the address ran: %s", w.shown())
+	}
+	w.takeComplaints() // a conversation of that name is refused
+}
+
+func testKeyboard(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	if at := get[string](w, "document.activeElement.id"); at != "input" {
+		t.Errorf("typing goes to %q", at)
+	}
+	w.do(enterKey())
+	w.do(chromedp.KeyEvent("note: one"), enterKey(kb.ModifierShift), chromedp.KeyEvent("two"))
+	if v := get[string](w, `document.querySelector("#input").value`); v != "note: one\ntwo" {
+		t.Errorf("the input holds %q", v)
+	}
+	if all := w.texts(""); len(all) != 0 {
+		t.Errorf("something was sent: %q", all)
+	}
+	w.do(enterKey())
+	w.arrives("user", "note: one\ntwo")
+	w.until(`document.querySelector("#log[aria-busy=false]") && document.querySelectorAll(".message.assistant").length === 1`)
+	if v := get[string](w, `document.querySelector("#input").value`); v != "" {
+		t.Errorf("the input still holds %q", v)
+	}
+}
+
+func testLooks(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("note: " + strings.Repeat("averylongword", 30))
+	// bright is the mean of a colour's parts, 0 to 255.
+	bright := func(selector, property string) float64 {
+		t.Helper()
+		return get[float64](w, fmt.Sprintf(`(p => (p[0]+p[1]+p[2])/3)(getComputedStyle(document.querySelector(%q)).%s.match(/[\d.]+/g).map(Number))`, selector, property))
+	}
+	for _, name := range []string{"light", "dark"} {
+		w.do(scheme(name))
+		for _, s := range []string{"body", ".message.user .text", ".message.assistant .text", "#input"} {
+			back, text := bright(s, "backgroundColor"), bright(s, "color")
+			if dark := name == "dark"; dark != (back < 100) || dark != (text > 155) {
+				t.Errorf("%s: %s has text of brightness %.0f on %.0f", name, s, text, back)
+			}
+		}
+	}
+	for _, width := range []int64{1600, 360} {
+		w.do(chromedp.EmulateViewport(width, 640))
+		if over := get[int](w, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
+			t.Errorf("%d wide: %d pixels stick out", width, over)
+		}
+		for _, id := range []string{"input", "send", "new", "sessions"} {
+			if !get[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
+				t.Errorf("%d wide: #%s is cut off", width, id)
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package page
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// slowModel is a model server whose answers go on only when the test says so.
+func slowModel(t *testing.T, goOn <-chan struct{}) string {
+	t.Helper()
+	delta := func(w http.ResponseWriter, text, reason string) {
+		fmt.Fprintf(w, "data: {\"id\":\"1\",\"object\":\"chat.completion.chunk\",\"model\":\"slow\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":%s}]}\n\n", text, reason)
+		w.(http.Flusher).Flush()
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		delta(w, "First half,", "null")
+		select {
+		case <-goOn:
+			delta(w, " second half.", "null")
+			delta(w, "", `"stop"`)
+			fmt.Fprint(w, "data: [DONE]\n\n")
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func testStream(t *testing.T, b *browser) {
+	goOn := make(chan struct{})
+	url := slowModel(t, goOn)
+	h := open(t, fmt.Sprintf("[agent]\nmodel = \"slow/slow\"\n[providers.slow]\nkind = \"openai\"\nbase_url = %q\n", url+"/v1"))
+	w := b.window(t)
+	w.enter(h)
+	send := func() {
+		w.do(chromedp.SendKeys(chromedp.CSS("#input"), "tell me"), enterKey())
+		w.until(`Array.from(document.querySelectorAll(".message.assistant.busy > .text")).some(e => e.textContent === "First half,")`)
+	}
+	send()
+	if !get[bool](w, `document.querySelector("#log[aria-busy=true]") && document.querySelector("#stop").checkVisibility()`) {
+		t.Error("nothing shows that an answer is coming, or it cannot be stopped")
+	}
+	select {
+	case goOn <- struct{}{}:
+	case <-t.Context().Done():
+	}
+	w.until(`document.querySelector("#log[aria-busy=false]")`)
+	if a := w.last("assistant"); a != "First half, second half." {
+		t.Errorf("the answer is %q", a)
+	}
+
+	send()
+	w.do(chromedp.KeyEvent(kb.Escape))
+	w.until(`document.querySelector("#log[aria-busy=false]") && !document.querySelector("#stop").checkVisibility()`)
+	w.arrives("assistant", "First half,")
+	if n := len(w.texts("user")); n != 2 {
+		t.Errorf("%q", w.texts(""))
+	}
+}
