@@ -15,25 +15,29 @@ func WriteFile(path string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("write %s: %w", path, reason(err))
+		return unwritten(path, err)
 	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("write %s: cannot create its folder: %w", path, reason(err))
+		return unwritten(path, err)
 	}
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // made with 0600
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, reason(err))
+		return unwritten(path, err)
 	}
 	tmp := f.Name()
 	if err := fill(f, data); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, reason(err)), os.Remove(tmp))
+		return errors.Join(unwritten(path, err), os.Remove(tmp))
 	}
 	if err := os.Rename(tmp, path); err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, reason(err)), os.Remove(tmp))
+		return errors.Join(unwritten(path, err), os.Remove(tmp))
 	}
 	syncDir(dir)
 	return nil
+}
+
+func unwritten(path string, err error) error {
+	return fmt.Errorf("write %s: %w; %s", path, reason(err), advice(err, "make its folder writable"))
 }
 
 func fill(f *os.File, data []byte) error {

@@ -71,13 +71,14 @@ func Acquire(ctx context.Context, path string, role Role) (*Lock, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock %s: %w; make the folder writable or set HOB_HOME to another one", path, reason(err))
+		return nil, fmt.Errorf("lock %s: %w; %s", path, reason(err), advice(err, "make the folder writable or set HOB_HOME to another one"))
 	}
 	if err := wait(ctx, f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := sign(f, Holder{PID: os.Getpid(), Role: role, Since: time.Now().UTC()}); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, reason(err)), unlock(f), f.Close())
+		err = fmt.Errorf("lock %s: %w; %s", path, reason(err), advice(err, "set HOB_HOME to a folder on another disk"))
+		return nil, errors.Join(err, unlock(f), f.Close())
 	}
 	return &Lock{f: f}, nil
 }

@@ -145,7 +145,7 @@ func (p Paths) EndpointFile() string { return filepath.Join(p.Data, "endpoint.js
 func (p Paths) Ensure() error {
 	for _, d := range []string{p.Home, p.Data, p.Logs, p.Runtime} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
-			return fmt.Errorf("cannot create the folder %s: %w; set HOB_HOME to a folder that you may write to", d, reason(err))
+			return fmt.Errorf("cannot create the folder %s: %w; %s", d, reason(err), advice(err, "set HOB_HOME to a folder that you may write to"))
 		}
 	}
 	for _, d := range []string{p.Home, p.Data} {
@@ -156,15 +156,29 @@ func (p Paths) Ensure() error {
 	return nil
 }
 
-// Writable reports whether files can be created in the folder; the error names
-// the cause and a remedy.
+// Writable reports whether files can be created in the folder and hold
+// something; the error names the cause and a remedy.
 func Writable(dir string) error {
+	const other = "make it writable or set HOB_HOME to another folder"
 	f, err := os.CreateTemp(dir, ".write-test-*")
 	if err != nil {
-		return fmt.Errorf("cannot write to the folder %s: %w; make it writable or set HOB_HOME to another folder", dir, reason(err))
+		return fmt.Errorf("cannot write to the folder %s: %w; %s", dir, reason(err), advice(err, other))
 	}
 	name := f.Name()
-	return errors.Join(f.Close(), os.Remove(name))
+	_, err = f.WriteString("x") // a full disk still takes empty files
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = fmt.Errorf("cannot write to the folder %s: %w; %s", dir, reason(err), advice(err, other))
+	}
+	return errors.Join(err, os.Remove(name))
+}
+
+// advice is the remedy for a file that could not be written; other is for
+// causes which it does not know.
+func advice(err error, other string) string {
+	if diskFull(err) {
+		return "free some space on its disk"
+	}
+	return other
 }
 
 // reason drops the operation and the path which the caller's sentence names.

@@ -42,6 +42,10 @@ func ended(p *os.Process) (code int, done bool) {
 
 func othersMayRead(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o077 != 0 }
 
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
 // DiskFree returns the bytes a user may still write on the path's disk.
 func DiskFree(path string) (uint64, error) {
 	var st unix.Statfs_t

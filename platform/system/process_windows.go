@@ -1,6 +1,7 @@
 package system
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -59,6 +60,10 @@ func ended(p *os.Process) (code int, done bool) {
 // othersMayRead is false: files in a profile inherit an access list that keeps
 // other users out, and mode bits say nothing on Windows.
 func othersMayRead(fs.FileInfo) bool { return false }
+
+func diskFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
+}
 
 // DiskFree returns the bytes a user may still write on the path's disk.
 func DiskFree(path string) (uint64, error) {

@@ -74,7 +74,7 @@ func (s Secrets) Resolve(ctx context.Context, ref string) (Secret, error) {
 	}
 	switch kind {
 	case "env":
-		if v := s.getenv(name); v != "" {
+		if v := s.Env(name); v != "" {
 			return Secret(v), nil
 		}
 		return "", fmt.Errorf("the environment variable %s is not set; set it before Hob starts", name)
@@ -90,7 +90,8 @@ func (s Secrets) Store(ctx context.Context, name string, v Secret) error {
 	return err
 }
 
-func (s Secrets) getenv(name string) string {
+// Env reads an environment variable as env: references do.
+func (s Secrets) Env(name string) string {
 	if s.Getenv != nil {
 		return s.Getenv(name)
 	}
@@ -136,7 +137,7 @@ func (s Secrets) keychain(ctx context.Context, name string) (Secret, error) {
 // withKeychain gives up when the keychain does not answer in time. The call
 // itself cannot be cancelled: it ends when the keychain does answer.
 func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
-	if err := keychainThere(s.getenv); err != nil {
+	if err := keychainThere(s.Env); err != nil {
 		return "", fmt.Errorf("keychain:%s cannot be read: %w; use file:PATH or env:NAME instead", name, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, keychainWait)

@@ -156,6 +156,27 @@ func TestEnsureToken(t *testing.T) {
 	}
 }
 
+func TestEnsureTokenLeavesOtherFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	other, path := filepath.Join(dir, "precious"), filepath.Join(dir, "token")
+	if err := os.WriteFile(other, []byte("mine"), 0o644); err != nil { //nolint:gosec // its mode must stay, too
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, path); err != nil {
+		t.Skip(err)
+	}
+	_, err := EnsureToken(path)
+	wantErr(t, err, "remove the link")
+	if b, err := os.ReadFile(other); string(b) != "mine" || err != nil {
+		t.Errorf("what the link led to is now %q (%v)", b, err)
+	}
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = EnsureToken(path)
+	wantErr(t, err, "move it away")
+}
+
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hob.lock")
 	ctx := t.Context()

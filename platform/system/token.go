@@ -15,7 +15,8 @@ const tokenBytes = 32
 
 // EnsureToken returns the API token of the home and makes one when there is
 // none or when the file is damaged. The file is readable by the owner alone; a
-// file that others could read is closed to them again.
+// file that others could read is closed to them again. What a link leads to is
+// never overwritten.
 func EnsureToken(path string) (Secret, error) {
 	t, err := ReadToken(path)
 	if err == nil {
@@ -23,6 +24,9 @@ func EnsureToken(path string) (Secret, error) {
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errDamagedToken) {
 		return "", err
+	}
+	if fi, lerr := os.Lstat(path); lerr == nil && !fi.Mode().IsRegular() {
+		return "", fmt.Errorf("the token %s is a link to something that is no token; remove the link", path)
 	}
 	b := make([]byte, tokenBytes)
 	rand.Read(b) // never fails, see crypto/rand
@@ -40,11 +44,11 @@ var errDamagedToken = errors.New("it does not hold a token")
 func ReadToken(path string) (Secret, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read the token %s: %w", path, reason(err))
+		return "", fmt.Errorf("read the token %s: %w; move it away, the next start makes a new one", path, reason(err))
 	}
 	s := strings.TrimSpace(string(b))
 	if raw, err := hex.DecodeString(s); err != nil || len(raw) != tokenBytes {
-		return "", fmt.Errorf("read the token %s: %w", path, errDamagedToken)
+		return "", fmt.Errorf("read the token %s: %w; the next start makes a new one", path, errDamagedToken)
 	}
 	return Secret(s), nil
 }
