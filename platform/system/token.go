@@ -43,6 +43,9 @@ var errDamagedToken = errors.New("it does not hold a token")
 // has run in this home yet.
 func ReadToken(path string) (Secret, error) {
 	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("there is no token %s: %w; the next start makes one", path, reason(err))
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the token %s: %w; move it away, the next start makes a new one", path, reason(err))
 	}
