@@ -107,6 +107,7 @@ CREATE TABLE outbox (
 	UNIQUE (event, n));
 CREATE INDEX outbox_open ON outbox(channel, chat, seq) WHERE state IN ('queued', 'sending', 'failed');
 CREATE INDEX outbox_session ON outbox(session, seq);
+CREATE INDEX outbox_notices ON outbox(session, seq) WHERE kind = 'notice';
 
 CREATE TABLE ledger (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT,
