@@ -96,6 +96,11 @@ func TestRecall(t *testing.T) {
 			}
 		})
 	}
+	for _, huge := range []string{strings.Repeat("x", 200_000), strings.Repeat("%", 200_000), strings.Repeat("milk ", 50_000)} {
+		if _, err := b.Recall(st.Reader(t.Context()), huge, 3); err != nil {
+			t.Errorf("a huge query: %v", err)
+		}
+	}
 	all, err := b.Recall(st.Reader(t.Context()), "", 2)
 	if d := cmp.Diff([]string{"my brother lives in Leipzig", "I parked the car on level 3"}, texts(all)); d != "" || err != nil {
 		t.Errorf("empty query: %v %s", err, d)

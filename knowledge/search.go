@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
@@ -19,6 +20,9 @@ import (
 const (
 	candidates = 60
 	maxTerms   = 24
+	// maxPlain bounds a text that is looked for as it stands, in characters:
+	// SQLite refuses patterns of more than 50,000 bytes.
+	maxPlain = 1000
 )
 
 // Search finds documents by words, best first: every telling word must match;
@@ -107,7 +111,7 @@ func (b *Base) half(q store.Querier, terms []string, w where, limit int) ([]Hit,
 
 func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hit, error) {
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD")
-	if len([]rune(text)) < 2 {
+	if n := utf8.RuneCountInString(text); n < 2 || n > maxPlain {
 		return nil, nil
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
