@@ -1,6 +1,7 @@
 package when
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,10 @@ type Period struct {
 	From, To time.Time
 	Text     string
 }
+
+// noMonth is an ISO 8601 month that does not exist, which is not the stretch
+// from a year to a day.
+var noMonth = regexp.MustCompile(`^\s*\d{4}-(0?0|1[3-9]|[2-9]\d)\s*$`)
 
 // periodOf is the period that a moment stands for, nil for an instant or a day.
 func (p *parser) periodOf(s spec, m Moment) *Period {
@@ -38,7 +43,7 @@ func (p *parser) periodOf(s spec, m Moment) *Period {
 // range of days count; see docs/dates.md. The error is an *AmbiguousError or
 // wraps ErrNotUnderstood.
 func ParsePeriod(phrase string, now time.Time) (Period, error) {
-	if len(phrase) > maxPhrase {
+	if len(phrase) > maxPhrase || noMonth.MatchString(phrase) {
 		return Period{}, notUnderstood(phrase, periodForms)
 	}
 	p := newParser(phrase, now)

@@ -63,7 +63,7 @@ func TestParsePeriod(t *testing.T) {
 			t.Errorf("%q: got text %q", c.phrase, got.Text)
 		}
 	}
-	for _, phrase := range []string{"", "5pm", "always", "the good old days", "between 5 May", "from tomorrow to yesterday", "between monday"} {
+	for _, phrase := range []string{"", "5pm", "always", "the good old days", "between 5 May", "from tomorrow to yesterday", "between monday", "2026-13", "2026-00", " 2026-99 "} {
 		if got, err := ParsePeriod(phrase, monday()); !errors.Is(err, ErrNotUnderstood) {
 			t.Errorf("%q: got %v, %v, want ErrNotUnderstood", phrase, got, err)
 		}
