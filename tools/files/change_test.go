@@ -20,6 +20,7 @@ func TestReadFile(t *testing.T) {
 	b := newBench(t, func(o *Options) { o.MaxFile = 1 << 20; o.Trusted = []string{"~/Documents/mine"} })
 	b.put("Documents/mine/own.txt", "hello")
 	b.put("Documents/empty", "")
+	b.put("Documents/odd.txt", "caf\xe9 \xe9\xe9\xe9\xe9")
 	b.put("Documents/pic.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
 	b.put("Documents/latin.txt", strings.Repeat("plain text ", 5)+"caf\xe9")
 	b.put("Documents/bom.txt", "\xef\xbb\xbfhi")
@@ -41,6 +42,7 @@ func TestReadFile(t *testing.T) {
 		{"empty", map[string]any{"path": "empty"}, "~/Documents/empty is empty.", ""},
 		{"picture", map[string]any{"path": "pic.png"}, "~/Documents/pic.png is not text but image/png, 16 bytes; it is not shown.", ""},
 		{"latin 1", map[string]any{"path": "latin.txt"}, strings.Repeat("plain text ", 5) + "caf\uFFFD\n[1 bytes were not UTF-8 and are shown as \uFFFD]", ""},
+		{"mostly not UTF-8", map[string]any{"path": "odd.txt"}, "~/Documents/odd.txt is text in an unknown encoding, not UTF-8, 9 bytes; it is not shown.", ""},
 		{"byte order mark", map[string]any{"path": "bom.txt"}, "hi", ""},
 		{"utf-16", map[string]any{"path": "utf16.txt"}, "hi\n[converted from UTF-16]", ""},
 		{"missing", map[string]any{"path": "nope.txt"}, "there is no ~/Documents/nope.txt", tools.NotFound},

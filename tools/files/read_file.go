@@ -69,7 +69,7 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 		r.Text = f.show(s.abs) + " is empty."
 	case !ok:
 		out.Binary = true
-		r.Text = fmt.Sprintf("%s is not text but %s, %s; it is not shown.", f.show(s.abs), describe(s.abs, b), size(int64(len(b))))
+		r.Text = fmt.Sprintf("%s is %s, %s; it is not shown.", f.show(s.abs), describe(s.abs, b), size(int64(len(b))))
 	default:
 		r.Text, err = page(text, note, in, &out)
 	}

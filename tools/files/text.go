@@ -50,14 +50,17 @@ func utf16Text(b []byte) (string, bool) {
 	return string(out), true
 }
 
-// describe says in words what a binary file is.
+// describe says in words what a file is that cannot be shown.
 func describe(name string, b []byte) string {
 	kind := http.DetectContentType(b)
 	kind, _, _ = strings.Cut(kind, ";")
-	if ext := strings.TrimPrefix(filepath.Ext(name), "."); kind == "application/octet-stream" && ext != "" {
-		return strings.ToUpper(ext) + " data"
+	if kind == "text/plain" {
+		return "text in an unknown encoding, not UTF-8"
 	}
-	return kind
+	if ext := strings.TrimPrefix(filepath.Ext(name), "."); kind == "application/octet-stream" && ext != "" {
+		return "not text but " + strings.ToUpper(ext) + " data"
+	}
+	return "not text but " + kind
 }
 
 // size writes bytes as people do: "812 bytes", "12 KB", "3.4 MB".
