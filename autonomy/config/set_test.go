@@ -10,6 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// checked is an edit with the check of the whole that SetAll makes.
+func checked(text []byte, key, value string) ([]byte, error) {
+	_, before := Parse("c.toml", text)
+	out, _, err := edit("c.toml", text, key, value)
+	if err != nil {
+		return nil, err
+	}
+	_, after := Parse("c.toml", out)
+	return out, newMistakes(before, after)
+}
+
 func TestEdit(t *testing.T) {
 	tests := []struct{ name, text, key, value, want, err string }{
 		{"replace", "# top\n[agent] # a\nname = \"Hob\"  # called\nmodel = \"auto\"\n", "agent.name", "Robin", "# top\n[agent] # a\nname = \"Robin\"  # called\nmodel = \"auto\"\n", ""},
@@ -50,7 +61,7 @@ func TestEdit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, _, err := edit("c.toml", []byte(tt.text), tt.key, tt.value)
+			got, err := checked([]byte(tt.text), tt.key, tt.value)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("got %q %v, want %s", got, err, tt.err)
@@ -76,7 +87,7 @@ func TestEditTemplate(t *testing.T) {
 		if !ok {
 			v = k.Default
 		}
-		out, _, err := edit("c.toml", text, k.Name, v)
+		out, err := checked(text, k.Name, v)
 		if err != nil {
 			t.Fatal(k.Name, err)
 		}
@@ -128,6 +139,25 @@ func TestSet(t *testing.T) {
 	}
 }
 
+func TestSetAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	// The model comes before the kind without which it would be a mistake.
+	ch, err := SetAll(path, []Value{{"providers.x.model", "m"}, {"providers.x.kind", "openai"}, {"agent.name", "R"}})
+	if err != nil || len(ch) != 3 {
+		t.Fatal(ch, err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := SetAll(path, []Value{{"agent.name", "S"}, {"agent.timezone", "Mars"}}); err == nil {
+		t.Fatal("taken")
+	}
+	if after, _ := os.ReadFile(path); string(after) != string(before) {
+		t.Error("half of it was written")
+	}
+}
+
 func FuzzSet(f *testing.F) {
 	f.Add(string(Template()), "agent.name", "x")
 	f.Add("agent = { name = \"a\" }\n", "agent.model", "offline")
@@ -137,7 +167,7 @@ func FuzzSet(f *testing.F) {
 	f.Add("[channels.w]\na = [1,\n2]\n", "channels.w.b", "{ c = 1 }")
 	f.Fuzz(func(t *testing.T, text, key, value string) {
 		_, before := Parse("c.toml", []byte(text))
-		out, _, err := edit("c.toml", []byte(text), key, value)
+		out, err := checked([]byte(text), key, value)
 		if err != nil || before != nil {
 			return
 		}

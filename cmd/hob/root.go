@@ -43,7 +43,7 @@ func (a *app) root() *cobra.Command {
 	add(groupTalk, a.askCmd(), a.chatCmd(), a.openCmd(), a.sessionCmd())
 	add(groupThings, a.taskCmd(), a.watchCmd(), a.scheduleCmd(), a.triggerCmd(), a.memoryCmd())
 	add(groupTrust, a.approvalsCmd(), a.approveCmd(), a.denyCmd(), a.whyCmd(), a.undoCmd(), a.toolCmd())
-	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.initCmd(), a.configCmd(), a.doctorCmd(), a.backupCmd(), a.benchCmd(), a.versionCmd())
+	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.setupCmd(), a.initCmd(), a.configCmd(), a.doctorCmd(), a.backupCmd(), a.benchCmd(), a.versionCmd())
 	root.SetHelpCommandGroupID(groupRun)
 	root.SetCompletionCommandGroupID(groupRun)
 	root.SetVersionTemplate("hob {{.Version}}\n")

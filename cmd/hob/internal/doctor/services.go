@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +82,7 @@ func unwrapAll(err error) []error {
 const askWait = 5 * time.Second
 
 func checkModel(ctx context.Context, e Env) []Check {
-	o := llmall.AutoOptions{Env: e.getenv, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
+	o := llmall.AutoOptions{Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
 	for _, p := range e.Config.Providers {
 		lp := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context}
 		if p.APIKey != "" {
@@ -107,13 +106,6 @@ func checkModel(ctx context.Context, e Env) []Check {
 		out = append(out, ask(ctx, "fallback", m, "agent.fallback names it", err)...)
 	}
 	return out
-}
-
-func (e Env) getenv(k string) string {
-	if e.Secrets.Getenv != nil {
-		return e.Secrets.Getenv(k)
-	}
-	return os.Getenv(k)
 }
 
 // ask looks whether the model's server answers; it costs no tokens.
