@@ -1,0 +1,96 @@
+package config
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// put splices the value into the text and returns what stood there before.
+func (d *document) put(path []string, written string) ([]byte, string, error) {
+	if e := d.find(path); e != nil {
+		if e.header() {
+			return nil, "", &Error{File: d.file, Line: e.line, Key: join(path), Msg: "it is written as a section; edit it by hand"}
+		}
+		return d.splice(e.value, e.end, written), string(d.text[e.value:e.end]), nil
+	}
+	parent, last := path[:len(path)-1], path[len(path)-1]
+	if e := d.find(parent); len(parent) > 0 && e != nil && !e.header() {
+		return d.putInline(e, last, written)
+	}
+	nl := "\n"
+	if bytes.Contains(d.text, []byte("\r\n")) {
+		nl = "\r\n"
+	}
+	if at, ok := d.endOfTable(parent, last); ok {
+		return d.insert(at, quoteKey(last)+" = "+written, nl), "", nil
+	}
+	// Keys such as `agent.name = ..` at the top, or `b.c = ..` under [a].
+	for i := len(d.entries) - 1; i >= 0; i-- {
+		e := &d.entries[i]
+		if e.header() || e.inline || len(e.path) <= len(parent) || !slices.Equal(e.path[:len(parent)], parent) || len(e.table) >= len(parent) {
+			continue
+		}
+		return d.insert(d.lineEnd(e.end), join(path[len(e.table):])+" = "+written, nl), "", nil
+	}
+	section := "[" + join(parent) + "]" + nl + quoteKey(last) + " = " + written
+	if len(bytes.TrimSpace(d.text)) > 0 {
+		section = nl + section
+	}
+	return d.insert(len(d.text), section, nl), "", nil
+}
+
+func (d *document) splice(from, to int, s string) []byte {
+	return slices.Concat(d.text[:from], []byte(s), d.text[to:])
+}
+
+// insert puts a line at an offset where a line starts, or at the end.
+func (d *document) insert(at int, line, nl string) []byte {
+	if at == len(d.text) && at > 0 && d.text[at-1] != '\n' {
+		line = nl + line
+	}
+	return d.splice(at, at, line+nl)
+}
+
+// endOfTable returns where a new key of the table goes: behind the default of
+// the same key that is commented out, else behind its last value.
+func (d *document) endOfTable(table []string, key string) (int, bool) {
+	at, next := -1, len(d.text)
+	for _, e := range d.entries {
+		if at >= 0 && e.header() {
+			next = e.start
+			break
+		}
+		if (e.kind == unstable.Table && slices.Equal(e.path, table)) || (at >= 0 && !e.inline) {
+			at = d.lineEnd(e.end)
+		}
+	}
+	if at < 0 {
+		return 0, false
+	}
+	start := d.find(table).start
+	for l := d.line(start); l < len(d.lines) && d.lines[l] < next; l++ {
+		line, _, _ := strings.Cut(string(d.text[d.lines[l]:d.lineEnd(d.lines[l])]), "=")
+		if c, ok := strings.CutPrefix(strings.TrimSpace(line), "#"); ok && strings.TrimSpace(c) == key {
+			return d.lineEnd(d.lines[l]), true
+		}
+	}
+	return at, true
+}
+
+// putInline adds a key to `section = { .. }`.
+func (d *document) putInline(e *entry, key, written string) ([]byte, string, error) {
+	value := d.text[e.value:e.end]
+	if e.kind != unstable.InlineTable || bytes.ContainsAny(value, "\n") {
+		return nil, "", &Error{File: d.file, Line: e.line, Key: join(e.path), Msg: "its section is written in a way that cannot be edited here; edit it by hand with: hob config path"}
+	}
+	inner := bytes.TrimRight(value[:len(value)-1], " \t,")
+	add := ", "
+	if len(inner) == 1 {
+		add = " "
+	}
+	s := string(inner) + add + quoteKey(key) + " = " + written + " }"
+	return d.splice(e.value, e.end, s), "", nil
+}
