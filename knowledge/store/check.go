@@ -108,14 +108,22 @@ func classify(err error) error {
 	}
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%w (%w)", ErrFull, err)
+		return &fullError{err}
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("%w (%w)", errDamaged, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
-		return fmt.Errorf("the database cannot be written; %s (%w)", remedyFolder, err)
+		return fmt.Errorf("the database cannot be opened for writing (%w); %s", err, remedyFolder)
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("the disk does not take or give the data (%w); check its quota, free space and health", err)
 	}
 	return err
 }
+
+// fullError is ErrFull with what SQLite said, which its text leaves out.
+type fullError struct{ err error }
+
+func (*fullError) Error() string     { return ErrFull.Error() }
+func (e *fullError) Unwrap() []error { return []error{ErrFull, e.err} }
 
 // undone reports errors after which SQLite may have rolled back the whole
 // transaction by itself (https://www.sqlite.org/lang_transaction.html,

@@ -31,7 +31,7 @@ var (
 	// ErrClosed: Write after Close.
 	ErrClosed = errors.New("the store is closed")
 	// ErrFull: the disk is full; nothing of the failed transaction was kept.
-	ErrFull = errors.New("the disk is full; free some space, nothing of this step was saved")
+	ErrFull = errors.New("the disk is full and nothing of this step was saved; free some space")
 )
 
 // Set is the migrations of one owning package. Steps[i] brings the schema of
@@ -148,7 +148,7 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 func dsn(path string, readOnly bool) string {
 	d := "file:" + escape(path) + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=cache_size(-1024)"
 	if readOnly {
-		return d + "&_pragma=query_only(1)"
+		return d + "&_pragma=query_only(1)&mode=rw" // rw: a file that was removed is not made anew, empty
 	}
 	return d + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(1000)&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)"
 }

@@ -290,3 +290,18 @@ func TestAReaderSeesWhatIsCommittedAndCannotWrite(t *testing.T) {
 		t.Errorf("after: %v", got)
 	}
 }
+
+func TestARemovedFileIsNotMadeAnew(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows does not remove open files")
+	}
+	path := temp(t)
+	db := open(t, path)
+	fatal(t, os.Remove(path))
+	if err := db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM t`).Scan(new(int)); err == nil {
+		t.Error("a reader found rows in no file")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is an empty database now (%v)", err)
+	}
+}
