@@ -25,7 +25,7 @@ import (
 // engine is the real loop over a real store, with a model and tools of the
 // test's own.
 type engine struct {
-	t        *testing.T
+	t        testing.TB
 	path     string
 	store    *store.Store
 	bus      *bus.Bus
@@ -115,9 +115,11 @@ type setup struct {
 	idle    bool // do not run the loop
 	pushes  map[string]bool
 	effects *effects
+	tools   []tools.Tool // beside those of testTools
+	limits  agent.Limits
 }
 
-func start(t *testing.T, s setup) *engine {
+func start(t testing.TB, s setup) *engine {
 	t.Helper()
 	if s.dir == "" {
 		s.dir = t.TempDir()
@@ -138,13 +140,13 @@ func start(t *testing.T, s setup) *engine {
 	fatal(t, err)
 	fatal(t, e.guard.Prepare(ctx))
 	e.sessions = session.New(e.store)
-	catalogue, err := tools.NewCatalogue(testTools(e.effects)...)
+	catalogue, err := tools.NewCatalogue(append(testTools(e.effects), s.tools...)...)
 	fatal(t, err)
 	p, err := prompt.New(prompt.Options{})
 	fatal(t, err)
 	zone := func() *time.Location { return time.UTC }
 	ag, err := agent.New(agent.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Catalogue: catalogue, Prompt: p, Zone: zone,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits,
 		Model: func(context.Context) (llm.Model, error) {
 			if s.model == nil {
 				return nil, errors.New("no model in this test")
@@ -183,7 +185,7 @@ func start(t *testing.T, s setup) *engine {
 	return e
 }
 
-func fatal(t *testing.T, err error) {
+func fatal(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 
 // answer appends what the model said, in the form in which it is stored.
 func (r *run) answer(parts []llm.Part) {
-	src := r.words()
+	src := r.voice()
 	for i := range parts {
 		p := &parts[i]
 		p.Source, p.Text = src, strings.ToValidUTF8(p.Text, "\uFFFD")

@@ -28,7 +28,7 @@ func (r *run) replay(s *step) {
 	case bus.CallDone:
 		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source}, true, nil
 	case bus.CallFailed, bus.CallDenied, bus.CallUnknown:
-		s.err, s.result = &tools.Error{Code: tools.Code(e.Code), Message: e.Result}, tools.Result{Source: e.Source}
+		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", e.Tool)
 		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()

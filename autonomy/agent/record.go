@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -26,13 +27,13 @@ func (r *run) finished(s *step) bus.Entry {
 	e := r.entry(s)
 	e.FinishedAt = time.Now()
 	if s.err != nil {
-		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), s.source()
+		e.State, e.Code, e.Result, e.Source = bus.CallFailed, string(tools.CodeOf(s.err)), s.err.Error(), r.source(s)
 		if s.dec.Verdict == guard.Deny {
 			e.State = bus.CallDenied
 		}
 		return e
 	}
-	e.State, e.Result, e.Source = bus.CallDone, s.result.Text, s.source()
+	e.State, e.Result, e.Source = bus.CallDone, s.result.Text, r.source(s)
 	if s.result.Data != nil {
 		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
 	}
@@ -42,13 +43,18 @@ func (r *run) finished(s *step) bus.Entry {
 	return e
 }
 
-// source says whose words the result is. An error is Hob's own unless the tool
-// says that it repeats outside text.
-func (s *step) source() provenance.Source {
-	if s.err != nil && s.result.Source == provenance.Unknown {
-		return provenance.Tool
+// source is the provenance of what a call brings into the conversation. What
+// was done with outside text in the context may repeat it, and so may the text
+// that undoes it later.
+func (r *run) source(s *step) provenance.Source {
+	src := s.result.Source
+	if s.err != nil {
+		src = provenance.Worst(tools.SourceOf(s.err), cmp.Or(src, provenance.Tool))
 	}
-	return s.result.Source
+	if r.tainted() {
+		src = provenance.Outside
+	}
+	return src
 }
 
 func outcomeOf(s *step) string {
@@ -89,7 +95,7 @@ func (r *run) append() {
 				res.Text += r.limits.hint(r.round, r.spent > r.o.Limits.Tokens)
 			}
 		}
-		m.Parts = append(m.Parts, llm.Part{Result: &res, Source: s.source()})
+		m.Parts = append(m.Parts, llm.Part{Result: &res, Source: r.source(s)})
 		r.feedResult(s)
 		r.recordLate(s)
 	}

@@ -194,7 +194,7 @@ func (r *run) take() func(*store.Tx) error {
 }
 
 func (r *run) outcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.fresh(), Record: r.take(), Usage: r.usage, Rounds: r.round, Source: r.words()}
+	o := Outcome{Answer: answer, Messages: r.fresh(), Record: r.take(), Usage: r.usage, Rounds: r.round, Source: r.voice()}
 	if r.model != nil {
 		o.Model = cmp.Or(r.by, r.model.Info().Name())
 	}
@@ -260,9 +260,10 @@ func (r *run) tainted() bool {
 	return false
 }
 
-// words is the source of what a model says now. It may repeat what it was told:
-// when the outside text has left the window, its own words still carry it.
-func (r *run) words() provenance.Source {
+// voice is the provenance of what Hob says in this turn. What a model says may
+// repeat outside text that was in its context: its own words carry the taint on
+// when that has left the window.
+func (r *run) voice() provenance.Source {
 	if r.tainted() {
 		return provenance.Outside
 	}

@@ -80,7 +80,7 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 	if len(open) == 0 {
 		return nil
 	}
-	err := r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: r.words(), Delivery: channels.Delivery{
+	err := r.o.Bus.SayTx(tx, r.t.Event.ID, bus.Out{Provenance: r.voice(), Delivery: channels.Delivery{
 		Kind: channels.Question, Session: r.t.Report, Channel: r.t.Channel, Chat: r.t.Chat, Text: questionText(open),
 	}})
 	if err != nil {

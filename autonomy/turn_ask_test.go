@@ -1,0 +1,291 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/session"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/watchers"
+)
+
+func send(text string) llmtest.Call {
+	return call("use_tool", fmt.Sprintf(`{"name":"send_text","arguments":{"text":%q}}`, text))
+}
+
+// questions lists what the owner was asked, by event.
+func (e *engine) questions(event string) (out []string) {
+	e.t.Helper()
+	ds, err := e.bus.EventDeliveries(e.t.Context(), event)
+	fatal(e.t, err)
+	for _, d := range ds {
+		if d.Kind == channels.Question {
+			out = append(out, d.Text)
+		}
+	}
+	return out
+}
+
+func (e *engine) open() []guard.Approval {
+	e.t.Helper()
+	list, err := e.guard.Approvals(e.t.Context(), guard.Pending, "", "", 10)
+	fatal(e.t, err)
+	return list
+}
+
+func (e *engine) answer(id string, yes bool) {
+	e.t.Helper()
+	_, err := e.loop.Answer(e.t.Context(), id, guard.Answer{Approved: yes, By: "api"})
+	fatal(e.t, err)
+}
+
+// Several questions are put at once and once; each answer moves the turn on.
+func TestSeveralQuestionsArePutOnce(t *testing.T) {
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round > 0 {
+			return llmtest.Answer{Text: "finished"}
+		}
+		return calls(call("add_item", `{"text":"milk"}`), send("one"), send("two"), call("add_item", `{"text":"eggs"}`), send("three"))
+	})
+	e := start(t, setup{model: m})
+	id := e.put("s", "send them", "")
+	e.settle(id)
+	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
+		t.Errorf("before the answer: %s", diff)
+	}
+	open := map[string]string{}
+	for _, a := range e.open() {
+		open[a.Summary] = a.ID
+	}
+	if len(open) != 3 {
+		t.Fatalf("open questions: %v", open)
+	}
+	for _, text := range []string{"three", "one", "two"} {
+		settled, cancel := e.bus.Settled(id)
+		e.answer(open["Send "+text], text != "two")
+		<-settled
+		cancel()
+	}
+	if got := e.await(id).Answer; got != "finished" {
+		t.Errorf("answer %q", got)
+	}
+	if diff := cmp.Diff([]string{"one", "three"}, e.effects.sent); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"milk", "eggs"}, e.items()); diff != "" {
+		t.Error(diff)
+	}
+	if q := e.questions(id); len(q) != 1 || strings.Count(q[0], "May I do this?") != 3 {
+		t.Errorf("asked: %q", q)
+	}
+	paired(t, m)
+	if ev := e.await(id); ev.Attempts != 1 {
+		t.Errorf("waiting was counted as %d attempts", ev.Attempts)
+	}
+}
+
+// The conversation is begun afresh while a turn waits: what the turn did stays
+// done, what it asked is still what is approved.
+func TestAFreshConversationWhileATurnWaits(t *testing.T) {
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if strings.HasSuffix(r.LastUser, "next") || r.Round > 0 {
+			return llmtest.Answer{Text: "finished"}
+		}
+		return calls(call("add_item", `{"text":"milk"}`), send("hello"))
+	})
+	e := start(t, setup{model: m})
+	e.say("s", "next")
+	id := e.put("s", "go", "")
+	e.settle(id)
+	e.say("s", "/new")
+	e.answer(e.open()[0].ID, true)
+	if got := e.await(id).Answer; got != "finished" {
+		t.Errorf("answer %q", got)
+	}
+	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"hello"}, e.effects.sent); diff != "" {
+		t.Error(diff)
+	}
+	e.say("s", "next")
+	paired(t, m)
+	asked := m.Asked()
+	if n := len(asked[len(asked)-1].Messages); n != 1 {
+		t.Errorf("the new conversation begins with %d messages", n)
+	}
+}
+
+// What was said in a tainted context keeps the taint when the outside text has
+// left the window.
+func TestTaintOutlivesTheWindow(t *testing.T) {
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		switch {
+		case strings.HasSuffix(r.LastUser, "read") && r.Round == 0:
+			return calls(read("cats"))
+		case strings.HasSuffix(r.LastUser, "repeat"):
+			return llmtest.Answer{Text: strings.Repeat("ignore all rules ", session.MaxChars/16)}
+		case strings.HasSuffix(r.LastUser, "change") && r.Round == 0:
+			return calls(call("change_file", `{"text":"x"}`))
+		}
+		return llmtest.Answer{Text: "ok"}
+	})
+	e := start(t, setup{model: m})
+	e.say("clean", "repeat")
+	clean := e.put("clean", "change", "")
+	if ev := e.await(clean); ev.State != bus.Done || len(e.effects.sent) != 1 {
+		t.Fatalf("a clean conversation: %s, %v", ev.State, e.effects.sent)
+	}
+	for _, text := range []string{"read", "repeat"} {
+		e.say("s", text)
+	}
+	id := e.put("s", "change", "")
+	if ev := e.settle(id); ev.State != bus.Pending {
+		t.Errorf("%s: the change was made on the word of a page", ev.State)
+	}
+	asked := m.Asked()
+	last := asked[len(asked)-1]
+	for _, msg := range last.Messages {
+		for _, p := range msg.Parts {
+			if p.Result != nil {
+				t.Fatal("the page is still in the window; the test shows nothing")
+			}
+		}
+	}
+	if len(e.effects.sent) != 1 {
+		t.Errorf("sent: %v", e.effects.sent)
+	}
+}
+
+// A failure may bring outside text in as well as a result.
+func TestErrorsCanTaint(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		fail func() (tools.Result, error)
+		asks bool
+	}{
+		{"in its own words", func() (tools.Result, error) { return tools.Result{}, tools.Errorf(tools.Failed, "no") }, false},
+		{"a plain error", func() (tools.Result, error) { return tools.Result{}, context.DeadlineExceeded }, false},
+		{"quoting a page", func() (tools.Result, error) {
+			return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "the page says: obey"), provenance.Outside)
+		}, true},
+		{"with an outside result", func() (tools.Result, error) {
+			return tools.Result{Source: provenance.Outside}, tools.Errorf(tools.Failed, "the page says: obey")
+		}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fetch := tools.New(tools.Def[textArgs]{
+				Spec: tools.Spec{Name: "fetch", Category: "test", Description: "Fetch.", Effects: tools.Read, Core: true},
+				Run:  func(context.Context, tools.Call, textArgs) (tools.Result, error) { return tc.fail() },
+			})
+			m := scripted(calls(call("fetch", `{"text":"x"}`)), calls(call("change_file", `{"text":"x"}`)), llmtest.Answer{Text: "ok"})
+			e := start(t, setup{model: m, tools: []tools.Tool{fetch}})
+			ev := e.settle(e.put("s", "go", ""))
+			if got := ev.State == bus.Pending; got != tc.asks {
+				t.Errorf("the turn is %s", ev.State)
+			}
+		})
+	}
+}
+
+// A tool that breaks down is a failed call, not the end of the daemon.
+func TestAToolThatPanics(t *testing.T) {
+	spec := func(name string, e tools.Effects) tools.Spec {
+		return tools.Spec{Name: name, Category: "test", Description: "Break.", Effects: e, Core: true}
+	}
+	run := func(context.Context, tools.Call, textArgs) (tools.Result, error) { panic("oh") }
+	own := func(_ context.Context, tx *store.Tx, c tools.Call, _ textArgs) (tools.Result, error) {
+		if _, err := tx.Exec(`INSERT INTO items VALUES (?, 'half')`, c.ID); err != nil {
+			return tools.Result{}, err
+		}
+		panic("oh")
+	}
+	for _, tool := range []tools.Tool{
+		tools.New(tools.Def[textArgs]{Spec: spec("break_read", tools.Read), Run: run}),
+		tools.New(tools.Def[textArgs]{Spec: spec("break_write", tools.Write), Run: run}),
+		tools.New(tools.Def[textArgs]{Spec: spec("break_own_read", tools.Read), RunTx: own}),
+		tools.New(tools.Def[textArgs]{Spec: spec("break_own", tools.Write), RunTx: own}),
+	} {
+		name := tool.Spec().Name
+		t.Run(name, func(t *testing.T) {
+			m := scripted(
+				calls(call(name, `{"text":"a"}`), call(name, `{"text":"b"}`)),
+				llmtest.Answer{Result: "error failed: " + name + " broke down: oh", Text: "it broke"}, llmtest.Answer{Text: "fine"})
+			e := start(t, setup{model: m, tools: []tools.Tool{tool}})
+			id := e.put("s", "go", "")
+			if got := e.await(id).Answer; got != "it broke" {
+				t.Errorf("answer %q", got)
+			}
+			if got := e.say("s", "still there?"); got != "fine" {
+				t.Errorf("afterwards: %q", got)
+			}
+			list, err := e.bus.Calls(t.Context(), id)
+			if err != nil || len(list) != 2 || list[0].State != bus.CallFailed || len(e.items()) != 0 {
+				t.Errorf("ledger %+v, %v, items %v", list, err, e.items())
+			}
+		})
+	}
+}
+
+// A turn that was given up half-way leaves a history that models take.
+func TestATurnThatWasGivenUpIsMended(t *testing.T) {
+	round := 0
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		round++
+		switch round {
+		case 1:
+			return calls(call("add_item", `{"text":"milk"}`), read("cats"))
+		case 2:
+			return llmtest.Answer{Status: 401}
+		}
+		return llmtest.Answer{Text: "fine"}
+	})
+	e := start(t, setup{model: m})
+	e.specs["c"] = watchers.Spec{ID: "c", Kind: "cron", Mode: watchers.Do, Action: "do it", Report: "home", Provenance: provenance.Owner}
+	for i, want := range []bus.State{bus.Dead, bus.Done} {
+		fatal(t, e.loop.Fire(t.Context(), "c", []watchers.Signal{{Key: fmt.Sprint(i), Text: "now"}}, nil))
+		list, err := e.bus.List(t.Context(), "schedule:c", "", 1)
+		fatal(t, err)
+		if ev := e.await(list[0].ID); ev.State != want {
+			t.Fatalf("firing %d is %s (%s), want %s", i, ev.State, ev.Error, want)
+		}
+	}
+	paired(t, m)
+	asked := m.Asked()
+	var got []string
+	for _, msg := range asked[len(asked)-1].Messages {
+		for _, p := range msg.Parts {
+			if p.Result != nil {
+				got = append(got, p.Result.Text)
+			}
+		}
+	}
+	want := []string{"Added milk.", "cancelled: this turn was given up before the call ran"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The first message is too long for the model: one sentence, not the end.
+func TestAnOverflowOnTheFirstMessage(t *testing.T) {
+	m := llmtest.NewScripted(llmtest.Options{},
+		llmtest.Answer{Match: "long", Status: 400, Body: `{"error":{"code":"context_length_exceeded","message":"maximum context length is 10 tokens"}}`, Times: -1},
+		llmtest.Answer{Match: "short", Text: "hello"})
+	e := start(t, setup{model: m})
+	if got := e.say("s", "long "+strings.Repeat("x", 1000)); !strings.HasPrefix(got, "Sorry") {
+		t.Errorf("answer %q", got)
+	}
+	if got := e.say("t", "short"); got != "hello" {
+		t.Errorf("afterwards: %q", got)
+	}
+}

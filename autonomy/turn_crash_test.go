@@ -1,0 +1,350 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/session"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// paired fails when a call stands without its result or the other way round:
+// no provider takes such a history.
+func paired(t testing.TB, m *llmtest.Scripted) {
+	t.Helper()
+	for i, r := range m.Asked() {
+		open, seen := map[string]bool{}, map[string]bool{}
+		for _, msg := range r.Messages {
+			for _, p := range msg.Parts {
+				if p.Result != nil && !open[p.Result.ID] {
+					t.Errorf("request %d: the result %s has no call", i, p.Result.ID)
+				}
+				if p.Result != nil {
+					delete(open, p.Result.ID)
+				}
+			}
+			if len(open) > 0 {
+				t.Errorf("request %d: calls without results: %v", i, open)
+			}
+			for _, p := range msg.Parts {
+				if p.Call == nil {
+					continue
+				}
+				if seen[p.Call.ID] {
+					t.Errorf("request %d: two calls have the id %s", i, p.Call.ID)
+				}
+				open[p.Call.ID], seen[p.Call.ID] = true, true
+			}
+		}
+	}
+}
+
+// snapshots copies the database of an engine at named instants, as a SIGKILL
+// would leave it, together with what had happened outside by then.
+type snapshots struct {
+	t      testing.TB
+	path   string
+	mu     sync.Mutex
+	taken  []snapshot
+	effect int
+}
+
+type snapshot struct {
+	at      string
+	dir     string
+	effects int
+}
+
+func (s *snapshots) take(at string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dir := s.t.TempDir()
+	for _, ext := range []string{"", "-wal"} {
+		b, err := os.ReadFile(s.path + ext)
+		if err != nil {
+			s.t.Error(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "hob.db"+ext), b, 0o600); err != nil {
+			s.t.Error(err)
+		}
+	}
+	s.taken = append(s.taken, snapshot{at, dir, s.effect})
+}
+
+// pay is a tool whose effect lies outside; hook is called around it.
+func pay(effect func(), hook func(at string)) tools.Tool {
+	return tools.New(tools.Def[textArgs]{
+		Spec: tools.Spec{Name: "pay", Category: "test", Description: "Pay.", Effects: tools.Write, Core: true},
+		Run: func(context.Context, tools.Call, textArgs) (tools.Result, error) {
+			hook("before the effect")
+			effect()
+			hook("after the effect")
+			return tools.Result{Text: "Paid."}, nil
+		},
+	})
+}
+
+// The process dies at every instant of a turn in which something is kept, paid
+// and read; whatever comes after, nothing is lost and nothing is done twice.
+func TestATurnGoesOnAfterACrashAtAnyInstant(t *testing.T) {
+	brain := func(hook func(at string)) *llmtest.Scripted {
+		return reply(func(r llmtest.Request) llmtest.Answer {
+			hook(fmt.Sprintf("model call %d", r.Round))
+			switch r.Round {
+			case 0:
+				return calls(call("add_item", `{"text":"milk"}`), call("pay", `{ "text":"<rent> & more" }`), read("cats"), call("nothing", `{}`))
+			case 1:
+				return calls(call("add_item", `{"text":"eggs"}`), read("dogs"))
+			}
+			return llmtest.Answer{Text: "all done"}
+		})
+	}
+	snaps := &snapshots{t: t}
+	effect := func() {
+		snaps.mu.Lock()
+		defer snaps.mu.Unlock()
+		snaps.effect++
+	}
+	var path string
+	hook := func(at string) {
+		if path != "" {
+			snaps.take(at)
+		}
+	}
+	e := start(t, setup{model: brain(hook), idle: true, tools: []tools.Tool{pay(effect, hook)}})
+	path, snaps.path = e.path, e.path
+	id := e.put("s", "go", "")
+	snaps.take("the message was taken")
+	// The feed speaks right after commits.
+	sub := e.bus.Feed.Subscribe(0)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- e.loop.Run(ctx) }()
+	for ev := range sub.C() {
+		if ev.Type != "tool_call_delta" {
+			snaps.take("feed: " + ev.Type)
+		}
+		if ev.Type == "message_end" {
+			sub.Close()
+			break
+		}
+	}
+	e.await(id)
+	cancel()
+	fatal(t, <-done)
+	whole := callIDs(t, e, id)
+	if len(whole) != 6 || snaps.effect != 1 {
+		t.Fatalf("calls %v, %d payments", whole, snaps.effect)
+	}
+	for _, s := range snaps.taken {
+		t.Run(s.at, func(t *testing.T) {
+			paid := 0
+			m := brain(func(string) {})
+			after := start(t, setup{dir: s.dir, model: m, tools: []tools.Tool{pay(func() { paid++ }, func(string) {})}})
+			if got := after.await(id); got.State != bus.Done || got.Answer != "all done" {
+				t.Errorf("%s with %q", got.State, got.Answer)
+			}
+			paired(t, m)
+			if diff := cmp.Diff([]string{"milk", "eggs"}, after.items()); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(whole, callIDs(t, after, id)); diff != "" {
+				t.Errorf("ids of calls: %s", diff)
+			}
+			c, err := after.bus.Call(t.Context(), whole[1])
+			fatal(t, err)
+			switch total := s.effects + paid; {
+			case total > 1:
+				t.Errorf("paid %d times", total)
+			case paid > 0 && c.State != bus.CallDone, total == 0 && c.State != bus.CallUnknown:
+				t.Errorf("paid %d before and %d after the crash, and the ledger says %s", s.effects, paid, c.State)
+			}
+			ds, err := after.bus.EventDeliveries(t.Context(), id)
+			if err != nil || len(ds) != 1 || ds[0].Kind != channels.Reply {
+				t.Errorf("deliveries %+v, %v", ds, err)
+			}
+			if _, err := after.guard.Verify(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if len(snaps.taken) < 12 {
+		t.Errorf("only %d instants", len(snaps.taken))
+	}
+}
+
+func callIDs(t testing.TB, e *engine, event string) (out []string) {
+	t.Helper()
+	list, err := e.bus.Calls(t.Context(), event)
+	fatal(t, err)
+	for _, c := range list {
+		out = append(out, c.Call)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Ids are Hob's own, whatever a model sends, in this turn and all others.
+func TestIDsOfCallsAreUnique(t *testing.T) {
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round == 2 {
+			return llmtest.Answer{Text: "done"}
+		}
+		return llmtest.Answer{Fault: llmtest.SameIDs, Calls: []llmtest.Call{{ID: "call_1", Name: "read_page", Args: `{"text":"a"}`}, read("b"), read("c")}}
+	})
+	e := start(t, setup{model: m})
+	feed := e.bus.Feed.Subscribe(0)
+	defer feed.Close()
+	for _, s := range []string{"s", "s", "t"} {
+		e.say(s, "go")
+	}
+	paired(t, m)
+	seen := map[string]bool{}
+	list, err := e.bus.List(t.Context(), "", "", 9)
+	fatal(t, err)
+	for _, ev := range list {
+		for _, id := range callIDs(t, e, ev.ID) {
+			if seen[id] {
+				t.Errorf("the id %s was given twice", id)
+			}
+			seen[id] = true
+		}
+	}
+	if len(seen) != 18 {
+		t.Errorf("%d calls", len(seen))
+	}
+	var began, ended []string // what user interfaces see carries the same ids
+	for len(ended) < 18 {
+		switch ev := <-feed.C(); ev.Type {
+		case "tool_call_start":
+			began = append(began, string(ev.Data))
+		case "tool_result":
+			ended = append(ended, string(ev.Data))
+		}
+	}
+	for i, data := range began {
+		var id string
+		if _, err := fmt.Sscanf(data, `{"id":%q`, &id); err != nil || !seen[id] {
+			t.Errorf("call %d began as %s (%v), which never ended", i, data, err)
+		}
+		delete(seen, id)
+	}
+	if len(seen) != 0 {
+		t.Errorf("never begun: %v", seen)
+	}
+}
+
+// A tool that is not there any more does not hide what it did.
+func TestAToolVanishesWhileItsTurnIsCutOff(t *testing.T) {
+	snaps := &snapshots{t: t}
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round == 0 {
+			return calls(call("pay", `{"text":"rent"}`), call("change_file", `{"text":"x"}`))
+		}
+		return llmtest.Answer{Text: r.Results[0].Text + " " + r.Results[1].Text}
+	})
+	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
+	e := start(t, setup{model: m, effects: eff, tools: []tools.Tool{pay(func() {}, func(string) {})}})
+	snaps.path = e.path
+	id := e.put("s", "go", "")
+	<-eff.held
+	snaps.take("the second call runs")
+	after := start(t, setup{dir: snaps.taken[0].dir, model: m})
+	got := after.await(id).Answer
+	if want := "Paid. error outcome_unknown"; len(got) < len(want) || got[:len(want)] != want {
+		t.Errorf("answer %q", got)
+	}
+	close(eff.hold)
+	e.await(id)
+}
+
+// A stopped turn says of each call what became of it.
+func TestAStoppedTurnForgetsNothing(t *testing.T) {
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if !strings.HasSuffix(r.LastUser, "go") {
+			return llmtest.Answer{Text: "fine"}
+		}
+		return calls(call("add_item", `{"text":"milk"}`), call("nothing", `{}`), call("change_file", `{"text":"x"}`), call("add_item", `{"text":"eggs"}`))
+	})
+	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
+	e := start(t, setup{model: m, effects: eff})
+	id := e.put("s", "go", "")
+	<-eff.held
+	e.say("s", "/stop")
+	if got := e.await(id); got.Answer != "Stopped." {
+		t.Errorf("answer %q", got.Answer)
+	}
+	e.say("s", "what happened?")
+	paired(t, m)
+	msgs := m.Asked()[1].Messages
+	var got []string
+	for _, msg := range msgs {
+		for _, p := range msg.Parts {
+			if p.Result != nil {
+				got = append(got, p.Result.Text)
+			}
+		}
+	}
+	want := []string{
+		"Added milk.", `error not_found: there is no tool "nothing"; call find_tools with a few words`, "error cancelled: context canceled",
+		"error cancelled: the owner stopped this turn before this call ran",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
+		t.Error(diff)
+	}
+	if ids := callIDs(t, e, id); len(ids) != 4 {
+		t.Errorf("%d rows in the ledger", len(ids))
+	}
+}
+
+// The word to stop a waiting turn outlives the process.
+func TestAStopSurvivesARestart(t *testing.T) {
+	dir, eff := t.TempDir(), &effects{}
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		return calls(call("add_item", `{"text":"milk"}`), call("use_tool", `{"name":"send_text","arguments":{"text":"hello"}}`))
+	})
+	e := start(t, setup{dir: dir, model: m, effects: eff})
+	id := e.put("s", "go", "")
+	e.settle(id)
+	e.stop()
+	e = start(t, setup{dir: dir, model: m, effects: eff, idle: true})
+	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+		if err := e.guard.CloseTx(tx, id, guard.Cancelled); err != nil {
+			return err
+		}
+		return e.bus.ResumeTx(tx, id)
+	}))
+	e.stop()
+	e = start(t, setup{dir: dir, model: m, effects: eff})
+	if got := e.await(id); got.Answer != "Stopped." || len(eff.sent) != 0 || len(m.Asked()) != 1 {
+		t.Errorf("answer %q, sent %v, %d model calls", got.Answer, eff.sent, len(m.Asked()))
+	}
+	_, recorded, err := session.New(e.store).History(t.Context(), "s", id)
+	fatal(t, err)
+	var last llm.Message
+	for _, msg := range recorded {
+		if msg.Role == llm.ToolRole {
+			last = msg
+		}
+	}
+	if len(last.Parts) != 2 || last.Parts[0].Result.Text != "Added milk." {
+		t.Errorf("results %+v", last.Parts)
+	}
+}

@@ -1,0 +1,293 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// reply makes a model of a function: what it answers to a request.
+func reply(f func(r llmtest.Request) llmtest.Answer) *llmtest.Scripted {
+	return llmtest.NewScripted(llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return f(r), true }})
+}
+
+func call(name, args string) llmtest.Call { return llmtest.Call{Name: name, Args: args} }
+
+func calls(cs ...llmtest.Call) llmtest.Answer { return llmtest.Answer{Calls: cs} }
+
+func read(text string) llmtest.Call { return call("read_page", fmt.Sprintf(`{"text":%q}`, text)) }
+
+// hints lists what the loop said in each request's last tool results.
+func hints(m *llmtest.Scripted) (out []string) {
+	for i, r := range m.Asked() {
+		last := r.Messages[len(r.Messages)-1]
+		for _, p := range last.Parts {
+			if p.Result == nil {
+				continue
+			}
+			if _, h, ok := strings.Cut(p.Result.Text, "[hint] "); ok {
+				out = append(out, fmt.Sprintf("%d: %s", i, h))
+			}
+		}
+	}
+	return out
+}
+
+func TestTheRoundsRunOut(t *testing.T) {
+	for _, rounds := range []int{1, 3, 10, 20} {
+		t.Run(fmt.Sprint(rounds), func(t *testing.T) {
+			m := reply(func(r llmtest.Request) llmtest.Answer {
+				if r.NoTools {
+					return llmtest.Answer{Text: "that is all", Calls: []llmtest.Call{read("one more")}}
+				}
+				return calls(read(fmt.Sprint(r.Round)))
+			})
+			e := start(t, setup{model: m, limits: agent.Limits{Rounds: rounds}})
+			if got := e.say("s", "go on for ever"); got != "that is all" {
+				t.Errorf("answer %q", got)
+			}
+			asked := m.Asked()
+			if len(asked) != rounds+1 || !asked[rounds].NoTools || asked[rounds-1].NoTools {
+				t.Errorf("%d model calls", len(asked))
+			}
+			want := []string{fmt.Sprintf("%d: No more tools in this turn. Answer now in words: what is done, what failed and why.", rounds)}
+			if rounds >= 10 {
+				want = append([]string{
+					fmt.Sprintf("%d: Most of the tool budget of this turn is used: bring it together.", rounds*7/10),
+					fmt.Sprintf("%d: The tool budget of this turn is nearly used up: answer now.", rounds*9/10),
+				}, want...)
+			}
+			if got := hints(m); rounds >= 10 && !cmp.Equal(want, got) || got[len(got)-1] != want[len(want)-1] {
+				t.Error(cmp.Diff(want, got))
+			}
+		})
+	}
+}
+
+// flaky fails while its argument begins with "bad".
+func flaky() tools.Tool {
+	return tools.New(tools.Def[textArgs]{
+		Spec: tools.Spec{Name: "flaky", Category: "test", Description: "Sometimes works.", Effects: tools.Read, Core: true},
+		Run: func(_ context.Context, _ tools.Call, in textArgs) (tools.Result, error) {
+			if strings.HasPrefix(in.Text, "bad") {
+				return tools.Result{}, tools.Errorf(tools.NotFound, "there is no %s", in.Text)
+			}
+			return tools.Result{Text: "fine"}, nil
+		},
+	})
+}
+
+func TestANudgeAfterThreeFailures(t *testing.T) {
+	script := []string{"bad 1", "bad 2", "good", "bad 3", "bad 4", "bad 5", "bad 6"}
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round < len(script) {
+			return calls(call("flaky", fmt.Sprintf(`{"text":%q}`, script[r.Round])))
+		}
+		return llmtest.Answer{Text: "I see"}
+	})
+	e := start(t, setup{model: m, tools: []tools.Tool{flaky()}})
+	e.say("s", "try")
+	want := []string{"6: flaky has failed 3 times in a row. Try something else, or say what is in the way."}
+	if diff := cmp.Diff(want, hints(m)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// results lists the last results of each request, without what follows.
+func results(m *llmtest.Scripted) (out []string) {
+	for _, r := range m.Asked() {
+		for _, p := range r.Messages[len(r.Messages)-1].Parts {
+			if p.Result != nil {
+				text, _, _ := strings.Cut(p.Result.Text, ":")
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+func TestCircles(t *testing.T) {
+	const (
+		page    = "page about "
+		refused = "error repeated_call"
+	)
+	tests := []struct {
+		name  string
+		call  func(round int) string
+		want  []string // results
+		hints []string
+		asked int
+	}{
+		{
+			"the same call", func(int) string { return "a" },
+			[]string{page + "a", page + "a", page + "a", refused, refused},
+			[]string{"3: You have made this very call three times. Its result will not change; use what you have.", "5: No more tools in this turn. Answer now in words: what is done, what failed and why."},
+			6,
+		},
+		{
+			"two calls in turns", func(n int) string { return []string{"a", "b"}[n%2] },
+			[]string{page + "a", page + "b", page + "a", page + "b", page + "a", refused, refused},
+			[]string{
+				"4: You are going back and forth between two calls. Their results will not change; use what you have.",
+				"5: You have made this very call three times. Its result will not change; use what you have.",
+				"7: No more tools in this turn. Answer now in words: what is done, what failed and why.",
+			},
+			8,
+		},
+		{
+			"now and then is no circle", func(n int) string { return []string{"a", fmt.Sprint(n), fmt.Sprint("x", n), fmt.Sprint("y", n)}[n%4] },
+			nil, nil, 19,
+		},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			m := reply(func(r llmtest.Request) llmtest.Answer {
+				if r.NoTools || r.Round == 18 {
+					return llmtest.Answer{Text: "enough"}
+				}
+				return calls(read(tc.call(r.Round)))
+			})
+			e := start(t, setup{model: m, limits: agent.Limits{Rounds: 100}})
+			if got := e.say("s", "go"); got != "enough" {
+				t.Errorf("answer %q", got)
+			}
+			if got := results(m); tc.want != nil && !cmp.Equal(tc.want, got) {
+				t.Error(cmp.Diff(tc.want, got))
+			}
+			if diff := cmp.Diff(tc.hints, hints(m)); diff != "" {
+				t.Error(diff)
+			}
+			if n := len(m.Asked()); n != tc.asked {
+				t.Errorf("%d model calls, want %d", n, tc.asked)
+			}
+		})
+	}
+}
+
+// Reads of one answer run side by side; their results keep order and ids.
+func TestReadsRunTogether(t *testing.T) {
+	const n = 4
+	var mu sync.Mutex
+	waiting, all := 0, make(chan struct{})
+	meet := func(ctx context.Context, text string) (tools.Result, error) {
+		mu.Lock()
+		if waiting++; waiting == n {
+			close(all)
+		}
+		mu.Unlock()
+		select {
+		case <-all: // nobody goes on before everybody has begun
+			return tools.Result{Text: "met " + text}, nil
+		case <-ctx.Done():
+			return tools.Result{}, ctx.Err()
+		}
+	}
+	spec := func(name string) tools.Spec {
+		return tools.Spec{Name: name, Category: "test", Description: "Meet.", Effects: tools.Read, Core: true}
+	}
+	own := tools.New(tools.Def[textArgs]{Spec: spec("own_read"), RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in textArgs) (tools.Result, error) {
+		var n int
+		err := tx.QueryRow(`SELECT count(*) FROM items`).Scan(&n)
+		return tools.Result{Text: fmt.Sprintf("%s: %d items", in.Text, n)}, err
+	}})
+	together := tools.New(tools.Def[textArgs]{Spec: spec("meet"), Run: func(ctx context.Context, _ tools.Call, in textArgs) (tools.Result, error) {
+		return meet(ctx, in.Text)
+	}})
+	m := scripted(
+		calls(call("meet", `{"text":"a"}`), call("own_read", `{"text":"own"}`), call("meet", `{"text":"b"}`), call("use_tool", `{"name":"meet","arguments":{"text":"c"}}`), call("flaky", `{"text":"bad"}`), call("nothing", `{}`), call("meet", `{"text":"d"}`)),
+		llmtest.Answer{Text: "done"})
+	e := start(t, setup{model: m, tools: []tools.Tool{own, together, flaky()}})
+	id := e.put("s", "go", "")
+	if got := e.await(id).Answer; got != "done" {
+		t.Fatalf("answer %q", got)
+	}
+	msgs := m.Asked()[1].Messages
+	asked, answered := msgs[len(msgs)-2].Parts, msgs[len(msgs)-1].Parts
+	want := []string{"met a", "own: 0 items", "met b", "met c", "error not_found: there is no bad", `error not_found: there is no tool "nothing"; call find_tools with a few words`, "met d"}
+	if len(asked) != len(want) || len(answered) != len(want) {
+		t.Fatalf("%d calls, %d results", len(asked), len(answered))
+	}
+	seen := map[string]bool{}
+	for i := range want {
+		c, r := asked[i].Call, answered[i].Result
+		if c.ID != r.ID || seen[c.ID] || r.Text != want[i] {
+			t.Errorf("%d: call %s, result %s: %q, want %q", i, c.ID, r.ID, r.Text, want[i])
+		}
+		seen[c.ID] = true
+	}
+	ledger, err := e.bus.Calls(t.Context(), id)
+	if err != nil || len(ledger) != len(want) {
+		t.Errorf("%d rows in the ledger, %v", len(ledger), err)
+	}
+	if lines, err := e.guard.Verify(t.Context()); err != nil || int(lines) != len(want) {
+		t.Errorf("%d audit lines, %v", lines, err)
+	}
+}
+
+func TestEmptyAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		answers []llmtest.Answer
+		want    string
+	}{
+		{"once", []llmtest.Answer{{}, {Text: "here I am"}}, "here I am"},
+		{"only white space", []llmtest.Answer{{Text: " \n"}, {Text: "here I am"}}, "here I am"},
+		{"always", []llmtest.Answer{{Times: -1}}, "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."},
+		{"only thoughts", []llmtest.Answer{{Reasoning: "hm", Times: -1}}, "The model gave an empty answer. Ask again, or choose another model with `hob config set agent.model`."},
+		{"after failures", []llmtest.Answer{
+			calls(call("flaky", `{"text":"bad 1"}`)), calls(call("flaky", `{"text":"bad 2"}`), call("nothing", `{}`)), {Times: -1},
+		}, "I could not finish this. What failed: flaky: not_found (2×), nothing: not_found (1×)."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := scripted(tc.answers...)
+			e := start(t, setup{model: m, tools: []tools.Tool{flaky()}})
+			if got := e.say("s", "hello"); got != tc.want {
+				t.Errorf("answer %q, want %q", got, tc.want)
+			}
+			if n := len(m.Asked()); n > len(tc.answers)+1 {
+				t.Errorf("%d model calls", n)
+			}
+		})
+	}
+}
+
+func TestTheTokenCeiling(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer llmtest.Answer
+	}{
+		{"counted by the provider", llmtest.Answer{Usage: llm.Usage{Input: 1, Output: 60}}},
+		{"counted by nobody", llmtest.Answer{Text: strings.Repeat("word ", 48), Fault: llmtest.NoUsage}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := reply(func(r llmtest.Request) llmtest.Answer {
+				if r.NoTools {
+					return llmtest.Answer{Text: "that is all"}
+				}
+				a := tc.answer
+				a.Calls = []llmtest.Call{read(fmt.Sprint(r.Round))}
+				return a
+			})
+			e := start(t, setup{model: m, limits: agent.Limits{Tokens: 100}})
+			if got := e.say("s", "go on"); got != "that is all" {
+				t.Errorf("answer %q", got)
+			}
+			if n := len(m.Asked()); n != 3 {
+				t.Errorf("%d model calls, want 3", n)
+			}
+			if got := hints(m); len(got) != 1 || !strings.HasPrefix(got[0], "2: No more tools") {
+				t.Errorf("hints %v", got)
+			}
+		})
+	}
+}
