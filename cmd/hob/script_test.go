@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -173,5 +175,39 @@ func TestTable(t *testing.T) {
 	out.Reset()
 	if err := a.show([]byte("null"), "Nothing."); err != nil || out.String() != "[]\n" {
 		t.Errorf("got %q %v", out.String(), err)
+	}
+}
+
+func TestCtrlC(t *testing.T) {
+	typed := make(chan struct{}, 1)
+	r := &ctrlC{in: strings.NewReader("ab\x03\x03c"), typed: typed}
+	b, err := io.ReadAll(r)
+	if string(b) != "ab\x15\x15c" || err != nil || len(typed) != 1 {
+		t.Errorf("%q %v %d", b, err, len(typed))
+	}
+}
+
+// TestPipes: notices never stand in the middle of an answer's line.
+func TestPipes(t *testing.T) {
+	var out bytes.Buffer
+	p := &pipes{in: strings.NewReader("one\r\ntwo"), out: &out}
+	a := p.paragraph()
+	a.add("half")
+	p.note(dim, "a notice")
+	a.add("an answer\n")
+	a.end()
+	if want := "half\na notice\nan answer\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	var got []string
+	for l := range p.lines(t.Context()) {
+		if l.err != nil {
+			got = append(got, l.err.Error())
+			break
+		}
+		got = append(got, l.text)
+	}
+	if s := strings.Join(got, ","); s != "one,two,EOF" {
+		t.Error(s)
 	}
 }
