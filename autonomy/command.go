@@ -1,12 +1,17 @@
 package autonomy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -135,18 +140,23 @@ func (l *Loop) cmdNo(ctx context.Context, ev bus.Event, args string) (string, er
 	return l.decide(ctx, ev, args, false)
 }
 
-// decide answers the named question, or the oldest one of this conversation.
+// decide answers the named question, or the only one of this conversation: a
+// bare yes among several would be a yes to something else than was meant.
 func (l *Loop) decide(ctx context.Context, ev bus.Event, args string, yes bool) (string, error) {
 	id, note, _ := strings.Cut(args, " ")
 	if id == "" {
-		waiting, err := l.o.Guard.Approvals(ctx, guard.Pending, ev.Session, "", 100)
+		waiting, err := l.waiting(ctx, ev.Session, taken(ev.ID))
 		if err != nil {
 			return "", err
 		}
-		if len(waiting) == 0 {
+		switch len(waiting) {
+		case 0:
 			return "There is no question waiting for your answer here.", nil
+		case 1:
+			id = waiting[0].ID
+		default:
+			return whichOne(waiting, yes), nil
 		}
-		id = waiting[len(waiting)-1].ID
 	}
 	a, err := l.Answer(ctx, id, guard.Answer{Approved: yes, Note: note, By: "chat"})
 	if errors.Is(err, guard.ErrDecided) || errors.Is(err, guard.ErrNoApproval) {
@@ -159,6 +169,54 @@ func (l *Loop) decide(ctx context.Context, ev bus.Event, args string, yes bool) 
 		return "Thank you. Going on: " + a.Summary, nil
 	}
 	return "All right, I will not do that: " + a.Summary, nil
+}
+
+// waiting lists the questions that were put to the owner in the session until
+// then and can still be answered, oldest first.
+func (l *Loop) waiting(ctx context.Context, session string, until time.Time) ([]guard.Approval, error) {
+	open, err := l.o.Guard.Approvals(ctx, guard.Pending, session, "", 100)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := l.o.Bus.Asked(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	for _, event := range asked { // a watcher's question, say
+		more, err := l.o.Guard.Approvals(ctx, guard.Pending, "", event, 100)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, more...)
+	}
+	slices.SortFunc(open, func(x, y guard.Approval) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+	})
+	open = slices.CompactFunc(open, func(x, y guard.Approval) bool { return x.ID == y.ID })
+	now := time.Now()
+	return slices.DeleteFunc(open, func(a guard.Approval) bool { return a.CreatedAt.After(until) || !now.Before(a.ExpiresAt) }), nil
+}
+
+// taken is when an event was taken by this machine's clock, which its id tells.
+func taken(event string) time.Time {
+	id, err := uuid.Parse(event)
+	if err != nil {
+		return time.Now()
+	}
+	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // it is cut to the millisecond
+}
+
+func whichOne(waiting []guard.Approval, yes bool) string {
+	word := "/no"
+	if yes {
+		word = "/yes"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d questions wait for you. Which one do you mean?", len(waiting))
+	for _, a := range waiting {
+		fmt.Fprintf(&b, "\n%s %s — %s", word, a.ID, a.Summary)
+	}
+	return b.String()
 }
 
 func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/guard"
 	"hob/channels"
 	"hob/knowledge/store"
 	"hob/platform/failpoint"
@@ -150,7 +149,7 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 	if command, _ := parseCommand(in.Text); command != "" {
 		ev.Lane = commandLane(in.Session)
 	} else if _, yes := parseAnswer(in.Text); yes {
-		waiting, err := l.o.Guard.Approvals(ctx, guard.Pending, in.Session, "", 1)
+		waiting, err := l.waiting(ctx, in.Session, time.Now())
 		if err != nil {
 			return ev, err
 		}

@@ -1,6 +1,7 @@
 package autonomy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,6 +122,12 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	if m.Via != "" {
 		t.Origin = m.Via
 	}
+	if !t.Attended { // questions, and what is made here, are the owner's to hear of
+		t.Guest = true
+		if t.Report, t.Channel, t.Chat, err = l.place(ctx, ""); err != nil {
+			return res, err
+		}
+	}
 	for _, i := range m.Images {
 		t.Images = append(t.Images, llm.Image{MIME: i.MIME, Data: i.Data})
 	}
@@ -191,12 +198,17 @@ func (l *Loop) place(ctx context.Context, report string) (session, channel, chat
 	if err != nil {
 		return "", "", "", err
 	}
+	if ok { // a model may have named the conversation: that of a stranger is none to report to
+		if ok, err = l.o.Bus.IsOwners(ctx, report); err != nil {
+			return "", "", "", err
+		}
+	}
 	if ok {
 		return report, info.Channel, info.Chat, nil
 	}
 	session, channel, chat, err = l.o.Bus.LastOwnerSession(ctx)
 	if err != nil || session == "" {
-		return report, "web", "", err
+		return cmp.Or(report, "main"), "web", "", err
 	}
 	return session, channel, chat, nil
 }

@@ -88,6 +88,8 @@ type Turn struct {
 	Images  []llm.Image
 	// Attended: the owner asked in a conversation and can answer.
 	Attended bool
+	// Guest: somebody who is not the owner asks and is answered.
+	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
 	// Report is the session in which the owner is asked and told.

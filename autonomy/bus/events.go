@@ -87,6 +87,36 @@ func (b *Bus) List(ctx context.Context, session, before string, limit int) ([]Ev
 		session, session, before, before, limit))
 }
 
+// IsOwners reports whether the owner has spoken in the session.
+func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ? AND kind = ? AND provenance = ?)`,
+		session, Message, provenance.Owner).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("bus: %w", err)
+	}
+	return yes, nil
+}
+
+// Asked returns the waiting events whose questions were put to the owner in the
+// session, whatever session they belong to.
+func (b *Bus) Asked(ctx context.Context, session string) ([]string, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT DISTINCT o.event FROM outbox o JOIN inbox i ON i.id = o.event
+		WHERE o.session = ? AND o.kind = 'question' AND i.state = 'pending'`, session)
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("bus: %w", err)
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
+}
+
 // LastOwnerSession returns the session in which the owner last wrote.
 func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat string, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,

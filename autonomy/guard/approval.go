@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 
@@ -116,9 +118,32 @@ func shortID() string {
 
 func summary(t tools.Tool, args json.RawMessage) string {
 	if s, ok := t.(tools.Summarizer); ok {
-		return s.Summary(args)
+		return visible(s.Summary(args))
 	}
 	return t.Spec().Name
+}
+
+// maxSummary is the longest summary in characters.
+const maxSummary = 600
+
+// visible shows a text as what it is, on one line: line breaks, characters that
+// turn the direction of writing and those that cannot be seen are spelled out,
+// since the model chose them; a long one loses its middle, not its end.
+func visible(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if r == ' ' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	r := []rune(b.String())
+	if len(r) <= maxSummary {
+		return string(r)
+	}
+	return string(r[:maxSummary*2/3]) + " […] " + string(r[len(r)-maxSummary/3:])
 }
 
 // Answer is the owner's word on a question.

@@ -57,6 +57,8 @@ type Request struct {
 	// Tainted: outside text is in the context of the model call, or had a part
 	// in what caused it.
 	Tainted bool
+	// Guest: somebody who is not the owner asks, and is told what comes of it.
+	Guest bool
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
 	Origin string

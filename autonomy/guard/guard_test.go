@@ -258,3 +258,22 @@ func TestTheFirstAnswerWins(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// What the owner is shown cannot pretend to be more than one line, run
+// backwards or hide its end.
+func TestASummaryShowsWhatIsThere(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	x := tool{spec: tools.Spec{Name: "x", Category: "files", Effects: tools.Send}}
+	args := json.RawMessage("{\"to\":\"a\n  why I ask: routine \u202egnp.exe\u200b\", \"text\":\"" + strings.Repeat("a", 5000) + "mallory\"}")
+	var a guard.Approval
+	err := f.store.Write(t.Context(), func(tx *store.Tx) (err error) {
+		a, err = f.AskTx(tx, guard.Request{Tool: x, Args: args, Call: "c9", Event: "e"}, guard.Decision{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsAny(a.Summary, "\n\u202e\u200b") || !strings.Contains(a.Summary, `\u202e`) || !strings.Contains(a.Summary, "mallory") || len(a.Summary) > 700 {
+		t.Errorf("summary: %q", a.Summary)
+	}
+}

@@ -6,6 +6,9 @@ import "hob/tools"
 func (g *Guard) table(r Request) Decision {
 	s := r.Tool.Spec()
 	if s.Effects.ReadOnly() {
+		if r.Guest && s.Category != "engine" { // which tools there are is no secret
+			return guest()
+		}
 		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
 	}
 	if g.opt.Level == Watch {
@@ -25,8 +28,21 @@ func (g *Guard) table(r Request) Decision {
 	case s.Effects&tools.Egress != 0:
 		return ask("egress", "it contacts an address that the model chose")
 	}
+	if r.Guest {
+		return guest()
+	}
 	return g.write(r)
 }
+
+// guest is the row of somebody who is not the owner and is answered: even
+// looking something up tells them of it.
+func guest() Decision {
+	return ask("for somebody else", "somebody else asks for this and would be told what comes of it")
+}
+
+// standing is the category of tools that make, change and end standing orders:
+// watchers and schedules, which act later and unattended.
+const standing = "watch"
 
 // write is the row of reversible changes on this machine.
 func (g *Guard) write(r Request) Decision {
@@ -41,11 +57,13 @@ func (g *Guard) write(r Request) Decision {
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it"}
 	case g.opt.Level == Trusted && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no text from outside has a part in it"}
+	case r.Attended && harmless && s.Category == standing:
+		return ask("standing order, tainted", "text from outside is part of this conversation, and this would go on acting after it")
 	case r.Attended && harmless:
 		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
 	case r.Attended:
 		return ask("write, tainted", "text from outside is part of this conversation, and the change is not confined to Hob's own notes")
-	case harmless && (!r.Tainted || s.Category != "watch"):
+	case harmless && (!r.Tainted || s.Category != standing):
 		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
 	}
 	return ask("write, unattended", "it would happen while you are away, without your word for it")

@@ -27,7 +27,7 @@ func TestTheTable(t *testing.T) {
 			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
 			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
 			{"own write without undo", ownNoUndo, [4]guard.Verdict{a, k, k, k}},
-			{"own watcher", ownWatch, [4]guard.Verdict{a, a, a, k}},
+			{"own watcher", ownWatch, [4]guard.Verdict{a, k, a, k}},
 			{"file write", fileTool, [4]guard.Verdict{a, k, k, k}},
 			{"write without undo", effects(tools.Write), [4]guard.Verdict{a, k, k, k}},
 			{"read and write", effects(tools.Read | tools.Write), [4]guard.Verdict{a, k, k, k}},
@@ -44,7 +44,7 @@ func TestTheTable(t *testing.T) {
 		guard.Trusted: {
 			{"read", effects(tools.Read), [4]guard.Verdict{a, a, a, a}},
 			{"own write", ownTool, [4]guard.Verdict{a, a, a, a}},
-			{"own watcher", ownWatch, [4]guard.Verdict{a, a, a, k}},
+			{"own watcher", ownWatch, [4]guard.Verdict{a, k, a, k}},
 			{"file write", fileTool, [4]guard.Verdict{a, k, a, k}},
 			{"send", effects(tools.Write | tools.Send), [4]guard.Verdict{k, k, k, k}},
 			{"exec", effects(tools.Exec), [4]guard.Verdict{k, k, k, k}},
@@ -76,6 +76,11 @@ func TestTheTable(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+	for _, x := range []tool{effects(tools.Read), ownTool, fileTool, effects(tools.Send)} {
+		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: x, Call: "c", Guest: true}); got.Verdict != k {
+			t.Errorf("%s for a guest: %s", x.Spec().Name, got.Verdict)
 		}
 	}
 	if got := newGuard(t, guard.Options{}).decide(guard.Request{}); got.Verdict != guard.Deny {
