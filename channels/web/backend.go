@@ -11,7 +11,8 @@ import (
 
 // Backend is what the HTTP API needs from the engine; the composition root
 // gives it. Every method may be called concurrently. Errors are classified by
-// ErrNotFound, ErrConflict, ErrDenied and ErrInvalid; others are failures.
+// ErrNotFound, ErrConflict, ErrDenied, ErrInvalid and ErrFull; others are
+// failures. A remedy stands behind the last "; " of their text.
 type Backend interface {
 	channels.Receiver
 
@@ -62,6 +63,7 @@ var (
 	ErrConflict = errors.New("conflict")
 	ErrDenied   = errors.New("denied")
 	ErrInvalid  = errors.New("invalid")
+	ErrFull     = errors.New("the disk is full") // nothing was taken or changed
 )
 
 // EventStatus is one inbox event as the API shows it.

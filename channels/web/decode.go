@@ -89,9 +89,9 @@ func unmarshal(b []byte, v any, strict bool) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return invalid("there is something after the end of the JSON object")
+		return fail(http.StatusBadRequest, "invalid", "send one JSON object", "there is something after the end of the JSON object")
 	}
-	f := invalid("the body is not the JSON it should be: %s", plain(err))
+	f := fail(http.StatusBadRequest, "invalid", "GET /api/v1/openapi.json describes what is taken", "the body is not the JSON it should be: %s", plain(err))
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		f.Message = "unknown field " + name
 		f.Remedy = "the fields are " + fields(v)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -38,15 +39,25 @@ func failureOf(err error) *failure {
 		return f
 	}
 	f := &failure{Status: http.StatusInternalServerError, Code: "failed", Message: err.Error()}
-	switch {
-	case errors.Is(err, ErrNotFound):
-		f.Status, f.Code = http.StatusNotFound, "not_found"
-	case errors.Is(err, ErrConflict):
-		f.Status, f.Code = http.StatusConflict, "conflict"
-	case errors.Is(err, ErrDenied):
-		f.Status, f.Code = http.StatusForbidden, "denied"
-	case errors.Is(err, ErrInvalid):
-		f.Status, f.Code = http.StatusBadRequest, "invalid"
+	for _, c := range []struct {
+		class  error
+		status int
+		code   string
+	}{
+		{ErrNotFound, http.StatusNotFound, "not_found"},
+		{ErrConflict, http.StatusConflict, "conflict"},
+		{ErrDenied, http.StatusForbidden, "denied"},
+		{ErrInvalid, http.StatusBadRequest, "invalid"},
+		{ErrFull, http.StatusInsufficientStorage, "disk_full"},
+	} {
+		if errors.Is(err, c.class) {
+			f.Status, f.Code = c.status, c.code
+			f.Message = strings.TrimPrefix(f.Message, c.class.Error()+": ") // the code says it
+			break
+		}
+	}
+	if i := strings.LastIndex(f.Message, "; "); i > 0 {
+		f.Message, f.Remedy = f.Message[:i], f.Message[i+2:]
 	}
 	return f
 }

@@ -126,9 +126,9 @@ func (s *Server) Listen(ctx context.Context) error {
 	ln, err := lc.Listen(ctx, "tcp", s.opt.Listen)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE), errors.Is(err, wsaeaddrinuse):
-		return fmt.Errorf(`web: %s is taken by another program; stop it, or set another port: [web] listen = "127.0.0.1:7718": %w`, s.opt.Listen, err)
+		return fmt.Errorf(`web: %s is taken by another program (%w); stop it, or set another port: [web] listen = "127.0.0.1:7718"`, s.opt.Listen, err)
 	case err != nil:
-		return fmt.Errorf("web: listen on %s: %w", s.opt.Listen, err)
+		return fmt.Errorf(`web: listen on %s: %w; set another address: [web] listen = "127.0.0.1:7717"`, s.opt.Listen, err)
 	}
 	if s.opt.TLS != nil {
 		ln = tls.NewListener(ln, s.opt.TLS)

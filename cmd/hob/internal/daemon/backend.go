@@ -154,7 +154,7 @@ func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte)
 func (b *backend) TriggerSecret(trigger string) ([]byte, error) {
 	t, ok := b.d.triggers[trigger]
 	if !ok {
-		return nil, fmt.Errorf("trigger %q: %w", trigger, web.ErrNotFound)
+		return nil, fmt.Errorf("trigger %q: %w; make one: [triggers.%s] in the configuration", trigger, web.ErrNotFound, trigger)
 	}
 	return t.Secret, nil
 }
@@ -162,7 +162,7 @@ func (b *backend) TriggerSecret(trigger string) ([]byte, error) {
 // Call implements web.Backend.
 func (b *backend) Call(ctx context.Context, session, tool string, args json.RawMessage) (web.ToolOutcome, error) {
 	if _, ok := b.d.catalogue.Get(tool); !ok {
-		return web.ToolOutcome{}, fmt.Errorf("tool %q: %w", tool, web.ErrNotFound)
+		return web.ToolOutcome{}, fmt.Errorf("tool %q: %w; list them with: hob tool list", tool, web.ErrNotFound)
 	}
 	id, err := b.d.loop.Call(ctx, session, tool, args)
 	if err != nil {
@@ -214,13 +214,13 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 	switch name {
 	case "backup":
 		path, err := b.d.store.BackupNow(ctx)
-		return map[string]string{"path": path}, err
+		return map[string]string{"path": path}, classify(err)
 	case "stop":
 		stopped, err := b.d.loop.Stop(ctx, q.Of)
-		return map[string]bool{"stopped": stopped}, err
+		return map[string]bool{"stopped": stopped}, classify(err)
 	case "new":
 		err := b.d.store.Write(ctx, func(tx *store.Tx) error { return b.d.sessions.ResetTx(tx, q.Of) })
-		return map[string]string{"session": q.Of}, err
+		return map[string]string{"session": q.Of}, classify(err)
 	case "shutdown":
 		b.d.Shutdown()
 		return map[string]bool{"stopping": true}, nil
@@ -271,6 +271,8 @@ func classify(err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, store.ErrFull):
+		return fmt.Errorf("%w: %w", web.ErrFull, err)
 	case errors.Is(err, bus.ErrNotFound), errors.Is(err, guard.ErrNoApproval), errors.Is(err, watchers.ErrNotFound):
 		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
 	case errors.Is(err, guard.ErrDecided):

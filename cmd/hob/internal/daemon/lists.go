@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/channels"
 	"hob/channels/web"
 	"hob/watchers"
 )
@@ -94,10 +96,16 @@ func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 }
 
 func (b *backend) listDeliveries(ctx context.Context, q web.Query) (any, error) {
+	if err := oneOf(q.State, channels.Queued, channels.Sending, channels.Sent, channels.Failed, channels.Dead); err != nil {
+		return nil, err
+	}
 	return b.d.bus.Deliveries(ctx, q.Of, q.State, q.Before, q.Limit)
 }
 
 func (b *backend) listApprovals(ctx context.Context, q web.Query) (any, error) {
+	if err := oneOf(q.State, guard.Pending, guard.Approved, guard.Denied, guard.TimedOut, guard.Cancelled); err != nil {
+		return nil, err
+	}
 	return b.d.guard.Approvals(ctx, guard.ApprovalState(q.State), q.Of, "", q.Limit)
 }
 
@@ -107,6 +115,18 @@ func (b *backend) listAudit(ctx context.Context, q web.Query) (any, error) {
 		return nil, err
 	}
 	return b.d.guard.Audit(ctx, q.Of, before, q.Limit)
+}
+
+// oneOf refuses a state that does not exist, for which a list would be empty.
+func oneOf[S ~string](state string, known ...S) error {
+	if state == "" || slices.Contains(known, S(state)) {
+		return nil
+	}
+	var names []string
+	for _, k := range known {
+		names = append(names, string(k))
+	}
+	return fmt.Errorf("%w: there is no state %q; the states are %s", web.ErrInvalid, state, strings.Join(names, ", "))
 }
 
 func number(s string) (int64, error) {
@@ -132,6 +152,8 @@ func (b *backend) listInbox(ctx context.Context, q web.Query) (any, error) {
 type watcherRow struct {
 	watchers.Spec
 	Describe string `json:"description"`
+	// When is the time alone, of what runs by the clock.
+	When string `json:"when,omitempty"`
 	// Path is what a file watcher watches, Cron or Every what a schedule runs by.
 	Path  string `json:"path,omitempty"`
 	Cron  string `json:"cron,omitempty"`
@@ -149,6 +171,11 @@ func (b *backend) watcherRows(ctx context.Context, q web.Query, keep func(watche
 			continue
 		}
 		r := watcherRow{Spec: s, Describe: b.d.watchers.Describe(s)}
+		if timed(s) {
+			bare := s
+			bare.Action = ""
+			r.When = b.d.watchers.Describe(bare)
+		}
 		var c struct{ Path, Cron, Interval string }
 		if json.Unmarshal(s.Config, &c) == nil {
 			r.Path, r.Cron, r.Every = c.Path, c.Cron, c.Interval
