@@ -83,7 +83,38 @@ func (s series) match(r *run, i int, next func(int) bool) bool {
 	if len(s) == 0 {
 		return next(i)
 	}
+	if hopeless(s[0], r, i) { // most patterns end here; no closure is made for them
+		return false
+	}
 	return s[0].match(r, i, func(j int) bool { return s[1:].match(r, j, next) })
+}
+
+// hopeless reports that a piece certainly does not match at i.
+func hopeless(n node, r *run, i int) bool {
+	switch n := n.(type) {
+	case literal:
+		if n == ":" {
+			return false
+		}
+		i = r.s.skip(i)
+		if i >= len(r.s.tokens) || r.s.tokens[i].kind != word {
+			return true
+		}
+		t := r.s.tokens[i].norm
+		return t != string(n) && (!r.loose || r.typos >= maxTypos || r.vocab[t])
+	case series:
+		return len(n) > 0 && hopeless(n[0], r, i)
+	case oneOf:
+		for _, a := range n {
+			if !hopeless(a, r, i) {
+				return false
+			}
+		}
+		return true
+	case named:
+		return hopeless(n.node, r, i)
+	}
+	return false
 }
 
 func (m maybe) match(r *run, i int, next func(int) bool) bool {
