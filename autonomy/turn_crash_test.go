@@ -6,19 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"hob/autonomy/bus"
-	"hob/autonomy/guard"
-	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
-	"hob/autonomy/session"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/tools"
 )
 
@@ -270,81 +265,4 @@ func TestAToolVanishesWhileItsTurnIsCutOff(t *testing.T) {
 	}
 	close(eff.hold)
 	e.await(id)
-}
-
-// A stopped turn says of each call what became of it.
-func TestAStoppedTurnForgetsNothing(t *testing.T) {
-	m := reply(func(r llmtest.Request) llmtest.Answer {
-		if !strings.HasSuffix(r.LastUser, "go") {
-			return llmtest.Answer{Text: "fine"}
-		}
-		return calls(call("add_item", `{"text":"milk"}`), call("nothing", `{}`), call("change_file", `{"text":"x"}`), call("add_item", `{"text":"eggs"}`))
-	})
-	eff := &effects{hold: make(chan struct{}), held: make(chan struct{})}
-	e := start(t, setup{model: m, effects: eff})
-	id := e.put("s", "go", "")
-	<-eff.held
-	e.say("s", "/stop")
-	if got := e.await(id); got.Answer != "Stopped." {
-		t.Errorf("answer %q", got.Answer)
-	}
-	e.say("s", "what happened?")
-	paired(t, m)
-	msgs := m.Asked()[1].Messages
-	var got []string
-	for _, msg := range msgs {
-		for _, p := range msg.Parts {
-			if p.Result != nil {
-				got = append(got, p.Result.Text)
-			}
-		}
-	}
-	want := []string{
-		"Added milk.", `error not_found: there is no tool "nothing"; call find_tools with a few words`, "error cancelled: context canceled",
-		"error cancelled: the owner stopped this turn before this call ran",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"milk"}, e.items()); diff != "" {
-		t.Error(diff)
-	}
-	if ids := callIDs(t, e, id); len(ids) != 4 {
-		t.Errorf("%d rows in the ledger", len(ids))
-	}
-}
-
-// The word to stop a waiting turn outlives the process.
-func TestAStopSurvivesARestart(t *testing.T) {
-	dir, eff := t.TempDir(), &effects{}
-	m := reply(func(r llmtest.Request) llmtest.Answer {
-		return calls(call("add_item", `{"text":"milk"}`), call("use_tool", `{"name":"send_text","arguments":{"text":"hello"}}`))
-	})
-	e := start(t, setup{dir: dir, model: m, effects: eff})
-	id := e.put("s", "go", "")
-	e.settle(id)
-	e.stop()
-	e = start(t, setup{dir: dir, model: m, effects: eff, idle: true})
-	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
-		if err := e.guard.CloseTx(tx, id, guard.Cancelled); err != nil {
-			return err
-		}
-		return e.bus.ResumeTx(tx, id)
-	}))
-	e.stop()
-	e = start(t, setup{dir: dir, model: m, effects: eff})
-	if got := e.await(id); got.Answer != "Stopped." || len(eff.sent) != 0 || len(m.Asked()) != 1 {
-		t.Errorf("answer %q, sent %v, %d model calls", got.Answer, eff.sent, len(m.Asked()))
-	}
-	_, recorded, err := session.New(e.store).History(t.Context(), "s", id)
-	fatal(t, err)
-	var last llm.Message
-	for _, msg := range recorded {
-		if msg.Role == llm.ToolRole {
-			last = msg
-		}
-	}
-	if len(last.Parts) != 2 || last.Parts[0].Result.Text != "Added milk." {
-		t.Errorf("results %+v", last.Parts)
-	}
 }

@@ -1,0 +1,42 @@
+package autonomy_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"hob/autonomy"
+	"hob/autonomy/llm/llmtest"
+)
+
+// BenchmarkTurn is a whole turn with an instant model and one tool call:
+// taken, claimed, two model calls, one change, recorded, answered; all durable.
+func BenchmarkTurn(b *testing.B) {
+	for _, sessions := range []int{1, 8} {
+		b.Run(fmt.Sprintf("sessions=%d", sessions), func(b *testing.B) {
+			m := reply(func(r llmtest.Request) llmtest.Answer {
+				if r.Round == 0 {
+					return calls(call("add_item", fmt.Sprintf(`{"text":"item %d"}`, len(r.Messages))))
+				}
+				return llmtest.Answer{Text: "done"}
+			})
+			e := start(b, setup{model: m, change: func(o *autonomy.Options) { o.Slots = sessions }})
+			turns := make(chan struct{}, b.N)
+			for range b.N {
+				turns <- struct{}{}
+			}
+			close(turns)
+			b.ResetTimer()
+			var wg sync.WaitGroup
+			for s := range sessions {
+				wg.Go(func() {
+					for range turns {
+						e.say(fmt.Sprint("s", s), "add it")
+					}
+				})
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+		})
+	}
+}
