@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -88,6 +89,10 @@ func (a *app) main(ctx context.Context, args []string) int {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
+	if err := textual(args); err != nil {
+		a.explain(err, exitUsage, root.Name())
+		return exitUsage
+	}
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
@@ -104,6 +109,27 @@ func (a *app) main(ctx context.Context, args []string) int {
 	}
 	a.explain(err, code, cmd.CommandPath())
 	return code
+}
+
+// textual refuses arguments that cannot be sent as they are: JSON has no place
+// for what is not UTF-8, and another text or path would be put in its stead.
+func textual(args []string) error {
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return &failure{code: exitUsage, cause: fmt.Sprintf("the argument %q is not valid UTF-8", clipTo(arg, 60)), remedy: notUTF8Remedy}
+		}
+	}
+	return nil
+}
+
+const notUTF8Remedy = "write it as UTF-8; a file whose name is not UTF-8 has to be renamed first"
+
+// clipTo keeps the first n bytes of a text.
+func clipTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "..."
 }
 
 // explain prints a cause and its remedy, each on one line.
@@ -140,7 +166,7 @@ func (a *app) home() (system.Paths, *config.Config, error) {
 
 // terminal reports whether the stream is one, and its file descriptor.
 func terminal(stream any) (int, bool) {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(interface{ Fd() uintptr })
 	if !ok {
 		return 0, false
 	}

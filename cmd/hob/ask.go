@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -60,6 +61,9 @@ func (a *app) piped() (string, error) {
 	b, err := io.ReadAll(a.in)
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
+	}
+	if !utf8.Valid(b) {
+		return "", &failure{code: exitUsage, cause: "what came on standard input is not valid UTF-8", remedy: "send text, and as UTF-8"}
 	}
 	if text := strings.TrimSpace(string(b)); text != "" {
 		return text, nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -97,7 +98,10 @@ func (ch *chat) run(ctx context.Context) error {
 			if text == "/quit" || text == "/exit" {
 				return nil
 			}
-			if text != "" {
+			switch {
+			case !utf8.ValidString(text):
+				ch.screen.note(red, "That line is not valid UTF-8 and was not sent. Send text as UTF-8.")
+			case text != "":
 				ch.take(ctx, text)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"hob/autonomy/config"
@@ -69,12 +70,13 @@ func (a *app) dial(ctx context.Context, p system.Paths) (*client, bool, error) {
 			return nil, false, nil
 		}
 		c, err := a.clientOf(p, h.PID)
-		if err == nil {
+		if f, final := errors.AsType[*failure](err); final {
+			return nil, true, f
+		}
+		if last = err; err == nil {
 			if last = c.ready(ctx); last == nil {
 				return c, true, nil
 			}
-		} else {
-			last = err
 		}
 		if !pause(ctx, 20*time.Millisecond) {
 			return nil, true, &failure{
@@ -96,8 +98,9 @@ func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 		return nil, errors.New("it has not said yet where it listens")
 	}
 	token, err := system.ReadToken(p.TokenFile())
-	if err != nil {
-		return nil, err
+	if err != nil { // it was there before the daemon said where it listens
+		cause, _, _ := strings.Cut(err.Error(), "; ")
+		return nil, &failure{code: exitFailed, err: err, cause: cause, remedy: "restart Hob, which makes a new one: hob stop, then hob start"}
 	}
 	t := &http.Transport{ // no proxy: it is this machine
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,

@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -27,8 +28,14 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: versionOf(version), open: openDaemon}
-	return a.main(ctx, os.Args[1:])
+	out := &output{File: os.Stdout}
+	a := &app{in: os.Stdin, out: out, err: os.Stderr, version: versionOf(version), open: openDaemon}
+	code := a.main(ctx, os.Args[1:])
+	if err := out.failed(); err != nil && code == exitOK {
+		code = exitFailed
+		a.explain(fmt.Errorf("the output is not complete: %w; write it to another place", err), code, "hob")
+	}
+	return code
 }
 
 // versionOf falls back to what the Go toolchain recorded.

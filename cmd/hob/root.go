@@ -41,14 +41,42 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	add(groupTalk, a.askCmd(), a.chatCmd(), a.openCmd(), a.sessionCmd())
-	add(groupThings, a.taskCmd(), a.watchCmd(), a.scheduleCmd(), a.triggerCmd(), a.memoryCmd())
+	add(groupThings, a.taskCmd(), a.watchCmd(), a.reminderCmd(), a.scheduleCmd(), a.triggerCmd(), a.memoryCmd())
 	add(groupTrust, a.approvalsCmd(), a.approveCmd(), a.denyCmd(), a.whyCmd(), a.undoCmd(), a.toolCmd())
 	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.setupCmd(), a.initCmd(), a.configCmd(), a.doctorCmd(), a.backupCmd(), a.benchCmd(), a.versionCmd())
 	root.SetHelpCommandGroupID(groupRun)
 	root.SetCompletionCommandGroupID(groupRun)
 	root.SetVersionTemplate("hob {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
+			return c.RunE(c, args) // `hob tsak --all`: the word before the flag is what is wrong
+		}
+		return err
+	})
+	helpOf(root)
 	describe(root, "hob")
 	return root
+}
+
+// helpOf makes `hob help WORD` fail for a word that is no command.
+func helpOf(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.RunE = func(_ *cobra.Command, args []string) error {
+			topic, rest, err := root.Find(args)
+			switch {
+			case err != nil:
+				return err
+			case len(rest) > 0 && topic.HasSubCommands():
+				return topic.RunE(topic, rest)
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		}
+	}
 }
 
 // group makes a command that only has subcommands.
@@ -94,8 +122,28 @@ func describe(c *cobra.Command, name string) {
 		c.Long = strings.TrimSpace(long)
 		c.Example = strings.TrimRight(examples, "\n")
 	}
+	countWords(c)
 	for _, sub := range c.Commands() {
 		describe(sub, name+" "+sub.Name())
+	}
+}
+
+// countWords makes a wrong number of arguments say how the command is written.
+func countWords(c *cobra.Command) {
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err == nil {
+			return nil
+		}
+		_, operands, _ := strings.Cut(c.Use, " ")
+		if operands == "" {
+			return usage("%s takes no arguments, but was given %q", c.CommandPath(), strings.Join(args, " "))
+		}
+		return usage("write it as: %s %s", c.CommandPath(), operands)
 	}
 }
 

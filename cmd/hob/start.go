@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,6 +48,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return err
 	}
+	signal.Ignore(syscall.SIGPIPE) // that nobody reads the log any more is no reason to end
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 	for _, w := range cfg.Warnings {
 		log.Warn("configuration", "about", w)
@@ -247,7 +250,10 @@ func (a *app) initCmd() *cobra.Command {
 				return err
 			}
 			path := p.ConfigFile()
-			if _, err := os.Stat(path); err == nil {
+			switch fi, err := os.Stat(path); {
+			case err == nil && !fi.Mode().IsRegular():
+				return fmt.Errorf("%s: it is not a file; move it away, then run: hob init", path)
+			case err == nil:
 				fmt.Fprintf(a.out, "%s is there already; nothing was changed.\n", path)
 				return nil
 			}
