@@ -71,7 +71,9 @@ func (l *Loop) observe(ctx, work context.Context) time.Time {
 			defer cancel(nil)
 			l.serve(tctx, t)
 			l.mu.Lock()
-			delete(l.running, ev.ID)
+			if l.running[ev.ID] == t { // it may have been put away, answered and claimed again
+				delete(l.running, ev.ID)
+			}
 			l.mu.Unlock()
 			select {
 			case l.freed <- struct{}{}:

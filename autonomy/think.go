@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
 	"hob/channels"
+	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/watchers"
 )
@@ -48,7 +49,7 @@ func (l *Loop) serve(ctx context.Context, t *turn) {
 	// Nothing could be written (a full disk): the event stays claimed here, and
 	// is put back as soon as the store takes writes again.
 	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
-	l.putBack(ctx, ev)
+	l.putBack(ctx, ev, err)
 }
 
 // guarded is think for which a panic of whatever takes part in the turn is a
@@ -63,7 +64,7 @@ func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error
 	return l.think(ctx, ev)
 }
 
-func (l *Loop) putBack(ctx context.Context, ev bus.Event) {
+func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
 	wait := time.NewTimer(2 * time.Second)
 	defer wait.Stop()
 	for {
@@ -72,12 +73,24 @@ func (l *Loop) putBack(ctx context.Context, ev bus.Event) {
 			return // the next start finds it claimed and puts it back
 		case <-wait.C:
 		}
-		if err := l.o.Bus.Release(ctx, ev.ID); err == nil {
+		if err := l.giveBack(ctx, ev, cause); err == nil {
 			l.o.Bus.Poke()
 			return
 		}
 		wait.Reset(5 * time.Second)
 	}
+}
+
+// giveBack does not count what a full disk cut short. Anything else may happen
+// each time, and each time a model would be asked: that is a failed attempt.
+func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
+	switch {
+	case errors.Is(cause, store.ErrFull):
+		return l.o.Bus.Release(ctx, ev.ID)
+	case ev.Attempts >= bus.MaxAttempts:
+		return l.tellDead(ctx, ev, cause.Error())
+	}
+	return l.retry(ctx, ev, cause, time.Now())
 }
 
 // think turns an event into an answer.

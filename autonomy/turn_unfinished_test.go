@@ -1,0 +1,80 @@
+package autonomy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/llm/llmtest"
+	"hob/knowledge/store"
+)
+
+// An event whose end can never be written is tried three times, not for ever:
+// each time a model is asked.
+func TestAnEndThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
+		e := start(t, setup{model: m})
+		defer e.stop()
+		e.sql(`DROP TABLE turns`)
+		id := e.put("s", "hi", "")
+		ev := e.await(id)
+		if ev.State != bus.Dead || len(m.Asked()) != bus.MaxAttempts {
+			t.Errorf("%s after %d model calls", ev.State, len(m.Asked()))
+		}
+		ds, err := e.bus.EventDeliveries(t.Context(), id)
+		if err != nil || len(ds) != 1 || !strings.Contains(ds[0].Text, "gave this up") {
+			t.Errorf("the owner was told %+v, %v", ds, err)
+		}
+	})
+}
+
+// A full disk loses nothing and is not counted, however long it lasts.
+func TestAFullDiskIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: strings.Repeat("a long answer ", 10_000)}})
+		e := start(t, setup{model: m})
+		defer e.stop()
+		pages := 0
+		e.limit(0, &pages)
+		e.limit(pages+5, &pages)
+		id := e.put("s", "hi", "")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		ev, err := e.bus.Event(t.Context(), id)
+		if err != nil || ev.State == bus.Done || ev.State == bus.Dead || ev.Attempts > 1 {
+			t.Fatalf("while the disk is full: %+v, %v", ev, err)
+		}
+		e.limit(1<<30, &pages)
+		if ev = e.await(id); ev.State != bus.Done || ev.Attempts != 1 {
+			t.Errorf("afterwards: %s after %d attempts: %s", ev.State, ev.Attempts, ev.Error)
+		}
+		ds, err := e.bus.EventDeliveries(t.Context(), id)
+		if err != nil || len(ds) != 1 {
+			t.Errorf("%d deliveries, %v", len(ds), err)
+		}
+	})
+}
+
+func (e *engine) sql(query string) {
+	e.t.Helper()
+	fatal(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(query)
+		return err
+	}))
+}
+
+// limit sets how many pages the file may have, as a disk does, or (0) counts
+// those it has.
+func (e *engine) limit(n int, pages *int) {
+	e.t.Helper()
+	fatal(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) error {
+		if n == 0 {
+			return tx.QueryRow(`PRAGMA page_count`).Scan(pages)
+		}
+		return tx.QueryRow(fmt.Sprintf(`PRAGMA max_page_count = %d`, n)).Scan(pages)
+	}))
+}
