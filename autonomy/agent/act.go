@@ -147,6 +147,9 @@ func (r *run) runTogether(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := r.save(ctx); err != nil {
+		return err
+	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 4)
 	errs := make([]error, len(r.steps))
@@ -184,5 +187,5 @@ func (r *run) runInOrder(ctx context.Context) (suspended bool, err error) {
 			return false, ctx.Err()
 		}
 	}
-	return false, nil
+	return false, r.save(ctx) // when none ran
 }

@@ -52,13 +52,16 @@ func (r *run) perform(ctx context.Context, s *step) error {
 		return r.performOwn(ctx, s, own)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
+		if err := r.save(ctx); err != nil {
+			return err
+		}
 		s.result, s.err = r.call(ctx, s)
 		s.ran = true
 		return nil
 	}
 	e := r.entry(s)
 	e.State = bus.CallStarted
-	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
+	err := r.write(ctx, func(tx *store.Tx) error {
 		if err := r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}
@@ -89,7 +92,7 @@ func (r *run) perform(ctx context.Context, s *step) error {
 func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	var failed error
 	done := *s
-	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
+	err := r.write(ctx, func(tx *store.Tx) error {
 		if done.result, failed = r.callOwn(context.WithoutCancel(ctx), tx, s, own); failed != nil {
 			return failed
 		}

@@ -135,9 +135,6 @@ func (r *run) loop(ctx context.Context) (Outcome, error) {
 			return r.outcome(text), nil
 		}
 		r.answer(resp.Parts)
-		if err := r.save(ctx); err != nil {
-			return Outcome{}, err
-		}
 	}
 }
 
@@ -147,9 +144,6 @@ func (r *run) single(ctx context.Context) (Outcome, error) {
 		parts := []llm.Part{{Call: r.t.Call}}
 		r.name(parts)
 		r.answer(parts)
-		if err := r.save(ctx); err != nil {
-			return Outcome{}, err
-		}
 	}
 	suspended, err := r.act(ctx, callsOf(r.msgs[len(r.msgs)-1]))
 	if err != nil {
@@ -161,28 +155,46 @@ func (r *run) single(ctx context.Context) (Outcome, error) {
 	return r.outcome(r.msgs[len(r.msgs)-1].Parts[0].Result.Text), nil
 }
 
-// save makes the steps so far durable.
+// save makes the steps so far durable, unless they are.
 func (r *run) save(ctx context.Context) error {
-	fresh, record := r.fresh(), r.take()
-	err := r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		if err := record(tx); err != nil {
-			return err
-		}
-		return r.o.Sessions.AppendTx(tx, r.t.Event.Session, r.t.Event.ID, fresh)
-	})
+	if len(r.fresh()) == 0 && len(r.pending) == 0 {
+		return nil
+	}
+	err := r.write(context.WithoutCancel(ctx), func(*store.Tx) error { return nil })
 	if err != nil {
 		return fmt.Errorf("agent: record step: %w", err)
 	}
-	r.stored += len(fresh)
 	return nil
+}
+
+// write makes the steps so far durable in the transaction of what comes next.
+// So the model's answer shares one commit with the beginning of its first call.
+// When there is nothing left to record it may be called concurrently.
+func (r *run) write(ctx context.Context, next func(*store.Tx) error) error {
+	fresh, pending := r.fresh(), r.pending
+	if len(fresh) == 0 && len(pending) == 0 {
+		return r.o.Store.Write(ctx, next)
+	}
+	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := all(pending)(tx); err != nil {
+			return err
+		}
+		if err := r.o.Sessions.AppendTx(tx, r.t.Event.Session, r.t.Event.ID, fresh); err != nil {
+			return err
+		}
+		return next(tx)
+	})
+	if err == nil {
+		r.stored += len(fresh)
+		r.pending = nil
+	}
+	return err
 }
 
 func (r *run) fresh() []llm.Message { return r.msgs[r.own+r.stored:] }
 
-// take hands over what is to be written with the next transaction.
-func (r *run) take() func(*store.Tx) error {
-	todo := r.pending
-	r.pending = nil
+// all is one function that does what many do.
+func all(todo []func(*store.Tx) error) func(*store.Tx) error {
 	return func(tx *store.Tx) error {
 		for _, f := range todo {
 			if err := f(tx); err != nil {
@@ -194,7 +206,7 @@ func (r *run) take() func(*store.Tx) error {
 }
 
 func (r *run) outcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.fresh(), Record: r.take(), Usage: r.usage, Rounds: r.round, Source: r.voice()}
+	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice()}
 	if r.model != nil {
 		o.Model = cmp.Or(r.by, r.model.Info().Name())
 	}

@@ -28,17 +28,7 @@ func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 			asks = append(asks, s)
 		}
 	}
-	fresh, record := r.fresh(), r.take()
-	err := r.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := record(tx); err != nil {
-			return err
-		}
-		if err := r.o.Sessions.AppendTx(tx, r.t.Event.Session, r.t.Event.ID, fresh); err != nil {
-			return err
-		}
-		return r.askTx(tx, asks)
-	})
-	if err != nil {
+	if err := r.write(ctx, func(tx *store.Tx) error { return r.askTx(tx, asks) }); err != nil {
 		return false, fmt.Errorf("agent: ask the owner: %w", err)
 	}
 	return true, nil
