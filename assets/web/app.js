@@ -12,6 +12,7 @@ const state = {
   running: 0,
   unnamed: 0, // messages of this page whose event is not known yet
   held: [], // replies that came meanwhile and may answer one of them
+  end: true, // the log is kept at its end until the owner scrolls up
   feed: null,
 };
 
@@ -43,6 +44,7 @@ const newID = () => Array.from(crypto.getRandomValues(new Uint8Array(12)), b => 
 
 function askWho(refused) {
   $('login').hidden = false;
+  $('state').hidden = true;
   $('composer').hidden = true;
   document.querySelector('main').hidden = picker.hidden = $('new').hidden = true;
   $('login-form').hidden = refused.code !== 'password_required';
@@ -61,43 +63,63 @@ function element(tag, name, text) {
   return e;
 }
 
-// fill shows text, with fenced code in boxes.
+// fill shows text: fenced code in boxes, and in answers `code` and **strong**.
 function fill(e, text) {
   e.replaceChildren();
   text.split(/^[ ]{0,3}```[^\n]*\n?/m).forEach((piece, i) => {
     if (i % 2) e.append(element('pre', '', piece.replace(/\n$/, '')));
-    else if (piece.trim() || i === 0) e.append(i === 0 ? piece : piece.replace(/^\n/, ''));
+    else if (piece.trim() || i === 0) inline(e, i === 0 ? piece : piece.replace(/^\n/, ''));
   });
 }
 
-function atEnd() { return log.scrollHeight - log.scrollTop - log.clientHeight < 80; }
-function toEnd(was) { if (was) log.scrollTop = log.scrollHeight; }
+function inline(e, text) {
+  if (!e.parentElement.classList.contains('assistant')) {
+    e.append(text);
+    return;
+  }
+  text.split(/(`[^`\n]+`|\*\*[^*\s](?:[^*\n]*[^*\s])?\*\*)/).forEach((piece, i) => {
+    if (i % 2 === 0) e.append(piece);
+    else e.append(piece[0] === '`' ? element('code', '', piece.slice(1, -1)) : element('strong', '', piece.slice(2, -2)));
+  });
+}
+
+function toEnd() { if (state.end) log.scrollTop = log.scrollHeight; }
+log.onscroll = () => { state.end = log.scrollHeight - log.scrollTop - log.clientHeight < 80; };
+new ResizeObserver(toEnd).observe(log);
+
+// clock is the time of day, with the date when that is not today's.
+function clock(when) {
+  const t = new Date(when), time = { hour: '2-digit', minute: '2-digit' };
+  if (t.toDateString() === new Date().toDateString()) return t.toLocaleTimeString([], time);
+  return t.toLocaleString([], { ...time, day: 'numeric', month: 'short', year: 'numeric' });
+}
 
 function add(kind, text, event, when) {
-  const was = atEnd();
   const m = element('article', 'message ' + kind);
   if (event) m.dataset.event = event;
   m.tools = element('ul', 'tools');
   m.text = element('div', 'text');
-  fill(m.text, text || '');
   m.append(m.tools, m.text);
-  if (when) {
-    const t = element('time', '', new Date(when).toLocaleString());
+  fill(m.text, text || '');
+  if (when) m.title = new Date(when).toLocaleString();
+  if (when && kind === 'notice') {
+    const t = element('time', '', clock(when));
     t.dateTime = when;
     m.append(t);
   }
   log.append(m);
-  toEnd(was);
+  toEnd();
   return m;
 }
 
 function tool(m, id, name, result) {
   let t = Array.from(m.tools.children).find(x => x.dataset.call === id);
   if (!t) {
-    t = element('li', 'tool', name);
+    t = element('li', 'tool');
     t.dataset.call = id;
     m.tools.append(t);
   }
+  t.textContent = name === 'use_tool' ? 'working' : name.replaceAll('_', ' '); // which tool that uses is told with its result
   t.dataset.state = result === undefined ? 'running' : result ? 'done' : 'failed';
   return t;
 }
@@ -106,8 +128,8 @@ function tool(m, id, name, result) {
 
 async function say(text, key = newID()) {
   const session = state.session;
+  state.end = true;
   const mine = add('user', text);
-  toEnd(true);
   const m = add('assistant', '');
   m.classList.add('busy');
   busy(1);
@@ -146,7 +168,6 @@ function busy(n) {
 async function follow(response, m, name) {
   let text = '', ended = false;
   for await (const [kind, d] of events(response.body)) {
-    const was = atEnd();
     switch (kind) {
       case 'message_start':
         name(d.event);
@@ -173,7 +194,7 @@ async function follow(response, m, name) {
       case 'error':
         throw new Refused(0, d);
     }
-    toEnd(was);
+    toEnd();
   }
   if (!ended) throw new Error('the answer is not complete');
   sessions();
@@ -226,9 +247,8 @@ function approval(a) {
     buttons.append(b);
   }
   card.append(buttons);
-  const was = atEnd();
   $('approvals').append(card);
-  toEnd(was);
+  toEnd();
 }
 
 // openQuestions shows what waits for the owner and drops what was answered
@@ -295,7 +315,8 @@ async function open(session) {
     if (r.kind === 'message') add(r.from === 'owner' ? 'user' : 'notice', r.text, r.event, r.at);
     else add(r.kind === 'reply' ? 'assistant' : r.kind, r.text, r.event, r.at);
   }
-  toEnd(true);
+  state.end = true;
+  toEnd();
   await Promise.all([sessions(), openQuestions()]);
 }
 
