@@ -55,6 +55,7 @@ type turnEvent struct {
 	Interrupted bool   `json:"interrupted"`
 	Name        string `json:"name"`
 	OK          *bool  `json:"ok"`
+	Code        string `json:"code"`
 	Message     string `json:"message"`
 	Remedy      string `json:"remedy"`
 }
@@ -82,7 +83,7 @@ func (t *turn) event(e sse) {
 			t.text.add(d.Answer)
 		}
 		t.text.end()
-		if d.Interrupted {
+		if d.Interrupted && (t.said || d.Answer == "") {
 			t.chat.screen.note(dim, "(stopped)")
 		}
 	case "error":
@@ -101,7 +102,7 @@ func (t *turn) tool(d turnEvent) {
 	}
 	name := strings.ReplaceAll(d.Name, "_", " ")
 	if d.OK != nil && !*d.OK {
-		t.chat.screen.note(red, "  ✗ "+name+": "+oneLine(d.Text))
+		t.chat.screen.note(red, "  ✗ "+name+": "+oneLine(strings.TrimPrefix(d.Text, d.Code+": ")))
 		return
 	}
 	t.chat.screen.note(dim, "  ✓ "+name)

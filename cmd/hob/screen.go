@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -173,13 +174,27 @@ func (e *editor) measure() int {
 
 func (e *editor) note(colour, text string) {
 	var b strings.Builder
+	width := e.measure() - 1
 	for l := range strings.SplitSeq(strings.TrimRight(printable(text), "\n"), "\n") {
+		for {
+			head, tail, more := breakLine(l, width)
+			if !more {
+				break
+			}
+			b.WriteString(e.app.paint(e.app.out, colour, head) + "\n")
+			l = tail
+		}
 		b.WriteString(e.app.paint(e.app.out, colour, l) + "\n")
 	}
 	_, _ = e.term.Write([]byte(b.String())) // a terminal that is gone ends the input too
 }
 
-func (e *editor) paragraph() paragraph { return &wrapped{term: e.term, width: e.measure()} }
+func (e *editor) paragraph() paragraph {
+	return &wrapped{term: e.term, width: e.measure(), bold: e.bold}
+}
+
+// bold shows what Markdown calls strong.
+func (e *editor) bold(text string) string { return e.app.paint(e.app.out, bold, text) }
 
 func (e *editor) lines(ctx context.Context) <-chan line {
 	var pasted []string
@@ -204,7 +219,19 @@ func (e *editor) interrupts() <-chan struct{} { return e.typed }
 type wrapped struct {
 	term  io.Writer
 	width int
+	bold  func(string) string // nil: as it stands
 	rest  string
+}
+
+// strong finds **words** within a line.
+var strong = regexp.MustCompile(`\*\*([^*\s](?:[^*\n]*[^*\s])?)\*\*`)
+
+// write shows whole lines.
+func (w *wrapped) write(text string) {
+	if w.bold != nil {
+		text = strong.ReplaceAllStringFunc(text, func(s string) string { return w.bold(s[2 : len(s)-2]) })
+	}
+	_, _ = w.term.Write([]byte(text)) // a terminal that is gone ends the input too
 }
 
 func (w *wrapped) add(text string) {
@@ -225,13 +252,13 @@ func (w *wrapped) add(text string) {
 		w.rest = tail
 	}
 	if out.Len() > 0 {
-		_, _ = w.term.Write([]byte(out.String()))
+		w.write(out.String())
 	}
 }
 
 func (w *wrapped) end() {
 	if strings.TrimSpace(w.rest) != "" {
-		_, _ = w.term.Write([]byte(w.rest + "\n"))
+		w.write(w.rest + "\n")
 	}
 	w.rest = ""
 }

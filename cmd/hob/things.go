@@ -44,7 +44,7 @@ func (a *app) taskCmd() *cobra.Command {
 	taskFlags(edit)
 	edit.Flags().String("title", "", "new title")
 	edit.Flags().String("status", "", "open or done")
-	return a.group(&cobra.Command{Use: "task", Short: "Tasks"}, list, add, edit,
+	return a.group(&cobra.Command{Use: "task", Short: "Tasks", SuggestFor: []string{"todo", "todos"}}, list, add, edit,
 		a.onOne("done TASK...", "Mark a task as done", "complete_task", "task"),
 		a.onOne("remove TASK...", "Delete a task (undo brings it back)", "delete_task", "task"))
 }
@@ -116,18 +116,43 @@ func (a *app) watchCmd() *cobra.Command {
 	add.Flags().StringSliceVar(&events, "events", nil, "created, modified, removed (default: created)")
 	add.Flags().String("do", "", "what to do then, in plain words (default: just tell me)")
 	add.Flags().String("report", "", "the conversation in which to tell")
-	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files and folders"}, list, add,
+	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files and folders", SuggestFor: []string{"watcher", "watchers"}}, list, add,
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
 		a.resume("resume WATCHER...", "Let a paused watcher go on", "pause_watcher", "watcher"))
 }
 
+func (a *app) reminderCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the reminders that are still to come", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Make one with: hob reminder add stretch --at "in 20 minutes"`,
+				col("ID", "id"), at(a.zone(), "NEXT", "next_at"), col("WHEN", "when", "description"), col("REPORTS TO", "report"), col("SAYS", "action"))
+		}),
+	})
+	add := a.listing(&cobra.Command{
+		Use: "add TEXT...", Short: "Say something at a time or again and again", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := given(c, "every", "at")
+			if len(in) != 1 {
+				return usage("say when with exactly one of --every and --at")
+			}
+			in["text"] = words(args)
+			return a.do(c.Context(), false, "create_reminder", in)
+		}),
+	})
+	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
+	add.Flags().String("every", "", `cron or plain words: "weekday at 8:30", "30 8 * * 1-5"`)
+	return a.group(&cobra.Command{Use: "reminder", Short: "Reminders", SuggestFor: []string{"remind", "alarm"}}, list, add,
+		a.onOne("remove REMINDER...", "Cancel a reminder (undo brings it back)", "cancel_reminder", "reminder"))
+}
+
 func (a *app) scheduleCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the schedules and reminders", Args: cobra.NoArgs,
+		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Make one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
-				col("ID", "id"), col("STATE", "state"), at(a.zone(), "NEXT", "next_at"), at(a.zone(), "LAST", "fired_at"), col("WHEN", "description", "title"), col("DOES", "action"))
+				col("ID", "id"), col("STATE", "state"), at(a.zone(), "NEXT", "next_at"), at(a.zone(), "LAST", "fired_at"), col("WHEN", "when", "description"), col("DOES", "action"))
 		}),
 	})
 	add := &cobra.Command{
@@ -144,7 +169,7 @@ func (a *app) scheduleCmd() *cobra.Command {
 	add.Flags().String("every", "", `cron or plain words: "every weekday at 8:00", "0 8 * * 1-5"`)
 	add.Flags().String("at", "", `once: "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("missed", "", "for times that passed while Hob was off: run_once (default), skip, run_all")
-	return a.group(&cobra.Command{Use: "schedule", Short: "Things done at a time"}, list, add,
+	return a.group(&cobra.Command{Use: "schedule", Short: "Things done at a time", SuggestFor: []string{"cron", "timer"}}, list, add,
 		a.onOne("remove SCHEDULE...", "Remove a schedule", "cancel_schedule", "schedule"),
 		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
 		a.resume("resume SCHEDULE...", "Let a paused schedule go on", "pause_schedule", "schedule"))
@@ -189,5 +214,5 @@ func (a *app) memoryCmd() *cobra.Command {
 	}
 	forget.Flags().StringVar(&text, "query", "", "forget what matches this text")
 	forget.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return a.group(&cobra.Command{Use: "memory", Short: "What Hob remembers"}, list, search, add, forget)
+	return a.group(&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts"}}, list, search, add, forget)
 }

@@ -86,7 +86,7 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, said str
 
 func (a *app) whyCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "why [ID]", Short: "Why Hob did or said something", Args: cobra.MaximumNArgs(1),
+		Use: "why [ID]", SuggestFor: []string{"explain", "audit", "log", "logs"}, Short: "Why Hob did or said something", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -157,7 +157,7 @@ func (a *app) sessionCmd() *cobra.Command {
 			})
 		}),
 	}
-	return a.group(&cobra.Command{Use: "session", Short: "Conversations"}, list, show, reset)
+	return a.group(&cobra.Command{Use: "session", Short: "Conversations", SuggestFor: []string{"history", "conversation"}}, list, show, reset)
 }
 
 // showSession prints a transcript, oldest first.
