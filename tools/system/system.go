@@ -71,6 +71,7 @@ func status(e Engine) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			r.Running = max(0, r.Running-1) // who asks is not meant
 			return tools.Result{Text: r.Text(c.Now), Data: r}, nil
 		},
 	})
@@ -90,8 +91,8 @@ func (r Report) Text(now time.Time) string {
 		fmt.Fprintf(&b, " (%s)", r.ModelReason)
 	}
 	fmt.Fprintf(&b, "; level %s", r.Level)
-	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %d questions for you", r.Running, r.Pending, r.Questions)
-	fmt.Fprintf(&b, "\nWatching: %d watchers, %d schedules, %d reminders", r.Watchers, r.Schedules, r.Reminders)
+	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, count(r.Questions, "question"))
+	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", count(r.Watchers, "watcher"), count(r.Schedules, "schedule"), count(r.Reminders, "reminder"))
 	if !r.Next.IsZero() {
 		fmt.Fprintf(&b, "; next %s", when.Format(r.Next, now))
 	}
@@ -103,6 +104,13 @@ func (r Report) Text(now time.Time) string {
 	}
 	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, size(uint64(max(0, r.DatabaseSize))), size(r.DiskFree))
 	return b.String()
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // size words a number of bytes.

@@ -55,8 +55,10 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		c := toolsystem.Channel{Name: h.Name, State: h.State, Error: h.Error}
 		r.Channels = append(r.Channels, c)
 	}
-	if fi, err := os.Stat(d.store.Path()); err == nil {
-		r.DatabaseSize = fi.Size()
+	for _, end := range []string{"", "-wal"} { // what is not checkpointed yet
+		if fi, err := os.Stat(d.store.Path() + end); err == nil {
+			r.DatabaseSize += fi.Size()
+		}
 	}
 	if free, err := system.DiskFree(d.opt.Paths.Data); err == nil {
 		r.DiskFree = free
@@ -71,6 +73,7 @@ func (d *Daemon) Undo(ctx context.Context, id string, last int) (tools.Result, e
 
 func (d *Daemon) statusText(ctx context.Context) (string, error) {
 	r, err := d.Status(ctx)
+	r.Running = max(0, r.Running-1) // who asks is not meant
 	return r.Text(time.Now().In(d.zone())), err
 }
 
