@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/knowledge/store"
+	"hob/tools"
 )
 
 // Trace says how an event was handled.
@@ -63,13 +65,16 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 
 func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) {
 	if id == "" {
-		list, err := l.o.Bus.List(ctx, session, "", 20)
+		list, err := l.o.Bus.List(ctx, session, "", 100)
 		if err != nil {
 			return bus.Event{}, err
 		}
 		for _, e := range list {
-			if e.Kind != bus.Message || e.Lane == e.Session {
-				return e, nil
+			if e.Kind == bus.Message && e.Lane != e.Session {
+				continue
+			}
+			if look, err := l.looked(ctx, e); err != nil || !look {
+				return e, err
 			}
 		}
 		return bus.Event{}, fmt.Errorf("nothing has happened here yet: %w", bus.ErrNotFound)
@@ -90,6 +95,19 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 		}
 	}
 	return ev, err
+}
+
+// looked reports whether an event is a command that only looked at something,
+// as `hob status` does: nobody asks for its reasons.
+func (l *Loop) looked(ctx context.Context, e bus.Event) (bool, error) {
+	if e.Kind != bus.Task {
+		return false, nil
+	}
+	calls, err := l.o.Bus.Calls(ctx, e.ID)
+	if err != nil || len(calls) == 0 {
+		return false, err
+	}
+	return !slices.ContainsFunc(calls, func(c bus.Entry) bool { return c.Effects != tools.Read.String() }), nil
 }
 
 // Trace reads how an event was handled; nil when it is not finished.
