@@ -215,5 +215,5 @@ func because(why string, skipped []string) string {
 	if len(skipped) == 0 {
 		return why
 	}
-	return why + " (" + strings.Join(skipped, "; ") + ")"
+	return why + "; " + strings.Join(skipped, "; ")
 }

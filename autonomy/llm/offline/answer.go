@@ -36,22 +36,25 @@ func (t *turn) answer(p plan) string {
 }
 
 func failure(text string) string {
-	text = withoutCode(strings.TrimSpace(text))
-	if text == "" {
+	code, text := withoutCode(strings.TrimSpace(text))
+	switch {
+	case code == "denied_by_owner":
+		return "I left it as it was: " + text + "."
+	case text == "":
 		text = "the tool failed and did not say why; please try again"
 	}
 	return "That did not work: " + text
 }
 
-// withoutCode drops the "error not_found: " that the engine puts in front for
-// models.
-func withoutCode(text string) string {
+// withoutCode splits off the "error not_found: " that the engine puts in front
+// for models, and the code once more where the message begins with it.
+func withoutCode(text string) (code, message string) {
 	rest, ok := strings.CutPrefix(text, "error ")
 	code, message, found := strings.Cut(rest, ": ")
 	if !ok || !found || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_") != "" {
-		return text
+		return "", text
 	}
-	return message
+	return code, strings.TrimPrefix(message, code+": ")
 }
 
 func success(d done, p plan) string {
