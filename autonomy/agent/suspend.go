@@ -90,7 +90,12 @@ func questionText(open []guard.Approval) string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "May I do this? %s\n  why I ask: %s\n  reply yes or no, or: hob approve %s", a.Summary, a.Reason, a.ID)
+		fmt.Fprintf(&b, "May I do this? %s\n  why I ask: %s\n  ", a.Summary, a.Reason)
+		if len(open) == 1 {
+			fmt.Fprintf(&b, "reply yes or no, or: hob approve %s", a.ID)
+		} else {
+			fmt.Fprintf(&b, "reply /yes %s or /no %s", a.ID, a.ID)
+		}
 	}
 	return b.String()
 }

@@ -107,8 +107,12 @@ func (s *Server) inbound(r *http.Request, session, text, key string) (channels.I
 	if key != "" {
 		key = session + "/" + key // two sessions may count from 1
 	}
+	via := ""
+	if channel == "web" && r.Header.Get("Authorization") != "" {
+		via = "api" // a program with the token, not the page
+	}
 	return channels.Inbound{
-		Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
+		Via: via, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
 	}, nil
 }
 

@@ -32,7 +32,7 @@ func TestMessage(t *testing.T) {
 	got := h.e.heard[0]
 	got.At = got.At.Truncate(1 << 62)
 	wantIn := channels.Inbound{
-		Channel: "web", Chat: "my chat", Session: "my chat", Sender: "owner", FromOwner: true, Text: "hello <b>", Key: "my chat/k1",
+		Channel: "web", Chat: "my chat", Session: "my chat", Sender: "owner", FromOwner: true, Via: "api", Text: "hello <b>", Key: "my chat/k1",
 		Images: []channels.Image{{MIME: "image/png", Data: []byte(png)}}, At: got.At,
 	}
 	if d := cmp.Diff(wantIn, got); d != "" {

@@ -181,6 +181,7 @@ func (s *Server) completions(w http.ResponseWriter, r *http.Request, _ surface) 
 	if err != nil {
 		return err
 	}
+	in.Via = "openai"
 	in.Outside, in.Images = c.outside, c.images
 	if c.stream {
 		return s.streamChat(w, r, in, c.usage)

@@ -216,6 +216,9 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 		path, err := b.d.store.BackupNow(ctx)
 		return map[string]string{"path": path}, classify(err)
 	case "stop":
+		if q.Of == "" {
+			return nil, fmt.Errorf("%w: say which session to stop", web.ErrInvalid)
+		}
 		stopped, err := b.d.loop.Stop(ctx, q.Of)
 		return map[string]bool{"stopped": stopped}, classify(err)
 	case "new":
