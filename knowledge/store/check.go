@@ -20,7 +20,18 @@ const (
 	checkUnclean = 64 << 20
 )
 
-var errDamaged = errors.New("the database file is damaged; restart Hob, which sets it aside and goes on with the newest good backup")
+const remedyDamaged = "restart Hob, which sets it aside and goes on with the newest good backup"
+
+var errDamaged = errors.New("the database file is damaged; " + remedyDamaged)
+
+// damageError is errDamaged with what was found.
+type damageError struct{ found string }
+
+func (e *damageError) Error() string {
+	return "the database file is damaged (" + e.found + "); " + remedyDamaged
+}
+
+func (*damageError) Is(target error) bool { return target == errDamaged }
 
 const remedyFolder = "check the permissions and free space of the folder, or point HOB_HOME at another one"
 
@@ -85,7 +96,7 @@ func check(ctx context.Context, q querier, path string) error {
 		return fmt.Errorf("store: check %s: %w", path, classify(err))
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("store: %s: %w: %s", path, errDamaged, strings.Join(bad, "; "))
+		return fmt.Errorf("store: %s: %w", path, &damageError{strings.Join(bad, ", ")})
 	}
 	return nil
 }
@@ -110,7 +121,7 @@ func classify(err error) error {
 	case sqlite3.SQLITE_FULL:
 		return &fullError{err}
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-		return fmt.Errorf("%w (%w)", errDamaged, err)
+		return &damageError{err.Error()}
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		return fmt.Errorf("the database cannot be opened for writing (%w); %s", err, remedyFolder)
 	case sqlite3.SQLITE_IOERR:

@@ -2,8 +2,10 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,22 +14,14 @@ func (s *Store) migrate(ctx context.Context, sets []Set) error {
 	const table = `CREATE TABLE IF NOT EXISTS migrations (
 		owner TEXT NOT NULL, version INTEGER NOT NULL, applied_at INTEGER NOT NULL,
 		PRIMARY KEY (owner, version)) WITHOUT ROWID`
-	have, err := s.versions(ctx)
+	have, err := versions(ctx, s.conn)
 	if err != nil {
 		return err
 	}
-	todo := false
-	known := map[string]int{}
-	for _, set := range sets {
-		known[set.Owner] = len(set.Steps)
-		todo = todo || have[set.Owner] < len(set.Steps)
+	if err := newer(s.path, have, sets); err != nil {
+		return err
 	}
-	for owner, v := range have {
-		if v > known[owner] {
-			return fmt.Errorf("store: %s: tables of %q are at version %d, this Hob knows %d: %w", s.path, owner, v, known[owner], ErrNewerSchema)
-		}
-	}
-	if !todo {
+	if !slices.ContainsFunc(sets, func(set Set) bool { return have[set.Owner] < len(set.Steps) }) {
 		return nil
 	}
 	if len(have) > 0 {
@@ -36,6 +30,35 @@ func (s *Store) migrate(ctx context.Context, sets []Set) error {
 		}
 	}
 	return s.apply(ctx, table, sets, have)
+}
+
+// newer is ErrNewerSchema when the file has tables that the sets do not know.
+func newer(path string, have map[string]int, sets []Set) error {
+	known := map[string]int{}
+	for _, set := range sets {
+		known[set.Owner] = len(set.Steps)
+	}
+	for owner, v := range have {
+		if v > known[owner] {
+			return fmt.Errorf("store: %s: tables of %q are at version %d, this Hob knows %d: %w", path, owner, v, known[owner], ErrNewerSchema)
+		}
+	}
+	return nil
+}
+
+// Examine looks into a file without changing it, for people who ask why it
+// cannot be used: ErrNewerSchema, or what is damaged.
+func Examine(ctx context.Context, path string, sets []Set) error {
+	db, err := sql.Open("sqlite", dsn(path, true))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer db.Close()
+	have, err := versions(ctx, db)
+	if err != nil {
+		return err
+	}
+	return errors.Join(newer(path, have, sets), check(ctx, db, path))
 }
 
 func (s *Store) apply(ctx context.Context, table string, sets []Set, have map[string]int) error {
@@ -66,9 +89,9 @@ func (s *Store) apply(ctx context.Context, table string, sets []Set, have map[st
 	return nil
 }
 
-func (s *Store) versions(ctx context.Context) (map[string]int, error) {
+func versions(ctx context.Context, q querier) (map[string]int, error) {
 	have := map[string]int{}
-	rows, err := s.conn.QueryContext(ctx, "SELECT owner, max(version) FROM migrations GROUP BY owner")
+	rows, err := q.QueryContext(ctx, "SELECT owner, max(version) FROM migrations GROUP BY owner")
 	if err != nil {
 		if strings.Contains(err.Error(), "no such table") {
 			return have, nil
