@@ -168,6 +168,7 @@ func TestMistakes(t *testing.T) {
 		{"bad duration", "[autonomy]\n\ntick = \"fast\"\n", `c.toml:3: autonomy.tick: "fast": it must be a duration such as "30s", "15m" or "2h"`},
 		{"duration too short", "[autonomy]\ntick = \"1ms\"\n", `autonomy.tick: "1ms": it must lie between "1s" and "24h"`},
 		{"bad zone", "[agent]\ntimezone = \"Europe/Vilnus\"\n", `c.toml:2: agent.timezone: "Europe/Vilnus": not a time zone; write an IANA name`},
+		{"notices to nowhere", "[notify]\nchannel = \"pigeon\"\n", `c.toml:2: notify.channel: "pigeon": there is no [channels.pigeon]; write "origin"`},
 		{"bad level", "[autonomy]\nlevel = \"supervized\"\n", `it must be one of watch, supervised, trusted; did you mean "supervised"?`},
 		{"bad log level", "[log]\nlevel = 'loud'\n", `it must be one of debug, info, warn, error`},
 		{"public address", "[web]\nlisten = \"0.0.0.0:7717\"\n", `c.toml:2: web.listen: "0.0.0.0:7717": other machines could reach it`},

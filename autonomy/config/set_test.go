@@ -77,7 +77,7 @@ func TestEdit(t *testing.T) {
 
 // TestEditTemplate sets every key in the file of init, and finds each there.
 func TestEditTemplate(t *testing.T) {
-	values := map[string]string{"agent.timezone": "UTC", "agent.model": "offline", "web.listen": "127.0.0.1:0", "log.level": "warn", "autonomy.level": "watch", "notify.channel": "webhook"}
+	values := map[string]string{"agent.timezone": "UTC", "agent.model": "offline", "web.listen": "127.0.0.1:0", "log.level": "warn", "autonomy.level": "watch", "notify.channel": "web"}
 	text := Template()
 	for _, k := range Keys() {
 		v, ok := values[k.Name]

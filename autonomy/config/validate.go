@@ -31,8 +31,7 @@ func (c *Config) validate() Errors {
 	k.files()
 	k.providers()
 	k.sections()
-	k.require("notify.channel", c.Notify.Channel == "origin" || validName.MatchString(c.Notify.Channel),
-		`write "origin" or the name of a channel`)
+	k.notify()
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	if err := loopback(c.Web.Listen); err != nil {
 		k.require("web.listen", false, "%v", err)
@@ -93,6 +92,16 @@ func (k *checker) autonomy() {
 	k.between("autonomy.sessions", a.Sessions, 1, 64)
 	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
+}
+
+// notify asks for a place that is there: notices that go nowhere are not missed.
+func (k *checker) notify() {
+	switch name := k.c.Notify.Channel; name {
+	case "origin", "terminal", "web":
+	default:
+		_, there := k.c.Channel(name)
+		k.require("notify.channel", there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
+	}
 }
 
 func (k *checker) files() {
