@@ -138,14 +138,19 @@ func (a *app) explain(err error, code int, command string) {
 	if f, ok := errors.AsType[*failure](err); ok {
 		cause, remedy = f.cause, f.remedy
 	}
-	if errs, ok := errors.AsType[config.Errors](err); ok && len(errs) > 1 {
+	errs, _ := errors.AsType[config.Errors](err)
+	if len(errs) > 1 {
 		remedy = "correct these lines, then run: hob config check"
 	} else if remedy == "" {
 		if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
 			cause, remedy = cause[:i], cause[i+2:]
 		}
 	}
-	if remedy == "" && code == exitUsage {
+	switch {
+	case remedy != "":
+	case len(errs) == 1:
+		remedy = "correct this line, then run: hob config check"
+	case code == exitUsage:
 		remedy = "see: " + command + " --help"
 	}
 	fmt.Fprintln(a.err, a.paint(a.err, red, "hob: ")+cause)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hob/autonomy/config"
+	"hob/cmd/hob/internal/daemon"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/system"
 )
@@ -32,7 +33,7 @@ func (a *app) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := doctor.Env{Paths: p, Now: time.Now()}
+	e := doctor.Env{Paths: p, Tables: daemon.Migrations(), Now: time.Now()}
 	if e.Config, e.ConfigErr = config.Load(p.ConfigFile()); e.ConfigErr != nil {
 		if e.Config, err = config.Default(); err != nil {
 			return err

@@ -87,7 +87,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	if d.zone, err = zoneOf(opt.Config.Agent.Timezone); err != nil {
 		return nil, err
 	}
-	d.store, err = store.Open(ctx, opt.Paths.Database(), migrations(), store.Options{BackupDir: opt.Paths.Backups()})
+	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups()})
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func zoneOf(name string) (func() *time.Location, error) {
 	return func() *time.Location { return loc }, nil
 }
 
-// migrations lists the tables of every package that owns some.
-func migrations() []store.Set {
+// Migrations lists the tables of every package that owns some.
+func Migrations() []store.Set {
 	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), autonomy.Migrations()}
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)

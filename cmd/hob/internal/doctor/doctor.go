@@ -10,9 +10,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"hob/autonomy/config"
+	"hob/knowledge/store"
 	"hob/platform/system"
 )
 
@@ -37,6 +39,7 @@ type Check struct {
 // Env is what the checks look at.
 type Env struct {
 	Paths  system.Paths
+	Tables []store.Set    // what this program knows of the database
 	Config *config.Config // the defaults when ConfigErr is set
 	// ConfigErr is why the configuration cannot be used.
 	ConfigErr error
@@ -48,6 +51,8 @@ type Env struct {
 	Now       time.Time
 	HTTP      *http.Client // for model servers; nil means one of its own
 }
+
+const lineRemedy = "correct the line, then run: hob config check"
 
 // deadline bounds one check.
 const deadline = 15 * time.Second
@@ -84,21 +89,37 @@ func warn(name, cause, remedy string) []Check { return []Check{{name, Warn, caus
 
 func fail(name, cause, remedy string) []Check { return []Check{{name, Fail, cause, remedy}} }
 
+// split parts an error into its cause and the remedy behind its last "; ",
+// other when it has none.
+func split(err error, other string) (cause, remedy string) {
+	cause = err.Error()
+	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause, "\n") {
+		return cause[:i], cause[i+2:]
+	}
+	return cause, other
+}
+
+// failed is fail for an error that may bring its own remedy.
+func failed(name string, err error, other string) []Check {
+	cause, remedy := split(err, other)
+	return fail(name, cause, remedy)
+}
+
 func checkConfig(ctx context.Context, e Env) []Check {
 	if errs, is := errors.AsType[config.Errors](e.ConfigErr); is {
 		var out []Check
 		for _, x := range errs {
-			out = append(out, fail("config", x.Error(), "correct the line, then run: hob config check")...)
+			out = append(out, failed("config", x, lineRemedy)...)
 		}
 		return out
 	}
 	if e.ConfigErr != nil {
-		return fail("config", e.ConfigErr.Error(), "")
+		return failed("config", e.ConfigErr, "")
 	}
 	if errs := Drivers(ctx, e.Config, e.Secrets); len(errs) > 0 {
 		var out []Check
 		for _, x := range errs {
-			out = append(out, fail("config", x.Error(), "correct the line, then run: hob config check")...)
+			out = append(out, failed("config", x, lineRemedy)...)
 		}
 		return out
 	}

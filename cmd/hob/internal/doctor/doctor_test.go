@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -28,14 +29,15 @@ func healthy(t *testing.T) Env {
 	if _, err := system.EnsureToken(p.TokenFile()); err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.Context(), p.Database(), nil, store.Options{})
+	tables := []store.Set{{Owner: "test", Steps: []string{"CREATE TABLE t (x)"}}}
+	st, err := store.Open(t.Context(), p.Database(), tables, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return with(t, Env{Paths: p, Now: time.Now(), Secrets: system.Secrets{Getenv: func(string) string { return "" }}}, "")
+	return with(t, Env{Paths: p, Tables: tables, Now: time.Now(), Secrets: system.Secrets{Getenv: func(string) string { return "" }}}, "")
 }
 
 // with parses a configuration in which the model is built in and the port free,
@@ -113,7 +115,24 @@ func TestChecks(t *testing.T) {
 		{"damaged database", "database", func(t *testing.T, e Env) Env {
 			write(t, e.Paths.Database(), strings.Repeat("not a database", 400), 0o600)
 			return e
-		}, Fail, "cannot be read", false},
+		}, Fail, "file is damaged", false},
+		{"database of a newer Hob", "database", func(_ *testing.T, e Env) Env {
+			e.Tables = nil // as if this program knew none
+			return e
+		}, Fail, "update Hob", false},
+		{"database is a folder", "database", func(t *testing.T, e Env) Env {
+			if err := errors.Join(os.Remove(e.Paths.Database()), os.Mkdir(e.Paths.Database(), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}, Fail, "make it a file", false},
+		{"home cannot be made", "home", func(t *testing.T, e Env) Env {
+			file := filepath.Join(t.TempDir(), "file")
+			write(t, file, "", 0o600)
+			e.Paths.Home, e.Paths.Data = filepath.Join(file, "x"), filepath.Join(file, "x")
+			return e
+		}, Fail, "not a", false},
+		{"model of no provider", "config", func(t *testing.T, e Env) Env { return with(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "no [providers.nobody]", false},
 		{"no daemon", "daemon", func(_ *testing.T, e Env) Env { return e }, Warn, "not running", false},
 		{"silent daemon", "daemon", func(_ *testing.T, e Env) Env {
 			e.DaemonErr = fmt.Errorf("it does not answer")
@@ -172,7 +191,7 @@ func TestChecks(t *testing.T) {
 				if c.Name != tt.check {
 					continue
 				}
-				if c.State != tt.state || !strings.Contains(c.Cause, tt.cause) {
+				if c.State != tt.state || !strings.Contains(c.Cause+"; "+c.Remedy, tt.cause) {
 					t.Errorf("got %+v, want %s with %q", c, tt.state, tt.cause)
 				}
 				return

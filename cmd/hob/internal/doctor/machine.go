@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	_ "hob/knowledge/store" // brings the SQLite driver
-
+	"hob/knowledge/store"
 	"hob/platform/system"
 )
 
@@ -33,6 +31,9 @@ func checkHome(_ context.Context, e Env) []Check {
 		fi, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
+			if err := creatable(dir); err != nil {
+				out = append(out, failed("home", err, "set HOB_HOME to a folder that you may write to")...)
+			}
 			continue // the first start makes it
 		case err != nil:
 			out = append(out, fail("home", err.Error(), "make the folder readable, or set HOB_HOME to another one")...)
@@ -42,7 +43,7 @@ func checkHome(_ context.Context, e Env) []Check {
 			continue
 		}
 		if err := system.Writable(dir); err != nil {
-			out = append(out, fail("home", err.Error(), "")...)
+			out = append(out, failed("home", err, "")...)
 		}
 		if system.OthersMayRead(fi) {
 			out = append(out, warn("home", fmt.Sprintf("other users can look into %s (mode %04o)", dir, fi.Mode().Perm()), "run: chmod 700 "+dir)...)
@@ -57,14 +58,21 @@ func checkHome(_ context.Context, e Env) []Check {
 	return out
 }
 
-func checkDisk(_ context.Context, e Env) []Check {
-	dir := e.Paths.Data
+// existing is the folder or the nearest one above it that is there.
+func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			break
+			return dir
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// creatable looks whether the folder can be made.
+func creatable(dir string) error { return system.Writable(existing(dir)) }
+
+func checkDisk(_ context.Context, e Env) []Check {
+	dir := existing(e.Paths.Data)
 	n, err := system.DiskFree(dir)
 	switch {
 	case err != nil:
@@ -100,21 +108,16 @@ func checkDatabase(ctx context.Context, e Env) []Check {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return ok("database", "the first start makes it")
 	}
-	const remedy = "restart Hob: it sets a damaged file aside and goes on with the newest backup"
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
-	if err != nil {
-		return fail("database", err.Error(), remedy)
+	if f, err := os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		return fail("database", fmt.Sprintf("it cannot be opened: %v", err), "make it a file that you may read and write, or set HOB_HOME to another folder")
+	} else if err := f.Close(); err != nil {
+		return warn("database", err.Error(), "")
 	}
-	defer db.Close()
-	var found string
-	err = db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found)
-	switch {
+	switch err := store.Examine(ctx, path, e.Tables); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return warn("database", fmt.Sprintf("it could not be checked in %s", deadline), "")
 	case err != nil:
-		return fail("database", fmt.Sprintf("%s cannot be read: %v", path, err), remedy)
-	case found != "ok":
-		return fail("database", fmt.Sprintf("%s is damaged: %s", path, found), remedy)
+		return failed("database", err, "see what the log says: "+e.Paths.LogFile())
 	}
 	return ok("database", "is sound")
 }

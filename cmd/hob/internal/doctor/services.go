@@ -16,8 +16,8 @@ import (
 	"hob/platform/system"
 )
 
-// Drivers checks what only the drivers know: the kinds of providers and the
-// sections of channels.
+// Drivers checks what only the drivers know: the kinds of providers, the
+// sections of channels and the names of models.
 func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Errors {
 	var errs config.Errors
 	for _, p := range c.Providers {
@@ -43,6 +43,25 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 		}
 		if _, err := d.New(section.Decode, deps); err != nil {
 			errs = append(errs, asErrors(section, err)...)
+		}
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	return models(ctx, Env{Config: c, Secrets: s})
+}
+
+// models checks the names of models, as the daemon does when it starts.
+func models(ctx context.Context, e Env) (errs config.Errors) {
+	o := e.modelOptions(ctx)
+	if name := e.Config.Agent.Model; name != "auto" {
+		if _, err := llmall.Named(name, o); err != nil {
+			errs = append(errs, e.Config.Errorf("agent.model", "%v", err))
+		}
+	}
+	for _, name := range e.Config.Agent.Fallback {
+		if _, err := llmall.Named(name, o); err != nil {
+			errs = append(errs, e.Config.Errorf("agent.fallback", "%v", err))
 		}
 	}
 	return errs
@@ -81,7 +100,8 @@ func unwrapAll(err error) []error {
 // askWait bounds a model server's answer.
 const askWait = 5 * time.Second
 
-func checkModel(ctx context.Context, e Env) []Check {
+// modelOptions is the configuration as the list of models wants it.
+func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
 	o := llmall.AutoOptions{Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
 	for _, p := range e.Config.Providers {
 		lp := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context}
@@ -93,6 +113,11 @@ func checkModel(ctx context.Context, e Env) []Check {
 		}
 		o.Configured = append(o.Configured, lp)
 	}
+	return o
+}
+
+func checkModel(ctx context.Context, e Env) []Check {
+	o := e.modelOptions(ctx)
 	var out []Check
 	if e.Config.Agent.Model == "auto" {
 		m, why, err := llmall.Auto(ctx, o)
