@@ -29,8 +29,9 @@ const (
 	MaxAttempts = 3
 	// MaxCrashes is how often the process may die over an event before it is dead.
 	MaxCrashes = 20
-	// maxPosition is how far a place in the queue is counted.
-	maxPosition = 100
+	// counted is how far a place in the queue is counted. (With a bound LIMIT
+	// SQLite compiles the statement anew each time.)
+	counted = "101"
 )
 
 // Options of New.
@@ -216,8 +217,8 @@ func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 	}
 	acc := channels.Accepted{Event: e.ID}
 	if !command {
-		if err := tx.QueryRow(`SELECT count(*) - 1 FROM (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? LIMIT ?)`,
-			e.Lane, maxPosition+1).Scan(&acc.Position); err != nil {
+		if err := tx.QueryRow(`SELECT count(*) - 1 FROM (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ? LIMIT `+counted+`)`,
+			e.Lane).Scan(&acc.Position); err != nil {
 			return acc, err
 		}
 	}

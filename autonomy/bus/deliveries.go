@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"hob/channels"
@@ -80,7 +81,7 @@ func (b *Bus) Notices(ctx context.Context, session, event string, n int) ([]Noti
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT id, text, provenance, created_at FROM (
 		SELECT seq, id, text, provenance, created_at FROM outbox WHERE session = ?1 AND kind = 'notice' AND created_at > coalesce((
 			SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
-		ORDER BY seq DESC LIMIT ?3) ORDER BY seq`, session, event, n)
+		ORDER BY seq DESC LIMIT `+strconv.Itoa(n)+`) ORDER BY seq`, session, event)
 	if err != nil {
 		return nil, fmt.Errorf("bus: notices: %w", err)
 	}

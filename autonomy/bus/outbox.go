@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"hob/channels"
@@ -127,7 +128,7 @@ WHERE chats.chat IS NOT NULL)
 func (b *Bus) ClaimDeliveries(ctx context.Context, channel string, n int) (out []channels.Delivery, err error) {
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		out, err = scanOuts(tx.Query(chatHeads+`UPDATE outbox SET state = 'sending', attempts = attempts + 1 WHERE seq IN (
-			SELECT seq FROM heads WHERE state <> 'sending' AND not_before <= ?2 ORDER BY seq LIMIT ?3) RETURNING `+outColumns, channel, b.now().UnixMilli(), n))
+			SELECT seq FROM heads WHERE state <> 'sending' AND not_before <= ?2 ORDER BY seq LIMIT `+strconv.Itoa(n)+`) RETURNING `+outColumns, channel, b.now().UnixMilli()))
 		return err
 	})
 	if err != nil {

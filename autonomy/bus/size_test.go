@@ -71,7 +71,7 @@ func TestManyTextsInOneChat(t *testing.T) {
 	f := newBus(t)
 	f.write(func(tx *store.Tx) error {
 		_, err := tx.Exec(numbers+`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, created_at)
-			SELECT 'd' || i, 'e' || i, 1, 'reply', 's', 'push', 'c', 'text ' || i, 'hob', 'queued', 0 FROM n`, many)
+			SELECT 'd' || i, 'e' || i, 1, 'reply', 's', 'push', 'c', 'text ' || i, 'hob', 'queued', 0 FROM n`, many/5)
 		return err
 	})
 	f.say("late", out("push", "b", "another chat"))
