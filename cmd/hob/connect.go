@@ -134,6 +134,9 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 	if err != nil {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}
+	if d, is := e.(interface{ SetAside() string }); is && d.SetAside() != "" {
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"the database was damaged and is now "+d.SetAside()+"; Hob goes on with the newest good backup, or an empty one")
+	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	ran := make(chan error, 1)
 	go func() { ran <- e.Run(life) }()

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -233,14 +232,6 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	return err
 }
 
-func readOptional(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	return string(b), err
-}
-
 func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger, error) {
 	out := map[string]autonomy.Trigger{}
 	for _, t := range d.opt.Config.Triggers {
@@ -317,6 +308,9 @@ func (d *Daemon) Handler() http.Handler { return d.web.Handler() }
 
 // Addr is the host:port the API is bound to.
 func (d *Daemon) Addr() string { return d.web.Addr() }
+
+// SetAside is where Open moved a damaged database, "" when it was sound.
+func (d *Daemon) SetAside() string { return d.store.SetAside() }
 
 // Shutdown makes Run return.
 func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
