@@ -22,7 +22,7 @@ func (s *Store) Backup(ctx context.Context, dst string) error {
 		return fmt.Errorf("store: backup: %s already exists; choose another name", dst)
 	}
 	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
 	}
 	db, err := sql.Open("sqlite", dsn(s.path, false))
 	if err != nil {
@@ -68,7 +68,7 @@ func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 		}
 	}()
 	if err := touch(tmp); err != nil { // VACUUM INTO accepts an empty file: made 0600 first
-		return fmt.Errorf("store: backup: %w", err)
+		return fmt.Errorf("store: backup: %w; %s", err, remedyFolder)
 	}
 	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", tmp); err != nil {
 		return fmt.Errorf("store: backup to %s: %w", dst, classify(err))
