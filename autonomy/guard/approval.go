@@ -227,8 +227,12 @@ func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, event string, limit int) ([]Approval, error) {
 	var where []string
 	var args []any
-	for col, v := range map[string]string{"state": string(state), "session": session, "event": event} {
-		if v != "" {
+	for _, f := range [][2]string{{"state", string(state)}, {"session", session}, {"event", event}} {
+		switch col, v := f[0], f[1]; {
+		case v == "":
+		case col == "state" && v == string(Pending): // as the index of open questions says it
+			where = append(where, "state = 'pending'")
+		default:
 			where = append(where, col+" = ?")
 			args = append(args, v)
 		}
@@ -237,7 +241,7 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 	if len(where) > 0 {
 		q += ` WHERE ` + strings.Join(where, " AND ")
 	}
-	rows, err := g.db.Read().QueryContext(ctx, q+` ORDER BY created_at DESC, id LIMIT ?`, append(args, limit)...)
+	rows, err := g.db.Read().QueryContext(ctx, q+` ORDER BY created_at DESC, id LIMIT `+strconv.Itoa(limit), args...)
 	if err != nil {
 		return nil, fmt.Errorf("guard: approvals: %w", err)
 	}
