@@ -209,7 +209,7 @@ func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, erro
 			return "", f.trouble("remove", s, err)
 		}
 		s.unmake(u.Made)
-		return "Deleted " + f.show(s.abs) + " again.", nil
+		return "Deleted " + f.show(s.abs) + ".", nil
 	}
 	old, err := f.undo.get(u.Before)
 	if err != nil {

@@ -66,7 +66,7 @@ func (d Deps) logHabit() tools.Tool {
 			if n, err := res.RowsAffected(); err != nil || n == 0 {
 				return "", tools.Errorf(tools.Conflict, "the entry is gone already")
 			}
-			return fmt.Sprintf("Removed the entry of %q again.", e.Habit), nil
+			return fmt.Sprintf("Removed the entry of %q.", e.Habit), nil
 		},
 	})
 }

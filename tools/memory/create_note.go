@@ -54,7 +54,7 @@ func (d Deps) createNote() tools.Tool {
 			if err != nil {
 				return "", err
 			}
-			return "Deleted the note " + quoted(n.Title) + " again.", d.dropNote(tx, n.ID)
+			return "Deleted the note " + quoted(n.Title) + ".", d.dropNote(tx, n.ID)
 		},
 	})
 }

@@ -72,7 +72,7 @@ func (d Deps) logExpense() tools.Tool {
 			if _, err := tx.Exec(`DELETE FROM expenses WHERE id = ?`, id); err != nil {
 				return "", fmt.Errorf("expenses: %w", err)
 			}
-			return fmt.Sprintf("Removed the expense of %s %s again.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
+			return fmt.Sprintf("Removed the expense of %s %s.", found[0].Amount, found[0].Currency), d.Knowledge.UnindexTx(tx, kindExpense, id)
 		},
 	})
 }

@@ -58,7 +58,7 @@ func (d Deps) createTask() tools.Tool {
 			case state(now) != u.After:
 				return "", tools.Quoting(tools.Errorf(tools.Conflict, "the task %q was changed since; undoing would destroy that", now.Title), now.Provenance)
 			}
-			return fmt.Sprintf("Deleted the task %q again.", now.Title), d.drop(tx, now.ID)
+			return fmt.Sprintf("Deleted the task %q.", now.Title), d.drop(tx, now.ID)
 		},
 	})
 }
