@@ -83,7 +83,7 @@ func (t *turn) event(e sse) {
 			t.text.add(d.Answer)
 		}
 		t.text.end()
-		if d.Interrupted && (t.said || d.Answer == "") {
+		if d.Interrupted && d.Answer != "Stopped." { // the answer of a turn that had said nothing yet
 			t.chat.screen.note(dim, "(stopped)")
 		}
 	case "error":
@@ -101,6 +101,10 @@ func (t *turn) tool(d turnEvent) {
 		return
 	}
 	name := strings.ReplaceAll(d.Name, "_", " ")
+	if d.Code == "cancelled" {
+		t.chat.screen.note(dim, "  ✗ "+name)
+		return
+	}
 	if d.OK != nil && !*d.OK {
 		t.chat.screen.note(red, "  ✗ "+name+": "+oneLine(strings.TrimPrefix(d.Text, d.Code+": ")))
 		return
