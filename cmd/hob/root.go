@@ -101,10 +101,17 @@ func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 }
 
 // run marks that a command's own code runs: from here on an error is a failure
-// and not a wrong usage.
+// and not a wrong usage. Arguments that hold nothing, as of a variable that is
+// not set, are wrong usage.
 func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		a.started = true
+		if len(args) > 0 && words(args) == "" {
+			return usage("the argument is empty")
+		}
+		if f := c.Flags().Lookup("session"); f != nil && f.Value.String() == "" {
+			return usage("--session is empty; name a conversation, or leave it out")
+		}
 		return fn(c, args)
 	}
 }
