@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,11 +40,18 @@ func commands() []command {
 		{[]string{"deny", "no", "n"}, "[ID] [why]", "say no to my question", (*Loop).cmdNo},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
+		{[]string{unknownCommand}, "", "", (*Loop).cmdUnknown},
 	}
 }
 
+// unknownCommand stands for a lone word with a slash that is no command. It is
+// a slip, which no model has to read. /help does not list it.
+const unknownCommand = "unknown"
+
+var slashWord = regexp.MustCompile(`^/\pL+$`)
+
 // parseCommand splits "/stop now" (or "!stop", where a client swallows
-// slashes) into name and arguments; name is "" when it is not one of ours.
+// slashes) into name and arguments; name is "" when it is no command.
 func parseCommand(text string) (name, args string) {
 	text = strings.TrimSpace(text)
 	if len(text) < 2 || (text[0] != '/' && text[0] != '!') {
@@ -57,6 +65,9 @@ func parseCommand(text string) (name, args string) {
 				return c.names[0], strings.TrimSpace(rest)
 			}
 		}
+	}
+	if slashWord.MatchString(text) {
+		return unknownCommand, text
 	}
 	return "", ""
 }
@@ -230,10 +241,17 @@ func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, e
 func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {
 	var b strings.Builder
 	for _, c := range commands() {
+		if c.about == "" {
+			continue
+		}
 		fmt.Fprintf(&b, "/%s %s — %s\n", c.names[0], c.args, c.about)
 	}
 	b.WriteString("Everything else you write is for me to answer.")
 	return strings.ReplaceAll(b.String(), "  — ", " — "), nil
+}
+
+func (l *Loop) cmdUnknown(_ context.Context, _ bus.Event, args string) (string, error) {
+	return fmt.Sprintf("I know no command %s. /help lists them.", args), nil
 }
 
 func firstLine(s string) string {
