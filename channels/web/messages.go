@@ -78,7 +78,7 @@ func checkImage(mime string, data []byte) error {
 func sessionID(id string) (string, error) {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f }
 	if id == "" || len(id) > 200 || !utf8.ValidString(id) || strings.ContainsFunc(id, bad) {
-		return "", invalid("a session's name has 1 to 200 bytes and no control characters")
+		return "", fail(http.StatusBadRequest, "invalid", "a session's name has 1 to 200 bytes and no control characters", "the name of the session cannot be taken")
 	}
 	return id, nil
 }

@@ -146,6 +146,9 @@ func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) 
 
 // Fire implements web.Backend.
 func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
+	if _, err := b.TriggerSecret(trigger); err != nil {
+		return channels.Accepted{}, err
+	}
 	acc, err := b.d.loop.Trigger(ctx, trigger, key, payload)
 	return acc, classify(err)
 }
@@ -276,8 +279,12 @@ func classify(err error) error {
 		return nil
 	case errors.Is(err, store.ErrFull):
 		return fmt.Errorf("%w: %w", web.ErrFull, err)
-	case errors.Is(err, bus.ErrNotFound), errors.Is(err, guard.ErrNoApproval), errors.Is(err, watchers.ErrNotFound):
-		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	case errors.Is(err, bus.ErrNotFound):
+		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries those of texts", web.ErrNotFound, err)
+	case errors.Is(err, guard.ErrNoApproval):
+		return fmt.Errorf("%w: %w; see: hob approvals list --all", web.ErrNotFound, err)
+	case errors.Is(err, watchers.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob watch list", web.ErrNotFound, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty):

@@ -1,0 +1,333 @@
+//go:build unix
+
+// Package badinput gives the real program what it should not get: wrong
+// arguments and files, damaged and foreign databases, folders that cannot be
+// written, full disks, models and receivers that misbehave, signals at bad
+// moments. Each has to end in an error that names cause and remedy and an exit
+// code of ARCHITECTURE section 8, and nothing may be lost or left half done. It
+// holds only tests.
+package badinput
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nobody runs the program when the tests are the superuser's, who may write
+// everywhere: no test is worth a file of the machine.
+const nobody = 65534
+
+// house is a home with its own user, in which the program is run.
+type house struct {
+	t      *testing.T
+	dir    string // everything of this house
+	user   string // HOME
+	home   string // HOB_HOME
+	env    []string
+	daemon *exec.Cmd
+	exited chan struct{}
+	base   string // of the running daemon's API
+}
+
+const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"
+
+// workshop holds the program and the houses; see TestMain.
+var workshop string //nolint:gochecknoglobals // made once, by TestMain
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "hob-badinput-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	workshop = dir
+	build := exec.Command("go", "build", "-o", program(), "hob/cmd/hob")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err = errors.Join(err, os.Chmod(dir, 0o755)); err != nil { //nolint:gosec // nobody has to get through
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+func program() string { return filepath.Join(workshop, "hob") }
+
+func superuser() bool { return os.Getuid() == 0 && os.Getenv(spaceVar) == "" }
+
+// newHouse makes a home whose configuration is conf.
+func newHouse(t *testing.T, conf string) *house {
+	t.Helper()
+	dir, err := os.MkdirTemp(workshop, "house-")
+	fatal(t, err)
+	return houseIn(t, dir, conf)
+}
+
+func houseIn(t *testing.T, dir, conf string) *house {
+	t.Helper()
+	h := &house{t: t, dir: dir, user: filepath.Join(dir, "user"), home: filepath.Join(dir, "hob")}
+	fatal(t, errors.Join(os.Mkdir(h.user, 0o700), os.Mkdir(h.home, 0o700)))
+	h.write("config.toml", conf)
+	h.own(dir, h.user, h.home)
+	h.env = []string{"HOME=" + h.user, "HOB_HOME=" + h.home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
+	t.Cleanup(func() {
+		h.kill()
+		if b, err := os.ReadFile(h.logFile()); err == nil && t.Failed() {
+			t.Logf("the end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
+		}
+		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				_ = os.Chmod(path, 0o700) //nolint:gosec // to be removed
+			}
+			return nil
+		})
+		fatal(t, os.RemoveAll(dir))
+	})
+	return h
+}
+
+// own gives files to the user who runs the program.
+func (h *house) own(paths ...string) {
+	h.t.Helper()
+	for _, p := range paths {
+		if superuser() {
+			fatal(h.t, os.Lchown(p, nobody, nobody))
+		}
+	}
+}
+
+// write puts a file into HOB_HOME.
+func (h *house) write(name, text string) {
+	h.t.Helper()
+	path := filepath.Join(h.home, name)
+	fatal(h.t, os.WriteFile(path, []byte(text), 0o600))
+	h.own(path)
+}
+
+func (h *house) mode(name string, mode os.FileMode) {
+	h.t.Helper()
+	fatal(h.t, os.Chmod(filepath.Join(h.home, name), mode))
+}
+
+func (h *house) files() []string {
+	h.t.Helper()
+	entries, err := os.ReadDir(h.home)
+	fatal(h.t, err)
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *house) logFile() string { return filepath.Join(h.dir, "daemon.log") }
+
+// command is the program with arguments; ctx bounds it.
+func (h *house) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program(), args...)
+	cmd.Dir, cmd.Env = h.user, h.env
+	cmd.WaitDelay = 5 * time.Second
+	if superuser() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
+	}
+	return cmd
+}
+
+// result is how a command ended.
+type result struct {
+	t         *testing.T
+	what      string
+	code      int
+	out, errs string
+}
+
+// hob runs a command without input.
+func (h *house) hob(args ...string) result { h.t.Helper(); return h.fed(nil, args...) }
+
+// fed runs a command with input.
+func (h *house) fed(in io.Reader, args ...string) result {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), time.Minute)
+	defer cancel()
+	cmd := h.command(ctx, args...)
+	cmd.Stdin = in
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, is := errors.AsType[*exec.ExitError](err); err != nil && !is {
+		h.t.Fatal(err)
+	}
+	what := "hob " + strings.Join(args, " ")
+	return result{h.t, what[:min(len(what), 120)], cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+var remedyLine = regexp.MustCompile(`(?m)^     \S`)
+
+// fails wants an exit code and an error whose cause and remedy, each on a line
+// of its own, fit the pattern.
+func (r result) fails(code int, pattern string) {
+	r.t.Helper()
+	switch {
+	case r.code != code:
+		r.t.Errorf("%s: exit code %d, want %d; %s%s", r.what, r.code, code, r.out, r.errs)
+	case !regexp.MustCompile(`(?s)` + pattern).MatchString(r.errs):
+		r.t.Errorf("%s: it says\n%s\nwant something like %q", r.what, r.errs, pattern)
+	case !strings.HasPrefix(r.errs, "hob: ") || !remedyLine.MatchString(r.errs):
+		r.t.Errorf("%s: no cause, or no remedy:\n%s", r.what, r.errs)
+	case strings.Contains(r.errs, "goroutine "):
+		r.t.Errorf("%s: it broke:\n%s", r.what, r.errs)
+	}
+}
+
+// works wants success, and output that fits the pattern.
+func (r result) works(pattern string) {
+	r.t.Helper()
+	if r.code != 0 || !regexp.MustCompile(`(?s)`+pattern).MatchString(r.out) {
+		r.t.Errorf("%s: exit code %d, it says %q %q, want something like %q", r.what, r.code, r.out, r.errs, pattern)
+	}
+}
+
+// start runs the daemon until it is ready.
+func (h *house) start() {
+	h.t.Helper()
+	log, err := os.OpenFile(h.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	fatal(h.t, err)
+	defer log.Close()
+	cmd := h.command(context.WithoutCancel(h.t.Context()), "start", "--foreground")
+	cmd.Stdout, cmd.Stderr = log, log
+	h.begin(cmd)
+}
+
+func (h *house) begin(cmd *exec.Cmd) {
+	h.t.Helper()
+	fatal(h.t, cmd.Start())
+	h.daemon, h.exited = cmd, make(chan struct{})
+	go func(done chan struct{}) { _ = cmd.Wait(); close(done) }(h.exited)
+	h.eventually("the daemon is ready", func() bool {
+		select {
+		case <-h.exited:
+			h.t.Fatal("the daemon ended while starting")
+		default:
+		}
+		var at struct {
+			PID     int
+			Address string
+		}
+		b, err := os.ReadFile(filepath.Join(h.home, "endpoint.json"))
+		if err != nil || json.Unmarshal(b, &at) != nil || at.PID != cmd.Process.Pid {
+			return false
+		}
+		h.base = "http://" + at.Address
+		code, _ := h.api(http.MethodGet, "/readyz", "")
+		return code == http.StatusOK
+	})
+}
+
+// stop ends the daemon in order.
+func (h *house) stop() {
+	h.t.Helper()
+	fatal(h.t, h.daemon.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-h.exited:
+	case <-time.After(20 * time.Second):
+		h.t.Fatal("the daemon does not stop on SIGTERM")
+	}
+	if code := h.daemon.ProcessState.ExitCode(); code != 0 {
+		h.t.Errorf("the daemon ended with %d", code)
+	}
+	h.daemon = nil
+}
+
+func (h *house) kill() {
+	if h.daemon != nil {
+		_ = h.daemon.Process.Kill()
+		<-h.exited
+		h.daemon = nil
+	}
+}
+
+// eventually waits for something to become true.
+func (h *house) eventually(what string, ok func() bool) {
+	h.t.Helper()
+	deadline := time.Now().Add(25 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("waited in vain: %s", what)
+		}
+		time.Sleep(15 * time.Millisecond)
+	}
+}
+
+// api sends a request as the owner; the body is JSON unless it is empty.
+func (h *house) api(method, path, body string) (int, string) {
+	h.t.Helper()
+	return h.post(method, path, "application/json", strings.NewReader(body))
+}
+
+func (h *house) post(method, path, kind string, body io.Reader) (int, string) {
+	h.t.Helper()
+	q, err := http.NewRequestWithContext(h.t.Context(), method, h.base+path, body)
+	fatal(h.t, err)
+	token, _ := os.ReadFile(filepath.Join(h.home, "token"))
+	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	q.Header.Set("Content-Type", kind)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	res, err := client.Do(q)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	fatal(h.t, err)
+	return res.StatusCode, string(b)
+}
+
+// say sends the owner's words and returns the answer.
+func (h *house) say(text string) string {
+	h.t.Helper()
+	body, err := json.Marshal(map[string]string{"text": text})
+	fatal(h.t, err)
+	code, out := h.api(http.MethodPost, "/api/v1/sessions/home/messages", string(body))
+	var r struct{ Answer string }
+	if code != http.StatusOK || json.Unmarshal([]byte(out), &r) != nil {
+		h.t.Fatalf("%q: %d %s", text, code, out)
+	}
+	return r.Answer
+}
+
+// delivery is one text that Hob said.
+type delivery struct{ ID, Event, Kind, Session, Channel, Text, State, Error string }
+
+func (h *house) deliveries(kind string) []delivery {
+	h.t.Helper()
+	code, body := h.api(http.MethodGet, "/api/v1/deliveries", "")
+	var all []delivery
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &all) != nil {
+		h.t.Fatalf("deliveries: %d %s", code, body)
+	}
+	return slices.DeleteFunc(all, func(d delivery) bool { return d.Kind != kind })
+}

@@ -1,0 +1,134 @@
+//go:build unix
+
+package badinput
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Wrong arguments end with 2, what cannot be done with 1 or 4, and a missing
+// daemon with 3.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.hob().works("Talk:")
+	h.hob("help").works("Talk:")
+	tests := []struct {
+		name, want string
+		code       int
+		args       []string
+	}{
+		{"unknown command", `"frob" is not a command of hob`, 2, []string{"frob"}},
+		{"unknown command before a flag", `"tsak" is not a command.*did you mean: .*hob task`, 2, []string{"tsak", "--json"}},
+		{"unknown subcommand", `not a command of hob task`, 2, []string{"task", "frob"}},
+		{"help about an unknown command", `"frob" is not a command`, 2, []string{"help", "frob"}},
+		{"unknown flag", `unknown flag: --nope`, 2, []string{"status", "--nope"}},
+		{"no argument", `hob config get KEY`, 2, []string{"config", "get"}},
+		{"an argument too many", `"x"`, 2, []string{"backup", "x"}},
+		{"empty argument", `the argument is empty`, 2, []string{"watch", "add", ""}},
+		{"blank argument", `the argument is empty`, 2, []string{"task", "done", "  "}},
+		{"empty conversation", `--session is empty`, 2, []string{"ask", "-s", "", "hi"}},
+		{"conversation of another encoding", `not valid UTF-8`, 2, []string{"ask", "-s", "a\xff", "hi"}},
+		{"not a number", `invalid argument "x" for "--last"`, 2, []string{"undo", "--last", "x"}},
+		{"message of another encoding", `argument "caf\\xe9" is not valid UTF-8`, 2, []string{"ask", "caf\xe9"}},
+		{"path of another encoding", `not valid UTF-8.*renamed`, 2, []string{"watch", "add", "/tmp/caf\xe9"}},
+		{"long conversation name", `1 to 200 bytes`, 1, []string{"ask", "-s", strings.Repeat("s", 300), "hi"}},
+		{"not JSON", `not a JSON object.*write them as`, 2, []string{"tool", "call", "create_task", "{bad"}},
+		{"deep JSON", `not a JSON object`, 2, []string{"tool", "call", "create_task", strings.Repeat("[", 100_000)}},
+		{"unknown tool", `tool "nope": not found.*hob tool list`, 1, []string{"tool", "call", "nope"}},
+		{"unknown tool argument", `no argument "titel".*it takes title`, 2, []string{"tool", "call", "create_task", `{"titel":"x"}`}},
+		{"wrong type", `title.*want "string"`, 2, []string{"tool", "call", "create_task", `{"title":5}`}},
+		{"missing tool argument", `title`, 2, []string{"tool", "call", "create_task", `{}`}},
+		{"huge tool argument", `500 bytes.*notes`, 2, []string{"task", "add", strings.Repeat("x", 100_000)}},
+		{"not an amount", `positive number`, 2, []string{"tool", "call", "log_expense", `{"amount":-5}`}},
+		{"no such month", `"2026-13": not understood.*forms that work`, 2, []string{"tool", "call", "spending_summary", `{"period":"2026-13"}`}},
+		{"a file of others", `not in an allowed folder.*hob config set files.allowed`, 4, []string{"tool", "call", "read_file", `{"path":"/etc/passwd"}`}},
+		{"bad cron", `minute "61": 61 is not between 0 and 59.*a cron line is`, 2, []string{"schedule", "add", "x", "--every", "61 * * * *"}},
+		{"cron of a day that never comes", `no month of it has such a day`, 2, []string{"schedule", "add", "x", "--every", "0 8 31 2 *"}},
+		{"cron with seconds", `6 fields, not 5`, 2, []string{"schedule", "add", "x", "--every", "* * * * * *"}},
+		{"bad words for a time", `not understood.*forms that work`, 2, []string{"schedule", "add", "x", "--at", "the twelfth of never"}},
+		{"a day that does not exist", `not understood`, 2, []string{"task", "add", "x", "--due", "2026-02-30"}},
+		{"a time that is over", `is over.*later`, 2, []string{"schedule", "add", "x", "--at", "2001-01-01"}},
+		{"bad policy", `run_once`, 2, []string{"schedule", "add", "x", "--every", "0 8 * * *", "--missed", "never"}},
+		{"bad pattern", `not closed properly`, 2, []string{"watch", "add", "/tmp", "--pattern", "[z"}},
+		{"bad event", `unknown event "moved".*created, modified and removed`, 2, []string{"watch", "add", "/tmp", "--events", "moved"}},
+		{"unknown event", `event "nope": not found`, 1, []string{"why", "nope"}},
+		{"unknown question", `no question "nope"`, 1, []string{"approve", "nope"}},
+		{"unknown trigger", `trigger "nope": not found`, 1, []string{"trigger", "fire", "nope"}},
+		{"not running", `Hob is not running.*hob start`, 3, []string{"status", "--json"}},
+		{"nothing to stop", `Hob is not running`, 3, []string{"stop"}},
+	}
+	for _, tt := range tests {
+		r := h.hob(tt.args...)
+		r.what = tt.name
+		r.fails(tt.code, tt.want)
+		if r.out != "" {
+			t.Errorf("%s: output beside the error: %q", tt.name, r.out)
+		}
+	}
+	h.fed(strings.NewReader("caf\xe9"), "ask").fails(2, "standard input is not valid UTF-8")
+	h.fed(strings.NewReader(" \n"), "ask", "--json").fails(2, "say something")
+	h.fed(strings.NewReader(strings.Repeat("a", 10<<20+1)), "ask").fails(1, "larger than 10 MB.*name the file")
+	h.fed(strings.NewReader(strings.Repeat("a", 17<<20)), "ask").fails(1, "larger than 16 MB")
+	h.fed(strings.NewReader("hello\ncaf\xe9\nhelp\n"), "chat", "--no-start").works("Hello.*not valid UTF-8.*remind")
+	h.hob(append([]string{"ask"}, strings.Fields(strings.Repeat("word ", 20_000))...)...).works("did not understand")
+	h.hob("memory", "search", strings.Repeat("x", 100_000)).works("Nothing matches")
+	h.hob("watch", "list").works("No watchers") // none was made on the way
+	h.hob("task", "list").works("No open tasks")
+	h.hob("schedule", "list").works("No schedules")
+}
+
+// Output that cannot be written is no success, and a reader that has enough is
+// no reason to break.
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full here:", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"tool", "list"}, {"tool", "list", "--json"}, {"version"}, {"ask", "hello"}, {"--help"}} {
+		cmd := h.command(t.Context(), args...)
+		var errs strings.Builder
+		cmd.Stdout, cmd.Stderr = full, &errs
+		_ = cmd.Run() // the code says it
+		if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: exit code %d, %q", args, cmd.ProcessState.ExitCode(), errs.String())
+		}
+	}
+	r, w, err := os.Pipe()
+	fatal(t, err)
+	fatal(t, r.Close())
+	defer w.Close()
+	cmd := h.command(t.Context(), "tool", "list", "--json")
+	var errs strings.Builder
+	cmd.Stdout, cmd.Stderr = w, &errs
+	if err := cmd.Run(); err == nil || errs.String() != "" {
+		t.Errorf("to a reader that has gone: %v, %q", err, errs.String())
+	}
+	h.hob("ask", "hello").works("Hello")
+}
+
+// Homes with odd names are homes like others.
+func TestOddHomes(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	for _, name := range []string{"with space", "Käse 日本 🏠", "100%41", "a#b?c=d&e", "new\nline", "bad\xff", "'quoted' \"twice\"", "-dash"} {
+		h.home = filepath.Join(h.dir, name)
+		if err := os.Mkdir(h.home, 0o700); err != nil {
+			t.Logf("%q: %v", name, err) // not a name on this file system
+			continue
+		}
+		h.own(h.home)
+		h.write("config.toml", offline)
+		h.env[1] = "HOB_HOME=" + h.home
+		h.start()
+		h.hob("ask", "remember that the code is 9911").works("remember")
+		h.stop()
+		h.hob("ask", "what did I ask you to remember?").works("9911")
+	}
+}
