@@ -30,7 +30,10 @@ func (l *Loop) Undo(ctx context.Context, id string, last int) (tools.Result, err
 		text, err := l.undo(ctx, e)
 		src = provenance.Worst(src, e.Source)
 		if err != nil {
-			text = fmt.Sprintf("I could not take back %s: %v", e.UndoLabel, err)
+			text = fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
+			if id == "" && tools.CodeOf(err) == tools.Conflict { // stepping over it would undo what nobody meant
+				text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
+			}
 			if len(done) == 0 {
 				return tools.Result{}, tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", text), src, tools.SourceOf(err))
 			}
