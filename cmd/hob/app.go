@@ -139,6 +139,7 @@ func (a *app) explain(err error, code int, command string) {
 		cause, remedy = f.cause, f.remedy
 	}
 	errs, _ := errors.AsType[config.Errors](err)
+	_, isLine := errors.AsType[*config.Error](err)
 	if len(errs) > 1 {
 		remedy = "correct these lines, then run: hob config check"
 	} else if remedy == "" {
@@ -148,7 +149,7 @@ func (a *app) explain(err error, code int, command string) {
 	}
 	switch {
 	case remedy != "":
-	case len(errs) == 1:
+	case isLine:
 		remedy = "correct this line, then run: hob config check"
 	case code == exitUsage:
 		remedy = "see: " + command + " --help"

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -110,8 +109,8 @@ func (a *app) configSet(key, value string) error {
 		return err
 	}
 	ch, err := config.Set(p.ConfigFile(), key, value)
-	if errs, is := errors.AsType[config.Errors](err); is && !strings.Contains(errs.Error(), "; ") {
-		return &failure{code: exitFailed, err: err, cause: errs.Error(), remedy: "nothing was changed; give another value"}
+	if err != nil && !strings.Contains(err.Error(), "; ") {
+		return &failure{code: exitFailed, err: err, cause: err.Error(), remedy: "nothing was changed; give another value"}
 	}
 	if err != nil {
 		return err

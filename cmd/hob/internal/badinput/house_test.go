@@ -89,6 +89,7 @@ func houseIn(t *testing.T, dir, conf string) *house {
 	h.env = []string{"HOME=" + h.user, "HOB_HOME=" + h.home, "TZ=UTC", "PATH=" + os.Getenv("PATH")}
 	t.Cleanup(func() {
 		h.kill()
+		_ = h.command(context.Background(), "stop").Run() // what a command left running
 		if b, err := os.ReadFile(h.logFile()); err == nil && t.Failed() {
 			t.Logf("the end of the daemon's log:\n%s", b[max(0, len(b)-4000):])
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +36,9 @@ func (d *Daemon) openBrain(context.Context) error {
 	b := &brain{name: c.Agent.Model, chain: c.Agent.Fallback}
 	b.opt = llmall.AutoOptions{Env: os.Getenv, Name: c.Agent.Name, HTTP: d.opt.HTTP}
 	for _, p := range c.Providers {
+		if !slices.Contains(llmall.Kinds(), p.Kind) {
+			return c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))
+		}
 		b.opt.Configured = append(b.opt.Configured, provider(p, d.secret))
 	}
 	if b.name != "auto" { // a wrong name is an error now, not at the first message

@@ -1,0 +1,149 @@
+//go:build unix
+
+package badinput
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A configuration with a mistake is told with its line by every command that
+// reads it, and nothing starts with half of it.
+func TestConfigurations(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "")
+	tests := []struct{ name, text, want string }{
+		{"cut off", "[agent\n", `config.toml:1: .*\].*correct this line`},
+		{"no value", "[agent]\nname =\n", `config.toml:2: `},
+		{"prose", "just some words\n", `config.toml:1: `},
+		{"Latin 1", "[agent]\nname = \"caf\xe9\"\n", `config.toml:2: this line is not valid UTF-8.*save the file as UTF-8`},
+		{"UTF-16", "\xff\xfe[\x00a\x00", `written in UTF-16.*save it as UTF-8`},
+		{"binary", "\x7fELF\x02\x01\x01\x00", `config.toml:1`},
+		{"key twice", "[agent]\nname = \"a\"\nname = \"b\"\n", `config.toml:3: name`},
+		{"unknown section", "[agnet]\n", `config.toml:1: agnet: unknown section.*did you mean "agent"`},
+		{"unknown key", "[agent]\nnam = \"x\"\n", `config.toml:2: agent.nam: unknown key.*did you mean "agent.name"`},
+		{"wrong type", "[agent]\nmax_rounds = \"many\"\n", `config.toml:2: agent.max_rounds: "many": it must be a whole number`},
+		{"huge number", "[agent]\nmax_rounds = 99999999999999999999\n", `config.toml:2: `},
+		{"out of range", "[autonomy]\nsessions = 1000000\n", `must lie between 1 and 64`},
+		{"bad zone", "[agent]\ntimezone = \"Mars/Phobos\"\n", `config.toml:2: agent.timezone: "Mars/Phobos": not a time zone.*Europe/Vilnius`},
+		{"bad duration", "[autonomy]\ntick = \"soon\"\n", `a duration such as "30s"`},
+		{"open to the world", "[web]\nlisten = \"0.0.0.0:7717\"\n", `other machines could reach it.*only loopback`},
+		{"no port", "[web]\nlisten = \"127.0.0.1:99999\"\n", `the port must be`},
+		{"model of nobody", "[agent]\nmodel = \"nobody/x\"\n", `config.toml:2: agent.model: .*no \[providers.nobody\]`},
+		{"fallback of nobody", "[agent]\nmodel = \"offline\"\nfallback = [\"nobody/x\"]\n", `config.toml:3: agent.fallback: .*no \[providers.nobody\]`},
+		{"notices to nowhere", "[notify]\nchannel = \"pigeon\"\n", `config.toml:2: notify.channel: .*no \[channels.pigeon\].*write "origin"`},
+		{"unknown channel", "[channels.pigeon]\nurl = \"x\"\n", `config.toml:1: channels.pigeon: there is no channel of this name`},
+		{"unknown kind", "[providers.x]\nkind = \"telepathy\"\n", `config.toml:2: providers.x.kind: .*must be one of`},
+		{"no address", "[providers.x]\nkind = \"openai\"\nbase_url = \"here\"\n", `must be an address such as`},
+		{"a relative folder", "[files]\nallowed = [\"here\"]\n", `must be a whole path`},
+	}
+	for _, tt := range tests {
+		h.write("config.toml", tt.text)
+		for _, args := range [][]string{{"config", "check"}, {"ask", "hello"}, {"start"}, {"start", "--foreground"}} {
+			r := h.hob(args...)
+			r.what = tt.name + ": " + r.what
+			r.fails(1, tt.want)
+		}
+	}
+	sound := "[agent]\nname = \"x\" # mine\n"
+	h.write("config.toml", sound)
+	h.hob("config", "set", "agent.max_rounds", "lots").fails(1, `a whole number`)
+	h.hob("config", "set", "agent.nmae", "x").fails(1, `did you mean "agent.name"`)
+	h.hob("config", "set", "agent.name", "").fails(1, `a name on one line.*nothing was changed`)
+	if b, err := os.ReadFile(filepath.Join(h.home, "config.toml")); string(b) != sound {
+		t.Errorf("a failed config set left %q %v", b, err)
+	}
+}
+
+// Channels and triggers whose secret is not there.
+func TestMissingSecrets(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline+"[channels.webhook]\nurl = \"http://127.0.0.1:1/\"\nsecret = \"env:NOT_SET\"\n")
+	h.hob("config", "check").fails(1, `channels.webhook: the secret: the environment variable NOT_SET is not set.*set it`)
+	h.start() // one channel that cannot be used does not keep the others from work
+	h.hob("ask", "hello").works("Hello")
+	h.hob("status").works("webhook.*NOT_SET")
+	h.stop()
+	h.write("config.toml", offline+"[triggers.x]\naction = \"brief me\"\nsecret = \"env:NOT_SET\"\n")
+	h.hob("start").fails(1, `triggers.x.*NOT_SET is not set`)
+}
+
+// Files of the home that are something else than they should be.
+func TestOddFiles(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	fatal(t, os.Remove(filepath.Join(h.home, "config.toml")))
+	folder := func(name string) {
+		fatal(t, os.Mkdir(filepath.Join(h.home, name), 0o700))
+		h.own(filepath.Join(h.home, name))
+	}
+	remove := func(name string) { fatal(t, os.RemoveAll(filepath.Join(h.home, name))) }
+	folder("config.toml")
+	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"config", "set", "agent.name", "x"}, {"init"}} {
+		h.hob(args...).fails(1, `config.toml: it is not a file.*move it away`)
+	}
+	remove("config.toml")
+	h.write("config.toml", offline)
+	for name, text := range map[string]string{"Latin 1": "caf\xe9", "large": strings.Repeat("a", 200_000)} {
+		h.write("SOUL.md", text)
+		r := h.hob("ask", "hello")
+		r.what = name
+		r.fails(1, `SOUL.md is (not valid UTF-8.*save it|larger than 100 KB.*shorten)`)
+	}
+	remove("SOUL.md")
+	folder("USER.md")
+	h.hob("ask", "hello").fails(1, `USER.md: is a directory.*move it away`)
+	remove("USER.md")
+	remove("hob.db")
+	folder("hob.db")
+	h.hob("ask", "hello").fails(1, `hob.db: is a directory.*HOB_HOME`)
+	remove("hob.db")
+	for _, garbage := range []string{"", "\xff{", `{"pid":1,"role":"daemon"}`} {
+		h.write("hob.lock", garbage)
+		h.write("endpoint.json", garbage)
+		h.hob("ask", "hello").works("Hello")
+		h.hob("status").fails(3, "not running")
+	}
+}
+
+// The token is private, and what a link in its place leads to stays as it is.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	token := filepath.Join(h.home, "token")
+	h.hob("ask", "hello").works("Hello")
+	h.mode("token", 0o644)
+	h.hob("doctor").fails(1, "does not work")
+	h.hob("ask", "hello").works("Hello")
+	if fi, err := os.Stat(token); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("the token can be read by others: %v %v", fi.Mode(), err)
+	}
+	for _, damaged := range []string{"", "garbage\n", "\xff\xfe"} {
+		h.write("token", damaged)
+		h.hob("ask", "hello").works("Hello")
+	}
+	if os.Getuid() != 0 || superuser() {
+		h.mode("token", 0)
+		h.hob("ask", "hello").fails(1, "permission denied.*move it away")
+	}
+	fatal(t, os.Remove(token))
+	fatal(t, os.Mkdir(token, 0o700))
+	h.own(token)
+	h.hob("ask", "hello").fails(1, "is a directory.*move it away")
+	fatal(t, os.Remove(token))
+	h.write("precious", "mine")
+	fatal(t, os.Symlink(filepath.Join(h.home, "precious"), token))
+	h.hob("ask", "hello").fails(1, "a link to something that is no token.*remove the link")
+	if b, err := os.ReadFile(filepath.Join(h.home, "precious")); string(b) != "mine" {
+		t.Errorf("the file behind the link holds %q %v", b, err)
+	}
+	fatal(t, os.Remove(token))
+	h.start()
+	fatal(t, os.Remove(token))
+	h.hob("ask", "hello").fails(1, "no token.*hob stop, then hob start")
+	h.hob("stop").works("stopped")
+	h.daemon = nil
+	h.hob("ask", "hello").works("Hello")
+}

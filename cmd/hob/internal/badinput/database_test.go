@@ -1,0 +1,125 @@
+//go:build unix
+
+package badinput
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "modernc.org/sqlite" // to write what a newer Hob would
+)
+
+func (h *house) sql(statement string) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(h.home, "hob.db"))
+	fatal(h.t, err)
+	_, err = db.ExecContext(h.t.Context(), statement)
+	fatal(h.t, err)
+	fatal(h.t, db.Close())
+}
+
+func (h *house) sum() [32]byte {
+	h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(h.home, "hob.db"))
+	fatal(h.t, err)
+	return sha256.Sum256(b)
+}
+
+// A database of a newer Hob is not touched.
+func TestNewerDatabase(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.hob("ask", "remember that the code is 9911").works("remember")
+	for add, remove := range map[string]string{
+		"INSERT INTO migrations VALUES ('bus', 99, 0)":   "DELETE FROM migrations WHERE version = 99",
+		"INSERT INTO migrations VALUES ('future', 1, 0)": "DELETE FROM migrations WHERE owner = 'future'",
+	} {
+		h.sql(add)
+		before := h.sum()
+		for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"backup"}, {"task", "list"}} {
+			h.hob(args...).fails(1, `a newer version of Hob.*update Hob`)
+		}
+		h.hob("doctor").works0(1, "fail +database.*newer version.*-> update Hob")
+		if h.sum() != before {
+			t.Error("the database of the newer Hob was changed")
+		}
+		h.sql(remove)
+	}
+	h.hob("ask", "what did I ask you to remember?").works("9911")
+}
+
+// A damaged database is set aside and reported; Hob goes on with the newest
+// backup, and without one afresh.
+func TestDamagedDatabase(t *testing.T) {
+	t.Parallel()
+	noise := strings.Repeat("not a page of a database ", 400)
+	damage := map[string]func(h *house){
+		"another file": func(h *house) { h.write("hob.db", noise) },
+		"pages": func(h *house) {
+			f, err := os.OpenFile(filepath.Join(h.home, "hob.db"), os.O_WRONLY, 0)
+			fatal(t, err)
+			_, err = f.WriteAt([]byte(noise), 20_000)
+			fatal(t, err)
+			fatal(t, f.Close())
+		},
+		"cut off": func(h *house) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 100_001)) },
+		"emptied": func(h *house) { fatal(t, os.Truncate(filepath.Join(h.home, "hob.db"), 0)) },
+	}
+	for name, spoil := range damage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, offline)
+			h.hob("ask", "remember that the code is 9911").works("remember")
+			h.hob("backup").works(`hob-.*\.db`)
+			spoil(h)
+			damaged := h.sum()
+			r := h.hob("ask", "what did I ask you to remember?")
+			r.works("9911")
+			if !strings.Contains(r.errs, "the database was damaged and is now") {
+				t.Errorf("nobody was told: %q", r.errs)
+			}
+			h.aside(damaged)
+			h.hob("doctor").works("ok +database")
+		})
+	}
+	t.Run("no backup, the daemon", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t, offline)
+		h.write("hob.db", noise)
+		damaged := h.sum()
+		h.hob("doctor").works0(1, "fail +database.*damaged.*-> restart Hob")
+		h.start()
+		h.eventually("the owner is told", func() bool {
+			for _, d := range h.deliveries("notice") {
+				if strings.Contains(d.Text, "database was damaged") && strings.Contains(d.Text, "damaged-") {
+					return true
+				}
+			}
+			return false
+		})
+		h.say("remember that the code is 9911")
+		h.stop()
+		h.aside(damaged)
+		h.hob("ask", "what did I ask you to remember?").works("9911")
+	})
+}
+
+// aside wants the damaged file beside the new one, unchanged.
+func (h *house) aside(damaged [32]byte) {
+	h.t.Helper()
+	for _, f := range h.files() {
+		if strings.HasPrefix(f, "hob.db.damaged-") && !strings.HasSuffix(f, "-wal") && !strings.HasSuffix(f, "-shm") {
+			b, err := os.ReadFile(filepath.Join(h.home, f))
+			fatal(h.t, err)
+			if sha256.Sum256(b) != damaged {
+				h.t.Errorf("%s is not what was damaged", f)
+			}
+			return
+		}
+	}
+	h.t.Errorf("the damaged file is gone; there are %v", h.files())
+}

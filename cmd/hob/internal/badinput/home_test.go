@@ -1,0 +1,100 @@
+//go:build unix
+
+package badinput
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A home that cannot be written to stays as it is, and says what to do.
+func TestReadOnlyHome(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.hob("ask", "remember that the code is 9911").works("remember")
+	before := h.files()
+	h.mode(".", 0o500)
+	const want = `cannot write to the folder .*: permission denied.*make it writable or set HOB_HOME`
+	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"tool", "list"}, {"backup"}} {
+		h.hob(args...).fails(1, want)
+	}
+	h.hob("config", "set", "agent.name", "Robin").fails(1, `config.toml: permission denied.*make its folder writable`)
+	h.hob("doctor").works0(1, `fail +home +cannot write.*-> make it writable.*fail +database.*-> check the permissions`)
+	h.mode(".", 0o700)
+	if after := h.files(); !slices.Equal(before, after) {
+		t.Errorf("files before %v and after %v", before, after)
+	}
+	h.hob("ask", "what did I ask you to remember?").works("9911")
+
+	h.env[1] = "HOB_HOME="
+	fatal(t, os.Chmod(h.user, 0o500)) //nolint:gosec // a folder
+	for _, args := range [][]string{{"ask", "hello"}, {"init"}, {"start"}} {
+		h.hob(args...).fails(1, `cannot create the folder .*set HOB_HOME`)
+	}
+	h.hob("doctor").works0(1, `fail +home`)
+	h.env[0] = "HOME="
+	h.hob("ask", "hello").fails(1, `HOME is not set.*set HOB_HOME`)
+}
+
+// works0 wants an exit code and output.
+func (r result) works0(code int, pattern string) {
+	r.t.Helper()
+	if r.code != code {
+		r.t.Errorf("%s: exit code %d, want %d", r.what, r.code, code)
+	}
+	r.code = 0
+	r.works(pattern)
+}
+
+// A home whose rights go away under a running daemon loses nothing.
+func TestHomeBecomesReadOnly(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.start()
+	h.mode(".", 0o500)
+	h.say("remember that the code is 9911")
+	h.hob("backup").fails(1, "permission denied.*check the permissions")
+	h.mode(".", 0o700)
+	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
+		t.Error(got)
+	}
+	h.hob("backup").works(`hob-.*\.db`)
+	h.stop()
+}
+
+// One home has one daemon, and one port one listener.
+func TestSecondDaemon(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.start()
+	h.hob("start").works("was running already")
+	h.hob("start", "--foreground").fails(1, `a daemon already runs in this home \(pid \d+\).*hob stop`)
+	h.hob("ask", "hello").works("Hello")
+	other := newHouse(t, strings.ReplaceAll(offline, "127.0.0.1:0", strings.TrimPrefix(h.base, "http://")))
+	const want = `is taken by another program.*set another port: \[web\] listen = "127.0.0.1:7718"\n$`
+	other.hob("start", "--foreground").fails(1, want)
+	other.hob("start").fails(1, want)
+	other.hob("status").fails(3, "not running")
+	other.hob("ask", "hello").works("Hello")
+	h.stop()
+}
+
+// A clock that was set back is noticed, and hinders nothing.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.hob("ask", "remember that the code is 9911").works("remember")
+	h.hob("schedule", "add", "brief me", "--every", "0 8 * * *").works("Scheduled")
+	later := time.Now().Add(48 * time.Hour) // as the files look when the clock was two days ahead
+	fatal(t, os.Chtimes(filepath.Join(h.home, "hob.db"), later, later))
+	h.hob("doctor").works("warn +clock.*in the future: the clock was set back.*-> set the machine's clock")
+	h.start()
+	if got := h.say("what did I ask you to remember?"); !strings.Contains(got, "9911") {
+		t.Error(got)
+	}
+	h.stop()
+}
