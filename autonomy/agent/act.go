@@ -61,6 +61,14 @@ func (s *step) refuse(rule string, err error) {
 	s.err, s.dec = err, guard.Decision{Verdict: guard.Deny, Rule: rule}
 }
 
+// what names the call for the loop breaker.
+func (s *step) what() (tool string, args []byte) {
+	if s.tool == nil {
+		return s.call.Name, s.call.Args
+	}
+	return s.tool.Spec().Name, s.args
+}
+
 // resolve finds the tool and checks the arguments, looking through use_tool.
 func (r *run) resolve(c llm.ToolCall) *step {
 	s := &step{call: c, args: c.Args}
@@ -118,11 +126,15 @@ func (r *run) request(s *step) guard.Request {
 
 // decide passes a call through the loop breaker and the gate.
 func (r *run) decide(ctx context.Context, s *step) error {
-	if s.settled() {
+	wrong := !s.ran && (s.dec.Rule == "route" || s.dec.Rule == "schema")
+	if s.settled() && !wrong {
 		return nil
 	}
-	if r.limits.refuse(s.tool.Spec().Name, s.args) {
+	if r.limits.refuse(s.what()) {
 		s.refuse("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
+		return nil
+	}
+	if wrong { // counted like any other: a model may make the same mistake for ever
 		return nil
 	}
 	d, err := r.o.Guard.Decide(ctx, r.request(s))

@@ -77,9 +77,7 @@ func (r *run) recount(recorded []llm.Message) {
 			return // its calls are still to be counted
 		}
 		for _, c := range callsOf(m) {
-			if s := r.resolve(c); s.err == nil {
-				r.limits.count(s.tool.Spec().Name, s.args)
-			}
+			r.limits.count(r.resolve(c).what())
 		}
 	}
 }
