@@ -1,0 +1,133 @@
+//go:build unix
+
+package badinput
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// withModel is a configuration whose model is a test server.
+func withModel(s *llmtest.Server) string {
+	return strings.Replace(offline, `"offline"`, `"test/m"`, 1) + fmt.Sprintf("[providers.test]\nkind = \"openai\"\nbase_url = \"%s/v1\"\nmodel = \"m\"\n", s.URL)
+}
+
+// asked is what the owner said, without what Hob puts before it.
+func asked(r llmtest.Request) string { return r.LastUser[strings.LastIndex(r.LastUser, "\n")+1:] }
+
+// A model that fails in any way gets one clear sentence said, and the next
+// message is answered as if nothing had been.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	use := func(name, args string) []llmtest.Call {
+		return []llmtest.Call{{Name: "use_tool", Args: fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args)}}
+	}
+	tests := []struct {
+		name   string
+		answer llmtest.Answer
+		want   string // of the answer, a regular expression
+	}{
+		{"garbage", llmtest.Answer{Text: "x", Fault: llmtest.Garbage, Body: "\xff\xfe<<<{{{"}, `not that of a chat model.*; check that base_url`},
+		{"half an event", llmtest.Answer{Text: "x", Fault: llmtest.HalfJSON}, `ended in the middle of an event.*tried 3 times.*; `},
+		{"a web page", llmtest.Answer{Fault: llmtest.HTML}, `a web page; check that base_url`},
+		{"nothing", llmtest.Answer{Fault: llmtest.NoBody}, `without an answer .tried 3 times.; `},
+		{"an empty answer", llmtest.Answer{Text: ""}, `empty answer.*choose another model`},
+		{"a cut stream", llmtest.Answer{Text: "some words and then", Fault: llmtest.EOF, After: 2}, `ended before the answer did.*; `},
+		{"a reset", llmtest.Answer{Text: "x", Fault: llmtest.Reset}, `broke: .*tried 3 times.*; `},
+		{"an error in the stream", llmtest.Answer{Text: "x", Fault: llmtest.StreamError, Body: `{"error":{"message":"overloaded"}}`}, `overloaded.*; `},
+		{"not authorised", llmtest.Answer{Status: 401}, `; check the API key of \[providers.test\]`},
+		{"no money", llmtest.Answer{Status: 402}, `; add credit`},
+		{"no such model", llmtest.Answer{Status: 404}, `; check the model's name`},
+		{"broken server", llmtest.Answer{Status: 500, Body: "\xff<html>"}, `500.*tried 3 times.*; the provider is in trouble`},
+		{"text of another encoding", llmtest.Answer{Text: "caf\xe9 \x1b[31m\x00"}, `caf\x{FFFD}`},
+		{"arguments that are no JSON", llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"create_task",`}}}, `truncated_arguments .[2-6]×`},
+		{"cut-off arguments", llmtest.Answer{Calls: use("create_task", `{"title":"cut off"}`), Fault: llmtest.CutArgs}, `truncated_arguments .[2-6]×`},
+		{"a tool that is not there", llmtest.Answer{Calls: []llmtest.Call{{Name: "launch_rockets", Args: `{}`}}}, `launch_rockets: not_found .[2-6]×`},
+		{"a tool without arguments", llmtest.Answer{Calls: use("create_task", `null`)}, `create_task: invalid_arguments .[2-6]×`},
+		{"a tool call without end", llmtest.Answer{Calls: use("list_tasks", `{}`)}, `repeated_call`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+				if asked(r) == "hello" {
+					return llmtest.Answer{Text: "hello to you"}, true
+				}
+				return tt.answer, true
+			}})
+			h := newHouse(t, withModel(model))
+			h.start()
+			got := h.say("do it")
+			if !regexp.MustCompile(`(?s)`+tt.want).MatchString(got) || model.Count() > 8 {
+				t.Errorf("the answer after %d calls is %q, want something like %q", model.Count(), got, tt.want)
+			}
+			if got := h.say("hello"); got != "hello to you" {
+				t.Errorf("afterwards: %q", got)
+			}
+			if replies := h.deliveries("reply"); len(replies) != 2 {
+				t.Errorf("%d replies to two messages: %+v", len(replies), replies)
+			}
+			if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
+				t.Errorf("tasks were made: %s", tasks)
+			}
+			h.stop()
+		})
+	}
+}
+
+// A model that says nothing can be stopped, and a message of 10 MB is either
+// answered or refused in a sentence.
+func TestSilentModel(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		if asked(r) == "hello" {
+			return llmtest.Answer{Text: "hello to you"}, true
+		}
+		return llmtest.Answer{Text: "some words", Fault: llmtest.Stall, After: 1}, true
+	}})
+	h := newHouse(t, withModel(model))
+	h.start()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"be silent","async":true}`)
+	var r struct{ Event string }
+	if code != http.StatusAccepted || json.Unmarshal([]byte(body), &r) != nil {
+		t.Fatal(code, body)
+	}
+	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
+	if code, body := h.api(http.MethodPost, "/api/v1/sessions/other/messages", `{"text":"hello"}`); code != 200 || !strings.Contains(body, "hello to you") {
+		t.Errorf("another conversation meanwhile: %d %s", code, body)
+	}
+	h.say("/stop")
+	h.eventually("the turn is over", func() bool {
+		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
+		return strings.Contains(body, `"done"`)
+	})
+	if got := h.say("hello"); got != "hello to you" {
+		t.Errorf("afterwards: %q", got)
+	}
+	h.stop()
+}
+
+// The largest message there may be reaches the model, or is refused in a
+// sentence; it does not stop the conversation.
+func TestLargestMessage(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewServer(t, llmtest.Options{Keep: 1, Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		return llmtest.Answer{Text: "hello to you"}, true
+	}})
+	h := newHouse(t, withModel(model))
+	h.start()
+	got := h.say(strings.Repeat("word ", 2<<20))
+	if got == "" {
+		t.Error("no answer")
+	}
+	if got := h.say("hello"); got != "hello to you" {
+		t.Errorf("afterwards: %q", got)
+	}
+	h.stop()
+}

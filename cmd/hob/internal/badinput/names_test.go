@@ -1,0 +1,66 @@
+//go:build linux
+
+package badinput
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// File names are bytes on Linux. Those that are not UTF-8 are told as well as
+// can be, and do not keep the others from being told.
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	docs := filepath.Join(h.user, "Documents")
+	fatal(t, os.Mkdir(docs, 0o700))
+	h.own(docs)
+	names := []string{"caf\xe9.txt", "new\nline.txt", "\x1b[31mred.txt", "Käse 日本.txt", strings.Repeat("n", 250) + ".txt", "plain.txt"}
+	h.start()
+	h.hob("watch", "add", docs).works("watching")
+	for _, n := range names {
+		path := filepath.Join(docs, n)
+		fatal(t, os.WriteFile(path, []byte("mild cheese"), 0o600))
+		h.own(path)
+	}
+	h.eventually("every file is told once", func() bool { return len(h.deliveries("notice")) >= len(names) })
+	var all strings.Builder
+	for _, d := range h.deliveries("notice") {
+		all.WriteString(d.Text + "\n")
+		if !utf8.ValidString(d.Text) || strings.ContainsRune(d.Text, '\x1b') {
+			t.Errorf("a notice that hurts: %q", d.Text)
+		}
+	}
+	for _, want := range []string{"caf", "line.txt", "red.txt", "Käse 日本.txt", "nnnn", "plain.txt"} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("nothing was told about %q:\n%s", want, all.String())
+		}
+	}
+	call := func(tool string, args any) (code, text string) {
+		b, err := json.Marshal(map[string]any{"arguments": args})
+		fatal(t, err)
+		_, body := h.api("POST", "/api/v1/tools/"+tool, string(b))
+		var r struct{ Code, Text string }
+		fatal(t, json.Unmarshal([]byte(body), &r))
+		return r.Code, r.Text
+	}
+	if code, text := call("list_directory", map[string]any{"path": docs}); code != "" || !strings.Contains(text, fmt.Sprintf("%d entries", len(names))) {
+		t.Errorf("the list: %s %s", code, text)
+	}
+	if code, text := call("search_files", map[string]any{"path": docs, "query": "mild"}); code != "" || !strings.Contains(text, "plain.txt") {
+		t.Errorf("the search: %s %s", code, text)
+	}
+	if code, _ := call("trash_file", map[string]any{"path": filepath.Join(docs, "caf\uFFFD.txt")}); code != "not_found" {
+		t.Errorf("a file by a name that is not its own: %q", code)
+	}
+	if _, err := os.Stat(filepath.Join(docs, names[0])); errors.Is(err, os.ErrNotExist) {
+		t.Error("the file with the odd name is gone")
+	}
+	h.stop()
+}
