@@ -46,7 +46,7 @@ type house struct {
 const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"
 
 // workshop holds the program and the houses; see TestMain.
-var workshop string //nolint:gochecknoglobals // made once, by TestMain
+var workshop string // made once, by TestMain
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
