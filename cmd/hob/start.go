@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -35,6 +36,11 @@ func (a *app) startCmd() *cobra.Command {
 	return cmd
 }
 
+// gcPercent is Go's GOGC for the daemon. Of its heap some 3 MB live: collecting
+// it twice as often as usual costs a tenth more processor time under full load
+// and nothing else, and saves 2 MB at all times.
+const gcPercent = 50
+
 // daemon is the process that stays.
 func (a *app) daemon(ctx context.Context) (err error) {
 	p, cfg, err := a.home()
@@ -47,6 +53,9 @@ func (a *app) daemon(ctx context.Context) (err error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	signal.Ignore(syscall.SIGPIPE) // that nobody reads the log any more is no reason to end
 	log := slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
