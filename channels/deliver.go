@@ -32,6 +32,7 @@ type deliverer struct {
 	timeout time.Duration
 	grace   time.Duration
 	sent    func()
+	trouble func(error)
 	rate    window
 	paused  time.Time // the platform asked not to be called before
 	tries   map[string]*try
@@ -50,7 +51,7 @@ func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 	d := &deliverer{
 		name: name, ch: ch, out: m.opt.Outbox, log: m.opt.Log.With("channel", name),
 		timeout: m.opt.SendTimeout, grace: m.opt.Grace,
-		sent: func() { m.count(name) }, tries: map[string]*try{},
+		sent: func() { m.count(name) }, trouble: func(err error) { m.trouble(name, err) }, tries: map[string]*try{},
 	}
 	d.find, _ = ch.(Finder)
 	_, d.dedupes = ch.(Deduper)

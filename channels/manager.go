@@ -78,10 +78,15 @@ func (m *Manager) Pull(name string) bool {
 	return ok
 }
 
-// Has reports whether there is a channel of this name.
+// Has reports whether there is a channel of this name that works, or may work
+// again without its owner.
 func (m *Manager) Has(name string) bool {
-	_, ok := m.opt.Channels[name]
-	return ok
+	if _, ok := m.opt.Channels[name]; !ok {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state[name].State != "stopped"
 }
 
 // Status lists the channels in order of name.
@@ -167,6 +172,15 @@ func (m *Manager) note(name, state string, err error) {
 	}
 	h.State, h.Since, h.Error = state, time.Now().UTC(), ""
 	if err != nil {
+		h.Error = err.Error()
+	}
+}
+
+// trouble shows why a text could not be delivered until the next one is.
+func (m *Manager) trouble(name string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h := m.state[name]; h.State == "running" {
 		h.Error = err.Error()
 	}
 }

@@ -27,6 +27,7 @@ func unreachable(err error) bool {
 // failed decides what becomes of a text that could not be said.
 func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error) error {
 	d.log.Warn("delivery failed", "delivery", row.ID, "attempts", row.Attempts, "error", err)
+	d.trouble(err)
 	now := time.Now()
 	switch ClassOf(err) {
 	case Unauthorised:

@@ -206,6 +206,8 @@ func judge(resp *http.Response, said []byte, now time.Time) error {
 		err = fmt.Errorf("%w; check the secret on both sides", err)
 	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooEarly:
 		class = channels.Temporary
+	default:
+		err = fmt.Errorf("%w; check url in [channels.webhook], and what the receiver takes", err)
 	}
 	return &channels.Error{Class: class, Err: err}
 }

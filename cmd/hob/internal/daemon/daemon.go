@@ -147,9 +147,20 @@ func (d *Daemon) openChannels(context.Context) error {
 	opened[terminal.Name] = terminal.New()
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed,
+		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped,
 	})
 	return err
+}
+
+// channelStopped tells the owner, somewhere else, of a channel that needs him.
+func (d *Daemon) channelStopped(name string, cause error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
+	text := fmt.Sprintf("The channel %s has stopped: %v. What I would say there waits until the next start.", name, cause)
+	if err := d.loop.Tell(ctx, key, text); err != nil {
+		d.opt.Log.Error("the owner could not be told of a stopped channel", "channel", name, "err", err)
+	}
 }
 
 func channelNames() []string {

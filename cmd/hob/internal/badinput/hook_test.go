@@ -1,0 +1,179 @@
+//go:build unix
+
+package badinput
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hook is a receiver of webhooks that answers as it is told.
+type hook struct {
+	url  string
+	stop func()
+
+	mu    sync.Mutex
+	codes []int             // one answer each; afterwards 200
+	asked int               // requests that came
+	took  map[string]string // texts that were answered with 200, by key
+}
+
+func (k *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(r.Body)
+	var d struct{ Text string }
+	if err != nil || json.Unmarshal(b, &d) != nil {
+		http.Error(w, "bad body", http.StatusBadRequest)
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.asked++
+	if len(k.codes) > 0 {
+		code := k.codes[0]
+		k.codes = k.codes[1:]
+		http.Error(w, "\xff<html>no</html>", code)
+		return
+	}
+	key := r.Header.Get("Idempotency-Key")
+	if k.took[key] != "" {
+		http.Error(w, "twice", http.StatusConflict)
+	}
+	k.took[key] = d.Text
+}
+
+func (k *hook) state() (asked int, took []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, text := range k.took {
+		took = append(took, text)
+	}
+	return k.asked, took
+}
+
+// listen starts the receiver at an address, "" for a free one.
+func (k *hook) listen(t *testing.T, addr string) {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", addr)
+	fatal(t, err)
+	srv := &http.Server{Handler: k, ReadHeaderTimeout: time.Minute}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = srv.Serve(ln) }()
+	k.url = "http://" + ln.Addr().String()
+	k.stop = sync.OnceFunc(func() { _ = srv.Close(); <-done })
+	t.Cleanup(k.stop)
+}
+
+func newHook(t *testing.T, codes ...int) *hook {
+	t.Helper()
+	k := &hook{codes: codes, took: map[string]string{}}
+	k.listen(t, "127.0.0.1:0")
+	return k
+}
+
+func withHook(url string) string {
+	return offline + fmt.Sprintf("[notify]\nchannel = \"webhook\"\n[channels.webhook]\nurl = %q\nsecret = \"s\"\n", url)
+}
+
+// ring makes a notice that goes to the receiver.
+func (h *house) ring() { h.t.Helper(); h.say("remind me in 1 second to stretch") }
+
+func (h *house) notice() delivery {
+	h.t.Helper()
+	for _, d := range h.deliveries("notice") {
+		if d.Channel == "webhook" && strings.Contains(d.Text, "stretch") {
+			return d
+		}
+	}
+	return delivery{}
+}
+
+func TestReceiverInTrouble(t *testing.T) {
+	t.Parallel()
+	k := newHook(t, 500, 503, 429)
+	h := newHouse(t, withHook(k.url))
+	h.start()
+	h.ring()
+	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
+	if asked, took := k.state(); asked != 4 || len(took) != 1 {
+		t.Errorf("%d requests, and it took %q", asked, took)
+	}
+	h.stop()
+}
+
+// A receiver that is gone for good is not asked again, and the owner can see
+// what became of the text.
+func TestReceiverGone(t *testing.T) {
+	t.Parallel()
+	k := newHook(t, 410)
+	h := newHouse(t, withHook(k.url))
+	h.start()
+	h.ring()
+	h.eventually("the notice is given up", func() bool { return h.notice().State == "dead" })
+	if d := h.notice(); !strings.Contains(d.Error, "410") || !strings.Contains(d.Error, "; ") {
+		t.Errorf("the error names no cause or no remedy: %+v", d)
+	}
+	if asked, _ := k.state(); asked != 1 {
+		t.Errorf("%d requests", asked)
+	}
+	told := h.deliveries("status")
+	if len(told) != 1 || told[0].Channel != "web" || !strings.Contains(told[0].Text, "could not deliver") || !strings.Contains(told[0].Text, "stretch") {
+		t.Errorf("the owner was told %+v", told)
+	}
+	h.hob("ask", "hello").works("Hello")
+	h.stop()
+}
+
+// A receiver that refuses the owner's secret is not called until the next
+// start; the owner is told elsewhere, and the text waits.
+func TestReceiverRefuses(t *testing.T) {
+	t.Parallel()
+	k := newHook(t, 401)
+	h := newHouse(t, withHook(k.url))
+	h.start()
+	h.ring()
+	h.eventually("the owner is told", func() bool {
+		for _, d := range h.deliveries("notice") {
+			if d.Channel == "web" && strings.Contains(d.Text, "webhook has stopped") && strings.Contains(d.Text, "check the secret") {
+				return true
+			}
+		}
+		return false
+	})
+	h.hob("status").works("webhook: stopped.*check the secret")
+	if asked, took := k.state(); asked != 1 || len(took) != 0 {
+		t.Errorf("%d requests, and it took %q", asked, took)
+	}
+	h.stop()
+	h.start() // now the secret is right
+	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
+	h.stop()
+}
+
+// A receiver that is down gets the text when it is up again, after a restart,
+// too.
+func TestReceiverDown(t *testing.T) {
+	t.Parallel()
+	k := newHook(t)
+	addr := strings.TrimPrefix(k.url, "http://")
+	k.stop()
+	h := newHouse(t, withHook(k.url))
+	h.start()
+	h.ring()
+	h.eventually("it was tried", func() bool { return h.notice().Error != "" })
+	h.hob("status").works("webhook.*refused")
+	h.stop()
+	h.start()
+	k.listen(t, addr)
+	h.eventually("the notice arrives", func() bool { return h.notice().State == "sent" })
+	if _, took := k.state(); len(took) != 1 {
+		t.Errorf("it took %q", took)
+	}
+	h.stop()
+}
