@@ -16,8 +16,9 @@ import (
 
 // hook is a receiver of webhooks that answers as it is told.
 type hook struct {
-	url  string
-	stop func()
+	url   string
+	stop  func()
+	first func() // called with the first request
 
 	mu    sync.Mutex
 	codes []int             // one answer each; afterwards 200
@@ -34,7 +35,9 @@ func (k *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.asked++
+	if k.asked++; k.asked == 1 && k.first != nil {
+		k.first()
+	}
 	if len(k.codes) > 0 {
 		code := k.codes[0]
 		k.codes = k.codes[1:]

@@ -1,0 +1,259 @@
+//go:build linux
+
+package badinput
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// alone runs a test again in a mount namespace of its own, where it may mount a
+// small disk that nobody else sees and that goes with it. It reports true
+// there.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(workshopVar) != "" {
+		return true
+	}
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), workshopVar+"="+workshop)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+	if os.Getuid() != 0 {
+		cmd.Env = append(cmd.Env, mappedVar+"=1")
+		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	_, ran := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err != nil && !ran:
+		t.Skip("no mount namespace of its own can be had here:", err)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("%s", out)
+	case err != nil:
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// disk is a small file system.
+type disk struct {
+	t   *testing.T
+	dir string
+}
+
+func smallDisk(t *testing.T) *disk {
+	t.Helper()
+	dir, err := os.MkdirTemp(workshop, "disk-")
+	fatal(t, err)
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m,mode=0755"); err != nil {
+		t.Skip("no file system can be mounted here:", err)
+	}
+	t.Cleanup(func() { fatal(t, errors.Join(syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir))) })
+	return &disk{t, dir}
+}
+
+func (d *disk) house(conf string) *house {
+	d.t.Helper()
+	dir := filepath.Join(d.dir, "house")
+	fatal(d.t, os.Mkdir(dir, 0o755)) //nolint:gosec // nobody has to get in
+	h := houseIn(d.t, dir, conf)
+	h.log = filepath.Join(d.t.TempDir(), "daemon.log")
+	return h
+}
+
+// fill leaves no room for another byte.
+func (d *disk) fill() {
+	f, err := os.OpenFile(filepath.Join(d.dir, "fill"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		d.t.Error(err)
+		return
+	}
+	defer f.Close()
+	for _, n := range []int{64 << 10, 4 << 10, 1} {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, n))
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		d.t.Error(err)
+	}
+}
+
+func (d *disk) free() { fatal(d.t, os.Remove(filepath.Join(d.dir, "fill"))) }
+
+// On a full disk nothing starts, and everything is as it was once there is
+// room.
+func TestDiskIsFull(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	d := smallDisk(t)
+	h := d.house(offline)
+	h.hob("ask", "remember that the code is 9911").works("remember")
+	before := h.files()
+	d.fill()
+	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"task", "list"}, {"backup"}} {
+		h.hob(args...).fails(1, `no space left on device.*free some space`)
+	}
+	h.hob("config", "set", "agent.name", strings.Repeat("Robin", 12)).fails(1, `config.toml: no space left.*free some space`)
+	h.hob("config", "check").works("good")
+	h.hob("status").fails(3, "not running")
+	if after := h.files(); !slices.Equal(before, after) {
+		t.Errorf("files before %v and after %v", before, after)
+	}
+	h.hob("doctor").works0(1, `fail +disk.*-> free some space`)
+	d.free()
+	h.hob("ask", "what did I ask you to remember?").works("9911")
+}
+
+// A message that finds no room is refused and can be sent again.
+func TestDiskFillsUp(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	d := smallDisk(t)
+	h := d.house(offline)
+	h.start()
+	h.say("remember that the code is 9911")
+	d.fill()
+	const message = `{"text":"remember that the cat is called Tom","dedupe_key":"1"}`
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", message)
+	var r refusal
+	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusInsufficientStorage || r.Error.Code != "disk_full" || r.Error.Remedy != "free some space" {
+		t.Errorf("a message: %d %s", code, body)
+	}
+	h.hob("ask", "hello").fails(1, "the disk is full and nothing of this step was saved.*free some space")
+	h.hob("task", "add", "milk").fails(1, "the disk is full.*free some space")
+	h.hob("backup").fails(1, "the disk is full|no space left.*space")
+	if left, err := os.ReadDir(filepath.Join(h.home, "backups")); len(left) != 0 {
+		t.Errorf("half a backup: %v %v", left, err)
+	}
+	d.free()
+	for range 2 {
+		if code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", message); code != http.StatusOK {
+			t.Errorf("the message again: %d %s", code, body)
+		}
+	}
+	code, body = h.api(http.MethodGet, "/api/v1/memory", "")
+	if code != 200 || strings.Count(body, "Tom") != 1 || strings.Count(body, "9911") != 1 {
+		t.Errorf("the memory: %d %s", code, body)
+	}
+	if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.TrimSpace(tasks) != "[]" {
+		t.Errorf("the tasks: %s", tasks)
+	}
+	h.stop()
+}
+
+// A turn in whose middle the disk is full goes on when there is room: each
+// thing is done once, and what is not known is said.
+func TestDiskFillsUpDuringATurn(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	d := smallDisk(t)
+	var once sync.Once
+	var docs string
+	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		if len(r.Results) > 0 {
+			var all []string
+			for _, x := range r.Results {
+				all = append(all, x.Text)
+			}
+			return llmtest.Answer{Text: "came to: " + strings.Join(all, " | ")}, true
+		}
+		once.Do(d.fill)
+		return llmtest.Answer{Calls: []llmtest.Call{
+			{Name: "create_task", Args: `{"title":"milk"}`},
+			{Name: "write_file", Args: fmt.Sprintf(`{"path":%q,"content":%q}`, filepath.Join(docs, "list.txt"), strings.Repeat("milk\n", 2000))},
+		}}, true
+	}})
+	h := d.house(withModel(model))
+	docs = filepath.Join(h.user, "Documents")
+	fatal(t, os.Mkdir(docs, 0o700))
+	h.own(docs)
+	h.start()
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","async":true}`)
+	var r struct{ Event string }
+	if json.Unmarshal([]byte(body), &r) != nil || code != http.StatusAccepted {
+		t.Fatal(code, body)
+	}
+	h.eventually("the turn meets the full disk", func() bool {
+		b, err := os.ReadFile(h.log)
+		return err == nil && strings.Contains(string(b), "the disk is full")
+	})
+	d.free()
+	h.eventually("the turn is finished", func() bool {
+		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
+		return strings.Contains(body, `"done"`)
+	})
+	replies := h.deliveries("reply")
+	if len(replies) != 1 || !strings.Contains(replies[0].Text, "came to: ") {
+		t.Fatalf("the replies: %+v", replies)
+	}
+	if _, tasks := h.api(http.MethodGet, "/api/v1/tasks", ""); strings.Count(tasks, "milk") != 1 {
+		t.Errorf("the tasks: %s", tasks)
+	}
+	b, err := os.ReadFile(filepath.Join(docs, "list.txt"))
+	switch {
+	case errors.Is(err, os.ErrNotExist) && strings.Contains(replies[0].Text, "outcome_unknown"):
+	case err == nil && len(b) == 10_000:
+	default:
+		t.Errorf("the file has %d bytes, %v; the answer: %s", len(b), err, replies[0].Text)
+	}
+	if left, err := os.ReadDir(docs); len(left) > 1 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	h.stop()
+}
+
+// What falls due while the disk is full comes when there is room, once, and
+// what a receiver has taken is not sent again.
+func TestDiskFillsUpBetween(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	d := smallDisk(t)
+	k := newHook(t)
+	k.first = d.fill
+	h := d.house(withHook(k.url))
+	h.start()
+	h.ring()
+	h.eventually("the notice is taken", func() bool { _, took := k.state(); return len(took) == 1 })
+	h.eventually("the full disk is met", func() bool {
+		b, err := os.ReadFile(h.log)
+		return err == nil && strings.Contains(string(b), "the disk is full")
+	})
+	d.free()
+	h.eventually("it is known to be sent", func() bool { return h.notice().State == "sent" })
+	if asked, took := k.state(); asked != 1 || len(took) != 1 {
+		t.Errorf("%d requests, and it took %q", asked, took)
+	}
+
+	h.say("remind me in 2 seconds to stand up")
+	d.fill()
+	h.eventually("the reminder meets the full disk", func() bool {
+		b, err := os.ReadFile(h.log)
+		return err == nil && strings.Count(string(b), "the disk is full") > 3
+	})
+	d.free()
+	h.eventually("the reminder comes", func() bool { _, took := k.state(); return len(took) == 2 })
+	h.stop()
+	if asked, took := k.state(); asked != 2 || len(took) != 2 {
+		t.Errorf("%d requests, and it took %q", asked, took)
+	}
+}

@@ -1,0 +1,154 @@
+//go:build unix
+
+package badinput
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// A message whose turn SIGTERM cuts off is answered after the next start, once.
+func TestTerminatedTurn(t *testing.T) {
+	t.Parallel()
+	var awake atomic.Bool
+	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		switch {
+		case !awake.Load():
+			return llmtest.Answer{Text: "I was about to", Fault: llmtest.Stall, After: 1}, true
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "the task is made"}, true
+		}
+		return llmtest.Answer{Calls: []llmtest.Call{{Name: "create_task", Args: `{"title":"milk"}`}}}, true
+	}})
+	h := newHouse(t, withModel(model))
+	h.start()
+	type reply struct {
+		code int
+		body string
+	}
+	waiting := make(chan reply, 1)
+	go func() {
+		code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
+		waiting <- reply{code, body}
+	}()
+	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
+	h.stop()
+	got := <-waiting
+	var r struct {
+		Event string
+		Error struct{ Code, Message, Remedy string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &r); err != nil || got.code != http.StatusServiceUnavailable || r.Event == "" ||
+		!strings.Contains(r.Error.Message, "the message is kept") || !strings.Contains(r.Error.Remedy, r.Event) {
+		t.Fatalf("%+v %v", got, err)
+	}
+	awake.Store(true)
+	h.start()
+	h.eventually("the message is answered", func() bool {
+		_, body := h.api(http.MethodGet, "/api/v1/inbox/"+r.Event, "")
+		return strings.Contains(body, `"done"`)
+	})
+	code, body := h.api(http.MethodPost, "/api/v1/sessions/home/messages", `{"text":"buy milk","dedupe_key":"1"}`)
+	if code != http.StatusOK || !strings.Contains(body, r.Event) {
+		t.Errorf("the same message again: %d %s", code, body)
+	}
+	if all := h.deliveries("reply"); len(all) != 1 || all[0].Text != "the task is made" {
+		t.Errorf("the replies: %+v", all)
+	}
+	var tasks []struct{ Title string }
+	_, list := h.api(http.MethodGet, "/api/v1/tasks", "")
+	if json.Unmarshal([]byte(list), &tasks) != nil || len(tasks) != 1 {
+		t.Errorf("the tasks: %s", list)
+	}
+	h.stop()
+}
+
+// A chat whose input is closed, or whose daemon goes away, ends.
+func TestChatEnds(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	h.hob("chat", "--no-start").works("^$")
+	h.start()
+	h.fed(strings.NewReader("hello"), "chat").works("Hello") // no line end
+	in, out, err := os.Pipe()
+	fatal(t, err)
+	cmd := h.command(t.Context(), "chat")
+	cmd.Stdin = in
+	said, err := cmd.StdoutPipe()
+	fatal(t, err)
+	fatal(t, cmd.Start())
+	fatal(t, in.Close())
+	_, err = out.WriteString("hello\n")
+	fatal(t, err)
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() || !strings.Contains(lines.Text(), "Hello") {
+		t.Errorf("the chat says %q", lines.Text())
+	}
+	h.stop()
+	_, err = out.WriteString("and now?\n")
+	fatal(t, err)
+	if !lines.Scan() || !strings.Contains(lines.Text(), "the connection to Hob broke") {
+		t.Errorf("without a daemon the chat says %q", lines.Text())
+	}
+	fatal(t, out.Close())
+	_ = cmd.Wait() // it ended; with which code is not asked
+}
+
+// The daemon goes on when nobody reads its log any more, and without any
+// stream at all.
+func TestDaemonWithoutStreams(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, offline)
+	r, w, err := os.Pipe()
+	fatal(t, err)
+	cmd := h.command(t.Context(), "start", "--foreground")
+	cmd.Stdout, cmd.Stderr = w, w
+	h.begin(cmd)
+	fatal(t, w.Close())
+	fatal(t, r.Close())
+	h.mode(".", 0o500)
+	for range 3 { // each is worth a line in the log
+		if code, body := h.api(http.MethodPost, "/api/v1/manage/backup", "{}"); code != http.StatusInternalServerError && superuser() {
+			t.Errorf("a backup into a read-only folder: %d %s", code, body)
+		}
+	}
+	h.mode(".", 0o700)
+	h.hob("ask", "hello").works("Hello")
+	h.stop()
+	closed := h.command(t.Context(), "start")
+	fatal(t, closed.Run()) // its streams are /dev/null
+	h.hob("ask", "hello").works("Hello")
+	h.hob("stop").works("stopped")
+	h.hob("stop").fails(3, "not running")
+}
+
+// Ctrl-C at a command that waits ends it, and not the daemon.
+func TestInterruptedCommand(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewServer(t, llmtest.Options{Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+		if asked(r) == "hello" {
+			return llmtest.Answer{Text: "hello to you"}, true
+		}
+		return llmtest.Answer{Fault: llmtest.Stall}, true
+	}})
+	h := newHouse(t, withModel(model))
+	h.start()
+	cmd := h.command(t.Context(), "ask", "be silent")
+	fatal(t, cmd.Start())
+	h.eventually("the model is asked", func() bool { return model.Count() > 0 })
+	fatal(t, cmd.Process.Signal(syscall.SIGINT))
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	h.hob("ask", "-s", "other", "hello").works("hello to you")
+	h.stop()
+}
