@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // Paths names the folders of one Hob home. With HOB_HOME set they all lie in
@@ -175,8 +176,11 @@ func Writable(dir string) error {
 // advice is the remedy for a file that could not be written; other is for
 // causes which it does not know.
 func advice(err error, other string) string {
-	if diskFull(err) {
+	switch {
+	case diskFull(err):
 		return "free some space on its disk"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return "raise the limit of open files (ulimit -n), or close some programs"
 	}
 	return other
 }
