@@ -61,7 +61,7 @@ func (a *app) payload(data string) (b []byte, err error) {
 		b = []byte(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the trigger carries: %w", err)
+		return nil, fmt.Errorf("read what the trigger carries: %w; name a file that you may read, or \"-\" for standard input", err)
 	}
 	return b, nil
 }

@@ -86,6 +86,11 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	if d.zone, err = zoneOf(opt.Config.Agent.Timezone); err != nil {
 		return nil, err
 	}
+	if opt.Config.Agent.Timezone == "Local" {
+		if _, err := system.LocalZone(); err != nil {
+			opt.Log.Warn("the time zone of this machine is not known by name, times may be off", "err", err)
+		}
+	}
 	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups()})
 	if err != nil {
 		return nil, err
