@@ -168,13 +168,13 @@ func Parse(name string, text []byte) (*Config, error) {
 	}
 	c := &Config{doc: d}
 	errs := d.check(reflect.TypeFor[file](), nil)
-	if len(errs) == 0 {
-		if c.file, err = decode(d); err != nil {
-			e, _ := errors.AsType[*Error](err)
-			return nil, Errors{e}
-		}
+	switch c.file, err = decode(d); { // unknown keys do not hinder it, and hide no other mistake
+	case err == nil:
 		c.spread()
-		errs = c.validate()
+		errs = append(errs, c.validate()...)
+	case len(errs) == 0:
+		e, _ := errors.AsType[*Error](err)
+		return nil, Errors{e}
 	}
 	slices.SortStableFunc(errs, func(a, b *Error) int { return a.Line - b.Line })
 	return c, errs.orNil()

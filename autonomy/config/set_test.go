@@ -57,6 +57,8 @@ func TestEdit(t *testing.T) {
 		{"bad value", "[agent]\nname = \"a\"\n", "agent.timezone", "Mars/Base", "", "not a time zone"},
 		{"bad provider", "", "providers.x.model", "m", "", "a provider needs a kind"},
 		{"broken file", "[agent\n", "agent.name", "x", "", "c.toml:1: "},
+		{"bad value beside an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "", "", "one line"},
+		{"good value beside an unknown key", "[agent]\nnam = \"x\"\n", "agent.name", "y", "[agent]\nnam = \"x\"\nname = \"y\"\n", ""},
 		{"injection", "", "agent.name", "x\"\n[web]\nlisten = \"0.0.0.0:1\"", "", "one line"},
 	}
 	for _, tt := range tests {
