@@ -15,7 +15,7 @@ type outcome struct {
 
 // attempt streams one call and holds back everything that must not reach the
 // consumer twice (finished calls and thinking blocks) until there is no way
-// back: the first visible text, or the end. Reasoning deltas pass at once; they
+// back: the first visible text or picture, or the end. Reasoning deltas pass at once; they
 // are never part of an answer. So a broken stream can be tried again for as
 // long as the owner has not seen a word.
 func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) bool) outcome {
@@ -45,7 +45,7 @@ func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) b
 				return o
 			}
 			continue
-		case e.Kind == TextDelta && strings.TrimSpace(e.Text) != "":
+		case e.Kind == TextDelta && strings.TrimSpace(e.Text) != "", e.Kind == ImageDone:
 			o.shown = true
 		default:
 			held = append(held, e)

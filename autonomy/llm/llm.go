@@ -29,7 +29,10 @@ type Info struct {
 	Context  int    // context window in tokens, 0 when unknown
 	Tools    bool
 	Vision   bool
-	Local    bool // costs nothing and stays on this machine
+	// Structured: Request.Format is honoured. Elsewhere it is left out, and the
+	// answer is free text.
+	Structured bool
+	Local      bool // costs nothing and stays on this machine
 }
 
 // Name is "provider/model", or "offline".
@@ -48,6 +51,13 @@ type Request struct {
 	Tools     []Tool
 	NoTools   bool // the tools are listed but must not be called
 	MaxTokens int  // output limit, 0 for the driver's default
+	// Format asks for an answer that is one JSON value of a schema; nil is free
+	// text. What comes must still be checked: a cut-off or refused answer fits no
+	// schema, and some servers only try.
+	Format *Format
+	// Session is the conversation that this call belongs to, for brains which keep
+	// one of their own; "" is none. Wire models do not send it.
+	Session string
 	// Now is the owner's time in the owner's zone, for brains that compute with
 	// it; wire models read the time in the current message.
 	Now time.Time
@@ -58,6 +68,24 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage
+}
+
+// Format is the form of a structured answer. Schema is a JSON Schema whose top
+// is an object; only what all providers know works everywhere (type, properties,
+// required, items, enum, description, additionalProperties).
+type Format struct {
+	Name   string // letters, digits, _ and -, at most 64
+	Schema json.RawMessage
+}
+
+// Embedder turns texts into vectors. Embed may be called concurrently; it
+// returns one vector for each text, in their order and all of one length, or an
+// *Error and no vectors: nothing is left out in silence. An empty list costs no
+// call. A driver splits lists which are longer than its server takes. Vectors of
+// different models must not be compared. A call that ctx ends closes the
+// connection.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, Usage, error)
 }
 
 // Role says who speaks.
@@ -85,6 +113,9 @@ type Part struct {
 	Result    *ToolResult       `json:"result,omitempty"`
 	Reasoning *Reasoning        `json:"reasoning,omitempty"`
 	Source    provenance.Source `json:"source,omitempty"`
+	// Signature is what an API wants back with this part, unchanged (Gemini's
+	// thoughtSignature). It means nothing to another API.
+	Signature string `json:"signature,omitempty"`
 	// Context marks text that Hob added to a message (time, recalled memory,
 	// hints): models read it, brains that parse the owner's words skip it.
 	Context bool `json:"context,omitempty"`
@@ -127,12 +158,13 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	TextDelta      Kind = iota + 1 // Text
+	TextDelta      Kind = iota + 1 // Text; Signature ends a text part and may come with no Text
 	ReasoningDelta                 // Text
 	CallStart                      // Call.ID, Call.Name
 	CallDelta                      // Call.ID, Text: a piece of the arguments
-	CallDone                       // Call, complete (or Truncated)
+	CallDone                       // Call, complete (or Truncated); Signature
 	ReasoningDone                  // Reasoning, complete
+	ImageDone                      // Image, a finished picture; Signature
 	Done                           // Stop, Usage, Model
 )
 
@@ -142,6 +174,8 @@ type Event struct {
 	Text      string
 	Call      ToolCall
 	Reasoning Reasoning
+	Image     Image
+	Signature string // see Part.Signature
 	Stop      Stop
 	Usage     Usage
 	// Model, on Done, names the model that answered when several were asked
@@ -202,24 +236,45 @@ func (r *Response) Calls() []ToolCall {
 	return out
 }
 
+// Images lists the pictures in order.
+func (r *Response) Images() []Image {
+	var out []Image
+	for _, p := range r.Parts {
+		if p.Image != nil {
+			out = append(out, *p.Image)
+		}
+	}
+	return out
+}
+
 // Add takes the next event into the response.
 func (r *Response) Add(e Event) {
 	switch e.Kind {
 	case TextDelta:
-		if n := len(r.Parts); n > 0 && r.Parts[n-1].Call == nil && r.Parts[n-1].Reasoning == nil {
+		if n := len(r.Parts); n > 0 && r.Parts[n-1].open() {
 			r.Parts[n-1].Text += e.Text
+			r.Parts[n-1].Signature = e.Signature
 			return
 		}
-		r.Parts = append(r.Parts, Part{Text: e.Text})
+		r.Parts = append(r.Parts, Part{Text: e.Text, Signature: e.Signature})
 	case CallDone:
 		c := e.Call
-		r.Parts = append(r.Parts, Part{Call: &c})
+		r.Parts = append(r.Parts, Part{Call: &c, Signature: e.Signature})
+	case ImageDone:
+		i := e.Image
+		r.Parts = append(r.Parts, Part{Image: &i, Signature: e.Signature})
 	case ReasoningDone:
 		x := e.Reasoning
 		r.Parts = append(r.Parts, Part{Reasoning: &x})
 	case Done:
 		r.Stop, r.Usage, r.Model = e.Stop, e.Usage, e.Model
 	}
+}
+
+// open reports whether more text may be added to the part: it is text, and not
+// signed.
+func (p *Part) open() bool {
+	return p.Call == nil && p.Reasoning == nil && p.Image == nil && p.Result == nil && p.Signature == ""
 }
 
 // Collect runs a stream to its end.
