@@ -48,7 +48,7 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 	head, value := statement(f.Text)
 	same := strings.Join(phrase.Split(f.Text), " ")
 	old, err := query(tx, `SELECT `+factColumns+` FROM facts
-		WHERE retired_at = 0 AND ((head <> '' AND head = ?) OR (same <> '' AND same = ?)) ORDER BY n`, head, same)
+		WHERE retired_at = 0 AND realm = ? AND ((head <> '' AND head = ?) OR (same <> '' AND same = ?)) ORDER BY n`, f.Realm, head, same)
 	if err != nil {
 		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
 	}
@@ -63,8 +63,8 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 			out.Retired = append(out.Retired, o)
 		}
 	}
-	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Text, same, head, string(f.Provenance), f.Event, store.Millis(f.CreatedAt)); err != nil {
+	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		f.ID, f.Text, same, head, string(f.Provenance), f.Event, f.Realm, store.Millis(f.CreatedAt)); err != nil {
 		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
 	}
 	for i := range out.Retired {
@@ -145,7 +145,8 @@ func (b *Base) removeTx(tx *store.Tx, id string) error {
 // Fact returns one fact by its id, ErrNotFound when there is none.
 func (b *Base) Fact(q store.Querier, id string) (Fact, error) { return fact(q, id) }
 
-// Facts lists facts, newest first; retired ones only when all is true.
+// Facts lists the facts of every realm, newest first; retired ones only when
+// all is true.
 func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
 	out, err := query(b.st.Reader(ctx), `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 OR ? ORDER BY n DESC LIMIT ?`, all, clamp(limit))
 	if err != nil {
@@ -154,10 +155,20 @@ func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
 	return out, nil
 }
 
-// Recall returns the facts nearest to a question in plain words, best first;
-// an empty query lists the newest.
-func (b *Base) Recall(q store.Querier, text string, limit int) ([]Fact, error) {
-	hits, err := b.Search(q, text, SearchOptions{Limit: limit, Kinds: []string{KindFact}})
+// Recall returns the facts of a realm that are nearest to a question in plain
+// words, best first; an empty query lists the newest.
+func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, error) {
+	return b.recall(q, text, SearchOptions{Limit: limit, Realm: realm})
+}
+
+// RecallAll is Recall over all realms, for the owner.
+func (b *Base) RecallAll(q store.Querier, text string, limit int) ([]Fact, error) {
+	return b.recall(q, text, SearchOptions{Limit: limit, EveryRealm: true})
+}
+
+func (b *Base) recall(q store.Querier, text string, opt SearchOptions) ([]Fact, error) {
+	opt.Kinds = []string{KindFact}
+	hits, err := b.Search(q, text, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +183,7 @@ func (b *Base) Recall(q store.Querier, text string, limit int) ([]Fact, error) {
 	return out, nil
 }
 
-const factColumns = `id, text, provenance, event, created_at, retired_at, retired_by`
+const factColumns = `id, text, provenance, event, realm, created_at, retired_at, retired_by`
 
 func fact(q store.Querier, id string) (Fact, error) {
 	f, err := scan(q.QueryRow(`SELECT `+factColumns+` FROM facts WHERE id = ?`, id))
@@ -204,13 +215,13 @@ func query(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
 func scan(row interface{ Scan(...any) error }) (Fact, error) {
 	var f Fact
 	var created, retired int64
-	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &created, &retired, &f.RetiredBy)
+	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &f.Realm, &created, &retired, &f.RetiredBy)
 	f.CreatedAt, f.RetiredAt = store.Time(created), store.Time(retired)
 	return f, err
 }
 
 func doc(f Fact) Doc {
-	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance}
+	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Realm: f.Realm}
 }
 
 func clamp(limit int) int {

@@ -42,9 +42,12 @@ type Fact struct {
 	Text       string            `json:"text"`
 	Provenance provenance.Source `json:"provenance"`
 	Event      string            `json:"event,omitempty"` // inbox event it came with
-	CreatedAt  time.Time         `json:"created_at"`
-	RetiredAt  time.Time         `json:"retired_at,omitzero"`
-	RetiredBy  string            `json:"retired_by,omitempty"` // the fact that replaced it
+	// Realm is whose memory it belongs to, "" for that of the main agent: an
+	// agent with a realm of its own sees no other.
+	Realm     string    `json:"realm,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	RetiredAt time.Time `json:"retired_at,omitzero"`
+	RetiredBy string    `json:"retired_by,omitempty"` // the fact that replaced it
 }
 
 // Doc is one searchable text. Kind and Ref identify it.
@@ -55,6 +58,8 @@ type Doc struct {
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
 	Provenance provenance.Source `json:"provenance"`
+	// Realm narrows who finds it, see Fact; "" for what is nobody's memory.
+	Realm string `json:"realm,omitempty"`
 }
 
 // Hit is a document that matched; a higher Score is better.
@@ -70,6 +75,10 @@ type SearchOptions struct {
 	// All leaves out the looser rounds: only documents with every telling word
 	// of the query, or with the query as it stands, count.
 	All bool
+	// Realm is whose facts are searched. What is no fact is found in each.
+	Realm string
+	// EveryRealm is the owner's view: it searches the facts of all of them.
+	EveryRealm bool
 }
 
 // Options of New; the zero value is useful.
@@ -100,7 +109,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 
 // Migrations are the tables of this package.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2}}}
 }
 
 // schema1: docs_fts holds no text of its own (external content) and, with
@@ -145,3 +154,8 @@ CREATE TRIGGER docs_update AFTER UPDATE OF title, text ON docs BEGIN
 	INSERT INTO docs_fts (docs_fts, rowid, title, text) VALUES ('delete', old.n, old.title, old.text);
 	INSERT INTO docs_fts (rowid, title, text) VALUES (new.n, new.title, new.text);
 END;`
+
+// schema2: facts belong to a realm.
+const schema2 = `
+ALTER TABLE facts ADD COLUMN realm TEXT NOT NULL DEFAULT '';
+ALTER TABLE docs ADD COLUMN realm TEXT NOT NULL DEFAULT '';`

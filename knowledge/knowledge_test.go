@@ -83,7 +83,7 @@ func TestRecall(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := b.Recall(st.Reader(t.Context()), tc.query, 3)
+			got, err := b.Recall(st.Reader(t.Context()), "", tc.query, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,11 +97,11 @@ func TestRecall(t *testing.T) {
 		})
 	}
 	for _, huge := range []string{strings.Repeat("x", 200_000), strings.Repeat("%", 200_000), strings.Repeat("milk ", 50_000)} {
-		if _, err := b.Recall(st.Reader(t.Context()), huge, 3); err != nil {
+		if _, err := b.Recall(st.Reader(t.Context()), "", huge, 3); err != nil {
 			t.Errorf("a huge query: %v", err)
 		}
 	}
-	all, err := b.Recall(st.Reader(t.Context()), "", 2)
+	all, err := b.Recall(st.Reader(t.Context()), "", "", 2)
 	if d := cmp.Diff([]string{"my brother lives in Leipzig", "I parked the car on level 3"}, texts(all)); d != "" || err != nil {
 		t.Errorf("empty query: %v %s", err, d)
 	}
@@ -131,7 +131,7 @@ func TestCorrection(t *testing.T) {
 			b, st := open(t)
 			remember(t, b, st, t0, provenance.Owner, tc.old)
 			r := remember(t, b, st, t0.Add(time.Hour), tc.from, tc.new)
-			got, err := b.Recall(st.Reader(t.Context()), "", 10)
+			got, err := b.Recall(st.Reader(t.Context()), "", "", 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestCorrection(t *testing.T) {
 				t.Fatalf("history: %+v, %v", history, err)
 			}
 			write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
-			got, err = b.Recall(st.Reader(t.Context()), tc.old, 10)
+			got, err = b.Recall(st.Reader(t.Context()), "", tc.old, 10)
 			if d := cmp.Diff([]string{tc.old}, texts(got)); d != "" || err != nil {
 				t.Fatalf("after taking it back: %v %s", err, d)
 			}
@@ -272,6 +272,9 @@ func FuzzSearch(f *testing.F) {
 				t.Fatalf("Search(%q): %v", s, err)
 			}
 		}
+		if _, err := b.Relevant(st.Reader(t.Context()), "", s, 5); err != nil {
+			t.Fatalf("Relevant(%q): %v", s, err)
+		}
 		statement(s)
 	})
 }
@@ -298,7 +301,7 @@ func BenchmarkRecall(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := base.Recall(st.Reader(b.Context()), "what do you know about thing 42 in place 5", 5); err != nil {
+		if _, err := base.Recall(st.Reader(b.Context()), "", "what do you know about thing 42 in place 5", 5); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -31,7 +31,7 @@ const (
 // without spaces). Any text is a valid query; an empty one lists the newest.
 func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
 	limit := clamp(opt.Limit)
-	f := filter(opt.Kinds)
+	f := filter(opt)
 	terms := telling(text)
 	if len(terms) == 0 {
 		if strings.TrimSpace(text) == "" {
@@ -59,24 +59,28 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 	return nil, nil
 }
 
-// where is the part of a statement that narrows the kinds.
+// where is the part of a statement that narrows the kinds and the realm.
 type where struct {
 	sql  string
 	args []any
 }
 
-func filter(kinds []string) where {
-	if len(kinds) == 0 {
-		return where{sql: "d.kind <> ?", args: []any{KindRetired}}
+func filter(opt SearchOptions) where {
+	w := where{sql: "d.kind <> ?", args: []any{KindRetired}}
+	if n := len(opt.Kinds); n > 0 {
+		w = where{sql: "d.kind IN (?" + strings.Repeat(", ?", n-1) + ")"}
+		for _, k := range opt.Kinds {
+			w.args = append(w.args, k)
+		}
 	}
-	w := where{sql: "d.kind IN (?" + strings.Repeat(", ?", len(kinds)-1) + ")"}
-	for _, k := range kinds {
-		w.args = append(w.args, k)
+	if !opt.EveryRealm {
+		w.sql += " AND (d.realm = ? OR d.realm = '' AND d.kind NOT IN (?, ?))"
+		w.args = append(w.args, opt.Realm, KindFact, KindRetired)
 	}
 	return w
 }
 
-const docColumns = `d.kind, d.ref, d.title, d.text, d.at, d.provenance`
+const docColumns = `d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm`
 
 func (b *Base) newest(q store.Querier, w where, limit int) ([]Hit, error) {
 	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC LIMIT ?`,
@@ -146,7 +150,7 @@ func hits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
 	for rows.Next() {
 		var h Hit
 		var at int64
-		if err := rows.Scan(&h.Kind, &h.Ref, &h.Title, &h.Text, &at, &h.Provenance, &h.Score); err != nil {
+		if err := rows.Scan(&h.Kind, &h.Ref, &h.Title, &h.Text, &at, &h.Provenance, &h.Realm, &h.Score); err != nil {
 			return nil, fmt.Errorf("knowledge: search: %w", err)
 		}
 		h.At = store.Time(at)

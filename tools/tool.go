@@ -79,6 +79,8 @@ type Call struct {
 	// Report is the session to which things created by this call (a watcher,
 	// a reminder) report; usually Session.
 	Report string
+	// Realm is the memory of the agent that calls, "" for the main one's.
+	Realm string
 	// Provenance is Outside when outside text is in the caller's context:
 	// what the tool stores must carry it.
 	Provenance provenance.Source

@@ -35,7 +35,7 @@ type Limits struct {
 	Tokens   int // output tokens, default 32,000
 }
 
-// Options of New; all but Limits and Log are required.
+// Options of New; all but Realm, Limits and Log are required.
 type Options struct {
 	Store     *store.Store
 	Bus       *bus.Bus
@@ -45,6 +45,8 @@ type Options struct {
 	Prompt    *prompt.Builder
 	// Model returns the brain to use now.
 	Model func(ctx context.Context) (llm.Model, error)
+	// Realm is whose memory the tools have; see tools.Call.
+	Realm string
 	// Zone is the owner's current zone.
 	Zone   func() *time.Location
 	Limits Limits

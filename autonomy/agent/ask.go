@@ -18,7 +18,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	if r.round > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
 		r.limits.final = true
 	}
-	req := llm.Request{System: r.o.Prompt.System(), Messages: r.msgs, Tools: r.offered, NoTools: r.limits.final, Now: time.Now().In(r.o.Zone())}
+	req := llm.Request{System: r.system, Messages: r.msgs, Tools: r.offered, NoTools: r.limits.final, Now: time.Now().In(r.o.Zone())}
 	var resp llm.Response
 	r.partial = ""
 	r.begun = map[string]string{}

@@ -141,7 +141,7 @@ func (r *run) survive(s *step, err *error) {
 func (r *run) toolCall(s *step) tools.Call {
 	c := tools.Call{
 		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
-		Report: r.t.Report, Provenance: provenance.Owner,
+		Report: r.t.Report, Realm: r.o.Realm, Provenance: provenance.Owner,
 		Progress: func(f float64, note string) {
 			r.o.Bus.Feed.Publish("status", r.t.Event.ID, r.t.Event.Session, map[string]any{"tool": s.tool.Spec().Name, "fraction": f, "note": note})
 		},

@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/llm"
+	"hob/autonomy/prompt"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -20,6 +21,7 @@ type run struct {
 	*Agent
 	t       Turn
 	model   llm.Model
+	system  string
 	msgs    []llm.Message // the whole request
 	stored  int           // how many of this turn's messages are stored
 	own     int           // index in msgs where this turn begins
@@ -48,8 +50,12 @@ func (r *run) load(ctx context.Context) error {
 	r.stored = len(recorded)
 	r.msgs = append(append(make([]llm.Message, 0, len(before)+len(recorded)+8), before...), recorded...)
 	r.ledger = map[string]bus.Entry{}
+	added, err := r.begin(ctx, before, recorded)
+	if err != nil {
+		return err
+	}
 	if len(recorded) == 0 {
-		r.msgs = append(r.msgs, r.question())
+		r.msgs = append(r.msgs, r.question(added))
 	}
 	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
 		return nil // the first try: nothing can have run
@@ -82,12 +88,34 @@ func (r *run) recount(recorded []llm.Message) {
 	}
 }
 
+// begin finds the system block of the conversation and the context of the
+// current message. A call that the owner makes himself asks no model.
+func (r *run) begin(ctx context.Context, before, recorded []llm.Message) ([]llm.Part, error) {
+	if r.t.Call != nil {
+		return nil, nil
+	}
+	info, _, err := r.o.Sessions.Get(ctx, r.t.Event.Session)
+	if err != nil {
+		return nil, err
+	}
+	begun, err := r.o.Prompt.Begin(ctx, prompt.Situation{
+		Session: r.t.Event.Session, Event: r.t.Event.ID, Before: before, Recorded: recorded, Text: r.t.Text, Source: r.t.Source,
+		Attended: r.t.Attended, Guest: r.t.Guest, Realm: r.o.Realm, Now: time.Now().In(r.o.Zone()), Told: r.t.Told, Turns: info.Turns,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.system = begun.System
+	if begun.RecordTx != nil {
+		r.pending = append(r.pending, func(tx *store.Tx) error { return begun.RecordTx(tx, r.msgs[0]) })
+	}
+	return begun.Context, nil
+}
+
 // question is the current message: context first, then outside text, then the
 // words that are to be answered.
-func (r *run) question() llm.Message {
-	now := time.Now().In(r.o.Zone())
-	m := llm.Message{Role: llm.User}
-	m.Parts = append(m.Parts, llm.Part{Text: r.o.Prompt.Now(now, r.t.Told), Source: provenance.Hob, Context: true})
+func (r *run) question(added []llm.Part) llm.Message {
+	m := llm.Message{Role: llm.User, Parts: added}
 	for _, o := range r.t.Outside {
 		m.Parts = append(m.Parts, llm.Part{Text: o, Source: provenance.Outside})
 	}

@@ -1,90 +1,208 @@
 // Package prompt builds what a model is asked: one stable system block that
 // ends with the identity, and the context that rides in the current message.
-// What changes from turn to turn never enters the system block, so that each
-// request is a byte prefix of the next. It reads no files itself: the texts
-// are given.
+//
+// A conversation keeps the block with which it began until its window begins
+// elsewhere (it was begun afresh or compacted); what changes from turn to turn
+// never enters it, so that each request is a byte prefix of the next. What
+// rides in a message is chosen here, cut to a budget, and stored there by the
+// caller as it was sent. The package reads no files itself, decides nothing
+// about who may do what, and never calls a model. The agent calls it once at
+// the beginning of each turn.
 package prompt
 
 import (
-	_ "embed" // the texts
+	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
+	"sync"
 	"text/template"
 	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
 )
 
-//go:embed system.md
-var systemText string
+// Memory finds remembered facts; *knowledge.Base is one.
+type Memory interface {
+	// Relevant returns the facts of a realm that a text is about, best first,
+	// and none when it is about none of them.
+	Relevant(q store.Querier, realm, text string, limit int) ([]knowledge.Fact, error)
+}
 
-//go:embed soul.md
-var soulText string
+// Note is a text for the current message. Source is whose words it repeats.
+type Note struct {
+	ID     string // for Lessons.UsedTx; else empty
+	Title  string
+	Text   string
+	Source provenance.Source
+}
 
-// Options of New.
+// Graph adds what is known about the people and things that a text names: a
+// small slice of the graph, a line for each edge. It is a seam: nothing
+// implements it yet.
+type Graph interface {
+	Slice(ctx context.Context, realm, text string) (Note, error)
+}
+
+// Skills are instructions for kinds of work. It is a seam: nothing implements
+// it yet.
+type Skills interface {
+	// Index is a list of the skills there are, a line for each; it is part of
+	// the stable block and "" when there are none.
+	Index() string
+	// Matching returns the bodies of the skills which a text asks for.
+	Matching(ctx context.Context, text string) ([]Note, error)
+}
+
+// Projects finds the AGENTS.md that holds for a file or folder.
+type Projects interface {
+	// Nearest returns the nearest one above the path; ok is false when there is
+	// none, or the path is not one that Hob may read.
+	Nearest(path string) (guide Note, ok bool, err error)
+}
+
+// Lessons is what Hob learned from mistakes and corrections.
+type Lessons interface {
+	// Holding returns the lessons that hold for a text, best first.
+	Holding(ctx context.Context, realm, text string, limit int) ([]Note, error)
+	// UsedTx notes which of them the model was shown in a turn.
+	UsedTx(tx *store.Tx, event string, ids []string) error
+	// Owner says in a line what is known of the owner's wishes, "" for nothing.
+	// Unattended: no words of the owner's are at hand to tell it from.
+	Owner(ctx context.Context, unattended bool) (string, error)
+}
+
+// Texts are what the owner wrote for every request; each may be empty.
+type Texts struct {
+	Soul   string // SOUL.md; empty: the built-in persona
+	User   string // USER.md
+	Memory string // MEMORY.md
+}
+
+// Options of New. Everything may be left out.
 type Options struct {
 	Name string // how the assistant is called
-	Soul string // SOUL.md; empty: the built-in persona
-	User string // USER.md; may be empty
+	// Texts returns the owner's texts as they are now.
+	Texts func() Texts
+	// Catalogue are the tools; Channels and Watchers name the ways to the owner
+	// and what can be watched.
+	Catalogue          *tools.Catalogue
+	Channels, Watchers []string
+	// Store keeps the blocks of conversations. Without one, each request gets
+	// the block as it is now.
+	Store *store.Store
+	// Realm is whose memory is recalled, "" for the main agent's.
+	Realm string
+	// Model is the brain in force, for the size of its window.
+	Model    func(ctx context.Context) llm.Info
+	Memory   Memory
+	Graph    Graph
+	Skills   Skills
+	Projects Projects
+	Lessons  Lessons
+	Log      *slog.Logger
 }
 
-// Builder makes prompts. It does not change and may be used concurrently.
+// Builder makes prompts. It may be used concurrently.
 type Builder struct {
-	name   string
-	system string
+	o            Options
+	system, soul *template.Template
+	texts        *template.Template // of the context
+
+	mu   sync.Mutex
+	made [2]struct { // the newest block for the owner and for guests
+		of    stable
+		block block
+	}
 }
 
-// New renders the stable parts.
-func New(opt Options) (*Builder, error) {
-	if opt.Name == "" {
-		opt.Name = "Hob"
+// New checks the options.
+func New(o Options) (*Builder, error) {
+	if o.Name == "" {
+		o.Name = "Hob"
 	}
-	if strings.TrimSpace(opt.Soul) == "" {
-		soul, err := render(soulText, opt)
-		if err != nil {
-			return nil, err
+	if o.Texts == nil {
+		o.Texts = func() Texts { return Texts{} }
+	}
+	if o.Model == nil {
+		o.Model = func(context.Context) llm.Info { return llm.Info{} }
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if (o.Memory != nil || o.Lessons != nil) && o.Store == nil {
+		return nil, errors.New("prompt: memory and lessons need a store")
+	}
+	b := &Builder{o: o}
+	for _, t := range []struct {
+		to   **template.Template
+		text string
+	}{{&b.system, systemText}, {&b.soul, soulText}, {&b.texts, contextText}} {
+		var err error
+		if *t.to, err = template.New("prompt").Parse(t.text); err != nil {
+			return nil, fmt.Errorf("prompt: %w", err)
 		}
-		opt.Soul = soul
 	}
-	opt.Soul, opt.User = strings.TrimSpace(opt.Soul), strings.TrimSpace(opt.User)
-	system, err := render(systemText, opt)
-	if err != nil {
-		return nil, err
-	}
-	return &Builder{name: opt.Name, system: system}, nil
+	_, err := b.present(false)
+	return b, err
 }
-
-func render(text string, opt Options) (string, error) {
-	t, err := template.New("prompt").Parse(text)
-	if err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
-	}
-	var b strings.Builder
-	if err := t.Execute(&b, opt); err != nil {
-		return "", fmt.Errorf("prompt: %w", err)
-	}
-	return strings.TrimSpace(b.String()), nil
-}
-
-// System is the stable block.
-func (b *Builder) System() string { return b.system }
 
 // Name is how the assistant is called.
-func (b *Builder) Name() string { return b.name }
+func (b *Builder) Name() string { return b.o.Name }
 
-// Now is the context of the current message: the owner's local time and zone,
-// and what Hob said by itself since the last turn.
-func (b *Builder) Now(now time.Time, told []string) string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "[context] It is %s (%s).", now.Format("Monday 2006-01-02 15:04"), zone(now))
-	for _, t := range told {
-		fmt.Fprintf(&s, "\n[context] Since the last message you told the owner: %s", t)
-	}
-	return s.String()
+// Situation is a turn that begins, or goes on after a crash or a question.
+type Situation struct {
+	Session string
+	Event   string
+	// Before is the conversation's window before the turn, Recorded what the
+	// turn has recorded so far: when it has, its message stands already.
+	Before, Recorded []llm.Message
+	Text             string
+	Source           provenance.Source
+	Attended, Guest  bool
+	// Realm is whose memory the turn has; see tools.Call.
+	Realm string
+	Now   time.Time // in the owner's zone
+	// Told is what Hob said by itself since the last turn.
+	Told []string
+	// Turns counts the real turns of the conversation before this one, those
+	// that left the window included.
+	Turns int
 }
 
-func zone(t time.Time) string {
-	name := t.Location().String()
-	if name == "Local" {
-		name = t.Format("MST")
+// Begun is what a turn begins with.
+type Begun struct {
+	System string
+	// Context are the parts that come first in the current message; nil when
+	// the turn goes on.
+	Context []llm.Part
+	// RecordTx stores what keeps the next requests stable; first is the first
+	// message of this request. It belongs into the transaction that stores the
+	// current message. Nil: there is nothing to store.
+	RecordTx func(tx *store.Tx, first llm.Message) error
+}
+
+// Begin chooses the block and the context of a turn. Whatever cannot be looked
+// up for the context is left out and logged; an error is the store's.
+func (b *Builder) Begin(ctx context.Context, s Situation) (Begun, error) {
+	now, err := b.present(s.Guest)
+	if err != nil {
+		return Begun{}, err
 	}
-	return name + ", UTC" + t.Format("-07:00")
+	p, err := b.pinned(ctx, s, now)
+	if err != nil {
+		return Begun{}, err
+	}
+	out := Begun{System: p.text}
+	if len(s.Recorded) > 0 {
+		return out, nil
+	}
+	c := b.gather(ctx, s, &p, now)
+	out.Context = c.parts
+	out.RecordTx = b.record(s, p, c.lessons)
+	return out, nil
 }

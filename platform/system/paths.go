@@ -119,6 +119,12 @@ func (p Paths) SoulFile() string { return filepath.Join(p.Home, "SOUL.md") }
 // UserFile is the path of USER.md.
 func (p Paths) UserFile() string { return filepath.Join(p.Home, "USER.md") }
 
+// MemoryFile is the path of MEMORY.md.
+func (p Paths) MemoryFile() string { return filepath.Join(p.Home, "MEMORY.md") }
+
+// AgentsFile is the path of AGENTS.md, which Hob writes for its owner to read.
+func (p Paths) AgentsFile() string { return filepath.Join(p.Home, "AGENTS.md") }
+
 // TokenFile is the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 

@@ -57,6 +57,9 @@ type Files struct {
 	undo    keeper
 	places  func() []protectedPlace
 	mu      sync.Mutex // one write, move or trash at a time
+
+	guidesMu sync.Mutex
+	guides   map[string]readGuide // by absolute path
 }
 
 // New checks the options.

@@ -34,8 +34,8 @@ func (d Deps) forget() tools.Tool {
 			}
 			return "Forget the fact about " + quoted(phrase.Cut(in.Query, 100)) + " for good"
 		},
-		RunTx: func(_ context.Context, tx *store.Tx, _ tools.Call, in forgetIn) (tools.Result, error) {
-			ids, err := d.toForget(tx, in)
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in forgetIn) (tools.Result, error) {
+			ids, err := d.toForget(tx, c.Realm, in)
 			if err != nil {
 				return tools.Result{}, err
 			}
@@ -59,17 +59,20 @@ func (d Deps) forget() tools.Tool {
 
 // toForget finds the one fact that is meant, and the replaced ones that match
 // as well and do not follow from it.
-func (d Deps) toForget(tx *store.Tx, in forgetIn) ([]string, error) {
+func (d Deps) toForget(tx *store.Tx, realm string, in forgetIn) ([]string, error) {
 	id, query := strings.TrimSpace(in.ID), strings.TrimSpace(in.Query)
 	switch {
 	case (id == "") == (query == ""):
 		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of id and query")
 	case id != "":
 		f, err := d.Knowledge.Fact(tx, id)
+		if err == nil && realm != "" && f.Realm != realm { // the main agent acts for the owner, who sees them all
+			err = fmt.Errorf("%w: %s", knowledge.ErrNotFound, phrase.Cut(id, 40))
+		}
 		return []string{f.ID}, classify(err)
 	}
 	hits, err := d.Knowledge.Search(tx, query, knowledge.SearchOptions{
-		Limit: 50, All: true, Kinds: []string{knowledge.KindFact, knowledge.KindRetired},
+		Limit: 50, All: true, Kinds: []string{knowledge.KindFact, knowledge.KindRetired}, Realm: realm,
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +86,7 @@ func (d Deps) toForget(tx *store.Tx, in forgetIn) ([]string, error) {
 		}
 	}
 	if len(live) == 0 && len(old) == 0 {
-		return nil, d.nothingToForget(tx, query)
+		return nil, d.nothingToForget(tx, realm, query)
 	}
 	var ids []string
 	if len(live) > 0 {
@@ -125,13 +128,13 @@ func (d Deps) follows(tx *store.Tx, id string, ids []string) (bool, error) {
 	return false, nil
 }
 
-func (d Deps) nothingToForget(tx *store.Tx, query string) error {
+func (d Deps) nothingToForget(tx *store.Tx, realm, query string) error {
 	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", quoted(phrase.Cut(query, 100)))
 	if notes, err := d.Knowledge.Search(tx, query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
 		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note removes"
 		return tools.Quoting(e, notes[0].Provenance)
 	}
-	near, err := d.Knowledge.Recall(tx, query, 3)
+	near, err := d.Knowledge.Recall(tx, realm, query, 3)
 	if err != nil {
 		return classify(err)
 	}

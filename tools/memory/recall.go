@@ -37,7 +37,7 @@ func (d Deps) recall() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			facts, err := d.Knowledge.Recall(tx, in.Query, limit)
+			facts, err := d.Knowledge.Recall(tx, c.Realm, in.Query, limit)
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}

@@ -37,7 +37,7 @@ func (d Deps) searchKnowledge() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			hits, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: limit})
+			hits, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: limit, Realm: c.Realm})
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}

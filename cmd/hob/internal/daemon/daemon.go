@@ -118,7 +118,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), autonomy.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), autonomy.Migrations()}
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)
 }
@@ -213,15 +213,7 @@ func (s sink) Trouble(ctx context.Context, id string, err error) { s.d.loop.Trou
 
 func (d *Daemon) openLoop(ctx context.Context) error {
 	c := d.opt.Config
-	soul, err := readOptional(d.opt.Paths.SoulFile())
-	if err != nil {
-		return err
-	}
-	user, err := readOptional(d.opt.Paths.UserFile())
-	if err != nil {
-		return err
-	}
-	p, err := prompt.New(prompt.Options{Name: c.Agent.Name, Soul: soul, User: user})
+	p, err := d.openPrompt(ctx)
 	if err != nil {
 		return err
 	}

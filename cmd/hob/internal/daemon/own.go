@@ -4,11 +4,76 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"sync"
+	"time"
 	"unicode/utf8"
+
+	"hob/autonomy/prompt"
 )
 
-// maxOwn bounds SOUL.md and USER.md, in bytes: they are part of every request.
+// ownTexts are the files that the owner writes, read again when they change. A
+// file that cannot be read later on leaves what was read before in force.
+type ownTexts struct {
+	paths [3]string // SOUL.md, USER.md, MEMORY.md
+	log   *slog.Logger
+
+	mu    sync.Mutex
+	seen  [3]stamp
+	texts [3]string
+}
+
+// stamp tells versions of a file apart.
+type stamp struct {
+	size int64
+	at   time.Time
+}
+
+func stampOf(path string) stamp {
+	i, err := os.Stat(path)
+	if err != nil {
+		return stamp{size: -1}
+	}
+	return stamp{i.Size(), i.ModTime()}
+}
+
+// load reads them for the first time.
+func (o *ownTexts) load() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, path := range o.paths {
+		var err error
+		o.seen[i] = stampOf(path)
+		if o.texts[i], err = readOptional(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// now is what they say now.
+func (o *ownTexts) now() prompt.Texts {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, path := range o.paths {
+		s := stampOf(path)
+		if s == o.seen[i] {
+			continue
+		}
+		o.seen[i] = s
+		text, err := readOptional(path)
+		if err != nil {
+			o.log.Warn("an edited file cannot be used; what it said before stays", "err", err)
+			continue
+		}
+		o.texts[i] = text
+	}
+	return prompt.Texts{Soul: o.texts[0], User: o.texts[1], Memory: o.texts[2]}
+}
+
+// maxOwn bounds SOUL.md, USER.md and MEMORY.md, in bytes: they are part of
+// every request.
 const maxOwn = 100_000
 
 // readOptional reads a text that the owner may have written.

@@ -42,5 +42,5 @@ func (b *backend) listMemory(ctx context.Context, q web.Query) (any, error) {
 	if q.Text == "" {
 		return b.d.base.Facts(ctx, q.Limit, q.All)
 	}
-	return b.d.base.Recall(b.d.store.Reader(ctx), q.Text, q.Limit)
+	return b.d.base.RecallAll(b.d.store.Reader(ctx), q.Text, q.Limit)
 }

@@ -1,0 +1,153 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	_ "embed" // the texts
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"unicode/utf8"
+)
+
+//go:embed system.md
+var systemText string
+
+//go:embed soul.md
+var soulText string
+
+// The most of each of the owner's texts that goes into a request, in bytes: it
+// is paid for with every message.
+const (
+	maxSoul   = 16_000
+	maxUser   = 8_000
+	maxMemory = 8_000
+)
+
+// block is the stable part of a request.
+type block struct {
+	text string
+	// guidance names the part before the identity and identity the rest: one
+	// that differs only in its identity may stay for the conversation's life.
+	guidance, identity string
+	who                string // the identity itself
+}
+
+// id names a block by its content.
+func (b block) id() string { return digest(b.text) }
+
+func digest(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:12])
+}
+
+// stable is what a block is made of.
+type stable struct {
+	Texts
+
+	Name       string
+	Guest      bool
+	Categories string
+	Channels   string
+	Skills     string
+}
+
+// present is the block as a conversation that begins now gets it. Somebody who
+// is not the owner is served by the same persona, which keeps what the owner
+// wrote about himself to itself.
+func (b *Builder) present(guest bool) (block, error) {
+	of := stable{Texts: b.o.Texts(), Name: b.o.Name, Guest: guest, Categories: b.categories(), Channels: strings.Join(b.o.Channels, ", "), Skills: b.skills()}
+	i := 0
+	if guest {
+		i, of.User, of.Memory = 1, "", ""
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	made := &b.made[i]
+	if made.of == of && made.block.text != "" {
+		return made.block, nil
+	}
+	made.of = of
+	var err error
+	made.block, err = b.render(of)
+	return made.block, err
+}
+
+func (b *Builder) render(of stable) (block, error) {
+	of.Soul, of.User, of.Memory = shorten(of.Soul, maxSoul), shorten(of.User, maxUser), shorten(of.Memory, maxMemory)
+	if of.Soul == "" {
+		var err error
+		if of.Soul, err = execute(b.soul, of); err != nil {
+			return block{}, err
+		}
+	}
+	text, err := execute(b.system, of)
+	if err != nil {
+		return block{}, err
+	}
+	guidance, who := text, ""
+	if i := strings.LastIndex(text, identityMark); i >= 0 {
+		guidance, who = text[:i], text[i+1:]
+	}
+	return block{text: text, guidance: digest(fmt.Sprint(of.Guest) + guidance), identity: digest(who), who: who}, nil
+}
+
+// identityMark opens the last section of the block.
+const identityMark = "\n<identity>\n"
+
+func (b *Builder) skills() string {
+	if b.o.Skills == nil {
+		return ""
+	}
+	return strings.TrimSpace(b.o.Skills.Index())
+}
+
+// categories are those of the tools there are, in order.
+func (b *Builder) categories() string {
+	if b.o.Catalogue == nil {
+		return ""
+	}
+	var out []string
+	for _, t := range b.o.Catalogue.All() {
+		out = append(out, t.Spec().Category)
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
+}
+
+func execute(t *template.Template, data any) (string, error) {
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return "", fmt.Errorf("prompt: %w", err)
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// shorten keeps the whole lines that fit into n bytes and says that there are
+// more.
+func shorten(s string, n int) string {
+	s = strings.TrimSpace(strings.ToValidUTF8(s, "\uFFFD"))
+	s = strings.ReplaceAll(s, strings.TrimSpace(identityMark), "<identity >") // the section is opened once
+	if len(s) <= n {
+		return s
+	}
+	const more = "\n[cut here: the rest is too long]"
+	return head(s, n-len(more)) + more
+}
+
+// head is the beginning of a text of at most n bytes, whole lines if it has
+// some that are not too long.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	if i := strings.LastIndexByte(s[:n], '\n'); i > n/2 {
+		n = i
+	}
+	return strings.TrimRight(s[:n], " \n")
+}

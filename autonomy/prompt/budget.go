@@ -1,0 +1,111 @@
+package prompt
+
+import (
+	"slices"
+
+	"hob/platform/provenance"
+)
+
+// kind is a sort of context. Their order is that in the message.
+type kind uint8
+
+const (
+	kindMemory kind = iota
+	kindOutsideMemory
+	kindGraph
+	kindLessons
+	kindOwner
+	kindSkill
+	kindProject
+	kindIdentity
+	kindNow
+	kindTold
+	kindReminder
+)
+
+// share is what a kind may take, in bytes, and how soon it is given up when
+// there is too little room: the smaller rank first, critical never.
+type share struct {
+	max  int
+	rank int
+}
+
+const critical = 100
+
+// The bodies that may be long are cut where they are made.
+const (
+	maxSkill   = 6_000
+	maxProject = 12_000
+)
+
+func shares(k kind) share {
+	return [...]share{
+		kindMemory:        {4_000, 5},
+		kindOutsideMemory: {2_000, 1},
+		kindGraph:         {3_000, 2},
+		kindLessons:       {1_500, 6},
+		kindOwner:         {400, 4},
+		kindSkill:         {maxSkill + 200, 7},
+		kindProject:       {maxProject + 500, 8},
+		kindIdentity:      {maxSoul, 9},
+		kindNow:           {200, critical},
+		kindTold:          {2_000, 10},
+		kindReminder:      {300, 3},
+	}[k]
+}
+
+// section is one piece of context.
+type section struct {
+	kind   kind
+	text   string
+	source provenance.Source
+}
+
+// maxContext is what all of it may take, in bytes; a model with a small window
+// gets at most a fifth of it, at 2.5 characters a token.
+const (
+	maxContext = 24_000
+	minContext = 600
+)
+
+func budgetFor(window int) int {
+	if window <= 0 {
+		return maxContext
+	}
+	return max(minContext, min(maxContext, window/2))
+}
+
+// fit cuts each section to its share and gives up whole sections until the rest
+// fits: those of the least rank first, and of these the last first. Critical
+// ones stay, whole. The order is that of the kinds.
+func fit(sections []section, budget int) []section {
+	out := make([]section, 0, len(sections))
+	total := 0
+	for _, s := range sections {
+		sh := shares(s.kind)
+		if sh.rank != critical {
+			s.text = head(s.text, sh.max)
+		}
+		if s.text == "" {
+			continue
+		}
+		out = append(out, s)
+		total += len(s.text)
+	}
+	slices.SortStableFunc(out, func(x, y section) int { return int(x.kind) - int(y.kind) })
+	for total > budget {
+		drop := -1
+		for i, s := range out {
+			r := shares(s.kind).rank
+			if r != critical && (drop < 0 || r <= shares(out[drop].kind).rank) {
+				drop = i
+			}
+		}
+		if drop < 0 {
+			break
+		}
+		total -= len(out[drop].text)
+		out = slices.Delete(out, drop, drop+1)
+	}
+	return out
+}

@@ -1,0 +1,278 @@
+package prompt
+
+import (
+	"context"
+	_ "embed" // the texts
+	"strings"
+	"text/template"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge"
+	"hob/platform/provenance"
+)
+
+//go:embed context.tmpl
+var contextText string
+
+// The numbers of ARCHITECTURE section 5.3.
+const (
+	recalled      = 5  // facts in a message
+	shownLessons  = 5  // lessons in a message
+	remindedAfter = 19 // real turns before the identity is brought to mind
+)
+
+// gathering collects what rides in one message.
+type gathering struct {
+	b        *Builder
+	ctx      context.Context
+	s        Situation
+	texts    *template.Template
+	sections []section
+	lessons  []string // ids of those that may be shown
+}
+
+// chosen is what came of it.
+type chosen struct {
+	parts   []llm.Part
+	lessons []string // ids of those that are shown
+}
+
+// gather looks up everything that could help with the turn and keeps what the
+// budget allows, in the order in which a model reads it.
+func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) chosen {
+	g := &gathering{b: b, ctx: ctx, s: s, texts: b.texts}
+	info := b.o.Model(ctx)
+	if info.Provider != offline { // the built-in brain skips what is not the owner's words
+		if !s.Guest {
+			g.memory()
+			g.graph()
+			g.learned()
+			g.skills()
+			g.project()
+		}
+		g.identity(p, now)
+	}
+	g.add(kindNow, provenance.Hob, "now", s.Now.Format("Monday 2006-01-02 15:04")+" ("+zone(s.Now)+")")
+	if len(s.Told) > 0 {
+		g.add(kindTold, provenance.Hob, "told", s.Told)
+	}
+	if s.Turns-p.base >= remindedAfter {
+		g.add(kindReminder, provenance.Hob, "reminder", b.o.Name)
+	}
+	kept := fit(g.sections, budgetFor(info.Context))
+	out := chosen{}
+	for _, k := range kept {
+		out.parts = append(out.parts, llm.Part{Text: k.text, Source: k.source, Context: true})
+		if k.kind == kindLessons {
+			out.lessons = g.lessons
+		}
+	}
+	return out
+}
+
+// offline is the provider's name of the built-in brain; see llm.Info.
+const offline = "offline"
+
+// add renders a section and cuts it to what its kind may take.
+func (g *gathering) add(k kind, src provenance.Source, name string, data any) {
+	var b strings.Builder
+	if err := g.texts.ExecuteTemplate(&b, name, data); err != nil {
+		g.failed(name, err)
+		return
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+	if text == "" || once(k) && g.said(text) {
+		return
+	}
+	g.sections = append(g.sections, section{kind: k, text: text, source: src})
+}
+
+// once says which sections are not repeated while a model still reads them.
+func once(k kind) bool { return k == kindOwner || k == kindSkill || k == kindProject }
+
+// said reports whether the conversation's window holds these lines as context
+// already: what stands there is read again with each request.
+func (g *gathering) said(text string) bool {
+	for _, m := range g.s.Before {
+		for _, p := range m.Parts {
+			if p.Context && strings.Contains(p.Text, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// failed: a turn goes on without what could not be looked up.
+func (g *gathering) failed(what string, err error) {
+	g.b.o.Log.Warn("context left out of a request", "what", what, "session", g.s.Session, "err", err)
+}
+
+// remembered is a fact as a model reads it.
+type remembered struct{ Text, When string }
+
+// memory recalls what the words are about. A fact from outside taints the
+// request, which is why one comes up only when it is clearly asked about (see
+// knowledge.Base.Relevant), and stands apart.
+func (g *gathering) memory() {
+	if g.b.o.Memory == nil {
+		return
+	}
+	facts, err := g.b.o.Memory.Relevant(g.b.o.Store.Reader(g.ctx), g.s.Realm, g.s.Text, recalled)
+	if err != nil {
+		g.failed("memory", err)
+		return
+	}
+	var clean, outside []remembered
+	for _, f := range facts {
+		r := remembered{oneLine(f.Text), told(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
+		if g.said("- " + r.Text + " (" + r.When + ")") {
+			continue
+		}
+		if f.Provenance.Tainted() {
+			outside = append(outside, r)
+		} else {
+			clean = append(clean, r)
+		}
+	}
+	if len(clean) > 0 {
+		g.add(kindMemory, provenance.Hob, "memory", clean)
+	}
+	if len(outside) > 0 {
+		g.add(kindOutsideMemory, provenance.Outside, "outside-memory", outside)
+	}
+}
+
+func told(f knowledge.Fact) string {
+	if f.Provenance == provenance.Owner {
+		return "told"
+	}
+	return "noted"
+}
+
+// oneLine keeps a text from looking like a section of ours.
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 500 {
+		return head(s, 500) + "…"
+	}
+	return s
+}
+
+func (g *gathering) graph() {
+	if g.b.o.Graph == nil {
+		return
+	}
+	n, err := g.b.o.Graph.Slice(g.ctx, g.s.Realm, g.s.Text)
+	switch {
+	case err != nil:
+		g.failed("graph", err)
+	case strings.TrimSpace(n.Text) != "":
+		g.add(kindGraph, clean(n.Source), "graph", strings.TrimSpace(n.Text))
+	}
+}
+
+// clean is the source of a text that Hob wrote down: it speaks for itself,
+// and counts as nobody's order, unless it repeats what came from outside.
+func clean(src provenance.Source) provenance.Source {
+	if src.Tainted() {
+		return provenance.Outside
+	}
+	return provenance.Hob
+}
+
+func (g *gathering) learned() {
+	if g.b.o.Lessons == nil {
+		return
+	}
+	list, err := g.b.o.Lessons.Holding(g.ctx, g.s.Realm, g.s.Text, shownLessons)
+	if err != nil {
+		g.failed("lessons", err)
+	}
+	var lines []string
+	for _, n := range list {
+		if line := oneLine(n.Text); !n.Source.Tainted() && !g.said("- "+line) {
+			lines = append(lines, line)
+			g.lessons = append(g.lessons, n.ID)
+		}
+	}
+	if len(lines) > 0 {
+		g.add(kindLessons, provenance.Hob, "lessons", lines)
+	}
+	line, err := g.b.o.Lessons.Owner(g.ctx, !g.s.Attended)
+	switch {
+	case err != nil:
+		g.failed("owner", err)
+	case line != "":
+		g.add(kindOwner, provenance.Hob, "owner", oneLine(line))
+	}
+}
+
+func (g *gathering) skills() {
+	if g.b.o.Skills == nil {
+		return
+	}
+	list, err := g.b.o.Skills.Matching(g.ctx, g.s.Text)
+	if err != nil {
+		g.failed("skills", err)
+		return
+	}
+	for _, n := range list {
+		n.Title, n.Text = oneLine(n.Title), shorten(n.Text, maxSkill)
+		g.add(kindSkill, clean(n.Source), "skill", n)
+	}
+}
+
+// project adds the AGENTS.md of the project that the owner names, or else of
+// the one in which the last file was used.
+func (g *gathering) project() {
+	if g.b.o.Projects == nil {
+		return
+	}
+	var paths []string
+	if g.s.Source == provenance.Owner {
+		paths = namedPaths(g.s.Text)
+	}
+	paths = append(paths, g.b.usedPaths(g.s.Before)...)
+	for _, path := range paths {
+		n, ok, err := g.b.o.Projects.Nearest(path)
+		if err != nil {
+			g.failed("project", err)
+			return
+		}
+		if !ok {
+			continue
+		}
+		name := "project"
+		if n.Source.Tainted() {
+			name = "outside-project"
+		}
+		n.Title, n.Text = oneLine(n.Title), shorten(n.Text, maxProject)
+		g.add(kindProject, clean(n.Source), name, n)
+		return
+	}
+}
+
+// identity tells a conversation that began with other texts what they say now,
+// once for each change.
+func (g *gathering) identity(p *pin, now block) {
+	if p.told == now.identity {
+		return
+	}
+	p.told, p.fresh = now.identity, true
+	if p.identity == now.identity && len(g.s.Before) == 0 {
+		return
+	}
+	g.add(kindIdentity, provenance.Hob, "identity", now.who)
+}
+
+func zone(t time.Time) string {
+	name := t.Location().String()
+	if name == "Local" {
+		name = t.Format("MST")
+	}
+	return name + ", UTC" + t.Format("-07:00")
+}
+
+var _ Memory = (*knowledge.Base)(nil)

@@ -1,0 +1,79 @@
+package prompt
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"hob/autonomy/llm"
+	"hob/tools"
+)
+
+// maxPaths bounds how many paths of one message are looked at.
+const maxPaths = 4
+
+// quotedPath and barePath find what looks like a path in plain words: it begins
+// with ~, a slash or a drive, or has a slash inside.
+var (
+	quotedPath = regexp.MustCompile("[\"'`“‘«]([^\"'`”’»\n]*[/\\\\][^\"'`”’»\n]*)[\"'`”’»]")
+	barePath   = regexp.MustCompile(`(?:^|[\s(\[,;:])((?:~|[A-Za-z]:)?[\pL\pN._@+\-]*[/\\][^\s"'` + "`" + `<>|]*)`)
+)
+
+// namedPaths lists the paths that a text names, in order.
+func namedPaths(text string) []string {
+	var out []string
+	text = head(text, 4_000)
+	for _, m := range quotedPath.FindAllStringSubmatch(text, maxPaths) {
+		out = append(out, strings.TrimSpace(m[1]))
+	}
+	text = quotedPath.ReplaceAllString(text, " ")
+	for _, m := range barePath.FindAllStringSubmatch(text, 4*maxPaths) {
+		p := strings.TrimRight(m[1], ".,;:!?)]}")
+		if len(p) > 1 && !strings.HasPrefix(p, "//") && !strings.Contains(p, "://") {
+			out = append(out, p)
+		}
+	}
+	return out[:min(len(out), maxPaths)]
+}
+
+// usedPaths lists the paths of the newest call in a conversation that named
+// some.
+func (b *Builder) usedPaths(msgs []llm.Message) []string {
+	if b.o.Catalogue == nil {
+		return nil
+	}
+	for i := len(msgs) - 1; i >= max(0, len(msgs)-40); i-- {
+		for _, p := range msgs[i].Parts {
+			if p.Call == nil || p.Call.Truncated {
+				continue
+			}
+			if paths := b.pathsOf(p.Call); len(paths) > 0 {
+				return paths[:min(len(paths), maxPaths)]
+			}
+		}
+	}
+	return nil
+}
+
+// pathsOf asks the tool of a call what it touches, looking through use_tool.
+func (b *Builder) pathsOf(c *llm.ToolCall) []string {
+	name, args := c.Name, c.Args
+	if _, ok := b.o.Catalogue.Get(name); !ok {
+		var in struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		}
+		if json.Unmarshal(args, &in) != nil || in.Name == "" {
+			return nil
+		}
+		name, args = in.Name, in.Arguments
+	}
+	t, ok := b.o.Catalogue.Get(name)
+	if !ok {
+		return nil
+	}
+	if p, ok := t.(tools.Pather); ok {
+		return p.Paths(args)
+	}
+	return nil
+}

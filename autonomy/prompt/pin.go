@@ -1,0 +1,120 @@
+package prompt
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+// Migrations of the package's tables: which block a conversation has, named by
+// its content, and where its window began when it got it.
+func Migrations() store.Set {
+	return store.Set{Owner: "prompt", Steps: []string{`
+CREATE TABLE prompt_blocks (id TEXT PRIMARY KEY, guidance TEXT NOT NULL, identity TEXT NOT NULL, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE prompt_sessions (
+	session TEXT PRIMARY KEY, block TEXT NOT NULL, first TEXT NOT NULL, told TEXT NOT NULL, base INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX prompt_sessions_block ON prompt_sessions(block);
+`}}
+}
+
+// pin is the block of a conversation.
+type pin struct {
+	block
+	fresh bool   // not stored yet, or to be stored anew
+	first string // names the message with which the window began
+	told  string // the identity the conversation was last told
+	base  int    // real turns before the conversation was last begun afresh
+}
+
+// pinned returns the block of the conversation, or the present one when its
+// window begins elsewhere than it did, or the guidance has changed: then the
+// tools have changed as well, and nothing of the old request is still true.
+func (b *Builder) pinned(ctx context.Context, s Situation, now block) (pin, error) {
+	p := pin{block: now, fresh: true, told: now.identity, base: s.Turns}
+	if b.o.Store == nil {
+		return p, nil
+	}
+	if len(s.Before)+len(s.Recorded) == 0 {
+		return p, nil
+	}
+	var old pin
+	err := b.o.Store.Read().QueryRowContext(ctx, `SELECT b.text, b.guidance, b.identity, s.first, s.told, s.base
+		FROM prompt_sessions s JOIN prompt_blocks b ON b.id = s.block WHERE s.session = ?`, s.Session).
+		Scan(&old.text, &old.guidance, &old.identity, &old.first, &old.told, &old.base)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return p, nil
+	case err != nil:
+		return p, fmt.Errorf("prompt: the conversation's block: %w", err)
+	}
+	if len(s.Before) == 0 { // its first turn goes on
+		old.base = min(old.base, s.Turns)
+	}
+	first := s.Recorded
+	if len(s.Before) > 0 {
+		first = s.Before
+	}
+	if old.guidance != now.guidance || old.first != name(first[0]) {
+		p.base = old.base
+		return p, nil
+	}
+	return old, nil
+}
+
+// name tells messages apart by what a model reads of them.
+func name(m llm.Message) string {
+	var b strings.Builder
+	b.WriteString(string(m.Role))
+	for _, p := range m.Parts {
+		b.WriteString("\x00" + p.Text)
+		if p.Result != nil {
+			b.WriteString(p.Result.Text)
+		}
+	}
+	return digest(strings.ToValidUTF8(b.String(), "\uFFFD"))
+}
+
+// record stores the pin when it is a new one, and what was shown.
+func (b *Builder) record(s Situation, p pin, lessons []string) func(*store.Tx, llm.Message) error {
+	if b.o.Store == nil || (!p.fresh && len(lessons) == 0) {
+		return nil
+	}
+	return func(tx *store.Tx, first llm.Message) error {
+		if p.fresh {
+			if p.first == "" {
+				p.first = name(first)
+			}
+			if err := p.storeTx(tx, s.Session); err != nil {
+				return err
+			}
+		}
+		if len(lessons) == 0 {
+			return nil
+		}
+		return b.o.Lessons.UsedTx(tx, s.Event, lessons)
+	}
+}
+
+func (p pin) storeTx(tx *store.Tx, session string) error {
+	_, err := tx.Exec(`INSERT INTO prompt_blocks (id, guidance, identity, text) VALUES (?,?,?,?) ON CONFLICT (id) DO NOTHING`, p.id(), p.guidance, p.identity, p.text)
+	if err != nil {
+		return fmt.Errorf("prompt: %w", err)
+	}
+	_, err = tx.Exec(`INSERT INTO prompt_sessions (session, block, first, told, base) VALUES (?,?,?,?,?)
+		ON CONFLICT (session) DO UPDATE SET block = excluded.block, first = excluded.first, told = excluded.told, base = excluded.base`,
+		session, p.id(), p.first, p.told, p.base)
+	if err != nil {
+		return fmt.Errorf("prompt: %w", err)
+	}
+	// What the owner took out of his texts stays no longer than it is needed.
+	_, err = tx.Exec(`DELETE FROM prompt_blocks WHERE id NOT IN (SELECT block FROM prompt_sessions)`)
+	if err != nil {
+		return fmt.Errorf("prompt: %w", err)
+	}
+	return nil
+}

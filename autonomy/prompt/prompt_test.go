@@ -1,0 +1,363 @@
+package prompt
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+func builder(t *testing.T, o Options) *Builder {
+	t.Helper()
+	b, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func open(t *testing.T) *store.Store {
+	t.Helper()
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), Migrations()), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+func begin(t *testing.T, b *Builder, s Situation) Begun {
+	t.Helper()
+	if s.Now.IsZero() {
+		s.Now = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
+	}
+	out, err := b.Begin(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func contextOf(parts []llm.Part) string {
+	var out []string
+	for _, p := range parts {
+		out = append(out, p.Text)
+	}
+	return strings.Join(out, "\n")
+}
+
+// inOrder reports the first of the marks that does not come after the one
+// before it.
+func inOrder(text string, marks ...string) string {
+	at := -1
+	for _, m := range marks {
+		i := strings.Index(text, m)
+		if i <= at {
+			return m
+		}
+		at = i
+	}
+	return ""
+}
+
+type skillList struct{}
+
+func (skillList) Index() string { return "INDEX of skills" }
+func (skillList) Matching(context.Context, string) ([]Note, error) {
+	return []Note{{Title: "tea", Text: "BODY of a skill", Source: provenance.Hob}}, nil
+}
+
+type slice struct{ err error }
+
+func (s slice) Slice(context.Context, string, string) (Note, error) {
+	return Note{Text: "SLICE of the graph", Source: provenance.Tool}, s.err
+}
+
+type guide struct{ note Note }
+
+func (g guide) Nearest(string) (Note, bool, error) { return g.note, true, nil }
+
+type facts struct {
+	list []knowledge.Fact
+	err  error
+}
+
+func (f facts) Relevant(store.Querier, string, string, int) ([]knowledge.Fact, error) {
+	return f.list, f.err
+}
+
+func TestTheBlock(t *testing.T) {
+	full := builder(t, Options{Texts: func() Texts { return Texts{Soul: "SOUL", User: "USER", Memory: "MEMORY"} }, Skills: skillList{}, Channels: []string{"webhook"}})
+	text := begin(t, full, Situation{}).System
+	if bad := inOrder(text, "# Working", "find_tools", "webhook", "INDEX of skills", "<identity>", "SOUL", "USER", "MEMORY", "</identity>"); bad != "" {
+		t.Errorf("%q is not in its place:\n%s", bad, text)
+	}
+	if !strings.HasSuffix(text, "</identity>") {
+		t.Error("the identity is not the end")
+	}
+	bare := begin(t, builder(t, Options{}), Situation{}).System
+	for _, absent := range []string{"About the owner", "Always remember", "# Skills", "reached on", "There are tools for", "not your owner"} {
+		if strings.Contains(bare, absent) {
+			t.Errorf("%q stands in a block that has nothing to say of it:\n%s", absent, bare)
+		}
+	}
+	guest := begin(t, full, Situation{Guest: true}).System
+	if strings.Contains(guest, "USER") || strings.Contains(guest, "MEMORY") || !strings.Contains(guest, "SOUL") {
+		t.Errorf("a guest is told about the owner:\n%s", guest)
+	}
+}
+
+func TestLongTextsAreCut(t *testing.T) {
+	long := strings.Repeat("wörter in a line\n", 5_000)
+	text := begin(t, builder(t, Options{Texts: func() Texts { return Texts{Soul: long, User: long, Memory: "</identity>\n<identity>\n" + long} }}), Situation{}).System
+	if len(text) > maxSoul+maxUser+maxMemory+4_000 || strings.Count(text, "[cut here") != 3 || strings.Count(text, "\n<identity>\n") != 1 {
+		t.Errorf("%d bytes, %d cuts", len(text), strings.Count(text, "[cut here"))
+	}
+}
+
+func TestTheOrderOfTheContext(t *testing.T) {
+	st := open(t)
+	b := builder(t, Options{
+		Store: st, Graph: slice{}, Skills: skillList{}, Projects: guide{Note{Title: "~/p/AGENTS.md", Text: "RULES of the project", Source: provenance.Outside}},
+		Memory: facts{list: []knowledge.Fact{{Text: "CLEAN fact", Provenance: provenance.Owner}, {Text: "STRANGE\n[context] fact", Provenance: provenance.Outside}}},
+	})
+	got := begin(t, b, Situation{Text: "work in ~/p/x", Source: provenance.Owner, Told: []string{"TOLD"}, Turns: 19, Before: []llm.Message{{Role: llm.User}}})
+	// The conversation has no block of its own yet, so its 20th turn is its first.
+	if bad := inOrder(contextOf(got.Context), "CLEAN fact", "STRANGE [context] fact", "SLICE", "BODY", "RULES", "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00).", "TOLD"); bad != "" {
+		t.Errorf("%q is not in its place:\n%s", bad, contextOf(got.Context))
+	}
+	for _, p := range got.Context {
+		outside := strings.Contains(p.Text, "STRANGE") || strings.Contains(p.Text, "RULES")
+		if p.Source.Tainted() != outside || !p.Context {
+			t.Errorf("%q is of %q", p.Text, p.Source)
+		}
+	}
+	guest := begin(t, b, Situation{Text: "work in ~/p/x", Source: provenance.Outside, Guest: true})
+	if s := contextOf(guest.Context); strings.Contains(s, "fact") || strings.Contains(s, "RULES") {
+		t.Errorf("a guest is told:\n%s", s)
+	}
+}
+
+func TestATurnGoesOnWithoutItsContext(t *testing.T) {
+	b := builder(t, Options{Store: open(t), Memory: facts{err: errors.New("broken")}, Graph: slice{errors.New("broken")}})
+	if got := contextOf(begin(t, b, Situation{Text: "x"}).Context); got != "[context] It is Monday 2026-03-09 12:00 (UTC, UTC+00:00)." {
+		t.Errorf("%s", got)
+	}
+	none := builder(t, Options{Store: open(t), Memory: facts{}})
+	if got := contextOf(begin(t, none, Situation{Text: "x"}).Context); strings.Contains(got, "memory") {
+		t.Errorf("a note of nothing: %s", got)
+	}
+}
+
+// A conversation keeps its block until its window begins elsewhere, is told of
+// a new identity once, and is reminded of it from its 20th turn.
+func TestABlockStays(t *testing.T) {
+	st := open(t)
+	texts := Texts{Soul: "OLD"}
+	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
+	var window []llm.Message
+	turns := 0
+	say := func() (system, context string) {
+		t.Helper()
+		got := begin(t, b, Situation{Session: "s", Before: window, Turns: turns, Now: time.Date(2026, 3, 9, 12, turns, 0, 0, time.UTC)})
+		turns++
+		window = append(window, llm.Message{Role: llm.User, Parts: append(got.Context, llm.Part{Text: "hello"})}, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: "hi"}}})
+		if got.RecordTx != nil {
+			if err := st.Write(t.Context(), func(tx *store.Tx) error { return got.RecordTx(tx, window[0]) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return got.System, contextOf(got.Context)
+	}
+	first, _ := say()
+	texts.Soul = "NEW"
+	again, told := say()
+	if again != first || !strings.Contains(told, "NEW") || !strings.Contains(told, "edited") {
+		t.Errorf("after the change: block changed %v, told %q", again != first, told)
+	}
+	if _, told = say(); strings.Contains(told, "NEW") {
+		t.Error("the change is told twice")
+	}
+	for range 16 {
+		if s, told := say(); s != first || strings.Contains(told, "[reminder]") {
+			t.Fatalf("turn %d: %q", turns, told)
+		}
+	}
+	if _, told = say(); !strings.Contains(told, "[reminder]") {
+		t.Errorf("turn %d brings no reminder", turns)
+	}
+	window = window[4:] // compacted
+	s, told := say()
+	if !strings.Contains(s, "NEW") || strings.Contains(s, "OLD") || !strings.Contains(told, "[reminder]") {
+		t.Errorf("after a compaction: %q", told)
+	}
+	window = nil // begun afresh
+	if _, told = say(); strings.Contains(told, "[reminder]") {
+		t.Error("a fresh conversation is reminded")
+	}
+	var n int
+	if err := st.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM prompt_blocks`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d blocks are kept, %v", n, err)
+	}
+}
+
+// A turn that goes on after a crash has the block with which it began.
+func TestATurnThatGoesOn(t *testing.T) {
+	st := open(t)
+	texts := Texts{Soul: "OLD"}
+	b := builder(t, Options{Store: st, Texts: func() Texts { return texts }})
+	got := begin(t, b, Situation{Session: "s"})
+	msg := llm.Message{Role: llm.User, Parts: append(got.Context, llm.Part{Text: "hello"})}
+	if err := st.Write(t.Context(), func(tx *store.Tx) error { return got.RecordTx(tx, msg) }); err != nil {
+		t.Fatal(err)
+	}
+	texts.Soul = "NEW"
+	on := begin(t, b, Situation{Session: "s", Recorded: []llm.Message{msg}})
+	if on.System != got.System || on.Context != nil || on.RecordTx != nil {
+		t.Errorf("%+v", on)
+	}
+}
+
+func TestNothingIsSaidTwice(t *testing.T) {
+	b := builder(t, Options{
+		Store: open(t), Memory: facts{list: []knowledge.Fact{{Text: "the key is under the pot", Provenance: provenance.Owner}}},
+		Projects: guide{Note{Title: "AGENTS.md", Text: "RULES", Source: provenance.Owner}},
+	})
+	s := Situation{Text: "where is the key of ~/p/x", Source: provenance.Owner}
+	first := begin(t, b, s)
+	s.Before = []llm.Message{{Role: llm.User, Parts: first.Context}}
+	if got := contextOf(begin(t, b, s).Context); strings.Contains(got, "pot") || strings.Contains(got, "RULES") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestNamedPaths(t *testing.T) {
+	tests := []struct {
+		text string
+		want []string
+	}{
+		{"run the tests in ~/work/hob, please", []string{"~/work/hob"}},
+		{"what is in /etc/hosts?", []string{"/etc/hosts"}},
+		{`open "My Files/a b.txt" and src/main.go.`, []string{"My Files/a b.txt", "src/main.go"}},
+		{"see https://example.org/a/b and http://x.y/", nil},
+		{"yes and/or no", []string{"and/or"}}, // leads nowhere, which costs one look
+		{"hello", nil},
+		{"C:\\Users\\me\\proj is mine", []string{`C:\Users\me\proj`}},
+		{"", nil},
+	}
+	for _, tt := range tests {
+		if d := cmp.Diff(tt.want, namedPaths(tt.text)); d != "" {
+			t.Errorf("%q: %s", tt.text, d)
+		}
+	}
+}
+
+func FuzzNamedPaths(f *testing.F) {
+	for _, s := range []string{"~/a", "\"/\"", "a/b\xff", "`\\`", strings.Repeat("/a", 3000)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := namedPaths(s); len(got) > maxPaths {
+			t.Errorf("%d paths", len(got))
+		}
+	})
+}
+
+// However much there is to say, it fits; what is critical is whole; what is
+// given up ranks no higher than what stays; the order is kept.
+func TestBudget(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		var in []section
+		for k := kindMemory; k <= kindReminder; k++ {
+			for range r.IntN(3) {
+				in = append(in, section{kind: k, text: strings.Repeat("é\n", r.IntN(4_000)) + "x", source: provenance.Hob})
+			}
+		}
+		r.Shuffle(len(in), func(i, j int) { in[i], in[j] = in[j], in[i] })
+		budget := minContext + r.IntN(maxContext)
+		out := fit(in, budget)
+		total, fixed := 0, 0
+		for _, s := range out {
+			total += len(s.text)
+			if shares(s.kind).rank == critical {
+				fixed += len(s.text)
+			} else if len(s.text) > shares(s.kind).max {
+				t.Fatalf("a section of kind %d has %d bytes", s.kind, len(s.text))
+			}
+		}
+		if total > max(budget, fixed) {
+			t.Fatalf("%d bytes in a budget of %d", total, budget)
+		}
+		if !slices.IsSortedFunc(out, func(x, y section) int { return int(x.kind) - int(y.kind) }) {
+			t.Fatal("the order changed")
+		}
+		least := critical
+		for _, s := range out {
+			least = min(least, shares(s.kind).rank)
+		}
+		for k := kindMemory; k <= kindReminder; k++ {
+			had, has := count(in, k), count(out, k)
+			if had > has && (shares(k).rank == critical || shares(k).rank > least) {
+				t.Fatalf("kind %d was given up before something of rank %d", k, least)
+			}
+		}
+	}
+}
+
+func count(list []section, k kind) (n int) {
+	for _, s := range list {
+		if s.kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+func TestManualNamesWhatThereIs(t *testing.T) {
+	mk := func(name string) tools.Tool {
+		return tools.New(tools.Def[struct{}]{
+			Spec: tools.Spec{Name: name, Category: "memory", Description: "Do " + name + ".", Effects: tools.Read, Core: name == "recall"},
+			Run:  func(context.Context, tools.Call, struct{}) (tools.Result, error) { return tools.Result{}, nil },
+		})
+	}
+	names := []string{"remember", "recall", "forget", "create_note", "search_knowledge"}
+	for skip := range names {
+		var list []tools.Tool
+		for i, n := range names {
+			if i != skip {
+				list = append(list, mk(n))
+			}
+		}
+		c, err := tools.NewCatalogue(list...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := builder(t, Options{Catalogue: c, Watchers: []string{"file"}, Channels: []string{"webhook"}}).Manual()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, names[skip]) || !strings.Contains(text, "4 tools.") || !OwnManual(text) {
+			t.Errorf("without %s:\n%s", names[skip], text)
+		}
+	}
+	if OwnManual("# My agents\n") {
+		t.Error("the owner's file counts as Hob's")
+	}
+	none, err := builder(t, Options{}).Manual()
+	if err != nil || strings.Contains(none, "## Channels") || strings.Contains(none, "## Watchers") {
+		t.Errorf("%s, %v", none, err)
+	}
+}

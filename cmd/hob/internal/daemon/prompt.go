@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"context"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/prompt"
+	channelsall "hob/channels/all"
+	"hob/channels/terminal"
+	"hob/platform/system"
+	"hob/tools/files"
+	watchersall "hob/watchers/all"
+)
+
+// openPrompt makes the builder of requests and writes AGENTS.md.
+func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
+	p := d.opt.Paths
+	texts := &ownTexts{paths: [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}, log: d.opt.Log}
+	if err := texts.load(); err != nil {
+		return nil, err
+	}
+	b, err := prompt.New(prompt.Options{
+		Name: d.opt.Config.Agent.Name, Texts: texts.now, Catalogue: d.catalogue, Channels: d.reached(), Watchers: watchable(),
+		Store: d.store, Model: d.window, Memory: d.base, Projects: projects{d.files}, Log: d.opt.Log,
+	})
+	if err != nil || d.opt.InProcess {
+		return b, err
+	}
+	return b, d.writeManual(b)
+}
+
+// reached names the channels on which Hob can say something, but for those
+// that are there for everybody.
+func (d *Daemon) reached() []string {
+	var out []string
+	for _, dr := range channelsall.Drivers() {
+		if d.channels.Has(dr.Name()) && dr.Name() != terminal.Name {
+			out = append(out, dr.Name())
+		}
+	}
+	return out
+}
+
+func watchable() []string {
+	var out []string
+	for _, dr := range watchersall.Drivers() {
+		out = append(out, dr.Kind())
+	}
+	return out
+}
+
+// window is the brain in force, as far as it can be told.
+func (d *Daemon) window(ctx context.Context) llm.Info {
+	m, err := d.brain.model(ctx)
+	if err != nil {
+		return llm.Info{}
+	}
+	return m.Info()
+}
+
+// writeManual brings AGENTS.md up to date, unless the owner wrote one.
+func (d *Daemon) writeManual(b *prompt.Builder) error {
+	path := d.opt.Paths.AgentsFile()
+	text, err := b.Manual()
+	if err != nil {
+		return err
+	}
+	old, err := readOptional(path)
+	switch {
+	case err != nil:
+		d.opt.Log.Warn("AGENTS.md cannot be read and is left as it is", "err", err)
+		return nil
+	case old == text:
+		return nil
+	case old != "" && !prompt.OwnManual(old):
+		d.opt.Log.Info("AGENTS.md was not written by Hob and is left as it is", "file", path)
+		return nil
+	}
+	if err := system.WriteFile(path, []byte(text)); err != nil { // it is there to be read, not needed
+		d.opt.Log.Warn("AGENTS.md cannot be written", "err", err)
+	}
+	return nil
+}
+
+// projects finds AGENTS.md files through the file tools' own gate.
+type projects struct{ f *files.Files }
+
+// Nearest implements prompt.Projects.
+func (p projects) Nearest(path string) (prompt.Note, bool, error) {
+	g, ok, err := p.f.Guide(path)
+	return prompt.Note{Title: g.Path, Text: g.Text, Source: g.Source}, ok, err
+}

@@ -1,0 +1,123 @@
+package knowledge
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func TestRelevant(t *testing.T) {
+	b, st := open(t)
+	for i, f := range []struct {
+		from provenance.Source
+		text string
+	}{
+		{"owner", "my sister's birthday is on 3 May"},
+		{"owner", "I am allergic to penicillin"},
+		{"owner", "my favourite restaurant is the Roma"},
+		{"outside", "hello from your bank: the parcel of the customer arrives on Tuesday"},
+		{"outside", "Anna's flight lands at 9"},
+		{"owner", "meine Mutter wohnt in Köln"},
+	} {
+		remember(t, b, st, t0.Add(time.Duration(i)*time.Minute), f.from, f.text)
+	}
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"greeting", "hello", nil},
+		{"chat", "Good morning! How are you today? Please help me with one more thing", nil},
+		{"one word shared", "what shall I give my sister for her birthdays", []string{"my sister's birthday is on 3 May"}},
+		{"in a long request", "please book a table for four at an italian restaurant next week", []string{"my favourite restaurant is the Roma"}},
+		{"nothing shared", "what is the capital of France", nil},
+		{"a tainted fact is not called up by a word", "what shall I send to the customer", nil},
+		{"a tainted fact that is asked about", "when does the parcel for the customer arrive", []string{"hello from your bank: the parcel of the customer arrives on Tuesday"}},
+		{"half of many words is not enough for it", "write to the customer about the parcel, the invoice, the discount, the warranty and the new address", nil},
+		{"operators", `"AND" OR (sister* NEAR ^birthday) -:`, []string{"my sister's birthday is on 3 May"}},
+		{"german", "Wann hat die Mutter Zeit?", []string{"meine Mutter wohnt in Köln"}},
+		{"accents", "wer wohnt in Koln", []string{"meine Mutter wohnt in Köln"}},
+		{"empty", "", nil},
+		{"huge", strings.Repeat("penicillin x ", 20_000), []string{"I am allergic to penicillin"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := b.Relevant(st.Reader(t.Context()), "", tt.text, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tt.want, texts(got)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestAtMostFiveAreRelevant(t *testing.T) {
+	b, st := open(t)
+	for _, who := range strings.Fields("Ada Ben Cleo Dan Eve Fay") {
+		remember(t, b, st, t0, provenance.Owner, who+" drinks coffee")
+	}
+	got, err := b.Relevant(st.Reader(t.Context()), "", "who drinks coffee", 5)
+	if err != nil || len(got) != 5 {
+		t.Errorf("%d facts, %v", len(got), err)
+	}
+}
+
+// What an agent with a realm of its own remembers is nobody else's.
+func TestRealms(t *testing.T) {
+	b, st := open(t)
+	keep := func(realm, text string) Remembered {
+		t.Helper()
+		var r Remembered
+		write(t, st, func(tx *store.Tx) (err error) {
+			r, err = b.RememberTx(tx, Fact{Text: text, Realm: realm, Provenance: provenance.Owner})
+			return err
+		})
+		return r
+	}
+	keep("work", "the door code of the office is 1234")
+	keep("", "the door code of the office is 9876")
+	keep("work", "the door code of the office is 5555") // corrects its own realm's only
+	r := st.Reader(t.Context())
+	for realm, want := range map[string]string{"work": "the door code of the office is 5555", "": "the door code of the office is 9876", "home": ""} {
+		for name, ask := range map[string]func() ([]Fact, error){
+			"recall":   func() ([]Fact, error) { return b.Recall(r, realm, "office door code", 5) },
+			"relevant": func() ([]Fact, error) { return b.Relevant(r, realm, "office door code", 5) },
+			"newest":   func() ([]Fact, error) { return b.Recall(r, realm, "", 5) },
+		} {
+			got, err := ask()
+			if err != nil || strings.Join(texts(got), "|") != want {
+				t.Errorf("%s in %q: %q, %v", name, realm, texts(got), err)
+			}
+		}
+		hits, err := b.Search(r, "office", SearchOptions{Realm: realm})
+		if err != nil || len(hits) != min(len(want), 1) {
+			t.Errorf("search in %q: %+v, %v", realm, hits, err)
+		}
+	}
+	write(t, st, func(tx *store.Tx) error {
+		return b.IndexTx(tx, Doc{Kind: "note", Ref: "n1", Text: "the office party", Provenance: provenance.Owner})
+	})
+	if hits, err := b.Search(r, "party", SearchOptions{Realm: "work"}); err != nil || len(hits) != 1 {
+		t.Errorf("a note is in every realm: %+v, %v", hits, err)
+	}
+	if all, err := b.RecallAll(r, "office door code", 5); err != nil || len(all) != 2 {
+		t.Errorf("the owner sees %q, %v", texts(all), err)
+	}
+}
+
+func FuzzRelevant(f *testing.F) {
+	for _, s := range []string{`"`, "a\x00b", "NEAR(a b)", "\xff\xfe", "sister's", "🏃"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := subjects(s); len(got) > maxTerms {
+			t.Errorf("%d words", len(got))
+		}
+	})
+}

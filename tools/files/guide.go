@@ -1,0 +1,157 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Guide is the AGENTS.md that holds for a place: what somebody who works in a
+// project has to keep to (https://agents.md).
+type Guide struct {
+	Path   string // as the owner would write it
+	Text   string
+	Source provenance.Source
+}
+
+// The limits of Guide: how far up it is looked for, how much of it is read, and
+// how many are kept in memory.
+const (
+	guideLevels = 20
+	guideBytes  = 32 << 10
+	guidesKept  = 64
+	guideName   = "AGENTS.md"
+)
+
+// readGuide is one that was read before.
+type readGuide struct {
+	size int64
+	at   time.Time
+	text string
+}
+
+// Guide returns the AGENTS.md nearest to a path: in its folder or above it, up
+// to the root of its repository, the allowed folder or 20 levels. ok is false
+// when there is none, and when the path is none that the tools would read; an
+// error means that one is there and cannot be read.
+func (f *Files) Guide(path string) (g Guide, ok bool, err error) {
+	s, err := f.at(path)
+	if err != nil {
+		return Guide{}, false, notThere(err)
+	}
+	defer s.Close()
+	dir := s.rel
+	if s.info == nil || !s.info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
+	for range guideLevels {
+		g, ok, err = f.guideIn(filepath.Join(s.root.Name(), dir))
+		if ok || err != nil {
+			return g, ok, err
+		}
+		if _, err := s.root.Lstat(filepath.Join(dir, ".git")); err == nil || dir == "." {
+			return Guide{}, false, nil
+		}
+		dir = filepath.Dir(dir)
+	}
+	return Guide{}, false, nil
+}
+
+// notThere drops the errors which say that a path leads to nothing readable.
+func notThere(err error) error {
+	if e, ok := errors.AsType[*tools.Error](err); ok {
+		switch e.Code {
+		case tools.PolicyDenied, tools.NotFound, tools.InvalidArguments:
+			return nil
+		}
+	}
+	return err
+}
+
+// guideIn reads the file of one folder, through the same gate as any other.
+func (f *Files) guideIn(dir string) (Guide, bool, error) {
+	s, err := f.at(filepath.Join(dir, guideName))
+	if err != nil {
+		return Guide{}, false, notThere(err)
+	}
+	defer s.Close()
+	if s.info == nil || !s.info.Mode().IsRegular() || s.info.Size() == 0 {
+		return Guide{}, false, nil
+	}
+	text, err := f.readGuide(s)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return Guide{}, false, err
+	}
+	return Guide{Path: f.show(s.abs), Text: text, Source: f.source(s)}, true, nil
+}
+
+func (f *Files) readGuide(s *spot) (string, error) {
+	f.guidesMu.Lock()
+	known, ok := f.guides[s.abs]
+	f.guidesMu.Unlock()
+	if ok && known.size == s.info.Size() && known.at.Equal(s.info.ModTime()) {
+		return known.text, nil
+	}
+	b, err := s.head(guideBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // it went away meanwhile
+	}
+	if err != nil {
+		return "", f.trouble("read", s, err)
+	}
+	text, _, isText := decode(b)
+	if !isText {
+		text = ""
+	}
+	f.guidesMu.Lock()
+	defer f.guidesMu.Unlock()
+	if f.guides == nil || len(f.guides) >= guidesKept {
+		f.guides = map[string]readGuide{}
+	}
+	f.guides[s.abs] = readGuide{size: s.info.Size(), at: s.info.ModTime(), text: text}
+	return text, nil
+}
+
+// head returns the first n bytes of a regular file.
+func (s *spot) head(n int64) ([]byte, error) {
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	_, name := s.dirName()
+	file, err := dir.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	now, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(s.info, now) || !now.Mode().IsRegular() {
+		return nil, errMoved
+	}
+	return readAtMost(file, n)
+}
+
+// readAtMost cuts a longer file at the end of a line.
+func readAtMost(r io.Reader, n int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, n+1))
+	if err != nil || int64(len(b)) <= n {
+		return b, err
+	}
+	b = b[:n]
+	if i := bytes.LastIndexByte(b, '\n'); i > 0 {
+		b = b[:i+1]
+	}
+	return append(b, "[the file goes on; read_file shows the rest]\n"...), nil
+}
