@@ -39,6 +39,8 @@ type Options struct {
 	Notify string
 	// QueueNotices tells senders on other channels their place in the queue.
 	QueueNotices bool
+	// SharedGroups: the members of a group chat share one conversation.
+	SharedGroups bool
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
 	// Slots is how many sessions are served side by side (default 5).

@@ -130,11 +130,18 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 // event makes the inbox row of a message.
 func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error) {
 	if in.Session == "" {
-		in.Session = in.Channel + ":" + in.Chat
+		in.Session = in.Conversation(l.o.SharedGroups)
 	}
-	// A conversation of another channel is answered there: "telegram:42".
+	// A conversation of another channel is answered there: "telegram:42", or
+	// "telegram:42:ada" in a group, which only its row tells apart.
 	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && l.o.Pushes(name) {
-		in.Channel, in.Chat = name, chat
+		info, known, err := l.o.Sessions.Get(ctx, in.Session)
+		if err != nil {
+			return bus.Event{}, err
+		}
+		if in.Channel, in.Chat = name, chat; known {
+			in.Chat = info.Chat
+		}
 	}
 	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Extra: in.Payload})
 	if err != nil {

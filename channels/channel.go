@@ -17,7 +17,10 @@ import (
 type Inbound struct {
 	Channel string // the driver's name
 	Chat    string // where an answer goes: a chat id, an address
-	// Session is the conversation; empty means "channel:chat".
+	// Group: several people write and read in this chat. Sender is then required.
+	Group bool
+	// Session is the conversation; empty means "channel:chat", and in a group
+	// "channel:chat:sender", so that no member reads what another told Hob.
 	Session    string
 	Sender     string // stable id of the person at the platform
 	SenderName string
@@ -38,6 +41,16 @@ type Inbound struct {
 	// Payload is kept with the event for the channel's own use.
 	Payload json.RawMessage
 	At      time.Time
+}
+
+// Conversation is the session to which a message belongs that names none.
+// shared: the members of a group share one.
+func (in Inbound) Conversation(shared bool) string {
+	id := in.Channel + ":" + in.Chat
+	if in.Group && !shared {
+		id += ":" + in.Sender
+	}
+	return id
 }
 
 // Image is a picture that came with a message.

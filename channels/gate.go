@@ -14,13 +14,14 @@ import (
 type gate struct {
 	name    string
 	allow   []string
+	shared  bool // the members of a group share a conversation
 	to      Receiver
 	log     *slog.Logger
 	refused atomic.Int64
 }
 
-func newGate(name string, ch Channel, to Receiver, log *slog.Logger) *gate {
-	g := &gate{name: name, to: to, log: log}
+func newGate(name string, ch Channel, o Options) *gate {
+	g := &gate{name: name, to: o.Receiver, log: o.Log, shared: o.SharedGroups}
 	if a, ok := ch.(Allower); ok {
 		g.allow = a.Allow()
 	}
@@ -32,8 +33,10 @@ func newGate(name string, ch Channel, to Receiver, log *slog.Logger) *gate {
 // words never stand in the owner's.
 func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	in.Channel = g.name
-	own := g.name + ":" + in.Chat
+	own := in.Conversation(g.shared)
 	switch {
+	case in.Group && in.Sender == "": // whose conversation it is nobody knows
+		return Accepted{}, fmt.Errorf("channels: %s: a message of a group does not say who wrote it: %w", g.name, ErrStranger)
 	case in.FromOwner:
 		if in.Session == "" {
 			in.Session = own

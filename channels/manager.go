@@ -24,6 +24,8 @@ type Options struct {
 	Failed map[string]error
 	// Trouble is told once when a channel needs its owner; optional.
 	Trouble func(channel string, err error)
+	// SharedGroups: the members of a group chat share one conversation.
+	SharedGroups bool
 	// SendTimeout bounds one Send (default 30 s).
 	SendTimeout time.Duration
 	// Grace is how long a Send may go on after Run was told to end (default 3 s).
@@ -105,7 +107,7 @@ func (m *Manager) Status() []Health {
 func (m *Manager) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for name, ch := range m.opt.Channels {
-		g := newGate(name, ch, m.opt.Receiver, m.opt.Log)
+		g := newGate(name, ch, m.opt)
 		wg.Go(func() {
 			m.supervise(ctx, name, "hear", func(ctx context.Context) error { return ch.Run(ctx, g) })
 		})

@@ -23,6 +23,7 @@ type Config struct {
 	Autonomy  Autonomy
 	Notify    Notify
 	Files     Files
+	Knowledge Knowledge
 	Web       Web
 	Channels  []Section // in the order of the file
 	Triggers  []Trigger // in the order of the file
@@ -63,7 +64,17 @@ type Autonomy struct {
 	Sessions       int      `toml:"sessions"`
 	Level          Level    `toml:"level"`
 	CallsPerMinute int      `toml:"calls_per_minute"`
+	Groups         Groups   `toml:"groups"`
 }
+
+// Groups says who shares a conversation in a group chat.
+type Groups string
+
+// The ways to divide a group chat into conversations.
+const (
+	PerPerson Groups = "person"
+	PerChat   Groups = "chat"
+)
 
 // Level is how much Hob may do unasked.
 type Level string
@@ -86,6 +97,12 @@ type Files struct {
 	Allowed []string `toml:"allowed"`
 	Trusted []string `toml:"trusted"`
 	Drop    string   `toml:"drop"`
+}
+
+// Knowledge is [knowledge].
+type Knowledge struct {
+	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarised
+	SummaryKeep  int `toml:"summary_keep"`  // messages that stay as they are
 }
 
 // Web is [web].
@@ -113,6 +130,7 @@ type file struct {
 	Autonomy  Autonomy            `toml:"autonomy"`
 	Notify    Notify              `toml:"notify"`
 	Files     Files               `toml:"files"`
+	Knowledge Knowledge           `toml:"knowledge"`
 	Web       Web                 `toml:"web"`
 	Channels  map[string]raw      `toml:"channels"`
 	Triggers  map[string]Trigger  `toml:"triggers"`
@@ -202,7 +220,7 @@ func defaults() (file, error) {
 // spread gives the sections of the file their names and order.
 func (c *Config) spread() {
 	f := &c.file
-	c.Agent, c.Autonomy, c.Notify, c.Files, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Web, f.Log
+	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Web, f.Log
 	for _, n := range c.doc.names("providers") {
 		p := f.Providers[n]
 		p.Name = n

@@ -29,6 +29,8 @@ func (c *Config) validate() Errors {
 	k.agent()
 	k.autonomy()
 	k.files()
+	k.between("knowledge.summary_chars", c.Knowledge.SummaryChars, 4000, 2_000_000)
+	k.between("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
 	k.providers()
 	k.sections()
 	k.notify()
@@ -91,6 +93,7 @@ func (k *checker) autonomy() {
 	k.require("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
 	k.between("autonomy.sessions", a.Sessions, 1, 64)
 	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
+	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
 }
 

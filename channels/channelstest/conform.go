@@ -3,6 +3,7 @@ package channelstest
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,7 @@ func Conform(t *testing.T, open Open) {
 		{"errors carry their class", classified},
 		{"send returns when its context ends", sendEnds},
 		{"run returns nil when its context ends", runEnds},
+		{"the members of a group are told apart", groups},
 		{"a second copy is dropped where the channel says so", repeated},
 		{"a long text arrives in parts", split},
 		{"a refused text is given up and the next one arrives", refused},
@@ -106,6 +108,50 @@ func runEnds(t *testing.T, ch channels.Channel, _ Platform) {
 		}
 	case <-time.After(patience):
 		t.Fatal("Run goes on although its context has ended")
+	}
+}
+
+// groups: what a member of a group says carries the group and its writer, what
+// is said to Hob alone does not.
+func groups(t *testing.T, ch channels.Channel, p Platform) {
+	s, ok := p.(Speaker)
+	if !ok {
+		t.Skip("nobody writes to this channel")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	inbox := &Inbox{}
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, inbox) }()
+	for _, who := range []struct {
+		chat, sender string
+		group        bool
+	}{{"g1", "ada", true}, {"g1", "bob", true}, {"ada", "ada", false}} {
+		for !s.Say(ctx, who.chat, who.sender, "hi", who.group) && ctx.Err() == nil {
+			runtime.Gosched()
+		}
+	}
+	for len(inbox.Heard()) < 3 && ctx.Err() == nil {
+		runtime.Gosched()
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	heard := inbox.Heard()
+	if len(heard) != 3 {
+		t.Fatalf("heard %d of 3 messages", len(heard))
+	}
+	a, b, alone := heard[0], heard[1], heard[2]
+	switch {
+	case !a.Group || !b.Group || alone.Group:
+		t.Error("a group is not told apart from a chat of two")
+	case a.Sender == "" || b.Sender == "" || a.Sender == b.Sender:
+		t.Errorf("the members are %q and %q", a.Sender, b.Sender)
+	case a.Chat != b.Chat || a.Chat == alone.Chat:
+		t.Errorf("the chats are %q, %q and %q", a.Chat, b.Chat, alone.Chat)
+	case a.Conversation(false) == b.Conversation(false) || a.Conversation(true) != b.Conversation(true):
+		t.Error("the conversations are not those of the members")
 	}
 }
 

@@ -21,6 +21,13 @@ type Platform interface {
 	Stall() (release func())
 }
 
+// Speaker is a platform on which people write to the channel. Say lets one of
+// them do so, in a group or alone with Hob, and reports whether it could; while
+// the channel is not listening yet it cannot.
+type Speaker interface {
+	Say(ctx context.Context, chat, sender, text string, group bool) bool
+}
+
 // Fake is a channel together with its platform. Its powers are chosen by
 // wrapping it: Deduping and Finding.
 type Fake struct {
@@ -32,6 +39,7 @@ type Fake struct {
 	dedupe  bool
 	fails   []error
 	stall   chan struct{}
+	heard   channels.Receiver // while it runs
 	// after is called when a text has arrived, before Send returns.
 	after func(channels.Delivery)
 }
@@ -62,10 +70,25 @@ func (f *Fake) After(fn func(channels.Delivery)) {
 	f.after = fn
 }
 
-// Run implements channels.Channel; a Fake hears nothing.
-func (f *Fake) Run(ctx context.Context, _ channels.Receiver) error {
+// Run implements channels.Channel: it hears what is said through Say.
+func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
+	f.mu.Lock()
+	f.heard = r
+	f.mu.Unlock()
 	<-ctx.Done()
 	return nil
+}
+
+// Say implements Speaker.
+func (f *Fake) Say(ctx context.Context, chat, sender, text string, group bool) bool {
+	f.mu.Lock()
+	r := f.heard
+	f.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	_, err := r.Receive(ctx, channels.Inbound{Channel: "x", Chat: chat, Sender: sender, Text: text, Group: group, At: time.Now()})
+	return err == nil
 }
 
 // Limits implements channels.Limiter.

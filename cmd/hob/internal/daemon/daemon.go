@@ -153,6 +153,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	var err error
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped,
+		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
 	})
 	return err
 }
@@ -236,6 +237,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Slots: c.Autonomy.Sessions, CallsPerMinute: calls, Free: d.brain.free, Log: d.opt.Log,
+		SharedGroups: c.Autonomy.Groups == config.PerChat,
 	})
 	return err
 }
