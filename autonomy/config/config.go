@@ -27,6 +27,9 @@ type Config struct {
 	Web       Web
 	Channels  []Section // in the order of the file
 	Triggers  []Trigger // in the order of the file
+	Members   []Member  // [agents.NAME], in the order of the file
+	Routes    []Route   // in the order of the file
+	Crew      Crew
 	Log       Log
 	// Warnings are things the owner should know and that hinder nothing.
 	Warnings []string
@@ -134,6 +137,9 @@ type file struct {
 	Web       Web                 `toml:"web"`
 	Channels  map[string]raw      `toml:"channels"`
 	Triggers  map[string]Trigger  `toml:"triggers"`
+	Agents    map[string]Member   `toml:"agents"`
+	Routes    []Route             `toml:"routes"`
+	Crew      Crew                `toml:"crew"`
 	Log       Log                 `toml:"log"`
 }
 
@@ -213,7 +219,7 @@ func decode(d *document) (file, error) {
 func defaults() (file, error) {
 	var f file
 	err := toml.Unmarshal(defaultText, &f)
-	f.Providers, f.Channels, f.Triggers = nil, nil, nil // only described there
+	f.Providers, f.Channels, f.Triggers, f.Agents, f.Routes = nil, nil, nil, nil, nil // only described there
 	return f, err
 }
 
@@ -231,6 +237,12 @@ func (c *Config) spread() {
 		t.Name = n
 		c.Triggers = append(c.Triggers, t)
 	}
+	for _, n := range c.doc.names("agents") {
+		m := f.Agents[n]
+		m.Name = n
+		c.Members = append(c.Members, m)
+	}
+	c.Routes, c.Crew = f.Routes, f.Crew
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
 		c.Channels = append(c.Channels, Section{Name: n, Enabled: on || !ok, doc: c.doc})

@@ -73,7 +73,7 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 			fields = append(fields, prefix+"enabled")
 		case s.Kind() == reflect.Map:
 			walk(prefix+placeholder+".", shapeOf(s.Elem()))
-		case s.section():
+		case s.section(), s.list():
 			for _, n := range s.fields() {
 				f, _ := s.field(n)
 				walk(prefix+n+".", f)

@@ -23,6 +23,7 @@ type Key struct {
 	Accepts string // "text in quotes", "true or false", ...
 	Default string // as it is written in the file
 	Doc     string // one or more sentences
+	Many    bool   // its section may stand several times, or under names of the owner's choice
 }
 
 // Keys lists every key of the core in the order of the documentation. The keys
@@ -39,8 +40,10 @@ func Keys() []Key {
 			continue
 		}
 		s := shape{reflect.TypeFor[file]()}
+		many := slices.Contains(e.path, placeholder)
 		for _, p := range e.path {
 			s, _ = s.field(p)
+			many = many || s.list()
 		}
 		accepts := s.accepts()
 		if s.open() {
@@ -48,7 +51,7 @@ func Keys() []Key {
 		}
 		out = append(out, Key{
 			Name: join(e.path), Accepts: accepts, Default: string(d.text[e.value:e.end]),
-			Doc: strings.ReplaceAll(e.comment, "\n", " "),
+			Doc: strings.ReplaceAll(e.comment, "\n", " "), Many: many,
 		})
 	}
 	return out
@@ -63,7 +66,7 @@ func Template() []byte {
 	}
 	off := map[int]bool{} // lines to comment out
 	for _, e := range d.entries {
-		if !e.header() || slices.Contains(e.path, placeholder) {
+		if !e.header() || e.kind == unstable.ArrayTable || slices.Contains(e.path, placeholder) {
 			off[e.line] = true
 		}
 	}

@@ -116,7 +116,9 @@ func keyShape(root shape, path []string) (shape, error) {
 		if !ok {
 			return s, fmt.Errorf("%s: %s", join(path[:i+1]), unknownKey(root, s, path, 0, i))
 		}
-		s = next
+		if s = next; s.list() {
+			return s, fmt.Errorf("%s is a list of sections; edit it by hand: hob config path", join(path[:i+1]))
+		}
 	}
 	if s.section() && s.Kind() != reflect.Interface {
 		if s.open() {

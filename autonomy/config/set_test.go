@@ -83,7 +83,7 @@ func TestEditTemplate(t *testing.T) {
 	text := Template()
 	for _, k := range Keys() {
 		v, ok := values[k.Name]
-		if strings.Contains(k.Name, placeholder) {
+		if k.Many {
 			continue
 		}
 		if !ok {

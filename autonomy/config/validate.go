@@ -16,7 +16,11 @@ import (
 	"hob/platform/system"
 )
 
-var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var (
+	validName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	validAgent = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) // also a folder's name
+	validSize  = regexp.MustCompile(`^[1-9][0-9]{0,6}[kmg]$`)
+)
 
 // checker collects what is wrong with values of the right type.
 type checker struct {
@@ -34,6 +38,7 @@ func (c *Config) validate() Errors {
 	k.providers()
 	k.sections()
 	k.notify()
+	k.crew()
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	if err := loopback(c.Web.Listen); err != nil {
 		k.require("web.listen", false, "%v", err)

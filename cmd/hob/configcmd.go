@@ -78,7 +78,7 @@ func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	}
 	var out []string
 	for _, k := range config.Keys() {
-		if !strings.Contains(k.Name, "NAME") {
+		if !k.Many {
 			out = append(out, k.Name+"\t"+k.Doc)
 		}
 	}
@@ -133,7 +133,7 @@ func (a *app) configList() error {
 	var rows []row
 	for _, k := range config.Keys() {
 		r := row{"key": k.Name, "default": k.Default, "accepts": k.Accepts, "about": k.Doc}
-		if !strings.Contains(k.Name, "NAME") {
+		if !k.Many {
 			v, err := cfg.Get(k.Name)
 			if err != nil {
 				return err

@@ -1,0 +1,228 @@
+package config
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// DefaultAgent is the agent that is always there. [agents.hob] may narrow it.
+const DefaultAgent = "hob"
+
+// Member is one [agents.NAME]: an agent beside, or instead of, the default one.
+// Zero values take what [agent] says.
+type Member struct {
+	Name             string   `toml:"-"`
+	About            string   `toml:"about"`
+	Soul             string   `toml:"soul"` // path; "" = agents/NAME/SOUL.md in Hob's home
+	Model            string   `toml:"model"`
+	Fallback         []string `toml:"fallback"`
+	Tools            []string `toml:"tools"` // empty = all
+	Deny             []string `toml:"deny"`
+	Realm            string   `toml:"realm"` // "" = the agent's name
+	Delegates        []string `toml:"delegates"`
+	BudgetShare      float64  `toml:"budget_share"` // of [budget]; 0 = no share of its own
+	MaxRounds        int      `toml:"max_rounds"`
+	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
+	MaxToolFailures  int      `toml:"max_tool_failures"`
+	Level            Level    `toml:"level"`     // "" = that of [autonomy]
+	Isolation        string   `toml:"isolation"` // "" or "none", "container"
+	Container        Box      `toml:"container"`
+}
+
+// Box is [agents.NAME.container].
+type Box struct {
+	Engine    string   `toml:"engine"` // "auto", or a program
+	Image     string   `toml:"image"`
+	Workspace string   `toml:"workspace"` // absolute
+	Memory    string   `toml:"memory"`
+	CPUs      float64  `toml:"cpus"`
+	PIDs      int      `toml:"pids"`
+	Network   bool     `toml:"network"`
+	Timeout   Duration `toml:"timeout"`
+}
+
+// Route is one [[routes]]: which conversations belong to an agent. The fields
+// that are set must all fit.
+type Route struct {
+	Agent   string `toml:"agent"`
+	Chat    string `toml:"chat"`    // "telegram:42": a channel and a chat's id there, or a session
+	Name    string `toml:"name"`    // a pattern for the chat's name
+	Server  string `toml:"server"`  // id of a server or workspace
+	Channel string `toml:"channel"` // a channel's name
+}
+
+// Crew is [crew].
+type Crew struct {
+	Default  string   `toml:"default"` // an agent, or "" for nobody
+	Parallel int      `toml:"parallel"`
+	Depth    int      `toml:"depth"`
+	Timeout  Duration `toml:"timeout"`
+}
+
+// Member finds an agent's section by its name.
+func (c *Config) Member(name string) (Member, bool) {
+	i := slices.IndexFunc(c.Members, func(m Member) bool { return m.Name == name })
+	if i < 0 {
+		return Member{}, false
+	}
+	return c.Members[i], true
+}
+
+// AgentNames lists every agent, the default one first.
+func (c *Config) AgentNames() []string {
+	names := []string{DefaultAgent}
+	for _, m := range c.Members {
+		if m.Name != DefaultAgent {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+func (k *checker) crew() {
+	c := k.c.Crew
+	k.between("crew.parallel", c.Parallel, 1, 16)
+	k.between("crew.depth", c.Depth, 1, 2)
+	k.require("crew.timeout", c.Timeout.Duration >= 10*time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "10s" and "24h"`)
+	if c.Default != "" {
+		k.agentName("crew.default", c.Default)
+	}
+	for i := range k.c.Members {
+		k.member(&k.c.Members[i])
+	}
+	for i, r := range k.c.Routes {
+		k.route(i, r)
+	}
+}
+
+// agentName asks for an agent that is there.
+func (k *checker) agentName(key, name string) {
+	if msg := k.unknownAgent(name); msg != "" {
+		k.require(key, false, "%s", msg)
+	}
+}
+
+func (k *checker) unknownAgent(name string) string {
+	names := k.c.AgentNames()
+	if slices.Contains(names, name) {
+		return ""
+	}
+	msg := "there is no [agents." + name + "]; the agents are " + strings.Join(names, ", ")
+	if near := nearest(name, names); near != "" {
+		msg = "there is no [agents." + name + "]; did you mean " + quote(near) + "?"
+	}
+	return msg
+}
+
+// narrower reports whether a level allows at most what another one does.
+func (l Level) narrower(than Level) bool {
+	order := []Level{Watch, Supervised, Trusted}
+	return slices.Index(order, l) <= slices.Index(order, than)
+}
+
+func (k *checker) member(m *Member) {
+	key := "agents." + m.Name
+	k.require(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
+	k.require(key+".model", m.Model == "" || m.Model == "auto" || modelName(m.Model), `it must be "", "auto", "offline" or "provider/model"`)
+	for _, f := range m.Fallback {
+		k.require(key+".fallback", modelName(f), `%q must be "offline" or "provider/model"`, f)
+	}
+	k.require(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "a realm's name is written like an agent's name")
+	for _, d := range m.Delegates {
+		if d != "*" {
+			k.agentName(key+".delegates", d)
+		}
+	}
+	k.require(key+".budget_share", m.BudgetShare >= 0 && m.BudgetShare <= 1, "it must lie between 0 and 1: a quarter of the budget is 0.25")
+	k.between(key+".max_rounds", m.MaxRounds, 0, 100)
+	k.between(key+".max_tool_failures", m.MaxToolFailures, 0, 20)
+	k.require(key+".max_tokens_per_turn", m.MaxTokensPerTurn == 0 || (m.MaxTokensPerTurn >= 256 && m.MaxTokensPerTurn <= 1_000_000), "it must lie between 256 and 1000000, or be 0 for the value of [agent]")
+	if m.Level != "" {
+		k.oneOf(key+".level", string(m.Level), string(Watch), string(Supervised), string(Trusted))
+		k.require(key+".level", m.Level.narrower(k.c.Autonomy.Level), "an agent may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
+	}
+	for _, list := range [][]string{m.Tools, m.Deny} {
+		for _, p := range list {
+			_, err := path.Match(p, "")
+			k.require(key, err == nil && strings.TrimSpace(p) != "", `%q is no pattern; write a tool's name, "read_*", or "category:files"`, p)
+		}
+	}
+	if m.Soul != "" {
+		if paths := k.folders(key+".soul", []string{m.Soul}); len(paths) > 0 {
+			m.Soul = paths[0]
+		}
+	}
+	k.box(key, m)
+}
+
+func (k *checker) box(key string, m *Member) {
+	k.oneOf(key+".isolation", m.Isolation, "", "none", "container")
+	b := &m.Container
+	key += ".container"
+	k.require(key+".memory", b.Memory == "" || validSize.MatchString(b.Memory), `it must be a size such as "256m" or "1g"`)
+	k.require(key+".cpus", b.CPUs >= 0 && b.CPUs <= 64, "it must lie between 0 and 64; 0 means 1")
+	k.require(key+".pids", b.PIDs >= 0 && b.PIDs <= 4096, "it must lie between 0 and 4096; 0 means 64")
+	k.require(key+".timeout", b.Timeout.Duration >= 0 && b.Timeout.Duration <= time.Hour, `it must lie between "0s" and "1h"; "0s" means two minutes`)
+	if b.Workspace != "" {
+		if paths := k.folders(key+".workspace", []string{b.Workspace}); len(paths) > 0 {
+			b.Workspace = paths[0]
+		}
+	}
+}
+
+func (k *checker) route(i int, r Route) {
+	bad := func(key, format string, args ...any) {
+		k.errs = append(k.errs, k.c.RouteErrorf(i, key, format, args...))
+	}
+	if r.Agent == "" {
+		bad("", "a route needs an agent: agent = %q", DefaultAgent)
+	} else if msg := k.unknownAgent(r.Agent); msg != "" {
+		bad("agent", "%s", msg)
+	}
+	if r.Chat == "" && r.Name == "" && r.Server == "" && r.Channel == "" {
+		bad("", "a route says what it fits: chat, name, server or channel; for everything else set crew.default")
+	}
+	if _, err := path.Match(r.Name, ""); err != nil {
+		bad("name", `it must be a pattern such as "work-*"`)
+	}
+}
+
+// RouteErrorf makes an error about a key of the ith route (or "", the route
+// itself), with its line.
+func (c *Config) RouteErrorf(i int, key, format string, args ...any) *Error {
+	e := c.Errorf("routes", format, args...)
+	if at := c.doc.nth("routes", i, key); at != nil {
+		e.Line = at.line
+		if !at.header() {
+			e.Msg = c.doc.show(at) + e.Msg
+		}
+	}
+	if key != "" {
+		e.Key += "." + key
+	}
+	return e
+}
+
+// nth finds a key of the ith [[section]], or its header.
+func (d *document) nth(section string, i int, key string) *entry {
+	var header *entry
+	for j := range d.entries {
+		e := &d.entries[j]
+		switch {
+		case e.kind == unstable.ArrayTable && slices.Equal(e.path, []string{section}):
+			if i--; i < -1 {
+				return header
+			}
+			if i == -1 {
+				header = e
+			}
+		case header != nil && slices.Equal(e.path, []string{section, key}):
+			return e
+		}
+	}
+	return header
+}
