@@ -91,6 +91,9 @@ func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	if !r.Attended {
 		wait = g.opt.Queued
 	}
+	if r.Within > 0 {
+		wait = min(wait, r.Within)
+	}
 	now := time.Now()
 	name := r.Tool.Spec().Name
 	a = Approval{
@@ -191,6 +194,7 @@ func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) 
 	if err != nil {
 		return a, fmt.Errorf("guard: answer: %w", err)
 	}
+	tx.AfterCommit(func() { g.changed(id) })
 	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
 }
 
@@ -215,10 +219,13 @@ func grantTx(tx *store.Tx, a Approval, d time.Duration, now time.Time) error {
 // Cancelled (the turn was stopped) all of them.
 func (g *Guard) CloseTx(tx *store.Tx, event string, state ApprovalState) error {
 	now := time.Now().UnixMilli()
-	_, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2
+	res, err := tx.Exec(`UPDATE approvals SET state = iif(?1 = 'timeout' AND expires_at > ?2, 'cancelled', ?1), decided_at = ?2
 		WHERE event = ?3 AND state = 'pending'`, state, now, event)
 	if err != nil {
 		return fmt.Errorf("guard: close questions: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		tx.AfterCommit(func() { g.changed("") }) // a turn that is held looks again
 	}
 	return nil
 }

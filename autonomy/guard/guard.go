@@ -59,6 +59,9 @@ type Request struct {
 	Tainted bool
 	// Guest: somebody who is not the owner asks, and is told what comes of it.
 	Guest bool
+	// Within bounds how long a question may stay open, for a turn that is held in
+	// memory meanwhile; 0 leaves it to the guard.
+	Within time.Duration
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
 	Origin string
@@ -87,8 +90,9 @@ type Guard struct {
 	db  *store.Store
 	opt Options
 
-	mu  sync.Mutex
-	key []byte // of the audit log's digests
+	mu      sync.Mutex
+	key     []byte                     // of the audit log's digests
+	waiting map[string][]chan struct{} // see Wait; by question
 }
 
 // New makes the gate over a store opened with Migrations.

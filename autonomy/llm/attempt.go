@@ -34,6 +34,7 @@ func attempt(ctx context.Context, m Model, r Request, yield func(Event, error) b
 		if err != nil {
 			o.err = asError(m, err)
 			o.err.Visible = o.shown
+			o.shown = o.shown || o.err.Acted // there is no way back from what was done
 			return o
 		}
 		switch {

@@ -37,7 +37,10 @@ type Error struct {
 	RetryAfter time.Duration
 	// Visible: part of an answer had already been streamed.
 	Visible bool
-	Err     error
+	// Acted: a brain that acts by itself (Info.Acts) had begun to. Asking again,
+	// or asking another one, could do things twice.
+	Acted bool
+	Err   error
 }
 
 func (e *Error) Error() string {

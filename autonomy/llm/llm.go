@@ -33,6 +33,9 @@ type Info struct {
 	// answer is free text.
 	Structured bool
 	Local      bool // costs nothing and stays on this machine
+	// Acts: it does things by itself, beyond the tools it is offered, and asks at
+	// Request.Desk before it does.
+	Acts bool
 }
 
 // Name is "provider/model", or "offline".
@@ -58,6 +61,9 @@ type Request struct {
 	// Session is the conversation that this call belongs to, for brains which keep
 	// one of their own; "" is none. Wire models do not send it.
 	Session string
+	// Desk is where a brain that acts by itself asks and reports; nil when nobody
+	// can be asked. Other brains do not look at it.
+	Desk Desk
 	// Now is the owner's time in the owner's zone, for brains that compute with
 	// it; wire models read the time in the current message.
 	Now time.Time
@@ -181,6 +187,10 @@ type Event struct {
 	// Model, on Done, names the model that answered when several were asked
 	// (see Fallback); empty means the one that was called.
 	Model string
+	// Source is Outside when the brain took in text that Hob has not seen, so that
+	// what it says may carry somebody else's orders. Empty: its words are as clean
+	// as the request.
+	Source provenance.Source
 }
 
 // Stop says why a model ended.
@@ -214,6 +224,8 @@ type Response struct {
 	Stop  Stop
 	Usage Usage
 	Model string // see Event.Model
+	// Source is Outside when one of the events was, and else empty.
+	Source provenance.Source
 }
 
 // Text joins the text parts.
@@ -249,6 +261,9 @@ func (r *Response) Images() []Image {
 
 // Add takes the next event into the response.
 func (r *Response) Add(e Event) {
+	if e.Source == provenance.Outside {
+		r.Source = e.Source
+	}
 	switch e.Kind {
 	case TextDelta:
 		if n := len(r.Parts); n > 0 && r.Parts[n-1].open() {

@@ -1,0 +1,95 @@
+package guard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// Wait returns the question once it is no longer pending or its time is up,
+// whichever comes first; in the latter case it is still Pending, see EndTx. It
+// is for a turn that is held in memory, because somebody outside of Hob stands
+// still until the answer: all others are put away and resumed.
+func (g *Guard) Wait(ctx context.Context, id string) (Approval, error) {
+	for {
+		changed, forget := g.watch(id)
+		a, err := scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ErrNoApproval
+		}
+		if err != nil {
+			forget()
+			return a, fmt.Errorf("guard: wait for %s: %w", id, err)
+		}
+		left := time.Until(a.ExpiresAt)
+		if a.State != Pending || left <= 0 {
+			forget()
+			return a, nil
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-changed:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			forget()
+			return a, ctx.Err()
+		}
+		timer.Stop()
+		forget()
+	}
+}
+
+// watch returns a channel that is closed when the question changes.
+func (g *Guard) watch(id string) (changed <-chan struct{}, forget func()) {
+	ch := make(chan struct{})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting == nil {
+		g.waiting = map[string][]chan struct{}{}
+	}
+	g.waiting[id] = append(g.waiting[id], ch)
+	return ch, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.waiting[id] = slices.DeleteFunc(g.waiting[id], func(c chan struct{}) bool { return c == ch })
+		if len(g.waiting[id]) == 0 {
+			delete(g.waiting, id)
+		}
+	}
+}
+
+// changed tells those who wait for a question, or (id "") for any.
+func (g *Guard) changed(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for k, list := range g.waiting {
+		if id != "" && k != id {
+			continue
+		}
+		for _, ch := range list {
+			close(ch)
+		}
+		delete(g.waiting, k)
+	}
+}
+
+// EndTx ends one open question that nobody waits for any more. It reports
+// whether it was open until now.
+func (g *Guard) EndTx(tx *store.Tx, id string, state ApprovalState) (bool, error) {
+	res, err := tx.Exec(`UPDATE approvals SET state = ?, decided_at = ? WHERE id = ? AND state = 'pending'`, state, time.Now().UnixMilli(), id)
+	if err != nil {
+		return false, fmt.Errorf("guard: end question: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("guard: end question: %w", err)
+	}
+	tx.AfterCommit(func() { g.changed(id) })
+	return n == 1, nil
+}

@@ -1,0 +1,89 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+)
+
+func TestWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		within time.Duration
+		then   func(f *fixture, a guard.Approval) error
+		want   guard.ApprovalState
+	}{
+		"approved": {0, func(f *fixture, a guard.Approval) error {
+			_, err := f.answer(a.ID, guard.Answer{Approved: true, By: "api"})
+			return err
+		}, guard.Approved},
+		"denied": {0, func(f *fixture, a guard.Approval) error {
+			_, err := f.answer(a.ID, guard.Answer{By: "api"})
+			return err
+		}, guard.Denied},
+		"stopped": {0, func(f *fixture, a guard.Approval) error {
+			return f.write(func(tx *store.Tx) error { return f.CloseTx(tx, a.Event, guard.Cancelled) })
+		}, guard.Cancelled},
+		"ended": {0, func(f *fixture, a guard.Approval) error {
+			return f.write(func(tx *store.Tx) error {
+				open, err := f.EndTx(tx, a.ID, guard.Cancelled)
+				if err == nil && !open {
+					t.Error("it was open, and EndTx says no")
+				}
+				return err
+			})
+		}, guard.Cancelled},
+		"nobody answers": {time.Millisecond, nil, guard.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{})
+			r := request("call", `{}`)
+			r.Within = c.within
+			a := f.ask(r)
+			other := f.ask(request("other", `{}`))
+			type outcome struct {
+				a   guard.Approval
+				err error
+			}
+			got := make(chan outcome, 1)
+			go func() {
+				a, err := f.Wait(t.Context(), a.ID)
+				got <- outcome{a, err}
+			}()
+			if c.then != nil {
+				fatal(t, c.then(f, a))
+			}
+			o := <-got
+			fatal(t, o.err)
+			if o.a.State != c.want {
+				t.Errorf("it is %s, want %s", o.a.State, c.want)
+			}
+			if c.want != guard.Pending { // of the same event, and still there unless the turn was stopped
+				if _, err := f.answer(other.ID, guard.Answer{Approved: true}); (err == nil) == (name == "stopped") {
+					t.Errorf("the other question: %v", err)
+				}
+			}
+		})
+	}
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	a := f.ask(request("call", `{}`))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.Wait(ctx, a.ID)
+		done <- err
+	}()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := f.Wait(t.Context(), "nobody"); !errors.Is(err, guard.ErrNoApproval) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+//go:build unix
+
+package osrun
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// script starts a shell that prints the id of a child of its own, which holds
+// the output open.
+func script(t *testing.T, text string) (*Tree, *bufio.Reader) {
+	t.Helper()
+	r, w, err := Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", text)
+	cmd.Stdout = w
+	tree, err := Start(cmd)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		tree.Kill()
+		<-tree.Done()
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return tree, bufio.NewReader(r)
+}
+
+func line(t *testing.T, r *bufio.Reader) string {
+	t.Helper()
+	s, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(s)
+}
+
+// gone waits until nobody holds the pipe any more: the whole tree has ended.
+func gone(t *testing.T, r *bufio.Reader) {
+	t.Helper()
+	for {
+		if _, err := r.ReadString('\n'); err != nil {
+			return
+		}
+	}
+}
+
+func TestKillEndsTheDescendants(t *testing.T) {
+	tree, out := script(t, `sleep 600 & echo $!; wait`)
+	line(t, out)
+	tree.Kill()
+	<-tree.Done()
+	gone(t, out) // the descendant held the pipe, and has ended
+	if !strings.Contains(Signalled(tree.Err()), "killed") {
+		t.Errorf("it ended by %q", Signalled(tree.Err()))
+	}
+	tree.Kill() // once more does no harm
+}
+
+func TestWhatAChildLeavesBehindIsEnded(t *testing.T) {
+	tree, out := script(t, `sleep 600 & echo $!`)
+	line(t, out)
+	<-tree.Done()
+	gone(t, out)
+	if got := Signalled(tree.Err()); got != "it ended" {
+		t.Errorf("it ended by %q", got)
+	}
+}
+
+func TestEndIsPatientThenNot(t *testing.T) {
+	for name, c := range map[string]struct{ text, how string }{
+		"by itself":       {`echo up; read x`, "it ended"},
+		"when asked":      {`echo up; exec sleep 600`, "terminated"},
+		"though it traps": {`trap '' TERM; echo up; while :; do sleep 1; done`, "killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, out := script(t, c.text)
+			line(t, out)
+			patience := 50 * time.Millisecond
+			if name == "by itself" { // it reads an empty input
+				patience = time.Minute
+			}
+			tree.End(patience)
+			if got := Signalled(tree.Err()); !strings.Contains(got, c.how) && got != "exit status 1" {
+				t.Errorf("it ended by %q, want %q", got, c.how)
+			}
+		})
+	}
+}
+
+func TestAProgramThatIsNotThere(t *testing.T) {
+	if _, err := Start(exec.CommandContext(t.Context(), "/no/such/program")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,54 @@
+package osrun
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a job object, which ends its processes when it is closed. A child
+// that starts another one in the moment before it is put into the job loses
+// that one to it; programs that start slower than that are all there are.
+type group struct{ job windows.Handle }
+
+func (*group) before(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+}
+
+func (g *group) after(p *os.Process) error {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return err
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if err == nil {
+		err = assign(job, p)
+	}
+	if err != nil {
+		_ = windows.CloseHandle(job) // the first error counts
+		return err
+	}
+	g.job = job
+	return nil
+}
+
+func assign(job windows.Handle, p *os.Process) error {
+	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(h) //nolint:errcheck // nothing to do about it
+	return windows.AssignProcessToJobObject(job, h)
+}
+
+func (*group) terminate(*os.Process) {}
+
+func (g *group) kill(*os.Process) { _ = windows.TerminateJobObject(g.job, 1) } // it may be gone
+
+func (g *group) close() { _ = windows.CloseHandle(g.job) } // nothing to do about it
