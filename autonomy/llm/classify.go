@@ -13,15 +13,18 @@ import (
 // at OpenRouter.
 func Classify(status int, code, message string) ErrorKind {
 	c, m := strings.ToLower(code), strings.ToLower(message)
-	if n, err := strconv.Atoi(c); err == nil && (status == 0 || status == http.StatusOK) {
-		status, c = n, ""
+	number, _, _ := strings.Cut(c, " ")
+	if n, err := strconv.Atoi(number); err == nil && n >= 300 && (status == 0 || status == http.StatusOK) {
+		status = n
 	}
 	switch {
 	case status != http.StatusUnauthorized && status != http.StatusForbidden && overflows(c, m):
 		return Overflow
+	case containsAny(c, "api_key_invalid", "api_key_expired"): // a 400 at Google
+		return Unauthorized
 	case status == http.StatusPaymentRequired, containsAny(c, "insufficient_quota", "billing"),
 		status != http.StatusTooManyRequests && containsAny(m, "credit balance", "insufficient credit",
-			"insufficient balance", "insufficient_quota", "exceeded your current quota"):
+			"insufficient balance", "insufficient_quota", "exceeded your current quota", "enable billing"):
 		return Payment
 	case status >= 300:
 		return classifyStatus(status, c, m)
@@ -67,11 +70,11 @@ func classifyCode(code, message string) ErrorKind {
 	switch {
 	case containsAny(code, "rate_limit", "resource_exhausted"):
 		return RateLimited
-	case containsAny(code, "authentication", "permission", "invalid_api_key"):
+	case containsAny(code, "authentication", "unauthenticated", "permission", "invalid_api_key"):
 		return Unauthorized
 	case containsAny(code, "not_found"):
 		return NotFound
-	case containsAny(code, "invalid_request", "bad_request", "content_filter"):
+	case containsAny(code, "invalid_request", "bad_request", "content_filter", "invalid_argument", "failed_precondition"):
 		return BadRequest
 	case containsAny(message, "rate limit"):
 		return RateLimited

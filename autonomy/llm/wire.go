@@ -117,6 +117,21 @@ func (w Wire) StatusError(status int, h http.Header, code, message string) *Erro
 	return e
 }
 
+// BodyError is StatusError of an error response's body.
+func (w Wire) BodyError(status int, h http.Header, b ErrorBody) *Error {
+	e := w.StatusError(status, h, b.Code, b.Message)
+	e.RetryAfter = max(e.RetryAfter, b.Retry)
+	return e
+}
+
+// ReadError is an error while the body of an answer was read.
+func (w Wire) ReadError(ctx context.Context, err error) *Error {
+	if errors.Is(err, ErrTooLong) && ctx.Err() == nil {
+		return w.Errorf(Garbled, "%w", err)
+	}
+	return w.TransportError(ctx, err)
+}
+
 // TransportError is a call that broke below HTTP. ctx is the call's context as
 // made by NewWatch: its cause tells a stall and the owner's stop from a broken
 // connection.

@@ -121,8 +121,8 @@ func (m *Model) whole(ctx context.Context, resp *http.Response, a *answer) *llm.
 	}
 	var msg sdk.Message
 	if err := json.Unmarshal(body, &msg); err != nil || msg.Type != "message" {
-		if code, text := errorBody(string(body)); text != "" && code != "" {
-			return m.wire.StatusError(0, nil, code, text)
+		if said := llm.ParseErrorBody(body); said.Message != "" && said.Code != "" {
+			return m.wire.BodyError(0, nil, said)
 		}
 		return m.wire.Errorf(llm.Garbled, "the answer is not that of the Messages API")
 	}
@@ -166,27 +166,5 @@ func (m *Model) apiError(api *sdk.Error) *llm.Error {
 	if status < 300 {
 		status, h = 0, nil
 	}
-	code, text := errorBody(api.RawJSON())
-	return m.wire.StatusError(status, h, code, text)
-}
-
-// errorBody reads {"type":"error","error":{"type":"...","message":"..."}}.
-func errorBody(raw string) (code, text string) {
-	var body struct {
-		Error struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"error"`
-		Message string `json:"message"`
-	}
-	if json.Unmarshal([]byte(raw), &body) != nil {
-		if strings.HasPrefix(strings.TrimSpace(raw), "<") {
-			return "", "" // a web page says nothing that the status does not
-		}
-		return "", raw
-	}
-	if body.Error.Message == "" {
-		return body.Error.Type, body.Message
-	}
-	return body.Error.Type, body.Error.Message
+	return m.wire.BodyError(status, h, llm.ParseErrorBody([]byte(api.RawJSON())))
 }

@@ -41,7 +41,7 @@ func (s *stream) take(c *chunk) bool {
 		if d != nil && !s.delta(d) {
 			return false
 		}
-		if reason := word(x.FinishReason); reason != "" {
+		if reason := llm.Word(x.FinishReason); reason != "" {
 			s.ended, s.stop = true, parseStop(reason)
 		}
 	}

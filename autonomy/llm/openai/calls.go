@@ -29,7 +29,7 @@ type calls struct {
 // add takes one delta and returns its call, the piece of arguments in it, and
 // whether the call is new. It returns nil for a delta that says nothing.
 func (c *calls) add(d callDelta) (x *call, piece string, fresh bool) {
-	id, name := word(d.ID), d.Function.Name.text
+	id, name := llm.Word(d.ID), d.Function.Name.text
 	piece, whole := d.Function.arguments()
 	if id == "" && name == "" && piece == "" {
 		return nil, "", false

@@ -51,7 +51,7 @@ func (f functionOfCall) arguments() (text string, whole bool) {
 	if len(raw) > 0 && raw[0] == '{' {
 		return string(raw), true
 	}
-	return word(raw), false
+	return llm.Word(raw), false
 }
 
 // texts is a string, null, or a list of contents (Mistral). Anything else reads

@@ -16,7 +16,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -33,7 +32,7 @@ import (
 // Ceilings for what a server may send.
 const (
 	maxBody  = 64 << 20 // bytes of one answer
-	maxEvent = 8 << 20  // bytes of one event of a stream
+	maxList  = 8 << 20  // bytes of a list of models
 	maxError = 64 << 10 // bytes read of an error response
 	maxCalls = 128      // tool calls in one answer
 	maxArgs  = 4 << 20  // bytes of one call's arguments
@@ -125,11 +124,11 @@ func (m *Model) list(ctx context.Context) ([]string, error) {
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing was written
 	if resp.StatusCode != http.StatusOK {
-		return nil, m.statusError(resp)
+		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
 	}
-	body, err := io.ReadAll(llm.LimitBody(resp.Body, maxEvent))
+	body, err := io.ReadAll(llm.LimitBody(resp.Body, maxList))
 	if err != nil {
-		return nil, m.readError(ctx, err)
+		return nil, m.wire.ReadError(ctx, err)
 	}
 	var list struct {
 		Data *[]struct {
@@ -192,12 +191,4 @@ func (m *Model) sendTo(ctx context.Context, method string, u *url.URL, body []by
 func apiAnswer(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind == "application/json" || kind == "text/event-stream"
-}
-
-// readError maps an error while a body was read.
-func (m *Model) readError(ctx context.Context, err error) *llm.Error {
-	if errors.Is(err, llm.ErrTooLong) && ctx.Err() == nil {
-		return m.wire.Errorf(llm.Garbled, "%w", err)
-	}
-	return m.wire.TransportError(ctx, err)
 }

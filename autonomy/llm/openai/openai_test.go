@@ -179,28 +179,6 @@ func TestTokenLimitNames(t *testing.T) {
 	}
 }
 
-func TestParseError(t *testing.T) {
-	for _, c := range []struct{ body, code, message string }{
-		{`{"error":{"message":"m","type":"t","code":"c"}}`, "c t", "m"},
-		{`{"error":{"message":"m","type":"t","code":null}}`, "t", "m"},
-		{`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"boom"}}}`, "502", "Provider returned error: boom"},
-		{`{"error":"plain"}`, "", "plain"},
-		{`{"object":"error","message":"m","type":"BadRequestError","code":400}`, "400", "m"},
-		{`{"detail":"Not Found"}`, "", "Not Found"},
-		{`[{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}]`, "400", "m"},
-		{`{"error":{}}`, "", "{}"},
-		{`{}`, "", "{}"},
-		{`plain text`, "", "plain text"},
-		{`<html>`, "", ""},
-		{``, "", ""},
-		{`[]`, "", "[]"},
-	} {
-		if code, message := parseError([]byte(c.body)); code != c.code || message != c.message {
-			t.Errorf("%s: got %q %q", c.body, code, message)
-		}
-	}
-}
-
 func TestProbe(t *testing.T) {
 	srv := llmtest.NewServer(t, llmtest.Options{Models: []string{"a", "b"}})
 	names, err := Probe(context.Background(), srv.URL)

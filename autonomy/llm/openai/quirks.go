@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -78,103 +77,8 @@ func refuses(s string) bool {
 	return false
 }
 
-// statusError reads an error response.
-func (m *Model) statusError(resp *http.Response) *llm.Error {
-	code, message := m.readStatus(resp)
-	return m.wire.StatusError(resp.StatusCode, resp.Header, code, message)
-}
-
-func (m *Model) readStatus(resp *http.Response) (code, message string) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxError))
-	if err != nil && len(body) == 0 {
-		return "", ""
-	}
-	return parseError(body)
-}
-
-// parseError reads the many shapes of an error:
-//
-//	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI, most others
-//	{"error":{"message":"...","metadata":{"raw":"..."}}}      OpenRouter, of the provider behind it
-//	{"error":"..."}                                          Ollama, LM Studio
-//	{"object":"error","message":"...","code":400}             vLLM
-//	{"detail":"..."} or {"detail":[{"msg":"...","loc":[]}]}    FastAPI
-//	[{"error":{...}}]                                        Gemini
-func parseError(body []byte) (code, message string) {
-	text := strings.TrimSpace(string(body))
-	if strings.HasPrefix(text, "[") {
-		var list []json.RawMessage
-		if json.Unmarshal([]byte(text), &list) == nil && len(list) > 0 {
-			text = string(list[0])
-		}
-	}
-	if strings.HasPrefix(text, "<") {
-		return "", "" // a web page says nothing that the status does not
-	}
-	var top struct {
-		Error   json.RawMessage `json:"error"`
-		Message json.RawMessage `json:"message"`
-		Detail  json.RawMessage `json:"detail"`
-		Code    json.RawMessage `json:"code"`
-		Type    json.RawMessage `json:"type"`
-	}
-	if json.Unmarshal([]byte(text), &top) != nil {
-		return "", text
-	}
-	if len(top.Error) > 0 && top.Error[0] == '{' {
-		return parseErrorObject(top.Error)
-	}
-	code = firstWord(top.Code, top.Type)
-	for _, raw := range []json.RawMessage{top.Error, top.Message, top.Detail} {
-		if s := word(raw); s != "" {
-			return code, s
-		}
-	}
-	return code, text
-}
-
-func parseErrorObject(raw json.RawMessage) (code, message string) {
-	var e struct {
-		Message  json.RawMessage `json:"message"`
-		Type     json.RawMessage `json:"type"`
-		Code     json.RawMessage `json:"code"`
-		Status   json.RawMessage `json:"status"`
-		Metadata struct {
-			Raw json.RawMessage `json:"raw"`
-		} `json:"metadata"`
-	}
-	_ = json.Unmarshal(raw, &e) // what can be read is kept
-	message = word(e.Message)
-	if behind := word(e.Metadata.Raw); behind != "" {
-		message += ": " + behind
-	}
-	if message == "" {
-		message = string(raw)
-	}
-	code = firstWord(e.Code, e.Type, e.Status)
-	if t := word(e.Type); t != "" && t != code {
-		code += " " + t
-	}
-	return code, message
-}
-
-func firstWord(list ...json.RawMessage) string {
-	for _, raw := range list {
-		if s := word(raw); s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// word is a JSON string's value, or any other JSON as it stands, "" for null.
-func word(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	if string(raw) == "null" {
-		return ""
-	}
-	return string(raw)
+// readStatus reads an error response.
+func readStatus(resp *http.Response) llm.ErrorBody {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came is enough
+	return llm.ParseErrorBody(body)
 }

@@ -60,16 +60,16 @@ func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*htt
 		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 			return resp, nil
 		}
-		code, message := m.readStatus(resp)
+		said := readStatus(resp)
 		_ = resp.Body.Close()
 		if ctx.Err() != nil {
 			return nil, m.wire.TransportError(ctx, ctx.Err())
 		}
-		if found := refusal(resp.StatusCode, message, req, q); found != 0 && try < maxAdaptions {
+		if found := refusal(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
 			m.learn(found)
 			continue
 		}
-		return nil, m.wire.StatusError(resp.StatusCode, resp.Header, code, message)
+		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, said)
 	}
 }
 
@@ -96,16 +96,16 @@ type stream struct {
 // read turns the response into events.
 func (s *stream) read(resp *http.Response) *llm.Error {
 	body := llm.LimitBody(resp.Body, maxBody)
-	in := newReader(body)
+	in := llm.NewEventReader(body)
 	s.watch.Arm()
-	c, err := in.first()
+	c, err := in.First()
 	switch {
 	case errors.Is(err, io.EOF):
 		return s.m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
 	case err != nil:
-		return s.m.readError(s.ctx, err)
+		return s.m.wire.ReadError(s.ctx, err)
 	case c == '{':
-		return s.whole(in.in)
+		return s.whole(in.Rest())
 	case c == '<':
 		return s.m.wire.Errorf(llm.Garbled, "the server answered with a web page")
 	}
@@ -113,13 +113,13 @@ func (s *stream) read(resp *http.Response) *llm.Error {
 	if fail == nil && !s.left {
 		s.watch.Limit(drainGrace)
 		s.watch.Arm()
-		_, _ = io.CopyN(io.Discard, in.in, 4<<10) // only to reuse the connection
+		_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // only to reuse the connection
 	}
 	return fail
 }
 
 // events reads the stream to its end and finishes the answer.
-func (s *stream) events(in *reader) *llm.Error {
+func (s *stream) events(in *llm.EventReader) *llm.Error {
 	for {
 		switch {
 		case s.ended:
@@ -128,11 +128,11 @@ func (s *stream) events(in *reader) *llm.Error {
 			s.watch.Limit(s.m.o.Stall)
 		}
 		s.watch.Arm()
-		e, err := in.next()
+		e, err := in.Next()
 		if err != nil {
 			return s.end(err)
 		}
-		data := strings.TrimSpace(string(e.data))
+		data := strings.TrimSpace(string(e.Data))
 		if data == "[DONE]" {
 			return s.done()
 		}
@@ -143,7 +143,7 @@ func (s *stream) events(in *reader) *llm.Error {
 		if err := json.Unmarshal([]byte(data), &c); err != nil {
 			return s.garbled(e, err)
 		}
-		if fail := s.failure(e.name, &c, data); fail != nil {
+		if fail := s.failure(e.Name, &c, data); fail != nil {
 			return fail
 		}
 		if !s.take(&c) {
@@ -166,13 +166,13 @@ func (s *stream) end(err error) *llm.Error {
 	if errors.Is(err, io.EOF) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
 	}
-	return s.m.readError(s.ctx, err)
+	return s.m.wire.ReadError(s.ctx, err)
 }
 
 // garbled handles an event that is not JSON.
-func (s *stream) garbled(e event, err error) *llm.Error {
-	if e.name == "error" {
-		return s.m.wire.StatusError(0, nil, "", string(e.data))
+func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
+	if e.Name == "error" {
+		return s.m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
 	}
 	if !s.cutOff() {
 		return nil
@@ -180,7 +180,7 @@ func (s *stream) garbled(e event, err error) *llm.Error {
 	if cutShort(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
-	text := s.m.wire.Clean(string(e.data[:min(len(e.data), 80)]))
+	text := s.m.wire.Clean(string(e.Data[:min(len(e.Data), 80)]))
 	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of a chat model, it says %q: %w", text, err)
 }
 
@@ -194,36 +194,34 @@ func cutShort(err error) bool {
 func (s *stream) failure(name string, c *chunk, data string) *llm.Error {
 	raw := c.Error
 	for _, x := range c.Choices {
-		switch reason := word(x.FinishReason); {
-		case word(x.Error) != "":
+		switch reason := llm.Word(x.FinishReason); {
+		case llm.Word(x.Error) != "":
 			raw = x.Error
-		case word(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // OpenRouter, DeepSeek
+		case llm.Word(raw) == "" && (reason == "error" || reason == "insufficient_system_resource"): // OpenRouter, DeepSeek
 			raw, _ = json.Marshal("the provider gave up in the middle of the answer (" + reason + ")")
 		}
 	}
-	if word(raw) == "" && name != "error" && word(c.Object) != "error" {
+	if llm.Word(raw) == "" && name != "error" && llm.Word(c.Object) != "error" {
 		return nil
 	}
 	if !s.cutOff() {
 		return nil
 	}
-	var code, message string
+	said := llm.ParseErrorBody([]byte(data))
 	switch {
 	case len(raw) > 0 && raw[0] == '{':
-		code, message = parseErrorObject(raw)
-	case word(raw) != "":
-		message = word(raw)
-	default:
-		code, message = parseError([]byte(data))
+		said = llm.ParseErrorObject(raw)
+	case llm.Word(raw) != "":
+		said = llm.ErrorBody{Message: llm.Word(raw)}
 	}
-	return s.m.wire.StatusError(0, nil, code, message)
+	return s.m.wire.BodyError(0, nil, said)
 }
 
 // whole handles a server that answers in one piece.
 func (s *stream) whole(body io.Reader) *llm.Error {
 	data, err := io.ReadAll(io.LimitReader(body, maxBody))
 	if err != nil {
-		return s.m.readError(s.ctx, err)
+		return s.m.wire.ReadError(s.ctx, err)
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {

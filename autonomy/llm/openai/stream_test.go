@@ -9,75 +9,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"hob/autonomy/llm"
 )
-
-func TestReader(t *testing.T) {
-	for _, c := range []struct {
-		name, in string
-		want     []string // "name|data"
-	}{
-		{"plain", "data: a\n\ndata: b\n\n", []string{"|a", "|b"}},
-		{"no space", "data:a\n\n", []string{"|a"}},
-		{"two spaces", "data:  a\n\n", []string{"| a"}},
-		{"CRLF", "data: a\r\n\r\nevent: e\r\ndata: b\r\n\r\n", []string{"|a", "e|b"}},
-		{"comments", ": ping\n\n:\n\ndata: a\n: x\n\n", []string{"|a"}},
-		{"many lines", "data: {\ndata: \"a\":1}\n\n", []string{"|{\n\"a\":1}"}},
-		{"other fields", "id: 1\nretry: 5\nfoo\ndata: a\n\n", []string{"|a"}},
-		{"a name without data says nothing", "event: e\n\ndata: a\n\n", []string{"|a"}},
-		{"empty data", "data\n\ndata:\n\n", []string{"|", "|"}},
-		{"no empty line at the end", "data: a\n\ndata: [DONE]", []string{"|a", "|[DONE]"}},
-		{"no empty lines at all", "data: {\"a\":1}\ndata: {\"b\":2}\ndata: [DONE]\n", []string{`|{"a":1}`, `|{"b":2}`, "|[DONE]"}},
-		{"llama.cpp error", "error: {\"code\":500}\n\n", []string{`error|{"code":500}`}},
-		{"nothing", "", nil},
-		{"only white space", "\n\n \n", nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, in := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in))} {
-				r := newReader(in)
-				var got []string
-				for {
-					e, err := r.next()
-					if err != nil {
-						if !errors.Is(err, io.EOF) {
-							t.Fatal(err)
-						}
-						break
-					}
-					got = append(got, e.name+"|"+string(e.data))
-				}
-				if d := cmp.Diff(c.want, got); d != "" {
-					t.Error(d)
-				}
-			}
-		})
-	}
-}
-
-func TestReaderLimits(t *testing.T) {
-	for name, in := range map[string]io.Reader{
-		"one line":   endless("x"),
-		"many lines": io.MultiReader(strings.NewReader("data: {\n"), endless("data: 1234567\n")),
-	} {
-		if _, err := newReader(in).next(); !errors.Is(err, llm.ErrTooLong) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-type endless string
-
-func (e endless) Read(p []byte) (int, error) {
-	n := 0
-	for n+len(e) <= len(p) {
-		n += copy(p[n:], e)
-	}
-	return n, nil
-}
 
 func TestThinkSplitter(t *testing.T) {
 	for _, c := range []struct{ in, thought, text string }{
@@ -258,11 +194,4 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
-}
-
-func FuzzParseError(f *testing.F) {
-	for _, s := range []string{`{"error":{"message":[]}}`, `[[]]`, `{"error":5}`, `x`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(_ *testing.T, in []byte) { parseError(in) })
 }

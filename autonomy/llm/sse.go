@@ -1,4 +1,4 @@
-package openai
+package llm
 
 import (
 	"bufio"
@@ -6,22 +6,23 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-
-	"hob/autonomy/llm"
 )
 
-// event is one server-sent event.
-type event struct {
-	name string
-	data []byte // valid until the next call of next
+// maxEvent bounds one event of a stream, in bytes.
+const maxEvent = 8 << 20
+
+// ServerEvent is one server-sent event.
+type ServerEvent struct {
+	Name string
+	Data []byte // valid until the next call of Next
 }
 
-// reader parses server-sent events
+// EventReader parses server-sent events
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html) leniently:
 // an event may end with the stream instead of an empty line, events may follow
 // each other without an empty line when each line is JSON of its own, and a line
 // "error: {...}", which llama.cpp sends, is an event named error.
-type reader struct {
+type EventReader struct {
 	in      *bufio.Reader
 	line    []byte
 	data    []byte
@@ -31,13 +32,14 @@ type reader struct {
 	looks   int // how often complete was asked about this event
 }
 
-func newReader(r io.Reader) *reader {
-	return &reader{in: bufio.NewReaderSize(r, 16<<10)}
+// NewEventReader reads the events of a body.
+func NewEventReader(r io.Reader) *EventReader {
+	return &EventReader{in: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// first returns the first byte of the body that is not white space or a byte
+// First returns the first byte of the body that is not white space or a byte
 // order mark, without consuming anything else.
-func (r *reader) first() (byte, error) {
+func (r *EventReader) First() (byte, error) {
 	for {
 		c, err := r.in.ReadByte()
 		if err != nil {
@@ -51,9 +53,12 @@ func (r *reader) first() (byte, error) {
 	}
 }
 
-// next returns the next event that has data. At the end it returns io.EOF, or
+// Rest reads what no event was made of.
+func (r *EventReader) Rest() io.Reader { return r.in }
+
+// Next returns the next event that has data. At the end it returns io.EOF, or
 // the read error.
-func (r *reader) next() (event, error) {
+func (r *EventReader) Next() (ServerEvent, error) {
 	r.data, r.name, r.hasData, r.looks = r.data[:0], "", false, 0
 	if r.held != nil {
 		r.data, r.hasData = append(r.data, r.held...), true
@@ -66,29 +71,29 @@ func (r *reader) next() (event, error) {
 				r.take(line)
 			}
 			if errors.Is(err, io.EOF) && r.hasData {
-				return event{r.name, r.data}, nil
+				return ServerEvent{r.name, r.data}, nil
 			}
-			return event{}, err
+			return ServerEvent{}, err
 		}
 		if len(line) == 0 {
 			if r.hasData {
-				return event{r.name, r.data}, nil
+				return ServerEvent{r.name, r.data}, nil
 			}
 			r.name = ""
 			continue
 		}
 		if r.take(line) {
-			return event{r.name, r.data}, nil
+			return ServerEvent{r.name, r.data}, nil
 		}
 		if len(r.data) > maxEvent {
-			return event{}, llm.ErrTooLong
+			return ServerEvent{}, ErrTooLong
 		}
 	}
 }
 
 // take adds a line to the event; it reports true when the line belongs to the
 // next event and this one is complete.
-func (r *reader) take(line []byte) bool {
+func (r *EventReader) take(line []byte) bool {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(field) {
@@ -112,7 +117,7 @@ func (r *reader) take(line []byte) bool {
 
 // complete reports whether the data so far is an event of its own. It looks
 // only a few times, so that an event of very many lines stays cheap.
-func (r *reader) complete() bool {
+func (r *EventReader) complete() bool {
 	r.looks++
 	if r.looks > 8 {
 		return false
@@ -122,13 +127,13 @@ func (r *reader) complete() bool {
 
 // readLine returns the next line without its end. A line that the stream cuts
 // off comes together with io.EOF.
-func (r *reader) readLine() ([]byte, error) {
+func (r *EventReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
 		part, err := r.in.ReadSlice('\n')
 		r.line = append(r.line, part...)
 		if len(r.line) > maxEvent {
-			return nil, llm.ErrTooLong
+			return nil, ErrTooLong
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue

@@ -1,0 +1,155 @@
+package llm
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrorBody is what an error response says.
+type ErrorBody struct {
+	// Code holds the machine-readable words: code, type, status and reasons,
+	// apart by a space.
+	Code    string
+	Message string        // for people, never JSON; "" when it says nothing
+	Retry   time.Duration // wait that a body asks for (google.rpc.RetryInfo), 0 = none
+}
+
+// ParseErrorBody reads the many shapes of an error:
+//
+//	{"error":{"message":"...","type":"...","code":"..."}}     OpenAI, Anthropic, most others
+//	{"error":{"message":"...","metadata":{"raw":"..."}}}      OpenRouter, of the provider behind it
+//	{"error":{"message":"...","status":"...","details":[]}}   Google (https://google.aip.dev/193)
+//	{"error":"..."}                                          Ollama, LM Studio
+//	{"object":"error","message":"...","code":400}             vLLM
+//	{"detail":"..."} or {"detail":[{"msg":"...","loc":[]}]}    FastAPI
+//	[{"error":{...}}]                                        Google, when a stream was asked for
+func ParseErrorBody(body []byte) ErrorBody { return parseError(string(body), 5) }
+
+// ParseErrorObject reads the object under "error".
+func ParseErrorObject(raw json.RawMessage) ErrorBody { return parseErrorObject(raw, 5) }
+
+// parseError goes down at most depth levels of errors within errors.
+func parseError(text string, depth int) ErrorBody {
+	text = strings.TrimSpace(text)
+	if depth == 0 || text == "" || text[0] == '<' {
+		return ErrorBody{} // a web page says nothing that the status does not
+	}
+	switch text[0] {
+	case '[':
+		var list []json.RawMessage
+		if json.Unmarshal([]byte(text), &list) != nil {
+			return ErrorBody{Message: text}
+		}
+		return first(list, depth)
+	case '{':
+	default:
+		return ErrorBody{Message: text}
+	}
+	var top struct {
+		Error   json.RawMessage `json:"error"`
+		Message json.RawMessage `json:"message"`
+		Msg     json.RawMessage `json:"msg"`
+		Loc     json.RawMessage `json:"loc"` // FastAPI: where Msg applies
+		Detail  json.RawMessage `json:"detail"`
+		Code    json.RawMessage `json:"code"`
+		Type    json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal([]byte(text), &top) != nil {
+		return ErrorBody{} // JSON that was cut off is not for people
+	}
+	if len(top.Error) > 0 && top.Error[0] == '{' {
+		return parseErrorObject(top.Error, depth)
+	}
+	e := ErrorBody{Code: words(top.Code)}
+	if e.Code == "" {
+		e.Code = words(top.Type)
+	}
+	for _, raw := range []json.RawMessage{top.Error, top.Message, top.Detail, top.Msg} {
+		if s := parseError(Word(raw), depth-1).Message; s != "" {
+			e.Message = s
+			break
+		}
+	}
+	if where := path(top.Loc); where != "" && e.Message != "" {
+		e.Message = where + ": " + e.Message
+	}
+	return e
+}
+
+// path joins the steps of a place: body.stream_options.
+func path(raw json.RawMessage) string {
+	var steps []json.RawMessage
+	if json.Unmarshal(raw, &steps) != nil {
+		return ""
+	}
+	var out []string
+	for _, s := range steps {
+		out = append(out, Word(s))
+	}
+	return strings.Join(out, ".")
+}
+
+// first is the first of several errors that says something.
+func first(list []json.RawMessage, depth int) ErrorBody {
+	for _, raw := range list[:min(len(list), 8)] {
+		if e := parseError(Word(raw), depth-1); e.Message != "" {
+			return e
+		}
+	}
+	return ErrorBody{}
+}
+
+func parseErrorObject(raw json.RawMessage, depth int) ErrorBody {
+	var e struct {
+		Message  json.RawMessage `json:"message"`
+		Type     json.RawMessage `json:"type"`
+		Code     json.RawMessage `json:"code"`
+		Status   json.RawMessage `json:"status"`
+		Metadata struct {
+			Raw json.RawMessage `json:"raw"`
+		} `json:"metadata"`
+		Details []struct {
+			Reason     json.RawMessage `json:"reason"`
+			RetryDelay json.RawMessage `json:"retryDelay"`
+		} `json:"details"`
+	}
+	_ = json.Unmarshal(raw, &e) // what can be read is kept
+	out := ErrorBody{Message: parseError(Word(e.Message), depth-1).Message}
+	if behind := parseError(Word(e.Metadata.Raw), depth-1).Message; behind != "" {
+		out.Message = strings.TrimPrefix(out.Message+": "+behind, ": ")
+	}
+	said := []json.RawMessage{e.Code, e.Type, e.Status}
+	for _, d := range e.Details {
+		said = append(said, d.Reason)
+		if wait, err := time.ParseDuration(Word(d.RetryDelay)); err == nil {
+			out.Retry = clampWait(wait.Seconds())
+		}
+	}
+	out.Code = words(said...)
+	return out
+}
+
+// words joins what is there, each once.
+func words(list ...json.RawMessage) string {
+	var out []string
+	for _, raw := range list {
+		if s := Word(raw); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// Word is a JSON string's value, or any other JSON as it stands, "" for null.
+func Word(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	if string(raw) == "null" {
+		return ""
+	}
+	return string(raw)
+}
