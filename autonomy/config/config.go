@@ -58,6 +58,7 @@ type Provider struct {
 	Model     string `toml:"model"`
 	MaxTokens int    `toml:"max_tokens"`
 	Context   int    `toml:"context"` // in tokens
+	Stream    bool   `toml:"stream"`  // true unless the file says otherwise
 }
 
 // Autonomy is [autonomy].
@@ -228,7 +229,11 @@ func (c *Config) spread() {
 	f := &c.file
 	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Web, f.Log
 	for _, n := range c.doc.names("providers") {
-		p := f.Providers[n]
+		p, ok := f.Providers[n]
+		if ok && c.doc.find([]string{"providers", n, "stream"}) == nil {
+			p.Stream = true // the default of a section with a name of the owner's choice
+			f.Providers[n] = p
+		}
 		p.Name = n
 		c.Providers = append(c.Providers, p)
 	}

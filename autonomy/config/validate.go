@@ -144,7 +144,7 @@ func (k *checker) providers() {
 	for _, p := range k.c.Providers {
 		key := "providers." + p.Name
 		k.name(key, p.Name)
-		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", or "openai" for any server with Chat Completions`)
+		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", or "openai" for any server with Chat Completions`)
 		k.require(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
 		k.require(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
 		if p.BaseURL != "" {

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -152,4 +153,10 @@ func Word(raw json.RawMessage) string {
 		return ""
 	}
 	return string(raw)
+}
+
+// CutShort recognises the error of JSON that ends too early.
+func CutShort(err error) bool {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	return syntax && strings.Contains(err.Error(), "unexpected end")
 }

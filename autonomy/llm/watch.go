@@ -12,15 +12,16 @@ import (
 // DefaultStall is how long a model may say nothing before a call is given up.
 const DefaultStall = 2 * time.Minute
 
-// LocalFirst is how long a server on this machine may take to its first word,
-// unless the owner says otherwise: it may have to load the model and to read a
-// long conversation without a graphics card.
+// LocalFirst is how long a server on this machine, or one that does not stream,
+// may take to its first word, unless the owner says otherwise: it may have to
+// load the model and to read a long conversation without a graphics card.
 const LocalFirst = 10 * time.Minute
 
 // FirstLimit is how long the server may take to its first word, given the
-// owner's limit (0 = none given).
-func (w Wire) FirstLimit(stall time.Duration) time.Duration {
-	if stall <= 0 && w.Local() {
+// owner's limit (0 = none given). An answer in one piece has no word before its
+// last.
+func (w Wire) FirstLimit(stall time.Duration, whole bool) time.Duration {
+	if stall <= 0 && (whole || w.Local()) {
 		return LocalFirst
 	}
 	return stall

@@ -13,6 +13,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/anthropic"
+	"hob/autonomy/llm/gemini"
 	"hob/autonomy/llm/openai"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	MaxTokens int           // output limit when a request names none; 0 = the driver's
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall
 	Context   int           // context window in tokens; 0 = the driver's
+	Whole     bool          // ask for answers in one piece, not for a stream
 	HTTP      *http.Client  // nil = a client of its own
 }
 
@@ -35,7 +37,7 @@ type Lister interface {
 }
 
 // Kinds lists the values of kind in a [providers] section.
-func Kinds() []string { return []string{"anthropic", "openai"} }
+func Kinds() []string { return []string{"anthropic", "openai", "gemini"} }
 
 // New makes a model of the given kind. It makes no connection. When the owner
 // names no model, a well-known server has a default; any other server is asked
@@ -47,6 +49,12 @@ func New(kind string, o Options) (llm.Model, error) {
 			o.Model = anthropic.DefaultModel
 		}
 		m, err := anthropic.New(anthropic.Options(o))
+		return model(m, err)
+	case "gemini":
+		if o.Model == "" {
+			o.Model = gemini.DefaultModel
+		}
+		m, err := gemini.New(gemini.Options(o))
 		return model(m, err)
 	case "openai":
 		if o.Model == "" {

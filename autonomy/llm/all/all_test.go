@@ -69,7 +69,7 @@ func env(name, value string) func(string) string {
 
 func TestAutoRefusesWrongSections(t *testing.T) {
 	for _, p := range []Provider{
-		{Name: "x", Kind: "gemini", Key: key("k")},
+		{Name: "x", Kind: "moon", Key: key("k")},
 		{Name: "x", Kind: "openai", BaseURL: "ftp://x", Model: "m", Key: key("k")},
 		{Name: "x", Kind: "anthropic", Key: key("a b")},
 	} {

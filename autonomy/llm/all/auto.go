@@ -20,6 +20,7 @@ type Provider struct {
 	Model     string
 	MaxTokens int
 	Context   int
+	Whole     bool // see Options
 	// Key resolves the key, nil when the section names none. It is called only
 	// when the provider is considered.
 	Key func() (string, error)
@@ -63,6 +64,8 @@ func wellKnown() []struct{ env, name, kind, baseURL string } {
 		{"ANTHROPIC_API_KEY", "anthropic", "anthropic", ""},
 		{"OPENAI_API_KEY", "openai", "openai", ""},
 		{"OPENROUTER_API_KEY", "openrouter", "openai", "https://openrouter.ai/api/v1"},
+		{"GEMINI_API_KEY", "gemini", "gemini", ""},
+		{"GOOGLE_API_KEY", "gemini", "gemini", ""},
 	}
 }
 
@@ -110,7 +113,7 @@ func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err e
 // Named finds the model that a name in the configuration means: "offline",
 // "provider" or "provider/model", where provider is a configured section, a
 // well-known one whose key is in the environment (anthropic, openai,
-// openrouter), or a local server (ollama, lmstudio, llamacpp, vllm).
+// openrouter, gemini), or a local server (ollama, lmstudio, llamacpp, vllm).
 func Named(name string, o AutoOptions) (llm.Model, error) {
 	provider, model, _ := strings.Cut(name, "/")
 	if name == "offline" {
@@ -126,14 +129,20 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 		}
 		return m, err
 	}
+	missing := ""
 	for _, k := range wellKnown() {
-		if k.name == provider {
-			key := o.env(k.env)
-			if key == "" {
-				return nil, fmt.Errorf("model %q: there is no [providers.%s] and %s is not set; run hob setup", name, provider, k.env)
-			}
+		if k.name != provider {
+			continue
+		}
+		if key := o.env(k.env); key != "" {
 			return New(k.kind, Options{Provider: k.name, BaseURL: k.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
 		}
+		if missing == "" {
+			missing = k.env
+		}
+	}
+	if missing != "" {
+		return nil, fmt.Errorf("model %q: there is no [providers.%s] and %s is not set; run hob setup", name, provider, missing)
 	}
 	for _, s := range o.servers() {
 		if s.Name == provider {
@@ -148,7 +157,7 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, error) {
 	opts := Options{
 		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
-		MaxTokens: p.MaxTokens, Context: p.Context, HTTP: o.HTTP,
+		MaxTokens: p.MaxTokens, Context: p.Context, Whole: p.Whole, HTTP: o.HTTP,
 	}
 	if model == "" {
 		opts.Model = p.Model

@@ -11,10 +11,8 @@
 package anthropic
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -29,7 +27,6 @@ import (
 // Ceilings for what a server may send.
 const (
 	maxBody   = 64 << 20 // bytes of one answer
-	maxLine   = 8 << 20  // bytes of one line, which is one event
 	maxBlocks = 256      // content blocks in one answer
 	maxArgs   = 4 << 20  // bytes of one call's arguments
 )
@@ -53,6 +50,7 @@ type Options struct {
 	MaxTokens int           // output limit when a request names none; 0 = 8192
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
 	Context   int           // context window in tokens; 0 = 200,000
+	Whole     bool          // ask for answers in one piece, not for a stream
 	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
 }
 
@@ -130,36 +128,16 @@ func (m *Model) Models(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// ceiling bounds every response body: the SDK reads error bodies to their end,
-// and lines of a stream up to 32 MB.
+// ceiling bounds every response body: the SDK reads error bodies to their end.
 type ceiling struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (c ceiling) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.next.RoundTrip(r)
 	if err == nil {
-		resp.Body = &lines{ReadCloser: llm.LimitBody(resp.Body, maxBody)}
+		resp.Body = llm.LimitBody(resp.Body, maxBody)
 	}
 	return resp, err
-}
-
-// lines bounds the length of a line.
-type lines struct {
-	io.ReadCloser
-	length int
-}
-
-func (l *lines) Read(p []byte) (int, error) {
-	n, err := l.ReadCloser.Read(p)
-	if i := bytes.LastIndexByte(p[:n], '\n'); i >= 0 {
-		l.length = n - i - 1
-	} else {
-		l.length += n
-	}
-	if l.length > maxLine {
-		return n, llm.ErrTooLong
-	}
-	return n, err
 }
 
 // CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.

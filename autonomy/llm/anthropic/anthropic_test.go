@@ -186,7 +186,10 @@ func TestEvents(t *testing.T) {
 		{"window full", start + block(`{"type":"text","text":"hi"}`) + stop("model_context_window_exceeded"), "hi||max_tokens|5 9"},
 		{"no message_stop", start + block(`{"type":"text","text":"hi"}`) + strings.Split(stop("end_turn"), "event: message_stop")[0], "hi||end_turn|5 9"},
 		{"delta of no block", start + "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"x\"}}\n\n", "garbled"},
-		{"no event names", "data: {\"type\":\"message_stop\"}\n\n", "network"},
+		{"nothing but the end", "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "network"},
+		{"no event names", strings.NewReplacer("event: message_start\n", "", "event: content_block_start\n", "", "event: content_block_stop\n", "", "event: message_delta\n", "", "event: message_stop\n", "").
+			Replace(start + block(`{"type":"text","text":"hi"}`) + stop("end_turn")), "hi||end_turn|5 9"},
+		{"error without a name", "data: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n", "unavailable"},
 		{"error", start + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"rate_limit_error\",\"message\":\"x\"}}\n\n", "rate_limited"},
 		{"error that is not JSON", start + "event: error\ndata: boom\n\n", "unavailable"},
 		{"nothing", "", "network"},

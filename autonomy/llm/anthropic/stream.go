@@ -1,20 +1,17 @@
 package anthropic
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"iter"
-	"mime"
 	"net/http"
 	"strings"
 	"time"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"hob/autonomy/llm"
 )
@@ -26,7 +23,7 @@ const drainGrace = 50 * time.Millisecond
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall))
+		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
 		defer watch.Stop()
 		a := &answer{watch: watch, yield: yield}
 		err := m.call(ctx, r, a)
@@ -50,77 +47,122 @@ func (m *Model) call(ctx context.Context, r llm.Request, a *answer) *llm.Error {
 	return m.once(ctx, params, a)
 }
 
+// once makes one request. The SDK renders it and maps error responses; the body
+// is read here, because servers answer with a stream, with JSON and with web
+// pages whatever they call it.
 func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer) *llm.Error {
+	options := []option.RequestOption{option.WithHeader("Accept", "text/event-stream, application/json")}
+	if !m.o.Whole {
+		options = append(options, option.WithJSONSet("stream", true))
+	}
 	a.watch.Arm()
 	var resp *http.Response
-	stream := m.client.Messages.NewStreaming(ctx, params, option.WithResponseInto(&resp))
-	defer func() { _ = stream.Close() }() // nothing was written
-	if err := stream.Err(); err != nil {
+	if err := m.client.Post(ctx, "v1/messages", params, &resp, options...); err != nil {
 		return m.failure(ctx, err)
 	}
+	defer func() { _ = resp.Body.Close() }() // nothing was written
 	if resp.StatusCode >= 300 {
 		return m.wire.StatusError(resp.StatusCode, resp.Header, "", "")
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	switch kind {
-	case "text/html":
+	in := llm.NewEventReader(resp.Body)
+	c, err := in.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
+	case err != nil:
+		return m.wire.ReadError(ctx, err)
+	case c == '{':
+		return m.whole(ctx, in.Rest(), a)
+	case c == '<':
 		return m.wire.Errorf(llm.Garbled, "the server answered with a web page")
-	case "application/json":
-		return m.whole(ctx, resp, a)
 	}
-	return m.events(ctx, resp, stream, a)
+	return m.events(ctx, in, a)
 }
 
 // events reads the stream to its end.
-func (m *Model) events(ctx context.Context, resp *http.Response, stream *ssestream.Stream[sdk.MessageStreamEventUnion], a *answer) *llm.Error {
-	for {
+func (m *Model) events(ctx context.Context, in *llm.EventReader, a *answer) *llm.Error {
+	for ping := false; ; {
 		if a.started {
 			a.watch.Limit(m.o.Stall)
 		}
-		a.watch.Arm()
-		if !stream.Next() {
-			break
+		if !ping { // a ping is no word of the model
+			a.watch.Arm()
 		}
-		if err := a.take(stream.Current()); err != nil {
+		e, err := in.Next()
+		if err != nil {
+			return m.end(ctx, err, a)
+		}
+		if e.Name == "error" {
+			a.cutOff()
+			return m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
+		}
+		var event sdk.MessageStreamEventUnion
+		if err := json.Unmarshal(e.Data, &event); err != nil {
+			return m.garbled(err, a)
+		}
+		if ping = event.Type == "ping"; ping {
+			continue
+		}
+		if event.Type == "error" {
+			a.cutOff()
+			return m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
+		}
+		if err := a.take(event); err != nil {
+			a.cutOff()
 			return m.wire.Errorf(llm.Garbled, "%w", err)
 		}
 		if a.left {
 			return nil
 		}
+		if a.stopped && a.stop == "" && a.blocks == 0 {
+			return m.wire.Errorf(llm.Network, "the server sent an empty stream")
+		}
 		if a.stopped {
 			a.done()
 			a.watch.Limit(drainGrace)
 			a.watch.Arm()
-			_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // only to reuse the connection
+			_, _ = io.CopyN(io.Discard, in.Rest(), 4<<10) // only to reuse the connection
 			return nil
 		}
 	}
-	err := stream.Err()
+}
+
+// end handles the end of the response without the last event.
+func (m *Model) end(ctx context.Context, err error, a *answer) *llm.Error {
 	if a.stop != "" && (ctx.Err() == nil || errors.Is(context.Cause(ctx), llm.ErrStalled)) {
 		a.done() // only the last event is missing, which says nothing
 		return nil
 	}
 	a.cutOff()
-	if a.left {
+	switch {
+	case a.left:
 		return nil
-	}
-	if err == nil && ctx.Err() == nil {
-		if !a.started {
-			return m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
-		}
+	case errors.Is(err, io.EOF):
 		return m.wire.Errorf(llm.Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
 	}
-	return m.failure(ctx, err)
+	return m.wire.ReadError(ctx, err)
 }
 
-// whole handles a server that does not stream.
-func (m *Model) whole(ctx context.Context, resp *http.Response, a *answer) *llm.Error {
-	body, err := io.ReadAll(resp.Body)
+// garbled handles an event that is not what it should be.
+func (m *Model) garbled(err error, a *answer) *llm.Error {
+	a.cutOff()
+	if llm.CutShort(err) {
+		return m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
+	}
+	return m.wire.Errorf(llm.Garbled, "the stream is not that of the Messages API: %w", err)
+}
+
+// whole handles an answer in one piece.
+func (m *Model) whole(ctx context.Context, in io.Reader, a *answer) *llm.Error {
+	body, err := io.ReadAll(in)
 	if err != nil {
-		return m.failure(ctx, err)
+		return m.wire.ReadError(ctx, err)
 	}
 	var msg sdk.Message
 	if err := json.Unmarshal(body, &msg); err != nil || msg.Type != "message" {
+		if llm.CutShort(err) {
+			return m.wire.Errorf(llm.Network, "the answer ended in the middle: %w", io.ErrUnexpectedEOF)
+		}
 		if said := llm.ParseErrorBody(body); said.Message != "" && said.Code != "" {
 			return m.wire.BodyError(0, nil, said)
 		}
@@ -137,34 +179,18 @@ func (m *Model) whole(ctx context.Context, resp *http.Response, a *answer) *llm.
 
 // failure maps an error of the SDK.
 func (m *Model) failure(ctx context.Context, err error) *llm.Error {
-	if ctx.Err() != nil {
-		return m.wire.TransportError(ctx, err)
-	}
-	if api, ok := errors.AsType[*sdk.Error](err); ok {
+	if api, ok := errors.AsType[*sdk.Error](err); ok && ctx.Err() == nil {
 		return m.apiError(api)
 	}
-	_, syntax := errors.AsType[*json.SyntaxError](err)
-	_, mismatch := errors.AsType[*json.UnmarshalTypeError](err)
-	switch {
-	case syntax && strings.Contains(err.Error(), "unexpected end"):
-		return m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
-	case syntax, mismatch, errors.Is(err, bufio.ErrTooLong), errors.Is(err, llm.ErrTooLong):
-		return m.wire.Errorf(llm.Garbled, "the stream does not follow the protocol: %w", err)
-	}
-	return m.wire.TransportError(ctx, err)
+	return m.wire.ReadError(ctx, err)
 }
 
-// apiError maps an error that the server reported. An error in the middle of a
-// stream carries the status 200. The SDK's error is not kept: it holds the
-// request.
+// apiError maps an error that the server reported. The SDK's error is not kept:
+// it holds the request.
 func (m *Model) apiError(api *sdk.Error) *llm.Error {
-	status := api.StatusCode
 	var h http.Header
 	if api.Response != nil {
 		h = api.Response.Header
 	}
-	if status < 300 {
-		status, h = 0, nil
-	}
-	return m.wire.BodyError(status, h, llm.ParseErrorBody([]byte(api.RawJSON())))
+	return m.wire.BodyError(api.StatusCode, h, llm.ParseErrorBody([]byte(api.RawJSON())))
 }

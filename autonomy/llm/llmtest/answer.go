@@ -15,8 +15,9 @@ type Answer struct {
 	Times  int    // how often it may be used: 0 and 1 once, negative without end
 
 	Reasoning string
-	Signature string // of the reasoning (Anthropic)
+	Signature string // of the reasoning (Anthropic), or of the first call (Gemini)
 	Text      string
+	Images    []llm.Image // of models that paint (OpenAI as OpenRouter has it, Gemini)
 	Calls     []Call
 	Stop      string    // the finish reason as sent; empty derives the right one; "length" and "refusal" are put in the API's word
 	Usage     llm.Usage // zero counts bytes / 4 of the request and the answer

@@ -166,11 +166,12 @@ func checkPrefix(r *run) {
 // stable is the part of the last request that providers cache.
 func stable(r *run) string {
 	var fields struct {
-		Tools, System, Messages json.RawMessage
+		Tools, System, Messages     json.RawMessage
+		SystemInstruction, Contents json.RawMessage
 	}
 	if err := json.Unmarshal(r.srv.Last().Body, &fields); err != nil {
 		r.t.Fatal(err)
 	}
-	s := string(fields.Tools) + string(fields.System) + string(fields.Messages)
+	s := string(fields.Tools) + string(fields.System) + string(fields.SystemInstruction) + string(fields.Messages) + string(fields.Contents)
 	return strings.ReplaceAll(s, `,"cache_control":{"type":"ephemeral"}`, "") // a mark, not content
 }

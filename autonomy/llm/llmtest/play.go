@@ -33,11 +33,9 @@ func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *An
 		return
 	case !r.Stream || a.Fault == JSON:
 		w.Header().Set("Content-Type", "application/json")
-		if r.API == Anthropic {
-			say(w, anthropicJSON(r, a, id))
-		} else {
-			say(w, openaiJSON(r, a, id))
-		}
+		say(w, map[API]func(*Request, *Answer, func() string) string{
+			OpenAI: openaiJSON, Anthropic: anthropicJSON, Gemini: geminiJSON,
+		}[r.API](r, a, id))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -45,10 +43,9 @@ func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *An
 	if a.Fault == NoBody {
 		return
 	}
-	frames := openaiFrames
-	if r.API == Anthropic {
-		frames = anthropicFrames
-	}
+	frames := map[API]func(*Request, *Answer, func() string) []frame{
+		OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames,
+	}[r.API]
 	s.stream(w, hr, r.API, a, frames(r, a, id))
 }
 
@@ -104,7 +101,7 @@ func final(api API, rest []frame) bool {
 			return false
 		}
 	}
-	return api == OpenAI || rest[0].event == "message_delta"
+	return api != Anthropic || rest[0].event == "message_delta"
 }
 
 func write(w http.ResponseWriter, f frame, odd bool) {
@@ -121,8 +118,8 @@ func write(w http.ResponseWriter, f frame, odd bool) {
 	if f.event != "" {
 		b.WriteString("event:" + f.event + "\r\n")
 	}
-	if i := strings.IndexByte(f.data, ','); i > 0 { // a line break between tokens is legal JSON
-		b.WriteString("data:" + f.data[:i+1] + "\r\ndata: " + f.data[i+1:] + "\r\n")
+	if i := strings.Index(f.data, `":`); i > 0 { // a line break between tokens is legal JSON
+		b.WriteString("data:" + f.data[:i+2] + "\r\ndata: " + f.data[i+2:] + "\r\n")
 	} else {
 		b.WriteString("data: " + f.data + "\r\n")
 	}
@@ -160,11 +157,13 @@ func streamError(api API, body string) frame {
 	f := frame{data: body}
 	if api == Anthropic {
 		f.event = "error"
-		if body == "" {
-			f.data = `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`
-		}
-	} else if body == "" {
-		f.data = `{"error":{"message":"Overloaded","type":"server_error","code":503}}`
+	}
+	if body == "" {
+		f.data = map[API]string{
+			OpenAI:    `{"error":{"message":"Overloaded","type":"server_error","code":503}}`,
+			Anthropic: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+			Gemini:    `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}`,
+		}[api]
 	}
 	return f
 }

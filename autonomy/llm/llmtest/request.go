@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,6 +19,7 @@ type API string
 const (
 	OpenAI    API = "openai"
 	Anthropic API = "anthropic"
+	Gemini    API = "gemini"
 	InProcess API = "" // Scripted
 )
 
@@ -36,6 +38,7 @@ type Request struct {
 	NoTools   bool // tool_choice was "none"
 	Stream    bool
 	MaxTokens int
+	Format    json.RawMessage // the schema of a structured answer
 
 	LastUser string           // text of the last user message
 	Results  []llm.ToolResult // tool results after the last user message, in order

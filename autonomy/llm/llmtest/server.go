@@ -33,8 +33,8 @@ type Options struct {
 	Key string
 	// Models are listed at GET /v1/models; empty means "scripted".
 	Models []string
-	// Refuse names fields of a request that get a 400, such as "tools",
-	// "stream_options", "max_tokens".
+	// Refuse names fields of a request, or of its generationConfig, that get a 400,
+	// such as "tools", "stream_options", "max_tokens".
 	Refuse []string
 	// Keep bounds how many requests are recorded, 0 = all. Older ones go.
 	Keep int
@@ -48,7 +48,8 @@ type Options struct {
 }
 
 // Server is a model server on loopback. It serves POST */chat/completions,
-// POST */v1/messages and GET */models. Like the real ones it refuses requests
+// POST */v1/messages, POST /v1beta/models/NAME:generateContent and
+// :streamGenerateContent, their embeddings, and GET */models. Like the real ones it refuses requests
 // whose tool calls and results do not pair. All methods may be called concurrently.
 type Server struct {
 	URL string // "http://127.0.0.1:port", without /v1
@@ -183,22 +184,25 @@ func (s *Server) record(r Request) {
 
 // ServeHTTP implements http.Handler, for tests that put something in front.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	api := OpenAI
-	if r.Header.Get("Anthropic-Version") != "" {
-		api = Anthropic
-	}
-	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if api == Anthropic {
-		key = r.Header.Get("X-Api-Key")
-	}
 	path := r.URL.Path
+	api, key := OpenAI, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case r.Header.Get("Anthropic-Version") != "":
+		api, key = Anthropic, r.Header.Get("X-Api-Key")
+	case strings.HasPrefix(path, "/v1beta/"):
+		api, key = Gemini, r.Header.Get("X-Goog-Api-Key")
+	}
 	switch {
 	case s.o.Key != "" && key != s.o.Key:
 		refuse(w, api, http.StatusUnauthorized, "authentication_error", "invalid key "+key)
 	case strings.Contains(path, "/v1/v1/"):
 		refuse(w, api, http.StatusNotFound, "not_found_error", "no such path: "+path)
 	case r.Method == http.MethodGet && strings.HasSuffix(path, "/models"):
-		s.models(w)
+		s.models(w, api)
+	case r.Method == http.MethodPost && (strings.HasSuffix(path, "/embeddings") || strings.HasSuffix(path, ":batchEmbedContents")):
+		s.embed(w, r, api)
+	case r.Method == http.MethodPost && api == Gemini && (strings.HasSuffix(path, ":generateContent") || strings.HasSuffix(path, ":streamGenerateContent")):
+		s.answer(w, r, Gemini)
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/chat/completions"):
 		s.answer(w, r, OpenAI)
 	case r.Method == http.MethodPost && strings.HasSuffix(path, "/v1/messages"):
@@ -208,7 +212,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) models(w http.ResponseWriter) {
+func (s *Server) models(w http.ResponseWriter, api API) {
 	names := s.o.Models
 	if len(names) == 0 {
 		names = []string{"scripted"}
@@ -217,6 +221,10 @@ func (s *Server) models(w http.ResponseWriter) {
 		ID     string `json:"id"`
 		Object string `json:"object"`
 		Type   string `json:"type"`
+	}
+	if api == Gemini {
+		geminiModels(w, names)
+		return
 	}
 	list := []model{}
 	for _, n := range names {
@@ -231,11 +239,7 @@ func (s *Server) answer(w http.ResponseWriter, hr *http.Request, api API) {
 		return
 	}
 	r := Request{API: api, Path: hr.URL.Path, Header: hr.Header.Clone(), Body: body, At: time.Now()}
-	if api == Anthropic {
-		err = decodeAnthropic(&r)
-	} else {
-		err = decodeOpenAI(&r)
-	}
+	err = map[API]func(*Request) error{OpenAI: decodeOpenAI, Anthropic: decodeAnthropic, Gemini: decodeGemini}[api](&r)
 	if err == nil {
 		err = paired(r.Messages)
 	}
@@ -265,8 +269,10 @@ func (s *Server) refused(body []byte) string {
 	if json.Unmarshal(body, &fields) != nil {
 		return ""
 	}
+	var more map[string]json.RawMessage
+	_ = json.Unmarshal(fields["generationConfig"], &more) // only Gemini has it
 	for _, f := range s.o.Refuse {
-		if _, ok := fields[f]; ok {
+		if fields[f] != nil || more[f] != nil {
 			return f
 		}
 	}
@@ -275,11 +281,14 @@ func (s *Server) refused(body []byte) string {
 
 // refuse writes an error in the shape of the API.
 func refuse(w http.ResponseWriter, api API, status int, kind, message string) {
-	if api == Anthropic {
+	switch api {
+	case Anthropic:
 		writeJSON(w, status, map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": message}})
-		return
+	case Gemini:
+		writeJSON(w, status, map[string]any{"error": map[string]any{"code": status, "message": message, "status": geminiStatus(status)}})
+	default:
+		writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": kind, "code": nil}})
 	}
-	writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": kind, "code": nil}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -53,6 +53,7 @@ type Options struct {
 	MaxTokens int           // output limit when a request names none; 0 = the server's
 	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
 	Context   int           // context window in tokens; 0 = unknown
+	Whole     bool          // ask for answers in one piece, not for a stream
 	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
 }
 

@@ -73,14 +73,14 @@ type sentFunction struct {
 
 // build renders a request for a server with the given quirks.
 func (m *Model) build(r llm.Request, q quirk) request {
-	out := request{Model: m.o.Model, Stream: true}
+	out := request{Model: m.o.Model, Stream: !m.o.Whole}
 	if q&noTools == 0 {
 		out.Tools = renderTools(r.Tools)
 		if r.NoTools && len(out.Tools) > 0 && q&noToolChoice == 0 {
 			out.ToolChoice = "none"
 		}
 	}
-	if q&noStreamOptions == 0 {
+	if q&noStreamOptions == 0 && out.Stream {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
 	limit := r.MaxTokens

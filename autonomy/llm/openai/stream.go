@@ -28,7 +28,7 @@ const (
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall))
+		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
 		defer watch.Stop()
 		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
 		resp, err := m.open(ctx, watch, r)
@@ -177,17 +177,11 @@ func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
 	if !s.cutOff() {
 		return nil
 	}
-	if cutShort(err) {
+	if llm.CutShort(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
 	text := s.m.wire.Clean(string(e.Data[:min(len(e.Data), 80)]))
 	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of a chat model, it says %q: %w", text, err)
-}
-
-// cutShort recognises JSON that ends too early.
-func cutShort(err error) bool {
-	_, syntax := errors.AsType[*json.SyntaxError](err)
-	return syntax && strings.Contains(err.Error(), "unexpected end")
 }
 
 // failure recognises an error in the middle of a stream.
@@ -225,7 +219,7 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		if cutShort(err) {
+		if llm.CutShort(err) {
 			return s.m.wire.Errorf(llm.Network, "the answer ended in the middle: %w", io.ErrUnexpectedEOF)
 		}
 		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of a chat model: %w", err)

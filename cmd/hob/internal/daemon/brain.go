@@ -56,7 +56,7 @@ func (d *Daemon) openBrain(context.Context) error {
 }
 
 func provider(p config.Provider, secret func(string) (string, error)) llmall.Provider {
-	out := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context}
+	out := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream}
 	if p.APIKey != "" {
 		out.Key = func() (string, error) { return secret(p.APIKey) }
 	}

@@ -51,6 +51,7 @@ func providers() []provider {
 	return []provider{
 		{"anthropic", "anthropic", "", "Anthropic, with a key"},
 		{"openai", "openai", "", "OpenAI, with a key"},
+		{"gemini", "gemini", "", "Google Gemini, with a key"},
 		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OpenRouter, with a key"},
 		{"server", "openai", "", "another server with an OpenAI-style API (Ollama, LM Studio, llama.cpp, vLLM, ...)"},
 	}

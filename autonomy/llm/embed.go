@@ -1,0 +1,30 @@
+package llm
+
+// EmbedBatches embeds texts in calls of at most size each, one after the other.
+func EmbedBatches(texts []string, size int, embed func([]string) ([][]float32, Usage, error)) ([][]float32, Usage, error) {
+	var out [][]float32
+	var total Usage
+	for len(texts) > 0 {
+		n := min(size, len(texts))
+		v, u, err := embed(texts[:n])
+		if err != nil {
+			return nil, total, err
+		}
+		out, total, texts = append(out, v...), total.Add(u), texts[n:]
+	}
+	return out, total, nil
+}
+
+// CheckVectors finds what is wrong with a server's vectors: each text must have
+// one, and all must have the same length.
+func (w Wire) CheckVectors(vectors [][]float32, texts int) *Error {
+	if len(vectors) != texts {
+		return w.Errorf(Garbled, "the server sent %d vectors for %d texts", len(vectors), texts)
+	}
+	for _, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return w.Errorf(Garbled, "the server sent vectors of different lengths")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package gemini
+
+import (
+	"encoding/json"
+	"strings"
+
+	"hob/autonomy/llm"
+)
+
+// chunk is one event of a stream, or a whole answer
+// (https://ai.google.dev/api/generate-content#generatecontentresponse).
+type chunk struct {
+	Candidates []candidate `json:"candidates"`
+	Feedback   struct {
+		Reason  string `json:"blockReason"`
+		Message string `json:"blockReasonMessage"`
+	} `json:"promptFeedback"`
+	Usage json.RawMessage `json:"usageMetadata"`
+	Error json.RawMessage `json:"error"`
+}
+
+type candidate struct {
+	Index   int `json:"index"`
+	Content struct {
+		Parts []received `json:"parts"`
+	} `json:"content"`
+	Reason  string `json:"finishReason"`
+	Message string `json:"finishMessage"`
+}
+
+// received is one part of an answer.
+type received struct {
+	Text      string `json:"text"`
+	Thought   bool   `json:"thought"`
+	Signature string `json:"thoughtSignature"`
+	Inline    *struct {
+		MIME string `json:"mimeType"`
+		Data []byte `json:"data"`
+	} `json:"inlineData"`
+	Call *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+}
+
+// parseUsage reads token counts; nil means that the server gave none. Google
+// counts cached tokens among those of the prompt, and thoughts apart from the
+// answer.
+func parseUsage(raw json.RawMessage) *llm.Usage {
+	var u struct {
+		Prompt   *float64 `json:"promptTokenCount"`
+		ToolUse  float64  `json:"toolUsePromptTokenCount"`
+		Answer   float64  `json:"candidatesTokenCount"`
+		Thoughts float64  `json:"thoughtsTokenCount"`
+		Cached   float64  `json:"cachedContentTokenCount"`
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &u) != nil || u.Prompt == nil {
+		return nil
+	}
+	return &llm.Usage{
+		Input: count(*u.Prompt + u.ToolUse), Output: count(u.Answer + u.Thoughts),
+		CacheRead: count(u.Cached), Known: true,
+	}
+}
+
+// count keeps nonsense out of the books.
+func count(f float64) int { return int(min(max(f, 0), 1e9)) }
+
+// ending is what a finish reason means.
+type ending struct {
+	stop llm.Stop
+	// broken: the model's own output could not be used; asking again may help.
+	broken bool
+}
+
+// parseReason translates a finish reason
+// (https://ai.google.dev/api/generate-content#FinishReason). Unknown ones are
+// not errors: new ones come.
+func parseReason(reason string) ending {
+	switch strings.ToUpper(reason) {
+	case "MAX_TOKENS", "LENGTH":
+		return ending{stop: llm.MaxTokens}
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "MODEL_ARMOR":
+		return ending{stop: llm.Refused}
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE", "MISSING_THOUGHT_SIGNATURE":
+		return ending{stop: llm.EndTurn, broken: true}
+	}
+	return ending{stop: llm.EndTurn}
+}

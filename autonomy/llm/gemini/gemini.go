@@ -1,0 +1,233 @@
+// Package gemini is the driver for Google's Gemini API (the REST interface of
+// generativelanguage.googleapis.com) and for proxies that speak it. It is a thin
+// client over net/http: it streams, keeps the signatures of thoughts where the
+// API wants them back, takes and gives pictures, makes structured answers and
+// vectors, and learns at the first refusal what a model does not take.
+//
+// It does not retry (llm.Retry does), count money or choose models. It is made
+// by autonomy/llm/all.
+//
+// The protocol: https://ai.google.dev/api/generate-content
+package gemini
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// Ceilings for what a server may send.
+const (
+	maxBody  = 64 << 20 // bytes of one answer
+	maxList  = 8 << 20  // bytes of a list of models
+	maxError = 64 << 10 // bytes read of an error response
+	maxCalls = 128      // tool calls in one answer
+	maxArgs  = 4 << 20  // bytes of one call's arguments
+)
+
+const (
+	// DefaultBaseURL is Google's own server.
+	DefaultBaseURL = "https://generativelanguage.googleapis.com/v1beta"
+	// DefaultModel is used by autonomy/llm/all when the owner names none.
+	DefaultModel = "gemini-flash-latest"
+	// DefaultEmbedding is the model of vectors when none is named.
+	DefaultEmbedding = "gemini-embedding-001"
+
+	defaultContext = 1 << 20 // of Google's models for text
+	imageContext   = 32 << 10
+)
+
+// Options of a model. Model is required, and APIKey at Google's own server.
+type Options struct {
+	Provider  string        // section name in [providers], for names and errors; "" = "gemini"
+	BaseURL   string        // with or without /v1beta; "" = DefaultBaseURL
+	APIKey    string        // sent as x-goog-api-key; "" sends none
+	Model     string        // the provider's name of the model, with or without "models/"
+	MaxTokens int           // output limit when a request names none; 0 = the model's
+	Stall     time.Duration // longest silence of the server; 0 = llm.DefaultStall (and llm.LocalFirst)
+	Context   int           // context window in tokens; 0 = that of Google's models
+	Whole     bool          // ask for answers in one piece, not for a stream
+	HTTP      *http.Client  // for tests and proxies; nil = a client of its own
+}
+
+// Model is an llm.Model, and an llm.Embedder, on a Gemini server.
+type Model struct {
+	o      Options
+	wire   llm.Wire
+	base   *url.URL
+	path   string // "models/NAME"
+	client *http.Client
+	quirks atomic.Uint32
+}
+
+var (
+	_ llm.Model    = (*Model)(nil)
+	_ llm.Embedder = (*Model)(nil)
+
+	versionSegment = regexp.MustCompile(`(^|/)v[0-9]+((beta|alpha)[0-9]*)?(/|$)`)
+)
+
+// New checks the options; it makes no connection.
+func New(o Options) (*Model, error) {
+	if o.Provider == "" {
+		o.Provider = "gemini"
+	}
+	o.Model = strings.TrimPrefix(strings.TrimSpace(o.Model), "models/")
+	if o.Model == "" {
+		return nil, fmt.Errorf("gemini: [providers.%s] names no model; set model = \"...\"", o.Provider)
+	}
+	if strings.ContainsAny(o.Model, ":?#%\\ ") || slices.Contains(strings.Split(o.Model, "/"), "..") {
+		return nil, fmt.Errorf("gemini: model of [providers.%s] is no name of a model", o.Provider)
+	}
+	wire, u, err := llm.NewWire(o.Provider, o.BaseURL, DefaultBaseURL, o.APIKey)
+	if err != nil {
+		return nil, fmt.Errorf("gemini: %w", err)
+	}
+	// The address of Google's OpenAI-style interface is often at hand.
+	u.Path = strings.TrimSuffix(u.Path, "/openai")
+	if !versionSegment.MatchString(u.Path) {
+		u.Path += "/v1beta"
+	}
+	if wire.Key == "" && strings.EqualFold(u.Hostname(), "generativelanguage.googleapis.com") {
+		return nil, fmt.Errorf("gemini: [providers.%s] has no API key; run hob setup or set api_key", o.Provider)
+	}
+	if o.Context <= 0 {
+		o.Context = contextOf(o.Model)
+	}
+	path := "models/" + o.Model
+	if strings.Contains(o.Model, "/") { // tunedModels/NAME
+		path = o.Model
+	}
+	return &Model{o: o, wire: wire, base: u, path: path, client: llm.Client(o.HTTP)}, nil
+}
+
+func contextOf(model string) int {
+	if paints(model) || strings.HasPrefix(model, "gemma") {
+		return imageContext
+	}
+	return defaultContext
+}
+
+// paints reports whether a model answers with pictures, as its name says.
+func paints(model string) bool {
+	return strings.Contains(model, "-image") && !strings.Contains(model, "imagen")
+}
+
+// Info implements llm.Model.
+func (m *Model) Info() llm.Info {
+	q := m.known()
+	return llm.Info{
+		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
+		Tools: q&noTools == 0, Vision: q&noImages == 0, Structured: q&noFormat == 0, Local: m.wire.Local(),
+	}
+}
+
+// Models lists the models that can talk, in the server's order.
+func (m *Model) Models(ctx context.Context) ([]string, error) {
+	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
+	defer watch.Stop()
+	var names []string
+	for page := ""; ; {
+		more, next, err := m.list(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+		if next == "" || len(names) >= 1000 || next == page {
+			return names, nil
+		}
+		page = next
+	}
+}
+
+func (m *Model) list(ctx context.Context, page string) (names []string, next string, err error) {
+	query := url.Values{"pageSize": {"1000"}}
+	if page != "" {
+		query.Set("pageToken", page)
+	}
+	var list struct {
+		Models *[]struct {
+			Name    string   `json:"name"`
+			Methods []string `json:"supportedGenerationMethods"`
+		} `json:"models"`
+		Next string `json:"nextPageToken"`
+	}
+	if fail := m.get(ctx, "models", query, &list); fail != nil {
+		return nil, "", fail
+	}
+	if list.Models == nil {
+		return nil, "", m.wire.Errorf(llm.Garbled, "the server's list of models cannot be read")
+	}
+	for _, x := range *list.Models {
+		if len(x.Methods) == 0 || slices.Contains(x.Methods, "generateContent") {
+			names = append(names, strings.TrimPrefix(x.Name, "models/"))
+		}
+	}
+	return names, list.Next, nil
+}
+
+// get asks for a small piece of JSON.
+func (m *Model) get(ctx context.Context, path string, query url.Values, out any) *llm.Error {
+	resp, err := m.send(ctx, http.MethodGet, path, query, nil)
+	if err != nil {
+		return m.wire.TransportError(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // nothing was written
+	return m.decode(ctx, resp, maxList, out)
+}
+
+// decode reads a whole response.
+func (m *Model) decode(ctx context.Context, resp *http.Response, limit int64, out any) *llm.Error {
+	if resp.StatusCode != http.StatusOK {
+		return m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
+	}
+	body, err := io.ReadAll(llm.LimitBody(resp.Body, limit))
+	if err != nil {
+		return m.wire.ReadError(ctx, err)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return m.wire.Errorf(llm.Garbled, "the answer is not that of the Gemini API: %w", err)
+	}
+	return nil
+}
+
+// send makes one HTTP request. The key goes into a header: addresses end up in logs.
+func (m *Model) send(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+	u := *m.base
+	u.Path += "/" + path
+	q := u.Query()
+	for k, v := range query {
+		q[k] = v
+	}
+	u.RawQuery = q.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "hob")
+	req.Header.Set("Accept", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "text/event-stream, application/json")
+	}
+	if m.wire.Key != "" {
+		req.Header.Set("X-Goog-Api-Key", m.wire.Key)
+	}
+	return m.client.Do(req)
+}
+
+func readStatus(resp *http.Response) llm.ErrorBody {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxError)) // what came is enough
+	return llm.ParseErrorBody(body)
+}

@@ -1,0 +1,81 @@
+package gemini
+
+import (
+	"net/http"
+	"strings"
+)
+
+// quirk is something a server or a model does not take, or wants otherwise. A
+// Model learns quirks from refusals and keeps them.
+type quirk uint32
+
+const (
+	noTools           quirk = 1 << iota // refuses tools
+	noImages                            // refuses pictures
+	noSystem                            // refuses a system instruction (Gemma)
+	noThinking                          // refuses thinkingConfig
+	noIDs                               // refuses ids of calls (Vertex AI)
+	noFormat                            // refuses structured answers
+	noFormatWithTools                   // refuses them together with tools (before Gemini 3)
+	reducedSchema                       // knows only the schemas of OpenAPI (older proxies)
+	wantsSignature                      // wants a signature with every first call (Gemini 3)
+)
+
+func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }
+func (m *Model) learn(q quirk) { m.quirks.Or(uint32(q)) }
+
+// refusal finds out which part of a request an error response complains about.
+// It returns 0 when nothing can be left out or said otherwise. The messages:
+//
+//	Function calling is not enabled for models/gemini-2.5-flash-image
+//	Tool use with function calling is unsupported
+//	Developer instruction is not enabled for models/gemma-3-27b-it
+//	Image input modality is not enabled for models/gemma-3-1b-it
+//	Thinking is not enabled for models/gemini-2.0-flash-lite
+//	JSON mode is not enabled for models/gemma-3-27b-it
+//	Function calling with a response mime type: 'application/json' is unsupported
+//	Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0].function_declarations[0]': Cannot find field.
+//	Invalid JSON payload received. Unknown name "id" at 'contents[1].parts[0].function_call': Cannot find field.
+//	Function call is missing a thought_signature in functionCall parts.
+func refusal(status int, message string, sent request, q quirk) quirk {
+	switch status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+	default:
+		return 0
+	}
+	s := strings.ToLower(message)
+	format := sent.Generate.MIME != ""
+	switch {
+	case has(s, "thought_signature", "thoughtsignature", "thought signature") && has(s, "missing") && sent.unsigned:
+		return wantsSignature &^ q
+	case !has(s, "unknown name", "not enabled", "not support", "unsupported", "does not support", "cannot find field", "not allowed"):
+		return 0
+	case has(s, "jsonschema", "json_schema") && (format || len(sent.Tools) > 0) && q&reducedSchema == 0:
+		return reducedSchema
+	case has(s, `"id"`):
+		return noIDs &^ q
+	case has(s, "response mime type", "json mode", "responsemimetype", "response_mime_type", "response schema", "responseschema", "response_schema") && format:
+		if len(sent.Tools) > 0 && q&noFormatWithTools == 0 {
+			return noFormatWithTools
+		}
+		return noFormat
+	case has(s, "thinking", "includethoughts") && sent.Generate.Thinking != nil:
+		return noThinking
+	case has(s, "developer instruction", "system instruction", "systeminstruction", "system_instruction") && sent.System != nil:
+		return noSystem
+	case has(s, "function", "tool") && len(sent.Tools) > 0:
+		return noTools
+	case has(s, "image") && sent.images:
+		return noImages
+	}
+	return 0
+}
+
+func has(s string, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
+}

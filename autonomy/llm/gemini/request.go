@@ -1,0 +1,250 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hob/autonomy/llm"
+)
+
+// request is the body of a call. Everything in it depends only on what it
+// renders, and what stays from call to call comes first: the JSON of an earlier
+// request is a prefix of the next one's, which is what Google caches
+// (https://ai.google.dev/gemini-api/docs/caching).
+type request struct {
+	System   *content    `json:"systemInstruction,omitempty"`
+	Tools    []toolbox   `json:"tools,omitempty"`
+	Contents []content   `json:"contents"`
+	Config   *toolConfig `json:"toolConfig,omitempty"`
+	Generate *generation `json:"generationConfig,omitempty"`
+
+	images   bool // there is a picture in it
+	unsigned bool // there is a call without a signature in it
+}
+
+type toolbox struct {
+	Functions []function `json:"functionDeclarations"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	JSONSchema  json.RawMessage `json:"parametersJsonSchema,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // see reduce
+}
+
+type toolConfig struct {
+	Calling struct {
+		Mode string `json:"mode"`
+	} `json:"functionCallingConfig"`
+}
+
+type generation struct {
+	MaxTokens  int             `json:"maxOutputTokens,omitempty"`
+	MIME       string          `json:"responseMimeType,omitempty"`
+	JSONSchema json.RawMessage `json:"responseJsonSchema,omitempty"`
+	Schema     json.RawMessage `json:"responseSchema,omitempty"` // see reduce
+	Modalities []string        `json:"responseModalities,omitempty"`
+	Thinking   *thinking       `json:"thinkingConfig,omitempty"`
+}
+
+// thinking asks for summaries of thoughts: without them a model that thinks for
+// minutes cannot be told from one that is gone.
+type thinking struct {
+	Include bool `json:"includeThoughts"`
+}
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []part `json:"parts"`
+}
+
+type part struct {
+	Text      *string   `json:"text,omitempty"`
+	Inline    *blob     `json:"inlineData,omitempty"`
+	Call      *sentCall `json:"functionCall,omitempty"`
+	Response  *response `json:"functionResponse,omitempty"`
+	Signature string    `json:"thoughtSignature,omitempty"`
+}
+
+type blob struct {
+	MIME string `json:"mimeType"`
+	Data string `json:"data"`
+}
+
+type sentCall struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type response struct {
+	ID     string            `json:"id,omitempty"`
+	Name   string            `json:"name"`
+	Result map[string]string `json:"response"`
+}
+
+// build renders a request for a model with the given quirks.
+func (m *Model) build(r llm.Request, q quirk) request {
+	var out request
+	e := encoder{quirks: q}
+	if r.System != "" {
+		system := content{Parts: []part{text(r.System)}}
+		if q&noSystem == 0 {
+			out.System = &system
+		} else {
+			system.Role = "user"
+			out.Contents = append(out.Contents, system)
+		}
+	}
+	if q&noTools == 0 && len(r.Tools) > 0 {
+		out.Tools = []toolbox{{functions(r.Tools, q)}}
+		if r.NoTools {
+			out.Config = &toolConfig{}
+			out.Config.Calling.Mode = "NONE"
+		}
+	}
+	for _, msg := range r.Messages {
+		if c := e.content(msg); len(c.Parts) > 0 {
+			out.Contents = append(out.Contents, c)
+		}
+	}
+	out.Generate = m.generation(r, q, len(out.Tools) > 0)
+	out.images, out.unsigned = e.images, e.unsigned
+	return out
+}
+
+func (m *Model) generation(r llm.Request, q quirk, tools bool) *generation {
+	g := generation{MaxTokens: r.MaxTokens}
+	if g.MaxTokens <= 0 {
+		g.MaxTokens = m.o.MaxTokens
+	}
+	if q&noThinking == 0 {
+		g.Thinking = &thinking{true}
+	}
+	if paints(m.o.Model) {
+		g.Modalities = []string{"TEXT", "IMAGE"}
+	}
+	if r.Format != nil && q&noFormat == 0 && (q&noFormatWithTools == 0 || !tools) {
+		g.MIME = "application/json"
+		if q&reducedSchema == 0 {
+			g.JSONSchema = r.Format.Schema
+		} else {
+			g.Schema = reduce(r.Format.Schema)
+		}
+	}
+	return &g
+}
+
+// encode is the request as bytes.
+func (r request) encode() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("a tool's schema or a call's arguments are not JSON: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func functions(tools []llm.Tool, q quirk) []function {
+	var out []function
+	for _, t := range tools {
+		f := function{Name: llm.WireName(t.Name), Description: t.Description}
+		switch schema := bytes.TrimSpace(t.Schema); {
+		case len(schema) == 0:
+		case q&reducedSchema == 0:
+			f.JSONSchema = schema
+		default:
+			f.Parameters = reduce(schema)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+type encoder struct {
+	quirks   quirk
+	images   bool
+	unsigned bool
+}
+
+func text(s string) part { return part{Text: &s} }
+
+// content renders one message: results first, as the API wants them directly
+// after the calls.
+func (e *encoder) content(m llm.Message) content {
+	out := content{Role: "user"}
+	if m.Role == llm.Assistant {
+		out.Role = "model"
+	}
+	var rest []part
+	first := true
+	for _, p := range m.Parts {
+		switch {
+		case p.Result != nil:
+			out.Parts = append(out.Parts, e.result(p.Result))
+		case p.Call != nil:
+			rest = append(rest, e.call(p, first))
+			first = false
+		case p.Image != nil:
+			rest = append(rest, e.image(p))
+		case p.Reasoning != nil: // summaries are not wanted back
+		case p.Text != "" || p.Signature != "" && out.Role == "model":
+			x := text(p.Text)
+			x.Signature = p.Signature
+			rest = append(rest, x)
+		}
+	}
+	out.Parts = append(out.Parts, rest...)
+	return out
+}
+
+func (e *encoder) image(p llm.Part) part {
+	if e.quirks&noImages != 0 {
+		return text("(a picture which this model cannot see)")
+	}
+	e.images = true
+	return part{Inline: &blob{p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)}, Signature: p.Signature}
+}
+
+// noSignature takes the place of a signature for calls that another model made
+// (https://ai.google.dev/gemini-api/docs/thought-signatures). Of several calls
+// side by side only the first is signed.
+const noSignature = "skip_thought_signature_validator"
+
+func (e *encoder) call(p llm.Part, first bool) part {
+	c := p.Call
+	if e.quirks&noTools != 0 {
+		return text(fmt.Sprintf("(I used %s with %s.)", llm.WireName(c.Name), c.WireArgs()))
+	}
+	out := part{Call: &sentCall{e.id(c.ID), llm.WireName(c.Name), c.WireArgs()}, Signature: p.Signature}
+	if first && p.Signature == "" {
+		e.unsigned = true
+		if e.quirks&wantsSignature != 0 {
+			out.Signature = noSignature
+		}
+	}
+	return out
+}
+
+func (e *encoder) result(r *llm.ToolResult) part {
+	if e.quirks&noTools != 0 {
+		return text("Result of " + llm.WireName(r.Name) + ":\n" + r.Text)
+	}
+	key := "output"
+	if r.Error {
+		key = "error"
+	}
+	return part{Response: &response{e.id(r.ID), llm.WireName(r.Name), map[string]string{key: strings.ToValidUTF8(r.Text, "\uFFFD")}}}
+}
+
+func (e *encoder) id(id string) string {
+	if e.quirks&noIDs != 0 {
+		return ""
+	}
+	return llm.WireID(id)
+}

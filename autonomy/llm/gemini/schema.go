@@ -1,0 +1,213 @@
+package gemini
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// reduce turns a JSON Schema into the subset of OpenAPI 3.0 that servers without
+// parametersJsonSchema take (https://ai.google.dev/api/caching#Schema). What has
+// no counterpart goes away: the schema becomes more general, never more narrow.
+// It returns nil for an object without properties, which those servers refuse.
+func reduce(raw json.RawMessage) json.RawMessage {
+	var in map[string]any
+	if json.Unmarshal(raw, &in) != nil {
+		return nil
+	}
+	r := reducer{root: in}
+	out := r.schema(in, 0)
+	if props, _ := out["properties"].(map[string]any); out["type"] == "object" && len(props) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// maxDepth and maxNodes bound schemas that contain themselves.
+const (
+	maxDepth = 12
+	maxNodes = 2000
+)
+
+type reducer struct {
+	root  map[string]any
+	nodes int
+}
+
+func (r *reducer) schema(in map[string]any, depth int) map[string]any {
+	out := map[string]any{}
+	if r.nodes++; depth > maxDepth || r.nodes > maxNodes {
+		return map[string]any{"type": "object"}
+	}
+	if ref, ok := in["$ref"].(string); ok {
+		if target, ok := r.resolve(ref); ok {
+			return r.schema(target, depth+1)
+		}
+	}
+	in = merged(in)
+	for _, k := range []string{"description", "title", "nullable", "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "pattern", "required"} {
+		if v, ok := in[k]; ok {
+			out[k] = v
+		}
+	}
+	r.types(in, out)
+	r.enum(in, out)
+	if f, _ := in["format"].(string); slices.Contains([]string{"date-time", "enum", "int32", "int64", "float", "double"}, f) {
+		out["format"] = f
+	}
+	r.inner(in, out, depth)
+	return out
+}
+
+// types makes one type of several: null becomes nullable, others alternatives.
+func (r *reducer) types(in, out map[string]any) {
+	switch t := in["type"].(type) {
+	case string:
+		out["type"] = t
+	case []any:
+		var rest []any
+		for _, x := range t {
+			if x == "null" {
+				out["nullable"] = true
+				continue
+			}
+			rest = append(rest, x)
+		}
+		if len(rest) == 1 {
+			out["type"] = rest[0]
+			return
+		}
+		var some []any
+		for _, x := range rest {
+			some = append(some, map[string]any{"type": x})
+		}
+		if some != nil {
+			out["anyOf"] = some
+		}
+	default:
+		if _, ok := in["properties"]; ok {
+			out["type"] = "object"
+		}
+	}
+}
+
+// enum keeps lists of strings; others are not known there.
+func (r *reducer) enum(in, out map[string]any) {
+	list, _ := in["enum"].([]any)
+	if v, ok := in["const"]; ok {
+		list = []any{v}
+	}
+	for _, v := range list {
+		if _, ok := v.(string); !ok {
+			return
+		}
+	}
+	if len(list) > 0 {
+		out["type"], out["enum"] = "string", list
+	}
+}
+
+// inner reduces the schemas within a schema.
+func (r *reducer) inner(in, out map[string]any, depth int) {
+	if props, ok := in["properties"].(map[string]any); ok {
+		reduced := map[string]any{}
+		for name, p := range props {
+			s, _ := p.(map[string]any)
+			reduced[name] = r.schema(s, depth+1)
+		}
+		out["properties"] = reduced
+		out["required"] = known(in["required"], reduced)
+		if out["required"] == nil {
+			delete(out, "required")
+		}
+	} else {
+		delete(out, "required")
+	}
+	if items, ok := in["items"].(map[string]any); ok {
+		out["items"] = r.schema(items, depth+1)
+	} else if out["type"] == "array" {
+		out["items"] = map[string]any{"type": "string"}
+	}
+	for _, k := range []string{"anyOf", "oneOf"} {
+		list, _ := in[k].([]any)
+		var some []any
+		for _, x := range list {
+			s, _ := x.(map[string]any)
+			if s["type"] == "null" {
+				out["nullable"] = true
+				continue
+			}
+			some = append(some, r.schema(s, depth+1))
+		}
+		if some != nil {
+			out["anyOf"] = some
+		}
+	}
+}
+
+// known lists the required properties that exist.
+func known(required any, props map[string]any) any {
+	list, _ := required.([]any)
+	var out []any
+	for _, x := range list {
+		if name, ok := x.(string); ok && props[name] != nil {
+			out = append(out, x)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return out
+}
+
+// merged puts the parts of an allOf together.
+func merged(in map[string]any) map[string]any {
+	all, ok := in["allOf"].([]any)
+	if !ok {
+		return in
+	}
+	out := map[string]any{}
+	for _, x := range append(slices.Clone(all), any(in)) {
+		s, _ := x.(map[string]any)
+		for k, v := range s {
+			old, isMap := out[k].(map[string]any)
+			more, both := v.(map[string]any)
+			switch {
+			case k == "allOf":
+			case isMap && both:
+				joined := map[string]any{}
+				for _, m := range []map[string]any{old, more} {
+					for name, value := range m {
+						joined[name] = value
+					}
+				}
+				out[k] = joined
+			default:
+				out[k] = v
+			}
+		}
+	}
+	return out
+}
+
+// resolve follows a reference within the schema: #/$defs/Address.
+func (r *reducer) resolve(ref string) (map[string]any, bool) {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil, false
+	}
+	var at any = r.root
+	for step := range strings.SplitSeq(path, "/") {
+		m, ok := at.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+	}
+	target, ok := at.(map[string]any)
+	return target, ok
+}

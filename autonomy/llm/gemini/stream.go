@@ -1,0 +1,181 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+const (
+	// maxAdaptions bounds how often one call is made again without what the
+	// server refused.
+	maxAdaptions = 5
+	// endGrace is how long the stream may stay silent after the finish reason:
+	// the token counts may still come.
+	endGrace = 5 * time.Second
+)
+
+// Stream implements llm.Model.
+func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(m.o.Stall, m.o.Whole))
+		defer watch.Stop()
+		s := &stream{m: m, ctx: ctx, watch: watch, yield: yield}
+		resp, err := m.open(ctx, watch, r)
+		if err == nil {
+			defer func() { _ = resp.Body.Close() }() // nothing was written
+			err = s.read(resp)
+		}
+		if err != nil && !s.left {
+			err.Visible = s.visible
+			yield(llm.Event{}, err)
+		}
+	}
+}
+
+// open makes the call, and again without what the server refuses.
+func (m *Model) open(ctx context.Context, watch *llm.Watch, r llm.Request) (*http.Response, *llm.Error) {
+	path, query := m.path+":streamGenerateContent", url.Values{"alt": {"sse"}}
+	if m.o.Whole {
+		path, query = m.path+":generateContent", nil
+	}
+	for try := 0; ; try++ {
+		q := m.known()
+		req := m.build(r, q)
+		body, err := req.encode()
+		if err != nil {
+			return nil, m.wire.Errorf(llm.BadRequest, "the request cannot be encoded: %w", err)
+		}
+		watch.Arm()
+		resp, err := m.send(ctx, http.MethodPost, path, query, body)
+		if err != nil {
+			return nil, m.wire.TransportError(ctx, err)
+		}
+		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+			return resp, nil
+		}
+		said := readStatus(resp)
+		_ = resp.Body.Close()
+		if ctx.Err() != nil {
+			return nil, m.wire.TransportError(ctx, ctx.Err())
+		}
+		if found := refusal(resp.StatusCode, said.Message, req, q); found != 0 && try < maxAdaptions {
+			m.learn(found)
+			continue
+		}
+		return nil, m.wire.BodyError(resp.StatusCode, resp.Header, said)
+	}
+}
+
+// read turns the response into events.
+func (s *stream) read(resp *http.Response) *llm.Error {
+	in := llm.NewEventReader(llm.LimitBody(resp.Body, maxBody))
+	s.watch.Arm()
+	c, err := in.First()
+	switch {
+	case errors.Is(err, io.EOF):
+		return s.m.wire.Errorf(llm.Network, "the server closed the connection without an answer")
+	case err != nil:
+		return s.m.wire.ReadError(s.ctx, err)
+	case c == '{', c == '[': // [: what comes without alt=sse
+		return s.whole(in.Rest())
+	case c == '<':
+		return s.m.wire.Errorf(llm.Garbled, "the server answered with a web page")
+	}
+	return s.events(in)
+}
+
+// events reads the stream to its end, which is that of the response: there is no
+// end marker.
+func (s *stream) events(in *llm.EventReader) *llm.Error {
+	for {
+		switch {
+		case s.ended:
+			s.watch.Limit(endGrace)
+		case s.spoke:
+			s.watch.Limit(s.m.o.Stall)
+		}
+		s.watch.Arm()
+		e, err := in.Next()
+		if err != nil {
+			return s.end(err)
+		}
+		data := strings.TrimSpace(string(e.Data))
+		if data == "" || data == "[DONE]" { // some proxies say that
+			continue
+		}
+		var c chunk
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			return s.garbled(e, err)
+		}
+		if fail := s.take(&c, e.Name == "error"); fail != nil || s.left {
+			return fail
+		}
+	}
+}
+
+// end handles the end of the response.
+func (s *stream) end(err error) *llm.Error {
+	if s.ended && (s.ctx.Err() == nil || errors.Is(context.Cause(s.ctx), llm.ErrStalled)) {
+		return s.done() // at most the token counts are missing
+	}
+	if !s.cutOff() {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return s.m.wire.Errorf(llm.Network, "the stream ended before the answer did: %w", io.ErrUnexpectedEOF)
+	}
+	return s.m.wire.ReadError(s.ctx, err)
+}
+
+// garbled handles an event that is not what it should be.
+func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
+	if e.Name == "error" {
+		return s.m.wire.BodyError(0, nil, llm.ParseErrorBody(e.Data))
+	}
+	if !s.cutOff() {
+		return nil
+	}
+	if llm.CutShort(err) {
+		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
+	}
+	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of the Gemini API: %w", err)
+}
+
+// whole handles an answer in one piece, or the pieces of one as a list.
+func (s *stream) whole(body io.Reader) *llm.Error {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return s.m.wire.ReadError(s.ctx, err)
+	}
+	var list []chunk
+	if data[0] == '[' {
+		err = json.Unmarshal(data, &list)
+	} else {
+		list = make([]chunk, 1)
+		err = json.Unmarshal(data, &list[0])
+	}
+	switch {
+	case llm.CutShort(err):
+		return s.m.wire.Errorf(llm.Network, "the answer ended in the middle: %w", io.ErrUnexpectedEOF)
+	case err != nil:
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of the Gemini API: %w", err)
+	}
+	for i := range list {
+		if fail := s.take(&list[i], false); fail != nil || s.left {
+			return fail
+		}
+	}
+	if !s.started {
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of the Gemini API")
+	}
+	return s.done()
+}

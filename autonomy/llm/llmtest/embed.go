@@ -1,0 +1,66 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"net/http"
+	"strings"
+)
+
+// Vector is what a Server makes of a text: the same three numbers each time,
+// and others for another text.
+func Vector(text string) []float32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(text)) // never fails
+	n := h.Sum32()
+	return []float32{float32(n&0xFF) / 256, float32(n>>8&0xFF) / 256, float32(n>>16&0xFF) / 256}
+}
+
+// embed serves the embeddings of OpenAI and of Gemini.
+func (s *Server) embed(w http.ResponseWriter, hr *http.Request, api API) {
+	var in struct {
+		Input    []string `json:"input"`
+		Requests []struct {
+			Content geminiContent `json:"content"`
+		} `json:"requests"`
+	}
+	if err := json.NewDecoder(hr.Body).Decode(&in); err != nil {
+		refuse(w, api, http.StatusBadRequest, "invalid_request_error", err.Error())
+		return
+	}
+	if api == Gemini {
+		var list []any
+		for _, r := range in.Requests {
+			text := ""
+			for _, p := range r.Content.Parts {
+				text += *p.Text
+			}
+			list = append(list, map[string]any{"values": Vector(text)})
+		}
+		writeJSON(w, http.StatusOK, map[string]any{"embeddings": list})
+		return
+	}
+	var list []any
+	for i, text := range in.Input { // in any order: the index counts
+		list = append([]any{map[string]any{"object": "embedding", "index": i, "embedding": Vector(text)}}, list...)
+	}
+	n := len(strings.Join(in.Input, "")) / 4
+	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list, "usage": map[string]int{"prompt_tokens": n, "total_tokens": n}})
+}
+
+func geminiModels(w http.ResponseWriter, names []string) {
+	var list []any
+	for _, n := range names {
+		list = append(list, map[string]any{"name": "models/" + n, "supportedGenerationMethods": []string{"generateContent"}})
+	}
+	list = append(list, map[string]any{"name": "models/vectors", "supportedGenerationMethods": []string{"embedContent"}})
+	writeJSON(w, http.StatusOK, map[string]any{"models": list})
+}
+
+func geminiStatus(status int) string {
+	names := map[int]string{
+		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+		429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
+	}
+	return names[status]
+}

@@ -1,0 +1,228 @@
+package llmtest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hob/autonomy/llm"
+)
+
+// The part of Gemini's generateContent that drivers send:
+// https://ai.google.dev/api/generate-content
+type geminiRequest struct {
+	System *geminiContent `json:"systemInstruction"`
+	Tools  []struct {
+		Functions []struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
+			Parameters  json.RawMessage `json:"parameters"`
+		} `json:"functionDeclarations"`
+	} `json:"tools"`
+	Config struct {
+		Calling struct {
+			Mode string `json:"mode"`
+		} `json:"functionCallingConfig"`
+	} `json:"toolConfig"`
+	Contents   []geminiContent `json:"contents"`
+	Generation struct {
+		MaxTokens  int             `json:"maxOutputTokens"`
+		JSONSchema json.RawMessage `json:"responseJsonSchema"`
+		Schema     json.RawMessage `json:"responseSchema"`
+	} `json:"generationConfig"`
+}
+
+type geminiContent struct {
+	Role  string       `json:"role"`
+	Parts []geminiPart `json:"parts"`
+}
+
+type geminiPart struct {
+	Text   *string `json:"text"`
+	Inline *struct {
+		MIME string `json:"mimeType"`
+		Data []byte `json:"data"`
+	} `json:"inlineData"`
+	Call *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+	Response *struct {
+		ID       string            `json:"id"`
+		Name     string            `json:"name"`
+		Response map[string]string `json:"response"`
+	} `json:"functionResponse"`
+	Signature string `json:"thoughtSignature"`
+}
+
+func decodeGemini(r *Request) error {
+	var in geminiRequest
+	if err := json.Unmarshal(r.Body, &in); err != nil {
+		return fmt.Errorf("Invalid JSON payload received: %w", err) //nolint:staticcheck // the words of the API
+	}
+	_, model, _ := strings.Cut(r.Path, "/models/")
+	r.Model, _, _ = strings.Cut(model, ":")
+	r.Stream = strings.HasSuffix(r.Path, ":streamGenerateContent")
+	r.MaxTokens = in.Generation.MaxTokens
+	r.NoTools = in.Config.Calling.Mode == "NONE"
+	if r.Format = in.Generation.JSONSchema; r.Format == nil {
+		r.Format = in.Generation.Schema
+	}
+	for _, t := range in.Tools {
+		for _, f := range t.Functions {
+			schema := f.JSONSchema
+			if schema == nil {
+				schema = f.Parameters
+			}
+			r.Tools = append(r.Tools, llm.Tool{Name: f.Name, Description: f.Description, Schema: schema})
+		}
+	}
+	if in.System != nil {
+		for _, p := range in.System.Parts {
+			if p.Text != nil {
+				r.System += *p.Text
+			}
+		}
+	}
+	if len(in.Contents) == 0 {
+		return fmt.Errorf("contents is not specified")
+	}
+	for i, c := range in.Contents {
+		msg, err := c.message()
+		if err != nil {
+			return fmt.Errorf("contents[%d]: %w", i, err)
+		}
+		r.Messages = append(r.Messages, msg)
+	}
+	return nil
+}
+
+func (c *geminiContent) message() (llm.Message, error) {
+	msg := llm.Message{Role: llm.User}
+	switch c.Role {
+	case "model":
+		msg.Role = llm.Assistant
+	case "user", "":
+	default:
+		return msg, fmt.Errorf("Please use a valid role: user, model") //nolint:staticcheck // the words of the API
+	}
+	if len(c.Parts) == 0 {
+		return msg, fmt.Errorf("must include at least one parts field")
+	}
+	for _, p := range c.Parts {
+		part, err := p.part()
+		if err != nil {
+			return msg, err
+		}
+		if part.Result != nil {
+			msg.Role = llm.ToolRole
+		}
+		msg.Parts = append(msg.Parts, part)
+	}
+	return msg, nil
+}
+
+func (p *geminiPart) part() (llm.Part, error) {
+	out := llm.Part{Signature: p.Signature}
+	switch {
+	case p.Call != nil:
+		out.Call = &llm.ToolCall{ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args}
+	case p.Response != nil:
+		out.Result = &llm.ToolResult{ID: p.Response.ID, Name: p.Response.Name}
+		for _, k := range slices.Sorted(maps.Keys(p.Response.Response)) {
+			out.Result.Text += p.Response.Response[k]
+			out.Result.Error = out.Result.Error || k == "error"
+		}
+	case p.Inline != nil:
+		out.Image = &llm.Image{MIME: p.Inline.MIME, Data: p.Inline.Data}
+	case p.Text != nil:
+		out.Text = *p.Text
+	default:
+		return out, fmt.Errorf("required oneof field 'data' must have one initialized field")
+	}
+	return out, nil
+}
+
+func geminiStop(a *Answer) string {
+	switch {
+	case a.Stop == "length", a.Fault == CutArgs && a.Stop == "":
+		return "MAX_TOKENS"
+	case a.Stop == "refusal":
+		return "SAFETY"
+	case a.Stop != "":
+		return a.Stop
+	}
+	return "STOP" // also with calls
+}
+
+func geminiUsage(r *Request, a *Answer) string {
+	u := a.usage(len(r.Body))
+	if !u.Known {
+		return ""
+	}
+	return fmt.Sprintf(`,"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":%d,"cachedContentTokenCount":%d,"totalTokenCount":%d}`,
+		u.Input, u.Output, u.CacheRead, u.Input+u.Output)
+}
+
+// geminiParts renders an answer as parts; calls and pictures come whole. A
+// signature rides on the first call, or else comes with an empty text at the end.
+func geminiParts(a *Answer, pieces int, id func() string) []string {
+	var out []string
+	for _, p := range split(a.Reasoning, pieces) {
+		out = append(out, `{"text":`+quote(p)+`,"thought":true}`)
+	}
+	for _, p := range split(a.Text, pieces) {
+		out = append(out, `{"text":`+quote(p)+`}`)
+	}
+	for _, i := range a.Images {
+		out = append(out, `{"inlineData":{"mimeType":`+quote(i.MIME)+`,"data":"`+base64.StdEncoding.EncodeToString(i.Data)+`"}}`)
+	}
+	signature := ""
+	if a.Signature != "" {
+		signature = `,"thoughtSignature":` + quote(a.Signature)
+	}
+	for _, c := range a.calls(id) {
+		args, ident := c.Args, ""
+		if c.ID != "" {
+			ident = `"id":` + quote(c.ID) + `,`
+		}
+		switch {
+		case args == "":
+			args = ""
+		case json.Valid([]byte(args)):
+			args = `,"args":` + args
+		default: // cannot be sent as it stands
+			args = `,"args":` + quote(args)
+		}
+		out = append(out, `{"functionCall":{`+ident+`"name":`+quote(c.Name)+args+`}`+signature+`}`)
+		signature = ""
+	}
+	if signature != "" {
+		out = append(out, `{"text":""`+signature+`}`)
+	}
+	return out
+}
+
+func geminiChunk(r *Request, parts []string, rest string) string {
+	return `{"candidates":[{"content":{"parts":[` + strings.Join(parts, ",") + `],"role":"model"},"index":0` + rest +
+		`,"modelVersion":` + quote(r.Model) + `,"responseId":"r1"}`
+}
+
+// geminiFrames renders an answer as stream events. There is no end marker.
+func geminiFrames(r *Request, a *Answer, id func() string) []frame {
+	var out []frame
+	for _, p := range geminiParts(a, a.pieces(), id) {
+		out = append(out, frame{delta: true, data: geminiChunk(r, []string{p}, `}]`)})
+	}
+	return append(out, frame{data: geminiChunk(r, []string{`{"text":""}`}, `,"finishReason":`+quote(geminiStop(a))+`}]`+geminiUsage(r, a))})
+}
+
+// geminiJSON renders an answer that is not streamed.
+func geminiJSON(r *Request, a *Answer, id func() string) string {
+	return geminiChunk(r, geminiParts(a, 1, id), `,"finishReason":`+quote(geminiStop(a))+`}]`+geminiUsage(r, a))
+}
