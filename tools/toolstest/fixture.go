@@ -1,0 +1,160 @@
+package toolstest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/tools"
+)
+
+// Fixture reads a file of specs that nothing registers, to measure searches
+// and prompts with: "NAME | EFFECTS | DESCRIPTION | KEYWORDS | ARGUMENTS".
+func Fixture(t testing.TB, file string) []tools.Tool {
+	t.Helper()
+	var out []tools.Tool
+	category := ""
+	for _, line := range dataLines(t, file) {
+		if c, ok := strings.CutPrefix(line, "= "); ok {
+			category = c
+			continue
+		}
+		f := strings.Split(line, " | ")
+		if len(f) != 5 {
+			t.Fatalf("%s: %d columns in %q", file, len(f), line)
+		}
+		out = append(out, idle{tools.Spec{
+			Name: f[0], Category: category, Effects: effects(t, f[1]), Description: f[2], Keywords: f[3], Schema: arguments(t, f[4]),
+		}})
+	}
+	return out
+}
+
+// idle is a tool that is never called.
+type idle struct{ spec tools.Spec }
+
+func (i idle) Spec() *tools.Spec { return &i.spec }
+func (i idle) Call(context.Context, tools.Call) (tools.Result, error) {
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is a specimen", i.spec.Name)
+}
+
+func effects(t testing.TB, s string) tools.Effects {
+	t.Helper()
+	for e := tools.Read; e <= tools.Secret; e <<= 1 {
+		if e.String() == s {
+			return e
+		}
+	}
+	t.Fatalf("there is no effect %q", s)
+	return 0
+}
+
+// arguments makes a schema of "path! string, limit integer".
+func arguments(t testing.TB, s string) json.RawMessage {
+	t.Helper()
+	properties, required := map[string]any{}, []string{}
+	for _, a := range strings.Split(s, ", ") {
+		name, kind, ok := strings.Cut(a, " ")
+		if !ok {
+			continue
+		}
+		name, must := strings.CutSuffix(name, "!")
+		if must {
+			required = append(required, name)
+		}
+		p := map[string]any{"type": kind}
+		if kind == "array" {
+			p["items"] = map[string]any{"type": "string"}
+		}
+		properties[name] = p
+	}
+	raw, err := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// Request is one labelled search: any of the tools it wants is right.
+type Request struct {
+	Kind, Text string
+	Want       []string
+}
+
+// Requests reads labelled searches: "KIND | REQUEST | TOOL, TOOL".
+func Requests(t testing.TB, file string) []Request {
+	t.Helper()
+	var out []Request
+	for _, line := range dataLines(t, file) {
+		f := strings.Split(line, " | ")
+		if len(f) != 3 {
+			t.Fatalf("%s: %d columns in %q", file, len(f), line)
+		}
+		out = append(out, Request{Kind: f[0], Text: f[1], Want: strings.Split(f[2], ", ")})
+	}
+	return out
+}
+
+// dataLines are a file's lines without the empty ones and the comments.
+func dataLines(t testing.TB, file string) []string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.ReplaceAll(string(b), "\r\n", "\n"), "\n")
+	return slices.DeleteFunc(lines, func(s string) bool { return strings.TrimSpace(s) == "" || strings.HasPrefix(s, "#") })
+}
+
+// Recall counts requests for which a right tool came first, and among the
+// first five.
+type Recall struct {
+	Kind          string
+	N, First, Top int
+}
+
+func (r Recall) String() string {
+	n := float64(max(1, r.N))
+	return fmt.Sprintf("%s | %d | %.3f | %.3f", r.Kind, r.N, float64(r.First)/n, float64(r.Top)/n)
+}
+
+// At5 is the share of requests for which a right tool is among the first five.
+func (r Recall) At5() float64 { return float64(r.Top) / float64(max(1, r.N)) }
+
+// Measure searches for every request. It returns a row for each kind, in the
+// order in which they come, then one for all of them, and what was not found.
+func Measure(c *tools.Catalogue, list []Request) (rows []Recall, missed []string) {
+	all := Recall{Kind: "all"}
+	for _, q := range list {
+		i := slices.IndexFunc(rows, func(r Recall) bool { return r.Kind == q.Kind })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, Recall{Kind: q.Kind})
+		}
+		var found []string
+		rank := -1
+		for n, x := range c.Search(q.Text, 5) {
+			found = append(found, x.Spec().Name)
+			if rank < 0 && slices.Contains(q.Want, x.Spec().Name) {
+				rank = n
+			}
+		}
+		for _, r := range []*Recall{&rows[i], &all} {
+			r.N++
+			if rank == 0 {
+				r.First++
+			}
+			if rank >= 0 {
+				r.Top++
+			}
+		}
+		if rank < 0 {
+			missed = append(missed, fmt.Sprintf("%s: %q wants %v, found %v", q.Kind, q.Text, q.Want, found))
+		}
+	}
+	return append(rows, all), missed
+}
