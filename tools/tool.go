@@ -63,6 +63,10 @@ type Spec struct {
 	Core        bool     // offered in every request; others are found by search
 	Own         bool     // touches only Hob's own database (set by New)
 	Keywords    string   // extra words the catalogue search should match
+	// Foreign says that somebody else wrote the texts of this spec: an MCP
+	// server, a peer. They are outside text wherever a model reads them, and
+	// such a tool is found by search only.
+	Foreign bool
 	Timeout     time.Duration
 	Schema      json.RawMessage // JSON Schema of the arguments (set by New)
 }

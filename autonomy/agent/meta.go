@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -17,8 +18,11 @@ const (
 	useTool   = "use_tool"
 )
 
-// found is how many tools a search shows.
-const found = 8
+// A search shows some tools with their arguments and names a few more.
+const (
+	shown = 5
+	named = 4
+)
 
 type useArgs struct {
 	Name      string          `json:"name"`
@@ -36,7 +40,7 @@ func offered(c *tools.Catalogue) []llm.Tool {
 	return append(
 		out,
 		llm.Tool{
-			Name: findTools, Description: "Find more tools by what they do. Returns names, descriptions and arguments.",
+			Name: findTools, Description: "Find more tools by what they do, or all of a category. Returns names and arguments.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`),
 		},
 		llm.Tool{
@@ -60,16 +64,76 @@ func (f finder) Call(_ context.Context, c tools.Call) (tools.Result, error) {
 	if err := json.Unmarshal(c.Args, &in); err != nil || strings.TrimSpace(in.Query) == "" {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "find_tools takes {\"query\": \"a few words\"}")
 	}
-	list := f.c.Search(in.Query, found)
+	if k := f.c.Asked(in.Query); len(k) > 0 {
+		return listing(k), nil
+	}
+	list := f.c.Search(in.Query, shown+named)
 	if len(list) == 0 {
-		return tools.Result{Text: "No tool matches; try other words.", Source: "tool"}, nil
+		return tools.Result{Text: nearest(f.c.Nearest(in.Query)), Source: provenance.Tool}, nil
 	}
 	var b strings.Builder
-	for _, t := range list {
+	r := tools.Result{Source: provenance.Tool}
+	for i, t := range list {
 		s := t.Spec()
-		fmt.Fprintf(&b, "%s (%s): %s\n  arguments: %s\n", s.Name, s.Effects, s.Description, s.Schema)
+		switch {
+		case i < shown:
+			fmt.Fprintf(&b, "%s\n", s.Signature())
+			r.Source = provenance.Worst(r.Source, written(s))
+		case i == shown:
+			fmt.Fprintf(&b, "Also: %s", s.Name)
+		default:
+			fmt.Fprintf(&b, ", %s", s.Name)
+		}
 	}
-	return tools.Result{Text: b.String(), Source: "tool"}, nil
+	r.Text = strings.TrimSpace(b.String())
+	return r, nil
+}
+
+// written is the provenance of a spec's texts.
+func written(s *tools.Spec) provenance.Source {
+	if s.Foreign {
+		return provenance.Outside
+	}
+	return provenance.Tool
+}
+
+// listing shows the tools of one category, or the names of all of them.
+func listing(list []tools.Category) tools.Result {
+	r := tools.Result{Source: provenance.Tool}
+	var b strings.Builder
+	for _, k := range list {
+		if len(list) > 1 {
+			fmt.Fprintf(&b, "%s: %s\n", k.Name, names(k.Tools))
+			continue
+		}
+		for _, t := range k.Tools {
+			s := t.Spec()
+			fmt.Fprintf(&b, "%s [%s] %s\n", s.Name, s.Effects, s.Summary())
+			r.Source = provenance.Worst(r.Source, written(s))
+		}
+		b.WriteString("Ask for a name to see its arguments.")
+	}
+	r.Text = strings.TrimSpace(b.String())
+	return r
+}
+
+func names(list []tools.Tool) string {
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Spec().Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// nearest says where to look when nothing was found.
+func nearest(list []tools.Category) string {
+	var b strings.Builder
+	b.WriteString("No tool matches; try other words, or one of the categories")
+	for i, k := range list {
+		fmt.Fprintf(&b, "%s %s", map[bool]string{true: ":", false: ","}[i == 0], k.Name)
+	}
+	b.WriteString(".")
+	return b.String()
 }
 
 // missing stands in the ledger for a tool that does not exist.

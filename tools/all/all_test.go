@@ -3,7 +3,6 @@ package all
 import (
 	"testing"
 
-	"hob/tools"
 	"hob/tools/toolstest"
 )
 
@@ -30,28 +29,5 @@ func TestCoreIsLean(t *testing.T) {
 	t.Logf("the core tools have %d bytes", total)
 	if total > maxCore {
 		t.Errorf("the core tools have %d bytes, at most %d are allowed", total, maxCore)
-	}
-}
-
-func TestCatalogueFindsTools(t *testing.T) {
-	c, err := tools.NewCatalogue(open(t).Tools...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for query, want := range map[string]string{
-		"how much did I spend this month": "spending_summary", "log an expense": "log_expense", "throw a file away": "trash_file",
-		"rename a file": "move_file", "forget a fact": "forget", "write a note": "create_note", "stop watching a folder": "cancel_watcher",
-		"pause a recurring job": "pause_schedule", "did I keep up my habit streak": "habit_streak", "brief me on my day": "daily_briefing",
-		"mark a task as finished": "complete_task", "postpone a task": "update_task", "which reminders are there": "list_reminders",
-		"what are you doing, status": "status", "take back the last action": "undo", "search notes and tasks for something": "search_knowledge",
-	} {
-		found := c.Search(query, 3)
-		ok := false
-		for _, x := range found {
-			ok = ok || x.Spec().Name == want
-		}
-		if !ok {
-			t.Errorf("%q does not find %s", query, want)
-		}
 	}
 }

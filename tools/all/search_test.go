@@ -1,0 +1,78 @@
+package all
+
+import (
+	"bytes"
+	_ "embed"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+	"text/template"
+
+	"hob/tools"
+	"hob/tools/toolstest"
+)
+
+//go:embed testdata/tools-search.md.tmpl
+var searchPage string
+
+var update = flag.Bool("update", false, "write docs/tools-search.md")
+
+// enough is the share of requests for which a right tool must be among the
+// first five.
+const enough = 0.95
+
+// TestRecall measures the search with labelled requests: over a fixture of
+// tools and over the catalogue as it stands. A tool that is new needs words by
+// which it is found, and lines in testdata/search.txt. docs/tools-search.md
+// has the figures; `go test ./tools/all -run TestRecall -update` writes it.
+func TestRecall(t *testing.T) {
+	fixture := catalogue(t, toolstest.Fixture(t, "../testdata/search/specs.txt"))
+	real := catalogue(t, open(t).Tools)
+	page := map[string]any{"Fixture": len(fixture.All()), "Real": len(real.All())}
+	for _, set := range []struct {
+		name, file string
+		c          *tools.Catalogue
+		least      float64
+	}{
+		{"Development", "../testdata/search/development.txt", fixture, enough},
+		{"HeldOut", "../testdata/search/heldout.txt", fixture, 0.9}, // nothing is tuned on it; this finds what breaks
+		{"Own", "testdata/search.txt", real, enough},
+	} {
+		rows, missed := toolstest.Measure(set.c, toolstest.Requests(t, set.file))
+		table := ""
+		for _, r := range rows {
+			table += fmt.Sprintf("| %s |\n", r)
+		}
+		page[set.name] = table
+		t.Logf("%s\n%s", set.name, table)
+		if all := rows[len(rows)-1]; all.At5() < set.least {
+			t.Errorf("%s: a right tool is among the first five for %.3f of the requests, at least %.2f are wanted", set.file, all.At5(), set.least)
+			for _, m := range missed {
+				t.Log(m)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := template.Must(template.New("page").Parse(searchPage)).Execute(&b, page); err != nil {
+		t.Fatal(err)
+	}
+	const file = "../../docs/tools-search.md"
+	if *update {
+		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(file); err != nil || !bytes.Equal(bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n")), b.Bytes()) {
+		t.Errorf("%s is out of date (%v); run `go test ./tools/all -run TestRecall -update`", file, err)
+	}
+}
+
+func catalogue(t *testing.T, list []tools.Tool) *tools.Catalogue {
+	t.Helper()
+	c, err := tools.NewCatalogue(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,211 @@
+package tools
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+)
+
+// The weights of the search, found on testdata/search/development.txt.
+const (
+	saturation = 1.2  // k1: how soon more of the same word counts no more
+	others     = 0.3  // what the other terms of a word count, besides its best one
+	meant      = 0.8  // a synonym of a word that tools use themselves
+	slipped    = 0.75 // a word with a typing error
+	twice      = 0.5  // a word with two
+	covered    = 0.3  // the whole name is in the request
+)
+
+// maxWords bounds the words of a request that are looked at.
+const maxWords = 100
+
+// field is one text of a spec: what a word in it counts, and how much a long
+// text dilutes it (b).
+type field struct{ weight, dilution float64 }
+
+// fields are a spec's name, keywords, description, category and arguments.
+var fields = [...]field{{3, 0.3}, {2, 0.5}, {1.5, 0.5}, {1, 0}, {0.4, 0.7}} //nolint:gochecknoglobals // a constant
+
+// index ranks tools with BM25F: Okapi BM25 in which the fields of a text are
+// weighed before they are counted (Robertson & Zaragoza, "The Probabilistic
+// Relevance Framework", 2009). It does not change once made.
+type index struct {
+	terms   map[string]*term
+	names   [][]*term // of each tool
+	exact   map[string]int
+	lexicon lexicon
+	table   *synonyms
+}
+
+// term is one stem and the tools that use it.
+type term struct {
+	idf  float64
+	uses []use
+}
+
+type use struct {
+	doc   int
+	score float64 // what a request with this term gets
+}
+
+func newIndex(specs []*Spec, table *synonyms) *index {
+	x := &index{terms: map[string]*term{}, exact: map[string]int{}, table: table, names: make([][]*term, len(specs))}
+	texts := make([][len(fields)][]string, len(specs))
+	var mean [len(fields)]float64
+	seen, stems := map[string]bool{}, map[string]string{}
+	for i, s := range specs {
+		x.exact[squeeze(s.Name)] = i
+		for f, text := range [...]string{s.Name, s.Keywords, s.Description, s.Category, argumentWords(s.Schema)} {
+			for _, w := range words(text) {
+				if table.empty(w) && f > 0 {
+					continue
+				}
+				if f < len(fields)-1 && !seen[w] {
+					seen[w] = true
+					x.lexicon.add(w)
+				}
+				s, ok := stems[w]
+				if !ok {
+					s = stem(w)
+					stems[w] = s
+				}
+				texts[i][f] = append(texts[i][f], s)
+			}
+			mean[f] += float64(len(texts[i][f])) / float64(len(specs))
+		}
+	}
+	for w := range table.exact {
+		if !seen[w] && !table.empty(w) {
+			x.lexicon.add(w)
+		}
+	}
+	slices.Sort(x.lexicon.words) // the order of a map is no order
+	x.lexicon.masks = x.lexicon.masks[:0]
+	for _, w := range x.lexicon.words {
+		x.lexicon.masks = append(x.lexicon.masks, letters(w))
+	}
+	for i := range texts {
+		x.add(i, &texts[i], &mean)
+	}
+	for _, t := range x.terms {
+		n := float64(len(t.uses))
+		t.idf = math.Log(1 + (float64(len(specs))-n+0.5)/(n+0.5))
+		for i, u := range t.uses {
+			t.uses[i].score = t.idf * u.score * (saturation + 1) / (u.score + saturation)
+		}
+	}
+	return x
+}
+
+// add counts the words of one tool.
+func (x *index) add(doc int, texts *[len(fields)][]string, mean *[len(fields)]float64) {
+	count := map[string]float64{}
+	for f, list := range texts {
+		norm := 1 - fields[f].dilution + fields[f].dilution*float64(len(list))/max(mean[f], 1)
+		for _, s := range list {
+			count[s] += fields[f].weight / norm
+		}
+	}
+	for s, n := range count {
+		t := x.terms[s]
+		if t == nil {
+			t = &term{}
+			x.terms[s] = t
+		}
+		t.uses = append(t.uses, use{doc, n})
+	}
+	for _, s := range texts[0] {
+		x.names[doc] = append(x.names[doc], x.terms[s])
+	}
+}
+
+// argumentWords are the names and descriptions of a schema's arguments.
+func argumentWords(schema json.RawMessage) string {
+	var s struct {
+		Properties map[string]struct {
+			Description string
+		}
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return "" // a foreign tool's schema may be of any form
+	}
+	var b strings.Builder
+	for name, p := range s.Properties {
+		b.WriteString(name + " " + p.Description + " ")
+	}
+	return b.String()
+}
+
+// wanted is one term that a word of the request may stand for.
+type wanted struct {
+	*term
+	weight float64
+}
+
+// search returns at most n tools, the best first.
+func (x *index) search(query string, n int) []int {
+	score := make([]float64, len(x.names))
+	best, sum := make([]float64, len(x.names)), make([]float64, len(x.names))
+	asked := map[*term]float64{}
+	said := words(query)
+	for _, list := range x.meanings(said[:min(maxWords, len(said))]) {
+		for _, w := range list {
+			asked[w.term] = max(asked[w.term], w.weight)
+			for _, u := range w.uses {
+				s := w.weight * u.score
+				best[u.doc], sum[u.doc] = max(best[u.doc], s), sum[u.doc]+s
+			}
+		}
+		for _, w := range list {
+			for _, u := range w.uses {
+				score[u.doc] += best[u.doc] + others*(sum[u.doc]-best[u.doc])
+				best[u.doc], sum[u.doc] = 0, 0
+			}
+		}
+	}
+	var hits []int
+	for i := range score {
+		if score[i] > 0 {
+			score[i] *= 1 + covered*coverage(x.names[i], asked)
+			hits = append(hits, i)
+		}
+	}
+	for _, i := range x.named(query) {
+		if score[i] == 0 {
+			hits = append(hits, i)
+		}
+		score[i] += 1e6
+	}
+	slices.SortFunc(hits, func(a, b int) int { return cmp.Or(cmp.Compare(score[b], score[a]), a-b) })
+	return hits[:min(max(n, 0), len(hits))]
+}
+
+// coverage is how much of a name the request asks for, 0 to 1.
+func coverage(name []*term, asked map[*term]float64) float64 {
+	var have, all float64
+	for _, t := range name {
+		have += asked[t] * t.idf
+		all += t.idf
+	}
+	if all == 0 {
+		return 0
+	}
+	return have / all * have / all
+}
+
+// named returns the tools whose exact name the request is or contains. A name
+// of one word counts only alone: "remember" is a word of many requests.
+func (x *index) named(query string) []int {
+	if i, ok := x.exact[squeeze(query)]; ok {
+		return []int{i}
+	}
+	var out []int
+	for w := range strings.FieldsFuncSeq(query, func(r rune) bool { return r != '_' && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z') }) {
+		if i, ok := x.exact[squeeze(w)]; ok && strings.Contains(w, "_") && !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}

@@ -1,0 +1,92 @@
+package tools
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Category is a group of tools, named after the folder they live in.
+type Category struct {
+	Name  string
+	Tools []Tool // by name
+}
+
+// Categories returns all categories by name.
+func (c *Catalogue) Categories() []Category {
+	var out []Category
+	for _, t := range c.all {
+		name := t.Spec().Category
+		i, ok := slices.BinarySearchFunc(out, name, func(c Category, name string) int { return strings.Compare(c.Name, name) })
+		if !ok {
+			out = slices.Insert(out, i, Category{Name: name})
+		}
+		out[i].Tools = append(out[i].Tools, t)
+	}
+	return out
+}
+
+// asking are words of a request for a list that are no category.
+const asking = " all list show every which everything available category categories overview possible capabilities able use "
+
+// Asked returns the category that a request asks for as a whole: "what can you
+// do with files?". The answer is every category when it names none ("what can
+// you do?"), and nothing when the request says anything else.
+func (c *Catalogue) Asked(query string) []Category {
+	var left []string
+	for _, w := range words(query) {
+		if !strings.Contains(asking, " "+w+" ") && !table().empty(w) {
+			left = append(left, stem(w))
+		}
+	}
+	if len(left) > 1 {
+		return nil
+	}
+	if len(left) == 0 {
+		if len(words(query)) == 0 {
+			return nil // not a word that could be read
+		}
+		return c.Categories()
+	}
+	for _, k := range c.Categories() {
+		if stem(k.Name) == left[0] {
+			return []Category{k}
+		}
+	}
+	return nil
+}
+
+// Nearest returns all categories, those first whose tools are called most like
+// the words of a request that found nothing.
+func (c *Catalogue) Nearest(query string) []Category {
+	out := c.Categories()
+	asked := pairs(query)
+	near := map[string]int{}
+	for _, k := range out {
+		have := pairs(k.Name)
+		for _, t := range k.Tools {
+			for p := range pairs(t.Spec().Name) {
+				have[p] = true
+			}
+		}
+		for p := range asked {
+			if have[p] {
+				near[k.Name]++
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Category) int { return cmp.Compare(near[b.Name], near[a.Name]) })
+	return out
+}
+
+// pairs are the neighbouring letters in the words of a text.
+func pairs(s string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range words(s) {
+		r := []rune(w)
+		for i := range len(r) - 1 {
+			out[string(r[i:i+2])] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what is shown of one tool; the texts of foreign ones may have any
+// length.
+const (
+	maxDescription = 300
+	maxSignature   = 1500
+)
+
+// Signature is the tool in one line for a model: name, arguments, effects and
+// description, at a third of what its schema costs.
+//
+//	log_expense(amount: number "such as 12.50", vendor?: string) [write] Log money that was spent.
+func (s *Spec) Signature() string {
+	args, ok := arguments(s.Schema)
+	if !ok {
+		args = oneLine(string(s.Schema), maxSignature)
+	}
+	return s.Name + "(" + oneLine(args, maxSignature) + ") [" + s.Effects.String() + "] " + s.Summary()
+}
+
+// Summary is the description in one line of bounded length: what a foreign
+// tool says of itself cannot pass for another line of a list.
+func (s *Spec) Summary() string { return oneLine(s.Description, maxDescription) }
+
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "..."
+}
+
+// schema is the part of JSON Schema that a signature can show.
+type schema struct {
+	Type        string          `json:"type"`
+	Description string          `json:"description"`
+	Properties  json.RawMessage `json:"properties"`
+	Required    []string        `json:"required"`
+	Enum        []any           `json:"enum"`
+	Items       json.RawMessage `json:"items"`
+	AnyOf       json.RawMessage `json:"anyOf"`
+	OneOf       json.RawMessage `json:"oneOf"`
+	AllOf       json.RawMessage `json:"allOf"`
+	Ref         string          `json:"$ref"`
+}
+
+// arguments lists the properties of an object in their order; false when the
+// schema says more than that.
+func arguments(raw json.RawMessage) (string, bool) {
+	var s schema
+	if json.Unmarshal(raw, &s) != nil || !s.plain() {
+		return "", false
+	}
+	if s.Properties == nil {
+		return "", true
+	}
+	required := map[string]bool{}
+	for _, r := range s.Required {
+		required[r] = true
+	}
+	var out []string
+	ok := eachProperty(s.Properties, func(name string, raw json.RawMessage) bool {
+		kind, note, ok := kindOf(raw)
+		if !required[name] {
+			name += "?"
+		}
+		out = append(out, name+": "+kind+note)
+		return ok
+	})
+	return strings.Join(out, ", "), ok
+}
+
+// plain reports that nothing is left out when only type, properties, items
+// and choices are shown.
+func (s *schema) plain() bool {
+	return s.AnyOf == nil && s.OneOf == nil && s.AllOf == nil && s.Ref == ""
+}
+
+// kindOf shows the type of one value, and what is said of it.
+func kindOf(raw json.RawMessage) (kind, note string, ok bool) {
+	var s schema
+	if json.Unmarshal(raw, &s) != nil || !s.plain() {
+		return "", "", false
+	}
+	if s.Description != "" {
+		note = ` "` + s.Description + `"`
+	}
+	kind = s.Type
+	switch {
+	case len(s.Enum) > 0:
+		b, err := json.Marshal(s.Enum)
+		if err != nil {
+			return "", "", false
+		}
+		kind = strings.ReplaceAll(strings.Trim(string(b), "[]"), ",", "|")
+	case s.Type == "array" && s.Items != nil:
+		items, more, ok := kindOf(s.Items)
+		if !ok {
+			return "", "", false
+		}
+		return items + "[]", note + more, true
+	case s.Type == "object" && s.Properties != nil:
+		args, ok := arguments(raw)
+		if !ok {
+			return "", "", false
+		}
+		kind = "{" + args + "}"
+	case s.Type == "":
+		kind = "any"
+	}
+	return kind, note, true
+}
+
+// eachProperty calls f for the members of an object in the order of the text,
+// until f says that it is enough. It returns whether all went well.
+func eachProperty(raw json.RawMessage, f func(name string, raw json.RawMessage) bool) bool {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return false
+		}
+		var v json.RawMessage
+		if name, ok := t.(string); !ok || d.Decode(&v) != nil || !f(name, v) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package tools
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The words of owners and models that the tools' own texts do not use, in
+// English and in seven other languages. Its head explains the form.
+//
+//go:embed synonyms.txt
+var synonymText string
+
+// synonyms is the table of synonyms.txt, ready to be asked. It does not change.
+type synonyms struct {
+	exact   map[string][]meaning // of a word; none: it says nothing
+	stems   map[string][]meaning // of the stem of an English word
+	begin   map[string][]meaning // of the beginnings of words
+	phrases map[string][]meaning // of words joined with spaces
+	longest int                 // the number of words of the longest phrase
+}
+
+// meaning is one term of the tools, as a stem, and what it counts.
+type meaning struct {
+	stem   string
+	weight float64
+}
+
+// general is what a verb counts that goes with many tools.
+const general = 0.5
+
+// table reads the file once, when the first search needs it.
+var table = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) }) //nolint:gochecknoglobals // a constant that is made late
+
+func parseSynonyms(text string) *synonyms {
+	s := &synonyms{exact: map[string][]meaning{}, stems: map[string][]meaning{}, begin: map[string][]meaning{}, phrases: map[string][]meaning{}}
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		terms, said, ok := strings.Cut(line, "=")
+		if !ok {
+			continue
+		}
+		weight := 1.0
+		if terms, ok = strings.CutPrefix(terms, "~"); ok {
+			weight = general
+		}
+		var list []meaning
+		for _, t := range words(terms) {
+			list = append(list, meaning{stem(t), weight})
+		}
+		for w := range strings.FieldsSeq(said) {
+			s.add(w, list)
+		}
+	}
+	return s
+}
+
+func (s *synonyms) add(said string, terms []meaning) {
+	said, begins := strings.CutSuffix(said, "*")
+	list := words(said)
+	switch {
+	case len(list) > 1:
+		s.longest = max(s.longest, len(list))
+		merge(s.phrases, strings.Join(list, " "), terms)
+	case len(list) == 0:
+	case begins:
+		merge(s.begin, list[0], terms)
+	default:
+		merge(s.exact, list[0], terms)
+		if len(terms) > 0 {
+			merge(s.stems, stem(list[0]), terms)
+		}
+	}
+}
+
+// merge adds terms to those which the word has in other lines. A word that
+// says nothing in one language may say something in another.
+func merge(m map[string][]meaning, word string, terms []meaning) { m[word] = join(m[word], terms) }
+
+func join(have, more []meaning) []meaning {
+	have = slices.Clip(have)
+	for _, t := range more {
+		if !slices.ContainsFunc(have, func(h meaning) bool { return h.stem == t.stem }) {
+			have = append(have, t)
+		}
+	}
+	return have
+}
+
+// empty reports whether a word says nothing about tools.
+func (s *synonyms) empty(w string) bool {
+	terms, ok := s.exact[w]
+	return ok && len(terms) == 0
+}
+
+// starts returns the terms of all beginnings that a word has, those of the
+// longest first, and the rest of the word behind that.
+func (s *synonyms) starts(w string) (terms []meaning, rest string) {
+	rest = w
+	for i := len(w); i >= 3; i-- {
+		if t, ok := s.begin[w[:i]]; ok {
+			if terms == nil {
+				rest = w[i:]
+			}
+			terms = join(terms, t)
+		}
+	}
+	return terms, rest
+}

@@ -1,0 +1,110 @@
+package tools
+
+import "unicode/utf8"
+
+// lexicon is the words a mistyped one may have meant.
+type lexicon struct {
+	words []string
+	masks []uint32 // which letters each has, to leave out most of them at once
+}
+
+func (l *lexicon) add(w string) {
+	l.words = append(l.words, w)
+	l.masks = append(l.masks, letters(w))
+}
+
+func letters(w string) (m uint32) {
+	for _, r := range w {
+		m |= 1 << (uint32(r) % 32) //nolint:gosec // runes are not negative
+	}
+	return m
+}
+
+// slips is how many typing errors a word of n letters may have.
+func slips(n int) int {
+	switch {
+	case n < 4:
+		return 0
+	case n < 7:
+		return 1
+	}
+	return 2
+}
+
+// nearest returns the words with the fewest typing errors between them and w,
+// and how many these are; no words when all are too far away.
+func (l *lexicon) nearest(w string) (found []string, errors int) {
+	n := utf8.RuneCountInString(w)
+	limit := slips(n)
+	if limit == 0 {
+		return nil, 0
+	}
+	mask := letters(w)
+	var a, b [maxWord]rune
+	x := runes(w, a[:0])
+	for i, have := range l.words {
+		if d := len(have) - len(w); d > 2*limit || d < -2*limit || ones(mask^l.masks[i]) > 2*limit {
+			continue
+		}
+		d := distance(x, runes(have, b[:0]), limit)
+		switch {
+		case d > limit:
+		case d < limit || found == nil && d == limit:
+			found, limit = append(found[:0], have), d
+		default:
+			found = append(found, have)
+		}
+	}
+	return found, limit
+}
+
+func ones(m uint32) (n int) {
+	for ; m != 0; m &= m - 1 {
+		n++
+	}
+	return n
+}
+
+// maxWord bounds the words that are looked at.
+const maxWord = 32
+
+func runes(w string, out []rune) []rune {
+	for _, r := range w {
+		if len(out) < maxWord {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// distance counts typing errors: letters that are missing, too many, wrong or
+// swapped with their neighbour (optimal string alignment). More than limit
+// are not counted any further.
+func distance(a, b []rune, limit int) int {
+	var rows [3][maxWord + 1]int
+	before, last, row := &rows[0], &rows[1], &rows[2]
+	for j := range len(b) + 1 {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, before[j-2]+1)
+			}
+			row[j] = d
+			least = min(least, d)
+		}
+		if least > limit {
+			return limit + 1
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,75 @@
+package tools
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxBytes is the length of the longest word that is looked at.
+const maxBytes = 64
+
+// words splits a text at anything but letters and digits, and inside
+// camelCase; they are lower-cased, without accents. Numbers, single letters and
+// what is too long for a word are left out: they do not tell tools apart.
+func words(s string) []string {
+	var out []string
+	var b strings.Builder
+	var last rune
+	number := true
+	flush := func() {
+		if b.Len() > 1 && b.Len() <= maxBytes && !number {
+			out = append(out, b.String())
+		}
+		b.Reset()
+		number = true
+	}
+	for _, r := range norm.NFD.String(contractions.Replace(s)) {
+		switch {
+		case unicode.Is(unicode.Mn, r): // an accent, which NFD has split off
+			continue
+		case r == 'ß':
+			b.WriteString("ss")
+			last = r
+			continue
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r), unicode.IsUpper(r) && unicode.IsLower(last):
+			flush()
+		}
+		last = r
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			number = number && unicode.IsDigit(r)
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	flush()
+	return out
+}
+
+// contractions keep their two halves together: "can't" is not "can".
+var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT") //nolint:gochecknoglobals // a constant
+
+// squeeze leaves a name's letters and digits: "readFile", "read-file" and
+// "read_file" are the same then.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// stem cuts an English word down to what its forms share (Porter2, "the
+// English Snowball stemmer"): "reminders" meets "remind". Words of other
+// languages are matched by the table of synonyms instead.
+func stem(w string) string {
+	if len(w) < 3 {
+		return w
+	}
+	env := snowballstem.NewEnv(w)
+	english.Stem(env)
+	return env.Current()
+}
