@@ -19,7 +19,7 @@ type synonyms struct {
 	stems   map[string][]meaning // of the stem of an English word
 	begin   map[string][]meaning // of the beginnings of words
 	phrases map[string][]meaning // of words joined with spaces
-	longest int                 // the number of words of the longest phrase
+	longest int                  // the number of words of the longest phrase
 }
 
 // meaning is one term of the tools, as a stem, and what it counts.

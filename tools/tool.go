@@ -67,8 +67,8 @@ type Spec struct {
 	// server, a peer. They are outside text wherever a model reads them, and
 	// such a tool is found by search only.
 	Foreign bool
-	Timeout     time.Duration
-	Schema      json.RawMessage // JSON Schema of the arguments (set by New)
+	Timeout time.Duration
+	Schema  json.RawMessage // JSON Schema of the arguments (set by New)
 }
 
 // Call is one invocation. Args have passed the schema.
