@@ -117,6 +117,7 @@ type setup struct {
 	effects *effects
 	tools   []tools.Tool // beside those of testTools
 	limits  agent.Limits
+	hooks   []agent.Hook
 }
 
 func start(t testing.TB, s setup) *engine {
@@ -146,7 +147,7 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	zone := func() *time.Location { return time.UTC }
 	ag, err := agent.New(agent.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks,
 		Model: func(context.Context) (llm.Model, error) {
 			if s.model == nil {
 				return nil, errors.New("no model in this test")

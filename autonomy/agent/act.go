@@ -1,11 +1,11 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"sync"
+	"time"
 
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
@@ -21,6 +21,8 @@ type step struct {
 	err    error // decided without running, or the tool's own
 	result tools.Result
 	ran    bool
+	took   time.Duration
+	text   string // what the model reads of it
 }
 
 // settled reports whether it is known what the call came to.
@@ -29,7 +31,7 @@ func (s *step) settled() bool { return s.ran || s.err != nil }
 // act runs the calls of the last answer and appends their results. suspended
 // means that the owner is being asked and the turn was put away.
 func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
-	r.steps = r.resolveAll(calls)
+	r.steps = r.resolveAll(calls, true)
 	if together(r.steps) {
 		err = r.runTogether(ctx)
 	} else {
@@ -41,19 +43,8 @@ func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, er
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	r.append()
+	r.append(ctx)
 	return false, nil
-}
-
-// resolveAll finds the tools of the calls, and what has become of those that
-// ran before a crash.
-func (r *run) resolveAll(calls []llm.ToolCall) []*step {
-	steps := make([]*step, len(calls))
-	for i, c := range calls {
-		steps[i] = r.resolve(c)
-		r.replay(steps[i])
-	}
-	return steps
 }
 
 // refuse settles a call before it comes to the gate.
@@ -69,41 +60,6 @@ func (s *step) what() (tool string, args []byte) {
 	return s.tool.Spec().Name, s.args
 }
 
-// resolve finds the tool and checks the arguments, looking through use_tool.
-func (r *run) resolve(c llm.ToolCall) *step {
-	s := &step{call: c, args: c.Args}
-	name := c.Name
-	if c.Truncated {
-		s.refuse("route", tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", name))
-		return s
-	}
-	if name == useTool {
-		var in useArgs
-		if err := json.Unmarshal(c.Args, &in); err != nil || in.Name == "" {
-			s.refuse("route", tools.Errorf(tools.InvalidArguments, "use_tool takes {\"name\": ..., \"arguments\": {...}}"))
-			return s
-		}
-		name, s.args = in.Name, in.Arguments
-		if len(s.args) == 0 {
-			s.args = json.RawMessage("{}")
-		}
-	}
-	if name == findTools {
-		s.tool = finder{r.o.Catalogue}
-		return s
-	}
-	t, ok := r.o.Catalogue.Get(name)
-	if !ok {
-		s.refuse("route", tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", name))
-		return s
-	}
-	s.tool = t
-	if err := tools.Check(t, s.args); err != nil {
-		s.refuse("schema", err)
-	}
-	return s
-}
-
 // together reports whether all calls only look, so that order does not matter.
 func together(steps []*step) bool {
 	if len(steps) < 2 {
@@ -117,40 +73,14 @@ func together(steps []*step) bool {
 	return true
 }
 
-func (r *run) request(s *step) guard.Request {
-	return guard.Request{
-		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session,
-		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origin: r.t.Origin,
-	}
-}
-
-// decide passes a call through the loop breaker and the gate.
+// decide passes a call through the chain up to the gate. The error ends the
+// turn.
 func (r *run) decide(ctx context.Context, s *step) error {
 	wrong := !s.ran && (s.dec.Rule == "route" || s.dec.Rule == "schema")
-	if s.settled() && !wrong {
+	if s.settled() && !wrong { // it ran before a crash
 		return nil
 	}
-	if r.limits.refuse(s.what()) {
-		s.refuse("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
-		return nil
-	}
-	if wrong { // counted like any other: a model may make the same mistake for ever
-		return nil
-	}
-	d, err := r.o.Guard.Decide(ctx, r.request(s))
-	if err != nil {
-		return err
-	}
-	s.dec = d
-	if d.Verdict != guard.Deny {
-		return nil
-	}
-	code := cmp.Or(d.Code, tools.PolicyDenied)
-	if code == tools.Cancelled { // the owner stopped the turn, perhaps before a restart
-		return ErrStopped
-	}
-	s.err = &tools.Error{Code: code, Message: string(code) + ": " + d.Reason}
-	return nil
+	return r.beforeTool(ctx, s, false)
 }
 
 func (r *run) runTogether(ctx context.Context) error {

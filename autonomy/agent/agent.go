@@ -9,6 +9,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -50,7 +51,9 @@ type Options struct {
 	// Zone is the owner's current zone.
 	Zone   func() *time.Location
 	Limits Limits
-	Log    *slog.Logger
+	// Hooks take part in every model call and tool call, in this order.
+	Hooks []Hook
+	Log   *slog.Logger
 }
 
 // Agent runs turns. Run may be called concurrently for different sessions.
@@ -61,6 +64,11 @@ type Agent struct {
 
 // New checks the options.
 func New(o Options) (*Agent, error) {
+	for i, h := range o.Hooks {
+		if h.Name == "" {
+			return nil, fmt.Errorf("agent: hook %d has no name", i)
+		}
+	}
 	if o.Store == nil || o.Bus == nil || o.Guard == nil || o.Sessions == nil || o.Catalogue == nil || o.Prompt == nil || o.Model == nil || o.Zone == nil {
 		return nil, errors.New("agent: an option is missing")
 	}
@@ -128,6 +136,7 @@ type Outcome struct {
 // failed, and ErrDraining when the daemon ends and the turn should be put back.
 func (a *Agent) Run(ctx context.Context, t Turn) (Outcome, error) {
 	r := &run{Agent: a, t: t, limits: newCounter(a.o.Limits)}
+	r.chain = r.links()
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}

@@ -15,38 +15,45 @@ import (
 // ask makes one model call.
 func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	r.round++
-	if r.round > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
-		r.limits.final = true
+	q := modelCall{req: llm.Request{System: r.system, Messages: r.msgs, Tools: r.offered, Now: time.Now().In(r.o.Zone())}}
+	if err := r.beforeModel(ctx, &q); err != nil {
+		return q.resp, err
 	}
-	req := llm.Request{System: r.system, Messages: r.msgs, Tools: r.offered, NoTools: r.limits.final, Now: time.Now().In(r.o.Zone())}
-	var resp llm.Response
+	if err := r.stream(ctx, &q); err != nil {
+		r.partial = q.resp.Text()
+		return q.resp, err
+	}
+	r.afterModel(ctx, &q)
+	r.usage = r.usage.Add(q.resp.Usage)
+	r.by = q.resp.Model
+	if q.req.NoTools {
+		q.resp.Parts = dropCalls(q.resp.Parts)
+	}
+	r.name(q.resp.Parts)
+	return q.resp, nil
+}
+
+// stream reads the answer to its end and shows it to those who watch.
+func (r *run) stream(ctx context.Context, q *modelCall) error {
 	r.partial = ""
 	r.begun = map[string]string{}
 	starts := 0
+	asked := time.Now()
 	failpoint.Hit("model.call.before")
-	for e, err := range r.model.Stream(ctx, req) {
+	for e, err := range r.model.Stream(ctx, q.req) {
 		if err != nil {
-			r.partial = resp.Text()
-			return resp, err
+			return err
 		}
 		if e.Kind == llm.CallStart { // calls are done in the order in which they begin
 			r.begun[e.Call.ID] = r.callID(starts)
 			starts++
 		}
-		resp.Add(e)
+		q.resp.Add(e)
 		r.publish(e)
 	}
 	failpoint.Hit("model.call.after")
-	r.usage = r.usage.Add(resp.Usage)
-	r.by = resp.Model
-	if r.limits.final {
-		resp.Parts = dropCalls(resp.Parts)
-	}
-	if r.spent += resp.Usage.Output; resp.Usage.Output == 0 {
-		r.spent += tokens(resp.Parts)
-	}
-	r.name(resp.Parts)
-	return resp, nil
+	q.took = time.Since(asked)
+	return nil
 }
 
 // answer appends what the model said, in the form in which it is stored.

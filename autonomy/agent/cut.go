@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"hob/tools"
 )
 
 // A result longer than maxResult bytes enters the context as its head, the
@@ -15,6 +18,17 @@ const (
 	errorPart = 2_500
 	tailPart  = 4_000
 )
+
+// truncating bounds what the model reads of a call.
+func truncating() link {
+	return link{name: "truncate", afterTool: func(_ context.Context, s *step) {
+		s.text = cut(s.result.Text)
+		if s.err != nil {
+			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), cut(s.err.Error()))
+		}
+		s.text = strings.ToValidUTF8(s.text, "\uFFFD")
+	}}
+}
 
 // cut shortens a long result at line borders, or else at rune borders.
 func cut(s string) string {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"sort"
 	"strings"
@@ -18,6 +19,41 @@ const (
 	maxRefusals   = 2
 	window        = 8
 )
+
+// limiting bounds the turn: rounds, tokens, repeats, failures.
+func (r *run) limiting() link {
+	return link{
+		name: "limits", always: true, // a model may make the same mistake for ever
+		beforeModel: func(_ context.Context, q *modelCall) error {
+			if r.round > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
+				r.limits.final = true
+			}
+			q.req.NoTools = r.limits.final
+			return nil
+		},
+		afterModel: func(_ context.Context, q *modelCall) {
+			if r.spent += q.resp.Usage.Output; q.resp.Usage.Output == 0 {
+				r.spent += tokens(q.resp.Parts)
+			}
+		},
+		beforeTool: func(_ context.Context, s *step) error {
+			if r.limits.refuse(s.what()) {
+				s.refuse("repeated", tools.Errorf(tools.Repeated, "this call was made again and again in this turn and is refused; use what you have or say what is in the way"))
+			}
+			return nil
+		},
+		afterTool: func(_ context.Context, s *step) {
+			if r.t.Call != nil {
+				return // hints are for models
+			}
+			name, _ := s.what()
+			s.text += r.limits.note(name, s.args, s.err)
+			if s == r.steps[len(r.steps)-1] {
+				s.text += r.limits.hint(r.round, r.spent > r.o.Limits.Tokens)
+			}
+		},
+	}
+}
 
 // counter watches one turn for going round in circles.
 type counter struct {

@@ -126,6 +126,8 @@ func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	began := time.Now()
+	defer func() { s.took = time.Since(began) }()
 	defer r.survive(s, &err)
 	return s.tool.Call(ctx, r.toolCall(s))
 }

@@ -2,9 +2,8 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"hob/autonomy/bus"
@@ -75,32 +74,23 @@ func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
 	return r.o.Guard.AuditTx(tx, rec)
 }
 
-// append puts the results into the conversation. Rows of calls that were not
-// recorded while they ran (reads, refusals) go with the next transaction.
-func (r *run) append() {
+// append passes what the calls came to back along the chain and puts it into
+// the conversation.
+func (r *run) append(ctx context.Context) {
 	m := llm.Message{Role: llm.ToolRole}
-	for i, s := range r.steps {
-		name := s.call.Name
-		if s.tool != nil {
-			name = s.tool.Spec().Name
-		}
-		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: cut(s.result.Text)}
-		if s.err != nil {
-			res.Error, res.Text = true, fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), cut(s.err.Error()))
-		}
-		res.Text = strings.ToValidUTF8(res.Text, "\uFFFD")
-		if r.t.Call == nil { // hints are for models
-			res.Text += r.limits.note(name, s.args, s.err)
-			if i == len(r.steps)-1 {
-				res.Text += r.limits.hint(r.round, r.spent > r.o.Limits.Tokens)
-			}
-		}
+	for _, s := range r.steps {
+		r.afterTool(ctx, s)
+		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
 		m.Parts = append(m.Parts, llm.Part{Result: &res, Source: r.source(s)})
-		r.feedResult(s)
-		r.recordLate(s)
 	}
 	r.msgs = append(r.msgs, m)
 	r.steps = nil
+}
+
+// auditing is the innermost link. Rows of calls that were not recorded while
+// they ran (reads, refusals) go with the next transaction.
+func (r *run) auditing() link {
+	return link{name: "audit", afterTool: func(_ context.Context, s *step) { r.recordLate(s) }}
 }
 
 // recordLate queues the ledger row of a call that has none yet.
@@ -131,13 +121,16 @@ func (r *run) feedRunning(s *step) {
 	r.o.Bus.Feed.Publish("status", r.t.Event.ID, r.t.Event.Session, map[string]string{"tool": s.tool.Spec().Name, "state": "running"})
 }
 
-func (r *run) feedResult(s *step) {
-	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": cut(s.result.Text)}
-	if s.tool != nil {
-		d["name"] = s.tool.Spec().Name
-	}
-	if s.err != nil {
-		d["text"], d["code"] = cut(s.err.Error()), tools.CodeOf(s.err)
-	}
-	r.o.Bus.Feed.Publish("tool_result", r.t.Event.ID, r.t.Event.Session, d)
+// feeding shows a call's outcome to those who watch the turn.
+func (r *run) feeding() link {
+	return link{name: "feed", afterTool: func(_ context.Context, s *step) {
+		d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
+		if s.tool != nil {
+			d["name"] = s.tool.Spec().Name
+		}
+		if s.err != nil {
+			d["text"], d["code"] = cut(s.err.Error()), tools.CodeOf(s.err)
+		}
+		r.o.Bus.Feed.Publish("tool_result", r.t.Event.ID, r.t.Event.Session, d)
+	}}
 }

@@ -28,6 +28,7 @@ type run struct {
 	steps   []*step       // the calls of the last answer, while they are worked on
 	pending []func(*store.Tx) error
 	ledger  map[string]bus.Entry
+	chain   []link
 	limits  counter
 	usage   llm.Usage
 	spent   int // output tokens, estimated where nobody counted them
@@ -82,8 +83,8 @@ func (r *run) recount(recorded []llm.Message) {
 		if i == len(recorded)-1 {
 			return // its calls are still to be counted
 		}
-		for _, c := range callsOf(m) {
-			r.limits.count(r.resolve(c).what())
+		for _, s := range r.resolveAll(callsOf(m), false) {
+			r.limits.count(s.what())
 		}
 	}
 }
@@ -273,7 +274,7 @@ func (r *run) settle(why error) {
 		return
 	}
 	if calls := callsOf(last); r.steps == nil && len(calls) > 0 {
-		r.steps = r.resolveAll(calls)
+		r.steps = r.resolveAll(calls, true)
 	}
 	if r.steps == nil {
 		return
@@ -283,7 +284,7 @@ func (r *run) settle(why error) {
 			s.err = why
 		}
 	}
-	r.append()
+	r.append(context.Background())
 }
 
 // tainted reports whether outside text is in the context of the next call.

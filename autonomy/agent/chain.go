@@ -1,0 +1,167 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/tools"
+)
+
+// link is a place of the chain within the engine: it works on the call itself,
+// where a Hook has a copy.
+type link struct {
+	name string
+	// early: it concerns every call of an answer before the first one runs,
+	// since what may run together depends on it.
+	early bool
+	// always: it concerns calls that an earlier link refused, too.
+	always      bool
+	beforeModel func(ctx context.Context, q *modelCall) error
+	afterModel  func(ctx context.Context, q *modelCall)
+	beforeTool  func(ctx context.Context, s *step) error
+	afterTool   func(ctx context.Context, s *step)
+}
+
+// modelCall is one request to the model on its way through the chain.
+type modelCall struct {
+	req  llm.Request
+	resp llm.Response
+	took time.Duration
+}
+
+// ends is the error of a link that ends the turn instead of the call.
+type ends struct{ error }
+
+func (e ends) Unwrap() error { return e.error }
+
+// links is the chain of one turn, in its fixed order (see Hook).
+func (r *run) links() []link {
+	chain := make([]link, 0, 8+len(r.o.Hooks))
+	chain = append(chain, r.logging(), r.routing(), r.checking(), r.limiting())
+	for _, h := range r.o.Hooks {
+		chain = append(chain, r.outer(h))
+	}
+	return append(chain, r.policy(), r.feeding(), truncating(), r.auditing())
+}
+
+// beforeModel passes a request along the chain.
+func (r *run) beforeModel(ctx context.Context, q *modelCall) error {
+	for _, l := range r.chain {
+		if l.beforeModel == nil {
+			continue
+		}
+		err := contained(func() error { return l.beforeModel(ctx, q) })
+		if _, clear := errors.AsType[*llm.Error](err); err != nil && !clear {
+			return fmt.Errorf("the check %q broke down before the model was asked: %w", l.name, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// afterModel passes an answer back along it.
+func (r *run) afterModel(ctx context.Context, q *modelCall) {
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		if l := r.chain[i]; l.afterModel != nil {
+			r.watched(l.name, func() { l.afterModel(ctx, q) })
+		}
+	}
+}
+
+// beforeTool passes a call along the early or the late part of the chain. A
+// link that fails or panics refuses the call; the error is one that ends the
+// turn.
+func (r *run) beforeTool(ctx context.Context, s *step, early bool) error {
+	for _, l := range r.chain {
+		if l.beforeTool == nil || l.early != early || s.settled() && !l.always {
+			continue
+		}
+		err := contained(func() error { return l.beforeTool(ctx, s) })
+		if e, ok := errors.AsType[ends](err); ok {
+			return e.error
+		}
+		if err != nil {
+			s.refuse(l.name, denial(l.name, err))
+		}
+	}
+	return nil
+}
+
+// afterTool passes what a call came to back along the chain.
+func (r *run) afterTool(ctx context.Context, s *step) {
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		if l := r.chain[i]; l.afterTool != nil {
+			r.watched(l.name, func() { l.afterTool(ctx, s) })
+		}
+	}
+}
+
+// denial is what the model is told of a link that failed.
+func denial(name string, err error) error {
+	if _, ok := errors.AsType[*tools.Error](err); ok {
+		return err
+	}
+	return tools.Errorf(tools.PolicyDenied, "%s: the check %q broke down, so the call is refused: %w", tools.PolicyDenied, name, err)
+}
+
+// contained runs a link's check; a panic is an error.
+func contained(check func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return check()
+}
+
+// watched runs what a link does afterwards; a panic is logged.
+func (r *run) watched(name string, do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.o.Log.Error("hook panicked", "hook", name, "event", r.t.Event.ID, "panic", fmt.Sprint(p))
+		}
+	}()
+	do()
+}
+
+// outer makes a link of a hook: it is given copies.
+func (r *run) outer(h Hook) link {
+	l := link{name: h.Name}
+	if h.BeforeModel != nil {
+		l.beforeModel = func(ctx context.Context, q *modelCall) error { return h.BeforeModel(ctx, r.modelCall(q)) }
+	}
+	if h.AfterModel != nil {
+		l.afterModel = func(ctx context.Context, q *modelCall) { h.AfterModel(ctx, r.modelCall(q)) }
+	}
+	if h.BeforeTool != nil {
+		l.beforeTool = func(ctx context.Context, s *step) error { return h.BeforeTool(ctx, r.shown(s)) }
+	}
+	if h.AfterTool != nil {
+		l.afterTool = func(ctx context.Context, s *step) { h.AfterTool(ctx, r.shown(s)) }
+	}
+	return l
+}
+
+func (r *run) modelCall(q *modelCall) ModelCall {
+	return ModelCall{
+		Event: r.t.Event.ID, Session: r.t.Event.Session, Model: r.model.Info(), Round: r.round, Final: q.req.NoTools,
+		MaxTokens: q.req.MaxTokens, Usage: q.resp.Usage, Answered: q.resp.Model, Took: q.took,
+	}
+}
+
+func (r *run) shown(s *step) ToolCall {
+	c := ToolCall{
+		Event: r.t.Event.ID, Session: r.t.Event.Session, Call: s.call.ID, Tool: s.call.Name, Args: bytes.Clone(s.args),
+		Attended: r.t.Attended, Tainted: r.tainted(), Text: s.text, Err: s.err, Took: s.took,
+	}
+	if s.tool != nil {
+		c.Tool, c.Effects = s.tool.Spec().Name, s.tool.Spec().Effects
+	}
+	return c
+}

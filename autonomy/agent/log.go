@@ -1,0 +1,34 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// logging is the outermost link. What was said and called is in the database;
+// the log tells how long it took.
+func (r *run) logging() link {
+	l := link{name: "log"}
+	if !r.o.Log.Enabled(context.Background(), slog.LevelDebug) {
+		return l
+	}
+	var asked time.Time
+	l.beforeModel = func(context.Context, *modelCall) error {
+		asked = time.Now()
+		return nil
+	}
+	l.afterModel = func(ctx context.Context, q *modelCall) {
+		r.o.Log.DebugContext(ctx, "model answered", "event", r.t.Event.ID, "model", r.model.Info().Name(), "round", r.round,
+			"took", time.Since(asked), "input", q.resp.Usage.Input, "output", q.resp.Usage.Output, "calls", len(q.resp.Calls()))
+	}
+	l.afterTool = func(ctx context.Context, s *step) {
+		tool := "(none)" // a name that a model made up is a text, and the log holds none
+		if s.tool != nil {
+			tool = s.tool.Spec().Name
+		}
+		r.o.Log.DebugContext(ctx, "tool call ended", "event", r.t.Event.ID, "call", s.call.ID, "tool", tool,
+			"verdict", s.dec.Verdict.String(), "rule", s.dec.Rule, "outcome", outcomeOf(s), "took", s.took)
+	}
+	return l
+}

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"hob/autonomy/llm"
+	"hob/tools"
+)
+
+// resolveAll finds the tools of the calls and, with replay, what has become of
+// those that ran before a crash.
+func (r *run) resolveAll(calls []llm.ToolCall, replay bool) []*step {
+	steps := make([]*step, len(calls))
+	for i, c := range calls {
+		s := &step{call: c, args: c.Args}
+		steps[i] = s
+		if err := r.beforeTool(context.Background(), s, true); err != nil {
+			s.refuse("route", denial("route", err)) // no early link ends a turn
+		}
+		if replay {
+			r.replay(s)
+		}
+	}
+	return steps
+}
+
+// routing finds what a call really means, looking through use_tool.
+func (r *run) routing() link {
+	return link{name: "route", early: true, beforeTool: func(_ context.Context, s *step) error {
+		name := s.call.Name
+		if s.call.Truncated {
+			return tools.Errorf(tools.TruncatedCall, "the arguments of %s arrived cut off, so nothing was done; call again with shorter arguments", name)
+		}
+		if name == useTool {
+			var in useArgs
+			if err := json.Unmarshal(s.call.Args, &in); err != nil || in.Name == "" {
+				return tools.Errorf(tools.InvalidArguments, "use_tool takes {\"name\": ..., \"arguments\": {...}}")
+			}
+			name, s.args = in.Name, in.Arguments
+			if len(s.args) == 0 {
+				s.args = json.RawMessage("{}")
+			}
+		}
+		if name == findTools {
+			s.tool = finder{r.o.Catalogue}
+			return nil
+		}
+		t, ok := r.o.Catalogue.Get(name)
+		if !ok {
+			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", name)
+		}
+		s.tool = t
+		return nil
+	}}
+}
+
+// checking compares the arguments with the tool's schema.
+func (r *run) checking() link {
+	return link{name: "schema", early: true, beforeTool: func(_ context.Context, s *step) error {
+		return tools.Check(s.tool, s.args)
+	}}
+}
