@@ -3,8 +3,6 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"sync"
 	"time"
 
 	"hob/autonomy/guard"
@@ -21,8 +19,10 @@ type step struct {
 	err    error // decided without running, or the tool's own
 	result tools.Result
 	ran    bool
-	took   time.Duration
-	text   string // what the model reads of it
+	// decided: the chain has been passed, though the call may not have run yet.
+	decided bool
+	took    time.Duration
+	text    string // what the model reads of it
 }
 
 // settled reports whether it is known what the call came to.
@@ -33,7 +33,7 @@ func (s *step) settled() bool { return s.ran || s.err != nil }
 func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
 	r.steps = r.resolveAll(calls, true)
 	if together(r.steps) {
-		err = r.runTogether(ctx)
+		suspended, err = r.runTogether(ctx)
 	} else {
 		suspended, err = r.runInOrder(ctx)
 	}
@@ -60,19 +60,6 @@ func (s *step) what() (tool string, args []byte) {
 	return s.tool.Spec().Name, s.args
 }
 
-// together reports whether all calls only look, so that order does not matter.
-func together(steps []*step) bool {
-	if len(steps) < 2 {
-		return false
-	}
-	for _, s := range steps {
-		if !s.settled() && !s.tool.Spec().Effects.ReadOnly() {
-			return false
-		}
-	}
-	return true
-}
-
 // decide passes a call through the chain up to the gate. The error ends the
 // turn.
 func (r *run) decide(ctx context.Context, s *step) error {
@@ -83,38 +70,14 @@ func (r *run) decide(ctx context.Context, s *step) error {
 	return r.beforeTool(ctx, s, false)
 }
 
-func (r *run) runTogether(ctx context.Context) error {
-	for _, s := range r.steps {
-		if err := r.decide(ctx, s); err != nil {
-			return err
-		}
-	}
-	if err := r.save(ctx); err != nil {
-		return err
-	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, 4)
-	errs := make([]error, len(r.steps))
-	for i, s := range r.steps {
-		if s.settled() {
-			continue
-		}
-		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			errs[i] = r.perform(ctx, s)
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
 // runInOrder runs calls one after another. At the first one that needs the
 // owner it asks for that one and all later ones that need an answer, at once.
 func (r *run) runInOrder(ctx context.Context) (suspended bool, err error) {
 	for i, s := range r.steps {
-		if err := r.decide(ctx, s); err != nil {
-			return false, err
+		if !s.decided {
+			if err := r.decide(ctx, s); err != nil {
+				return false, err
+			}
 		}
 		if s.settled() {
 			continue

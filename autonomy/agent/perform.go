@@ -47,35 +47,32 @@ func (r *run) perform(ctx context.Context, s *step) error {
 	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
 		return fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
+	if _, own := s.tool.(tools.Own); !own { // an own one begins and ends in one transaction
+		if err := r.begin(ctx, changing([]*step{s})); err != nil {
+			return err
+		}
+	}
+	return r.execute(ctx, s)
+}
+
+// execute runs a call that is in the ledger as far as it has to be, and makes
+// its outcome durable.
+func (r *run) execute(ctx context.Context, s *step) error {
 	r.feedRunning(s)
 	if own, ok := s.tool.(tools.Own); ok {
 		return r.performOwn(ctx, s, own)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
-		if err := r.save(ctx); err != nil {
-			return err
-		}
 		s.result, s.err = r.call(ctx, s)
 		s.ran = true
 		return nil
-	}
-	e := r.entry(s)
-	e.State = bus.CallStarted
-	err := r.write(ctx, func(tx *store.Tx) error {
-		if err := r.o.Bus.RecordTx(tx, e); err != nil {
-			return err
-		}
-		return r.auditTx(tx, s, "started")
-	})
-	if err != nil {
-		return fmt.Errorf("agent: ledger: %w", err)
 	}
 	failpoint.Hit("tool.call.before")
 	s.result, s.err = r.call(ctx, s)
 	s.ran = true
 	failpoint.Hit("tool.call.after")
-	e = r.finished(s)
-	err = r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+	e := r.finished(s)
+	err := r.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if err := r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}

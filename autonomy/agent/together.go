@@ -1,0 +1,179 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/text/unicode/norm"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// width is how many calls run side by side.
+const width = 4
+
+// together reports whether the calls cannot get in each other's way: all only
+// look, or each names the files it touches and no change meets another call.
+// Changes by own tools are transactions on one database and keep their order.
+func together(steps []*step) bool {
+	open := make([]*step, 0, len(steps))
+	looking := true
+	for _, s := range steps {
+		if s.settled() {
+			continue
+		}
+		looking = looking && s.tool.Spec().Effects.ReadOnly()
+		open = append(open, s)
+	}
+	return len(open) > 1 && (looking || disjoint(open))
+}
+
+// disjoint reports whether all calls concern files alone, and no file that one
+// of them changes is, holds or lies in one of another call.
+func disjoint(steps []*step) bool {
+	touched := make([][]string, len(steps))
+	for i, s := range steps {
+		if s.tool.Spec().Effects&^(tools.Read|tools.Write) != 0 {
+			return false
+		}
+		p, ok := s.tool.(tools.Pather)
+		if _, own := s.tool.(tools.Own); own || !ok {
+			return false
+		}
+		if touched[i] = p.Paths(s.args); len(touched[i]) == 0 {
+			return false
+		}
+		for k, path := range touched[i] {
+			if !filepath.IsAbs(path) { // nobody says where it begins
+				return false
+			}
+			touched[i][k] = folded(path)
+		}
+	}
+	for i, s := range steps {
+		for j := range i {
+			looking := s.tool.Spec().Effects.ReadOnly() && steps[j].tool.Spec().Effects.ReadOnly()
+			if !looking && meet(touched[i], touched[j]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// folded is a path in the form in which paths are compared. File systems that
+// ignore case, or how an accent is composed, are found on every system; where
+// they do not, the calls merely run in order.
+func folded(path string) string {
+	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(filepath.Clean(path)))))
+}
+
+// meet reports whether a path of one list is, holds or lies in one of the other.
+func meet(a, b []string) bool {
+	for _, p := range a {
+		for _, q := range b {
+			if holds(p, q) || holds(q, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// holds reports whether path is folder or lies below it.
+func holds(folder, path string) bool {
+	rest, ok := strings.CutPrefix(path, folder)
+	return ok && (rest == "" || strings.HasSuffix(folder, string(filepath.Separator)) || rest[0] == filepath.Separator)
+}
+
+// runTogether decides on all calls and runs them side by side, unless one needs
+// the owner: then those before it run first, in order.
+func (r *run) runTogether(ctx context.Context) (suspended bool, err error) {
+	var open []*step
+	for _, s := range r.steps {
+		if err := r.decide(ctx, s); err != nil {
+			return false, err
+		}
+		s.decided = true
+		if s.settled() {
+			continue
+		}
+		if s.dec.Verdict != guard.Allow {
+			return r.runInOrder(ctx)
+		}
+		open = append(open, s)
+	}
+	if err := r.begin(ctx, changing(open[:min(width, len(open))])); err != nil {
+		return false, err
+	}
+	return false, r.runAll(ctx, open)
+}
+
+// runAll runs calls side by side, beginning in their order. Those with effects
+// are in the ledger as started before they run: the first ones in one
+// transaction, which has been, and each of the others when its turn comes.
+func (r *run) runAll(ctx context.Context, steps []*step) error {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	errs := make([]error, len(steps))
+	for range min(width, len(steps)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(steps); i = int(next.Add(1)) - 1 {
+				if i >= width {
+					errs[i] = r.perform(ctx, steps[i])
+					continue
+				}
+				errs[i] = r.execute(ctx, steps[i])
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// changing are those that have effects and are no transactions by themselves.
+func changing(steps []*step) (out []*step) {
+	for _, s := range steps {
+		if _, own := s.tool.(tools.Own); !own && !s.tool.Spec().Effects.ReadOnly() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// begin records that calls with effects are about to run.
+func (r *run) begin(ctx context.Context, steps []*step) error {
+	if len(steps) == 0 {
+		return r.save(ctx)
+	}
+	err := r.write(ctx, func(tx *store.Tx) error {
+		for _, s := range steps {
+			if err := r.startedTx(tx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("agent: ledger: %w", err)
+	}
+	return nil
+}
+
+// startedTx records that one call is about to run.
+func (r *run) startedTx(tx *store.Tx, s *step) error {
+	e := r.entry(s)
+	e.State = bus.CallStarted
+	if err := r.o.Bus.RecordTx(tx, e); err != nil {
+		return err
+	}
+	return r.auditTx(tx, s, "started")
+}

@@ -1,0 +1,141 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/llm/llmtest"
+	"hob/tools"
+)
+
+type pathArgs struct {
+	Path string `json:"path"`
+}
+
+func change(path string) llmtest.Call { return call("change_path", fmt.Sprintf(`{"path":%q}`, path)) }
+
+// pathTool changes a path: run is the change.
+func pathTool(run func(ctx context.Context, path string) error) tools.Tool {
+	return tools.New(tools.Def[pathArgs]{
+		Spec:  tools.Spec{Name: "change_path", Category: "test", Description: "Change a path.", Effects: tools.Write, Core: true},
+		Paths: func(in pathArgs) []string { return []string{in.Path} },
+		Run: func(ctx context.Context, _ tools.Call, in pathArgs) (tools.Result, error) {
+			return tools.Result{Text: "changed " + in.Path}, run(ctx, in.Path)
+		},
+	})
+}
+
+// Each call waits for the other to begin, and the second ends first.
+func TestCallsOnDisjointPathsRunTogether(t *testing.T) {
+	first, second, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	tool := pathTool(func(_ context.Context, path string) error {
+		if path == "/a" {
+			close(first)
+			<-second
+			<-ended
+			return nil
+		}
+		close(second)
+		<-first
+		close(ended)
+		return nil
+	})
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round == 0 {
+			return calls(change("/a"), change("/b"))
+		}
+		return llmtest.Answer{Text: "both"}
+	})
+	e := start(t, setup{model: m, tools: []tools.Tool{tool}})
+	id := e.put("s", "change both", "")
+	if got := e.settle(id).Answer; got != "both" {
+		t.Error(got)
+	}
+	if d := cmp.Diff([]string{"changed /a", "changed /b"}, results(m)); d != "" {
+		t.Error(d)
+	}
+	rows, err := e.bus.Calls(t.Context(), id)
+	fatal(t, err)
+	if len(rows) != 2 || rows[0].State != bus.CallDone || rows[1].State != bus.CallDone || rows[0].Call == rows[1].Call {
+		t.Errorf("ledger %+v", rows)
+	}
+}
+
+// Calls that meet keep their order.
+func TestCallsThatMeetRunInOrder(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	tool := pathTool(func(_ context.Context, path string) error {
+		if !mu.TryLock() {
+			t.Errorf("%s ran beside another call", path)
+			return nil
+		}
+		defer mu.Unlock()
+		order = append(order, path)
+		return nil
+	})
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round == 0 {
+			return calls(change("/a/b"), change("/c"), change("/a"))
+		}
+		return llmtest.Answer{Text: "all"}
+	})
+	e := start(t, setup{model: m, tools: []tools.Tool{tool}})
+	if got := e.say("s", "change them"); got != "all" {
+		t.Error(got)
+	}
+	if d := cmp.Diff([]string{"/a/b", "/c", "/a"}, order); d != "" {
+		t.Error(d)
+	}
+}
+
+// What ran side by side when Hob was killed is unknown, all of it, and none of
+// it is repeated.
+func TestCallsThatRanTogetherAreUnknownAfterACrash(t *testing.T) {
+	both := func(llmtest.Request) llmtest.Answer { return calls(change("/a"), change("/b")) }
+	snaps := &snapshots{t: t}
+	var inside sync.WaitGroup
+	inside.Add(2)
+	taken := make(chan struct{})
+	tool := pathTool(func(_ context.Context, path string) error {
+		inside.Done()
+		inside.Wait()
+		if path == "/a" {
+			snaps.take("both run")
+			close(taken)
+		}
+		<-taken
+		return nil
+	})
+	dir := t.TempDir()
+	snaps.path = filepath.Join(dir, "hob.db")
+	e := start(t, setup{dir: dir, tools: []tools.Tool{tool}, model: reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round == 0 {
+			return both(r)
+		}
+		return llmtest.Answer{Text: "done"}
+	})})
+	id := e.put("s", "change both", "")
+	e.settle(id)
+	again := pathTool(func(_ context.Context, path string) error {
+		t.Errorf("%s was changed again", path)
+		return nil
+	})
+	m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "nobody knows"} })
+	after := start(t, setup{dir: snaps.taken[0].dir, model: m, tools: []tools.Tool{again}})
+	if got := after.settle(id).Answer; got != "nobody knows" {
+		t.Error(got)
+	}
+	paired(t, m)
+	ledger, err := after.bus.Calls(t.Context(), id)
+	fatal(t, err)
+	if len(ledger) != 2 || ledger[0].State != bus.CallUnknown || ledger[1].State != bus.CallUnknown {
+		t.Errorf("ledger %+v", ledger)
+	}
+}
