@@ -31,7 +31,7 @@ func (s *step) settled() bool { return s.ran || s.err != nil }
 // act runs the calls of the last answer and appends their results. suspended
 // means that the owner is being asked and the turn was put away.
 func (r *run) act(ctx context.Context, calls []llm.ToolCall) (suspended bool, err error) {
-	r.steps = r.resolveAll(calls, true)
+	r.steps = r.resolveAll(ctx, calls, true)
 	if together(r.steps) {
 		suspended, err = r.runTogether(ctx)
 	} else {

@@ -136,12 +136,12 @@ type Outcome struct {
 // failed, and ErrDraining when the daemon ends and the turn should be put back.
 func (a *Agent) Run(ctx context.Context, t Turn) (Outcome, error) {
 	r := &run{Agent: a, t: t, limits: newCounter(a.o.Limits)}
-	r.chain = r.links()
+	r.chain = r.links(ctx)
 	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
 	if t.Cancelled {
-		return r.interrupted(), nil
+		return r.interrupted(ctx), nil
 	}
 	if t.Call != nil {
 		return r.single(ctx)

@@ -39,9 +39,9 @@ type ends struct{ error }
 func (e ends) Unwrap() error { return e.error }
 
 // links is the chain of one turn, in its fixed order (see Hook).
-func (r *run) links() []link {
+func (r *run) links(ctx context.Context) []link {
 	chain := make([]link, 0, 8+len(r.o.Hooks))
-	chain = append(chain, r.logging(), r.routing(), r.checking(), r.limiting())
+	chain = append(chain, r.logging(ctx), r.routing(), r.checking(), r.limiting())
 	for _, h := range r.o.Hooks {
 		chain = append(chain, r.outer(h))
 	}

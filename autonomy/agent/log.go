@@ -8,9 +8,9 @@ import (
 
 // logging is the outermost link. What was said and called is in the database;
 // the log tells how long it took.
-func (r *run) logging() link {
+func (r *run) logging(ctx context.Context) link {
 	l := link{name: "log"}
-	if !r.o.Log.Enabled(context.Background(), slog.LevelDebug) {
+	if !r.o.Log.Enabled(ctx, slog.LevelDebug) {
 		return l
 	}
 	var asked time.Time

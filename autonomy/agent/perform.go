@@ -48,7 +48,7 @@ func (r *run) perform(ctx context.Context, s *step) error {
 		return fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
 	}
 	if _, own := s.tool.(tools.Own); !own { // an own one begins and ends in one transaction
-		if err := r.begin(ctx, changing([]*step{s})); err != nil {
+		if err := r.announce(ctx, changing([]*step{s})); err != nil {
 			return err
 		}
 	}

@@ -10,12 +10,12 @@ import (
 
 // resolveAll finds the tools of the calls and, with replay, what has become of
 // those that ran before a crash.
-func (r *run) resolveAll(calls []llm.ToolCall, replay bool) []*step {
+func (r *run) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool) []*step {
 	steps := make([]*step, len(calls))
 	for i, c := range calls {
 		s := &step{call: c, args: c.Args}
 		steps[i] = s
-		if err := r.beforeTool(context.Background(), s, true); err != nil {
+		if err := r.beforeTool(ctx, s, true); err != nil {
 			s.refuse("route", denial("route", err)) // no early link ends a turn
 		}
 		if replay {

@@ -68,12 +68,12 @@ func (r *run) load(ctx context.Context) error {
 	for _, e := range entries {
 		r.ledger[e.Call] = e
 	}
-	r.recount(recorded)
+	r.recount(ctx, recorded)
 	return nil
 }
 
 // recount brings the limits to where they were before the turn was cut off.
-func (r *run) recount(recorded []llm.Message) {
+func (r *run) recount(ctx context.Context, recorded []llm.Message) {
 	for i, m := range recorded {
 		if m.Role != llm.Assistant {
 			continue
@@ -83,7 +83,7 @@ func (r *run) recount(recorded []llm.Message) {
 		if i == len(recorded)-1 {
 			return // its calls are still to be counted
 		}
-		for _, s := range r.resolveAll(callsOf(m), false) {
+		for _, s := range r.resolveAll(ctx, callsOf(m), false) {
 			r.limits.count(s.what())
 		}
 	}
@@ -244,18 +244,18 @@ func (r *run) outcome(answer string) Outcome {
 func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
 	switch {
 	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
-		return r.interrupted(), nil
+		return r.interrupted(ctx), nil
 	case ctx.Err() != nil:
 		return Outcome{}, ErrDraining
 	}
-	r.settle(tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
+	r.settle(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
 	return r.outcome(""), err
 }
 
 // interrupted keeps what was said so far, marked as cut off, and answers every
 // open call so that the history stays well formed.
-func (r *run) interrupted() Outcome {
-	r.settle(tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
+func (r *run) interrupted(ctx context.Context) Outcome {
+	r.settle(ctx, tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
 	answer := "Stopped."
 	if text := strings.TrimSpace(r.partial); text != "" {
 		answer = text + " … [interrupted]"
@@ -268,13 +268,13 @@ func (r *run) interrupted() Outcome {
 
 // settle answers the open calls of the last answer: with what they came to, as
 // far as they ran, and with the given error otherwise.
-func (r *run) settle(why error) {
+func (r *run) settle(ctx context.Context, why error) {
 	last := r.msgs[len(r.msgs)-1]
 	if last.Role != llm.Assistant {
 		return
 	}
 	if calls := callsOf(last); r.steps == nil && len(calls) > 0 {
-		r.steps = r.resolveAll(calls, true)
+		r.steps = r.resolveAll(ctx, calls, true)
 	}
 	if r.steps == nil {
 		return
@@ -284,7 +284,7 @@ func (r *run) settle(why error) {
 			s.err = why
 		}
 	}
-	r.append(context.Background())
+	r.append(context.WithoutCancel(ctx))
 }
 
 // tainted reports whether outside text is in the context of the next call.

@@ -111,7 +111,7 @@ func (r *run) runTogether(ctx context.Context) (suspended bool, err error) {
 		}
 		open = append(open, s)
 	}
-	if err := r.begin(ctx, changing(open[:min(width, len(open))])); err != nil {
+	if err := r.announce(ctx, changing(open[:min(width, len(open))])); err != nil {
 		return false, err
 	}
 	return false, r.runAll(ctx, open)
@@ -149,8 +149,8 @@ func changing(steps []*step) (out []*step) {
 	return out
 }
 
-// begin records that calls with effects are about to run.
-func (r *run) begin(ctx context.Context, steps []*step) error {
+// announce records that calls with effects are about to run.
+func (r *run) announce(ctx context.Context, steps []*step) error {
 	if len(steps) == 0 {
 		return r.save(ctx)
 	}
