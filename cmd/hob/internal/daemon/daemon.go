@@ -47,6 +47,8 @@ type Options struct {
 	InProcess bool
 	// HTTP is the client for model providers; nil means one of its own.
 	HTTP *http.Client
+	// UserHome is what "~" means to tools; "" is the owner's folder.
+	UserHome string
 }
 
 // Daemon is the whole of Hob in one process. Open, then Run, then Close.

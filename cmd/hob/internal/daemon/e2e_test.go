@@ -49,9 +49,17 @@ func openAtModel(t *testing.T, home, model, conf string) *house {
 	t.Helper()
 	paths, err := system.DefaultPaths()
 	fatal(t, err)
-	c, err := config.Parse("config.toml", []byte("[agent]\nmodel = \""+model+"\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
+	return openWith(t, home, Options{Paths: paths}, "[agent]\nmodel = \""+model+"\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"+conf)
+}
+
+// openWith reads nothing from the environment when o.Paths and o.UserHome say
+// where everything is.
+func openWith(t *testing.T, home string, o Options, conf string) *house {
+	t.Helper()
+	c, err := config.Parse("config.toml", []byte(conf))
 	fatal(t, err)
-	d, err := Open(t.Context(), Options{Paths: paths, Config: c, Version: "test"})
+	o.Config, o.Version = c, "test"
+	d, err := Open(t.Context(), o)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -62,7 +70,7 @@ func openAtModel(t *testing.T, home, model, conf string) *house {
 		t.Fatalf("the daemon ended: %v", err)
 	}
 	h := &house{t: t, d: d, home: home}
-	token, err := os.ReadFile(paths.TokenFile())
+	token, err := os.ReadFile(o.Paths.TokenFile())
 	fatal(t, err)
 	h.token = strings.TrimSpace(string(token))
 	var once bool

@@ -6,17 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/system"
 )
 
 // Each file of testdata is a conversation through the whole program, with a
-// scripted model behind each of the real wire formats (see llmtest.ParseScript
-// for the sections model/NAME). The section talk holds, line by line,
+// scripted model behind each of the real wire formats, streamed and in one piece
+// (see llmtest.ParseScript for the sections model/NAME). The section talk holds,
+// line by line,
 //
 //	> what the owner says
 //	< a regular expression which the answer fits
@@ -26,52 +29,130 @@ import (
 //	@ a regular expression which the last request to the model fits
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
-// Other sections named home/PATH are files that are there beforehand.
+// Other sections: home/PATH is a file that is there beforehand. config is put at
+// the end of the configuration, and its lines before the first [section] into
+// [agent]. only names the plays, in words, for what cannot
+// be said in all of them: openai anthropic gemini streamed whole.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
 	for _, file := range files {
-		for _, kind := range []string{"openai", "anthropic"} {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+kind, func(t *testing.T) {
-				a, err := txtar.ParseFile(file)
-				fatal(t, err)
-				play(t, a, kind)
+		a, err := txtar.ParseFile(file)
+		fatal(t, err)
+		for _, p := range plays() {
+			if !p.wanted(section(a, "only")) {
+				continue
+			}
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+p.String(), func(t *testing.T) {
+				t.Parallel()
+				playTalk(t, a, p)
 			})
 		}
 	}
 }
 
-func play(t *testing.T, a *txtar.Archive, kind string) {
+// playWay is one way in which a model can be asked.
+type playWay struct {
+	api   llmtest.API
+	whole bool
+}
+
+func (p playWay) String() string {
+	if p.whole {
+		return string(p.api) + "/whole"
+	}
+	return string(p.api) + "/streamed"
+}
+
+// plays lists all ways.
+func plays() []playWay {
+	var out []playWay
+	for _, api := range []llmtest.API{llmtest.OpenAI, llmtest.Anthropic, llmtest.Gemini} {
+		out = append(out, playWay{api, false}, playWay{api, true})
+	}
+	return out
+}
+
+// wanted: each kind of word that is there must name this way.
+func (p playWay) wanted(only string) bool {
+	apis, modes := 0, 0
+	api, mode := false, false
+	own := map[bool]string{true: "whole", false: "streamed"}[p.whole]
+	for _, w := range strings.Fields(only) {
+		if w == "streamed" || w == "whole" {
+			modes++
+			mode = mode || w == own
+			continue
+		}
+		apis++
+		api = api || w == string(p.api)
+	}
+	return (apis == 0 || api) && (modes == 0 || mode)
+}
+
+// provider is the section of the configuration that names the model server.
+func (p playWay) provider(url, keyFile string) string {
+	if p.api == llmtest.OpenAI {
+		url += "/v1"
+	}
+	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole)
+}
+
+func section(a *txtar.Archive, name string) string {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	script, err := llmtest.ParseScript(a)
 	fatal(t, err)
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key}, script...)
-	t.Setenv("TEST_KEY", llmtest.Key)
 	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
-	fatal(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
-	var talk string
 	for _, f := range a.Files {
 		if name, ok := strings.CutPrefix(f.Name, "home/"); ok {
 			fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
 			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
 		}
-		if f.Name == "talk" {
-			talk = string(f.Data)
-		}
 	}
-	url := model.URL
-	if kind == "openai" {
-		url += "/v1"
-	}
-	h := openAtModel(t, home, "test/scripted", fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = \"env:TEST_KEY\"\n", kind, url))
-	s := &scene{house: h, model: model}
-	for line := range strings.Lines(talk) {
+	s := &scene{house: openScripted(t, home, model.URL, p, section(a, "config")), model: model}
+	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}
 	for _, left := range model.Unused() {
 		t.Errorf("the model was never asked for: %+v", left)
 	}
+}
+
+// openScripted opens a Hob whose only model is the one at url. It reads nothing
+// from the environment, so that many can run side by side.
+func openScripted(t *testing.T, home, url string, p playWay, more string) *house {
+	t.Helper()
+	docs := filepath.Join(home, "Documents")
+	fatal(t, os.MkdirAll(docs, 0o700))
+	hob := filepath.Join(home, "hob")
+	fatal(t, os.MkdirAll(hob, 0o700))
+	key := filepath.Join(hob, "test.key")
+	fatal(t, os.WriteFile(key, []byte(llmtest.Key), 0o600))
+	paths, err := system.ResolvePaths(runtime.GOOS, home, func(name string) string { return map[string]string{"HOB_HOME": hob}[name] })
+	fatal(t, err)
+	agent, more := cutSection(more)
+	conf := "[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n" + agent + "[web]\nlisten = \"127.0.0.1:0\"\n" + p.provider(url, key)
+	if !strings.Contains(more, "[files]") {
+		conf += fmt.Sprintf("[files]\nallowed = [%q]\ndrop = %q\n", docs, filepath.Join(docs, "Hob"))
+	}
+	return openWith(t, home, Options{Paths: paths, UserHome: home}, conf+more)
+}
+
+// cutSection splits a configuration before its first section.
+func cutSection(conf string) (before, after string) {
+	if i := strings.Index("\n"+conf, "\n["); i >= 0 {
+		return conf[:i], conf[i:]
+	}
+	return conf, ""
 }
 
 type scene struct {
