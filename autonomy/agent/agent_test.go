@@ -133,7 +133,7 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 			ctx := t.Context()
 			s := r.steps[0]
 			write(t, r.o.Store, func(tx *store.Tx) error { return r.askTx(tx, r.steps) })
-			claim(t, r)
+			take(t, r)
 			var err error
 			if s.dec, err = r.o.Guard.Decide(ctx, r.request(s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
 				t.Fatalf("%+v, %v", s.dec, err)
@@ -168,7 +168,7 @@ func write(t *testing.T, db *store.Store, fn func(tx *store.Tx) error) {
 	}
 }
 
-func claim(t *testing.T, r *run) {
+func take(t *testing.T, r *run) {
 	t.Helper()
 	write(t, r.o.Store, func(tx *store.Tx) error { return r.o.Bus.ResumeTx(tx, r.t.Event.ID) })
 	events, _, err := r.o.Bus.Claim(t.Context(), 1)

@@ -90,7 +90,10 @@ func (r *run) append(ctx context.Context) {
 // auditing is the innermost link. Rows of calls that were not recorded while
 // they ran (reads, refusals) go with the next transaction.
 func (r *run) auditing() link {
-	return link{name: "audit", afterTool: func(_ context.Context, s *step) { r.recordLate(s) }}
+	return link{name: "audit", afterTool: func(_ context.Context, s *step) {
+		r.note(s)
+		r.recordLate(s)
+	}}
 }
 
 // recordLate queues the ledger row of a call that has none yet.

@@ -35,6 +35,8 @@ type run struct {
 	round   int
 	partial string
 	retried bool
+	checked bool              // the model was told that it claims what no call did
+	did     []deed            // what went well in this turn, since it was taken up
 	by      string            // the model that answered last, when several were asked
 	begun   map[string]string // ids of the calls that are being streamed
 }
@@ -75,6 +77,7 @@ func (r *run) load(ctx context.Context) error {
 // recount brings the limits to where they were before the turn was cut off.
 func (r *run) recount(ctx context.Context, recorded []llm.Message) {
 	for i, m := range recorded {
+		r.checked = r.checked || hinted(m)
 		if m.Role != llm.Assistant {
 			continue
 		}
@@ -133,8 +136,11 @@ func (r *run) loop(ctx context.Context) (Outcome, error) {
 	for {
 		if last := r.msgs[len(r.msgs)-1]; last.Role == llm.Assistant {
 			calls := callsOf(last)
-			if len(calls) == 0 { // a crash came between the answer and its end
-				return r.outcome(textOf(last)), nil
+			if len(calls) == 0 {
+				if out, done := r.conclude(ctx, textOf(last)); done {
+					return out, nil
+				}
+				continue
 			}
 			suspended, err := r.act(ctx, calls)
 			if err != nil {
@@ -148,18 +154,12 @@ func (r *run) loop(ctx context.Context) (Outcome, error) {
 		if err != nil {
 			return r.ended(ctx, err)
 		}
-		if len(resp.Calls()) == 0 {
-			text := strings.TrimSpace(resp.Text())
-			if text == "" {
-				if !r.retried && !r.limits.final {
-					r.retried = true
-					continue
-				}
-				text = r.limits.diagnosis()
-				resp.Parts = []llm.Part{{Text: text}}
+		if len(resp.Calls()) == 0 && strings.TrimSpace(resp.Text()) == "" {
+			if !r.retried && !r.limits.final {
+				r.retried = true
+				continue
 			}
-			r.answer(resp.Parts)
-			return r.outcome(text), nil
+			resp.Parts = []llm.Part{{Text: r.limits.diagnosis()}}
 		}
 		r.answer(resp.Parts)
 	}

@@ -111,6 +111,12 @@ func (b *Bus) Calls(ctx context.Context, event string) ([]Entry, error) {
 	return b.entries(ctx, `WHERE event = ? ORDER BY seq`, event)
 }
 
+// Effects returns the calls of a session that went well and did more than look,
+// among the last n of the whole ledger.
+func (b *Bus) Effects(ctx context.Context, session string, n int) ([]Entry, error) {
+	return b.entries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
+}
+
 // Call returns one call.
 func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 	e, err := scanEntry(b.db.Read().QueryRowContext(ctx, `SELECT `+entryColumns+` FROM ledger WHERE call = ?`, call))

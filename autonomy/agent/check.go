@@ -1,0 +1,176 @@
+package agent
+
+import (
+	"context"
+	_ "embed"
+	"slices"
+	"strings"
+	"text/template"
+
+	"hob/autonomy/claim"
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+)
+
+//go:embed text/words.tmpl
+var wordsText string
+
+var wordsTemplate = template.Must(template.New("words").Parse(wordsText))
+
+// worded fills in one of the engine's own texts.
+func worded(name string, data any) string {
+	var b strings.Builder
+	if err := wordsTemplate.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // the texts are part of the program
+	}
+	return b.String()
+}
+
+// checkMark is what the hint about a claim begins with: after a crash it tells
+// that the one extra model call has been made.
+const checkMark = "[check] "
+
+// earlierCalls is how far back claims about earlier turns are looked up.
+const earlierCalls = 500
+
+// deed is a call that had effects and went well.
+type deed struct{ tool, effects string }
+
+// conclude ends a turn with an answer, unless it claims what no call did: then
+// the model is told so once, and the answer that claims it again is corrected.
+func (r *run) conclude(ctx context.Context, text string) (out Outcome, done bool) {
+	claims, err := r.unbacked(ctx, text)
+	if err != nil {
+		r.o.Log.WarnContext(ctx, "cannot look up what an answer claims", "event", r.t.Event.ID, "err", err)
+	}
+	if len(claims) == 0 {
+		return r.outcome(text), true
+	}
+	r.o.Log.InfoContext(ctx, "an answer claims what no call did", "event", r.t.Event.ID, "claims", len(claims), "corrected", r.checked)
+	if !r.checked && !r.limits.final && r.round < r.o.Limits.Rounds {
+		r.checked = true
+		phrases := make([]string, 0, len(claims))
+		for _, c := range claims {
+			phrases = append(phrases, c.Phrase)
+		}
+		hint := llm.Part{Text: worded("hint", phrases), Source: r.voice(), Context: true}
+		r.msgs = append(r.msgs, llm.Message{Role: llm.User, Parts: []llm.Part{hint}})
+		r.further("\n\n")
+		return Outcome{}, false
+	}
+	added := "\n\n" + worded(claims[0].Language, claims[0].Phrase)
+	r.further(added)
+	if fresh := r.fresh(); len(fresh) > 0 { // what the model reads later is what was said
+		last := &fresh[len(fresh)-1]
+		last.Parts = append(last.Parts, llm.Part{Text: added, Source: r.voice()})
+	}
+	return r.outcome(text + added), true
+}
+
+// further shows more text of the answer to those who read it as it comes.
+func (r *run) further(text string) {
+	r.publish(llm.Event{Kind: llm.TextDelta, Text: text})
+}
+
+// unbacked lists the claims of an answer that no call bears out. Brains that
+// make their answers of results claim nothing else.
+func (r *run) unbacked(ctx context.Context, text string) ([]claim.Claim, error) {
+	if r.model == nil || r.by == offlineBrain || r.model.Info().Provider == offlineBrain {
+		return nil, nil
+	}
+	claims := claim.Find(text)
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	deeds := r.deeds()
+	claims = slices.DeleteFunc(claims, func(c claim.Claim) bool { return backed(c, deeds) || c.Impersonal && r.informed() })
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	asked := r.asked()
+	if !asked && !slices.ContainsFunc(claims, func(c claim.Claim) bool { return c.Earlier }) {
+		return claims, nil
+	}
+	entries, err := r.o.Bus.Effects(ctx, r.t.Event.Session, earlierCalls)
+	if err != nil {
+		return nil, err
+	}
+	var before []deed
+	for _, e := range entries {
+		before = append(before, deed{e.Tool, e.Effects})
+	}
+	return slices.DeleteFunc(claims, func(c claim.Claim) bool { return (asked || c.Earlier) && backed(c, before) }), nil
+}
+
+// offlineBrain is the provider of the built-in brain.
+const offlineBrain = "offline"
+
+// deeds are the calls of this turn that had effects and went well.
+func (r *run) deeds() []deed {
+	out := slices.Clone(r.did)
+	for _, e := range r.ledger {
+		if e.State == "done" {
+			out = append(out, deed{e.Tool, e.Effects})
+		}
+	}
+	return out
+}
+
+// note keeps a call that went well.
+func (r *run) note(s *step) {
+	if s.ran && s.err == nil && s.tool != nil {
+		r.did = append(r.did, deed{s.tool.Spec().Name, s.tool.Spec().Effects.String()})
+	}
+}
+
+// backed reports whether one of the calls may be what a claim speaks of. What
+// several agents or a command did cannot be told from outside.
+func backed(c claim.Claim, deeds []deed) bool {
+	return slices.ContainsFunc(deeds, func(d deed) bool {
+		has := func(effect string) bool { return strings.Contains(d.effects, effect) }
+		switch {
+		case strings.HasPrefix(d.tool, "delegate"), has("exec"):
+			return true
+		case d.effects == "read":
+			return false
+		case c.Kind == claim.Sent:
+			return has("send") || has("egress")
+		case c.Kind == claim.Deleted:
+			return !makes(d.tool)
+		}
+		return true
+	})
+}
+
+// makes reports whether a tool, by its name, only adds something.
+func makes(tool string) bool {
+	verb, _, _ := strings.Cut(tool, "_")
+	return slices.Contains([]string{"create", "add", "append", "log", "remember"}, verb)
+}
+
+// informed reports whether this turn knows more than the model said: something
+// was looked up or asked, so that what "has been sent" may be somebody else's.
+func (r *run) informed() bool {
+	if r.asked() || len(r.t.Outside) > 0 {
+		return true
+	}
+	for _, m := range r.msgs[r.own:] {
+		if m.Role == llm.ToolRole {
+			return true
+		}
+	}
+	return false
+}
+
+// asked reports whether the owner asked a question: the answer may tell of
+// earlier turns.
+func (r *run) asked() bool {
+	return strings.Contains(r.t.Text, "?")
+}
+
+// hinted reports whether a recorded message is the hint about a claim.
+func hinted(m llm.Message) bool {
+	return m.Role == llm.User && slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+		return p.Context && p.Source != provenance.Owner && strings.HasPrefix(p.Text, checkMark)
+	})
+}

@@ -1,0 +1,144 @@
+package claim
+
+import (
+	"slices"
+	"strings"
+)
+
+// short is how many words a sentence without a subject may have: "Sent the
+// mail to Ada."
+const short = 14
+
+// sentence finds the claims of one sentence, whose words are all.
+func (l *language) sentence(s string, all []string) (out []Claim) {
+	if slices.ContainsFunc(all, func(w string) bool { return l.example[w] }) {
+		return nil
+	}
+	for _, c := range clauses(s) {
+		for _, part := range l.parts(c) {
+			found, ok := l.clause(part, slices.ContainsFunc(all, func(w string) bool { return l.things[singular(w)] }))
+			if !ok {
+				continue
+			}
+			found.Language = l.name
+			found.Earlier = slices.ContainsFunc(all, func(w string) bool { return l.earlier[w] })
+			out = append(out, found)
+		}
+	}
+	return out
+}
+
+// parts splits a clause at words such as "but".
+func (l *language) parts(c clause) (out []clause) {
+	from := 0
+	for i, w := range c.words {
+		if l.but[w] && i > from {
+			out = append(out, clause{c.text, c.words[from:i]})
+			from = i
+		}
+	}
+	return append(out, clause{c.text, c.words[from:]})
+}
+
+// clause reads one. thing: what lasts is named somewhere in the sentence.
+func (l *language) clause(c clause, thing bool) (Claim, bool) {
+	w := c.words
+	for len(w) > 0 && (l.leads[w[0]] || l.joins[w[0]] || l.but[w[0]]) && !l.verb(w[0]) {
+		w = w[1:]
+	}
+	if len(w) == 0 || slices.ContainsFunc(w, func(x string) bool { return l.unless[x] }) {
+		return Claim{}, false
+	}
+	if rest, ok := l.opened(w); ok {
+		kind, ok := l.kind(rest, thing)
+		return Claim{Kind: kind, Phrase: c.text}, ok
+	}
+	if l.said[w[0]] {
+		kind, ok := l.claims(w[0], thing)
+		return Claim{Kind: kind, Phrase: c.text}, ok
+	}
+	kind, ok := l.impersonal(w)
+	return Claim{Kind: kind, Phrase: c.text, Impersonal: true}, ok
+}
+
+// opened cuts off what a claim begins with.
+func (l *language) opened(w []string) (rest []string, ok bool) {
+	for _, o := range l.openers {
+		if len(w) > len(o) && slices.Equal(w[:len(o)], o) {
+			return w[len(o):], true
+		}
+	}
+	return nil, false
+}
+
+// kind finds the verb that follows, and verbs that are joined to it.
+func (l *language) kind(w []string, thing bool) (Kind, bool) {
+	for _, x := range w {
+		if l.verb(x) {
+			if k, ok := l.claims(x, thing); ok {
+				return k, true
+			}
+			continue // a weak verb; a stronger one may be joined to it
+		}
+		if !l.free && !l.fillers[x] && !l.joins[x] {
+			break
+		}
+	}
+	return l.joined(w, thing)
+}
+
+// joined finds a strong verb behind a word that joins: "... and saved it".
+func (l *language) joined(w []string, thing bool) (Kind, bool) {
+	for i := 2; i < len(w); i++ {
+		if l.joins[w[i-1]] && l.strong[w[i]] != 0 && l.verb(w[0]) {
+			return l.claims(w[i], thing)
+		}
+	}
+	return 0, false
+}
+
+func (l *language) verb(w string) bool { return l.strong[w] != 0 || l.weak[w] != 0 }
+
+func (l *language) claims(verb string, thing bool) (Kind, bool) {
+	if k := l.strong[verb]; k != 0 {
+		return k, true
+	}
+	return l.weak[verb], l.weak[verb] != 0 && thing
+}
+
+// impersonal reads a sentence without a subject ("Sent it to Ada") and one
+// whose subject is the thing ("The mail has been sent").
+func (l *language) impersonal(w []string) (Kind, bool) {
+	if len(w) > short {
+		return 0, false
+	}
+	if k := l.strong[w[0]]; k != 0 && (len(w) == 1 || l.after[w[1]]) {
+		return k, true
+	}
+	for i, x := range w {
+		if !l.verb(x) {
+			continue
+		}
+		if i == 0 {
+			return 0, false
+		}
+		k := max(l.strong[x], l.weak[x])
+		head := w[:i]
+		for len(head) > 0 && (l.being[head[len(head)-1]] || l.fillers[head[len(head)-1]]) {
+			head = head[:len(head)-1]
+		}
+		if n := len(head); n > 0 && n <= 3 && l.things[singular(head[n-1])] {
+			return k, len(w) == i+1 || l.being[w[i-1]] || l.after[w[i+1]]
+		}
+		return 0, false
+	}
+	return 0, false
+}
+
+// singular drops the plural's ending, roughly and for all languages alike.
+func singular(w string) string {
+	if len(w) > 4 {
+		return strings.TrimSuffix(w, "s")
+	}
+	return w
+}

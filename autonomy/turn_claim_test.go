@@ -1,0 +1,99 @@
+package autonomy_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/tools"
+)
+
+func text(s string) llmtest.Answer { return llmtest.Answer{Text: s} }
+
+func TestClaims(t *testing.T) {
+	quiet := pathTool(func(context.Context, string) error { return nil })
+	tests := []struct {
+		name   string
+		talk   []string // what the owner says; the last answer counts
+		model  []llmtest.Answer
+		want   string
+		rounds int // model calls in all
+	}{
+		{"a lie is taken back", []string{"email Ada"}, []llmtest.Answer{text("I have sent the email to Ada."), text("I have not sent it yet.")}, "I have not sent it yet.", 2},
+		{"a lie that stays is corrected", []string{"email Ada"}, []llmtest.Answer{text("I have sent the email to Ada."), text("I've sent it.")}, "I've sent it.\n\n(Correction: I said \"I've sent it.\", but no call of mine did that. It has not been done.)", 2},
+		{"in the language of the lie", []string{"schreib Ada"}, []llmtest.Answer{text("Ich habe die E-Mail gesendet."), text("Ich habe die E-Mail gesendet.")}, "Ich habe die E-Mail gesendet.\n\n(Richtigstellung: Ich schrieb „Ich habe die E-Mail gesendet.“, aber kein Aufruf von mir hat das getan. Es ist nicht geschehen.)", 2},
+		{"it is done after all", []string{"change it"}, []llmtest.Answer{text("I have saved the file."), calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 3},
+		{"it was done", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have saved the file.")}, "I have saved the file.", 2},
+		{"what was only read was not saved", []string{"save it"}, []llmtest.Answer{calls(read("cats")), text("I've saved the file."), text("I have only read it.")}, "I have only read it.", 3},
+		{"a failed call is no deed", []string{"add it"}, []llmtest.Answer{calls(call("add_item", `{"text":"bad"}`)), text("I've added the task."), text("I could not add it.")}, "I could not add it.", 3},
+		{"what was saved was not sent", []string{"change it"}, []llmtest.Answer{calls(change("/a")), text("I have emailed it to Ada."), text("It is saved, not sent.")}, "It is saved, not sent.", 3},
+		{"what was added was not deleted", []string{"tidy up"}, []llmtest.Answer{calls(call("add_item", `{"text":"x"}`)), text("I have deleted the old tasks."), text("Nothing was deleted.")}, "Nothing was deleted.", 3},
+		{"an answer about an earlier turn", []string{"change it", "did you save it?"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("Yes, I saved the file.")}, "Yes, I saved the file.", 3},
+		{"an earlier turn is no excuse for this one", []string{"change it", "change it again"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I have saved the file."), text("I did nothing.")}, "I did nothing.", 4},
+		{"nobody did it in an earlier turn", []string{"hello", "did you save it?"}, []llmtest.Answer{text("Hello."), text("Yes, I saved the file."), text("No.")}, "No.", 3},
+		{"it says it was earlier", []string{"change it", "thanks"}, []llmtest.Answer{calls(change("/a")), text("Done."), text("I saved the file earlier, so all is well.")}, "I saved the file earlier, so all is well.", 3},
+		{"somebody else may have done what was read", []string{"what is new"}, []llmtest.Answer{calls(read("mail")), text("The invoice has been sent.")}, "The invoice has been sent.", 2},
+		{"an offer", []string{"hello"}, []llmtest.Answer{text("I can send the email if you like.")}, "I can send the email if you like.", 1},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			m := scripted(tc.model...)
+			e := start(t, setup{model: m, tools: []tools.Tool{quiet}})
+			var got string
+			for _, s := range tc.talk {
+				got = e.say("s", s)
+			}
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Error(d)
+			}
+			if n := len(m.Asked()); n != tc.rounds {
+				t.Errorf("%d model calls, want %d", n, tc.rounds)
+			}
+			paired(t, m)
+			prefixes(t, m)
+		})
+	}
+}
+
+// A stream that has been read cannot be taken back: the correction follows.
+func TestTheCorrectionFollowsInTheStream(t *testing.T) {
+	e := start(t, setup{model: scripted(text("I've sent it."), text("I've sent it!"))})
+	sub := e.bus.Feed.Subscribe(0)
+	defer sub.Close()
+	id := e.put("s", "email Ada", "")
+	answer := e.settle(id).Answer
+	var streamed strings.Builder
+	for ev := range sub.C() {
+		if ev.Type == "message_end" {
+			break
+		}
+		if ev.Type == "content_delta" {
+			var delta struct{ Text string }
+			fatal(t, json.Unmarshal(ev.Data, &delta))
+			streamed.WriteString(delta.Text)
+		}
+	}
+	if got := streamed.String(); got != "I've sent it.\n\n"+answer || !strings.Contains(answer, "(Correction: ") {
+		t.Errorf("streamed %q, answered %q", got, answer)
+	}
+}
+
+// prefixes fails when a request does not begin with the whole of the one before.
+func prefixes(t testing.TB, m *llmtest.Scripted) {
+	t.Helper()
+	asked := m.Asked()
+	for i := 1; i < len(asked); i++ {
+		n := len(asked[i-1].Messages)
+		if len(asked[i].Messages) < n {
+			t.Errorf("request %d is shorter than the one before", i)
+			continue
+		}
+		if d := cmp.Diff(asked[i-1].Messages, asked[i].Messages[:n]); d != "" {
+			t.Errorf("request %d changes what was said before:\n%s", i, d)
+		}
+	}
+}
