@@ -1,7 +1,13 @@
 // Package session keeps conversations: which there are, where their owner is
 // reached, and every message of every turn as it was sent to a model, so that
 // a turn can go on where a crash cut it off and each request is a byte prefix
-// of the next one. It never calls a model and holds no policy.
+// of the next one.
+//
+// What goes into a request is a window: the newest turns, whole. When it has
+// outgrown its limits a Compactor puts a Summary in the place of the older ones
+// (ARCHITECTURE section 5.9); the messages themselves stay, and can be listed,
+// found by their words, exported and taken over into another conversation. The
+// Compactor alone calls a model; the loop says when, the agent when it must.
 package session
 
 import (
@@ -46,11 +52,13 @@ type Sessions struct {
 	cache map[string]*list.Element
 	order *list.List // of *window, most recent first
 	moved int        // how often a window was moved on
+
+	gauges map[string]gauge // by conversation
 }
 
 // New makes the set over a store opened with Migrations.
 func New(db *store.Store) *Sessions {
-	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New()}
+	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}}
 }
 
 // Migrations of the package's tables.
@@ -67,6 +75,19 @@ CREATE TABLE messages (
 CREATE INDEX messages_session ON messages(session, id);
 CREATE INDEX messages_turn ON messages(turn, id);
 CREATE TABLE windows (session TEXT PRIMARY KEY, first INTEGER NOT NULL) WITHOUT ROWID;
+`, `
+ALTER TABLE windows ADD COLUMN summary INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE windows ADD COLUMN stubs INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE messages ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE summaries (
+	id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+	content BLOB NOT NULL, model TEXT NOT NULL, before_chars INTEGER NOT NULL, after_chars INTEGER NOT NULL, created_at INTEGER NOT NULL);
+CREATE INDEX summaries_session ON summaries(session, id);
+CREATE TABLE resets (session TEXT NOT NULL, first INTEGER NOT NULL, PRIMARY KEY (session, first)) WITHOUT ROWID;
+CREATE VIRTUAL TABLE found USING fts5(text, who UNINDEXED, tokenize='unicode61 remove_diacritics 2');
+INSERT INTO found (found, rank) VALUES ('secure-delete', 1);
+CREATE TABLE indexed (last INTEGER NOT NULL);
+INSERT INTO indexed (last) VALUES (0);
 `}}
 }
 
@@ -124,7 +145,7 @@ func scanInfo(r interface{ Scan(...any) error }) (i Info, err error) {
 
 // AppendTx stores messages of a turn in order.
 func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Message) error {
-	stored := make([]llm.Message, len(msgs))
+	stored, ids := make([]llm.Message, len(msgs)), make([]int64, len(msgs))
 	for i, m := range msgs {
 		b, err := encode(m)
 		if err != nil {
@@ -135,11 +156,15 @@ func (s *Sessions) AppendTx(tx *store.Tx, session, turn string, msgs []llm.Messa
 		if err := json.Unmarshal(b, &stored[i]); err != nil {
 			return fmt.Errorf("session: encode: %w", err)
 		}
-		if _, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, time.Now().UnixMilli()); err != nil {
+		r, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at) VALUES (?,?,?,?)`, session, turn, b, time.Now().UnixMilli())
+		if err == nil {
+			ids[i], err = r.LastInsertId()
+		}
+		if err != nil {
 			return fmt.Errorf("session: append: %w", err)
 		}
 	}
-	tx.AfterCommit(func() { s.extend(session, turn, stored) })
+	tx.AfterCommit(func() { s.extend(session, turn, ids, stored) })
 	return nil
 }
 
@@ -162,16 +187,10 @@ func (s *Sessions) Messages(ctx context.Context, session string, before int64, l
 	defer rows.Close()
 	out := []Row{}
 	for rows.Next() {
-		var r Row
-		var raw []byte
-		var at int64
-		if err := rows.Scan(&r.ID, &r.Turn, &raw, &at); err != nil {
+		r, err := scanRow(rows)
+		if err != nil {
 			return nil, fmt.Errorf("session: messages: %w", err)
 		}
-		if err := json.Unmarshal(raw, &r.Message); err != nil {
-			return nil, fmt.Errorf("session: messages: %w", err)
-		}
-		r.CreatedAt = store.Time(at)
 		out = append(out, r)
 	}
 	return out, rows.Err()

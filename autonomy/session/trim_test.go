@@ -46,8 +46,7 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 				case 1:
 					f.Sessions = session.New(f.store) // a restart
 				}
-				big := r.IntN(8) == 0
-				fatal(t, f.Trim(t.Context(), "s", big))
+				fatal(t, f.Trim(t.Context(), "s"))
 				window, _ := f.same("s", "next")
 				wellFormed(t, window)
 				// It is a run of whole turns that ends with the newest.
@@ -78,20 +77,18 @@ func TestTrimKeepsWholeTurns(t *testing.T) {
 
 func TestTrimOfSmallThings(t *testing.T) {
 	f := newSessions(t)
-	for _, half := range []bool{false, true} {
-		fatal(t, f.Trim(t.Context(), "never seen", half))
-		f.history("empty", "t1")
-		fatal(t, f.Trim(t.Context(), "empty", half))
-	}
+	fatal(t, f.Trim(t.Context(), "never seen"))
+	f.history("empty", "t1")
+	fatal(t, f.Trim(t.Context(), "empty"))
 	f.add("one", "t1", user(strings.Repeat("x", 2*session.MaxChars)))
 	f.history("one", "t1")
-	fatal(t, f.Trim(t.Context(), "one", true))
+	fatal(t, f.Trim(t.Context(), "one"))
 	if b, _ := f.same("one", "t2"); len(b) != 1 {
 		t.Error("the only turn was cut")
 	}
 	f.add("one", "t2", user("small"))
-	f.Sessions = session.New(f.store) // not in the cache: an overflow still halves it
-	fatal(t, f.Trim(t.Context(), "one", true))
+	f.Sessions = session.New(f.store) // not in the cache
+	fatal(t, f.Trim(t.Context(), "one"))
 	if b, _ := f.same("one", "t3"); !slices.Equal(texts(b), []string{"user: small"}) {
 		t.Errorf("%v", texts(b))
 	}
@@ -136,7 +133,7 @@ func TestManyConversationsSideBySide(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if err := f.Trim(t.Context(), id, false); err != nil {
+				if err := f.Trim(t.Context(), id); err != nil {
 					t.Error(err)
 				}
 			}

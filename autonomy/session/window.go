@@ -12,40 +12,57 @@ import (
 	"hob/knowledge/store"
 )
 
-// Window of history that goes into a request. When either limit is passed the
-// oldest turns leave the window until it is at most half full; the rows stay.
-const (
-	MaxChars    = 60_000
-	MaxMessages = 200
-)
-
 // cached is how many conversations keep their window in memory.
 const cached = 16
 
-// window is what of a conversation goes into a request: whole turns.
+// window is what of a conversation goes into a request: whole turns, and
+// before them a summary of what is older, when there is one.
 type window struct {
-	id    string
-	msgs  []llm.Message
-	turns []string // the turn of each message
-	chars int
+	id string
+	place
+	summary *Summary // nil: nothing was summarised
+	msgs    []llm.Message
+	turns   []string // the turn of each message, "" for the summary
+	ids     []int64  // the row of each message, 0 for the summary
+	chars   int
 	// before is the last turn that began before the window does. When the
 	// conversation was begun afresh while it ran, the rest of it is left out.
 	before string
 }
 
+// place is where a window begins, as it is stored.
+type place struct {
+	first   int64 // the oldest message in it
+	summary int64 // the row of what stands before it, 0 for none
+	stubs   int64 // results in messages older than this one are stubs
+}
+
 // add appends a message without touching those that were handed out.
-func (w *window) add(turn string, m llm.Message) {
-	if turn == w.before {
+func (w *window) add(id int64, turn string, m llm.Message) {
+	if turn == w.before && turn != "" {
 		return
+	}
+	if id < w.stubs {
+		m = stub(id, m)
 	}
 	w.msgs = append(w.msgs, m)
 	w.turns = append(w.turns, turn)
+	w.ids = append(w.ids, id)
 	w.chars += Chars(m)
+}
+
+// begin is the index of the first message that is not the summary.
+func (w *window) begin() int {
+	if w.summary != nil {
+		return 1
+	}
+	return 0
 }
 
 // History returns the window of the conversation before the given turn, and
 // the messages which that turn has already recorded, which are all of them
-// also when the conversation was begun afresh meanwhile.
+// also when the conversation was begun afresh meanwhile. A summary of what is
+// older comes first, as a message of its own (see Join).
 func (s *Sessions) History(ctx context.Context, session, turn string) (before, recorded []llm.Message, err error) {
 	e, err := s.window(ctx, session)
 	if err != nil {
@@ -58,6 +75,27 @@ func (s *Sessions) History(ctx context.Context, session, turn string) (before, r
 		}
 	}
 	return before, recorded, nil
+}
+
+// Join folds a summary at the beginning of a request into the message after
+// it: some servers refuse two messages of one role in a row.
+func Join(msgs []llm.Message) []llm.Message {
+	if len(msgs) < 2 || msgs[0].Role != llm.User || msgs[1].Role != llm.User || !onlyContext(msgs[0]) {
+		return msgs
+	}
+	out := make([]llm.Message, len(msgs)-1)
+	copy(out, msgs[1:])
+	out[0].Parts = append(append(make([]llm.Part, 0, len(msgs[0].Parts)+len(msgs[1].Parts)), msgs[0].Parts...), msgs[1].Parts...)
+	return out
+}
+
+func onlyContext(m llm.Message) bool {
+	for _, p := range m.Parts {
+		if !p.Context {
+			return false
+		}
+	}
+	return true
 }
 
 // split parts the window at a turn; apart says that the turn is not in it.
@@ -94,41 +132,57 @@ func (s *Sessions) window(ctx context.Context, session string) (*list.Element, e
 }
 
 func (s *Sessions) load(ctx context.Context, session string) (*window, error) {
-	var first int64
-	err := s.db.Read().QueryRowContext(ctx, `SELECT first FROM windows WHERE session = ?`, session).Scan(&first)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
 	w := &window{id: session}
-	err = s.db.Read().QueryRowContext(ctx, `SELECT turn FROM messages WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1`, session, first).Scan(&w.before)
+	var err error
+	if w.place, err = placeOf(s.db.Reader(ctx), session); err != nil {
+		return nil, err
+	}
+	err = s.db.Read().QueryRowContext(ctx, `SELECT turn FROM messages WHERE session = ? AND id < ? ORDER BY id DESC LIMIT 1`, session, w.first).Scan(&w.before)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
-	return w, s.each(ctx, w.add, `SELECT turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, first)
+	if w.place.summary != 0 {
+		if w.summary, err = s.summary(ctx, session, w.place.summary); err != nil {
+			return nil, err
+		}
+		m := w.summary.Message()
+		w.msgs, w.turns, w.ids, w.chars = []llm.Message{m}, []string{""}, []int64{0}, Chars(m)
+	}
+	return w, s.each(ctx, w.add, `SELECT id, turn, message FROM messages WHERE session = ? AND id >= ? ORDER BY id`, session, w.first)
+}
+
+// placeOf reads where the window of a conversation begins.
+func placeOf(q store.Querier, session string) (p place, err error) {
+	err = q.QueryRow(`SELECT first, summary, stubs FROM windows WHERE session = ?`, session).Scan(&p.first, &p.summary, &p.stubs)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil
+	}
+	return p, err
 }
 
 func (s *Sessions) recorded(ctx context.Context, session, turn string) (out []llm.Message, err error) {
-	add := func(_ string, m llm.Message) { out = append(out, m) }
-	return out, s.each(ctx, add, `SELECT turn, message FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, turn, session)
+	add := func(_ int64, _ string, m llm.Message) { out = append(out, m) }
+	return out, s.each(ctx, add, `SELECT id, turn, message FROM messages INDEXED BY messages_turn WHERE turn = ? AND session = ? ORDER BY id`, turn, session)
 }
 
-func (s *Sessions) each(ctx context.Context, add func(turn string, m llm.Message), query string, args ...any) error {
+func (s *Sessions) each(ctx context.Context, add func(id int64, turn string, m llm.Message), query string, args ...any) error {
 	rows, err := s.db.Read().QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
+		var id int64
 		var turn string
 		var raw []byte
 		var m llm.Message
-		if err := rows.Scan(&turn, &raw); err != nil {
+		if err := rows.Scan(&id, &turn, &raw); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return err
 		}
-		add(turn, m)
+		add(id, turn, m)
 	}
 	return rows.Err()
 }
@@ -153,82 +207,16 @@ func (s *Sessions) keep(w *window, moved int) *list.Element {
 	return e
 }
 
-func (s *Sessions) extend(session, turn string, msgs []llm.Message) {
+func (s *Sessions) extend(session, turn string, ids []int64, msgs []llm.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.cache[session]
 	if e == nil {
 		return
 	}
-	for _, m := range msgs {
-		e.Value.(*window).add(turn, m)
+	for i, m := range msgs {
+		e.Value.(*window).add(ids[i], turn, m)
 	}
-}
-
-// Trim drops the oldest turns from the window when it has outgrown its limits
-// (or, with half, always), down to half of them, never cutting the newest
-// turn. The rows stay readable.
-func (s *Sessions) Trim(ctx context.Context, session string, half bool) error {
-	e, err := s.window(ctx, session)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	first := e.Value.(*window).cut(half)
-	s.mu.Unlock()
-	if first == "" {
-		return nil
-	}
-	return s.db.Write(ctx, func(tx *store.Tx) error {
-		return s.moveTx(tx, session, `SELECT ?1, min(id) FROM messages INDEXED BY messages_turn WHERE turn = ?2 AND session = ?1`, session, first)
-	})
-}
-
-// cut finds the turn with which a smaller window begins, "" when it stays.
-func (w *window) cut(half bool) string {
-	if len(w.msgs) == 0 || (!half && w.chars <= MaxChars && len(w.msgs) <= MaxMessages) {
-		return ""
-	}
-	limit := MaxChars / 2
-	if half {
-		limit = min(limit, w.chars/2)
-	}
-	cut, chars := 0, w.chars
-	newest := w.turns[len(w.turns)-1]
-	for w.turns[cut] != newest && (chars > limit || len(w.msgs)-cut > MaxMessages/2) {
-		turn := w.turns[cut]
-		for w.turns[cut] == turn {
-			chars -= Chars(w.msgs[cut])
-			cut++
-		}
-	}
-	if cut == 0 {
-		return ""
-	}
-	return w.turns[cut]
-}
-
-// ResetTx starts the conversation afresh: what was said stays readable but
-// enters no further request.
-func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
-	return s.moveTx(tx, session, `SELECT ?1, coalesce(max(id), 0) + 1 FROM messages WHERE session = ?1`, session)
-}
-
-// moveTx sets where the window begins.
-func (s *Sessions) moveTx(tx *store.Tx, session, query string, args ...any) error {
-	if _, err := tx.Exec(`INSERT INTO windows (session, first) `+query+` ON CONFLICT (session) DO UPDATE SET first = excluded.first`, args...); err != nil {
-		return fmt.Errorf("session: move the window: %w", err)
-	}
-	tx.AfterCommit(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.moved++
-		if e := s.cache[session]; e != nil {
-			s.order.Remove(e)
-			delete(s.cache, session)
-		}
-	})
-	return nil
 }
 
 // Chars counts what a message weighs in a request, in bytes.

@@ -1,0 +1,380 @@
+package session_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// brain is a model that summarises as told.
+type brain struct {
+	*llmtest.Scripted
+	answer func(r llmtest.Request) llmtest.Answer
+}
+
+func newBrain(tokens int, answer func(r llmtest.Request) llmtest.Answer) *brain {
+	b := &brain{answer: answer}
+	b.Scripted = llmtest.NewScripted(llmtest.Options{
+		Info:  llm.Info{Provider: "p", Model: "m", Context: tokens, Tools: true},
+		Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return b.answer(r), true },
+	})
+	return b
+}
+
+type pin struct {
+	Kind  string `json:"kind"`
+	Quote string `json:"quote"`
+}
+
+func summaryOf(state string, pins ...pin) llmtest.Answer {
+	b, err := json.Marshal(map[string]any{"goal": "the goal", "state": state, "facts": []string{"a fact"}, "refs": []string{"/a/path"}, "pins": pins})
+	if err != nil {
+		panic(err)
+	}
+	return llmtest.Answer{Text: "```json\n" + string(b) + "\n```"}
+}
+
+func always(a llmtest.Answer) func(llmtest.Request) llmtest.Answer {
+	return func(llmtest.Request) llmtest.Answer { return a }
+}
+
+// compactor makes one over the model.
+func (f *fixture) compactor(m llm.Model, o session.CompactorOptions) *session.Compactor {
+	f.t.Helper()
+	o.Model = func(context.Context, string) (llm.Model, error) { return m, nil }
+	c, err := session.NewCompactor(f.Sessions, o)
+	fatal(f.t, err)
+	return c
+}
+
+// talk adds turns of one question and one answer, each of about n bytes.
+func (f *fixture) talk(id string, from, to, n int) {
+	f.t.Helper()
+	for i := from; i < to; i++ {
+		f.add(id, fmt.Sprint("t", i), user(fmt.Sprintf("question %d %s", i, strings.Repeat("q", n))), says(fmt.Sprintf("answer %d", i)))
+	}
+}
+
+// all is every text of messages.
+func all(ms []llm.Message) string {
+	var b strings.Builder
+	for _, m := range ms {
+		for _, p := range m.Parts {
+			b.WriteString(p.Text + "\n")
+			if p.Result != nil {
+				b.WriteString(p.Result.Text + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+func summarised(ms []llm.Message) bool {
+	return len(ms) > 0 && ms[0].Role == llm.User && ms[0].Parts[0].Context && strings.Contains(ms[0].Parts[0].Text, "stands for")
+}
+
+func TestAnOutgrownWindowIsSummarised(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, always(summaryOf("much was said", pin{"constraint", "question 2 q"}, pin{"decision", "never said"})))
+	var rep session.Report
+	c := f.compactor(m, session.CompactorOptions{Record: func(_ *store.Tx, r session.Report) error { rep = r; return nil }})
+	f.talk("s", 0, 30, 1500)
+	fatal(t, c.Tidy(t.Context(), "s", "t29"))
+	if w, _ := f.same("s", "next"); len(w) != 60 || len(m.Requests()) != 0 {
+		t.Fatalf("a window within its limits was touched: %d messages", len(w))
+	}
+	f.talk("s", 30, 50, 1500)
+	fatal(t, c.Tidy(t.Context(), "s", "t49"))
+	w, _ := f.same("s", "next")
+	wellFormed(t, w)
+	if !summarised(w) || len(w) != 11 {
+		t.Fatalf("%d messages: %s", len(w), all(w))
+	}
+	text := all(w)
+	for _, want := range []string{"much was said", "a fact", "/a/path", "constraint: “question 2 q”", "message 5", "question 49"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the window lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "never said") {
+		t.Error("a pin was made up")
+	}
+	if rep.How != "summary" || rep.Model != "p/m" || rep.Before < session.MaxChars || rep.After > rep.Before/2 || rep.After <= 0 || rep.Tainted {
+		t.Errorf("%+v", rep)
+	}
+	if rows, err := f.Messages(t.Context(), "s", 0, 200); err != nil || len(rows) != 100 {
+		t.Errorf("%d messages are left, %v", len(rows), err)
+	}
+	for _, msg := range w {
+		for _, p := range msg.Parts {
+			if p.Source.Tainted() {
+				t.Errorf("a clean conversation became tainted: %q", p.Text)
+			}
+		}
+	}
+}
+
+// What was pinned stays through ten compactions, whatever the model makes of
+// the rest.
+func TestPinsSurviveTenCompactions(t *testing.T) {
+	f := newSessions(t)
+	round := 0
+	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
+		round++
+		if round == 1 {
+			return summaryOf("first", pin{"constraint", "never on Mondays"}, pin{"task", "book  the\nflight"}, pin{"correction", "no, his name is Jonas"}, pin{"decision", "We take the train"})
+		}
+		return summaryOf(fmt.Sprint("round ", round))
+	})
+	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	f.add("s", "t", user("Plan it, but never on Mondays. Still open: book the flight. And no, his name is Jonas."), says("We take the train, then."))
+	n := 0
+	for range 10 {
+		f.talk("s", n, n+12, 900)
+		n += 12
+		fatal(t, c.Tidy(t.Context(), "s", fmt.Sprint("t", n-1)))
+	}
+	if round != 10 {
+		t.Fatalf("%d compactions", round)
+	}
+	w, _ := f.same("s", "next")
+	for _, want := range []string{"constraint: “never on Mondays”", "task: “book the flight”", "correction: “no, his name is Jonas”", "decision: “We take the train”", "round 10"} {
+		if !strings.Contains(all(w), want) {
+			t.Errorf("lost: %q", want)
+		}
+	}
+	// A task that is done is let go, a constraint is not.
+	m.answer = always(llmtest.Answer{Text: `{"goal":"g","done":[1,2,3,4]}`})
+	f.talk("s", n, n+12, 900)
+	fatal(t, c.Tidy(t.Context(), "s", fmt.Sprint("t", n+11)))
+	w, _ = f.same("s", "next")
+	if text := all(w); strings.Contains(text, "book the flight") || !strings.Contains(text, "never on Mondays") || !strings.Contains(text, "We take the train") {
+		t.Errorf("after a task was done: %s", text)
+	}
+}
+
+func TestAFailedSummaryLeavesTheHistoryWhole(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer llmtest.Answer
+		record error
+	}{
+		{"the model fails", llmtest.Answer{Status: 500}, nil},
+		{"prose", llmtest.Answer{Text: "They talked about this and that."}, nil},
+		{"half of it", llmtest.Answer{Text: `{"goal": "x", "state": "y"`}, nil},
+		{"empty", llmtest.Answer{Text: `{}`}, nil},
+		{"nothing", llmtest.Answer{Text: " "}, nil},
+		{"a crash before it is stored", summaryOf("x"), errors.New("no")},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newSessions(t)
+				m := newBrain(0, always(tc.answer))
+				record := tc.record
+				c := f.compactor(m, session.CompactorOptions{Chars: 8000, Record: func(*store.Tx, session.Report) error { return record }})
+				f.talk("s", 0, 20, 900)
+				before, _ := f.same("s", "next")
+				if err := c.Tidy(t.Context(), "s", "t19"); err == nil {
+					t.Error("no error")
+				}
+				if w, _ := f.same("s", "next"); !equal(before, w) {
+					t.Errorf("the window changed: %s", all(w))
+				}
+				m.answer, record = always(summaryOf("better")), nil
+				asked := len(m.Requests())
+				time.Sleep(9 * time.Minute)
+				fatal(t, c.Tidy(t.Context(), "s", "t19"))
+				if len(m.Requests()) != asked {
+					t.Error("tried again within ten minutes")
+				}
+				time.Sleep(2 * time.Minute)
+				fatal(t, c.Tidy(t.Context(), "s", "t19"))
+				if w, _ := f.same("s", "next"); !summarised(w) {
+					t.Error("never tried again")
+				}
+			})
+		})
+	}
+}
+
+// A summary that is longer than what it stands for is none.
+func TestALongerSummaryIsRefused(t *testing.T) {
+	f := newSessions(t)
+	facts := slices.Repeat([]string{strings.Repeat("words and words ", 24)}, 30)
+	b, err := json.Marshal(map[string]any{"goal": "g", "facts": facts})
+	fatal(t, err)
+	m := newBrain(0, always(llmtest.Answer{Text: string(b)}))
+	c := f.compactor(m, session.CompactorOptions{Chars: 4000})
+	for i := range 40 {
+		f.add("s", fmt.Sprint("t", i), user("hi"), says(strings.Repeat("a", 10)))
+	}
+	f.talk("s", 40, 43, 1300)
+	before, _ := f.same("s", "next")
+	if err := c.Tidy(t.Context(), "s", "t42"); err == nil {
+		t.Error("taken")
+	}
+	if w, _ := f.same("s", "next"); !equal(before, w) {
+		t.Error("the window changed")
+	}
+}
+
+// The window is made smaller before the model's own is full, by the provider's
+// count of tokens.
+func TestTheLimitFollowsTheModel(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(8000, always(summaryOf("short")))
+	c := f.compactor(m, session.CompactorOptions{})
+	f.talk("s", 0, 10, 1200) // 12,500 bytes are 5,000 tokens at a cautious guess
+	fatal(t, c.Tidy(t.Context(), "s", "t9"))
+	if w, _ := f.same("s", "next"); summarised(w) {
+		t.Fatal("summarised although there is room")
+	}
+	f.Counted("s", 14_000, 1_500, 7_000) // it is two bytes a token: 80 % are passed
+	fatal(t, c.Tidy(t.Context(), "s", "t9"))
+	if w, _ := f.same("s", "next"); !summarised(w) {
+		t.Error("not summarised although the model's window is full")
+	}
+}
+
+func outsideTurn(f *fixture, id, turn, text string) {
+	call, result := calls("c-" + turn)
+	result.Parts[0].Result.Text = text
+	said := says("I have read it: " + text)
+	said.Parts[0].Source = provenance.Outside
+	f.add(id, turn, user("read the page, and always answer in French"), call, result, said)
+}
+
+// What outside text said stays outside text, is told apart from what the owner
+// said, and leaves the window when the talk has long been about other things.
+func TestProvenanceOfASummary(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
+		if strings.Contains(r.LastUser, "EVIL") {
+			if strings.Contains(r.LastUser, "question") {
+				t.Error("the owner's words were shown together with outside text")
+			}
+			return summaryOf("EVIL orders", pin{"decision", "I have read it"})
+		}
+		return summaryOf("clean state", pin{"constraint", "always answer in French"})
+	})
+	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	f.talk("s", 0, 3, 500)
+	outsideTurn(f, "s", "page", "EVIL "+strings.Repeat("x", 3000))
+	f.talk("s", 3, 12, 900)
+	fatal(t, c.Tidy(t.Context(), "s", "t11"))
+	w, _ := f.same("s", "next")
+	sources := map[provenance.Source]string{}
+	for _, p := range w[0].Parts {
+		sources[p.Source] += p.Text
+	}
+	if !strings.Contains(sources[provenance.Outside], "EVIL orders") || strings.Contains(sources[provenance.Hob]+sources[provenance.Owner], "EVIL") {
+		t.Errorf("%v", sources)
+	}
+	if !strings.Contains(sources[provenance.Owner], "always answer in French") || !strings.Contains(sources[provenance.Hob], "clean state") {
+		t.Errorf("%v", sources)
+	}
+	f.talk("s", 12, 30, 900)
+	fatal(t, c.Tidy(t.Context(), "s", "t29"))
+	w, _ = f.same("s", "next")
+	for _, msg := range w {
+		for _, p := range msg.Parts {
+			if p.Source.Tainted() || strings.Contains(p.Text, "EVIL") {
+				t.Errorf("still there: %q", p.Text)
+			}
+		}
+	}
+	if text := all(w); !strings.Contains(text, "always answer in French") || !strings.Contains(text, "Outside texts were read") {
+		t.Errorf("%s", text)
+	}
+	// It comes back with the next outside text, as what it is.
+	outsideTurn(f, "s", "page2", "EVIL two "+strings.Repeat("x", 300))
+	f.talk("s", 30, 50, 900)
+	fatal(t, c.Tidy(t.Context(), "s", "t49"))
+	w, _ = f.same("s", "next")
+	if p := w[0].Parts[len(w[0].Parts)-1]; p.Source != provenance.Outside || !strings.Contains(p.Text, "I have read it") {
+		t.Errorf("%q %q", p.Source, p.Text)
+	}
+}
+
+// One conversation never sees the summary of another.
+func TestSummariesStayApart(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, func(r llmtest.Request) llmtest.Answer {
+		if strings.Contains(r.LastUser, "secret-a") && strings.Contains(r.LastUser, "secret-b") {
+			t.Error("one request holds both")
+		}
+		if strings.Contains(r.LastUser, "secret-a") {
+			return summaryOf("secret-a")
+		}
+		return summaryOf("secret-b")
+	})
+	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	for _, id := range []string{"a", "b"} {
+		for range 3 {
+			f.add(id, "first"+id, user("secret-"+id))
+			f.talk(id, 0, 12, 900)
+		}
+		fatal(t, c.Tidy(t.Context(), id, "t11"))
+	}
+	for id, other := range map[string]string{"a": "secret-b", "b": "secret-a"} {
+		w, _ := f.same(id, "next")
+		if !summarised(w) || strings.Contains(all(w), other) {
+			t.Errorf("%s: %s", id, all(w))
+		}
+	}
+}
+
+// A conversation begun afresh while its summary is made stays fresh.
+func TestResetDuringASummary(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
+		f.reset("s")
+		return summaryOf("old things")
+	})
+	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	f.talk("s", 0, 20, 900)
+	fatal(t, c.Tidy(t.Context(), "s", "t19"))
+	if w, _ := f.same("s", "next"); len(w) != 0 {
+		t.Errorf("%v", texts(w))
+	}
+}
+
+// What is said while the summary is made stays whole.
+func TestATurnDuringASummary(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, func(llmtest.Request) llmtest.Answer {
+		f.add("s", "running", user("wait, one more thing"))
+		return summaryOf("old things")
+	})
+	c := f.compactor(m, session.CompactorOptions{Chars: 8000})
+	f.talk("s", 0, 20, 900)
+	fatal(t, c.Tidy(t.Context(), "s", "t19"))
+	w, recorded := f.same("s", "running")
+	if !summarised(w) || !slices.Equal(texts(recorded), []string{"user: wait, one more thing"}) {
+		t.Errorf("%v, then %v", len(w), texts(recorded))
+	}
+}
+
+func TestTheBuiltInBrainTrims(t *testing.T) {
+	f := newSessions(t)
+	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "offline", Model: "offline"}})
+	c := f.compactor(m, session.CompactorOptions{})
+	f.talk("s", 0, 80, 900)
+	fatal(t, c.Tidy(t.Context(), "s", "t79"))
+	w, _ := f.same("s", "next")
+	if len(w) == 0 || len(w) >= 160 || summarised(w) {
+		t.Errorf("%d messages", len(w))
+	}
+}

@@ -1,0 +1,288 @@
+package session
+
+import (
+	"cmp"
+	_ "embed" // the text
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/llm"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+//go:embed digest.md
+var digestText string
+
+//go:embed digest.json
+var digestSchema string
+
+// Bounds of a summary, in characters.
+const (
+	maxLine   = 400
+	maxState  = 2_400
+	maxDigest = 7_000
+	maxPin    = 400
+	maxPins   = 8_000
+	minQuote  = 4
+)
+
+// said is one message that is to be summarised.
+type said struct {
+	id  int64
+	msg llm.Message
+}
+
+// answer is what a model is asked for (digest.md).
+type answer struct {
+	Goal  string   `json:"goal"`
+	State string   `json:"state"`
+	Facts []string `json:"facts"`
+	Refs  []string `json:"refs"`
+	Pins  []struct {
+		Kind  string `json:"kind"`
+		Quote string `json:"quote"`
+	} `json:"pins"`
+	Done []int `json:"done"`
+}
+
+// question is the request for one half of a summary: what was said in the
+// clean, or with outside text in view.
+func question(old []said, prev Digest, pins []Pin, outside bool, room int) llm.Request {
+	var b strings.Builder
+	if !prev.Empty() {
+		b.WriteString("# The earlier summary\n")
+		b.WriteString(strings.TrimSpace(render("digest", prev)) + "\n\n")
+	}
+	if len(pins) > 0 {
+		b.WriteString("# Pinned already\n")
+		for i, p := range pins {
+			fmt.Fprintf(&b, "%d. %s: %s\n", i+1, p.Kind, p.Quote)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("# What was said since\n")
+	b.WriteString(transcript(old, outside, room-b.Len()))
+	src := provenance.Hob
+	if outside {
+		src = provenance.Outside
+	}
+	return llm.Request{
+		System: strings.TrimSpace(digestText), MaxTokens: 3000, Format: &llm.Format{Name: "summary", Schema: json.RawMessage(digestSchema)},
+		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: b.String(), Source: src}}}},
+	}
+}
+
+// errAnswer: the model's answer is not what it was asked for.
+var errAnswer = errors.New("the model did not answer with a summary")
+
+// parse reads a model's answer, also when it stands in a code fence or among
+// words.
+func parse(text string) (a answer, err error) {
+	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if from < 0 || to < from {
+		return a, errAnswer
+	}
+	if err := json.Unmarshal([]byte(text[from:to+1]), &a); err != nil {
+		return a, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if strings.TrimSpace(a.Goal+a.State) == "" && len(a.Facts) == 0 {
+		return a, fmt.Errorf("%w: it is empty", errAnswer)
+	}
+	return a, nil
+}
+
+// digest is the answer within its bounds. Everything becomes one line each: a
+// summary of outside text must not be able to look like another part.
+func (a answer) digest() Digest {
+	d := Digest{Goal: phrase.Cut(a.Goal, maxLine), State: phrase.Cut(a.State, maxState)}
+	room := maxDigest - len(d.Goal) - len(d.State)
+	fit := func(list []string) (out []string) {
+		for _, s := range list {
+			if s = phrase.Cut(s, maxLine); s == "" || len(s) > room {
+				continue
+			}
+			room -= len(s)
+			out = append(out, s)
+		}
+		return out
+	}
+	d.Facts, d.Refs = fit(a.Facts), fit(a.Refs)
+	return d
+}
+
+// pinned takes over the pins whose quotes were really said, by the owner or by
+// Hob, in the messages that were shown; all others are dropped.
+func (a answer) pinned(old []said, outside bool) (out []Pin) {
+	for _, p := range a.Pins {
+		quote := squeeze(p.Quote)
+		if !slices.Contains([]string{"constraint", "decision", "task", "correction"}, p.Kind) || len([]rune(quote)) < minQuote || len([]rune(quote)) > maxPin {
+			continue
+		}
+		if id, src, ok := find(old, quote, outside); ok {
+			out = append(out, Pin{Kind: p.Kind, Quote: quote, Message: id, Source: src})
+		}
+	}
+	return out
+}
+
+// find looks for a quote in what was said, the newest first.
+func find(old []said, quote string, outside bool) (id int64, src provenance.Source, ok bool) {
+	for _, m := range slices.Backward(old) {
+		for _, p := range m.msg.Parts {
+			if p.Text != "" && !p.Context && p.Source.Tainted() == outside && strings.Contains(squeeze(p.Text), quote) {
+				return m.id, worst(p.Source), true
+			}
+		}
+	}
+	return 0, "", false
+}
+
+func worst(s provenance.Source) provenance.Source { return provenance.Worst(s) }
+
+// squeeze makes white space count as one blank.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// merge adds new pins to the old ones, without those that are done, and drops
+// the least needed when they grow beyond their bound: tasks before decisions,
+// and both before what the owner laid down; of these the oldest first.
+func merge(old, fresh []Pin) []Pin {
+	out := slices.Clone(old)
+	for _, p := range fresh {
+		if !slices.ContainsFunc(out, func(q Pin) bool { return q.Kind == p.Kind && q.Quote == p.Quote }) {
+			out = append(out, p)
+		}
+	}
+	size := 0
+	for _, p := range out {
+		size += len(p.Quote)
+	}
+	for size > maxPins {
+		worth := map[string]int{"task": 0, "decision": 1}
+		least := 0
+		for i, p := range out {
+			if rank(worth, p) < rank(worth, out[least]) {
+				least = i
+			}
+		}
+		size -= len(out[least].Quote)
+		out = slices.Delete(out, least, least+1)
+	}
+	return out
+}
+
+func rank(worth map[string]int, p Pin) int {
+	if n, ok := worth[p.Kind]; ok {
+		return n
+	}
+	return 2
+}
+
+// without drops the tasks which the answer calls done.
+func without(pins []Pin, done []int) (out []Pin) {
+	for i, p := range pins {
+		if p.Kind != "task" || !slices.Contains(done, i+1) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// extract makes lines of the beginnings of messages, where no model can be
+// asked: the newest that have room.
+func extract(prev Digest, old []said) Digest {
+	var fresh []string
+	for _, m := range old {
+		for _, p := range m.msg.Parts {
+			if p.Text == "" || p.Context || p.Source.Tainted() {
+				continue
+			}
+			fresh = append(fresh, fmt.Sprintf("- %s (message %d): %s", speaker(m.msg.Role, p), m.id, phrase.Cut(p.Text, 150)))
+		}
+	}
+	prev.Lines = append(slices.Clone(prev.Lines), fresh...)
+	size, from := 0, len(prev.Lines)
+	for from > 0 && size+len(prev.Lines[from-1]) <= maxDigest {
+		from--
+		size += len(prev.Lines[from])
+	}
+	prev.Lines = prev.Lines[from:]
+	return prev
+}
+
+func speaker(role llm.Role, p llm.Part) string {
+	switch {
+	case role == llm.Assistant:
+		return "Hob"
+	case p.Source == provenance.Owner:
+		return "owner"
+	case p.Source == provenance.Hob:
+		return "task"
+	}
+	return "outside"
+}
+
+// transcript renders messages for the model that is to summarise them: those
+// parts that are of outside origin, or those that are not. Results are cut
+// first when there is too little room, then everything in the middle.
+func transcript(old []said, outside bool, room int) string {
+	text := ""
+	for _, limit := range []struct{ said, result int }{{8000, 1500}, {4000, 500}, {2000, 150}, {600, 60}} {
+		if text = lines(old, outside, limit.said, limit.result); len(text) <= room {
+			return text
+		}
+	}
+	half := max(room/2-20, 0)
+	return strings.ToValidUTF8(text[:half]+"\n[...]\n"+text[len(text)-half:], "\uFFFD")
+}
+
+func lines(old []said, outside bool, said, result int) string {
+	var b strings.Builder
+	for _, m := range old {
+		for _, p := range m.msg.Parts {
+			if p.Context || p.Reasoning != nil || p.Source.Tainted() != outside {
+				continue
+			}
+			switch {
+			case p.Call != nil:
+				fmt.Fprintf(&b, "[%d] Hob calls %s %s\n", m.id, p.Call.Name, shorten(string(p.Call.Args), result))
+			case p.Result != nil:
+				fmt.Fprintf(&b, "[%d] result of %s: %s\n", m.id, p.Result.Name, shorten(p.Result.Text, result))
+			case p.Image != nil:
+				fmt.Fprintf(&b, "[%d] (a picture)\n", m.id)
+			default:
+				fmt.Fprintf(&b, "[%d] %s: %s\n", m.id, speaker(m.msg.Role, p), shorten(p.Text, said))
+			}
+		}
+	}
+	return b.String()
+}
+
+// shorten keeps head and tail of a text.
+func shorten(s string, n int) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n*2/3]+" [...] "+s[len(s)-n/3:], "")
+}
+
+// tainted reports whether any part of the messages is of outside origin.
+func tainted(old []said) bool {
+	return slices.ContainsFunc(old, func(m said) bool {
+		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return p.Source.Tainted() })
+	})
+}
+
+// clean reports whether any part of the messages is not, and says something.
+func clean(old []said) bool {
+	return slices.ContainsFunc(old, func(m said) bool {
+		return slices.ContainsFunc(m.msg.Parts, func(p llm.Part) bool { return !p.Source.Tainted() && !p.Context })
+	})
+}
+
+// modelName is how a model is named in records.
+func modelName(r llm.Response, m llm.Model) string { return cmp.Or(r.Model, m.Info().Name()) }

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+// Formats of Export.
+const (
+	Markdown  = "markdown"
+	JSONLines = "jsonl"
+)
+
+// Export writes everything that was said in a conversation, oldest first, also
+// what is no longer in its window: as Markdown for people, with pictures as
+// data URLs, or as one Row a line.
+func (s *Sessions) Export(ctx context.Context, session, format string, zone *time.Location, w io.Writer) error {
+	info, ok, err := s.Get(ctx, session)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("%s: %w", session, ErrNoSession)
+	}
+	out := bufio.NewWriter(w)
+	line := func(r Row) error {
+		e := json.NewEncoder(out)
+		e.SetEscapeHTML(false)
+		return e.Encode(r)
+	}
+	switch format {
+	case JSONLines:
+	case Markdown:
+		fmt.Fprintf(out, "# %s\n\n%s, %d turns, %s to %s\n", title(info.ID), info.Channel, info.Turns,
+			info.CreatedAt.In(zone).Format("2006-01-02 15:04"), info.UpdatedAt.In(zone).Format("2006-01-02 15:04 MST"))
+		line = func(r Row) error { return markdown(out, r, zone) }
+	default:
+		return fmt.Errorf("there is no format %q; use %s or %s", format, Markdown, JSONLines)
+	}
+	if err := s.walk(ctx, session, line); err != nil {
+		return fmt.Errorf("session: export: %w", err)
+	}
+	return out.Flush()
+}
+
+// walk calls fn for each message of a conversation, oldest first.
+func (s *Sessions) walk(ctx context.Context, session string, fn func(Row) error) error {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? ORDER BY id`, session)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanRow(rows)
+		if err != nil {
+			return err
+		}
+		if err := fn(r); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func scanRow(rows interface{ Scan(...any) error }) (r Row, err error) {
+	var raw []byte
+	var at int64
+	if err = rows.Scan(&r.ID, &r.Turn, &raw, &at); err == nil {
+		err = json.Unmarshal(raw, &r.Message)
+	}
+	r.CreatedAt = store.Time(at)
+	return r, err
+}
+
+// markdown writes one message. Text of people stands in fences, so that it
+// cannot be taken for the headings.
+func markdown(w io.Writer, r Row, zone *time.Location) error {
+	var b strings.Builder
+	for _, p := range r.Message.Parts {
+		switch {
+		case p.Context || p.Reasoning != nil:
+		case p.Image != nil:
+			fmt.Fprintf(&b, "\n![picture](data:%s;base64,%s)\n", strings.NewReplacer(")", "", "\n", "").Replace(p.Image.MIME), base64.StdEncoding.EncodeToString(p.Image.Data))
+		case p.Call != nil:
+			fmt.Fprintf(&b, "\nCalls %s:\n\n%s", title(p.Call.Name), fence("json", string(p.Call.Args)))
+		case p.Result != nil:
+			fmt.Fprintf(&b, "\n%s answered:\n\n%s", title(p.Result.Name), fence("", p.Result.Text))
+		case strings.TrimSpace(p.Text) == "":
+		case p.Source.Tainted() && r.Message.Role != llm.Assistant:
+			fmt.Fprintf(&b, "\nFrom outside:\n\n%s", fence("", p.Text))
+		default:
+			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(p.Text))
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n## %s, %s (message %d)\n%s", who(r.Message), r.CreatedAt.In(zone).Format("2006-01-02 15:04"), r.ID, b.String())
+	return err
+}
+
+// fence encloses a text in more backquotes than it has in a row.
+func fence(lang, s string) string {
+	n, run := 3, 0
+	for _, c := range s {
+		if run++; c != '`' {
+			run = 0
+		}
+		n = max(n, run+1)
+	}
+	f := strings.Repeat("`", n)
+	return f + lang + "\n" + strings.TrimRight(s, "\n") + "\n" + f + "\n"
+}
+
+// title makes a name fit for one line.
+func title(s string) string { return squeeze(strings.ReplaceAll(s, "#", "")) }

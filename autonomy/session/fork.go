@@ -1,0 +1,125 @@
+package session
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// Errors of ForkTx.
+var (
+	ErrNoSession = errors.New("there is no such conversation")
+	ErrExists    = errors.New("there is a conversation of this name already")
+	ErrNoTurn    = errors.New("there is no such message or turn in this conversation")
+)
+
+// ForkTx makes a new conversation that begins with what was said in another one
+// up to a message or turn (both by their ids), or to its end (""). The turn is
+// taken in whole. Copies keep their provenance and know their originals; what
+// was summarised stays summarised.
+func (s *Sessions) ForkTx(tx *store.Tx, from, to, at string) (Info, error) {
+	var i Info
+	if err := exists(tx, from); err != nil {
+		return i, err
+	}
+	if err := exists(tx, to); !errors.Is(err, ErrNoSession) {
+		if err == nil {
+			err = fmt.Errorf("%s: %w", to, ErrExists)
+		}
+		return i, err
+	}
+	last, err := endOf(tx, from, at)
+	if err != nil {
+		return i, err
+	}
+	old, err := placeOf(tx, from)
+	if err != nil {
+		return i, fmt.Errorf("session: fork: %w", err)
+	}
+	if last < old.first { // before the summary, or before it was begun afresh
+		old = place{}
+		err := tx.QueryRow(`SELECT coalesce(max(first), 0) FROM resets WHERE session = ? AND first <= ?`, from, last).Scan(&old.first)
+		if err != nil {
+			return i, fmt.Errorf("session: fork: %w", err)
+		}
+	}
+	if err := s.copyTx(tx, from, to, old, last); err != nil {
+		return i, fmt.Errorf("session: fork: %w", err)
+	}
+	now := time.Now().UnixMilli()
+	_, err = tx.Exec(`INSERT INTO sessions (id, channel, chat, turns, created_at, updated_at)
+		SELECT ?, 'web', '', count(DISTINCT turn), ?, ? FROM messages WHERE session = ? AND id <= ?`, to, now, now, from, last)
+	if err != nil {
+		return i, fmt.Errorf("session: fork: %w", err)
+	}
+	return scanInfo(tx.QueryRow(`SELECT id, channel, chat, turns, created_at, updated_at FROM sessions WHERE id = ?`, to))
+}
+
+// copyTx copies the rows from where the window begins up to last, and what
+// stands before them.
+func (s *Sessions) copyTx(tx *store.Tx, from, to string, old place, last int64) error {
+	var stubs int64
+	if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE session = ? AND id >= ? AND id <= ? AND id < ?`, from, old.first, last, old.stubs).Scan(&stubs); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`INSERT INTO messages (session, turn, message, created_at, origin)
+		SELECT ?, turn, message, created_at, CASE origin WHEN 0 THEN id ELSE origin END FROM messages
+		WHERE session = ? AND id >= ? AND id <= ? ORDER BY id`, to, from, old.first, last)
+	if err != nil {
+		return err
+	}
+	var at place
+	if err := tx.QueryRow(`SELECT coalesce(min(id), 0) FROM messages WHERE session = ?`, to).Scan(&at.first); err != nil {
+		return err
+	}
+	if stubs > 0 {
+		at.stubs = at.first + stubs // ids follow one another within one statement
+	}
+	if old.summary != 0 {
+		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at)
+			SELECT ?, first, last, content, model, before_chars, after_chars, created_at FROM summaries WHERE id = ? AND session = ?`, to, old.summary, from)
+		if err != nil {
+			return err
+		}
+		if at.summary, err = r.LastInsertId(); err != nil {
+			return err
+		}
+	}
+	return s.moveTx(tx, to, at)
+}
+
+func exists(tx *store.Tx, session string) error {
+	var n int
+	err := tx.QueryRow(`SELECT (SELECT count(*) FROM sessions WHERE id = ?1) + (SELECT count(*) FROM (SELECT 1 FROM messages WHERE session = ?1 LIMIT 1))`, session).Scan(&n)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%s: %w", session, ErrNoSession)
+	}
+	return err
+}
+
+// endOf is the last message of the turn that at names.
+func endOf(tx *store.Tx, session, at string) (last int64, err error) {
+	turn := at
+	switch id, nerr := strconv.ParseInt(at, 10, 64); {
+	case at == "":
+		err = tx.QueryRow(`SELECT turn FROM messages WHERE session = ? ORDER BY id DESC LIMIT 1`, session).Scan(&turn)
+	case nerr == nil:
+		err = tx.QueryRow(`SELECT turn FROM messages WHERE session = ? AND id = ?`, session, id).Scan(&turn)
+	}
+	if err == nil {
+		err = tx.QueryRow(`SELECT id FROM messages WHERE turn = ? AND session = ? ORDER BY id DESC LIMIT 1`, turn, session).Scan(&last)
+	}
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && at == "":
+		return 0, nil // nothing was said yet
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, fmt.Errorf("%s: %w", at, ErrNoTurn)
+	case err != nil:
+		return 0, fmt.Errorf("session: fork: %w", err)
+	}
+	return last, nil
+}

@@ -1,0 +1,240 @@
+package session_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/session"
+	"hob/platform/provenance"
+)
+
+func chars(ms []llm.Message) (n int) {
+	for _, m := range ms {
+		n += session.Chars(m)
+	}
+	return n
+}
+
+// A model that does not take the conversation gets a shorter one: a summary, or
+// where there is none the beginnings of what was said.
+func TestShrinkInATurn(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		answer llmtest.Answer
+		want   string
+	}{
+		{"a summary", summaryOf("all of that", pin{"constraint", "question 3 q"}), "all of that"},
+		{"no summary", llmtest.Answer{Status: 400, Body: `{"error":{"message":"maximum context length"}}`}, "owner (message 1): question 0"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newSessions(t)
+			m := newBrain(0, always(tc.answer))
+			c := f.compactor(m, session.CompactorOptions{})
+			f.talk("s", 0, 20, 1500)
+			f.add("s", "now", user("and now?"))
+			fatal(t, c.Shrink(t.Context(), m, "s", "now", 15_000))
+			before, recorded := f.same("s", "now")
+			wellFormed(t, before)
+			if !summarised(before) || !strings.Contains(all(before), tc.want) || len(recorded) != 1 {
+				t.Errorf("%d and %d messages: %s", len(before), len(recorded), all(before))
+			}
+			if n := chars(before) + chars(recorded); n > 15_000 {
+				t.Errorf("%d bytes are left", n)
+			}
+			if len(m.Requests()) != 1 {
+				t.Errorf("asked %d times", len(m.Requests()))
+			}
+		})
+	}
+}
+
+// A turn of 200 tool calls fits: old results become stubs that say where the
+// whole is.
+func TestShrinkAnEnormousTurn(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, always(summaryOf("x")))
+	c := f.compactor(m, session.CompactorOptions{})
+	f.add("s", "now", user("look at everything"))
+	for k := range 200 {
+		call, result := calls(fmt.Sprint("c", k))
+		result.Parts[0].Result.Text = fmt.Sprintf("file %d: %s", k, strings.Repeat("x", 15_000))
+		f.add("s", "now", call, result)
+	}
+	fatal(t, c.Shrink(t.Context(), m, "s", "now", 400_000))
+	_, recorded := f.same("s", "now")
+	wellFormed(t, recorded)
+	if n := chars(recorded); len(recorded) != 401 || n > 400_000 {
+		t.Errorf("%d messages of %d bytes", len(recorded), n)
+	}
+	if len(m.Requests()) != 0 {
+		t.Error("a model was asked")
+	}
+	first, last := recorded[2].Parts[0], recorded[400].Parts[0]
+	if !strings.Contains(first.Result.Text, `search_conversations {"message": 3}`) || first.Source != provenance.Outside {
+		t.Errorf("%q %q", first.Source, first.Result.Text)
+	}
+	if len(last.Result.Text) < 15_000 {
+		t.Error("the newest result was cut")
+	}
+	if _, r, err := f.Message(t.Context(), 3); err != nil || len(r.Message.Parts[0].Result.Text) < 15_000 {
+		t.Errorf("the whole is lost: %v", err)
+	}
+}
+
+func TestShrinkWhatCannotBe(t *testing.T) {
+	f := newSessions(t)
+	m := newBrain(0, always(summaryOf("x")))
+	c := f.compactor(m, session.CompactorOptions{})
+	f.add("s", "now", user(strings.Repeat("x", 100_000)))
+	if err := c.Shrink(t.Context(), m, "s", "now", 1000); err != session.ErrNothing { //nolint:errorlint // it comes bare
+		t.Errorf("%v", err)
+	}
+	// When the turn has ended it can be summarised, and the talk goes on.
+	f.add("s", "now", says("that is too much"))
+	fatal(t, c.Tidy(t.Context(), "s", "now"))
+	if w, _ := f.same("s", "next"); !summarised(w) || chars(w) > 10_000 {
+		t.Errorf("%d bytes", chars(w))
+	}
+}
+
+// Whatever happens in a conversation, its window stays well formed: whole
+// turns, each call with its result, the newest last, and nothing of outside
+// origin that does not say so.
+func TestAnyHistoryStaysWellFormed(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			h := &random{fixture: newSessions(t), r: rand.New(rand.NewPCG(seed, 7))}
+			h.m = newBrain([]int{0, 0, 9_000, 40_000}[h.r.IntN(4)], h.summarise)
+			h.c = h.compactor(h.m, session.CompactorOptions{Chars: 6000 + h.r.IntN(30_000), Keep: 2 + h.r.IntN(12)})
+			for n := range 45 {
+				h.turn(n)
+			}
+			rows, err := h.Messages(t.Context(), "s", 0, 10_000)
+			if err != nil || len(rows) != h.count {
+				t.Errorf("%d of %d messages are left, %v", len(rows), h.count, err)
+			}
+		})
+	}
+}
+
+type random struct {
+	*fixture
+	r     *rand.Rand
+	m     *brain
+	c     *session.Compactor
+	count int
+	taint int // turns since the last reset in which outside text was said
+}
+
+func (h *random) text(n int) string { return strings.Repeat("w", h.r.IntN(n)) }
+
+// summarise answers in every way that a model may.
+func (h *random) summarise(r llmtest.Request) llmtest.Answer {
+	outside := strings.Contains(r.LastUser, "OUTSIDE")
+	if outside && strings.Contains(r.LastUser, "ask ") {
+		h.t.Error("clean and outside text in one question")
+	}
+	state := "fine"
+	if outside {
+		state = "OUTSIDE says " + h.text(300)
+	}
+	switch h.r.IntN(8) {
+	case 0:
+		return llmtest.Answer{Status: 400}
+	case 1:
+		return llmtest.Answer{Text: "no JSON"}
+	case 2:
+		return summaryOf(state+h.text(9000), pin{"decision", "done"}, pin{"task", "ask 1"})
+	}
+	return summaryOf(state, pin{"constraint", fmt.Sprint("ask ", h.r.IntN(60))}, pin{"decision", "never said"})
+}
+
+func (h *random) messages(id string) []llm.Message {
+	msgs := []llm.Message{user("ask " + strings.TrimPrefix(id, "t") + " " + h.text(3000))}
+	src := provenance.Tool
+	if h.r.IntN(4) == 0 {
+		src = provenance.Outside
+		h.taint++
+	}
+	for k := range h.r.IntN(9) {
+		call, result := calls(fmt.Sprintf("%s-%d-a", id, k), fmt.Sprintf("%s-%d-b", id, k))
+		for i := range result.Parts {
+			result.Parts[i].Source = src
+			result.Parts[i].Result.Text = h.text(5000)
+			if src.Tainted() {
+				result.Parts[i].Result.Text = "OUTSIDE " + result.Parts[i].Result.Text
+				call.Parts[i].Source = src
+			}
+		}
+		msgs = append(msgs, call, result)
+	}
+	end := says("done")
+	if src.Tainted() {
+		end.Parts[0] = llm.Part{Text: "OUTSIDE done", Source: src}
+	}
+	return append(msgs, end)
+}
+
+func (h *random) turn(n int) {
+	id := fmt.Sprint("t", n)
+	msgs := h.messages(id)
+	cut := 1 + 2*h.r.IntN((len(msgs)+1)/2) // after the question, or after a result
+	h.add("s", id, msgs[:cut]...)
+	if h.r.IntN(6) == 0 {
+		h.Sessions = session.New(h.store) // a restart
+		h.c = h.compactor(h.m, session.CompactorOptions{Chars: 8000})
+	}
+	if h.r.IntN(4) == 0 {
+		before, recorded := h.history("s", id)
+		err := h.c.Shrink(h.t.Context(), h.m, "s", id, (chars(before)+chars(recorded))/(1+h.r.IntN(3)))
+		if err != nil && err != session.ErrNothing { //nolint:errorlint // it comes bare
+			h.t.Fatal(err)
+		}
+		h.check(id, n, len(msgs[:cut]))
+	}
+	h.add("s", id, msgs[cut:]...)
+	h.count += len(msgs)
+	if h.r.IntN(20) == 0 {
+		h.reset("s")
+		h.taint = 0
+	}
+	_ = h.c.Tidy(h.t.Context(), "s", id) // it may fail: the model does
+	h.check("next", n, 0)
+}
+
+func (h *random) check(turn string, n, recorded int) {
+	h.t.Helper()
+	before, own := h.same("s", turn)
+	window := append(append([]llm.Message{}, before...), own...)
+	wellFormed(h.t, window)
+	if len(own) != recorded {
+		h.t.Fatalf("turn %d: %d of its %d messages", n, len(own), recorded)
+	}
+	for i, m := range window {
+		if i > 0 && m.Role == llm.User && m.Parts[0].Context {
+			h.t.Errorf("turn %d: a summary in the middle", n)
+		}
+		for _, p := range m.Parts {
+			text := p.Text
+			if p.Result != nil {
+				text = p.Result.Text
+			}
+			if strings.Contains(text, "OUTSIDE") && !p.Source.Tainted() {
+				h.t.Errorf("turn %d: outside text from %q: %.200s", n, p.Source, text)
+			}
+			if h.taint == 0 && p.Source.Tainted() {
+				h.t.Errorf("turn %d: tainted by nothing: %.200s", n, text)
+			}
+			if strings.Contains(text, "never said") {
+				h.t.Errorf("turn %d: a pin that was made up", n)
+			}
+		}
+	}
+	if w := session.Join(window); len(w) > 0 && w[0].Role != llm.User {
+		h.t.Errorf("turn %d: the window begins with %s", n, w[0].Role)
+	}
+}

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"hob/knowledge/store"
+)
+
+// Window of history that goes into a request of a brain which cannot summarise.
+// When either limit is passed the oldest turns leave the window until it is at
+// most half full; the rows stay.
+const (
+	MaxChars    = 60_000
+	MaxMessages = 200
+)
+
+// Trim drops the oldest turns from the window when it has outgrown its limits,
+// down to half of them, never cutting the newest turn. The rows stay readable.
+func (s *Sessions) Trim(ctx context.Context, session string) error {
+	e, err := s.window(ctx, session)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	w := e.Value.(*window)
+	at, first := w.place, w.cut()
+	s.mu.Unlock()
+	if first == 0 {
+		return nil
+	}
+	at.first = first
+	return s.db.Write(ctx, func(tx *store.Tx) error { return s.moveTx(tx, session, at) })
+}
+
+// cut finds the message with which a smaller window begins, 0 when it stays.
+func (w *window) cut() int64 {
+	if w.chars <= MaxChars && len(w.msgs) <= MaxMessages {
+		return 0
+	}
+	cut, chars := w.begin(), w.chars
+	newest := w.turns[len(w.turns)-1]
+	for w.turns[cut] != newest && (chars > MaxChars/2 || len(w.msgs)-cut > MaxMessages/2) {
+		for turn := w.turns[cut]; w.turns[cut] == turn; cut++ {
+			chars -= Chars(w.msgs[cut])
+		}
+	}
+	if cut == w.begin() {
+		return 0
+	}
+	return w.ids[cut]
+}
+
+// ResetTx starts the conversation afresh: what was said stays readable but
+// enters no further request.
+func (s *Sessions) ResetTx(tx *store.Tx, session string) error {
+	var at place
+	if err := tx.QueryRow(`SELECT coalesce(max(id), 0) + 1 FROM messages WHERE session = ?`, session).Scan(&at.first); err != nil {
+		return fmt.Errorf("session: begin afresh: %w", err)
+	}
+	if _, err := tx.Exec(`INSERT INTO resets (session, first) VALUES (?, ?) ON CONFLICT DO NOTHING`, session, at.first); err != nil {
+		return fmt.Errorf("session: begin afresh: %w", err)
+	}
+	return s.moveTx(tx, session, at)
+}
+
+// moveTx sets where the window begins.
+func (s *Sessions) moveTx(tx *store.Tx, session string, at place) error {
+	_, err := tx.Exec(`INSERT INTO windows (session, first, summary, stubs) VALUES (?,?,?,?)
+		ON CONFLICT (session) DO UPDATE SET first = excluded.first, summary = excluded.summary, stubs = excluded.stubs`,
+		session, at.first, at.summary, at.stubs)
+	if err != nil {
+		return fmt.Errorf("session: move the window: %w", err)
+	}
+	tx.AfterCommit(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.moved++
+		if e := s.cache[session]; e != nil {
+			s.order.Remove(e)
+			delete(s.cache, session)
+		}
+	})
+	return nil
+}
