@@ -51,9 +51,7 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 	if err != nil {
 		return fmt.Errorf("finish event: %w", err)
 	}
-	if err := l.o.Sessions.Trim(context.WithoutCancel(ctx), ev.Session, false); err != nil {
-		l.o.Log.Warn("cannot trim the conversation", "session", ev.Session, "err", err)
-	}
+	l.tidyLater(ev)
 	return nil
 }
 
@@ -76,12 +74,6 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 	l.o.Log.Warn("turn failed", "event", ev.ID, "kind", ev.Kind, "attempt", ev.Attempts, "err", cause)
 	if errors.Is(cause, store.ErrFull) {
 		return cause
-	}
-	if llm.KindOf(cause) == llm.Overflow && ev.Attempts < bus.MaxAttempts {
-		if err := l.o.Sessions.Trim(context.WithoutCancel(ctx), ev.Session, true); err != nil {
-			return err
-		}
-		return l.retry(ctx, ev, cause, time.Now())
 	}
 	if ev.Kind == bus.Message || ev.Kind == bus.Task {
 		return l.confess(ctx, t, res, cause)

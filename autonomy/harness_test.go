@@ -118,6 +118,7 @@ type setup struct {
 	tools   []tools.Tool // beside those of testTools
 	limits  agent.Limits
 	hooks   []agent.Hook
+	chars   int // from which on a conversation is summarised, 0 = the default
 }
 
 func start(t testing.TB, s setup) *engine {
@@ -146,8 +147,18 @@ func start(t testing.TB, s setup) *engine {
 	p, err := prompt.New(prompt.Options{})
 	fatal(t, err)
 	zone := func() *time.Location { return time.UTC }
+	compactor, err := session.NewCompactor(e.sessions, session.CompactorOptions{
+		Model: func(context.Context, string) (llm.Model, error) {
+			if s.model == nil {
+				return nil, errors.New("no model in this test")
+			}
+			return s.model, nil
+		},
+		Record: autonomy.RecordCompaction(e.guard), Chars: s.chars,
+	})
+	fatal(t, err)
 	ag, err := agent.New(agent.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks,
 		Model: func(context.Context) (llm.Model, error) {
 			if s.model == nil {
 				return nil, errors.New("no model in this test")
@@ -157,7 +168,7 @@ func start(t testing.TB, s setup) *engine {
 	})
 	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Agent: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Agent: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true,
 		Watcher: func(_ context.Context, id string) (watchers.Spec, error) { return e.specs[id], nil },
 		Pushes:  func(c string) bool { return s.pushes[c] }, Drain: 50 * time.Millisecond,
 	}

@@ -18,10 +18,12 @@ import (
 
 // Options of New; those without a default are required.
 type Options struct {
-	Store     *store.Store
-	Bus       *bus.Bus
-	Guard     *guard.Guard
-	Sessions  *session.Sessions
+	Store    *store.Store
+	Bus      *bus.Bus
+	Guard    *guard.Guard
+	Sessions *session.Sessions
+	// Compactor keeps conversations within their limits; nil leaves them alone.
+	Compactor *session.Compactor
 	Agent     *agent.Agent
 	Catalogue *tools.Catalogue
 	// Watcher reads a watcher's record.
@@ -69,6 +71,8 @@ type Loop struct {
 	o     Options
 	freed chan struct{}
 	rate  limiter
+	// chores wait until there is time; see tidyLater.
+	chores chan chore
 
 	mu        sync.Mutex
 	running   map[string]*turn // by event
@@ -111,7 +115,7 @@ func New(o Options) (*Loop, error) {
 	}
 	return &Loop{
 		o: o, freed: make(chan struct{}, 1), rate: limiter{max: o.CallsPerMinute},
-		running: map[string]*turn{}, cancelled: map[string]bool{},
+		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan chore, 64),
 	}, nil
 }
 
@@ -134,6 +138,9 @@ func (l *Loop) Run(ctx context.Context) error {
 	// Turns outlive ctx by the time they are given to finish.
 	work, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
+	var tidying sync.WaitGroup
+	defer tidying.Wait()
+	tidying.Go(func() { l.tidy(ctx) })
 	clock := newClock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()

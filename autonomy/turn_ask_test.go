@@ -131,6 +131,8 @@ func TestAFreshConversationWhileATurnWaits(t *testing.T) {
 func TestTaintOutlivesTheWindow(t *testing.T) {
 	m := reply(func(r llmtest.Request) llmtest.Answer {
 		switch {
+		case summaryAsked(r):
+			return summary("a page about cats was read")
 		case strings.HasSuffix(r.LastUser, "read") && r.Round == 0:
 			return calls(read("cats"))
 		case strings.HasSuffix(r.LastUser, "repeat"):
@@ -149,6 +151,7 @@ func TestTaintOutlivesTheWindow(t *testing.T) {
 	for _, text := range []string{"read", "repeat"} {
 		e.say("s", text)
 	}
+	e.compacted("s", 1)
 	id := e.put("s", "change", "")
 	if ev := e.settle(id); ev.State != bus.Pending {
 		t.Errorf("%s: the change was made on the word of a page", ev.State)

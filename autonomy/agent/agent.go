@@ -38,10 +38,12 @@ type Limits struct {
 
 // Options of New; all but Realm, Limits and Log are required.
 type Options struct {
-	Store     *store.Store
-	Bus       *bus.Bus
-	Guard     *guard.Guard
-	Sessions  *session.Sessions
+	Store    *store.Store
+	Bus      *bus.Bus
+	Guard    *guard.Guard
+	Sessions *session.Sessions
+	// Compactor makes room when a request does not fit; nil: nobody does.
+	Compactor *session.Compactor
 	Catalogue *tools.Catalogue
 	Prompt    *prompt.Builder
 	// Model returns the brain to use now.

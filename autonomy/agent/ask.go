@@ -9,20 +9,25 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
+	"hob/autonomy/session"
 	"hob/platform/failpoint"
 )
 
 // ask makes one model call.
 func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	r.round++
-	q := modelCall{req: llm.Request{System: r.system, Messages: r.msgs, Tools: r.offered, Now: time.Now().In(r.o.Zone())}}
+	if err := r.fit(ctx); err != nil {
+		return llm.Response{}, err
+	}
+	q := modelCall{req: llm.Request{System: r.system, Messages: session.Join(r.msgs), Tools: r.offered, Now: time.Now().In(r.o.Zone())}}
 	if err := r.beforeModel(ctx, &q); err != nil {
 		return q.resp, err
 	}
-	if err := r.stream(ctx, &q); err != nil {
+	if err := r.streamFitting(ctx, &q); err != nil {
 		r.partial = q.resp.Text()
 		return q.resp, err
 	}
+	r.counted(q.resp.Usage)
 	r.afterModel(ctx, &q)
 	r.usage = r.usage.Add(q.resp.Usage)
 	r.by = q.resp.Model

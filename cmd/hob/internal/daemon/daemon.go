@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
+	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
 	"hob/channels"
@@ -220,8 +221,16 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
+		Model: func(ctx context.Context, _ string) (llm.Model, error) { return d.brain.model(ctx) },
+		Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: d.opt.InProcess,
+		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
+	})
+	if err != nil {
+		return err
+	}
 	ag, err := agent.New(agent.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Catalogue: d.catalogue, Prompt: p, Model: d.brain.model, Zone: d.zone,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.model, Zone: d.zone,
 		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Log: d.opt.Log,
 	})
 	if err != nil {
@@ -235,7 +244,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		calls = -1
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Agent: ag, Catalogue: d.catalogue, Watcher: d.watchers.Get,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: ag, Catalogue: d.catalogue, Watcher: d.watchers.Get,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Slots: c.Autonomy.Sessions, CallsPerMinute: calls, Free: d.brain.free, Log: d.opt.Log,

@@ -1,0 +1,66 @@
+package autonomy
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+)
+
+// chore is what is done about a conversation when its answer is out.
+type chore struct{ session, turn string }
+
+// tidyLater leaves a conversation to be looked after when nobody waits. Is
+// there too much to do, the next answer asks again.
+func (l *Loop) tidyLater(ev bus.Event) {
+	select {
+	case l.chores <- chore{ev.Session, ev.ID}:
+	default:
+	}
+}
+
+// tidy looks after conversations, one at a time, until ctx ends.
+func (l *Loop) tidy(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-l.chores:
+			if err := l.tidyOne(ctx, c); err != nil && ctx.Err() == nil {
+				l.o.Log.Warn("cannot tidy the conversation; it stays as it is", "session", c.session, "err", err)
+			}
+		}
+	}
+}
+
+// tidyOne keeps the window within its limits and the words of the conversation
+// findable.
+func (l *Loop) tidyOne(ctx context.Context, c chore) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("tidying panicked", "session", c.session, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	if l.o.Compactor != nil {
+		err = l.o.Compactor.Tidy(ctx, c.session, c.turn)
+	}
+	if ierr := l.o.Sessions.IndexSome(ctx); err == nil {
+		err = ierr
+	}
+	return err
+}
+
+// RecordCompaction writes a line of the audit log about each compaction, in its
+// transaction: sizes, no words.
+func RecordCompaction(g *guard.Guard) func(*store.Tx, session.Report) error {
+	return func(tx *store.Tx, r session.Report) error {
+		return g.AuditTx(tx, guard.Record{
+			Actor: "hob", Action: "compact", Event: r.Turn, Session: r.Session, Origin: "session", Tool: "(none)", Verdict: "allow",
+			Rule: r.How, Tainted: r.Tainted, Outcome: fmt.Sprintf("%d to %d bytes", r.Before, r.After),
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package autonomy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/provenance"
+)
+
+// summaryAsked reports whether a request is one for a summary.
+func summaryAsked(r llmtest.Request) bool {
+	return strings.Contains(r.LastUser, "# What was said since")
+}
+
+// summary is the answer to one; quotes are pinned as constraints.
+func summary(state string, quotes ...string) llmtest.Answer {
+	pins := []map[string]string{}
+	for _, q := range quotes {
+		pins = append(pins, map[string]string{"kind": "constraint", "quote": q})
+	}
+	b, err := json.Marshal(map[string]any{"goal": "g", "state": state, "pins": pins})
+	if err != nil {
+		panic(err)
+	}
+	return llmtest.Answer{Text: string(b)}
+}
+
+// compacted waits until the conversation was compacted n times, and returns the
+// lines about it, newest first.
+func (e *engine) compacted(session string, n int) (out []guard.Record) {
+	e.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for time.Now().Before(deadline) {
+		lines, err := e.guard.Audit(e.t.Context(), "", 0, 1000)
+		fatal(e.t, err)
+		out = slices.DeleteFunc(lines, func(r guard.Record) bool { return r.Action != "compact" || r.Session != session })
+		if len(out) >= n {
+			return out
+		}
+		time.Sleep(time.Millisecond)
+	}
+	e.t.Fatalf("%d of %d compactions", len(out), n)
+	return nil
+}
+
+func overflow() llmtest.Answer {
+	return llmtest.Answer{Status: 400, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}`}
+}
+
+// An answer is out before its conversation is summarised; the next turn has the
+// summary and the newest messages.
+func TestASummaryComesAfterTheAnswer(t *testing.T) {
+	gate := make(chan struct{})
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if summaryAsked(r) {
+			<-gate
+			return summary("we spoke of many things", "never on Mondays")
+		}
+		return llmtest.Answer{Text: "ok"}
+	})
+	e := start(t, setup{model: m, chars: 8000})
+	e.say("s", "never on Mondays, please")
+	for i := range 6 {
+		e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
+	}
+	e.say("s", "still here?") // the summary is being made
+	close(gate)
+	lines := e.compacted("s", 1)
+	if l := lines[len(lines)-1]; !strings.Contains(l.Outcome, " to ") || l.Rule != "summary" {
+		t.Errorf("%+v", l)
+	}
+	e.say("s", "and now?")
+	asked := m.Asked()
+	text := textsOf(asked[len(asked)-1].Messages)
+	for want, there := range map[string]bool{"we spoke of many things": true, "“never on Mondays”": true, "note 0": false, "still here?": true} {
+		if strings.Contains(text, want) != there {
+			t.Errorf("%q in the request: %v, want %v", want, !there, there)
+		}
+	}
+	if _, err := e.guard.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func textsOf(ms []llm.Message) string {
+	var b strings.Builder
+	for _, m := range ms {
+		for _, p := range m.Parts {
+			b.WriteString(p.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// A model that does not take the conversation is asked again once, in the same
+// turn, with a shorter one.
+func TestOverflowCompactsOnce(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		refusals int
+		summary  llmtest.Answer
+		answer   string
+	}{
+		{"once", 1, summary("many notes were made"), "ok"},
+		{"once, and no summary can be had", 1, llmtest.Answer{Status: 500}, "ok"},
+		{"twice", 2, summary("many notes were made"), "larger window"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			refusals, rounds := tc.refusals, []int{}
+			m := reply(func(r llmtest.Request) llmtest.Answer {
+				switch {
+				case summaryAsked(r):
+					return tc.summary
+				case r.LastUser == "last" || strings.HasSuffix(r.LastUser, "\nlast"):
+					rounds = append(rounds, len(textsOf(r.Messages)))
+					if refusals--; refusals >= 0 {
+						return overflow()
+					}
+				}
+				return llmtest.Answer{Text: "ok"}
+			})
+			e := start(t, setup{model: m})
+			for i := range 6 {
+				e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
+			}
+			ev := e.settle(e.put("s", "last", ""))
+			if !strings.Contains(ev.Answer, tc.answer) || ev.State != bus.Done || ev.Attempts != 1 {
+				t.Errorf("%s after %d attempts: %s", ev.State, ev.Attempts, ev.Answer)
+			}
+			if len(rounds) != 2 || rounds[1] >= rounds[0]*2/3 {
+				t.Errorf("the requests had %v characters", rounds)
+			}
+			if tc.refusals == 2 {
+				return
+			}
+			e.say("s", "go on")
+			asked := m.Asked()
+			if text := textsOf(asked[len(asked)-1].Messages); !strings.Contains(text, "last") || !strings.Contains(text, "stands for") {
+				t.Errorf("the conversation afterwards: %.300s", text)
+			}
+		})
+	}
+}
+
+// A turn with many long results is kept within the model's window, each call
+// with its result.
+func TestALongTurnStaysInTheWindow(t *testing.T) {
+	const rounds = 40
+	longest := 0
+	m := llmtest.NewScripted(llmtest.Options{
+		Info: llm.Info{Provider: "p", Model: "m", Context: 20_000, Tools: true},
+		Reply: func(r llmtest.Request) (llmtest.Answer, bool) {
+			size := 0
+			for _, msg := range r.Messages {
+				for _, p := range msg.Parts {
+					size += len(p.Text)
+					if p.Result != nil {
+						size += len(p.Result.Text)
+					}
+				}
+			}
+			longest = max(longest, size)
+			if r.Round < rounds {
+				return calls(read(fmt.Sprint(r.Round, strings.Repeat(" page", 1200)))), true
+			}
+			return llmtest.Answer{Text: "read it all"}, true
+		},
+	})
+	e := start(t, setup{model: m, limits: agent.Limits{Rounds: rounds + 10, Tokens: 1_000_000}})
+	if got := e.say("s", "read everything"); got != "read it all" {
+		t.Fatalf("the answer: %s", got)
+	}
+	if longest > 80_000 {
+		t.Errorf("a request of %d characters", longest)
+	}
+	for _, r := range m.Asked() {
+		for i, msg := range r.Messages {
+			for _, p := range msg.Parts {
+				if p.Result != nil && (r.Messages[i-1].Role != llm.Assistant || p.Source != provenance.Outside) {
+					t.Fatalf("message %d: %s after %s", i, msg.Role, r.Messages[i-1].Role)
+				}
+			}
+		}
+	}
+}
+
+// A turn goes on after a restart, from a window that begins with a summary.
+func TestASummarySurvivesARestart(t *testing.T) {
+	answer := func(r llmtest.Request) llmtest.Answer {
+		if summaryAsked(r) {
+			return summary("old things")
+		}
+		return llmtest.Answer{Text: "ok"}
+	}
+	dir := t.TempDir()
+	e := start(t, setup{dir: dir, model: reply(answer), chars: 8000})
+	for i := range 6 {
+		e.say("s", fmt.Sprint("note ", i, strings.Repeat(" lorem", 300)))
+	}
+	e.compacted("s", 1)
+	e.stop()
+	m := reply(answer)
+	e = start(t, setup{dir: dir, model: m, chars: 8000})
+	e.say("s", "and now?")
+	if text := textsOf(m.Asked()[0].Messages); !strings.Contains(text, "old things") {
+		t.Errorf("%.300s", text)
+	}
+}
