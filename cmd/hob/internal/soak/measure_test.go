@@ -1,0 +1,103 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// held is what the process holds on to.
+type held struct {
+	turns      int64
+	heap       uint64 // live bytes after a collection
+	objects    uint64
+	resident   int // bytes; -1 where the system does not say
+	goroutines int
+	files      int // open ones; -1 where the system does not say
+	database   int64
+}
+
+// measure waits until the daemon has nothing to do any more, and looks.
+func (w *world) measure(ctx context.Context) held {
+	for last, calm := -1, 0; calm < 20 && ctx.Err() == nil; {
+		w.client.CloseIdleConnections()
+		time.Sleep(50 * time.Millisecond)
+		n := runtime.NumGoroutine()
+		if n == last {
+			calm++
+			continue
+		}
+		last, calm = n, 0
+	}
+	debug.FreeOSMemory() // collects twice, so that pools are empty
+	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h := held{heap: m.HeapAlloc, objects: m.HeapObjects, goroutines: runtime.NumGoroutine(), resident: -1, files: -1}
+	for i := range w.counts {
+		h.turns += w.counts[i].Load()
+	}
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if f := strings.Fields(string(b)); len(f) > 1 {
+			pages, _ := strconv.Atoi(f[1])
+			h.resident = pages * os.Getpagesize()
+		}
+	}
+	if list, err := os.ReadDir("/proc/self/fd"); err == nil {
+		h.files = len(list)
+	}
+	for _, suffix := range []string{"", "-wal"} {
+		if fi, err := os.Stat(w.paths.Database() + suffix); err == nil {
+			h.database += fi.Size()
+		}
+	}
+	return h
+}
+
+// Margins: what may be held more at the end, for caches that were not full.
+const (
+	moreHeap       = 3 << 20
+	moreGoroutines = 4
+	moreFiles      = 6
+)
+
+// judge compares. The heap may not grow with the number of turns.
+func (w *world) judge(first, last held) {
+	if last.heap > first.heap+moreHeap {
+		w.t.Errorf("the heap has grown from %d to %d bytes in %d turns", first.heap, last.heap, last.turns-first.turns)
+	}
+	if last.goroutines > first.goroutines+moreGoroutines {
+		w.t.Errorf("there were %d goroutines and now there are %d", first.goroutines, last.goroutines)
+	}
+	if last.files > first.files+moreFiles {
+		w.t.Errorf("%d files were open and now there are %d", first.files, last.files)
+	}
+}
+
+// report says what was done and held, as a table for docs/performance.md.
+func (w *world) report(first, last held, took time.Duration) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model:", last.turns, took.Round(time.Second), w.calls.Load())
+	for i, k := range kinds {
+		fmt.Fprintf(&b, " %s %d", k.name, w.counts[i].Load())
+	}
+	fmt.Fprintf(&b, "\n\n| held | after %d turns | after %d turns |\n|---|---:|---:|\n", first.turns, last.turns)
+	row := func(name string, f func(held) string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", name, f(first), f(last)) }
+	mb := func(n float64) string { return fmt.Sprintf("%.2f MB", n/1e6) }
+	row("heap", func(h held) string { return mb(float64(h.heap)) })
+	row("objects on it", func(h held) string { return fmt.Sprint(h.objects) })
+	row("resident", func(h held) string { return mb(float64(h.resident)) })
+	row("goroutines", func(h held) string { return fmt.Sprint(h.goroutines) })
+	row("open files", func(h held) string { return fmt.Sprint(h.files) })
+	row("database", func(h held) string { return mb(float64(h.database)) })
+	fmt.Fprintf(&b, "\nThe database grows by %.1f kB a turn.\n", float64(last.database-first.database)/1e3/float64(max(1, last.turns-first.turns)))
+	w.t.Log(b.String())
+	if file := os.Getenv("HOB_SOAK_REPORT"); file != "" {
+		check(w.t, os.WriteFile(file, []byte(b.String()), 0o600))
+	}
+}

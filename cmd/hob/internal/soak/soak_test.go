@@ -1,0 +1,150 @@
+// Package soak keeps a whole daemon busy for a long time, in eight
+// conversations at once and with everything that goes wrong on the way, and
+// looks at what it holds on to: memory, goroutines, open files, the database.
+// It holds only tests.
+package soak
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// talkers is how many conversations go on at once.
+const talkers = 8
+
+// TestSoak holds HOB_SOAK_TURNS turns (default 400): plain ones, some with
+// tools of every sort, /new, /stop, errors of the model, messages so long that
+// the history must be cut. What the process holds after the first fifth, when
+// caches are warm, it may hold at the end, and little more.
+func TestSoak(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	turns := number("HOB_SOAK_TURNS", 400)
+	w := newWorld(t)
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
+	defer cancel()
+	warm := turns / 5
+	w.talk(ctx, 0, warm)
+	first := w.measure(ctx)
+	w.talk(ctx, warm, turns)
+	last := w.measure(ctx)
+	took := time.Since(began)
+	w.stop()
+	w.report(first, last, took)
+	w.judge(first, last)
+}
+
+func number(env string, def int) int {
+	if n, err := strconv.Atoi(os.Getenv(env)); err == nil && n > 0 {
+		return n
+	}
+	return def
+}
+
+// talk has the turns from..to, each talker in a conversation of its own.
+func (w *world) talk(ctx context.Context, from, to int) {
+	var next atomic.Int64
+	next.Store(int64(from))
+	var wg sync.WaitGroup
+	for n := range talkers {
+		wg.Go(func() {
+			for !w.t.Failed() && ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= to {
+					return
+				}
+				w.turn(ctx, fmt.Sprintf("soak-%d", n), i)
+				if i%1000 == 999 {
+					w.t.Logf("%d turns", i+1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+}
+
+// A kind of turn, and how many of a hundred are of it.
+var kinds = []struct {
+	name  string
+	share int
+	words string // what the owner says; %d is the number of the turn
+	sure  bool   // the model's answer must come, and no other one
+}{
+	{"plain", 46, "hello %d", true},
+	{"own tool", 16, "task %d", true},
+	{"file", 6, "file %d", true},
+	{"search", 6, "search %d", true},
+	{"many calls", 4, "many %d", true},
+	{"wrong call", 3, "wrong %d", true},
+	{"long", 5, "long %d", true},
+	{"retried", 2, "retry %d", true},
+	{"refused", 2, "refuse %d", false},
+	{"too large", 1, "overflow %d", false},
+	{"stopped", 3, "slow %d", false},
+	{"new", 3, "/new", false},
+	{"status", 2, "/status", false},
+	{"undone", 1, "/undo", false},
+}
+
+// kindOf spreads the kinds evenly over the turns.
+func kindOf(i int) int {
+	at := i * 37 % 100
+	for k := range kinds {
+		if at -= kinds[k].share; at < 0 {
+			return k
+		}
+	}
+	return 0
+}
+
+// turn has one turn, and makes sure that it is answered.
+func (w *world) turn(ctx context.Context, session string, i int) {
+	k := kinds[kindOf(i)]
+	text := k.words
+	if text[0] != '/' {
+		text = fmt.Sprintf(k.words, i)
+	}
+	if k.name == "long" {
+		text += w.ballast
+	}
+	w.counts[kindOf(i)].Add(1)
+	if k.name == "stopped" {
+		w.interrupted(ctx, session, i, text)
+		return
+	}
+	answer, err := w.say(ctx, session, text)
+	if want := fmt.Sprintf("Done with "+k.words+".", i); err != nil || answer == "" || k.sure && answer != want {
+		w.t.Errorf("turn %d (%s): %q, %v", i, k.name, answer, err)
+	}
+}
+
+// interrupted stops a turn while the model is still talking.
+func (w *world) interrupted(ctx context.Context, session string, i int, text string) {
+	asked := w.asked(i)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := w.say(ctx, session, text); err != nil {
+			w.t.Errorf("turn %d, which is stopped: %v", i, err)
+		}
+	})
+	select {
+	case <-asked:
+	case <-time.After(time.Minute):
+		w.t.Errorf("turn %d: the model is never asked", i)
+	}
+	if _, err := w.say(ctx, session, "/stop"); err != nil {
+		w.t.Errorf("turn %d: /stop: %v", i, err)
+	}
+	wg.Wait()
+}

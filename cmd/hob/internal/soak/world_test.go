@@ -1,0 +1,215 @@
+package soak
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm/llmtest"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/system"
+)
+
+// world is a daemon in this process, and the model it asks.
+type world struct {
+	t       *testing.T
+	d       *daemon.Daemon
+	paths   system.Paths
+	token   string
+	client  *http.Client
+	stop    func()
+	ballast string // of a long message
+	counts  [32]atomic.Int64
+	calls   atomic.Int64 // requests to the model
+
+	mu      sync.Mutex
+	waiting map[string]chan struct{} // closed when the model is asked
+	failed  map[string]bool          // messages that had their error
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	w := &world{
+		t: t, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2 * talkers}, Timeout: 5 * time.Minute},
+		waiting: map[string]chan struct{}{}, failed: map[string]bool{}, ballast: strings.Repeat(" and so on", 400),
+	}
+	check(t, os.MkdirAll(filepath.Join(home, "Documents"), 0o700))
+	model, err := llmtest.Start(llmtest.Options{Reply: w.reply, Keep: 1})
+	check(t, err)
+	paths, err := system.DefaultPaths()
+	check(t, err)
+	w.paths = paths
+	c, err := config.Parse("config.toml", fmt.Appendf(nil, `[agent]
+model = "test/test"
+timezone = "UTC"
+[providers.test]
+kind = "openai"
+base_url = "%s/v1"
+model = "test"
+[web]
+listen = "127.0.0.1:0"
+[files]
+allowed = ["~/Documents"]
+drop = "~/Documents"
+[autonomy]
+sessions = 8
+`, model.URL))
+	check(t, err)
+	w.d, err = daemon.Open(t.Context(), daemon.Options{Paths: paths, Config: c, Version: "soak", Log: slog.New(slog.DiscardHandler)})
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.d.Run(ctx) }()
+	select {
+	case <-w.d.Ready():
+	case err := <-done:
+		t.Fatalf("the daemon ended: %v", err)
+	}
+	token, err := os.ReadFile(paths.TokenFile())
+	check(t, err)
+	w.token = strings.TrimSpace(string(token))
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := errors.Join(<-done, w.d.Close()); err != nil {
+			t.Error(err)
+		}
+		w.client.CloseIdleConnections()
+		model.Close()
+	})
+	t.Cleanup(w.stop)
+	return w
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asked returns what is closed when the model is asked for turn i.
+func (w *world) asked(i int) <-chan struct{} { return w.wait(fmt.Sprint(i)) }
+
+func (w *world) wait(turn string) chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.waiting[turn]
+	if c == nil {
+		c = make(chan struct{})
+		w.waiting[turn] = c
+	}
+	return c
+}
+
+// once reports whether this is the first request for a message.
+func (w *world) once(message string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	first := !w.failed[message]
+	w.failed[message] = true
+	if !first {
+		delete(w.failed, message) // it is asked for twice at most
+	}
+	return first
+}
+
+var word = regexp.MustCompile(`(hello|task|file|search|many|wrong|long|retry|refuse|overflow|slow) (\d+)`)
+
+// reply is the model. It takes all it needs from the request.
+func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
+	w.calls.Add(1)
+	all := word.FindAllStringSubmatch(r.LastUser, -1)
+	if all == nil {
+		return llmtest.Answer{Text: "A summary: nothing is open."}, true
+	}
+	m := all[len(all)-1]
+	kind, n := m[1], m[2]
+	use := func(name string, args any) llmtest.Call {
+		b, _ := json.Marshal(map[string]any{"name": name, "arguments": args})
+		return llmtest.Call{Name: "use_tool", Args: string(b)}
+	}
+	switch kind {
+	case "retry":
+		if w.once(n) {
+			return llmtest.Answer{Status: http.StatusServiceUnavailable, Header: map[string]string{"Retry-After": "0"}}, true
+		}
+	case "overflow":
+		if w.once(n) {
+			return llmtest.Answer{Status: http.StatusBadRequest, Body: `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`}, true
+		}
+	case "refuse":
+		return llmtest.Answer{Status: http.StatusUnprocessableEntity, Body: `{"error":{"message":"I cannot read this."}}`}, true
+	case "slow":
+		close(w.wait(n))
+		w.mu.Lock()
+		delete(w.waiting, n)
+		w.mu.Unlock()
+		return llmtest.Answer{Text: strings.Repeat("well, ", 50), Pieces: 50, Gap: 200 * time.Millisecond}, true
+	}
+	if len(r.Results) == 0 {
+		var calls []llmtest.Call
+		switch kind {
+		case "task":
+			calls = append(calls, use("create_task", map[string]any{"title": "task " + n}))
+		case "file":
+			calls = append(calls, use("write_file", map[string]any{"path": "~/Documents/soak.txt", "content": "file " + n + "\n"}))
+		case "search":
+			calls = append(calls, llmtest.Call{Name: "find_tools", Args: `{"query":"Ausgaben notieren ` + n + `"}`})
+		case "many":
+			for i := range 4 {
+				calls = append(calls, use("recall", map[string]any{"query": fmt.Sprintf("%s %d", n, i)}))
+			}
+		case "wrong":
+			calls = append(calls, use("read_file", map[string]any{"path": "~/Documents/none-" + n}), llmtest.Call{Name: "nothing", Args: `{}`})
+		}
+		if len(calls) > 0 {
+			return llmtest.Answer{Calls: calls}, true
+		}
+	}
+	return llmtest.Answer{Text: "Done with " + kind + " " + n + "."}, true
+}
+
+// say sends a message and returns the answer.
+func (w *world) say(ctx context.Context, session, text string) (string, error) {
+	body, err := json.Marshal(map[string]string{"text": text})
+	if err != nil {
+		return "", err
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+w.d.Addr()+"/api/v1/sessions/"+session+"/messages", bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	q.Header.Set("Authorization", "Bearer "+w.token)
+	q.Header.Set("Content-Type", "application/json")
+	res, err := w.client.Do(q)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		return "", err
+	}
+	if res.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("status %d: %s", res.StatusCode, b)
+	}
+	var r struct{ Answer string }
+	return r.Answer, json.Unmarshal(b, &r)
+}
