@@ -33,6 +33,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{[]string{"stop", "kill"}, "", "stop what I am doing here", (*Loop).cmdStop},
+		{[]string{steerCommand}, "TEXT", "say something to the turn that is running", (*Loop).cmdSteer},
 		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
 		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
 		{[]string{"undo"}, "[ID|N]", "take back my last action, or the last N", (*Loop).cmdUndo},

@@ -85,6 +85,8 @@ type turn struct {
 	ev     bus.Event
 	cancel context.CancelCauseFunc
 	since  time.Time
+	said   []bus.Event   // what the owner says to it; guarded by Loop.mu
+	done   chan struct{} // closed when it has ended
 }
 
 // New checks the options.

@@ -61,12 +61,16 @@ func (l *Loop) observe(ctx, work context.Context) time.Time {
 		return next
 	}
 	failpoint.Hit("loop.claimed")
-	for _, ev := range events {
+	turns := make([]*turn, len(events))
+	l.mu.Lock()
+	for i, ev := range events { // all are known before the first one begins
+		turns[i] = &turn{ev: ev, since: time.Now(), done: make(chan struct{})}
+		l.running[ev.ID] = turns[i]
+	}
+	for _, t := range turns {
+		ev := t.ev
 		tctx, cancel := context.WithCancelCause(work)
-		t := &turn{ev: ev, cancel: cancel, since: time.Now()}
-		l.mu.Lock()
-		l.running[ev.ID] = t
-		l.mu.Unlock()
+		t.cancel = cancel
 		l.open.Go(func() {
 			defer cancel(nil)
 			l.serve(tctx, t)
@@ -75,12 +79,14 @@ func (l *Loop) observe(ctx, work context.Context) time.Time {
 				delete(l.running, ev.ID)
 			}
 			l.mu.Unlock()
+			close(t.done)
 			select {
 			case l.freed <- struct{}{}:
 			default:
 			}
 		})
 	}
+	l.mu.Unlock()
 	return next
 }
 
@@ -155,7 +161,9 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 		return ev, nil
 	}
 	ev.Provenance = provenance.Owner
-	if command, _ := parseCommand(in.Text); command != "" {
+	if command, args := parseCommand(in.Text); command == steerCommand && args != "" {
+		ev.Lane = steerLane(in.Session, ev.ID)
+	} else if command != "" {
 		ev.Lane = commandLane(in.Session)
 	} else if _, yes := parseAnswer(in.Text); yes {
 		waiting, err := l.waiting(ctx, in.Session, time.Now())

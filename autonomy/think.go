@@ -97,6 +97,9 @@ func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 	switch ev.Kind {
 	case bus.Message:
+		if steers(ev) {
+			return l.steer(ctx, ev)
+		}
 		if ev.Lane != ev.Session {
 			return l.command(ctx, ev)
 		}
@@ -129,7 +132,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		return res, err
 	}
 	t := agent.Turn{
-		Event: ev, Text: ev.Text, Source: ev.Provenance, Outside: m.Outside, Attended: ev.Provenance == provenance.Owner,
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID),
 	}
 	if m.Via != "" {

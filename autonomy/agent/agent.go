@@ -111,6 +111,9 @@ type Turn struct {
 	// Call, when set, is run instead of asking a model (`hob tool call`): the
 	// answer is its result.
 	Call *llm.ToolCall
+	// Said, when set, returns what the owner has said to this turn since it was
+	// last called.
+	Said func() []Said
 	// Cancelled: the owner stopped this turn while it waited for an answer.
 	Cancelled bool
 }

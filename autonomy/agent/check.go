@@ -165,7 +165,8 @@ func (r *run) informed() bool {
 // asked reports whether the owner asked a question: the answer may tell of
 // earlier turns.
 func (r *run) asked() bool {
-	return strings.Contains(r.t.Text, "?")
+	question := func(s string) bool { return strings.Contains(s, "?") }
+	return question(r.t.Text) || slices.ContainsFunc(r.words, question)
 }
 
 // hinted reports whether a recorded message is the hint about a claim.

@@ -35,6 +35,7 @@ type run struct {
 	round   int
 	partial string
 	retried bool
+	words   []string          // what the owner said while the turn ran
 	checked bool              // the model was told that it claims what no call did
 	did     []deed            // what went well in this turn, since it was taken up
 	by      string            // the model that answered last, when several were asked
@@ -149,6 +150,9 @@ func (r *run) loop(ctx context.Context) (Outcome, error) {
 			if suspended {
 				return Outcome{Suspended: true}, nil
 			}
+		}
+		if err := r.listen(ctx); err != nil {
+			return r.ended(ctx, err)
 		}
 		resp, err := r.ask(ctx)
 		if err != nil {

@@ -169,6 +169,14 @@ func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
 	return err
 }
 
+// MoveTx puts a claimed event into another queue, without counting the attempt:
+// it waits there for those that came before it.
+func (b *Bus) MoveTx(tx *store.Tx, id, lane string) error {
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = 0, lane = ?, command = (? <> session) WHERE id = ? AND state = 'claimed'`, lane, lane, id)
+	tx.AfterCommit(b.Poke)
+	return err
+}
+
 // ResumeTx makes a waiting event due now.
 func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
 	_, err := tx.Exec(`UPDATE inbox SET not_before = 0 WHERE id = ? AND state = 'pending'`, id)

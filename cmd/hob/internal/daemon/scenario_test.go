@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -27,6 +28,7 @@ import (
 //	! a regular expression which a notice fits
 //	~ a regular expression which a reply fits that comes later
 //	@ a regular expression which the last request to the model fits
+//	& what the owner says while the next request to the model is open
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
 // Other sections: home/PATH is a file that is there beforehand. config is put at
@@ -118,7 +120,8 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
 		}
 	}
-	s := &scene{house: openScripted(t, home, model.URL, p, section(a, "config")), model: model}
+	s := &scene{model: model}
+	s.house = openScripted(t, home, s.interject(t, model.URL), p, section(a, "config"))
 	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}
@@ -159,6 +162,9 @@ type scene struct {
 	*house
 	model  *llmtest.Server
 	answer string
+
+	mu   sync.Mutex
+	said []string // to be said while the next request is open
 }
 
 func (s *scene) line(line string) {
@@ -178,6 +184,10 @@ func (s *scene) line(line string) {
 			s.t.Fatalf("%s: %d %s", line, code, body)
 		}
 		s.answer = string(body)
+	case "&":
+		s.mu.Lock()
+		s.said = append(s.said, rest)
+		s.mu.Unlock()
 	case "<":
 		fits("the answer", s.answer)
 	case "?":

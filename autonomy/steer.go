@@ -1,0 +1,125 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// steerCommand is "/steer TEXT": what the owner says to a turn that runs.
+const steerCommand = "steer"
+
+const steerMark = "\x1fsteer\x1f"
+
+// steerLane is a queue of its own: the words wait for nothing but the turn.
+func steerLane(session, event string) string { return session + steerMark + event }
+
+func steers(ev bus.Event) bool { return strings.HasPrefix(ev.Lane, ev.Session+steerMark) }
+
+// steerText is what was said behind the command.
+func steerText(text string) string {
+	if name, args := parseCommand(text); name == steerCommand {
+		return args
+	}
+	return text
+}
+
+// steer hands the words to the session's running turn, which takes them up at
+// its next step and finishes this event with that step. When there is no turn,
+// or it ends before it could, they are an ordinary message.
+func (l *Loop) steer(ctx context.Context, ev bus.Event) (result, error) {
+	put := result{Outcome: agent.Outcome{Suspended: true}}
+	settled, cancel := l.o.Bus.Settled(ev.ID)
+	defer cancel()
+	t := l.offer(ev)
+	if t == nil {
+		return put, l.queue(ctx, ev)
+	}
+	l.o.Bus.Feed.Publish("status", ev.ID, ev.Session, map[string]string{"steer": "waits for the next step"})
+	select {
+	case <-settled:
+		return put, nil
+	case <-ctx.Done():
+		return put, agent.ErrDraining
+	case <-t.done:
+	}
+	now, err := l.o.Bus.Event(ctx, ev.ID)
+	if err != nil || now.State != bus.Claimed {
+		return put, err
+	}
+	return put, l.queue(ctx, ev)
+}
+
+// offer gives the words to the running turn of the session, nil when none runs.
+func (l *Loop) offer(ev bus.Event) *turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.running {
+		if t.ev.Session == ev.Session && t.ev.Lane == t.ev.Session {
+			t.said = append(t.said, ev)
+			return t
+		}
+	}
+	return nil
+}
+
+// queue makes an ordinary message of it.
+func (l *Loop) queue(ctx context.Context, ev bus.Event) error {
+	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return l.o.Bus.MoveTx(tx, ev.ID, ev.Session)
+	})
+}
+
+// said takes what was said to a turn since it was last asked, oldest first.
+func (l *Loop) said(event string) []agent.Said {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.running[event]
+	if t == nil || len(t.said) == 0 {
+		return nil
+	}
+	slices.SortFunc(t.said, func(a, b bus.Event) int { return strings.Compare(a.ID, b.ID) })
+	out := make([]agent.Said, 0, len(t.said))
+	for _, ev := range t.said {
+		out = append(out, agent.Said{
+			Text: steerText(ev.Text), Source: ev.Provenance,
+			TakenTx: func(tx *store.Tx, reply string) error { return l.takenTx(tx, ev, reply) },
+		})
+	}
+	t.said = nil
+	return out
+}
+
+// takenTx ends the event whose words have entered a turn.
+func (l *Loop) takenTx(tx *store.Tx, ev bus.Event, reply string) error {
+	if err := l.o.Bus.FinishTx(tx, ev.ID, reply); err != nil {
+		return err
+	}
+	if err := l.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, false); err != nil {
+		return err
+	}
+	err := l.o.Guard.AuditTx(tx, guard.Record{
+		Actor: "owner", Action: steerCommand, Event: ev.ID, Session: ev.Session, Origin: ev.Channel, Verdict: "allow", Rule: "owner's command",
+		Args: json.RawMessage(strconv.Quote(steerText(ev.Text))),
+	})
+	if err != nil {
+		return err
+	}
+	return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Hob, Delivery: channels.Delivery{
+		Kind: channels.Reply, Session: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Text: reply,
+	}})
+}
+
+// cmdSteer answers "/steer" without words; with words it never comes here.
+func (l *Loop) cmdSteer(context.Context, bus.Event, string) (string, error) {
+	return "Write what I should know behind it: /steer use the blue one. It enters the turn that is running.", nil
+}

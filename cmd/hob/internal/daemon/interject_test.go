@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"hob/autonomy/bus"
+)
+
+// interject stands before the model: what is to be said while a request is
+// open is said, and has come to where it waits, before the model sees it.
+func (s *scene) interject(t *testing.T, model string) string {
+	to, err := url.Parse(model)
+	fatal(t, err)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		said := s.said
+		s.said = nil
+		s.mu.Unlock()
+		for _, text := range said {
+			s.sayAside(text)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(to)
+		proxy.FlushInterval = -1
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+// sayAside puts a message without waiting for its answer.
+func (s *scene) sayAside(text string) {
+	sub := s.d.bus.Feed.Subscribe(0)
+	defer sub.Close()
+	code, body := s.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]any{"text": text, "async": true})
+	if code != http.StatusAccepted {
+		s.t.Errorf("& %s: %d %s", text, code, body)
+		return
+	}
+	if !strings.HasPrefix(text, "/steer ") {
+		return
+	}
+	waits := func(e bus.LiveEvent) bool { return e.Type == "status" && strings.Contains(string(e.Data), `"steer"`) }
+	for e := range sub.C() {
+		if waits(e) {
+			return
+		}
+	}
+}
