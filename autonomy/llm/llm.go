@@ -157,6 +157,9 @@ type Reasoning struct {
 	Text      string `json:"text,omitempty"`
 	Signature string `json:"signature,omitempty"`
 	Redacted  string `json:"redacted,omitempty"`
+	// Details is what OpenAI-style servers want back with the calls of an answer
+	// (OpenRouter's reasoning_details).
+	Details json.RawMessage `json:"details,omitempty"`
 }
 
 // Kind tells what an Event carries.

@@ -25,6 +25,7 @@ type answer struct {
 	blocks int
 	calls  int
 	ids    map[string]bool
+	format string // the tool whose arguments are the answer
 	// pending is a finished call that is held back until it is known not to be
 	// the last thing before the token limit.
 	pending *block
@@ -111,6 +112,13 @@ func (a *answer) start(b *block, text, input string) error {
 	case "thinking":
 		a.thought(b, text)
 	case "tool_use":
+		if a.format != "" && b.name == a.format {
+			b.kind = "format"
+			if input != "{}" && input != "null" {
+				a.text(input)
+			}
+			return nil
+		}
 		a.calls++
 		b.id = a.uniqueID(b.id)
 		a.emit(llm.Event{Kind: llm.CallStart, Call: llm.ToolCall{ID: b.id, Name: b.name}})
@@ -162,6 +170,10 @@ func (a *answer) thought(b *block, t string) {
 
 func (a *answer) args(b *block, piece string) error {
 	if piece == "" {
+		return nil
+	}
+	if b.kind == "format" {
+		a.text(piece)
 		return nil
 	}
 	if b.text = append(b.text, piece...); len(b.text) > maxArgs {

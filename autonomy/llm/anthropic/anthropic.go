@@ -62,6 +62,8 @@ type Model struct {
 	// noThinking is set when the server refused thinking blocks of the history,
 	// which it does when another model signed them.
 	noThinking atomic.Bool
+	// noFormat is set when the model has no structured answers of its own.
+	noFormat atomic.Bool
 }
 
 var _ llm.Model = (*Model)(nil)
@@ -107,7 +109,7 @@ func New(o Options) (*Model, error) {
 func (m *Model) Info() llm.Info {
 	return llm.Info{
 		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
-		Tools: true, Vision: true, Local: m.wire.Local(),
+		Tools: true, Vision: true, Structured: true, Local: m.wire.Local(),
 	}
 }
 

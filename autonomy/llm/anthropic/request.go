@@ -30,6 +30,7 @@ func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool
 	if r.NoTools && len(params.Tools) > 0 {
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &sdk.ToolChoiceNoneParam{}}
 	}
+	m.format(r, &params)
 	e := encoder{thinking: !m.noThinking.Load()}
 	for _, msg := range r.Messages {
 		if role, blocks := e.blocks(msg); len(blocks) > 0 {
@@ -38,6 +39,25 @@ func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool
 	}
 	mark(params.Messages)
 	return params, e.sent
+}
+
+// format asks for a structured answer: by the schema of the answer, or, from
+// models without that, by a tool that must be called with it.
+func (m *Model) format(r llm.Request, params *sdk.MessageNewParams) {
+	if r.Format == nil {
+		return
+	}
+	schema, _ := llm.ClosedSchema(r.Format.Schema)
+	if !m.noFormat.Load() {
+		params.OutputConfig.Format.Schema = schema
+		return
+	}
+	name := llm.WireName(r.Format.Name)
+	params.Tools = append(params.Tools, sdk.ToolUnionParam{OfTool: &sdk.ToolParam{
+		Name: name, Description: sdk.String("Give the answer in this form."),
+		InputSchema: param.Override[sdk.ToolInputSchemaParam](schema),
+	}})
+	params.ToolChoice = sdk.ToolChoiceParamOfTool(name)
 }
 
 func tools(list []llm.Tool) []sdk.ToolUnionParam {
@@ -108,6 +128,8 @@ func (e *encoder) blocks(m llm.Message) (sdk.MessageParamRole, []sdk.ContentBloc
 			rest = append(rest, e.reasoning(p.Reasoning)...)
 		case p.Call != nil:
 			rest = append(rest, sdk.NewToolUseBlock(llm.WireID(p.Call.ID), p.Call.WireArgs(), llm.WireName(p.Call.Name)))
+		case p.Image != nil && role == sdk.MessageParamRoleAssistant: // the API takes none from the model
+			rest = append(rest, sdk.NewTextBlock("(a picture that I made)"))
 		case p.Image != nil:
 			rest = append(rest, sdk.NewImageBlockBase64(p.Image.MIME, base64.StdEncoding.EncodeToString(p.Image.Data)))
 		case strings.TrimSpace(p.Text) != "": // the API refuses empty text

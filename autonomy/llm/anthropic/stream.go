@@ -34,17 +34,34 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 	}
 }
 
-// call makes the call, and once more without the thinking blocks of the history
-// when the server does not accept their signatures.
+// call makes the call, and again without what the server refuses: the thinking
+// blocks of the history, when it does not accept their signatures, and the form
+// of a structured answer, which older models do not know.
 func (m *Model) call(ctx context.Context, r llm.Request, a *answer) *llm.Error {
-	params, thinking := m.build(r)
-	err := m.once(ctx, params, a)
-	if err == nil || a.left || !thinking || err.Kind != llm.BadRequest || !strings.Contains(strings.ToLower(err.Message), "thinking") {
-		return err
+	for {
+		params, thinking := m.build(r)
+		if r.Format != nil && m.noFormat.Load() {
+			a.format = llm.WireName(r.Format.Name)
+		}
+		err := m.once(ctx, params, a)
+		if err == nil || a.left || err.Kind != llm.BadRequest {
+			return err
+		}
+		said := strings.ToLower(err.Message)
+		switch {
+		case thinking && strings.Contains(said, "thinking"):
+			m.noThinking.Store(true)
+		case r.Format != nil && a.format == "" && refusesFormat(said):
+			m.noFormat.Store(true)
+		default:
+			return err
+		}
 	}
-	m.noThinking.Store(true)
-	params, _ = m.build(r)
-	return m.once(ctx, params, a)
+}
+
+func refusesFormat(said string) bool {
+	return strings.Contains(said, "output_config") || strings.Contains(said, "output_format") ||
+		strings.Contains(said, "output format") || strings.Contains(said, "structured output")
 }
 
 // once makes one request. The SDK renders it and maps error responses; the body

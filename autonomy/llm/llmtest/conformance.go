@@ -28,11 +28,11 @@ type Target struct {
 // goroutine that outlives its call fails the case.
 func Conformance(t *testing.T, model func(t *testing.T, at Target) llm.Model) {
 	t.Helper()
-	for _, group := range [][]check{answerChecks(), callChecks(), faultChecks(), statusChecks(), behaviourChecks()} {
-		for _, c := range group {
+	for _, g := range groups() {
+		for _, c := range g.checks {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					srv := NewServer(t, Options{Memory: true, Key: Key}, c.answers...)
+					srv := NewServer(t, Options{Memory: true, Key: Key, Refuse: g.refuse}, c.answers...)
 					run := &run{t: t, srv: srv, m: model(t, Target{URL: srv.URL, HTTP: srv.Client(), Key: Key})}
 					c.test(run)
 				})
@@ -45,6 +45,25 @@ type check struct {
 	name    string
 	answers []Answer
 	test    func(r *run)
+}
+
+// group is cases with a server of one kind.
+type group struct {
+	refuse []string // see Options.Refuse
+	checks []check
+}
+
+func groups() []group {
+	return []group{
+		{nil, answerChecks()},
+		{nil, formChecks()},
+		{[]string{"response_format", "output_config", "responseMimeType"}, []check{{"structured answer that the server refuses", form(), checkForm}}},
+		{[]string{"responseJsonSchema"}, []check{{"schema that the server refuses", form(), checkForm}}},
+		{nil, callChecks()},
+		{nil, faultChecks()},
+		{nil, statusChecks()},
+		{nil, behaviourChecks()},
+	}
 }
 
 // run is one case under way.

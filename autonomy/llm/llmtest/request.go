@@ -39,6 +39,7 @@ type Request struct {
 	Stream    bool
 	MaxTokens int
 	Format    json.RawMessage // the schema of a structured answer
+	forced    string          // the tool that stands for it
 
 	LastUser string           // text of the last user message
 	Results  []llm.ToolResult // tool results after the last user message, in order

@@ -258,6 +258,9 @@ func (s *Server) answer(w http.ResponseWriter, hr *http.Request, api API) {
 		refuse(w, api, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("the script has no answer to %q", r.LastUser))
 		return
 	}
+	if r.forced != "" { // the text is the form: it goes into the tool's arguments
+		a.Calls, a.Text = append(a.Calls, Call{Name: r.forced, Args: a.Text}), ""
+	}
 	s.play(w, hr, &r, &a)
 }
 

@@ -18,7 +18,13 @@ type anthropicRequest struct {
 	Stream     bool            `json:"stream"`
 	ToolChoice struct {
 		Type string `json:"type"`
+		Name string `json:"name"`
 	} `json:"tool_choice"`
+	Output struct {
+		Format struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
+	} `json:"output_config"`
 	Tools []struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
@@ -58,7 +64,13 @@ func decodeAnthropic(r *Request) error {
 	}
 	r.Model, r.Stream, r.MaxTokens = in.Model, in.Stream, in.MaxTokens
 	r.NoTools = in.ToolChoice.Type == "none"
+	r.Format = in.Output.Format.Schema
 	for _, t := range in.Tools {
+		if in.ToolChoice.Type == "tool" && in.ToolChoice.Name == t.Name { // another way to ask for a form
+			r.Format = t.InputSchema
+			r.forced = t.Name
+			continue
+		}
 		r.Tools = append(r.Tools, llm.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
 	}
 	system, err := blocks(in.System)

@@ -99,7 +99,25 @@ func decodeGemini(r *Request) error {
 		}
 		r.Messages = append(r.Messages, msg)
 	}
+	inOrder(r.Messages)
 	return nil
+}
+
+// inOrder gives ids to calls and results that come without: they belong together
+// by their order.
+func inOrder(messages []llm.Message) {
+	var open []string
+	for i, m := range messages {
+		for j, p := range m.Parts {
+			switch {
+			case p.Call != nil && p.Call.ID == "":
+				p.Call.ID = fmt.Sprintf("contents.%d.%d", i, j)
+				open = append(open, p.Call.ID)
+			case p.Result != nil && p.Result.ID == "" && len(open) > 0:
+				p.Result.ID, open = open[0], open[1:]
+			}
+		}
+	}
 }
 
 func (c *geminiContent) message() (llm.Message, error) {

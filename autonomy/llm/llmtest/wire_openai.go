@@ -19,6 +19,11 @@ type openaiRequest struct {
 	Stream              bool            `json:"stream"`
 	MaxTokens           int             `json:"max_tokens"`
 	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	Format              struct {
+		Schema struct {
+			Schema json.RawMessage `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
 }
 
 type openaiMessage struct {
@@ -48,7 +53,7 @@ func decodeOpenAI(r *Request) error {
 	if err := json.Unmarshal(r.Body, &in); err != nil {
 		return fmt.Errorf("the request is not a chat completion: %w", err)
 	}
-	r.Model, r.Stream = in.Model, in.Stream
+	r.Model, r.Stream, r.Format = in.Model, in.Stream, in.Format.Schema.Schema
 	r.MaxTokens = max(in.MaxTokens, in.MaxCompletionTokens)
 	r.NoTools = string(in.ToolChoice) == `"none"`
 	for _, t := range in.Tools {
@@ -169,6 +174,9 @@ func openaiFrames(r *Request, a *Answer, id func() string) []frame {
 	for _, p := range split(a.Text, a.pieces()) {
 		chunk(true, `{"content":`+quote(p)+`}`, "null", "null")
 	}
+	for _, i := range a.Images {
+		chunk(true, openaiImages([]llm.Image{i}), "null", "null")
+	}
 	for _, d := range openaiCallDeltas(a, id) {
 		chunk(true, `{"tool_calls":[`+d+`]}`, "null", "null")
 	}
@@ -217,6 +225,15 @@ func openaiCallDeltas(a *Answer, id func() string) []string {
 	return out
 }
 
+// openaiImages are the pictures of an answer as OpenRouter sends them.
+func openaiImages(list []llm.Image) string {
+	var out []string
+	for _, i := range list {
+		out = append(out, `{"type":"image_url","image_url":{"url":`+quote("data:"+i.MIME+";base64,"+base64.StdEncoding.EncodeToString(i.Data))+`}}`)
+	}
+	return `{"images":[` + strings.Join(out, ",") + `]}`
+}
+
 // openaiJSON renders an answer that is not streamed.
 func openaiJSON(r *Request, a *Answer, id func() string) string {
 	var calls []string
@@ -228,8 +245,11 @@ func openaiJSON(r *Request, a *Answer, id func() string) string {
 		tools = `,"tool_calls":[` + strings.Join(calls, ",") + `]`
 	}
 	reasoning := ""
+	if a.Images != nil {
+		reasoning = `,` + strings.Trim(openaiImages(a.Images), "{}") + `}}]`
+	}
 	if a.Reasoning != "" {
-		reasoning = `,"reasoning_content":` + quote(a.Reasoning)
+		reasoning += `,"reasoning_content":` + quote(a.Reasoning)
 	}
 	return `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":` + quote(r.Model) +
 		`,"choices":[{"index":0,"message":{"role":"assistant","content":` + quote(a.Text) + reasoning + tools +

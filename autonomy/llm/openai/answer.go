@@ -54,9 +54,10 @@ func (s *stream) delta(d *delta) bool {
 		thought = d.Reasoning.text
 	}
 	inline, text := s.think.add(d.Content.text)
-	if !s.reasoning(thought+d.Content.thinking+inline) || !s.text(text) || !s.text(d.Refusal.text) {
+	if !s.reasoning(thought+d.Content.thinking+inline) || !s.text(text) || !s.text(d.Refusal.text) || !s.images(d.Images) {
 		return false
 	}
+	s.details.add(d.Details)
 	list := d.ToolCalls
 	if d.FunctionCall != nil {
 		list = append(list, callDelta{Index: new(int), Function: *d.FunctionCall})
@@ -87,6 +88,20 @@ func (s *stream) text(t string) bool {
 	return s.emit(llm.Event{Kind: llm.TextDelta, Text: t})
 }
 
+func (s *stream) images(list []picture) bool {
+	for _, p := range list {
+		i, ok := p.image()
+		if !ok {
+			continue
+		}
+		s.visible = true
+		if !s.endThought() || !s.emit(llm.Event{Kind: llm.ImageDone, Image: i}) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *stream) reasoning(t string) bool {
 	if t == "" {
 		return true
@@ -108,6 +123,9 @@ func (s *stream) endThought() bool {
 func (s *stream) finishCalls(cut bool) bool {
 	thought, text := s.think.end()
 	if !s.reasoning(thought) || !s.text(text) || !s.endThought() {
+		return false
+	}
+	if back := s.details.bytes(); back != nil && len(s.calls.list) > 0 && !s.emit(llm.Event{Kind: llm.ReasoningDone, Reasoning: llm.Reasoning{Details: back}}) {
 		return false
 	}
 	for _, c := range s.calls.done(cut) {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -29,6 +30,8 @@ type delta struct {
 	Refusal          texts           `json:"refusal"`
 	ReasoningContent texts           `json:"reasoning_content"` // DeepSeek, llama.cpp, vLLM
 	Reasoning        texts           `json:"reasoning"`         // OpenRouter, Ollama, newer vLLM
+	Details          details         `json:"reasoning_details"` // OpenRouter
+	Images           []picture       `json:"images"`            // OpenRouter
 	ToolCalls        []callDelta     `json:"tool_calls"`
 	FunctionCall     *functionOfCall `json:"function_call"` // before tools there were functions
 }
@@ -88,6 +91,21 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 		}
 	}
 	return nil
+}
+
+// picture is a picture of an answer, as a data URL.
+type picture struct {
+	ImageURL imageURL `json:"image_url"`
+}
+
+// image decodes the picture. Addresses elsewhere are not followed.
+func (p picture) image() (llm.Image, bool) {
+	head, data, ok := strings.Cut(strings.TrimPrefix(p.ImageURL.URL, "data:"), ";base64,")
+	if !ok || !strings.HasPrefix(head, "image/") {
+		return llm.Image{}, false
+	}
+	b, err := base64.StdEncoding.DecodeString(data)
+	return llm.Image{MIME: head, Data: b}, err == nil && len(b) > 0
 }
 
 // parseUsage reads token counts; nil means that the server gave none.

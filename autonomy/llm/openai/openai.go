@@ -107,7 +107,7 @@ func (m *Model) Info() llm.Info {
 	q := m.known()
 	return llm.Info{
 		Provider: m.o.Provider, Model: m.o.Model, Context: m.o.Context,
-		Tools: q&noTools == 0, Vision: q&noImages == 0, Local: m.wire.Local(),
+		Tools: q&noTools == 0, Vision: q&noImages == 0, Structured: q&noFormat == 0, Local: m.wire.Local(),
 	}
 }
 

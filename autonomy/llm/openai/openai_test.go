@@ -111,7 +111,7 @@ func TestRefusals(t *testing.T) {
 			{Role: llm.Assistant, Parts: []llm.Part{{Reasoning: &llm.Reasoning{Text: "hm"}}, {Call: &llm.ToolCall{ID: "1", Name: "add", Args: json.RawMessage(`{"a":1}`)}}}},
 			{Role: llm.ToolRole, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "1", Name: "add", Text: "7", Error: true}}}},
 		},
-		Tools: tools, NoTools: true, MaxTokens: 5,
+		Tools: tools, NoTools: true, MaxTokens: 5, Format: &llm.Format{Name: "f", Schema: json.RawMessage(`{"type":"object"}`)},
 	}
 	for _, c := range []struct {
 		name    string
@@ -129,11 +129,13 @@ func TestRefusals(t *testing.T) {
 		{"max_tokens", 400, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, `"max_tokens"`, `"max_completion_tokens":5`},
 		{"max_tokens at all", 400, `{"error":"unknown field max_tokens"}`, `max_tokens`, `"tools"`},
 		{"pictures", 400, `{"error":{"message":"This model does not support image input"}}`, `image_url`, `cannot see`},
+		{"structured answers", 400, `{"error":{"message":"response_format json_schema is not supported"}}`, `response_format`, `"tools"`},
+		{"pictures as answers", 400, `{"error":{"message":"Unsupported parameter: modalities"}}`, `modalities`, `"tools"`},
 		{"reasoning", 400, `{"error":{"message":"unexpected field reasoning_content"}}`, `reasoning_content`, `"tools"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			srv := llmtest.NewServer(t, llmtest.Options{}, llmtest.Answer{Status: c.status, Body: c.message}, llmtest.Answer{Text: "ok"}, llmtest.Answer{Text: "ok"})
-			m := mustNew(t, Options{BaseURL: srv.URL + "/v1", HTTP: srv.Client()})
+			m := mustNew(t, Options{BaseURL: srv.URL + "/v1", HTTP: srv.Client(), Model: "x-image"})
 			for i, calls := range []int{2, 3} {
 				if _, err := collect(t, m, full); err != nil {
 					t.Fatal(err)

@@ -21,6 +21,8 @@ const (
 	noMaxTokens                        // refuses both
 	noReasoning                        // refuses reasoning_content in messages
 	bareBase                           // has no /v1
+	noFormat                           // refuses response_format
+	noModalities                       // refuses modalities
 	ownServer                          // is OpenAI's own, which is strict about unknown fields
 )
 
@@ -49,7 +51,11 @@ func refusal(status int, message string, sent request, q quirk) quirk {
 	switch {
 	case strings.Contains(s, "stream_options") && sent.StreamOptions != nil:
 		return noStreamOptions
-	case strings.Contains(s, "reasoning_content") && q&noReasoning == 0:
+	case (strings.Contains(s, "response_format") || strings.Contains(s, "json_schema") || strings.Contains(s, "structured output")) && sent.Format != nil:
+		return noFormat
+	case strings.Contains(s, "modalities") && sent.Modalities != nil:
+		return noModalities
+	case (strings.Contains(s, "reasoning_content") || strings.Contains(s, "reasoning_details")) && q&noReasoning == 0:
 		return noReasoning
 	case strings.Contains(s, "max_completion_tokens") && sent.MaxTokens > 0 && q&completionTokens == 0:
 		return completionTokens

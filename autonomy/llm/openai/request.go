@@ -23,12 +23,25 @@ type request struct {
 	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
+	Format              *format        `json:"response_format,omitempty"`
+	Modalities          []string       `json:"modalities,omitempty"`
 
 	images bool // there is a picture in it
 }
 
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
+}
+
+type format struct {
+	Type   string       `json:"type"`
+	Schema formatSchema `json:"json_schema"`
+}
+
+type formatSchema struct {
+	Name   string         `json:"name"`
+	Schema map[string]any `json:"schema"`
+	Strict bool           `json:"strict"`
 }
 
 type tool struct {
@@ -43,11 +56,12 @@ type toolFunction struct {
 }
 
 type message struct {
-	Role       string     `json:"role"`
-	Content    any        `json:"content"` // string, []content or nil
-	Reasoning  string     `json:"reasoning_content,omitempty"`
-	ToolCalls  []sentCall `json:"tool_calls,omitempty"`
-	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Role       string          `json:"role"`
+	Content    any             `json:"content"` // string, []content or nil
+	Reasoning  string          `json:"reasoning_content,omitempty"`
+	Details    json.RawMessage `json:"reasoning_details,omitempty"`
+	ToolCalls  []sentCall      `json:"tool_calls,omitempty"`
+	ToolCallID string          `json:"tool_call_id,omitempty"`
 }
 
 type content struct {
@@ -93,6 +107,13 @@ func (m *Model) build(r llm.Request, q quirk) request {
 		out.MaxCompletionTokens = limit
 	default:
 		out.MaxTokens = limit
+	}
+	if r.Format != nil && q&noFormat == 0 {
+		schema, strict := llm.ClosedSchema(r.Format.Schema)
+		out.Format = &format{"json_schema", formatSchema{r.Format.Name, schema, strict}}
+	}
+	if strings.Contains(m.o.Model, "-image") && q&noModalities == 0 {
+		out.Modalities = []string{"image", "text"}
 	}
 	if r.System != "" {
 		out.Messages = append(out.Messages, message{Role: "system", Content: r.System})
@@ -179,14 +200,21 @@ func (e *encoder) assistant(m llm.Message) (message, bool) {
 				llm.WireID(p.Call.ID), "function",
 				sentFunction{llm.WireName(p.Call.Name), string(p.Call.WireArgs())},
 			})
+		case p.Image != nil:
+			texts = append(texts, "(a picture that I made)")
+		case p.Reasoning != nil && p.Reasoning.Details != nil:
+			out.Details = p.Reasoning.Details
 		case p.Reasoning != nil && p.Reasoning.Signature == "" && p.Reasoning.Redacted == "":
 			out.Reasoning += p.Reasoning.Text
 		}
 	}
 	// Models that think between tool calls want their thoughts back with those
-	// calls (DeepSeek, Kimi); elsewhere they only cost tokens.
+	// calls (DeepSeek, Kimi; all behind OpenRouter); elsewhere they only cost tokens.
 	if len(out.ToolCalls) == 0 || e.quirks&(ownServer|noReasoning) != 0 {
-		out.Reasoning = ""
+		out.Reasoning, out.Details = "", nil
+	}
+	if out.Details != nil {
+		out.Reasoning = "" // it says the same
 	}
 	if len(texts) > 0 {
 		out.Content = strings.Join(texts, "\n\n")

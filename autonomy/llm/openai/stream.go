@@ -90,6 +90,7 @@ type stream struct {
 
 	think   thinkSplitter
 	thought strings.Builder
+	details details
 	calls   calls
 }
 

@@ -195,3 +195,28 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) { play(t, in) })
 }
+
+// TestDetails: what OpenRouter says of thoughts goes back with the calls they led
+// to, put together from its pieces.
+func TestDetails(t *testing.T) {
+	chunks := []string{
+		`{"choices":[{"delta":{"reasoning":"h","reasoning_details":[{"type":"reasoning.text","text":"h","index":0,"format":"anthropic-claude-v1"}]}}]}`,
+		`{"choices":[{"delta":{"reasoning":"m","reasoning_details":[{"type":"reasoning.text","text":"m","index":0,"signature":"s"}]}}]}`,
+		`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}],"reasoning_details":[{"type":"reasoning.encrypted","data":"z","index":1}]},"finish_reason":"tool_calls"}]}`,
+	}
+	m := mustNew(t, Options{BaseURL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: canned("data: " + strings.Join(chunks, "\n\ndata: ") + "\n\n")}})
+	r, err := collect(t, m, hello())
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := hello()
+	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: r.Parts})
+	body, err := m.build(req, 0).encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"reasoning_details":[{"format":"anthropic-claude-v1","index":0,"signature":"s","text":"hm","type":"reasoning.text"},{"data":"z","index":1,"type":"reasoning.encrypted"}]`
+	if !strings.Contains(string(body), want) || strings.Contains(string(body), "reasoning_content") {
+		t.Errorf("the request lacks %s:\n%s", want, body)
+	}
+}

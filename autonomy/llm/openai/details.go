@@ -1,0 +1,78 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// details are OpenRouter's reasoning_details: pieces of thoughts, some of them
+// encrypted, that go back unchanged with the calls they led to
+// (https://openrouter.ai/docs/use-cases/reasoning-tokens). Anything but a list
+// of objects reads as nothing.
+type details []map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *details) UnmarshalJSON(raw []byte) error {
+	var list []map[string]any
+	if json.Unmarshal(raw, &list) == nil {
+		*d = list
+	}
+	return nil
+}
+
+// maxDetails bounds the pieces of one answer.
+const maxDetails = 256
+
+// add takes the pieces of a delta: one with the index and type of an earlier one
+// continues it.
+func (d *details) add(more details) {
+	for _, piece := range more {
+		if piece == nil {
+			continue
+		}
+		if i := d.find(piece); i >= 0 {
+			join((*d)[i], piece)
+			continue
+		}
+		if len(*d) < maxDetails {
+			*d = append(*d, piece)
+		}
+	}
+}
+
+func (d *details) find(piece map[string]any) int {
+	if piece["index"] == nil {
+		return -1
+	}
+	for i, x := range *d {
+		if fmt.Sprint(x["index"], x["type"]) == fmt.Sprint(piece["index"], piece["type"]) {
+			return i
+		}
+	}
+	return -1
+}
+
+func join(to, piece map[string]any) {
+	for k, v := range piece {
+		old, isText := to[k].(string)
+		text, both := v.(string)
+		switch {
+		case isText && both && (k == "text" || k == "summary" || k == "data"):
+			to[k] = old + text
+		case to[k] == nil:
+			to[k] = v
+		}
+	}
+}
+
+// bytes are the pieces as they go back, nil when there are none.
+func (d *details) bytes() json.RawMessage {
+	if len(*d) == 0 {
+		return nil
+	}
+	b, err := json.Marshal([]map[string]any(*d))
+	if err != nil {
+		return nil
+	}
+	return b
+}

@@ -1,0 +1,90 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+const (
+	maxBatch   = 100 // texts in one call
+	maxVectors = 32 << 20
+	embedLimit = time.Minute // for one call
+)
+
+var _ llm.Embedder = (*Model)(nil)
+
+// Embed implements llm.Embedder
+// (https://platform.openai.com/docs/api-reference/embeddings).
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	return llm.EmbedBatches(texts, maxBatch, func(part []string) ([][]float32, llm.Usage, error) {
+		ctx, watch := llm.NewWatch(ctx, m.wire.FirstLimit(embedLimit, false))
+		defer watch.Stop()
+		v, usage, err := m.embed(ctx, part)
+		if err != nil {
+			return nil, llm.Usage{}, err
+		}
+		return v, usage, nil
+	})
+}
+
+func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, *llm.Error) {
+	body, err := json.Marshal(map[string]any{"model": m.o.Model, "input": texts})
+	if err != nil {
+		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "the texts cannot be encoded: %w", err)
+	}
+	resp, err := m.send(ctx, http.MethodPost, "/embeddings", body)
+	if err != nil {
+		return nil, llm.Usage{}, m.wire.TransportError(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }() // nothing was written
+	if resp.StatusCode != http.StatusOK {
+		return nil, llm.Usage{}, m.wire.BodyError(resp.StatusCode, resp.Header, readStatus(resp))
+	}
+	raw, err := io.ReadAll(llm.LimitBody(resp.Body, maxVectors))
+	if err != nil {
+		return nil, llm.Usage{}, m.wire.ReadError(ctx, err)
+	}
+	var out struct {
+		Data  []vector        `json:"data"`
+		Usage json.RawMessage `json:"usage"`
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, llm.Usage{}, m.wire.Errorf(llm.Garbled, "the answer holds no vectors: %w", err)
+	}
+	vectors := ordered(out.Data)
+	if fail := m.wire.CheckVectors(vectors, len(texts)); fail != nil {
+		return nil, llm.Usage{}, fail
+	}
+	var usage llm.Usage
+	if u := parseUsage(out.Usage); u != nil {
+		usage = *u
+	}
+	return vectors, usage, nil
+}
+
+type vector struct {
+	Index     int       `json:"index"`
+	Embedding []float32 `json:"embedding"`
+}
+
+// ordered puts vectors into the order of their texts. Some servers number none
+// of them; those come in order.
+func ordered(data []vector) [][]float32 {
+	numbered := slices.ContainsFunc(data, func(v vector) bool { return v.Index != 0 })
+	out := make([][]float32, len(data))
+	for i, v := range data {
+		if numbered {
+			i = v.Index
+		}
+		if i >= 0 && i < len(out) {
+			out[i] = v.Embedding
+		}
+	}
+	return out
+}
