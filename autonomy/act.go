@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/autonomy/bus"
@@ -46,6 +47,9 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 		tx.AfterCommit(func() {
 			l.o.Bus.Feed.Publish("message_end", ev.ID, ev.Session, map[string]any{"answer": res.Answer, "usage": res.Usage, "interrupted": res.Interrupted, "model": res.Model})
 		})
+		if err := l.o.Book(tx); err != nil {
+			return err
+		}
 		return traceTx(tx, t, res)
 	})
 	if err != nil {
@@ -83,14 +87,14 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 		permanent = !e.Retryable()
 	}
 	if permanent || ev.Attempts >= bus.MaxAttempts {
-		return l.tellDead(ctx, ev, cause.Error())
+		return l.tellDead(ctx, ev, llm.Sentence(cause))
 	}
 	return l.retry(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
 }
 
 // confess answers with the error itself.
 func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) error {
-	answer := "Sorry, that did not work: " + cause.Error()
+	answer := "Sorry, that did not work: " + llm.Sentence(cause)
 	if res.Answer, res.how = answer, "error"; res.Source != provenance.Outside { // a provider's error may quote what it was asked
 		res.Source = provenance.Hob
 	}
@@ -99,7 +103,7 @@ func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) er
 	if len(res.Messages) > 0 {
 		res.Messages = append(res.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Text: answer, Source: res.Source}}})
 	}
-	l.o.Bus.Feed.Publish("error", t.ev.ID, t.ev.Session, map[string]string{"message": cause.Error(), "kind": string(llm.KindOf(cause))})
+	l.o.Bus.Feed.Publish("error", t.ev.ID, t.ev.Session, map[string]string{"message": llm.Sentence(cause), "kind": string(llm.KindOf(cause))})
 	return l.act(ctx, t, res)
 }
 
@@ -130,7 +134,7 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 	if ev.Kind == bus.Message {
 		kind = channels.Reply
 	}
-	text := fmt.Sprintf("I gave this up: %s. The reason: %s. `hob why %s` tells more.", firstLine(ev.Text), why, ev.ID)
+	text := fmt.Sprintf("I gave this up: %s. The reason: %s. `hob why %s` tells more.", firstLine(ev.Text), strings.TrimRight(why, ". "), ev.ID)
 	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if ev.State != bus.Dead {
 			if _, err := l.o.Bus.FailTx(tx, ev, why, time.Time{}, true); err != nil {

@@ -1,9 +1,6 @@
 package autonomy
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // jump is the smallest difference between wall and monotonic time that counts.
 const jump = 2 * time.Second
@@ -25,28 +22,4 @@ func (c *clock) jumped() time.Duration {
 		return d
 	}
 	return 0
-}
-
-// limiter is a sliding window of one minute; a negative max lets nothing pass.
-type limiter struct {
-	max  int
-	mu   sync.Mutex
-	used []time.Time
-}
-
-// take uses one place; when there is none it returns when to come back.
-func (r *limiter) take(now time.Time) (ok bool, at time.Time) {
-	if r.max < 0 {
-		return false, now.Add(time.Hour)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for len(r.used) > 0 && now.Sub(r.used[0]) >= time.Minute {
-		r.used = r.used[1:]
-	}
-	if len(r.used) >= r.max {
-		return false, r.used[0].Add(time.Minute)
-	}
-	r.used = append(r.used, now)
-	return true, now
 }

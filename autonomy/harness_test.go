@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/agent"
+	"hob/autonomy/brain"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
@@ -159,11 +160,11 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	ag, err := agent.New(agent.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks,
-		Model: func(context.Context) (llm.Model, error) {
+		Model: func(context.Context, brain.Ask) (brain.Choice, error) {
 			if s.model == nil {
-				return nil, errors.New("no model in this test")
+				return brain.Choice{}, errors.New("no model in this test")
 			}
-			return s.model, nil
+			return brain.Choice{Model: s.model}, nil
 		},
 	})
 	fatal(t, err)

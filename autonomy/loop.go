@@ -47,11 +47,11 @@ type Options struct {
 	Tick time.Duration
 	// Slots is how many sessions are served side by side (default 5).
 	Slots int
-	// CallsPerMinute bounds unattended turns that ask a model (default 10; a
-	// negative value means none at all).
-	CallsPerMinute int
-	// Free reports whether the present brain costs nothing and needs no bound.
-	Free func() bool
+	// Book, when set, stores what model calls took, along with the end of a turn.
+	Book func(tx *store.Tx) error
+	// Room reports whether a turn for which nobody waits may begin now, and else
+	// when to look again; nil = always.
+	Room func(now time.Time) (ok bool, at time.Time)
 	// Drain is how long running turns may go on after the end (default 5 s).
 	Drain time.Duration
 	// Jumped is told when the wall clock was moved or the machine slept.
@@ -70,7 +70,6 @@ type Trigger struct {
 type Loop struct {
 	o     Options
 	freed chan struct{}
-	rate  limiter
 	// chores wait until there is time; see tidyLater.
 	chores chan chore
 
@@ -100,23 +99,23 @@ func New(o Options) (*Loop, error) {
 	if o.Slots <= 0 {
 		o.Slots = 5
 	}
-	if o.CallsPerMinute == 0 {
-		o.CallsPerMinute = 10
-	}
 	if o.Drain <= 0 {
 		o.Drain = 5 * time.Second
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Free == nil {
-		o.Free = func() bool { return false }
+	if o.Book == nil {
+		o.Book = func(*store.Tx) error { return nil }
+	}
+	if o.Room == nil {
+		o.Room = func(now time.Time) (bool, time.Time) { return true, now }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return false }
 	}
 	return &Loop{
-		o: o, freed: make(chan struct{}, 1), rate: limiter{max: o.CallsPerMinute},
+		o: o, freed: make(chan struct{}, 1),
 		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan chore, 64),
 	}, nil
 }

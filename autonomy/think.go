@@ -166,10 +166,8 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	if strings.TrimSpace(f.Action) == "" {
 		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
 	}
-	if !l.o.Free() {
-		if ok, at := l.rate.take(time.Now()); !ok {
-			return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
-		}
+	if ok, at := l.o.Room(time.Now()); !ok {
+		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
 	}
 	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID)}
 	if ev.Kind != bus.Schedule && f.Signal != "" {

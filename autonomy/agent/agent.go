@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"time"
 
+	"hob/autonomy/brain"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
@@ -46,10 +47,12 @@ type Options struct {
 	Compactor *session.Compactor
 	Catalogue *tools.Catalogue
 	Prompt    *prompt.Builder
-	// Model returns the brain to use now.
-	Model func(ctx context.Context) (llm.Model, error)
+	// Model chooses the brain of a turn.
+	Model func(ctx context.Context, ask brain.Ask) (brain.Choice, error)
 	// Realm is whose memory the tools have; see tools.Call.
 	Realm string
+	// Book, when set, stores what model calls took, along with each step.
+	Book func(tx *store.Tx) error
 	// Zone is the owner's current zone.
 	Zone   func() *time.Location
 	Limits Limits
@@ -151,11 +154,8 @@ func (a *Agent) Run(ctx context.Context, t Turn) (Outcome, error) {
 	if t.Call != nil {
 		return r.single(ctx)
 	}
-	model, err := a.o.Model(ctx)
-	if err != nil {
+	if err := r.choose(ctx); err != nil {
 		return r.outcome(""), err
 	}
-	r.model = model
-	a.o.Bus.Feed.Publish("message_start", t.Event.ID, t.Event.Session, map[string]string{"model": model.Info().Name()})
 	return r.loop(ctx)
 }

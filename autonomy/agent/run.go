@@ -210,6 +210,11 @@ func (r *run) write(ctx context.Context, next func(*store.Tx) error) error {
 		if err := all(pending)(tx); err != nil {
 			return err
 		}
+		if r.o.Book != nil {
+			if err := r.o.Book(tx); err != nil {
+				return err
+			}
+		}
 		if err := r.o.Sessions.AppendTx(tx, r.t.Event.Session, r.t.Event.ID, fresh); err != nil {
 			return err
 		}

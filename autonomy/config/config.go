@@ -8,7 +8,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -21,6 +20,8 @@ type Config struct {
 	Agent     Agent
 	Providers []Provider // in the order of the file
 	Autonomy  Autonomy
+	Budget    Budget
+	Prices    []Price // in the order of the file
 	Notify    Notify
 	Files     Files
 	Knowledge Knowledge
@@ -43,7 +44,8 @@ type Agent struct {
 	Name             string   `toml:"name"`
 	Model            string   `toml:"model"` // "auto", "offline" or "provider/model"
 	Fallback         []string `toml:"fallback"`
-	Timezone         string   `toml:"timezone"` // an IANA zone or "Local"; see system.Zone
+	SmallModel       string   `toml:"small_model"` // "provider/model" for short plain messages, "" = off
+	Timezone         string   `toml:"timezone"`    // an IANA zone or "Local"; see system.Zone
 	MaxRounds        int      `toml:"max_rounds"`
 	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`
 	MaxToolFailures  int      `toml:"max_tool_failures"`
@@ -79,6 +81,23 @@ const (
 	PerPerson Groups = "person"
 	PerChat   Groups = "chat"
 )
+
+// Budget is [budget]; 0 is no cap.
+type Budget struct {
+	DailyUSD    float64 `toml:"daily_usd"`
+	MonthlyUSD  float64 `toml:"monthly_usd"`
+	DailyTokens int     `toml:"daily_tokens"`
+	WarnAt      float64 `toml:"warn_at"` // a part of a cap, 0 = never
+}
+
+// Price is one [prices."provider/model"], in US dollars for a million tokens.
+type Price struct {
+	Name       string  `toml:"-"` // * stands for anything
+	Input      float64 `toml:"input"`
+	Output     float64 `toml:"output"`
+	CacheRead  float64 `toml:"cache_read"` // 0 = as Input
+	CacheWrite float64 `toml:"cache_write"`
+}
 
 // Level is how much Hob may do unasked.
 type Level string
@@ -132,6 +151,8 @@ type file struct {
 	Agent     Agent               `toml:"agent"`
 	Providers map[string]Provider `toml:"providers"`
 	Autonomy  Autonomy            `toml:"autonomy"`
+	Budget    Budget              `toml:"budget"`
+	Prices    map[string]Price    `toml:"prices"`
 	Notify    Notify              `toml:"notify"`
 	Files     Files               `toml:"files"`
 	Knowledge Knowledge           `toml:"knowledge"`
@@ -220,7 +241,7 @@ func decode(d *document) (file, error) {
 func defaults() (file, error) {
 	var f file
 	err := toml.Unmarshal(defaultText, &f)
-	f.Providers, f.Channels, f.Triggers, f.Agents, f.Routes = nil, nil, nil, nil, nil // only described there
+	f.Providers, f.Prices, f.Channels, f.Triggers, f.Agents, f.Routes = nil, nil, nil, nil, nil, nil // only described there
 	return f, err
 }
 
@@ -236,6 +257,12 @@ func (c *Config) spread() {
 		}
 		p.Name = n
 		c.Providers = append(c.Providers, p)
+	}
+	c.Budget = f.Budget
+	for _, n := range c.doc.names("prices") {
+		p := f.Prices[n]
+		p.Name = n
+		c.Prices = append(c.Prices, p)
 	}
 	for _, n := range c.doc.names("triggers") {
 		t := f.Triggers[n]
@@ -278,7 +305,7 @@ func (c *Config) Channel(name string) (Section, bool) {
 // Errorf makes an error about a key, with its place in the file, for checks
 // that only a driver's list can make.
 func (c *Config) Errorf(key, format string, args ...any) *Error {
-	path := strings.Split(key, ".")
+	path := splitKey(key)
 	e := &Error{File: c.doc.file, Line: c.doc.lineOf(path), Key: key, Msg: fmt.Sprintf(format, args...)}
 	if at := c.doc.find(path); at != nil {
 		e.Msg = c.doc.show(at) + e.Msg

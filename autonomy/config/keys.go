@@ -85,7 +85,7 @@ func Template() []byte {
 // map. Secrets that stand in the file itself come back as "[redacted]".
 func (c *Config) Get(key string) (any, error) {
 	v := reflect.ValueOf(c.effective())
-	path := strings.Split(key, ".")
+	path := splitKey(key)
 	for i, name := range path {
 		next, err := c.step(v, path, i, name)
 		if err != nil {
@@ -162,6 +162,26 @@ func plain(v reflect.Value, key string) any {
 		return hideSecret(key, v.String())
 	}
 	return v.Interface()
+}
+
+// splitKey is the path of a dotted key. A part in double quotes may hold dots:
+// prices."work/gpt-4.1".input.
+func splitKey(key string) []string {
+	var out []string
+	var part strings.Builder
+	quoted := false
+	for _, r := range key {
+		switch {
+		case r == '"':
+			quoted = !quoted
+		case r == '.' && !quoted:
+			out = append(out, part.String())
+			part.Reset()
+		default:
+			part.WriteRune(r)
+		}
+	}
+	return append(out, part.String())
 }
 
 // join writes a path as a dotted key.

@@ -67,7 +67,7 @@ func SetAll(path string, values []Value) ([]Change, error) {
 
 // edit is Set in memory, without a look at the whole.
 func edit(name string, text []byte, key, value string) ([]byte, Change, error) {
-	path := strings.Split(key, ".")
+	path := splitKey(key)
 	root := shape{reflect.TypeFor[file]()}
 	s, err := keyShape(root, path)
 	if err != nil {
@@ -109,7 +109,7 @@ func hideSecret(key, written string) string {
 func keyShape(root shape, path []string) (shape, error) {
 	s := root
 	for i, name := range path {
-		if !bareKey(name) {
+		if free := s.Kind() == reflect.Map && s.Elem() == reflect.TypeFor[Price]() && oneLine(name); !free && !bareKey(name) {
 			return s, fmt.Errorf("%q is not a key; write it as agent.name, with letters, digits, - and _", strings.Join(path, "."))
 		}
 		next, ok := s.field(name)

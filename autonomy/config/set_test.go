@@ -182,3 +182,26 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
+
+// A model's name holds a slash and dots.
+func TestSetThePriceOfAModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	for _, v := range [][2]string{{"input", "2"}, {"output", "8.5"}, {"input", "3"}} {
+		if _, err := Set(path, `prices."work/gpt-4.1".`+v[0], v[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Prices) != 1 || c.Prices[0] != (Price{Name: "work/gpt-4.1", Input: 3, Output: 8.5}) {
+		t.Errorf("%+v", c.Prices)
+	}
+	if v, err := c.Get(`prices."work/gpt-4.1".output`); err != nil || v != 8.5 {
+		t.Errorf("%v, %v", v, err)
+	}
+	if _, err := Set(path, `providers."a b".kind`, "openai"); err == nil {
+		t.Error("a provider's name with a space was taken")
+	}
+}

@@ -32,6 +32,7 @@ func (c *Config) validate() Errors {
 	k := &checker{c: c}
 	k.agent()
 	k.autonomy()
+	k.budget()
 	k.files()
 	k.between("knowledge.summary_chars", c.Knowledge.SummaryChars, 4000, 2_000_000)
 	k.between("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
@@ -76,6 +77,7 @@ func (k *checker) agent() {
 	for _, m := range a.Fallback {
 		k.require("agent.fallback", modelName(m), `%q must be "offline" or "provider/model"`, m)
 	}
+	k.require("agent.small_model", a.SmallModel == "" || modelName(a.SmallModel), `it must be "provider/model", or empty for off`)
 	if _, err := system.Zone(a.Timezone); err != nil {
 		k.require("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
 	}
@@ -91,6 +93,26 @@ func oneLine(s string) bool {
 func modelName(s string) bool {
 	p, m, ok := strings.Cut(s, "/")
 	return s == "offline" || (ok && validName.MatchString(p) && oneLine(m))
+}
+
+func (k *checker) budget() {
+	b := k.c.Budget
+	k.amount("budget.daily_usd", b.DailyUSD)
+	k.amount("budget.monthly_usd", b.MonthlyUSD)
+	k.require("budget.daily_tokens", b.DailyTokens >= 0, "it must not be negative; 0 is no cap")
+	k.require("budget.warn_at", b.WarnAt >= 0 && b.WarnAt <= 1, "it must lie between 0 and 1: 0.8 warns when four fifths of a cap are used")
+	for _, p := range k.c.Prices {
+		key := join([]string{"prices", p.Name})
+		k.require(key, oneLine(p.Name) && (strings.Contains(p.Name, "/") || strings.Contains(p.Name, "*")), `write it as [prices."provider/model"]; * stands for anything`)
+		for name, v := range map[string]float64{"input": p.Input, "output": p.Output, "cache_read": p.CacheRead, "cache_write": p.CacheWrite} {
+			k.amount(key+"."+name, v)
+		}
+	}
+}
+
+// amount is money in US dollars. The comparison is false for what is no number.
+func (k *checker) amount(key string, v float64) {
+	k.require(key, v >= 0 && v <= 1_000_000, "it must be an amount in US dollars, such as 2.5; 0 is none")
 }
 
 func (k *checker) autonomy() {

@@ -61,7 +61,7 @@ func naming(m Model, yield func(Event, error) bool) func(Event, error) bool {
 // elsewhere reports whether another provider may succeed where this one failed.
 func elsewhere(e *Error) bool {
 	switch e.Kind {
-	case Unauthorized, Payment, NotFound:
+	case Unauthorized, Payment, NotFound, Budget: // a cap does not bind a model that costs nothing
 		return true
 	}
 	return e.Retryable()
@@ -83,7 +83,7 @@ func summary(failed []*Error) *Error {
 	out := *failed[first]
 	for i, e := range failed {
 		if i != first {
-			out.Message += "; " + e.Provider + ": " + e.Message
+			out.Message += ", and " + e.Provider + ": " + e.Message
 		}
 	}
 	return &out

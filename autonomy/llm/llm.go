@@ -67,7 +67,31 @@ type Request struct {
 	// Now is the owner's time in the owner's zone, for brains that compute with
 	// it; wire models read the time in the current message.
 	Now time.Time
+	// Account says on whose behalf the call is made. It is never sent.
+	Account Account
 }
+
+// Account is what a model call is booked under.
+type Account struct {
+	Purpose Purpose // "" = ForTurn
+	Agent   string  // "" = the main agent
+	Session string
+	Event   string
+	// Unattended: nobody waits for the answer; such calls are bounded by the minute.
+	Unattended bool
+}
+
+// Purpose says what a model is asked for.
+type Purpose string
+
+// The purposes of model calls.
+const (
+	ForTurn     Purpose = "turn"
+	ForSummary  Purpose = "summary" // of an older part of a conversation
+	ForLesson   Purpose = "lesson"  // what is to be learnt from a turn
+	ForSubAgent Purpose = "sub-agent"
+	ForCheck    Purpose = "check" // whether a provider can be reached
+)
 
 // Tool is a tool as offered to a model.
 type Tool struct {

@@ -99,7 +99,7 @@ func (w Wire) StatusError(status int, h http.Header, code, message string) *Erro
 		RetryAfter: RetryAfter(h, time.Now()),
 	}
 	e.Remedy = w.remedy(e.Kind)
-	text := w.Clean(message)
+	text := w.Clean(legible(message))
 	switch {
 	case text == "" && status == 0:
 		text = "the server reported an error without a reason"
@@ -182,28 +182,4 @@ func (w Wire) cause(err error) error {
 	return err
 }
 
-func (w Wire) remedy(k ErrorKind) string {
-	section := "[providers." + w.Provider + "]"
-	switch k {
-	case RateLimited:
-		return "wait a little, or set a fallback model in [agent]"
-	case Unavailable:
-		return "the provider is in trouble; try again later, or set a fallback model in [agent]"
-	case Network, Stalled:
-		if w.Local() {
-			return "start the local model server, or correct base_url of " + section
-		}
-		return "check the internet connection and base_url of " + section
-	case Unauthorized:
-		return "check the API key of " + section + " (hob setup)"
-	case Payment:
-		return "add credit at the provider, or choose another model"
-	case NotFound:
-		return "check the model's name and base_url of " + section
-	case Overflow:
-		return "shorten the message or start a new conversation (/new)"
-	case Garbled:
-		return "check that base_url of " + section + " is the address of a model API; if it is, choose another model"
-	}
-	return ""
-}
+func (w Wire) remedy(k ErrorKind) string { return remedyOf(k, w.Provider, w.Local()) }

@@ -325,7 +325,9 @@ func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) err
 	rep := Report{How: "summary", Tainted: tainted(p.old)}
 	var kept, fresh []Pin
 	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
-		resp, err := llm.Collect(model.Stream(ctx, question(p.old, prev, pins, outside, room)))
+		req := question(p.old, prev, pins, outside, room)
+		req.Account = llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn}
+		resp, err := llm.Collect(model.Stream(ctx, req))
 		if err != nil {
 			return Digest{}, err
 		}

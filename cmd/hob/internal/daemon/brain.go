@@ -3,13 +3,10 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"hob/autonomy/config"
+	agentbrain "hob/autonomy/brain"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 )
@@ -18,12 +15,20 @@ import (
 // it has found nothing better than the built-in brain.
 const lookAgain = time.Minute
 
+// brainOptions make a brain. Each agent may have one of its own; the models
+// behind them are shared.
+type brainOptions struct {
+	Models   *models
+	Model    string   // "auto", "offline" or "provider/model"
+	Fallback []string // names to try when it fails
+	// Key is the section of the configuration that errors name, "agent" as a rule.
+	Key string
+}
+
 // brain is the model in force. Looking for one costs nothing at start: it is
 // done with the first turn that needs a model.
 type brain struct {
-	name  string // agent.model
-	chain []string
-	opt   llmall.AutoOptions
+	o brainOptions
 
 	mu     sync.Mutex
 	m      llm.Model
@@ -31,93 +36,67 @@ type brain struct {
 	reason string
 }
 
-func (d *Daemon) openBrain(context.Context) error {
-	c := d.opt.Config
-	b := &brain{name: c.Agent.Model, chain: c.Agent.Fallback}
-	b.opt = llmall.AutoOptions{Env: os.Getenv, Name: c.Agent.Name, HTTP: d.opt.HTTP}
-	for _, p := range c.Providers {
-		if !slices.Contains(llmall.Kinds(), p.Kind) {
-			return c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))
-		}
-		b.opt.Configured = append(b.opt.Configured, provider(p, d.secret))
+func (d *Daemon) openBrain(context.Context) (err error) {
+	if d.models, err = d.newModels(); err != nil {
+		return err
 	}
-	if b.name != "auto" { // a wrong name is an error now, not at the first message
-		if _, err := b.named(b.name); err != nil {
-			return c.Errorf("agent.model", "%v", err)
-		}
-	}
-	for _, f := range b.chain {
-		if _, err := b.named(f); err != nil {
-			return c.Errorf("agent.fallback", "%v", err)
+	c := d.opt.Config.Agent
+	d.brain, err = d.newBrain(brainOptions{Models: d.models, Model: c.Model, Fallback: c.Fallback, Key: "agent"})
+	return err
+}
+
+// newBrain makes sure of the names: a wrong one is an error now, not at the
+// first message.
+func (d *Daemon) newBrain(o brainOptions) (*brain, error) {
+	if o.Model != "auto" {
+		if _, err := o.Models.named(o.Model); err != nil {
+			return nil, d.opt.Config.Errorf(o.Key+".model", "%v", err)
 		}
 	}
-	d.brain = b
-	return nil
-}
-
-func provider(p config.Provider, secret func(string) (string, error)) llmall.Provider {
-	out := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream}
-	if p.APIKey != "" {
-		out.Key = func() (string, error) { return secret(p.APIKey) }
+	for _, f := range o.Fallback {
+		if _, err := o.Models.named(f); err != nil {
+			return nil, d.opt.Config.Errorf(o.Key+".fallback", "%v", err)
+		}
 	}
-	return out
+	return &brain{o: o}, nil
 }
 
-// named makes the model of a name, with retries and a breaker around it.
-func (b *brain) named(name string) (llm.Model, error) {
-	m, err := llmall.Named(name, b.opt)
-	if err != nil {
-		return nil, err
-	}
-	return guarded(m), nil
+// choose implements agent.Options.Model.
+func (b *brain) choose(ctx context.Context, _ agentbrain.Ask) (agentbrain.Choice, error) {
+	m, reason, err := b.standing(ctx)
+	return agentbrain.Choice{Model: m, Reason: reason}, err
 }
 
-func guarded(m llm.Model) llm.Model {
-	if m.Info().Provider == "offline" {
-		return m
-	}
-	return llm.Breaker(llm.Retry(m, llm.RetryOptions{}), llm.BreakerOptions{})
-}
-
-// model returns the model in force.
-func (b *brain) model(ctx context.Context) (llm.Model, error) {
+// standing is the model of every turn for which nothing else is decided.
+func (b *brain) standing(ctx context.Context) (m llm.Model, reason string, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.m != nil && (b.name != "auto" || b.m.Info().Provider != "offline" || time.Since(b.looked) < lookAgain) {
-		return b.m, nil
+	if b.m != nil && (b.o.Model != "auto" || b.m.Info().Provider != "offline" || time.Since(b.looked) < lookAgain) {
+		return b.m, b.reason, nil
 	}
-	m, err := b.find(ctx)
+	m, reason, err = b.find(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	all := []llm.Model{m}
-	for _, f := range b.chain {
-		more, err := b.named(f)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, more)
+	if m, err = b.o.Models.chain(m, b.o.Fallback); err != nil {
+		return nil, "", err
 	}
-	if len(all) > 1 {
-		m = llm.Fallback(all...)
-	}
-	b.m, b.looked = m, time.Now()
-	return m, nil
+	b.m, b.reason, b.looked = m, reason, time.Now()
+	return m, reason, nil
 }
 
-func (b *brain) find(ctx context.Context) (llm.Model, error) {
-	if b.name != "auto" {
-		b.reason = "set in the configuration"
-		return b.named(b.name)
+func (b *brain) find(ctx context.Context) (llm.Model, string, error) {
+	if b.o.Model != "auto" {
+		m, err := b.o.Models.named(b.o.Model)
+		return m, "set in the configuration", err
 	}
-	o := b.opt
+	o := b.o.Models.opt
 	o.Probe = true
 	m, reason, err := llmall.Auto(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("model = \"auto\": %w", err)
+		return nil, "", fmt.Errorf("model = \"auto\": %w", err)
 	}
-	b.reason = reason
-	return guarded(m), nil
+	return b.o.Models.guarded(m), reason, nil
 }
 
 // free reports whether the model in force costs nothing.
@@ -132,7 +111,7 @@ func (b *brain) describe() (name, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.m == nil {
-		return b.name, "not needed yet"
+		return b.o.Model, "not needed yet"
 	}
 	return b.m.Info().Name(), b.reason
 }

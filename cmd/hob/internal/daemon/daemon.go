@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
+	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
@@ -67,6 +68,9 @@ type Daemon struct {
 	catalogue *tools.Catalogue
 	files     *files.Files
 	base      *knowledge.Base
+	books     *usage.Books
+	spending  *spending
+	models    *models
 	brain     *brain
 	loop      *autonomy.Loop
 	web       *web.Server
@@ -103,7 +107,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -121,7 +125,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), autonomy.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)
 }
@@ -222,7 +226,10 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
-		Model: func(ctx context.Context, _ string) (llm.Model, error) { return d.brain.model(ctx) },
+		Model: func(ctx context.Context, _ string) (llm.Model, error) {
+			m, _, err := d.brain.standing(ctx)
+			return m, err
+		},
 		Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: d.opt.InProcess,
 		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
 	})
@@ -230,7 +237,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	ag, err := agent.New(agent.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.model, Zone: d.zone,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.choose, Book: d.books.FlushTx, Zone: d.zone,
 		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Log: d.opt.Log,
 	})
 	if err != nil {
@@ -239,15 +246,11 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	if d.triggers, err = d.openTriggers(ctx); err != nil {
 		return err
 	}
-	calls := c.Autonomy.CallsPerMinute
-	if calls == 0 {
-		calls = -1
-	}
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: ag, Catalogue: d.catalogue, Watcher: d.watchers.Get,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
-		Slots: c.Autonomy.Sessions, CallsPerMinute: calls, Free: d.brain.free, Log: d.opt.Log,
+		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		SharedGroups: c.Autonomy.Groups == config.PerChat,
 	})
 	return err
@@ -296,7 +299,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err

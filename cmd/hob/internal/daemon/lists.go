@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/autonomy/guard"
+	"hob/autonomy/usage"
 	"hob/channels"
 	"hob/channels/web"
 	"hob/watchers"
@@ -28,6 +29,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"triggers":   b.listTriggers,
 		"tools":      b.listTools,
 		"usage":      b.listUsage,
+		"budget":     b.listBudget,
 		"audit":      b.listAudit,
 		"undo":       b.listUndo,
 		"inbox":      b.listInbox,
@@ -244,21 +246,73 @@ func (b *backend) listTools(_ context.Context, q web.Query) (any, error) {
 // listUsage sums model calls by day and model, newest first.
 func (b *backend) listUsage(ctx context.Context, q web.Query) (any, error) {
 	type row struct {
-		Day        string `json:"day"`
-		Model      string `json:"model"`
-		Turns      int    `json:"turns"`
-		ModelCalls int    `json:"model_calls"`
-		Input      int    `json:"input"`
-		Output     int    `json:"output"`
-		CacheRead  int    `json:"cache_read"`
+		Day        string   `json:"day"`
+		Model      string   `json:"model"`
+		Turns      int      `json:"turns"`
+		ModelCalls int      `json:"model_calls"`
+		Input      int      `json:"input"`
+		Output     int      `json:"output"`
+		CacheRead  int      `json:"cache_read"`
+		CacheWrite int      `json:"cache_write"`
+		CostUSD    *float64 `json:"cost_usd"` // null: no price is known
+		Unpriced   int      `json:"unpriced_calls"`
+		Estimated  int      `json:"estimated_calls"`
+		Local      bool     `json:"local"`
 	}
-	days, err := b.d.loop.Usage(ctx, b.d.zone(), q.Limit)
+	days, err := b.d.books.Days(ctx, q.Limit)
 	if err != nil {
 		return nil, err
 	}
 	out := []row{}
 	for _, u := range days {
-		out = append(out, row{u.Day, u.Model, u.Turns, u.Calls, u.Usage.Input, u.Usage.Output, u.Usage.CacheRead})
+		out = append(out, row{
+			u.Day, u.Model, u.Turns, u.Calls, u.Usage.Input, u.Usage.Output, u.Usage.CacheRead, u.Usage.CacheWrite, dollars(u.Cost),
+			u.Unpriced, u.Estimated, u.Local,
+		})
+	}
+	return out, nil
+}
+
+func dollars(m *usage.Micros) *float64 {
+	if m == nil {
+		return nil
+	}
+	usd := m.USD()
+	return &usd
+}
+
+// listBudget tells how today and this month stand against the caps.
+func (b *backend) listBudget(ctx context.Context, _ web.Query) (any, error) {
+	type row struct {
+		Period     string    `json:"period"` // day, month
+		Which      string    `json:"which"`  // 2026-03-29, 2026-03
+		From       time.Time `json:"from"`
+		CostUSD    float64   `json:"cost_usd"`    // of calls with a known price
+		CountedUSD float64   `json:"counted_usd"` // toward the cap
+		CapUSD     *float64  `json:"cap_usd"`     // null: no cap
+		Tokens     int       `json:"tokens"`
+		CapTokens  *int      `json:"cap_tokens"`
+		Calls      int       `json:"model_calls"`
+		Unpriced   int       `json:"unpriced_calls"`
+		PricesAsOf string    `json:"prices_as_of"`
+	}
+	periods, err := b.d.books.Periods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []row{}
+	for _, p := range periods {
+		r := row{
+			Period: p.Name, Which: p.Which, From: p.From, CostUSD: p.Cost.USD(), CountedUSD: p.Counted.USD(), Tokens: p.Tokens, Calls: p.Calls,
+			Unpriced: p.Unpriced, PricesAsOf: b.d.spending.prices().AsOf(),
+		}
+		if p.Cap > 0 {
+			r.CapUSD = dollars(&p.Cap)
+		}
+		if p.CapToken > 0 {
+			r.CapTokens = &p.CapToken
+		}
+		out = append(out, r)
 	}
 	return out, nil
 }

@@ -51,7 +51,7 @@ func watchable() []string {
 
 // window is the brain in force, as far as it can be told.
 func (d *Daemon) window(ctx context.Context) llm.Info {
-	m, err := d.brain.model(ctx)
+	m, _, err := d.brain.standing(ctx)
 	if err != nil {
 		return llm.Info{}
 	}

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"hob/autonomy/brain"
+	"hob/autonomy/llm"
+)
+
+// choose finds the model of the turn, once.
+func (r *run) choose(ctx context.Context) error {
+	c, err := r.o.Model(ctx, brain.Ask{
+		Session: r.t.Event.Session, Event: r.t.Event.ID, Text: r.t.Text, Bare: len(r.t.Images) == 0 && len(r.t.Outside) == 0,
+		Attended: r.t.Attended, Chain: r.toolsBefore(), Resumed: r.stored > 0,
+	})
+	if err != nil {
+		return err
+	}
+	r.model = c.Model
+	if c.Record != nil {
+		r.pending = append(r.pending, c.Record)
+	}
+	r.o.Bus.Feed.Publish("message_start", r.t.Event.ID, r.t.Event.Session, map[string]string{"model": c.Model.Info().Name(), "reason": c.Reason})
+	return nil
+}
+
+// toolsBefore reports whether the turn before this one used tools.
+func (r *run) toolsBefore() bool {
+	for i := r.own - 1; i >= 0; i-- {
+		switch m := r.msgs[i]; m.Role {
+		case llm.ToolRole:
+			return true
+		case llm.User:
+			if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return !p.Context }) {
+				return false
+			}
+		}
+	}
+	return false
+}
+
+// account is what the calls of this turn are booked under.
+func (r *run) account() llm.Account {
+	return llm.Account{Purpose: llm.ForTurn, Session: r.t.Event.Session, Event: r.t.Event.ID, Unattended: !r.t.Attended && !r.t.Guest}
+}

@@ -1,0 +1,239 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fake is a model that answers with a fixed count of tokens.
+type fake struct {
+	info  llm.Info
+	usage llm.Usage
+	err   error
+	text  string
+	wait  time.Duration
+
+	mu     sync.Mutex
+	limits []int // MaxTokens of the requests
+}
+
+func (f *fake) Info() llm.Info { return f.info }
+
+func (f *fake) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		f.mu.Lock()
+		f.limits = append(f.limits, r.MaxTokens)
+		f.mu.Unlock()
+		time.Sleep(f.wait)
+		if f.text != "" && !yield(llm.Event{Kind: llm.TextDelta, Text: f.text}, nil) {
+			return
+		}
+		if f.err != nil {
+			yield(llm.Event{}, f.err)
+			return
+		}
+		yield(llm.Event{Kind: llm.Done, Stop: llm.EndTurn, Usage: f.usage}, nil)
+	}
+}
+
+func (f *fake) calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.limits)
+}
+
+// desk is a Books over a file, with caps that may change.
+type desk struct {
+	*Books
+	t    testing.TB
+	db   *store.Store
+	caps Caps
+	agt  map[string]Caps
+	zone *time.Location
+
+	mu   sync.Mutex
+	told map[string]string
+}
+
+func (d *desk) sentences() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for _, s := range d.told {
+		out = append(out, s)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// sit opens the books at path; told are what an owner heard before.
+func sit(t testing.TB, path string, d *desk) *desk {
+	t.Helper()
+	var err error
+	d.t = t
+	if d.zone == nil {
+		d.zone = time.UTC
+	}
+	if d.told == nil {
+		d.told = map[string]string{}
+	}
+	if d.db, err = store.Open(context.Background(), path, []store.Set{Migrations()}, store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	own := prices(t, map[string]Price{"p/m": {Input: 1, Output: 10}, "p/cheap": {Input: 0.1, Output: 1}})
+	d.Books, err = New(d.db, Options{
+		Prices: func() *Prices { return own },
+		Caps: func(agent string) Caps {
+			if agent == "" {
+				return d.caps
+			}
+			return d.agt[agent]
+		},
+		Zone: func() *time.Location { return d.zone },
+		Tell: func(_ context.Context, key, text string) error {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.told[key] = text
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// leave ends as an orderly stop does.
+func (d *desk) leave() {
+	d.t.Helper()
+	if err := errors.Join(d.settleUp(context.Background()), d.db.Close()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) ask(m llm.Model, r llm.Request) (llm.Response, error) {
+	return llm.Collect(d.Meter(m, MeterOptions{}).Stream(context.Background(), r))
+}
+
+func model(name string, in, out int) *fake {
+	return &fake{info: llm.Info{Provider: "p", Model: name}, usage: llm.Usage{Input: in, Output: out, Known: true}, text: "hi"}
+}
+
+func request(chars int) llm.Request {
+	return llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: strings.Repeat("x", chars)}}}}}
+}
+
+func file(t testing.TB) string { return filepath.Join(t.TempDir(), "hob.db") }
+
+func TestEveryCallIsBooked(t *testing.T) {
+	d := sit(t, file(t), &desk{})
+	defer d.leave()
+	r := request(250)
+	r.Account = llm.Account{Agent: "", Session: "s", Event: "e1", Purpose: llm.ForTurn}
+	network := &llm.Error{Kind: llm.Network, Provider: "p"}
+	refused := &llm.Error{Kind: llm.Unauthorized, Status: 401, Provider: "p"}
+	for _, m := range []*fake{
+		model("m", 1000, 100),
+		{info: llm.Info{Provider: "p", Model: "m"}, text: strings.Repeat("y", 250), err: network}, // broke in the middle
+		{info: llm.Info{Provider: "p", Model: "m"}, err: network},                                 // broke before a word
+		{info: llm.Info{Provider: "p", Model: "m"}, err: refused},                                 // costs nothing
+		{info: llm.Info{Provider: "x", Model: "strange"}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
+		{info: llm.Info{Provider: "ollama", Model: "l", Local: true}, usage: llm.Usage{Input: 10, Output: 1, Known: true}},
+	} {
+		_, _ = d.ask(m, r)
+	}
+	days, err := d.Days(context.Background(), 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, x := range days {
+		cost := "unknown"
+		if x.Cost != nil {
+			cost = x.Cost.String()
+		}
+		got[x.Model] = fmt.Sprintf("%d turns, %d calls, %d in, %d out, %s, %d unpriced, %d estimated", x.Turns, x.Calls, x.Usage.Input, x.Usage.Output, cost, x.Unpriced, x.Estimated)
+	}
+	for name, want := range map[string]string{
+		// 1000 were counted for 250 bytes, so the next 250 are taken for 275, the most that is believed
+		"p/m":       "1 turns, 4 calls, 1550 in, 200 out, $0.0036, 0 unpriced, 2 estimated",
+		"x/strange": "1 turns, 1 calls, 10 in, 1 out, unknown, 1 unpriced, 0 estimated",
+		"ollama/l":  "1 turns, 1 calls, 10 in, 1 out, $0, 0 unpriced, 0 estimated",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %s, want %s", name, got[name], want)
+		}
+	}
+	if calls, cost, err := d.Of(context.Background(), "e1"); err != nil || calls != 6 || cost != nil {
+		t.Errorf("the event: %d calls, %v, %v; the cost of one is unknown", calls, cost, err)
+	}
+}
+
+// Rows ride in a transaction that happens anyway, and are in the books once
+// even when that is taken back, or when two take them along.
+func TestRowsRideAlong(t *testing.T) {
+	d := sit(t, file(t), &desk{})
+	defer d.leave()
+	_, _ = d.ask(model("m", 10, 10), request(10))
+	boom := errors.New("boom")
+	if err := d.db.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(d.FlushTx(tx), boom) }); !errors.Is(err, boom) {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if err := d.db.Write(context.Background(), d.FlushTx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(d.pending) != 0 {
+		t.Errorf("%d rows wait", len(d.pending))
+	}
+	var n int
+	if err := d.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM model_calls`).Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+// What no transaction takes along is stored a second later, by Run.
+func TestRunStoresTheRest(t *testing.T) {
+	path := file(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := sit(t, path, &desk{})
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- d.Run(ctx) }()
+		_, _ = d.ask(model("m", 10, 10), request(10))
+		time.Sleep(2 * time.Second)
+		d.mu.Lock()
+		left := len(d.pending)
+		d.mu.Unlock()
+		if left != 0 {
+			t.Errorf("%d rows wait after two seconds", left)
+		}
+		_, _ = d.ask(model("m", 10, 10), request(10))
+		stop()
+		if err := <-done; err != nil || len(d.pending) != 0 {
+			t.Errorf("%v, %d rows were left behind", err, len(d.pending))
+		}
+		d.leave()
+	})
+}

@@ -1,0 +1,235 @@
+package usage
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// Conversations side by side do not overrun a cap together: what one may come
+// to cost is reserved before it begins.
+func TestParallelCallsStayUnderTheCap(t *testing.T) {
+	path := file(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := sit(t, path, &desk{caps: Caps{Daily: Dollars(0.25)}})
+		m := model("m", 1000, 1000) // 0.011 each; a call may take up to 0.0823
+		m.wait = time.Second
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		refused := 0
+		for range 8 {
+			wg.Go(func() {
+				for range 10 {
+					_, err := d.ask(m, request(1000))
+					mu.Lock()
+					if llm.KindOf(err) == llm.Budget {
+						refused++
+					} else if err != nil {
+						t.Error(err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		p, err := d.Periods(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p[0].Cost > p[0].Cap || p[0].Cost < p[0].Cap*9/10 {
+			t.Errorf("%s of %s is spent after %d calls", p[0].Cost, p[0].Cap, m.calls())
+		}
+		if refused+m.calls() != 80 || refused == 0 {
+			t.Errorf("%d calls, %d refused", m.calls(), refused)
+		}
+		if s := d.scopes[""]; s.heldMoney != 0 || s.heldTokens != 0 {
+			t.Errorf("%s and %d tokens stay reserved", s.heldMoney, s.heldTokens)
+		}
+		d.leave()
+	})
+}
+
+// Near the cap the answer is bounded by what is left.
+func TestTheLastAnswerIsBounded(t *testing.T) {
+	d := sit(t, file(t), &desk{caps: Caps{Daily: Dollars(0.05)}})
+	defer d.leave()
+	m := model("m", 1000, 100)
+	if _, err := d.ask(m, request(2500)); err != nil {
+		t.Fatal(err)
+	}
+	// 0.05 - 1000 tokens in = 0.049, which is 4900 tokens out.
+	if got := m.limits[0]; got < 4800 || got > 4900 {
+		t.Errorf("the answer was bounded by %d tokens", got)
+	}
+	d.caps = Caps{Daily: Dollars(5)}
+	if _, err := d.ask(m, request(2500)); err != nil || m.limits[1] != 0 {
+		t.Errorf("far from the cap: %v, bounded by %d", err, m.limits[1])
+	}
+}
+
+func TestCaps(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		caps    Caps
+		model   *fake
+		refused bool
+		told    string
+	}{
+		{"no cap", Caps{}, model("m", 1, 1), false, ""},
+		{"far from it", Caps{Daily: Dollars(1)}, model("m", 1, 1), false, ""},
+		{"a day", Caps{Daily: Dollars(0.01)}, model("m", 1, 1), true, "hob config set budget.daily_usd 0.02"},
+		{"a month", Caps{Daily: Dollars(1), Monthly: Dollars(0.01)}, model("m", 1, 1), true, "until next month"},
+		{"tokens", Caps{DailyTokens: 1000}, model("m", 1, 1), true, "hob config set budget.daily_tokens 2000"},
+		{"tokens of a model without a price", Caps{DailyTokens: 1000}, model("strange", 1, 1), true, "1000 tokens a day"},
+		{"money for a model without a price", Caps{Daily: Dollars(0.05)}, model("strange", 1, 1), true, "cap of $0.05 a day"},
+		{"a cheaper model", Caps{Daily: Dollars(0.01)}, model("cheap", 1, 1), false, ""},
+		{"on this machine", Caps{Daily: 1, DailyTokens: 1}, &fake{info: llm.Info{Provider: "ollama", Model: "x", Local: true}}, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := sit(t, file(t), &desk{caps: tt.caps})
+			defer d.leave()
+			for range 2 {
+				_, err := d.ask(tt.model, request(100))
+				if (llm.KindOf(err) == llm.Budget) != tt.refused {
+					t.Fatalf("got %v", err)
+				}
+				if tt.refused && !strings.Contains(llm.Sentence(err), "hob config set") {
+					t.Errorf("no remedy: %s", llm.Sentence(err))
+				}
+			}
+			if err := d.settleUp(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			said := d.sentences()
+			want := 0
+			if tt.told != "" {
+				want = 1
+			}
+			if tt.name == "money for a model without a price" {
+				want = 2 // and that its price is not known
+			}
+			if len(said) != want || !strings.Contains(strings.Join(said, "\n"), tt.told) {
+				t.Errorf("told: %q", said)
+			}
+		})
+	}
+}
+
+// A cap holds over a restart, ends with the owner's day, and is spoken of once.
+func TestCapsFollowTheOwnersCalendar(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Vilnius")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := file(t)
+	synctest.Test(t, func(t *testing.T) { // begins at 2000-01-01 02:00 in Vilnius
+		at := time.Date(2026, 3, 28, 23, 0, 0, 0, zone)
+		time.Sleep(time.Until(at))
+		d := sit(t, path, &desk{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}})
+		m := model("m", 1000, 1000) // 0.011
+		ask := func(want bool) {
+			t.Helper()
+			if _, err := d.ask(m, request(100)); (err == nil) != want {
+				t.Errorf("at %s: %v", time.Now().In(zone), err)
+			}
+		}
+		ask(true)
+		ask(false)
+		told := d.told
+		d.leave()
+		if len(told) != 2 || !strings.Contains(strings.Join(d.sentences(), " "), "55 % of the cap of $0.02 a day") {
+			t.Errorf("told: %q", d.sentences())
+		}
+		d = sit(t, path, &desk{zone: zone, caps: Caps{Daily: Dollars(0.02), WarnAt: 0.5}, told: told})
+		ask(false) // after a restart
+		time.Sleep(59 * time.Minute)
+		ask(false)
+		time.Sleep(time.Minute)
+		ask(true) // the 29th, which has 23 hours
+		time.Sleep(22*time.Hour + 59*time.Minute)
+		ask(false)
+		time.Sleep(time.Minute)
+		ask(true) // the 30th
+		d.caps.Daily = Dollars(1)
+		ask(true)
+		d.leave()
+		if n := len(told); n != 2+1+1+1 { // the 28th; reached and warned on the 29th; warned on the 30th
+			t.Errorf("%d sentences: %q", n, d.sentences())
+		}
+	})
+}
+
+// An agent has caps of its own beside those of all.
+func TestAnAgentsCaps(t *testing.T) {
+	d := sit(t, file(t), &desk{caps: Caps{Daily: Dollars(1)}, agt: map[string]Caps{"scout": {Daily: Dollars(0.02)}}})
+	defer d.leave()
+	m, r := model("m", 1000, 1000), request(100)
+	r.Account.Agent = "scout"
+	if _, err := d.ask(m, r); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.ask(m, r)
+	if llm.KindOf(err) != llm.Budget || !strings.Contains(err.Error(), "for scout") {
+		t.Errorf("the agent's second call: %v", err)
+	}
+	if _, err := d.ask(m, request(100)); err != nil {
+		t.Errorf("another's call: %v", err)
+	}
+}
+
+// Calls for which nobody waits are bounded by the minute, each of them.
+func TestUnattendedCalls(t *testing.T) {
+	path := file(t)
+	synctest.Test(t, func(t *testing.T) {
+		d := sit(t, path, &desk{})
+		r := request(10)
+		r.Account.Unattended = true
+		start := time.Now()
+		for range 25 {
+			if _, err := d.ask(model("m", 1, 1), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(start); took != 2*time.Minute {
+			t.Errorf("25 calls took %s", took)
+		}
+		if ok, at := d.Room(time.Now()); !ok {
+			t.Errorf("no room until %s", at)
+		}
+		if _, err := d.ask(model("m", 1, 1), request(10)); err != nil || time.Since(start) != 2*time.Minute {
+			t.Errorf("a call for which somebody waits: %v", err)
+		}
+		d.rate.max = -1
+		if _, err := d.ask(model("m", 1, 1), r); llm.KindOf(err) != llm.Budget {
+			t.Errorf("switched off: %v", err)
+		}
+		d.leave()
+	})
+}
+
+func TestResort(t *testing.T) {
+	last := &fake{info: llm.Info{Provider: "offline"}, text: "built-in"}
+	budget := &llm.Error{Kind: llm.Budget, Message: "over"}
+	for _, tt := range []struct {
+		name  string
+		first *fake
+		want  string
+		kind  llm.ErrorKind
+		by    string
+	}{
+		{"under the cap", &fake{text: "clever"}, "clever", "", ""},
+		{"over the cap", &fake{err: budget}, "built-in", "", "offline"},
+		{"another error", &fake{err: &llm.Error{Kind: llm.Network}}, "", llm.Network, ""},
+		{"over the cap after a word", &fake{text: "Go", err: &llm.Error{Kind: llm.Budget, Visible: true}}, "Go", llm.Budget, ""},
+	} {
+		r, err := llm.Collect(Resort(tt.first, last).Stream(t.Context(), llm.Request{}))
+		if r.Text() != tt.want || llm.KindOf(err) != tt.kind || r.Model != tt.by {
+			t.Errorf("%s: %q by %q, %v", tt.name, r.Text(), r.Model, err)
+		}
+	}
+}

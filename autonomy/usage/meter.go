@@ -1,0 +1,251 @@
+package usage
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hob/autonomy/llm"
+)
+
+// MeterOptions say what a meter cannot see of its model.
+type MeterOptions struct {
+	// Host is where the provider answers, such as "api.openai.com": prices are
+	// those of a host.
+	Host string
+	// MaxTokens is the output limit of requests that name none; 0 = unknown.
+	MaxTokens int
+}
+
+// Meter returns the model with the books in front of it and behind it: each
+// call is checked against the caps before it is made, and booked when it has
+// ended, however it ended. Put Retry around it, not into it: each try costs.
+func (b *Books) Meter(m llm.Model, o MeterOptions) llm.Model { return &meter{Model: m, b: b, o: o} }
+
+type meter struct {
+	llm.Model
+	b *Books
+	o MeterOptions
+}
+
+func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		info := m.Info()
+		c := &Call{
+			ID: uuid.Must(uuid.NewV7()).String(), At: time.Now(), Provider: info.Provider, Model: info.Model, Account: r.Account,
+			Local: info.Local, Outcome: string(llm.Interrupted),
+		}
+		if c.Account.Purpose == "" {
+			c.Account.Purpose = llm.ForTurn
+		}
+		chars := size(r)
+		input := m.b.tokens(info.Name(), chars)
+		q := m.bid(info, c.Account, r, input)
+		var h *hold
+		if !info.Local {
+			var limit int
+			var err error
+			if h, limit, err = m.b.admit(ctx, q); err != nil {
+				yield(llm.Event{}, err)
+				return
+			}
+			if limit > 0 {
+				r.MaxTokens = limit
+			}
+		}
+		out := tally{input: input}
+		defer func() {
+			out.into(c)
+			c.price(m.Info(), m.o.Host, m.b.o.Prices())
+			if c.Usage.Known && chars.images == 0 {
+				m.b.learn(c.name(), chars.bytes, c.Usage.Input)
+			}
+			m.b.settle(context.WithoutCancel(ctx), h, c)
+		}()
+		for e, err := range m.Model.Stream(ctx, r) {
+			out.take(e, err)
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (m *meter) bid(info llm.Info, a llm.Account, r llm.Request, input int) bid {
+	q := bid{info: info, account: a, input: input, output: typicalOutput}
+	if r.MaxTokens > 0 {
+		q.output = r.MaxTokens
+	} else if m.o.MaxTokens > 0 {
+		q.output = m.o.MaxTokens
+	}
+	prices := m.b.o.Prices()
+	if q.price, q.priced = prices.Of(info, m.o.Host); !q.priced {
+		q.price = prices.Unknown()
+	}
+	return q
+}
+
+// price books what the call cost.
+func (c *Call) price(info llm.Info, host string, prices *Prices) {
+	c.Model = info.Model // a server that was asked for its models has a name by now
+	p, ok := prices.Of(info, host)
+	if !ok {
+		c.Counted = prices.Unknown().Cost(c.Usage)
+		if c.Usage.Input+c.Usage.Output == 0 {
+			c.Cost = new(Micros)
+		}
+		return
+	}
+	cost := p.Cost(c.Usage)
+	c.Cost, c.Counted = &cost, cost
+}
+
+// tally follows a stream for what it costs.
+type tally struct {
+	input int // tokens of the request, estimated
+	bytes int // of what came back
+	begun bool
+	done  bool
+	usage llm.Usage
+	err   error
+}
+
+func (t *tally) take(e llm.Event, err error) {
+	if err != nil {
+		t.err = err
+		return
+	}
+	t.begun = true
+	switch e.Kind {
+	case llm.TextDelta, llm.ReasoningDelta, llm.CallDelta:
+		t.bytes += len(e.Text)
+	case llm.Done:
+		t.done, t.usage = true, e.Usage
+	}
+}
+
+// into writes the count into the books.
+func (t *tally) into(c *Call) {
+	switch {
+	case t.done:
+		c.Outcome = "ok"
+	case t.err != nil:
+		if c.Outcome = string(llm.KindOf(t.err)); c.Outcome == "" {
+			c.Outcome = string(llm.Garbled)
+		}
+	}
+	switch {
+	case t.done && t.usage.Known:
+		c.Usage = t.usage
+	case t.done || t.begun || charged(t.err): // nobody says what it cost: as much as it looks like
+		c.Usage = llm.Usage{Input: t.input, Output: estimate(t.bytes, 0)}
+	default:
+		c.Usage = llm.Usage{Known: true} // nothing
+	}
+}
+
+// charged reports whether a provider may charge for a call of which nothing
+// came back. It does not for what it refused, nor for what did not reach it.
+func charged(err error) bool {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return true // the caller left in the middle
+	}
+	_, dial := errors.AsType[*net.DNSError](err)
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		dial = true
+	}
+	return e.Status == 0 && !dial && !errors.Is(err, syscall.ECONNREFUSED)
+}
+
+const (
+	bytesPerToken  = 2.5  // until the provider's own count is known: rather too many tokens than too few
+	tokensPerImage = 1600 // of the largest that providers do not make smaller
+)
+
+// measure is the size of a request.
+type measure struct{ bytes, images int }
+
+func size(r llm.Request) (m measure) {
+	m.bytes = len(r.System)
+	for _, t := range r.Tools {
+		m.bytes += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	for _, msg := range r.Messages {
+		for _, p := range msg.Parts {
+			m.bytes += len(p.Text)
+			switch {
+			case p.Image != nil:
+				m.images++
+			case p.Call != nil:
+				m.bytes += len(p.Call.Name) + len(p.Call.Args)
+			case p.Result != nil:
+				m.bytes += len(p.Result.Text)
+			case p.Reasoning != nil:
+				m.bytes += len(p.Reasoning.Text)
+			}
+		}
+	}
+	return m
+}
+
+func estimate(bytes, images int) int {
+	return int(float64(bytes)/bytesPerToken) + images*tokensPerImage
+}
+
+// tokens estimates a request for a model: by what the provider counted last
+// time, with a tenth on top.
+func (b *Books) tokens(model string, m measure) int {
+	b.mu.Lock()
+	per := b.sizes[model]
+	b.mu.Unlock()
+	if per == 0 {
+		return estimate(m.bytes, m.images)
+	}
+	return int(float64(m.bytes)/per*1.1) + m.images*tokensPerImage
+}
+
+// learn keeps how many bytes of this model's requests make a token.
+func (b *Books) learn(model string, bytes, tokens int) {
+	if tokens < 50 || bytes == 0 {
+		return // too little to go by
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sizes[model] = min(max(float64(bytes)/float64(tokens), 1), 6)
+}
+
+// Resort returns a model that asks last when m's caps refuse it, as long as
+// nothing visible was streamed.
+func Resort(m, last llm.Model) llm.Model { return &resort{Model: m, last: last} }
+
+type resort struct {
+	llm.Model
+	last llm.Model
+}
+
+func (m *resort) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		for e, err := range m.Model.Stream(ctx, r) {
+			if x, ok := errors.AsType[*llm.Error](err); ok && x.Kind == llm.Budget && !x.Visible {
+				break
+			}
+			if !yield(e, err) || err != nil || e.Kind == llm.Done {
+				return
+			}
+		}
+		for e, err := range m.last.Stream(ctx, r) {
+			if err == nil && e.Kind == llm.Done && e.Model == "" {
+				e.Model = m.last.Info().Name()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package usage
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hob/autonomy/llm"
+)
+
+//go:embed prices.json
+var priceList []byte
+
+// Price is what a model costs, in US dollars for a million tokens. A cache
+// price of 0 means that cached tokens cost what others do.
+type Price struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cache_read"`
+	CacheWrite float64 `json:"cache_write"`
+	// Long, when set, holds for calls with more than Over input tokens.
+	Over int    `json:"over,omitempty"`
+	Long *Price `json:"long,omitempty"`
+}
+
+// Cost is what a call costs, rounded up to a millionth of a dollar.
+func (p Price) Cost(u llm.Usage) Micros {
+	if p.Long != nil && u.Input > p.Over {
+		return p.Long.Cost(u)
+	}
+	plain := max(0, u.Input-u.CacheRead-u.CacheWrite)
+	sum := float64(plain)*p.Input + float64(u.CacheRead)*orElse(p.CacheRead, p.Input) +
+		float64(u.CacheWrite)*orElse(p.CacheWrite, p.Input) + float64(u.Output)*p.Output
+	return Micros(math.Ceil(sum - 1e-6)) // 1 $ a million tokens is 1 µ$ a token
+}
+
+// most is what a call of so many tokens costs at most: nothing of it cached
+// yet, and all of it written to the cache.
+func (p Price) most(input, output int) Micros {
+	return max(p.Cost(llm.Usage{Input: input, Output: output}), p.Cost(llm.Usage{Input: input, Output: output, CacheWrite: input}))
+}
+
+func orElse(v, other float64) float64 {
+	if v == 0 {
+		return other
+	}
+	return v
+}
+
+// Prices finds the price of a model: the owner's own, that of the list, or none.
+type Prices struct {
+	asOf     string
+	unknown  Price
+	own      map[string]Price
+	vendors  map[string]map[string]Price // vendor -> model -> price
+	hosts    map[string]string           // host -> vendor
+	patterns []string                    // keys of own, the most exact first
+}
+
+// NewPrices reads the embedded list. own are the owner's prices by
+// "provider/model", where * stands for anything.
+func NewPrices(own map[string]Price) (*Prices, error) {
+	var f struct {
+		AsOf    string                      `json:"as_of"`
+		Unknown Price                       `json:"unknown"`
+		Hosts   map[string]string           `json:"hosts"`
+		Models  map[string]map[string]Price `json:"models"`
+	}
+	if err := json.Unmarshal(priceList, &f); err != nil {
+		return nil, fmt.Errorf("usage: the list of prices: %w", err)
+	}
+	if f.AsOf == "" || f.Unknown.Output == 0 {
+		return nil, errors.New("usage: the list of prices has no date, or no price for unknown models")
+	}
+	p := &Prices{asOf: f.AsOf, unknown: f.Unknown, own: own, vendors: f.Models, hosts: f.Hosts}
+	for k := range own {
+		p.patterns = append(p.patterns, k)
+	}
+	slices.SortFunc(p.patterns, func(a, b string) int { // a name before a pattern, a long pattern before a short one
+		if sa, sb := strings.Contains(a, "*"), strings.Contains(b, "*"); sa != sb {
+			if sa {
+				return 1
+			}
+			return -1
+		}
+		return len(b) - len(a)
+	})
+	return p, nil
+}
+
+// AsOf is the day of the list, YYYY-MM-DD.
+func (p *Prices) AsOf() string { return p.asOf }
+
+// Unknown is the price at which models without one count toward the caps.
+func (p *Prices) Unknown() Price { return p.unknown }
+
+// Of finds the price of a model. host is where its provider answers, such as
+// "api.openai.com": a name means something only there.
+func (p *Prices) Of(info llm.Info, host string) (Price, bool) {
+	for _, k := range p.patterns {
+		if fits(k, info.Name()) {
+			return p.own[k], true
+		}
+	}
+	if info.Local {
+		return Price{}, true
+	}
+	vendor, model := p.hosts[strings.ToLower(host)], strings.ToLower(info.Model)
+	if vendor == "openrouter" { // its names hold the vendor: anthropic/claude-sonnet-4.5
+		if strings.HasSuffix(model, ":free") {
+			return Price{}, true
+		}
+		vendor, model, _ = strings.Cut(model, "/")
+		if vendor == "anthropic" {
+			model = strings.ReplaceAll(model, ".", "-")
+		}
+	}
+	model = strings.TrimPrefix(model, "models/") // as Gemini writes them
+	list := p.vendors[vendor]
+	if price, ok := list[model]; ok {
+		return price, true
+	}
+	price, ok := list[undated(model)]
+	return price, ok
+}
+
+// undated cuts the date off a name: claude-sonnet-4-20250514, gpt-4o-2024-08-06,
+// gemini-2.5-flash-preview-05-20, mistral-small-latest. Any other ending is
+// another model, with another price.
+func undated(model string) string {
+	for {
+		i := strings.LastIndexByte(model, '-')
+		if i <= 0 {
+			return model
+		}
+		switch end := model[i+1:]; {
+		case end == "latest", end == "preview", digits(end) && (len(end)%2 == 0 || end[0] == '0'):
+			model = model[:i]
+		default:
+			return model
+		}
+	}
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// fits matches a pattern in which * stands for anything.
+func fits(pattern, name string) bool {
+	first, rest, star := strings.Cut(pattern, "*")
+	if !star {
+		return pattern == name
+	}
+	if !strings.HasPrefix(name, first) {
+		return false
+	}
+	name = name[len(first):]
+	for i := 0; i <= len(name); i++ {
+		if fits(rest, name[i:]) {
+			return true
+		}
+	}
+	return false
+}

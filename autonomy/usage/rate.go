@@ -1,0 +1,61 @@
+package usage
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// limiter is a sliding window of one minute; a negative max lets nothing pass.
+type limiter struct {
+	max  int
+	mu   sync.Mutex
+	used []time.Time
+}
+
+// room reports whether there is a place, and else when to come back.
+func (r *limiter) room(now time.Time) (ok bool, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.look(now)
+}
+
+func (r *limiter) look(now time.Time) (ok bool, at time.Time) {
+	if r.max < 0 {
+		return false, now.Add(time.Hour)
+	}
+	for len(r.used) > 0 && now.Sub(r.used[0]) >= time.Minute {
+		r.used = r.used[1:]
+	}
+	if len(r.used) >= r.max {
+		return false, r.used[0].Add(time.Minute)
+	}
+	return true, now
+}
+
+// take is room that uses the place.
+func (r *limiter) take(now time.Time) (ok bool, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ok, at = r.look(now); ok {
+		r.used = append(r.used, now)
+	}
+	return ok, at
+}
+
+// wait takes a place as soon as there is one.
+func (r *limiter) wait(ctx context.Context) error {
+	for {
+		ok, at := r.take(time.Now())
+		if ok {
+			return nil
+		}
+		t := time.NewTimer(time.Until(at))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}

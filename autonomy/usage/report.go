@@ -1,0 +1,148 @@
+package usage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+// Day is what one model was used for on one day.
+type Day struct {
+	Day   string // YYYY-MM-DD in the owner's zone
+	Model string // provider/model
+	Turns int    // for which it was called
+	Calls int
+	Usage llm.Usage
+	// Cost is what the priced calls cost; nil when none has a price.
+	Cost *Micros
+	// Unpriced and Estimated count the calls without a price, and those whose
+	// provider did not count the tokens.
+	Unpriced, Estimated int
+	Local               bool
+}
+
+// Days sums up the calls by day and model, newest day first, at most n rows.
+func (b *Books) Days(ctx context.Context, n int) ([]Day, error) {
+	if err := b.stored(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT at, provider, model, event, input, output, cache_read, cache_write, known, cost, local FROM model_calls ORDER BY at DESC, id DESC`)
+	if err != nil {
+		return nil, fmt.Errorf("usage: %w", err)
+	}
+	defer rows.Close()
+	var out []Day
+	zone := b.o.Zone()
+	place := map[[2]string]int{}
+	events := map[[3]string]bool{}
+	for rows.Next() {
+		var c Call
+		var at int64
+		if err := rows.Scan(&at, &c.Provider, &c.Model, &c.Account.Event, &c.Usage.Input, &c.Usage.Output, &c.Usage.CacheRead, &c.Usage.CacheWrite, &c.Usage.Known, &c.Cost, &c.Local); err != nil {
+			return nil, fmt.Errorf("usage: %w", err)
+		}
+		day, _ := dayOf(store.Time(at), zone)
+		key := [2]string{day, c.name()}
+		i, ok := place[key]
+		if !ok {
+			if len(out) == n {
+				break
+			}
+			i = len(out)
+			place[key] = i
+			out = append(out, Day{Day: day, Model: c.name(), Local: c.Local})
+		}
+		out[i].add(&c)
+		if e := [3]string{day, c.name(), c.Account.Event}; c.Account.Event != "" && !events[e] {
+			events[e] = true
+			out[i].Turns++
+		}
+	}
+	return out, rows.Err()
+}
+
+func (d *Day) add(c *Call) {
+	d.Calls++
+	d.Usage = d.Usage.Add(c.Usage)
+	switch {
+	case c.Cost == nil:
+		d.Unpriced++
+	case d.Cost == nil:
+		cost := *c.Cost
+		d.Cost = &cost
+	default:
+		*d.Cost += *c.Cost
+	}
+	if !c.Usage.Known {
+		d.Estimated++
+	}
+}
+
+// stored makes sure that the store tells everything.
+func (b *Books) stored(ctx context.Context) error {
+	b.mu.Lock()
+	n := len(b.pending)
+	b.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	return b.db.Write(ctx, b.FlushTx)
+}
+
+// Period is what was taken of the present day or month.
+type Period struct {
+	Name     string // "day", "month"
+	Which    string // 2026-03-29, 2026-03
+	From     time.Time
+	Cost     Micros // of the calls with a price
+	Counted  Micros // toward the cap
+	Unpriced int    // calls
+	Calls    int
+	Tokens   int // of models that are not on this machine
+	Cap      Micros
+	CapToken int
+}
+
+// Periods tells how the present day and month stand against the caps.
+func (b *Books) Periods(ctx context.Context) ([]Period, error) {
+	if err := b.stored(ctx); err != nil {
+		return nil, err
+	}
+	now, zone, caps := time.Now(), b.o.Zone(), b.o.Caps("")
+	day, dayFrom := dayOf(now, zone)
+	month, monthFrom := monthOf(now, zone)
+	out := []Period{
+		{Name: "day", Which: day, From: dayFrom, Cap: caps.Daily, CapToken: caps.DailyTokens},
+		{Name: "month", Which: month, From: monthFrom, Cap: caps.Monthly},
+	}
+	for i := range out {
+		p := &out[i]
+		err := b.db.Read().QueryRowContext(ctx, `SELECT coalesce(sum(cost),0), coalesce(sum(counted),0), count(*) - count(cost), count(*), coalesce(sum(CASE local WHEN 0 THEN input + output ELSE 0 END),0)
+			FROM model_calls WHERE at >= ?`, store.Millis(p.From)).Scan(&p.Cost, &p.Counted, &p.Unpriced, &p.Calls, &p.Tokens)
+		if err != nil {
+			return nil, fmt.Errorf("usage: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// Of is what the calls for one event cost; nil without a priced call.
+func (b *Books) Of(ctx context.Context, event string) (calls int, cost *Micros, err error) {
+	if err := b.stored(ctx); err != nil {
+		return 0, nil, err
+	}
+	var sum sql.NullInt64
+	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*), CASE WHEN count(cost) = count(*) THEN sum(cost) END FROM model_calls WHERE event = ?`, event).Scan(&calls, &sum)
+	if err != nil {
+		return 0, nil, fmt.Errorf("usage: %w", err)
+	}
+	if sum.Valid {
+		m := Micros(sum.Int64)
+		cost = &m
+	}
+	return calls, cost, nil
+}

@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	"hob/autonomy/usage"
+)
+
+// openBooks makes the books on model calls.
+func (d *Daemon) openBooks(context.Context) (err error) {
+	if d.spending, err = newSpending(d.opt); err != nil {
+		return err
+	}
+	calls := d.opt.Config.Autonomy.CallsPerMinute
+	if calls == 0 {
+		calls = -1
+	}
+	d.books, err = usage.New(d.store, usage.Options{
+		Prices: d.spending.prices, Caps: d.spending.caps, Zone: d.zone, CallsPerMinute: calls,
+		Tell: func(ctx context.Context, key, text string) error { return d.loop.Tell(ctx, key, text) }, Log: d.opt.Log,
+	})
+	return err
+}
+
+// metered puts the books around a model's single calls.
+func (d *Daemon) metered(m llm.Model) llm.Model {
+	o := usage.MeterOptions{Host: d.host(m.Info().Provider)}
+	if p, ok := d.opt.Config.Provider(m.Info().Provider); ok {
+		o.MaxTokens = p.MaxTokens
+	}
+	return d.books.Meter(m, o)
+}
+
+// host is where a provider answers.
+func (d *Daemon) host(provider string) string {
+	kind := provider
+	if p, ok := d.opt.Config.Provider(provider); ok {
+		if u, err := url.Parse(p.BaseURL); err == nil && u.Hostname() != "" {
+			return u.Hostname()
+		}
+		kind = p.Kind
+	}
+	switch kind {
+	case "anthropic":
+		return "api.anthropic.com"
+	case "openai":
+		return "api.openai.com"
+	case "gemini":
+		return "generativelanguage.googleapis.com"
+	case "openrouter":
+		return "openrouter.ai"
+	}
+	return ""
+}
+
+// room reports whether an unattended turn may begin.
+func (d *Daemon) room(now time.Time) (bool, time.Time) {
+	if d.brain.free() {
+		return true, now
+	}
+	return d.books.Room(now)
+}
+
+// spending is what the configuration says about money now: [budget] and
+// [prices] take effect when the file is saved, so that a raised cap needs no
+// restart. A file with a mistake changes nothing.
+type spending struct {
+	path string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	seen   os.FileInfo
+	config *config.Config
+	list   *usage.Prices
+}
+
+func newSpending(o Options) (*spending, error) {
+	s := &spending{path: o.Paths.ConfigFile(), log: o.Log, config: o.Config}
+	s.seen, _ = os.Stat(s.path) // none yet is none yet
+	var err error
+	s.list, err = usage.NewPrices(ownPrices(o.Config))
+	return s, err
+}
+
+func ownPrices(c *config.Config) map[string]usage.Price {
+	own := map[string]usage.Price{}
+	for _, p := range c.Prices {
+		own[p.Name] = usage.Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	}
+	return own
+}
+
+// look reads the file again when it is another one. s.mu is held.
+func (s *spending) look() {
+	fi, err := os.Stat(s.path)
+	if err != nil || s.seen != nil && fi.ModTime().Equal(s.seen.ModTime()) && fi.Size() == s.seen.Size() {
+		return
+	}
+	s.seen = fi
+	c, err := config.Load(s.path)
+	if err != nil {
+		s.log.Warn("the budget stays as it is, because the configuration has a mistake", "err", err)
+		return
+	}
+	list, err := usage.NewPrices(ownPrices(c))
+	if err != nil {
+		s.log.Warn("the prices stay as they are", "err", err)
+		return
+	}
+	s.config, s.list = c, list
+}
+
+func (s *spending) prices() *usage.Prices {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.list
+}
+
+// caps are those of everything, or an agent's share of them.
+func (s *spending) caps(agent string) usage.Caps {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.look()
+	b, share := s.config.Budget, 1.0
+	if agent != "" {
+		m, _ := s.config.Member(agent)
+		if share = m.BudgetShare; share == 0 {
+			return usage.Caps{} // those of everything bind it
+		}
+	}
+	return usage.Caps{
+		Daily: usage.Dollars(b.DailyUSD * share), Monthly: usage.Dollars(b.MonthlyUSD * share),
+		DailyTokens: int(float64(b.DailyTokens) * share), WarnAt: b.WarnAt,
+	}
+}

@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/usage"
+)
+
+// models makes the models that the configuration names, each once: whoever
+// asks for the same name shares its breaker, and so knows that it is down.
+type models struct {
+	opt llmall.AutoOptions
+	// wrap goes around each single call, inside of the retries.
+	wrap func(llm.Model) llm.Model
+
+	mu   sync.Mutex
+	made map[string]llm.Model
+}
+
+// newModels checks the kinds of the configured providers.
+func (d *Daemon) newModels() (*models, error) {
+	c := d.opt.Config
+	m := &models{made: map[string]llm.Model{}, wrap: d.metered}
+	m.opt = llmall.AutoOptions{Env: os.Getenv, Name: c.Agent.Name, HTTP: d.opt.HTTP}
+	for _, p := range c.Providers {
+		if !slices.Contains(llmall.Kinds(), p.Kind) {
+			return nil, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))
+		}
+		m.opt.Configured = append(m.opt.Configured, provider(p, d.secret))
+	}
+	return m, nil
+}
+
+func provider(p config.Provider, secret func(string) (string, error)) llmall.Provider {
+	out := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream}
+	if p.APIKey != "" {
+		out.Key = func() (string, error) { return secret(p.APIKey) }
+	}
+	return out
+}
+
+// named is the model of a name, with retries and a breaker around it.
+func (m *models) named(name string) (llm.Model, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if got, ok := m.made[name]; ok {
+		return got, nil
+	}
+	raw, err := llmall.Named(name, m.opt)
+	if err != nil {
+		return nil, err
+	}
+	m.made[name] = m.guarded(raw)
+	return m.made[name], nil
+}
+
+func (m *models) guarded(raw llm.Model) llm.Model {
+	if raw.Info().Provider == "offline" {
+		return m.wrap(raw)
+	}
+	return llm.Breaker(llm.Retry(m.wrap(raw), llm.RetryOptions{}), llm.BreakerOptions{})
+}
+
+// chain is a model with those to fall back on: in trouble those that the
+// owner named, over a cap the built-in brain.
+func (m *models) chain(first llm.Model, more []string) (llm.Model, error) {
+	all := []llm.Model{first}
+	for _, name := range more {
+		next, err := m.named(name)
+		if err != nil {
+			return nil, fmt.Errorf("fallback: %w", err)
+		}
+		all = append(all, next)
+	}
+	last, err := m.named("offline")
+	if err != nil {
+		return nil, err
+	}
+	if first == last {
+		return llm.Fallback(all...), nil
+	}
+	return usage.Resort(llm.Fallback(all...), last), nil
+}
