@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/knowledge/store"
@@ -50,6 +51,7 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 		if err := l.o.Book(tx); err != nil {
 			return err
 		}
+		l.learnTx(tx, ev, res)
 		return traceTx(tx, t, res)
 	})
 	if err != nil {
@@ -57,6 +59,18 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 	}
 	l.tidyLater(ev)
 	return nil
+}
+
+// learnTx lets what there is to learn ride along; nothing waits for it, and it
+// never fails a turn.
+func (l *Loop) learnTx(tx *store.Tx, ev bus.Event, res result) {
+	if l.o.Learn == nil || res.how != "turn" && res.how != "error" {
+		return
+	}
+	l.o.Learn(tx, learn.Turn{
+		Event: ev.ID, Session: ev.Session, Channel: ev.Channel, Realm: res.Realm, Text: ev.Text, Tainted: res.Source.Tainted(), At: ev.ReceivedAt,
+		Owner: ev.Kind == bus.Message && ev.Provenance == provenance.Owner, Calls: res.Rounds > 1,
+	})
 }
 
 func traceTx(tx *store.Tx, t *turn, res result) error {

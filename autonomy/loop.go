@@ -10,6 +10,7 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/learn"
 	"hob/autonomy/session"
 	"hob/knowledge/store"
 	"hob/tools"
@@ -31,6 +32,8 @@ type Options struct {
 	// Pushes reports whether a channel of this name is running and sends by
 	// itself (it is not one whose clients pull).
 	Pushes func(channel string) bool
+	// Learn takes lessons from a turn, in the transaction that ends it.
+	Learn func(tx *store.Tx, t learn.Turn)
 	// Zone is the owner's current zone.
 	Zone func() *time.Location
 	// Status writes the answer of /status.

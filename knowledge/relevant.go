@@ -37,7 +37,7 @@ const weak = 0.3
 // that has nothing to do with it. A fact from outside taints the request that
 // holds it, so it needs two such words, and at least half of those in the text.
 func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact, error) {
-	terms := subjects(text)
+	terms := Subjects(text)
 	if len(terms) == 0 {
 		return nil, nil
 	}
@@ -95,8 +95,9 @@ func scored(q store.Querier, stmt string, args ...any) (out []found, err error) 
 	return slices.DeleteFunc(out, func(f found) bool { return f.score < weak*best }), rows.Err()
 }
 
-// subjects are the words of a text that may call up a fact, each once.
-func subjects(text string) []string {
+// Subjects are the words of a text that say what it is about, each once; by
+// them a fact may be called up.
+func Subjects(text string) []string {
 	var out, seen []string
 	if len(text) > 4000 {
 		text = strings.ToValidUTF8(text[:4000], "")

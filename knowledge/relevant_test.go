@@ -116,7 +116,7 @@ func FuzzRelevant(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got := subjects(s); len(got) > maxTerms {
+		if got := Subjects(s); len(got) > maxTerms {
 			t.Errorf("%d words", len(got))
 		}
 	})

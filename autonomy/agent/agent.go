@@ -135,6 +135,7 @@ type Outcome struct {
 	// Suspended: the turn waits for the owner and has been put away.
 	Suspended   bool
 	Interrupted bool
+	Realm       string // whose memory the turn had
 	Usage       llm.Usage
 	Model       string
 	Rounds      int

@@ -242,7 +242,7 @@ func all(todo []func(*store.Tx) error) func(*store.Tx) error {
 }
 
 func (r *run) outcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice()}
+	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice(), Realm: r.o.Realm}
 	if r.model != nil {
 		o.Model = cmp.Or(r.by, r.model.Info().Name())
 	}

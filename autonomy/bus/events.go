@@ -117,6 +117,17 @@ func (b *Bus) Asked(ctx context.Context, session string) ([]string, error) {
 	return out, rows.Err()
 }
 
+// SaidBeforeTx is what the owner wrote in the session before an event, "" when
+// that was the first.
+func (b *Bus) SaidBeforeTx(tx *store.Tx, session, event string) (text string, err error) {
+	err = tx.QueryRow(`SELECT text FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance = ?3 AND lane = session
+		AND seq < (SELECT seq FROM inbox WHERE id = ?4) ORDER BY seq DESC LIMIT 1`, session, Message, provenance.Owner, event).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
+}
+
 // LastOwnerSession returns the session in which the owner last wrote.
 func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat string, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT session, channel, chat FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,

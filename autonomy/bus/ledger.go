@@ -117,6 +117,24 @@ func (b *Bus) Effects(ctx context.Context, session string, n int) ([]Entry, erro
 	return b.entries(ctx, `WHERE seq > (SELECT max(seq) FROM ledger) - ? AND session = ? AND state = 'done' AND effects <> 'read' ORDER BY seq DESC`, n, session)
 }
 
+// CallsIn is Calls within a transaction.
+func (b *Bus) CallsIn(q store.Querier, event string) ([]Entry, error) {
+	rows, err := q.Query(`SELECT `+entryColumns+` FROM ledger WHERE event = ? ORDER BY seq`, event)
+	if err != nil {
+		return nil, fmt.Errorf("bus: ledger: %w", err)
+	}
+	defer rows.Close()
+	var out []Entry
+	for rows.Next() {
+		e, err := scanEntry(rows)
+		if err != nil {
+			return nil, fmt.Errorf("bus: ledger: %w", err)
+		}
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
 // Call returns one call.
 func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 	e, err := scanEntry(b.db.Read().QueryRowContext(ctx, `SELECT `+entryColumns+` FROM ledger WHERE call = ?`, call))

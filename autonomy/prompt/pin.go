@@ -96,7 +96,7 @@ func (b *Builder) record(s Situation, p pin, lessons []string) func(*store.Tx, l
 		if len(lessons) == 0 {
 			return nil
 		}
-		return b.o.Lessons.UsedTx(tx, s.Event, lessons)
+		return b.o.Lessons.UsedTx(tx, s.Session, lessons)
 	}
 }
 

@@ -69,8 +69,8 @@ type Projects interface {
 type Lessons interface {
 	// Holding returns the lessons that hold for a text, best first.
 	Holding(ctx context.Context, realm, text string, limit int) ([]Note, error)
-	// UsedTx notes which of them the model was shown in a turn.
-	UsedTx(tx *store.Tx, event string, ids []string) error
+	// UsedTx notes which of them stood in a request of a conversation.
+	UsedTx(tx *store.Tx, session string, ids []string) error
 	// Owner says in a line what is known of the owner's wishes, "" for nothing.
 	// Unattended: no words of the owner's are at hand to tell it from.
 	Owner(ctx context.Context, unattended bool) (string, error)

@@ -35,7 +35,8 @@ type Backend interface {
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
-	// "memory", "tools", "usage", "audit", "undo", "inbox". Newest first. The
+	// "memory", "memory/lessons", "memory/user", "tools", "usage", "audit",
+	// "undo", "inbox". Newest first. The
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)
@@ -44,7 +45,9 @@ type Backend interface {
 	// Call runs one tool through the guard, as the owner, in a session.
 	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
 	// Manage does an owner's administrative act by name: "backup", "stop"
-	// (Query.Of = session), "shutdown", "new" (a fresh conversation).
+	// (Query.Of = session), "shutdown", "new" (a fresh conversation);
+	// "memory/lessons" and "memory/user" change the entry Query.Of: it gets the
+	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
 
 	// Subscribe opens the live feed after the given id (0: from now). The

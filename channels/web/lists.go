@@ -107,6 +107,37 @@ func (s *Server) manage(name string) func(http.ResponseWriter, *http.Request, su
 	}
 }
 
+// change words, retires or deletes one thing that was learned.
+func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, surface) error {
+	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+		var in struct {
+			Text   string `json:"text"`
+			Retire bool   `json:"retire"`
+			Delete bool   `json:"delete"`
+		}
+		if err := s.body(w, r, &in); err != nil {
+			return err
+		}
+		q := Query{Of: r.PathValue("id"), Text: strings.TrimSpace(in.Text)}
+		n := 0
+		for state, is := range map[string]bool{"": q.Text != "", "retired": in.Retire, "deleted": in.Delete} {
+			if is {
+				q.State = state
+				n++
+			}
+		}
+		if n != 1 || len(q.Of) > 200 {
+			return fail(http.StatusBadRequest, "invalid", `send {"text": "..."}, {"retire": true} or {"delete": true}`, "say what to change, and one thing")
+		}
+		out, err := s.backend.Manage(r.Context(), name, q)
+		if err != nil {
+			return err
+		}
+		s.reply(w, http.StatusOK, out)
+		return nil
+	}
+}
+
 // tool runs one tool through the guard. A tool that failed answers with its
 // outcome, whose code says why, and a status to match.
 func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {

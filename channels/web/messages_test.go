@@ -260,6 +260,10 @@ func TestToolsAndManage(t *testing.T) {
 		{"stop what", "/api/v1/manage/stop", "", 400, "", "session is missing"},
 		{"backup", "/api/v1/manage/backup", "", 200, "manage backup ", "ok"},
 		{"shutdown", "/api/v1/manage/shutdown", "{}", 200, "manage shutdown ", "ok"},
+		{"word a lesson", "/api/v1/memory/lessons/l1", `{"text":"so"}`, 200, "manage memory/lessons l1", "ok"},
+		{"forget a wish", "/api/v1/memory/user/p1", `{"delete":true}`, 200, "manage memory/user p1", "ok"},
+		{"change nothing", "/api/v1/memory/user/p1", `{}`, 400, "", "say what to change"},
+		{"change two things", "/api/v1/memory/lessons/l1", `{"text":"so","delete":true}`, 400, "", "one thing"},
 		{"format", "/api/v1/manage/format", "{}", 404, "", "not_found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,6 +51,13 @@ func (s *Server) table() []route {
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
+	for _, name := range []string{"memory/lessons", "memory/user"} {
+		t = append(
+			t,
+			route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)},
+			route{method: "POST", path: "/api/v1/" + name + "/{id}", owner: s.change(name)},
+		)
+	}
 	return t
 }
 
@@ -64,6 +71,10 @@ func listParams(name string) []string {
 		return append(p, "session")
 	case "watchers", "schedules", "goals":
 		return append(p, "state")
+	case "memory/lessons":
+		return []string{"all"}
+	case "memory/user":
+		return nil
 	case "tasks":
 		return append(p, "all", "state")
 	case "memory", "notes", "tools":

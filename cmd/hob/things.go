@@ -214,5 +214,5 @@ func (a *app) memoryCmd() *cobra.Command {
 	}
 	forget.Flags().StringVar(&text, "query", "", "forget what matches this text")
 	forget.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return a.group(&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts"}}, list, search, add, forget)
+	return a.group(&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts"}}, list, search, add, forget, a.lessonsCmd(), a.userCmd())
 }

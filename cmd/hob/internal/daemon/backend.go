@@ -10,6 +10,7 @@ import (
 	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/autonomy/learn"
 	"hob/channels"
 	"hob/channels/web"
 	"hob/knowledge/store"
@@ -227,6 +228,8 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 	case "new":
 		err := b.d.store.Write(ctx, func(tx *store.Tx) error { return b.d.sessions.ResetTx(tx, q.Of) })
 		return map[string]string{"session": q.Of}, classify(err)
+	case "memory/lessons", "memory/user":
+		return b.learned(ctx, name, q)
 	case "shutdown":
 		b.d.Shutdown()
 		return map[string]bool{"stopping": true}, nil
@@ -285,6 +288,8 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w; see: hob approvals list --all", web.ErrNotFound, err)
 	case errors.Is(err, watchers.ErrNotFound):
 		return fmt.Errorf("%w: %w; see: hob watch list", web.ErrNotFound, err)
+	case errors.Is(err, learn.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob memory lessons list --all, and: hob memory user list", web.ErrNotFound, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty):

@@ -20,6 +20,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
+	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
@@ -71,6 +72,7 @@ type Daemon struct {
 	books     *usage.Books
 	spending  *spending
 	models    *models
+	learner   *learn.Learner
 	brain     *brain
 	loop      *autonomy.Loop
 	web       *web.Server
@@ -107,7 +109,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -125,7 +127,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)
 }
@@ -250,6 +252,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: ag, Catalogue: d.catalogue, Watcher: d.watchers.Get,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
+		Learn: d.learner.RecordTx,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		SharedGroups: c.Autonomy.Groups == config.PerChat,
 	})

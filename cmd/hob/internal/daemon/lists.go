@@ -36,6 +36,9 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"tasks":      b.listTasks,
 		"notes":      b.listNotes,
 		"memory":     b.listMemory,
+
+		"memory/lessons": b.listLessons,
+		"memory/user":    b.listUser,
 	}
 }
 

@@ -3,10 +3,13 @@ package daemon
 import (
 	"context"
 
+	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/platform/system"
 	"hob/tools/files"
 	watchersall "hob/watchers/all"
@@ -21,7 +24,7 @@ func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
 	}
 	b, err := prompt.New(prompt.Options{
 		Name: d.opt.Config.Agent.Name, Texts: texts.now, Catalogue: d.catalogue, Channels: d.reached(), Watchers: watchable(),
-		Store: d.store, Model: d.window, Memory: d.base, Projects: projects{d.files}, Log: d.opt.Log,
+		Store: d.store, Model: d.window, Memory: d.base, Projects: projects{d.files}, Lessons: lessons{d.learner}, Log: d.opt.Log,
 	})
 	if err != nil || d.opt.InProcess {
 		return b, err
@@ -89,4 +92,32 @@ type projects struct{ f *files.Files }
 func (p projects) Nearest(path string) (prompt.Note, bool, error) {
 	g, ok, err := p.f.Guide(path)
 	return prompt.Note{Title: g.Path, Text: g.Text, Source: g.Source}, ok, err
+}
+
+func (d *Daemon) openLearner(context.Context) (err error) {
+	d.learner, err = learn.New(learn.Options{Store: d.store, Bus: d.bus, Zone: d.zone, Log: d.opt.Log})
+	return err
+}
+
+// lessons gives what was learned to the prompt.
+type lessons struct{ l *learn.Learner }
+
+// Holding implements prompt.Lessons.
+func (s lessons) Holding(ctx context.Context, realm, text string, limit int) ([]prompt.Note, error) {
+	list, err := s.l.Holding(ctx, realm, text, limit)
+	var out []prompt.Note
+	for _, h := range list {
+		out = append(out, prompt.Note{ID: h.ID, Text: h.Text, Source: provenance.Hob})
+	}
+	return out, err
+}
+
+// UsedTx implements prompt.Lessons.
+func (s lessons) UsedTx(tx *store.Tx, session string, ids []string) error {
+	return s.l.UsedTx(tx, session, ids)
+}
+
+// Owner implements prompt.Lessons.
+func (s lessons) Owner(ctx context.Context, unattended bool) (string, error) {
+	return s.l.Owner(ctx, unattended)
 }

@@ -1,0 +1,129 @@
+package learn
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+)
+
+// alike is the likeness from which two corrections are one; related the one
+// from which a new correction puts an older lesson in doubt.
+const (
+	alike   = 0.6
+	related = 0.3
+)
+
+// maxCorrections bounds what is taken from one message.
+const maxCorrections = 2
+
+// correctTx learns from what the owner says about how things are to be done.
+// These are literal words of the owner, also where the turn is tainted.
+func (l *Learner) correctTx(tx *store.Tx, t Turn) error {
+	if !t.Owner {
+		return nil
+	}
+	taken := 0
+	for _, s := range sentences(t.Text) {
+		kind := Kind(match(l.corrections, s))
+		if kind == "" || taken == maxCorrections {
+			continue
+		}
+		taken++
+		text := phrase.Cut(s, maxLesson)
+		cue := cues(s)
+		if kind == Always && negative(s) {
+			kind = Never
+		}
+		if kind == Meant {
+			before, err := l.o.Bus.SaidBeforeTx(tx, t.Session, t.Event)
+			if err != nil {
+				return err
+			}
+			if before != "" {
+				text = phrase.Cut("When told “"+phrase.Cut(before, 80)+"”, the owner corrected it: “"+phrase.Cut(s, 110)+"”", maxLesson)
+				cue = append(cue, cues(before)...)
+			}
+		}
+		if err := l.takeTx(tx, t, kind, text, cue); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// negative reports whether a rule forbids ("from now on don't ...").
+func negative(s string) bool {
+	for _, w := range phrase.Split(s) {
+		switch w {
+		case "don", "dont", "never", "not", "no", "stop", "nicht", "nie", "niemals", "kein", "keine", "keinen", "jamais", "ne", "nunca", "non", "mai", "nao", "niet", "geen", "nooit":
+			return true
+		}
+	}
+	return false
+}
+
+// takeTx merges a correction with the lessons there are.
+func (l *Learner) takeTx(tx *store.Tx, t Turn, kind Kind, text string, cue []string) error {
+	list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind <> ?`, t.Realm, string(Tool))
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	x := Lesson{ID: shortid.New("l"), Realm: t.Realm, CreatedAt: now, Confidence: born}
+	var others []Lesson
+	for _, old := range list {
+		switch {
+		case x.Evidence == 0 && old.Kind == kind && likeness(old.cue, cue) >= alike && !replaces(old.Text, text):
+			x = old
+		default:
+			others = append(others, old)
+		}
+	}
+	x.Kind, x.Text, x.cue, x.Provenance = kind, text, cue, provenance.Owner
+	x.Event, x.Session, x.SeenAt = t.Event, t.Session, now
+	x.Confidence += perCorrection
+	x.Evidence++
+	for _, old := range others {
+		how := likeness(old.cue, cue)
+		switch {
+		case opposite(old.Kind, kind) && how >= alike, old.Kind == kind && replaces(old.Text, text):
+			old.RetiredAt, old.RetiredBy = now, x.ID
+		case how >= related && old.usedIn == t.Session: // it was followed, and that was not right
+			old.Confidence -= perCorrection
+		default:
+			continue
+		}
+		if err := l.saveTx(tx, old); err != nil {
+			return err
+		}
+	}
+	return l.saveTx(tx, x)
+}
+
+func opposite(a, b Kind) bool { return a == Always && b == Never || a == Never && b == Always }
+
+// replaces reports whether two rules are one but for what comes last, behind a
+// word after which there is only one thing at a time: "always answer in
+// German" and "... in English".
+func replaces(old, text string) bool {
+	a, b := phrase.Split(old), phrase.Split(text)
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n < 2 || n == len(a) || n == len(b) || len(a)-n > 2 || len(b)-n > 2 {
+		return false
+	}
+	return slices.Contains(strings.Fields("in auf en as at um before after by nach vor als a"), a[n-1])
+}
+
+// order puts the surest lesson first.
+func order(x, y Lesson) int {
+	return cmp.Or(y.Confidence-x.Confidence, y.SeenAt.Compare(x.SeenAt), strings.Compare(x.ID, y.ID))
+}

@@ -1,0 +1,76 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// Held is a lesson, or a wish of the owner's, that holds for a text.
+type Held struct {
+	ID   string
+	Text string
+}
+
+// Holding returns what holds for a text, best first: what its words call up,
+// then the owner's rules, which hold for everything.
+func (l *Learner) Holding(ctx context.Context, realm, text string, limit int) ([]Held, error) {
+	lessons, wishes, err := l.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	about := cues(text)
+	now := time.Now()
+	type candidate struct {
+		Lesson
+
+		shared int
+	}
+	var list []candidate
+	for _, x := range lessons {
+		state := x.stateAt(now)
+		if x.Realm != realm || state != Active && state != Stale {
+			continue
+		}
+		n := common(about, x.cue)
+		called := n >= 2 || n > 0 && 2*n >= len(about) || x.Kind == Tool && common(about, toolWords(x.key)) > 0
+		rule := x.Kind == Always || x.Kind == Never
+		if called || rule && state == Active {
+			list = append(list, candidate{x, n})
+		}
+	}
+	slices.SortFunc(list, func(x, y candidate) int { return cmp.Or(y.shared-x.shared, order(x.Lesson, y.Lesson)) })
+	var out []Held
+	for _, c := range list {
+		out = append(out, Held{c.ID, c.Text})
+	}
+	for _, w := range wishes {
+		if !w.single() && common(about, strings.Fields(w.cue)) > 0 {
+			out = append(out, Held{w.ID, "The owner said on " + w.At.In(l.o.Zone()).Format(time.DateOnly) + ": “" + w.Text + "”"})
+		}
+	}
+	return out[:min(len(out), limit)], nil
+}
+
+// toolWords are the words of a tool's name that say what it works on.
+func toolWords(key string) []string {
+	name := key[:strings.IndexAny(key+"|", "|!")]
+	return slices.DeleteFunc(strings.Split(name, "_"), func(w string) bool {
+		return len(w) < 4 || slices.Contains([]string{"create", "list", "update", "delete", "search", "find", "cancel", "pause", "file"}, w)
+	})
+}
+
+// UsedTx notes which lessons stood in a request of a conversation.
+func (l *Learner) UsedTx(tx *store.Tx, session string, ids []string) error {
+	for _, id := range ids {
+		if _, err := tx.Exec(`UPDATE lessons SET uses = uses + 1, used_in = ?, seen_at = ? WHERE id = ?`, session, time.Now().UnixMilli(), id); err != nil {
+			return err
+		}
+	}
+	l.changedTx(tx)
+	return nil
+}

@@ -1,0 +1,140 @@
+// Package learn keeps what Hob learned about working for its owner: lessons
+// from tool calls that went wrong and from the owner's corrections, and a model
+// of the owner (active hours, channels, language, preferences).
+//
+// It learns in the transaction that ends a turn, with a few rows that ride
+// along, so that a turn costs no transaction more and the next one knows. What
+// goes wrong here is logged and never in the way of a message. Nothing is made
+// from outside text: in a tainted turn only the owner's literal words count. It
+// never calls a model, and does not decide what rides in a request: package
+// prompt asks it.
+package learn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+)
+
+// ErrNotFound says that there is no such lesson or entry.
+var ErrNotFound = errors.New("there is no such entry")
+
+// Options of New; Store and Bus are required.
+type Options struct {
+	Store *store.Store
+	Bus   *bus.Bus
+	Zone  func() *time.Location // the owner's; default UTC
+	Log   *slog.Logger
+}
+
+// Learner learns and is asked. Its methods may be called concurrently.
+type Learner struct {
+	o           Options
+	corrections []pattern
+	preferences []pattern
+	languages   map[string]map[string]bool
+
+	mu      sync.Mutex
+	version int      // of what the tables hold
+	lessons []Lesson // all that are not retired, nil when they are to be read again
+	wishes  []Preference
+	loaded  bool
+}
+
+// New checks the options.
+func New(o Options) (*Learner, error) {
+	if o.Store == nil || o.Bus == nil {
+		return nil, errors.New("learn: an option is missing")
+	}
+	if o.Zone == nil {
+		o.Zone = func() *time.Location { return time.UTC }
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Learner{o: o, languages: readLanguages()}
+	var err error
+	if l.corrections, err = readPatterns(correctionsText); err != nil {
+		return nil, err
+	}
+	l.preferences, err = readPatterns(preferencesText)
+	return l, err
+}
+
+// Migrations of the package's tables.
+func Migrations() store.Set {
+	return store.Set{Owner: "learn", Steps: []string{`
+CREATE TABLE lessons (
+	id TEXT PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, cue TEXT NOT NULL, failed TEXT NOT NULL,
+	confidence INTEGER NOT NULL, evidence INTEGER NOT NULL, uses INTEGER NOT NULL DEFAULT 0, provenance TEXT NOT NULL,
+	event TEXT NOT NULL, session TEXT NOT NULL, used_in TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, seen_at INTEGER NOT NULL,
+	retired_at INTEGER NOT NULL DEFAULT 0, retired_by TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+CREATE TABLE user_hours (zone TEXT NOT NULL, weekday INTEGER NOT NULL, hour INTEGER NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (zone, weekday, hour)) WITHOUT ROWID;
+CREATE TABLE user_counts (what TEXT NOT NULL, name TEXT NOT NULL, n INTEGER NOT NULL, last_at INTEGER NOT NULL, PRIMARY KEY (what, name)) WITHOUT ROWID;
+CREATE TABLE user_preferences (
+	id TEXT PRIMARY KEY, key TEXT NOT NULL, text TEXT NOT NULL, cue TEXT NOT NULL, said_by TEXT NOT NULL, event TEXT NOT NULL, session TEXT NOT NULL,
+	channel TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+`}}
+}
+
+// Turn is one that has ended.
+type Turn struct {
+	Event, Session, Channel string
+	Realm                   string
+	// Text is what was said, Owner that these are the owner's literal words.
+	Text  string
+	Owner bool
+	// Tainted: outside text was in its context.
+	Tainted bool
+	At      time.Time // when it was said
+	Calls   bool      // it used tools
+}
+
+// RecordTx learns from a turn, in the transaction that ends it.
+func (l *Learner) RecordTx(tx *store.Tx, t Turn) {
+	for _, step := range []func(*store.Tx, Turn) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
+		if err := step(tx, t); err != nil {
+			l.o.Log.Warn("nothing was learned from a turn", "event", t.Event, "err", err)
+		}
+	}
+}
+
+// changedTx drops what is held in memory once the transaction has ended.
+func (l *Learner) changedTx(tx *store.Tx) {
+	tx.AfterCommit(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.version++
+		l.loaded = false
+	})
+}
+
+// known returns the lessons in force and the preferences.
+func (l *Learner) known(ctx context.Context) ([]Lesson, []Preference, error) {
+	l.mu.Lock()
+	lessons, wishes, loaded, version := l.lessons, l.wishes, l.loaded, l.version
+	l.mu.Unlock()
+	if loaded {
+		return lessons, wishes, nil
+	}
+	r := l.o.Store.Reader(ctx)
+	lessons, err := lessonsOf(r, `WHERE retired_at = 0`)
+	if err != nil {
+		return nil, nil, err
+	}
+	wishes, err = preferencesOf(r, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.version == version {
+		l.lessons, l.wishes, l.loaded = lessons, wishes, true
+	}
+	return lessons, wishes, nil
+}

@@ -1,0 +1,245 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// Kind says where a lesson comes from.
+type Kind string
+
+// The kinds of lessons.
+const (
+	Always Kind = "always" // a rule of the owner's
+	Never  Kind = "never"
+	Meant  Kind = "meant" // what the owner really wanted
+	Tool   Kind = "tool"  // how a tool is called
+)
+
+// State says whether a lesson is used.
+type State string
+
+// The states of a lesson. A weak one is not used yet; a stale one only where
+// its words come up; an archived or retired one not at all.
+const (
+	Weak     State = "weak"
+	Active   State = "active"
+	Stale    State = "stale"
+	Archived State = "archived"
+	Retired  State = "retired"
+)
+
+// The numbers of lessons.
+const (
+	maxConfidence = 10
+	minConfidence = 3 // to be used
+	perError      = 1
+	perCorrection = 2
+	born          = 1 // what a lesson has before its first evidence
+	perSuccess    = -2
+	maxLessons    = 200
+	staleAfter    = 30 * 24 * time.Hour
+	archivedAfter = 90 * 24 * time.Hour
+)
+
+// Lesson is one thing learned.
+type Lesson struct {
+	ID         string            `json:"id"`
+	Kind       Kind              `json:"kind"`
+	Text       string            `json:"text"`
+	State      State             `json:"state"`
+	Confidence int               `json:"confidence"` // 1 to 10; used from 3
+	Evidence   int               `json:"evidence"`   // how often it showed
+	Uses       int               `json:"uses"`       // requests in which it stood
+	Realm      string            `json:"realm,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	Event      string            `json:"event"` // where it was learned last
+	Session    string            `json:"session"`
+	CreatedAt  time.Time         `json:"created_at"`
+	SeenAt     time.Time         `json:"seen_at"` // when it last showed or was used
+	RetiredAt  time.Time         `json:"retired_at,omitzero"`
+	RetiredBy  string            `json:"retired_by,omitempty"`
+
+	key    string   // names the mistake, of a tool lesson
+	cue    []string // words that call it up
+	failed string   // the arguments that did not work
+	usedIn string   // the conversation in which it was used last
+}
+
+// stateAt is where a lesson stands.
+func (l Lesson) stateAt(now time.Time) State {
+	age := now.Sub(l.SeenAt)
+	switch {
+	case !l.RetiredAt.IsZero():
+		return Retired
+	case age >= archivedAfter:
+		return Archived
+	case l.Confidence < minConfidence:
+		return Weak
+	case age >= staleAfter:
+		return Stale
+	}
+	return Active
+}
+
+const lessonColumns = `id, realm, kind, key, text, cue, failed, confidence, evidence, uses, provenance, event, session, used_in, created_at, seen_at, retired_at, retired_by`
+
+func lessonsOf(q store.Querier, where string, args ...any) ([]Lesson, error) {
+	rows, err := q.Query(`SELECT `+lessonColumns+` FROM lessons `+where+` ORDER BY seen_at DESC, id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("learn: lessons: %w", err)
+	}
+	defer rows.Close()
+	out := []Lesson{}
+	now := time.Now()
+	for rows.Next() {
+		var x Lesson
+		var cue string
+		var created, seen, retired int64
+		if err := rows.Scan(&x.ID, &x.Realm, &x.Kind, &x.key, &x.Text, &cue, &x.failed, &x.Confidence, &x.Evidence, &x.Uses, &x.Provenance,
+			&x.Event, &x.Session, &x.usedIn, &created, &seen, &retired, &x.RetiredBy); err != nil {
+			return nil, fmt.Errorf("learn: lessons: %w", err)
+		}
+		x.cue = strings.Fields(cue)
+		x.CreatedAt, x.SeenAt, x.RetiredAt = store.Time(created), store.Time(seen), store.Time(retired)
+		x.State = x.stateAt(now)
+		out = append(out, x)
+	}
+	return out, rows.Err()
+}
+
+// saveTx writes a lesson and keeps their number in bounds.
+func (l *Learner) saveTx(tx *store.Tx, x Lesson) error {
+	x.Confidence = max(0, min(x.Confidence, maxConfidence))
+	if x.Confidence == 0 && x.RetiredAt.IsZero() {
+		x.RetiredAt = time.Now()
+	}
+	_, err := tx.Exec(`INSERT INTO lessons (`+lessonColumns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+		ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, text = excluded.text, cue = excluded.cue, failed = excluded.failed, confidence = excluded.confidence,
+		evidence = excluded.evidence, provenance = excluded.provenance, event = excluded.event, session = excluded.session, seen_at = excluded.seen_at,
+		retired_at = excluded.retired_at, retired_by = excluded.retired_by`,
+		x.ID, x.Realm, string(x.Kind), x.key, x.Text, strings.Join(x.cue, " "), x.failed, x.Confidence, x.Evidence, x.Uses, string(x.Provenance), x.Event,
+		x.Session, x.usedIn, store.Millis(x.CreatedAt), store.Millis(x.SeenAt), store.Millis(x.RetiredAt), x.RetiredBy)
+	if err != nil {
+		return fmt.Errorf("learn: lesson: %w", err)
+	}
+	l.changedTx(tx)
+	// The weakest go first, and of what is retired no more is kept either.
+	for _, live := range []string{"retired_at = 0", "retired_at <> 0"} {
+		if _, err := tx.Exec(`DELETE FROM lessons WHERE id IN (SELECT id FROM lessons WHERE `+live+` ORDER BY confidence DESC, seen_at DESC, id LIMIT -1 OFFSET ?)`, maxLessons); err != nil {
+			return fmt.Errorf("learn: lessons: %w", err)
+		}
+	}
+	return nil
+}
+
+// Lessons lists them, those that showed last first; archived and retired ones
+// only when all is true.
+func (l *Learner) Lessons(ctx context.Context, all bool) ([]Lesson, error) {
+	list, err := lessonsOf(l.o.Store.Reader(ctx), "")
+	if err != nil || all {
+		return list, err
+	}
+	return slices.DeleteFunc(list, func(x Lesson) bool { return x.State == Retired || x.State == Archived }), nil
+}
+
+// Change is what an owner may change in a lesson or a preference.
+type Change struct {
+	Text    string // a new wording
+	Retired bool   // it is not used any more
+	Delete  bool   // it is removed for good
+}
+
+// ChangeLesson applies one change and returns the lesson as it is then. A
+// lesson that its owner worded is as sure as one that was shown again and
+// again.
+func (l *Learner) ChangeLesson(ctx context.Context, id string, c Change) (Lesson, error) {
+	var x Lesson
+	err := l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		list, err := lessonsOf(tx, `WHERE id = ?`, id)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return fmt.Errorf("lesson %s: %w", phrase.Cut(id, 40), ErrNotFound)
+		}
+		x = list[0]
+		now := store.Time(store.Millis(time.Now()))
+		switch {
+		case c.Delete:
+			l.changedTx(tx)
+			_, err := tx.Exec(`DELETE FROM lessons WHERE id = ?`, id)
+			return err
+		case c.Retired:
+			x.RetiredAt, x.RetiredBy = now, "owner"
+		default:
+			x.Text, x.Provenance, x.SeenAt = phrase.Cut(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), provenance.Owner, now
+			x.RetiredAt, x.RetiredBy, x.Confidence = time.Time{}, "", max(x.Confidence, minConfidence+perCorrection)
+			if x.Kind != Tool {
+				x.cue = cues(x.Text)
+			}
+		}
+		x.State = x.stateAt(now)
+		return l.saveTx(tx, x)
+	})
+	return x, err
+}
+
+// cues are the words of a text that say what it is about.
+func cues(text string) []string {
+	var out []string
+	for _, w := range knowledge.Subjects(text) {
+		if f := phrase.Fold(w); !slices.Contains(out, f) && !manner[f] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// manner are words of rules and corrections themselves.
+var manner = map[string]bool{
+	"always": true, "never": true, "future": true, "forward": true, "meant": true, "mean": true, "immer": true, "nie": true, "niemals": true,
+	"toujours": true, "jamais": true, "siempre": true, "nunca": true, "sempre": true, "mai": true, "altijd": true, "nooit": true, "anymore": true,
+	"ever": true, "jetzt": true, "zukunft": true, "kunftig": true, "plus": true, "wieder": true, "wrong": true, "said": true, "don": true, "dont": true,
+	"prefer": true, "like": true, "love": true, "hate": true, "dislike": true, "mag": true, "really": true, "stand": true,
+}
+
+// near reports whether two folded words are one but for their ending.
+func near(a, b string) bool {
+	if a == b {
+		return true
+	}
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n >= 4 && max(len(a), len(b))-n <= 3
+}
+
+// common counts the words of a that are near to one of b.
+func common(a, b []string) (n int) {
+	for _, x := range a {
+		if slices.ContainsFunc(b, func(y string) bool { return near(x, y) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// likeness is the share of words that two texts have in common.
+func likeness(a, b []string) float64 {
+	n := common(a, b)
+	all := len(a) + len(b) - n
+	if n == 0 || all == 0 {
+		return 0
+	}
+	return float64(n) / float64(all)
+}

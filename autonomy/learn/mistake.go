@@ -1,0 +1,223 @@
+package learn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+	"hob/tools"
+)
+
+// mistakesTx learns from the calls of a turn: one that failed and was then made
+// in another way, and one that fails in the same way again and again. What
+// models and tools say counts only where no outside text could speak through
+// them.
+func (l *Learner) mistakesTx(tx *store.Tx, t Turn) error {
+	if !t.Calls || t.Tainted {
+		return nil
+	}
+	calls, err := l.o.Bus.CallsIn(tx, t.Event)
+	if err != nil {
+		return err
+	}
+	clean := slices.DeleteFunc(calls, func(e bus.Entry) bool { return e.Source.Tainted() })
+	for _, m := range mistakes(clean) {
+		if err := l.noteTx(tx, t, m); err != nil {
+			return err
+		}
+	}
+	return l.succeededTx(tx, t, clean)
+}
+
+// mistake is what a turn shows about a tool.
+type mistake struct {
+	tool   string
+	key    string
+	text   string
+	failed string // the arguments that did not work, as JSON
+	errors int
+}
+
+// teaches reports whether a call failed for a reason that another call could
+// avoid; a refusal or a timeout could come at any time.
+func teaches(e bus.Entry) bool {
+	switch tools.Code(e.Code) {
+	case tools.InvalidArguments, tools.NotFound, tools.Failed, tools.Unsupported:
+		return e.State == bus.CallFailed || e.State == bus.CallDenied
+	}
+	return false
+}
+
+// mistakes reads the calls in order.
+func mistakes(calls []bus.Entry) []mistake {
+	var out []mistake
+	failing := map[string][]bus.Entry{}
+	for _, e := range calls {
+		switch {
+		case teaches(e):
+			failing[e.Tool] = append(failing[e.Tool], e)
+		case e.State == bus.CallDone:
+			if bad := failing[e.Tool]; len(bad) > 0 {
+				if m, ok := mended(bad, e); ok {
+					out = append(out, m)
+				}
+				delete(failing, e.Tool)
+			}
+		}
+	}
+	for _, tool := range slices.Sorted(maps.Keys(failing)) {
+		if m, ok := repeated(failing[tool]); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// mended is a call that failed and worked with other arguments.
+func mended(bad []bus.Entry, good bus.Entry) (mistake, bool) {
+	last := bad[len(bad)-1]
+	was, is := arguments(last.Args), arguments(good.Args)
+	var names, wrong, right []string
+	failed := map[string]json.RawMessage{}
+	for _, k := range slices.Sorted(maps.Keys(merged(was, is))) {
+		if bytes.Equal(was[k], is[k]) {
+			continue
+		}
+		names = append(names, k)
+		failed[k] = was[k]
+		wrong, right = append(wrong, shown(k, was[k])), append(right, shown(k, is[k]))
+	}
+	if len(names) == 0 || len(names) > 3 {
+		return mistake{}, false // the same call, or quite another one
+	}
+	text := fmt.Sprintf("%s: with %s it failed (%s); with %s it worked", last.Tool, strings.Join(wrong, ", "), phrase.Cut(last.Result, 70), strings.Join(right, ", "))
+	return mistake{tool: last.Tool, key: last.Tool + "|" + strings.Join(names, ","), text: text, failed: encode(failed), errors: len(bad)}, true
+}
+
+// repeated is a call that fails in the same way again and again.
+func repeated(bad []bus.Entry) (mistake, bool) {
+	last := bad[len(bad)-1]
+	n := 0
+	for _, e := range bad {
+		if e.Code == last.Code && phrase.Same(e.Result, last.Result) {
+			n++
+		}
+	}
+	if n < 2 {
+		return mistake{}, false
+	}
+	args := arguments(last.Args)
+	var with []string
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		with = append(with, shown(k, args[k]))
+	}
+	text := fmt.Sprintf("%s failed %d times with %s: %s", last.Tool, n, phrase.Cut(strings.Join(with, ", "), 90), phrase.Cut(last.Result, 70))
+	return mistake{tool: last.Tool, key: last.Tool + "!" + last.Code + strings.Join(slices.Sorted(maps.Keys(args)), ","), text: text, failed: encode(args), errors: n}, true
+}
+
+func arguments(raw json.RawMessage) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	_ = json.Unmarshal(raw, &out) // what is no object has no arguments
+	return out
+}
+
+func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+func encode(v map[string]json.RawMessage) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "{}"
+	}
+	return string(b)
+}
+
+// shown is an argument as a lesson tells it; what may be a secret is not told.
+func shown(name string, v json.RawMessage) string {
+	low := strings.ToLower(name)
+	for _, s := range []string{"password", "secret", "token", "key", "pin", "code"} {
+		if strings.Contains(low, s) {
+			return name
+		}
+	}
+	if len(v) == 0 {
+		return "no " + name
+	}
+	return name + " " + phrase.Cut(string(v), 40)
+}
+
+// noteTx merges a mistake with what is known of it.
+func (l *Learner) noteTx(tx *store.Tx, t Turn, m mistake) error {
+	list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND key = ?`, t.Realm, string(Tool), m.key)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	x := Lesson{ID: shortid.New("l"), Realm: t.Realm, Kind: Tool, key: m.key, CreatedAt: now, Confidence: born}
+	if len(list) > 0 {
+		x = list[0]
+	}
+	cue := slices.DeleteFunc(phrase.Split(strings.ReplaceAll(m.tool, "_", " ")), func(w string) bool { return len(w) < 4 })
+	if t.Owner {
+		cue = append(cue, cues(t.Text)...)
+	}
+	x.cue = slices.Compact(slices.Sorted(slices.Values(append(cue, x.cue...))))
+	x.cue = x.cue[:min(len(x.cue), 24)]
+	x.Text, x.failed, x.Provenance = phrase.Cut(m.text, maxLesson), m.failed, provenance.Tool
+	x.Event, x.Session, x.SeenAt = t.Event, t.Session, now
+	x.Confidence += m.errors * perError
+	x.Evidence += m.errors
+	return l.saveTx(tx, x)
+}
+
+// succeededTx lowers the lessons which say that a call fails that has worked.
+func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
+	for _, e := range calls {
+		if e.State != bus.CallDone {
+			continue
+		}
+		list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND (key LIKE ? OR key LIKE ?)`, t.Realm, string(Tool), e.Tool+"|%", e.Tool+"!%")
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			if x.Event == t.Event || !holds(e.Args, x.failed) {
+				continue
+			}
+			x.Confidence += perSuccess
+			if err := l.saveTx(tx, x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// holds reports whether a call has the arguments of one that failed.
+func holds(args json.RawMessage, failed string) bool {
+	is, was := arguments(args), arguments(json.RawMessage(failed))
+	if len(was) == 0 {
+		return false
+	}
+	for k, v := range was {
+		if string(v) == "null" {
+			v = nil
+		}
+		if !bytes.Equal(is[k], v) {
+			return false
+		}
+	}
+	return true
+}

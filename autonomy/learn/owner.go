@@ -1,0 +1,173 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/shortid"
+)
+
+// Preference is something the owner said about being served.
+type Preference struct {
+	ID      string
+	Key     string // name, language, like, dislike, or note
+	Text    string // in the owner's words
+	SaidBy  string // "owner" in a message, "edit" where it was worded by hand
+	Event   string
+	Session string
+	Channel string
+	At      time.Time
+	cue     string
+}
+
+// single reports whether there is only one of its key.
+func (p Preference) single() bool { return p.Key == "name" || p.Key == "language" }
+
+// maxPreferences bounds how many are kept.
+const maxPreferences = 200
+
+// countTx counts when, where and in which language the owner writes.
+func (l *Learner) countTx(tx *store.Tx, t Turn) error {
+	if !t.Owner {
+		return nil
+	}
+	zone := l.o.Zone()
+	at := t.At.In(zone)
+	if _, err := tx.Exec(`INSERT INTO user_hours (zone, weekday, hour, n) VALUES (?,?,?,1) ON CONFLICT (zone, weekday, hour) DO UPDATE SET n = n + 1`,
+		zone.String(), int(at.Weekday()), at.Hour()); err != nil {
+		return fmt.Errorf("learn: hours: %w", err)
+	}
+	counts := [][2]string{{"channel", t.Channel}}
+	if lang := l.language(t.Text); lang != "" {
+		counts = append(counts, [2]string{"language", lang})
+	}
+	for _, c := range counts {
+		if _, err := tx.Exec(`INSERT INTO user_counts (what, name, n, last_at) VALUES (?,?,1,?)
+			ON CONFLICT (what, name) DO UPDATE SET n = n + 1, last_at = excluded.last_at`, c[0], c[1], store.Millis(t.At)); err != nil {
+			return fmt.Errorf("learn: %s: %w", c[0], err)
+		}
+	}
+	return nil
+}
+
+// preferTx keeps what the owner likes, with where and when it was said.
+func (l *Learner) preferTx(tx *store.Tx, t Turn) error {
+	if !t.Owner {
+		return nil
+	}
+	for _, s := range sentences(t.Text) {
+		key := match(l.preferences, s)
+		if key == "" {
+			continue
+		}
+		p := Preference{
+			ID: shortid.New("p"), Key: key, Text: phrase.Cut(s, maxLesson), SaidBy: "owner", Event: t.Event, Session: t.Session, Channel: t.Channel,
+			At: t.At, cue: strings.Join(cues(s), " "),
+		}
+		if err := l.wishTx(tx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wishTx keeps a preference in the place of those that it corrects.
+func (l *Learner) wishTx(tx *store.Tx, p Preference) error {
+	list, err := preferencesOf(tx, "")
+	if err != nil {
+		return err
+	}
+	for _, old := range list {
+		same := old.ID == p.ID || p.single() && old.Key == p.Key ||
+			!p.single() && !old.single() && likeness(strings.Fields(old.cue), strings.Fields(p.cue)) >= alike
+		if !same {
+			continue
+		}
+		if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id = ?`, old.ID); err != nil {
+			return fmt.Errorf("learn: preference: %w", err)
+		}
+	}
+	if _, err := tx.Exec(`INSERT INTO user_preferences (id, key, text, cue, said_by, event, session, channel, at) VALUES (?,?,?,?,?,?,?,?,?)`,
+		p.ID, p.Key, p.Text, p.cue, p.SaidBy, p.Event, p.Session, p.Channel, store.Millis(p.At)); err != nil {
+		return fmt.Errorf("learn: preference: %w", err)
+	}
+	l.changedTx(tx)
+	if _, err := tx.Exec(`DELETE FROM user_preferences WHERE id IN (SELECT id FROM user_preferences ORDER BY at DESC, id LIMIT -1 OFFSET ?)`, maxPreferences); err != nil {
+		return fmt.Errorf("learn: preference: %w", err)
+	}
+	return nil
+}
+
+func preferencesOf(q store.Querier, id string) ([]Preference, error) {
+	rows, err := q.Query(`SELECT id, key, text, cue, said_by, event, session, channel, at FROM user_preferences WHERE ?1 = '' OR id = ?1 ORDER BY at DESC, id`, id)
+	if err != nil {
+		return nil, fmt.Errorf("learn: preferences: %w", err)
+	}
+	defer rows.Close()
+	var out []Preference
+	for rows.Next() {
+		var p Preference
+		var at int64
+		if err := rows.Scan(&p.ID, &p.Key, &p.Text, &p.cue, &p.SaidBy, &p.Event, &p.Session, &p.Channel, &at); err != nil {
+			return nil, fmt.Errorf("learn: preferences: %w", err)
+		}
+		p.At = store.Time(at)
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// Owner says in a line what a model should know of the owner in each request:
+// the name and the language that were asked for and, where no words of the
+// owner are at hand, the language most messages are in.
+func (l *Learner) Owner(ctx context.Context, unattended bool) (string, error) {
+	_, wishes, err := l.known(ctx)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	spoken := false
+	for _, w := range wishes {
+		if w.single() {
+			out = append(out, "your owner said “"+strings.TrimRight(w.Text, ".! ")+"”")
+			spoken = spoken || w.Key == "language"
+		}
+	}
+	if unattended && !spoken {
+		if lang, share := l.mostly(ctx, "language"); share >= 0.7 {
+			out = append(out, "your owner mostly writes in the language "+lang)
+		}
+	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	slices.Sort(out)
+	return strings.ToUpper(out[0][:1]) + out[0][1:] + tail(out[1:]) + ".", nil
+}
+
+func tail(more []string) string {
+	if len(more) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(more, "; ")
+}
+
+// enough is how many messages say something about habits.
+const enough = 5
+
+// mostly is the most frequent of what is counted and its share; "" when too
+// little is known.
+func (l *Learner) mostly(ctx context.Context, what string) (name string, share float64) {
+	var n, all int
+	err := l.o.Store.Reader(ctx).QueryRow(`SELECT name, n, (SELECT sum(n) FROM user_counts WHERE what = ?1) FROM user_counts WHERE what = ?1
+		ORDER BY n DESC, name LIMIT 1`, what).Scan(&name, &n, &all)
+	if err != nil || all < enough {
+		return "", 0
+	}
+	return name, float64(n) / float64(all)
+}

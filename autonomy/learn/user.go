@@ -1,0 +1,180 @@
+package learn
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// Entry is one thing known about the owner.
+type Entry struct {
+	ID   string `json:"id"`
+	What string `json:"what"` // name, language, like, dislike, channel, hours
+	Text string `json:"text"`
+	// SaidBy is "owner" for what was said in a message, "edit" for what was
+	// worded by hand, and "hob" for what was counted.
+	SaidBy   string    `json:"said_by"`
+	At       time.Time `json:"at,omitzero"` // when it was said, or counted last
+	Event    string    `json:"event,omitempty"`
+	Session  string    `json:"session,omitempty"`
+	Channel  string    `json:"channel,omitempty"`
+	Messages int       `json:"messages,omitempty"` // of which it was counted
+	// Hours counts messages by day of the week (from Sunday) and hour.
+	Hours *[7][24]int `json:"hours,omitempty"`
+	Zone  string      `json:"zone,omitempty"`
+}
+
+// User lists what is known about the owner: what was said first, the newest
+// foremost, then what was counted.
+func (l *Learner) User(ctx context.Context) ([]Entry, error) {
+	q := l.o.Store.Reader(ctx)
+	wishes, err := preferencesOf(q, "")
+	if err != nil {
+		return nil, err
+	}
+	out := []Entry{}
+	for _, w := range wishes {
+		out = append(out, w.entry())
+	}
+	counted, err := counts(q)
+	if err != nil {
+		return nil, err
+	}
+	hours, err := activeHours(q)
+	return append(append(out, counted...), hours...), err
+}
+
+func (p Preference) entry() Entry {
+	return Entry{ID: p.ID, What: p.Key, Text: p.Text, SaidBy: p.SaidBy, At: p.At, Event: p.Event, Session: p.Session, Channel: p.Channel}
+}
+
+func counts(q store.Querier) ([]Entry, error) {
+	rows, err := q.Query(`SELECT what, name, n, last_at FROM user_counts ORDER BY what DESC, n DESC, name`)
+	if err != nil {
+		return nil, fmt.Errorf("learn: counts: %w", err)
+	}
+	defer rows.Close()
+	var out []Entry
+	for rows.Next() {
+		var e Entry
+		var name string
+		var at int64
+		if err := rows.Scan(&e.What, &name, &e.Messages, &at); err != nil {
+			return nil, fmt.Errorf("learn: counts: %w", err)
+		}
+		e.ID, e.Text, e.SaidBy, e.At = e.What+":"+name, name, "hob", store.Time(at)
+		out = append(out, e)
+	}
+	return out, rows.Err()
+}
+
+func activeHours(q store.Querier) ([]Entry, error) {
+	rows, err := q.Query(`SELECT zone, weekday, hour, n FROM user_hours ORDER BY zone, weekday, hour`)
+	if err != nil {
+		return nil, fmt.Errorf("learn: hours: %w", err)
+	}
+	defer rows.Close()
+	var out []Entry
+	for rows.Next() {
+		var zone string
+		var day, hour, n int
+		if err := rows.Scan(&zone, &day, &hour, &n); err != nil {
+			return nil, fmt.Errorf("learn: hours: %w", err)
+		}
+		if len(out) == 0 || out[len(out)-1].Zone != zone {
+			out = append(out, Entry{ID: "hours:" + zone, What: "hours", SaidBy: "hob", Zone: zone, Hours: &[7][24]int{}})
+		}
+		e := &out[len(out)-1]
+		e.Hours[day][hour] = n
+		e.Messages += n
+	}
+	for i := range out {
+		out[i].Text = busiest(*out[i].Hours) + " (" + out[i].Zone + ")"
+	}
+	return out, rows.Err()
+}
+
+// busiest names the hours and days on which most is written.
+func busiest(h [7][24]int) string {
+	var byHour [24]int
+	var byDay [7]int
+	for d := range h {
+		for t, n := range h[d] {
+			byHour[t] += n
+			byDay[d] += n
+		}
+	}
+	var hours, days []string
+	for _, t := range top(byHour[:], 3) {
+		hours = append(hours, fmt.Sprintf("%d:00", t))
+	}
+	for _, d := range top(byDay[:], 3) {
+		days = append(days, time.Weekday(d).String())
+	}
+	return "most at " + strings.Join(hours, ", ") + " on " + strings.Join(days, ", ")
+}
+
+// top returns the indexes of the largest counts, in their own order.
+func top(n []int, limit int) []int {
+	var at []int
+	for i := range n {
+		if n[i] > 0 {
+			at = append(at, i)
+		}
+	}
+	slices.SortStableFunc(at, func(x, y int) int { return n[y] - n[x] })
+	at = at[:min(len(at), limit)]
+	slices.Sort(at)
+	return at
+}
+
+// ChangeUser deletes an entry, or words a preference anew, and returns it as it
+// is then. What was counted can only be deleted: it begins to count afresh.
+func (l *Learner) ChangeUser(ctx context.Context, id string, c Change) (Entry, error) {
+	var e Entry
+	err := l.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		e, err = l.changeUserTx(tx, id, c)
+		return err
+	})
+	return e, err
+}
+
+func (l *Learner) changeUserTx(tx *store.Tx, id string, c Change) (Entry, error) {
+	list, err := preferencesOf(tx, id)
+	if err != nil {
+		return Entry{}, err
+	}
+	if len(list) == 1 && !c.Delete {
+		p := list[0]
+		p.Text, p.SaidBy, p.At = phrase.Cut(strings.ToValidUTF8(c.Text, "\uFFFD"), maxLesson), "edit", store.Time(store.Millis(time.Now()))
+		p.cue = strings.Join(cues(p.Text), " ")
+		return p.entry(), l.wishTx(tx, p)
+	}
+	what, name, _ := strings.Cut(id, ":")
+	for _, statement := range []struct {
+		sql  string
+		args []any
+	}{
+		{`DELETE FROM user_preferences WHERE id = ?`, []any{id}},
+		{`DELETE FROM user_counts WHERE what = ? AND name = ?`, []any{what, name}},
+		{`DELETE FROM user_hours WHERE ? = 'hours' AND zone = ?`, []any{what, name}},
+	} {
+		if !c.Delete {
+			break
+		}
+		res, err := tx.Exec(statement.sql, statement.args...)
+		if err != nil {
+			return Entry{}, fmt.Errorf("learn: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n > 0 {
+			l.changedTx(tx)
+			return Entry{ID: id}, err
+		}
+	}
+	return Entry{}, fmt.Errorf("%s: %w", phrase.Cut(id, 60), ErrNotFound)
+}
