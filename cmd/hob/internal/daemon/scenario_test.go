@@ -29,6 +29,7 @@ import (
 //	~ a regular expression which a reply fits that comes later
 //	@ a regular expression which the last request to the model fits
 //	& what the owner says while the next request to the model is open
+//	- a regular expression which it does not fit
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
 // Other sections: home/PATH is a file that is there beforehand. config is put at
@@ -199,6 +200,11 @@ func (s *scene) line(line string) {
 	case "@":
 		all := s.model.Requests()
 		fits("the last request", string(all[len(all)-1].Body))
+	case "-":
+		all := s.model.Requests()
+		if body := string(all[len(all)-1].Body); regexp.MustCompile(rest).MatchString(body) {
+			s.t.Errorf("%s: the last request %q fits", line, body)
+		}
 	case "=":
 		name, want, _ := strings.Cut(rest, ": ")
 		b, err := os.ReadFile(filepath.Join(s.home, name))
