@@ -32,8 +32,16 @@ var scripts = []struct {
 	lang  string
 	table *unicode.RangeTable
 }{
-	{"ja", unicode.Hiragana}, {"ja", unicode.Katakana}, {"ko", unicode.Hangul}, {"zh", unicode.Han}, {"ru", unicode.Cyrillic}, {"el", unicode.Greek},
-	{"ar", unicode.Arabic}, {"he", unicode.Hebrew}, {"hi", unicode.Devanagari}, {"th", unicode.Thai},
+	{"ja", unicode.Hiragana},
+	{"ja", unicode.Katakana},
+	{"ko", unicode.Hangul},
+	{"zh", unicode.Han},
+	{"ru", unicode.Cyrillic},
+	{"el", unicode.Greek},
+	{"ar", unicode.Arabic},
+	{"he", unicode.Hebrew},
+	{"hi", unicode.Devanagari},
+	{"th", unicode.Thai},
 }
 
 // language guesses the ISO 639-1 code of what somebody wrote, "" when the text

@@ -317,8 +317,13 @@ func TestAgeing(t *testing.T) {
 		confidence int
 		want       State
 	}{
-		{0, 3, Active}, {29 * 24 * time.Hour, 3, Active}, {0, 2, Weak}, {31 * 24 * time.Hour, 10, Stale}, {89 * 24 * time.Hour, 3, Stale},
-		{91 * 24 * time.Hour, 10, Archived}, {91 * 24 * time.Hour, 1, Archived},
+		{0, 3, Active},
+		{29 * 24 * time.Hour, 3, Active},
+		{0, 2, Weak},
+		{31 * 24 * time.Hour, 10, Stale},
+		{89 * 24 * time.Hour, 3, Stale},
+		{91 * 24 * time.Hour, 10, Archived},
+		{91 * 24 * time.Hour, 1, Archived},
 	} {
 		if got := (Lesson{Confidence: tc.confidence, SeenAt: now.Add(-tc.age)}).stateAt(now); got != tc.want {
 			t.Errorf("%v, sure %d: %s, want %s", tc.age, tc.confidence, got, tc.want)
