@@ -57,6 +57,8 @@ type Options struct {
 	Room func(now time.Time) (ok bool, at time.Time)
 	// Drain is how long running turns may go on after the end (default 5 s).
 	Drain time.Duration
+	// Typing shows in a chat that Hob is at work there, until stop; optional.
+	Typing func(ctx context.Context, channel, chat string) (stop func())
 	// Jumped is told when the wall clock was moved or the machine slept.
 	Jumped func(by time.Duration)
 	Log    *slog.Logger
@@ -113,6 +115,9 @@ func New(o Options) (*Loop, error) {
 	}
 	if o.Room == nil {
 		o.Room = func(now time.Time) (bool, time.Time) { return true, now }
+	}
+	if o.Typing == nil {
+		o.Typing = func(context.Context, string, string) func() { return func() {} }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return false }

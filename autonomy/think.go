@@ -147,6 +147,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	for _, i := range m.Images {
 		t.Images = append(t.Images, llm.Image{MIME: i.MIME, Data: i.Data})
 	}
+	defer l.o.Typing(ctx, ev.Channel, ev.Chat)()
 	res.Outcome, err = l.o.Agent.Run(ctx, t)
 	return res, err
 }

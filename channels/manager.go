@@ -39,6 +39,8 @@ type Manager struct {
 
 	mu    sync.Mutex
 	state map[string]*Health
+
+	typists typists
 }
 
 // Health is how one channel does.
@@ -60,7 +62,7 @@ func New(o Options) (*Manager, error) {
 	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 3*time.Second)
-	m := &Manager{opt: o, state: map[string]*Health{}}
+	m := &Manager{opt: o, state: map[string]*Health{}, typists: typists{open: map[[2]string]*typist{}}}
 	for name, ch := range o.Channels {
 		if name == "" || ch == nil {
 			return nil, fmt.Errorf("channels: the channel %q is nil or has no name", name)
@@ -118,6 +120,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 	}
 	wg.Wait()
+	m.typists.end()
 	return nil
 }
 

@@ -34,6 +34,12 @@ func TestConformance(t *testing.T) {
 			return f, f
 		})
 	})
+	t.Run("typing", func(t *testing.T) {
+		channelstest.Conform(t, func(*testing.T) (channels.Channel, channelstest.Platform) {
+			f := &channelstest.Typing{Fake: &channelstest.Fake{}}
+			return f, f
+		})
+	})
 	t.Run("finding", func(t *testing.T) {
 		channelstest.Conform(t, func(*testing.T) (channels.Channel, channelstest.Platform) {
 			f := channelstest.Finding{Fake: &channelstest.Fake{}}

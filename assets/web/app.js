@@ -181,6 +181,9 @@ async function follow(response, m, name) {
         if (text && !text.endsWith('\n')) text += '\n';
         tool(m, d.id, d.name);
         break;
+      case 'tool_progress':
+        tool(m, d.id, d.name).title = [d.seconds + ' s', d.percent === undefined ? '' : d.percent + ' %', d.note || ''].filter(Boolean).join(', ');
+        break;
       case 'tool_result':
         tool(m, d.id, d.name, d.ok !== false && !d.code).title = d.text || '';
         break;

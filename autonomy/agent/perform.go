@@ -58,8 +58,8 @@ func (r *run) perform(ctx context.Context, s *step) error {
 // execute runs a call that is in the ledger as far as it has to be, and makes
 // its outcome durable.
 func (r *run) execute(ctx context.Context, s *step) error {
-	r.feedRunning(s)
 	if own, ok := s.tool.(tools.Own); ok {
+		r.live("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
 		return r.performOwn(ctx, s, own)
 	}
 	if s.tool.Spec().Effects.ReadOnly() {
@@ -112,7 +112,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 
 func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own) (res tools.Result, err error) {
 	defer r.survive(s, &err)
-	return own.CallTx(ctx, tx, r.toolCall(s))
+	return own.CallTx(ctx, tx, r.toolCall(s, func(float64, string) {}))
 }
 
 // call runs the tool itself, with its time limit.
@@ -123,10 +123,13 @@ func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	began := time.Now()
-	defer func() { s.took = time.Since(began) }()
+	p, end := newPulse(ctx, s.call.ID, s.tool.Spec().Name, r.live)
+	defer func() {
+		end()
+		s.took = time.Since(p.began)
+	}()
 	defer r.survive(s, &err)
-	return s.tool.Call(ctx, r.toolCall(s))
+	return s.tool.Call(ctx, r.toolCall(s, p.report))
 }
 
 // survive turns a tool's panic into its failure.
@@ -137,13 +140,16 @@ func (r *run) survive(s *step, err *error) {
 	}
 }
 
-func (r *run) toolCall(s *step) tools.Call {
+// live shows something to those who watch the turn.
+func (r *run) live(typ string, data map[string]any) {
+	r.o.Bus.Feed.Publish(typ, r.t.Event.ID, r.t.Event.Session, data)
+}
+
+func (r *run) toolCall(s *step, progress func(float64, string)) tools.Call {
 	c := tools.Call{
 		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
 		Report: r.t.Report, Realm: r.o.Realm, Provenance: provenance.Owner,
-		Progress: func(f float64, note string) {
-			r.o.Bus.Feed.Publish("status", r.t.Event.ID, r.t.Event.Session, map[string]any{"tool": s.tool.Spec().Name, "fraction": f, "note": note})
-		},
+		Progress: progress,
 	}
 	if r.tainted() {
 		c.Provenance = provenance.Outside

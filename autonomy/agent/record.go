@@ -120,10 +120,6 @@ func (r *run) recordLate(s *step) {
 	})
 }
 
-func (r *run) feedRunning(s *step) {
-	r.o.Bus.Feed.Publish("status", r.t.Event.ID, r.t.Event.Session, map[string]string{"tool": s.tool.Spec().Name, "state": "running"})
-}
-
 // feeding shows a call's outcome to those who watch the turn.
 func (r *run) feeding() link {
 	return link{name: "feed", afterTool: func(_ context.Context, s *step) {
@@ -134,6 +130,6 @@ func (r *run) feeding() link {
 		if s.err != nil {
 			d["text"], d["code"] = cut(s.err.Error()), tools.CodeOf(s.err)
 		}
-		r.o.Bus.Feed.Publish("tool_result", r.t.Event.ID, r.t.Event.Session, d)
+		r.live("tool_result", d)
 	}}
 }

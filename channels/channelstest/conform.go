@@ -28,6 +28,7 @@ func Conform(t *testing.T, open Open) {
 		{"a text arrives as it is", arrives},
 		{"errors carry their class", classified},
 		{"send returns when its context ends", sendEnds},
+		{"a typing sign is no message and returns when its context ends", typing},
 		{"run returns nil when its context ends", runEnds},
 		{"the members of a group are told apart", groups},
 		{"a second copy is dropped where the channel says so", repeated},
@@ -93,6 +94,38 @@ func sendEnds(t *testing.T, ch channels.Channel, p Platform) {
 		}
 	case <-time.After(patience):
 		t.Fatal("Send goes on although its context has ended")
+	}
+}
+
+// typing: signs are no texts, and the channel does not hold on to them. How
+// often they are shown, and that they end with the turn, is the manager's part.
+func typing(t *testing.T, ch channels.Channel, p Platform) {
+	ty, ok := ch.(channels.Typer)
+	if !ok {
+		t.Skip("the channel shows no typing signs")
+	}
+	if err := ty.Typing(t.Context(), "c"); err != nil {
+		t.Errorf("Typing: %v", err)
+	}
+	if got := p.Arrived(); len(got) > 0 {
+		t.Errorf("a typing sign arrived as %q", got)
+	}
+	if s, ok := p.(Sign); ok && s.Typed() != 1 {
+		t.Errorf("%d signs were shown, want 1", s.Typed())
+	}
+	release := p.Stall()
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		_ = ty.Typing(ctx, "c")
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("Typing goes on although its context has ended")
 	}
 }
 

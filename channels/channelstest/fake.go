@@ -28,6 +28,9 @@ type Speaker interface {
 	Say(ctx context.Context, chat, sender, text string, group bool) bool
 }
 
+// Sign is a platform that counts the typing signs it has shown.
+type Sign interface{ Typed() int }
+
 // Fake is a channel together with its platform. Its powers are chosen by
 // wrapping it: Deduping and Finding.
 type Fake struct {
@@ -49,6 +52,44 @@ type Deduping struct{ *Fake }
 
 // Dedupes implements channels.Deduper.
 func (Deduping) Dedupes() {}
+
+// Typing is a Fake on which people see that somebody is writing.
+type Typing struct {
+	*Fake
+	// Shown is told of each sign; its error is that of the platform. Optional.
+	Shown func(chat string) error
+
+	mu sync.Mutex
+	n  int
+}
+
+// Typing implements channels.Typer.
+func (f *Typing) Typing(ctx context.Context, chat string) error {
+	f.Fake.mu.Lock()
+	stall := f.stall
+	f.Fake.mu.Unlock()
+	if stall != nil {
+		select {
+		case <-stall:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	f.n++
+	f.mu.Unlock()
+	if f.Shown == nil {
+		return nil
+	}
+	return f.Shown(chat)
+}
+
+// Typed implements Sign.
+func (f *Typing) Typed() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
 
 // NewDeduping makes one.
 func NewDeduping() Deduping { return Deduping{&Fake{dedupe: true}} }

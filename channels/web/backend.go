@@ -131,10 +131,13 @@ type Subscription interface {
 }
 
 // FeedEvent is one live event. Type is one of message_start, content_delta,
-// tool_call_start, tool_call_delta, approval_required, tool_result,
+// tool_call_start, tool_call_delta, approval_required, tool_start,
+// tool_progress, tool_result,
 // message_end, error (these belong to Event), delivery, watcher, status,
 // dropped. Data is an object: content_delta {text}, tool_call_start {id, name},
-// tool_call_delta {id, arguments}, tool_result {id, name, ok, text, code},
+// tool_call_delta {id, arguments}, tool_start {id, name} when it really begins,
+// tool_progress {id, name, seconds, percent?, note?} when it says how far it is
+// and every 15 s while it runs, tool_result {id, name, ok, text, code},
 // approval_required and delivery as in the lists of these names, message_end
 // {answer, usage, interrupted, model}, error {message, kind}, dropped {dropped}.
 type FeedEvent struct {

@@ -75,6 +75,7 @@ func (a *app) piped() (string, error) {
 // it may ask on the way.
 func (a *app) ask(ctx context.Context, c *client, session, text string, yes bool) (asked, error) {
 	var out asked
+	defer a.watch(ctx, c, session)()
 	if err := c.post(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", map[string]any{"text": text}, &out); err != nil {
 		return out, errors.Join(err, a.abandon(ctx, c, session))
 	}

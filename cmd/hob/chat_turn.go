@@ -58,6 +58,7 @@ type turnEvent struct {
 	Code        string `json:"code"`
 	Message     string `json:"message"`
 	Remedy      string `json:"remedy"`
+	progress
 }
 
 func (t *turn) event(e sse) {
@@ -72,6 +73,11 @@ func (t *turn) event(e sse) {
 	case "tool_result":
 		t.text.end()
 		t.tool(d)
+	case "tool_progress":
+		if t.chat.tty {
+			t.text.end()
+			t.chat.screen.note(dim, "  … "+d.line(d.Name))
+		}
 	case "approval_required":
 		t.text.end()
 		var q approval

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// heartbeat is how often those who watch a turn hear of a tool that still
+// runs; reports is how often its own word is passed on at most.
+const (
+	heartbeat = 15 * time.Second
+	reports   = time.Second
+)
+
+// pulse tells those who watch that a tool runs: when it begins, when it reports
+// how far it is, and every heartbeat. After it has ended it says nothing more.
+type pulse struct {
+	publish func(typ string, data map[string]any)
+	call    map[string]any // id and name
+	began   time.Time
+
+	mu       sync.Mutex
+	ended    bool
+	beats    *time.Timer
+	told     time.Time // when the tool's own word was passed on
+	fraction float64   // negative: unknown
+	note     string
+}
+
+// newPulse says that the tool begins. Its beats end with ctx, or with end.
+func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *pulse, end func()) {
+	p = &pulse{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
+	publish("tool_start", p.call)
+	p.beats = time.AfterFunc(heartbeat, p.beat)
+	forget := context.AfterFunc(ctx, p.end)
+	return p, func() {
+		forget()
+		p.end()
+	}
+}
+
+func (p *pulse) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.beats.Stop()
+}
+
+func (p *pulse) beat() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.tell()
+	p.beats.Reset(heartbeat)
+}
+
+// report takes the tool's own word.
+func (p *pulse) report(fraction float64, note string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return
+	}
+	p.fraction, p.note = min(fraction, 1), note
+	if now := time.Now(); now.Sub(p.told) >= reports {
+		p.told = now
+		p.tell()
+	}
+}
+
+// tell publishes how far it is. mu is held, so that nothing comes after the end.
+func (p *pulse) tell() {
+	d := map[string]any{"id": p.call["id"], "name": p.call["name"], "seconds": int(time.Since(p.began).Seconds())}
+	if p.fraction >= 0 {
+		d["percent"] = int(p.fraction * 100)
+	}
+	if p.note != "" {
+		d["note"] = p.note
+	}
+	p.publish("tool_progress", d)
+}

@@ -1,0 +1,107 @@
+package channels
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Typer is a channel on which people see that somebody is writing. Typing shows
+// the sign in a chat for as long as the platform shows it, some seconds; it is
+// never a message. It may be called concurrently with Send and Run, returns
+// soon after ctx ends, and its errors are only logged.
+type Typer interface {
+	Typing(ctx context.Context, chat string) error
+}
+
+// The rhythm of typing signs: none for an answer that comes at once, and never
+// more often than platforms like.
+const (
+	typingAfter   = 500 * time.Millisecond
+	typingEvery   = 5 * time.Second
+	typingTimeout = 4 * time.Second
+)
+
+// typists are the chats in which a turn runs.
+type typists struct {
+	mu   sync.Mutex
+	open map[[2]string]*typist
+	shut bool
+	wg   sync.WaitGroup
+}
+
+type typist struct {
+	turns  int
+	cancel context.CancelFunc
+}
+
+// Typing shows in a chat that Hob is at work, until stop is called or ctx ends.
+// Turns of one chat share one sign. On a channel without signs it does nothing.
+func (m *Manager) Typing(ctx context.Context, channel, chat string) (stop func()) {
+	t, ok := m.opt.Channels[channel].(Typer)
+	if !ok || chat == "" {
+		return func() {}
+	}
+	key := [2]string{channel, chat}
+	m.typists.mu.Lock()
+	defer m.typists.mu.Unlock()
+	if m.typists.shut {
+		return func() {}
+	}
+	one := m.typists.open[key]
+	if one == nil {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		one = &typist{cancel: cancel}
+		m.typists.open[key] = one
+		m.typists.wg.Go(func() { m.sign(ctx, t, channel, chat) })
+	}
+	one.turns++
+	leave := sync.OnceFunc(func() { m.typists.leave(key, one) })
+	forget := context.AfterFunc(ctx, leave)
+	return func() {
+		forget()
+		leave()
+	}
+}
+
+func (t *typists) leave(key [2]string, one *typist) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if one.turns--; one.turns > 0 {
+		return
+	}
+	one.cancel()
+	if t.open[key] == one {
+		delete(t.open, key)
+	}
+}
+
+// end stops all signs and waits for them.
+func (t *typists) end() {
+	t.mu.Lock()
+	t.shut = true
+	for key, one := range t.open {
+		one.cancel()
+		delete(t.open, key)
+	}
+	t.mu.Unlock()
+	t.wg.Wait()
+}
+
+// sign repeats the sign until ctx ends.
+func (m *Manager) sign(ctx context.Context, t Typer, channel, chat string) {
+	for wait := typingAfter; sleep(ctx, wait); wait = typingEvery {
+		err := guarded(func() error {
+			ctx, cancel := context.WithTimeout(ctx, typingTimeout)
+			defer cancel()
+			return t.Typing(ctx, chat)
+		})
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		m.opt.Log.Debug("no typing sign", "channel", channel, "error", err)
+		if c := ClassOf(err); c == Unsupported || c == Unauthorised || c == Permanent {
+			return
+		}
+	}
+}

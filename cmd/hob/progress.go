@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// progress is how far a tool is; see channels/web.FeedEvent.
+type progress struct {
+	Seconds int    `json:"seconds"`
+	Percent *int   `json:"percent"`
+	Note    string `json:"note"`
+}
+
+// line says it in a few words: "read page: 45 s, 30 %, page 3".
+func (p progress) line(tool string) string {
+	s := fmt.Sprintf("%s: %d s", strings.ReplaceAll(printable(tool), "_", " "), p.Seconds)
+	if p.Percent != nil {
+		s += fmt.Sprintf(", %d %%", *p.Percent)
+	}
+	if p.Note != "" {
+		s += ", " + oneLine(printable(p.Note))
+	}
+	return s
+}
+
+// watch shows, on a terminal alone, which tool of the session is taking its
+// time. The caller calls stop, which wipes the line away.
+func (a *app) watch(ctx context.Context, c *client, session string) (stop func()) {
+	if _, tty := terminal(a.err); !tty || a.asJSON {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		shown := false
+		for e, err := range c.stream(ctx, "GET", "/api/v1/events", "", nil) {
+			if err != nil {
+				break
+			}
+			if line, ok := progressOf(e, session); ok {
+				shown = true
+				fmt.Fprint(a.err, "\r\x1b[K"+a.paint(a.err, dim, "… "+line)) // EL, ECMA-48 8.3.41
+			}
+		}
+		if shown {
+			fmt.Fprint(a.err, "\r\x1b[K")
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// progressOf reads one event of the live feed.
+func progressOf(e sse, session string) (line string, ok bool) {
+	var f struct {
+		Session string `json:"session"`
+		Data    struct {
+			Name string `json:"name"`
+			progress
+		} `json:"data"`
+	}
+	if e.name != "tool_progress" || json.Unmarshal(e.data, &f) != nil || f.Session != session {
+		return "", false
+	}
+	return f.Data.line(f.Data.Name), true
+}
