@@ -68,6 +68,9 @@ const (
 
 // judge compares. The heap may not grow with the number of turns.
 func (w *world) judge(first, last held) {
+	if w.summaries.Load() == 0 {
+		w.t.Error("no conversation was ever summarised")
+	}
 	if last.heap > first.heap+moreHeap {
 		w.t.Errorf("the heap has grown from %d to %d bytes in %d turns", first.heap, last.heap, last.turns-first.turns)
 	}
@@ -82,7 +85,7 @@ func (w *world) judge(first, last held) {
 // report says what was done and held, as a table for docs/performance.md.
 func (w *world) report(first, last held, took time.Duration) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model:", last.turns, took.Round(time.Second), w.calls.Load())
+	fmt.Fprintf(&b, "%d turns in %s, %d requests to the model (%d of them for summaries):", last.turns, took.Round(time.Second), w.calls.Load(), w.summaries.Load())
 	for i, k := range kinds {
 		fmt.Fprintf(&b, " %s %d", k.name, w.counts[i].Load())
 	}

@@ -22,7 +22,7 @@ const talkers = 8
 
 // TestSoak holds HOB_SOAK_TURNS turns (default 400): plain ones, some with
 // tools of every sort, /new, /stop, errors of the model, messages so long that
-// the history must be cut. What the process holds after the first fifth, when
+// the history is summarised. What the process holds after the first fifth, when
 // caches are warm, it may hold at the end, and little more.
 func TestSoak(t *testing.T) {
 	defer goleak.VerifyNone(t)

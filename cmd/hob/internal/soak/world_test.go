@@ -36,6 +36,8 @@ type world struct {
 	counts  [32]atomic.Int64
 	calls   atomic.Int64 // requests to the model
 
+	summaries atomic.Int64 // those of them for the summary of a long conversation
+
 	mu      sync.Mutex
 	waiting map[string]chan struct{} // closed when the model is asked
 	failed  map[string]bool          // messages that had their error
@@ -70,6 +72,9 @@ allowed = ["~/Documents"]
 drop = "~/Documents"
 [autonomy]
 sessions = 8
+[knowledge]
+summary_chars = 8000
+summary_keep = 6
 `, model.URL))
 	check(t, err)
 	w.d, err = daemon.Open(t.Context(), daemon.Options{Paths: paths, Config: c, Version: "soak", Log: slog.New(slog.DiscardHandler)})
@@ -135,9 +140,13 @@ var word = regexp.MustCompile(`(hello|task|file|search|many|wrong|long|retry|ref
 // reply is the model. It takes all it needs from the request.
 func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	w.calls.Add(1)
+	if strings.HasPrefix(r.System, "You shorten the older part") {
+		w.summaries.Add(1)
+		return llmtest.Answer{Text: `{"goal":"To soak.","state":"All is well.","facts":["a number"],"refs":[],"pins":[],"done":[]}`}, true
+	}
 	all := word.FindAllStringSubmatch(r.LastUser, -1)
 	if all == nil {
-		return llmtest.Answer{Text: "A summary: nothing is open."}, true
+		return llmtest.Answer{Text: "What?"}, true
 	}
 	m := all[len(all)-1]
 	kind, n := m[1], m[2]
