@@ -59,7 +59,7 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		kept, err := h.prefixes(ctx)
+		kept, resent, err := h.prefixes(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +69,8 @@ func modelTurns(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 			{Name: "turn_p95", Value: ms(at(plain, 95)), Unit: "ms", About: "the same, 95th percentile"},
 			{Name: "tool_step_p50", Value: step(task), Unit: "ms", Target: 2, About: fmt.Sprintf("what a call of create_task adds: another request, gate, ledger, audit, tool (mean of %d in a turn)", steps)},
 			{Name: "file_step_p50", Value: step(file), Unit: "ms", Target: 2, About: "the same for write_file, which is in the ledger before and after it runs"},
-			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: "of the requests in a conversation begin with the whole of the one before"},
+			{Name: "prompt_prefix", Value: kept, Unit: "%", Target: 100, AtLeast: true, About: fmt.Sprintf("of the requests in a conversation of %d turns begin with the whole of the one before", conversation)},
+			{Name: "prompt_resent", Value: resent, Unit: "%", AtLeast: true, About: "of what such a conversation sends was sent before, byte for byte: a provider can take it from its cache"},
 		}, nil
 	})
 }
@@ -145,33 +146,46 @@ func (h *home) rush(ctx context.Context, d time.Duration) (float64, error) {
 	return float64(done.Load()), err
 }
 
-// prefixes has a conversation with and without tools and returns the share of
-// requests, in percent, that begin with the tools and messages of the one
-// before, byte for byte.
-func (h *home) prefixes(ctx context.Context) (float64, error) {
+// conversation is how many turns the measured conversation has.
+const conversation = 50
+
+// prefixes has a conversation with and without tools. It returns the share of
+// requests that begin with the messages of the one before, byte for byte, and
+// the share of all bytes that were sent before in this way, which is what a
+// provider can take from its cache; both in percent.
+func (h *home) prefixes(ctx context.Context) (kept, resent float64, err error) {
 	bodies := h.model.record()
-	for i := range perSession {
+	for i := range conversation {
 		text := fmt.Sprintf("hello %d", i)
 		if i%4 == 1 {
 			text = callText("create_task", 2)
 		}
 		if err := h.say(ctx, "prefixes", text); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
+	var last, offered []byte
+	n, sent, same := 0, 0, 0
 	all := bodies()
-	kept := 0
-	for i, b := range all[1:] {
-		var r struct{ Messages json.RawMessage }
-		if err := json.Unmarshal(all[i], &r); err != nil {
-			return 0, err
+	for i, b := range all {
+		var r struct{ Messages, Tools json.RawMessage }
+		if err := json.Unmarshal(b, &r); err != nil {
+			return 0, 0, err
 		}
-		end := bytes.Index(all[i], r.Messages) + len(r.Messages) - 1 // without the "]"
-		if len(r.Messages) > 1 && bytes.HasPrefix(b, all[i][:end]) {
-			kept++
+		sent += len(r.Messages) + len(r.Tools)
+		if i > 0 && bytes.Equal(r.Tools, offered) {
+			common := 0
+			for common < len(last) && common < len(r.Messages) && last[common] == r.Messages[common] {
+				common++
+			}
+			same += len(r.Tools) + common
+			if common == len(last) {
+				n++
+			}
 		}
+		last, offered = bytes.TrimSuffix(r.Messages, []byte("]")), r.Tools
 	}
-	return 100 * float64(kept) / float64(len(all)-1), nil
+	return 100 * float64(n) / float64(len(all)-1), 100 * float64(same) / float64(sent), nil
 }
 
 func parallel(ctx context.Context, n int, fn func(context.Context, int) error) error {

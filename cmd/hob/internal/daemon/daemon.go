@@ -50,6 +50,8 @@ type Options struct {
 	InProcess bool
 	// HTTP is the client for model providers; nil means one of its own.
 	HTTP *http.Client
+	// Tools are in the catalogue besides those of tools/all.
+	Tools []tools.Tool
 	// UserHome is what "~" means to tools; "" is the owner's folder.
 	UserHome string
 }
@@ -321,7 +323,11 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for i, run := range parts {
 		wg.Go(func() {
 			defer cancel() // when one part cannot go on, the others end in order
-			errs[i] = run(ctx)
+			err := run(ctx)
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				err = nil // stopped while it was still starting
+			}
+			errs[i] = err
 		})
 	}
 	wg.Wait()

@@ -200,6 +200,12 @@ func TestForgettingIsAsked(t *testing.T) {
 
 // What was told survives a restart, and a reminder whose time passed meanwhile
 // comes late.
+func TestStoppedWhileStarting(t *testing.T) {
+	for range 10 {
+		open(t, "").stop() // fails the test when Run returns an error
+	}
+}
+
 func TestARestartLosesNothing(t *testing.T) {
 	h := open(t, "")
 	h.say("remember that the code is 9911")

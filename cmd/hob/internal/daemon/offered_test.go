@@ -3,8 +3,6 @@ package daemon
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"path/filepath"
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
@@ -14,23 +12,16 @@ import (
 // was found in the catalogue, and whether Hob was started anew: a provider
 // forgets all it has cached of a conversation when they do.
 func TestOfferedToolsAcrossRestarts(t *testing.T) {
-	for _, kind := range []string{"openai", "anthropic"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, p := range plays() {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Fine."}},
 				llmtest.Answer{Match: "find", Calls: []llmtest.Call{{Name: "find_tools", Args: `{"query":"log an expense"}`}}},
 				llmtest.Answer{Match: "find", Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"log_expense","arguments":{"amount":3}}`}}},
 			)
-			t.Setenv("TEST_KEY", llmtest.Key)
 			home := t.TempDir()
-			t.Setenv("HOME", home)
-			t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
-			url := model.URL
-			if kind == "openai" {
-				url += "/v1"
-			}
-			conf := fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = \"env:TEST_KEY\"\n", kind, url)
 			for range 3 {
-				h := openAtModel(t, home, "test/scripted", conf)
+				h := openScripted(t, home, model.URL, p, "")
 				h.say("find and log")
 				h.say("hello")
 				h.stop()

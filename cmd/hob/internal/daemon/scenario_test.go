@@ -15,6 +15,7 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/platform/system"
+	"hob/tools"
 )
 
 // Each file of testdata is a conversation through the whole program, with a
@@ -133,7 +134,7 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 
 // openScripted opens a Hob whose only model is the one at url. It reads nothing
 // from the environment, so that many can run side by side.
-func openScripted(t *testing.T, home, url string, p playWay, more string) *house {
+func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *house {
 	t.Helper()
 	docs := filepath.Join(home, "Documents")
 	fatal(t, os.MkdirAll(docs, 0o700))
@@ -148,7 +149,7 @@ func openScripted(t *testing.T, home, url string, p playWay, more string) *house
 	if !strings.Contains(more, "[files]") {
 		conf += fmt.Sprintf("[files]\nallowed = [%q]\ndrop = %q\n", docs, filepath.Join(docs, "Hob"))
 	}
-	return openWith(t, home, Options{Paths: paths, UserHome: home}, conf+more)
+	return openWith(t, home, Options{Paths: paths, UserHome: home, Tools: extra}, conf+more)
 }
 
 // cutSection splits a configuration before its first section.

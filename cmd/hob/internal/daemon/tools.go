@@ -26,7 +26,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		return err
 	}
 	list := toolsall.All(toolsall.Deps{Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d})
-	d.catalogue, err = tools.NewCatalogue(list...)
+	d.catalogue, err = tools.NewCatalogue(append(list, d.opt.Tools...)...)
 	return err
 }
 
