@@ -119,6 +119,7 @@ type setup struct {
 	tools   []tools.Tool // beside those of testTools
 	limits  agent.Limits
 	hooks   []agent.Hook
+	results agent.Results
 	chars   int // from which on a conversation is summarised, 0 = the default
 }
 
@@ -159,7 +160,7 @@ func start(t testing.TB, s setup) *engine {
 	})
 	fatal(t, err)
 	ag, err := agent.New(agent.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
 		Model: func(context.Context, brain.Ask) (brain.Choice, error) {
 			if s.model == nil {
 				return brain.Choice{}, errors.New("no model in this test")

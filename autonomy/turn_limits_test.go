@@ -103,8 +103,8 @@ func TestANudgeAfterThreeFailures(t *testing.T) {
 	}
 }
 
-// results lists the last results of each request, without what follows.
-func results(m *llmtest.Scripted) (out []string) {
+// lastResults lists the last results of each request, without what follows.
+func lastResults(m *llmtest.Scripted) (out []string) {
 	for _, r := range m.Asked() {
 		for _, p := range r.Messages[len(r.Messages)-1].Parts {
 			if p.Result != nil {
@@ -161,7 +161,7 @@ func TestCircles(t *testing.T) {
 			if got := e.say("s", "go"); got != "enough" {
 				t.Errorf("answer %q", got)
 			}
-			if got := results(m); tc.want != nil && !cmp.Equal(tc.want, got) {
+			if got := lastResults(m); tc.want != nil && !cmp.Equal(tc.want, got) {
 				t.Error(cmp.Diff(tc.want, got))
 			}
 			if diff := cmp.Diff(tc.hints, hints(m)); diff != "" {

@@ -57,7 +57,7 @@ func TestCallsOnDisjointPathsRunTogether(t *testing.T) {
 	if got := e.settle(id).Answer; got != "both" {
 		t.Error(got)
 	}
-	if d := cmp.Diff([]string{"changed /a", "changed /b"}, results(m)); d != "" {
+	if d := cmp.Diff([]string{"changed /a", "changed /b"}, lastResults(m)); d != "" {
 		t.Error(d)
 	}
 	rows, err := e.bus.Calls(t.Context(), id)

@@ -37,6 +37,11 @@ type Limits struct {
 	Tokens   int // output tokens, default 32,000
 }
 
+// Results keeps the whole of a result that was shortened.
+type Results interface {
+	Put(call, text string) error
+}
+
 // Options of New; all but Realm, Limits and Log are required.
 type Options struct {
 	Store    *store.Store
@@ -56,6 +61,9 @@ type Options struct {
 	// Zone is the owner's current zone.
 	Zone   func() *time.Location
 	Limits Limits
+	// Results keeps long results whole (see autonomy/results); nil: what does
+	// not fit is lost to the model.
+	Results Results
 	// Hooks take part in every model call and tool call, in this order.
 	Hooks []Hook
 	Log   *slog.Logger

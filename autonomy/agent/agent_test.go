@@ -55,7 +55,7 @@ func TestCut(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
-			got := cut(tc.in)
+			got := cut(tc.in, "")
 			if tc.untouched {
 				if got != tc.in {
 					t.Error("changed")
@@ -91,7 +91,7 @@ func TestCutAnywhere(t *testing.T) {
 			b.WriteRune(alphabet[r.IntN(len(alphabet))])
 		}
 		s := b.String()
-		got := cut(s)
+		got := cut(s, "")
 		if !utf8.ValidString(got) || (len(s) <= maxResult) != (got == s) {
 			t.Fatalf("%d bytes became %d", len(s), len(got))
 		}

@@ -20,18 +20,32 @@ const (
 )
 
 // truncating bounds what the model reads of a call.
-func truncating() link {
-	return link{name: "truncate", afterTool: func(_ context.Context, s *step) {
-		s.text = cut(s.result.Text)
+func (r *run) truncating() link {
+	return link{name: "truncate", afterTool: func(ctx context.Context, s *step) {
 		if s.err != nil {
-			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), cut(s.err.Error()))
+			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), r.shorten(ctx, s, s.err.Error()))
+		} else {
+			s.text = r.shorten(ctx, s, s.result.Text)
 		}
 		s.text = strings.ToValidUTF8(s.text, "\uFFFD")
 	}}
 }
 
-// cut shortens a long result at line borders, or else at rune borders.
-func cut(s string) string {
+// shorten cuts a long result and keeps the whole, when there is a place for it.
+func (r *run) shorten(ctx context.Context, s *step, text string) string {
+	if len(text) <= maxResult || r.o.Results == nil {
+		return cut(text, "")
+	}
+	if err := r.o.Results.Put(s.call.ID, text); err != nil {
+		r.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
+		return cut(text, "")
+	}
+	return cut(text, s.call.ID)
+}
+
+// cut shortens a long result at line borders, or else at rune borders. call
+// names the one whose whole result is kept, if it is.
+func cut(s, call string) string {
 	if len(s) <= maxResult {
 		return s
 	}
@@ -45,6 +59,9 @@ func cut(s string) string {
 	}
 	rest := s[len(head):from]
 	out := fmt.Sprintf("%s\n[… %d characters left out …]\n", strings.TrimSuffix(head, "\n"), utf8.RuneCountInString(rest))
+	if call != "" {
+		out += fmt.Sprintf("[read them with use_tool {\"name\":\"read_result\",\"arguments\":{\"id\":%q,\"offset\":%d}}, or give it \"search\"]\n", call, len(head))
+	}
 	if found := errorLines(rest); found != "" {
 		out += "[lines about errors in what was left out]\n" + found + "[…]\n"
 	}

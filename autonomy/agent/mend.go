@@ -54,7 +54,7 @@ func (r *run) lookUp(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
 	}
 	switch e.State {
 	case bus.CallDone:
-		res.Text, res.Error = cut(e.Result), false
+		res.Text, res.Error = cut(e.Result, ""), false
 	case bus.CallStarted:
 		e.Source = provenance.Tool
 		res.Text = fmt.Sprintf("error %s: this turn was given up while %s ran", tools.OutcomeUnknown, e.Tool)

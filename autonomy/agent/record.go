@@ -128,7 +128,7 @@ func (r *run) feeding() link {
 			d["name"] = s.tool.Spec().Name
 		}
 		if s.err != nil {
-			d["text"], d["code"] = cut(s.err.Error()), tools.CodeOf(s.err)
+			d["text"], d["code"] = cut(s.err.Error(), ""), tools.CodeOf(s.err)
 		}
 		r.live("tool_result", d)
 	}}

@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
+	"hob/autonomy/results"
 	"hob/autonomy/session"
 	"hob/autonomy/usage"
 	"hob/channels"
@@ -68,6 +69,7 @@ type Daemon struct {
 	sessions  *session.Sessions
 	watchers  *watchers.Manager
 	channels  *channels.Manager
+	results   *results.Keeper
 	catalogue *tools.Catalogue
 	files     *files.Files
 	base      *knowledge.Base
@@ -242,7 +244,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	}
 	ag, err := agent.New(agent.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.choose, Book: d.books.FlushTx, Zone: d.zone,
-		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Log: d.opt.Log,
+		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Log: d.opt.Log,
 	})
 	if err != nil {
 		return err

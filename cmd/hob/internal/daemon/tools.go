@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"context"
+	"path/filepath"
 
+	"hob/autonomy/results"
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/tools"
@@ -26,6 +28,13 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		return err
 	}
 	list := toolsall.All(toolsall.Deps{Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d})
+	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
+		return err
+	}
+	if err := d.results.Sweep(); err != nil {
+		d.opt.Log.Warn("old results cannot be removed", "err", err)
+	}
+	list = append(list, results.Tool(d.results, d.bus.Call))
 	d.catalogue, err = tools.NewCatalogue(append(list, d.opt.Tools...)...)
 	return err
 }

@@ -1,0 +1,152 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"hob/autonomy/bus"
+	"hob/tools"
+)
+
+// ToolName is the name of the tool.
+const ToolName = "read_result"
+
+// One reading stays below the length at which results are shortened.
+const (
+	maxRead    = 14_000
+	maxMatches = 20
+	around     = 200 // bytes shown on each side of a match
+)
+
+type readIn struct {
+	ID     string `json:"id" jsonschema:"the call, as named where the result was shortened"`
+	Offset int    `json:"offset,omitempty" jsonschema:"position to begin at, from 0"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how much, at most 14000"`
+	Search string `json:"search,omitempty" jsonschema:"show the places where this text occurs instead"`
+}
+
+// readOut is the Data of read_result.
+type readOut struct {
+	ID    string `json:"id"`
+	Size  int    `json:"size"`
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Found int    `json:"found,omitempty"`
+}
+
+// Tool reads kept results. look finds a call in the ledger: a result is read in
+// the conversation in which it was made, and is whose text it was.
+func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, error)) tools.Tool {
+	return tools.New(tools.Def[readIn]{
+		Spec: tools.Spec{
+			Name: ToolName, Category: "engine", Effects: tools.Read,
+			Description: "Read what was left out of a long result of an earlier call, or search in it.",
+			Keywords:    "whole full rest shortened cut truncated output long",
+		},
+		Summary: func(in readIn) string { return "Read the result of " + in.ID },
+		Run: func(ctx context.Context, c tools.Call, in readIn) (tools.Result, error) {
+			if in.Offset < 0 || in.Limit < 0 {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "offset and limit cannot be negative")
+			}
+			e, err := look(ctx, in.ID)
+			if errors.Is(err, bus.ErrNotFound) || err == nil && e.Session != c.Session {
+				return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no call %q", in.ID)
+			}
+			if err != nil {
+				return tools.Result{}, err
+			}
+			text, err := k.Get(in.ID)
+			if errors.Is(err, ErrGone) {
+				return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: fmt.Sprintf("the whole result of %s is not kept any more", in.ID), Remedy: "make the call again if it only looks"}
+			}
+			if err != nil {
+				return tools.Result{}, err
+			}
+			r := tools.Result{Source: e.Source}
+			if in.Search != "" {
+				r.Text, r.Data = find(text, in)
+				return r, nil
+			}
+			var out readOut
+			if r.Text, out, err = page(text, in); err != nil {
+				return tools.Result{}, err
+			}
+			r.Data = out
+			return r, nil
+		},
+	})
+}
+
+// page is a piece of the text, with what comes behind it.
+func page(text string, in readIn) (string, readOut, error) {
+	out := readOut{ID: in.ID, Size: len(text)}
+	if in.Offset >= len(text) {
+		return "", out, tools.Errorf(tools.InvalidArguments, "the result has %d characters; the offset must be smaller", len(text))
+	}
+	limit := in.Limit
+	if limit == 0 || limit > maxRead {
+		limit = maxRead
+	}
+	out.From = border(text, in.Offset)
+	out.To = border(text, min(len(text), in.Offset+limit))
+	if out.To <= out.From { // one rune is longer than the limit
+		_, n := utf8.DecodeRuneInString(text[out.From:])
+		out.To = out.From + n
+	}
+	note := fmt.Sprintf("\n[%d to %d of %d", out.From, out.To, out.Size)
+	if out.To < out.Size {
+		note += fmt.Sprintf("; go on with offset %d", out.To)
+	}
+	return text[out.From:out.To] + note + "]", out, nil
+}
+
+// find shows the places where the wanted text occurs.
+func find(text string, in readIn) (string, readOut) {
+	out := readOut{ID: in.ID, Size: len(text)}
+	low, want := lower(text), lower(in.Search)
+	var b strings.Builder
+	for at := min(in.Offset, len(text)); ; {
+		i := strings.Index(low[at:], want)
+		if i < 0 {
+			break
+		}
+		at += i
+		if out.Found++; out.Found <= maxMatches {
+			from, to := border(text, max(0, at-around)), border(text, min(len(text), at+len(want)+around))
+			fmt.Fprintf(&b, "[at %d] %s\n", at, strings.Join(strings.Fields(text[from:to]), " "))
+		}
+		at += len(want)
+	}
+	if out.Found == 0 {
+		return fmt.Sprintf("%q does not occur in the result of %s.", in.Search, in.ID), out
+	}
+	fmt.Fprintf(&b, "[%d places in %d characters; read one with its offset]", out.Found, out.Size)
+	return b.String(), out
+}
+
+// lower is in lower case as far as that does not move anything.
+func lower(s string) string {
+	if l := strings.ToLower(s); len(l) == len(s) {
+		return l
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// border moves an index back to where a rune begins.
+func border(s string, i int) int {
+	for j := i; j > max(0, i-utf8.UTFMax) && j < len(s); j-- {
+		if utf8.RuneStart(s[j]) {
+			return j
+		}
+	}
+	return i
+}
