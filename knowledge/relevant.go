@@ -46,10 +46,10 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 	for _, t := range terms {
 		args = append(args, join([]string{t}, false))
 	}
-	args = append(args, KindFact, realm, 4*limit)
+	args = append(args, KindFact, realm)
 	found, err := scored(q, `SELECT d.ref, count(*) AS words, sum(m.score) AS score
 		FROM (`+one+strings.Repeat(" UNION ALL "+one, len(terms)-1)+`) m JOIN docs d ON d.n = m.n WHERE d.kind = ? AND d.realm = ?
-		GROUP BY d.n ORDER BY words DESC, score DESC, d.n DESC LIMIT ?`, args...)
+		GROUP BY d.n ORDER BY words DESC, score DESC, d.n DESC`+atMost(4*limit), args...)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: relevant: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -80,11 +81,15 @@ func filter(opt SearchOptions) where {
 	return w
 }
 
+// atMost bounds a query. The number stands in the text: SQLite looks at the
+// value of a bound LIMIT when it compiles a statement, and so compiles it anew
+// each time one is bound, which takes longer than to run it.
+func atMost(n int) string { return " LIMIT " + strconv.Itoa(n) }
+
 const docColumns = `d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm`
 
 func (b *Base) newest(q store.Querier, w where, limit int) ([]Hit, error) {
-	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC LIMIT ?`,
-		append(slices.Clone(w.args), limit)...)
+	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC`+atMost(limit), w.args...)
 }
 
 // match runs one full-text expression. The title counts twice; bm25 is better
@@ -93,7 +98,7 @@ func (b *Base) match(q store.Querier, expr string, w where, limit int) ([]Hit, e
 	args := append([]any{expr}, w.args...)
 	return hits(q, `SELECT `+docColumns+`, -bm25(docs_fts, 2.0, 1.0) AS score
 		FROM docs_fts JOIN docs d ON d.n = docs_fts.rowid WHERE docs_fts MATCH ? AND `+w.sql+`
-		ORDER BY score DESC, d.n DESC LIMIT ?`, append(args, max(limit, candidates))...)
+		ORDER BY score DESC, d.n DESC`+atMost(max(limit, candidates)), args...)
 }
 
 // half finds documents with at least half of the words (and two of three).
@@ -102,15 +107,15 @@ func (b *Base) half(q store.Querier, terms []string, w where, limit int) ([]Hit,
 		return nil, nil
 	}
 	one := `SELECT rowid AS n, -bm25(docs_fts, 2.0, 1.0) AS score FROM docs_fts WHERE docs_fts MATCH ?`
-	args := make([]any, 0, len(terms)+len(w.args)+2)
+	args := make([]any, 0, len(terms)+len(w.args)+1)
 	for _, t := range terms {
 		args = append(args, join([]string{t}, true))
 	}
 	args = append(args, w.args...)
-	args = append(args, (len(terms)+1)/2, max(limit, candidates))
+	args = append(args, (len(terms)+1)/2)
 	return hits(q, `SELECT `+docColumns+`, count(*) * 100.0 + sum(m.score) AS score
 		FROM (`+one+strings.Repeat(" UNION ALL "+one, len(terms)-1)+`) m JOIN docs d ON d.n = m.n WHERE `+w.sql+`
-		GROUP BY d.n HAVING count(*) >= ? ORDER BY score DESC, d.n DESC LIMIT ?`, args...)
+		GROUP BY d.n HAVING count(*) >= ? ORDER BY score DESC, d.n DESC`+atMost(max(limit, candidates)), args...)
 }
 
 func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hit, error) {
@@ -119,9 +124,9 @@ func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hi
 		return nil, nil
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
-	args := append(slices.Clone(w.args), like, like, limit)
+	args := append(slices.Clone(w.args), like, like)
 	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+`
-		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC LIMIT ?`, args...)
+		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC`+atMost(limit), args...)
 }
 
 // rank adds up to a third for being recent. Ages count from the newest

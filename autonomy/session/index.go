@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"hob/autonomy/llm"
@@ -56,7 +57,7 @@ func indexTx(tx *store.Tx) error {
 		id  int64
 		raw []byte
 	}
-	rows, err := tx.Query(`SELECT id, message FROM messages WHERE id > (SELECT last FROM indexed) ORDER BY id LIMIT ?`, batch)
+	rows, err := tx.Query(`SELECT id, message FROM messages WHERE id > (SELECT last FROM indexed) ORDER BY id LIMIT ` + strconv.Itoa(batch))
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (b *backend) status(ctx context.Context, e bus.Event) (web.EventStatus, err
 
 // Wait implements web.Backend.
 func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) {
-	for {
+	for first := true; ; first = false {
 		settled, cancel := b.d.bus.Settled(id)
 		e, err := b.d.bus.Event(ctx, id)
 		if err != nil {
@@ -87,6 +87,10 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 		if e.State == bus.Done || e.State == bus.Dead {
 			cancel()
 			return b.status(ctx, e)
+		}
+		if first && within(settled, soon) { // most turns are over soon
+			cancel()
+			continue
 		}
 		if s, waits, err := b.awaitsOwner(ctx, e); err != nil || waits {
 			cancel()
@@ -106,6 +110,21 @@ func (b *backend) Wait(ctx context.Context, id string) (web.EventStatus, error) 
 			return web.EventStatus{}, ctx.Err()
 		}
 		cancel()
+	}
+}
+
+// soon is how long Wait waits for the end alone before it looks whether a
+// question to the owner holds the event up.
+const soon = 50 * time.Millisecond
+
+func within(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
 	}
 }
 
