@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hob/autonomy/bus"
 	"hob/knowledge/store"
@@ -188,7 +189,10 @@ func (l *Learner) succeededTx(tx *store.Tx, t Turn, calls []bus.Entry) error {
 		if e.State != bus.CallDone {
 			continue
 		}
-		list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND (key LIKE ? OR key LIKE ?)`, t.Realm, string(Tool), e.Tool+"|%", e.Tool+"!%")
+		// Not LIKE: it would take the "_" of a name for any letter, and SQLite
+		// compiles a statement anew for each pattern.
+		list, err := lessonsOf(tx, `WHERE retired_at = 0 AND realm = ? AND kind = ? AND substr(key, 1, ?) IN (?, ?)`,
+			t.Realm, string(Tool), utf8.RuneCountInString(e.Tool)+1, e.Tool+"|", e.Tool+"!")
 		if err != nil {
 			return err
 		}
