@@ -19,6 +19,9 @@ type Inbound struct {
 	Chat    string // where an answer goes: a chat id, an address
 	// Group: several people write and read in this chat. Sender is then required.
 	Group bool
+	// ChatName is what the chat is called there, and Server the id of the server
+	// or workspace it belongs to; "" where the platform has none.
+	ChatName, Server string
 	// Session is the conversation; empty means "channel:chat", and in a group
 	// "channel:chat:sender", so that no member reads what another told Hob.
 	Session    string

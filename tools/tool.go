@@ -83,6 +83,9 @@ type Call struct {
 	// Report is the session to which things created by this call (a watcher,
 	// a reminder) report; usually Session.
 	Report string
+	// Agent is who calls, "" for the default one: what acts later by itself acts
+	// with its rights.
+	Agent string
 	// Realm is the memory of the agent that calls, "" for the main one's.
 	Realm string
 	// Provenance is Outside when outside text is in the caller's context:

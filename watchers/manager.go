@@ -80,7 +80,9 @@ func New(opt Options) (*Manager, error) {
 }
 
 // Migrations are the manager's own tables.
-func Migrations() []store.Set { return []store.Set{{Owner: "watchers", Steps: []string{tables}}} }
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers}}}
+}
 
 // AllMigrations are the manager's tables and those of the drivers.
 func AllMigrations(drivers []Driver) []store.Set {

@@ -62,6 +62,8 @@ type Spec struct {
 	Action string `json:"action,omitempty"`
 	// Report is the session in which the owner is told.
 	Report string `json:"report"`
+	// Agent is who set it up and runs it, "" for the default one.
+	Agent  string `json:"agent,omitempty"`
 	Missed Missed `json:"missed,omitempty"`
 	// Provenance is Outside when outside text had a part in its making.
 	Provenance provenance.Source `json:"provenance"`

@@ -161,6 +161,18 @@ func (b *Bus) deadTx(tx *store.Tx, id, why string) error {
 	return err
 }
 
+// DropTx gives up an event that waits, for good; false when it is being worked
+// on or has ended.
+func (b *Bus) DropTx(tx *store.Tx, id, why string) (bool, error) {
+	res, err := tx.Exec(`UPDATE inbox SET state = 'dead', error = ?, done_at = ? WHERE id = ? AND state = 'pending'`, why, b.now().UnixMilli(), id)
+	if err != nil {
+		return false, fmt.Errorf("bus: drop: %w", err)
+	}
+	tx.AfterCommit(func() { b.settled(id) })
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
 // SuspendTx puts a claimed event back without counting the attempt: it waits
 // until the given time or ResumeTx, and its session waits with it.
 func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {

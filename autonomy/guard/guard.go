@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,18 @@ const (
 	Supervised Level = "supervised" // the table below
 	Trusted    Level = "trusted"    // as supervised; writes also while the owner is away, when clean
 )
+
+// Narrower returns the level that allows less; "" counts as no word on it.
+func (l Level) Narrower(m Level) Level {
+	order := []Level{Watch, Supervised, Trusted}
+	switch i, j := slices.Index(order, l), slices.Index(order, m); {
+	case i < 0 && l == "":
+		return m
+	case j < 0 && m == "" || i <= j:
+		return l
+	}
+	return m
+}
 
 // Verdict is the outcome of a decision.
 type Verdict uint8
@@ -62,6 +75,8 @@ type Request struct {
 	// Within bounds how long a question may stay open, for a turn that is held in
 	// memory meanwhile; 0 leaves it to the guard.
 	Within time.Duration
+	// Level, when it is narrower than the guard's own, holds instead.
+	Level Level
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
 	Origin string

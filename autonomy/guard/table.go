@@ -11,7 +11,7 @@ func (g *Guard) table(r Request) Decision {
 		}
 		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
 	}
-	if g.opt.Level == Watch {
+	if g.level(r) == Watch {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
 	}
 	switch {
@@ -32,6 +32,16 @@ func (g *Guard) table(r Request) Decision {
 		return guest()
 	}
 	return g.write(r)
+}
+
+// level is how much Hob may do in this call by itself. A level that nobody
+// knows allows looking only.
+func (g *Guard) level(r Request) Level {
+	switch l := g.opt.Level.Narrower(r.Level); l {
+	case Watch, Supervised, Trusted:
+		return l
+	}
+	return Watch
 }
 
 // guest is the row of somebody who is not the owner and is answered: even
@@ -55,7 +65,7 @@ func (g *Guard) write(r Request) Decision {
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it, and it can be undone"}
 	case r.Attended && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, owner asked, clean", Reason: "you asked for it"}
-	case g.opt.Level == Trusted && !r.Tainted:
+	case g.level(r) == Trusted && !r.Tainted:
 		return Decision{Verdict: Allow, Rule: "write, trusted, clean", Reason: "[autonomy] level = \"trusted\" allows it while no text from outside has a part in it"}
 	case r.Attended && harmless && s.Category == standing:
 		return ask("standing order, tainted", "text from outside is part of this conversation, and this would go on acting after it")

@@ -125,6 +125,9 @@ func (p Paths) MemoryFile() string { return filepath.Join(p.Home, "MEMORY.md") }
 // AgentsFile is the path of AGENTS.md, which Hob writes for its owner to read.
 func (p Paths) AgentsFile() string { return filepath.Join(p.Home, "AGENTS.md") }
 
+// AgentDir is the folder of an agent other than the default one.
+func (p Paths) AgentDir(name string) string { return filepath.Join(p.Home, "agents", name) }
+
 // TokenFile is the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 

@@ -41,7 +41,7 @@ func (d Deps) createSchedule() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			s, err := d.Manager.CreateTx(tx, watchers.Spec{
-				Kind: kind, Config: config, Mode: watchers.Do, Action: action, Report: c.Report,
+				Kind: kind, Config: config, Mode: watchers.Do, Action: action, Report: c.Report, Agent: c.Agent,
 				Missed: watchers.Missed(strings.ToLower(strings.TrimSpace(in.Missed))), Provenance: from(c), CreatedAt: c.Now,
 			})
 			if err != nil {

@@ -48,7 +48,7 @@ func (d Deps) createWatcher() tools.Tool {
 			mode, action := modeOf(in.Action)
 			s, err := d.Manager.CreateTx(tx, watchers.Spec{
 				Kind: kind, Config: config, Mode: mode, Action: action, Report: cmp.Or(strings.TrimSpace(in.ReportTo), c.Report),
-				Provenance: from(c), CreatedAt: c.Now,
+				Agent: c.Agent, Provenance: from(c), CreatedAt: c.Now,
 			})
 			if err != nil {
 				return tools.Result{}, classify(err)
