@@ -85,6 +85,12 @@ func (r *run) runInOrder(ctx context.Context) (suspended bool, err error) {
 		if s.dec.Verdict == guard.Ask {
 			return r.suspend(ctx, i)
 		}
+		if w, ok := s.tool.(tools.Waiter); ok {
+			if suspended, err := r.await(ctx, s, w); err != nil || suspended {
+				return suspended, err
+			}
+			continue
+		}
 		if err := r.perform(ctx, s); err != nil {
 			return false, err
 		}

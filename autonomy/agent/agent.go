@@ -58,6 +58,13 @@ type Options struct {
 	Realm string
 	// Book, when set, stores what model calls took, along with each step.
 	Book func(tx *store.Tx) error
+	// Name is the agent's, "" for the default one.
+	Name string
+	// Level, when it is narrower than the guard's own, holds instead.
+	Level guard.Level
+	// Whole are all tools there are: one that the agent does not have is denied
+	// by its name, and not merely unknown. Nil: it has them all.
+	Whole *tools.Catalogue
 	// Zone is the owner's current zone.
 	Zone   func() *time.Location
 	Limits Limits
@@ -119,6 +126,8 @@ type Turn struct {
 	Report, Channel, Chat string
 	// Told is what Hob said by itself in this session since its last turn.
 	Told []string
+	// Depth is how often the task was handed on; 0 for a turn of its own.
+	Depth int
 	// Call, when set, is run instead of asking a model (`hob tool call`): the
 	// answer is its result.
 	Call *llm.ToolCall

@@ -11,6 +11,7 @@ import (
 // choose finds the model of the turn, once.
 func (r *run) choose(ctx context.Context) error {
 	c, err := r.o.Model(ctx, brain.Ask{
+		Agent:   r.o.Name,
 		Session: r.t.Event.Session, Event: r.t.Event.ID, Text: r.t.Text, Bare: len(r.t.Images) == 0 && len(r.t.Outside) == 0,
 		Attended: r.t.Attended, Chain: r.toolsBefore(), Resumed: r.stored > 0,
 	})
@@ -42,5 +43,9 @@ func (r *run) toolsBefore() bool {
 
 // account is what the calls of this turn are booked under.
 func (r *run) account() llm.Account {
-	return llm.Account{Purpose: llm.ForTurn, Session: r.t.Event.Session, Event: r.t.Event.ID, Unattended: !r.t.Attended && !r.t.Guest}
+	purpose := llm.ForTurn
+	if r.t.Depth > 0 {
+		purpose = llm.ForSubAgent
+	}
+	return llm.Account{Purpose: purpose, Agent: r.o.Name, Session: r.t.Event.Session, Event: r.t.Event.ID, Unattended: !r.t.Attended && !r.t.Guest}
 }

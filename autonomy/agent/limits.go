@@ -25,7 +25,7 @@ func (r *run) limiting() link {
 	return link{
 		name: "limits", always: true, // a model may make the same mistake for ever
 		beforeModel: func(_ context.Context, q *modelCall) error {
-			if r.round > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
+			if r.round+r.lent > r.o.Limits.Rounds || r.spent > r.o.Limits.Tokens {
 				r.limits.final = true
 			}
 			q.req.NoTools = r.limits.final
@@ -49,7 +49,7 @@ func (r *run) limiting() link {
 			name, _ := s.what()
 			s.text += r.limits.note(name, s.args, s.err)
 			if s == r.steps[len(r.steps)-1] {
-				s.text += r.limits.hint(r.round, r.spent > r.o.Limits.Tokens)
+				s.text += r.limits.hint(r.round+r.lent, r.spent > r.o.Limits.Tokens)
 			}
 		},
 	}

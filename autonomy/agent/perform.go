@@ -30,6 +30,9 @@ func (r *run) replay(s *step) {
 	case bus.CallFailed, bus.CallDenied, bus.CallUnknown:
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
+		if _, waits := s.tool.(tools.Waiter); waits {
+			return // it goes on elsewhere, and await asks for its outcome
+		}
 		s.err = tools.Errorf(tools.OutcomeUnknown, "Hob was cut off while %s ran, and nobody knows whether it took effect; it was not repeated. Check before trying again", e.Tool)
 		e.State, e.Code, e.Result, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), s.err.Error(), time.Now()
 		r.pending = append(r.pending, func(tx *store.Tx) error {
@@ -112,7 +115,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 
 func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own) (res tools.Result, err error) {
 	defer r.survive(s, &err)
-	return own.CallTx(ctx, tx, r.toolCall(s, func(float64, string) {}))
+	return own.CallTx(ctx, tx, r.toolCall(s, quiet))
 }
 
 // call runs the tool itself, with its time limit.
@@ -148,7 +151,7 @@ func (r *run) live(typ string, data map[string]any) {
 func (r *run) toolCall(s *step, progress func(float64, string)) tools.Call {
 	c := tools.Call{
 		ID: s.call.ID, Session: r.t.Event.Session, Event: r.t.Event.ID, Args: s.args, Now: time.Now().In(r.o.Zone()),
-		Report: r.t.Report, Realm: r.o.Realm, Provenance: provenance.Owner,
+		Report: r.t.Report, Agent: r.o.Name, Realm: r.o.Realm, Provenance: provenance.Owner,
 		Progress: progress,
 	}
 	if r.tainted() {

@@ -98,7 +98,7 @@ func (r *run) auditing() link {
 
 // recordLate queues the ledger row of a call that has none yet.
 func (r *run) recordLate(s *step) {
-	if _, known := r.ledger[s.call.ID]; known {
+	if e, known := r.ledger[s.call.ID]; known && !begun(e, s) {
 		return
 	}
 	if s.ran && s.tool != nil {

@@ -47,12 +47,24 @@ func (r *run) routing() link {
 			return nil
 		}
 		t, ok := r.o.Catalogue.Get(name)
+		if other, there := r.elsewhere(name); !ok && there {
+			s.tool = other
+			return tools.Errorf(tools.PolicyDenied, "%s: %s is not one of your tools; do without it, or say what is missing", tools.PolicyDenied, name)
+		}
 		if !ok {
 			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", name)
 		}
 		s.tool = t
 		return nil
 	}}
+}
+
+// elsewhere finds a tool that there is, but not for this agent.
+func (r *run) elsewhere(name string) (tools.Tool, bool) {
+	if r.o.Whole == nil {
+		return nil, false
+	}
+	return r.o.Whole.Get(name)
 }
 
 // checking compares the arguments with the tool's schema.

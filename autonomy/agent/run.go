@@ -33,6 +33,7 @@ type run struct {
 	usage   llm.Usage
 	spent   int // output tokens, estimated where nobody counted them
 	round   int
+	lent    int // rounds of those to whom tasks were handed
 	partial string
 	retried bool
 	words   []string          // what the owner said while the turn ran
@@ -89,6 +90,7 @@ func (r *run) recount(ctx context.Context, recorded []llm.Message) {
 		}
 		for _, s := range r.resolveAll(ctx, callsOf(m), false) {
 			r.limits.count(s.what())
+			r.recountLent(s)
 		}
 	}
 }

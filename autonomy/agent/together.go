@@ -30,6 +30,9 @@ func together(steps []*step) bool {
 		if s.settled() {
 			continue
 		}
+		if _, waits := s.tool.(tools.Waiter); waits {
+			return false
+		}
 		looking = looking && s.tool.Spec().Effects.ReadOnly()
 		open = append(open, s)
 	}

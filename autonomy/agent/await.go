@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// Caller is the turn that makes a call, for tools that begin turns themselves:
+// what those may do follows from it.
+type Caller struct {
+	Agent   string // its name
+	Turn    Turn
+	Tainted bool
+	Tools   []string // the names of those it has
+	Level   guard.Level
+	// Rounds and Tokens are what is left of its limits.
+	Rounds, Tokens int
+}
+
+type callerKey struct{}
+
+// CallerOf returns the turn on whose behalf a tools.Waiter is called.
+func CallerOf(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
+}
+
+func (r *run) caller() Caller {
+	c := Caller{
+		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Level: r.o.Level,
+		Rounds: max(0, r.o.Limits.Rounds-r.round-r.lent), Tokens: max(0, r.o.Limits.Tokens-r.spent),
+	}
+	for _, t := range r.o.Catalogue.All() {
+		c.Tools = append(c.Tools, t.Spec().Name)
+	}
+	return c
+}
+
+// begun reports whether a call is one whose work goes on elsewhere.
+func begun(e bus.Entry, s *step) bool {
+	_, waits := s.tool.(tools.Waiter)
+	return waits && e.State == bus.CallStarted
+}
+
+// await begins a call whose work goes on elsewhere, or asks what it came to.
+// While it is not done the turn is put away, in the same transaction: nothing
+// can end in between unnoticed.
+func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended bool, err error) {
+	if s.dec.Verdict != guard.Allow { // nothing runs past the gate
+		return false, fmt.Errorf("agent: %s: the guard says %s", s.tool.Spec().Name, s.dec.Verdict)
+	}
+	r.live("status", map[string]any{"tool": s.tool.Spec().Name, "state": "running"})
+	var failed error
+	var out tools.Outcome
+	done := *s
+	err = r.write(ctx, func(tx *store.Tx) error {
+		done = *s
+		if out, failed = r.outcomeTx(ctx, tx, s, w); failed != nil {
+			return failed
+		}
+		done.ran, done.result, done.err = out.Done, out.Result, out.Err
+		return r.awaitedTx(tx, &done, out)
+	})
+	switch {
+	case err != nil && (failed == nil || !mendable(failed)):
+		return false, fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)
+	case err != nil:
+		s.err, s.ran = failed, true
+		return false, nil
+	}
+	*s = done
+	if out.Done {
+		r.ledger[s.call.ID] = r.finished(s)
+	}
+	if out.Stopped {
+		return false, ErrStopped
+	}
+	r.lent += out.Rounds
+	r.spent += out.Tokens
+	return !out.Done, nil
+}
+
+// mendable reports whether the model can do something about a failure.
+func mendable(err error) bool {
+	_, ok := errors.AsType[*tools.Error](err)
+	return ok && !errors.Is(err, store.ErrFull)
+}
+
+func (r *run) outcomeTx(ctx context.Context, tx *store.Tx, s *step, w tools.Waiter) (out tools.Outcome, err error) {
+	defer r.survive(s, &err)
+	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, r.caller())
+	if !begun(r.ledger[s.call.ID], s) {
+		if _, err := w.CallTx(ctx, tx, r.toolCall(s, quiet)); err != nil {
+			return out, err
+		}
+	}
+	return w.OutcomeTx(ctx, tx, r.toolCall(s, quiet))
+}
+
+// awaitedTx records where a call stands, and puts the turn away while it lasts.
+func (r *run) awaitedTx(tx *store.Tx, s *step, out tools.Outcome) error {
+	if out.Done {
+		if err := r.o.Bus.RecordTx(tx, r.finished(s)); err != nil {
+			return err
+		}
+		return r.auditTx(tx, s, outcomeOf(s))
+	}
+	if !begun(r.ledger[s.call.ID], s) {
+		if err := r.startedTx(tx, s); err != nil {
+			return err
+		}
+	}
+	return r.o.Bus.SuspendTx(tx, r.t.Event.ID, out.Until)
+}
+
+// recountLent brings back what a call has used of the turn's limits.
+func (r *run) recountLent(s *step) {
+	if _, waits := s.tool.(tools.Waiter); !waits {
+		return
+	}
+	var used struct{ Rounds, Tokens int }
+	if json.Unmarshal(r.ledger[s.call.ID].Data, &used) == nil {
+		r.lent += used.Rounds
+		r.spent += used.Tokens
+	}
+}
+
+// quiet is the progress of what is over at once.
+func quiet(float64, string) {}
