@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
@@ -34,6 +35,9 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 			}
 		}
 		if err := l.o.Guard.CloseTx(tx, ev.ID, guard.TimedOut); err != nil {
+			return err
+		}
+		if err := l.endTask(tx, ev, res); err != nil {
 			return err
 		}
 		if err := l.o.Bus.FinishTx(tx, ev.ID, res.Answer); err != nil {
@@ -93,6 +97,7 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 	if errors.Is(cause, store.ErrFull) {
 		return cause
 	}
+	l.abandon(ctx, ev)
 	if ev.Kind == bus.Message || ev.Kind == bus.Task {
 		return l.confess(ctx, t, res, cause)
 	}
@@ -154,6 +159,11 @@ func (l *Loop) tellDead(ctx context.Context, ev bus.Event, why string) error {
 			if _, err := l.o.Bus.FailTx(tx, ev, why, time.Time{}, true); err != nil {
 				return err
 			}
+		}
+		if crew.Is(ev) { // whoever handed it on is told
+			res := result{how: "error"}
+			res.Answer, res.Source = why, provenance.Worst(provenance.Hob, ev.Provenance)
+			return l.endTask(tx, ev, res)
 		}
 		return l.o.Bus.SayTx(tx, ev.ID, bus.Out{Provenance: provenance.Worst(provenance.Hob, ev.Provenance), Delivery: channels.Delivery{Kind: kind, Session: session, Channel: channel, Chat: chat, Text: text}})
 	})

@@ -39,6 +39,7 @@ func commands() []command {
 		{[]string{"undo"}, "[ID|N]", "take back my last action, or the last N", (*Loop).cmdUndo},
 		{[]string{"approve", "yes", "y"}, "[ID]", "say yes to my question", (*Loop).cmdYes},
 		{[]string{"deny", "no", "n"}, "[ID] [why]", "say no to my question", (*Loop).cmdNo},
+		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
 		{[]string{unknownCommand}, "", "", (*Loop).cmdUnknown},

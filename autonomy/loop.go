@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
+	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/session"
@@ -25,8 +26,11 @@ type Options struct {
 	Sessions *session.Sessions
 	// Compactor keeps conversations within their limits; nil leaves them alone.
 	Compactor *session.Compactor
-	Agent     *agent.Agent
+	Agent     *agent.Agent // the default one
 	Catalogue *tools.Catalogue
+	// Crew says which agent answers where, and keeps the tasks among them; nil:
+	// there is the default agent only.
+	Crew *crew.Crew
 	// Watcher reads a watcher's record.
 	Watcher func(ctx context.Context, id string) (watchers.Spec, error)
 	// Pushes reports whether a channel of this name is running and sends by
@@ -226,6 +230,11 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 		}
 	}
 	l.mu.Unlock()
+	below, err := l.stopBelow(ctx, session)
+	if err != nil {
+		return stopped, err
+	}
+	stopped = stopped || below
 	waiting, err := l.o.Guard.Approvals(ctx, guard.Pending, session, "", 100)
 	if err != nil {
 		return stopped, err

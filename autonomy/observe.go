@@ -33,6 +33,8 @@ type message struct {
 	Images  []channels.Image `json:"images,omitempty"`
 	Via     string           `json:"via,omitempty"`
 	Name    string           `json:"name,omitempty"`
+	Title   string           `json:"title,omitempty"`  // the chat's name
+	Server  string           `json:"server,omitempty"` // id of the server or workspace
 	Extra   json.RawMessage  `json:"extra,omitempty"`
 }
 
@@ -45,7 +47,8 @@ type fired struct {
 	Report  string            `json:"report"`
 	Signal  string            `json:"signal"`
 	Late    time.Duration     `json:"late,omitempty"`
-	Made    provenance.Source `json:"made"` // the watcher's own provenance
+	Made    provenance.Source `json:"made"`            // the watcher's own provenance
+	Agent   string            `json:"agent,omitempty"` // who set it up; "" = the default one
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
@@ -117,6 +120,9 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	if err != nil {
 		return channels.Accepted{}, err
 	}
+	if err := l.stranger(ctx, in, ev); err != nil {
+		return channels.Accepted{}, err
+	}
 	var acc channels.Accepted
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if acc, err = l.o.Bus.PutTx(tx, ev); err != nil {
@@ -149,7 +155,7 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Extra: in.Payload})
+	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("take message: %w", err)
 	}
@@ -227,7 +233,7 @@ func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) 
 	}
 	payload, err := json.Marshal(fired{
 		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
-		Late: s.Late, Made: spec.Provenance, Data: s.Payload,
+		Late: s.Late, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
 	})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)

@@ -12,6 +12,7 @@ import (
 
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
+	"hob/autonomy/crew"
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/knowledge/store"
@@ -107,6 +108,9 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 	case bus.Watcher, bus.Schedule, bus.Webhook:
 		return l.noticed(ctx, ev)
 	case bus.Task:
+		if crew.Is(ev) {
+			return l.delegated(ctx, ev)
+		}
 		return l.call(ctx, ev)
 	case bus.System:
 		var f fired
@@ -120,13 +124,15 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 
 // converse answers what somebody said.
 func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
-	var m message
-	if len(ev.Payload) > 0 {
-		if err := json.Unmarshal(ev.Payload, &m); err != nil {
-			return result{}, fmt.Errorf("event %s: %w", ev.ID, err)
-		}
+	m, err := messageOf(ev)
+	if err != nil {
+		return result{}, err
 	}
 	res := result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	who, err := l.pick(ctx, ev, m)
+	if err != nil {
+		return res, err
+	}
 	told, err := l.told(ctx, ev)
 	if err != nil {
 		return res, err
@@ -148,8 +154,18 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		t.Images = append(t.Images, llm.Image{MIME: i.MIME, Data: i.Data})
 	}
 	defer l.o.Typing(ctx, ev.Channel, ev.Chat)()
-	res.Outcome, err = l.o.Agent.Run(ctx, t)
+	res.Outcome, err = who.Agent.Run(ctx, t)
 	return res, err
+}
+
+func messageOf(ev bus.Event) (m message, err error) {
+	if len(ev.Payload) == 0 {
+		return m, nil
+	}
+	if err := json.Unmarshal(ev.Payload, &m); err != nil {
+		return m, fmt.Errorf("event %s: %w", ev.ID, err)
+	}
+	return m, nil
 }
 
 // noticed handles what a watcher, a schedule or a trigger brought.
@@ -167,6 +183,10 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	if strings.TrimSpace(f.Action) == "" {
 		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
 	}
+	who, err := l.maker(ctx, ev, f)
+	if err != nil {
+		return l.notice(ctx, f.Report, fmt.Sprintf("%s I did nothing: %v.", f.Signal, err), ev.Provenance)
+	}
 	if ok, at := l.o.Room(time.Now()); !ok {
 		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
 	}
@@ -174,12 +194,11 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	if ev.Kind != bus.Schedule && f.Signal != "" {
 		t.Outside = []string{f.Signal}
 	}
-	var err error
 	if t.Report, t.Channel, t.Chat, err = l.place(ctx, f.Report); err != nil {
 		return result{}, err
 	}
 	res := result{how: "turn", kind: channels.Notice, session: t.Report, channel: t.Channel, chat: t.Chat}
-	res.Outcome, err = l.o.Agent.Run(ctx, t)
+	res.Outcome, err = who.Agent.Run(ctx, t)
 	res.said = strings.TrimSpace(res.Answer) != ""
 	if res.said && f.Late > 0 {
 		res.Answer = strings.TrimSpace(late(f.Late)) + "\n" + res.Answer

@@ -8,6 +8,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/tools"
+	"hob/tools/crew"
 	"hob/tools/files"
 	"hob/tools/health"
 	"hob/tools/memory"
@@ -30,6 +31,8 @@ type Deps struct {
 	Files     *files.Files
 	Watchers  Watchers
 	Engine    system.Engine
+	// Crew hands tasks on; nil leaves its tools out.
+	Crew crew.Engine
 	// Currency is the ISO 4217 code of expenses that name none; empty leaves
 	// it to the tools.
 	Currency string
@@ -51,6 +54,9 @@ func All(d Deps) []tools.Tool {
 		system.Tools(d.Engine),
 	} {
 		out = append(out, category...)
+	}
+	if d.Crew != nil {
+		out = append(out, crew.Tools(d.Crew)...)
 	}
 	return out
 }

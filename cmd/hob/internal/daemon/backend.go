@@ -53,7 +53,9 @@ func (b *backend) status(ctx context.Context, e bus.Event) (web.EventStatus, err
 		for _, a := range waiting {
 			s.Approvals = append(s.Approvals, a)
 		}
-		return s, nil
+		below, err := b.questionsBelow(ctx, e)
+		s.Approvals = append(s.Approvals, below...)
+		return s, err
 	}
 	trace, err := b.d.loop.Trace(ctx, e.ID)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
+	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
@@ -70,7 +71,9 @@ type Daemon struct {
 	watchers  *watchers.Manager
 	channels  *channels.Manager
 	results   *results.Keeper
+	tools     []tools.Tool // all of them, also those that cannot run here
 	catalogue *tools.Catalogue
+	crew      *crew.Crew
 	files     *files.Files
 	base      *knowledge.Base
 	books     *usage.Books
@@ -131,7 +134,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)
 }
@@ -242,18 +245,18 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ag, err := agent.New(agent.Options{
+	base := agent.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.choose, Book: d.books.FlushTx, Zone: d.zone,
 		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Log: d.opt.Log,
-	})
-	if err != nil {
+	}
+	if err := d.openCrew(base); err != nil {
 		return err
 	}
 	if d.triggers, err = d.openTriggers(ctx); err != nil {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: ag, Catalogue: d.catalogue, Watcher: d.watchers.Get,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Catalogue: d.catalogue, Watcher: d.watchers.Get,
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,

@@ -37,6 +37,9 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"notes":      b.listNotes,
 		"memory":     b.listMemory,
 
+		"agents":      b.listAgents,
+		"delegations": b.listDelegations,
+
 		"memory/lessons": b.listLessons,
 		"memory/user":    b.listUser,
 	}

@@ -22,14 +22,18 @@ func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
 	if err := texts.load(); err != nil {
 		return nil, err
 	}
-	b, err := prompt.New(prompt.Options{
-		Name: d.opt.Config.Agent.Name, Texts: texts.now, Catalogue: d.catalogue, Channels: d.reached(), Watchers: watchable(),
-		Store: d.store, Model: d.window, Memory: d.base, Projects: projects{d.files}, Lessons: lessons{d.learner}, Log: d.opt.Log,
-	})
+	b, err := prompt.New(d.promptOptions(texts))
 	if err != nil || d.opt.InProcess {
 		return b, err
 	}
 	return b, d.writeManual(b)
+}
+
+func (d *Daemon) promptOptions(texts *ownTexts) prompt.Options {
+	return prompt.Options{
+		Name: d.opt.Config.Agent.Name, Texts: texts.now, Catalogue: d.catalogue, Channels: d.reached(), Watchers: watchable(),
+		Store: d.store, Model: d.window, Memory: d.base, Projects: projects{d.files}, Lessons: lessons{d.learner}, Log: d.opt.Log,
+	}
 }
 
 // reached names the channels on which Hob can say something, but for those

@@ -24,6 +24,7 @@ import (
 // line by line,
 //
 //	> what the owner says
+//	>NAME what the owner says in another conversation
 //	< a regular expression which the answer fits
 //	? a regular expression which the question to the owner fits
 //	! a regular expression which a notice fits
@@ -178,9 +179,13 @@ func (s *scene) line(line string) {
 			s.t.Errorf("%s: %s %q does not fit", line, what, text)
 		}
 	}
+	session := "home"
+	if name, ok := strings.CutPrefix(mark, ">"); ok && name != "" {
+		mark, session = ">", name
+	}
 	switch mark {
 	case ">":
-		code, body := s.api(http.MethodPost, "/api/v1/sessions/home/messages", map[string]string{"text": rest})
+		code, body := s.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]string{"text": rest})
 		s.answer = ""
 		if code != http.StatusOK && code != http.StatusAccepted {
 			s.t.Fatalf("%s: %d %s", line, code, body)

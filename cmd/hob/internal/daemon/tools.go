@@ -27,7 +27,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	list := toolsall.All(toolsall.Deps{Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d})
+	list := toolsall.All(toolsall.Deps{Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
 		return err
 	}
@@ -35,7 +35,8 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		d.opt.Log.Warn("old results cannot be removed", "err", err)
 	}
 	list = append(list, results.Tool(d.results, d.bus.Call))
-	d.catalogue, err = tools.NewCatalogue(append(list, d.opt.Tools...)...)
+	d.tools = append(list, d.opt.Tools...)
+	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
 }
 

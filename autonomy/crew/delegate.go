@@ -1,0 +1,197 @@
+package crew
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+	"hob/tools"
+)
+
+// Bounds of what may be handed on.
+const (
+	maxTasks = 16      // of one call
+	maxOpen  = 64      // in all
+	maxTask  = 100_000 // bytes of one task with its input
+)
+
+// delegating is the tool that hands tasks on: whoever may not go deeper does
+// not have it.
+const delegating = "delegate_tasks"
+
+// standing is the category of tools that make standing orders.
+const standing = "watch"
+
+// never is when a queued task is due.
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant that Go cannot write as one
+
+// Wish is one task as it is asked for.
+type Wish struct {
+	Agent      string   // "" is the one that asks
+	Task       string   // what to do, in plain words
+	Input      string   // material for it
+	Tools      []string // names and patterns; empty: all that both agents have
+	Background bool
+	FollowUp   bool // for those in the background: begin a turn with the result
+}
+
+// BeginTx makes the tasks of a call durable and sets them going. Its errors are
+// *tools.Error when the one who asks can mend them.
+func (c *Crew) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishes []Wish) error {
+	who, ok := agent.CallerOf(ctx)
+	if !ok {
+		return tools.Errorf(tools.Unsupported, "tasks are handed on by turns only")
+	}
+	if err := c.room(tx, who, len(wishes)); err != nil {
+		return err
+	}
+	running := 0
+	for n, w := range wishes {
+		o, err := c.order(who, w, len(wishes))
+		if err != nil {
+			return fmt.Errorf("task %d: %w", n+1, err)
+		}
+		ev, err := c.event(who, w, o)
+		if err != nil {
+			return err
+		}
+		state := Open
+		if running++; running > c.o.Parallel {
+			state, ev.NotBefore = Queued, never
+		}
+		if _, err := c.o.Bus.PutTx(tx, ev); err != nil {
+			return err
+		}
+		if err := c.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, false); err != nil {
+			return err
+		}
+		_, err = tx.Exec(`INSERT INTO crew_tasks (id, call, n, parent, session, event, agent, task, background, state, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)`,
+			o.ID, call.ID, n, who.Turn.Event.ID, who.Turn.Event.Session, ev.ID, o.Agent, w.Task, w.Background, state, time.Now().UnixMilli())
+		if err != nil {
+			return fmt.Errorf("crew: hand on: %w", err)
+		}
+		c.feed(tx, Task{ID: o.ID, Parent: who.Turn.Event.ID, Session: who.Turn.Event.Session, Agent: o.Agent, State: state})
+	}
+	return nil
+}
+
+// room refuses what is too much or too deep.
+func (c *Crew) room(tx *store.Tx, who agent.Caller, n int) error {
+	switch {
+	case who.Turn.Depth >= c.o.Depth:
+		return tools.Errorf(tools.PolicyDenied, "whoever was handed a task may not hand it on; do it yourself, or say what is missing")
+	case n == 0:
+		return tools.Errorf(tools.InvalidArguments, "there is no task in the list")
+	case n > maxTasks:
+		return tools.Errorf(tools.InvalidArguments, "%d tasks at once are too many; at most %d", n, maxTasks)
+	}
+	open := 0
+	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks INDEXED BY crew_tasks_open WHERE state IN ('queued', 'open')`).Scan(&open); err != nil {
+		return fmt.Errorf("crew: %w", err)
+	}
+	if open+n > maxOpen {
+		return tools.Errorf(tools.Conflict, "%d tasks are under way already, and there may be %d; wait for some to end, or cancel them: hob agent tasks", open, maxOpen)
+	}
+	return nil
+}
+
+// order settles the rights of a task: never more than who asks has.
+func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
+	asks := cmp.Or(who.Agent, Default)
+	name := cmp.Or(w.Agent, asks)
+	from, ok := c.members[asks]
+	if !ok {
+		return order{}, tools.Errorf(tools.Unsupported, "the agent %q is not there any more", asks)
+	}
+	m, ok := c.members[name]
+	if !ok || !from.mayHand(name) {
+		return order{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", name, strings.Join(c.reach(from), ", "))
+	}
+	if err := m.Refused(); err != nil {
+		return order{}, tools.Errorf(tools.Unsupported, "the agent %s cannot work now: %w", name, err)
+	}
+	depth := who.Turn.Depth + 1
+	names, err := c.tools(who, m, w.Tools, depth)
+	if err != nil {
+		return order{}, err
+	}
+	t := who.Turn
+	return order{
+		ID: shortid.New("t"), Agent: name, Tools: names, Level: who.Level.Narrower(m.Options.Level), Depth: depth,
+		// One share stays with the parent.
+		Rounds: max(1, who.Rounds/(n+1)), Tokens: max(256, who.Tokens/(n+1)),
+		Attended: t.Attended, Guest: t.Guest, Origin: t.Origin, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
+		Background: w.Background, FollowUp: w.FollowUp && w.Background && t.Depth == 0,
+	}, nil
+}
+
+// reach lists the agents to which one may hand tasks.
+func (c *Crew) reach(from Member) []string {
+	return slices.DeleteFunc(c.names(), func(n string) bool { return !from.mayHand(n) })
+}
+
+// tools are the names that the agent, its parent and the wish have in common.
+func (c *Crew) tools(who agent.Caller, m Member, patterns []string, depth int) ([]string, error) {
+	var both []tools.Tool
+	for _, t := range m.Options.Catalogue.All() {
+		name := t.Spec().Name
+		switch {
+		case !slices.Contains(who.Tools, name), name == delegating && depth >= c.o.Depth:
+		case t.Spec().Category == standing: // such an order would outlive the task and its narrower rights
+		default:
+			both = append(both, t)
+		}
+	}
+	some, err := Narrow(both, patterns, nil)
+	if err != nil {
+		return nil, tools.Errorf(tools.InvalidArguments, "tools: %w", err)
+	}
+	names := make([]string, 0, len(some))
+	for _, t := range some {
+		names = append(names, t.Spec().Name)
+	}
+	return names, nil
+}
+
+// event is the inbox row of a task.
+func (c *Crew) event(who agent.Caller, w Wish, o order) (bus.Event, error) {
+	text := strings.TrimSpace(w.Task)
+	if text == "" {
+		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task needs words that say what to do")
+	}
+	if in := strings.TrimSpace(w.Input); in != "" {
+		text += "\n\n" + in
+	}
+	if len(text) > maxTask || !utf8.ValidString(text) {
+		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task with its input may have %d KB of UTF-8 text; put more into a file and name it", maxTask/1000)
+	}
+	payload, err := json.Marshal(o)
+	if err != nil {
+		return bus.Event{}, fmt.Errorf("crew: %w", err)
+	}
+	src := provenance.Hob
+	if who.Tainted {
+		src = provenance.Outside
+	}
+	return bus.Event{
+		ID: bus.NewID(), Kind: bus.Task, Source: Source, Session: who.Turn.Event.Session + "/" + o.ID, Channel: o.Channel, Chat: o.Chat,
+		Sender: cmp.Or(who.Agent, Default), Text: text, Payload: payload, Provenance: src,
+	}, nil
+}
+
+// feed shows where a task stands to those who watch the parent's turn.
+func (c *Crew) feed(tx *store.Tx, t Task) {
+	tx.AfterCommit(func() {
+		c.o.Bus.Feed.Publish("status", t.Parent, t.Session, map[string]string{"task": t.ID, "agent": t.Agent, "state": string(t.State)})
+	})
+}

@@ -1,0 +1,29 @@
+package crew
+
+import (
+	_ "embed" // the text
+	"strings"
+	"text/template"
+)
+
+//go:embed agents.tmpl
+var agentsText string
+
+// Describe says who answers in a conversation, and who else there is. changed:
+// it was just decided.
+func (c *Crew) Describe(who Member, changed bool) string {
+	t, err := template.New("agents").Parse(agentsText)
+	if err != nil { // the tests parse it
+		panic(err)
+	}
+	var b strings.Builder
+	err = t.Execute(&b, struct {
+		Who     Member
+		Changed bool
+		All     []Member
+	}{who, changed, c.Members()})
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(b.String())
+}

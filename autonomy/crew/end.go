@@ -1,0 +1,121 @@
+package crew
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// noticed is how many characters of a result a notice shows.
+const noticed = 4000
+
+// End is what a task's turn came to.
+type End struct {
+	State          State
+	Answer         string
+	Source         provenance.Source
+	Rounds, Tokens int
+}
+
+// EndTx records the end of a task's turn in the transaction that finishes its
+// event: the next task of its call begins, the parent goes on when it was the
+// last one, and what was done in the background is told. A task that was
+// cancelled meanwhile stays so.
+func (c *Crew) EndTx(tx *store.Tx, ev bus.Event, e End) error {
+	t, ok, err := taskTx(tx, `event = ?`, ev.ID)
+	if err != nil || !ok { // the turn that follows a task is none
+		return err
+	}
+	var below struct{ rounds, tokens int }
+	if err := tx.QueryRow(`SELECT coalesce(sum(rounds), 0), coalesce(sum(tokens), 0) FROM crew_tasks WHERE parent = ?`, ev.ID).Scan(&below.rounds, &below.tokens); err != nil {
+		return fmt.Errorf("crew: end: %w", err)
+	}
+	e.Rounds, e.Tokens = e.Rounds+below.rounds, e.Tokens+below.tokens
+	if t.State.Ended() {
+		_, err := tx.Exec(`UPDATE crew_tasks SET rounds = ?, tokens = ? WHERE id = ?`, e.Rounds, e.Tokens, t.ID)
+		return err
+	}
+	o, err := orderOf(ev)
+	if err != nil {
+		return err
+	}
+	if err := c.closeTx(tx, t, e); err != nil || !t.Background {
+		return err
+	}
+	t.State, t.Result, t.Source = e.State, e.Answer, e.Source
+	return c.tellTx(tx, t, o)
+}
+
+// closeTx ends the row of an open task and lets go on what waited for it.
+func (c *Crew) closeTx(tx *store.Tx, t Task, e End) error {
+	_, err := tx.Exec(`UPDATE crew_tasks SET state = ?, result = ?, source = ?, rounds = ?, tokens = ?, ended_at = ? WHERE id = ?`,
+		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)
+	if err != nil {
+		return fmt.Errorf("crew: end: %w", err)
+	}
+	t.State = e.State
+	c.feed(tx, t)
+	if err := c.nextTx(tx, t.Call); err != nil || t.Background {
+		return err
+	}
+	var open int
+	err = tx.QueryRow(`SELECT count(*) FROM crew_tasks WHERE call = ? AND background = 0 AND state IN ('queued', 'open')`, t.Call).Scan(&open)
+	if err != nil || open > 0 {
+		return err
+	}
+	return c.o.Bus.ResumeTx(tx, t.Parent)
+}
+
+// nextTx gives free places to the tasks of a call that wait for one.
+func (c *Crew) nextTx(tx *store.Tx, call string) error {
+	var open int
+	if err := tx.QueryRow(`SELECT count(*) FROM crew_tasks WHERE call = ? AND state = 'open'`, call).Scan(&open); err != nil {
+		return fmt.Errorf("crew: %w", err)
+	}
+	next, err := tasksTx(tx, `call = ? AND state = 'queued' ORDER BY n LIMIT ?`, call, max(0, c.o.Parallel-open))
+	if err != nil {
+		return err
+	}
+	for _, t := range next {
+		if _, err := tx.Exec(`UPDATE crew_tasks SET state = 'open' WHERE id = ?`, t.ID); err != nil {
+			return fmt.Errorf("crew: %w", err)
+		}
+		if err := c.o.Bus.ResumeTx(tx, t.Event); err != nil {
+			return err
+		}
+		t.State = Open
+		c.feed(tx, t)
+	}
+	return nil
+}
+
+// tellTx tells what a task in the background came to: as a notice, or as a turn
+// in the parent's conversation where that was asked for.
+func (c *Crew) tellTx(tx *store.Tx, t Task, o order) error {
+	if t.State == Cancelled || t.State == Stopped { // the owner knows
+		return nil
+	}
+	text := fmt.Sprintf("The task %q (%s, %s) has ended: %s", phrase.Cut(t.Task, 80), t.ID, t.Agent, told(t, noticed))
+	src := provenance.Worst(provenance.Hob, t.Source)
+	if !o.FollowUp {
+		return c.o.Bus.SayTx(tx, t.Event, bus.Out{Provenance: src, Delivery: channels.Delivery{
+			Kind: channels.Notice, Session: o.Report, Channel: o.Channel, Chat: o.Chat, Text: text,
+		}})
+	}
+	o.Follow = t.ID
+	payload, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("crew: %w", err)
+	}
+	_, err = c.o.Bus.PutTx(tx, bus.Event{
+		Kind: bus.Task, Source: Source, Session: t.Session, Channel: o.Channel, Chat: o.Chat, Sender: t.Agent, Text: text, Payload: payload,
+		Provenance: src, Key: "follow:" + t.ID,
+	})
+	return err
+}

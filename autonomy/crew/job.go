@@ -1,0 +1,138 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/tools"
+)
+
+// Job is what an event of this package asks for.
+type Job struct {
+	Agent *agent.Agent
+	Turn  agent.Turn
+	// Notice, when not "", is all there is to do: no turn, just words.
+	Notice string
+	// Report, Channel and Chat are where the owner is told.
+	Report, Channel, Chat string
+	// Follow: it is the turn that follows a task.
+	Follow bool
+}
+
+// Job says what to run for an event of this package.
+func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
+	o, err := orderOf(ev)
+	if err != nil {
+		return Job{}, err
+	}
+	m, ok := c.members[o.Agent]
+	j := Job{Report: o.Report, Channel: o.Channel, Chat: o.Chat, Follow: o.Follow != ""}
+	if j.Follow {
+		return c.follow(ctx, ev, o, j)
+	}
+	if !ok {
+		return j, fmt.Errorf("the agent %q, to which this task was handed, is not there any more", o.Agent)
+	}
+	if err := m.Refused(); err != nil {
+		return j, fmt.Errorf("the agent %s cannot work now: %w", o.Agent, err)
+	}
+	if j.Agent, err = narrowed(m, o); err != nil {
+		return j, err
+	}
+	t, err := c.Task(ctx, o.ID)
+	if err != nil {
+		return j, err
+	}
+	j.Turn = agent.Turn{
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Report: o.Report,
+		Channel: o.Channel, Chat: o.Chat, Depth: o.Depth, Cancelled: t.State.Ended(),
+	}
+	return j, nil
+}
+
+// follow is the turn that begins with what a task came to, in the parent's
+// conversation, unless that belongs to another agent by now.
+func (c *Crew) follow(ctx context.Context, ev bus.Event, o order, j Job) (Job, error) {
+	t, err := c.Task(ctx, o.Follow)
+	if err != nil {
+		return j, err
+	}
+	if err := c.load(ctx); err != nil {
+		return j, err
+	}
+	m := c.members[c.ownerOf(ev.Session).agent]
+	if m.Agent == nil || !m.mayHand(t.Agent) || m.Refused() != nil {
+		j.Notice = ev.Text
+		return j, nil
+	}
+	j.Agent = m.Agent
+	j.Turn = agent.Turn{
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Guest: o.Guest, Origin: "task", Report: o.Report, Channel: o.Channel, Chat: o.Chat,
+		Depth: c.o.Depth, // it hands nothing on, or this would never end
+	}
+	return j, nil
+}
+
+// narrowed makes the agent of one task.
+func narrowed(m Member, o order) (*agent.Agent, error) {
+	opt := m.Options
+	if opt.Whole == nil { // what it has no more is denied by its name
+		opt.Whole = opt.Catalogue
+	}
+	var some []tools.Tool
+	for _, t := range opt.Catalogue.All() {
+		if slices.Contains(o.Tools, t.Spec().Name) {
+			some = append(some, t)
+		}
+	}
+	var err error
+	if opt.Catalogue, err = tools.NewCatalogue(some...); err != nil {
+		return nil, err
+	}
+	if m.Prompt != nil {
+		if opt.Prompt, err = m.Prompt(opt.Catalogue); err != nil {
+			return nil, err
+		}
+	}
+	opt.Level = opt.Level.Narrower(o.Level)
+	opt.Limits.Rounds = least(opt.Limits.Rounds, o.Rounds)
+	opt.Limits.Tokens = least(opt.Limits.Tokens, o.Tokens)
+	return agent.New(opt)
+}
+
+// least is the smaller of two limits, of which 0 is none.
+func least(a, b int) int {
+	if a == 0 || (b > 0 && b < a) {
+		return b
+	}
+	return a
+}
+
+// Begin marks a task's turn as running, so that it can be cancelled, and tells
+// it when it was cancelled before that. end must be called.
+func (c *Crew) Begin(ctx context.Context, j *Job) (_ context.Context, end func(), err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	id := j.Turn.Event.ID
+	c.mu.Lock()
+	c.running[id] = cancel
+	c.mu.Unlock()
+	end = func() {
+		c.mu.Lock()
+		delete(c.running, id)
+		c.mu.Unlock()
+		cancel(nil)
+	}
+	if j.Follow {
+		return ctx, end, nil
+	}
+	t, ok, err := c.byEvent(ctx, id)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	j.Turn.Cancelled = j.Turn.Cancelled || (ok && t.State.Ended())
+	return ctx, end, nil
+}

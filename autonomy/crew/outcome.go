@@ -1,0 +1,181 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// shown is how many characters of results one call returns; each task gets an
+// equal part, and the whole can be read with delegation_result.
+const shown = 15_000
+
+// taskResult is one task in the Data of a call's result.
+type taskResult struct {
+	ID    string `json:"id"`
+	Agent string `json:"agent"`
+	State State  `json:"state"`
+}
+
+// spent is the Data of a call's result.
+type spent struct {
+	Tasks  []taskResult `json:"tasks"`
+	Rounds int          `json:"rounds"`
+	Tokens int          `json:"tokens"`
+}
+
+// OutcomeTx tells what the tasks of a call came to. Tasks that have been under
+// way for too long are given up.
+func (c *Crew) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (tools.Outcome, error) {
+	list, err := tasksTx(tx, `call = ? ORDER BY n`, call.ID)
+	if err != nil {
+		return tools.Outcome{}, err
+	}
+	for i, t := range list {
+		if t.Background || t.State.Ended() {
+			continue
+		}
+		until, err := c.deadline(ctx, t)
+		if err != nil {
+			return tools.Outcome{}, err
+		}
+		if time.Now().Before(until) {
+			return tools.Outcome{Until: until}, nil
+		}
+		why := fmt.Sprintf("it did not end within %s and was given up", c.o.Timeout)
+		if err := c.cutTx(tx, t, TimedOut, why); err != nil {
+			return tools.Outcome{}, err
+		}
+		list[i].State, list[i].Result, list[i].Source = TimedOut, why, provenance.Hob
+	}
+	return outcome(list), nil
+}
+
+// deadline is how long a task may take: from when it was made, or from the
+// owner's last answer to its questions; while one is open it does not count.
+func (c *Crew) deadline(ctx context.Context, t Task) (time.Time, error) {
+	from := t.CreatedAt
+	events := []string{t.Event}
+	below, err := c.Children(ctx, t.Event)
+	if err != nil {
+		return from, err
+	}
+	for _, b := range below {
+		events = append(events, b.Event)
+	}
+	for _, ev := range events {
+		asked, err := c.o.Guard.Approvals(ctx, "", "", ev, 100)
+		if err != nil {
+			return from, err
+		}
+		for _, a := range asked {
+			at := a.DecidedAt
+			if a.State == guard.Pending {
+				at = a.ExpiresAt
+			}
+			if at.After(from) {
+				from = at
+			}
+		}
+	}
+	return from.Add(c.o.Timeout), nil
+}
+
+// outcome words what the tasks of a call came to, in their order.
+func outcome(list []Task) tools.Outcome {
+	out := tools.Outcome{Done: true}
+	sources := []provenance.Source{provenance.Tool}
+	data := spent{Tasks: []taskResult{}}
+	var b strings.Builder
+	part := shown / max(1, len(list))
+	for i, t := range list {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "Task %d (%s, %s): %s", i+1, t.ID, t.Agent, told(t, part))
+		out.Stopped = out.Stopped || t.State == Stopped
+		out.Rounds, out.Tokens = out.Rounds+t.Rounds, out.Tokens+t.Tokens
+		if t.State.Ended() {
+			sources = append(sources, t.Source)
+		}
+		data.Tasks = append(data.Tasks, taskResult{t.ID, t.Agent, t.State})
+	}
+	data.Rounds, data.Tokens = out.Rounds, out.Tokens
+	out.Result = tools.Result{Text: b.String(), Data: data, Source: provenance.Worst(sources...)}
+	if out.Stopped {
+		out.Err = tools.Errorf(tools.Cancelled, "the owner stopped this turn and its tasks")
+	}
+	return out
+}
+
+// told says in words where a task stands, with at most n characters of what it
+// came to.
+func told(t Task, n int) string {
+	switch t.State {
+	case Queued, Open:
+		return "under way in the background; its result will be told when it is there"
+	case Done:
+		text := t.Result
+		if short := phrase.Cut(text, n); short != text {
+			text = short + fmt.Sprintf("\n[cut; the whole: delegation_result {\"task\": %q}]", t.ID)
+		}
+		return "done\n" + text
+	case TimedOut:
+		return "failed: timeout: " + t.Result
+	case Cancelled:
+		return "cancelled by the owner"
+	case Stopped:
+		return "stopped by the owner"
+	}
+	return "failed: " + phrase.Cut(t.Result, n)
+}
+
+// ReadTx shows one task of the conversation from an offset on (in characters),
+// or, without an id, lists them.
+func (c *Crew) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id string, offset int) (tools.Result, error) {
+	if id == "" {
+		return c.listTx(tx, call.Session)
+	}
+	t, ok, err := taskTx(tx, `id = ?`, id)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if !ok || t.Session != call.Session {
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has handed on no task %q; delegation_result {} lists them", phrase.Cut(id, 40))
+	}
+	if !t.State.Ended() {
+		return tools.Result{Text: fmt.Sprintf("Task %s (%s) is %s.", t.ID, t.Agent, t.State)}, nil
+	}
+	r := []rune(t.Result)
+	if offset < 0 || offset > len(r) {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "the result has %d characters; offset must lie within", len(r))
+	}
+	end := min(len(r), offset+shown)
+	text := string(r[offset:end])
+	if end < len(r) {
+		text += fmt.Sprintf("\n[%d of %d characters; go on with offset %d]", end, len(r), end)
+	}
+	return tools.Result{Text: text, Data: t, Source: provenance.Worst(provenance.Tool, t.Source)}, nil
+}
+
+func (c *Crew) listTx(tx *store.Tx, session string) (tools.Result, error) {
+	list, err := tasksTx(tx, `session = ? ORDER BY created_at DESC, n LIMIT 50`, session)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if len(list) == 0 {
+		return tools.Result{Text: "This conversation has handed on no task."}, nil
+	}
+	var b strings.Builder
+	for _, t := range list {
+		fmt.Fprintf(&b, "%s (%s): %s\n", t.ID, t.Agent, t.State)
+	}
+	return tools.Result{Text: strings.TrimSpace(b.String()), Data: list}, nil
+}

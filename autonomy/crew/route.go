@@ -1,0 +1,92 @@
+package crew
+
+import (
+	"path"
+	"strings"
+)
+
+// Place is where something was said, as far as its channel tells.
+type Place struct {
+	Session string
+	Channel string
+	Chat    string // the chat's id there
+	Name    string // the chat's name there; "" when the channel has none
+	Server  string // id of the server or workspace
+}
+
+// Route gives the conversations that it fits to an agent. All fields that are
+// set must fit.
+type Route struct {
+	Agent   string
+	Chat    string // "telegram:42", or a session
+	Name    string // a pattern (path.Match) for the chat's name
+	Server  string
+	Channel string
+}
+
+// The ranks of routes: the most exact one wins, whatever their order.
+const (
+	byChat = iota
+	byName
+	byServer
+	byChannel
+	ranks
+)
+
+func (r Route) rank() int {
+	switch {
+	case r.Chat != "":
+		return byChat
+	case r.Name != "":
+		return byName
+	case r.Server != "":
+		return byServer
+	}
+	return byChannel
+}
+
+func (r Route) fits(p Place) bool {
+	switch {
+	case r.Channel != "" && r.Channel != p.Channel:
+		return false
+	case r.Server != "" && r.Server != p.Server:
+		return false
+	case r.Chat != "" && r.Chat != p.Session && r.Chat != p.Channel+":"+p.Chat:
+		return false
+	}
+	return r.Name == "" || named(r.Name, p)
+}
+
+// named compares the pattern with the chat's name, and where the channel has no
+// names, with that of the session. Case makes no difference.
+func named(pattern string, p Place) bool {
+	name := p.Name
+	if name == "" {
+		name = p.Session
+	}
+	ok, err := path.Match(strings.ToLower(pattern), strings.ToLower(name))
+	return ok && err == nil
+}
+
+// routed returns the agent of the most exact route that fits; among equals the
+// first one counts.
+func routed(routes []Route, p Place) (agent string, ok bool) {
+	best := ranks
+	for _, r := range routes {
+		if k := r.rank(); k < best && r.fits(p) {
+			agent, best = r.Agent, k
+		}
+	}
+	return agent, best < ranks
+}
+
+// String says what the route fits: "chat telegram:42".
+func (r Route) String() string {
+	var out []string
+	for _, f := range [][2]string{{"chat", r.Chat}, {"name", r.Name}, {"server", r.Server}, {"channel", r.Channel}} {
+		if f[1] != "" {
+			out = append(out, f[0]+" "+f[1])
+		}
+	}
+	return strings.Join(out, ", ")
+}

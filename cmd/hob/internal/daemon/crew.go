@@ -1,0 +1,162 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"strings"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/config"
+	"hob/autonomy/crew"
+	"hob/autonomy/guard"
+	"hob/autonomy/prompt"
+	"hob/knowledge/store"
+	"hob/tools"
+	toolscrew "hob/tools/crew"
+)
+
+// openCrew makes the agents: the default one, and those of [agents.NAME].
+func (d *Daemon) openCrew(base agent.Options) error {
+	c := d.opt.Config
+	o := crew.Options{
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Crew.Default, Parallel: c.Crew.Parallel,
+		Depth: c.Crew.Depth, Timeout: c.Crew.Timeout.Duration, Log: d.opt.Log,
+	}
+	for _, name := range c.AgentNames() {
+		section, ok := c.Member(name)
+		if !ok {
+			section.Name = name
+		}
+		m, err := d.member(base, section)
+		if err != nil {
+			return err
+		}
+		o.Members = append(o.Members, m)
+	}
+	for _, r := range c.Routes {
+		o.Routes = append(o.Routes, crew.Route(r))
+	}
+	var err error
+	d.crew, err = crew.New(o)
+	return err
+}
+
+// main is the default agent.
+func (d *Daemon) main() *agent.Agent {
+	m, _ := d.crew.Named(crew.Default) // New makes sure of it
+	return m.Agent
+}
+
+// member makes one agent out of its section: what that leaves open is as it is
+// for the default one.
+func (d *Daemon) member(base agent.Options, s config.Member) (crew.Member, error) {
+	o := base
+	m := crew.Member{Name: s.Name, About: s.About, Delegates: s.Delegates}
+	o.Level = guard.Level(s.Level)
+	o.Limits.Rounds = cmp.Or(s.MaxRounds, o.Limits.Rounds)
+	o.Limits.Tokens = cmp.Or(s.MaxTokensPerTurn, o.Limits.Tokens)
+	o.Limits.Failures = cmp.Or(s.MaxToolFailures, o.Limits.Failures)
+	if s.Name == crew.Default {
+		o.Realm = s.Realm
+		if len(s.Delegates) == 0 {
+			m.Delegates = []string{"*"}
+		}
+	} else {
+		o.Name, o.Realm = s.Name, cmp.Or(s.Realm, s.Name)
+	}
+	if err := d.memberTools(&o, s); err != nil {
+		return m, err
+	}
+	if err := d.memberPrompt(&o, &m, s); err != nil {
+		return m, err
+	}
+	if err := d.memberBrain(&o, s); err != nil {
+		return m, err
+	}
+	m.Options = o
+	var err error
+	m.Agent, err = agent.New(o)
+	return m, err
+}
+
+func (d *Daemon) memberTools(o *agent.Options, s config.Member) error {
+	if len(s.Tools) == 0 && len(s.Deny) == 0 {
+		return nil
+	}
+	some, err := crew.Narrow(d.tools, s.Tools, s.Deny)
+	if err != nil {
+		return d.opt.Config.Errorf("agents."+s.Name, "%v", err)
+	}
+	o.Whole = d.catalogue
+	o.Catalogue, err = tools.NewCatalogue(some...)
+	return err
+}
+
+// memberPrompt gives an agent its persona: SOUL.md, USER.md and MEMORY.md in a
+// folder of its own. What it knows of the owner is what they wrote for all,
+// unless there is a file for it.
+func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member) error {
+	p := d.opt.Paths
+	own := [3]string{p.SoulFile(), p.UserFile(), p.MemoryFile()}
+	name := d.opt.Config.Agent.Name
+	if s.Name != crew.Default {
+		dir := p.AgentDir(s.Name)
+		own = [3]string{filepath.Join(dir, "SOUL.md"), filepath.Join(dir, "USER.md"), filepath.Join(dir, "MEMORY.md")}
+		name = strings.ToUpper(s.Name[:1]) + s.Name[1:]
+	}
+	own[0] = cmp.Or(s.Soul, own[0])
+	texts := &ownTexts{paths: own, log: d.opt.Log}
+	if err := texts.load(); err != nil {
+		return d.opt.Config.Errorf("agents."+s.Name, "%v", err)
+	}
+	build := func(c *tools.Catalogue) (*prompt.Builder, error) {
+		po := d.promptOptions(texts)
+		po.Name, po.Catalogue, po.Realm = name, c, o.Realm
+		return prompt.New(po)
+	}
+	m.Prompt = build
+	if s.Name == crew.Default && s.Soul == "" && o.Catalogue == d.catalogue {
+		return nil // it has the one that was made
+	}
+	var err error
+	o.Prompt, err = build(o.Catalogue)
+	return err
+}
+
+// delegations gives the crew, which is made later, to the tools.
+type delegations struct{ d *Daemon }
+
+// BeginTx implements the tools' Engine.
+func (e delegations) BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []toolscrew.Task) error {
+	wishes := make([]crew.Wish, len(tasks))
+	for i, t := range tasks {
+		wishes[i] = crew.Wish(t)
+	}
+	return e.d.crew.BeginTx(ctx, tx, c, wishes)
+}
+
+// OutcomeTx implements the tools' Engine.
+func (e delegations) OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error) {
+	return e.d.crew.OutcomeTx(ctx, tx, c)
+}
+
+// ReadTx implements the tools' Engine.
+func (e delegations) ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error) {
+	return e.d.crew.ReadTx(ctx, tx, c, task, offset)
+}
+
+// memberBrain gives an agent a brain of its own when its section names one.
+func (d *Daemon) memberBrain(o *agent.Options, s config.Member) error {
+	if s.Model == "" && len(s.Fallback) == 0 {
+		return nil
+	}
+	b, err := d.newBrain(brainOptions{
+		Models: d.models, Model: cmp.Or(s.Model, d.opt.Config.Agent.Model), Fallback: s.Fallback, Key: "agents." + s.Name,
+	})
+	if err != nil {
+		return err
+	}
+	o.Model = b.choose
+	return nil
+}

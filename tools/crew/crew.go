@@ -1,0 +1,100 @@
+// Package crew are the tools with which an agent hands tasks to others:
+// delegate_tasks makes them and brings back what they come to, and
+// delegation_result reads the whole of a result that was cut. They hold no
+// policy: who may hand what to whom, and what a sub-agent may do, is the
+// engine's word.
+package crew
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+// Task is one task of a call.
+type Task struct {
+	Agent      string   `json:"agent,omitempty" jsonschema:"who does it; default yourself"`
+	Task       string   `json:"task" jsonschema:"what to do, whole and in plain words: it sees nothing else"`
+	Input      string   `json:"input,omitempty" jsonschema:"material for it"`
+	Tools      []string `json:"tools,omitempty" jsonschema:"only these, as names or patterns"`
+	Background bool     `json:"background,omitempty" jsonschema:"go on at once; the result is told later"`
+	FollowUp   bool     `json:"follow_up,omitempty" jsonschema:"background: work on with the result here"`
+}
+
+// Engine makes turns of tasks. Its methods take part in the transaction that
+// records the call.
+type Engine interface {
+	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []Task) error
+	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)
+	ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error)
+}
+
+// Tools returns the category's tools.
+func Tools(e Engine) []tools.Tool { return []tools.Tool{delegateTasks(e), delegationResult(e)} }
+
+type delegateIn struct {
+	Tasks []Task `json:"tasks"`
+}
+
+// delegate is delegate_tasks: what it begins goes on after the call.
+type delegate struct {
+	tools.Own
+	engine Engine
+}
+
+var _ tools.Waiter = delegate{}
+
+func delegateTasks(e Engine) tools.Tool {
+	t := tools.New(tools.Def[delegateIn]{
+		Spec: tools.Spec{
+			Name: "delegate_tasks", Category: "crew", Effects: tools.Read,
+			Description: "Hand tasks to sub-agents that work at the same time, and get what they come to.",
+			Keywords:    "parallel subagent background helper team split agent delegate assistant simultaneously concurrently",
+		},
+		Summary: func(in delegateIn) string {
+			var list []string
+			for _, t := range in.Tasks {
+				list = append(list, phrase.Cut(t.Task, 80))
+			}
+			return fmt.Sprintf("Hand on %d task(s): %s", len(list), strings.Join(list, "; "))
+		},
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in delegateIn) (tools.Result, error) {
+			return tools.Result{}, e.BeginTx(ctx, tx, c, in.Tasks)
+		},
+	})
+	return delegate{Own: t.(tools.Own), engine: e} //nolint:forcetypeassert // a Def with RunTx is own
+}
+
+// OutcomeTx implements tools.Waiter.
+func (d delegate) OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error) {
+	return d.engine.OutcomeTx(ctx, tx, c)
+}
+
+// Check compares arguments with the schema; see tools.Check.
+func (d delegate) Check(args json.RawMessage) error { return tools.Check(d.Own, args) }
+
+// Summary implements tools.Summarizer.
+func (d delegate) Summary(args json.RawMessage) string { return d.Own.(tools.Summarizer).Summary(args) } //nolint:forcetypeassert // made by tools.New
+
+type resultIn struct {
+	Task   string `json:"task,omitempty" jsonschema:"its id; empty lists this conversation's tasks"`
+	Offset int    `json:"offset,omitempty" jsonschema:"characters to skip"`
+}
+
+func delegationResult(e Engine) tools.Tool {
+	return tools.New(tools.Def[resultIn]{
+		Spec: tools.Spec{
+			Name: "delegation_result", Category: "crew", Effects: tools.Read,
+			Description: "Read the whole result of a task that was handed on, or list those tasks.",
+			Keywords:    "subagent background task status progress finished delegated",
+		},
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in resultIn) (tools.Result, error) {
+			return e.ReadTx(ctx, tx, c, strings.TrimSpace(in.Task), in.Offset)
+		},
+	})
+}
