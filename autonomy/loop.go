@@ -83,6 +83,7 @@ type Loop struct {
 	chores chan chore
 
 	mu        sync.Mutex
+	draining  bool
 	running   map[string]*turn // by event
 	cancelled map[string]bool  // events stopped while they waited
 	open      sync.WaitGroup
@@ -95,6 +96,7 @@ type turn struct {
 	since  time.Time
 	said   []bus.Event   // what the owner says to it; guarded by Loop.mu
 	done   chan struct{} // closed when it has ended
+	held   int // questions for which it waits in memory; guarded by Loop.mu
 }
 
 // New checks the options.
@@ -203,7 +205,16 @@ func (l *Loop) recover(ctx context.Context) error {
 }
 
 // drain waits for running turns, then cuts them off; they are put back.
+// Those which are held for an answer would wait in vain.
 func (l *Loop) drain(stop context.CancelCauseFunc) {
+	l.mu.Lock()
+	l.draining = true
+	for _, t := range l.running {
+		if t.held > 0 {
+			t.cancel(agent.ErrDraining)
+		}
+	}
+	l.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		l.open.Wait()
@@ -242,7 +253,9 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	for _, a := range waiting {
 		stopped = true
 		l.mu.Lock()
-		l.cancelled[a.Event] = true
+		if l.running[a.Event] == nil { // one that is held has been cancelled above
+			l.cancelled[a.Event] = true
+		}
 		l.mu.Unlock()
 		err := l.o.Store.Write(ctx, func(tx *store.Tx) error {
 			if err := l.o.Guard.CloseTx(tx, a.Event, guard.Cancelled); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/knowledge/store"
@@ -93,17 +94,55 @@ func (l *Loop) observe(ctx, work context.Context) time.Time {
 	return next
 }
 
-// free counts the places left; commands take none.
+// free counts the places left; commands take none, nor do turns that are held
+// for an answer, as long as there are not too many of those.
 func (l *Loop) free() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.o.Slots
+	n, held := l.o.Slots, 0
 	for _, t := range l.running {
-		if t.ev.Lane == t.ev.Session {
+		switch {
+		case t.ev.Lane != t.ev.Session:
+		case t.held > 0 && held < l.o.Slots:
+			held++
+		default:
 			n--
 		}
 	}
 	return max(0, n)
+}
+
+// holder is hold for the turn of an event.
+func (l *Loop) holder(event string) func() (release func()) {
+	return func() func() {
+		l.mu.Lock()
+		t := l.running[event]
+		l.mu.Unlock()
+		if t == nil {
+			return func() {}
+		}
+		return l.hold(t)
+	}
+}
+
+// hold marks a turn that waits for the owner in memory; release takes the mark
+// off. Its place is given to somebody else meanwhile.
+func (l *Loop) hold(t *turn) (release func()) {
+	l.mu.Lock()
+	t.held++
+	if l.draining {
+		t.cancel(agent.ErrDraining)
+	}
+	l.mu.Unlock()
+	select {
+	case l.freed <- struct{}{}:
+	default:
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.held--
+	}
 }
 
 // Receive implements channels.Receiver: the message is durable when it returns.

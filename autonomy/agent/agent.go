@@ -134,6 +134,9 @@ type Turn struct {
 	// Said, when set, returns what the owner has said to this turn since it was
 	// last called.
 	Said func() []Said
+	// Hold tells that the turn waits for the owner in memory, until what it returns
+	// is called. It may be nil, and is called concurrently.
+	Hold func() (release func())
 	// Cancelled: the owner stopped this turn while it waited for an answer.
 	Cancelled bool
 }

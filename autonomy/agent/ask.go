@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
 	"hob/platform/failpoint"
+	"hob/platform/provenance"
 )
 
 // ask makes one model call.
@@ -19,7 +20,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	if err := r.fit(ctx); err != nil {
 		return llm.Response{}, err
 	}
-	q := modelCall{req: llm.Request{System: r.system, Messages: session.Join(r.msgs), Tools: r.offered, Now: time.Now().In(r.o.Zone()), Account: r.account()}}
+	q := modelCall{req: llm.Request{System: r.system, Messages: session.Join(r.msgs), Tools: r.offered, Session: r.t.Event.Session, Now: time.Now().In(r.o.Zone()), Account: r.account()}}
 	if err := r.beforeModel(ctx, &q); err != nil {
 		return q.resp, err
 	}
@@ -40,6 +41,9 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 
 // stream reads the answer to its end and shows it to those who watch.
 func (r *run) stream(ctx context.Context, q *modelCall) error {
+	desk, leave := r.desk(ctx)
+	defer leave()
+	q.req.Desk = desk
 	r.partial = ""
 	r.begun = map[string]string{}
 	starts := 0
@@ -53,9 +57,13 @@ func (r *run) stream(ctx context.Context, q *modelCall) error {
 			r.begun[e.Call.ID] = r.callID(starts)
 			starts++
 		}
+		if e.Source == provenance.Outside {
+			r.strange.Store(true)
+		}
 		q.resp.Add(e)
 		r.publish(e)
 	}
+	leave() // what is done at the desk is recorded with the answer
 	failpoint.Hit("model.call.after")
 	q.took = time.Since(asked)
 	return nil
@@ -107,6 +115,9 @@ func (r *run) publish(e llm.Event) {
 	feed, id, sess := r.o.Bus.Feed, r.t.Event.ID, r.t.Event.Session
 	switch e.Kind {
 	case llm.TextDelta:
+		if e.Text == "" { // a signature alone
+			return
+		}
 		feed.Publish("content_delta", id, sess, map[string]string{"text": e.Text})
 	case llm.CallStart:
 		feed.Publish("tool_call_start", id, sess, map[string]string{"id": r.begun[e.Call.ID], "name": e.Call.Name})

@@ -122,14 +122,16 @@ func (r *run) recordLate(s *step) {
 
 // feeding shows a call's outcome to those who watch the turn.
 func (r *run) feeding() link {
-	return link{name: "feed", afterTool: func(_ context.Context, s *step) {
-		d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
-		if s.tool != nil {
-			d["name"] = s.tool.Spec().Name
-		}
-		if s.err != nil {
-			d["text"], d["code"] = cut(s.err.Error(), ""), tools.CodeOf(s.err)
-		}
-		r.live("tool_result", d)
-	}}
+	return link{name: "feed", afterTool: func(_ context.Context, s *step) { r.feedResult(s) }}
+}
+
+func (r *run) feedResult(s *step) {
+	d := map[string]any{"id": s.call.ID, "name": s.call.Name, "ok": s.err == nil, "text": s.text}
+	if s.tool != nil {
+		d["name"] = s.tool.Spec().Name
+	}
+	if s.err != nil {
+		d["text"], d["code"] = cut(s.err.Error(), ""), tools.CodeOf(s.err)
+	}
+	r.live("tool_result", d)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hob/autonomy/bus"
@@ -41,6 +42,10 @@ type run struct {
 	did     []deed            // what went well in this turn, since it was taken up
 	by      string            // the model that answered last, when several were asked
 	begun   map[string]string // ids of the calls that are being streamed
+	// strange: a brain that acts by itself is at work, and has read what Hob has
+	// not seen.
+	strange atomic.Bool
+	before  []llm.Action // what such a brain did in this turn before Hob was cut off
 }
 
 func (r *run) load(ctx context.Context) error {
@@ -73,7 +78,7 @@ func (r *run) load(ctx context.Context) error {
 		r.ledger[e.Call] = e
 	}
 	r.recount(ctx, recorded)
-	return nil
+	return r.leftover(ctx)
 }
 
 // recount brings the limits to where they were before the turn was cut off.
@@ -300,6 +305,9 @@ func (r *run) settle(ctx context.Context, why error) {
 
 // tainted reports whether outside text is in the context of the next call.
 func (r *run) tainted() bool {
+	if r.strange.Load() {
+		return true
+	}
 	for _, m := range r.msgs {
 		for _, p := range m.Parts {
 			if p.Source.Tainted() {

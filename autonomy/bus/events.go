@@ -101,7 +101,7 @@ func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error
 // session, whatever session they belong to.
 func (b *Bus) Asked(ctx context.Context, session string) ([]string, error) {
 	rows, err := b.db.Read().QueryContext(ctx, `SELECT DISTINCT o.event FROM outbox o JOIN inbox i ON i.id = o.event
-		WHERE o.session = ? AND o.kind = 'question' AND i.state = 'pending'`, session)
+		WHERE o.session = ? AND o.kind = 'question' AND i.state IN ('pending', 'claimed')`, session)
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}

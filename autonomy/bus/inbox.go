@@ -219,6 +219,9 @@ func (b *Bus) Settled(id string) (done <-chan struct{}, cancel func()) {
 	}
 }
 
+// Nudge makes those who wait for an event (see Settled) look at it again.
+func (b *Bus) Nudge(id string) { b.settled(id) }
+
 func (b *Bus) settled(id string) {
 	b.mu.Lock()
 	ws := b.waiters[id]

@@ -51,12 +51,14 @@ type Entry struct {
 // again.
 var ErrEnded = errors.New("the call has already ended")
 
-// RecordTx writes the entry, or brings the row of the same call to its state.
+// RecordTx writes the entry, or brings the row of the same call to it. Its
+// arguments and its decision may differ while it is started: an external agent
+// begins and asks afterwards.
 // Only a started call can change: for one that has ended it returns ErrEnded.
 func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
-		ON CONFLICT (call) DO UPDATE SET state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
+		ON CONFLICT (call) DO UPDATE SET tool = excluded.tool, args = excluded.args, effects = excluded.effects, decision = excluded.decision, state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
 		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at
 		WHERE ledger.state = 'started'`,
 		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, blob(e.Data), e.Source,

@@ -68,12 +68,13 @@ const (
 	Unclear          // the brain does not say, or nobody knows
 )
 
-// ActionState says how far an action is. The zero value is Begun.
+// ActionState says how far an action is.
 type ActionState string
 
 // The states of an action.
 const (
-	Begun   ActionState = ""
+	Planned ActionState = "" // announced; it has not begun
+	Begun   ActionState = "begun"
 	Ended   ActionState = "ended"
 	Failed  ActionState = "failed"
 	Dropped ActionState = "dropped" // it never ran: refused, or the turn ended

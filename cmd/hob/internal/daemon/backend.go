@@ -133,10 +133,7 @@ func within(done <-chan struct{}, d time.Duration) bool {
 // awaitsOwner reports whether the event cannot go on before the owner has
 // answered a question: its own, or one of an event before it in its session.
 func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus, bool, error) {
-	if e.State != bus.Pending {
-		return web.EventStatus{}, false, nil
-	}
-	s, err := b.status(ctx, e)
+	s, err := b.status(ctx, e) // a claimed one is held when an external agent asks
 	if err != nil || len(s.Approvals) > 0 || s.Position == 0 {
 		return s, err == nil && len(s.Approvals) > 0, err
 	}

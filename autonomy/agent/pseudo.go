@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// pseudoPrefix begins the names under which the actions of external agents
+// stand in the ledger. No tool of Hob's own has it.
+const pseudoPrefix = "agent_"
+
+// unclear is an effect that no tool has: the guard asks for what it does not
+// know.
+const unclear tools.Effects = 1 << 7
+
+// pseudo stands for a tool of an external agent.
+type pseudo struct {
+	spec tools.Spec
+	by   string
+	says string // the agent's own words
+}
+
+func newPseudo(a llm.Action) pseudo {
+	return pseudo{by: a.By, says: a.Title, spec: tools.Spec{
+		Name: pseudoPrefix + a.Kind, Category: "agent", Description: "Something that an external agent does by itself.", Effects: effectsOf(a.Does),
+	}}
+}
+
+// effectsOf are the effects as the guard knows them.
+func effectsOf(does llm.Effects) tools.Effects {
+	if does == 0 {
+		does = llm.Unclear
+	}
+	var e tools.Effects
+	for _, p := range []struct {
+		from llm.Effects
+		to   tools.Effects
+	}{
+		{llm.Reads, tools.Read},
+		{llm.Writes, tools.Write},
+		{llm.Fetches, tools.Egress},
+		{llm.Runs, tools.Exec},
+		{llm.Destroys, tools.Destroy},
+		{llm.Unclear, unclear | tools.Exec},
+	} {
+		if does&p.from != 0 {
+			e |= p.to
+			does &^= p.from
+		}
+	}
+	if does != 0 { // a bit that this Hob does not know
+		e |= unclear
+	}
+	return e
+}
+
+func (p pseudo) Spec() *tools.Spec { return &p.spec }
+
+// Call is never used: the agent acts by itself.
+func (p pseudo) Call(context.Context, tools.Call) (tools.Result, error) {
+	return tools.Result{}, tools.Errorf(tools.Unsupported, "%s is done by %s itself", p.spec.Name, p.by)
+}
+
+// Summary implements tools.Summarizer. First what is to happen, as the agent
+// states it for programs, then its words for people, marked as such.
+func (p pseudo) Summary(args json.RawMessage) string {
+	verb := map[string]string{
+		"read": "read", "search": "search", "think": "think about", "edit": "change files", "move": "move files", "delete": "delete",
+		"execute": "run a program", "fetch": "fetch from the network", "switch_mode": "change how it works",
+	}[strings.TrimPrefix(p.spec.Name, pseudoPrefix)]
+	if verb == "" {
+		verb = "do something that it does not name"
+	}
+	var in struct {
+		Input json.RawMessage `json:"input"`
+		Paths []string        `json:"paths"`
+	}
+	detail := ""
+	if json.Unmarshal(args, &in) == nil {
+		var b bytes.Buffer
+		if len(in.Input) > 0 && json.Compact(&b, in.Input) == nil {
+			detail = " " + b.String()
+		}
+		if len(in.Paths) > 0 {
+			detail += " in " + strings.Join(in.Paths, ", ")
+		}
+	}
+	out := fmt.Sprintf("let %s %s:%s", p.by, verb, detail)
+	if p.says != "" {
+		out += fmt.Sprintf(" (in its words: %q)", p.says)
+	}
+	return out
+}
+
+// leftover settles what a desk of this turn left behind when Hob was cut off:
+// open questions lapse, since the agent that asked is gone, and what had begun
+// is unknown. The owner is told of both.
+func (r *run) leftover(ctx context.Context) error {
+	waiting, err := r.o.Guard.Approvals(ctx, guard.Pending, "", r.t.Event.ID, 100)
+	if err != nil {
+		return err
+	}
+	waiting = slices.DeleteFunc(waiting, func(a guard.Approval) bool { return !strings.HasPrefix(a.Tool, pseudoPrefix) })
+	var lost []bus.Entry
+	for _, e := range r.ledger {
+		if !strings.HasPrefix(e.Tool, pseudoPrefix) {
+			continue
+		}
+		r.before = append(r.before, remembered(e))
+		if e.State == bus.CallStarted {
+			lost = append(lost, e)
+		}
+	}
+	if len(waiting) == 0 && len(lost) == 0 {
+		return nil
+	}
+	slices.SortFunc(lost, func(x, y bus.Entry) int { return x.StartedAt.Compare(y.StartedAt) })
+	err = r.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, a := range waiting {
+			if _, err := r.o.Guard.EndTx(tx, a.ID, guard.Cancelled); err != nil {
+				return err
+			}
+		}
+		for _, e := range lost {
+			e.State, e.Code, e.FinishedAt = bus.CallUnknown, string(tools.OutcomeUnknown), time.Now()
+			e.Result = "Hob was cut off while the agent did this, and nobody knows whether it took effect"
+			if err := r.o.Bus.RecordTx(tx, e); err != nil {
+				return err
+			}
+			s := &step{call: llm.ToolCall{ID: e.Call}, tool: pseudo{spec: tools.Spec{Name: e.Tool, Effects: unclear}}, args: e.Args}
+			if err := r.auditTx(tx, s, string(tools.OutcomeUnknown)); err != nil {
+				return err
+			}
+		}
+		return r.tellTx(tx, lapsedText(waiting, lost))
+	})
+	if err != nil {
+		return fmt.Errorf("agent: settle what was cut off: %w", err)
+	}
+	return nil
+}
+
+// remembered is an action as the agent is told of it again.
+func remembered(e bus.Entry) llm.Action {
+	var in struct {
+		Agent string `json:"agent"`
+		Title string `json:"title"`
+	}
+	_ = json.Unmarshal(e.Args, &in) // without a title it is still told
+	a := llm.Action{ID: e.Call, By: in.Agent, Kind: strings.TrimPrefix(e.Tool, pseudoPrefix), Title: in.Title}
+	switch e.State {
+	case bus.CallStarted, bus.CallUnknown:
+		a.State = llm.Begun
+	case bus.CallDone:
+		a.State = llm.Ended
+	case bus.CallFailed:
+		a.State = llm.Failed
+	case bus.CallDenied:
+		a.State = llm.Dropped
+	}
+	return a
+}
+
+// lapsedText tells the owner what became of questions and actions when Hob was
+// cut off.
+func lapsedText(waiting []guard.Approval, lost []bus.Entry) string {
+	var b strings.Builder
+	b.WriteString("I was stopped in the middle of this and begin again.")
+	for _, a := range waiting {
+		fmt.Fprintf(&b, "\nMy question %s has lapsed (%s); if it is still needed, I will ask anew.", a.ID, a.Summary)
+	}
+	for _, e := range lost {
+		fmt.Fprintf(&b, "\nIt is not known whether this took effect: %s", firstOf(pseudo{spec: tools.Spec{Name: e.Tool}, by: remembered(e).By}.Summary(e.Args), 300))
+	}
+	return b.String()
+}
+
+func firstOf(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
