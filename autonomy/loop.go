@@ -96,7 +96,7 @@ type turn struct {
 	since  time.Time
 	said   []bus.Event   // what the owner says to it; guarded by Loop.mu
 	done   chan struct{} // closed when it has ended
-	held   int // questions for which it waits in memory; guarded by Loop.mu
+	held   int           // questions for which it waits in memory; guarded by Loop.mu
 }
 
 // New checks the options.

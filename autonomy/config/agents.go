@@ -127,9 +127,9 @@ func (l Level) narrower(than Level) bool {
 func (k *checker) member(m *Member) {
 	key := "agents." + m.Name
 	k.require(key, validAgent.MatchString(m.Name), "an agent's name has lower-case letters, digits, - and _ only, begins with a letter, and is at most 32 long")
-	k.require(key+".model", m.Model == "" || m.Model == "auto" || modelName(m.Model), `it must be "", "auto", "offline" or "provider/model"`)
+	k.require(key+".model", m.Model == "" || m.Model == "auto" || k.modelName(m.Model), `it must be "", "auto", "offline", "provider/model" or the name of a provider`)
 	for _, f := range m.Fallback {
-		k.require(key+".fallback", modelName(f), `%q must be "offline" or "provider/model"`, f)
+		k.require(key+".fallback", k.modelName(f), `%q must be "offline", "provider/model" or the name of a provider`, f)
 	}
 	k.require(key+".realm", m.Realm == "" || validAgent.MatchString(m.Realm), "a realm's name is written like an agent's name")
 	for _, d := range m.Delegates {

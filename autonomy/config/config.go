@@ -61,7 +61,18 @@ type Provider struct {
 	MaxTokens int    `toml:"max_tokens"`
 	Context   int    `toml:"context"` // in tokens
 	Stream    bool   `toml:"stream"`  // true unless the file says otherwise
+	// The rest is for external agents (kind = "acp").
+	Preset  string   `toml:"preset"`
+	Command string   `toml:"command"`
+	Args    []string `toml:"args"`
+	Env     []string `toml:"env"` // "NAME" or "NAME=value"
+	Cwd     string   `toml:"cwd"` // absolute; "" = one of Hob's own
+	Mode    string   `toml:"mode"`
+	Auth    string   `toml:"auth"`
 }
+
+// Acts reports whether the provider is an external agent.
+func (p Provider) Acts() bool { return p.Kind == "acp" }
 
 // Autonomy is [autonomy].
 type Autonomy struct {
@@ -256,6 +267,9 @@ func (c *Config) spread() {
 			f.Providers[n] = p
 		}
 		p.Name = n
+		if abs, err := system.Expand(p.Cwd); err == nil && p.Cwd != "" {
+			p.Cwd = abs
+		}
 		c.Providers = append(c.Providers, p)
 	}
 	c.Budget = f.Budget

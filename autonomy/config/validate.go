@@ -73,11 +73,11 @@ func (k *checker) between(key string, v, from, to int) {
 func (k *checker) agent() {
 	a := k.c.Agent
 	k.require("agent.name", oneLine(a.Name) && utf8.RuneCountInString(a.Name) <= 64, "it must be a name on one line, at most 64 characters long")
-	k.require("agent.model", a.Model == "auto" || modelName(a.Model), `it must be "auto", "offline" or "provider/model"`)
+	k.require("agent.model", a.Model == "auto" || k.modelName(a.Model), `it must be "auto", "offline", "provider/model" or the name of a provider`)
 	for _, m := range a.Fallback {
-		k.require("agent.fallback", modelName(m), `%q must be "offline" or "provider/model"`, m)
+		k.require("agent.fallback", k.modelName(m), `%q must be "offline", "provider/model" or the name of a provider`, m)
 	}
-	k.require("agent.small_model", a.SmallModel == "" || modelName(a.SmallModel), `it must be "provider/model", or empty for off`)
+	k.require("agent.small_model", a.SmallModel == "" || k.modelName(a.SmallModel), `it must be "provider/model", or empty for off`)
 	if _, err := system.Zone(a.Timezone); err != nil {
 		k.require("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
 	}
@@ -90,9 +90,11 @@ func oneLine(s string) bool {
 	return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-func modelName(s string) bool {
+// modelName takes a provider's name alone, too, when there is one of that name.
+func (k *checker) modelName(s string) bool {
 	p, m, ok := strings.Cut(s, "/")
-	return s == "offline" || (ok && validName.MatchString(p) && oneLine(m))
+	_, there := k.c.Provider(s)
+	return s == "offline" || there || (ok && validName.MatchString(p) && oneLine(m))
 }
 
 func (k *checker) budget() {
@@ -166,7 +168,7 @@ func (k *checker) providers() {
 	for _, p := range k.c.Providers {
 		key := "providers." + p.Name
 		k.name(key, p.Name)
-		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", or "openai" for any server with Chat Completions`)
+		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", "openai" for any server with Chat Completions, or "acp" for an external agent`)
 		k.require(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
 		k.require(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
 		if p.BaseURL != "" {
@@ -174,6 +176,42 @@ func (k *checker) providers() {
 			k.require(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",
 				`it must be an address such as "http://127.0.0.1:11434/v1"`)
 		}
+		k.external(key, p)
+	}
+}
+
+// external looks at the keys of external agents: with another kind, as theirs
+// with this one, a key would say something that nobody hears.
+func (k *checker) external(key string, p Provider) {
+	for _, x := range []struct {
+		name     string
+		set, own bool
+	}{
+		{"preset", p.Preset != "", true},
+		{"command", p.Command != "", true},
+		{"args", len(p.Args) > 0, true},
+		{"env", len(p.Env) > 0, true},
+		{"cwd", p.Cwd != "", true},
+		{"mode", p.Mode != "", true},
+		{"auth", p.Auth != "", true},
+		{"api_key", p.APIKey != "", false},
+		{"base_url", p.BaseURL != "", false},
+		{"max_tokens", p.MaxTokens != 0, false},
+		{"context", p.Context != 0, false},
+	} {
+		if x.own {
+			k.require(key+"."+x.name, p.Acts() || !x.set, `only an external agent (kind = "acp") has it`)
+			continue
+		}
+		k.require(key+"."+x.name, !p.Acts() || !x.set, `an external agent (kind = "acp") does not have it; list variables that it needs in env`)
+	}
+	if !p.Acts() {
+		return
+	}
+	k.require(key, p.Command != "" || p.Preset != "", `an external agent needs a command, or a preset such as "claude"`)
+	if p.Cwd != "" {
+		abs, err := system.Expand(p.Cwd)
+		k.require(key+".cwd", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Documents"`)
 	}
 }
 

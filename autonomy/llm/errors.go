@@ -40,6 +40,9 @@ type Error struct {
 	// Acted: a brain that acts by itself (Info.Acts) had begun to. Asking again,
 	// or asking another one, could do things twice.
 	Acted bool
+	// Whole: Message says all that there is to say, and is not an API's word for
+	// Kind.
+	Whole bool
 	Err   error
 }
 

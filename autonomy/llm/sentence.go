@@ -16,7 +16,7 @@ func (e *Error) Sentence() string {
 		s += fmt.Sprintf(", it asks to wait %s", e.RetryAfter.Round(time.Second))
 	}
 	remedy := e.Remedy
-	if remedy == "" {
+	if remedy == "" && !e.Whole {
 		remedy = remedyOf(e.Kind, e.Provider, false)
 	}
 	if remedy != "" {
@@ -42,6 +42,8 @@ func (e *Error) cause() string {
 		Garbled:      "%s gave an answer that cannot be understood",
 	}[e.Kind]
 	switch {
+	case e.Whole:
+		return e.name() + ": " + said
 	case lead == "":
 		return said
 	case said == "":

@@ -37,11 +37,12 @@ type Lister interface {
 }
 
 // Kinds lists the values of kind in a [providers] section.
-func Kinds() []string { return []string{"anthropic", "openai", "gemini"} }
+func Kinds() []string { return []string{"anthropic", "openai", "gemini", Acting} }
 
-// New makes a model of the given kind. It makes no connection. When the owner
-// names no model, a well-known server has a default; any other server is asked
-// for its models at the first call, and the first that can talk is taken.
+// New makes a model of the given kind; external agents come from Agents. It
+// makes no connection. When the owner names no model, a well-known server has a
+// default; any other server is asked for its models at the first call, and the
+// first that can talk is taken.
 func New(kind string, o Options) (llm.Model, error) {
 	switch kind {
 	case "anthropic":

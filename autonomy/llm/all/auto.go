@@ -24,6 +24,9 @@ type Provider struct {
 	// Key resolves the key, nil when the section names none. It is called only
 	// when the provider is considered.
 	Key func() (string, error)
+	// What follows is for external agents; see acp.Options.
+	Preset, Command, Dir, Mode, Auth string
+	Args, Env                        []string
 }
 
 // AutoOptions say where a model may come from.
@@ -42,6 +45,8 @@ type AutoOptions struct {
 	// Name of the assistant, for the built-in brain.
 	Name string
 	HTTP *http.Client // for the models; nil = clients of their own
+	// Agents holds the external agents; nil makes them to be looked at only.
+	Agents *Agents
 }
 
 // Server is a model server that may run on this machine.
@@ -76,7 +81,11 @@ func wellKnown() []struct{ env, name, kind, baseURL string } {
 // not that nothing was found.
 func Auto(ctx context.Context, o AutoOptions) (m llm.Model, reason string, err error) {
 	var skipped []string
-	for _, p := range o.Configured {
+	for i, p := range o.Configured {
+		if p.Kind == Acting && i > 0 { // it costs and acts: nobody gets one by the failure of another
+			skipped = append(skipped, fmt.Sprintf("[providers.%s] is an external agent, and not the first section", p.Name))
+			continue
+		}
 		m, why, err := o.configured(p, "")
 		if err != nil {
 			return nil, "", err
@@ -161,6 +170,10 @@ func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, er
 	}
 	if model == "" {
 		opts.Model = p.Model
+	}
+	if p.Kind == Acting {
+		m, err := o.Agents.model(p, opts.Model)
+		return m, "", err
 	}
 	if p.Key != nil {
 		key, err := p.Key()

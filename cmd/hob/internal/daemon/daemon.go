@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/prompt"
 	"hob/autonomy/results"
 	"hob/autonomy/session"
@@ -81,6 +82,7 @@ type Daemon struct {
 	models    *models
 	learner   *learn.Learner
 	brain     *brain
+	agents    *llmall.Agents
 	loop      *autonomy.Loop
 	web       *web.Server
 	triggers  map[string]autonomy.Trigger
@@ -355,7 +357,7 @@ func (d *Daemon) SetAside() string { return d.store.SetAside() }
 func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 
 // Close closes the store. Run must have returned.
-func (d *Daemon) Close() error { return d.store.Close() }
+func (d *Daemon) Close() error { return errors.Join(d.agents.Close(), d.store.Close()) }
 
 func (d *Daemon) unready() error {
 	if !d.isReady.Load() {

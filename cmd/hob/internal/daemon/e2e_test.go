@@ -18,10 +18,14 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/autonomy/config"
+	"hob/autonomy/llm/acp/acptest"
 	"hob/platform/system"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	acptest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // house is a whole Hob on a free port, in a home of its own.
 type house struct {

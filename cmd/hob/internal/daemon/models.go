@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +30,10 @@ type models struct {
 func (d *Daemon) newModels() (*models, error) {
 	c := d.opt.Config
 	m := &models{made: map[string]llm.Model{}, wrap: d.metered}
-	m.opt = llmall.AutoOptions{Env: os.Getenv, Name: c.Agent.Name, HTTP: d.opt.HTTP}
+	d.agents = &llmall.Agents{
+		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.secret, Log: d.opt.Log,
+	}
+	m.opt = llmall.AutoOptions{Env: os.Getenv, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents}
 	for _, p := range c.Providers {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
 			return nil, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))
@@ -39,7 +44,10 @@ func (d *Daemon) newModels() (*models, error) {
 }
 
 func provider(p config.Provider, secret func(string) (string, error)) llmall.Provider {
-	out := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream}
+	out := llmall.Provider{
+		Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream,
+		Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Cwd, Mode: p.Mode, Auth: p.Auth,
+	}
 	if p.APIKey != "" {
 		out.Key = func() (string, error) { return secret(p.APIKey) }
 	}

@@ -1,0 +1,298 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"hob/autonomy/llm"
+)
+
+// Bounds of what is kept of a call.
+const (
+	maxCalls  = 2_000
+	maxInput  = 256 << 10
+	maxResult = 16_000
+)
+
+// toolCall is a tool call as the protocol tells it, whole or as a change of one
+// (https://agentclientprotocol.com/protocol/tool-calls).
+type toolCall struct {
+	ID        string                 `json:"toolCallId"`
+	Title     *string                `json:"title"`
+	Kind      *string                `json:"kind"`
+	Status    *string                `json:"status"`
+	Content   []sdk.ToolCallContent  `json:"content"`
+	Locations []sdk.ToolCallLocation `json:"locations"`
+	RawInput  json.RawMessage        `json:"rawInput"`
+	RawOutput json.RawMessage        `json:"rawOutput"`
+}
+
+// call is what is known of one.
+type call struct{ toolCall }
+
+// take fills in what is new.
+func (c *call) take(u toolCall) {
+	c.ID = u.ID
+	c.Title, c.Kind, c.Status = cmp.Or(u.Title, c.Title), cmp.Or(u.Kind, c.Kind), cmp.Or(u.Status, c.Status)
+	if u.Content != nil {
+		c.Content = u.Content
+	}
+	if u.Locations != nil {
+		c.Locations = u.Locations
+	}
+	if present(u.RawInput) {
+		c.RawInput = u.RawInput
+	}
+	if present(u.RawOutput) {
+		c.RawOutput = u.RawOutput
+	}
+}
+
+func present(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
+}
+
+// called notes a call and tells of it. nil: there are too many.
+func (t *talk) called(u toolCall) *call {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.learn(u)
+	if c == nil {
+		return nil
+	}
+	a := c.action(t.o)
+	t.in.put(item{action: &a})
+	return c
+}
+
+// learn takes a call in; t.mu is held.
+func (t *talk) learn(u toolCall) *call {
+	c := t.calls[u.ID]
+	if c == nil {
+		if u.ID == "" || len(u.ID) > 512 || len(t.calls) >= maxCalls {
+			return nil
+		}
+		c = &call{}
+		t.calls[u.ID] = c
+	}
+	c.take(u)
+	if c.effects() != llm.Reads && c.begun() {
+		t.acted = true
+	}
+	close(t.grew)
+	t.grew = make(chan struct{})
+	return c
+}
+
+// begun reports whether the call runs or ran.
+func (c *call) begun() bool { return c.Status != nil && *c.Status != string(sdk.ToolCallStatusPending) }
+
+// known reports whether there is anything to show of the call.
+func (c *call) known() bool { return c != nil && (c.Kind != nil || present(c.RawInput)) }
+
+// action is the call as Hob's desk takes it.
+func (c *call) action(o Options) llm.Action {
+	a := llm.Action{ID: c.ID, By: o.Provider, Kind: c.kind(), Does: c.effects(), Args: c.args(o.Provider)}
+	if c.Title != nil {
+		a.Title = printable(*c.Title, 200)
+	}
+	for _, p := range c.paths() {
+		a.Beyond = a.Beyond || !inside(o.Dir, p)
+	}
+	if c.Status != nil {
+		switch sdk.ToolCallStatus(*c.Status) {
+		case sdk.ToolCallStatusPending:
+		case sdk.ToolCallStatusCompleted:
+			a.State, a.Result = llm.Ended, c.result()
+		case sdk.ToolCallStatusFailed:
+			a.State, a.Result = llm.Failed, c.result()
+		default:
+			a.State = llm.Begun
+		}
+	}
+	return a
+}
+
+// kind is the protocol's word for what it does, "other" for words that it does
+// not have.
+func (c *call) kind() string {
+	if c.Kind == nil {
+		return string(sdk.ToolKindOther)
+	}
+	switch k := sdk.ToolKind(*c.Kind); k {
+	case sdk.ToolKindRead, sdk.ToolKindEdit, sdk.ToolKindDelete, sdk.ToolKindMove, sdk.ToolKindSearch, sdk.ToolKindExecute, sdk.ToolKindThink,
+		sdk.ToolKindFetch, sdk.ToolKindSwitchMode:
+		return string(k)
+	}
+	return string(sdk.ToolKindOther)
+}
+
+// Words in arguments that tell more than the kind does.
+var (
+	runWord   = regexp.MustCompile(`(?i)"(command|cmd|script|shell|argv)"\s*:`)
+	fetchWord = regexp.MustCompile(`(?i)"(url|urls|uri)"\s*:|"https?://`)
+)
+
+// effects is what the call may cause. The kind is the agent's claim: arguments
+// that say more than it does count too.
+func (c *call) effects() llm.Effects {
+	var e llm.Effects
+	switch sdk.ToolKind(c.kind()) {
+	case sdk.ToolKindRead, sdk.ToolKindSearch, sdk.ToolKindThink:
+		e = llm.Reads
+	case sdk.ToolKindEdit, sdk.ToolKindMove:
+		e = llm.Writes
+	case sdk.ToolKindDelete:
+		e = llm.Destroys
+	case sdk.ToolKindExecute:
+		e = llm.Runs
+	case sdk.ToolKindFetch:
+		e = llm.Fetches
+	default:
+		e = llm.Unclear
+	}
+	if runWord.Match(c.RawInput) {
+		e |= llm.Runs
+	}
+	if e == llm.Reads && fetchWord.Match(c.RawInput) {
+		e |= llm.Fetches
+	}
+	if slices.ContainsFunc(c.Content, func(x sdk.ToolCallContent) bool { return x.Diff != nil }) {
+		e |= llm.Writes
+	}
+	return e
+}
+
+// args is what the agent says that it will do, for the owner's eyes.
+func (c *call) args(agent string) json.RawMessage {
+	type change struct {
+		Path string  `json:"path"`
+		Old  *string `json:"old,omitempty"`
+		New  string  `json:"new"`
+	}
+	v := struct {
+		Agent string          `json:"agent"`
+		Title string          `json:"title,omitempty"`
+		Input json.RawMessage `json:"input,omitempty"`
+		Paths []string        `json:"paths,omitempty"`
+		Edit  []change        `json:"edit,omitempty"`
+		Text  string          `json:"text,omitempty"`
+	}{Agent: agent, Paths: c.paths()}
+	if c.Title != nil {
+		v.Title = *c.Title
+	}
+	if present(c.RawInput) {
+		v.Input = c.RawInput
+	}
+	for _, x := range c.Content {
+		switch {
+		case x.Diff != nil:
+			v.Edit = append(v.Edit, change{x.Diff.Path, x.Diff.OldText, x.Diff.NewText})
+		case x.Content != nil && !c.ended():
+			v.Text += textOf(x.Content.Content)
+		}
+	}
+	b, err := json.Marshal(v)
+	if err != nil { // RawInput was decoded, so it encodes
+		return json.RawMessage(`{}`)
+	}
+	if len(b) > maxInput {
+		b, _ = json.Marshal(map[string]string{"agent": agent, "title": printable(v.Title, 200), "input": fmt.Sprintf("(%d bytes, too long to be shown)", len(b))}) // strings always encode
+	}
+	return b
+}
+
+func (c *call) tooLong() bool { return len(c.args("")) > maxInput || c.size() > maxInput }
+
+func (c *call) size() int {
+	n := len(c.RawInput)
+	for _, x := range c.Content {
+		if x.Diff != nil {
+			n += len(x.Diff.NewText)
+			if x.Diff.OldText != nil {
+				n += len(*x.Diff.OldText)
+			}
+		}
+	}
+	return n
+}
+
+func (c *call) ended() bool {
+	return c.Status != nil && (*c.Status == string(sdk.ToolCallStatusCompleted) || *c.Status == string(sdk.ToolCallStatusFailed))
+}
+
+// paths lists the files that the agent names.
+func (c *call) paths() []string {
+	var out []string
+	add := func(p string) {
+		if p != "" && len(out) < 50 && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	for _, l := range c.Locations {
+		add(l.Path)
+	}
+	for _, x := range c.Content {
+		if x.Diff != nil {
+			add(x.Diff.Path)
+		}
+	}
+	return out
+}
+
+// inside reports whether a path lies in the folder, with the links of both
+// followed as far as they exist.
+func inside(dir, path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	rel, err := filepath.Rel(resolved(dir), resolved(path))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved follows the links of the part of a path that exists.
+func resolved(path string) string {
+	path = filepath.Clean(path)
+	rest := ""
+	for p := path; ; {
+		if r, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(r, rest)
+		}
+		up := filepath.Dir(p)
+		if up == p {
+			return path
+		}
+		rest, p = filepath.Join(filepath.Base(p), rest), up
+	}
+}
+
+// result is what came of the call.
+func (c *call) result() string {
+	var b strings.Builder
+	for _, x := range c.Content {
+		switch {
+		case x.Content != nil:
+			b.WriteString(textOf(x.Content.Content) + "\n")
+		case x.Diff != nil:
+			b.WriteString("changed " + x.Diff.Path + "\n")
+		}
+		if b.Len() > 2*maxResult {
+			break
+		}
+	}
+	if strings.TrimSpace(b.String()) == "" && present(c.RawOutput) {
+		b.Write(c.RawOutput[:min(len(c.RawOutput), maxResult)])
+	}
+	s := strings.ToValidUTF8(strings.TrimSpace(b.String()), "\uFFFD")
+	if len(s) > maxResult {
+		s = strings.ToValidUTF8(s[:maxResult], "") + " […]"
+	}
+	return s
+}

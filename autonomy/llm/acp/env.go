@@ -1,0 +1,93 @@
+package acp
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// bare lists the variables which every agent gets: where things are, how the
+// owner writes and what network they have. Nothing that holds a key is among
+// them; what begins with HOB_ never passes.
+func bare(name string) bool {
+	switch n := strings.ToUpper(name); {
+	case strings.HasPrefix(n, "LC_"), strings.HasPrefix(n, "XDG_") && strings.HasSuffix(n, "_HOME"):
+		return true
+	default:
+		return slices.Contains(strings.Fields(`PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR TEMP TMP
+			HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS
+			APPDATA LOCALAPPDATA USERPROFILE HOMEDRIVE HOMEPATH SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT
+			PROGRAMDATA PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 COMMONPROGRAMFILES NUMBER_OF_PROCESSORS OS`), n)
+	}
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// checkEnv refuses what would hand on Hob's own secrets.
+func checkEnv(entry string) error {
+	name, _, _ := strings.Cut(entry, "=")
+	switch {
+	case !envName.MatchString(name):
+		return fmt.Errorf("env %q must be NAME, or NAME=value", name)
+	case strings.HasPrefix(strings.ToUpper(name), "HOB_"):
+		return fmt.Errorf("env %q is Hob's own, and no agent gets it", name)
+	}
+	return nil
+}
+
+// environ makes the environment of the child, and lists the values that the
+// owner handed on, which no log may show.
+func (o Options) environ() (env, secrets []string, err error) {
+	set := map[string]string{}
+	for _, e := range o.Environ {
+		if name, value, ok := strings.Cut(e, "="); ok && bare(name) {
+			set[name] = value
+		}
+	}
+	for _, e := range o.Env {
+		name, value, given := strings.Cut(e, "=")
+		switch {
+		case !given:
+			if value, given = lookUp(o.Environ, name); !given {
+				continue // as if it were not listed
+			}
+		case o.Secret != nil && value != "":
+			if value, err = o.Secret(value); err != nil {
+				return nil, nil, fmt.Errorf("env %s: %w", name, err)
+			}
+		}
+		set[name] = value
+		if len(value) >= 6 { // shorter ones would blot out ordinary words
+			secrets = append(secrets, value)
+		}
+	}
+	set["TERM"] = "dumb"
+	for k, v := range set {
+		env = append(env, k+"="+v)
+	}
+	slices.Sort(env)
+	return env, secrets, nil
+}
+
+func lookUp(environ []string, name string) (string, bool) {
+	for _, e := range environ {
+		k, v, ok := strings.Cut(e, "=")
+		if ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// keyLike finds what looks like a credential in a text of somebody else.
+var keyLike = regexp.MustCompile(`(?i)\b(sk-|ghp_|gho_|github_pat_|AIza|xox[abp]-|Bearer\s+)[-A-Za-z0-9_.]{8,}`)
+
+// redact takes credentials out of a line for the log or an error.
+func redact(line string, secrets []string) string {
+	for _, s := range secrets {
+		line = strings.ReplaceAll(line, s, "[redacted]")
+	}
+	return keyLike.ReplaceAllString(line, "[redacted]")
+}

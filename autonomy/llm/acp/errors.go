@@ -1,0 +1,130 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"hob/autonomy/llm"
+	"hob/platform/osrun"
+)
+
+// Codes of https://agentclientprotocol.com/protocol/schema#errorcode.
+const (
+	codeAuthRequired = -32000
+	codeNotFound     = -32002
+	codeCancelled    = -32800
+)
+
+func version(v sdk.ProtocolVersion) string { return strconv.Itoa(int(v)) }
+
+func (o Options) fail(kind llm.ErrorKind, err error, message, remedy string) *llm.Error {
+	return &llm.Error{Kind: kind, Provider: o.Provider, Message: message, Remedy: remedy, Err: err, Whole: true}
+}
+
+// missing says that the program is not there, and how to get it.
+func (o Options) missing(err error) *llm.Error {
+	return o.fail(llm.NotFound, err, "the program "+strconv.Quote(o.Command)+" is not installed, or not in PATH", o.remedy())
+}
+
+// remedy is how to get the agent.
+func (o Options) remedy() string {
+	if p, ok := preset(o.Preset); ok {
+		return p.Install
+	}
+	return "install it, or correct command in [providers." + o.Provider + "]"
+}
+
+// failure makes the error of a request that did not come back well. kind is
+// what a refusal means that says nothing more.
+func (c *child) failure(ctx context.Context, err error, kind llm.ErrorKind, what string) *llm.Error {
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(cause, errSlowStart) {
+			return c.o.fail(llm.NotFound, cause, "it did not come up within "+c.o.Start.String()+c.saying(), "start it by hand to see why: "+c.o.line())
+		}
+		return c.o.fail(llm.Interrupted, cause, "the call was stopped", "")
+	}
+	c.mu.Lock()
+	broken := c.broken
+	c.mu.Unlock()
+	if broken != nil {
+		return c.o.fail(llm.Garbled, broken, broken.Error(), "install another version of it; see docs/acp.md")
+	}
+	if !c.alive() {
+		<-c.gone // its last words are read
+		end := what + ", and ended"
+		if how := osrun.Signalled(c.tree.Err()); how != "it ended" {
+			end += " (" + how + ")"
+		}
+		if kind != llm.NotFound {
+			kind = llm.Network
+		}
+		return c.o.fail(kind, c.tree.Err(), end+c.saying(), "ask again; if it happens each time, start it by hand to see why: "+c.o.line())
+	}
+	re, ok := errors.AsType[*sdk.RequestError](err)
+	if !ok {
+		return c.o.fail(kind, err, what+": "+printable(err.Error(), 200), "")
+	}
+	if re.Code == codeAuthRequired {
+		return c.unauthorised(err)
+	}
+	return c.o.fail(kind, err, what+": "+printable(redact(reason(re), c.words.secrets), 300), "")
+}
+
+// reason is what the agent says of a refusal.
+func reason(re *sdk.RequestError) string {
+	out := re.Message
+	data, _ := re.Data.(map[string]any)
+	for _, key := range []string{"details", "error", "message"} {
+		if s, ok := data[key].(string); ok && s != "" && s != out {
+			return out + ": " + s
+		}
+	}
+	if s, ok := re.Data.(string); ok && s != "" {
+		return out + ": " + s
+	}
+	return out
+}
+
+// saying adds the child's last words.
+func (c *child) saying() string {
+	if s := c.words.lastLine(); s != "" {
+		return "; its last words: " + s
+	}
+	return ""
+}
+
+// unauthorised is the one sentence about signing in.
+func (c *child) unauthorised(err error) *llm.Error {
+	remedy := "sign in with its own program first: " + c.o.line()
+	if p, ok := preset(c.o.Preset); ok {
+		remedy = p.Login
+	} else if names := c.methods(); names != "" {
+		remedy += " (it offers: " + names + ")"
+	}
+	return c.o.fail(llm.Unauthorized, err, "it wants you to sign in", remedy)
+}
+
+// methods names the agent's ways to sign in, in its own words.
+func (c *child) methods() string {
+	var out []string
+	for _, m := range c.info.AuthMethods {
+		switch {
+		case m.Agent != nil:
+			out = append(out, m.Agent.Name)
+		case m.EnvVar != nil:
+			out = append(out, m.EnvVar.Name)
+		case m.Terminal != nil:
+			out = append(out, m.Terminal.Name)
+		}
+	}
+	return printable(strings.Join(out, ", "), 200)
+}
+
+// line is the command as it can be typed.
+func (o Options) line() string {
+	return strings.Join(append([]string{o.Command}, o.Args...), " ")
+}

@@ -1,0 +1,148 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"unicode"
+)
+
+const (
+	// maxLine is the longest message of an agent. The SDK's own limit is 10 MiB.
+	maxLine = 8 << 20
+	// maxStray is how many lines that are no messages are passed over: some
+	// programs greet on their standard output.
+	maxStray = 50
+	// maxUnderWay is how many notifications may be with the SDK at a time: it ends
+	// the connection when more than 1,024 wait.
+	maxUnderWay = 256
+)
+
+// boundedLines yields the lines of r without their ends; what exceeds max bytes
+// of a line is left out.
+func boundedLines(r io.Reader, max int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		b := bufio.NewReaderSize(r, 64<<10)
+		var line []byte
+		for {
+			part, err := b.ReadSlice('\n')
+			line = append(line, part[:min(len(part), max-len(line))]...)
+			if errors.Is(err, bufio.ErrBufferFull) {
+				continue
+			}
+			if len(line) > 0 && !yield(bytes.TrimRight(line, "\r\n")) {
+				return
+			}
+			if err != nil {
+				return
+			}
+			line = line[:0]
+		}
+	}
+}
+
+// filter hands the agent's messages to the SDK, which passes over what it cannot
+// read: a request whose answer is lost that way would be waited for in vain. So
+// a broken message ends the child, and an error tells why.
+func (c *child) filter(stdout io.Reader, to *io.PipeWriter) {
+	defer to.Close() //nolint:errcheck // it never fails
+	stray := 0
+	b := bufio.NewReaderSize(stdout, 64<<10)
+	for {
+		line, err := readLine(b)
+		if err != nil && !errors.Is(err, io.EOF) {
+			if errors.Is(err, errLongLine) {
+				c.breakWith(err)
+			}
+			return
+		}
+		text := bytes.TrimSpace(line)
+		switch note, good := message(text); {
+		case len(text) == 0:
+		case !good && (text[0] == '{' || stray >= maxStray):
+			c.breakWith(fmt.Errorf("a message of it is not JSON: %s", printable(redact(string(text), c.words.secrets), 80)))
+			return
+		case !good:
+			stray++
+		default:
+			if note && !c.enter() {
+				return
+			}
+			if _, werr := to.Write(append(text[:len(text):len(text)], '\n')); werr != nil {
+				return // the SDK reads no more
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+var errLongLine = fmt.Errorf("a message of it is longer than %d MB", maxLine>>20)
+
+func readLine(b *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := b.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return nil, errLongLine
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// message reports whether a line is one JSON object, and whether it is a
+// notification.
+func message(line []byte) (notification, ok bool) {
+	var m struct {
+		ID     *json.RawMessage `json:"id"`
+		Method string           `json:"method"`
+	}
+	if len(line) == 0 || line[0] != '{' || json.Unmarshal(line, &m) != nil {
+		return false, false
+	}
+	return m.ID == nil && m.Method != "" && m.Method != "$/cancel_request", true
+}
+
+// enter waits for a place for a notification; false when the connection ended.
+func (c *child) enter() bool {
+	select {
+	case c.room <- struct{}{}:
+		return true
+	case <-c.conn.Done():
+		return false
+	}
+}
+
+// leave frees the place.
+func (c *child) leave() {
+	select {
+	case <-c.room:
+	default: // a request under the name of a notification took none
+	}
+}
+
+// printable puts a text of somebody else on one line of at most max runes.
+func printable(s string, max int) string {
+	s = strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' || r == '\r' {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+	if r := []rune(strings.TrimSpace(s)); len(r) > max {
+		return string(r[:max]) + "…"
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,182 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"hob/autonomy/llm"
+)
+
+// open finds the agent's session of this conversation, or begins one. known is
+// how many messages of the request that session has heard.
+func (t *talk) open(ctx context.Context) (known int, first bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.o.Start, errSlowStart)
+	defer cancel()
+	id, known := lastMark(t.req.Messages, t.o.Provider, t.req.Session)
+	t.id = sdk.SessionId(id)
+	switch {
+	case t.req.Session == "" || id == "":
+	case t.child.loaded == t.id:
+		return known, false, nil
+	default:
+		ok, err := t.load(ctx)
+		if err != nil || ok {
+			return known, false, err
+		}
+	}
+	return 0, true, t.begin(ctx)
+}
+
+// load takes up a session of an earlier child. false when the agent cannot: it
+// is told what was said instead.
+func (t *talk) load(ctx context.Context) (bool, error) {
+	can := t.child.info.AgentCapabilities
+	var modes *sdk.SessionModeState
+	var err error
+	switch {
+	case can.SessionCapabilities.Resume != nil:
+		var r sdk.ResumeSessionResponse
+		r, err = send[sdk.ResumeSessionResponse](ctx, t, sdk.AgentMethodSessionResume,
+			sdk.ResumeSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+		modes = r.Modes
+	case can.LoadSession: // what was said comes back as updates, which nobody listens to
+		var r sdk.LoadSessionResponse
+		r, err = send[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
+			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+		modes = r.Modes
+	default:
+		return false, nil
+	}
+	if err != nil {
+		if ctx.Err() != nil || !t.child.alive() || isAuth(err) {
+			return false, t.child.failure(ctx, err, llm.Unavailable, "it could not take up its session")
+		}
+		t.o.Log.Info("the agent does not know its session any more and gets a new one", "err", printable(redact(err.Error(), t.child.words.secrets), 200))
+		return false, nil
+	}
+	t.child.loaded, t.seat.spent = t.id, tokens{unknown: true}
+	return true, t.mode(ctx, modes)
+}
+
+// begin makes a new session.
+func (t *talk) begin(ctx context.Context) error {
+	r, err := send[sdk.NewSessionResponse](ctx, t, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
+	if err != nil {
+		return t.child.failure(ctx, err, llm.Unavailable, "it could not begin a session")
+	}
+	t.id, t.child.loaded, t.seat.spent = r.SessionId, r.SessionId, tokens{}
+	if err := t.mode(ctx, r.Modes); err != nil {
+		return err
+	}
+	return t.model(ctx, r)
+}
+
+// send makes a request, and signs in and makes it again where the agent asks
+// for that and the owner has said how.
+func send[R any](ctx context.Context, t *talk, method string, params any) (R, error) {
+	r, err := sdk.SendRequest[R](t.child.conn, ctx, method, params)
+	if !isAuth(err) || t.o.Auth == "" {
+		return r, err
+	}
+	if _, aerr := sdk.SendRequest[sdk.AuthenticateResponse](t.child.conn, ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: t.o.Auth}); aerr != nil {
+		t.o.Log.Warn("the agent could not sign in", "method", t.o.Auth, "err", printable(redact(aerr.Error(), t.child.words.secrets), 200))
+		return r, err
+	}
+	return sdk.SendRequest[R](t.child.conn, ctx, method, params)
+}
+
+func isAuth(err error) bool {
+	re, ok := errors.AsType[*sdk.RequestError](err)
+	return ok && re.Code == codeAuthRequired
+}
+
+// mode puts the agent into the one in which it asks. An agent without modes
+// has none to choose from.
+func (t *talk) mode(ctx context.Context, have *sdk.SessionModeState) error {
+	want := t.o.Mode
+	if p, ok := preset(t.o.Preset); ok && want == "" {
+		want = p.Mode
+	}
+	if want == "" || have != nil && string(have.CurrentModeId) == want {
+		return nil
+	}
+	var names []string
+	if have != nil {
+		for _, m := range have.AvailableModes {
+			names = append(names, string(m.Id))
+		}
+	}
+	if !slices.Contains(names, want) {
+		if t.o.Mode == "" && have == nil {
+			return nil
+		}
+		// Its own mode may be one in which it asks nobody.
+		return t.wrong("it has no mode "+strconv.Quote(want), "mode", names)
+	}
+	_, err := sdk.SendRequest[sdk.SetSessionModeResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetMode,
+		sdk.SetSessionModeRequest{SessionId: t.id, ModeId: sdk.SessionModeId(want)})
+	if err != nil {
+		return t.child.failure(ctx, err, llm.BadRequest, "it could not be put into its mode "+strconv.Quote(want))
+	}
+	return nil
+}
+
+// model chooses one, where the owner named one.
+func (t *talk) model(ctx context.Context, r sdk.NewSessionResponse) error {
+	if t.o.Model == "" {
+		return nil
+	}
+	var names []string
+	if r.Models != nil {
+		for _, m := range r.Models.AvailableModels {
+			names = append(names, string(m.ModelId))
+		}
+		if slices.Contains(names, t.o.Model) {
+			_, err := sdk.SendRequest[sdk.UnstableSetSessionModelResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetModel,
+				sdk.UnstableSetSessionModelRequest{SessionId: t.id, ModelId: sdk.UnstableModelId(t.o.Model)})
+			if err != nil {
+				return t.child.failure(ctx, err, llm.NotFound, "it could not take its model "+strconv.Quote(t.o.Model))
+			}
+			return nil
+		}
+	}
+	for _, opt := range r.ConfigOptions {
+		s := opt.Select
+		if s == nil || s.Category == nil || *s.Category != "model" {
+			continue
+		}
+		_, err := sdk.SendRequest[sdk.SetSessionConfigOptionResponse](t.child.conn, ctx, sdk.AgentMethodSessionSetConfigOption,
+			sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{
+				SessionId: t.id, ConfigId: s.Id, Value: sdk.SessionConfigValueId(t.o.Model),
+			}})
+		if err != nil {
+			return t.child.failure(ctx, err, llm.NotFound, "it could not take its model "+strconv.Quote(t.o.Model))
+		}
+		return nil
+	}
+	return t.wrong("it does not offer the model "+strconv.Quote(t.o.Model), "model", names)
+}
+
+// wrong is about a choice that the agent does not have.
+func (t *talk) wrong(what, key string, have []string) error {
+	remedy := "take " + key + " out of [providers." + t.o.Provider + "]"
+	if len(have) > 0 {
+		remedy = "set " + key + " in [providers." + t.o.Provider + "] to one that it has: " + printable(joined(have), 300)
+	}
+	return t.o.fail(llm.NotFound, nil, what, remedy)
+}
+
+func joined(names []string) string {
+	out := ""
+	for i, n := range names {
+		if i > 0 {
+			out += ", "
+		}
+		out += n
+	}
+	return out
+}

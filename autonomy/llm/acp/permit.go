@@ -1,0 +1,145 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"hob/autonomy/llm"
+)
+
+// Bounds of what an agent may ask: the owner is not to be flooded.
+const (
+	maxAsking = 8   // at a time
+	maxAsked  = 100 // in one turn
+	// details is how long a question waits for the call that it is about: requests
+	// may overtake notifications.
+	details = time.Second
+)
+
+// permission answers session/request_permission
+// (https://agentclientprotocol.com/protocol/tool-calls#requesting-permission).
+func (c *child) permission(ctx context.Context, params json.RawMessage) (any, *sdk.RequestError) {
+	var p struct {
+		SessionID string                 `json:"sessionId"`
+		ToolCall  toolCall               `json:"toolCall"`
+		Options   []sdk.PermissionOption `json:"options"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, sdk.NewInvalidParams(map[string]any{"error": err.Error()})
+	}
+	t := c.talking(p.SessionID)
+	if t == nil {
+		return cancelled(), nil
+	}
+	return t.permit(ctx, p.ToolCall, p.Options), nil
+}
+
+// permit puts a question before the desk. Whatever goes wrong refuses.
+func (t *talk) permit(ctx context.Context, u toolCall, options []sdk.PermissionOption) sdk.RequestPermissionResponse {
+	t.mu.Lock()
+	if t.over || t.asks >= maxAsking || t.asked >= maxAsked || t.req.Desk == nil {
+		t.mu.Unlock()
+		return refuse(options)
+	}
+	t.asks++
+	t.asked++
+	t.wait.Add(1)
+	turn := t.ctx
+	t.mu.Unlock()
+	defer t.wait.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(turn, cancel)()
+	defer func() {
+		t.mu.Lock()
+		t.asks--
+		t.mu.Unlock()
+		t.in.poke()
+	}()
+	a, ok := t.about(ctx, u)
+	if !ok {
+		return refuse(options)
+	}
+	ruling, err := t.req.Desk.Ask(ctx, a)
+	if err != nil {
+		return cancelled()
+	}
+	switch {
+	case ruling.Expired:
+		t.mu.Lock()
+		t.lapse = a.Title
+		t.mu.Unlock()
+		return cancelled()
+	case !ruling.Allowed:
+		return refuse(options)
+	}
+	return t.allow(options)
+}
+
+// about is the action that a question is about, with what was told of it before.
+func (t *talk) about(ctx context.Context, u toolCall) (llm.Action, bool) {
+	timer := time.NewTimer(details)
+	defer timer.Stop()
+	for waiting := true; ; {
+		t.mu.Lock()
+		c := t.learn(u)
+		grew := t.grew
+		if c == nil || c.tooLong() {
+			t.mu.Unlock()
+			return llm.Action{}, false
+		}
+		if c.known() || !waiting {
+			a := c.action(t.o)
+			a.State = llm.Planned
+			t.mu.Unlock()
+			return a, true
+		}
+		t.mu.Unlock()
+		select {
+		case <-grew:
+		case <-timer.C:
+			waiting = false // a call of which nothing is known is Unclear
+		case <-ctx.Done():
+			return llm.Action{}, false
+		}
+	}
+}
+
+// allow says yes to this one call. "Always" is never chosen, whatever the owner
+// granted: a grant of his is for these very arguments, and what the agent would
+// take it for is its own affair.
+func (t *talk) allow(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
+	for _, o := range options {
+		if o.Kind == sdk.PermissionOptionKindAllowOnce {
+			t.mu.Lock()
+			t.acted = true
+			t.mu.Unlock()
+			return selected(o)
+		}
+	}
+	t.in.put(item{note: "it offers no way to allow this once, so it was refused"})
+	return refuse(options)
+}
+
+// refuse says no, for this call if that can be said.
+func refuse(options []sdk.PermissionOption) sdk.RequestPermissionResponse {
+	for _, kind := range []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways} {
+		for _, o := range options {
+			if o.Kind == kind {
+				return selected(o)
+			}
+		}
+	}
+	return cancelled()
+}
+
+func selected(o sdk.PermissionOption) sdk.RequestPermissionResponse {
+	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(o.OptionId)}
+}
+
+func cancelled() sdk.RequestPermissionResponse {
+	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}
+}

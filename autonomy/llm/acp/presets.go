@@ -1,0 +1,73 @@
+package acp
+
+import (
+	"slices"
+	"strings"
+)
+
+// Preset is a well-known agent.
+type Preset struct {
+	Name    string // as in preset = "..."
+	Title   string
+	Command string // as its maker documents it
+	Args    []string
+	// Mode is the one in which the agent asks before it changes anything: its own
+	// settings may say otherwise, and then Hob's guard would not be asked.
+	Mode    string
+	Install string // how to get the command
+	Login   string // how to sign in
+	Source  string // the page that documents the command
+}
+
+// Presets lists the well-known agents.
+func Presets() []Preset {
+	return []Preset{
+		{
+			Name: "claude", Title: "Claude Code", Command: "npx", Args: []string{"-y", "@agentclientprotocol/claude-agent-acp"}, Mode: "default",
+			Install: "install Node.js 20 or newer (https://nodejs.org)",
+			Login:   `run "claude" in a terminal and sign in, or list ANTHROPIC_API_KEY in env`,
+			Source:  "https://github.com/agentclientprotocol/claude-agent-acp",
+		},
+		{
+			Name: "codex", Title: "Codex", Command: "npx", Args: []string{"-y", "@zed-industries/codex-acp"}, Mode: "read-only",
+			Install: "install Node.js 20 or newer (https://nodejs.org)",
+			Login:   `run "codex login" in a terminal, or list OPENAI_API_KEY in env`,
+			Source:  "https://github.com/zed-industries/codex-acp",
+		},
+		{
+			Name: "copilot", Title: "GitHub Copilot CLI", Command: "copilot", Args: []string{"--acp", "--stdio"},
+			Install: "install it: npm install -g @github/copilot",
+			Login:   `run "copilot" in a terminal and sign in with /login`,
+			Source:  "https://docs.github.com/copilot/reference/acp-server",
+		},
+		{
+			Name: "gemini", Title: "Gemini CLI", Command: "gemini", Args: []string{"--acp"}, Mode: "default",
+			Install: "install it: npm install -g @google/gemini-cli",
+			Login:   `run "gemini" in a terminal and sign in, or list GEMINI_API_KEY in env and set auth = "gemini-api-key"`,
+			Source:  "https://github.com/google-gemini/gemini-cli/blob/main/docs/cli/acp-mode.md",
+		},
+		{
+			Name: "opencode", Title: "OpenCode", Command: "opencode", Args: []string{"acp"},
+			Install: "install it: npm install -g opencode-ai",
+			Login:   `run "opencode auth login" in a terminal`,
+			Source:  "https://opencode.ai/docs/acp",
+		},
+	}
+}
+
+func preset(name string) (Preset, bool) {
+	all := Presets()
+	i := slices.IndexFunc(all, func(p Preset) bool { return p.Name == name })
+	if i < 0 {
+		return Preset{}, false
+	}
+	return all[i], true
+}
+
+func presetNames() string {
+	var out []string
+	for _, p := range Presets() {
+		out = append(out, p.Name)
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,163 @@
+package acp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// maxIdle is how many children that nobody speaks with are kept.
+const maxIdle = 3
+
+// seat is the place of one conversation, with the child that works there.
+// Whoever has put a token into turn sits on it and owns the fields below.
+type seat struct {
+	name string // the conversation, "" for a call that belongs to none
+	turn chan struct{}
+
+	child *child
+	spent tokens // what the agent has counted in its session so far
+
+	// Guarded by Model.mu.
+	users int // who sit or wait
+	idle  *time.Timer
+	since time.Time // since when nobody sits, while there is a child
+}
+
+// sit waits for the conversation's seat.
+func (m *Model) sit(ctx context.Context, name string) (*seat, error) {
+	m.mu.Lock()
+	s := m.seats[name]
+	if s == nil || name == "" {
+		s = &seat{name: name, turn: make(chan struct{}, 1)}
+		s.idle = time.AfterFunc(m.o.Idle, func() { m.tidy(s) })
+		s.idle.Stop()
+	}
+	if m.closed {
+		m.mu.Unlock()
+		return nil, m.o.fail(llm.Interrupted, nil, "Hob is shutting down", "")
+	}
+	if name != "" {
+		m.seats[name] = s
+	}
+	s.users++
+	s.since = time.Time{}
+	s.idle.Stop()
+	m.open.Add(1)
+	m.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+		return s, nil
+	case <-ctx.Done():
+	case <-m.life.Done():
+	}
+	m.mu.Lock()
+	m.forget(s)
+	m.mu.Unlock()
+	m.open.Done()
+	return nil, m.o.fail(llm.Interrupted, context.Cause(ctx), "the call was stopped", "")
+}
+
+// forget takes one user off, and the seat with the last one when it is empty.
+// m.mu is held.
+func (m *Model) forget(s *seat) {
+	if s.users--; s.users == 0 && s.since.IsZero() && m.seats[s.name] == s {
+		delete(m.seats, s.name)
+	}
+}
+
+// rise gives the seat up. The child waits there for what comes next, for a
+// while.
+func (m *Model) rise(s *seat) {
+	defer m.open.Done()
+	if s.child != nil && (s.name == "" || !s.child.alive()) {
+		s.child.end()
+		s.child = nil
+	}
+	<-s.turn
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.child == nil || s.users > 1 {
+		m.forget(s)
+		return
+	}
+	s.since = time.Now()
+	m.forget(s)
+	s.idle.Reset(m.o.Idle)
+	var oldest *seat
+	n := 0
+	for _, x := range m.seats {
+		if x.since.IsZero() {
+			continue
+		}
+		if n++; oldest == nil || x.since.Before(oldest.since) {
+			oldest = x
+		}
+	}
+	if n > maxIdle {
+		oldest.idle.Reset(0)
+	}
+}
+
+// tidy ends the child of a seat that nobody uses.
+func (m *Model) tidy(s *seat) {
+	m.mu.Lock()
+	if m.closed || s.users > 0 {
+		m.mu.Unlock()
+		return
+	}
+	delete(m.seats, s.name) // whoever comes now gets a new one
+	m.open.Add(1)
+	m.mu.Unlock()
+	defer m.open.Done()
+	s.empty()
+}
+
+// empty ends the child; nobody sits there any more.
+func (s *seat) empty() {
+	s.turn <- struct{}{}
+	if s.child != nil {
+		s.child.end()
+		s.child = nil
+	}
+	<-s.turn
+}
+
+// Close ends the children and returns when they are gone. Streams that run are
+// cut off.
+func (m *Model) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.die()
+	m.open.Wait() // nobody sits, nobody tidies
+	var wg sync.WaitGroup
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.seats {
+		s.idle.Stop()
+		wg.Go(s.empty)
+	}
+	wg.Wait()
+	clear(m.seats)
+	return nil
+}
+
+// wake makes sure that there is a child to talk to.
+func (s *seat) wake(ctx context.Context, o Options) (*child, error) {
+	if s.child != nil && s.child.alive() {
+		return s.child, nil
+	}
+	if s.child != nil {
+		s.child.end()
+		s.child = nil
+	}
+	c, err := spawn(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.child, s.spent = c, tokens{}
+	return c, nil
+}

@@ -1,0 +1,81 @@
+package all
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/acp"
+)
+
+// Acting is the kind of external agents.
+const Acting = "acp"
+
+// Agents makes the external agents that the configuration names, each of them
+// once, and ends their processes. Its methods may be called concurrently.
+type Agents struct {
+	// Home is where an agent works that has no folder of the owner's choice: a
+	// folder of its own in there.
+	Home string
+	// Environ is what the agents' environment is picked from.
+	Environ []string
+	// Secret resolves references in env.
+	Secret func(ref string) (string, error)
+	Log    *slog.Logger
+
+	mu   sync.Mutex
+	made map[string]*acp.Model
+}
+
+// model makes an agent, or returns the one that was made before. Without Agents
+// it is made to be looked at only.
+func (a *Agents) model(p Provider, model string) (llm.Model, error) {
+	if a == nil {
+		a = &Agents{Home: filepath.Join(string(filepath.Separator), "nowhere")}
+	}
+	o := acp.Options{
+		Provider: p.Name, Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Dir, Mode: p.Mode, Auth: p.Auth, Model: model,
+		Environ: a.Environ, Secret: a.Secret, Log: a.Log,
+	}
+	if o.Dir == "" {
+		o.Dir = filepath.Join(a.Home, p.Name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := p.Name + "/" + model
+	if m := a.made[key]; m != nil {
+		return m, nil
+	}
+	m, err := acp.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("[providers.%s]: %w", p.Name, err)
+	}
+	if a.made == nil {
+		a.made = map[string]*acp.Model{}
+	}
+	a.made[key] = m
+	return m, nil
+}
+
+// Close ends all agents and returns when they are gone.
+func (a *Agents) Close() error {
+	a.mu.Lock()
+	made := a.made
+	a.made = nil
+	a.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make(chan error, len(made))
+	for _, m := range made {
+		wg.Go(func() { errs <- m.Close() })
+	}
+	wg.Wait()
+	close(errs)
+	var all error
+	for err := range errs {
+		all = errors.Join(all, err)
+	}
+	return all
+}
