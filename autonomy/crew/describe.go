@@ -1,13 +1,16 @@
 package crew
 
 import (
-	_ "embed" // the text
+	_ "embed" // the texts
 	"strings"
 	"text/template"
 )
 
 //go:embed agents.tmpl
 var agentsText string
+
+//go:embed soul.md.tmpl
+var soulText string
 
 // Describe says who answers in a conversation, and who else there is. changed:
 // it was just decided.

@@ -36,7 +36,7 @@ type Backend interface {
 	// (Query.Of = session), "deliveries", "approvals", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
 	// "memory", "memory/lessons", "memory/user", "tools", "usage", "audit",
-	// "undo", "inbox". Newest first. The
+	// "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)
@@ -45,7 +45,8 @@ type Backend interface {
 	// Call runs one tool through the guard, as the owner, in a session.
 	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
 	// Manage does an owner's administrative act by name: "backup", "stop"
-	// (Query.Of = session), "shutdown", "new" (a fresh conversation);
+	// (Query.Of = session), "shutdown", "new" (a fresh conversation),
+	// "cancel" (Query.Of = a task that was handed on);
 	// "memory/lessons" and "memory/user" change the entry Query.Of: it gets the
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)

@@ -138,6 +138,16 @@ func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, su
 	}
 }
 
+// cancel ends a task that one agent has handed to another.
+func (s *Server) cancel(w http.ResponseWriter, r *http.Request, _ surface) error {
+	out, err := s.backend.Manage(r.Context(), "cancel", Query{Of: r.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
 // tool runs one tool through the guard. A tool that failed answers with its
 // outcome, whose code says why, and a status to match.
 func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {

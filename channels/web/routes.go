@@ -51,6 +51,10 @@ func (s *Server) table() []route {
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
+	for _, name := range []string{"agents", "delegations"} {
+		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
+	}
+	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	for _, name := range []string{"memory/lessons", "memory/user"} {
 		t = append(
 			t,
@@ -71,6 +75,10 @@ func listParams(name string) []string {
 		return append(p, "session")
 	case "watchers", "schedules", "goals":
 		return append(p, "state")
+	case "agents":
+		return []string{"id"}
+	case "delegations":
+		return []string{"limit", "all", "id"}
 	case "memory/lessons":
 		return []string{"all"}
 	case "memory/user":

@@ -248,6 +248,9 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 		return map[string]string{"session": q.Of}, classify(err)
 	case "memory/lessons", "memory/user":
 		return b.learned(ctx, name, q)
+	case "cancel":
+		t, err := b.d.crew.Cancel(ctx, q.Of)
+		return t, classify(err)
 	case "shutdown":
 		b.d.Shutdown()
 		return map[string]bool{"stopping": true}, nil
@@ -308,6 +311,8 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w; see: hob watch list", web.ErrNotFound, err)
 	case errors.Is(err, learn.ErrNotFound):
 		return fmt.Errorf("%w: %w; see: hob memory lessons list --all, and: hob memory user list", web.ErrNotFound, err)
+	case tools.CodeOf(err) == tools.Conflict:
+		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, guard.ErrDecided):
 		return fmt.Errorf("%w: %w", web.ErrConflict, err)
 	case errors.Is(err, autonomy.ErrTooLong), errors.Is(err, autonomy.ErrNotText), errors.Is(err, autonomy.ErrEmpty):

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/system"
+)
+
+// Remove takes a section such as "agents.research" out of the file, with those
+// inside it and the comments right above them. Nothing is written when the rest
+// would have a mistake that the file does not have already: a route that names
+// the agent, say.
+func Remove(path, section string) error {
+	text, _, err := read(path)
+	if err != nil {
+		return err
+	}
+	_, had := Parse(path, text)
+	d, err := parse(path, text)
+	if err != nil {
+		return err
+	}
+	out, err := d.without(strings.Split(section, "."))
+	if err != nil {
+		return err
+	}
+	if _, has := Parse(path, out); has != nil {
+		if err := newMistakes(had, has); err != nil {
+			return err
+		}
+	}
+	return system.WriteFile(path, out)
+}
+
+// without is the text without the tables below a path.
+func (d *document) without(path []string) ([]byte, error) {
+	within := func(p []string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
+	var out []byte
+	from, cut := 0, -1
+	for i := range d.entries {
+		e := &d.entries[i]
+		switch {
+		case !e.header():
+			if within(e.path) && !within(e.table) {
+				return nil, &Error{File: d.file, Line: e.line, Key: join(e.path), Msg: "it is not written as a section; edit it by hand"}
+			}
+		case within(e.path) && cut < 0:
+			cut = d.above(e)
+			out = append(out, d.text[from:cut]...)
+		case !within(e.path) && cut >= 0:
+			from, cut = d.above(e), -1
+		}
+	}
+	if from == 0 && cut < 0 {
+		return nil, fmt.Errorf("[%s] is not in %s", join(path), d.file)
+	}
+	if cut < 0 {
+		out = append(out, d.text[from:]...)
+	}
+	if d.bom {
+		out = append([]byte(bom), out...)
+	}
+	return out, nil
+}
+
+// above is where the comment lines right above a header begin.
+func (d *document) above(e *entry) int {
+	start := d.lines[e.line-1]
+	for l := e.line - 1; l > 0; l-- {
+		line := bytes.TrimSpace(d.text[d.lines[l-1]:d.lines[l]])
+		if !bytes.HasPrefix(line, []byte("#")) {
+			break
+		}
+		start = d.lines[l-1]
+	}
+	return start
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/autonomy/crew"
+	"hob/platform/system"
+)
+
+func (a *app) agentCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the agents", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.list(c.Context(), "/api/v1/agents", nil, "There is no agent.",
+				col("NAME", "name"), col("MODEL", "model"), col("TOOLS", "tools"), col("LEVEL", "level"), col("REALM", "realm"), col("ISOLATION", "isolation"),
+				col("ROUTES", "routes"), col("ABOUT", "about"), col("TROUBLE", "trouble"))
+		}),
+	})
+	show := a.listing(&cobra.Command{
+		Use: "show NAME", Short: "Show all about one agent", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showAgent(c.Context(), args[0]) }),
+	})
+	add := &cobra.Command{
+		Use: "new NAME", Short: "Make an agent: its section of the configuration and its folder", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.newAgent(c, args[0]) }),
+	}
+	add.Flags().String("about", "", "what it is for, in a sentence")
+	add.Flags().String("model", "", "its brain (default: the same one)")
+	add.Flags().String("tools", "", `the tools it has: "category:web, read_*" (default: all)`)
+	add.Flags().String("deny", "", "the tools it has not")
+	add.Flags().String("level", "", "what it may do unasked, if less: watch, supervised")
+	remove := &cobra.Command{
+		Use: "remove NAME", Short: "Remove an agent from the configuration (its folder stays)", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.removeAgent(args[0]) }),
+	}
+	var edit bool
+	soul := &cobra.Command{
+		Use: "soul NAME", Short: "Print or edit an agent's persona", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.soul(c.Context(), args[0], edit) }),
+	}
+	soul.Flags().BoolVar(&edit, "edit", false, "open it in $VISUAL or $EDITOR")
+	return a.group(&cobra.Command{Use: "agent", Short: "Several agents, and the tasks they hand on", SuggestFor: []string{"agents", "crew", "subagent"}},
+		list, show, add, remove, soul, a.tasksCmd(), a.cancelCmd())
+}
+
+func (a *app) tasksCmd() *cobra.Command {
+	var all bool
+	tasks := a.listing(&cobra.Command{
+		Use: "tasks [ID]", Short: "List the tasks under way that one agent handed to another, or show one", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.list(c.Context(), "/api/v1/delegations", query("id", args[0]), "", col("TASK", "task"), col("STATE", "state"), col("RESULT", "result"))
+			}
+			q := query()
+			if all {
+				q.Set("all", "1")
+			}
+			return a.list(c.Context(), "/api/v1/delegations", q, "No task is under way.",
+				col("ID", "id"), col("STATE", "state"), col("AGENT", "agent"), col("SESSION", "session"), at(a.zone(), "SINCE", "created_at"), col("TASK", "task"))
+		}),
+	})
+	tasks.Flags().BoolVarP(&all, "all", "a", false, "also those that have ended")
+	return tasks
+}
+
+func (a *app) cancelCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel ID", Short: "End a task that was handed on", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeTasks,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				if err := cl.post(c.Context(), "/api/v1/delegations/"+pathPart(args[0])+"/cancel", nil, nil); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "The task %s is cancelled.\n", args[0])
+				return nil
+			})
+		}),
+	}
+}
+
+func (a *app) showAgent(ctx context.Context, name string) error {
+	return a.with(ctx, func(c *client) error {
+		var rows []row
+		if err := c.get(ctx, "/api/v1/agents", query("id", name), &rows); err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return noAgent(name)
+		}
+		if a.asJSON {
+			return a.printJSON(rows[0])
+		}
+		for _, k := range []string{"name", "about", "model", "tools", "realm", "level", "delegates", "isolation", "budget_share", "default", "routes", "folder", "trouble"} {
+			if text := rows[0].text(k); text != "" {
+				fmt.Fprintf(a.out, "%-12s %s\n", k, printable(text))
+			}
+		}
+		return nil
+	})
+}
+
+func noAgent(name string) error {
+	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no agent %q", name), remedy: "see: hob agent list"}
+}
+
+// newAgent writes the section and makes the folder; what is there stays.
+func (a *app) newAgent(c *cobra.Command, name string) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	if name == config.DefaultAgent {
+		return usage("%q is always there; make its section with: hob config set agents.%s.about TEXT", name, name)
+	}
+	in := given(c, "about", "model", "tools", "deny", "level")
+	_, there := cfg.Member(name)
+	if there && len(in) > 0 {
+		return &failure{code: exitFailed, cause: fmt.Sprintf("the agent %q is there already", name), remedy: "change it with: hob config set agents." + name + ".KEY VALUE"}
+	}
+	about, _ := in["about"].(string)
+	values := []config.Value{{Key: "agents." + name + ".about", Value: quoteValue(about)}}
+	for _, k := range []string{"model", "tools", "deny", "level"} {
+		if v, ok := in[k].(string); ok {
+			values = append(values, config.Value{Key: "agents." + name + "." + k, Value: v})
+		}
+	}
+	if !there {
+		if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
+			return err
+		}
+	}
+	made, err := crew.Scaffold(p.AgentDir(name), name, about)
+	if err != nil {
+		return err
+	}
+	for _, path := range made {
+		fmt.Fprintln(a.out, "made "+path)
+	}
+	fmt.Fprintf(a.out, "The agent %s is ready from the next start on. Let it answer somewhere: /agent %s in a chat, or a [[routes]] entry.\n", name, name)
+	return nil
+}
+
+// quoteValue keeps an empty text a text.
+func quoteValue(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+func (a *app) removeAgent(name string) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	if _, ok := cfg.Member(name); !ok {
+		return noAgent(name)
+	}
+	if err := config.Remove(p.ConfigFile(), "agents."+name); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "The agent %s is gone from the next start on. Its folder stays: %s\n", name, p.AgentDir(name))
+	return nil
+}
+
+// soul prints an agent's SOUL.md or opens it in an editor.
+func (a *app) soul(ctx context.Context, name string, edit bool) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(cfg.AgentNames(), name) {
+		return noAgent(name)
+	}
+	path := filepath.Join(p.AgentDir(name), "SOUL.md")
+	if name == config.DefaultAgent {
+		path = p.SoulFile()
+	}
+	if m, ok := cfg.Member(name); ok && m.Soul != "" {
+		path = m.Soul
+	}
+	if edit {
+		return a.editor(ctx, path)
+	}
+	b, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		fmt.Fprintf(a.out, "%s has no persona of its own yet. Write one: hob agent soul %s --edit\n", name, name)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, strings.TrimSpace(printable(string(b))))
+	return nil
+}
+
+func (a *app) editor(ctx context.Context, path string) error {
+	words := strings.Fields(os.Getenv("VISUAL"))
+	if len(words) == 0 {
+		words = strings.Fields(os.Getenv("EDITOR"))
+	}
+	if len(words) == 0 {
+		return &failure{code: exitFailed, cause: "no editor is set", remedy: "set EDITOR, or edit " + path}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...) //nolint:gosec // the owner's own editor
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.in, a.out, io.Writer(a.err)
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the editor %s: %w", words[0], err)
+	}
+	fmt.Fprintln(a.out, "What you wrote holds from the next conversation on.")
+	return os.Chmod(path, 0o600)
+}
+
+func (a *app) completeAgents(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := system.DefaultPaths()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cfg, err := config.Load(p.ConfigFile())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeTasks asks a running daemon for the tasks under way.
+func (a *app) completeTasks(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if len(args) == 0 {
+		_ = a.with(c.Context(), func(cl *client) error { // nothing to complete is no failure
+			var rows []row
+			err := cl.get(c.Context(), "/api/v1/delegations", nil, &rows)
+			for _, r := range rows {
+				out = append(out, r.text("id")+"\t"+r.text("task"))
+			}
+			return err
+		})
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
