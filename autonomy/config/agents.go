@@ -87,7 +87,7 @@ func (k *checker) crew() {
 	c := k.c.Crew
 	k.between("crew.parallel", c.Parallel, 1, 16)
 	k.between("crew.depth", c.Depth, 1, 2)
-	k.require("crew.timeout", c.Timeout.Duration >= 10*time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "10s" and "24h"`)
+	k.require("crew.timeout", c.Timeout.Duration >= time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
 	if c.Default != "" {
 		k.agentName("crew.default", c.Default)
 	}
