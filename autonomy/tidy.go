@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -23,13 +24,25 @@ func (l *Loop) tidyLater(ev bus.Event) {
 	}
 }
 
-// tidy looks after conversations, one at a time, until ctx ends.
+// calmAfter is how long after the last turn memory is given back. Go would take
+// minutes for it, and the heap is small enough to be collected in a millisecond.
+const calmAfter = 10 * time.Second
+
+// tidy looks after conversations, one at a time, until ctx ends, and after the
+// process when nothing is going on any more.
 func (l *Loop) tidy(ctx context.Context) {
+	calm := time.NewTimer(calmAfter) // opening left some behind
+	defer calm.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-calm.C:
+			if l.Running() == 0 {
+				debug.FreeOSMemory()
+			}
 		case c := <-l.chores:
+			calm.Reset(calmAfter)
 			if err := l.tidyOne(ctx, c); err != nil && ctx.Err() == nil {
 				l.o.Log.Warn("cannot tidy the conversation; it stays as it is", "session", c.session, "err", err)
 			}

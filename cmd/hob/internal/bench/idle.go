@@ -49,6 +49,9 @@ func idle(ctx context.Context, o Options, r rounds) ([]Figure, error) {
 		if fresh.anon > 0 {
 			out = append(out, Figure{Name: "idle_memory_own", Value: float64(fresh.anon) / 1e6, Unit: "MB", About: "the part of it that is not the program's file"})
 		}
+		if worked.anon > 0 {
+			out = append(out, Figure{Name: "idle_memory_later_own", Value: float64(worked.anon) / 1e6, Unit: "MB", About: "the part of that which is not the program's file"})
+		}
 		out = append(out,
 			Figure{Name: "idle_memory_later", Value: float64(worked.rss) / 1e6, Unit: "MB", Target: 40, About: fmt.Sprintf("resident after %d turns, when it is idle again", r.turns)},
 			Figure{Name: "idle_cpu", Value: 100 * spent.cpu.Seconds() / s, Unit: "% of a core", Target: 0.02, About: fmt.Sprintf("over %s", r.idle)})
