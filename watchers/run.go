@@ -51,6 +51,9 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.mu.Unlock()
 	}()
 	if err := l.load(ctx); err != nil {
+		if ctx.Err() != nil { // told to end before it began
+			return nil
+		}
 		return err
 	}
 	l.run(ctx)

@@ -46,7 +46,7 @@ func shares(k kind) share {
 		kindLessons:       {1_500, 6},
 		kindOwner:         {400, 4},
 		kindSkill:         {maxSkill + 200, 7},
-		kindProject:       {maxProject + 500, 8},
+		kindProject:       {2 * maxProject, 8},
 		kindIdentity:      {maxSoul, 9},
 		kindNow:           {200, critical},
 		kindTold:          {2_000, 10},

@@ -244,14 +244,20 @@ func (g *gathering) project() {
 		if !ok {
 			continue
 		}
+		n.Text = shorten(n.Text, maxProject)
 		name := "project"
 		if n.Source.Tainted() {
-			name = "outside-project"
+			name, n.Text = "outside-project", quote(n.Text)
 		}
-		n.Title, n.Text = oneLine(n.Title), shorten(n.Text, maxProject)
+		n.Title = oneLine(n.Title)
 		g.add(kindProject, clean(n.Source), name, n)
 		return
 	}
+}
+
+// quote keeps a text from looking as if its section had ended.
+func quote(s string) string {
+	return "> " + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n> ")
 }
 
 // identity tells a conversation that began with other texts what they say now,
