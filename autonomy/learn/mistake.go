@@ -137,7 +137,10 @@ func merged(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
+// encode leaves out what may be a secret.
 func encode(v map[string]json.RawMessage) string {
+	v = maps.Clone(v)
+	maps.DeleteFunc(v, func(name string, _ json.RawMessage) bool { return private(name) })
 	b, err := json.Marshal(v)
 	if err != nil {
 		return "{}"
@@ -145,13 +148,16 @@ func encode(v map[string]json.RawMessage) string {
 	return string(b)
 }
 
+// private reports whether an argument may hold a secret, by its name.
+func private(name string) bool {
+	low := strings.ToLower(name)
+	return slices.ContainsFunc([]string{"password", "secret", "token", "key", "pin", "code"}, func(s string) bool { return strings.Contains(low, s) })
+}
+
 // shown is an argument as a lesson tells it; what may be a secret is not told.
 func shown(name string, v json.RawMessage) string {
-	low := strings.ToLower(name)
-	for _, s := range []string{"password", "secret", "token", "key", "pin", "code"} {
-		if strings.Contains(low, s) {
-			return name
-		}
+	if private(name) {
+		return name
 	}
 	if len(v) == 0 {
 		return "no " + name

@@ -95,8 +95,6 @@ type Options struct {
 	// Store keeps the blocks of conversations. Without one, each request gets
 	// the block as it is now.
 	Store *store.Store
-	// Realm is whose memory is recalled, "" for the main agent's.
-	Realm string
 	// Model is the brain in force, for the size of its window.
 	Model    func(ctx context.Context) llm.Info
 	Memory   Memory
