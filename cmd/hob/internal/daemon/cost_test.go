@@ -14,7 +14,7 @@ import (
 	"hob/tools/toolstest"
 )
 
-var update = flag.Bool("update", false, "write docs/prompt-cost.md")
+var update = flag.Bool("update", false, "write docs/prompt-cost.md and the golden requests")
 
 // maxHello is what "hello" may cost, in tokens of four bytes.
 const maxHello = 2000

@@ -3,7 +3,6 @@ package daemon
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -19,8 +18,6 @@ import (
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // The golden files are whole requests as they went over the wire, one after
 // another, with what differs from run to run replaced. In all but hello the
@@ -154,23 +151,6 @@ func stableParts(t *testing.T, api llmtest.API, body []byte) map[string][]byte {
 		out["system"] = r.Gemini
 	}
 	return out
-}
-
-// What "hello" costs with the whole catalogue behind it, by the measure of
-// bytes / 4: it must stay well below 2,000.
-func TestThePriceOfHello(t *testing.T) {
-	for _, p := range plays() {
-		model := goldenModel(t)
-		h := openScripted(t, t.TempDir(), model.URL, p, "")
-		h.say("hello")
-		body := model.Requests()[0].Body
-		if n := len(body) / 4; n > 1850 {
-			t.Errorf("%s: %d tokens", p, n)
-		} else {
-			t.Logf("%s: %d tokens", p, n)
-		}
-		h.stop()
-	}
 }
 
 // The owner's texts are read anew: a new conversation begins with them, and one

@@ -72,7 +72,7 @@ func prefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
 	var before []byte
 	for i, r := range all {
 		now := cacheMarks.ReplaceAll(r.Body, nil)
-		head := conversation(t, api, now)
+		head := messagesIn(t, api, now)
 		stable := stableParts(t, api, now)
 		head = append(append(append([]byte{}, stable["tools"]...), stable["system"]...), head...)
 		if !bytes.HasPrefix(head, before) {
@@ -85,8 +85,8 @@ func prefixes(t *testing.T, api llmtest.API, all []llmtest.Request) {
 	}
 }
 
-// conversation is the array of messages as it was sent, still open.
-func conversation(t *testing.T, api llmtest.API, body []byte) []byte {
+// messagesIn is the array of messages as it was sent, still open.
+func messagesIn(t *testing.T, api llmtest.API, body []byte) []byte {
 	t.Helper()
 	var r struct {
 		Messages json.RawMessage `json:"messages"`
