@@ -103,14 +103,20 @@ func (b *Builder) skills() string {
 	return strings.TrimSpace(b.o.Skills.Index())
 }
 
-// categories are those of the tools there are, in order.
+// engine is the category of tools that concern the turn itself: nobody looks
+// for one.
+const engine = "engine"
+
+// categories are those of the tools that can be looked for, in order.
 func (b *Builder) categories() string {
 	if b.o.Catalogue == nil {
 		return ""
 	}
 	var out []string
 	for _, t := range b.o.Catalogue.All() {
-		out = append(out, t.Spec().Category)
+		if c := t.Spec().Category; c != engine {
+			out = append(out, c)
+		}
 	}
 	slices.Sort(out)
 	return strings.Join(slices.Compact(out), ", ")
