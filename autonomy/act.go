@@ -20,6 +20,7 @@ import (
 // act makes the end of an event durable in one transaction.
 func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 	ev := t.ev
+	learned := l.study(ev, res)
 	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		if res.Record != nil {
 			if err := res.Record(tx); err != nil {
@@ -55,7 +56,7 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 		if err := l.o.Book(tx); err != nil {
 			return err
 		}
-		l.learnTx(tx, ev, res)
+		learned(tx)
 		return traceTx(tx, t, res)
 	})
 	if err != nil {
@@ -65,13 +66,13 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 	return nil
 }
 
-// learnTx lets what there is to learn ride along; nothing waits for it, and it
-// never fails a turn.
-func (l *Loop) learnTx(tx *store.Tx, ev bus.Event, res result) {
+// study finds what there is to learn; it rides along when the turn ends, and
+// never fails it.
+func (l *Loop) study(ev bus.Event, res result) func(tx *store.Tx) {
 	if l.o.Learn == nil || res.how != "turn" && res.how != "error" {
-		return
+		return func(*store.Tx) {}
 	}
-	l.o.Learn(tx, learn.Turn{
+	return l.o.Learn(learn.Turn{
 		Event: ev.ID, Session: ev.Session, Channel: ev.Channel, Realm: res.Realm, Text: ev.Text, Tainted: res.Source.Tainted(), At: ev.ReceivedAt,
 		Owner: ev.Kind == bus.Message && ev.Provenance == provenance.Owner, Calls: res.Rounds > 1,
 	})

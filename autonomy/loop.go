@@ -36,8 +36,9 @@ type Options struct {
 	// Pushes reports whether a channel of this name is running and sends by
 	// itself (it is not one whose clients pull).
 	Pushes func(channel string) bool
-	// Learn takes lessons from a turn, in the transaction that ends it.
-	Learn func(tx *store.Tx, t learn.Turn)
+	// Learn reads a turn; what it returns keeps what there is to learn, in the
+	// transaction that ends the turn.
+	Learn func(t learn.Turn) func(tx *store.Tx)
 	// Zone is the owner's current zone.
 	Zone func() *time.Location
 	// Status writes the answer of /status.

@@ -24,17 +24,9 @@ const maxCorrections = 2
 
 // correctTx learns from what the owner says about how things are to be done.
 // These are literal words of the owner, also where the turn is tainted.
-func (l *Learner) correctTx(tx *store.Tx, t Turn) error {
-	if !t.Owner {
-		return nil
-	}
-	taken := 0
-	for _, s := range sentences(t.Text) {
-		kind := Kind(match(l.corrections, s))
-		if kind == "" || taken == maxCorrections {
-			continue
-		}
-		taken++
+func (l *Learner) correctTx(tx *store.Tx, t reading) error {
+	for _, c := range t.corrections {
+		s, kind := c.text, Kind(c.means)
 		text := phrase.Cut(s, maxLesson)
 		cue := cues(s)
 		if kind == Always && negative(s) {
@@ -50,7 +42,7 @@ func (l *Learner) correctTx(tx *store.Tx, t Turn) error {
 				cue = append(cue, cues(before)...)
 			}
 		}
-		if err := l.takeTx(tx, t, kind, text, cue); err != nil {
+		if err := l.takeTx(tx, t.Turn, kind, text, cue); err != nil {
 			return err
 		}
 	}

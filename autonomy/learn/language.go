@@ -56,6 +56,9 @@ func (l *Learner) language(text string) string {
 			continue
 		}
 		letters++
+		if r < 0x250 { // Latin
+			continue
+		}
 		for _, s := range scripts {
 			if unicode.Is(s.table, r) {
 				of[s.lang]++

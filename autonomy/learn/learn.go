@@ -35,8 +35,8 @@ type Options struct {
 // Learner learns and is asked. Its methods may be called concurrently.
 type Learner struct {
 	o           Options
-	corrections []pattern
-	preferences []pattern
+	corrections patterns
+	preferences patterns
 	languages   map[string]map[string]bool
 
 	mu      sync.Mutex
@@ -95,14 +95,41 @@ type Turn struct {
 	Calls   bool      // it used tools
 }
 
-// RecordTx learns from a turn, in the transaction that ends it.
-func (l *Learner) RecordTx(tx *store.Tx, t Turn) {
-	for _, step := range []func(*store.Tx, Turn) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
-		if err := step(tx, t); err != nil {
-			l.o.Log.Warn("nothing was learned from a turn", "event", t.Event, "err", err)
+// Study reads what was said. The function that it returns keeps what there is
+// to learn, in the transaction that ends the turn; nothing but that is done
+// while others wait to write.
+func (l *Learner) Study(t Turn) func(tx *store.Tx) {
+	r := reading{Turn: t}
+	if t.Owner {
+		r.language = l.language(t.Text)
+		for _, s := range sentences(t.Text) {
+			if means := l.corrections.match(s); means != "" && len(r.corrections) < maxCorrections {
+				r.corrections = append(r.corrections, said{means, s})
+			}
+			if means := l.preferences.match(s); means != "" {
+				r.preferences = append(r.preferences, said{means, s})
+			}
+		}
+	}
+	return func(tx *store.Tx) {
+		for _, step := range []func(*store.Tx, reading) error{l.countTx, l.correctTx, l.preferTx, l.mistakesTx} {
+			if err := step(tx, r); err != nil {
+				l.o.Log.Warn("nothing was learned from a turn", "event", t.Event, "err", err)
+			}
 		}
 	}
 }
+
+// reading is a turn and what its words say.
+type reading struct {
+	Turn
+
+	language                 string
+	corrections, preferences []said
+}
+
+// said is a sentence and what it means.
+type said struct{ means, text string }
 
 // changedTx drops what is held in memory once the transaction has ended.
 func (l *Learner) changedTx(tx *store.Tx) {

@@ -70,7 +70,7 @@ func (w *world) turn(t Turn, calls ...bus.Entry) {
 				return err
 			}
 		}
-		w.l.RecordTx(tx, t)
+		w.l.Study(t)(tx)
 		return nil
 	})
 	if err != nil {
@@ -166,7 +166,7 @@ func TestWhatIsACorrection(t *testing.T) {
 	} {
 		var got Kind
 		for _, s := range sentences(said) {
-			if k := Kind(match(w.l.corrections, s)); k != "" && got == "" {
+			if k := Kind(w.l.corrections.match(s)); k != "" && got == "" {
 				got = k
 				if got == Always && negative(s) {
 					got = Never
@@ -512,12 +512,19 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, x := range sentences(s) {
-			match(w.l.corrections, x)
-			match(w.l.preferences, x)
+			w.l.corrections.match(x)
+			w.l.preferences.match(x)
 			cues(x)
 		}
 		w.l.language(s)
 	})
+}
+
+func BenchmarkStudy(b *testing.B) {
+	w := open(b)
+	for b.Loop() {
+		w.l.Study(Turn{Text: "What is on my list for today, please? And then there is one more thing I wanted to ask.", Owner: true})
+	}
 }
 
 func BenchmarkRecord(b *testing.B) {

@@ -22,7 +22,8 @@ import (
 // in another way, and one that fails in the same way again and again. What
 // models and tools say counts only where no outside text could speak through
 // them.
-func (l *Learner) mistakesTx(tx *store.Tx, t Turn) error {
+func (l *Learner) mistakesTx(tx *store.Tx, r reading) error {
+	t := r.Turn
 	if !t.Calls || t.Tainted {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (p Preference) single() bool { return p.Key == "name" || p.Key == "language
 const maxPreferences = 200
 
 // countTx counts when, where and in which language the owner writes.
-func (l *Learner) countTx(tx *store.Tx, t Turn) error {
+func (l *Learner) countTx(tx *store.Tx, t reading) error {
 	if !t.Owner {
 		return nil
 	}
@@ -43,8 +43,8 @@ func (l *Learner) countTx(tx *store.Tx, t Turn) error {
 		return fmt.Errorf("learn: hours: %w", err)
 	}
 	counts := [][2]string{{"channel", t.Channel}}
-	if lang := l.language(t.Text); lang != "" {
-		counts = append(counts, [2]string{"language", lang})
+	if t.language != "" {
+		counts = append(counts, [2]string{"language", t.language})
 	}
 	for _, c := range counts {
 		if _, err := tx.Exec(`INSERT INTO user_counts (what, name, n, last_at) VALUES (?,?,1,?)
@@ -56,18 +56,11 @@ func (l *Learner) countTx(tx *store.Tx, t Turn) error {
 }
 
 // preferTx keeps what the owner likes, with where and when it was said.
-func (l *Learner) preferTx(tx *store.Tx, t Turn) error {
-	if !t.Owner {
-		return nil
-	}
-	for _, s := range sentences(t.Text) {
-		key := match(l.preferences, s)
-		if key == "" {
-			continue
-		}
+func (l *Learner) preferTx(tx *store.Tx, t reading) error {
+	for _, s := range t.preferences {
 		p := Preference{
-			ID: shortid.New("p"), Key: key, Text: phrase.Cut(s, maxLesson), SaidBy: "owner", Event: t.Event, Session: t.Session, Channel: t.Channel,
-			At: t.At, cue: strings.Join(cues(s), " "),
+			ID: shortid.New("p"), Key: s.means, Text: phrase.Cut(s.text, maxLesson), SaidBy: "owner", Event: t.Event, Session: t.Session, Channel: t.Channel,
+			At: t.At, cue: strings.Join(cues(s.text), " "),
 		}
 		if err := l.wishTx(tx, p); err != nil {
 			return err

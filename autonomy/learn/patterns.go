@@ -4,6 +4,7 @@ import (
 	_ "embed" // the patterns
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"hob/platform/phrase"
@@ -21,27 +22,42 @@ type pattern struct {
 	re    *regexp.Regexp
 }
 
-func readPatterns(text string) ([]pattern, error) {
-	var out []pattern
+// patterns are looked at in order, when a sentence has one of the words.
+type patterns struct {
+	words map[string]bool
+	list  []pattern
+}
+
+func readPatterns(text string) (patterns, error) {
+	out := patterns{words: map[string]bool{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		means, expr, _ := strings.Cut(line, " ")
+		if means == "words" {
+			for _, w := range strings.Fields(expr) {
+				out.words[w] = true
+			}
+			continue
+		}
 		re, err := regexp.Compile(expr)
 		if err != nil {
-			return nil, fmt.Errorf("learn: %q: %w", line, err)
+			return out, fmt.Errorf("learn: %q: %w", line, err)
 		}
-		out = append(out, pattern{means, re})
+		out.list = append(out.list, pattern{means, re})
 	}
 	return out, nil
 }
 
 // match says what a sentence means, "" for nothing.
-func match(list []pattern, sentence string) string {
+func (p patterns) match(sentence string) string {
+	if !slices.ContainsFunc(phrase.Split(sentence), func(w string) bool { return p.words[w] }) {
+		return ""
+	}
 	folded := strings.Trim(strings.Join(strings.Fields(strings.ReplaceAll(phrase.Fold(sentence), "’", "'")), " "), " .!,;:")
-	for _, p := range list {
+	for _, p := range p.list {
 		if p.re.MatchString(folded) {
 			if p.means == "skip" {
 				return ""

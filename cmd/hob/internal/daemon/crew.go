@@ -112,7 +112,7 @@ func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member)
 	}
 	build := func(c *tools.Catalogue) (*prompt.Builder, error) {
 		po := d.promptOptions(texts)
-		po.Name, po.Catalogue, po.Realm = name, c, o.Realm
+		po.Name, po.Catalogue = name, c
 		return prompt.New(po)
 	}
 	m.Prompt = build

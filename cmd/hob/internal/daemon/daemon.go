@@ -262,7 +262,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
-		Learn: d.learner.RecordTx,
+		Learn: d.learner.Study,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		SharedGroups: c.Autonomy.Groups == config.PerChat,
 	})
