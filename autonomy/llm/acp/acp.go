@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"time"
@@ -122,6 +123,15 @@ func (o Options) complete() (Options, error) {
 // maker: it is not Local.
 func (m *Model) Info() llm.Info {
 	return llm.Info{Provider: m.o.Provider, Model: m.o.Model, Vision: true, Acts: true}
+}
+
+// Models says whether the agent's program is there; it starts nothing, and which
+// models there are only a session tells.
+func (m *Model) Models(context.Context) ([]string, error) {
+	if _, err := exec.LookPath(m.o.Command); err != nil {
+		return nil, m.o.missing(err)
+	}
+	return nil, nil
 }
 
 // Stream sends what is new in the conversation and yields what the agent says.

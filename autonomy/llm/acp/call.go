@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -199,10 +200,13 @@ func (c *call) args(agent string) json.RawMessage {
 			v.Text += textOf(x.Content.Content)
 		}
 	}
-	b, err := json.Marshal(v)
-	if err != nil { // RawInput was decoded, so it encodes
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)              // people read it
+	if err := enc.Encode(v); err != nil { // RawInput was decoded, so it encodes
 		return json.RawMessage(`{}`)
 	}
+	b := bytes.TrimSpace(out.Bytes())
 	if len(b) > maxInput {
 		b, _ = json.Marshal(map[string]string{"agent": agent, "title": printable(v.Title, 200), "input": fmt.Sprintf("(%d bytes, too long to be shown)", len(b))}) // strings always encode
 	}

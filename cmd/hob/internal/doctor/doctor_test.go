@@ -165,6 +165,16 @@ func TestChecks(t *testing.T) {
 		{"model is not there", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, lists), "m2")) }, Warn, "does not list", false},
 		{"key is refused", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, refuses), "m1")) }, Fail, "does not work", false},
 		{"server is off", "model", func(t *testing.T, e Env) Env { return with(t, e, provider("http://127.0.0.1:9/v1", "m1")) }, Fail, "does not work", false},
+		{"agent is there", "model", func(t *testing.T, e Env) Env {
+			return with(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\ncommand = \"go\"\n")
+		}, OK, "x is installed", false},
+		{"agent is missing", "model", func(t *testing.T, e Env) Env {
+			t.Setenv("PATH", t.TempDir())
+			return with(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"gemini\"\n")
+		}, Fail, "npm install -g @google/gemini-cli", false},
+		{"agent of no kind", "config", func(t *testing.T, e Env) Env {
+			return with(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"clod\"\n")
+		}, Fail, "is not one of claude, codex, copilot, gemini, opencode", false},
 		{"key is missing", "model", func(t *testing.T, e Env) Env {
 			return with(t, e, provider("http://127.0.0.1:9/v1", "m1")+"api_key = \"env:NO_SUCH_KEY\"\n")
 		}, Fail, "NO_SUCH_KEY", false},

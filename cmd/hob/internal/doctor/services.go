@@ -104,7 +104,10 @@ const askWait = 5 * time.Second
 func (e Env) modelOptions(ctx context.Context) llmall.AutoOptions {
 	o := llmall.AutoOptions{Env: e.Secrets.Env, Probe: true, Name: e.Config.Agent.Name, HTTP: e.HTTP}
 	for _, p := range e.Config.Providers {
-		lp := llmall.Provider{Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context}
+		lp := llmall.Provider{
+			Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context,
+			Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Cwd, Mode: p.Mode, Auth: p.Auth,
+		}
 		if p.APIKey != "" {
 			lp.Key = func() (string, error) {
 				v, err := e.Secrets.Resolve(ctx, p.APIKey)
@@ -151,7 +154,9 @@ func ask(ctx context.Context, name string, m llm.Model, why string, err error) [
 	defer cancel()
 	have, err := l.Models(ctx)
 	switch {
-	case err != nil && llm.KindOf(err) == llm.NotFound:
+	case info.Acts && err == nil:
+		return ok(name, info.Name()+" is installed ("+why+"); whether it is signed in shows with the first message")
+	case err != nil && llm.KindOf(err) == llm.NotFound && !info.Acts:
 		return warn(name, fmt.Sprintf("%s: its server answers, and cannot list its models", info.Name()), "")
 	case err != nil:
 		return fail(name, fmt.Sprintf("%s does not work: %v", info.Name(), err), remedy)
