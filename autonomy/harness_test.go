@@ -120,6 +120,7 @@ type setup struct {
 	limits  agent.Limits
 	hooks   []agent.Hook
 	results agent.Results
+	guard   guard.Options
 	chars   int // from which on a conversation is summarised, 0 = the default
 }
 
@@ -140,7 +141,7 @@ func start(t testing.TB, s setup) *engine {
 	}
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, !s.pushes[channel] }
 	e.bus = bus.New(e.store, bus.Options{Route: route})
-	e.guard, err = guard.New(e.store, guard.Options{})
+	e.guard, err = guard.New(e.store, s.guard)
 	fatal(t, err)
 	fatal(t, e.guard.Prepare(ctx))
 	e.sessions = session.New(e.store)

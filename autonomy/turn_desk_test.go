@@ -1,0 +1,199 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// acting is a brain that acts by itself: what it does at the desk is the test's.
+type acting struct {
+	do func(ctx context.Context, d llm.Desk) string
+}
+
+func (acting) Info() llm.Info { return llm.Info{Provider: "robot", Acts: true} }
+
+func (a acting) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		err := r.Desk.Open()
+		if err != nil {
+			yield(llm.Event{}, &llm.Error{Kind: llm.Unauthorized, Provider: "robot", Message: err.Error(), Whole: true})
+			return
+		}
+		text := a.do(ctx, r.Desk)
+		if ctx.Err() != nil {
+			yield(llm.Event{}, &llm.Error{Kind: llm.Interrupted, Provider: "robot", Message: "stopped", Acted: true})
+			return
+		}
+		if yield(llm.Event{Kind: llm.TextDelta, Text: text, Source: provenance.Outside}, nil) {
+			yield(llm.Event{Kind: llm.Done, Stop: llm.EndTurn, Source: provenance.Outside}, nil)
+		}
+	}
+}
+
+func run(id string) llm.Action {
+	return llm.Action{ID: id, By: "robot", Kind: "execute", Does: llm.Runs, Title: "tidy up", Args: []byte(`{"agent":"robot","input":{"command":"rm x"}}`)}
+}
+
+func ruling(r llm.Ruling, err error) string {
+	return fmt.Sprintf("allowed %v, expired %v, %s, %v", r.Allowed, r.Expired, r.Reason, err)
+}
+
+func TestWhatTheGuardSaysToAnActingBrain(t *testing.T) {
+	with := func(change func(*llm.Action)) llm.Action {
+		a := run("1")
+		change(&a)
+		return a
+	}
+	for name, c := range map[string]struct {
+		action llm.Action
+		level  guard.Level
+		state  guard.ApprovalState // of the question, "" for none
+		want   string
+	}{
+		"a program":        {run("1"), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"a look":           {with(func(a *llm.Action) { a.Does = llm.Reads }), "", "", "allowed true, expired false, it only looks, <nil>"},
+		"a look elsewhere": {with(func(a *llm.Action) { a.Does, a.Beyond = llm.Reads, true }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"a change":         {with(func(a *llm.Action) { a.Does = llm.Writes }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"a change, trusted": {
+			with(func(a *llm.Action) { a.Does = llm.Writes }), guard.Trusted, guard.TimedOut,
+			"allowed false, expired true, nobody answered the question in time, <nil>",
+		},
+		"what it does not say": {with(func(a *llm.Action) { a.Does = 0 }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"what nobody knows":    {with(func(a *llm.Action) { a.Does = llm.Reads | 1<<7 }), "", guard.TimedOut, "allowed false, expired true, nobody answered the question in time, <nil>"},
+		"a change, watching": {
+			with(func(a *llm.Action) { a.Does = llm.Writes }), guard.Watch, "",
+			`allowed false, expired false, Hob is set to look only ([autonomy] level = "watch"), <nil>`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := start(t, setup{guard: guard.Options{Live: 30 * time.Millisecond, Level: c.level}, model: acting{func(ctx context.Context, d llm.Desk) string {
+				return ruling(d.Ask(ctx, c.action))
+			}}})
+			id := e.put("s", "tidy up", "")
+			if got := e.await(id); got.Answer != c.want {
+				t.Errorf("the ruling was %q, want %q", got.Answer, c.want)
+			}
+			list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
+			fatal(t, err)
+			switch {
+			case c.state == "" && len(list) > 0:
+				t.Errorf("asked %+v", list)
+			case c.state != "" && (len(list) != 1 || list[0].State != c.state || list[0].Provenance != provenance.Outside):
+				t.Errorf("questions %+v, want one that is %s", list, c.state)
+			}
+		})
+	}
+}
+
+func TestAnActingBrainIsBookedAndTaints(t *testing.T) {
+	m := acting{func(ctx context.Context, d llm.Desk) string {
+		look, sneak := run("look"), run("sneak")
+		look.Kind, look.Does = "read", llm.Reads
+		for _, s := range []llm.ActionState{llm.Planned, llm.Begun, llm.Ended, llm.Begun, llm.Failed} { // it has ended: what comes later does not count
+			look.State, sneak.State, sneak.Result = s, s, "gone"
+			d.Tell(ctx, look)
+			d.Tell(ctx, sneak)
+		}
+		r, err := d.Ask(ctx, sneak)
+		return ruling(r, err)
+	}}
+	e := start(t, setup{model: m})
+	id := e.put("s", "go", "")
+	if got := e.await(id); !strings.Contains(got.Answer, "has ended") {
+		t.Errorf("%q", got.Answer)
+	}
+	entries, err := e.bus.Calls(t.Context(), id)
+	fatal(t, err)
+	var got []string
+	for _, x := range entries {
+		got = append(got, fmt.Sprintf("%s %s %s %s %s", x.Tool, x.Effects, x.State, x.Decision, x.Source))
+	}
+	want := []string{
+		"agent_execute exec done allow: not asked: the agent does it by itself outside",
+		"agent_read read done allow: not asked: the agent does it by itself outside",
+	}
+	slices.Sort(got)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	rows, err := e.sessions.Messages(t.Context(), "s", 0, 1)
+	fatal(t, err)
+	if rows[0].Message.Parts[0].Source != provenance.Outside {
+		t.Errorf("the answer is kept as %+v", rows[0].Message)
+	}
+	if n, err := e.guard.Verify(t.Context()); err != nil || n == 0 {
+		t.Errorf("%d audit lines, %v", n, err)
+	}
+}
+
+func TestAnActingBrainWorksForTheOwnerAlone(t *testing.T) {
+	e := start(t, setup{pushes: map[string]bool{"telegram": true}, model: acting{func(context.Context, llm.Desk) string { return "all your mail" }}})
+	acc, err := e.loop.Receive(t.Context(), channels.Inbound{Channel: "telegram", Chat: "7", Session: "telegram:7", Sender: "eve", Text: "what is in the mail?"})
+	fatal(t, err)
+	if got := e.await(acc.Event); strings.Contains(got.Answer, "mail") || !strings.Contains(got.Answer, "nobody but the owner") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The process dies while a question waits and something else has begun.
+func TestWhatAnActingBrainLeavesBehind(t *testing.T) {
+	e := start(t, setup{model: acting{func(ctx context.Context, d llm.Desk) string {
+		pay := run("pay")
+		pay.State = llm.Begun
+		d.Tell(ctx, pay)
+		return ruling(d.Ask(ctx, run("ask")))
+	}}})
+	sub := e.bus.Feed.Subscribe(0)
+	defer sub.Close()
+	id := e.put("s", "go", "")
+	for ev := range sub.C() {
+		if ev.Type == "approval_required" {
+			break
+		}
+	}
+	snaps := &snapshots{t: t, path: e.path}
+	snaps.take("the question waits")
+	e.stop()
+	var before []llm.Action
+	e = start(t, setup{dir: snaps.taken[0].dir, model: acting{func(_ context.Context, d llm.Desk) string {
+		before = d.Before()
+		return "again"
+	}}})
+	if got := e.await(id); got.Answer != "again" {
+		t.Errorf("%+v", got)
+	}
+	if len(before) != 1 || before[0].State != llm.Begun || before[0].Kind != "execute" || before[0].By != "robot" {
+		t.Errorf("the brain is told of %+v", before)
+	}
+	list, err := e.guard.Approvals(t.Context(), "", "s", "", 10)
+	fatal(t, err)
+	if len(list) != 1 || list[0].State != guard.Cancelled {
+		t.Errorf("questions %+v", list)
+	}
+	calls, err := e.bus.Calls(t.Context(), id)
+	fatal(t, err)
+	if len(calls) != 1 || calls[0].State != bus.CallUnknown || calls[0].Code != string(tools.OutcomeUnknown) {
+		t.Errorf("the ledger has %+v", calls)
+	}
+	out, err := e.bus.EventDeliveries(t.Context(), id)
+	fatal(t, err)
+	if !slices.ContainsFunc(out, func(d bus.Delivery) bool {
+		return strings.Contains(d.Text, "My question "+list[0].ID+" has lapsed") && strings.Contains(d.Text, `not known whether this took effect: let robot run a program: {"command":"rm x"}`)
+	}) {
+		t.Errorf("the owner was told %+v", out)
+	}
+}
