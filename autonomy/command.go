@@ -41,6 +41,7 @@ func commands() []command {
 		{[]string{"deny", "no", "n"}, "[ID] [why]", "say no to my question", (*Loop).cmdNo},
 		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
+		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},
 		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
 		{[]string{unknownCommand}, "", "", (*Loop).cmdUnknown},
 	}
@@ -238,6 +239,25 @@ func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, e
 		return "", err
 	}
 	return w.Text(l.o.Zone()), nil
+}
+
+func (l *Loop) cmdModel(ctx context.Context, ev bus.Event, args string) (string, error) {
+	if l.o.Model == nil {
+		return "", errors.New("there is no choice of models here")
+	}
+	agent := ""
+	if l.o.Crew != nil {
+		m, err := messageOf(ev)
+		if err != nil {
+			return "", err
+		}
+		who, err := l.o.Crew.Whose(ctx, placeOf(ev, m))
+		if err != nil {
+			return "", err
+		}
+		agent = who.Name
+	}
+	return l.o.Model(ctx, ev.Session, agent, args)
 }
 
 func (l *Loop) cmdHelp(context.Context, bus.Event, string) (string, error) {

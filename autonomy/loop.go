@@ -60,6 +60,11 @@ type Options struct {
 	// Room reports whether a turn for which nobody waits may begin now, and else
 	// when to look again; nil = always.
 	Room func(now time.Time) (ok bool, at time.Time)
+	// Model answers /model: "" asks which model answers a conversation of the
+	// agent, a name or "auto" changes it.
+	Model func(ctx context.Context, session, agent, name string) (string, error)
+	// Spent tells which model was chosen for an event's turn, and what it took.
+	Spent func(ctx context.Context, event string) (Spent, error)
 	// Drain is how long running turns may go on after the end (default 5 s).
 	Drain time.Duration
 	// Typing shows in a chat that Hob is at work there, until stop; optional.

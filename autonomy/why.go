@@ -36,6 +36,16 @@ type Why struct {
 	Approvals  []guard.Approval `json:"approvals"`
 	Audit      []guard.Record   `json:"audit"`
 	Deliveries []bus.Delivery   `json:"deliveries"`
+	Spent      *Spent           `json:"spent,omitempty"`
+}
+
+// Spent says which model was chosen for a turn and why, and what its calls took.
+type Spent struct {
+	Model   string   `json:"model"`
+	Reason  string   `json:"reason"`
+	Calls   int      `json:"model_calls"`
+	CostUSD *float64 `json:"cost_usd"` // null: no price is known
+	Cost    string   `json:"-"`        // for people
 }
 
 // Why explains an event, a delivery, the last firing of a watcher, or (id "")
@@ -59,7 +69,13 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	if w.Audit, err = l.o.Guard.Audit(ctx, ev.ID, 0, 100); err != nil {
 		return w, err
 	}
-	w.Deliveries, err = l.o.Bus.EventDeliveries(ctx, ev.ID)
+	if w.Deliveries, err = l.o.Bus.EventDeliveries(ctx, ev.ID); err != nil || l.o.Spent == nil {
+		return w, err
+	}
+	s, err := l.o.Spent(ctx, ev.ID)
+	if s.Model != "" || s.Calls > 0 {
+		w.Spent = &s
+	}
 	return w, err
 }
 
@@ -140,6 +156,13 @@ func (w Why) Text(zone *time.Location) string {
 	}
 	for _, d := range w.Deliveries {
 		fmt.Fprintf(&b, "%s  %s to %s on %s, %s: %q\n", at(d.CreatedAt), d.Kind, d.Session, d.Channel, d.State, firstLine(d.Text))
+	}
+	if s := w.Spent; s != nil {
+		cost := "cost unknown"
+		if s.CostUSD != nil {
+			cost = s.Cost
+		}
+		fmt.Fprintf(&b, "%s  %s was chosen: %s; %d model call(s), %s\n", at(w.Event.ReceivedAt), s.Model, s.Reason, s.Calls, cost)
 	}
 	switch {
 	case w.Trace != nil:

@@ -231,7 +231,7 @@ func (b *Books) sayWarning(l limit, share float64) {
 
 func (b *Books) sayUnknown(q bid) {
 	u := b.o.Prices().Unknown()
-	b.say("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know what %s costs, so it counts toward your cap like the dearest of my list ($%g and $%g a million tokens in and out) until you name its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
+	b.say("budget:unknown:"+q.info.Name(), fmt.Sprintf("I do not know what %s costs, so it counts toward your cap at a high price ($%g and $%g a million tokens in and out) until you name its price: `hob config set 'prices.\"%s\".input' 1` and the same with output.",
 		q.info.Name(), u.Input, u.Output, q.info.Name()))
 }
 

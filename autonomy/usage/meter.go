@@ -38,7 +38,7 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		info := m.Info()
 		c := &Call{
 			ID: uuid.Must(uuid.NewV7()).String(), At: time.Now(), Provider: info.Provider, Model: info.Model, Account: r.Account,
-			Local: info.Local, Outcome: string(llm.Interrupted),
+			Outcome: string(llm.Interrupted),
 		}
 		if c.Account.Purpose == "" {
 			c.Account.Purpose = llm.ForTurn
@@ -46,8 +46,9 @@ func (m *meter) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, 
 		chars := size(r)
 		input := m.b.tokens(info.Name(), chars)
 		q := m.bid(info, c.Account, r, input)
+		c.Local = info.Local && q.price == (Price{}) // the owner may have priced it
 		var h *hold
-		if !info.Local {
+		if !c.Local {
 			var limit int
 			var err error
 			if h, limit, err = m.b.admit(ctx, q); err != nil {

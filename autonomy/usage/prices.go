@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hob/autonomy/config"
 	"hob/autonomy/llm"
 )
 
@@ -90,6 +91,15 @@ func NewPrices(own map[string]Price) (*Prices, error) {
 		return len(b) - len(a)
 	})
 	return p, nil
+}
+
+// OwnPrices are those of [prices].
+func OwnPrices(list []config.Price) map[string]Price {
+	own := map[string]Price{}
+	for _, p := range list {
+		own[p.Name] = Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
+	}
+	return own
 }
 
 // AsOf is the day of the list, YYYY-MM-DD.

@@ -34,7 +34,7 @@ type Call struct {
 	// Cost is nil when no price is known, and 0 for models on this machine.
 	Cost *Micros
 	// Counted is what the call takes from the caps: Cost, or without a price
-	// what the dearest model of the list would have cost.
+	// what a dear model would have cost.
 	Counted Micros
 	// Outcome is "ok", or the kind of the error.
 	Outcome string

@@ -35,8 +35,8 @@ type Backend interface {
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
-	// "memory", "memory/lessons", "memory/user", "tools", "usage", "audit",
-	// "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
+	// "memory", "memory/lessons", "memory/user", "tools", "usage", "budget",
+	// "audit", "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)

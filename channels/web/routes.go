@@ -47,7 +47,7 @@ func (s *Server) table() []route {
 	}
 	for _, name := range []string{
 		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
-		"notes", "memory", "tools", "usage", "audit", "undo", "inbox",
+		"notes", "memory", "tools", "usage", "budget", "audit", "undo", "inbox",
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hob/autonomy/llm/llmtest"
 	"hob/platform/system"
 )
 
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 // TestScripts runs testdata/script/*.txtar: each in a home of its own, with the
 // built-in brain and a port of the system's choice.
 func TestScripts(t *testing.T) {
+	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -34,6 +36,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("USERPROFILE", home)
 			e.Setenv("HOB_HOME", filepath.Join(e.WorkDir, "hob"))
 			e.Setenv("TZ", "UTC")
+			e.Setenv("MODEL_URL", model.URL+"/v1") // an OpenAI-style server which always says hi
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each command takes a second longer
 			e.Defer(func() { end(t, filepath.Join(e.WorkDir, "hob", "hob.lock")) })

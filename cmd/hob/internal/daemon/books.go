@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"log/slog"
-	"net/url"
 	"os"
 	"sync"
 	"time"
@@ -31,33 +30,11 @@ func (d *Daemon) openBooks(context.Context) (err error) {
 
 // metered puts the books around a model's single calls.
 func (d *Daemon) metered(m llm.Model) llm.Model {
-	o := usage.MeterOptions{Host: d.host(m.Info().Provider)}
+	o := usage.MeterOptions{Host: d.models.opt.Host(m.Info().Provider)}
 	if p, ok := d.opt.Config.Provider(m.Info().Provider); ok {
 		o.MaxTokens = p.MaxTokens
 	}
 	return d.books.Meter(m, o)
-}
-
-// host is where a provider answers.
-func (d *Daemon) host(provider string) string {
-	kind := provider
-	if p, ok := d.opt.Config.Provider(provider); ok {
-		if u, err := url.Parse(p.BaseURL); err == nil && u.Hostname() != "" {
-			return u.Hostname()
-		}
-		kind = p.Kind
-	}
-	switch kind {
-	case "anthropic":
-		return "api.anthropic.com"
-	case "openai":
-		return "api.openai.com"
-	case "gemini":
-		return "generativelanguage.googleapis.com"
-	case "openrouter":
-		return "openrouter.ai"
-	}
-	return ""
 }
 
 // room reports whether an unattended turn may begin.
@@ -85,16 +62,8 @@ func newSpending(o Options) (*spending, error) {
 	s := &spending{path: o.Paths.ConfigFile(), log: o.Log, config: o.Config}
 	s.seen, _ = os.Stat(s.path) // none yet is none yet
 	var err error
-	s.list, err = usage.NewPrices(ownPrices(o.Config))
+	s.list, err = usage.NewPrices(usage.OwnPrices(o.Config.Prices))
 	return s, err
-}
-
-func ownPrices(c *config.Config) map[string]usage.Price {
-	own := map[string]usage.Price{}
-	for _, p := range c.Prices {
-		own[p.Name] = usage.Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
-	}
-	return own
 }
 
 // look reads the file again when it is another one. s.mu is held.
@@ -109,7 +78,7 @@ func (s *spending) look() {
 		s.log.Warn("the budget stays as it is, because the configuration has a mistake", "err", err)
 		return
 	}
-	list, err := usage.NewPrices(ownPrices(c))
+	list, err := usage.NewPrices(usage.OwnPrices(c.Prices))
 	if err != nil {
 		s.log.Warn("the prices stay as they are", "err", err)
 		return

@@ -21,6 +21,7 @@ type brainOptions struct {
 	Models   *models
 	Model    string   // "auto", "offline" or "provider/model"
 	Fallback []string // names to try when it fails
+	Small    string   // for plain messages, "" = none
 	// Key is the section of the configuration that errors name, "agent" as a rule.
 	Key string
 }
@@ -28,7 +29,8 @@ type brainOptions struct {
 // brain is the model in force. Looking for one costs nothing at start: it is
 // done with the first turn that needs a model.
 type brain struct {
-	o brainOptions
+	o       brainOptions
+	chooser *agentbrain.Chooser
 
 	mu     sync.Mutex
 	m      llm.Model
@@ -40,8 +42,9 @@ func (d *Daemon) openBrain(context.Context) (err error) {
 	if d.models, err = d.newModels(); err != nil {
 		return err
 	}
+	d.pins = agentbrain.NewPins(d.store)
 	c := d.opt.Config.Agent
-	d.brain, err = d.newBrain(brainOptions{Models: d.models, Model: c.Model, Fallback: c.Fallback, Key: "agent"})
+	d.brain, err = d.newBrain(brainOptions{Models: d.models, Model: c.Model, Fallback: c.Fallback, Small: c.SmallModel, Key: "agent"})
 	return err
 }
 
@@ -58,13 +61,29 @@ func (d *Daemon) newBrain(o brainOptions) (*brain, error) {
 			return nil, d.opt.Config.Errorf(o.Key+".fallback", "%v", err)
 		}
 	}
-	return &brain{o: o}, nil
+	if o.Small != "" {
+		if _, err := o.Models.named(o.Small); err != nil {
+			return nil, d.opt.Config.Errorf(o.Key+".small_model", "%v", err)
+		}
+	}
+	b := &brain{o: o}
+	var err error
+	b.chooser, err = agentbrain.New(agentbrain.Options{Store: d.store, Pins: d.pins, Standing: b.standing, Named: b.named, Small: o.Small})
+	return b, err
 }
 
 // choose implements agent.Options.Model.
-func (b *brain) choose(ctx context.Context, _ agentbrain.Ask) (agentbrain.Choice, error) {
-	m, reason, err := b.standing(ctx)
-	return agentbrain.Choice{Model: m, Reason: reason}, err
+func (b *brain) choose(ctx context.Context, ask agentbrain.Ask) (agentbrain.Choice, error) {
+	return b.chooser.Choose(ctx, ask)
+}
+
+// named is the model of a name with this brain's models to fall back on.
+func (b *brain) named(name string) (llm.Model, error) {
+	m, err := b.o.Models.named(name)
+	if err != nil {
+		return nil, err
+	}
+	return b.o.Models.chain(m, b.o.Fallback)
 }
 
 // standing is the model of every turn for which nothing else is decided.
@@ -96,7 +115,7 @@ func (b *brain) find(ctx context.Context) (llm.Model, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("model = \"auto\": %w", err)
 	}
-	return b.o.Models.guarded(m), reason, nil
+	return b.o.Models.adopt(m), reason, nil
 }
 
 // free reports whether the model in force costs nothing.

@@ -158,5 +158,9 @@ func (d *Daemon) memberBrain(o *agent.Options, s config.Member) error {
 		return err
 	}
 	o.Model = b.choose
+	if d.brains == nil {
+		d.brains = map[string]*brain{}
+	}
+	d.brains[s.Name] = b
 	return nil
 }

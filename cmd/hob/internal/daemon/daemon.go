@@ -17,6 +17,7 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/agent"
+	agentbrain "hob/autonomy/brain"
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/crew"
@@ -83,6 +84,8 @@ type Daemon struct {
 	learner   *learn.Learner
 	brain     *brain
 	agents    *llmall.Agents
+	brains    map[string]*brain // of agents that have one of their own
+	pins      *agentbrain.Pins
 	loop      *autonomy.Loop
 	web       *web.Server
 	triggers  map[string]autonomy.Trigger
@@ -137,6 +140,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
 	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets = append(sets, agentbrain.Migrations())
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)
 }
@@ -264,6 +268,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.learner.Study,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
+		Model: d.modelCommand, Spent: d.spent,
 		SharedGroups: c.Autonomy.Groups == config.PerChat,
 	})
 	return err

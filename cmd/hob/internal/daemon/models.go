@@ -69,6 +69,17 @@ func (m *models) named(name string) (llm.Model, error) {
 	return m.made[name], nil
 }
 
+// adopt is named for a model that was made elsewhere.
+func (m *models) adopt(raw llm.Model) llm.Model {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name := raw.Info().Name()
+	if _, ok := m.made[name]; !ok {
+		m.made[name] = m.guarded(raw)
+	}
+	return m.made[name]
+}
+
 func (m *models) guarded(raw llm.Model) llm.Model {
 	if raw.Info().Provider == "offline" {
 		return m.wrap(raw)

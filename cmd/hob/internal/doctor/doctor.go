@@ -62,7 +62,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
-		checkPort, checkZone, checkClock, checkModel, checkChannels, checkTriggers, checkWatches, checkLog,
+		checkPort, checkZone, checkClock, checkModel, checkBudget, checkChannels, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {

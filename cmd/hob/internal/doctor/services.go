@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
 	"hob/platform/system"
@@ -133,7 +134,64 @@ func checkModel(ctx context.Context, e Env) []Check {
 		m, err := llmall.Named(f, o)
 		out = append(out, ask(ctx, "fallback", m, "agent.fallback names it", err)...)
 	}
+	if small := e.Config.Agent.SmallModel; small != "" {
+		m, err := llmall.Named(small, o)
+		out = append(out, ask(ctx, "small model", m, "agent.small_model names it", err)...)
+	}
 	return out
+}
+
+// checkBudget tells the caps, and which models count toward them without a
+// price of their own.
+func checkBudget(_ context.Context, e Env) []Check {
+	b := e.Config.Budget
+	var caps []string
+	for _, c := range []struct {
+		usd float64
+		per string
+	}{{b.DailyUSD, "a day"}, {b.MonthlyUSD, "a month"}} {
+		if c.usd > 0 {
+			caps = append(caps, usage.Dollars(c.usd).String()+" "+c.per)
+		}
+	}
+	if b.DailyTokens > 0 {
+		caps = append(caps, fmt.Sprintf("%d tokens a day", b.DailyTokens))
+	}
+	if len(caps) == 0 {
+		return ok("budget", "no cap on what models may cost (hob config set budget.daily_usd 2)")
+	}
+	said := "at most " + strings.Join(caps, ", ")
+	prices, err := usage.NewPrices(usage.OwnPrices(e.Config.Prices))
+	if err != nil {
+		return fail("budget", err.Error(), "")
+	}
+	if b.DailyUSD+b.MonthlyUSD > 0 {
+		if name := unpriced(e, prices); name != "" {
+			u := prices.Unknown()
+			return warn("budget", fmt.Sprintf("%s; the price of %s is not known, so it counts as $%g and $%g a million tokens in and out", said, name, u.Input, u.Output),
+				fmt.Sprintf("hob config set 'prices.\"%s\".input' 1, and the same with output", name))
+		}
+	}
+	return ok("budget", fmt.Sprintf("%s, by the prices of %s", said, prices.AsOf()))
+}
+
+// unpriced names a model of the configuration whose price is not known.
+func unpriced(e Env, prices *usage.Prices) string {
+	a := e.Config.Agent
+	o := e.modelOptions(context.Background())
+	for _, name := range slices.Concat([]string{a.Model, a.SmallModel}, a.Fallback) {
+		if name == "" || name == "auto" {
+			continue
+		}
+		m, err := llmall.Named(name, o)
+		if err != nil {
+			continue // another check says so
+		}
+		if _, known := prices.Of(m.Info(), o.Host(m.Info().Provider)); !known {
+			return m.Info().Name()
+		}
+	}
+	return ""
 }
 
 // ask looks whether the model's server answers; it costs no tokens.

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -214,7 +215,30 @@ func (o Options) keep(ctx context.Context, ask Asker, p provider, key string, mo
 	} else {
 		values = append(values, config.Value{Key: "agent.model", Value: "auto"})
 	}
-	return values, nil
+	if (llm.Wire{BaseURL: p.baseURL}).Local() { // it costs nothing
+		return values, nil
+	}
+	usd, err := o.dailyCap(ask)
+	if err != nil || usd == "" {
+		return values, err
+	}
+	return append(values, config.Value{Key: "budget.daily_usd", Value: usd}), nil
+}
+
+// dailyCap asks what the model may cost; "" when it is to stay as it is.
+func (o Options) dailyCap(ask Asker) (string, error) {
+	def := strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64)
+	for {
+		s, err := ask.Ask("How many US dollars may it cost a day at most? (0 is no cap)", def)
+		if err != nil || s == def {
+			return "", err
+		}
+		s = strings.TrimPrefix(strings.TrimSpace(s), "$")
+		if usd, err := strconv.ParseFloat(s, 64); err == nil && usd >= 0 && usd <= 1_000_000 {
+			return strconv.FormatFloat(usd, 'f', -1, 64), nil
+		}
+		fmt.Fprintln(o.Out, "That is no amount; write it as 2 or 0.50.")
+	}
 }
 
 // shown is how many models are listed to choose from.

@@ -152,3 +152,37 @@ func TestKeyIsKept(t *testing.T) {
 		t.Error(got.Reveal(), err)
 	}
 }
+
+// What costs money may be capped at once; what runs on this machine needs none.
+func TestTheCapIsAskedFor(t *testing.T) {
+	c, err := config.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Config: c, Out: io.Discard, Secrets: system.Secrets{Getenv: func(string) string { return "" }}}
+	for _, tt := range []struct {
+		name, address string
+		answers       []string
+		want          string
+	}{
+		{"a cap", "https://llm.example/v1", []string{"m", "$2.50"}, "2.5"},
+		{"no cap", "https://llm.example/v1", []string{"m", ""}, ""},
+		{"no amount is asked again", "https://llm.example/v1", []string{"m", "much", "-1", "nan", "3"}, "3"},
+		{"on this machine", "http://127.0.0.1:9/v1", []string{"m"}, ""},
+	} {
+		ask := &script{answers: tt.answers}
+		values, err := o.keep(t.Context(), ask, provider{name: "server", kind: "openai", baseURL: tt.address}, "", nil)
+		if err != nil || len(ask.answers) != 0 {
+			t.Fatalf("%s: %v, not asked for: %v", tt.name, err, ask.answers)
+		}
+		got := ""
+		for _, v := range values {
+			if v.Key == "budget.daily_usd" {
+				got = v.Value
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package brain
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+// Migrations of the package's tables: which model answered which turn and why,
+// and which model the owner chose for a conversation.
+func Migrations() store.Set {
+	return store.Set{Owner: "brain", Steps: []string{`
+CREATE TABLE turn_models (event TEXT PRIMARY KEY, model TEXT NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE session_models (session TEXT PRIMARY KEY, model TEXT NOT NULL, chosen_at INTEGER NOT NULL) WITHOUT ROWID;
+`}}
+}
+
+// Options of New; Store, Pins, Standing and Named are required.
+type Options struct {
+	Store *store.Store
+	// Pins are the owner's choices, shared by all choosers.
+	Pins *Pins
+	// Standing is the model of every turn for which nothing else is decided.
+	Standing func(ctx context.Context) (m llm.Model, reason string, err error)
+	// Named is the model of a name, with what it falls back on.
+	Named func(name string) (llm.Model, error)
+	// Small names the model for plain messages, "" for none.
+	Small string
+}
+
+// Chooser decides which model answers a turn. Its methods may be called
+// concurrently.
+type Chooser struct{ o Options }
+
+// New makes a chooser over a store opened with Migrations. It reads nothing.
+func New(o Options) (*Chooser, error) {
+	if o.Store == nil || o.Pins == nil || o.Standing == nil || o.Named == nil {
+		return nil, errors.New("brain: an option is missing")
+	}
+	return &Chooser{o: o}, nil
+}
+
+// Choose decides on the model of a turn: what is recorded for a turn that goes
+// on, else the owner's choice for the conversation, else the small model for a
+// plain message, else the standing one.
+func (c *Chooser) Choose(ctx context.Context, ask Ask) (Choice, error) {
+	if ask.Resumed {
+		if got, ok, err := c.recorded(ctx, ask.Event); err != nil || ok {
+			return got, err
+		}
+	}
+	got, err := c.decide(ctx, ask)
+	if err != nil {
+		return Choice{}, err
+	}
+	name := got.Model.Info().Name()
+	got.Record = func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT INTO turn_models (event, model, reason) VALUES (?,?,?) ON CONFLICT (event) DO NOTHING`, ask.Event, name, got.Reason)
+		if err != nil {
+			return fmt.Errorf("brain: record the choice: %w", err)
+		}
+		return nil
+	}
+	return got, nil
+}
+
+func (c *Chooser) decide(ctx context.Context, ask Ask) (Choice, error) {
+	pinned, err := c.o.Pins.Of(ctx, ask.Session)
+	if err != nil {
+		return Choice{}, err
+	}
+	if pinned != "" {
+		m, err := c.o.Named(pinned)
+		if err != nil {
+			return Choice{}, fmt.Errorf("the model chosen for this conversation cannot be used: %w; /model auto goes back to the standing one", err)
+		}
+		return Choice{Model: m, Reason: "you chose it for this conversation"}, nil
+	}
+	m, reason, err := c.o.Standing(ctx)
+	if err != nil || c.o.Small == "" {
+		return Choice{Model: m, Reason: reason}, err
+	}
+	if why := c.against(ask); why != "" {
+		return Choice{Model: m, Reason: reason + "; not the small model, because " + why}, nil
+	}
+	small, err := c.o.Named(c.o.Small)
+	if err != nil {
+		return Choice{}, err
+	}
+	return Choice{Model: llm.Fallback(small, m), Reason: "the message is short and plain, so the small model answers"}, nil
+}
+
+// against says why the small model is not for this turn, "" when it is.
+func (c *Chooser) against(ask Ask) string {
+	switch {
+	case !ask.Attended:
+		return "nobody wrote this message"
+	case !ask.Bare:
+		return "something came along with the words"
+	case ask.Chain:
+		return "the turn before used tools, and the words may mean their results"
+	}
+	_, why := Plain(ask.Text)
+	return why
+}
+
+// recorded is the model that began a turn. One that is no longer there gives
+// way to the standing one.
+func (c *Chooser) recorded(ctx context.Context, event string) (Choice, bool, error) {
+	name, reason, ok, err := c.Of(ctx, event)
+	if err != nil || !ok {
+		return Choice{}, false, err
+	}
+	standing, _, err := c.o.Standing(ctx)
+	if err == nil && standing.Info().Name() == name {
+		return Choice{Model: standing, Reason: reason}, true, nil
+	}
+	m, nerr := c.o.Named(name)
+	switch {
+	case nerr == nil:
+		return Choice{Model: m, Reason: reason}, true, nil
+	case err != nil:
+		return Choice{}, false, err
+	}
+	return Choice{Model: standing, Reason: fmt.Sprintf("%s, which began the turn, is no longer there", name)}, true, nil
+}
+
+// Of reads which model was chosen for a turn, and why.
+func (c *Chooser) Of(ctx context.Context, event string) (model, reason string, ok bool, err error) {
+	err = c.o.Store.Read().QueryRowContext(ctx, `SELECT model, reason FROM turn_models WHERE event = ?`, event).Scan(&model, &reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", "", false, nil
+	}
+	if err != nil {
+		return "", "", false, fmt.Errorf("brain: %w", err)
+	}
+	return model, reason, true, nil
+}
+
+// Pin makes a model answer a conversation from its next turn on, also after a
+// restart; "" ends that. A name that means no model is refused.
+func (c *Chooser) Pin(ctx context.Context, session, model string) error {
+	model = strings.TrimSpace(model)
+	if model != "" {
+		if _, err := c.o.Named(model); err != nil {
+			return err
+		}
+	}
+	return c.o.Pins.set(ctx, session, model)
+}

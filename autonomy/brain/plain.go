@@ -1,0 +1,56 @@
+package brain
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of a plain message.
+const (
+	maxRunes    = 160
+	maxWords    = 28
+	maxNewlines = 1
+)
+
+//go:embed keywords.txt
+var keywordText string
+
+// keywords are the words of work that wants the better model.
+var keywords = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a table that is read once and never changes
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(keywordText) {
+		out[w] = true
+	}
+	return out
+})
+
+// Plain reports whether a small model will do for a message: it is short, one
+// thought, no code, no address, nothing that sounds like work. why names what
+// speaks against it.
+func Plain(text string) (plain bool, why string) {
+	text = strings.TrimSpace(text)
+	words := strings.Fields(text)
+	lower := strings.ToLower(text)
+	switch {
+	case len(words) == 0:
+		return false, "it is empty"
+	case utf8.RuneCountInString(text) > maxRunes || len(words) > maxWords:
+		return false, "it is long"
+	case strings.Count(text, "\n") > maxNewlines:
+		return false, "it has several lines"
+	case strings.Contains(text, "`"):
+		return false, "it holds code"
+	case strings.Contains(lower, "://") || strings.Contains(lower, "www."):
+		return false, "it holds an address"
+	}
+	known := keywords()
+	parts := strings.FieldsFunc(lower, func(r rune) bool { return !unicode.IsLetter(r) })
+	if i := slices.IndexFunc(parts, func(w string) bool { return known[w] }); i >= 0 {
+		return false, `it says "` + parts[i] + `"`
+	}
+	return true, ""
+}

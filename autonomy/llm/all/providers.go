@@ -1,0 +1,72 @@
+package all
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"hob/autonomy/llm/anthropic"
+	"hob/autonomy/llm/gemini"
+	"hob/autonomy/llm/openai"
+)
+
+// FromEnvironment lists the providers whose keys are in the environment.
+func FromEnvironment(env func(string) string) []string {
+	var out []string
+	for _, k := range wellKnown() {
+		if env != nil && strings.TrimSpace(env(k.env)) != "" && !slices.Contains(out, k.name) {
+			out = append(out, k.name)
+		}
+	}
+	return out
+}
+
+// Place is where a provider answers and what it speaks: a configured one, a
+// well-known one or a local server; "" when the name is none of them.
+func (o AutoOptions) Place(provider string) (kind, baseURL string) {
+	for _, p := range o.Configured {
+		if p.Name == provider {
+			return p.Kind, standard(p.Kind, p.BaseURL)
+		}
+	}
+	for _, k := range wellKnown() {
+		if k.name == provider {
+			return k.kind, standard(k.kind, k.baseURL)
+		}
+	}
+	for _, s := range o.servers() {
+		if s.Name == provider {
+			return "openai", s.BaseURL
+		}
+	}
+	return "", ""
+}
+
+// Host is the host of a provider's place, such as "api.openai.com".
+func (o AutoOptions) Host(provider string) string {
+	_, base := o.Place(provider)
+	if !strings.Contains(base, "://") {
+		base = "https://" + base
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// standard is the address of a kind's own server, unless there is another.
+func standard(kind, baseURL string) string {
+	if baseURL != "" {
+		return baseURL
+	}
+	switch kind {
+	case "anthropic":
+		return anthropic.DefaultBaseURL
+	case "openai":
+		return openai.DefaultBaseURL
+	case "gemini":
+		return gemini.DefaultBaseURL
+	}
+	return ""
+}

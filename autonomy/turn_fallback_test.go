@@ -1,0 +1,59 @@
+package autonomy_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+)
+
+// The first model of a chain is down for a while: the second answers, at last
+// without a moment's delay, and when the rest of the first is over one message
+// tries it again.
+func TestTheFirstModelIsBackWhenItIsWell(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		first := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "first", Model: "m", Tools: true}}, llmtest.Answer{Status: 503, Times: 18}, llmtest.Answer{Text: "first", Times: -1})
+		second := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "second", Model: "m", Tools: true}}, llmtest.Answer{Text: "second", Times: -1})
+		chain := llm.Fallback(llm.Breaker(llm.Retry(first, llm.RetryOptions{}), llm.BreakerOptions{}), llm.Breaker(second, llm.BreakerOptions{}))
+		e := start(t, setup{dir: dir, model: chain})
+		for i := range 6 {
+			before := len(first.Requests())
+			if got := e.say("s", "hello"); got != "second" {
+				t.Fatalf("message %d: %q", i+1, got)
+			}
+			if asked := len(first.Requests()) - before; i < 5 && asked != 3 || i == 5 && asked != 0 {
+				t.Errorf("message %d: the first model was asked %d times", i+1, asked)
+			}
+		}
+		time.Sleep(time.Minute)
+		before := len(first.Requests())
+		if got := e.say("s", "hello"); got != "second" || len(first.Requests()) == before {
+			t.Errorf("after its rest: %q, the first model was asked %d times", got, len(first.Requests())-before)
+		}
+		if got := e.say("s", "hello"); got != "second" {
+			t.Errorf("after a failed trial: %q", got)
+		}
+		time.Sleep(time.Minute)
+		if got := e.say("s", "hello"); got != "first" {
+			t.Errorf("when it is well: %q", got)
+		}
+		if got := e.say("s", "hello"); got != "first" {
+			t.Errorf("and after that: %q", got)
+		}
+		e.stop()
+	})
+}
+
+// Where no other model may be asked, the owner reads one sentence.
+func TestAFailureIsOneSentence(t *testing.T) {
+	m := llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "work", Model: "m", Tools: true}}, llmtest.Answer{Status: 400, Body: `{"error":{"message":"bad schema","code":"x"}}`})
+	e := start(t, setup{model: m})
+	got := e.say("s", "hello")
+	if !strings.HasPrefix(got, "Sorry, that did not work: ") || !strings.Contains(got, "refused the request") || !strings.Contains(got, "hob config set agent.model") || strings.ContainsAny(got, "{}\n") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy"
+	llmall "hob/autonomy/llm/all"
+)
+
+// modelCommand answers /model: which model is in force here and why, or the
+// choice of another one.
+func (d *Daemon) modelCommand(ctx context.Context, session, agent, name string) (string, error) {
+	b := d.brain
+	if own := d.brains[agent]; own != nil {
+		b = own
+	}
+	switch name {
+	case "":
+		return d.modelReport(ctx, b, session)
+	case "auto", "default":
+		if err := b.chooser.Pin(ctx, session, ""); err != nil {
+			return "", err
+		}
+		_, reason, err := b.standing(ctx)
+		if err != nil {
+			return "", err
+		}
+		standing, _ := b.describe()
+		return fmt.Sprintf("Back to %s here (%s).", standing, reason), nil
+	}
+	if err := b.chooser.Pin(ctx, session, name); err != nil {
+		return "", fmt.Errorf("%w. Known here: %s", err, strings.Join(d.known(), ", "))
+	}
+	return fmt.Sprintf("From your next message on, %s answers this conversation. /model auto goes back.", name), nil
+}
+
+func (d *Daemon) modelReport(ctx context.Context, own *brain, session string) (string, error) {
+	pinned, err := d.pins.Of(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	_, reason, err := own.standing(ctx)
+	if err != nil {
+		return "", err
+	}
+	standing, _ := own.describe()
+	var b strings.Builder
+	if pinned != "" {
+		fmt.Fprintf(&b, "%s answers this conversation, because you chose it. Elsewhere it is %s (%s).\n", pinned, standing, reason)
+	} else {
+		fmt.Fprintf(&b, "%s answers here (%s).\n", standing, reason)
+	}
+	if small := own.o.Small; small != "" && pinned == "" {
+		fmt.Fprintf(&b, "Short plain messages go to %s.\n", small)
+	}
+	if len(own.o.Fallback) > 0 {
+		fmt.Fprintf(&b, "When it fails: %s.\n", strings.Join(own.o.Fallback, ", then "))
+	}
+	fmt.Fprintf(&b, "Known here: %s.\n/model NAME chooses one for this conversation, /model auto goes back.", strings.Join(d.known(), ", "))
+	return b.String(), nil
+}
+
+// known lists the names that /model takes without more.
+func (d *Daemon) known() []string {
+	var out []string
+	add := func(name string) {
+		if name != "" && name != "auto" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	c := d.opt.Config
+	add(c.Agent.Model)
+	for _, name := range slices.Concat(c.Agent.Fallback, []string{c.Agent.SmallModel}) {
+		add(name)
+	}
+	for _, p := range c.Providers {
+		name := p.Name
+		if p.Model != "" {
+			name += "/" + p.Model
+		}
+		add(name)
+	}
+	for _, name := range llmall.FromEnvironment(d.models.opt.Env) {
+		add(name)
+	}
+	standing, _ := d.brain.describe()
+	add(standing)
+	add("offline")
+	return out
+}
+
+// spent tells `hob why` which model was chosen for a turn, and what it took.
+func (d *Daemon) spent(ctx context.Context, event string) (autonomy.Spent, error) {
+	var s autonomy.Spent
+	var err error
+	if s.Model, s.Reason, _, err = d.brain.chooser.Of(ctx, event); err != nil {
+		return s, err
+	}
+	calls, cost, err := d.books.Of(ctx, event)
+	s.Calls = calls
+	if cost != nil {
+		s.CostUSD, s.Cost = dollars(cost), cost.String()
+	}
+	return s, err
+}

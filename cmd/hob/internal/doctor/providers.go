@@ -1,0 +1,130 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+)
+
+// Provider is one source of models.
+type Provider struct {
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`
+	Address string   `json:"address"`
+	From    string   `json:"from"` // configuration, environment, this machine, built in
+	Key     string   `json:"key"`  // present, missing, not needed
+	Model   string   `json:"model"`
+	Used    []string `json:"used"` // as model, fallback, small model
+	// Tested: the rest was looked up.
+	Tested    bool     `json:"tested"`
+	Reachable bool     `json:"reachable"`
+	LatencyMS int64    `json:"latency_ms"`
+	Models    []string `json:"models"`
+	Cause     string   `json:"cause"` // why it does not work, "" when it does
+	Remedy    string   `json:"remedy"`
+}
+
+// Providers lists where models can come from. With test each is asked for its
+// models, which costs nothing, and the local servers are looked for.
+func Providers(ctx context.Context, e Env, test bool) []Provider {
+	o := e.modelOptions(ctx)
+	var out []Provider
+	for _, p := range o.Configured {
+		out = append(out, describe(o, p.Name, "configuration", e))
+	}
+	for _, name := range llmall.FromEnvironment(o.Env) {
+		if _, mine := e.Config.Provider(name); !mine {
+			out = append(out, describe(o, name, "environment", e))
+		}
+	}
+	if test {
+		for _, s := range llmall.LocalServers() {
+			if _, mine := e.Config.Provider(s.Name); mine {
+				continue
+			}
+			if p := try(ctx, o, describe(o, s.Name, "this machine", e)); p.Reachable {
+				out = append(out, p)
+			}
+		}
+		for i := range out {
+			out[i] = try(ctx, o, out[i])
+		}
+	}
+	return append(out, Provider{
+		Name: "offline", Kind: "built in", From: "built in", Key: "not needed", Model: "offline", Used: used(e, "offline"), Tested: test, Reachable: test, Models: []string{},
+	})
+}
+
+func describe(o llmall.AutoOptions, name, from string, e Env) Provider {
+	p := Provider{Name: name, From: from, Key: "present", Models: []string{}, Used: used(e, name)}
+	p.Kind, p.Address = o.Place(name)
+	m, err := llmall.Named(name, o)
+	if err != nil {
+		p.Key, p.Cause, p.Remedy = "missing", err.Error(), "set api_key of [providers."+name+"]: hob setup"
+		return p
+	}
+	if p.Model = m.Info().Model; p.Model == "auto" {
+		p.Model = ""
+	}
+	if c, ok := e.Config.Provider(name); ok && c.APIKey == "" || from == "this machine" {
+		p.Key = "not needed"
+	}
+	return p
+}
+
+// used tells what for the configuration names a provider.
+func used(e Env, provider string) []string {
+	a := e.Config.Agent
+	is := func(name string) bool { return name == provider || strings.HasPrefix(name, provider+"/") }
+	out := []string{}
+	if is(a.Model) {
+		out = append(out, "model")
+	}
+	if slices.ContainsFunc(a.Fallback, is) {
+		out = append(out, "fallback")
+	}
+	if is(a.SmallModel) {
+		out = append(out, "small model")
+	}
+	return out
+}
+
+// try asks a provider for its models.
+func try(ctx context.Context, o llmall.AutoOptions, p Provider) Provider {
+	if p.Tested || p.Cause != "" {
+		return p
+	}
+	p.Tested = true
+	m, err := llmall.Named(p.Name, o)
+	if err != nil {
+		p.Cause = err.Error()
+		return p
+	}
+	l, is := m.(llmall.Lister)
+	if !is {
+		p.Reachable = true
+		return p
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	start := time.Now()
+	models, err := l.Models(ctx)
+	p.LatencyMS = time.Since(start).Milliseconds()
+	switch {
+	case err != nil && llm.KindOf(err) == llm.NotFound:
+		p.Reachable = true // it answers, and has no list
+	case err != nil && ctx.Err() != nil:
+		p.Cause, p.Remedy = fmt.Sprintf("%s did not answer within %s", p.Name, askWait), "check the internet connection and base_url of [providers."+p.Name+"]"
+	case err != nil:
+		p.Cause, p.Remedy, _ = strings.Cut(strings.TrimSuffix(llm.Sentence(err), "."), "; ")
+	default:
+		p.Reachable = true
+		p.Models = append(p.Models, models...)
+	}
+	return p
+}

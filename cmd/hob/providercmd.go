@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/doctor"
+)
+
+func (a *app) providerCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List where models can come from", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			all, err := a.providers(c.Context(), false)
+			if err != nil {
+				return err
+			}
+			return a.showProviders(all,
+				col("NAME", "name"), col("KIND", "kind"), col("FROM", "from"), col("KEY", "key"), col("MODEL", "model"), col("USED AS", "used"), col("ADDRESS", "address"))
+		}),
+	})
+	test := a.listing(&cobra.Command{
+		Use: "test [NAME]", Short: "Ask each provider for its models, which costs nothing", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testProviders(c.Context(), args) }),
+	})
+	return a.group(&cobra.Command{Use: "provider", Short: "Where models come from", SuggestFor: []string{"providers", "model", "models"}}, list, test)
+}
+
+func (a *app) providers(ctx context.Context, test bool) ([]doctor.Provider, error) {
+	p, cfg, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	return doctor.Providers(ctx, doctor.Env{Paths: p, Config: cfg}, test), nil
+}
+
+func (a *app) testProviders(ctx context.Context, names []string) error {
+	all, err := a.providers(ctx, true)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		all = slices.DeleteFunc(all, func(p doctor.Provider) bool { return p.Name != names[0] })
+		if len(all) == 0 {
+			return &failure{code: exitFailed, cause: fmt.Sprintf("there is no provider %q", names[0]), remedy: "see: hob provider list"}
+		}
+	}
+	if err := a.showProviders(all,
+		col("NAME", "name"), column{"STATE", state}, column{"LATENCY", latency}, column{"MODELS", models}, column{"", trouble}); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(all, func(p doctor.Provider) bool { return p.Cause != "" }); i >= 0 {
+		return &failure{code: exitFailed, cause: all[i].Cause, remedy: all[i].Remedy}
+	}
+	return nil
+}
+
+func (a *app) showProviders(all []doctor.Provider, columns ...column) error {
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return a.show(raw, "", columns...)
+}
+
+func state(r row) string {
+	switch {
+	case r["reachable"] == true:
+		return "answers"
+	case r["key"] == "missing":
+		return "no key"
+	}
+	return "fails"
+}
+
+func latency(r row) string {
+	if ms, ok := r["latency_ms"].(float64); ok && ms > 0 {
+		return fmt.Sprintf("%.0f ms", ms)
+	}
+	return ""
+}
+
+// models counts them and names the first.
+func models(r row) string {
+	list, _ := r["models"].([]any)
+	switch len(list) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprint(list[0])
+	}
+	return fmt.Sprintf("%d: %v, %v ...", len(list), list[0], list[1])
+}
+
+func trouble(r row) string { return r.text("cause") }

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// usageRow is one day of one model.
+type usageRow struct {
+	Day       string   `json:"day"`
+	Model     string   `json:"model"`
+	Turns     int      `json:"turns"`
+	Calls     int      `json:"model_calls"`
+	Input     int      `json:"input"`
+	Output    int      `json:"output"`
+	Cached    int      `json:"cache_read"`
+	CostUSD   *float64 `json:"cost_usd"`
+	Unpriced  int      `json:"unpriced_calls"`
+	Estimated int      `json:"estimated_calls"`
+}
+
+// budgetRow is how a day or month stands.
+type budgetRow struct {
+	Period     string   `json:"period"`
+	CostUSD    float64  `json:"cost_usd"`
+	CountedUSD float64  `json:"counted_usd"`
+	CapUSD     *float64 `json:"cap_usd"`
+	Tokens     int      `json:"tokens"`
+	CapTokens  *int     `json:"cap_tokens"`
+	Unpriced   int      `json:"unpriced_calls"`
+	PricesAsOf string   `json:"prices_as_of"`
+}
+
+func (a *app) usageCmd() *cobra.Command {
+	budget := a.listing(&cobra.Command{
+		Use: "budget", Short: "How today and this month stand against the caps", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var raw json.RawMessage
+				if err := cl.get(c.Context(), "/api/v1/budget", nil, &raw); err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(raw)
+				}
+				return a.printBudget(raw)
+			})
+		}),
+	})
+	cmd := a.listing(&cobra.Command{
+		Use: "usage", Short: "What models were used for, and what it cost", Args: cobra.NoArgs, SuggestFor: []string{"cost", "costs", "spend", "tokens"},
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.usage(c.Context()) }),
+	})
+	cmd.AddCommand(budget)
+	return cmd
+}
+
+func (a *app) usage(ctx context.Context) error {
+	return a.with(ctx, func(c *client) error {
+		var raw, caps json.RawMessage
+		if err := c.get(ctx, "/api/v1/usage", nil, &raw); err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.printJSON(raw)
+		}
+		if err := c.get(ctx, "/api/v1/budget", nil, &caps); err != nil {
+			return err
+		}
+		var days []usageRow
+		var rows []row
+		if err := json.Unmarshal(raw, &days); err != nil {
+			return fmt.Errorf("the list cannot be read: %w; use --json", err)
+		}
+		if err := json.Unmarshal(raw, &rows); err != nil {
+			return fmt.Errorf("the list cannot be read: %w; use --json", err)
+		}
+		if len(days) == 0 {
+			fmt.Fprintln(a.out, "No model was asked yet.")
+			return nil
+		}
+		for i := range rows {
+			rows[i]["at"] = float64(i)
+		}
+		share := shares(days)
+		cell := func(f func(d usageRow) string) func(row) string {
+			return func(r row) string { return f(days[int(r["at"].(float64))]) }
+		}
+		a.table(rows, []column{
+			col("DAY", "day"), col("MODEL", "model"), col("TURNS", "turns"), col("CALLS", "model_calls"),
+			{"INPUT", cell(func(d usageRow) string { return count(d.Input) })},
+			{"CACHED", cell(func(d usageRow) string { return count(d.Cached) })},
+			{"OUTPUT", cell(func(d usageRow) string { return count(d.Output) })},
+			{"COST", cell(usageRow.cost)},
+			{"", func(r row) string { return bar(share[int(r["at"].(float64))], 12) }},
+		})
+		fmt.Fprintln(a.out)
+		return a.printBudget(caps)
+	})
+}
+
+// cost says also what is not known of it.
+func (d usageRow) cost() string {
+	switch {
+	case d.CostUSD == nil:
+		return "unknown"
+	case d.Unpriced > 0:
+		return dollars(*d.CostUSD) + " + unknown"
+	case d.Estimated > 0:
+		return "about " + dollars(*d.CostUSD)
+	}
+	return dollars(*d.CostUSD)
+}
+
+// shares are the costs against the highest; without any cost, the tokens.
+func shares(days []usageRow) []float64 {
+	out, most := make([]float64, len(days)), 0.0
+	for i, d := range days {
+		if d.CostUSD != nil {
+			out[i] = *d.CostUSD
+		}
+		most = max(most, out[i])
+	}
+	if most == 0 {
+		for i, d := range days {
+			out[i] = float64(d.Input + d.Output)
+			most = max(most, out[i])
+		}
+	}
+	for i := range out {
+		if most > 0 {
+			out[i] /= most
+		}
+	}
+	return out
+}
+
+// bar draws a part of one in blocks, with eighths at its end.
+func bar(part float64, width int) string {
+	eighths := int(max(0, min(part, 1))*float64(width)*8 + 0.5)
+	s := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return s
+}
+
+func dollars(usd float64) string {
+	switch {
+	case usd == 0:
+		return "$0"
+	case usd < 0.01:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// count writes a number for people: 950, 12.3k, 4.5M.
+func count(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
+}
+
+func (a *app) printBudget(raw json.RawMessage) error {
+	var rows []budgetRow
+	if err := json.Unmarshal(raw, &rows); err != nil {
+		return fmt.Errorf("the budget cannot be read: %w; use --json", err)
+	}
+	asOf, unpriced := "", 0
+	for _, r := range rows {
+		name := map[string]string{"day": "Today", "month": "This month"}[r.Period]
+		line := fmt.Sprintf("%-11s %s", name+":", dollars(r.CostUSD))
+		switch {
+		case r.CapUSD != nil:
+			part := r.CountedUSD / *r.CapUSD
+			line = fmt.Sprintf("%-11s %s of %s  %s %.0f %%", name+":", dollars(r.CountedUSD), dollars(*r.CapUSD), a.gauge(part), part*100)
+		case r.Period == "day" && r.CapTokens == nil, r.Period == "month":
+			line += ", no cap"
+		}
+		if r.Period == "day" && r.CapTokens != nil {
+			part := float64(r.Tokens) / float64(*r.CapTokens)
+			line += fmt.Sprintf("; %s of %s tokens  %s %.0f %%", count(r.Tokens), count(*r.CapTokens), a.gauge(part), part*100)
+		}
+		fmt.Fprintln(a.out, line)
+		asOf, unpriced = r.PricesAsOf, r.Unpriced
+	}
+	if unpriced > 0 {
+		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
+	}
+	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are the providers' public lists as of %s, or yours in [prices].", asOf)))
+	return nil
+}
+
+// gauge is a bar that turns amber and red as it fills.
+func (a *app) gauge(part float64) string {
+	const width = 12
+	full := bar(part, width)
+	style := green
+	switch {
+	case part >= 1:
+		style = red
+	case part >= 0.8:
+		style = amber
+	}
+	return a.paint(a.out, style, full) + a.paint(a.out, dim, strings.Repeat("·", max(0, width-len([]rune(full)))))
+}
