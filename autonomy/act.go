@@ -115,6 +115,9 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 // confess answers with the error itself.
 func (l *Loop) confess(ctx context.Context, t *turn, res result, cause error) error {
 	answer := "Sorry, that did not work: " + llm.Sentence(cause)
+	if shown := strings.TrimSpace(res.Answer); shown != "" {
+		answer = shown + " … [cut off]\n" + answer
+	}
 	if res.Answer, res.how = answer, "error"; res.Source != provenance.Outside { // a provider's error may quote what it was asked
 		res.Source = provenance.Hob
 	}

@@ -73,7 +73,10 @@ type Options struct {
 	Results Results
 	// Hooks take part in every model call and tool call, in this order.
 	Hooks []Hook
-	Log   *slog.Logger
+	// Keep puts a picture that a model made into a file of this name, and returns
+	// where it is; nil keeps none. A repeated name is the same picture.
+	Keep func(name string, data []byte) (string, error)
+	Log  *slog.Logger
 }
 
 // Agent runs turns. Run may be called concurrently for different sessions.
@@ -143,6 +146,7 @@ type Turn struct {
 
 // Outcome is how a turn ended.
 type Outcome struct {
+	// Answer is, with an error, what had been shown of one when it broke off.
 	Answer string
 	// Source is Outside when outside text was in the context of the answer.
 	Source provenance.Source

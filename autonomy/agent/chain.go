@@ -45,7 +45,7 @@ func (r *run) links(ctx context.Context) []link {
 	for _, h := range r.o.Hooks {
 		chain = append(chain, r.outer(h))
 	}
-	return append(chain, r.policy(), r.feeding(), r.truncating(), r.auditing())
+	return append(chain, r.policy(), r.feeding(), r.truncating(), r.auditing(), r.saying())
 }
 
 // beforeModel passes a request along the chain.

@@ -265,7 +265,7 @@ func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
 		return Outcome{}, ErrDraining
 	}
 	r.settle(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
-	return r.outcome(""), err
+	return r.outcome(r.partial), err
 }
 
 // interrupted keeps what was said so far, marked as cut off, and answers every

@@ -88,9 +88,10 @@ func Client(base *http.Client) *http.Client {
 			IdleConnTimeout:       90 * time.Second,
 			TLSHandshakeTimeout:   10 * time.Second,
 			ExpectContinueTimeout: time.Second,
-			DisableCompression:    true, // a compressed stream is a delayed stream
+			DisableCompression:    true, // a compressed stream is a delayed stream; see plain
 		}
 	}
+	c.Transport = plain{c.Transport}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
 }

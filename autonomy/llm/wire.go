@@ -126,7 +126,7 @@ func (w Wire) BodyError(status int, h http.Header, b ErrorBody) *Error {
 
 // ReadError is an error while the body of an answer was read.
 func (w Wire) ReadError(ctx context.Context, err error) *Error {
-	if errors.Is(err, ErrTooLong) && ctx.Err() == nil {
+	if (errors.Is(err, ErrTooLong) || errors.Is(err, errPacked)) && ctx.Err() == nil {
 		return w.Errorf(Garbled, "%w", err)
 	}
 	return w.TransportError(ctx, err)
@@ -143,13 +143,14 @@ func (w Wire) TransportError(ctx context.Context, err error) *Error {
 	case cause != nil:
 		return &Error{Kind: Interrupted, Provider: w.Provider, Message: "the model call was stopped", Err: cause}
 	}
+	err = bare(err)
 	var dns *net.DNSError
 	var unknownCA x509.UnknownAuthorityError
 	var verify *tls.CertificateVerificationError
 	host := w.host()
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return w.Errorf(Network, "nothing answers at %s: %w", host, err)
+		return w.Errorf(Network, "nothing answers at %s: %w", host, syscall.ECONNREFUSED)
 	case errors.As(err, &dns):
 		return w.Errorf(Network, "the name %s cannot be resolved: %w", host, err)
 	case errors.As(err, &unknownCA), errors.As(err, &verify):
@@ -167,15 +168,20 @@ func (w Wire) host() string {
 	return "the server"
 }
 
-// cause drops the wrapping that repeats the URL, which may hold a secret.
-func (w Wire) cause(err error) error {
+// bare drops the wrapping that repeats the URL, which may hold a secret and says
+// nothing to the owner.
+func bare(err error) error {
 	for {
 		u, ok := errors.AsType[*url.Error](err)
 		if !ok {
-			break
+			return err
 		}
 		err = u.Err
 	}
+}
+
+func (w Wire) cause(err error) error {
+	err = bare(err)
 	if err != nil && w.Key != "" && strings.Contains(err.Error(), w.Key) {
 		return nil
 	}

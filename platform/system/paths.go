@@ -137,6 +137,9 @@ func (p Paths) Database() string { return filepath.Join(p.Data, "hob.db") }
 // Backups is the folder for copies of the database.
 func (p Paths) Backups() string { return filepath.Join(p.Data, "backups") }
 
+// Pictures holds what models painted.
+func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
+
 // UndoDir is the folder for what undo needs of changed files.
 func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
 

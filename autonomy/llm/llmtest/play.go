@@ -27,26 +27,59 @@ func (s *Server) play(w http.ResponseWriter, hr *http.Request, r *Request, a *An
 	case a.Status != 0:
 		status(w, r.API, a)
 		return
+	case a.Fault == NoBody:
+		w.Header().Set("Content-Type", "application/json")
+		return
 	case a.Fault == HTML:
 		w.Header().Set("Content-Type", "text/html")
 		say(w, "<!doctype html><title>Welcome</title><p>This is not a model.")
 		return
 	case !r.Stream || a.Fault == JSON:
 		w.Header().Set("Content-Type", "application/json")
-		say(w, map[API]func(*Request, *Answer, func() string) string{
-			OpenAI: openaiJSON, Anthropic: anthropicJSON, Gemini: geminiJSON,
-		}[r.API](r, a, id))
+		s.whole(w, hr, a, bodies()[r.API](r, a, id))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	if a.Fault == NoBody {
+	s.stream(w, hr, r.API, a, streams()[r.API](r, a, id))
+}
+
+// sse is the frame as it goes out.
+func (f frame) sse() string {
+	if f.event == "" {
+		return "data: " + f.data + "\n\n"
+	}
+	return "event: " + f.event + "\ndata: " + f.data + "\n\n"
+}
+
+// bodies renders answers in one piece.
+func bodies() map[API]func(*Request, *Answer, func() string) string {
+	return map[API]func(*Request, *Answer, func() string) string{OpenAI: openaiJSON, Anthropic: anthropicJSON, Gemini: geminiJSON}
+}
+
+// streams renders answers as streams.
+func streams() map[API]func(*Request, *Answer, func() string) []frame {
+	return map[API]func(*Request, *Answer, func() string) []frame{OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames}
+}
+
+// whole sends an answer in one piece, and of one that is cut the first half.
+func (s *Server) whole(w http.ResponseWriter, hr *http.Request, a *Answer, body string) {
+	if !a.Fault.cuts() {
+		say(w, body)
 		return
 	}
-	frames := map[API]func(*Request, *Answer, func() string) []frame{
-		OpenAI: openaiFrames, Anthropic: anthropicFrames, Gemini: geminiFrames,
-	}[r.API]
-	s.stream(w, hr, r.API, a, frames(r, a, id))
+	if a.After > 0 || a.Fault == HalfJSON {
+		say(w, body[:len(body)/2])
+	}
+	flush(w)
+	switch a.Fault {
+	case Reset:
+		reset(w)
+	case Stall, Pings:
+		<-hr.Context().Done()
+	case Garbage, StreamError:
+		say(w, "}{")
+	}
 }
 
 func status(w http.ResponseWriter, api API, a *Answer) {
@@ -105,15 +138,11 @@ func final(api API, rest []frame) bool {
 }
 
 func write(w http.ResponseWriter, f frame, odd bool) {
-	var b strings.Builder
 	if !odd {
-		if f.event != "" {
-			b.WriteString("event: " + f.event + "\n")
-		}
-		b.WriteString("data: " + f.data + "\n\n")
-		say(w, b.String())
+		say(w, f.sse())
 		return
 	}
+	var b strings.Builder
 	b.WriteString(": comment\r\n\r\n")
 	if f.event != "" {
 		b.WriteString("event:" + f.event + "\r\n")
@@ -212,4 +241,20 @@ func sleep(hr *http.Request, d time.Duration) bool {
 	case <-hr.Context().Done():
 		return false
 	}
+}
+
+// Render is the body of an answer as it goes out over an API, for tests that
+// change it.
+func Render(api API, stream bool, a Answer) string {
+	r := Request{API: api, Model: "scripted", Body: []byte(`"include_usage":true`)}
+	n := 0
+	id := func() string { n++; return fmt.Sprintf("call_%d", n) }
+	if !stream {
+		return bodies()[api](&r, &a, id)
+	}
+	var b strings.Builder
+	for _, f := range streams()[api](&r, &a, id) {
+		b.WriteString(f.sse())
+	}
+	return b.String()
 }

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,7 +33,7 @@ import (
 //
 // The keys are those of Answer in lower case: match, result, times (a number,
 // or * for always), reasoning, signature, text, call (name, then arguments; may
-// repeat; "call#id: ..." sets the id), stop, usage (input output [cached]),
+// repeat; "call#id: ..." sets the id), image (its type, and the data in base64; may repeat), stop, usage (input output [cached]),
 // pieces, delay, gap, fault, after, status, header (may repeat) and body. An
 // unknown key is an error.
 func ParseScript(a *txtar.Archive) ([]Answer, error) {
@@ -92,6 +93,11 @@ func (a *Answer) set(key, value string) error {
 		a.Text = value
 	case "call":
 		return a.addCall("", value)
+	case "image":
+		mime, data, _ := strings.Cut(value, " ")
+		i := llm.Image{MIME: mime}
+		i.Data, err = base64.StdEncoding.DecodeString(data)
+		a.Images = append(a.Images, i)
 	case "stop":
 		a.Stop = value
 	case "usage":

@@ -246,7 +246,7 @@ func openaiJSON(r *Request, a *Answer, id func() string) string {
 	}
 	reasoning := ""
 	if a.Images != nil {
-		reasoning = `,` + strings.Trim(openaiImages(a.Images), "{}") + `}}]`
+		reasoning = `,` + strings.TrimSuffix(strings.TrimPrefix(openaiImages(a.Images), "{"), "}")
 	}
 	if a.Reasoning != "" {
 		reasoning += `,"reasoning_content":` + quote(a.Reasoning)

@@ -181,8 +181,7 @@ func (s *stream) garbled(e llm.ServerEvent, err error) *llm.Error {
 	if llm.CutShort(err) {
 		return s.m.wire.Errorf(llm.Network, "the stream ended in the middle of an event: %w", io.ErrUnexpectedEOF)
 	}
-	text := s.m.wire.Clean(string(e.Data[:min(len(e.Data), 80)]))
-	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of a chat model, it says %q: %w", text, err)
+	return s.m.wire.Errorf(llm.Garbled, "the stream is not that of a chat model: %w", err)
 }
 
 // failure recognises an error in the middle of a stream.
@@ -229,7 +228,7 @@ func (s *stream) whole(body io.Reader) *llm.Error {
 		return fail
 	}
 	if len(c.Choices) == 0 {
-		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of a chat model: %q", s.m.wire.Clean(string(data[:min(len(data), 80)])))
+		return s.m.wire.Errorf(llm.Garbled, "the answer is not that of a chat model")
 	}
 	for _, x := range c.Choices {
 		if x.Message == nil {

@@ -104,11 +104,24 @@ func (h *house) api(method, path string, in any) (int, []byte) {
 	h.t.Helper()
 	body, err := json.Marshal(in)
 	fatal(h.t, err)
-	req, err := http.NewRequestWithContext(h.t.Context(), method, "http://"+h.d.Addr()+path, bytes.NewReader(body))
+	return h.apiCtx(h.t.Context(), method, path, body)
+}
+
+func (h *house) apiCtx(ctx context.Context, method, path string, body []byte) (int, []byte) {
+	h.t.Helper()
+	host := h.d.Addr()
+	if h.d.opt.InProcess {
+		host = "127.0.0.1:0"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+host+path, bytes.NewReader(body))
 	fatal(h.t, err)
 	req.Header.Set("Authorization", "Bearer "+h.token)
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	client := http.DefaultClient
+	if h.d.opt.InProcess {
+		client = h.d.Client()
+	}
+	res, err := client.Do(req)
 	fatal(h.t, err)
 	defer res.Body.Close()
 	out, err := io.ReadAll(res.Body)

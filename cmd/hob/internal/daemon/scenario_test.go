@@ -137,6 +137,11 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 // from the environment, so that many can run side by side.
 func openScripted(t *testing.T, home, url string, p playWay, more string, extra ...tools.Tool) *house {
 	t.Helper()
+	return openScriptedWith(t, home, url, p, more, Options{Tools: extra})
+}
+
+func openScriptedWith(t *testing.T, home, url string, p playWay, more string, o Options) *house {
+	t.Helper()
 	docs := filepath.Join(home, "Documents")
 	fatal(t, os.MkdirAll(docs, 0o700))
 	hob := filepath.Join(home, "hob")
@@ -150,7 +155,8 @@ func openScripted(t *testing.T, home, url string, p playWay, more string, extra 
 	if !strings.Contains(more, "[files]") {
 		conf += fmt.Sprintf("[files]\nallowed = [%q]\ndrop = %q\n", docs, filepath.Join(docs, "Hob"))
 	}
-	return openWith(t, home, Options{Paths: paths, UserHome: home, Tools: extra}, conf+more)
+	o.Paths, o.UserHome = paths, home
+	return openWith(t, home, o, conf+more)
 }
 
 // cutSection splits a configuration before its first section.

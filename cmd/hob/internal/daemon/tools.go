@@ -7,6 +7,7 @@ import (
 	"hob/autonomy/results"
 	"hob/channels/web"
 	"hob/knowledge"
+	"hob/platform/system"
 	"hob/tools"
 	toolsall "hob/tools/all"
 	"hob/tools/files"
@@ -38,6 +39,12 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	d.tools = append(list, d.opt.Tools...)
 	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
+}
+
+// keepPicture puts a picture that a model made into Hob's own folder.
+func (d *Daemon) keepPicture(name string, data []byte) (string, error) {
+	path := filepath.Join(d.opt.Paths.Pictures(), filepath.Base(name))
+	return path, system.WriteFile(path, data)
 }
 
 func (b *backend) listTasks(ctx context.Context, q web.Query) (any, error) {

@@ -1,0 +1,228 @@
+package daemon
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// fault is one way in which a model API misbehaves, and what comes of it.
+type fault struct {
+	name string
+	// answers are those of the server, in order; after them all is well.
+	answers func(p playWay) []llmtest.Answer
+	refused bool   // nothing listens
+	only    string // see playWay.wanted
+	does    string // what Hob does, for the documentation
+	sees    string // regular expression which the answer to the owner fits
+	calls   int    // requests that reach the server
+	tasks   int    // tasks that were really added
+}
+
+// well is what the server says when it has nothing else to say.
+const well = "All is well."
+
+// TestFaults sends each fault through the whole program over each API, in a
+// bubble in which time costs nothing, and looks at what the owner sees.
+func TestFaults(t *testing.T) {
+	seen := make([]map[string]string, len(plays()))
+	t.Run("all", func(t *testing.T) {
+		for i, p := range plays() {
+			seen[i] = map[string]string{}
+			t.Run(p.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { playFaults(t, p, seen[i]) })
+			})
+		}
+	})
+	if !t.Failed() {
+		documented(t, seen)
+	}
+}
+
+// modelAddress is not this machine's: that is how most owners have it.
+const modelAddress = "http://model.example"
+
+func playFaults(t *testing.T, p playWay, seen map[string]string) {
+	srv := llmtest.NewServer(t, llmtest.Options{Memory: true, Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: well}})
+	line := &wire{next: srv.Client().Transport}
+	h := openScriptedWith(t, t.TempDir(), modelAddress, p, "", Options{InProcess: true, HTTP: &http.Client{Transport: line}})
+	defer h.stop()
+	for i, f := range faults() {
+		if !p.wanted(f.only) {
+			continue
+		}
+		if f.answers != nil {
+			srv.Add(f.answers(p)...)
+		}
+		line.down.Store(f.refused)
+		before, tasks := srv.Count(), h.tasks()
+		session := fmt.Sprintf("fault-%d", i)
+		answer := h.sayIn(session, "please help")
+		line.down.Store(false)
+		seen[f.name] = answer
+		f.check(t, answer)
+		if n := srv.Count() - before; n != f.calls {
+			t.Errorf("%s: %d requests, want %d", f.name, n, f.calls)
+		}
+		if n := h.tasks() - tasks; n != f.tasks {
+			t.Errorf("%s: %d tasks were added, want %d", f.name, n, f.tasks)
+		}
+		if left := srv.Unused(); len(left) > 0 {
+			t.Fatalf("%s: not asked for: %+v", f.name, left)
+		}
+		// The conversation goes on.
+		time.Sleep(5 * time.Minute)
+		if got := h.sayIn(session, "and now?"); got != well {
+			t.Errorf("%s: afterwards the owner reads %q", f.name, got)
+		}
+	}
+}
+
+// check looks at what every answer must be.
+func (f *fault) check(t *testing.T, answer string) {
+	t.Helper()
+	if !regexp.MustCompile(f.sees).MatchString(answer) {
+		t.Errorf("%s: the owner reads %q, want %q", f.name, answer, f.sees)
+	}
+	for what, bad := range map[string]string{"the key": llmtest.Key, "JSON": `{"`, "quoted JSON": `{\"`, "an address of the API": "/models", "a web page": "<html", "words twice": "Good morning. Good morning."} {
+		if strings.Contains(answer, bad) {
+			t.Errorf("%s: the owner reads %s: %q", f.name, what, answer)
+		}
+	}
+	if _, after, ok := strings.Cut(answer, "[cut off]\n"); ok {
+		answer = after
+	}
+	if strings.HasPrefix(answer, "Sorry") && (strings.Contains(answer, "\n") || len(answer) > 700 || !strings.Contains(answer, "; ")) {
+		t.Errorf("%s: that is not one sentence with a remedy: %q", f.name, answer)
+	}
+}
+
+// wire is the way to the server, which may be down.
+type wire struct {
+	next http.RoundTripper
+	down atomic.Bool
+}
+
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.down.Load() {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	return w.next.RoundTrip(r)
+}
+
+func (h *house) tasks() int {
+	h.t.Helper()
+	_, body := h.api(http.MethodGet, "/api/v1/tasks", nil)
+	var list []json.RawMessage
+	fatal(h.t, json.Unmarshal(body, &list))
+	return len(list)
+}
+
+func (h *house) sayIn(session, text string) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeoutCause(h.t.Context(), 2*time.Hour, errors.New("no answer after two hours"))
+	defer cancel()
+	body, err := json.Marshal(map[string]string{"text": text})
+	fatal(h.t, err)
+	code, out := h.apiCtx(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", body)
+	var r struct{ Answer string }
+	if code != http.StatusOK || json.Unmarshal(out, &r) != nil {
+		h.t.Fatalf("%s: %d %s", session, code, out)
+	}
+	return r.Answer
+}
+
+// answers for tables.
+
+func one(a llmtest.Answer) func(playWay) []llmtest.Answer {
+	return func(playWay) []llmtest.Answer { return []llmtest.Answer{a} }
+}
+
+func always(a llmtest.Answer) func(playWay) []llmtest.Answer {
+	a.Times = 3 // Hob's tries
+	return one(a)
+}
+
+func several(list ...llmtest.Answer) func(playWay) []llmtest.Answer {
+	return func(playWay) []llmtest.Answer { return list }
+}
+
+func status(code int) llmtest.Answer { return llmtest.Answer{Status: code} }
+
+func with(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
+	a.Fault, a.After = f, after
+	return a
+}
+
+// words is an answer in words, task one that adds a task.
+func words() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
+
+func task() llmtest.Answer {
+	return llmtest.Answer{Calls: []llmtest.Call{{ID: "c1", Name: "create_task", Args: `{"title":"tea"}`}}}
+}
+
+// raw is a proper answer in words as bytes, changed by a function.
+func raw(header map[string]string, change func(string) string) func(playWay) []llmtest.Answer {
+	return func(p playWay) []llmtest.Answer {
+		body := llmtest.Render(p.api, !p.whole, llmtest.Answer{Text: well, Pieces: 1})
+		return []llmtest.Answer{{Status: http.StatusOK, Header: header, Body: change(body)}}
+	}
+}
+
+func packed(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(s)) // to memory
+	_ = w.Close()
+	return b.String()
+}
+
+// documented compares docs/faults.md with what was seen.
+func documented(t *testing.T, seen []map[string]string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(faultsHead)
+	for i, f := range faults() {
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", i+1, f.name, f.does, cell(seen, f.name))
+	}
+	const file = "../../../../docs/faults.md"
+	if *update {
+		fatal(t, os.WriteFile(file, []byte(b.String()), 0o644))
+	}
+	got, err := os.ReadFile(file)
+	fatal(t, err)
+	if string(got) != b.String() {
+		t.Error("docs/faults.md is not what happens; write it anew: go test ./cmd/hob/internal/daemon -run TestFaults -update")
+	}
+}
+
+// cell is what the owner reads at the first API that has the fault.
+func cell(seen []map[string]string, name string) string {
+	i := slices.IndexFunc(seen, func(m map[string]string) bool { return m[name] != "" })
+	if i < 0 {
+		return ""
+	}
+	s := strings.ReplaceAll(seen[i][name], "[providers.test]", "[providers.NAME]")
+	if len(s) > 1000 {
+		s = fmt.Sprintf("the whole answer (%d KB)", len(s)>>10)
+	}
+	return cmp.Or(strings.NewReplacer("|", `\|`, "\n", " ", "test:", "NAME:", " test ", " NAME ").Replace(s), " ")
+}
