@@ -13,7 +13,7 @@ func TestTheOrderOfTheChain(t *testing.T) {
 	for _, l := range (&run{Agent: a}).links(t.Context()) {
 		got = append(got, l.name)
 	}
-	want := []string{"log", "route", "schema", "limits", "first", "second", "policy", "feed", "truncate", "audit"}
+	want := []string{"log", "route", "schema", "limits", "first", "second", "policy", "feed", "truncate", "audit", "say"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -389,3 +389,18 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+func TestStream(t *testing.T) {
+	c, err := Parse("c.toml", []byte("[providers.a]\nkind = \"openai\"\n[providers.b]\nkind = \"openai\"\nstream = false\n[providers]\nc.kind = \"gemini\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false, true} {
+		if p := c.Providers[i]; p.Stream != want {
+			t.Errorf("%s: stream %v", p.Name, p.Stream)
+		}
+	}
+	if v, err := c.Get("providers.a.stream"); err != nil || v != true {
+		t.Errorf("%v, %v", v, err)
+	}
+}

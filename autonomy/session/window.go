@@ -231,7 +231,7 @@ func Chars(m llm.Message) int {
 			n += len(p.Result.Text) + 32
 		}
 		if p.Reasoning != nil {
-			n += len(p.Reasoning.Text) + len(p.Reasoning.Signature) + len(p.Reasoning.Redacted)
+			n += len(p.Reasoning.Text) + len(p.Reasoning.Signature) + len(p.Reasoning.Redacted) + len(p.Reasoning.Details)
 		}
 		if p.Image != nil {
 			n += 4000 // providers bill a picture like some 1,500 tokens

@@ -42,6 +42,8 @@ func TestAuto(t *testing.T) {
 			{Name: "b", Kind: "openai", BaseURL: "http://127.0.0.1:5/v1", Model: "m"},
 		}}, "b/m", "[providers.b]"},
 		{"environment", AutoOptions{Env: env("OPENROUTER_API_KEY", "x"), Probe: true, Servers: servers}, "openrouter/openrouter/auto", "OPENROUTER_API_KEY is set"},
+		{"Gemini", AutoOptions{Env: env("GEMINI_API_KEY", "x")}, "gemini/gemini-flash-latest", "GEMINI_API_KEY is set"},
+		{"Gemini, the other name", AutoOptions{Env: env("GOOGLE_API_KEY", "x")}, "gemini/gemini-flash-latest", "GOOGLE_API_KEY is set"},
 		{"local server", AutoOptions{Probe: true, Servers: servers}, "vllm/llama3.2", "vllm"},
 		{"local server, not asked", AutoOptions{Servers: servers}, "offline", "no provider"},
 		{"no local server", AutoOptions{Probe: true, Servers: servers[:2]}, "offline", "no local model server"},
@@ -147,6 +149,38 @@ func TestKinds(t *testing.T) {
 		}
 		if _, ok := m.(Lister); !ok {
 			t.Errorf("%s: the model cannot list models", k)
+		}
+	}
+}
+
+func TestEmbedder(t *testing.T) {
+	srv := llmtest.NewServer(t, llmtest.Options{})
+	o := AutoOptions{
+		Configured: []Provider{
+			{Name: "local", Kind: "openai", BaseURL: srv.URL}, {Name: "g", Kind: "gemini", BaseURL: srv.URL}, {Name: "work", Kind: "anthropic", Key: key("k")},
+		},
+		Env: env("OPENAI_API_KEY", "k"), HTTP: srv.Client(),
+	}
+	for name, want := range map[string]string{
+		"local/nomic-embed-text": "", "g": "", "g/other": "", "openai": "",
+		"local": "names no model", "work/claude": "makes no vectors", "offline": "names no model", "nobody/m": "there is no [providers.nobody]",
+	} {
+		e, err := Embedder(name, o)
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+			continue
+		}
+		if err != nil || e == nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if name == "openai" {
+			continue // far away
+		}
+		if v, _, err := e.Embed(context.Background(), []string{"tea"}); err != nil || len(v) != 1 {
+			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
 }

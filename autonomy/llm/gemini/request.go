@@ -108,7 +108,12 @@ func (m *Model) build(r llm.Request, q quirk) request {
 		}
 	}
 	for _, msg := range r.Messages {
-		if c := e.content(msg); len(c.Parts) > 0 {
+		c := e.content(msg)
+		switch n := len(out.Contents); {
+		case len(c.Parts) == 0:
+		case n > 0 && c.Role == "model" && out.Contents[n-1].Role == "model": // calls must follow what a user said
+			out.Contents[n-1].Parts = append(out.Contents[n-1].Parts, c.Parts...)
+		default:
 			out.Contents = append(out.Contents, c)
 		}
 	}

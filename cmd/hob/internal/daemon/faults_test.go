@@ -152,42 +152,42 @@ func (h *house) sayIn(session, text string) string {
 
 // answers for tables.
 
-func one(a llmtest.Answer) func(playWay) []llmtest.Answer {
+func oneAnswer(a llmtest.Answer) func(playWay) []llmtest.Answer {
 	return func(playWay) []llmtest.Answer { return []llmtest.Answer{a} }
 }
 
-func always(a llmtest.Answer) func(playWay) []llmtest.Answer {
+func everyTry(a llmtest.Answer) func(playWay) []llmtest.Answer {
 	a.Times = 3 // Hob's tries
-	return one(a)
+	return oneAnswer(a)
 }
 
-func several(list ...llmtest.Answer) func(playWay) []llmtest.Answer {
+func answersOf(list ...llmtest.Answer) func(playWay) []llmtest.Answer {
 	return func(playWay) []llmtest.Answer { return list }
 }
 
-func status(code int) llmtest.Answer { return llmtest.Answer{Status: code} }
+func statusAnswer(code int) llmtest.Answer { return llmtest.Answer{Status: code} }
 
-func with(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
+func faulty(a llmtest.Answer, f llmtest.Fault, after int) llmtest.Answer {
 	a.Fault, a.After = f, after
 	return a
 }
 
-// words is an answer in words, task one that adds a task.
-func words() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
+// greeting is an answer in words, addsTask one that adds a task.
+func greeting() llmtest.Answer { return llmtest.Answer{Text: "Good morning. How are you?"} }
 
-func task() llmtest.Answer {
+func addsTask() llmtest.Answer {
 	return llmtest.Answer{Calls: []llmtest.Call{{ID: "c1", Name: "create_task", Args: `{"title":"tea"}`}}}
 }
 
-// raw is a proper answer in words as bytes, changed by a function.
-func raw(header map[string]string, change func(string) string) func(playWay) []llmtest.Answer {
+// rawAnswer is a proper answer in words as bytes, changed by a function.
+func rawAnswer(header map[string]string, change func(string) string) func(playWay) []llmtest.Answer {
 	return func(p playWay) []llmtest.Answer {
 		body := llmtest.Render(p.api, !p.whole, llmtest.Answer{Text: well, Pieces: 1})
 		return []llmtest.Answer{{Status: http.StatusOK, Header: header, Body: change(body)}}
 	}
 }
 
-func packed(s string) string {
+func gzipped(s string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = w.Write([]byte(s)) // to memory

@@ -1,0 +1,51 @@
+package all
+
+import (
+	"fmt"
+	"strings"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/gemini"
+)
+
+// Embedder finds what makes vectors, by a name as Named takes it. When it names
+// no model, Google and OpenAI have a default; other servers must be told.
+func Embedder(name string, o AutoOptions) (llm.Embedder, error) {
+	provider, model, _ := strings.Cut(name, "/")
+	if model == "" {
+		model = o.defaultEmbedding(provider)
+	}
+	if model == "" {
+		return nil, fmt.Errorf("%q names no model that makes vectors; write \"provider/model\"", name)
+	}
+	m, err := Named(provider+"/"+model, o)
+	if err != nil {
+		return nil, err
+	}
+	e, ok := m.(llm.Embedder)
+	if !ok {
+		return nil, fmt.Errorf("%s makes no vectors; name a model of a provider with kind openai or gemini", m.Info().Name())
+	}
+	return e, nil
+}
+
+func (o AutoOptions) defaultEmbedding(provider string) string {
+	kind, base := "", ""
+	for _, k := range wellKnown() {
+		if k.name == provider {
+			kind, base = k.kind, k.baseURL
+		}
+	}
+	for _, p := range o.Configured {
+		if p.Name == provider {
+			kind, base = p.Kind, p.BaseURL
+		}
+	}
+	switch {
+	case kind == "gemini":
+		return gemini.DefaultEmbedding
+	case kind == "openai" && base == "":
+		return "text-embedding-3-small"
+	}
+	return ""
+}
