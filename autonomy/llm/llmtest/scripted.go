@@ -185,6 +185,9 @@ func (s *Scripted) events(a *Answer, size int) []scriptedEvent {
 	for _, p := range split(a.Text, a.pieces()) {
 		add(true, llm.Event{Kind: llm.TextDelta, Text: p})
 	}
+	for _, i := range a.Images {
+		add(true, llm.Event{Kind: llm.ImageDone, Image: i})
+	}
 	stop := llm.EndTurn
 	calls := a.calls(func() string { return fmt.Sprintf("call_%d", s.ids.Add(1)) })
 	for i, c := range calls {
