@@ -32,7 +32,7 @@ type meaning struct {
 const general = 0.5
 
 // table reads the file once, when the first search needs it.
-var table = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) }) //nolint:gochecknoglobals // a constant that is made late
+var table = sync.OnceValue(func() *synonyms { return parseSynonyms(synonymText) })
 
 func parseSynonyms(text string) *synonyms {
 	s := &synonyms{exact: map[string][]meaning{}, stems: map[string][]meaning{}, begin: map[string][]meaning{}, phrases: map[string][]meaning{}}

@@ -49,7 +49,7 @@ func words(s string) []string {
 }
 
 // contractions keep their two halves together: "can't" is not "can".
-var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT") //nolint:gochecknoglobals // a constant
+var contractions = strings.NewReplacer("n't", "nt", "n\u2019t", "nt", "N'T", "NT")
 
 // squeeze leaves a name's letters and digits: "readFile", "read-file" and
 // "read_file" are the same then.

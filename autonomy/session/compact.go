@@ -26,7 +26,7 @@ const (
 	maxAsked = 120_000          // bytes of messages in one question for a summary
 )
 
-// ErrNothing: there is nothing in the window that could be shortened.
+// ErrNothing says that there is nothing in the window that could be shortened.
 var ErrNothing = errors.New("nothing of the conversation can be left out")
 
 // errMoved: somebody moved the window meanwhile; what was made is thrown away.

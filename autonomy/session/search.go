@@ -41,10 +41,10 @@ type Found struct {
 	Source  provenance.Source `json:"source"`
 }
 
-// ErrNoWords: the text of a query has no word in it.
+// ErrNoWords says that the text of a query has no word in it.
 var ErrNoWords = errors.New("there is no word to search for; give at least one")
 
-// ErrNoMessage: there is no message of this id.
+// ErrNoMessage says that there is no message of this id.
 var ErrNoMessage = errors.New("there is no such message")
 
 // Search finds messages by their words.

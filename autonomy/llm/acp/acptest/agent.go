@@ -12,7 +12,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -69,7 +68,7 @@ func Main() {
 		}
 	}
 	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, os.Stdin)
-	a.conn.SetLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	<-a.conn.Done()
 	os.Exit(0)
 }

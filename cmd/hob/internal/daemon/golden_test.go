@@ -207,7 +207,7 @@ func TestTheManual(t *testing.T) {
 	}
 	h.stop()
 	fatal(t, os.WriteFile(path, []byte("# mine\n"), 0o600))
-	h = openAt(t, h.home, "")
+	openAt(t, h.home, "")
 	if mine, err := os.ReadFile(path); err != nil || string(mine) != "# mine\n" {
 		t.Errorf("%q, %v", mine, err)
 	}
