@@ -1,8 +1,10 @@
 package knowledge
 
 import (
+	"cmp"
 	_ "embed" // the word list
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -28,8 +30,16 @@ var quiet = sync.OnceValue(func() map[string]bool {
 	return m
 })
 
-// weak is the share of the best score below which a fact is not shown.
-const weak = 0.3
+const (
+	// weak is the share of the best score below which a fact is not shown.
+	weak = 0.3
+	// common is how many facts may have a word before it says little: only the
+	// newest of them are looked at, and two such words are needed.
+	common     = 100
+	commonness = 0.5
+	// maxSubjects bounds the work of one text.
+	maxSubjects = 12
+)
 
 // Relevant returns the facts of a realm that a text is about, best first, for
 // showing them unasked. It is stricter than Recall: a word that tells something
@@ -38,23 +48,19 @@ const weak = 0.3
 // holds it, so it needs two such words, and at least half of those in the text.
 func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact, error) {
 	terms := Subjects(text)
+	terms = terms[:min(len(terms), maxSubjects)]
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	one := `SELECT rowid AS n, -bm25(docs_fts) AS score FROM docs_fts WHERE docs_fts MATCH ?`
-	args := make([]any, 0, len(terms)+3)
-	for _, t := range terms {
-		args = append(args, join([]string{t}, false))
-	}
-	args = append(args, KindFact, realm)
-	found, err := scored(q, `SELECT d.ref, count(*) AS words, sum(m.score) AS score
-		FROM (`+one+strings.Repeat(" UNION ALL "+one, len(terms)-1)+`) m JOIN docs d ON d.n = m.n WHERE d.kind = ? AND d.realm = ?
-		GROUP BY d.n ORDER BY words DESC, score DESC, d.n DESC`+atMost(4*limit), args...)
+	list, err := scored(q, realm, terms)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: relevant: %w", err)
 	}
 	var out []Fact
-	for _, h := range found {
+	for _, h := range list {
+		if h.score < max(1, weak*list[0].score) || len(out) == clamp(limit) {
+			break
+		}
 		f, err := fact(q, h.ref)
 		if err != nil {
 			return nil, err
@@ -62,37 +68,68 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 		if f.Provenance.Tainted() && (h.words < 2 || h.words*2 < len(terms)) {
 			continue
 		}
-		if out = append(out, f); len(out) == clamp(limit) {
-			break
-		}
+		out = append(out, f)
 	}
 	return out, nil
 }
 
 // found is a fact that has some of the words.
 type found struct {
+	n     int64
 	ref   string
 	words int
 	score float64
 }
 
-func scored(q store.Querier, stmt string, args ...any) (out []found, err error) {
-	rows, err := q.Query(stmt, args...)
+// scored lists the facts that have any of the words, best first, and of those
+// that are as good the newest first. A rare word counts for more.
+func scored(q store.Querier, realm string, terms []string) ([]found, error) {
+	var docs float64
+	if err := q.QueryRow(`SELECT coalesce(max(n), 0) FROM docs`).Scan(&docs); err != nil {
+		return nil, err
+	}
+	all := map[int64]*found{}
+	for _, t := range terms {
+		with, err := having(q, realm, t)
+		if err != nil {
+			return nil, err
+		}
+		weight := commonness
+		if len(with) < common {
+			weight = 1 + math.Log(max(1, docs/float64(max(1, len(with)))))
+		}
+		for _, f := range with {
+			if all[f.n] == nil {
+				all[f.n] = &found{n: f.n, ref: f.ref}
+			}
+			all[f.n].words++
+			all[f.n].score += weight
+		}
+	}
+	var out []found
+	for _, f := range all {
+		out = append(out, *f)
+	}
+	slices.SortFunc(out, func(x, y found) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.n, x.n)) })
+	return out, nil
+}
+
+// having lists the newest facts with a word.
+func having(q store.Querier, realm, term string) (out []found, err error) {
+	rows, err := q.Query(`SELECT d.n, d.ref FROM docs_fts JOIN docs d ON d.n = docs_fts.rowid
+		WHERE docs_fts MATCH ? AND d.kind = ? AND d.realm = ? ORDER BY docs_fts.rowid DESC LIMIT ?`, join([]string{term}, false), KindFact, realm, common)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	best := 0.0
 	for rows.Next() {
 		var f found
-		if err := rows.Scan(&f.ref, &f.words, &f.score); err != nil {
+		if err := rows.Scan(&f.n, &f.ref); err != nil {
 			return nil, err
 		}
-		best = max(best, f.score)
 		out = append(out, f)
 	}
-	// A word that most facts have scores next to nothing beside a rare one.
-	return slices.DeleteFunc(out, func(f found) bool { return f.score < weak*best }), rows.Err()
+	return out, rows.Err()
 }
 
 // Subjects are the words of a text that say what it is about, each once; by

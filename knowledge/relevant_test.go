@@ -1,6 +1,8 @@
 package knowledge
 
 import (
+	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -120,4 +122,36 @@ func FuzzRelevant(f *testing.F) {
 			t.Errorf("%d words", len(got))
 		}
 	})
+}
+
+func BenchmarkRelevant(b *testing.B) {
+	st, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hob.db"), Migrations(), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	base, err := New(st, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = st.Write(b.Context(), func(tx *store.Tx) error {
+		for i := range 5000 {
+			if _, err := base.RememberTx(tx, Fact{Text: fmt.Sprintf("fact number %d about subject%d and place%d", i, i%97, i%13), Provenance: provenance.Owner}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, text := range []string{"hello, how are you", "what is there about subject42 in place5", "every fact about a number"} {
+		b.Run(text, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := base.Relevant(st.Reader(b.Context()), "", text, 5); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

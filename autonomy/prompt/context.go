@@ -43,16 +43,14 @@ type chosen struct {
 func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) chosen {
 	g := &gathering{b: b, ctx: ctx, s: s, texts: b.texts}
 	info := b.o.Model(ctx)
-	if info.Provider != offline { // the built-in brain skips what is not the owner's words
-		if !s.Guest {
-			g.memory()
-			g.graph()
-			g.learned()
-			g.skills()
-			g.project()
-		}
-		g.identity(p, now)
+	if !s.Guest {
+		g.memory()
+		g.graph()
+		g.learned()
+		g.skills()
+		g.project()
 	}
+	g.identity(p, now)
 	g.add(kindNow, provenance.Hob, "now", s.Now.Format("Monday 2006-01-02 15:04")+" ("+zone(s.Now)+")")
 	if len(s.Told) > 0 {
 		g.add(kindTold, provenance.Hob, "told", s.Told)
@@ -70,9 +68,6 @@ func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) ch
 	}
 	return out
 }
-
-// offline is the provider's name of the built-in brain; see llm.Info.
-const offline = "offline"
 
 // add renders a section and cuts it to what its kind may take.
 func (g *gathering) add(k kind, src provenance.Source, name string, data any) {
