@@ -152,7 +152,9 @@ func (w Wire) TransportError(ctx context.Context, err error) *Error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return w.Errorf(Network, "nothing answers at %s: %w", host, syscall.ECONNREFUSED)
 	case errors.As(err, &dns):
-		return w.Errorf(Network, "the name %s cannot be resolved: %w", host, err)
+		e := w.Errorf(Network, "the name %s cannot be resolved (%s)", host, dns.Err) // the rest of dns names this machine's network
+		e.Err = w.cause(err)
+		return e
 	case errors.As(err, &unknownCA), errors.As(err, &verify):
 		e := w.Errorf(BadRequest, "the certificate of %s is not trusted: %w", host, err)
 		e.Remedy = "check base_url and this machine's clock"

@@ -8,14 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +26,7 @@ type fault struct {
 	name string
 	// answers are those of the server, in order; after them all is well.
 	answers func(p playWay) []llmtest.Answer
-	refused bool   // nothing listens
+	down    error  // of every attempt to connect
 	only    string // see playWay.wanted
 	does    string // what Hob does, for the documentation
 	sees    string // regular expression which the answer to the owner fits
@@ -72,11 +70,11 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 		if f.answers != nil {
 			srv.Add(f.answers(p)...)
 		}
-		line.down.Store(f.refused)
+		line.down.Store(&f.down)
 		before, tasks := srv.Count(), h.tasks()
 		session := fmt.Sprintf("fault-%d", i)
 		answer := h.sayIn(session, "please help")
-		line.down.Store(false)
+		line.down.Store(nil)
 		seen[f.name] = answer
 		f.check(t, answer)
 		if n := srv.Count() - before; n != f.calls {
@@ -118,12 +116,12 @@ func (f *fault) check(t *testing.T, answer string) {
 // wire is the way to the server, which may be down.
 type wire struct {
 	next http.RoundTripper
-	down atomic.Bool
+	down atomic.Pointer[error]
 }
 
 func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	if w.down.Load() {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	if err := w.down.Load(); err != nil && *err != nil {
+		return nil, *err
 	}
 	return w.next.RoundTrip(r)
 }
