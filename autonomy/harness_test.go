@@ -121,7 +121,9 @@ type setup struct {
 	hooks   []agent.Hook
 	results agent.Results
 	guard   guard.Options
-	chars   int // from which on a conversation is summarised, 0 = the default
+	// choose makes the chooser of models, instead of one model for all turns.
+	choose func(*store.Store) *brain.Chooser
+	chars  int // from which on a conversation is summarised, 0 = the default
 }
 
 func start(t testing.TB, s setup) *engine {
@@ -134,7 +136,7 @@ func start(t testing.TB, s setup) *engine {
 	}
 	e := &engine{t: t, path: filepath.Join(s.dir, "hob.db"), effects: s.effects, specs: map[string]watchers.Spec{}}
 	ctx := t.Context()
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), brain.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
 	var err error
 	if e.store, err = store.Open(ctx, e.path, sets, store.Options{}); err != nil {
 		t.Fatal(err)
@@ -162,7 +164,10 @@ func start(t testing.TB, s setup) *engine {
 	fatal(t, err)
 	ag, err := agent.New(agent.Options{
 		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Catalogue: catalogue, Prompt: p, Zone: zone, Limits: s.limits, Hooks: s.hooks, Results: s.results,
-		Model: func(context.Context, brain.Ask) (brain.Choice, error) {
+		Model: func(ctx context.Context, ask brain.Ask) (brain.Choice, error) {
+			if s.choose != nil {
+				return s.choose(e.store).Choose(ctx, ask)
+			}
 			if s.model == nil {
 				return brain.Choice{}, errors.New("no model in this test")
 			}

@@ -20,7 +20,7 @@ const (
 var keywordText string
 
 // keywords are the words of work that wants the better model.
-var keywords = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // a table that is read once and never changes
+var keywords = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(keywordText) {
 		out[w] = true

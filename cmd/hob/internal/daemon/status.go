@@ -107,6 +107,12 @@ func (b *backend) Metrics() []byte {
 	gauge("heap_bytes", "Bytes of live heap objects.", float64(r.Memory))
 	gauge("database_bytes", "Size of the database file.", float64(r.DatabaseSize))
 	gauge("goroutines", "Goroutines.", float64(runtime.NumGoroutine()))
+	if periods, err := b.d.books.Periods(ctx); err == nil {
+		for _, p := range periods {
+			gauge("model_calls_"+p.Name, "Model calls of this "+p.Name+".", float64(p.Calls))
+			gauge("model_cost_usd_"+p.Name, "What the calls with a known price cost this "+p.Name+".", p.Cost.USD())
+		}
+	}
 	fmt.Fprintf(&out, "# HELP hob_feed_dropped_total Live events that slow readers lost.\n# TYPE hob_feed_dropped_total counter\nhob_feed_dropped_total %d\n", b.d.bus.Feed.Dropped())
 	return []byte(out.String())
 }

@@ -143,7 +143,7 @@ func checkModel(ctx context.Context, e Env) []Check {
 
 // checkBudget tells the caps, and which models count toward them without a
 // price of their own.
-func checkBudget(_ context.Context, e Env) []Check {
+func checkBudget(ctx context.Context, e Env) []Check {
 	b := e.Config.Budget
 	var caps []string
 	for _, c := range []struct {
@@ -166,7 +166,7 @@ func checkBudget(_ context.Context, e Env) []Check {
 		return fail("budget", err.Error(), "")
 	}
 	if b.DailyUSD+b.MonthlyUSD > 0 {
-		if name := unpriced(e, prices); name != "" {
+		if name := unpriced(ctx, e, prices); name != "" {
 			u := prices.Unknown()
 			return warn("budget", fmt.Sprintf("%s; the price of %s is not known, so it counts as $%g and $%g a million tokens in and out", said, name, u.Input, u.Output),
 				fmt.Sprintf("hob config set 'prices.\"%s\".input' 1, and the same with output", name))
@@ -176,9 +176,9 @@ func checkBudget(_ context.Context, e Env) []Check {
 }
 
 // unpriced names a model of the configuration whose price is not known.
-func unpriced(e Env, prices *usage.Prices) string {
+func unpriced(ctx context.Context, e Env, prices *usage.Prices) string {
 	a := e.Config.Agent
-	o := e.modelOptions(context.Background())
+	o := e.modelOptions(ctx)
 	for _, name := range slices.Concat([]string{a.Model, a.SmallModel}, a.Fallback) {
 		if name == "" || name == "auto" {
 			continue

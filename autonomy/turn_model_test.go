@@ -1,0 +1,57 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"hob/autonomy/brain"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/knowledge/store"
+)
+
+// A turn ends with the model with which it began, although the small model was
+// switched off while it waited over a restart; the next turn has the other one.
+func TestATurnKeepsItsModelOverARestart(t *testing.T) {
+	scriptedAs := func(name string, answers ...llmtest.Answer) *llmtest.Scripted {
+		return llmtest.NewScripted(llmtest.Options{Info: llm.Info{Provider: "p", Model: name, Tools: true}}, answers...)
+	}
+	small := scriptedAs("small", calls(send("hello")), llmtest.Answer{Text: "sent by the small one"})
+	main := scriptedAs("main", llmtest.Answer{Text: "said by the main one"})
+	choose := func(name string) func(db *store.Store) *brain.Chooser {
+		return func(db *store.Store) *brain.Chooser {
+			c, err := brain.New(brain.Options{
+				Store: db, Pins: brain.NewPins(db), Small: name,
+				Standing: func(context.Context) (llm.Model, string, error) { return main, "it is the main one", nil },
+				Named: func(name string) (llm.Model, error) {
+					if name == "p/small" {
+						return small, nil
+					}
+					return nil, fmt.Errorf("no %s", name)
+				},
+			})
+			fatal(t, err)
+			return c
+		}
+	}
+	dir := t.TempDir()
+	e := start(t, setup{dir: dir, choose: choose("p/small")})
+	id := e.put("s", "send hello", "")
+	e.settle(id)
+	if len(e.open()) != 1 {
+		t.Fatalf("it waits for %d answers", len(e.open()))
+	}
+	e.stop()
+	e = start(t, setup{dir: dir, choose: choose("")})
+	settled, cancel := e.bus.Settled(id)
+	defer cancel()
+	e.answer(e.open()[0].ID, true)
+	<-settled
+	if got := e.settle(id).Answer; got != "sent by the small one" {
+		t.Errorf("the turn ended with %q", got)
+	}
+	if got := e.say("s", "hello"); got != "said by the main one" {
+		t.Errorf("the next turn: %q", got)
+	}
+}
