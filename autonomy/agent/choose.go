@@ -13,7 +13,7 @@ func (r *run) choose(ctx context.Context) error {
 	c, err := r.o.Model(ctx, brain.Ask{
 		Agent:   r.o.Name,
 		Session: r.t.Event.Session, Event: r.t.Event.ID, Text: r.t.Text, Bare: len(r.t.Images) == 0 && len(r.t.Outside) == 0,
-		Attended: r.t.Attended, Chain: r.toolsBefore(), Resumed: r.stored > 0,
+		Attended: r.t.Attended && r.t.Depth == 0, Chain: r.toolsBefore(), Resumed: r.stored > 0,
 	})
 	if err != nil {
 		return err

@@ -115,12 +115,15 @@ func (b *Books) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return b.settleUp(context.WithoutCancel(ctx))
+			if err := b.Flush(context.WithoutCancel(ctx)); err != nil {
+				b.o.Log.Error("model calls cannot be booked", "err", err)
+			}
+			return nil
 		case <-b.now:
 		case <-b.kick:
 			b.linger(ctx)
 		}
-		if err := b.settleUp(ctx); err != nil && ctx.Err() == nil {
+		if err := b.Flush(ctx); err != nil && ctx.Err() == nil {
 			b.o.Log.Error("model calls cannot be booked; trying again with the next", "err", err)
 		}
 	}
@@ -136,7 +139,9 @@ func (b *Books) linger(ctx context.Context) {
 	}
 }
 
-func (b *Books) settleUp(ctx context.Context) error {
+// Flush stores and tells what waits. Run does it by itself; the daemon once more
+// when the last turn has ended.
+func (b *Books) Flush(ctx context.Context) error {
 	b.mu.Lock()
 	told, rows := b.notices, len(b.pending)
 	b.notices = nil

@@ -122,7 +122,7 @@ func sit(t testing.TB, path string, d *desk) *desk {
 // leave ends as an orderly stop does.
 func (d *desk) leave() {
 	d.t.Helper()
-	if err := errors.Join(d.settleUp(context.Background()), d.db.Close()); err != nil {
+	if err := errors.Join(d.Flush(context.Background()), d.db.Close()); err != nil {
 		d.t.Fatal(err)
 	}
 }

@@ -102,7 +102,7 @@ func TestCaps(t *testing.T) {
 					t.Errorf("no remedy: %s", llm.Sentence(err))
 				}
 			}
-			if err := d.settleUp(t.Context()); err != nil {
+			if err := d.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			said := d.sentences()

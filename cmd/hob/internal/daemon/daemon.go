@@ -343,6 +343,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
+		d.opt.Log.Error("model calls cannot be booked", "err", err)
+	}
 	return errors.Join(errs...)
 }
 
