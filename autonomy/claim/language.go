@@ -30,6 +30,7 @@ type language struct {
 	unless  map[string]bool // with one of them in the clause there is no claim
 	example map[string]bool // with one of them in the sentence there is none
 	earlier map[string]bool // another time is meant
+	reports map[string]bool // what stands behind it and a colon is somebody's words
 	after   map[string]bool // what may follow a verb that begins a sentence
 }
 
@@ -54,7 +55,7 @@ func parse(name, text string) *language {
 	l := &language{name: strings.TrimSuffix(path.Base(name), ".txt"), strong: map[string]Kind{}, weak: map[string]Kind{}, said: map[string]bool{}}
 	sets := map[string]*map[string]bool{
 		"leads": &l.leads, "fillers": &l.fillers, "things": &l.things, "being": &l.being, "joins": &l.joins, "but": &l.but,
-		"unless": &l.unless, "example": &l.example, "earlier": &l.earlier, "after": &l.after,
+		"unless": &l.unless, "example": &l.example, "earlier": &l.earlier, "after": &l.after, "reports": &l.reports,
 	}
 	kinds := map[string]Kind{"sent": Sent, "changed": Changed, "deleted": Deleted}
 	for line := range strings.Lines(text) {

@@ -15,6 +15,9 @@ func (l *language) sentence(s string, all []string) (out []Claim) {
 		return nil
 	}
 	for _, c := range clauses(s) {
+		if c.colon && l.reports[c.words[len(c.words)-1]] {
+			break
+		}
 		for _, part := range l.parts(c) {
 			found, ok := l.clause(part, slices.ContainsFunc(all, func(w string) bool { return l.things[singular(w)] }))
 			if !ok {
@@ -33,11 +36,11 @@ func (l *language) parts(c clause) (out []clause) {
 	from := 0
 	for i, w := range c.words {
 		if l.but[w] && i > from {
-			out = append(out, clause{c.text, c.words[from:i]})
+			out = append(out, clause{text: c.text, words: c.words[from:i]})
 			from = i
 		}
 	}
-	return append(out, clause{c.text, c.words[from:]})
+	return append(out, clause{text: c.text, words: c.words[from:]})
 }
 
 // clause reads one. thing: what lasts is named somewhere in the sentence.

@@ -85,14 +85,21 @@ func appendSentence(out []string, s string) []string {
 type clause struct {
 	text  string
 	words []string // in lower case
+	colon bool     // a colon stands behind it
 }
 
 // clauses splits a sentence at marks; words that join are for the languages.
 func clauses(s string) (out []clause) {
-	for _, c := range between.Split(s, -1) {
-		c = strings.TrimSpace(c)
-		if w := split(c); len(w) > 0 {
-			out = append(out, clause{c, w})
+	for s != "" {
+		piece, mark := s, ""
+		if m := between.FindStringIndex(s); m != nil {
+			piece, mark, s = s[:m[0]], s[m[0]:m[1]], s[m[1]:]
+		} else {
+			s = ""
+		}
+		piece = strings.TrimSpace(piece)
+		if w := split(piece); len(w) > 0 {
+			out = append(out, clause{piece, w, strings.HasPrefix(mark, ":")})
 		}
 	}
 	return out
