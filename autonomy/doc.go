@@ -20,6 +20,8 @@
 // A turn that waits for the owner holds nothing: its steps are stored, its
 // event waits in the inbox, and the answer makes it due again. /stop ends the
 // running turn of its session within a second and leaves the others alone.
+// /steer hands the owner's words to the running turn, which takes them up at
+// its next step; otherwise they are an ordinary message.
 // When ctx ends the loop claims nothing more, gives running turns a moment,
 // and puts the rest back; they go on from their last step at the next start.
 //
