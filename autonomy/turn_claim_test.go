@@ -3,6 +3,7 @@ package autonomy_test
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -96,4 +97,35 @@ func prefixes(t testing.TB, m *llmtest.Scripted) {
 			t.Errorf("request %d changes what was said before:\n%s", i, d)
 		}
 	}
+}
+
+// The one extra model call of a turn is not made again after a crash.
+func TestTheHintAboutAClaimIsGivenOnceOverACrash(t *testing.T) {
+	snaps := &snapshots{t: t}
+	quiet := pathTool(func(context.Context, string) error { return nil })
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		switch len(r.Results) {
+		case 0:
+			if strings.Contains(r.LastUser, "[check]") {
+				return calls(change("/a"), change("/b"))
+			}
+			return text("I have sent the email to Ada.")
+		}
+		snaps.take("the hint is recorded")
+		return text("I have sent it.")
+	})
+	dir := t.TempDir()
+	snaps.path = filepath.Join(dir, "hob.db")
+	e := start(t, setup{dir: dir, model: m, tools: []tools.Tool{quiet}})
+	id := e.put("s", "email Ada", "")
+	e.settle(id)
+	m = reply(func(llmtest.Request) llmtest.Answer { return text("I have sent it.") })
+	after := start(t, setup{dir: snaps.taken[0].dir, model: m, tools: []tools.Tool{quiet}})
+	if got := after.settle(id).Answer; !strings.HasPrefix(got, "I have sent it.\n\n(Correction: ") {
+		t.Error(got)
+	}
+	if n := len(m.Asked()); n != 1 {
+		t.Errorf("%d model calls after the crash, want 1", n)
+	}
+	paired(t, m)
 }

@@ -143,6 +143,7 @@ const (
 	OutcomeUnknown   Code = "outcome_unknown" // Hob died while it ran
 	TruncatedCall    Code = "truncated_arguments"
 	Repeated         Code = "repeated_call"
+	TooManyCalls     Code = "too_many_calls" // in one answer of a model
 )
 
 // Error is a failed call: what went wrong and what to do about it.

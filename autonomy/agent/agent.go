@@ -2,7 +2,9 @@
 // the guard, and asks again until there is an answer, a question to the owner,
 // or a limit is reached. Each step is recorded before the next begins, so that
 // a turn cut off by a crash goes on where it was; a call with effects is never
-// repeated. It does not finish events, deliver texts or choose what to work on:
+// repeated. Every model call and tool call passes one chain (see Hook). Calls
+// that cannot get in each other's way run side by side. An answer that claims
+// what no call did is corrected. It does not finish events, deliver texts or choose what to work on:
 // the loop above does.
 package agent
 

@@ -72,10 +72,11 @@ func (r *run) further(text string) {
 	r.publish(llm.Event{Kind: llm.TextDelta, Text: text})
 }
 
-// unbacked lists the claims of an answer that no call bears out. Brains that
-// make their answers of results claim nothing else.
+// unbacked lists the claims of an answer that no call bears out. The built-in
+// brain makes its answers of results and claims nothing else; what a brain did
+// that acts by itself, the ledger does not wholly know.
 func (r *run) unbacked(ctx context.Context, text string) ([]claim.Claim, error) {
-	if r.model == nil || r.by == offlineBrain || r.model.Info().Provider == offlineBrain {
+	if r.model == nil || r.by == offlineBrain || r.model.Info().Provider == offlineBrain || r.model.Info().Acts {
 		return nil, nil
 	}
 	claims := claim.Find(text)

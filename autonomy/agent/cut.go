@@ -36,6 +36,9 @@ func (r *run) shorten(ctx context.Context, s *step, text string) string {
 	if len(text) <= maxResult || r.o.Results == nil {
 		return cut(text, "")
 	}
+	if _, ok := r.o.Catalogue.Get("read_result"); !ok { // this agent may not read on
+		return cut(text, "")
+	}
 	if err := r.o.Results.Put(s.call.ID, text); err != nil {
 		r.o.Log.WarnContext(ctx, "cannot keep a long result", "call", s.call.ID, "err", err)
 		return cut(text, "")

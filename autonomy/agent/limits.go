@@ -17,6 +17,8 @@ const (
 	warnTurns     = 4 // A-B-A-B
 	refuseTurns   = 6 // A-B-A-B-A-B
 	maxRefusals   = 2
+	maxCalls      = 64  // of one answer
+	lastWords     = 256 // tokens that an answer may have however much was spent
 	window        = 8
 )
 
@@ -29,6 +31,7 @@ func (r *run) limiting() link {
 				r.limits.final = true
 			}
 			q.req.NoTools = r.limits.final
+			q.req.MaxTokens = max(r.o.Limits.Tokens-r.spent, lastWords)
 			return nil
 		},
 		afterModel: func(_ context.Context, q *modelCall) {

@@ -15,6 +15,9 @@ func (r *run) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool)
 	for i, c := range calls {
 		s := &step{call: c, args: c.Args}
 		steps[i] = s
+		if i >= maxCalls {
+			s.refuse("route", tools.Errorf(tools.TooManyCalls, "an answer may have %d calls; this one was refused, make it in the next answer", maxCalls))
+		}
 		if err := r.beforeTool(ctx, s, true); err != nil {
 			s.refuse("route", denial("route", err)) // no early link ends a turn
 		}

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -14,7 +12,6 @@ import (
 	"hob/autonomy/prompt"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
-	"hob/tools"
 )
 
 // run is one turn in progress.
@@ -172,6 +169,10 @@ func (r *run) loop(ctx context.Context) (Outcome, error) {
 			}
 			resp.Parts = []llm.Part{{Text: r.limits.diagnosis()}}
 		}
+		if resp.Stop == llm.MaxTokens && len(resp.Calls()) == 0 {
+			resp.Parts = append(resp.Parts, llm.Part{Text: "\n" + worded("cut", nil)})
+			r.further("\n" + worded("cut", nil))
+		}
 		r.answer(resp.Parts)
 	}
 }
@@ -246,84 +247,4 @@ func all(todo []func(*store.Tx) error) func(*store.Tx) error {
 		}
 		return nil
 	}
-}
-
-func (r *run) outcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice(), Realm: r.o.Realm}
-	if r.model != nil {
-		o.Model = cmp.Or(r.by, r.model.Info().Name())
-	}
-	return o
-}
-
-// ended sorts out why a turn could not go on.
-func (r *run) ended(ctx context.Context, err error) (Outcome, error) {
-	switch {
-	case errors.Is(err, ErrStopped), errors.Is(context.Cause(ctx), ErrStopped):
-		return r.interrupted(ctx), nil
-	case ctx.Err() != nil:
-		return Outcome{}, ErrDraining
-	}
-	r.settle(ctx, tools.Errorf(tools.Cancelled, "the turn ended before this call ran"))
-	return r.outcome(r.partial), err
-}
-
-// interrupted keeps what was said so far, marked as cut off, and answers every
-// open call so that the history stays well formed.
-func (r *run) interrupted(ctx context.Context) Outcome {
-	r.settle(ctx, tools.Errorf(tools.Cancelled, "the owner stopped this turn before this call ran"))
-	answer := "Stopped."
-	if text := strings.TrimSpace(r.partial); text != "" {
-		answer = text + " … [interrupted]"
-	}
-	r.answer([]llm.Part{{Text: answer}})
-	o := r.outcome(answer)
-	o.Interrupted = true
-	return o
-}
-
-// settle answers the open calls of the last answer: with what they came to, as
-// far as they ran, and with the given error otherwise.
-func (r *run) settle(ctx context.Context, why error) {
-	last := r.msgs[len(r.msgs)-1]
-	if last.Role != llm.Assistant {
-		return
-	}
-	if calls := callsOf(last); r.steps == nil && len(calls) > 0 {
-		r.steps = r.resolveAll(ctx, calls, true)
-	}
-	if r.steps == nil {
-		return
-	}
-	for _, s := range r.steps {
-		if !s.settled() {
-			s.err = why
-		}
-	}
-	r.append(context.WithoutCancel(ctx))
-}
-
-// tainted reports whether outside text is in the context of the next call.
-func (r *run) tainted() bool {
-	if r.strange.Load() {
-		return true
-	}
-	for _, m := range r.msgs {
-		for _, p := range m.Parts {
-			if p.Source.Tainted() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// voice is the provenance of what Hob says in this turn. What a model says may
-// repeat outside text that was in its context: its own words carry the taint on
-// when that has left the window.
-func (r *run) voice() provenance.Source {
-	if r.tainted() {
-		return provenance.Outside
-	}
-	return provenance.Hob
 }

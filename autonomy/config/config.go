@@ -61,6 +61,8 @@ type Provider struct {
 	MaxTokens int    `toml:"max_tokens"`
 	Context   int    `toml:"context"` // in tokens
 	Stream    bool   `toml:"stream"`  // true unless the file says otherwise
+	// Stall is the longest silence of the server.
+	Stall Duration `toml:"stall"`
 	// The rest is for external agents (kind = "acp").
 	Preset  string   `toml:"preset"`
 	Command string   `toml:"command"`

@@ -171,6 +171,7 @@ func (k *checker) providers() {
 		k.require(key+".kind", p.Kind != "", `a provider needs a kind: "anthropic", "gemini", "openai" for any server with Chat Completions, or "acp" for an external agent`)
 		k.require(key+".max_tokens", p.MaxTokens >= 0, "it must not be negative; 0 leaves it to Hob")
 		k.require(key+".context", p.Context >= 0, "it must not be negative; 0 means unknown")
+		k.require(key+".stall", p.Stall.Duration >= 0, "it must not be negative; \"0s\" leaves it to Hob")
 		if p.BaseURL != "" {
 			u, err := url.Parse(p.BaseURL)
 			k.require(key+".base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "",

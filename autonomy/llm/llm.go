@@ -53,7 +53,7 @@ type Request struct {
 	Messages  []Message
 	Tools     []Tool
 	NoTools   bool // the tools are listed but must not be called
-	MaxTokens int  // output limit, 0 for the driver's default
+	MaxTokens int  // output limit, 0 for the driver's default; see Limit
 	// Format asks for an answer that is one JSON value of a schema; nil is free
 	// text. What comes must still be checked: a cut-off or refused answer fits no
 	// schema, and some servers only try.

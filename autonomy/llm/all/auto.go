@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/offline"
@@ -20,7 +21,8 @@ type Provider struct {
 	Model     string
 	MaxTokens int
 	Context   int
-	Whole     bool // see Options
+	Whole     bool          // see Options
+	Stall     time.Duration // see Options
 	// Key resolves the key, nil when the section names none. It is called only
 	// when the provider is considered.
 	Key func() (string, error)
@@ -166,7 +168,7 @@ func Named(name string, o AutoOptions) (llm.Model, error) {
 func (o AutoOptions) configured(p Provider, model string) (llm.Model, string, error) {
 	opts := Options{
 		Provider: p.Name, BaseURL: p.BaseURL, Model: model,
-		MaxTokens: p.MaxTokens, Context: p.Context, Whole: p.Whole, HTTP: o.HTTP,
+		MaxTokens: p.MaxTokens, Context: p.Context, Whole: p.Whole, Stall: p.Stall, HTTP: o.HTTP,
 	}
 	if model == "" {
 		opts.Model = p.Model

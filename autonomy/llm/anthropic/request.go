@@ -19,10 +19,7 @@ import (
 // held, and the end of this one
 // (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
 func (m *Model) build(r llm.Request) (params sdk.MessageNewParams, thinking bool) {
-	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(m.o.MaxTokens)}
-	if r.MaxTokens > 0 {
-		params.MaxTokens = int64(r.MaxTokens)
-	}
+	params = sdk.MessageNewParams{Model: sdk.Model(m.o.Model), MaxTokens: int64(r.Limit(m.o.MaxTokens))}
 	if strings.TrimSpace(r.System) != "" {
 		params.System = []sdk.TextBlockParam{{Text: r.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
 	}

@@ -123,10 +123,7 @@ func (m *Model) build(r llm.Request, q quirk) request {
 }
 
 func (m *Model) generation(r llm.Request, q quirk, tools bool) *generation {
-	g := generation{MaxTokens: r.MaxTokens}
-	if g.MaxTokens <= 0 {
-		g.MaxTokens = m.o.MaxTokens
-	}
+	g := generation{MaxTokens: r.Limit(m.o.MaxTokens)}
 	if q&noThinking == 0 {
 		g.Thinking = &thinking{true}
 	}

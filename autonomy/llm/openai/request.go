@@ -97,10 +97,7 @@ func (m *Model) build(r llm.Request, q quirk) request {
 	if q&noStreamOptions == 0 && out.Stream {
 		out.StreamOptions = &streamOptions{IncludeUsage: true}
 	}
-	limit := r.MaxTokens
-	if limit <= 0 {
-		limit = m.o.MaxTokens
-	}
+	limit := r.Limit(m.o.MaxTokens)
 	switch {
 	case q&noMaxTokens != 0:
 	case q&completionTokens != 0:

@@ -13,7 +13,12 @@ import (
 
 // interject stands before the model: what is to be said while a request is
 // open is said, and has come to where it waits, before the model sees it.
-func (s *scene) interject(t *testing.T, model string) string {
+func (s *scene) interject(t *testing.T, model, talk string) string {
+	if !strings.Contains("\n"+talk, "\n& ") {
+		return model
+	}
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
 	to, err := url.Parse(model)
 	fatal(t, err)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,11 +30,25 @@ func (s *scene) interject(t *testing.T, model string) string {
 			s.sayAside(text)
 		}
 		proxy := httputil.NewSingleHostReverseProxy(to)
-		proxy.FlushInterval = -1
+		proxy.Transport, proxy.FlushInterval = transport, -1
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
 	return front.URL
+}
+
+// onceBegun says something when the first words of the next answer have come.
+func (s *scene) onceBegun(text string) {
+	sub := s.d.bus.Feed.Subscribe(0)
+	s.aside.Go(func() {
+		defer sub.Close()
+		for e := range sub.C() {
+			if e.Type == "content_delta" {
+				s.sayAside(text)
+				return
+			}
+		}
+	})
 }
 
 // sayAside puts a message without waiting for its answer.

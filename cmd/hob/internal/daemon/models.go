@@ -45,7 +45,7 @@ func (d *Daemon) newModels() (*models, error) {
 
 func provider(p config.Provider, secret func(string) (string, error)) llmall.Provider {
 	out := llmall.Provider{
-		Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream,
+		Name: p.Name, Kind: p.Kind, BaseURL: p.BaseURL, Model: p.Model, MaxTokens: p.MaxTokens, Context: p.Context, Whole: !p.Stream, Stall: p.Stall.Duration,
 		Preset: p.Preset, Command: p.Command, Args: p.Args, Env: p.Env, Dir: p.Cwd, Mode: p.Mode, Auth: p.Auth,
 	}
 	if p.APIKey != "" {

@@ -30,13 +30,14 @@ import (
 //	! a regular expression which a notice fits
 //	~ a regular expression which a reply fits that comes later
 //	@ a regular expression which the last request to the model fits
+//	^ what the owner says once the next answer has begun to come
 //	& what the owner says while the next request to the model is open
 //	- a regular expression which it does not fit
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
 // Other sections: home/PATH is a file that is there beforehand. config is put at
 // the end of the configuration, and its lines before the first [section] into
-// [agent]. only names the plays, in words, for what cannot
+// [agent], provider at the end of the section of the model. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -60,6 +61,7 @@ func TestScenarios(t *testing.T) {
 type playWay struct {
 	api   llmtest.API
 	whole bool
+	more  string // further lines of the provider's section
 }
 
 func (p playWay) String() string {
@@ -73,7 +75,7 @@ func (p playWay) String() string {
 func plays() []playWay {
 	var out []playWay
 	for _, api := range []llmtest.API{llmtest.OpenAI, llmtest.Anthropic, llmtest.Gemini} {
-		out = append(out, playWay{api, false}, playWay{api, true})
+		out = append(out, playWay{api: api}, playWay{api: api, whole: true})
 	}
 	return out
 }
@@ -100,7 +102,7 @@ func (p playWay) provider(url, keyFile string) string {
 	if p.api == llmtest.OpenAI {
 		url += "/v1"
 	}
-	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole)
+	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole) + p.more
 }
 
 func section(a *txtar.Archive, name string) string {
@@ -123,11 +125,13 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
 		}
 	}
+	p.more = section(a, "provider")
 	s := &scene{model: model}
-	s.house = openScripted(t, home, s.interject(t, model.URL), p, section(a, "config"))
+	s.house = openScripted(t, home, s.interject(t, model.URL, section(a, "talk")), p, section(a, "config"))
 	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}
+	s.aside.Wait()
 	for _, left := range model.Unused() {
 		t.Errorf("the model was never asked for: %+v", left)
 	}
@@ -172,6 +176,8 @@ type scene struct {
 	model  *llmtest.Server
 	answer string
 
+	aside sync.WaitGroup // what is said beside the talk
+
 	mu   sync.Mutex
 	said []string // to be said while the next request is open
 }
@@ -197,6 +203,8 @@ func (s *scene) line(line string) {
 			s.t.Fatalf("%s: %d %s", line, code, body)
 		}
 		s.answer = string(body)
+	case "^":
+		s.onceBegun(rest)
 	case "&":
 		s.mu.Lock()
 		s.said = append(s.said, rest)
