@@ -37,6 +37,7 @@ type Member struct {
 type Box struct {
 	Engine    string   `toml:"engine"` // "auto", or a program
 	Image     string   `toml:"image"`
+	Program   string   `toml:"program"`   // absolute; "" = this one
 	Workspace string   `toml:"workspace"` // absolute
 	Memory    string   `toml:"memory"`
 	CPUs      float64  `toml:"cpus"`
@@ -167,6 +168,11 @@ func (k *checker) box(key string, m *Member) {
 	k.require(key+".cpus", b.CPUs >= 0 && b.CPUs <= 64, "it must lie between 0 and 64; 0 means 1")
 	k.require(key+".pids", b.PIDs >= 0 && b.PIDs <= 4096, "it must lie between 0 and 4096; 0 means 64")
 	k.require(key+".timeout", b.Timeout.Duration >= 0 && b.Timeout.Duration <= time.Hour, `it must lie between "0s" and "1h"; "0s" means two minutes`)
+	if b.Program != "" {
+		if paths := k.folders(key+".program", []string{b.Program}); len(paths) > 0 {
+			b.Program = paths[0]
+		}
+	}
 	if b.Workspace != "" {
 		if paths := k.folders(key+".workspace", []string{b.Workspace}); len(paths) > 0 {
 			b.Workspace = paths[0]

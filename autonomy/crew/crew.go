@@ -32,6 +32,9 @@ type Member struct {
 	// Delegates are the agents to which it may hand tasks beside itself; "*"
 	// stands for all.
 	Delegates []string
+	// Isolated: its tools for files run in a container. It may hand tasks only to
+	// agents that are kept apart as well.
+	Isolated bool
 	// Refused says why the agent cannot work now, such as a container engine
 	// that does not run; nil when it can.
 	Refused func() error

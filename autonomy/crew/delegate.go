@@ -117,6 +117,9 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	if !ok || !from.mayHand(name) {
 		return order{}, tools.Errorf(tools.NotFound, "there is no agent %q to which you may hand tasks; there are: %s", name, strings.Join(c.reach(from), ", "))
 	}
+	if from.Isolated && !m.Isolated {
+		return order{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", name)
+	}
 	if err := m.Refused(); err != nil {
 		return order{}, tools.Errorf(tools.Unsupported, "the agent %s cannot work now: %w", name, err)
 	}

@@ -80,7 +80,7 @@ func TestChannelsAreDescribed(t *testing.T) {
 func each(c *cobra.Command, fn func(*cobra.Command)) {
 	fn(c)
 	for _, sub := range c.Commands() {
-		if sub.Name() != "help" && sub.Name() != "completion" {
+		if sub.Name() != "help" && sub.Name() != "completion" && !sub.Hidden {
 			each(sub, fn)
 		}
 	}

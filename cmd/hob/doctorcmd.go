@@ -46,6 +46,13 @@ func (a *app) doctor(ctx context.Context) error {
 	case running:
 		e.Daemon = c.pid
 	}
+	for _, m := range e.Config.Members {
+		if box, _, err := daemon.NewBox(p, e.Config, m); err != nil {
+			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: func(context.Context) error { return err }})
+		} else if box != nil {
+			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: box.Check})
+		}
+	}
 	checks := doctor.Run(ctx, e)
 	if err := a.report(checks); err != nil {
 		return err

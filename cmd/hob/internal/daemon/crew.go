@@ -3,6 +3,7 @@ package daemon
 import (
 	"cmp"
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -68,6 +69,9 @@ func (d *Daemon) member(base agent.Options, s config.Member) (crew.Member, error
 	if err := d.memberTools(&o, s); err != nil {
 		return m, err
 	}
+	if err := d.memberBox(&o, &m, s); err != nil {
+		return m, err
+	}
 	if err := d.memberPrompt(&o, &m, s); err != nil {
 		return m, err
 	}
@@ -103,6 +107,9 @@ func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member)
 	if s.Name != crew.Default {
 		dir := p.AgentDir(s.Name)
 		own = [3]string{filepath.Join(dir, "SOUL.md"), filepath.Join(dir, "USER.md"), filepath.Join(dir, "MEMORY.md")}
+		if fi, err := os.Stat(own[1]); err != nil || fi.Size() == 0 {
+			own[1] = p.UserFile()
+		}
 		name = strings.ToUpper(s.Name[:1]) + s.Name[1:]
 	}
 	own[0] = cmp.Or(s.Soul, own[0])
@@ -113,6 +120,9 @@ func (d *Daemon) memberPrompt(o *agent.Options, m *crew.Member, s config.Member)
 	build := func(c *tools.Catalogue) (*prompt.Builder, error) {
 		po := d.promptOptions(texts)
 		po.Name, po.Catalogue = name, c
+		if m.Isolated { // it does not see the projects outside
+			po.Projects = nil
+		}
 		return prompt.New(po)
 	}
 	m.Prompt = build

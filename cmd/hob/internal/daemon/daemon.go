@@ -76,6 +76,7 @@ type Daemon struct {
 	tools     []tools.Tool // all of them, also those that cannot run here
 	catalogue *tools.Catalogue
 	crew      *crew.Crew
+	boxes     []agentBox
 	files     *files.Files
 	base      *knowledge.Base
 	books     *usage.Books
@@ -323,6 +324,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 			return err
 		}
 		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, &backend{d}) }, d.channels.Run)
+		if len(d.boxes) > 0 {
+			parts = append(parts, d.openBoxes)
+		}
 		if d.opt.Config.Autonomy.Enabled {
 			parts = append(parts, d.watchers.Run)
 		}

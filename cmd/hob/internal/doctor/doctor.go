@@ -47,9 +47,11 @@ type Env struct {
 	// DaemonErr why a running one does not answer.
 	Daemon    int
 	DaemonErr error
-	Secrets   system.Secrets
-	Now       time.Time
-	HTTP      *http.Client // for model servers; nil means one of its own
+	// Agents are those that may not be able to work.
+	Agents  []Agent
+	Secrets system.Secrets
+	Now     time.Time
+	HTTP    *http.Client // for model servers; nil means one of its own
 }
 
 const lineRemedy = "correct the line, then run: hob config check"
@@ -62,7 +64,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
-		checkPort, checkZone, checkClock, checkModel, checkBudget, checkChannels, checkTriggers, checkWatches, checkLog,
+		checkPort, checkZone, checkClock, checkModel, checkBudget, checkAgents, checkChannels, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {

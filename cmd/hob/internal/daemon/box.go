@@ -1,0 +1,129 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/config"
+	"hob/autonomy/crew"
+	"hob/cmd/hob/internal/boxed"
+	"hob/platform/container"
+	"hob/platform/system"
+	"hob/tools"
+)
+
+// boxTimeout is how long one call in a container may take.
+const boxTimeout = 2 * time.Minute
+
+// NewBox makes the container of an agent's section; nil when it has none.
+func NewBox(p system.Paths, c *config.Config, s config.Member) (*container.Box, string, error) {
+	if s.Isolation != "container" {
+		return nil, "", nil
+	}
+	key := "agents." + s.Name + ".container"
+	program, err := boxProgram(s.Container.Program)
+	if err != nil {
+		return nil, "", c.Errorf(key+".program", "%v", err)
+	}
+	workspace := cmp.Or(s.Container.Workspace, filepath.Join(p.AgentDir(s.Name), "workspace"))
+	for _, own := range []string{p.Home, p.Data} {
+		if rel, err := filepath.Rel(workspace, own); err == nil && filepath.IsLocal(rel) {
+			return nil, "", c.Errorf(key+".workspace", "it holds Hob's own files (%s), which no container may see; choose a folder beside them", own)
+		}
+	}
+	home := sha256.Sum256([]byte(p.Data))
+	b := s.Container
+	box, err := container.New(container.Options{
+		Engine: b.Engine, Image: cmp.Or(b.Image, "busybox:stable"), Home: hex.EncodeToString(home[:6]), Name: s.Name, Memory: b.Memory, CPUs: b.CPUs, PIDs: b.PIDs,
+		Network: b.Network, Timeout: cmp.Or(b.Timeout.Duration, boxTimeout), Program: program, Workspace: workspace,
+	})
+	if err != nil {
+		return nil, "", c.Errorf(key, "%v", err)
+	}
+	return box, workspace, nil
+}
+
+// memberBox sends the tools of an agent that is kept apart into its container.
+// Without a container that works the agent does not work either: nothing of it
+// ever runs outside.
+func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) error {
+	box, workspace, err := NewBox(d.opt.Paths, d.opt.Config, s)
+	if err != nil || box == nil {
+		return err
+	}
+	if err := os.MkdirAll(workspace, 0o700); err != nil {
+		return d.opt.Config.Errorf("agents."+s.Name+".container.workspace", "%v", err)
+	}
+	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
+	var list []tools.Tool
+	for _, t := range o.Catalogue.All() {
+		if boxed.Sent(t) {
+			t = boxed.New(t, box, workspace, limit)
+		}
+		list = append(list, t)
+	}
+	if o.Catalogue, err = tools.NewCatalogue(list...); err != nil {
+		return err
+	}
+	m.Isolated = true
+	m.Refused = func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		return box.Check(ctx)
+	}
+	d.boxes = append(d.boxes, agentBox{s.Name, box})
+	return nil
+}
+
+// agentBox is the container of an agent.
+type agentBox struct {
+	agent string
+	box   *container.Box
+}
+
+// openBoxes looks, after the start, whether each agent's container would work,
+// and removes what a crash left behind. The owner is told of one that does not.
+func (d *Daemon) openBoxes(ctx context.Context) error {
+	for _, b := range d.boxes {
+		err := b.box.Check(ctx)
+		if err == nil {
+			err = b.box.Sweep(ctx)
+		}
+		if err == nil || ctx.Err() != nil {
+			continue
+		}
+		d.opt.Log.Error("an agent cannot work", "agent", b.agent, "err", err)
+		text := fmt.Sprintf("The agent %s is to run in a container, and cannot: %v. It does nothing until then.", b.agent, err)
+		if err := d.loop.Tell(ctx, fmt.Sprintf("box:%s:%d", b.agent, d.started.UnixMilli()), text); err != nil && ctx.Err() == nil {
+			d.opt.Log.Error("the owner could not be told of an agent's trouble", "agent", b.agent, "err", err)
+		}
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// boxProgram is the hob for Linux that runs inside.
+func boxProgram(given string) (string, error) {
+	if given != "" {
+		if fi, err := os.Stat(given); err != nil || !fi.Mode().IsRegular() {
+			return "", fmt.Errorf("there is no such program; write the path of a hob for Linux")
+		}
+		return given, nil
+	}
+	if runtime.GOOS != "linux" {
+		return "", fmt.Errorf("this Hob is a program for %s, and a container needs one for Linux; write the path of one here", runtime.GOOS)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(self)
+}

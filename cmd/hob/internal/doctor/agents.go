@@ -1,0 +1,22 @@
+package doctor
+
+import "context"
+
+// Agent is one that works only under conditions, such as a container engine.
+type Agent struct {
+	Name  string
+	Check func(ctx context.Context) error
+}
+
+func checkAgents(ctx context.Context, e Env) []Check {
+	var out []Check
+	for _, a := range e.Agents {
+		name := "agent " + a.Name
+		if err := a.Check(ctx); err != nil {
+			out = append(out, failed(name, err, "see: hob agent show "+a.Name)...)
+			continue
+		}
+		out = append(out, ok(name, "its container can run")...)
+	}
+	return out
+}

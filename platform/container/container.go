@@ -1,0 +1,285 @@
+// Package container runs one program at a time in a container, through the
+// command line of Docker or Podman: a read-only root, no capabilities, no way to
+// gain any, bounds on memory, processors, processes and time, no network unless
+// it is asked for, and one folder that can be written to.
+//
+// It never falls back to running the program outside: without an engine that
+// works and an image that is there, Check says what is missing and what to do.
+// Containers carry labels, by which those that a crash left behind are found.
+package container
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/shortid"
+)
+
+// Bounds of what is read from a container, in bytes.
+const (
+	maxOut = 32 << 20
+	maxErr = 16 << 10
+)
+
+// Errors of Check and Run.
+var (
+	ErrNoEngine = errors.New("there is no container engine")
+	ErrDown     = errors.New("the container engine does not work")
+	ErrNoImage  = errors.New("the image is not there")
+	ErrTimeout  = errors.New("it took too long and was ended")
+)
+
+// Options of New; Image and Home are required.
+type Options struct {
+	Engine string // "docker", "podman" or a path; "" or "auto" takes the one that is there
+	Image  string
+	// Home tells this installation's containers from those of others.
+	Home    string
+	Name    string // of the agent
+	Memory  string // "256m", the default
+	CPUs    float64
+	PIDs    int
+	Network bool
+	Timeout time.Duration // of one run, default 2 minutes
+	// Program is mounted read-only as /hob; Workspace is mounted read-write at its
+	// own path and is where the program starts.
+	Program, Workspace string
+}
+
+// Box runs programs in containers of one kind, one at a time. It may be used
+// concurrently.
+type Box struct {
+	o    Options
+	turn chan struct{}
+
+	mu      sync.Mutex
+	checked time.Time
+	err     error
+}
+
+// checkAgain is how long what Check found holds.
+const checkAgain = 30 * time.Second
+
+// New checks the options. It does not look for the engine; see Check.
+func New(o Options) (*Box, error) {
+	if o.Image == "" || o.Home == "" || o.Workspace == "" || o.Program == "" {
+		return nil, errors.New("container: an option is missing")
+	}
+	if !filepath.IsAbs(o.Workspace) || !filepath.IsAbs(o.Program) {
+		return nil, errors.New("container: the workspace and the program need whole paths")
+	}
+	if strings.ContainsAny(o.Workspace+o.Program, ":,") {
+		return nil, fmt.Errorf("container: %s cannot be mounted: its path must not hold a colon or a comma", o.Workspace)
+	}
+	if strings.HasPrefix(o.Image, "-") {
+		return nil, fmt.Errorf("container: %q is not the name of an image", o.Image)
+	}
+	if o.Memory == "" {
+		o.Memory = "256m"
+	}
+	if o.CPUs <= 0 {
+		o.CPUs = 1
+	}
+	if o.PIDs <= 0 {
+		o.PIDs = 64
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = 2 * time.Minute
+	}
+	return &Box{o: o, turn: make(chan struct{}, 1)}, nil
+}
+
+// engine finds the program that runs containers.
+func (b *Box) engine() (string, error) {
+	names := []string{b.o.Engine}
+	if b.o.Engine == "" || b.o.Engine == "auto" {
+		names = []string{"docker", "podman"}
+	}
+	for _, n := range names {
+		if path, err := exec.LookPath(n); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w (%s is not installed); install Docker or Podman, or set isolation = \"none\"", ErrNoEngine, strings.Join(names, " or "))
+}
+
+// Check reports why programs cannot be run now, with the remedy behind the last
+// "; ". What it found holds for half a minute.
+func (b *Box) Check(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.checked.IsZero() && time.Since(b.checked) < checkAgain && (b.err == nil || time.Since(b.checked) < time.Second) {
+		return b.err
+	}
+	b.err = b.look(ctx)
+	b.checked = time.Now()
+	return b.err
+}
+
+func (b *Box) look(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	engine, err := b.engine()
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(engine)
+	if _, err := run(ctx, engine, nil, "info"); err != nil {
+		return fmt.Errorf("%w: %s info: %w; start it, or set isolation = \"none\"", ErrDown, name, err)
+	}
+	if _, err := run(ctx, engine, nil, "image", "inspect", b.o.Image); err != nil {
+		return fmt.Errorf("%w: %s; fetch it with: %s pull %s", ErrNoImage, b.o.Image, name, b.o.Image)
+	}
+	return nil
+}
+
+// Sweep removes the containers that a crash of this installation left behind.
+func (b *Box) Sweep(ctx context.Context) error {
+	engine, err := b.engine()
+	if err != nil {
+		return err
+	}
+	out, err := run(ctx, engine, nil, "ps", "--all", "--quiet", "--filter", "label=hob.home="+b.o.Home, "--filter", "label=hob.agent="+b.o.Name)
+	if err != nil {
+		return fmt.Errorf("look for containers left behind: %w", err)
+	}
+	ids := strings.Fields(string(out))
+	if len(ids) == 0 {
+		return nil
+	}
+	if _, err := run(ctx, engine, nil, append([]string{"rm", "--force"}, ids...)...); err != nil {
+		return fmt.Errorf("remove containers left behind: %w", err)
+	}
+	return nil
+}
+
+// Run runs the program with the arguments in a fresh container, gives it in on
+// its standard input and returns its standard output. When ctx or the time
+// limit ends first the container is removed.
+func (b *Box) Run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
+	if err := b.Check(ctx); err != nil {
+		return nil, err
+	}
+	engine, err := b.engine()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	name := "hob-" + shortid.New("")
+	limit, cancel := context.WithTimeout(ctx, b.o.Timeout)
+	defer cancel()
+	out, err := run(limit, engine, in, append(b.args(filepath.Base(engine), name), args...)...)
+	if limit.Err() == nil {
+		return out, err
+	}
+	b.remove(context.WithoutCancel(ctx), engine, name)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return nil, fmt.Errorf("%w after %s", ErrTimeout, b.o.Timeout)
+}
+
+func (b *Box) remove(ctx context.Context, engine, name string) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	_, _ = run(ctx, engine, nil, "rm", "--force", name) // it may have ended by itself; Sweep finds it otherwise
+}
+
+// args are those of the engine, up to the program's own.
+func (b *Box) args(engine, name string) []string {
+	o := b.o
+	network := "none"
+	if o.Network {
+		network = "bridge"
+	}
+	a := []string{
+		"run", "--rm", "--interactive", "--pull=never", "--name", name, "--label", "hob.home=" + o.Home, "--label", "hob.agent=" + o.Name,
+		"--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--memory", o.Memory, "--memory-swap", o.Memory,
+		"--cpus", strconv.FormatFloat(o.CPUs, 'f', -1, 64), "--pids-limit", strconv.Itoa(o.PIDs), "--network", network,
+		"--tmpfs", "/tmp:rw,nosuid,nodev,noexec,size=64m", "--env", "HOME=/tmp", "--workdir", o.Workspace,
+		"--volume", o.Program + ":/hob:ro", "--volume", o.Workspace + ":" + o.Workspace + ":rw",
+	}
+	if runtime.GOOS != "windows" {
+		a = append(a, "--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()))
+	}
+	if strings.HasPrefix(engine, "podman") {
+		a = append(a, "--userns=keep-id")
+	}
+	return append(a, "--entrypoint", "/hob", o.Image)
+}
+
+// run runs the engine's own program with a bounded output and without this
+// process's secrets.
+func run(ctx context.Context, engine string, in []byte, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, engine, args...)
+	cmd.Env = environment(os.Environ())
+	cmd.Stdin = bytes.NewReader(in)
+	out, errOut := &bounded{max: maxOut}, &bounded{max: maxErr}
+	cmd.Stdout, cmd.Stderr = out, errOut
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		if text := strings.TrimSpace(errOut.String()); text != "" {
+			return nil, fmt.Errorf("%s: %w", firstLine(text), err)
+		}
+		return nil, err
+	}
+	if out.cut {
+		return nil, fmt.Errorf("it wrote more than %d MB", maxOut>>20)
+	}
+	return out.Bytes(), nil
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// environment keeps what an engine needs, and none of the keys.
+func environment(all []string) (out []string) {
+	for _, e := range all {
+		name, _, _ := strings.Cut(e, "=")
+		switch {
+		case name == "PATH", name == "HOME", name == "USERPROFILE", name == "SystemRoot", name == "XDG_RUNTIME_DIR", name == "TMPDIR":
+			out = append(out, e)
+		case strings.HasPrefix(name, "DOCKER_"), strings.HasPrefix(name, "CONTAINER_"), strings.HasPrefix(name, "PODMAN_"):
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// bounded keeps the first bytes and drops the rest.
+type bounded struct {
+	bytes.Buffer
+	max int
+	cut bool
+}
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	n := len(p)
+	if room := b.max - b.Len(); n > room {
+		b.cut = true
+		p = p[:max(0, room)]
+	}
+	_, err := b.Buffer.Write(p)
+	return n, err
+}
+
+var _ io.Writer = (*bounded)(nil)
