@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"strings"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/crew"
@@ -81,23 +82,27 @@ func (b *backend) questionsBelow(ctx context.Context, e bus.Event) ([]any, error
 	if e.State != bus.Pending || e.NotBefore.IsZero() {
 		return nil, nil
 	}
+	return b.questionsUnder(ctx, e.Session, func(t crew.Task) bool { return !t.Background && (t.Parent == e.ID || t.Session != e.Session) })
+}
+
+// questionsUnder are those of the tasks under way that a conversation, or one
+// below it, has handed on.
+func (b *backend) questionsUnder(ctx context.Context, session string, meant func(crew.Task) bool) ([]any, error) {
+	list, err := b.d.crew.Tasks(ctx, false, 1000)
+	if err != nil {
+		return nil, err
+	}
 	var out []any
-	parents := []string{e.ID}
-	for len(parents) > 0 {
-		list, err := b.d.crew.Children(ctx, parents[0])
+	for _, t := range list {
+		if t.Session != session && !strings.HasPrefix(t.Session, session+"/") || !meant(t) {
+			continue
+		}
+		waiting, err := b.d.guard.Approvals(ctx, guard.Pending, "", t.Event, 100)
 		if err != nil {
 			return nil, err
 		}
-		parents = parents[1:]
-		for _, t := range list {
-			waiting, err := b.d.guard.Approvals(ctx, guard.Pending, "", t.Event, 100)
-			if err != nil {
-				return nil, err
-			}
-			for _, a := range waiting {
-				out = append(out, a)
-			}
-			parents = append(parents, t.Event)
+		for _, a := range waiting {
+			out = append(out, a)
 		}
 	}
 	return out, nil

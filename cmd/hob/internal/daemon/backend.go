@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/channels"
@@ -141,6 +142,11 @@ func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus
 	for _, a := range before {
 		s.Approvals = append(s.Approvals, a)
 	}
+	if err != nil {
+		return s, false, err
+	}
+	below, err := b.questionsUnder(ctx, e.Session, func(t crew.Task) bool { return !t.Background })
+	s.Approvals = append(s.Approvals, below...)
 	return s, len(s.Approvals) > 0, err
 }
 

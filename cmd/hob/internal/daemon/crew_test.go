@@ -205,6 +205,37 @@ func TestStopAndCancel(t *testing.T) {
 	}
 }
 
+// A question of a task is told to whoever waits for the turn, and to whoever
+// waits behind it; it is answered in the parent's conversation.
+func TestAQuestionOfATask(t *testing.T) {
+	t.Parallel()
+	h := crewHouse(t, "", func(r llmtest.Request) llmtest.Answer {
+		switch w := words(r); {
+		case w == "next":
+			return llmtest.Answer{Text: "and next"}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "got " + r.Results[0].Text}
+		case w == "forget it":
+			return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"forget","arguments":{"query":"code"}}`}}}
+		}
+		return delegate(map[string]any{"task": "forget it"})
+	})
+	if code, body := h.api(http.MethodPost, "/api/v1/tools/remember", map[string]any{"arguments": map[string]string{"text": "the code is 9911"}}); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, say := range []string{"go", "next"} {
+		if code, body := h.post("home", say); code != http.StatusAccepted || !strings.Contains(body, `"tool":"forget"`) {
+			t.Fatalf("%s: %d %s", say, code, body)
+		}
+	}
+	if q := h.wait("question", "(?i)forget"); q.Session != "home" {
+		t.Errorf("asked in %q", q.Session)
+	}
+	h.post("home", "yes")
+	h.wait("reply", "(?i)got .*forg[eo]t")
+	h.wait("reply", "and next")
+}
+
 // A task that does not end is given up by its name, and the turn goes on.
 func TestATaskThatHangs(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/usage"
 	"hob/channels"
@@ -86,7 +87,7 @@ func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 	out := []chatLine{}
 	for _, e := range heard {
 		from := "owner"
-		if e.Provenance.Tainted() {
+		if e.Provenance.Tainted() || crew.Is(e) { // another agent handed it on
 			from = e.Sender
 		}
 		out = append(out, chatLine{ID: e.ID, Event: e.ID, From: from, Kind: "message", Text: e.Text, State: string(e.State), At: e.ReceivedAt})
