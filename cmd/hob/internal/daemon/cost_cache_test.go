@@ -6,26 +6,29 @@ import (
 	"strings"
 	"testing"
 
+	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/usage"
 )
-
-// price is what a million tokens cost, in dollars: input, input that is also
-// written to the cache, input that is read from it, output.
-type price struct{ input, write, read, output float64 }
 
 // bill is what a provider counts of a conversation, in bytes.
 type bill struct {
 	requests, sent, before    int
 	read, write, rest, answer int
+	calls                     []llm.Usage // in tokens
 }
 
 // share is how much of all that was sent had been sent before.
 func (b bill) share() float64 { return float64(b.before) / float64(b.sent) }
 
-func (b bill) rows(model string, p price) string {
+func (b bill) rows(model string, p usage.Price) string {
 	tokens := func(n int) float64 { return float64(n) / 4 }
-	without := (tokens(b.sent)*p.input + tokens(b.answer)*p.output) / 1e6
-	with := (tokens(b.rest)*p.input + tokens(b.write)*p.write + tokens(b.read)*p.read + tokens(b.answer)*p.output) / 1e6
+	answer := llm.Usage{Output: b.answer / 4}
+	without, with := p.Cost(answer), p.Cost(answer)
+	for _, u := range b.calls {
+		with += p.Cost(u)
+		without += p.Cost(llm.Usage{Input: u.Input})
+	}
 	var out strings.Builder
 	row := func(name, format string, v ...any) {
 		fmt.Fprintf(&out, "| %s | %s |\n", name, fmt.Sprintf(format, v...))
@@ -36,8 +39,8 @@ func (b bill) rows(model string, p price) string {
 	row("read from the cache", "%.1f %%", 100*float64(b.read)/float64(b.sent))
 	row("written to it", "%.1f %%", 100*float64(b.write)/float64(b.sent))
 	row("neither", "%.1f %%", 100*float64(b.rest)/float64(b.sent))
-	row(model+" without a cache", "%.3f $", without)
-	row(model+" with it", "%.3f $ (%.0f %% less)", with, 100*(1-with/without))
+	row(model+" without a cache", "%.3f $", float64(without)/1e6)
+	row(model+" with it", "%.3f $ (%.0f %% less)", float64(with)/1e6, 100*(1-float64(with)/float64(without)))
 	return out.String()
 }
 
@@ -74,6 +77,7 @@ func account(t *testing.T, all []llmtest.Request) bill {
 		}
 		b.sent, b.before = b.sent+len(text), b.before+same
 		b.read, b.write, b.rest = b.read+read, b.write+write, b.rest+len(text)-read-write
+		b.calls = append(b.calls, llm.Usage{Input: len(text) / 4, CacheRead: read / 4, CacheWrite: write / 4})
 		last = text
 	}
 	// What the model wrote comes back in the last request, but for the last answer.

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/usage"
 	"hob/tools"
 	"hob/tools/toolstest"
 )
@@ -32,19 +34,25 @@ func TestPromptCost(t *testing.T) {
 		}
 		page = strings.Replace(page, mark, rows, 1)
 	}
+	prices, err := usage.NewPrices(nil)
+	fatal(t, err)
+	page = strings.Replace(page, "@ASOF@", prices.AsOf(), 1)
 	for _, k := range []struct {
-		api         llmtest.API
-		mark, model string
-		price       price
+		api                         llmtest.API
+		mark, model, provider, host string
 	}{
-		{llmtest.Anthropic, "@ANTHROPIC@", "Claude Sonnet 4.5", price{3, 3.75, 0.3, 15}},
-		{llmtest.OpenAI, "@OPENAI@", "GPT-5", price{1.25, 1.25, 0.125, 10}},
+		{llmtest.Anthropic, "@ANTHROPIC@", "claude-sonnet-4-5", "anthropic", "api.anthropic.com"},
+		{llmtest.OpenAI, "@OPENAI@", "gpt-5", "openai", "api.openai.com"},
 	} {
+		price, ok := prices.Of(llm.Info{Provider: k.provider, Model: k.model}, k.host)
+		if !ok {
+			t.Fatalf("%s has no price", k.model)
+		}
 		seen := account(t, converse(t, k.api))
 		if share := seen.share(); share < 0.9 {
 			t.Errorf("%s: only %.3f of what is sent was sent before, byte for byte", k.api, share)
 		}
-		page = strings.Replace(page, k.mark, seen.rows(k.model, k.price), 1)
+		page = strings.Replace(page, k.mark, seen.rows(k.model, price), 1)
 	}
 	t.Log(page)
 	if *update {
@@ -170,7 +178,7 @@ The same with the tools of a fixture besides, which are none that Hob has yet:
 Three turns in five use tools. *Sent before* is the part of a request that begins the one before it byte for byte, which is what a
 cache can save. Anthropic caches up to the marks that Hob sets (the tools, the system block, the end of what was sent before, the end
 of this request) and bills what it writes to the cache at 1.25 times the price and what it reads at a tenth; OpenAI caches by itself what is longer than
-1,024 tokens, in steps of 128, and bills what it reads at a tenth. List prices of November 2025; the cache is taken to live from one
+1,024 tokens, in steps of 128, and bills what it reads at a tenth. List prices as of @ASOF@ (autonomy/usage/prices.json); the cache is taken to live from one
 request to the next (five minutes at Anthropic's).
 
 Anthropic's format:
