@@ -31,8 +31,18 @@ const (
 	byCookie surface = "cookie"
 )
 
-// proof checks that a request is the owner's.
+// proof checks that a request is the owner's, and does not come from a program
+// that works for Hob: such a one runs as the owner and could read the token.
 func (s *Server) proof(r *http.Request) (surface, error) {
+	by, err := s.proven(r)
+	if err == nil && s.opt.Foreign != nil && s.opt.Foreign(r.RemoteAddr) {
+		s.log.Warn("a program that works for Hob spoke as the owner and was refused", "path", r.URL.Path)
+		return "", fail(http.StatusForbidden, "not_the_owner", "answer from a terminal or a browser of your own", "a program that Hob has started cannot speak for the owner")
+	}
+	return by, err
+}
+
+func (s *Server) proven(r *http.Request) (surface, error) {
 	if h := r.Header.Get("Authorization"); h != "" {
 		if scheme, token, _ := strings.Cut(h, " "); strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(token)) {
 			return byToken, nil

@@ -53,6 +53,9 @@ type Options struct {
 	// Channels are the names that X-Hob-Channel may carry besides "web":
 	// pull channels whose clients use this API (default "terminal").
 	Channels []string
+	// Foreign reports whether the client of this address is a program that Hob lets
+	// act by itself, which must not speak for the owner; nil: none is.
+	Foreign func(client string) bool
 	// Ping is the time between two pings of a stream (default 15 s).
 	Ping time.Duration
 }

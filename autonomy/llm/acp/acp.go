@@ -56,6 +56,8 @@ type Options struct {
 	// Environ is the environment that Env picks from, os.Environ() as a rule.
 	Environ []string
 	Log     *slog.Logger
+
+	alive *living
 }
 
 // Model is an external agent. Its methods may be called concurrently; calls of
@@ -116,6 +118,7 @@ func (o Options) complete() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.Log = o.Log.With("agent", o.Provider)
+	o.alive = &living{pids: map[int]bool{}}
 	return o, nil
 }
 
@@ -157,6 +160,6 @@ func (m *Model) stream(ctx context.Context, r llm.Request, yield func(llm.Event,
 	defer m.rise(s)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(m.life, func() { cancel(context.Canceled) })()
+	defer context.AfterFunc(m.life, func() { cancel(context.Canceled) })() //nolint:contextcheck // it ends with the model as well as with the call
 	return newTalk(m.o, s, r, yield).run(ctx)
 }

@@ -247,6 +247,15 @@ func TestASessionIsTakenUpAgain(t *testing.T) {
 	if got := h2.stream(t.Context(), "copy").Text(); !strings.Contains(got, "user: count") || !strings.Contains(got, "You are Hob.") {
 		t.Errorf("a copy heard %q", got)
 	}
+	// An agent that cannot use what it has loaded is told what was said.
+	useless := open(t, acp.Options{Dir: h.dir}, "load="+dir, "useless")
+	useless.msgs = h.msgs
+	if o := useless.say("heard"); o.err == nil || !o.err.Retryable() || o.err.Acted {
+		t.Errorf("the first try came to %v", o.err)
+	}
+	if got := useless.stream(t.Context(), "home").Text(); !strings.Contains(got, "assistant: prompt 1") {
+		t.Errorf("at the second try it heard %q", got)
+	}
 	// So does one whose session the agent has lost, and one that cannot load.
 	for name, options := range map[string][]string{"lost": {"load=" + t.TempDir()}, "cannot": nil} {
 		h3 := open(t, acp.Options{Dir: h.dir}, options...)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -42,6 +43,7 @@ type child struct {
 	wg    sync.WaitGroup
 	words stderrLog
 	room  chan struct{} // places for notifications that are under way
+	heard atomic.Int64  // updates so far
 
 	mu     sync.Mutex
 	broken error // what was wrong with its output
@@ -67,7 +69,7 @@ func spawn(ctx context.Context, o Options) (*child, error) {
 		o: o, log: o.Log, gone: make(chan struct{}), room: make(chan struct{}, maxUnderWay),
 		words: stderrLog{log: o.Log, secrets: secrets},
 	}
-	if err := c.start(path, env); err != nil {
+	if err := c.start(context.WithoutCancel(ctx), path, env); err != nil {
 		return nil, o.fail(llm.NotFound, err, "it cannot be started: "+err.Error(), o.remedy())
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Start, errSlowStart)
@@ -82,8 +84,9 @@ func spawn(ctx context.Context, o Options) (*child, error) {
 
 var errSlowStart = errors.New("it did not come up in time")
 
-// start runs the program with three pipes. The ends of Hob are closed by gone.
-func (c *child) start(path string, env []string) error {
+// start runs the program with three pipes; it outlives the call that needs it
+// first, so ctx never ends. The ends of Hob are closed by gone.
+func (c *child) start(ctx context.Context, path string, env []string) error {
 	var files []*os.File
 	undo := func(err error) error {
 		for _, f := range files {
@@ -100,7 +103,7 @@ func (c *child) start(path string, env []string) error {
 		ends[i] = [2]*os.File{r, w}
 		files = append(files, r, w)
 	}
-	cmd := exec.CommandContext(context.Background(), path, c.o.Args...) // it outlives the call that needs it first
+	cmd := exec.CommandContext(ctx, path, c.o.Args...)
 	cmd.Dir, cmd.Env = c.o.Dir, env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = ends[0][0], ends[1][1], ends[2][1]
 	tree, err := osrun.Start(cmd)
@@ -112,6 +115,7 @@ func (c *child) start(path string, env []string) error {
 			c.log.Debug("cannot close a pipe", "err", err)
 		}
 	}
+	c.o.alive.born(tree.Pid())
 	c.tree, c.stdin = tree, ends[0][1]
 	c.run(ends[1][0], ends[2][0])
 	return nil
@@ -131,6 +135,7 @@ func (c *child) run(stdout, stderr *os.File) {
 		c.wg.Wait()
 		timer.Stop()
 		_ = errors.Join(stdout.Close(), stderr.Close(), c.stdin.Close(), lines.Close()) // closed before, perhaps
+		c.o.alive.died(c.tree.Pid())
 		close(c.gone)
 	}()
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"hob/platform/system"
 )
 
 // bare lists the variables which every agent gets: where things are, how the
@@ -64,6 +66,7 @@ func (o Options) environ() (env, secrets []string, err error) {
 		}
 	}
 	set["TERM"] = "dumb"
+	set[system.Marker] = "agent"
 	for k, v := range set {
 		env = append(env, k+"="+v)
 	}

@@ -62,6 +62,7 @@ type update struct {
 }
 
 func (c *child) update(params json.RawMessage) {
+	c.heard.Add(1)
 	var u update
 	if err := json.Unmarshal(params, &u); err != nil {
 		c.log.Debug("an update cannot be read", "err", err)

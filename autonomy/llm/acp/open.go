@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -19,12 +20,13 @@ func (t *talk) open(ctx context.Context) (known int, first bool, err error) {
 	id, known := lastMark(t.req.Messages, t.o.Provider, t.req.Session)
 	t.id = sdk.SessionId(id)
 	switch {
-	case t.req.Session == "" || id == "":
+	case t.req.Session == "" || id == "" || t.id == t.seat.lost:
 	case t.child.loaded == t.id:
 		return known, false, nil
 	default:
 		ok, err := t.load(ctx)
 		if err != nil || ok {
+			t.taken = ok
 			return known, false, err
 		}
 	}
@@ -48,6 +50,7 @@ func (t *talk) load(ctx context.Context) (bool, error) {
 		r, err = send[sdk.LoadSessionResponse](ctx, t, sdk.AgentMethodSessionLoad,
 			sdk.LoadSessionRequest{SessionId: t.id, Cwd: t.o.Dir, McpServers: []sdk.McpServer{}})
 		modes = r.Modes
+		t.quiet(ctx)
 	default:
 		return false, nil
 	}
@@ -61,6 +64,33 @@ func (t *talk) load(ctx context.Context) (bool, error) {
 	t.child.loaded, t.seat.spent = t.id, tokens{unknown: true}
 	return true, t.mode(ctx, modes)
 }
+
+// quiet waits until the past of a session has been told: some agents go on with
+// it after they have said that the session is loaded, and it would be taken for
+// the answer to what comes next.
+func (t *talk) quiet(ctx context.Context) {
+	still := time.NewTicker(calm)
+	defer still.Stop()
+	end := time.NewTimer(20 * calm)
+	defer end.Stop()
+	for heard := t.child.heard.Load(); ; {
+		select {
+		case <-still.C:
+			now := t.child.heard.Load()
+			if now == heard {
+				return
+			}
+			heard = now
+		case <-end.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// calm is how long an agent that tells the past of a session pauses at most.
+const calm = 250 * time.Millisecond
 
 // begin makes a new session.
 func (t *talk) begin(ctx context.Context) error {

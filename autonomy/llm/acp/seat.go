@@ -2,8 +2,12 @@ package acp
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
 
 	"hob/autonomy/llm"
 )
@@ -18,7 +22,8 @@ type seat struct {
 	turn chan struct{}
 
 	child *child
-	spent tokens // what the agent has counted in its session so far
+	lost  sdk.SessionId // a session that could be taken up again, and is of no use
+	spent tokens        // what the agent has counted in its session so far
 
 	// Guarded by Model.mu.
 	users int // who sit or wait
@@ -143,6 +148,32 @@ func (m *Model) Close() error {
 	wg.Wait()
 	clear(m.seats)
 	return nil
+}
+
+// Pids lists the processes of the agent that live.
+func (m *Model) Pids() []int {
+	l := m.o.alive
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.pids))
+}
+
+// living are the processes of an agent.
+type living struct {
+	mu   sync.Mutex
+	pids map[int]bool
+}
+
+func (l *living) born(pid int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pids[pid] = true
+}
+
+func (l *living) died(pid int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.pids, pid)
 }
 
 // wake makes sure that there is a child to talk to.

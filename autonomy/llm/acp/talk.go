@@ -27,6 +27,7 @@ type talk struct {
 	req   llm.Request
 	yield func(llm.Event, error) bool
 	id    sdk.SessionId // the agent's session
+	taken bool          // it was taken up again for this prompt
 
 	visible bool // something was said that cannot be taken back
 	words   int  // bytes of the answer so far
@@ -83,12 +84,12 @@ func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	replies := make(chan reply, 1)
 	var sending sync.WaitGroup
 	sending.Go(func() {
-		resp, err := sdk.SendRequest[sdk.PromptResponse](t.child.conn, context.Background(), sdk.AgentMethodSessionPrompt,
+		resp, err := sdk.SendRequest[sdk.PromptResponse](t.child.conn, context.WithoutCancel(ctx), sdk.AgentMethodSessionPrompt,
 			sdk.PromptRequest{SessionId: t.id, Prompt: blocks})
 		replies <- reply{resp, err}
 	})
 	err := t.follow(ctx, replies)
-	t.hush()
+	t.hush(ctx)
 	cancel() // questions that wait come back
 	if t.gone || err != nil && llm.KindOf(err) != llm.Unavailable && llm.KindOf(err) != llm.Unauthorized {
 		t.child.kill()
@@ -97,7 +98,7 @@ func (t *talk) prompt(ctx context.Context, blocks []sdk.ContentBlock) error {
 	t.wait.Wait()
 	sending.Wait()
 	if err != nil || t.gone {
-		t.account(err)
+		t.account(ctx, err)
 		return t.judged(err)
 	}
 	return nil
@@ -127,7 +128,7 @@ func (t *talk) follow(ctx context.Context, replies <-chan reply) error {
 			}
 			return t.o.fail(llm.Stalled, nil, "it has said nothing for "+t.o.Silence.String(), "ask again; if it happens each time, start it by hand to see why: "+t.o.line())
 		case <-ctx.Done():
-			t.cancel(replies)
+			t.cancel(ctx, replies)
 			return t.o.fail(llm.Interrupted, context.Cause(ctx), "the call was stopped", "")
 		}
 	}
@@ -135,9 +136,9 @@ func (t *talk) follow(ctx context.Context, replies <-chan reply) error {
 
 // cancel tells the agent that its turn is over and lets it end its work in good
 // order, but not for long: what the owner stops must stop. The caller kills it.
-func (t *talk) cancel(replies <-chan reply) {
+func (t *talk) cancel(ctx context.Context, replies <-chan reply) {
 	t.wait.Go(func() { // a child that does not read holds it up until it is killed
-		err := t.child.conn.SendNotification(context.Background(), sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: t.id})
+		err := t.child.conn.SendNotification(context.WithoutCancel(ctx), sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: t.id})
 		if err != nil {
 			t.o.Log.Debug("cannot cancel", "err", err)
 		}
@@ -165,9 +166,12 @@ func (t *talk) judged(err error) error {
 // finish ends the stream as the agent's reply says.
 func (t *talk) finish(ctx context.Context, r reply) error {
 	if r.err != nil {
+		if t.taken && !t.visible { // not every agent can use what it has loaded
+			t.seat.lost, t.child.loaded = t.id, ""
+		}
 		return t.child.failure(ctx, r.err, llm.Unavailable, "it could not answer")
 	}
-	t.account(nil)
+	t.account(ctx, nil)
 	stop := llm.EndTurn
 	switch r.resp.StopReason {
 	case sdk.StopReasonMaxTokens:
@@ -275,8 +279,8 @@ func (t *talk) speak(i item) bool {
 }
 
 // hush ends the time of questions.
-func (t *talk) hush() {
-	t.child.listen(context.Background(), nil)
+func (t *talk) hush(ctx context.Context) {
+	t.child.listen(ctx, nil)
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
@@ -289,7 +293,7 @@ func (t *talk) asking() bool {
 }
 
 // account ends what the agent began and did not report the end of.
-func (t *talk) account(err error) {
+func (t *talk) account(ctx context.Context, err error) {
 	if t.req.Desk == nil {
 		return
 	}
@@ -310,7 +314,7 @@ func (t *talk) account(err error) {
 	}
 	t.mu.Unlock()
 	for _, a := range open {
-		t.req.Desk.Tell(context.Background(), a)
+		t.req.Desk.Tell(context.WithoutCancel(ctx), a)
 	}
 }
 

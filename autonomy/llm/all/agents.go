@@ -60,6 +60,17 @@ func (a *Agents) model(p Provider, model string) (llm.Model, error) {
 	return m, nil
 }
 
+// Pids lists the processes of the agents that live.
+func (a *Agents) Pids() []int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []int
+	for _, m := range a.made {
+		out = append(out, m.Pids()...)
+	}
+	return out
+}
+
 // Close ends all agents and returns when they are gone.
 func (a *Agents) Close() error {
 	a.mu.Lock()

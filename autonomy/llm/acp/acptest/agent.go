@@ -8,11 +8,13 @@
 package acptest
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,7 @@ const first = "acp-test-agent"
 // Args are the arguments that make a test's binary the agent. Options:
 //
 //	load=DIR   sessions are kept in DIR and can be loaded
+//	useless    a session that was loaded is good for nothing
 //	auth       a session needs authenticate with the method "key" first
 //	version=N  it speaks another version of the protocol
 //	die        it ends at once with words on its standard error
@@ -45,11 +48,14 @@ func Main() {
 		return
 	}
 	a := &agent{sessions: map[sdk.SessionId]*session{}}
+	post := map[string]string{}
 	for _, o := range os.Args[2:] {
 		name, value, _ := strings.Cut(o, "=")
 		switch name {
 		case "load":
 			a.dir = value
+		case "useless":
+			a.useless = true
 		case "auth":
 			a.auth = true
 		case "version":
@@ -65,7 +71,13 @@ func Main() {
 			a.modes = true
 		case "models":
 			a.models = true
+		case "post", "token", "words":
+			post[name] = value
 		}
+	}
+	if len(post) > 0 {
+		speak(post["post"], post["token"], post["words"])
+		os.Exit(0)
 	}
 	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, os.Stdin)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
@@ -73,9 +85,30 @@ func Main() {
 	os.Exit(0)
 }
 
+// speak posts a message as the owner would, and prints the status.
+func speak(url, token, words string) {
+	body, err := json.Marshal(map[string]string{"text": words})
+	if err == nil {
+		var req *http.Request
+		if req, err = http.NewRequestWithContext(context.Background(), http.MethodPost, url, bytes.NewReader(body)); err == nil {
+			req.Header.Set("Authorization", "Bearer "+token)
+			req.Header.Set("Content-Type", "application/json")
+			var res *http.Response
+			if res, err = http.DefaultClient.Do(req); err == nil {
+				fmt.Println(res.Status)
+				err = res.Body.Close()
+			}
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+	}
+}
+
 type session struct {
 	id      sdk.SessionId
 	prompts int
+	broken  bool
 	mode    sdk.SessionModeId
 	model   string
 	stop    context.CancelFunc
@@ -85,6 +118,7 @@ type agent struct {
 	conn          *sdk.AgentSideConnection
 	dir           string
 	auth, signed  bool
+	useless       bool
 	modes, models bool
 	version       int
 
@@ -152,10 +186,16 @@ func (a *agent) LoadSession(ctx context.Context, r sdk.LoadSessionRequest) (sdk.
 	if err != nil {
 		return sdk.LoadSessionResponse{}, err
 	}
+	go func() { // one goes on telling after the answer
+		for range 3 {
+			time.Sleep(100 * time.Millisecond)
+			a.tell(context.WithoutCancel(ctx), r.SessionId, sdk.UpdateAgentMessageText("and from the past "))
+		}
+	}()
 	for range 2_000 { // the past comes back, more of it than the SDK can hold at a time
 		a.tell(ctx, r.SessionId, sdk.UpdateAgentMessageText("from the past "))
 	}
-	a.keep(&session{id: r.SessionId, prompts: n})
+	a.keep(&session{id: r.SessionId, prompts: n, broken: a.useless})
 	return sdk.LoadSessionResponse{}, nil
 }
 
@@ -215,6 +255,9 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 	a.mu.Unlock()
 	if s == nil {
 		return sdk.PromptResponse{}, sdk.NewInvalidParams("no such session")
+	}
+	if s.broken {
+		return sdk.PromptResponse{}, sdk.NewInternalError("the history is out of order")
 	}
 	s.stop = cancel
 	s.prompts++
@@ -359,6 +402,14 @@ func verbs() map[string]func(t *turn, rest string) error {
 			}
 			t.say("pid " + strconv.Itoa(c.Process.Pid))
 			select {}
+		},
+		"speak": func(t *turn, rest string) error { // as the owner: URL TOKEN WORDS
+			url, rest, _ := strings.Cut(rest, " ")
+			token, words, _ := strings.Cut(rest, " ")
+			c := exec.CommandContext(t.ctx, "/bin/sh", "-c", `exec "$0" "$@"`, os.Args[0], first, "post="+url, "token="+token, "words="+words)
+			out, err := c.CombinedOutput()
+			t.say(strings.TrimSpace(string(out)))
+			return err
 		},
 		"late": func(t *turn, rest string) error {
 			go func() {

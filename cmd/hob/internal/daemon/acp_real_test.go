@@ -39,7 +39,7 @@ func realAgents() map[string]realAgent {
 		"gemini": {
 			env: "HOB_TEST_GEMINI_CLI", args: []string{"--acp"}, tool: "run_shell_command", section: "auth = \"gemini-api-key\"\nmode = \"default\"\n",
 			vars: func(url string) []string {
-				return []string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true"}
+				return []string{"GEMINI_API_KEY=k", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_MODEL=gemini-2.5-flash"}
 			},
 			prepare: func(home, _ string) error {
 				return put(filepath.Join(home, ".gemini", "settings.json"), `{"general": {"disableAutoUpdate": true}, "privacy": {"usageStatisticsEnabled": false},
@@ -79,11 +79,11 @@ func TestRealAgents(t *testing.T) {
 			t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
 			model := llmtest.NewServer(
 				t, llmtest.Options{Otherwise: &llmtest.Answer{Text: "Something aside."}},
+				llmtest.Answer{Match: `(?s)still know`, Text: "I do.", Times: -1},
 				llmtest.Answer{Match: `(?s)greet me`, Text: "Hello from the script.", Times: -1}, // its title is asked for, too
 				llmtest.Answer{Result: `.`, Text: "That is what came of it.", Times: -1},
-				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}},
-				llmtest.Answer{Match: `(?s)second command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo second > second.txt")}}},
-				llmtest.Answer{Match: `(?s)still know`, Text: "I do.", Times: -1},
+				llmtest.Answer{Match: `(?s)first command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo first > first.txt")}}, Times: -1}, // it may ask a small model first what this is about
+				llmtest.Answer{Match: `(?s)second command`, Calls: []llmtest.Call{{Name: a.tool, Args: a.input("echo second > second.txt")}}, Times: -1},
 			)
 			fatal(t, a.prepare(home, model.URL))
 			args, err := json.Marshal(a.args)

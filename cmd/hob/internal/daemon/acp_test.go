@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -283,13 +284,18 @@ func TestAnExternalAgentThatFails(t *testing.T) {
 	}
 }
 
-func TestAnExternalAgentWorksForTheOwnerAlone(t *testing.T) {
+// An agent runs as its owner and can read the token.
+func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the process behind a connection is found on Linux alone")
+	}
 	h := agentHouse(t, "")
-	code, body := h.api(http.MethodPost, "/v1/chat/completions", map[string]any{
-		"model": "hob", "user": "x", "messages": []map[string]string{{"role": "user", "content": "say x"}},
-	})
-	if code != http.StatusOK || !strings.Contains(string(body), `"x"`) { // with the token it is the owner
-		t.Errorf("%d %s", code, body)
+	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.token + " /status")
+	if !strings.HasPrefix(got, "403") {
+		t.Errorf("an agent that speaks as the owner hears %q", got)
+	}
+	if got := h.say("say x"); got != "x" { // the owner himself is heard
+		t.Errorf("%q", got)
 	}
 }
 

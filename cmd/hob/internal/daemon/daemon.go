@@ -292,7 +292,7 @@ func (d *Daemon) openWeb(context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Log: d.opt.Log, Version: d.opt.Version})
+	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Foreign: d.foreign, Log: d.opt.Log, Version: d.opt.Version})
 	return err
 }
 

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/usage"
+	"hob/platform/system"
 )
 
 // models makes the models that the configuration names, each once: whoever
@@ -52,6 +54,20 @@ func provider(p config.Provider, secret func(string) (string, error)) llmall.Pro
 		out.Key = func() (string, error) { return secret(p.APIKey) }
 	}
 	return out
+}
+
+// foreign reports whether an external agent, or something that it has started,
+// is behind a connection. Where that cannot be found out nobody is kept out.
+func (d *Daemon) foreign(client string) bool {
+	pids := d.agents.Pids()
+	if len(pids) == 0 {
+		return false
+	}
+	yes, err := system.ClientBelow(client, pids)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
+	}
+	return yes
 }
 
 // named is the model of a name, with retries and a breaker around it.
