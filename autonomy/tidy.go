@@ -13,13 +13,16 @@ import (
 )
 
 // chore is what is done about a conversation when its answer is out.
-type chore struct{ session, turn string }
+type chore struct {
+	session, turn string
+	unattended    bool
+}
 
 // tidyLater leaves a conversation to be looked after when nobody waits. Is
 // there too much to do, the next answer asks again.
 func (l *Loop) tidyLater(ev bus.Event) {
 	select {
-	case l.chores <- chore{ev.Session, ev.ID}:
+	case l.chores <- chore{ev.Session, ev.ID, ev.Kind != bus.Message}:
 	default:
 	}
 }
@@ -59,7 +62,7 @@ func (l *Loop) tidyOne(ctx context.Context, c chore) (err error) {
 		}
 	}()
 	if l.o.Compactor != nil {
-		err = l.o.Compactor.Tidy(ctx, c.session, c.turn)
+		err = l.o.Compactor.Tidy(ctx, c.session, c.turn, c.unattended)
 	}
 	if ierr := l.o.Sessions.IndexSome(ctx); err == nil {
 		err = ierr

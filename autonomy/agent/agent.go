@@ -67,6 +67,8 @@ type Options struct {
 	// Whole are all tools there are: one that the agent does not have is denied
 	// by its name, and not merely unknown. Nil: it has them all.
 	Whole *tools.Catalogue
+	// Dry, when set, answers calls in place of their tools, which do not run.
+	Dry func(call string) (tools.Result, error)
 	// Zone is the owner's current zone.
 	Zone   func() *time.Location
 	Limits Limits
@@ -85,6 +87,7 @@ type Options struct {
 type Agent struct {
 	o       Options
 	offered []llm.Tool
+	toolset string // of the offered tools; see session.Stamp
 }
 
 // New checks the options.
@@ -109,7 +112,24 @@ func New(o Options) (*Agent, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Agent{o: o, offered: offered(o.Catalogue)}, nil
+	a := &Agent{o: o, offered: offered(o.Catalogue)}
+	a.toolset = session.StampOf("", a.offered).Tools
+	return a, nil
+}
+
+// With makes an agent with other options; those not touched stay.
+func (a *Agent) With(change func(*Options)) (*Agent, error) {
+	o := a.o
+	change(&o)
+	return New(o)
+}
+
+// Stamp tells what requests with this system block are made of.
+func (a *Agent) Stamp(system string) session.Stamp {
+	if system == "" {
+		return session.Stamp{Tools: a.toolset}
+	}
+	return session.Stamp{System: session.StampOf(system, nil).System, Tools: a.toolset}
 }
 
 // Turn is what is to be answered.

@@ -6,6 +6,7 @@ import (
 
 	"hob/autonomy/brain"
 	"hob/autonomy/llm"
+	"hob/knowledge/store"
 )
 
 // choose finds the model of the turn, once.
@@ -19,6 +20,9 @@ func (r *run) choose(ctx context.Context) error {
 		return err
 	}
 	r.model = c.Model
+	r.pending = append(r.pending, func(tx *store.Tx) error {
+		return r.o.Sessions.StampTx(tx, r.t.Event.Session, r.t.Event.ID, r.Stamp(r.system))
+	})
 	if c.Record != nil {
 		r.pending = append(r.pending, c.Record)
 	}

@@ -115,6 +115,9 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 
 func (r *run) callOwn(ctx context.Context, tx *store.Tx, s *step, own tools.Own) (res tools.Result, err error) {
 	defer r.survive(s, &err)
+	if r.o.Dry != nil {
+		return r.o.Dry(s.call.ID)
+	}
 	return own.CallTx(ctx, tx, r.toolCall(s, quiet))
 }
 
@@ -132,6 +135,9 @@ func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
 		s.took = time.Since(p.began)
 	}()
 	defer r.survive(s, &err)
+	if r.o.Dry != nil {
+		return r.o.Dry(s.call.ID)
+	}
 	return s.tool.Call(ctx, r.toolCall(s, p.report))
 }
 

@@ -89,8 +89,9 @@ func NewCompactor(s *Sessions, o CompactorOptions) (*Compactor, error) {
 // Tidy makes the window of a conversation smaller when it has outgrown its
 // limits. It is called when an answer has been delivered; turn is the one that
 // was answered, and what came after it stays. A brain that cannot summarise
-// gets a window from which the oldest turns are gone.
-func (c *Compactor) Tidy(ctx context.Context, session, turn string) error {
+// gets a window from which the oldest turns are gone. unattended: nobody asked
+// for that turn.
+func (c *Compactor) Tidy(ctx context.Context, session, turn string, unattended bool) error {
 	e, err := c.s.window(ctx, session)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (c *Compactor) Tidy(ctx context.Context, session, turn string) error {
 	if err != nil {
 		return err
 	}
-	if model.Info().Provider == "offline" {
+	if !summarises(model.Info()) {
 		return c.s.Trim(ctx, session)
 	}
 	limit := c.limit(session, model)
@@ -125,8 +126,13 @@ func (c *Compactor) Tidy(ctx context.Context, session, turn string) error {
 	if err != nil || p == nil {
 		return err
 	}
+	p.unattended = unattended
 	return c.settle(ctx, p, c.summarise(ctx, model, p))
 }
+
+// summarises reports whether a brain can be asked for a summary. One that acts
+// by itself has nobody here whom it could ask first.
+func summarises(i llm.Info) bool { return i.Provider != "offline" && !i.Acts }
 
 // limit is how many bytes the window may have for a model.
 func (c *Compactor) limit(session string, m llm.Model) int {
@@ -177,7 +183,7 @@ func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn s
 	case p == nil:
 		return nil
 	}
-	if model.Info().Provider != "offline" && !c.pausing(session) {
+	if summarises(model.Info()) && !c.pausing(session) {
 		err := c.settle(ctx, p, c.summarise(ctx, model, p))
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -233,6 +239,7 @@ func (c *Compactor) stubs(ctx context.Context, session, turn string, room int) (
 // plan is a compaction that is being made.
 type plan struct {
 	session, turn string
+	unattended    bool
 	at            place
 	old           []said
 	prev          Summary
@@ -325,7 +332,7 @@ func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) err
 	rep := Report{How: "summary", Tainted: tainted(p.old)}
 	var kept, fresh []Pin
 	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
-		req := question(p.old, prev, pins, outside, room)
+		req := question(p, prev, pins, outside, room)
 		req.Account = llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn}
 		resp, err := llm.Collect(model.Stream(ctx, req))
 		if err != nil {

@@ -51,7 +51,7 @@ type answer struct {
 
 // question is the request for one half of a summary: what was said in the
 // clean, or with outside text in view.
-func question(old []said, prev Digest, pins []Pin, outside bool, room int) llm.Request {
+func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Request {
 	var b strings.Builder
 	if !prev.Empty() {
 		b.WriteString("# The earlier summary\n")
@@ -59,19 +59,20 @@ func question(old []said, prev Digest, pins []Pin, outside bool, room int) llm.R
 	}
 	if len(pins) > 0 {
 		b.WriteString("# Pinned already\n")
-		for i, p := range pins {
-			fmt.Fprintf(&b, "%d. %s: %s\n", i+1, p.Kind, p.Quote)
+		for i, x := range pins {
+			fmt.Fprintf(&b, "%d. %s: %s\n", i+1, x.Kind, x.Quote)
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("# What was said since\n")
-	b.WriteString(transcript(old, outside, room-b.Len()))
+	b.WriteString(transcript(p.old, outside, room-b.Len()))
 	src := provenance.Hob
 	if outside {
 		src = provenance.Outside
 	}
 	return llm.Request{
 		System: strings.TrimSpace(digestText), MaxTokens: 3000, Format: &llm.Format{Name: "summary", Schema: json.RawMessage(digestSchema)},
+		Account:  llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn, Unattended: p.unattended},
 		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: b.String(), Source: src}}}},
 	}
 }

@@ -104,7 +104,7 @@ func markdown(w io.Writer, r Row, zone *time.Location) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n## %s, %s (message %d)\n%s", who(r.Message), r.CreatedAt.In(zone).Format("2006-01-02 15:04"), r.ID, b.String())
+	_, err := fmt.Fprintf(w, "\n## %s, %s (message %d)\n%s", Who(r.Message), r.CreatedAt.In(zone).Format("2006-01-02 15:04"), r.ID, b.String())
 	return err
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -122,4 +123,38 @@ func endOf(tx *store.Tx, session, at string) (last int64, err error) {
 		return 0, fmt.Errorf("session: fork: %w", err)
 	}
 	return last, nil
+}
+
+// FreeTx is a name like the given one that no conversation has.
+func (s *Sessions) FreeTx(tx *store.Tx, name string) (string, error) {
+	for n := 1; ; n++ {
+		free := name
+		if n > 1 {
+			free = fmt.Sprintf("%s-%d", name, n)
+		}
+		switch err := exists(tx, free); {
+		case errors.Is(err, ErrNoSession):
+			return free, nil
+		case err != nil:
+			return "", err
+		}
+	}
+}
+
+// Copied calls fn for each message that a fork has from its original, oldest
+// first.
+func (s *Sessions) Copied(ctx context.Context, session string, fn func(Row)) error {
+	rows, err := s.db.Read().QueryContext(ctx, `SELECT id, turn, message, created_at FROM messages WHERE session = ? AND origin <> 0 ORDER BY id`, session)
+	if err != nil {
+		return fmt.Errorf("session: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanRow(rows)
+		if err != nil {
+			return fmt.Errorf("session: %w", err)
+		}
+		fn(r)
+	}
+	return rows.Err()
 }

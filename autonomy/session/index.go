@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -37,17 +38,16 @@ func (s *Sessions) Index(ctx context.Context) error {
 	}
 }
 
-// unindexed is how many messages are not in the index.
-func (s *Sessions) unindexed(ctx context.Context) (n int, err error) {
-	err = s.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT max(id) FROM messages), 0) - last FROM indexed`).Scan(&n)
-	return n, err
-}
-
 // IndexSome is Index when enough has gathered to be worth a transaction.
 func (s *Sessions) IndexSome(ctx context.Context) error {
-	n, err := s.unindexed(ctx)
-	if err != nil || n < batch/2 {
-		return err
+	s.mu.Lock()
+	due := s.appended >= batch/2
+	if due {
+		s.appended = 0
+	}
+	s.mu.Unlock()
+	if !due {
+		return nil
 	}
 	return s.Index(ctx)
 }
@@ -82,7 +82,7 @@ func indexTx(tx *store.Tx) error {
 		if text == "" {
 			continue
 		}
-		if _, err := tx.Exec(`INSERT INTO found (rowid, text, who) VALUES (?, ?, ?)`, r.id, text, who(m)); err != nil {
+		if _, err := tx.Exec(`INSERT INTO found (rowid, text, who) VALUES (?, ?, ?)`, r.id, text, Who(m)); err != nil {
 			return err
 		}
 	}
@@ -101,15 +101,21 @@ func (s *Sessions) UnindexTx(tx *store.Tx, ids ...int64) error {
 }
 
 // searchable is what of a message can be found, and the worst provenance of it.
-func searchable(m llm.Message) (string, provenance.Source) {
+func searchable(m llm.Message) (string, provenance.Source) { return textOf(m, resultText) }
+
+// Text is all that was said in a message, without what Hob added to it, and the
+// worst provenance of it.
+func Text(m llm.Message) (string, provenance.Source) { return textOf(m, math.MaxInt) }
+
+func textOf(m llm.Message, most int) (string, provenance.Source) {
 	var b strings.Builder
 	var sources []provenance.Source
 	for _, p := range m.Parts {
 		text := p.Text
 		if p.Result != nil {
 			text = p.Result.Text
-			if len(text) > resultText {
-				text = strings.ToValidUTF8(text[:resultText], "")
+			if len(text) > most {
+				text = strings.ToValidUTF8(text[:most], "")
 			}
 		}
 		if text == "" || p.Context {
@@ -132,7 +138,8 @@ const (
 	WhoOutside = "outside" // guests, and what came along
 )
 
-func who(m llm.Message) string {
+// Who tells whose a message is.
+func Who(m llm.Message) string {
 	switch m.Role {
 	case llm.Assistant:
 		return WhoHob

@@ -53,12 +53,14 @@ type Sessions struct {
 	order *list.List // of *window, most recent first
 	moved int        // how often a window was moved on
 
-	gauges map[string]gauge // by conversation
+	gauges   map[string]gauge // by conversation
+	appended int              // messages since the index was looked at
+	toolset  string           // the one that was stored last
 }
 
 // New makes the set over a store opened with Migrations.
 func New(db *store.Store) *Sessions {
-	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}}
+	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}, appended: batch}
 }
 
 // Migrations of the package's tables.
@@ -88,6 +90,11 @@ CREATE VIRTUAL TABLE found USING fts5(text, who UNINDEXED, tokenize='unicode61 r
 INSERT INTO found (found, rank) VALUES ('secure-delete', 1);
 CREATE TABLE indexed (last INTEGER NOT NULL);
 INSERT INTO indexed (last) VALUES (0);
+`, `
+CREATE TABLE toolsets (id TEXT PRIMARY KEY, tools TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE stamps (
+	turn TEXT NOT NULL, session TEXT NOT NULL, system TEXT NOT NULL, tools TEXT NOT NULL,
+	first INTEGER NOT NULL, summary INTEGER NOT NULL, stubs INTEGER NOT NULL, PRIMARY KEY (turn, session)) WITHOUT ROWID;
 `}}
 }
 

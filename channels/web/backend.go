@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"time"
 
 	"hob/channels"
@@ -50,6 +51,18 @@ type Backend interface {
 	// "memory/lessons" and "memory/user" change the entry Query.Of: it gets the
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
+
+	// Search finds messages of all sessions by their words, the best first.
+	Search(ctx context.Context, q SearchQuery) (any, error)
+	// Export writes all that was said in a session, as "markdown" or "jsonl". On
+	// an error of its own it has written nothing.
+	Export(ctx context.Context, session, format string, w io.Writer) error
+	// Fork makes a new session (to, "" for a name of its own) with what was said
+	// in another one up to a message or turn ("" for the end).
+	Fork(ctx context.Context, session, to, at string) (any, error)
+	// Replay runs a recorded turn ("" for the last one) again, without effects,
+	// and says what differs.
+	Replay(ctx context.Context, session, turn string) (any, error)
 
 	// Subscribe opens the live feed after the given id (0: from now). The
 	// feed may drop for slow readers and says so with an event "dropped".
@@ -122,6 +135,13 @@ type Query struct {
 	State  string
 	Text   string
 	All    bool
+}
+
+// SearchQuery says what is searched for in all that was said.
+type SearchQuery struct {
+	Text, Session, Who string
+	Since, Until       time.Time
+	Limit              int
 }
 
 // Subscription is one reader of the live feed.

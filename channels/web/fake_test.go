@@ -145,6 +145,29 @@ func (e *engine) answered(id string) web.Answer {
 	}
 }
 
+func (e *engine) Search(_ context.Context, q web.SearchQuery) (any, error) {
+	return []web.SearchQuery{q}, nil
+}
+
+func (e *engine) Export(_ context.Context, session, format string, w io.Writer) error {
+	if session == "nope" {
+		return fmt.Errorf("%s: %w", session, web.ErrNotFound)
+	}
+	_, err := io.WriteString(w, format+" of "+session)
+	return err
+}
+
+func (e *engine) Fork(_ context.Context, session, to, at string) (any, error) {
+	if session == "nope" {
+		return nil, fmt.Errorf("%s: %w", session, web.ErrNotFound)
+	}
+	return map[string]string{"id": to, "at": at}, nil
+}
+
+func (e *engine) Replay(_ context.Context, session, turn string) (any, error) {
+	return map[string]string{"session": session, "turn": turn}, nil
+}
+
 func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -40,6 +40,10 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/metrics", owner: s.metrics},
 		{method: "POST", path: "/v1/chat/completions", owner: s.completions},
 		{method: "GET", path: "/v1/models", owner: s.models},
+		{method: "GET", path: "/api/v1/sessions/search", owner: s.search},
+		{method: "GET", path: "/api/v1/sessions/{session}/export", owner: s.export},
+		{method: "POST", path: "/api/v1/sessions/{session}/fork", owner: s.fork},
+		{method: "POST", path: "/api/v1/sessions/{session}/replay", owner: s.replay},
 		{method: "GET", path: "/api/v1/sessions/{session}/messages", owner: s.list("messages", "limit", "before")},
 	}
 	for _, name := range []string{"backup", "stop", "new", "shutdown"} {

@@ -109,7 +109,7 @@ func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Co
 		if len(args) > 0 && words(args) == "" {
 			return usage("the argument is empty")
 		}
-		if f := c.Flags().Lookup("session"); f != nil && f.Value.String() == "" {
+		if f := c.Flags().Lookup("session"); f != nil && f.Changed && f.Value.String() == "" {
 			return usage("--session is empty; name a conversation, or leave it out")
 		}
 		return fn(c, args)

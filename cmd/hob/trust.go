@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -131,56 +130,4 @@ func (a *app) undoCmd() *cobra.Command {
 	cmd.Flags().IntVar(&last, "last", 0, "take back the last N actions")
 	cmd.Flags().BoolVar(&list, "list", false, "show what can be taken back")
 	return cmd
-}
-
-func (a *app) sessionCmd() *cobra.Command {
-	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the conversations", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.list(c.Context(), "/api/v1/sessions", nil, "No conversations yet.",
-				col("SESSION", "id"), col("CHANNEL", "channel"), at(a.zone(), "SINCE", "created_at"), at(a.zone(), "LAST", "updated_at"), col("TURNS", "turns"))
-		}),
-	})
-	show := a.listing(&cobra.Command{
-		Use: "show SESSION", Short: "Show what was said in a conversation", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showSession(c.Context(), args[0]) }),
-	})
-	reset := &cobra.Command{
-		Use: "reset SESSION", Short: "Begin the conversation afresh (what was said stays readable)", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				if err := cl.post(c.Context(), "/api/v1/manage/new", map[string]string{"session": args[0]}, nil); err != nil {
-					return err
-				}
-				fmt.Fprintf(a.out, "The conversation %q begins afresh.\n", args[0])
-				return nil
-			})
-		}),
-	}
-	return a.group(&cobra.Command{Use: "session", Short: "Conversations", SuggestFor: []string{"history", "conversation"}}, list, show, reset)
-}
-
-// showSession prints a transcript, oldest first.
-func (a *app) showSession(ctx context.Context, session string) error {
-	return a.with(ctx, func(c *client) error {
-		rows := []row{}
-		if err := c.get(ctx, "/api/v1/sessions/"+pathPart(session)+"/messages", nil, &rows); err != nil {
-			return err
-		}
-		if a.asJSON {
-			return a.printJSON(rows)
-		}
-		if len(rows) == 0 {
-			fmt.Fprintln(a.out, "Nothing was said there.")
-			return nil
-		}
-		zone := a.zone()
-		for i := len(rows) - 1; i >= 0; i-- {
-			r := rows[i]
-			who := r.text("from")
-			fmt.Fprintf(a.out, "%s  %s\n%s\n\n", a.paint(a.out, bold, who), a.paint(a.out, dim, localTime(zone, r.text("at"))),
-				printable(strings.TrimSpace(r.text("text"))))
-		}
-		return nil
-	})
 }

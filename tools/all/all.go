@@ -33,6 +33,8 @@ type Deps struct {
 	Engine    system.Engine
 	// Crew hands tasks on; nil leaves its tools out.
 	Crew crew.Engine
+	// Conversations are what was said; nil: they cannot be searched.
+	Conversations memory.Conversations
 	// Currency is the ISO 4217 code of expenses that name none; empty leaves
 	// it to the tools.
 	Currency string
@@ -46,7 +48,7 @@ func All(d Deps) []tools.Tool {
 	var out []tools.Tool
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
-		memory.Tools(memory.Deps{Knowledge: d.Knowledge}),
+		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations}),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Briefs: Briefs(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),

@@ -13,9 +13,11 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/platform/trash"
 	"hob/tools"
 	"hob/tools/files"
+	"hob/tools/memory"
 	"hob/tools/system"
 	"hob/tools/toolstest"
 	"hob/watchers"
@@ -99,6 +101,7 @@ func open(t *testing.T) toolstest.Env {
 	drivers := []watchers.Driver{cron.New(), file.New(), oneshot.New()}
 	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
+	d.Conversations = talk{}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -129,4 +132,27 @@ func same(t *testing.T, before, after map[string][]string) {
 	if d := cmp.Diff(before, after); d != "" {
 		t.Errorf("something changed:\n%s", d)
 	}
+}
+
+// talk is a record of conversations with two messages.
+type talk struct{}
+
+func (talk) SearchConversations(_ context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
+	var out []memory.Said
+	for _, s := range []memory.Said{
+		{Message: 7, Session: "home", Who: "owner", At: now.AddDate(0, 0, -1), Text: "the [plumber] comes", Provenance: provenance.Owner},
+		{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a [boiler]", Provenance: provenance.Outside},
+	} {
+		if strings.Contains(s.Text, q.Text) && (q.Who == "" || q.Who == s.Who) && !s.At.Before(q.Since) && (q.Until.IsZero() || s.At.Before(q.Until)) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func (talk) SaidIn(_ context.Context, message int64) (memory.Said, error) {
+	if message != 9 {
+		return memory.Said{}, tools.Errorf(tools.NotFound, "message %d: there is no such message", message)
+	}
+	return memory.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
 }

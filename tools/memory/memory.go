@@ -1,6 +1,7 @@
 // Package memory are the tools for what Hob keeps for its owner in words: facts
 // (remember, recall, forget), notes (create_note, list_notes, append_note,
-// delete_note) and the search over everything (search_knowledge).
+// delete_note), the search over everything (search_knowledge) and the one over
+// what was said (search_conversations).
 //
 // Facts live in package knowledge; the notes' table is here. Every row carries
 // the provenance of the text it was made from, and every result that shows an
@@ -20,14 +21,20 @@ import (
 // Deps are what the tools need.
 type Deps struct {
 	Knowledge *knowledge.Base
+	// Conversations are what was said; nil leaves the tool for them out.
+	Conversations Conversations
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{
+	out := []tools.Tool{
 		d.remember(), d.recall(), d.searchKnowledge(), d.forget(),
 		d.createNote(), d.listNotes(), d.appendNote(), d.deleteNote(),
 	}
+	if d.Conversations != nil {
+		out = append(out, d.searchConversations())
+	}
+	return out
 }
 
 // Migrations are the tables of this package.

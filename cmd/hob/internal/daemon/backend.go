@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
+	"hob/autonomy/session"
 	"hob/channels"
 	"hob/channels/web"
 	"hob/knowledge/store"
@@ -311,6 +312,16 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w", web.ErrFull, err)
 	case errors.Is(err, bus.ErrNotFound):
 		return fmt.Errorf("%w: %w; GET /api/v1/inbox lists the ids of events, /api/v1/deliveries those of texts", web.ErrNotFound, err)
+	case errors.Is(err, session.ErrNoSession):
+		return fmt.Errorf("%w: %w; see: hob session list", web.ErrNotFound, err)
+	case errors.Is(err, session.ErrNoTurn):
+		return fmt.Errorf("%w: %w; see: hob session show SESSION --json, or export it", web.ErrNotFound, err)
+	case errors.Is(err, autonomy.ErrNotReplayed):
+		return fmt.Errorf("%w: %w; see: hob why", web.ErrInvalid, err)
+	case errors.Is(err, session.ErrExists):
+		return fmt.Errorf("%w: %w; choose another name", web.ErrConflict, err)
+	case errors.Is(err, session.ErrNoWords):
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	case errors.Is(err, guard.ErrNoApproval):
 		return fmt.Errorf("%w: %w; see: hob approvals list --all", web.ErrNotFound, err)
 	case errors.Is(err, watchers.ErrNotFound):

@@ -23,7 +23,6 @@ import (
 	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
-	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/prompt"
 	"hob/autonomy/results"
@@ -242,11 +241,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
-		Model: func(ctx context.Context, _ string) (llm.Model, error) {
-			m, _, err := d.brain.standing(ctx)
-			return m, err
-		},
-		Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: d.opt.InProcess,
+		Model: d.summariser, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: d.opt.InProcess,
 		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
 	})
 	if err != nil {

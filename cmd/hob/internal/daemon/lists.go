@@ -84,7 +84,11 @@ func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []chatLine{}
+	out, err := b.copied(ctx, q.Of)
+	if err != nil {
+		return nil, err
+	}
+	out = append([]chatLine{}, out...)
 	for _, e := range heard {
 		from := "owner"
 		if e.Provenance.Tainted() || crew.Is(e) { // another agent handed it on

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -33,6 +35,7 @@ import (
 //	^ what the owner says once the next answer has begun to come
 //	& what the owner says while the next request to the model is open
 //	- a regular expression which it does not fit
+//	% how many times the conversation has been made shorter by then
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
 // Other sections: home/PATH is a file that is there beforehand. config is put at
@@ -225,6 +228,8 @@ func (s *scene) line(line string) {
 		if body := string(all[len(all)-1].Body); regexp.MustCompile(rest).MatchString(body) {
 			s.t.Errorf("%s: the last request %q fits", line, body)
 		}
+	case "%":
+		s.shortened(rest)
 	case "=":
 		name, want, _ := strings.Cut(rest, ": ")
 		b, err := os.ReadFile(filepath.Join(s.home, name))
@@ -238,4 +243,28 @@ func (s *scene) line(line string) {
 	default:
 		s.t.Fatalf("a line of talk begins with %q", mark)
 	}
+}
+
+// shortened waits until the log says so often that the conversation became
+// shorter.
+func (s *scene) shortened(times string) {
+	s.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	n := 0
+	for time.Now().Before(deadline) {
+		_, body := s.api(http.MethodGet, "/api/v1/audit", nil)
+		var lines []struct{ Action string }
+		fatal(s.t, json.Unmarshal(body, &lines))
+		n = 0
+		for _, l := range lines {
+			if l.Action == "compact" {
+				n++
+			}
+		}
+		if fmt.Sprint(n) == times {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.t.Errorf("the conversation was shortened %d times, not %s", n, times)
 }

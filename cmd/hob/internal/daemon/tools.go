@@ -28,7 +28,9 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	list := toolsall.All(toolsall.Deps{Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}})
+	list := toolsall.All(toolsall.Deps{
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Conversations: conversations{d},
+	})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
 		return err
 	}

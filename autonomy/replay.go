@@ -1,0 +1,235 @@
+package autonomy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/brain"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/autonomy/prompt"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Replayed says what a recorded turn would come to today.
+type Replayed struct {
+	Session     string       `json:"session"`
+	Turn        string       `json:"turn"`
+	Same        bool         `json:"same"`
+	ModelCalls  int          `json:"model_calls"` // answers that were played
+	Calls       int          `json:"calls"`       // tool calls that were answered from the ledger
+	Differences []Difference `json:"differences"`
+}
+
+// Difference is one thing that would be otherwise.
+type Difference struct {
+	What  string `json:"what"`            // system, tools, model, verdict, result, provenance, answer, end
+	Where string `json:"where,omitempty"` // a call, a tool
+	Was   string `json:"was"`
+	Now   string `json:"now"`
+}
+
+// ErrNotReplayed: the event asked no model.
+var ErrNotReplayed = errors.New("nothing was asked of a model there; only turns can be replayed")
+
+// Replay runs a recorded turn ("" for the last one of the conversation) again
+// through the agent as it is now: the model's answers are those that were
+// recorded, tools do not run but answer from the ledger, and everything that
+// the turn writes goes into a store of its own that is thrown away.
+func (l *Loop) Replay(ctx context.Context, id, turn string) (Replayed, error) {
+	rec, err := l.o.Sessions.Recorded(ctx, id, turn)
+	if err != nil {
+		return Replayed{}, err
+	}
+	ev, err := l.o.Bus.Event(ctx, rec.Turn)
+	if err != nil {
+		return Replayed{}, err
+	}
+	if ev.Kind == bus.Task || ev.Kind == bus.System {
+		return Replayed{}, fmt.Errorf("%s: %w", rec.Turn, ErrNotReplayed)
+	}
+	ledger, err := l.o.Bus.Calls(ctx, rec.Turn)
+	if err != nil {
+		return Replayed{}, err
+	}
+	trace, err := l.Trace(ctx, rec.Turn)
+	if err != nil {
+		return Replayed{}, err
+	}
+	s, err := newStage(ctx, rec, ev)
+	if err != nil {
+		return Replayed{}, err
+	}
+	defer s.close()
+	as := l.o.Agent
+	if l.o.Crew != nil {
+		m, err := messageOf(ev)
+		if err != nil {
+			return Replayed{}, err
+		}
+		who, err := l.o.Crew.Whose(ctx, placeOf(s.ev, m))
+		if err != nil {
+			return Replayed{}, fmt.Errorf("replay: who answers there: %w", err)
+		}
+		as = who.Agent
+	}
+	return s.play(ctx, as, ledger, trace)
+}
+
+// stage is where a turn is played: a store that nobody else sees.
+type stage struct {
+	rec      session.Recording
+	ev       bus.Event
+	dir      string
+	store    *store.Store
+	bus      *bus.Bus
+	sessions *session.Sessions
+	player   *player
+}
+
+func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *stage, err error) {
+	ev.Session, ev.Lane = rec.Session, rec.Session
+	ev.Attempts, ev.Crashes = 1, 0
+	s := &stage{rec: rec, ev: ev, player: &player{rec: steps(rec.Own)}}
+	if s.dir, err = os.MkdirTemp("", "hob-replay-"); err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), Migrations()}
+	if s.store, err = store.Open(ctx, filepath.Join(s.dir, "replay.db"), sets, store.Options{SkipCheck: true}); err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	s.bus = bus.New(s.store, bus.Options{Route: func(channel, chat string) (string, string, bool) { return channel, chat, true }})
+	s.sessions = session.New(s.store)
+	if _, err = s.bus.Put(ctx, ev); err != nil {
+		return nil, err
+	}
+	err = s.store.Write(ctx, func(tx *store.Tx) error {
+		for _, r := range rec.Before {
+			if err := s.sessions.AppendTx(tx, rec.Session, r.Turn, []llm.Message{r.Message}); err != nil {
+				return err
+			}
+		}
+		return s.sessions.AppendTx(tx, rec.Session, rec.Turn, []llm.Message{rec.Own[0].Message})
+	})
+	return s, err
+}
+
+func (s *stage) close() {
+	if s.store != nil {
+		_ = s.store.Close() // it is thrown away
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+// play runs the turn and compares.
+func (s *stage) play(ctx context.Context, as *agent.Agent, ledger []bus.Entry, trace *Trace) (Replayed, error) {
+	out := Replayed{Session: s.rec.Session, Turn: s.rec.Turn, Differences: []Difference{}}
+	d := &differences{list: &out.Differences}
+	again, err := as.With(func(o *agent.Options) {
+		choose := o.Model
+		o.Store, o.Bus, o.Sessions, o.Compactor, o.Book, o.Hooks, o.Log = s.store, s.bus, s.sessions, nil, nil, nil, slog.New(slog.DiscardHandler)
+		if o.Results != nil {
+			o.Results = kept{} // by the turn itself
+		}
+		o.Dry = func(call string) (tools.Result, error) { return answered(ledger, call) }
+		o.Model = func(ctx context.Context, ask brain.Ask) (brain.Choice, error) {
+			c, err := choose(ctx, ask)
+			if err != nil {
+				d.add("model", "", modelOf(trace), "none: "+err.Error())
+				return brain.Choice{Model: s.player}, nil
+			}
+			s.player.info = c.Model.Info()
+			if was := modelOf(trace); was != "" && was != s.player.info.Name() {
+				d.add("model", "", was, s.player.info.Name())
+			}
+			return brain.Choice{Model: s.player, Reason: c.Reason}, nil
+		}
+	})
+	if err != nil {
+		return out, err
+	}
+	mine := s.ev.Kind == bus.Message && s.ev.Provenance == provenance.Owner
+	res, err := again.Run(ctx, agent.Turn{
+		Event: s.ev, Text: s.ev.Text, Source: s.ev.Provenance, Attended: mine, Guest: s.ev.Kind == bus.Message && !mine, Origin: s.ev.Channel, Report: s.rec.Session,
+	})
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	now, herr := s.happened(ctx, res)
+	if herr != nil {
+		return out, herr
+	}
+	d.stamps(s.rec.Stamp, again.Stamp(s.player.system))
+	d.messages(s.player.whole(s.rec.Own), now)
+	played, perr := s.bus.Calls(ctx, s.rec.Turn)
+	if perr != nil {
+		return out, perr
+	}
+	d.verdicts(ledger, played)
+	switch {
+	case res.Suspended:
+		d.add("end", "", "it went on", "the owner is asked")
+	case errors.Is(err, errRecording) && len(s.player.whole(s.rec.Own)) < len(s.rec.Own)-1: // the owner spoke into it
+	case errors.Is(err, errRecording):
+		d.add("end", "", "it ended with an answer", "the model is asked again")
+	case err != nil:
+		d.add("end", "", "it ended with an answer", "it fails: "+err.Error())
+	}
+	out.ModelCalls, out.Calls, out.Same = s.player.next, len(played), len(out.Differences) == 0
+	return out, nil
+}
+
+// kept stands for results that were kept when the turn ran.
+type kept struct{}
+
+func (kept) Put(string, string) error { return nil }
+
+// happened are the turn's messages after the question.
+func (s *stage) happened(ctx context.Context, res agent.Outcome) ([]llm.Message, error) {
+	if res.Record != nil {
+		if err := s.store.Write(ctx, res.Record); err != nil {
+			return nil, err
+		}
+	}
+	_, stored, err := s.sessions.History(ctx, s.rec.Session, s.rec.Turn)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(stored, res.Messages)[1:], nil
+}
+
+func modelOf(t *Trace) string {
+	if t == nil {
+		return ""
+	}
+	return t.Model
+}
+
+// answered is what a call came to, as the ledger has it.
+func answered(ledger []bus.Entry, call string) (tools.Result, error) {
+	for _, e := range ledger {
+		if e.Call != call {
+			continue
+		}
+		if e.State == bus.CallDone {
+			return tools.Result{Text: e.Result, Source: e.Source}, nil
+		}
+		return tools.Result{}, &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
+	}
+	return tools.Result{}, tools.Errorf(tools.OutcomeUnknown, "this call was not made then, and a replay makes none")
+}

@@ -1,0 +1,82 @@
+package autonomy
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+)
+
+// errRecording: the model is asked once more than it was.
+var errRecording = errors.New("the recording has no further answer")
+
+// player is a model that gives the recorded answers in order.
+type player struct {
+	info   llm.Info
+	rec    []llm.Message
+	next   int
+	system string // of the last request
+}
+
+// steps are the answers in a turn, up to where the owner spoke into it: what
+// came after that cannot be had without him.
+func steps(own []session.Row) (out []llm.Message) {
+	for i, r := range own {
+		if i > 0 && r.Message.Role == llm.User {
+			break
+		}
+		if r.Message.Role == llm.Assistant {
+			out = append(out, r.Message)
+		}
+	}
+	return out
+}
+
+// whole are the recorded messages after the question which are compared.
+func (p *player) whole(own []session.Row) (out []llm.Message) {
+	for _, r := range own[1:] {
+		if r.Message.Role == llm.User {
+			break
+		}
+		out = append(out, r.Message)
+	}
+	return out
+}
+
+// Info implements llm.Model.
+func (p *player) Info() llm.Info { return p.info }
+
+// Stream implements llm.Model.
+func (p *player) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	return func(yield func(llm.Event, error) bool) {
+		p.system = r.System
+		if p.next >= len(p.rec) {
+			yield(llm.Event{}, &llm.Error{Kind: llm.BadRequest, Provider: "replay", Message: errRecording.Error(), Err: errRecording})
+			return
+		}
+		m := p.rec[p.next]
+		p.next++
+		for _, part := range m.Parts {
+			if e, ok := event(part); ok && !yield(e, nil) {
+				return
+			}
+		}
+		yield(llm.Event{Kind: llm.Done, Stop: llm.EndTurn}, nil)
+	}
+}
+
+func event(p llm.Part) (llm.Event, bool) {
+	switch {
+	case p.Call != nil:
+		return llm.Event{Kind: llm.CallDone, Call: *p.Call, Signature: p.Signature}, true
+	case p.Reasoning != nil:
+		return llm.Event{Kind: llm.ReasoningDone, Reasoning: *p.Reasoning}, true
+	case p.Image != nil:
+		return llm.Event{Kind: llm.ImageDone, Image: *p.Image, Signature: p.Signature}, true
+	case p.Text != "":
+		return llm.Event{Kind: llm.TextDelta, Text: p.Text, Signature: p.Signature}, true
+	}
+	return llm.Event{}, false
+}

@@ -1,0 +1,128 @@
+package autonomy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/autonomy"
+	"hob/autonomy/agent"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/session"
+	"hob/tools"
+)
+
+// rows counts the rows of every table that a turn writes to.
+func (e *engine) rows() string {
+	e.t.Helper()
+	var out []string
+	for _, table := range []string{"inbox", "outbox", "ledger", "audit", "approvals", "grants", "messages", "sessions", "windows", "turns", "items", "stamps"} {
+		var n int
+		fatal(e.t, e.store.Read().QueryRowContext(e.t.Context(), `SELECT count(*) FROM `+table).Scan(&n))
+		out = append(out, fmt.Sprintf("%s %d", table, n))
+	}
+	return strings.Join(out, ", ")
+}
+
+func whats(r autonomy.Replayed) (out []string) {
+	for _, d := range r.Differences {
+		out = append(out, strings.TrimSpace(d.What+" "+d.Where))
+	}
+	return out
+}
+
+// A turn that is run again as it was is the same, and leaves no trace.
+func TestReplayOfTheSame(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		answers []llmtest.Answer
+		calls   int
+	}{
+		{"words", []llmtest.Answer{{Text: "hello"}}, 0},
+		{"a change", []llmtest.Answer{calls(call("add_item", `{"text":"milk"}`)), {Text: "Added."}}, 1},
+		{"reads, failures and outside text", []llmtest.Answer{
+			calls(read("cats"), read("dogs")), calls(call("add_item", `{"text":"bad"}`)), calls(call("nothing_such", `{}`)),
+			calls(call("add_item", `{"wrong":1}`)),
+			{Text: "I read it."},
+		}, 5},
+		{"round in circles", []llmtest.Answer{
+			calls(read("a")), calls(read("a")), calls(read("a")), calls(read("a")), calls(read("a")), {Text: "Enough."},
+		}, 5},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := start(t, setup{model: scripted(tc.answers...)})
+			e.say("s", "go")
+			before := e.rows()
+			r, err := e.loop.Replay(t.Context(), "s", "")
+			fatal(t, err)
+			if !r.Same || r.ModelCalls != len(tc.answers) || r.Calls != tc.calls {
+				t.Errorf("%d answers, %d calls: %s", r.ModelCalls, r.Calls, r.Text())
+			}
+			if after := e.rows(); after != before {
+				t.Errorf("a trace was left:\n%s\n%s", before, after)
+			}
+			if !strings.HasPrefix(r.Text(), "same: ") {
+				t.Error(r.Text())
+			}
+		})
+	}
+}
+
+// What has changed since shows: tools, verdicts, limits.
+func TestReplayShowsWhatChanged(t *testing.T) {
+	dir := t.TempDir()
+	e := start(t, setup{dir: dir, model: scripted(
+		llmtest.Answer{Text: "hello"}, calls(call("change_file", `{"text":"x"}`)), calls(read("cats")), calls(read("dogs")), llmtest.Answer{Text: "Done."},
+	)})
+	e.say("s", "hi")
+	turn := e.put("s", "go", "")
+	e.settle(turn)
+	e.stop()
+	extra := tools.New(tools.Def[textArgs]{
+		Spec: tools.Spec{Name: "write_poem", Category: "test", Description: "Write.", Effects: tools.Read, Core: true},
+		Run: func(context.Context, tools.Call, textArgs) (tools.Result, error) {
+			return tools.Result{}, errors.New("it ran")
+		},
+	})
+	e = start(t, setup{dir: dir, tools: []tools.Tool{extra}, model: scripted(), limits: agent.Limits{Rounds: 3}, guard: guard.Options{Level: guard.Watch}})
+	before := e.rows()
+	r, err := e.loop.Replay(t.Context(), "s", turn)
+	fatal(t, err)
+	got := whats(r)
+	for _, want := range []string{"tools write_poem", "verdict change_file", "result change_file"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in %v\n%s", want, got, r.Text())
+		}
+	}
+	if r.Same || !strings.Contains(r.Text(), "differences") || !strings.Contains(r.Text(), "+ offered") {
+		t.Error(r.Text())
+	}
+	if after := e.rows(); after != before || len(e.effects.sent) != 0 {
+		t.Errorf("a trace was left:\n%s\n%s", before, after)
+	}
+	// The first turn differs in its tools alone.
+	first, err := e.loop.Replay(t.Context(), "s", e.firstTurn("s"))
+	fatal(t, err)
+	if got := whats(first); !slices.Equal(got, []string{"tools write_poem"}) {
+		t.Errorf("%v", got)
+	}
+	for _, tc := range []struct {
+		session, turn string
+		want          error
+	}{{"nobody", "", session.ErrNoSession}, {"s", "nothing", session.ErrNoTurn}} {
+		if _, err := e.loop.Replay(t.Context(), tc.session, tc.turn); !errors.Is(err, tc.want) {
+			t.Errorf("%v: %v", tc, err)
+		}
+	}
+}
+
+func (e *engine) firstTurn(id string) string {
+	e.t.Helper()
+	rows, err := e.sessions.Messages(e.t.Context(), id, 0, 1000)
+	fatal(e.t, err)
+	return rows[len(rows)-1].Turn
+}

@@ -1,0 +1,128 @@
+package session_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// library is a few conversations with words to find.
+func library(t testing.TB) *fixture {
+	f := newSessions(t)
+	f.add("home", "t1", user("The plumber comes on Friday at nine"), says("I noted the plumber."))
+	f.add("home", "t2", user("Šiaulių gatvė 5, kambarys"), says("Café crème, déjà vu"))
+	call, result := calls("c1")
+	result.Parts[0].Result.Text = "page about boilers and plumbers"
+	f.add("work", "t3", user("read the page"), call, result, says("It is about boilers."))
+	f.add("work", "t4", llm.Message{Role: llm.User, Parts: []llm.Part{
+		{Text: "[context] plumber plumber plumber", Source: provenance.Hob, Context: true}, {Text: "hello", Source: provenance.Owner},
+	}})
+	return f
+}
+
+func TestSearch(t *testing.T) {
+	f := library(t)
+	for _, tc := range []struct {
+		name string
+		q    session.Query
+		want []string // who in which turn
+	}{
+		{"a word in all conversations", session.Query{Text: "plumber"}, []string{"hob t1", "owner t1", "tool t3"}},
+		{"of one conversation", session.Query{Text: "plumber", Session: "home"}, []string{"hob t1", "owner t1"}},
+		{"of the owner", session.Query{Text: "plumber", Who: session.WhoOwner}, []string{"owner t1"}},
+		{"all words", session.Query{Text: "friday plumber"}, []string{"owner t1"}},
+		{"any word, when nothing has all", session.Query{Text: "friday boiler"}, []string{"hob t3", "owner t1", "tool t3"}},
+		{"a phrase", session.Query{Text: `"plumber comes"`}, []string{"owner t1"}},
+		{"a phrase that is not there", session.Query{Text: `"comes plumber"`}, nil},
+		{"the beginning of a word", session.Query{Text: "plum"}, []string{"hob t1", "owner t1", "tool t3"}},
+		{"without a word", session.Query{Text: "plumber -friday -page"}, []string{"hob t1"}},
+		{"without accents", session.Query{Text: "siauliu GATVE"}, []string{"owner t2"}},
+		{"with accents", session.Query{Text: "crème"}, []string{"hob t2"}},
+		{"without the asking turn", session.Query{Text: "plumber", Without: "t1"}, []string{"tool t3"}},
+		{"later than now", session.Query{Text: "plumber", Since: time.Now().Add(time.Hour)}, nil},
+		{"until before", session.Query{Text: "plumber", Until: time.Now().Add(-time.Hour)}, nil},
+		{"since before", session.Query{Text: "friday", Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, []string{"owner t1"}},
+		{"operators are words", session.Query{Text: "plumber AND NOT NEAR(x"}, []string{"hob t1", "owner t1", "tool t3"}},
+		{"nothing", session.Query{Text: "zanzibar"}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			found, err := f.Search(t.Context(), tc.q)
+			fatal(t, err)
+			got := []string{}
+			for _, x := range found {
+				got = append(got, x.Who+" "+x.Turn)
+				if x.Message == 0 || x.At.IsZero() || !strings.Contains(x.Snippet, "[") {
+					t.Errorf("%+v", x)
+				}
+				if want := x.Who == session.WhoTool; x.Source.Tainted() != want {
+					t.Errorf("%s is of %q", x.Who, x.Source)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tc.want) && len(got)+len(tc.want) > 0 {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
+	}
+	if _, err := f.Search(t.Context(), session.Query{Text: ` "" -plumber ()*`}); !errors.Is(err, session.ErrNoWords) {
+		t.Errorf("no word: %v", err)
+	}
+}
+
+// What is said later is found as well, and what is taken out no more.
+func TestTheIndexFollows(t *testing.T) {
+	f := library(t)
+	count := func(text string) int {
+		t.Helper()
+		found, err := f.Search(t.Context(), session.Query{Text: text, Limit: 2000})
+		fatal(t, err)
+		return len(found)
+	}
+	if count("walrus") != 0 {
+		t.Error("found what was not said")
+	}
+	f.write(func(tx *store.Tx) error {
+		for i := range 1200 {
+			if err := f.AppendTx(tx, "many", fmt.Sprint("m", i), []llm.Message{user("walrus")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	fatal(t, f.IndexSome(t.Context()))
+	if n := count("walrus"); n != 1200 {
+		t.Errorf("%d of 1200", n)
+	}
+	found, err := f.Search(t.Context(), session.Query{Text: "friday"})
+	fatal(t, err)
+	f.write(func(tx *store.Tx) error { return f.UnindexTx(tx, found[0].Message) })
+	if count("friday") != 0 {
+		t.Error("still found")
+	}
+	if _, r, err := f.Message(t.Context(), found[0].Message); err != nil || len(r.Message.Parts) == 0 {
+		t.Errorf("the message itself: %v", err)
+	}
+	if _, _, err := f.Message(t.Context(), 1<<40); !errors.Is(err, session.ErrNoMessage) {
+		t.Errorf("an unknown message: %v", err)
+	}
+}
+
+func FuzzSearch(f *testing.F) {
+	for _, s := range []string{"plumber", `"`, `""`, `a"b`, `"a" OR NEAR(b, 2)`, "a*", "*", "-", "--x", "a:b", "{a b}: c", "^a", "\x00", "a\x00b", "'; DROP TABLE found", "日本", "\u0301", "̈a", strings.Repeat("x ", 400), strings.Repeat("y", 5000), "\xff\xfe"} {
+		f.Add(s)
+	}
+	lib := library(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := lib.Search(t.Context(), session.Query{Text: text, Session: text}); err != nil && !errors.Is(err, session.ErrNoWords) {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package autonomy_test
+
+import (
+	"strings"
+	"testing"
+
+	"hob/autonomy"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+)
+
+// hear takes a message of a group and returns its conversation and answer.
+func (e *engine) hear(sender, text string, owner bool) (session, answer string) {
+	e.t.Helper()
+	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{Channel: "chat", Chat: "g", Group: true, Sender: sender, FromOwner: owner, Text: text})
+	fatal(e.t, err)
+	ev := e.settle(acc.Event)
+	return ev.Session, ev.Answer
+}
+
+// What one member of a group tells Hob is not in the context of another, the
+// owner among them, also after a restart; in a shared conversation it is.
+func TestMembersOfAGroup(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		dir := t.TempDir()
+		run := func(fn func(e *engine)) *llmtest.Scripted {
+			m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+			e := start(t, setup{dir: dir, model: m, pushes: map[string]bool{"chat": true}, change: func(o *autonomy.Options) { o.SharedGroups = shared }})
+			fn(e)
+			e.stop()
+			return m
+		}
+		run(func(e *engine) {
+			mine, _ := e.hear("me", "my salary is 7000", true)
+			bobs, _ := e.hear("bob", "my secret is 42", false)
+			if (mine == bobs) != shared || !strings.HasPrefix(mine, "chat:g") {
+				t.Errorf("shared %v: the conversations are %s and %s", shared, mine, bobs)
+			}
+		})
+		m := run(func(e *engine) { e.hear("bob", "what do you know?", false) })
+		text := textsOf(m.Asked()[0].Messages)
+		if !strings.Contains(text, "secret is 42") || strings.Contains(text, "salary") != shared {
+			t.Errorf("shared %v: bob's request: %s", shared, text)
+		}
+		m = run(func(e *engine) {
+			e.hear("me", "and you?", true)
+			// The owner goes on from elsewhere in the conversation by its name, and
+			// the answer goes to the group.
+			if shared {
+				return
+			}
+			acc, err := e.loop.Receive(t.Context(), channels.Inbound{Channel: "web", Session: "chat:g:me", FromOwner: true, Text: "from home"})
+			fatal(t, err)
+			if ev := e.settle(acc.Event); ev.Channel != "chat" || ev.Chat != "g" {
+				t.Errorf("answered in %s:%s", ev.Channel, ev.Chat)
+			}
+		})
+		if text := textsOf(m.Asked()[0].Messages); !strings.Contains(text, "salary") || strings.Contains(text, "secret") != shared {
+			t.Errorf("shared %v: the owner's request: %s", shared, text)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package web
+
+import (
+	"net/http"
+	"time"
+)
+
+// moment reads a day or a time with its zone (RFC 3339).
+func moment(name, v string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, v); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, invalid("%s must be a day such as 2026-03-01 or a time such as 2026-03-01T12:00:00Z", name)
+}
+
+// search finds messages in all sessions.
+func (s *Server) search(w http.ResponseWriter, r *http.Request, _ surface) error {
+	values := r.URL.Query()
+	narrow := SearchQuery{Session: values.Get("session"), Who: values.Get("who")}
+	for _, k := range []string{"session", "who", "since", "until"} {
+		v := values.Get(k)
+		var err error
+		switch {
+		case v == "":
+		case k == "since":
+			narrow.Since, err = moment(k, v)
+		case k == "until":
+			narrow.Until, err = moment(k, v)
+		}
+		if err != nil {
+			return err
+		}
+		values.Del(k)
+	}
+	q, err := query(values.Encode(), []string{"limit", "q"})
+	if err != nil {
+		return err
+	}
+	narrow.Text, narrow.Limit = q.Text, q.Limit
+	out, err := s.backend.Search(r.Context(), narrow)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// export sends all that was said in a session.
+func (s *Server) export(w http.ResponseWriter, r *http.Request, _ surface) error {
+	session, err := sessionID(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	q := r.URL.Query()
+	format := "markdown"
+	for k := range q {
+		if k != "format" {
+			return fail(http.StatusBadRequest, "invalid", "the parameter is format", "unknown parameter %q", k)
+		}
+		format = q.Get(k)
+	}
+	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+	if types[format] == "" {
+		return invalid("there is no format %q; use markdown or jsonl", format)
+	}
+	out := &lateHeader{w: w, kind: types[format]}
+	err = s.backend.Export(r.Context(), session, format, out)
+	if err != nil && out.begun { // a part is out: only a broken response can say so
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// lateHeader sets the content type with the first byte, so that an error before
+// it can still be told as one.
+type lateHeader struct {
+	w     http.ResponseWriter
+	kind  string
+	begun bool
+}
+
+func (l *lateHeader) Write(b []byte) (int, error) {
+	if !l.begun {
+		l.begun = true
+		l.w.Header().Set("Content-Type", l.kind)
+	}
+	writeBy(l.w, time.Now().Add(writeTime))
+	return l.w.Write(b)
+}
+
+// fork makes a new session out of what was said in one.
+func (s *Server) fork(w http.ResponseWriter, r *http.Request, _ surface) error {
+	session, err := sessionID(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Session string `json:"session"`
+		At      string `json:"at"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.Session != "" {
+		if in.Session, err = sessionID(in.Session); err != nil {
+			return err
+		}
+	}
+	out, err := s.backend.Fork(r.Context(), session, in.Session, in.At)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// replay runs a turn again without effects.
+func (s *Server) replay(w http.ResponseWriter, r *http.Request, _ surface) error {
+	session, err := sessionID(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Turn string `json:"turn"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	out, err := s.backend.Replay(r.Context(), session, in.Turn)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}

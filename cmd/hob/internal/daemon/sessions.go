@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"hob/autonomy"
+	brains "hob/autonomy/brain"
+	"hob/autonomy/crew"
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/channels/web"
+	"hob/knowledge/store"
+	"hob/tools"
+	"hob/tools/memory"
+)
+
+// conversations gives the record of all that was said to the tools.
+type conversations struct{ d *Daemon }
+
+// SearchConversations implements memory.Conversations.
+func (c conversations) SearchConversations(ctx context.Context, q memory.ConversationQuery) ([]memory.Said, error) {
+	if q.Who != "" && !slices.Contains(people(), q.Who) {
+		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", q.Who, strings.Join(people(), ", "))
+	}
+	found, err := c.d.sessions.Search(ctx, session.Query{
+		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without,
+	})
+	if errors.Is(err, session.ErrNoWords) {
+		return nil, tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	var out []memory.Said
+	for _, f := range found {
+		out = append(out, memory.Said{Message: f.Message, Session: f.Session, Who: f.Who, At: f.At, Text: f.Snippet, Provenance: f.Source})
+	}
+	return out, err
+}
+
+// SaidIn implements memory.Conversations.
+func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, error) {
+	id, r, err := c.d.sessions.Message(ctx, message)
+	if errors.Is(err, session.ErrNoMessage) {
+		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", err)
+	}
+	text, src := session.Text(r.Message)
+	return memory.Said{Message: r.ID, Session: id, Who: session.Who(r.Message), At: r.CreatedAt, Text: text, Provenance: src}, err
+}
+
+func people() []string {
+	return []string{session.WhoOwner, session.WhoHob, session.WhoTool, session.WhoOutside}
+}
+
+// Search implements web.Backend.
+func (b *backend) Search(ctx context.Context, q web.SearchQuery) (any, error) {
+	if q.Who != "" && !slices.Contains(people(), q.Who) {
+		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(people(), ", "))
+	}
+	found, err := b.d.sessions.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit})
+	return found, classify(err)
+}
+
+// Export implements web.Backend.
+func (b *backend) Export(ctx context.Context, id, format string, w io.Writer) error {
+	return classify(b.d.sessions.Export(ctx, id, format, b.d.zone(), w))
+}
+
+// Fork implements web.Backend.
+func (b *backend) Fork(ctx context.Context, from, to, at string) (any, error) {
+	var out session.Info
+	err := b.d.store.Write(ctx, func(tx *store.Tx) (err error) {
+		if to == "" {
+			if to, err = b.d.sessions.FreeTx(tx, from+"-fork"); err != nil {
+				return err
+			}
+		}
+		out, err = b.d.sessions.ForkTx(tx, from, to, at)
+		return err
+	})
+	return out, classify(err)
+}
+
+// copied are the lines that a fork has from its original.
+func (b *backend) copied(ctx context.Context, id string) ([]chatLine, error) {
+	var out []chatLine
+	err := b.d.sessions.Copied(ctx, id, func(r session.Row) {
+		text := ""
+		for _, p := range r.Message.Parts {
+			if !p.Context && p.Text != "" {
+				text = strings.TrimSpace(text + "\n" + p.Text)
+			}
+		}
+		l := chatLine{ID: fmt.Sprint("m", r.ID), Event: r.Turn, From: session.Who(r.Message), Kind: "message", Text: text, State: "done", At: r.CreatedAt}
+		if r.Message.Role == llm.Assistant {
+			l.Kind = "reply"
+		}
+		if text != "" {
+			out = append(out, l)
+		}
+	})
+	slices.Reverse(out)
+	return out, err
+}
+
+// Replay implements web.Backend.
+func (b *backend) Replay(ctx context.Context, id, turn string) (any, error) {
+	r, err := b.d.loop.Replay(ctx, id, turn)
+	if err != nil {
+		return nil, classify(err)
+	}
+	return struct {
+		autonomy.Replayed
+		Text string `json:"text"`
+	}{r, r.Text()}, nil
+}
+
+// summariser is the model of the agent whose conversation it is: no other
+// provider gets to read it.
+func (d *Daemon) summariser(ctx context.Context, id string) (llm.Model, error) {
+	info, _, err := d.sessions.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	who, err := d.crew.Whose(ctx, crew.Place{Session: id, Channel: info.Channel, Chat: info.Chat})
+	if err != nil {
+		return nil, err
+	}
+	c, err := who.Options.Model(ctx, brains.Ask{Agent: who.Options.Name, Session: id})
+	if err != nil {
+		return nil, err
+	}
+	return booked{c.Model, who.Options.Name}, nil
+}
+
+// booked puts what a model is asked on an agent's account.
+type booked struct {
+	llm.Model
+	agent string
+}
+
+// Stream implements llm.Model.
+func (b booked) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {
+	r.Account.Agent = b.agent
+	return b.Model.Stream(ctx, r)
+}

@@ -1,0 +1,140 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// Conversations is the engine's record of all that was said. It may be called
+// concurrently.
+type Conversations interface {
+	// SearchConversations finds messages by their words, the best first. Errors
+	// of the caller's making are *tools.Error.
+	SearchConversations(ctx context.Context, q ConversationQuery) ([]Said, error)
+	// SaidIn returns one whole message.
+	SaidIn(ctx context.Context, message int64) (Said, error)
+}
+
+// ConversationQuery narrows a search; empty fields do not.
+type ConversationQuery struct {
+	Text, Session, Who string
+	Since, Until       time.Time
+	Limit              int
+	Without            string // the turn that asks
+}
+
+// Said is one message of a conversation.
+type Said struct {
+	Message    int64             `json:"message"`
+	Session    string            `json:"session"`
+	Who        string            `json:"who"`
+	At         time.Time         `json:"at"`
+	Text       string            `json:"text"` // all of it, or the place found
+	Provenance provenance.Source `json:"provenance"`
+}
+
+type conversationsIn struct {
+	Query   string `json:"query,omitempty" jsonschema:"words that were said"`
+	Message int64  `json:"message,omitempty" jsonschema:"instead: the number of a message to see whole"`
+	Session string `json:"session,omitempty" jsonschema:"only this conversation"`
+	Who     string `json:"who,omitempty" jsonschema:"owner, hob, tool or outside"`
+	Since   string `json:"since,omitempty" jsonschema:"a day"`
+	Until   string `json:"until,omitempty" jsonschema:"a day"`
+	Limit   int    `json:"limit,omitempty"`
+}
+
+// conversationsOut is the Data of search_conversations.
+type conversationsOut struct {
+	Said []Said `json:"said"`
+}
+
+func (d Deps) searchConversations() tools.Tool {
+	return tools.New(tools.Def[conversationsIn]{
+		Spec: tools.Spec{
+			Name: "search_conversations", Category: "memory", Effects: tools.Read,
+			Description: "Find what was said in earlier conversations, or show one message whole.",
+			Keywords:    "history chat earlier said talked discussed message transcript original",
+		},
+		Summary: func(in conversationsIn) string {
+			if in.Message != 0 {
+				return fmt.Sprintf("Show message %d", in.Message)
+			}
+			return "Search the conversations for " + quoted(phrase.Cut(in.Query, 100))
+		},
+		Run: func(ctx context.Context, c tools.Call, in conversationsIn) (tools.Result, error) {
+			found, err := d.said(ctx, c, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{
+				Text: conversationsText(in, found, c.Now), Data: conversationsOut{Said: append([]Said{}, found...)},
+				Source: sourceOf(found, func(s Said) provenance.Source { return s.Provenance }),
+			}, nil
+		},
+	})
+}
+
+func (d Deps) said(ctx context.Context, c tools.Call, in conversationsIn) ([]Said, error) {
+	if (in.Message != 0) == (strings.TrimSpace(in.Query) != "") {
+		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of query and message")
+	}
+	if c.Realm != "" { // another agent reads its own conversation only
+		if in.Session != "" && in.Session != c.Session {
+			return nil, tools.Errorf(tools.PolicyDenied, "only this conversation can be read here")
+		}
+		in.Session = c.Session
+	}
+	if in.Message != 0 {
+		s, err := d.Conversations.SaidIn(ctx, in.Message)
+		if err == nil && in.Session != "" && s.Session != in.Session {
+			err = tools.Errorf(tools.NotFound, "there is no message %d in this conversation", in.Message)
+		}
+		return []Said{s}, err
+	}
+	limit, err := limitOr(in.Limit, 8)
+	if err != nil {
+		return nil, err
+	}
+	q := ConversationQuery{Text: in.Query, Session: in.Session, Who: in.Who, Limit: limit, Without: c.Event}
+	for _, day := range []struct {
+		name, text string
+		to         *time.Time
+		end        bool
+	}{{"since", in.Since, &q.Since, false}, {"until", in.Until, &q.Until, true}} {
+		if day.text == "" {
+			continue
+		}
+		t, err := time.ParseInLocation(time.DateOnly, strings.TrimSpace(day.text), c.Now.Location())
+		if err != nil {
+			return nil, tools.Errorf(tools.InvalidArguments, "%s must be a day such as %s", day.name, c.Now.Format(time.DateOnly))
+		}
+		if day.end {
+			t = t.AddDate(0, 0, 1)
+		}
+		*day.to = t
+	}
+	return d.Conversations.SearchConversations(ctx, q)
+}
+
+func conversationsText(in conversationsIn, found []Said, now time.Time) string {
+	switch {
+	case len(found) == 0:
+		return fmt.Sprintf("Nothing was said about %s.", quoted(phrase.Cut(in.Query, 100)))
+	case in.Message != 0:
+		s := found[0]
+		return fmt.Sprintf("Message %d, %s in %s, %s:\n%s", s.Message, s.Who, s.Session, when.FormatDay(s.At, now), s.Text)
+	}
+	var b strings.Builder
+	b.WriteString("Found:")
+	for _, s := range found {
+		fmt.Fprintf(&b, "\n- message %d, %s in %s, %s: %s", s.Message, s.Who, s.Session, when.FormatDay(s.At, now), phrase.Cut(s.Text, 300))
+	}
+	return b.String()
+}
