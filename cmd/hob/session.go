@@ -97,22 +97,26 @@ func (a *app) sessionSearchCmd() *cobra.Command {
 }
 
 func (a *app) sessionExportCmd() *cobra.Command {
-	var format, to string
+	var format, to, images string
 	c := a.onSession(&cobra.Command{
 		Use: "export SESSION", Short: "Write all that was said in a conversation as Markdown or JSON lines",
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(cl *client) error { return a.exportSession(c.Context(), cl, args[0], format, to) })
+			return a.with(c.Context(), func(cl *client) error { return a.exportSession(c.Context(), cl, args[0], format, to, images) })
 		}),
 	})
 	c.Flags().StringVarP(&format, "format", "f", "markdown", "markdown or jsonl")
 	c.Flags().StringVarP(&to, "output", "o", "", "a new file to write to (default: standard output)")
+	c.Flags().StringVar(&images, "images", "", "a folder for the pictures of a Markdown file (default: they stand in the text)")
 	return c
 }
 
 // exportSession writes to a file beside the one that is wanted, so that one of
 // this name is whole.
-func (a *app) exportSession(ctx context.Context, c *client, session, format, to string) error {
+func (a *app) exportSession(ctx context.Context, c *client, session, format, to, images string) error {
 	path := "/api/v1/sessions/" + pathPart(session) + "/export"
+	if images != "" && (format != "markdown" || to == "") {
+		return usage("--images goes with a Markdown file: hob session export %s -o FILE --images FOLDER", shellWord(session))
+	}
 	if to == "" {
 		return c.copy(ctx, path, query("format", format), a.out)
 	}
@@ -124,7 +128,12 @@ func (a *app) exportSession(ctx context.Context, c *client, session, format, to 
 		return fmt.Errorf("export: %w", err)
 	}
 	defer os.Remove(f.Name())
-	err = c.copy(ctx, path, query("format", format), f)
+	var out io.Writer = f
+	pics := &pictures{to: f, dir: images, beside: filepath.Dir(to)}
+	if images != "" {
+		out = pics
+	}
+	err = errors.Join(c.copy(ctx, path, query("format", format), out), pics.flush())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

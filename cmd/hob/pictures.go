@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// dataURL is a line of an exported conversation that holds a picture.
+var dataURL = regexp.MustCompile(`^!\[picture\]\(data:image/(png|jpeg|gif|webp);base64,([A-Za-z0-9+/=]+)\)\n?$`)
+
+// pictures writes Markdown on, and its pictures into files of their own.
+type pictures struct {
+	to     io.Writer
+	dir    string // for the files
+	beside string // the folder of the text, from which they are named
+	line   []byte // not whole yet
+	n      int
+	fenced []byte // the end of a fence that is open: what stands in it is text
+}
+
+// Write implements io.Writer.
+func (p *pictures) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			p.line = append(p.line, rest...)
+			break
+		}
+		p.line = append(p.line, rest[:i+1]...)
+		rest = rest[i+1:]
+		if err := p.flush(); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// flush writes the line on.
+func (p *pictures) flush() error {
+	line := p.line
+	p.line = p.line[:0]
+	if len(line) == 0 {
+		return nil
+	}
+	if m := dataURL.FindSubmatch(line); m != nil && !p.inFence(line) {
+		name, err := p.save(string(m[1]), m[2])
+		if err != nil {
+			return err
+		}
+		line = fmt.Appendf(nil, "![picture](%s)\n", filepath.ToSlash(name))
+	} else if m == nil {
+		p.inFence(line)
+	}
+	_, err := p.to.Write(line)
+	return err
+}
+
+// inFence follows the fences of the text.
+func (p *pictures) inFence(line []byte) bool {
+	ticks := line[:len(line)-len(bytes.TrimLeft(line, "`"))]
+	switch {
+	case p.fenced == nil && len(ticks) >= 3:
+		p.fenced = bytes.Clone(ticks)
+	case p.fenced != nil && bytes.Equal(bytes.TrimSpace(line), p.fenced):
+		p.fenced = nil
+	}
+	return p.fenced != nil
+}
+
+// save writes one picture into a new file and returns how the text names it.
+func (p *pictures) save(kind string, data []byte) (string, error) {
+	raw := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
+	n, err := base64.StdEncoding.Decode(raw, data)
+	if err != nil {
+		return "", fmt.Errorf("export: a picture cannot be read: %w", err)
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	p.n++
+	path := filepath.Join(p.dir, fmt.Sprintf("picture-%d.%s", p.n, kind))
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("export: %w; name a new folder", err)
+	}
+	if _, err = f.Write(raw[:n]); err != nil {
+		_ = f.Close()
+		return "", fmt.Errorf("export: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return "", fmt.Errorf("export: %w", err)
+	}
+	if name, err := filepath.Rel(p.beside, path); err == nil {
+		return name, nil
+	}
+	return path, nil
+}
