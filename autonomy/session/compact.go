@@ -13,7 +13,6 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge/store"
-	"hob/platform/failpoint"
 )
 
 // Numbers of compaction.
@@ -189,12 +188,26 @@ func (c *Compactor) Shrink(ctx context.Context, model llm.Model, session, turn s
 			return err
 		}
 	}
+	err = c.digest(ctx, p)
+	switch {
+	case errors.Is(err, errMoved):
+		return nil
+	case errors.Is(err, errAnswer) && before == now: // the beginnings are as long as the whole
+		return ErrNothing
+	case errors.Is(err, errAnswer):
+		return nil
+	}
+	return err
+}
+
+// digest keeps the beginnings of what was said, where no summary can be had.
+// Outside texts are not repeated: they can be looked up.
+func (c *Compactor) digest(ctx context.Context, p *plan) error {
 	p.next.Clean = extract(p.prev.Clean, p.old)
-	p.next.Outside, p.next.Pins = p.prev.Outside, p.prev.Pins
-	if tainted(p.old) { // to be looked up, not shown
+	p.next.Outside, p.next.Pins, p.next.Aged = p.prev.Outside, p.prev.Pins, true
+	if tainted(p.old) {
 		p.next.Outside.Lines = append(slices.Clone(p.prev.Outside.Lines), fmt.Sprintf("messages %d to %d", p.old[0].id, p.next.Last))
 	}
-	p.next.Aged = true
 	return c.commit(ctx, p, Report{How: "digest"})
 }
 
@@ -230,175 +243,6 @@ func (c *Compactor) stubs(ctx context.Context, session, turn string, room int) (
 	}
 	return true, c.s.db.Write(ctx, func(tx *store.Tx) error {
 		if err := c.s.moveTx(tx, session, at); err != nil {
-			return err
-		}
-		return c.o.Record(tx, rep)
-	})
-}
-
-// plan is a compaction that is being made.
-type plan struct {
-	session, turn string
-	unattended    bool
-	at            place
-	old           []said
-	prev          Summary
-	next          Summary
-	first         int64 // with which the new window begins
-	whole, gone   int   // bytes of the window, and of what leaves it
-}
-
-// plan finds what leaves the window: whole turns up to the given one, the
-// oldest first, so that what stays fits into room. The newest keep messages
-// stay as far as they fit; the turn itself goes only when it alone is more than
-// limit. A negative limit means that the turn is running: it stays, and is in
-// room.
-func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room, keep int) (*plan, error) {
-	e, err := c.s.window(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	w := e.Value.(*window)
-	n := len(w.msgs)
-	for n > w.begin() && w.turns[n-1] != turn { // what came later stays
-		n--
-	}
-	if n == w.begin() && limit < 0 { // the turn has stored nothing yet
-		n = len(w.msgs)
-	}
-	if limit < 0 {
-		for n > w.begin() && w.turns[n-1] == turn {
-			n--
-			room -= Chars(w.msgs[n])
-		}
-		room /= 2 // the summary needs some as well
-	}
-	cut := w.leaves(n, limit, room, keep)
-	if cut == w.begin() {
-		return nil, nil
-	}
-	p := &plan{session: session, turn: turn, at: w.place, whole: w.chars}
-	turns := map[string]bool{}
-	for i := range cut {
-		p.gone += Chars(w.msgs[i])
-		if i < w.begin() {
-			p.prev = *w.summary
-			continue
-		}
-		turns[w.turns[i]] = true
-		p.old = append(p.old, said{w.ids[i], w.msgs[i]})
-	}
-	p.first = p.old[len(p.old)-1].id + 1
-	p.next = Summary{First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
-	return p, nil
-}
-
-// leaves is the index up to which messages leave the window, which ends at n:
-// the newest turn stays when it has at most limit or room, older ones while
-// there are fewer than keep messages and all have room.
-func (w *window) leaves(n, limit, room, keep int) int {
-	i, chars := n, 0
-	for i > w.begin() {
-		j, size := i, 0
-		for j > w.begin() && w.turns[j-1] == w.turns[i-1] {
-			j--
-			size += Chars(w.msgs[j])
-		}
-		fits := n-i < keep && chars+size <= room
-		if i == n {
-			fits = size <= max(limit, room)
-		}
-		if !fits {
-			return i
-		}
-		i, chars = j, chars+size
-	}
-	return i
-}
-
-// summarise asks the model, once for what is clean and once, without a view of
-// that, for what is not, and stores the summary.
-func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	room := maxAsked
-	if n := model.Info().Context; n > 0 {
-		room = min(room, int(target*float64(n)*c.s.PerToken(p.session)))
-	} else {
-		room = min(room, max(p.whole/2, 8000)) // it was too long for the model as a whole
-	}
-	rep := Report{How: "summary", Tainted: tainted(p.old)}
-	var kept, fresh []Pin
-	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
-		req := question(p, prev, pins, outside, room)
-		req.Account = llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn}
-		resp, err := llm.Collect(model.Stream(ctx, req))
-		if err != nil {
-			return Digest{}, err
-		}
-		a, err := parse(resp.Text())
-		if err != nil {
-			return Digest{}, err
-		}
-		rep.Model = modelName(resp, model)
-		kept = append(kept, without(pins, a.Done)...)
-		fresh = append(fresh, a.pinned(p.old, outside)...)
-		return a.digest(), nil
-	}
-	own := slices.DeleteFunc(slices.Clone(p.prev.Pins), func(x Pin) bool { return x.Source.Tainted() })
-	foreign := p.prev.pins("outside")
-	var err error
-	if p.next.Clean = p.prev.Clean; clean(p.old) {
-		if p.next.Clean, err = half(p.prev.Clean, own, false); err != nil {
-			return err
-		}
-	} else {
-		kept = append(kept, own...)
-	}
-	if p.next.Outside, p.next.Aged = p.prev.Outside, true; rep.Tainted {
-		p.next.Aged = false
-		if p.next.Outside, err = half(p.prev.Outside, foreign, true); err != nil {
-			return err
-		}
-	} else {
-		kept = append(kept, foreign...)
-	}
-	p.next.Pins = merge(kept, fresh)
-	return c.commit(ctx, p, rep)
-}
-
-// commit moves the window on, if it still is where it was.
-func (c *Compactor) commit(ctx context.Context, p *plan, rep Report) error {
-	size := Chars(p.next.Message())
-	if size >= p.gone {
-		return fmt.Errorf("%w: it is longer (%d) than what it stands for (%d)", errAnswer, size, p.gone)
-	}
-	rep.Session, rep.Turn, rep.Before, rep.After = p.session, p.turn, p.whole, p.whole-p.gone+size
-	content, err := encodeSummary(&p.next)
-	if err != nil {
-		return fmt.Errorf("session: summary: %w", err)
-	}
-	failpoint.Hit("session.compact.before")
-	return c.s.db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		now, err := placeOf(tx, p.session)
-		if err != nil {
-			return err
-		}
-		if now != p.at {
-			return errMoved
-		}
-		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at) VALUES (?,?,?,?,?,?,?,?)`,
-			p.session, p.next.First, p.next.Last, content, rep.Model, rep.Before, rep.After, time.Now().UnixMilli())
-		if err != nil {
-			return fmt.Errorf("session: summary: %w", err)
-		}
-		id, err := r.LastInsertId()
-		if err != nil {
-			return fmt.Errorf("session: summary: %w", err)
-		}
-		if err := c.s.moveTx(tx, p.session, place{first: p.first, summary: id, stubs: p.at.stubs}); err != nil {
 			return err
 		}
 		return c.o.Record(tx, rep)

@@ -87,6 +87,12 @@ func TestShrinkAnEnormousTurn(t *testing.T) {
 
 func TestShrinkWhatCannotBe(t *testing.T) {
 	f := newSessions(t)
+	short := newBrain(0, always(llmtest.Answer{Status: 500}))
+	f.add("short", "t1", user("hello"), says("hello"))
+	f.add("short", "now", user("and now?"))
+	if err := f.compactor(short, session.CompactorOptions{}).Shrink(t.Context(), short, "short", "now", 10); err != session.ErrNothing { //nolint:errorlint // it comes bare
+		t.Errorf("a digest longer than the words: %v", err)
+	}
 	m := newBrain(0, always(summaryOf("x")))
 	c := f.compactor(m, session.CompactorOptions{})
 	f.add("s", "now", user(strings.Repeat("x", 100_000)))

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+	"hob/platform/failpoint"
+	"hob/platform/provenance"
+)
+
+// summarise asks the model, once for what is clean and once, without a view of
+// that, for what is not, and stores the summary.
+func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	room := maxAsked
+	if n := model.Info().Context; n > 0 {
+		room = min(room, int(target*float64(n)*c.s.PerToken(p.session)))
+	} else {
+		room = min(room, max(p.whole/2, 8000)) // it was too long for the model as a whole
+	}
+	rep := Report{How: "summary", Tainted: tainted(p.old)}
+	var kept, fresh []Pin
+	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
+		req := question(p, prev, pins, outside, room)
+		req.Account = llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn}
+		resp, err := llm.Collect(model.Stream(ctx, req))
+		if err != nil {
+			return Digest{}, err
+		}
+		a, err := parse(resp.Text())
+		if err != nil {
+			return Digest{}, err
+		}
+		rep.Model = modelName(resp, model)
+		kept = append(kept, without(pins, a.Done)...)
+		fresh = append(fresh, a.pinned(p.old, outside)...)
+		return a.digest(), nil
+	}
+	own := slices.DeleteFunc(slices.Clone(p.prev.Pins), func(x Pin) bool { return x.Source.Tainted() })
+	foreign := p.prev.pins(provenance.Outside)
+	var err error
+	if p.next.Clean = p.prev.Clean; clean(p.old) {
+		if p.next.Clean, err = half(p.prev.Clean, own, false); err != nil {
+			return err
+		}
+	} else {
+		kept = append(kept, own...)
+	}
+	if p.next.Outside, p.next.Aged = p.prev.Outside, true; rep.Tainted {
+		p.next.Aged = false
+		if p.next.Outside, err = half(p.prev.Outside, foreign, true); err != nil {
+			return err
+		}
+	} else {
+		kept = append(kept, foreign...)
+	}
+	p.next.Pins = merge(kept, fresh)
+	return c.commit(ctx, p, rep)
+}
+
+// commit moves the window on, if it still is where it was.
+func (c *Compactor) commit(ctx context.Context, p *plan, rep Report) error {
+	size := Chars(p.next.Message())
+	if size >= p.gone {
+		return fmt.Errorf("%w: it is longer (%d) than what it stands for (%d)", errAnswer, size, p.gone)
+	}
+	rep.Session, rep.Turn, rep.Before, rep.After = p.session, p.turn, p.whole, p.whole-p.gone+size
+	content, err := encodeSummary(&p.next)
+	if err != nil {
+		return fmt.Errorf("session: summary: %w", err)
+	}
+	failpoint.Hit("session.compact.before")
+	return c.s.db.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		now, err := placeOf(tx, p.session)
+		if err != nil {
+			return err
+		}
+		if now != p.at {
+			return errMoved
+		}
+		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at) VALUES (?,?,?,?,?,?,?,?)`,
+			p.session, p.next.First, p.next.Last, content, rep.Model, rep.Before, rep.After, time.Now().UnixMilli())
+		if err != nil {
+			return fmt.Errorf("session: summary: %w", err)
+		}
+		id, err := r.LastInsertId()
+		if err != nil {
+			return fmt.Errorf("session: summary: %w", err)
+		}
+		if err := c.s.moveTx(tx, p.session, place{first: p.first, summary: id, stubs: p.at.stubs}); err != nil {
+			return err
+		}
+		return c.o.Record(tx, rep)
+	})
+}
