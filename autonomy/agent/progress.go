@@ -32,7 +32,9 @@ type pulse struct {
 func newPulse(ctx context.Context, id, name string, publish func(typ string, data map[string]any)) (p *pulse, end func()) {
 	p = &pulse{publish: publish, call: map[string]any{"id": id, "name": name}, began: time.Now(), fraction: -1}
 	publish("tool_start", p.call)
+	p.mu.Lock() // the first beat may come before the timer is known
 	p.beats = time.AfterFunc(heartbeat, p.beat)
+	p.mu.Unlock()
 	forget := context.AfterFunc(ctx, p.end)
 	return p, func() {
 		forget()
