@@ -170,7 +170,7 @@ func (w *world) serve() string {
 	return "http://" + ln.Addr().String() + "/hook"
 }
 
-var jobWord = regexp.MustCompile(`(job|ring|watch|tick) (\d+)`)
+var jobWord = regexp.MustCompile(`(job|ring|watch|tick|crew|part) (\d+)`)
 
 // reply is the model: it derives everything from the conversation, so that a
 // killed turn goes on as if nothing had happened.
@@ -193,6 +193,13 @@ func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
 		return llmtest.Call{Name: "use_tool", Args: string(b)}
 	}
 	switch word {
+	case "crew": // one call that hands on two tasks, each with an effect outside the database
+		tasks := []map[string]string{{"task": "part " + n + "1"}, {"task": "part " + n + "2"}}
+		return llmtest.Answer{Calls: []llmtest.Call{use("delegate_tasks", map[string]any{"tasks": tasks})}}, true
+	case "part":
+		return llmtest.Answer{Calls: []llmtest.Call{
+			use("write_file", map[string]any{"path": w.effectsLog, "content": "part " + n + "\n", "append": true}),
+		}}, true
 	case "job":
 		return llmtest.Answer{Calls: []llmtest.Call{
 			use("create_task", map[string]string{"title": "job " + n}),
