@@ -231,8 +231,12 @@ func TestRunStoresTheRest(t *testing.T) {
 		}
 		_, _ = d.ask(model("m", 10, 10), request(10))
 		stop()
-		if err := <-done; err != nil || len(d.pending) != 0 {
-			t.Errorf("%v, %d rows were left behind", err, len(d.pending))
+		err := <-done
+		d.mu.Lock()
+		left = len(d.pending)
+		d.mu.Unlock()
+		if err != nil || left != 0 {
+			t.Errorf("%v, %d rows were left behind", err, left)
 		}
 		d.leave()
 	})
