@@ -15,7 +15,7 @@ import (
 
 // alone is the crew of a loop that has none.
 func (l *Loop) alone() crew.Member {
-	return crew.Member{Name: crew.Default, Agent: l.o.Agent, Refused: func() error { return nil }}
+	return crew.Member{Name: crew.Default, Agent: l.o.Agent, Refused: func(context.Context) error { return nil }}
 }
 
 // pick finds the agent that answers a message.
@@ -27,7 +27,7 @@ func (l *Loop) pick(ctx context.Context, ev bus.Event, m message) (crew.Member, 
 	if err != nil {
 		return who, err
 	}
-	if err := who.Refused(); err != nil {
+	if err := who.Refused(ctx); err != nil {
 		return who, fmt.Errorf("the agent %s cannot work now: %w", who.Name, err)
 	}
 	return who, nil
@@ -68,7 +68,7 @@ func (l *Loop) maker(ctx context.Context, ev bus.Event, f fired) (crew.Member, e
 	} else if err != nil {
 		return who, err
 	}
-	if err := who.Refused(); err != nil {
+	if err := who.Refused(ctx); err != nil {
 		return who, fmt.Errorf("the agent %s cannot work now: %w", who.Name, err)
 	}
 	return who, nil

@@ -39,7 +39,7 @@ type Difference struct {
 	Now   string `json:"now"`
 }
 
-// ErrNotReplayed: the event asked no model.
+// ErrNotReplayed says that the event asked no model.
 var ErrNotReplayed = errors.New("nothing was asked of a model there; only turns can be replayed")
 
 // Replay runs a recorded turn ("" for the last one of the conversation) again

@@ -1,6 +1,7 @@
 package crew
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -37,7 +38,7 @@ type Member struct {
 	Isolated bool
 	// Refused says why the agent cannot work now, such as a container engine
 	// that does not run; nil when it can.
-	Refused func() error
+	Refused func(ctx context.Context) error
 }
 
 // Options of New. Store, Bus, Guard, Sessions and Members are required.
@@ -94,7 +95,7 @@ func New(o Options) (*Crew, error) {
 			return nil, fmt.Errorf("crew: agent %q is not made", m.Name)
 		}
 		if m.Refused == nil {
-			m.Refused = func() error { return nil }
+			m.Refused = func(context.Context) error { return nil }
 		}
 		c.members[m.Name] = m
 	}

@@ -120,9 +120,6 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 	if from.Isolated && !m.Isolated {
 		return order{}, tools.Errorf(tools.PolicyDenied, "you work in a container, and %s does not: you may not hand it tasks", name)
 	}
-	if err := m.Refused(); err != nil {
-		return order{}, tools.Errorf(tools.Unsupported, "the agent %s cannot work now: %w", name, err)
-	}
 	depth := who.Turn.Depth + 1
 	names, err := c.tools(who, m, w.Tools, depth)
 	if err != nil {

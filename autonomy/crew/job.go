@@ -36,7 +36,7 @@ func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 	if !ok {
 		return j, fmt.Errorf("the agent %q, to which this task was handed, is not there any more", o.Agent)
 	}
-	if err := m.Refused(); err != nil {
+	if err := m.Refused(ctx); err != nil {
 		return j, fmt.Errorf("the agent %s cannot work now: %w", o.Agent, err)
 	}
 	if j.Agent, err = narrowed(m, o); err != nil {
@@ -64,7 +64,7 @@ func (c *Crew) follow(ctx context.Context, ev bus.Event, o order, j Job) (Job, e
 		return j, err
 	}
 	m := c.members[c.ownerOf(ev.Session).agent]
-	if m.Agent == nil || !m.mayHand(t.Agent) || m.Refused() != nil {
+	if m.Agent == nil || !m.mayHand(t.Agent) || m.Refused(ctx) != nil {
 		j.Notice = ev.Text
 		return j, nil
 	}

@@ -127,7 +127,7 @@ func (a *app) exportSession(ctx context.Context, c *client, session, format, to,
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // it has its name by then, or is of no use
 	var out io.Writer = f
 	pics := &pictures{to: f, dir: images, beside: filepath.Dir(to)}
 	if images != "" {

@@ -160,6 +160,6 @@ func (m *Model) stream(ctx context.Context, r llm.Request, yield func(llm.Event,
 	defer m.rise(s)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(m.life, func() { cancel(context.Canceled) })() //nolint:contextcheck // it ends with the model as well as with the call
+	defer context.AfterFunc(m.life, func() { cancel(context.Canceled) })()
 	return newTalk(m.o, s, r, yield).run(ctx)
 }

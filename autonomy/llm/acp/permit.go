@@ -52,7 +52,7 @@ func (t *talk) permit(ctx context.Context, u toolCall, options []sdk.PermissionO
 	defer t.wait.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(turn, cancel)() //nolint:contextcheck // it ends with the turn as well as with the request
+	defer context.AfterFunc(turn, cancel)()
 	defer func() {
 		t.mu.Lock()
 		t.asks--

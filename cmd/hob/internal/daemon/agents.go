@@ -27,17 +27,17 @@ type agentRow struct {
 	Trouble   string   `json:"trouble,omitempty"` // why it cannot work now
 }
 
-func (b *backend) listAgents(_ context.Context, q web.Query) (any, error) {
+func (b *backend) listAgents(ctx context.Context, q web.Query) (any, error) {
 	out := []agentRow{}
 	for _, m := range b.d.crew.Members() {
 		if q.Of == "" || q.Of == m.Name {
-			out = append(out, b.agentRow(m))
+			out = append(out, b.agentRow(ctx, m))
 		}
 	}
 	return out, nil
 }
 
-func (b *backend) agentRow(m crew.Member) agentRow {
+func (b *backend) agentRow(ctx context.Context, m crew.Member) agentRow {
 	c := b.d.opt.Config
 	s, _ := c.Member(m.Name)
 	r := agentRow{
@@ -59,7 +59,7 @@ func (b *backend) agentRow(m crew.Member) agentRow {
 			r.Routes = append(r.Routes, route.String())
 		}
 	}
-	if err := m.Refused(); err != nil {
+	if err := m.Refused(ctx); err != nil {
 		r.Trouble = err.Error()
 	}
 	return r

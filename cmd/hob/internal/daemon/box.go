@@ -74,8 +74,8 @@ func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) er
 		return err
 	}
 	m.Isolated = true
-	m.Refused = func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	m.Refused = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		return box.Check(ctx)
 	}
