@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"hob/autonomy/crew"
 	"hob/autonomy/llm"
 	"hob/channels"
-	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/watchers"
 )
@@ -28,70 +25,6 @@ type result struct {
 	// said: false when there is nothing to tell.
 	said                   bool
 	session, channel, chat string // where it is told
-}
-
-// serve works on one claimed event to its end.
-func (l *Loop) serve(ctx context.Context, t *turn) {
-	ev := t.ev
-	res, err := l.guarded(ctx, ev)
-	switch {
-	case err == nil && res.Suspended:
-		return
-	case err == nil:
-		err = l.act(ctx, t, res)
-	case errors.Is(err, agent.ErrDraining):
-		err = l.o.Bus.Release(context.WithoutCancel(ctx), ev.ID)
-	default:
-		err = l.failed(ctx, t, res, err)
-	}
-	if err == nil {
-		return
-	}
-	// Nothing could be written (a full disk): the event stays claimed here, and
-	// is put back as soon as the store takes writes again.
-	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
-	l.putBack(ctx, ev, err)
-}
-
-// guarded is think for which a panic of whatever takes part in the turn is a
-// failed turn: one message must not end the daemon for all the others.
-func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.o.Log.Error("turn panicked", "event", ev.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("something in Hob broke over it (%v); its log tells more", p)
-		}
-	}()
-	return l.think(ctx, ev)
-}
-
-func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
-	wait := time.NewTimer(2 * time.Second)
-	defer wait.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return // the next start finds it claimed and puts it back
-		case <-wait.C:
-		}
-		if err := l.giveBack(ctx, ev, cause); err == nil {
-			l.o.Bus.Poke()
-			return
-		}
-		wait.Reset(5 * time.Second)
-	}
-}
-
-// giveBack does not count what a full disk cut short. Anything else may happen
-// each time, and each time a model would be asked: that is a failed attempt.
-func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
-	switch {
-	case errors.Is(cause, store.ErrFull):
-		return l.o.Bus.Release(ctx, ev.ID)
-	case ev.Attempts >= bus.MaxAttempts:
-		return l.tellDead(ctx, ev, cause.Error())
-	}
-	return l.retry(ctx, ev, cause, time.Now())
 }
 
 // think turns an event into an answer.

@@ -1,0 +1,97 @@
+package autonomy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// serve works on one claimed event to its end.
+func (l *Loop) serve(ctx context.Context, t *turn) {
+	ev := t.ev
+	res, err := l.guarded(ctx, ev)
+	switch {
+	case err == nil && res.Suspended:
+		return
+	case err == nil:
+		err = l.act(ctx, t, res)
+	case errors.Is(err, agent.ErrDraining):
+		err = l.o.Bus.Release(context.WithoutCancel(ctx), ev.ID)
+	default:
+		err = l.failed(ctx, t, res, err)
+	}
+	if err == nil {
+		return
+	}
+	// Nothing could be written (a full disk): the event stays claimed here, and
+	// is put back as soon as the store takes writes again.
+	l.o.Log.Error("cannot finish an event; trying again", "event", ev.ID, "err", err)
+	l.putBack(ctx, ev, err)
+}
+
+// guarded is think for which a panic of whatever takes part in the turn is a
+// failed turn: one message must not end the daemon for all the others.
+func (l *Loop) guarded(ctx context.Context, ev bus.Event) (res result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("turn panicked", "event", ev.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("something in Hob broke over it (%v); its log tells more", p)
+		}
+	}()
+	if res, err = l.think(ctx, ev); err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return l.halted(ctx, ev, res, err)
+	}
+	return res, err
+}
+
+// halted is for a turn that was ended before its agent had begun: what was
+// being looked up then fails, and that is no failure of the turn.
+func (l *Loop) halted(ctx context.Context, ev bus.Event, res result, err error) (result, error) {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, agent.ErrDraining):
+		return res, agent.ErrDraining
+	case errors.Is(cause, agent.ErrStopped) && ev.Kind == bus.Message:
+		res = result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+		res.Answer, res.Source, res.Interrupted = "Stopped.", provenance.Hob, true
+		return res, nil
+	}
+	return res, err
+}
+
+func (l *Loop) putBack(ctx context.Context, ev bus.Event, cause error) {
+	wait := time.NewTimer(2 * time.Second)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return // the next start finds it claimed and puts it back
+		case <-wait.C:
+		}
+		if err := l.giveBack(ctx, ev, cause); err == nil {
+			l.o.Bus.Poke()
+			return
+		}
+		wait.Reset(5 * time.Second)
+	}
+}
+
+// giveBack does not count what a full disk cut short. Anything else may happen
+// each time, and each time a model would be asked: that is a failed attempt.
+func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
+	switch {
+	case errors.Is(cause, store.ErrFull):
+		return l.o.Bus.Release(ctx, ev.ID)
+	case ev.Attempts >= bus.MaxAttempts:
+		return l.tellDead(ctx, ev, cause.Error())
+	}
+	return l.retry(ctx, ev, cause, time.Now())
+}
+
