@@ -94,4 +94,3 @@ func (l *Loop) giveBack(ctx context.Context, ev bus.Event, cause error) error {
 	}
 	return l.retry(ctx, ev, cause, time.Now())
 }
-
