@@ -218,7 +218,7 @@ func (b *Box) args(engine, name string) []string {
 	if runtime.GOOS != "windows" {
 		a = append(a, "--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()))
 	}
-	if strings.HasPrefix(engine, "podman") {
+	if strings.HasPrefix(engine, "podman") && os.Getuid() != 0 { // it has meaning for a rootless engine only, and another one refuses it
 		a = append(a, "--userns=keep-id")
 	}
 	return append(a, "--entrypoint", "/hob", o.Image)

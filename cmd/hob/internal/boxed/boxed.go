@@ -9,6 +9,7 @@
 package boxed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,9 @@ type request struct {
 	Now        time.Time         `json:"now"`
 	Provenance provenance.Source `json:"provenance"`
 	Workspace  string            `json:"workspace"`
+	// Home is what "~" means to the owner; of what is there only the workspace
+	// can be reached.
+	Home string `json:"home"`
 }
 
 // answer is what comes back.
@@ -68,11 +72,13 @@ type Tool struct {
 	spec      tools.Spec
 	box       Runner
 	workspace string
+	home      string
 }
 
-// New stands for a tool; timeout is the longest that a run may take.
-func New(inner tools.Tool, box Runner, workspace string, timeout time.Duration) *Tool {
-	t := &Tool{inner: inner, spec: *inner.Spec(), box: box, workspace: workspace}
+// New stands for a tool; home is the owner's, timeout is the longest that a run
+// may take.
+func New(inner tools.Tool, box Runner, home, workspace string, timeout time.Duration) *Tool {
+	t := &Tool{inner: inner, spec: *inner.Spec(), box: box, workspace: workspace, home: home}
 	t.spec.Platforms = nil
 	t.spec.Timeout = timeout + 30*time.Second // the engine's own work
 	return t
@@ -94,7 +100,7 @@ func (t *Tool) Summary(args json.RawMessage) string {
 
 // Call implements tools.Tool.
 func (t *Tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
-	in, err := json.Marshal(request{Tool: t.spec.Name, Args: c.Args, Call: c.ID, Now: c.Now, Provenance: c.Provenance, Workspace: t.workspace})
+	in, err := json.Marshal(request{Tool: t.spec.Name, Args: c.Args, Call: c.ID, Now: c.Now, Provenance: c.Provenance, Workspace: t.workspace, Home: t.home})
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -146,7 +152,7 @@ func (r request) run(ctx context.Context) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, err
 	}
-	f, err := files.New(files.Options{Allowed: []string{r.Workspace}, Home: r.Workspace, Trash: can})
+	f, err := files.New(files.Options{Allowed: []string{r.Workspace}, Home: cmp.Or(r.Home, r.Workspace), Trash: can})
 	if err != nil {
 		return tools.Result{}, err
 	}

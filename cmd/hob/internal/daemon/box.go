@@ -62,11 +62,15 @@ func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) er
 	if err := os.MkdirAll(workspace, 0o700); err != nil {
 		return d.opt.Config.Errorf("agents."+s.Name+".container.workspace", "%v", err)
 	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
 	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
 	var list []tools.Tool
 	for _, t := range o.Catalogue.All() {
 		if boxed.Sent(t) {
-			t = boxed.New(t, box, workspace, limit)
+			t = boxed.New(t, box, home, workspace, limit)
 		}
 		list = append(list, t)
 	}
