@@ -71,6 +71,13 @@ type desk struct {
 	told map[string]string
 }
 
+// waiting counts the rows that are not stored.
+func (d *desk) waiting() int {
+	d.Books.mu.Lock()
+	defer d.Books.mu.Unlock()
+	return len(d.pending)
+}
+
 func (d *desk) sentences() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -204,8 +211,8 @@ func TestRowsRideAlong(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if len(d.pending) != 0 {
-		t.Errorf("%d rows wait", len(d.pending))
+	if n := d.waiting(); n != 0 {
+		t.Errorf("%d rows wait", n)
 	}
 	var n int
 	if err := d.db.Read().QueryRowContext(t.Context(), `SELECT count(*) FROM model_calls`).Scan(&n); err != nil || n != 1 {
@@ -223,18 +230,14 @@ func TestRunStoresTheRest(t *testing.T) {
 		go func() { done <- d.Run(ctx) }()
 		_, _ = d.ask(model("m", 10, 10), request(10))
 		time.Sleep(2 * time.Second)
-		d.mu.Lock()
-		left := len(d.pending)
-		d.mu.Unlock()
+		left := d.waiting()
 		if left != 0 {
 			t.Errorf("%d rows wait after two seconds", left)
 		}
 		_, _ = d.ask(model("m", 10, 10), request(10))
 		stop()
 		err := <-done
-		d.mu.Lock()
-		left = len(d.pending)
-		d.mu.Unlock()
+		left = d.waiting()
 		if err != nil || left != 0 {
 			t.Errorf("%v, %d rows were left behind", err, left)
 		}
