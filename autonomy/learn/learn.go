@@ -57,13 +57,9 @@ func New(o Options) (*Learner, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Learner{o: o, languages: readLanguages()}
-	var err error
-	if l.corrections, err = readPatterns(correctionsText); err != nil {
-		return nil, err
-	}
-	l.preferences, err = readPatterns(preferencesText)
-	return l, err
+	return &Learner{
+		o: o, languages: readLanguages(), corrections: readPatterns(correctionsText), preferences: readPatterns(preferencesText),
+	}, nil
 }
 
 // Migrations of the package's tables.

@@ -533,3 +533,16 @@ func BenchmarkRecord(b *testing.B) {
 		w.turn(Turn{Text: "what is on my list for today, please?", Owner: true})
 	}
 }
+
+// Each of the built-in patterns can be compiled, which is done late.
+func TestPatternsCompile(t *testing.T) {
+	for _, text := range []string{correctionsText, preferencesText} {
+		list := readPatterns(text).list
+		if len(list) == 0 {
+			t.Error("there are no patterns")
+		}
+		for _, p := range list {
+			p.re()
+		}
+	}
+}

@@ -2,10 +2,10 @@ package learn
 
 import (
 	_ "embed" // the patterns
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hob/platform/phrase"
 )
@@ -19,7 +19,7 @@ var preferencesText string
 // pattern is a way of saying something.
 type pattern struct {
 	means string
-	re    *regexp.Regexp
+	re    func() *regexp.Regexp // compiled when a sentence first needs it: most never do
 }
 
 // patterns are looked at in order, when a sentence has one of the words.
@@ -28,7 +28,7 @@ type patterns struct {
 	list  []pattern
 }
 
-func readPatterns(text string) (patterns, error) {
+func readPatterns(text string) patterns {
 	out := patterns{words: map[string]bool{}}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
@@ -42,13 +42,9 @@ func readPatterns(text string) (patterns, error) {
 			}
 			continue
 		}
-		re, err := regexp.Compile(expr)
-		if err != nil {
-			return out, fmt.Errorf("learn: %q: %w", line, err)
-		}
-		out.list = append(out.list, pattern{means, re})
+		out.list = append(out.list, pattern{means, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })})
 	}
-	return out, nil
+	return out
 }
 
 // match says what a sentence means, "" for nothing.
@@ -58,7 +54,7 @@ func (p patterns) match(sentence string) string {
 	}
 	folded := strings.Trim(strings.Join(strings.Fields(strings.ReplaceAll(phrase.Fold(sentence), "’", "'")), " "), " .!,;:")
 	for _, p := range p.list {
-		if p.re.MatchString(folded) {
+		if p.re().MatchString(folded) {
 			if p.means == "skip" {
 				return ""
 			}
