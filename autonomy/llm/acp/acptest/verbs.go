@@ -1,0 +1,268 @@
+package acptest
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// turn is one prompt.
+type turn struct {
+	*agent
+	*session
+	ctx      context.Context
+	blocks   []string
+	pictures int
+	stop     sdk.StopReason
+	calls    int
+}
+
+func (t *turn) say(text string) { t.tell(t.ctx, t.session.id, sdk.UpdateAgentMessageText(text)) }
+
+// run finds the verb, the first word of the last block, and what it is about.
+func (t *turn) run() (sdk.PromptResponse, error) {
+	verb, rest, _ := strings.Cut(t.blocks[len(t.blocks)-1], " ")
+	f, ok := verbs()[verb]
+	if !ok {
+		f = func(t *turn, _ string) error {
+			t.say("I do not understand.")
+			return nil
+		}
+	}
+	if err := f(t, rest); err != nil {
+		return sdk.PromptResponse{}, err
+	}
+	resp := sdk.PromptResponse{StopReason: t.stop}
+	if t.ctx.Err() != nil {
+		resp.StopReason = sdk.StopReasonCancelled
+	}
+	if verb == "usage" {
+		resp.Usage = &sdk.Usage{InputTokens: 100 * t.prompts, OutputTokens: 10 * t.prompts, TotalTokens: 110 * t.prompts}
+	}
+	return resp, nil
+}
+
+// verbs are what the agent can do.
+func verbs() map[string]func(t *turn, rest string) error {
+	return map[string]func(t *turn, rest string) error{
+		"say":   func(t *turn, rest string) error { t.say(rest); return nil },
+		"usage": func(t *turn, rest string) error { t.say("counted"); return nil },
+		"stream": func(t *turn, rest string) error {
+			for _, w := range strings.SplitAfter(rest, " ") {
+				t.say(w)
+			}
+			return nil
+		},
+		"think": func(t *turn, rest string) error {
+			t.tell(t.ctx, t.session.id, sdk.UpdateAgentThoughtText("Let me see."))
+			t.say(rest)
+			return nil
+		},
+		"heard": func(t *turn, _ string) error { t.say(strings.Join(t.blocks, "\n|")); return nil },
+		"count": func(t *turn, _ string) error {
+			t.say(fmt.Sprintf("prompt %d, %d pictures, mode %s, model %s", t.prompts, t.pictures, t.mode, t.model))
+			return nil
+		},
+		"env": func(t *turn, _ string) error {
+			names := os.Environ()
+			for i, e := range names {
+				names[i], _, _ = strings.Cut(e, "=")
+			}
+			slices.Sort(names)
+			t.say(strings.Join(names, " "))
+			return nil
+		},
+		"show": func(t *turn, rest string) error {
+			t.tell(t.ctx, t.session.id, sdk.UpdateAgentMessage(sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte(rest)), "image/png")))
+			t.say("A picture.")
+			return nil
+		},
+		"nothing": func(*turn, string) error { return nil },
+		"refuse":  func(t *turn, _ string) error { t.stop = sdk.StopReasonRefusal; return nil },
+		"tired":   func(t *turn, _ string) error { t.say("So far."); t.stop = sdk.StopReasonMaxTurnRequests; return nil },
+		"fail": func(*turn, string) error {
+			return sdk.NewInternalError(map[string]any{"details": "the model is overloaded"})
+		},
+		"signin": func(*turn, string) error { return sdk.NewAuthRequired(nil) },
+		"plan": func(t *turn, rest string) error {
+			t.tell(t.ctx, t.session.id, sdk.UpdatePlan(sdk.PlanEntry{Content: rest, Status: "in_progress", Priority: "high"}))
+			t.say("Planned.")
+			return nil
+		},
+		"look": func(t *turn, rest string) error {
+			t.did(sdk.ToolKindRead, rest, map[string]any{"path": rest})
+			t.say("I have read it.")
+			return nil
+		},
+		"sneak": func(t *turn, rest string) error { // does it without asking
+			t.did(sdk.ToolKindExecute, rest, map[string]any{"command": rest})
+			t.say("I did it.")
+			return nil
+		},
+		"do":     func(t *turn, rest string) error { return t.ask(rest, sdk.PermissionOptionKindAllowOnce) },
+		"always": func(t *turn, rest string) error { return t.ask(rest, sdk.PermissionOptionKindAllowAlways) },
+		"bare":   (*turn).bare,
+		"both":   (*turn).both,
+		"crash":  func(t *turn, rest string) error { t.say(rest); t.flush(); os.Exit(3); return nil },
+		"die":    func(*turn, string) error { fmt.Fprintln(os.Stderr, "out of memory"); os.Exit(3); return nil },
+		"half": func(t *turn, _ string) error {
+			t.say("Half ")
+			t.flush()
+			fmt.Println(`{"jsonrpc":"2.0","method":"session/up`)
+			select {}
+		},
+		"cutoff": func(t *turn, _ string) error { t.flush(); fmt.Print(`{"jsonrpc":"2.0","met`); os.Exit(0); return nil },
+		"hang":   func(t *turn, rest string) error { t.say(rest); <-t.ctx.Done(); return nil },
+		"stone":  func(t *turn, rest string) error { t.say(rest); select {} },
+		"flood": func(t *turn, _ string) error {
+			for range 4_000 {
+				t.say("drop ")
+			}
+			return nil
+		},
+		"endless": func(t *turn, _ string) error {
+			for t.ctx.Err() == nil {
+				t.say(strings.Repeat("on and on ", 1000))
+			}
+			return nil
+		},
+		"spawn": func(t *turn, _ string) error {
+			c := exec.CommandContext(context.Background(), "sleep", "600")
+			c.Stdout = os.Stdout // it holds the pipe open
+			if err := c.Start(); err != nil {
+				return err
+			}
+			t.say("pid " + strconv.Itoa(c.Process.Pid))
+			select {}
+		},
+		"speak": func(t *turn, rest string) error { // as the owner: URL TOKEN WORDS
+			url, rest, _ := strings.Cut(rest, " ")
+			token, words, _ := strings.Cut(rest, " ")
+			c := exec.CommandContext(t.ctx, "/bin/sh", "-c", `exec "$0" "$@"`, os.Args[0], first, "post="+url, "token="+token, "words="+words)
+			out, err := c.CombinedOutput()
+			t.say(strings.TrimSpace(string(out)))
+			return err
+		},
+		"late": func(t *turn, rest string) error {
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				t.tell(context.Background(), t.session.id, sdk.UpdateAgentMessageText("too late"))
+			}()
+			t.say(rest)
+			return nil
+		},
+	}
+}
+
+// flush waits until what was said is on its way: the SDK writes at once.
+func (t *turn) flush() { time.Sleep(20 * time.Millisecond) }
+
+// did reports a call from its beginning to its end.
+func (t *turn) did(kind sdk.ToolKind, title string, input any) {
+	id := t.begin(kind, title, input)
+	t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
+	t.end(id, sdk.ToolCallStatusCompleted, "what came of "+title)
+}
+
+func (t *turn) begin(kind sdk.ToolKind, title string, input any) sdk.ToolCallId {
+	t.calls++
+	id := sdk.ToolCallId(fmt.Sprintf("t%d-%d", t.prompts, t.calls))
+	t.tell(t.ctx, t.session.id, sdk.StartToolCall(id, title, sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusPending), sdk.WithStartRawInput(input)))
+	return id
+}
+
+func (t *turn) end(id sdk.ToolCallId, status sdk.ToolCallStatus, text string) {
+	t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status), sdk.WithUpdateContent([]sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(text))})))
+}
+
+// ask does "KIND ARGUMENT" after it was permitted: do execute touch x. For
+// execute and edit it writes the argument into a file "done" of its folder, so
+// that a test sees what really happened.
+func (t *turn) ask(rest string, yes sdk.PermissionOptionKind) error {
+	kind, arg, _ := strings.Cut(rest, " ")
+	input := map[string]any{"what": arg}
+	if kind == "execute" {
+		input = map[string]any{"command": arg}
+	}
+	id := t.begin(sdk.ToolKind(kind), "innocent words", input)
+	r, err := t.conn.RequestPermission(t.ctx, sdk.RequestPermissionRequest{
+		SessionId: t.session.id, ToolCall: sdk.ToolCallUpdate{ToolCallId: id},
+		Options: []sdk.PermissionOption{
+			{Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always", OptionId: "always"},
+			{Kind: yes, Name: "Yes", OptionId: "yes"},
+			{Kind: sdk.PermissionOptionKindRejectOnce, Name: "No", OptionId: "no"},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.Outcome.Selected != nil && r.Outcome.Selected.OptionId == "yes":
+		t.tell(t.ctx, t.session.id, sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusInProgress)))
+		if err := t.really(kind, arg); err != nil {
+			return err
+		}
+		t.end(id, sdk.ToolCallStatusCompleted, "done: "+arg)
+		t.say("It is done: " + arg)
+	case r.Outcome.Selected != nil:
+		t.end(id, sdk.ToolCallStatusFailed, "refused")
+		t.say("I may not, it says " + string(r.Outcome.Selected.OptionId) + ".")
+	default:
+		t.end(id, sdk.ToolCallStatusFailed, "cancelled")
+		t.stop = sdk.StopReasonCancelled
+	}
+	return nil
+}
+
+func (t *turn) really(kind, arg string) error {
+	if arg == "and hang" {
+		select {}
+	}
+	if kind != "execute" && kind != "edit" {
+		return nil
+	}
+	f, err := os.OpenFile("done", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(f, arg); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// bare asks for a call of which it has told nothing.
+func (t *turn) bare(string) error {
+	r, err := t.conn.RequestPermission(t.ctx, sdk.RequestPermissionRequest{
+		SessionId: t.session.id, ToolCall: sdk.ToolCallUpdate{ToolCallId: "unheard of"},
+		Options: []sdk.PermissionOption{{Kind: sdk.PermissionOptionKindAllowOnce, Name: "Yes", OptionId: "yes"}},
+	})
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(r.Outcome)
+	t.say(string(b))
+	return err
+}
+
+// both asks for two things at once.
+func (t *turn) both(rest string) error {
+	var wg sync.WaitGroup
+	for _, kind := range []string{"execute", "delete"} {
+		one := *t
+		one.calls = t.calls + len(kind)
+		wg.Go(func() { _ = one.ask(kind+" "+rest, sdk.PermissionOptionKindAllowOnce) }) // what it says is what counts
+	}
+	wg.Wait()
+	return nil
+}
