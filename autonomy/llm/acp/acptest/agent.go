@@ -37,6 +37,8 @@ const first = "acp-test-agent"
 //	greet      it prints a line that is no message first
 //	modes      it has the modes "default" and "yolo", and is in "yolo"
 //	models     it has the models "small" and "large"
+//	script=URL it asks the model server there instead of knowing verbs, with
+//	key=KEY    as its key
 func Args(options ...string) []string { return append([]string{first}, options...) }
 
 // Main runs the agent and exits, when the process was started with Args.
@@ -68,6 +70,10 @@ func Main() {
 			a.modes = true
 		case "models":
 			a.models = true
+		case "script":
+			a.script = value
+		case "key":
+			a.key = value
 		case "post", "token", "words":
 			post[name] = value
 		}
@@ -109,6 +115,7 @@ type session struct {
 	mode    sdk.SessionModeId
 	model   string
 	stop    context.CancelFunc
+	history []said
 }
 
 type agent struct {
@@ -118,6 +125,7 @@ type agent struct {
 	useless       bool
 	modes, models bool
 	version       int
+	script, key   string
 
 	mu       sync.Mutex
 	sessions map[sdk.SessionId]*session
@@ -157,6 +165,9 @@ func (a *agent) NewSession(context.Context, sdk.NewSessionRequest) (sdk.NewSessi
 	}
 	if a.models {
 		out.Models = &sdk.SessionModelState{CurrentModelId: "small", AvailableModels: []sdk.ModelInfo{{ModelId: "small", Name: "s"}, {ModelId: "large", Name: "l"}}}
+	}
+	if a.script != "" {
+		out.Models = &sdk.SessionModelState{CurrentModelId: "scripted", AvailableModels: []sdk.ModelInfo{{ModelId: "scripted", Name: "s"}}}
 	}
 	return out, nil
 }
@@ -267,6 +278,9 @@ func (a *agent) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResp
 		case b.Image != nil:
 			t.pictures++
 		}
+	}
+	if a.script != "" {
+		return t.scripted()
 	}
 	return t.run()
 }

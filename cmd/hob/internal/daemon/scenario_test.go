@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"hob/autonomy/llm/acp/acptest"
 	"hob/autonomy/llm/llmtest"
 	"hob/platform/system"
 	"hob/tools"
@@ -41,15 +42,17 @@ import (
 // Other sections: home/PATH is a file that is there beforehand. config is put at
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. only names the plays, in words, for what cannot
-// be said in all of them: openai anthropic gemini streamed whole.
+// be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
+// external agent over ACP, whose own model is the scripted one, is a way too. It has none of Hob's tools, so that
+// this fits what needs none.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
 	for _, file := range files {
 		a, err := txtar.ParseFile(file)
 		fatal(t, err)
-		for _, p := range plays() {
-			if !p.wanted(section(a, "only")) {
+		for _, p := range append(plays(), playWay{api: acpWay}) {
+			if p.api == acpWay && section(a, "external") == "" || p.api != acpWay && !p.wanted(section(a, "only")) {
 				continue
 			}
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+p.String(), func(t *testing.T) {
@@ -83,6 +86,9 @@ func plays() []playWay {
 	return out
 }
 
+// acpWay stands for an external agent whose own model is the scripted one.
+const acpWay llmtest.API = "acp"
+
 // wanted: each kind of word that is there must name this way.
 func (p playWay) wanted(only string) bool {
 	apis, modes := 0, 0
@@ -102,8 +108,16 @@ func (p playWay) wanted(only string) bool {
 
 // provider is the section of the configuration that names the model server.
 func (p playWay) provider(url, keyFile string) string {
-	if p.api == llmtest.OpenAI {
+	switch p.api {
+	case llmtest.OpenAI:
 		url += "/v1"
+	case acpWay:
+		exe, err := os.Executable()
+		if err != nil {
+			panic(err) // this test is running from it
+		}
+		args, _ := json.Marshal(acptest.Args("script="+url, "key="+llmtest.Key)) // strings always encode
+		return fmt.Sprintf("[providers.test]\nkind = \"acp\"\ncommand = %q\nargs = %s\n", exe, args) + p.more
 	}
 	return fmt.Sprintf("[providers.test]\nkind = %q\nbase_url = %q\napi_key = %q\nstream = %v\n", p.api, url, "file:"+keyFile, !p.whole) + p.more
 }

@@ -1,0 +1,59 @@
+package acptest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	sdk "github.com/coder/acp-go-sdk"
+)
+
+// said is a message of the agent's own conversation with its model.
+type said struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// scripted asks the model server (Chat Completions) of the option script, as the
+// agents that people use ask theirs, and passes its words on. It has no tools.
+func (t *turn) scripted() (sdk.PromptResponse, error) {
+	for _, b := range t.blocks {
+		t.history = append(t.history, said{"user", b})
+	}
+	answer, err := t.complete()
+	if err != nil {
+		return sdk.PromptResponse{}, sdk.NewInternalError(err.Error())
+	}
+	t.history = append(t.history, said{"assistant", answer})
+	t.say(answer)
+	return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, nil
+}
+
+func (t *turn) complete() (string, error) {
+	body, err := json.Marshal(map[string]any{"model": "scripted", "messages": t.history})
+	if err != nil {
+		return "", err
+	}
+	req, err := http.NewRequestWithContext(t.ctx, http.MethodPost, t.script+"/v1/chat/completions", bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+t.key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return "", err
+	}
+	var out struct{ Choices []struct{ Message said } }
+	if resp.StatusCode != http.StatusOK || json.Unmarshal(text, &out) != nil || len(out.Choices) == 0 {
+		return "", fmt.Errorf("my model server says %s: %s", resp.Status, text)
+	}
+	return out.Choices[0].Message.Content, nil
+}
