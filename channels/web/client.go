@@ -17,11 +17,14 @@ func (s *Server) Client() *http.Client { return &http.Client{Transport: direct{s
 
 type direct struct{ s *Server }
 
+// inProcess is the address of those requests; no connection has such a one.
+const inProcess = "in-process"
+
 // RoundTrip implements http.RoundTripper.
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	in := r.Clone(ctx)
-	in.Host, in.RemoteAddr, in.RequestURI = cmp.Or(r.Host, r.URL.Host), "in-process", r.URL.RequestURI()
+	in.Host, in.RemoteAddr, in.RequestURI = cmp.Or(r.Host, r.URL.Host), inProcess, r.URL.RequestURI()
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}

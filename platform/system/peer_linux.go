@@ -19,8 +19,14 @@ func clientBelow(client string, roots []int) (bool, error) {
 		return false, fmt.Errorf("find the process behind %s: %w", client, err)
 	}
 	inode, err := socketOf(addr)
-	if err != nil || inode == "" {
+	if err != nil {
 		return false, err
+	}
+	if inode == "" || inode == "0" { // closed by a process that did not wait for the answer
+		if addr.Addr().IsLoopback() {
+			return false, fmt.Errorf("find the process behind %s: the connection has gone", client)
+		}
+		return false, nil // another machine's
 	}
 	parents, err := parents()
 	if err != nil {

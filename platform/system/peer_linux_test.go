@@ -31,8 +31,12 @@ func TestClientBelow(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	if got, err := ClientBelow("127.0.0.1:1", []int{os.Getpid()}); err != nil || got {
-		t.Errorf("a connection that is not there: %v, %v", got, err)
+	if got, err := ClientBelow("192.0.2.1:1", []int{os.Getpid()}); err != nil || got {
+		t.Errorf("a connection from another machine: %v, %v", got, err)
+	}
+	c.Close()
+	if got, err := ClientBelow(client, []int{os.Getpid()}); err == nil {
+		t.Errorf("a client that has gone: %v, and no error", got)
 	}
 	if _, err := ClientBelow("in-process", []int{1}); err == nil {
 		t.Error("no address, and no error")

@@ -297,6 +297,15 @@ func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 	if got := h.say("say x"); got != "x" { // the owner himself is heard
 		t.Errorf("%q", got)
 	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+h.d.Addr()+"/api/v1/sessions", nil)
+	fatal(t, err)
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	resp, err := h.d.Client().Do(req) // and so is a command that works without a daemon
+	fatal(t, err)
+	fatal(t, resp.Body.Close())
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("a command in this process hears %s", resp.Status)
+	}
 }
 
 func TestAMissingAgentIsNamedWhenItIsNeeded(t *testing.T) {

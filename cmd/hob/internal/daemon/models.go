@@ -57,17 +57,19 @@ func provider(p config.Provider, secret func(string) (string, error)) llmall.Pro
 }
 
 // foreign reports whether an external agent, or something that it has started,
-// is behind a connection. Where that cannot be found out nobody is kept out.
+// is behind a connection. What cannot be found out counts as such, but on systems
+// where it never can: there nobody is kept out.
 func (d *Daemon) foreign(client string) bool {
 	pids := d.agents.Pids()
 	if len(pids) == 0 {
 		return false
 	}
 	yes, err := system.ClientBelow(client, pids)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
+	if err == nil || errors.Is(err, errors.ErrUnsupported) {
+		return yes
 	}
-	return yes
+	d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
+	return true
 }
 
 // named is the model of a name, with retries and a breaker around it.
