@@ -196,7 +196,7 @@ func (a *app) printBudget(raw json.RawMessage) error {
 	if unpriced > 0 {
 		fmt.Fprintf(a.out, "The price of %d call(s) this month is unknown: hob config set 'prices.\"provider/model\".input' 1 (and output)\n", unpriced)
 	}
-	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are the providers' public lists as of %s, or yours in [prices].", asOf)))
+	fmt.Fprintln(a.out, a.paint(a.out, dim, fmt.Sprintf("Prices are list prices collected by %s, no bill; yours in [prices] come first.", asOf)))
 	return nil
 }
 
