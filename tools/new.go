@@ -30,6 +30,8 @@ type Def[In any] struct {
 	Paths func(in In) []string
 	// Summary says in one line what it would do; optional.
 	Summary func(in In) string
+	// Judge says what these arguments would really cause (see Judge); optional.
+	Judge func(ctx context.Context, in In) Judgement
 }
 
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -150,6 +152,17 @@ func (t *typed[In]) Summary(args json.RawMessage) string {
 		return t.def.Name
 	}
 	return t.def.Summary(in)
+}
+
+func (t *typed[In]) Judge(ctx context.Context, args json.RawMessage) Judgement {
+	if t.def.Judge == nil {
+		return Judgement{}
+	}
+	in, err := t.decode(args)
+	if err != nil {
+		return Judgement{Refused: err}
+	}
+	return t.def.Judge(ctx, in)
 }
 
 type ownTyped[In any] struct{ *typed[In] }

@@ -91,6 +91,9 @@ type Call struct {
 	// Provenance is Outside when outside text is in the caller's context:
 	// what the tool stores must carry it.
 	Provenance provenance.Source
+	// Exact is what the guard allowed beyond the arguments (see Judgement): a tool
+	// that judges its calls refuses to do anything else.
+	Exact string
 	// Progress, never nil, tells the owner how far a long call is: fraction
 	// 0..1 (negative when unknown) and a short note.
 	Progress func(fraction float64, note string)
@@ -105,6 +108,10 @@ type Result struct {
 	Data any
 	// Source is Tool unless the text came from outside (file contents, pages).
 	Source provenance.Source
+	// Links are the addresses that a fetched page or a list of search results
+	// offers. In this turn they may be fetched as they stand without asking: a
+	// model can put no data into them.
+	Links []string
 	// Undo, when not nil, is journalled with the call and given back to the
 	// tool's Undo when the owner wants the action undone.
 	Undo *Undo

@@ -99,7 +99,7 @@ func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 	a = Approval{
 		ID: shortID(), Event: r.Event, Session: r.Session, Call: r.Call, Tool: name, Arguments: r.Args, Summary: summary(r.Tool, r.Args),
 		Reason: d.Reason, Provenance: provenance.Owner, Attended: r.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
-		hash: Hash(name, r.Args),
+		hash: hash(name, r.Args, d.Judgement.Exact),
 	}
 	if r.Tainted {
 		a.Provenance = provenance.Outside

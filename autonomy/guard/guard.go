@@ -10,6 +10,7 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -80,7 +81,12 @@ type Request struct {
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
 	Origin string
+
+	judged tools.Judgement
 }
+
+// effects are what this call would cause.
+func (r *Request) effects() tools.Effects { return cmp.Or(r.judged.Effects, r.Tool.Spec().Effects) }
 
 // Decision is what the gate says, and why.
 type Decision struct {
@@ -90,6 +96,8 @@ type Decision struct {
 	Code    tools.Code `json:"code,omitempty"`
 	// Approval is set when an answer decided, or is awaited.
 	Approval string `json:"approval,omitempty"`
+	// Judgement is what the call would really do (see tools.Judge).
+	Judgement tools.Judgement `json:"-"`
 }
 
 // Options of New.
@@ -157,7 +165,10 @@ CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL
 // Hash binds an approval to the exact arguments. The order of keys and white
 // space make no difference; numbers count as they are written, since large ones
 // that differ may be equal as floating point.
-func Hash(tool string, args json.RawMessage) string {
+func Hash(tool string, args json.RawMessage) string { return hash(tool, args, "") }
+
+// hash also binds to what really would run (see tools.Judgement.Exact).
+func hash(tool string, args json.RawMessage, exact string) string {
 	var v any
 	canonical := []byte(args)
 	dec := json.NewDecoder(bytes.NewReader(args))
@@ -170,6 +181,9 @@ func Hash(tool string, args json.RawMessage) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:%s", len(tool), tool)
 	h.Write(canonical)
+	if exact != "" {
+		fmt.Fprintf(h, "\x00%s", exact)
+	}
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -180,6 +194,16 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
 		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
 	}
+	r.judged = tools.JudgementOf(ctx, r.Tool, r.Args)
+	d, err := g.decide(ctx, r)
+	d.Judgement = r.judged
+	return d, err
+}
+
+func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
+	if err := r.judged.Refused; err != nil {
+		return Decision{Verdict: Deny, Rule: "refused", Reason: err.Error(), Code: cmp.Or(tools.CodeOf(err), tools.PolicyDenied)}, nil
+	}
 	d := g.table(r)
 	if d.Verdict == Deny {
 		return d, nil
@@ -187,7 +211,7 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if a, ok, err := g.answered(ctx, r); err != nil || ok {
 		return a, err
 	}
-	if d.Verdict != Ask || (!r.Attended && r.Tool.Spec().Effects&(tools.Destroy|tools.Secret) != 0) {
+	if d.Verdict != Ask || (!r.Attended && r.effects()&(tools.Destroy|tools.Secret) != 0) {
 		return d, nil // these need a live answer
 	}
 	granted, err := g.granted(ctx, r)
@@ -208,7 +232,7 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 	if err != nil {
 		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, false, err
 	}
-	if a.hash != Hash(a.Tool, r.Args) || a.Tool != r.Tool.Spec().Name {
+	if a.hash != hash(a.Tool, r.Args, r.judged.Exact) || a.Tool != r.Tool.Spec().Name {
 		return Decision{Verdict: Deny, Rule: "approval " + a.ID, Reason: "the call differs from the one that was shown to you", Code: tools.PolicyDenied, Approval: a.ID}, true, nil
 	}
 	d := Decision{Rule: "approval " + a.ID, Approval: a.ID}
@@ -236,7 +260,7 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
 	var id string
 	err := g.db.Read().QueryRowContext(ctx, `SELECT id FROM grants WHERE tool = ? AND session = ? AND args_hash = ? AND expires_at > ? LIMIT 1`,
-		r.Tool.Spec().Name, r.Session, Hash(r.Tool.Spec().Name, r.Args), time.Now().UnixMilli()).Scan(&id)
+		r.Tool.Spec().Name, r.Session, hash(r.Tool.Spec().Name, r.Args, r.judged.Exact), time.Now().UnixMilli()).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

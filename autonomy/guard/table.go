@@ -5,7 +5,7 @@ import "hob/tools"
 // table is section 6 of the architecture for one call.
 func (g *Guard) table(r Request) Decision {
 	s := r.Tool.Spec()
-	if s.Effects.ReadOnly() {
+	if r.effects().ReadOnly() {
 		if r.Guest && s.Category != "engine" { // which tools there are is no secret
 			return guest()
 		}
@@ -15,17 +15,17 @@ func (g *Guard) table(r Request) Decision {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
 	}
 	switch {
-	case s.Effects&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
+	case r.effects()&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
 		return ask("unknown effect", "it does something that this Hob does not know")
-	case s.Effects&tools.Destroy != 0:
+	case r.effects()&tools.Destroy != 0:
 		return ask("destroy", "it cannot be undone")
-	case s.Effects&tools.Secret != 0:
+	case r.effects()&tools.Secret != 0:
 		return ask("secret", "it reveals a credential")
-	case s.Effects&tools.Exec != 0:
+	case r.effects()&tools.Exec != 0:
 		return ask("exec", "it runs a program")
-	case s.Effects&tools.Send != 0:
+	case r.effects()&tools.Send != 0:
 		return ask("send", "it reaches a person or a service")
-	case s.Effects&tools.Egress != 0:
+	case r.effects()&tools.Egress != 0:
 		return ask("egress", "it contacts an address that the model chose")
 	}
 	if r.Guest {
