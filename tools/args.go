@@ -51,7 +51,7 @@ func (t *typed[In]) decode(args json.RawMessage) (In, error) {
 			return in, err
 		}
 	}
-	if err := t.schema.Validate(v); err != nil {
+	if err := t.schema().resolved.Validate(v); err != nil {
 		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, plainSchemaError(err))
 	}
 	b, err := json.Marshal(v)
@@ -108,10 +108,10 @@ func number(n json.Number) (any, error) {
 }
 
 func (t *typed[In]) known(key string) error {
-	if slices.Contains(t.names, key) {
+	if slices.Contains(t.schema().names, key) {
 		return nil
 	}
-	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.def.Name, key, orNone(strings.Join(t.names, ", ")))
+	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.def.Name, key, orNone(strings.Join(t.schema().names, ", ")))
 }
 
 func orNone(s string) string {

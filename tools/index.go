@@ -57,7 +57,7 @@ func newIndex(specs []*Spec, table *synonyms) *index {
 	seen, stems := map[string]bool{}, map[string]string{}
 	for i, s := range specs {
 		x.exact[squeeze(s.Name)] = i
-		for f, text := range [...]string{s.Name, s.Keywords, s.Description, s.Category, argumentWords(s.Schema)} {
+		for f, text := range [...]string{s.Name, s.Keywords, s.Description, s.Category, argumentWords(s.Schema.Raw())} {
 			for _, w := range words(text) {
 				if table.empty(w) && f > 0 {
 					continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -43,28 +44,42 @@ func New[In any](d Def[In]) Tool {
 	if err := d.check(); err != nil {
 		panic(fmt.Sprintf("tools: %s: %v", d.Name, err))
 	}
-	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.Number](): {Type: "number"}, // exact amounts
-	}})
-	if err != nil {
-		panic(fmt.Sprintf("tools: %s: schema: %v", d.Name, err))
-	}
-	nullable(schema)
-	resolved, err := schema.Resolve(nil)
-	if err != nil {
-		panic(fmt.Sprintf("tools: %s: schema: %v", d.Name, err))
-	}
-	raw, err := json.Marshal(schema)
-	if err != nil {
-		panic(fmt.Sprintf("tools: %s: schema: %v", d.Name, err))
-	}
-	d.Schema = raw
 	d.Own = d.RunTx != nil
-	t := &typed[In]{def: d, schema: resolved, names: schema.PropertyOrder}
+	t := &typed[In]{def: d}
+	t.schema = sync.OnceValue(t.describe)
+	t.def.Schema = func() json.RawMessage { return t.schema().raw }
 	if t.def.Own {
 		return &ownTyped[In]{typed: t}
 	}
 	return t
+}
+
+// described is what is known of the arguments.
+type described struct {
+	raw      json.RawMessage
+	resolved *jsonschema.Resolved
+	names    []string
+}
+
+// describe makes the schema.
+func (t *typed[In]) describe() described {
+	name := t.def.Name
+	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[json.Number](): {Type: "number"}, // exact amounts
+	}})
+	if err != nil {
+		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
+	}
+	nullable(schema)
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
+	}
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("tools: %s: schema: %v", name, err))
+	}
+	return described{raw, resolved, schema.PropertyOrder}
 }
 
 func (d *Def[In]) check() error {
@@ -104,8 +119,7 @@ func nullable(s *jsonschema.Schema) {
 
 type typed[In any] struct {
 	def    Def[In]
-	schema *jsonschema.Resolved
-	names  []string // of the arguments
+	schema func() described
 }
 
 func (t *typed[In]) Spec() *Spec { return &t.def.Spec }

@@ -48,7 +48,7 @@ func echo(got *args) tools.Tool {
 
 func TestTheSchemaIsStrictAndPlain(t *testing.T) {
 	var got args
-	raw := echo(&got).Spec().Schema
+	raw := echo(&got).Spec().Schema.Raw()
 	var s struct {
 		Type                 string                     `json:"type"`
 		Required             []string                   `json:"required"`

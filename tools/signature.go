@@ -19,9 +19,9 @@ const (
 //
 //	log_expense(amount: number "such as 12.50", vendor?: string) [write] Log money that was spent.
 func (s *Spec) Signature() string {
-	args, ok := arguments(s.Schema)
+	args, ok := arguments(s.Schema.Raw())
 	if !ok {
-		args = oneLine(string(s.Schema), maxSignature)
+		args = oneLine(string(s.Schema.Raw()), maxSignature)
 	}
 	return s.Name + "(" + oneLine(args, maxSignature) + ") [" + s.Effects.String() + "] " + s.Summary()
 }

@@ -68,8 +68,23 @@ type Spec struct {
 	// such a tool is found by search only.
 	Foreign bool
 	Timeout time.Duration
-	Schema  json.RawMessage // JSON Schema of the arguments (set by New)
+	Schema  Schema // of the arguments (set by New)
 }
+
+// Schema gives the JSON Schema of a tool's arguments. It is made when it is
+// first asked for: most tools are never offered.
+type Schema func() json.RawMessage
+
+// Raw makes the schema; nil when there is none.
+func (s Schema) Raw() json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	return s()
+}
+
+// RawSchema is a schema that is there already.
+func RawSchema(b json.RawMessage) Schema { return func() json.RawMessage { return b } }
 
 // Call is one invocation. Args have passed the schema.
 type Call struct {

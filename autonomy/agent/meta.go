@@ -35,7 +35,7 @@ func offered(c *tools.Catalogue) []llm.Tool {
 	var out []llm.Tool
 	for _, t := range c.Core() {
 		s := t.Spec()
-		out = append(out, llm.Tool{Name: s.Name, Description: s.Description, Schema: s.Schema})
+		out = append(out, llm.Tool{Name: s.Name, Description: s.Description, Schema: s.Schema.Raw()})
 	}
 	return append(
 		out,

@@ -13,8 +13,8 @@ func TestTheAmountIsANumber(t *testing.T) {
 		if x.Spec().Name != "log_expense" {
 			continue
 		}
-		if !strings.Contains(string(x.Spec().Schema), `"amount":{"type":"number"`) {
-			t.Errorf("schema: %s", x.Spec().Schema)
+		if !strings.Contains(string(x.Spec().Schema.Raw()), `"amount":{"type":"number"`) {
+			t.Errorf("schema: %s", x.Spec().Schema.Raw())
 		}
 		if err := tools.Check(x, []byte(`{"amount":12.50,"category":"lunch"}`)); err != nil {
 			t.Error(err)

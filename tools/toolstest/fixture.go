@@ -28,7 +28,7 @@ func Fixture(t testing.TB, file string) []tools.Tool {
 			t.Fatalf("%s: %d columns in %q", file, len(f), line)
 		}
 		out = append(out, idle{tools.Spec{
-			Name: f[0], Category: category, Effects: effects(t, f[1]), Description: f[2], Keywords: f[3], Schema: arguments(t, f[4]),
+			Name: f[0], Category: category, Effects: effects(t, f[1]), Description: f[2], Keywords: f[3], Schema: tools.RawSchema(arguments(t, f[4])),
 		}})
 	}
 	return out

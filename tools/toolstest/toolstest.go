@@ -90,7 +90,7 @@ func specification(t *testing.T, x tools.Tool) {
 		t.Error("it has no category or no keywords")
 	}
 	var schema jsonschema.Schema
-	if err := json.Unmarshal(s.Schema, &schema); err != nil || schema.Type != "object" {
+	if err := json.Unmarshal(s.Schema.Raw(), &schema); err != nil || schema.Type != "object" {
 		t.Errorf("its schema is not one of an object: %v", err)
 	} else if _, err := schema.Resolve(nil); err != nil {
 		t.Errorf("its schema is not valid: %v", err)

@@ -106,7 +106,7 @@ func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	every := len(r.Body) - part["core tools"]
 	for _, x := range h.d.catalogue.All() {
 		s := x.Spec()
-		every += len(s.Name) + len(s.Description) + len(s.Schema) + len(`{"type":"function","function":{"name":"","description":"","parameters":}},`)
+		every += len(s.Name) + len(s.Description) + len(s.Schema.Raw()) + len(`{"type":"function","function":{"name":"","description":"","parameters":}},`)
 	}
 	fmt.Fprintf(&b, "| what it would cost to offer them all | %d | |\n", every/4)
 	return b.String(), len(r.Body) / 4

@@ -249,7 +249,7 @@ func (b *backend) listTools(_ context.Context, q web.Query) (any, error) {
 		if len(p) == 0 {
 			p = []string{"darwin", "linux", "windows"}
 		}
-		out = append(out, row{s.Name, s.Category, s.Description, s.Effects.Names(), p, s.Own, s.Core, s.Schema})
+		out = append(out, row{s.Name, s.Category, s.Description, s.Effects.Names(), p, s.Own, s.Core, s.Schema.Raw()})
 	}
 	return out, nil
 }
