@@ -87,6 +87,9 @@ const (
 	Notice   DeliveryKind = "notice"
 	Question DeliveryKind = "question"
 	Status   DeliveryKind = "status"
+	// Send is a text to somebody who is not the owner, in his name. Until its time
+	// has come it can be called back.
+	Send DeliveryKind = "send"
 )
 
 // State is where a delivery stands.
@@ -99,6 +102,8 @@ const (
 	Sent    State = "sent"
 	Failed  State = "failed" // will be tried again
 	Dead    State = "dead"   // given up; the owner was told
+	// Cancelled: called back before it went out.
+	Cancelled State = "cancelled"
 )
 
 // Delivery is one outbound text.

@@ -16,6 +16,10 @@ type Judge interface {
 	Judge(ctx context.Context, args json.RawMessage) Judgement
 }
 
+// Owner stands in Judgement.To for the owner. It is no address: those of people
+// hold a colon, an "@" or a "+".
+const Owner = "owner"
+
 // Judgement of one call. The zero value leaves everything to the Spec.
 type Judgement struct {
 	// Effects of this call, in place of the Spec's; 0 leaves those.
@@ -34,7 +38,8 @@ type Judgement struct {
 	// such as the words for a search engine.
 	Query string
 	// To are the people and services that a send reaches, normalised: an address
-	// in lower case, a number in E.164, "channel:chat".
+	// in lower case, a number in E.164, "channel:chat"; Owner for one of the
+	// owner's own chats.
 	To []string
 	// Inert: it only makes new files of inert types in the folder that was set
 	// aside for that ([files] drop).
