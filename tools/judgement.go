@@ -44,6 +44,9 @@ type Judgement struct {
 	// Inert: it only makes new files of inert types in the folder that was set
 	// aside for that ([files] drop).
 	Inert bool
+	// Listed: it runs nothing but programs that are known to look only, with
+	// arguments that are known to let them. Its effects are Exec all the same.
+	Listed bool
 	// Items is how many things a batch changes or reaches; 0 counts as 1.
 	Items int
 	// Pattern is what a grant for calls like this one would cover, "" when only

@@ -22,7 +22,7 @@ func (g *Guard) table(r Request) Decision {
 	case r.effects()&tools.Secret != 0:
 		return ask("secret", "it reveals a credential")
 	case r.effects()&tools.Exec != 0:
-		return ask("exec", "it runs a program")
+		return exec(r)
 	case r.effects()&tools.Send != 0:
 		return ask("send", "it reaches a person or a service")
 	case r.effects()&tools.Egress != 0:
@@ -77,6 +77,21 @@ func (g *Guard) write(r Request) Decision {
 		return Decision{Verdict: Allow, Rule: "write, unattended, granted by its own words", Reason: "the watcher or schedule you set up asks for it, it only changes Hob's own notes, and can be undone"}
 	}
 	return ask("write, unattended", "it would happen while you are away, without your word for it")
+}
+
+// exec is the row of programs that run. One that is known to look only needs no
+// question while nobody but the owner has a part in it.
+func exec(r Request) Decision {
+	listed := r.judged.Listed && r.effects()&^tools.Effects(tools.Read|tools.Exec) == 0
+	switch {
+	case listed && r.Attended && !r.Tainted && !r.Guest:
+		return Decision{Verdict: Allow, Rule: "exec, read-only command, clean", Reason: "you asked for it, and it only looks"}
+	case listed && r.Tainted:
+		return ask("exec, tainted", "it runs a program, and text from outside is part of this conversation")
+	case listed:
+		return ask("exec, unattended", "it runs a program without your having asked for it just now")
+	}
+	return ask("exec", "it runs a program")
 }
 
 func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }

@@ -20,6 +20,8 @@ var (
 	ErrProtected = errors.New("a protected place")
 	// ErrSpecial: a device, pipe or socket.
 	ErrSpecial = errors.New("not an ordinary file")
+	// ErrLinked: the file has several names.
+	ErrLinked = errors.New("a file with several names")
 )
 
 func (f *Files) notAllowed(abs, why string) error {

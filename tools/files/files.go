@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/platform/protect"
 	"hob/platform/provenance"
 	"hob/platform/trash"
 	"hob/tools"
@@ -55,7 +56,7 @@ type Files struct {
 	allowed []string
 	trusted []string
 	undo    keeper
-	places  func() []protectedPlace
+	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
 
 	guidesMu sync.Mutex
@@ -82,7 +83,6 @@ func New(opt Options) (*Files, error) {
 		opt.Trash = can
 	}
 	f := &Files{opt: opt, home: filepath.Clean(opt.Home), undo: keeper{dir: opt.UndoDir, max: opt.MaxFile}}
-	f.places = sync.OnceValue(f.listPlaces)
 	for _, list := range []struct {
 		from []string
 		to   *[]string
@@ -98,6 +98,13 @@ func New(opt Options) (*Files, error) {
 			*list.to = append(*list.to, filepath.Clean(abs))
 		}
 	}
+	own := make([]string, 0, len(opt.Protected))
+	for _, p := range opt.Protected {
+		if abs, err := f.expand(p); err == nil && abs != "" {
+			own = append(own, filepath.Clean(abs))
+		}
+	}
+	f.places = protect.New(protect.Options{Home: f.home, Own: own, Allowed: f.allowed})
 	return f, nil
 }
 

@@ -126,6 +126,10 @@ func (r *search) lines(e entry) error {
 		r.w.left["larger than "+size(r.f.opt.MaxFile)]++
 		return nil
 	}
+	if errors.Is(err, ErrLinked) {
+		r.w.left["with several names (hard links)"]++
+		return nil
+	}
 	if err != nil {
 		r.w.left["unreadable"]++
 		return nil //nolint:nilerr // said in the result

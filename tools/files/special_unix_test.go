@@ -29,6 +29,12 @@ func TestSpecialFiles(t *testing.T) {
 	if err := os.Link(b.path("outside/secret.txt"), b.path("Documents/hard")); err != nil {
 		t.Skip(err)
 	}
+	if _, err := b.call("read_file", map[string]any{"path": "hard"}); !errors.Is(err, ErrLinked) {
+		t.Errorf("read through a hard link: %v", err)
+	}
+	if r := b.must("search_files", map[string]any{"path": "~/Documents", "query": "canary"}); strings.Contains(r.Text, "hard:") || !strings.Contains(r.Text, "several names") {
+		t.Errorf("search through a hard link: %s", r.Text)
+	}
 	for _, add := range []bool{true, false} {
 		if _, err := b.call("write_file", map[string]any{"path": "hard", "content": "x", "append": add}); err == nil || !strings.Contains(err.Error(), "hard link") {
 			t.Errorf("write through a hard link: %v", err)

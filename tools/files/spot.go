@@ -180,6 +180,9 @@ func (f *Files) content(dir *os.Root, name, abs string, limit int64) ([]byte, er
 	if !before.Mode().IsRegular() {
 		return nil, f.special(abs)
 	}
+	if err := f.oneName(dir, name, abs, before, "make a copy of it, which has one name, and read that"); err != nil {
+		return nil, err
+	}
 	if before.Size() > limit {
 		return nil, &tools.Error{
 			Code: tools.Unsupported, Message: f.show(abs) + " has " + size(before.Size()) + "; at most " + size(limit) + " can be read", Err: errTooLarge,

@@ -117,15 +117,8 @@ func (f *Files) former(s *spot, dir *os.Root, in writeIn, u *writeUndo) (content
 	if !s.info.Mode().IsRegular() {
 		return nil, nil, f.special(s.abs)
 	}
-	n, err := links(dir, name, s.info)
-	if err != nil {
+	if err := f.oneName(dir, name, s.abs, s.info, "write to a new file instead"); err != nil {
 		return nil, nil, err
-	}
-	if n > 1 {
-		return nil, nil, &tools.Error{
-			Code: tools.Unsupported, Message: f.show(s.abs) + " has other names elsewhere (hard links), which would change too",
-			Remedy: "write to a new file instead",
-		}
 	}
 	mode := s.info.Mode().Perm()
 	u.Mode = &mode

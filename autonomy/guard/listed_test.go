@@ -1,0 +1,49 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"hob/autonomy/guard"
+	"hob/tools"
+)
+
+type listed struct {
+	tool
+	effects tools.Effects
+}
+
+func (l listed) Judge(context.Context, json.RawMessage) tools.Judgement {
+	return tools.Judgement{Effects: l.effects, Listed: true}
+}
+
+// The row of exec for a command that is known to look only.
+func TestListedCommands(t *testing.T) {
+	const a, k, d = guard.Allow, guard.Ask, guard.Deny
+	for _, c := range []struct {
+		name    string
+		level   guard.Level
+		effects tools.Effects
+		req     guard.Request
+		want    guard.Verdict
+	}{
+		{"the owner asks", guard.Supervised, tools.Exec, guard.Request{Attended: true}, a},
+		{"after outside text", guard.Supervised, tools.Exec, guard.Request{Attended: true, Tainted: true}, k},
+		{"while the owner is away", guard.Supervised, tools.Exec, guard.Request{}, k},
+		{"away, after outside text", guard.Trusted, tools.Exec, guard.Request{Tainted: true}, k},
+		{"trusted, after outside text", guard.Trusted, tools.Exec, guard.Request{Attended: true, Tainted: true}, k},
+		{"for somebody else", guard.Supervised, tools.Exec, guard.Request{Attended: true, Guest: true}, k},
+		{"it looks only, says its level", guard.Watch, tools.Exec, guard.Request{Attended: true}, d},
+		{"listed, and yet it contacts somebody", guard.Supervised, tools.Exec | tools.Egress, guard.Request{Attended: true}, k},
+		{"listed, and yet it changes something", guard.Trusted, tools.Exec | tools.Write, guard.Request{Attended: true}, k},
+		{"listed, and yet it destroys", guard.Trusted, tools.Exec | tools.Destroy, guard.Request{Attended: true}, k},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.req.Tool, c.req.Args, c.req.Call = listed{effects(tools.Exec), c.effects}, []byte(`{}`), "c"
+			if got := newGuard(t, guard.Options{Level: c.level}).decide(c.req); got.Verdict != c.want {
+				t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, c.want)
+			}
+		})
+	}
+}

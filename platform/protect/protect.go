@@ -1,0 +1,208 @@
+// Package protect knows the places that Hob's tools never touch, in either
+// direction and even inside a folder the owner allowed: keys and passwords,
+// browser profiles, whatever starts programs by itself, the inside of processes,
+// devices, and Hob's own home. There is one list (places.go) for the file tools,
+// for commands and for the sandbox; it looks at names, and its callers resolve
+// links before they ask.
+package protect
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Options of New. All paths are absolute.
+type Options struct {
+	Home string   // the owner's
+	Own  []string // Hob's own folders
+	// Allowed are the folders the owner opened to Hob. A place of the machine
+	// that holds one of them, such as /root for its user, protects what the list
+	// names below it, and not the whole.
+	Allowed []string
+}
+
+// Place protects itself and all below it.
+type Place struct {
+	Path  string
+	Why   string
+	parts []string
+}
+
+// Places is the list for one owner. It may be used concurrently.
+type Places struct {
+	opt  Options
+	list func() []Place
+}
+
+// New makes the list. Nothing is looked at before the first question.
+func New(opt Options) *Places {
+	p := &Places{opt: opt}
+	p.list = sync.OnceValue(p.collect)
+	return p
+}
+
+// List returns the absolute places, under their given and their resolved names.
+func (p *Places) List() []Place { return slices.Clone(p.list()) }
+
+// Why says why the absolute path is protected, "" when it is not. Its links
+// are resolved already. Names compare without case, because on many systems
+// ".SSH" opens ".ssh".
+func (p *Places) Why(abs string) string {
+	parts := Split(abs)
+	for _, place := range p.list() {
+		if startsFold(parts, place.parts) {
+			return place.Why
+		}
+	}
+	for i := range parts {
+		for _, names := range anywhere() {
+			if startsFold(parts[i:], names) {
+				return either
+			}
+		}
+		for _, names := range ofWindows() {
+			if i <= 1 && startsFold(parts[i:], names) {
+				return machine
+			}
+		}
+	}
+	return special(parts)
+}
+
+// Holds returns a protected place that exists inside the folder abs, "" when
+// there is none.
+func (p *Places) Holds(abs string) string {
+	parts := Split(abs)
+	for _, place := range p.list() {
+		if !startsFold(place.parts, parts) {
+			continue
+		}
+		if _, err := os.Lstat(place.Path); err == nil {
+			return place.Path
+		}
+	}
+	return ""
+}
+
+// ofProcess are the files of a process under /proc that say nothing private.
+func ofProcess() []string {
+	return []string{"stat", "status", "statm", "comm", "limits", "cgroup", "mounts", "mountinfo", "io", "uptime", "sched", "oom_score"}
+}
+
+// devices are the ones that hold nothing and do nothing.
+func devices() []string {
+	return []string{"null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "fd", "shm"}
+}
+
+// special tells the files that are none: the inside of processes and devices.
+func special(parts []string) string {
+	if len(parts) > 0 && parts[0] == "" {
+		parts = parts[1:]
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	switch parts[0] {
+	case "dev":
+		if !slices.Contains(devices(), parts[1]) {
+			return isDevice
+		}
+	case "proc":
+		if parts[1] == "kcore" || parts[1] == "kmem" || parts[1] == "sysrq-trigger" || parts[1] == "kallsyms" || parts[1] == "keys" {
+			return machine
+		}
+		if ofAProcess(parts[1]) && len(parts) > 2 && (len(parts) > 3 || !slices.Contains(ofProcess(), parts[2])) {
+			return process
+		}
+	}
+	return ""
+}
+
+func ofAProcess(name string) bool {
+	return name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
+}
+
+// collect lists the places under their configured and their resolved names.
+func (p *Places) collect() []Place {
+	var out []Place
+	add := func(path, why string) {
+		out = append(out, Place{Path: path, Why: why, parts: Split(path)})
+	}
+	homes := names(p.opt.Home)
+	for _, g := range atHome() {
+		for _, rel := range g.places {
+			for _, h := range homes {
+				add(filepath.Join(h, filepath.FromSlash(rel)), g.why)
+			}
+		}
+	}
+	if runtime.GOOS != "windows" {
+		for _, g := range ofMachine() {
+			for _, path := range g.places {
+				if !p.opens(path) {
+					add(path, g.why)
+				}
+			}
+		}
+	}
+	for _, dir := range p.opt.Own {
+		if dir == "" {
+			continue
+		}
+		for _, n := range names(dir) {
+			add(n, own)
+		}
+	}
+	return out
+}
+
+// opens reports whether the owner opened a folder below the place of the machine.
+func (p *Places) opens(place string) bool {
+	parts := Split(place)
+	for _, a := range append(slices.Clone(p.opt.Allowed), p.opt.Home) {
+		for _, n := range names(a) {
+			if startsFold(Split(n), parts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// names are a path as it is written and as it is resolved.
+func names(path string) []string {
+	if path == "" {
+		return nil
+	}
+	out := []string{filepath.Clean(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != out[0] {
+		out = append(out, real)
+	}
+	return out
+}
+
+// Split gives the names a path consists of; that of an absolute one begins with
+// its volume, or with "".
+func Split(path string) []string {
+	if path == "." || path == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(filepath.ToSlash(path), "/"), "/")
+}
+
+// startsFold reports whether parts begin with prefix, without regard to case.
+func startsFold(parts, prefix []string) bool {
+	if len(parts) < len(prefix) {
+		return false
+	}
+	for i := range prefix {
+		if !strings.EqualFold(parts[i], prefix[i]) {
+			return false
+		}
+	}
+	return true
+}
