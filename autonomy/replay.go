@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -109,7 +110,7 @@ func newStage(ctx context.Context, rec session.Recording, ev bus.Event) (_ *stag
 			s.close()
 		}
 	}()
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), origins.Migrations(), Migrations()}
 	if s.store, err = store.Open(ctx, filepath.Join(s.dir, "replay.db"), sets, store.Options{SkipCheck: true}); err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/platform/shortid"
@@ -193,7 +194,14 @@ func fact(q store.Querier, id string) (Fact, error) {
 	if err != nil {
 		return f, fmt.Errorf("knowledge: read fact: %w", err)
 	}
-	return f, nil
+	if f.Provenance.Tainted() {
+		kind := KindFact
+		if !f.RetiredAt.IsZero() {
+			kind = KindRetired
+		}
+		f.Origins, err = origins.Of(q, kind, f.ID)
+	}
+	return f, err
 }
 
 func query(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
@@ -221,7 +229,7 @@ func scan(row interface{ Scan(...any) error }) (Fact, error) {
 }
 
 func doc(f Fact) Doc {
-	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Realm: f.Realm}
+	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Origins: f.Origins, Realm: f.Realm}
 }
 
 func clamp(limit int) int {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/provenance"
 )
 
@@ -23,7 +24,15 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 	if err != nil {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}
-	return nil
+	if d.Provenance.Tainted() { // what was outside stays so, with all that came in since
+		return origins.AddTx(tx, d.Kind, d.Ref, d.Origins)
+	}
+	return origins.DropTx(tx, d.Kind, d.Ref)
+}
+
+// Origins are from where the outside text in documents of a kind came.
+func (b *Base) Origins(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
+	return origins.Of(q, kind, refs...)
 }
 
 // UnindexTx removes a document from the index with all its words; one that is
@@ -32,12 +41,12 @@ func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
 	}
-	return nil
+	return origins.DropTx(tx, kind, ref)
 }
 
 func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
 		return fmt.Errorf("knowledge: index: %w", err)
 	}
-	return nil
+	return origins.MoveTx(tx, from, to, ref)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/provenance"
 )
 
@@ -41,7 +42,9 @@ type Fact struct {
 	ID         string            `json:"id"`
 	Text       string            `json:"text"`
 	Provenance provenance.Source `json:"provenance"`
-	Event      string            `json:"event,omitempty"` // inbox event it came with
+	// Origins are from where the outside text in it came.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+	Event   string              `json:"event,omitempty"` // inbox event it came with
 	// Realm is whose memory it belongs to, "" for that of the main agent: an
 	// agent with a realm of its own sees no other.
 	Realm     string    `json:"realm,omitempty"`
@@ -58,6 +61,8 @@ type Doc struct {
 	Text       string            `json:"text"`
 	At         time.Time         `json:"at"`
 	Provenance provenance.Source `json:"provenance"`
+	// Origins are from where the outside text in it came; they are kept with it.
+	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Realm narrows who finds it, see Fact; "" for what is nobody's memory.
 	Realm string `json:"realm,omitempty"`
 }
@@ -107,9 +112,10 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	return &Base{st: st, opt: opt}, nil
 }
 
-// Migrations are the tables of this package.
+// Migrations are the tables of this package, and that of the origins of what it
+// keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2}}, origins.Migrations()}
 }
 
 // schema1: docs_fts holds no text of its own (external content) and, with

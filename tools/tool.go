@@ -106,6 +106,9 @@ type Call struct {
 	// Provenance is Outside when outside text is in the caller's context:
 	// what the tool stores must carry it.
 	Provenance provenance.Source
+	// Origins are from where the outside text in the caller's context came: what
+	// the tool stores keeps them (see platform/origins).
+	Origins []provenance.Origin
 	// Exact is what the guard allowed beyond the arguments (see Judgement): a tool
 	// that judges its calls refuses to do anything else.
 	Exact string
@@ -123,6 +126,9 @@ type Result struct {
 	Data any
 	// Source is Tool unless the text came from outside (file contents, pages).
 	Source provenance.Source
+	// Origins say from where outside text in it came: a page, a file, a sender.
+	// With none, and outside text, the tool itself is named.
+	Origins []provenance.Origin
 	// Links are the addresses that a fetched page or a list of search results
 	// offers. In this turn they may be fetched as they stand without asking: a
 	// model can put no data into them.

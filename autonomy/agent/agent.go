@@ -140,6 +140,8 @@ type Turn struct {
 	Source provenance.Source
 	// Outside is further text that came along and is not the owner's.
 	Outside []string
+	// Origins are from where what is not the owner's in all this came.
+	Origins []provenance.Origin
 	Images  []llm.Image
 	// Attended: the owner asked in a conversation and can answer.
 	Attended bool
@@ -172,6 +174,8 @@ type Outcome struct {
 	Answer string
 	// Source is Outside when outside text was in the context of the answer.
 	Source provenance.Source
+	// Origins are from where that text came.
+	Origins []provenance.Origin
 	// Messages are those not stored yet; the caller stores them together with
 	// the end of the event.
 	Messages []llm.Message

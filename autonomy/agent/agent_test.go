@@ -18,6 +18,7 @@ import (
 	"hob/autonomy/session"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/tools"
 )
 
@@ -180,7 +181,7 @@ func take(t *testing.T, r *run) {
 // newRun is a turn that wants to send something.
 func newRun(t *testing.T) *run {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations()}, store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

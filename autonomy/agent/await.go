@@ -9,6 +9,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -18,6 +19,7 @@ type Caller struct {
 	Agent   string // its name
 	Turn    Turn
 	Tainted bool
+	Origins []provenance.Origin
 	Tools   []string // the names of those it has
 	Level   guard.Level
 	// Rounds and Tokens are what is left of its limits.
@@ -34,7 +36,7 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 
 func (r *run) caller() Caller {
 	c := Caller{
-		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Level: r.o.Level,
+		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Origins: r.origins(), Level: r.o.Level,
 		Rounds: max(0, r.o.Limits.Rounds-r.round-r.lent), Tokens: max(0, r.o.Limits.Tokens-r.spent),
 	}
 	for _, t := range r.o.Catalogue.All() {

@@ -12,7 +12,7 @@ import (
 )
 
 func (r *run) outcome(answer string) Outcome {
-	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice(), Realm: r.o.Realm}
+	o := Outcome{Answer: answer, Messages: r.fresh(), Record: all(r.pending), Usage: r.usage, Rounds: r.round, Source: r.voice(), Origins: r.origins(), Realm: r.o.Realm}
 	if r.model != nil {
 		o.Model = cmp.Or(r.by, r.model.Info().Name())
 	}

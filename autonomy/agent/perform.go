@@ -26,7 +26,7 @@ func (r *run) replay(s *step) {
 	}
 	switch e.State {
 	case bus.CallDone:
-		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source}, true, nil
+		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source, Origins: r.known(s.call.ID)}, true, nil
 	case bus.CallFailed, bus.CallDenied, bus.CallUnknown:
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:
@@ -100,7 +100,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 		if err := r.o.Bus.RecordTx(tx, r.finished(&done)); err != nil {
 			return err
 		}
-		return r.auditTx(tx, s, "done")
+		return r.auditTx(tx, &done, "done")
 	})
 	switch {
 	case err == nil:
@@ -161,7 +161,7 @@ func (r *run) toolCall(s *step, progress func(float64, string)) tools.Call {
 		Progress: progress, Exact: s.dec.Judgement.Exact,
 	}
 	if r.tainted() {
-		c.Provenance = provenance.Outside
+		c.Provenance, c.Origins = provenance.Outside, r.origins()
 	}
 	return c
 }

@@ -11,7 +11,7 @@ import (
 func (r *run) request(s *step) guard.Request {
 	return guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session,
-		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origin: r.t.Origin, Level: r.o.Level,
+		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origins: r.origins(), Origin: r.t.Origin, Level: r.o.Level,
 	}
 }
 

@@ -71,6 +71,9 @@ func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
 	if s.tool != nil { // a name that a model made up is a text, and the log holds none
 		rec.Tool, rec.Effects = s.tool.Spec().Name, s.tool.Spec().Effects.String()
 	}
+	if err := r.traceTx(tx, s); err != nil {
+		return err
+	}
 	return r.o.Guard.AuditTx(tx, rec)
 }
 
@@ -81,7 +84,7 @@ func (r *run) append(ctx context.Context) {
 	for _, s := range r.steps {
 		r.afterTool(ctx, s)
 		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
-		m.Parts = append(m.Parts, llm.Part{Result: &res, Source: r.source(s)})
+		m.Parts = append(m.Parts, llm.Part{Result: &res, Source: r.source(s), Origins: r.brought(s)})
 	}
 	r.msgs = append(r.msgs, m)
 	r.steps = nil

@@ -91,6 +91,9 @@ func questionText(open []guard.Approval) string {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "May I do this? %s\n  why I ask: %s\n  ", a.Summary, a.Reason)
+		if from := a.From(); from != "" {
+			fmt.Fprintf(&b, "in view: %s\n  ", from)
+		}
 		if len(open) == 1 {
 			fmt.Fprintf(&b, "reply yes or no, or: hob approve %s", a.ID)
 		} else {

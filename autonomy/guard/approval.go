@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -50,15 +51,17 @@ type Approval struct {
 	Summary    string            `json:"summary"`
 	Reason     string            `json:"reason"`
 	Provenance provenance.Source `json:"provenance"`
-	Attended   bool              `json:"attended"`
-	State      ApprovalState     `json:"state"`
-	Scope      string            `json:"scope,omitempty"`
-	Note       string            `json:"note,omitempty"`
-	DecidedBy  string            `json:"decided_by,omitempty"`
-	CreatedAt  time.Time         `json:"created_at"`
-	ExpiresAt  time.Time         `json:"expires_at"`
-	DecidedAt  time.Time         `json:"decided_at,omitzero"`
-	hash       string
+	// Origins are from where the outside text in view came, when there is some.
+	Origins   []provenance.Origin `json:"origins,omitempty"`
+	Attended  bool                `json:"attended"`
+	State     ApprovalState       `json:"state"`
+	Scope     string              `json:"scope,omitempty"`
+	Note      string              `json:"note,omitempty"`
+	DecidedBy string              `json:"decided_by,omitempty"`
+	CreatedAt time.Time           `json:"created_at"`
+	ExpiresAt time.Time           `json:"expires_at"`
+	DecidedAt time.Time           `json:"decided_at,omitzero"`
+	hash      string
 }
 
 const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at`
@@ -102,7 +105,10 @@ func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
 		hash: hash(name, r.Args, d.Judgement.Exact),
 	}
 	if r.Tainted {
-		a.Provenance = provenance.Outside
+		a.Provenance, a.Origins = provenance.Outside, provenance.Join(r.Origins)
+		if err := origins.KeepTx(tx, origins.Approval, a.ID, a.Origins); err != nil {
+			return a, fmt.Errorf("guard: ask: %w", err)
+		}
 	}
 	_, err = tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, created_at, expires_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason,
@@ -261,5 +267,33 @@ func (g *Guard) Approvals(ctx context.Context, state ApprovalState, session, eve
 		}
 		out = append(out, a)
 	}
-	return out, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("guard: approvals: %w", err)
+	}
+	return out, g.traced(ctx, out)
+}
+
+// traced fills in from where the text in view of each question came.
+func (g *Guard) traced(ctx context.Context, list []Approval) (err error) {
+	for i, a := range list {
+		if !a.Provenance.Tainted() {
+			continue
+		}
+		if list[i].Origins, err = origins.Of(g.db.Reader(ctx), origins.Approval, a.ID); err != nil {
+			return fmt.Errorf("guard: approvals: %w", err)
+		}
+	}
+	return nil
+}
+
+// From says in words from where the outside text in view of the call came, ""
+// when there is none.
+func (a Approval) From() string {
+	if !a.Provenance.Tainted() {
+		return ""
+	}
+	if len(a.Origins) == 0 {
+		return "text from outside"
+	}
+	return "text from " + provenance.Told(a.Origins, 4)
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -71,6 +72,9 @@ type Request struct {
 	// Tainted: outside text is in the context of the model call, or had a part
 	// in what caused it.
 	Tainted bool
+	// Origins are from where that text came, for what the owner is shown; the
+	// decision rests on Tainted alone.
+	Origins []provenance.Origin
 	// Guest: somebody who is not the owner asks, and is told what comes of it.
 	Guest bool
 	// Within bounds how long a question may stay open, for a turn that is held in

@@ -16,6 +16,7 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -37,7 +38,7 @@ type fixture struct {
 
 func newGuard(t testing.TB, opt guard.Options) *fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{guard.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{guard.Migrations(), origins.Migrations()}, store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {

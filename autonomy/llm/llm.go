@@ -143,6 +143,9 @@ type Part struct {
 	Result    *ToolResult       `json:"result,omitempty"`
 	Reasoning *Reasoning        `json:"reasoning,omitempty"`
 	Source    provenance.Source `json:"source,omitempty"`
+	// Origins say from where the outside text in it came, where it is not a
+	// repetition of what other parts of the conversation hold.
+	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Signature is what an API wants back with this part, unchanged (Gemini's
 	// thoughtSignature). It means nothing to another API.
 	Signature string `json:"signature,omitempty"`

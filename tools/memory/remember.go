@@ -35,7 +35,7 @@ func (d Deps) remember() tools.Tool {
 		},
 		Summary: func(in rememberIn) string { return "Remember " + quoted(phrase.Cut(in.Text, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in rememberIn) (tools.Result, error) {
-			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: from(c), Event: c.Event, Realm: c.Realm, CreatedAt: c.Now})
+			r, err := d.Knowledge.RememberTx(tx, knowledge.Fact{Text: in.Text, Provenance: from(c), Origins: c.Origins, Event: c.Event, Realm: c.Realm, CreatedAt: c.Now})
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"context"
+
+	"hob/knowledge/store"
+	"hob/platform/origins"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// returned is the kind under which the origins of what a call returned are kept,
+// apart from those of what was in view when it was made.
+const returned = "result"
+
+// origins are from where the outside text in the context of the next call came.
+func (r *run) origins() []provenance.Origin {
+	var lists [][]provenance.Origin
+	if r.strange.Load() && r.model != nil {
+		lists = append(lists, []provenance.Origin{{Kind: "agent", Label: r.model.Info().Name(), Event: r.t.Event.ID}})
+	}
+	for _, m := range r.msgs {
+		for _, p := range m.Parts {
+			if len(p.Origins) > 0 && p.Source.Tainted() {
+				lists = append(lists, p.Origins)
+			}
+		}
+	}
+	if lists == nil {
+		return nil
+	}
+	return provenance.Join(lists...)
+}
+
+// said are the origins of what somebody said to this turn.
+func (r *run) said(src provenance.Source) []provenance.Origin {
+	if !src.Tainted() {
+		return nil
+	}
+	return r.t.Origins
+}
+
+// brought are the origins of the outside text that a call itself returned.
+func (r *run) brought(s *step) []provenance.Origin {
+	src := s.result.Source
+	if s.err != nil {
+		src = tools.SourceOf(s.err)
+	}
+	if src == provenance.Unknown || !src.Tainted() {
+		return nil
+	}
+	name := s.call.Name
+	if s.tool != nil {
+		name = s.tool.Spec().Name
+	}
+	list := s.result.Origins
+	if len(list) == 0 {
+		list = []provenance.Origin{{Kind: "tool", Label: name}}
+	}
+	out := make([]provenance.Origin, 0, len(list))
+	for _, o := range list {
+		if o.Via == "" && o.Label != name {
+			o.Via = name
+		}
+		if o.Call == "" {
+			o.Call, o.Event = s.call.ID, r.t.Event.ID
+		}
+		out = append(out, o)
+	}
+	return provenance.Join(out)
+}
+
+// known are the origins of what a call returned before Hob was cut off.
+func (r *run) known(call string) []provenance.Origin {
+	list, err := origins.Of(r.o.Store.Reader(context.Background()), returned, call)
+	if err != nil {
+		r.o.Log.Warn("origins cannot be read", "call", call, "err", err)
+	}
+	return list
+}
+
+// traceTx keeps from where the text came that was in view when a call was made,
+// and that which it returned. A clean call costs nothing.
+func (r *run) traceTx(tx *store.Tx, s *step) error {
+	if r.tainted() {
+		if err := origins.KeepTx(tx, origins.Call, s.call.ID, r.origins()); err != nil {
+			return err
+		}
+	}
+	if list := r.brought(s); s.settled() && len(list) > 0 {
+		return origins.KeepTx(tx, returned, s.call.ID, list)
+	}
+	return nil
+}

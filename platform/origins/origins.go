@@ -1,0 +1,112 @@
+// Package origins keeps from where things of Hob's own were made: a fact, a
+// task, a call, a question, each named by its kind and id. A row exists only
+// for what was made with outside text in view; whether a thing is outside is
+// not read here but from its own provenance, so that a row that is missing
+// never makes anything trusted.
+package origins
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Kinds of things that have no kind of their own in the index.
+const (
+	Call     = "call"
+	Approval = "approval"
+	Event    = "event"
+	Task     = "delegated" // a task that was handed to another agent
+	Watcher  = "watcher"   // reminders and schedules, too
+	Summary  = "summary"
+)
+
+// Migrations of the package's table.
+func Migrations() store.Set {
+	return store.Set{Owner: "origins", Steps: []string{`
+CREATE TABLE origins (kind TEXT NOT NULL, ref TEXT NOT NULL, list TEXT NOT NULL, PRIMARY KEY (kind, ref)) WITHOUT ROWID;
+`}}
+}
+
+// KeepTx notes the origins of a thing in place of what was noted before. With
+// none nothing is written, and nothing noted is left.
+func KeepTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
+	if len(list) == 0 {
+		return DropTx(tx, kind, ref)
+	}
+	b, err := json.Marshal(provenance.Join(list))
+	if err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	_, err = tx.Exec(`INSERT INTO origins (kind, ref, list) VALUES (?,?,?) ON CONFLICT (kind, ref) DO UPDATE SET list = excluded.list`, kind, ref, string(b))
+	if err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	return nil
+}
+
+// AddTx adds to the origins of a thing.
+func AddTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
+	if len(list) == 0 {
+		return nil
+	}
+	old, err := Of(tx, kind, ref)
+	if err != nil {
+		return err
+	}
+	return KeepTx(tx, kind, ref, provenance.Join(old, list))
+}
+
+// DropTx forgets the origins of a thing.
+func DropTx(tx *store.Tx, kind, ref string) error {
+	if _, err := tx.Exec(`DELETE FROM origins WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	return nil
+}
+
+// MoveTx keeps the origins of a thing whose kind changes.
+func MoveTx(tx *store.Tx, from, to, ref string) error {
+	if _, err := tx.Exec(`UPDATE OR REPLACE origins SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
+	return nil
+}
+
+// Of returns the origins of things of one kind, joined.
+func Of(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
+	var all [][]provenance.Origin
+	for _, ref := range refs {
+		if len(all) > provenance.MaxOrigins { // a list holds no more
+			break
+		}
+		list, err := one(q, kind, ref)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			all = append(all, list)
+		}
+	}
+	return provenance.Join(all...), nil
+}
+
+func one(q store.Querier, kind, ref string) (list []provenance.Origin, err error) {
+	var raw string
+	err = q.QueryRow(`SELECT list FROM origins WHERE kind = ? AND ref = ?`, kind, ref).Scan(&raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.NewDecoder(strings.NewReader(raw)).Decode(&list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("origins: %s %s: %w", kind, ref, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,172 @@
+package provenance
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Origin is one place outside that a text came from: a page, a file, a sender.
+// A Source says that a text is not to be trusted, its origins say why. They are
+// for people and records; no decision rests on them, since an attacker chooses
+// the names of his files and addresses.
+type Origin struct {
+	// Kind is what it is: "web", "file", "mail", "message", "watcher",
+	// "webhook", "schedule", "mcp", "agent", "client", "tool", "more".
+	Kind string `json:"kind"`
+	// Label names it: an address, a path, a sender. It is outside text itself;
+	// String makes it harmless.
+	Label string `json:"label,omitempty"`
+	// Via is the tool or the watcher that brought it, Call and Event where.
+	Via   string `json:"via,omitempty"`
+	Call  string `json:"call,omitempty"`
+	Event string `json:"event,omitempty"`
+	// Marks are the families of tricks that the scanner saw in the text.
+	Marks []string `json:"marks,omitempty"`
+}
+
+// Bounds of what is kept of origins.
+const (
+	MaxOrigins = 12  // in one list
+	MaxLabel   = 160 // characters of a label
+)
+
+// Join makes one list of several, each origin once, the first ones first. What
+// is too much for a list is counted in its last entry.
+func Join(lists ...[]Origin) []Origin {
+	var out []Origin
+	more := 0
+	for _, list := range lists {
+		for _, o := range list {
+			if o.Kind == "more" {
+				n, _ := strconv.Atoi(o.Label)
+				more = max(more, n)
+				continue
+			}
+			o.Label = label(o.Label)
+			i := slices.IndexFunc(out, func(x Origin) bool { return x.Kind == o.Kind && x.Label == o.Label && x.Via == o.Via })
+			switch {
+			case i >= 0:
+				out[i].Marks = union(out[i].Marks, o.Marks)
+			case len(out) == MaxOrigins:
+				more++
+			default:
+				out = append(out, o)
+			}
+		}
+	}
+	if more > 0 {
+		out = append(out, Origin{Kind: "more", Label: strconv.Itoa(more)})
+	}
+	return out
+}
+
+// Marks are all marks of a list, each once.
+func Marks(list []Origin) (out []string) {
+	for _, o := range list {
+		out = union(out, o.Marks)
+	}
+	return out
+}
+
+func union(a, b []string) []string {
+	out := slices.Clip(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// label bounds a label and spells out what could not be seen or would turn the
+// direction of writing.
+func label(s string) string {
+	if short(s) {
+		return s
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		if n++; n > MaxLabel {
+			b.WriteString("…")
+			break
+		}
+		if r == ' ' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
+}
+
+// short reports whether a label is harmless as it stands.
+func short(s string) bool {
+	if len(s) > MaxLabel {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// String says it to the owner on one line; what the attacker chose is quoted.
+func (o Origin) String() string {
+	if o.Kind == "more" {
+		return o.Label + " more"
+	}
+	name := o.Kind
+	switch o.Kind {
+	case "web":
+		name = "the page"
+	case "message":
+		name = "a message of"
+	case "agent", "client", "tool", "file", "mail", "watcher", "webhook", "schedule":
+		name = "the " + o.Kind
+	}
+	if o.Label != "" {
+		name += fmt.Sprintf(" %q", label(o.Label))
+	}
+	if o.Via != "" {
+		name += " (" + label(o.Via) + ")"
+	}
+	if len(o.Marks) > 0 {
+		name += ", which looks like an attack: " + strings.Join(o.Marks, ", ")
+	}
+	return name
+}
+
+// Told lists origins in words: `the page "https://x" (browse_url) and the file
+// "a.txt"`, at most n of them; "" when there are none.
+func Told(list []Origin, n int) string {
+	var words []string
+	more := 0
+	for i, o := range list {
+		switch {
+		case o.Kind == "more":
+			k, _ := strconv.Atoi(o.Label)
+			more += k
+		case i >= n:
+			more++
+		default:
+			words = append(words, o.String())
+		}
+	}
+	if more > 0 {
+		words = append(words, strconv.Itoa(more)+" more")
+	}
+	switch len(words) {
+	case 0:
+		return ""
+	case 1:
+		return words[0]
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
