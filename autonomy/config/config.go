@@ -45,6 +45,7 @@ type Agent struct {
 	Model            string   `toml:"model"` // "auto", "offline" or "provider/model"
 	Fallback         []string `toml:"fallback"`
 	SmallModel       string   `toml:"small_model"` // "provider/model" for short plain messages, "" = off
+	Currency         string   `toml:"currency"`    // ISO 4217, "" = where the owner lives
 	Timezone         string   `toml:"timezone"`    // an IANA zone or "Local"; see system.Zone
 	MaxRounds        int      `toml:"max_rounds"`
 	MaxTokensPerTurn int      `toml:"max_tokens_per_turn"`

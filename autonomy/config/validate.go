@@ -13,6 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/currency"
+
 	"hob/platform/system"
 )
 
@@ -81,6 +83,8 @@ func (k *checker) agent() {
 	if _, err := system.Zone(a.Timezone); err != nil {
 		k.require("agent.timezone", false, "%s", strings.TrimPrefix(err.Error(), strconv.Quote(a.Timezone)+" is "))
 	}
+	_, err := currency.ParseISO(a.Currency)
+	k.require("agent.currency", a.Currency == "" || err == nil, `it must be a code such as "EUR" or "USD", or empty for the one of your country`)
 	k.between("agent.max_rounds", a.MaxRounds, 1, 100)
 	k.between("agent.max_tokens_per_turn", a.MaxTokensPerTurn, 256, 1_000_000)
 	k.between("agent.max_tool_failures", a.MaxToolFailures, 1, 20)

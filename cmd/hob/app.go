@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,7 +133,8 @@ func clipTo(s string, n int) string {
 	return s[:n] + "..."
 }
 
-// explain prints a cause and its remedy, each on one line.
+// explain prints a cause and its remedy, each on one line; with --json as an
+// object, also on standard error.
 func (a *app) explain(err error, code int, command string) {
 	cause, remedy := err.Error(), ""
 	if f, ok := errors.AsType[*failure](err); ok {
@@ -153,6 +155,14 @@ func (a *app) explain(err error, code int, command string) {
 		remedy = "correct this line, then run: hob config check"
 	case code == exitUsage:
 		remedy = "see: " + command + " --help"
+	}
+	if a.asJSON {
+		_ = json.NewEncoder(a.err).Encode(struct { // nothing is left to tell it to
+			Error  string `json:"error"`
+			Remedy string `json:"remedy,omitempty"`
+			Exit   int    `json:"exit"`
+		}{cause, remedy, code})
+		return
 	}
 	fmt.Fprintln(a.err, a.paint(a.err, red, "hob: ")+cause)
 	if remedy != "" {

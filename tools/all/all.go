@@ -35,9 +35,9 @@ type Deps struct {
 	Crew crew.Engine
 	// Conversations are what was said; nil: they cannot be searched.
 	Conversations memory.Conversations
-	// Currency is the ISO 4217 code of expenses that name none; empty leaves
-	// it to the tools.
-	Currency string
+	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
+	// to the tools.
+	Currency func() string
 	// Now is the time in the owner's zone, for the briefing (default: the
 	// process's clock in the zone of the day that is briefed).
 	Now func() time.Time

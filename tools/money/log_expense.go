@@ -1,6 +1,7 @@
 package money
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -78,7 +79,7 @@ func (d Deps) logExpense() tools.Tool {
 }
 
 func (d Deps) expense(c tools.Call, in logExpenseIn) (Expense, time.Time, error) {
-	cur, err := code(in.Currency, d.Currency)
+	cur, err := code(in.Currency, cmp.Or(d.Currency(), "EUR"))
 	if err != nil {
 		return Expense{}, time.Time{}, err
 	}

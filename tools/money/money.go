@@ -20,14 +20,14 @@ import (
 // Deps are what the tools need.
 type Deps struct {
 	Knowledge *knowledge.Base
-	// Currency is the ISO 4217 code of amounts without one (default EUR).
-	Currency string
+	// Currency gives the ISO 4217 code of amounts without one; "" and nil are EUR.
+	Currency func() string
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	if d.Currency == "" {
-		d.Currency = "EUR"
+	if d.Currency == nil {
+		d.Currency = func() string { return "" }
 	}
 	return []tools.Tool{d.logExpense(), d.spendingSummary()}
 }

@@ -2,7 +2,10 @@ package daemon
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 
 	"hob/autonomy/results"
 	"hob/channels/web"
@@ -30,6 +33,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	}
 	list := toolsall.All(toolsall.Deps{
 		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Conversations: conversations{d},
+		Currency: sync.OnceValue(d.currency),
 	})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
 		return err
@@ -62,4 +66,12 @@ func (b *backend) listMemory(ctx context.Context, q web.Query) (any, error) {
 		return b.d.base.Facts(ctx, q.Limit, q.All)
 	}
 	return b.d.base.RecallAll(b.d.store.Reader(ctx), q.Text, q.Limit)
+}
+
+// currency is that of the owner's configuration, else of where the owner lives.
+func (d *Daemon) currency() string {
+	if c := d.opt.Config.Agent.Currency; c != "" {
+		return strings.ToUpper(c)
+	}
+	return system.Currency(os.Getenv, d.zone().String())
 }

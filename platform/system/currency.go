@@ -1,0 +1,61 @@
+package system
+
+import (
+	"bufio"
+	"cmp"
+	"os"
+	"strings"
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+)
+
+// zoneTable lists the country of each zone (tzdata's zone.tab: code,
+// coordinates, zone, comments, split by tabs).
+const zoneTable = "/usr/share/zoneinfo/zone.tab"
+
+// Currency is the ISO 4217 code of the money that is used where the owner
+// lives: of the country in LC_ALL, LC_MONETARY or LANG, else of the country that
+// the IANA zone lies in; "" when neither tells.
+func Currency(getenv func(string) string, zone string) string {
+	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_MONETARY"), getenv("LANG")))
+	if !ok {
+		country, ok = zoneCountry(zoneTable, zone)
+	}
+	if !ok {
+		return ""
+	}
+	unit, ok := currency.FromRegion(country)
+	if !ok {
+		return ""
+	}
+	return unit.String()
+}
+
+// localeCountry reads a POSIX locale such as "de_AT.UTF-8@euro". A language
+// alone has no country of its own.
+func localeCountry(locale string) (language.Region, bool) {
+	locale, _, _ = strings.Cut(locale, ".")
+	locale, _, _ = strings.Cut(locale, "@")
+	_, country, ok := strings.Cut(locale, "_")
+	if !ok {
+		return language.Region{}, false
+	}
+	r, err := language.ParseRegion(country)
+	return r, err == nil && r.IsCountry()
+}
+
+func zoneCountry(table, zone string) (language.Region, bool) {
+	f, err := os.Open(table)
+	if err != nil || zone == "" {
+		return language.Region{}, false
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if col := strings.Split(lines.Text(), "\t"); len(col) >= 3 && col[2] == zone {
+			r, err := language.ParseRegion(col[0])
+			return r, err == nil
+		}
+	}
+	return language.Region{}, false
+}
