@@ -37,6 +37,9 @@ type message struct {
 	Title   string           `json:"title,omitempty"`  // the chat's name
 	Server  string           `json:"server,omitempty"` // id of the server or workspace
 	Extra   json.RawMessage  `json:"extra,omitempty"`
+	// Shared: it is no chat between the owner and Hob alone, or was written on
+	// another channel than where it is answered; see bus.IsOwnersChat.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // fired is the payload of a watcher or schedule event.
@@ -183,6 +186,7 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 	if in.Session == "" {
 		in.Session = in.Conversation(l.o.SharedGroups)
 	}
+	shared := in.Group
 	// A conversation of another channel is answered there: "telegram:42", or
 	// "telegram:42:ada" in a group, which only its row tells apart.
 	if name, chat, ok := strings.Cut(in.Session, ":"); ok && name != in.Channel && l.o.Pushes(name) {
@@ -190,11 +194,12 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 		if err != nil {
 			return bus.Event{}, err
 		}
+		shared = true
 		if in.Channel, in.Chat = name, chat; known {
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload})
+	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("take message: %w", err)
 	}

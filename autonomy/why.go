@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/channels"
 	"hob/knowledge/store"
 	"hob/tools"
 )
@@ -139,6 +140,21 @@ func (l *Loop) Trace(ctx context.Context, event string) (*Trace, error) {
 	return &t, err
 }
 
+// wayOf words where a text went and how far it got.
+func wayOf(d bus.Delivery, at func(time.Time) string) string {
+	s := fmt.Sprintf("%s to %s on %s, %s", d.Kind, d.Session, d.Channel, d.State)
+	if d.Kind == channels.Send {
+		s = fmt.Sprintf("send on %s, %s", strings.TrimSuffix(d.Channel+" to "+d.Chat, " to "), d.State)
+	}
+	switch {
+	case d.Error != "":
+		s += " (" + firstLine(d.Error) + ")"
+	case d.Kind == channels.Send && d.State == channels.Queued:
+		s += ", goes out at " + at(d.NotBefore)
+	}
+	return s
+}
+
 // Text tells it in words.
 func (w Why) Text(zone *time.Location) string {
 	var b strings.Builder
@@ -155,7 +171,7 @@ func (w Why) Text(zone *time.Location) string {
 		fmt.Fprintf(&b, "%s  asked you: %s — %s (%s)\n", at(a.CreatedAt), a.Summary, a.State, a.Reason)
 	}
 	for _, d := range w.Deliveries {
-		fmt.Fprintf(&b, "%s  %s to %s on %s, %s: %q\n", at(d.CreatedAt), d.Kind, d.Session, d.Channel, d.State, firstLine(d.Text))
+		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), firstLine(d.Text))
 	}
 	if s := w.Spent; s != nil {
 		cost := "cost unknown"

@@ -76,7 +76,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations of the bus's tables.
 func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1}}
+	return store.Set{Owner: "bus", Steps: []string{schema1, schema2}}
 }
 
 const schema1 = `
@@ -121,6 +121,13 @@ CREATE TABLE ledger (
 	started_at INTEGER NOT NULL, finished_at INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX ledger_event ON ledger(event);
 CREATE INDEX ledger_undo ON ledger(seq) WHERE undo IS NOT NULL;
+`
+
+// schema2: sends that wait so that they can be called back, and what was taken
+// back of each conversation.
+const schema2 = `
+CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND state = 'queued';
+CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 `
 
 // NewID returns a UUIDv7: ids sort by time.

@@ -20,21 +20,23 @@ type Delivery struct {
 	Kind          channels.DeliveryKind `json:"kind"`
 	Session       string                `json:"session"`
 	Channel       string                `json:"channel"`
+	Chat          string                `json:"chat,omitempty"` // where in the channel: whom a send reaches
 	Text          string                `json:"text"`
 	State         channels.State        `json:"state"`
 	Attempts      int                   `json:"attempts"`
 	Error         string                `json:"error,omitempty"`
 	MaybeRepeated bool                  `json:"maybe_repeated,omitempty"`
 	CreatedAt     time.Time             `json:"created_at"`
+	NotBefore     time.Time             `json:"not_before,omitzero"` // until then a send can be called back
 	SentAt        time.Time             `json:"sent_at,omitzero"`
 }
 
-const deliveryColumns = `id, event, kind, session, channel, text, state, attempts, error, maybe_repeated, created_at, sent_at`
+const deliveryColumns = `id, event, kind, session, channel, chat, text, state, attempts, error, maybe_repeated, created_at, not_before, sent_at`
 
 func scanDelivery(s scanner) (d Delivery, err error) {
-	var created, sent int64
-	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Text, &d.State, &d.Attempts, &d.Error, &d.MaybeRepeated, &created, &sent)
-	d.CreatedAt, d.SentAt = store.Time(created), store.Time(sent)
+	var created, notBefore, sent int64
+	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.State, &d.Attempts, &d.Error, &d.MaybeRepeated, &created, &notBefore, &sent)
+	d.CreatedAt, d.NotBefore, d.SentAt = store.Time(created), store.Time(notBefore), store.Time(sent)
 	return d, err
 }
 

@@ -29,25 +29,31 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 	if len(outs) == 0 {
 		return nil
 	}
-	var n int
-	if err := tx.QueryRow(`SELECT coalesce(max(n), 0) FROM outbox WHERE event = ?`, event).Scan(&n); err != nil {
+	n, err := lastSaid(tx, event)
+	if err != nil {
 		return err
 	}
 	for _, o := range outs {
 		n++
-		if err := b.say(tx, event, n, o); err != nil {
+		channel, chat, pull := b.route(o.Channel, o.Chat)
+		o.Channel, o.Chat = channel, chat
+		if _, err := b.say(tx, event, n, o, pull); err != nil {
 			return fmt.Errorf("bus: say: %w", err)
 		}
 	}
 	return nil
 }
 
-func (b *Bus) say(tx *store.Tx, event string, n int, o Out) error {
-	channel, chat, pull := b.route(o.Channel, o.Chat)
-	now := b.now()
+func lastSaid(tx *store.Tx, event string) (n int, err error) {
+	err = tx.QueryRow(`SELECT coalesce(max(n), 0) FROM outbox WHERE event = ?`, event).Scan(&n)
+	return n, err
+}
+
+func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery, error) {
+	channel, chat, now := o.Channel, o.Chat, b.now()
 	d := Delivery{
-		ID: fmt.Sprintf("%s-%d", event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Text: o.Text,
-		State: channels.Queued, CreatedAt: now,
+		ID: fmt.Sprintf("%s-%d", event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Chat: chat, Text: o.Text,
+		State: channels.Queued, CreatedAt: now, NotBefore: o.NotBefore,
 	}
 	if pull {
 		d.State, d.SentAt = channels.Sent, now
@@ -56,7 +62,7 @@ func (b *Bus) say(tx *store.Tx, event string, n int, o Out) error {
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
 		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt))
 	if err != nil {
-		return err
+		return d, err
 	}
 	tx.AfterCommit(func() {
 		if d.State == channels.Sent {
@@ -64,7 +70,7 @@ func (b *Bus) say(tx *store.Tx, event string, n int, o Out) error {
 		}
 		b.knock(channel)
 	})
-	return nil
+	return d, nil
 }
 
 func (b *Bus) door(channel string) chan struct{} {
@@ -111,7 +117,9 @@ func scanOuts(rows *sql.Rows, err error) ([]channels.Delivery, error) {
 }
 
 // chatHeads finds the oldest open row of each chat of a channel by hopping from
-// chat to chat in the partial index, whatever the number of rows behind them.
+// chat to chat in the partial index, whatever the number of rows behind them. A
+// send that can still be called back (?2 is now) keeps nobody waiting: what is
+// said in a chat meanwhile goes first.
 const chatHeads = `
 WITH RECURSIVE chats(chat) AS (
 	SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1
@@ -119,7 +127,8 @@ WITH RECURSIVE chats(chat) AS (
 	SELECT (SELECT min(chat) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1 AND chat > chats.chat)
 	FROM chats WHERE chats.chat IS NOT NULL),
 heads AS (SELECT o.* FROM chats JOIN outbox o ON o.seq = (
-	SELECT seq FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1 AND chat = chats.chat ORDER BY seq LIMIT 1)
+	SELECT seq FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?1 AND chat = chats.chat
+	AND NOT (kind = 'send' AND state = 'queued' AND not_before > ?2) ORDER BY seq LIMIT 1)
 WHERE chats.chat IS NOT NULL)
 `
 
@@ -212,10 +221,12 @@ func (b *Bus) tellUndelivered(tx *store.Tx, d Delivery) error {
 func (b *Bus) Door(channel string) <-chan struct{} { return b.door(channel) }
 
 // NextDelivery implements channels.Outbox. Only the oldest open row of a chat
-// counts: the others wait for it.
+// counts: the others wait for it; and sends that can still be called back.
 func (b *Bus) NextDelivery(ctx context.Context, channel string) (time.Time, bool, error) {
 	var ms sql.NullInt64
-	err := b.db.Read().QueryRowContext(ctx, chatHeads+`SELECT min(not_before) FROM heads WHERE state <> 'sending'`, channel).Scan(&ms)
+	err := b.db.Read().QueryRowContext(ctx, chatHeads+`SELECT min(at) FROM (SELECT min(not_before) AS at FROM heads WHERE state <> 'sending'
+		UNION ALL SELECT min(not_before) FROM outbox INDEXED BY outbox_held WHERE kind = 'send' AND state = 'queued' AND channel = ?1 AND not_before > ?2)`,
+		channel, b.now().UnixMilli()).Scan(&ms)
 	return store.Time(ms.Int64), ms.Valid, err
 }
 

@@ -75,8 +75,8 @@ func TestManyTextsInOneChat(t *testing.T) {
 		return err
 	})
 	f.say("late", out("push", "b", "another chat"))
-	f.neverReads("o", bus.ChatHeads+"SELECT seq FROM heads", "push")
-	f.neverReads("outbox", bus.ChatHeads+"SELECT seq FROM heads", "push")
+	f.neverReads("o", bus.ChatHeads+"SELECT seq FROM heads", "push", 1)
+	f.neverReads("outbox", bus.ChatHeads+"SELECT seq FROM heads", "push", 1)
 	f.want("one per chat", f.take("push", 9), "text 1", "another chat")
 }
 

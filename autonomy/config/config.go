@@ -85,6 +85,7 @@ type Autonomy struct {
 	Level          Level    `toml:"level"`
 	CallsPerMinute int      `toml:"calls_per_minute"`
 	Groups         Groups   `toml:"groups"`
+	SendDelay      Duration `toml:"send_delay"` // before a text to somebody else goes out; see Section
 }
 
 // Groups says who shares a conversation in a group chat.
@@ -294,7 +295,11 @@ func (c *Config) spread() {
 	c.Routes, c.Crew = f.Routes, f.Crew
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
-		c.Channels = append(c.Channels, Section{Name: n, Enabled: on || !ok, doc: c.doc})
+		s := Section{Name: n, Enabled: on || !ok, SendDelay: c.Autonomy.SendDelay, doc: c.doc}
+		if text, ok := f.Channels[n]["send_delay"].(string); ok {
+			_ = s.SendDelay.UnmarshalText([]byte(text)) // validate tells of it
+		}
+		c.Channels = append(c.Channels, s)
 	}
 }
 

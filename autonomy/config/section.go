@@ -13,20 +13,23 @@ import (
 type Section struct {
 	Name    string
 	Enabled bool // true unless the section says otherwise
+	// SendDelay is how long a text to somebody else waits so that it can be called
+	// back.
+	SendDelay Duration
 
 	doc *document
 }
 
 // Decode fills the struct v points to. It is strict: unknown keys and values of
 // the wrong type are errors (Errors) that name the line and the nearest key.
-// Fields are named by their toml tags. "enabled" is not passed on.
+// Fields are named by their toml tags. "enabled" and "send_delay" are not passed on.
 func (s Section) Decode(v any) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("config: decode [channels.%s]: %T is not a pointer to a struct", s.Name, v)
 	}
 	path := []string{"channels", s.Name}
-	if errs := s.doc.check(t.Elem(), path, "enabled"); len(errs) > 0 {
+	if errs := s.doc.check(t.Elem(), path, "enabled", "send_delay"); len(errs) > 0 {
 		return errs
 	}
 	// The whole file is decoded into a struct that has a place for this section

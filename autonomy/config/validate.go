@@ -24,6 +24,9 @@ var (
 	validSize  = regexp.MustCompile(`^[1-9][0-9]{0,6}[kmg]$`)
 )
 
+// maxSendDelay is the longest time a message to somebody else is held back.
+const maxSendDelay = time.Hour
+
 // checker collects what is wrong with values of the right type.
 type checker struct {
 	c    *Config
@@ -124,6 +127,7 @@ func (k *checker) amount(key string, v float64) {
 func (k *checker) autonomy() {
 	a := k.c.Autonomy
 	k.require("autonomy.tick", a.Tick.Duration >= time.Second && a.Tick.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.require("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `it must be a time from "0s" to "1h"`)
 	k.between("autonomy.sessions", a.Sessions, 1, 64)
 	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
 	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
@@ -227,6 +231,12 @@ func (k *checker) sections() {
 		if v, there := k.c.file.Channels[s.Name]["enabled"]; there {
 			_, ok := v.(bool)
 			k.require(key+".enabled", ok, "it must be true or false")
+		}
+		if v, there := k.c.file.Channels[s.Name]["send_delay"]; there {
+			text, ok := v.(string)
+			var d Duration
+			ok = ok && d.UnmarshalText([]byte(text)) == nil && d.Duration >= 0 && d.Duration <= maxSendDelay
+			k.require(key+".send_delay", ok, `it must be a time from "0s" to "1h"`)
 		}
 	}
 	for _, t := range k.c.Triggers {

@@ -13,6 +13,7 @@ import (
 	"hob/tools/health"
 	"hob/tools/memory"
 	"hob/tools/money"
+	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/tasks"
 	"hob/tools/watch"
@@ -33,6 +34,8 @@ type Deps struct {
 	Engine    system.Engine
 	// Crew hands tasks on; nil leaves its tools out.
 	Crew crew.Engine
+	// Post is the way out to other people; nil leaves its tools out.
+	Post social.Post
 	// Conversations are what was said; nil: they cannot be searched.
 	Conversations memory.Conversations
 	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
@@ -56,6 +59,9 @@ func All(d Deps) []tools.Tool {
 		system.Tools(d.Engine),
 	} {
 		out = append(out, category...)
+	}
+	if d.Post != nil {
+		out = append(out, social.Tools(d.Post)...)
 	}
 	if d.Crew != nil {
 		out = append(out, crew.Tools(d.Crew)...)

@@ -17,6 +17,14 @@ func fileCases() []toolstest.Case {
 	}
 }
 
+func sendCases() []toolstest.Case {
+	return []toolstest.Case{
+		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook goes out at 14:30:10; to call it back: hob undo call", Undone: "Called back"},
+		{Step: step("send_message", `{"channel":"telegram","to":"42","text":"hello"}`), Want: "The message to 42 on telegram goes out", Undone: "Called back"},
+		{Step: step("send_message", `{"channel":"telegram","to":"7","text":"hello"}`), Want: "On its way to 7 on telegram."},
+	}
+}
+
 func memoryCases() []toolstest.Case {
 	fact := step("remember", `{"text":"my sister's birthday is on 3 May"}`)
 	note := step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)

@@ -18,6 +18,7 @@ import (
 	"hob/tools"
 	"hob/tools/files"
 	"hob/tools/memory"
+	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/toolstest"
 	"hob/watchers"
@@ -53,7 +54,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "hob.db")
-	st, err := store.Open(context.Background(), path, append(Migrations(), watchers.AllMigrations([]watchers.Driver{cron.New(), file.New(), oneshot.New()})...), store.Options{})
+	st, err := store.Open(context.Background(), path, migrations([]watchers.Driver{cron.New(), file.New(), oneshot.New()}), store.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +63,11 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 	}
 	return os.ReadFile(path)
 })
+
+func migrations(drivers []watchers.Driver) []store.Set {
+	sets := append(Migrations(), watchers.AllMigrations(drivers)...)
+	return append(sets, store.Set{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
+}
 
 func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Store {
 	t.Helper()
@@ -76,7 +82,7 @@ func openStore(t *testing.T, home string, drivers []watchers.Driver) *store.Stor
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.Context(), path, append(Migrations(), watchers.AllMigrations(drivers)...), store.Options{})
+	st, err := store.Open(t.Context(), path, migrations(drivers), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +108,7 @@ func open(t *testing.T) toolstest.Env {
 	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	d.Conversations = talk{}
+	d.Post = post{}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -132,6 +139,32 @@ func same(t *testing.T, before, after map[string][]string) {
 	if d := cmp.Diff(before, after); d != "" {
 		t.Errorf("something changed:\n%s", d)
 	}
+}
+
+// post is a way out over which nothing goes: a webhook, and a chat with the
+// owner.
+type post struct{}
+
+func (post) Channels() []string { return []string{"telegram", "webhook"} }
+
+func (post) Owners(_ context.Context, channel, chat string) (bool, error) {
+	return channel == "telegram" && chat == "7", nil
+}
+
+func (post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, _ social.Message) (social.Sent, error) {
+	_, err := tx.Exec(`INSERT INTO sent (id) VALUES ('d1')`)
+	return social.Sent{ID: "d1", At: c.Now.Add(10 * time.Second)}, err
+}
+
+func (post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
+	res, err := tx.Exec(`DELETE FROM sent WHERE id = ?`, id)
+	if err != nil {
+		return "", err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return "", tools.Errorf(tools.Conflict, "it was called back before")
+	}
+	return "Called back.", nil
 }
 
 // talk is a record of conversations with two messages.

@@ -47,6 +47,7 @@ func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, err
 	args := strings.ReplaceAll(s.Args, "$DIR", strings.Trim(string(dir), `"`))
 	c := tools.Call{
 		ID: "call", Session: "test", Event: "event", Args: json.RawMessage(args), Now: b.env.Now, Provenance: b.Provenance,
+		Exact: tools.JudgementOf(ctx, x, json.RawMessage(args)).Exact,
 	}
 	own, ok := x.(tools.Own)
 	if !ok {

@@ -109,7 +109,7 @@ func (b *backend) listMessages(ctx context.Context, q web.Query) (any, error) {
 }
 
 func (b *backend) listDeliveries(ctx context.Context, q web.Query) (any, error) {
-	if err := oneOf(q.State, channels.Queued, channels.Sending, channels.Sent, channels.Failed, channels.Dead); err != nil {
+	if err := oneOf(q.State, channels.Queued, channels.Sending, channels.Sent, channels.Failed, channels.Dead, channels.Cancelled); err != nil {
 		return nil, err
 	}
 	return b.d.bus.Deliveries(ctx, q.Of, q.State, q.Before, q.Limit)

@@ -1,0 +1,131 @@
+package bus_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// send queues a text to somebody else that waits for ten seconds.
+func (f *fixture) send(event, chat, text string) bus.Delivery {
+	f.t.Helper()
+	var d bus.Delivery
+	f.write(func(tx *store.Tx) (err error) {
+		o := out("push", chat, text)
+		o.NotBefore = f.now.Add(10 * time.Second)
+		d, err = f.SendTx(tx, event, o)
+		return err
+	})
+	return d
+}
+
+func (f *fixture) callBack(id string) (d bus.Delivery, err error) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) error {
+		d, err = f.CallBackTx(tx, id, "the owner says so")
+		return nil
+	})
+	return d, err
+}
+
+func TestASendWaitsAndHoldsNobodyUp(t *testing.T) {
+	f := newBus(t)
+	d := f.send("e1", "c", "to a friend")
+	if d.Kind != channels.Send || d.State != channels.Queued {
+		t.Errorf("%+v", d)
+	}
+	f.say("e1", out("push", "c", "a reply in the same chat"))
+	f.want("meanwhile", f.take("push", 9), "a reply in the same chat")
+	fatal(t, f.Delivered(t.Context(), f.row("a reply in the same chat").ID, channels.Receipt{}))
+	at, ok, err := f.NextDelivery(t.Context(), "push")
+	if err != nil || !ok || !at.Equal(f.now.Add(10*time.Second)) {
+		t.Errorf("next at %v %v %v", at, ok, err)
+	}
+	f.now = f.now.Add(9 * time.Second)
+	f.want("too early", f.take("push", 9))
+	f.restart()
+	f.want("too early after a restart", f.take("push", 9))
+	f.now = f.now.Add(time.Second)
+	f.want("at its time", f.take("push", 9), "to a friend")
+}
+
+func TestASendIsCalledBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before func(f *fixture, id string)
+		want   error
+		state  channels.State
+	}{
+		"while it waits":       {func(*fixture, string) {}, nil, channels.Cancelled},
+		"after a restart":      {func(f *fixture, _ string) { f.restart() }, nil, channels.Cancelled},
+		"twice":                {func(f *fixture, id string) { _, _ = f.callBack(id) }, bus.ErrTooLate, channels.Cancelled},
+		"while it is sent":     {func(f *fixture, _ string) { f.now = f.now.Add(time.Minute); f.take("push", 1) }, bus.ErrTooLate, channels.Sending},
+		"before the next try":  {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.again(id) }, nil, channels.Cancelled},
+		"after it has arrived": {func(f *fixture, id string) { f.now = f.now.Add(time.Minute); f.take("push", 1); f.arrived(id) }, bus.ErrTooLate, channels.Sent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newBus(t)
+			id := f.send("e1", "c", "to a friend").ID
+			tc.before(f, id)
+			d, err := f.callBack(id)
+			if !errors.Is(err, tc.want) || d.State != tc.state {
+				t.Errorf("%v, %+v", err, d)
+			}
+			if tc.want != nil {
+				return
+			}
+			f.now = f.now.Add(time.Hour)
+			f.want("it never goes out", f.take("push", 9))
+			if d := f.row("to a friend"); d.Error != "the owner says so" {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+}
+
+func (f *fixture) again(id string) {
+	fatal(f.t, f.Retry(f.t.Context(), id, f.now.Add(time.Minute), "down", false))
+}
+
+func (f *fixture) arrived(id string) { fatal(f.t, f.Delivered(f.t.Context(), id, channels.Receipt{})) }
+
+// A reply is not called back, nor does a text to a friend come to the owner when
+// its channel is gone.
+func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
+	f := newBus(t)
+	f.say("e", out("push", "c", "a reply"))
+	if _, err := f.callBack(f.row("a reply").ID); !errors.Is(err, bus.ErrTooLate) {
+		t.Errorf("a reply: %v", err)
+	}
+	if _, err := f.callBack("nobody"); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("unknown: %v", err)
+	}
+	f.write(func(tx *store.Tx) error {
+		if _, err := f.SendTx(tx, "e", out("web", "", "to a friend")); !errors.Is(err, bus.ErrNoWay) {
+			t.Errorf("a channel whose clients pull: %v", err)
+		}
+		return nil
+	})
+}
+
+func TestTheOwnersOwnChats(t *testing.T) {
+	f := newBus(t)
+	put := func(session, chat string, src provenance.Source, payload string) {
+		f.put(bus.Event{Kind: bus.Message, Source: "push", Session: session, Channel: "push", Chat: chat, Provenance: src, Payload: []byte(payload)})
+	}
+	put("push:1", "1", provenance.Owner, `{}`)
+	put("push:2", "2", provenance.Outside, `{}`)
+	put("push:3", "3", provenance.Owner, `{"shared":true}`)
+	put("push:4", "4", provenance.Owner, `{}`)
+	put("push:4", "4", provenance.Outside, `{}`)
+	put("push:5:me", "5", provenance.Owner, `{"shared":true}`)
+	for chat, want := range map[string]bool{"1": true, "2": false, "3": false, "4": false, "5": false, "6": false, "": false} {
+		if got, err := f.IsOwnersChat(t.Context(), "push", chat); err != nil || got != want {
+			t.Errorf("chat %s: %v %v", chat, got, err)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/tools/social"
+)
+
+// post gives the tools that write to people the outbox.
+type post struct{ d *Daemon }
+
+// Channels implements social.Post.
+func (p post) Channels() []string {
+	var out []string
+	for _, h := range p.d.channels.Status() {
+		if p.d.channels.Has(h.Name) && !h.Pull {
+			out = append(out, h.Name)
+		}
+	}
+	return out
+}
+
+// Owners implements social.Post.
+func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
+	return p.d.bus.IsOwnersChat(ctx, channel, chat)
+}
+
+// delay is how long a message to somebody else waits on the channel.
+func (p post) delay(channel string) time.Duration {
+	if s, ok := p.d.opt.Config.Channel(channel); ok {
+		return s.SendDelay.Duration
+	}
+	return p.d.opt.Config.Autonomy.SendDelay.Duration
+}
+
+// SendTx implements social.Post.
+func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Message) (social.Sent, error) {
+	o := bus.Out{
+		Delivery:   channels.Delivery{Session: c.Report, Channel: m.Channel, Chat: m.To, Text: m.Text},
+		Provenance: provenance.Worst(provenance.Hob, c.Provenance),
+	}
+	at := time.Now()
+	if !m.Owner {
+		at = at.Add(p.delay(m.Channel))
+		o.NotBefore = at
+	}
+	d, err := p.d.bus.SendTx(tx, c.Event, o)
+	if errors.Is(err, bus.ErrNoWay) {
+		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", err)
+	}
+	return social.Sent{ID: d.ID, At: at, Waits: p.d.opt.InProcess}, err
+}
+
+// CallBackTx implements social.Post.
+func (p post) CallBackTx(_ context.Context, tx *store.Tx, id string) (string, error) {
+	d, err := p.d.bus.CallBackTx(tx, id, "called back by the owner")
+	to := d.Channel
+	if d.Chat != "" {
+		to = d.Chat + " on " + to
+	}
+	switch {
+	case errors.Is(err, bus.ErrTooLate):
+		return "", tools.Errorf(tools.Conflict, "the message to %s cannot be called back: %s", to, p.state(d))
+	case err != nil:
+		return "", err
+	case d.MaybeRepeated:
+		return fmt.Sprintf("The message to %s is not tried again, but an earlier attempt may have arrived.", to), nil
+	}
+	return fmt.Sprintf("Called back: the message to %s was not sent.", to), nil
+}
+
+// state says why it is too late.
+func (p post) state(d bus.Delivery) string {
+	switch d.State {
+	case channels.Sent:
+		return "it went out at " + d.SentAt.In(p.d.zone()).Format("15:04:05")
+	case channels.Sending:
+		return "it is going out at this moment"
+	case channels.Cancelled:
+		return "it was called back before"
+	}
+	return "it is " + string(d.State)
+}

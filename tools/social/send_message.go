@@ -1,0 +1,116 @@
+package social
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// maxText is the longest message in characters.
+const maxText = 10_000
+
+type sendIn struct {
+	Channel string `json:"channel" jsonschema:"such as telegram or webhook"`
+	To      string `json:"to,omitempty" jsonschema:"who or where there: the chat's id or address"`
+	Text    string `json:"text"`
+}
+
+// sendOut is the Data of send_message.
+type sendOut struct {
+	Sent
+	Channel string `json:"channel"`
+	To      string `json:"to"`
+	Owner   bool   `json:"owner,omitempty"`
+}
+
+func sendMessage(p Post) tools.Tool {
+	return tools.New(tools.Def[sendIn]{
+		Spec: tools.Spec{
+			Name: "send_message", Category: "social", Effects: tools.Send,
+			Description: "Send a message to somebody over a channel. It can be called back until it goes out.",
+			Keywords:    "write text message tell notify person friend chat dm post reply whatsapp telegram slack discord webhook",
+		},
+		Summary: func(in sendIn) string {
+			return fmt.Sprintf("Send to %s: %q", in.whom(), in.Text)
+		},
+		Judge: func(ctx context.Context, in sendIn) tools.Judgement { return judge(ctx, p, in) },
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in sendIn) (tools.Result, error) {
+			// What was true when it was allowed must be true now: the owner's own chat
+			// may have become one of several people.
+			j := judge(ctx, p, in)
+			if j.Refused != nil {
+				return tools.Result{}, j.Refused
+			}
+			if j.Exact != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "whom this reaches has changed since it was allowed; nothing was sent")
+			}
+			m := Message{Channel: in.Channel, To: in.To, Text: in.Text, Owner: j.Exact == tools.Owner}
+			sent, err := p.SendTx(ctx, tx, c, m)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return in.result(c, m, sent), nil
+		},
+		UndoTx: func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var s Sent
+			if err := json.Unmarshal(data, &s); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			return p.CallBackTx(ctx, tx, s.ID)
+		},
+	})
+}
+
+// whom says where a message goes.
+func (in sendIn) whom() string {
+	if in.To == "" {
+		return in.Channel
+	}
+	return in.To + " on " + in.Channel
+}
+
+func judge(ctx context.Context, p Post, in sendIn) tools.Judgement {
+	switch known := p.Channels(); {
+	case strings.TrimSpace(in.Text) == "":
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
+	case utf8.RuneCountInString(in.Text) > maxText:
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText)}
+	case strings.ContainsFunc(in.To, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the address holds a character that cannot be written")}
+	case len(known) == 0:
+		return tools.Judgement{Refused: tools.Errorf(tools.Unsupported, "no channel that sends is set up; add one, such as [channels.webhook], to the configuration")}
+	case !slices.Contains(known, in.Channel):
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "there is no channel %q that sends; there is: %s", in.Channel, strings.Join(known, ", "))}
+	}
+	owners, err := p.Owners(ctx, in.Channel, in.To)
+	if err != nil { // whom it reaches cannot be told
+		return tools.Judgement{Refused: err}
+	}
+	to := in.Channel + ":" + in.To
+	j := tools.Judgement{Why: "it reaches " + in.whom(), To: []string{to}, Pattern: to, Exact: to}
+	if owners {
+		j.Why, j.To, j.Exact = "it reaches you alone", []string{tools.Owner}, tools.Owner
+	}
+	return j
+}
+
+func (in sendIn) result(c tools.Call, m Message, s Sent) tools.Result {
+	r := tools.Result{Data: sendOut{Sent: s, Channel: in.Channel, To: in.To, Owner: m.Owner}}
+	waits := ""
+	if s.Waits {
+		waits = ", once Hob runs (hob start)"
+	}
+	if m.Owner {
+		r.Text = "On its way to " + in.whom() + waits + "."
+		return r
+	}
+	r.Text = fmt.Sprintf("The message to %s goes out at %s%s; to call it back: hob undo %s", in.whom(), s.At.In(c.Now.Location()).Format("15:04:05"), waits, c.ID)
+	r.Undo = tools.NewUndo("call back the message to "+in.whom(), s)
+	return r
+}
