@@ -51,6 +51,9 @@ type Options struct {
 	QueueNotices bool
 	// SharedGroups: the members of a group chat share one conversation.
 	SharedGroups bool
+	// Level bounds what Hob may do for a person ("owner", "channel:sender", "" for
+	// nobody in particular) in a channel; "" does not. nil: nothing is bounded.
+	Level func(channel, person string) guard.Level
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
 	// Slots is how many sessions are served side by side (default 5).
@@ -130,6 +133,9 @@ func New(o Options) (*Loop, error) {
 	}
 	if o.Typing == nil {
 		o.Typing = func(context.Context, string, string) func() { return func() {} }
+	}
+	if o.Level == nil {
+		o.Level = func(string, string) guard.Level { return "" }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return false }

@@ -17,6 +17,9 @@ import (
 	"hob/watchers"
 )
 
+// ownerPerson is the owner among those whose words are answered.
+const ownerPerson = "owner"
+
 // result is what an event came to.
 type result struct {
 	agent.Outcome
@@ -77,6 +80,11 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	if m.Via != "" {
 		t.Origin = m.Via
 	}
+	t.Person = ownerPerson
+	if !t.Attended {
+		t.Person = ev.Channel + ":" + ev.Sender
+	}
+	t.Level = l.o.Level(ev.Channel, t.Person)
 	if !t.Attended { // questions, and what is made here, are the owner's to hear of
 		t.Guest = true
 		if t.Report, t.Channel, t.Chat, err = l.place(ctx, ""); err != nil {
@@ -130,6 +138,7 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	if t.Report, t.Channel, t.Chat, err = l.place(ctx, f.Report); err != nil {
 		return result{}, err
 	}
+	t.Level = l.o.Level(t.Channel, "")
 	res := result{how: "turn", kind: channels.Notice, session: t.Report, channel: t.Channel, chat: t.Chat}
 	res.Outcome, err = who.Agent.Run(ctx, t)
 	res.said = strings.TrimSpace(res.Answer) != ""
@@ -208,6 +217,7 @@ func (l *Loop) call(ctx context.Context, ev bus.Event) (result, error) {
 	t := agent.Turn{
 		Event: ev, Text: "hob tool call " + c.Tool, Source: provenance.Owner, Attended: true, Origin: "tool", Report: c.Report, Channel: ev.Channel,
 		Call: &llm.ToolCall{Name: c.Tool, Args: c.Args}, Cancelled: l.wasCancelled(ev.ID),
+		Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
 	}
 	out, err := l.o.Agent.Run(ctx, t)
 	return result{Outcome: out, how: "call"}, err

@@ -149,6 +149,10 @@ type Turn struct {
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
+	// Person is whose words are answered: "owner", "channel:sender", or "" where
+	// nobody speaks. Level, when it is narrower than the agent's, holds instead.
+	Person string
+	Level  guard.Level
 	// Report is the session in which the owner is asked and told.
 	Report, Channel, Chat string
 	// Told is what Hob said by itself in this session since its last turn.

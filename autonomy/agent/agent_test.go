@@ -133,10 +133,10 @@ func TestAnAnswerThatComesWhileTheTurnIsPutAway(t *testing.T) {
 			r := newRun(t)
 			ctx := t.Context()
 			s := r.steps[0]
-			write(t, r.o.Store, func(tx *store.Tx) error { return r.askTx(tx, r.steps) })
+			write(t, r.o.Store, func(tx *store.Tx) error { return r.askTx(t.Context(), tx, r.steps) })
 			take(t, r)
 			var err error
-			if s.dec, err = r.o.Guard.Decide(ctx, r.request(s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
+			if s.dec, err = r.o.Guard.Decide(ctx, r.request(t.Context(), s)); err != nil || s.dec.Verdict != guard.Ask || s.dec.Approval == "" {
 				t.Fatalf("%+v, %v", s.dec, err)
 			}
 			if answered {
@@ -212,7 +212,7 @@ func newRun(t *testing.T) *run {
 	r := &run{Agent: a, t: Turn{Event: events[0], Attended: true, Report: "s", Channel: "web"}, limits: newCounter(Limits{}), ledger: map[string]bus.Entry{}}
 	r.msgs = []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "send it", Source: "owner"}}}}
 	s := &step{call: llm.ToolCall{ID: "call_" + acc.Event, Name: "send"}, tool: tool, args: []byte(`{"text":"x"}`)}
-	if s.dec, err = g.Decide(t.Context(), r.request(s)); err != nil {
+	if s.dec, err = g.Decide(t.Context(), r.request(t.Context(), s)); err != nil {
 		t.Fatal(err)
 	}
 	r.steps = []*step{s}

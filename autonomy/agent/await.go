@@ -36,7 +36,7 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 
 func (r *run) caller() Caller {
 	c := Caller{
-		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Origins: r.origins(), Level: r.o.Level,
+		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Origins: r.origins(), Level: r.o.Level.Narrower(r.t.Level),
 		Rounds: max(0, r.o.Limits.Rounds-r.round-r.lent), Tokens: max(0, r.o.Limits.Tokens-r.spent),
 	}
 	for _, t := range r.o.Catalogue.All() {

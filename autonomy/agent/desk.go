@@ -178,8 +178,8 @@ func (d *desk) denied(s *errand) {
 
 // request is what the gate is asked. Whatever the conversation holds, the agent
 // has read what Hob has not seen.
-func (d *desk) request(s *errand) guard.Request {
-	q := d.r.request(s.step)
+func (d *desk) request(ctx context.Context, s *errand) guard.Request {
+	q := d.r.request(ctx, s.step)
 	q.Tainted = true
 	if !q.Attended {
 		q.Within = heldUnattended
@@ -191,7 +191,7 @@ func (d *desk) request(s *errand) guard.Request {
 // held: the agent's process stands still until the answer. d.mu is held.
 func (d *desk) question(ctx context.Context, s *errand) (a guard.Approval, err error) {
 	err = d.r.write(ctx, func(tx *store.Tx) error {
-		if a, err = d.r.o.Guard.AskTx(tx, d.request(s), s.dec); err != nil {
+		if a, err = d.r.o.Guard.AskTx(tx, d.request(ctx, s), s.dec); err != nil {
 			return err
 		}
 		if err := d.r.auditTx(tx, s.step, "asked"); err != nil {
@@ -225,7 +225,7 @@ func (d *desk) await(ctx context.Context, s *errand, q guard.Approval) error {
 	if d.closed {
 		return errDeskClosed
 	}
-	dec, err := d.r.o.Guard.Decide(ctx, d.request(s))
+	dec, err := d.r.o.Guard.Decide(ctx, d.request(ctx, s))
 	if err != nil {
 		return err
 	}

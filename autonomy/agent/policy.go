@@ -8,18 +8,23 @@ import (
 	"hob/tools"
 )
 
-func (r *run) request(s *step) guard.Request {
-	return guard.Request{
+func (r *run) request(ctx context.Context, s *step) guard.Request {
+	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session,
-		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origins: r.origins(), Origin: r.t.Origin, Level: r.o.Level,
+		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origins: r.origins(), Origin: r.t.Origin, Level: r.o.Level.Narrower(r.t.Level),
+		Channel: r.t.Event.Channel, Person: r.t.Person, Agent: r.o.Name, Seen: func() guard.Seen { return r.seen(s) },
 	}
+	if !s.tool.Spec().Effects.ReadOnly() {
+		q.Made, q.Agreed, q.Refused = r.made(ctx, s)
+	}
+	return q
 }
 
 // policy asks the guard. What it leaves to the owner is asked when the call's
 // turn comes (see suspend).
 func (r *run) policy() link {
 	return link{name: "policy", beforeTool: func(ctx context.Context, s *step) error {
-		d, err := r.o.Guard.Decide(ctx, r.request(s))
+		d, err := r.o.Guard.Decide(ctx, r.request(ctx, s))
 		if err != nil {
 			return ends{err}
 		}

@@ -17,7 +17,7 @@ import (
 func (r *run) entry(s *step) bus.Entry {
 	return bus.Entry{
 		Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session, Tool: s.tool.Spec().Name, Args: s.args,
-		Effects: s.tool.Spec().Effects.String(), Decision: s.dec.Verdict.String() + ": " + s.dec.Rule, StartedAt: time.Now(),
+		Effects: s.tool.Spec().Effects.String(), Decision: decisionOf(s), StartedAt: time.Now(),
 	}
 }
 
@@ -32,7 +32,7 @@ func (r *run) finished(s *step) bus.Entry {
 		}
 		return e
 	}
-	e.State, e.Result, e.Source = bus.CallDone, s.result.Text, r.source(s)
+	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, r.source(s), linksOf(s.result)
 	if s.result.Data != nil {
 		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
 	}
@@ -95,6 +95,7 @@ func (r *run) append(ctx context.Context) {
 func (r *run) auditing() link {
 	return link{name: "audit", afterTool: func(_ context.Context, s *step) {
 		r.note(s)
+		r.keep(s)
 		r.recordLate(s)
 	}}
 }

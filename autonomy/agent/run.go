@@ -36,6 +36,7 @@ type run struct {
 	retried bool
 	words   []string          // what the owner said while the turn ran
 	checked bool              // the model was told that it claims what no call did
+	gone    map[string]past   // calls of this turn that have come to their end
 	did     []deed            // what went well in this turn, since it was taken up
 	by      string            // the model that answered last, when several were asked
 	begun   map[string]string // ids of the calls that are being streamed

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,26 +21,34 @@ func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 		if s.settled() {
 			continue
 		}
-		d, err := r.o.Guard.Decide(ctx, r.request(s))
+		d, err := r.o.Guard.Decide(ctx, r.request(ctx, s))
 		if err != nil {
 			return false, err
 		}
-		if s.dec = d; d.Verdict == guard.Ask {
+		if s.dec = d; d.Verdict == guard.Ask && !goesOn(asks, s) {
 			asks = append(asks, s)
 		}
 	}
-	if err := r.write(ctx, func(tx *store.Tx) error { return r.askTx(tx, asks) }); err != nil {
+	if err := r.write(ctx, func(tx *store.Tx) error { return r.askTx(ctx, tx, asks) }); err != nil {
 		return false, fmt.Errorf("agent: ask the owner: %w", err)
 	}
 	return true, nil
 }
 
-func (r *run) askTx(tx *store.Tx, asks []*step) error {
+// goesOn reports whether a call is one more of those that one question is about:
+// whether that tool may go on changing things.
+func goesOn(asks []*step, s *step) bool {
+	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *step) bool {
+		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
+	})
+}
+
+func (r *run) askTx(ctx context.Context, tx *store.Tx, asks []*step) error {
 	var until time.Time
 	var fresh []guard.Approval
 	answered := false
 	for _, s := range asks {
-		a, err := r.o.Guard.AskTx(tx, r.request(s), s.dec)
+		a, err := r.o.Guard.AskTx(tx, r.request(ctx, s), s.dec)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations of the bus's tables.
 func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1, schema2}}
+	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks}}
 }
 
 const schema1 = `
@@ -129,6 +129,9 @@ const schema2 = `
 CREATE INDEX outbox_held ON outbox(channel, not_before) WHERE kind = 'send' AND state = 'queued';
 CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 `
+
+// schemaLinks: what a call's result offers to be opened next.
+const schemaLinks = `ALTER TABLE ledger ADD COLUMN links TEXT NOT NULL DEFAULT '';`
 
 // NewID returns a UUIDv7: ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }

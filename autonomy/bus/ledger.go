@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"hob/knowledge/store"
@@ -45,6 +46,8 @@ type Entry struct {
 	UndoneAt   time.Time         `json:"undone_at,omitzero"`
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
+	// Links are the addresses that the result offers; see tools.Result.
+	Links []string `json:"-"`
 }
 
 // ErrEnded says that the call has ended before: it must not run or be recorded
@@ -56,13 +59,13 @@ var ErrEnded = errors.New("the call has already ended")
 // begins and asks afterwards.
 // Only a started call can change: for one that has ended it returns ErrEnded.
 func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
-	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at, links)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 		ON CONFLICT (call) DO UPDATE SET tool = excluded.tool, args = excluded.args, effects = excluded.effects, decision = excluded.decision, state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
-		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at
+		source = excluded.source, undo_label = excluded.undo_label, undo = excluded.undo, finished_at = excluded.finished_at, links = excluded.links
 		WHERE ledger.state = 'started'`,
 		e.Call, e.Event, e.Session, e.Tool, []byte(e.Args), e.Effects, e.State, e.Decision, e.Code, e.Result, blob(e.Data), e.Source,
-		e.UndoLabel, blob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt))
+		e.UndoLabel, blob(e.Undo), store.Millis(e.StartedAt), store.Millis(e.FinishedAt), strings.Join(e.Links, "\n"))
 	if err != nil {
 		return fmt.Errorf("bus: ledger: %w", err)
 	}
@@ -79,14 +82,18 @@ func blob(b []byte) any {
 	return b
 }
 
-const entryColumns = `call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, undone_at, started_at, finished_at`
+const entryColumns = `call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, undone_at, started_at, finished_at, links`
 
 func scanEntry(s scanner) (e Entry, err error) {
 	var args, data, undo []byte
 	var undone, started, finished int64
+	var links string
 	err = s.Scan(&e.Call, &e.Event, &e.Session, &e.Tool, &args, &e.Effects, &e.State, &e.Decision, &e.Code, &e.Result, &data, &e.Source,
-		&e.UndoLabel, &undo, &undone, &started, &finished)
+		&e.UndoLabel, &undo, &undone, &started, &finished, &links)
 	e.Args, e.Data, e.Undo = args, data, undo
+	if links != "" {
+		e.Links = strings.Split(links, "\n") // an address has no line breaks
+	}
 	e.UndoneAt, e.StartedAt, e.FinishedAt = store.Time(undone), store.Time(started), store.Time(finished)
 	return e, err
 }

@@ -200,8 +200,13 @@ func (k *checker) route(i int, r Route) {
 // RouteErrorf makes an error about a key of the ith route (or "", the route
 // itself), with its line.
 func (c *Config) RouteErrorf(i int, key, format string, args ...any) *Error {
-	e := c.Errorf("routes", format, args...)
-	if at := c.doc.nth("routes", i, key); at != nil {
+	return c.nthErrorf("routes", i, key, format, args...)
+}
+
+// nthErrorf makes an error about a key of the ith [[section]].
+func (c *Config) nthErrorf(section string, i int, key, format string, args ...any) *Error {
+	e := c.Errorf(section, format, args...)
+	if at := c.doc.nth(section, i, key); at != nil {
 		e.Line = at.line
 		if !at.header() {
 			e.Msg = c.doc.show(at) + e.Msg

@@ -24,6 +24,7 @@ type Config struct {
 	Prices    []Price // in the order of the file
 	Notify    Notify
 	Files     Files
+	Network   Network
 	Knowledge Knowledge
 	Web       Web
 	Channels  []Section // in the order of the file
@@ -31,6 +32,7 @@ type Config struct {
 	Members   []Member  // [agents.NAME], in the order of the file
 	Routes    []Route   // in the order of the file
 	Crew      Crew
+	Levels    []Bound // in the order of the file
 	Log       Log
 	// Warnings are things the owner should know and that hinder nothing.
 	Warnings []string
@@ -85,7 +87,9 @@ type Autonomy struct {
 	Level          Level    `toml:"level"`
 	CallsPerMinute int      `toml:"calls_per_minute"`
 	Groups         Groups   `toml:"groups"`
-	SendDelay      Duration `toml:"send_delay"` // before a text to somebody else goes out; see Section
+	SendDelay      Duration `toml:"send_delay"`     // before a text to somebody else goes out; see Section
+	Recipients     []string `toml:"recipients"`     // normalised; whom Hob may write to at the level trusted
+	GuestMessages  int      `toml:"guest_messages"` // an hour, of each sender who is not the owner
 }
 
 // Groups says who shares a conversation in a group chat.
@@ -137,6 +141,20 @@ type Files struct {
 	Drop    string   `toml:"drop"`
 }
 
+// Network is [network].
+type Network struct {
+	AllowHosts []string `toml:"allow_hosts"` // lower case: "example.org", "*.example.org"
+	Research   bool     `toml:"research"`    // unattended turns may search and follow links as they stand
+}
+
+// Bound is one [[levels]]: how much Hob may do for a channel or a person. The
+// fields that are set must all fit; of several that do the narrowest holds.
+type Bound struct {
+	Channel string `toml:"channel"`
+	Person  string `toml:"person"` // "owner", or a sender's id as "channel:id"
+	Level   Level  `toml:"level"`
+}
+
 // Knowledge is [knowledge].
 type Knowledge struct {
 	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarised
@@ -170,6 +188,7 @@ type file struct {
 	Prices    map[string]Price    `toml:"prices"`
 	Notify    Notify              `toml:"notify"`
 	Files     Files               `toml:"files"`
+	Network   Network             `toml:"network"`
 	Knowledge Knowledge           `toml:"knowledge"`
 	Web       Web                 `toml:"web"`
 	Channels  map[string]raw      `toml:"channels"`
@@ -177,6 +196,7 @@ type file struct {
 	Agents    map[string]Member   `toml:"agents"`
 	Routes    []Route             `toml:"routes"`
 	Crew      Crew                `toml:"crew"`
+	Levels    []Bound             `toml:"levels"`
 	Log       Log                 `toml:"log"`
 }
 
@@ -256,7 +276,7 @@ func decode(d *document) (file, error) {
 func defaults() (file, error) {
 	var f file
 	err := toml.Unmarshal(defaultText, &f)
-	f.Providers, f.Prices, f.Channels, f.Triggers, f.Agents, f.Routes = nil, nil, nil, nil, nil, nil // only described there
+	f.Providers, f.Prices, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil // only described there
 	return f, err
 }
 
@@ -292,7 +312,7 @@ func (c *Config) spread() {
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
-	c.Routes, c.Crew = f.Routes, f.Crew
+	c.Routes, c.Crew, c.Levels, c.Network = f.Routes, f.Crew, f.Levels, f.Network
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
 		s := Section{Name: n, Enabled: on || !ok, SendDelay: c.Autonomy.SendDelay, doc: c.doc}

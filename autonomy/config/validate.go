@@ -45,6 +45,8 @@ func (c *Config) validate() Errors {
 	k.sections()
 	k.notify()
 	k.crew()
+	k.levels()
+	k.network()
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	if err := loopback(c.Web.Listen); err != nil {
 		k.require("web.listen", false, "%v", err)
@@ -130,6 +132,7 @@ func (k *checker) autonomy() {
 	k.require("autonomy.send_delay", a.SendDelay.Duration >= 0 && a.SendDelay.Duration <= maxSendDelay, `it must be a time from "0s" to "1h"`)
 	k.between("autonomy.sessions", a.Sessions, 1, 64)
 	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
+	k.between("autonomy.guest_messages", a.GuestMessages, 1, 1000)
 	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
 }

@@ -85,6 +85,7 @@ type order struct {
 	Attended   bool        `json:"attended"`
 	Guest      bool        `json:"guest,omitempty"`
 	Origin     string      `json:"origin"`
+	Person     string      `json:"person,omitempty"`
 	Report     string      `json:"report"`
 	Channel    string      `json:"channel,omitempty"`
 	Chat       string      `json:"chat,omitempty"`

@@ -34,7 +34,7 @@ type Level string
 const (
 	Watch      Level = "watch"      // reads only
 	Supervised Level = "supervised" // the table below
-	Trusted    Level = "trusted"    // as supervised; writes also while the owner is away, when clean
+	Trusted    Level = "trusted"    // as supervised; when clean, writes and listed sends without asking
 )
 
 // Narrower returns the level that allows less; "" counts as no word on it.
@@ -82,6 +82,16 @@ type Request struct {
 	Within time.Duration
 	// Level, when it is narrower than the guard's own, holds instead.
 	Level Level
+	// Seen says what an egress is measured by; it is called for those alone. nil:
+	// nothing was seen.
+	Seen func() Seen
+	// Made is how many things the same tool has changed in this turn. When the
+	// owner was asked about that, he Agreed to go on, or Refused.
+	Made            int
+	Agreed, Refused bool
+	// Channel and Person are where the words came from that are answered, and
+	// whose they are ("owner", or "channel:sender"); Agent is who calls.
+	Channel, Person, Agent string
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
 	Origin string
@@ -110,6 +120,15 @@ type Options struct {
 	// Live is how long an attended question waits (default 5 minutes), Queued
 	// an unattended one (default 7 days).
 	Live, Queued time.Duration
+	// Hosts are those that may be contacted when the owner asks for it, by their
+	// whole name or as "*.name"; empty: none.
+	Hosts []string
+	// Research: unattended turns may search, and open addresses as they stand in
+	// search results and on pages.
+	Research bool
+	// Recipients are those whom Hob may write to without asking, at the level
+	// trusted, in the form of tools.Judgement.To; empty: nobody.
+	Recipients []string
 }
 
 // Guard is the gate. Its methods may be called concurrently.
@@ -213,7 +232,13 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 		return d, nil
 	}
 	if a, ok, err := g.answered(ctx, r); err != nil || ok {
+		if d.Rule == BatchRule {
+			a.Rule += BatchMark
+		}
 		return a, err
+	}
+	if d.Rule == BatchRule {
+		return d, nil // whatever was granted one by one
 	}
 	if d.Verdict != Ask || (!r.Attended && r.effects()&(tools.Destroy|tools.Secret) != 0) {
 		return d, nil // these need a live answer

@@ -1,6 +1,11 @@
 package guard
 
-import "hob/tools"
+import (
+	"fmt"
+	"slices"
+
+	"hob/tools"
+)
 
 // table is section 6 of the architecture for one call.
 func (g *Guard) table(r Request) Decision {
@@ -14,6 +19,9 @@ func (g *Guard) table(r Request) Decision {
 	if g.level(r) == Watch {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
 	}
+	if r.Guest { // whatever a row below allows the owner
+		return guest()
+	}
 	switch {
 	case r.effects()&^tools.Effects(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec|tools.Destroy|tools.Secret) != 0:
 		return ask("unknown effect", "it does something that this Hob does not know")
@@ -23,15 +31,27 @@ func (g *Guard) table(r Request) Decision {
 		return ask("secret", "it reveals a credential")
 	case r.effects()&tools.Exec != 0:
 		return exec(r)
-	case r.effects()&tools.Send != 0:
-		return ask("send", "it reaches a person or a service")
-	case r.effects()&tools.Egress != 0:
-		return ask("egress", "it contacts an address that the model chose")
 	}
-	if r.Guest {
-		return guest()
+	d := Decision{Verdict: Allow}
+	if r.effects()&tools.Send != 0 {
+		d = stricter(d, g.send(r))
 	}
-	return g.write(r)
+	if r.effects()&tools.Egress != 0 {
+		d = stricter(d, g.egress(r))
+	}
+	if r.effects()&tools.Write != 0 {
+		d = stricter(d, g.write(r))
+	}
+	return batch(r, d)
+}
+
+// stricter joins the rows of a call that has several effects: all of them must
+// allow it, and the first one that does not says why.
+func stricter(a, b Decision) Decision {
+	if b.Verdict < a.Verdict || a.Verdict == Allow && b.Verdict == Allow && (a.Rule == "" || b.Rule == Verbatim) {
+		return b
+	}
+	return a
 }
 
 // level is how much Hob may do in this call by itself. A level that nobody
@@ -54,6 +74,71 @@ func guest() Decision {
 // watchers and schedules, which act later and unattended.
 const standing = "watch"
 
+// send is the row of what reaches a person or a service.
+func (g *Guard) send(r Request) Decision {
+	to := r.judged.To
+	own := len(to) > 0 && !slices.ContainsFunc(to, func(t string) bool { return t != tools.Owner })
+	switch {
+	case !r.Attended && r.Tainted:
+		return ask("send, unattended", "it reaches a person or a service while you are away, and text from outside had a part in it")
+	case r.Tainted:
+		return ask("send, tainted", "it reaches a person or a service, and text from outside is part of this conversation")
+	case own && r.Attended:
+		return Decision{Verdict: Allow, Rule: "send, to the owner", Reason: "it reaches nobody but you"}
+	case g.level(r) == Trusted && recipients(to, g.opt.Recipients):
+		return Decision{Verdict: Allow, Rule: "send, trusted, listed", Reason: "[autonomy] level = \"trusted\" allows it to those on the list of recipients while no text from outside has a part in it"}
+	case !r.Attended:
+		return ask("send, unattended", "it would reach a person or a service while you are away")
+	}
+	return ask("send", "it reaches a person or a service")
+}
+
+// recipients reports whether a send reaches nobody but the owner and those on
+// the list. They compare as a whole and in one form; nobody at all is no match.
+func recipients(to, list []string) bool {
+	for _, t := range to {
+		if t == "" || t != tools.Owner && !slices.Contains(list, t) {
+			return false
+		}
+	}
+	return len(to) > 0
+}
+
+// batchSize is how many things may be changed without the owner's word on just
+// that; agreedSize is how many after it.
+const (
+	batchSize  = 20
+	agreedSize = 200
+)
+
+// BatchRule is the rule that asks before many things are changed; BatchMark
+// ends the rule of a call on which the owner answered that question.
+const (
+	BatchRule = "batch"
+	BatchMark = ", batch"
+)
+
+// batch asks before many things are changed, at once or one by one in a turn,
+// even where each of them could be undone.
+func batch(r Request, d Decision) Decision {
+	if d.Verdict != Allow || r.effects()&^(tools.Read|tools.Egress) == 0 {
+		return d
+	}
+	items, size := max(1, r.judged.Items), batchSize
+	if r.Agreed {
+		size = agreedSize
+	}
+	switch {
+	case r.Refused:
+		return Decision{Verdict: Deny, Rule: "no more of these", Code: tools.PolicyDenied, Reason: "you did not agree to more changes of this kind in this turn"}
+	case items > batchSize:
+		return ask(BatchRule, fmt.Sprintf("it changes %d things at once", items))
+	case r.Made+items > size:
+		return ask(BatchRule, fmt.Sprintf("it has changed %d things in this turn already, and would go on", r.Made))
+	}
+	return d
+}
+
 // write is the row of reversible changes on this machine.
 func (g *Guard) write(r Request) Decision {
 	s := r.Tool.Spec()
@@ -71,6 +156,8 @@ func (g *Guard) write(r Request) Decision {
 		return ask("standing order, tainted", "text from outside is part of this conversation, and this would go on acting after it")
 	case r.Attended && harmless:
 		return Decision{Verdict: Allow, Rule: "write, tainted, own store", Reason: "it only changes Hob's own notes, and can be undone"}
+	case r.Attended && r.judged.Inert && undo && r.effects()&^(tools.Read|tools.Write|tools.Egress) == 0:
+		return Decision{Verdict: Allow, Rule: "write, tainted, drop", Reason: "it makes a new file that nothing runs, in the folder set aside for that, and can be undone"}
 	case r.Attended:
 		return ask("write, tainted", "text from outside is part of this conversation, and the change is not confined to Hob's own notes")
 	case harmless && (!r.Tainted || s.Category != standing):

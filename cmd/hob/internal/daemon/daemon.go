@@ -211,7 +211,10 @@ func (d *Daemon) resolve(ctx context.Context, ref string) (string, error) {
 
 func (d *Daemon) openGuard(ctx context.Context) (err error) {
 	d.sessions = session.New(d.store)
-	if d.guard, err = guard.New(d.store, guard.Options{Level: guard.Level(d.opt.Config.Autonomy.Level)}); err != nil {
+	c := d.opt.Config
+	if d.guard, err = guard.New(d.store, guard.Options{
+		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients,
+	}); err != nil {
 		return err
 	}
 	return d.guard.Prepare(ctx)
@@ -266,6 +269,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		Model: d.modelCommand, Spent: d.spent,
 		SharedGroups: c.Autonomy.Groups == config.PerChat,
+		Level:        func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
 	})
 	return err
 }

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Bounds of the addresses that are kept of one result.
+const (
+	maxLinks = 300
+	maxLink  = 2048
+)
+
+// past is a call of this turn, as the guard counts it.
+type past struct {
+	tool, decision string
+	ran            bool // or may have
+	items          int  // how many things it changes; 0: not known here, ask with args
+	args           json.RawMessage
+	links          []string
+}
+
+// pastOf is what an earlier try of this turn, or this one, recorded.
+func pastOf(e bus.Entry) past {
+	return past{tool: e.Tool, decision: e.Decision, args: e.Args, links: e.Links, ran: e.State == bus.CallDone || e.State == bus.CallStarted || e.State == bus.CallUnknown}
+}
+
+// keep remembers a call that has come to its end.
+func (r *run) keep(s *step) {
+	if s.tool == nil {
+		return
+	}
+	if r.gone == nil {
+		r.gone = map[string]past{}
+	}
+	r.gone[s.call.ID] = pastStep(s, s.ran && s.err == nil || tools.CodeOf(s.err) == tools.OutcomeUnknown)
+}
+
+func pastStep(s *step, ran bool) past {
+	return past{tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: linksOf(s.result), ran: ran}
+}
+
+func decisionOf(s *step) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
+
+// calls are those of this turn before s: of earlier answers, and those of the
+// same answer that stand before it and have run or may.
+func (r *run) calls(s *step) []past {
+	all := map[string]past{}
+	for id, p := range r.gone {
+		all[id] = p
+	}
+	for id, e := range r.ledger { // it knows by which rule a call ran before a crash
+		all[id] = pastOf(e)
+	}
+	before := true
+	for _, o := range r.steps {
+		_, recorded := r.ledger[o.call.ID]
+		switch before = before && o != s; {
+		case !before:
+			delete(all, o.call.ID)
+		case !recorded && o.tool != nil:
+			all[o.call.ID] = pastStep(o, o.ran && o.err == nil || !o.settled() && o.dec.Verdict == guard.Allow)
+		}
+	}
+	out := make([]past, 0, len(all))
+	for _, p := range all {
+		out = append(out, p)
+	}
+	return out
+}
+
+// made tells how many things the step's tool has changed in this turn, and what
+// the owner said when asked about it.
+func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
+	name := s.tool.Spec().Name
+	for _, p := range r.calls(s) {
+		if p.tool != name {
+			continue
+		}
+		if strings.HasSuffix(p.decision, guard.BatchMark) {
+			agreed = agreed || strings.HasPrefix(p.decision, guard.Allow.String())
+			refused = refused || strings.HasPrefix(p.decision, guard.Deny.String())
+		}
+		if p.items == 0 {
+			p.items = max(1, tools.JudgementOf(ctx, s.tool, p.args).Items)
+		}
+		if p.ran {
+			n += p.items
+		}
+	}
+	return n, agreed, refused
+}
+
+// seen collects what an egress is measured by. The owner's words are those that
+// carry his provenance in a message of his: no text that Hob put beside them,
+// no summary, no result.
+func (r *run) seen(s *step) guard.Seen {
+	var out guard.Seen
+	for i, m := range r.msgs {
+		if m.Role != llm.User {
+			continue
+		}
+		for _, p := range m.Parts {
+			if p.Source != provenance.Owner || p.Context || p.Text == "" {
+				continue
+			}
+			out.Words = append(out.Words, p.Text)
+			if i >= r.own {
+				out.Now = append(out.Now, p.Text)
+			}
+		}
+	}
+	if r.t.Call != nil && r.t.Source == provenance.Owner { // he wrote the call himself
+		words := texts(r.t.Call.Args)
+		out.Words, out.Now = append(out.Words, words...), append(out.Now, words...)
+	}
+	for _, p := range r.calls(s) {
+		if p.ran {
+			out.Links = append(out.Links, p.links...)
+		}
+		if p.ran && p.decision == guard.Allow.String()+": "+guard.Verbatim {
+			out.Fetched++
+		}
+	}
+	return out
+}
+
+// texts are the strings in a JSON value.
+func texts(raw json.RawMessage) []string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	var out []string
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case []any:
+			for _, x := range v {
+				walk(x)
+			}
+		case map[string]any:
+			for _, x := range v {
+				walk(x)
+			}
+		}
+	}
+	walk(v)
+	return out
+}
+
+// linksOf are the addresses of a result that may be opened next.
+func linksOf(res tools.Result) []string {
+	if len(res.Links) == 0 {
+		return nil
+	}
+	out := make([]string, 0, min(len(res.Links), maxLinks))
+	for _, l := range res.Links {
+		if len(out) < maxLinks && len(l) <= maxLink && !strings.ContainsAny(l, "\n\r") && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	validHost   = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$`)
+	validPerson = regexp.MustCompile(`^[A-Za-z0-9_-]+:\S+$`)
+)
+
+// levels asks for bounds that narrow: what would widen, or fit nobody, is a
+// mistake that nobody would notice otherwise.
+func (k *checker) levels() {
+	for i, b := range k.c.Levels {
+		bad := func(key, format string, args ...any) {
+			k.errs = append(k.errs, k.c.nthErrorf("levels", i, key, format, args...))
+		}
+		switch {
+		case b.Level != Watch && b.Level != Supervised && b.Level != Trusted:
+			bad("level", `it must be one of watch, supervised, trusted`)
+		case !b.Level.narrower(k.c.Autonomy.Level):
+			bad("level", "it may only be narrower than [autonomy] level = %q", k.c.Autonomy.Level)
+		}
+		if b.Channel == "" && b.Person == "" {
+			bad("", "a level says what it fits: channel or person; for everything set autonomy.level")
+		}
+		if b.Person != "" && b.Person != "owner" && !validPerson.MatchString(b.Person) {
+			bad("person", `it must be "owner" or a channel and a sender there, such as "telegram:42"`)
+		}
+		if _, there := k.c.Channel(b.Channel); b.Channel != "" && b.Channel != "web" && b.Channel != "terminal" && !there {
+			bad("channel", `there is no [channels.%s]; write "web", "terminal" or the name of a channel that is configured`, b.Channel)
+		}
+	}
+}
+
+// LevelOf is how much Hob may do for a person in a channel; "" where nothing
+// narrows it. Names compare as a whole.
+func (c *Config) LevelOf(channel, person string) Level {
+	out := Level("")
+	for _, b := range c.Levels {
+		if b.Channel != "" && b.Channel != channel || b.Person != "" && b.Person != person {
+			continue
+		}
+		if out == "" || b.Level.narrower(out) {
+			out = b.Level
+		}
+	}
+	return out
+}
+
+// network brings names into the form in which they are compared.
+func (k *checker) network() {
+	n := &k.c.Network
+	for i, h := range n.AllowHosts {
+		n.AllowHosts[i] = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(h), "."))
+		k.require("network.allow_hosts", validHost.MatchString(n.AllowHosts[i]), `%q must be the name of a host, such as "example.org" or "*.example.org", without a scheme or a path`, h)
+	}
+	for i, r := range k.c.Autonomy.Recipients {
+		r = strings.TrimSpace(r)
+		if strings.Contains(r, "@") {
+			r = strings.ToLower(r)
+		}
+		k.c.Autonomy.Recipients[i] = r
+		k.require("autonomy.recipients", len(r) > 2 && !strings.ContainsAny(r, "* \t\n") && strings.ContainsAny(r, ":@+"),
+			`%q must be one whole address, number or chat: "ada@example.org", "+37060000000", "telegram:42"`, r)
+	}
+}

@@ -1,0 +1,170 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxVerbatim is how many addresses a turn may open by the verbatim rule: which
+// ones a model picks is all it can tell by them.
+const maxVerbatim = 30
+
+// The rules by which an egress is allowed; Verbatim is counted by its name.
+const (
+	Verbatim  = "egress, stands verbatim"
+	egressing = "egress"
+)
+
+// Seen is what an egress is measured by: the owner's own words in the context
+// of the call, never what a model, a mail or a file says.
+type Seen struct {
+	// Words are the owner's in the conversation as far as it is in the context,
+	// Now those of this turn, which are among them.
+	Words, Now []string
+	// Links are the addresses that search results and pages of this turn offer.
+	Links []string
+	// Fetched is how many addresses were opened in this turn by the verbatim rule.
+	Fetched int
+}
+
+// seen asks for it; only an egress needs it.
+func (r *Request) seen() Seen {
+	if r.Seen == nil {
+		return Seen{}
+	}
+	return r.Seen()
+}
+
+// egress is the row of requests whose address or body the model chose.
+func (g *Guard) egress(r Request) Decision {
+	j := r.judged
+	if len(j.URLs) == 0 && j.Query == "" {
+		return ask(egressing, "it contacts an address that the model chose")
+	}
+	seen := r.seen()
+	d := Decision{Verdict: Allow}
+	if j.Query != "" {
+		d = g.search(r, seen)
+	}
+	if len(j.URLs) > 0 {
+		d = stricter(d, g.fetch(r, seen))
+	}
+	return d
+}
+
+// search is the row of words for a search engine that the owner configured.
+func (g *Guard) search(r Request, seen Seen) Decision {
+	switch {
+	case r.Attended && !r.Tainted:
+		return Decision{Verdict: Allow, Rule: "search, owner asked, clean", Reason: "you asked for it, and it goes to the search service you set"}
+	case r.Attended && phrased(r.judged.Query, seen.Now):
+		return Decision{Verdict: Allow, Rule: "search, your own words", Reason: "it searches for words of your own, as you wrote them"}
+	case r.Attended:
+		return ask("search, tainted", "text from outside is part of this conversation, and the words to search for are not your own")
+	case g.opt.Research && !r.Tainted:
+		return Decision{Verdict: Allow, Rule: "search, unattended, research granted", Reason: "you let it search while you are away ([network] research)"}
+	}
+	return ask("search, unattended", "it would search the web while you are away")
+}
+
+// fetch is the row of requests to addresses.
+func (g *Guard) fetch(r Request, seen Seen) Decision {
+	named := addressesOf(seen.Words)
+	switch {
+	case r.Attended && !r.Tainted:
+		return g.known(r, append(named, seen.Links...), "egress, owner asked, clean", "you named the place, or set it as one that may be contacted")
+	case r.Attended:
+		return verbatim(r, seen, append(named, seen.Links...))
+	case !r.Tainted && g.known(r, nil, "", "").Verdict == Allow:
+		return g.known(r, nil, "egress, unattended, granted host", "you set the place as one that may be contacted ([network] allow_hosts)")
+	case g.opt.Research:
+		return verbatim(r, seen, seen.Links)
+	}
+	return ask("egress, unattended", fmt.Sprintf("it would contact %s while you are away", places(r.judged.URLs)))
+}
+
+// known allows what goes to places that were named or are on the list.
+func (g *Guard) known(r Request, named []string, rule, reason string) Decision {
+	said := sites(named)
+	for _, raw := range r.judged.URLs {
+		u, ok := parse(raw)
+		if !ok || site(u) == "" {
+			return ask(egressing, "it contacts an address that cannot be read as one of the web")
+		}
+		if s := site(u); !said[strings.TrimPrefix(s, "www.")] && !listed(s, g.opt.Hosts) {
+			return ask(egressing, fmt.Sprintf("it contacts %s, which you did not name", s))
+		}
+	}
+	return Decision{Verdict: Allow, Rule: rule, Reason: reason}
+}
+
+// verbatim allows looking at addresses that stand as they are in what was seen:
+// the model could put nothing into them.
+func verbatim(r Request, seen Seen, list []string) Decision {
+	if !r.judged.Get {
+		return ask("egress, tainted", "text from outside is part of this conversation, and it would send more than an address")
+	}
+	known := spelled(list)
+	for _, raw := range r.judged.URLs {
+		if !stands(raw, known) {
+			return ask("egress, tainted", "text from outside is part of this conversation, and the address stands neither in your words nor on a page or in search results of this turn")
+		}
+	}
+	if seen.Fetched+len(r.judged.URLs) > maxVerbatim {
+		return ask("egress, many", fmt.Sprintf("it has opened %d addresses in this turn already", seen.Fetched))
+	}
+	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the address stands as it is in your words, on a page or in search results of this turn"}
+}
+
+func addressesOf(words []string) []string {
+	var out []string
+	for _, w := range words {
+		out = append(out, addressesIn(w)...)
+	}
+	return out
+}
+
+// places names what addresses contact, for the owner.
+func places(list []string) string {
+	hosts := hostsOf(list)
+	if len(hosts) == 0 {
+		return "an address"
+	}
+	return visible(strings.Join(hosts, ", "))
+}
+
+// phrased reports whether a query is a run of whole words that stand in one of
+// the texts just so; case and the kind of white space make no difference.
+func phrased(query string, texts []string) bool {
+	q := folded(query)
+	if q == "" {
+		return false
+	}
+	for _, t := range texts {
+		for rest, from := folded(t), 0; ; {
+			i := strings.Index(rest[from:], q)
+			if i < 0 {
+				break
+			}
+			begin, end := from+i, from+i+len(q)
+			if edge(rest, begin) && edge(rest, end) {
+				return true
+			}
+			from = begin + 1 // in the middle of a character at most, where nothing is found
+		}
+	}
+	return false
+}
+
+func folded(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+
+// edge reports whether a word begins or ends at i.
+func edge(s string, i int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	after, _ := utf8.DecodeRuneInString(s[i:])
+	return i == 0 || i == len(s) || !wordly(before) || !wordly(after)
+}
+
+func wordly(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }

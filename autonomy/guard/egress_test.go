@@ -1,0 +1,210 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"hob/autonomy/guard"
+	"hob/tools"
+)
+
+// judged is a tool that says what one call would do.
+type judged struct {
+	tool
+	j tools.Judgement
+}
+
+func (x judged) Judge(context.Context, json.RawMessage) tools.Judgement { return x.j }
+
+func browse(urls ...string) judged {
+	return judged{effects(tools.Read | tools.Egress), tools.Judgement{URLs: urls, Get: true}}
+}
+
+func search(query string) judged {
+	return judged{effects(tools.Read | tools.Egress), tools.Judgement{Query: query, Get: true}}
+}
+
+// The egress row of the table: columns attended/clean, attended/tainted,
+// unattended/clean, unattended/tainted.
+func TestEgress(t *testing.T) {
+	const a, k = guard.Allow, guard.Ask
+	said := func(words ...string) func() guard.Seen {
+		return func() guard.Seen { return guard.Seen{Words: words, Now: words} }
+	}
+	offered := func(links ...string) func() guard.Seen { return func() guard.Seen { return guard.Seen{Links: links} } }
+	hosts := guard.Options{Hosts: []string{"allowed.example", "*.wild.example"}}
+	research := guard.Options{Research: true}
+	post := browse("https://named.example/form")
+	post.j.Get = false
+	tests := []struct {
+		name string
+		opt  guard.Options
+		tool judged
+		seen func() guard.Seen
+		want [4]guard.Verdict
+	}{
+		{"nothing seen", hosts, browse("https://evil.example/"), nil, [4]guard.Verdict{k, k, k, k}},
+		{"no address known", hosts, browse(), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
+		{"named host, other path", hosts, browse("https://named.example/a?b=secret"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
+		{"named host with www", hosts, browse("https://www.named.example/"), said("look at named.example"), [4]guard.Verdict{a, k, k, k}},
+		{"host below the named one", hosts, browse("https://data.named.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"host that ends like the named one", hosts, browse("https://evilnamed.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"named host as somebody's name", hosts, browse("https://named.example@evil.example/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"named host on another port", hosts, browse("https://named.example:8443/"), said("look at named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"a mail address names no host", hosts, browse("https://named.example/"), said("write to bob@named.example"), [4]guard.Verdict{k, k, k, k}},
+		{"a file names no host", hosts, browse("https://readme.md/"), said("read README.md"), [4]guard.Verdict{k, k, k, k}},
+		{"named, other body", hosts, post, said("https://named.example/form"), [4]guard.Verdict{a, k, k, k}},
+		{"one of two is not named", hosts, browse("https://named.example/", "https://evil.example/"), said("https://named.example/"), [4]guard.Verdict{k, k, k, k}},
+		{"allow-listed host", hosts, browse("https://allowed.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
+		{"below an allow-listed name", hosts, browse("https://x.wild.example/any"), nil, [4]guard.Verdict{a, k, a, k}},
+		{"the name above it", hosts, browse("https://wild.example/"), nil, [4]guard.Verdict{k, k, k, k}},
+		{"verbatim in the owner's words", hosts, browse("https://named.example/a?b=1"), said("open https://named.example/a?b=1."), [4]guard.Verdict{a, a, k, k}},
+		{"verbatim link of this turn", hosts, browse("https://found.example/a"), offered("https://found.example/a#top"), [4]guard.Verdict{a, a, k, k}},
+		{"link with something added", hosts, browse("https://found.example/a?x=secret"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
+		{"link, research granted", research, browse("https://found.example/a"), offered("https://found.example/a"), [4]guard.Verdict{a, a, a, a}},
+		{"link with something added, research granted", research, browse("https://found.example/a/x"), offered("https://found.example/a"), [4]guard.Verdict{a, k, k, k}},
+		{"owner's words of long ago, research granted", research, browse("https://named.example/"), said("https://named.example/"), [4]guard.Verdict{a, a, k, k}},
+		{"search in the model's words", hosts, search("my secret"), said("look something up"), [4]guard.Verdict{a, k, k, k}},
+		{"search in the owner's words", hosts, search("Weather in  Riga"), said("What is the weather in Riga today?"), [4]guard.Verdict{a, a, k, k}},
+		{"search, a part of a word", hosts, search("iga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search, words put together", hosts, search("weather Riga"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search for nothing", hosts, search(" \t"), said("weather in Riga"), [4]guard.Verdict{a, k, k, k}},
+		{"search, research granted", research, search("news"), nil, [4]guard.Verdict{a, k, a, k}},
+	}
+	for _, tt := range tests {
+		f := newGuard(t, tt.opt)
+		for i, want := range tt.want {
+			r := guard.Request{Tool: tt.tool, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1, Seen: tt.seen}
+			t.Run(fmt.Sprintf("%s, attended %v, tainted %v", tt.name, r.Attended, r.Tainted), func(t *testing.T) {
+				if d := f.decide(r); d.Verdict != want || d.Rule == "" || d.Reason == "" {
+					t.Errorf("%s (%s: %s), want %s", d.Verdict, d.Rule, d.Reason, want)
+				}
+				r.Guest = true
+				if d := f.decide(r); d.Verdict != k {
+					t.Errorf("for a guest: %s (%s)", d.Verdict, d.Rule)
+				}
+			})
+		}
+	}
+}
+
+// What the earlier ones of this turn said is not of this turn: only those words
+// may be searched for when text from outside is there.
+func TestASearchUsesWordsOfThisTurn(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	r := guard.Request{
+		Tool: search("weather in Riga"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true,
+		Seen: func() guard.Seen {
+			return guard.Seen{Words: []string{"weather in Riga", "and now?"}, Now: []string{"and now?"}}
+		},
+	}
+	if d := f.decide(r); d.Verdict != guard.Ask {
+		t.Errorf("%s (%s)", d.Verdict, d.Rule)
+	}
+}
+
+func TestThirtyAddressesATurn(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	for n, want := range map[int]guard.Verdict{0: guard.Allow, 29: guard.Allow, 30: guard.Ask, 1000: guard.Ask} {
+		r := guard.Request{Tool: browse("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
+			return guard.Seen{Links: []string{"https://a.example/"}, Fetched: n}
+		}}
+		if d := f.decide(r); d.Verdict != want {
+			t.Errorf("after %d: %s (%s)", n, d.Verdict, d.Rule)
+		}
+	}
+}
+
+// No spelling lets a model put data into an address that was seen.
+func TestVerbatimMeansVerbatim(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	const link = "HTTPS://Found.Example:443/a/%7Eb?q=1&r=%2F#top"
+	allowed := []string{link, "HTTPS://Found.Example:443/a/%7Eb?q=1&r=%2F", "https://found.example/a/%7Eb?q=1&r=%2F", "https://found.example/a/%7Eb?q=1&r=%2F#other"}
+	refused := []string{
+		"https://FOUND.example/a/%7Eb?q=1&r=%2F", "https://found.example/a/~b?q=1&r=%2F", "https://found.example/a/%7eb?q=1&r=%2F",
+		"https://found.example/a/./%7Eb?q=1&r=%2F", "https://found.example//a/%7Eb?q=1&r=%2F", "https://found.example/a/%7Eb?r=%2F&q=1",
+		"https://found.example/a/%7Eb?q=1&r=/", "https://found.example/a/%7Eb?q=1&r=%2F&", "https://found.example./a/%7Eb?q=1&r=%2F",
+		"https://x@found.example/a/%7Eb?q=1&r=%2F", "http://found.example/a/%7Eb?q=1&r=%2F", "https://found.example:444/a/%7Eb?q=1&r=%2F",
+		" https://found.example/a/%7Eb?q=1&r=%2F", "https://found.example/a/%7Eb?q=1&r=%2F\n", "https:\\\\found.example/a/%7Eb?q=1&r=%2F",
+		"https://f\u043eund.example/a/%7Eb?q=1&r=%2F", "//found.example/a/%7Eb?q=1&r=%2F", "", "https:found.example", "file:///a",
+	}
+	ask := func(url string) guard.Decision {
+		return f.decide(guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
+			return guard.Seen{Links: []string{link}}
+		}})
+	}
+	for _, u := range allowed {
+		if d := ask(u); d.Verdict != guard.Allow || d.Rule != guard.Verbatim {
+			t.Errorf("%q: %s (%s)", u, d.Verdict, d.Rule)
+		}
+	}
+	for _, u := range refused {
+		if d := ask(u); d.Verdict != guard.Ask {
+			t.Errorf("%q: %s (%s)", u, d.Verdict, d.Rule)
+		}
+	}
+}
+
+// How people write addresses into their sentences.
+func TestAddressesInWords(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	for text, url := range map[string]string{
+		"Read https://a.example/b, please.":       "https://a.example/b",
+		"(see https://a.example/b_(c)).":          "https://a.example/b_(c)",
+		"<https://a.example/b?c=d>":               "https://a.example/b?c=d",
+		"look:https://a.example/b":                "https://a.example/b",
+		"\u201chttps://a.example/b\u201d":         "https://a.example/b",
+		"a.example/b?":                            "https://a.example/b",
+		"What does a.example say?":                "https://a.example/",
+		"in [a](https://a.example/b) it says":     "",
+		"nothing here":                            "",
+		"https://b.example/?u=https://a.example/": "",
+	} {
+		want := guard.Allow
+		if url == "" {
+			url, want = "https://a.example/", guard.Ask
+		}
+		r := guard.Request{Tool: browse(url), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
+			return guard.Seen{Words: []string{text}}
+		}}
+		if d := f.decide(r); d.Verdict != want {
+			t.Errorf("%q, %s: %s (%s)", text, url, d.Verdict, d.Rule)
+		}
+	}
+}
+
+// I11: names compare as a whole and in one form, an empty list holds nobody, and
+// an unknown level is an error at the start, not a wider one.
+func TestIncidentI11ListsMatchExactly(t *testing.T) {
+	to := func(list ...string) judged { return judged{effects(tools.Send), tools.Judgement{To: list}} }
+	tests := []struct {
+		name string
+		list []string
+		to   []string
+		want guard.Verdict
+	}{
+		{"listed", []string{"ada@example.org"}, []string{"ada@example.org"}, guard.Allow},
+		{"listed, and the owner", []string{"ada@example.org"}, []string{"ada@example.org", tools.Owner}, guard.Allow},
+		{"empty list", nil, []string{"ada@example.org"}, guard.Ask},
+		{"empty list, nobody named", nil, nil, guard.Ask},
+		{"nobody named", []string{"ada@example.org"}, nil, guard.Ask},
+		{"an empty name", []string{""}, []string{""}, guard.Ask},
+		{"a suffix", []string{"example.org"}, []string{"ada@example.org"}, guard.Ask},
+		{"a longer name", []string{"ada@example.org"}, []string{"mada@example.org"}, guard.Ask},
+		{"a longer host", []string{"ada@example.org"}, []string{"ada@example.org.evil.example"}, guard.Ask},
+		{"one of two", []string{"ada@example.org"}, []string{"ada@example.org", "eve@example.org"}, guard.Ask},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newGuard(t, guard.Options{Level: guard.Trusted, Recipients: tt.list}).decide(guard.Request{Tool: to(tt.to...), Args: []byte(`{}`), Call: "c", Attended: true})
+			if d.Verdict != tt.want {
+				t.Errorf("%s (%s: %s), want %s", d.Verdict, d.Rule, d.Reason, tt.want)
+			}
+		})
+	}
+	if _, err := guard.New(nil, guard.Options{Level: "open"}); err == nil {
+		t.Error("an unknown level is taken")
+	}
+}
