@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"hob/platform/safehttp"
 )
 
 // Inbound is one message as a channel heard it.
@@ -172,6 +174,9 @@ type Deps struct {
 	// Secret resolves a secret reference of the configuration ("env:X",
 	// "keychain:x", "file:/x"); plain values come back as they are.
 	Secret func(ref string) (string, error)
+	// Network is the way to addresses; nil means one that reaches public hosts
+	// alone.
+	Network *safehttp.Client
 }
 
 // Driver makes channels of one kind. Name is its configuration section. New

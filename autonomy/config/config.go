@@ -26,6 +26,8 @@ type Config struct {
 	Files     Files
 	Network   Network
 	Knowledge Knowledge
+	Network   Network
+	Search    Search
 	Web       Web
 	Channels  []Section // in the order of the file
 	Triggers  []Trigger // in the order of the file
@@ -161,6 +163,20 @@ type Knowledge struct {
 	SummaryKeep  int `toml:"summary_keep"`  // messages that stay as they are
 }
 
+// Network is [network]: Hob's way to addresses that others chose.
+type Network struct {
+	Allow         []string `toml:"allow"` // "host:port" inside the owner's network
+	Proxy         string   `toml:"proxy"` // a URL or a reference to one; "" = none
+	ProxyResolves bool     `toml:"proxy_resolves"`
+}
+
+// Search is [search]: who searches the web.
+type Search struct {
+	Provider string `toml:"provider"` // "auto", "tavily", "brave", "searxng", "duckduckgo"
+	Key      string `toml:"key"`      // a reference or the key itself
+	BaseURL  string `toml:"base_url"` // of a SearXNG instance
+}
+
 // Web is [web].
 type Web struct {
 	Listen string `toml:"listen"` // host:port on loopback; port 0 picks a free one
@@ -190,6 +206,8 @@ type file struct {
 	Files     Files               `toml:"files"`
 	Network   Network             `toml:"network"`
 	Knowledge Knowledge           `toml:"knowledge"`
+	Network   Network             `toml:"network"`
+	Search    Search              `toml:"search"`
 	Web       Web                 `toml:"web"`
 	Channels  map[string]raw      `toml:"channels"`
 	Triggers  map[string]Trigger  `toml:"triggers"`
@@ -283,7 +301,7 @@ func defaults() (file, error) {
 // spread gives the sections of the file their names and order.
 func (c *Config) spread() {
 	f := &c.file
-	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Web, f.Log
+	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Network, c.Search, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Network, f.Search, f.Web, f.Log
 	for _, n := range c.doc.names("providers") {
 		p, ok := f.Providers[n]
 		if ok && c.doc.find([]string{"providers", n, "stream"}) == nil {

@@ -273,7 +273,7 @@ func distance(a, b string) int {
 
 // isSecretKey reports whether a key of this name holds a credential.
 func isSecretKey(name string) bool {
-	for _, s := range []string{"api_key", "password", "secret", "token"} {
+	for _, s := range []string{"api_key", "key", "password", "secret", "token"} {
 		if name == s || strings.HasSuffix(name, "_"+s) {
 			return true
 		}

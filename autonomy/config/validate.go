@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/text/currency"
 
+	"hob/platform/safehttp"
 	"hob/platform/system"
 )
 
@@ -43,6 +44,7 @@ func (c *Config) validate() Errors {
 	k.between("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
 	k.providers()
 	k.sections()
+	k.outside()
 	k.notify()
 	k.crew()
 	k.levels()
@@ -224,6 +226,25 @@ func (k *checker) external(key string, p Provider) {
 	if p.Cwd != "" {
 		abs, err := system.Expand(p.Cwd)
 		k.require(key+".cwd", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/Documents"`)
+	}
+}
+
+// outside looks at the way to addresses that others chose, and at who searches.
+func (k *checker) outside() {
+	n, s := k.c.Network, k.c.Search
+	for _, a := range n.Allow {
+		if err := safehttp.ParseAllow(a); err != nil {
+			k.require("network.allow", false, "%v", err)
+		}
+	}
+	if _, err := safehttp.ParseProxy(n.Proxy); err != nil && !system.IsReference(n.Proxy) {
+		k.require("network.proxy", false, "%v", err)
+	}
+	k.oneOf("search.provider", s.Provider, "auto", "tavily", "brave", "searxng", "duckduckgo")
+	k.require("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG runs at an address of your choice; set search.base_url")
+	if s.BaseURL != "" {
+		u, err := url.Parse(s.BaseURL)
+		k.require("search.base_url", err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "", `it must be an address such as "http://127.0.0.1:8888"`)
 	}
 }
 

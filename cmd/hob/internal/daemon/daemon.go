@@ -34,6 +34,7 @@ import (
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/safehttp"
 	"hob/platform/system"
 	"hob/tools"
 	toolsall "hob/tools/all"
@@ -53,6 +54,9 @@ type Options struct {
 	InProcess bool
 	// HTTP is the client for model providers; nil means one of its own.
 	HTTP *http.Client
+	// Network is the way to addresses that others chose; what the configuration
+	// says of it is filled in. Tests have their own resolver and connections.
+	Network safehttp.Options
 	// Tools are in the catalogue besides those of tools/all.
 	Tools []tools.Tool
 	// UserHome is what "~" means to tools; "" is the owner's folder.
@@ -71,6 +75,7 @@ type Daemon struct {
 	sessions  *session.Sessions
 	watchers  *watchers.Manager
 	channels  *channels.Manager
+	network   *safehttp.Client
 	results   *results.Keeper
 	tools     []tools.Tool // all of them, also those that cannot run here
 	catalogue *tools.Catalogue
@@ -121,7 +126,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -145,15 +150,28 @@ func Migrations() []store.Set {
 	return append(sets, toolsall.Migrations()...)
 }
 
+// openNetwork makes the way to addresses that others chose.
+func (d *Daemon) openNetwork(ctx context.Context) (err error) {
+	d.secrets = &system.Secrets{}
+	o, n := d.opt.Network, d.opt.Config.Network
+	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
+	if system.IsReference(n.Proxy) {
+		if o.Proxy, err = d.resolve(ctx, n.Proxy); err != nil {
+			return fmt.Errorf("[network] proxy: %w", err)
+		}
+	}
+	d.network, err = safehttp.New(o)
+	return err
+}
+
 // openChannels makes the channels that send by themselves, and the bus that
 // has to know which those are.
 func (d *Daemon) openChannels(context.Context) error {
-	d.secrets = &system.Secrets{}
 	sections := func(name string) (func(any) error, bool) {
 		s, ok := d.opt.Config.Channel(name)
 		return s.Decode, ok && s.Enabled
 	}
-	opened, failed := channels.Open(channelsall.Drivers(), sections, channels.Deps{Log: d.opt.Log, Secret: d.secret})
+	opened, failed := channels.Open(channelsall.Drivers(), sections, channels.Deps{Log: d.opt.Log, Secret: d.secret, Network: d.network})
 	for name, err := range failed {
 		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
 	}

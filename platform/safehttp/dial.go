@@ -1,0 +1,221 @@
+package safehttp
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// dialer makes the connection of one request to one target.
+type dialer struct {
+	c         *Client
+	t         *target
+	connected atomic.Bool
+}
+
+// dial ignores the address that the transport names: it goes to what the target
+// leads to, after a look at it.
+func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	addrs, err := d.resolve(ctx)
+	if e, ok := errors.AsType[*Error](err); ok && d.c.proxy != nil && d.c.opt.ProxyResolves && (e.Kind == NotFound || e.Kind == Resolve) {
+		return d.done(d.throughProxy(ctx, net.JoinHostPort(d.t.host.name, fmt.Sprint(d.t.port))))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range addrs {
+		var conn net.Conn
+		if conn, err = d.done(d.connect(ctx, a, len(addrs)-i)); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, err
+}
+
+func (d *dialer) done(conn net.Conn, err error) (net.Conn, error) {
+	if err == nil {
+		d.connected.Store(true)
+	}
+	return conn, err
+}
+
+// resolve returns where the target leads, every answer looked at. One that is
+// not public refuses all of them: an honest name has none such.
+func (d *dialer) resolve(ctx context.Context) ([]netip.AddrPort, error) {
+	addrs := []netip.Addr{d.t.host.addr}
+	if !d.t.host.addr.IsValid() {
+		var err error
+		// The dot keeps search domains out.
+		if addrs, err = d.c.opt.Resolver.LookupNetIP(ctx, "ip", d.t.host.name+"."); err != nil {
+			return nil, d.unresolved(ctx, err)
+		}
+	}
+	var out []netip.AddrPort
+	for _, a := range addrs {
+		if a.Is4In6() && !d.t.host.addr.IsValid() {
+			a = a.Unmap() // how some resolvers hand out an IPv4 address
+		}
+		k, err := d.c.classOf(a)
+		if k.public() || d.c.permitsAddr(d.t, k, a) {
+			out = append(out, netip.AddrPortFrom(a, d.t.port))
+			continue
+		}
+		e := inside(d.t.host.name, k)
+		if !d.t.host.addr.IsValid() {
+			e.Message = fmt.Sprintf("refused: %s leads to %s, which is %s, and what a text asks for may not reach that", d.t.host.name, a, k.is)
+		}
+		e.Err = err
+		return nil, e
+	}
+	if len(out) == 0 {
+		return nil, &Error{Kind: NotFound, Host: d.t.host.name, Message: d.t.host.name + " has no address"}
+	}
+	return out, nil
+}
+
+func (d *dialer) unresolved(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	e := &Error{Kind: Resolve, Host: d.t.host.name, Err: err, Message: "the name " + d.t.host.name + " cannot be looked up", Remedy: "is this machine online? Then try again later"}
+	if n, ok := errors.AsType[*net.DNSError](err); ok && n.IsNotFound {
+		e.Kind, e.Message, e.Remedy = NotFound, "there is no host "+d.t.host.name, "check how it is written"
+	}
+	if d.c.proxy != nil {
+		e.Message += ", so that it cannot be checked where it leads"
+		e.Remedy = "if only your proxy can resolve names, and you trust it to keep requests out of your network: hob config set network.proxy_resolves true"
+	}
+	return e
+}
+
+// connect goes to one address. With others behind it, it does not wait for long.
+func (d *dialer) connect(ctx context.Context, to netip.AddrPort, left int) (net.Conn, error) {
+	if d.c.proxy != nil {
+		return d.throughProxy(ctx, to.String())
+	}
+	wait := 10 * time.Second
+	if left > 1 {
+		wait = 3 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if d.c.opt.Dial != nil {
+		return d.c.opt.Dial(ctx, to)
+	}
+	// Once more at the last moment: the socket goes where it was decided.
+	nd := &net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		if a, err := netip.ParseAddrPort(address); err != nil || a != to {
+			return refuse(Internal, d.t.host.name, address+" is not the address that was looked at", "")
+		}
+		return nil
+	}}
+	return nd.DialContext(ctx, "tcp", to.String())
+}
+
+// ParseProxy reads Options.Proxy; "" is none.
+func ParseProxy(s string) (*url.URL, error) {
+	if s == "" {
+		return nil, nil //nolint:nilnil // no proxy is the usual case
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+		return nil, &Error{Kind: BadOption, Message: "the proxy is not an address such as http://proxy.example.org:3128"}
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), fmt.Sprint(defaultPort(u.Scheme)))
+	}
+	return u, nil
+}
+
+// throughProxy has the owner's proxy connect (RFC 9110, section 9.3.6), for http
+// as well as for https, so that the address stays the one that was looked at.
+func (d *dialer) throughProxy(ctx context.Context, to string) (net.Conn, error) {
+	p := d.c.proxy
+	broken := func(err error) error {
+		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " does not connect: " + err.Error(), Remedy: "check [network] proxy", Err: err}
+	}
+	conn, err := d.toProxy(ctx, p)
+	if err != nil {
+		return nil, broken(err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	err = ask(conn, p, to)
+	if !stop() {
+		err = ctx.Err()
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, broken(err)
+	}
+	return conn, nil
+}
+
+func (d *dialer) toProxy(ctx context.Context, p *url.URL) (net.Conn, error) {
+	nd := &net.Dialer{Timeout: 10 * time.Second}
+	if p.Scheme == "https" {
+		td := &tls.Dialer{NetDialer: nd, Config: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: d.c.opt.RootCAs}}
+		return td.DialContext(ctx, "tcp", p.Host)
+	}
+	return nd.DialContext(ctx, "tcp", p.Host)
+}
+
+// ask sends the CONNECT and reads the answer, byte by byte past its end none.
+func ask(conn net.Conn, p *url.URL, to string) error {
+	req := "CONNECT " + to + " HTTP/1.1\r\nHost: " + to + "\r\n"
+	if p.User != nil {
+		pass, _ := p.User.Password()
+		req += "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(p.User.Username()+":"+pass)) + "\r\n"
+	}
+	if _, err := conn.Write([]byte(req + "\r\n")); err != nil {
+		return err
+	}
+	resp, err := http.ReadResponse(bufio.NewReaderSize(oneByte{conn, new(int)}, 16), &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New("it answered " + resp.Status)
+	}
+	return nil
+}
+
+// oneByte reads so that nothing behind the header is taken from the tunnel, and
+// not more than a header can be long.
+type oneByte struct {
+	net.Conn
+	n *int
+}
+
+func (o oneByte) Read(b []byte) (int, error) {
+	if *o.n++; *o.n > 16<<10 {
+		return 0, errors.New("its answer is too long")
+	}
+	return o.Conn.Read(b[:1])
+}
+
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
+	return ok || strings.Contains(err.Error(), "tls: ")
+}

@@ -1,0 +1,202 @@
+package safehttp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// userAgent is the same for everybody: it says who asks, and nothing about the
+// owner or the machine.
+const userAgent = "Mozilla/5.0 (compatible; Hob)"
+
+// Validators are what a server gave with a body, to be asked later whether the
+// body is still the same (RFC 9110, section 13).
+type Validators struct {
+	ETag         string
+	LastModified string
+}
+
+// Validators of the body that came, for Request.If.
+func (r *Response) Validators() Validators {
+	return Validators{r.Header.Get("ETag"), r.Header.Get("Last-Modified")}
+}
+
+// NotModified reports that the body is still the one that Request.If stands for.
+func (r *Response) NotModified() bool { return r.Status == http.StatusNotModified }
+
+// check refuses what is never sent.
+func (r *Request) check() error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodPost:
+	default:
+		return refuse(Refused, "", "the method "+strconv.Quote(r.Method)+" is not allowed", "use GET, HEAD or POST")
+	}
+	if len(r.Body) > 0 && r.Method != http.MethodPost {
+		return refuse(Refused, "", "a "+r.Method+" has no body", "")
+	}
+	for name, values := range r.Header {
+		if slices.Contains(ownHeaders(), textproto.CanonicalMIMEHeaderKey(name)) || strings.HasPrefix(strings.ToLower(name), "proxy-") {
+			return refuse(Refused, "", "the header "+name+" cannot be set", "")
+		}
+		for _, v := range values {
+			if strings.ContainsAny(name+v, "\r\n\x00") {
+				return refuse(Refused, "", "a header holds a line break", "")
+			}
+		}
+	}
+	return nil
+}
+
+// ownHeaders steer the connection, or tell about the owner.
+func ownHeaders() []string {
+	return []string{
+		"Accept-Encoding", "Connection", "Content-Length", "Cookie", "Expect", "Host", "Keep-Alive", "Referer", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade", "User-Agent", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Via", "Origin",
+	}
+}
+
+// header is what is sent with the first request.
+func (r *Request) header() http.Header {
+	h := http.Header{}
+	for name, values := range r.Header {
+		h[textproto.CanonicalMIMEHeaderKey(name)] = slices.Clone(values)
+	}
+	if h.Get("Accept") == "" {
+		h.Set("Accept", "*/*")
+	}
+	h.Set("User-Agent", userAgent)
+	h.Set("Accept-Encoding", "gzip")
+	if r.If.ETag != "" {
+		h.Set("If-None-Match", r.If.ETag)
+	}
+	if r.If.LastModified != "" {
+		h.Set("If-Modified-Since", r.If.LastModified)
+	}
+	return h
+}
+
+// strangers keeps of the headers what another host may read, too.
+func strangers(h http.Header) http.Header {
+	out := http.Header{}
+	for _, name := range []string{"Accept", "Accept-Language", "Accept-Encoding", "User-Agent"} {
+		if v, ok := h[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
+}
+
+// redirect says where an answer sends the request, nil when nowhere.
+func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*target, error) {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, nil //nolint:nilnil // nowhere is the usual case
+	}
+	where := resp.Header.Get("Location")
+	if r.Method == http.MethodPost || where == "" {
+		return nil, nil //nolint:nilnil // the caller sees the status; a body goes to nobody else
+	}
+	if strings.Contains(where, `\`) || strings.ContainsFunc(where, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to an address that can be misread", "")
+	}
+	ref, err := url.Parse(where)
+	if err != nil {
+		return nil, refuse(Redirect, from.url.Host, from.url.Host+" redirects to something that is no address", "")
+	}
+	next, err := c.target(from.url.ResolveReference(ref).String())
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.Message += " (" + from.url.Host + " redirects there)"
+		}
+		return nil, err
+	}
+	if from.url.Scheme == "https" && next.url.Scheme == "http" {
+		return nil, refuse(Refused, next.url.Host, from.url.Host+" redirects from https to http, where anybody on the way can change the page", "")
+	}
+	return next, nil
+}
+
+func tooMany(t *target, n int) *Error {
+	return &Error{Kind: Redirect, Host: t.url.Host, Sent: true, Message: "gave up after " + strconv.Itoa(n) + " redirects, the last one by " + t.url.Host}
+}
+
+// newBody keeps the transport from sending it twice.
+func newBody(b []byte) io.Reader { return io.NopCloser(bytes.NewReader(b)) }
+
+// read takes the body in, bounded as it comes and as it is unpacked.
+func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Request) (*Response, error) {
+	defer discard(resp)
+	out := &Response{Status: resp.StatusCode, Header: resp.Header, URL: d.t.url}
+	if r.Method == http.MethodHead {
+		return out, nil
+	}
+	wire := &bounded{from: resp.Body, left: r.MaxBody}
+	var body io.Reader = wire
+	switch enc := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))); enc {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		body = &bounded{from: &lateGzip{from: wire}, left: r.MaxBody}
+	default:
+		return nil, &Error{Kind: Encoding, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " answers packed as " + strconv.Quote(enc) + ", which nobody asked for"}
+	}
+	b, err := io.ReadAll(body)
+	switch {
+	case errors.Is(err, errBound) && r.Partial:
+		out.Truncated = true
+	case errors.Is(err, errBound):
+		return nil, &Error{Kind: TooLarge, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " sends more than " + strconv.FormatInt(r.MaxBody, 10) + " bytes"}
+	case err != nil:
+		return nil, d.failed(ctx, err)
+	}
+	out.Body = b
+	return out, nil
+}
+
+var errBound = errors.New("the body is longer than its bound")
+
+// bounded is a reader that fails when there is more than it may give.
+type bounded struct {
+	from io.Reader
+	left int64
+}
+
+func (l *bounded) Read(b []byte) (int, error) {
+	if l.left < 0 {
+		return 0, errBound
+	}
+	if int64(len(b)) > l.left+1 {
+		b = b[:l.left+1]
+	}
+	n, err := l.from.Read(b)
+	if l.left -= int64(n); l.left < 0 {
+		return n - 1, errBound
+	}
+	return n, err
+}
+
+// lateGzip opens the stream at the first read: an empty body has none.
+type lateGzip struct {
+	from io.Reader
+	z    *gzip.Reader
+}
+
+func (g *lateGzip) Read(b []byte) (int, error) {
+	if g.z == nil {
+		z, err := gzip.NewReader(g.from)
+		if err != nil {
+			return 0, err // io.EOF for an empty body
+		}
+		g.z = z
+	}
+	return g.z.Read(b)
+}

@@ -1,0 +1,164 @@
+package safehttp
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
+)
+
+// parseHost reads the host of a URL, without its port. It returns why it is none.
+func parseHost(s string) (h host, why string) {
+	if s == "" {
+		return h, "the address names no host"
+	}
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		return parseIPv6(inner)
+	}
+	if strings.ContainsAny(s, "%") {
+		return h, "the host holds a percent sign"
+	}
+	if !ascii(s) {
+		var err error
+		// Before upper case becomes lower case, which has look-alikes, too.
+		if !norm.NFKC.IsNormalString(s) || strings.ContainsRune(s, '。') || strings.ContainsFunc(s, invisible) { // full-width digits and dots, letters in circles
+			return h, "the host is written with look-alikes of plain letters, digits or dots"
+		}
+		if s, err = punycode().ToASCII(s); err != nil {
+			return h, "the host is not a valid international name"
+		}
+	}
+	s = strings.ToLower(s)
+	labels := strings.Split(s, ".")
+	last := labels[len(labels)-1]
+	if last == "" {
+		return h, "the host ends in a dot"
+	}
+	if numeric(last) { // the URL standard, section 3.5, "ends in a number"
+		a, err := netip.ParseAddr(s)
+		if err != nil {
+			return h, "the host is a number or an address in an unusual notation"
+		}
+		return host{a.String(), a}, ""
+	}
+	for _, l := range labels {
+		if why := badLabel(l); why != "" {
+			return h, why
+		}
+	}
+	if len(s) > 253 {
+		return h, "the host is longer than a name can be"
+	}
+	return host{name: s}, ""
+}
+
+func parseIPv6(s string) (h host, why string) {
+	s, closed := strings.CutSuffix(s, "]")
+	a, err := netip.ParseAddr(s)
+	switch {
+	case !closed || err != nil || !a.Is6():
+		return h, "what stands in brackets is not an IPv6 address"
+	case a.Zone() != "":
+		return h, "an address with a zone is a place on this machine's own network"
+	}
+	return host{a.String(), a}, ""
+}
+
+// numeric reports whether a label would be read as a number somewhere.
+func numeric(label string) bool {
+	if strings.Trim(label, "0123456789") == "" {
+		return true
+	}
+	rest, ok := strings.CutPrefix(label, "0x")
+	return ok && strings.Trim(rest, "0123456789abcdef") == ""
+}
+
+func badLabel(l string) string {
+	switch {
+	case l == "":
+		return "the host has two dots in a row or begins with one"
+	case len(l) > 63:
+		return "a part of the host is longer than a name can be"
+	case strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "":
+		return "the host holds characters that no name has"
+	case strings.HasPrefix(l, "-"), strings.HasSuffix(l, "-"):
+		return "a part of the host begins or ends with a hyphen"
+	case strings.HasPrefix(l, "xn--"):
+		if back, err := punycode().ToUnicode(l); err != nil || ascii(back) || !norm.NFKC.IsNormalString(back) {
+			return "the host is not a valid international name"
+		}
+	}
+	return ""
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// punycode is UTS 46 as for lookups, and strict about what a label may hold.
+var punycode = sync.OnceValue(func() *idna.Profile {
+	return idna.New(idna.MapForLookup(), idna.Transitional(false), idna.StrictDomainName(true), idna.BidiRule(), idna.CheckJoiners(true), idna.VerifyDNSLength(true))
+})
+
+// internal are names that mean something else in every network, or a machine of
+// this one: RFC 6761, 6762, 7686, 8375, 9476, and what networks use in practice.
+func (h host) internal() bool {
+	if h.addr.IsValid() {
+		return false
+	}
+	labels := strings.Split(h.name, ".")
+	if len(labels) == 1 { // localhost, intranet, a search domain's machine
+		return true
+	}
+	if slices.Contains(labels, "localhost") || slices.Contains(labels, "localdomain") { // a decoy, where it is not at the end
+		return true
+	}
+	top := labels[len(labels)-1]
+	return slices.Contains(internalTops(), top) || slices.ContainsFunc(internalNames(), func(n string) bool {
+		return h.name == n || strings.HasSuffix(h.name, "."+n)
+	})
+}
+
+func internalTops() []string {
+	return []string{
+		"localhost", "local", "internal", "localdomain", "intranet", "private", "corp", "home", "lan", "onion", "alt", "invalid", "arpa",
+		"mail-local", "localnet", "workgroup", "domain", "host", "cluster",
+	}
+}
+
+// internalNames are public names that lead to what answers one's own machine
+// only, whatever they resolve to.
+func internalNames() []string {
+	return []string{"metadata.packet.net", "metadata.platformequinix.com", "metadata.tencentyun.com"}
+}
+
+// loopback names mean this machine (RFC 6761, section 6.3).
+func (h host) loopback() bool {
+	return h.name == "localhost" || strings.HasSuffix(h.name, ".localhost")
+}
+
+// badPort are the ports that browsers refuse (fetch standard, section 2.9), and
+// those of databases and daemons whose protocols take a line of HTTP for theirs.
+func badPort(p uint16) bool {
+	_, bad := slices.BinarySearch(badPorts(), p)
+	return bad
+}
+
+var badPorts = sync.OnceValue(func() []uint16 {
+	ports := []uint16{
+		1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
+		119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
+		989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+		445, 873, 1433, 1521, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5900, 5984, 6379, 6443, 9042, 9100, 9200, 9300, 10250, 11211, 27017,
+	}
+	slices.Sort(ports)
+	return ports
+})

@@ -1,0 +1,98 @@
+package safehttp
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// connectProxy is an HTTP proxy that joins every CONNECT with one address.
+type connectProxy struct {
+	ln   net.Listener
+	to   string
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	seen []string
+	say  string
+}
+
+func newProxy(t *testing.T, to string) *connectProxy {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &connectProxy{ln: ln, to: to, say: "HTTP/1.1 200 Connection established\r\n\r\n"}
+	p.wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			p.wg.Go(func() { p.serve(conn) })
+		}
+	})
+	t.Cleanup(func() { _ = ln.Close(); p.wg.Wait() })
+	return p
+}
+
+func (p *connectProxy) serve(conn net.Conn) {
+	defer conn.Close()
+	br := bufio.NewReader(conn)
+	req, err := http.ReadRequest(br)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	p.seen = append(p.seen, req.Method+" "+req.Host+" "+req.Header.Get("Proxy-Authorization"))
+	p.mu.Unlock()
+	_, _ = io.WriteString(conn, p.say)
+	out, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = io.Copy(out, br); _ = out.(*net.TCPConn).CloseWrite() })
+	_, _ = io.Copy(conn, out)
+	_ = conn.Close()
+	wg.Wait()
+}
+
+func TestProxy(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		answers  []string
+		resolves bool
+		refuse   bool
+		kind     Kind
+		seen     []string
+	}{
+		{"the address that was looked at", []string{public}, false, false, 0, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
+		{"a private one", []string{"10.0.0.1"}, false, false, Internal, nil},
+		{"a private one, though the proxy may resolve", []string{"10.0.0.1"}, true, false, Internal, nil},
+		{"a name that only the proxy knows", nil, false, false, NotFound, nil},
+		{"which the owner allowed", nil, true, false, 0, []string{"CONNECT example.com:80 Basic bWU6cHc="}},
+		{"that says no", []string{public}, false, true, Proxy, []string{"CONNECT " + public + ":80 Basic bWU6cHc="}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := newInternet(t, map[string][]string{"example.com": c.answers}, say("hello"))
+			p := newProxy(t, n.plain.Listener.Addr().String())
+			if c.refuse {
+				p.say = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
+			}
+			r, err := n.client(Options{Proxy: "http://me:pw@" + p.ln.Addr().String(), ProxyResolves: c.resolves}).Fetch(t.Context(), Request{URL: "http://example.com/"})
+			if kindOf(err) != c.kind || err == nil && string(r.Body) != "hello" {
+				t.Errorf("%+v, %v", r, err)
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if !slices.Equal(p.seen, c.seen) {
+				t.Errorf("the proxy saw %q", p.seen)
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+// Package safehttp is the only way out to addresses that a model, a page, a
+// mail or any other text from outside chose. It fetches from public hosts and
+// from nothing else: a name is resolved once, every answer is looked at, and the
+// connection goes to the very address that was looked at, so that a second
+// answer of the name's owner (DNS rebinding) has nobody to hear it. The same
+// happens again for each redirect. No connection is kept for a later request,
+// none of the environment's proxies is used, and nothing of Hob's goes along: no
+// cookie, no Referer, no token.
+//
+// It knows nothing of policy beyond that: whether a request may be made at all
+// is the guard's to say. It does not render, and it does not retry.
+package safehttp
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+)
+
+// Resolver looks names up; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options of New. The zero value reaches every public host directly.
+type Options struct {
+	// Allow are addresses inside the owner's network that the owner wrote down
+	// himself: "192.168.1.10:8080", "nas.local:443". See ParseAllow.
+	Allow []string
+	// Proxy is an HTTP proxy of the owner's, such as "http://proxy:3128". It is
+	// asked to connect to the address that was looked at, not to the name.
+	Proxy string
+	// ProxyResolves lets the proxy resolve names that this machine cannot. Where
+	// such a name leads cannot be looked at then.
+	ProxyResolves bool
+	// Timeout bounds one request with all its redirects (default 30 s).
+	Timeout time.Duration
+	// MaxBody bounds a body as it comes and as it is unpacked (default 10 MB).
+	MaxBody int64
+	// MaxRedirects bounds how often a request is sent elsewhere (default 10).
+	MaxRedirects int
+
+	// The rest is for tests, which have no network: who resolves, who connects
+	// (after the address was looked at), whose certificates are good and which
+	// addresses this machine has.
+	Resolver   Resolver
+	Dial       func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	RootCAs    *x509.CertPool
+	Interfaces func() ([]net.Addr, error)
+}
+
+// Client fetches. Its methods may be called concurrently.
+type Client struct {
+	opt   Options
+	allow []allowed
+	proxy *url.URL
+}
+
+// New checks the options; it connects to nothing.
+func New(opt Options) (*Client, error) {
+	opt.Timeout = cmp.Or(opt.Timeout, 30*time.Second)
+	opt.MaxBody = cmp.Or(opt.MaxBody, 10<<20)
+	opt.MaxRedirects = cmp.Or(opt.MaxRedirects, 10)
+	if opt.Resolver == nil {
+		opt.Resolver = net.DefaultResolver
+	}
+	if opt.Interfaces == nil {
+		opt.Interfaces = net.InterfaceAddrs
+	}
+	c := &Client{opt: opt}
+	for _, s := range opt.Allow {
+		a, err := parseAllow(s)
+		if err != nil {
+			return nil, err
+		}
+		c.allow = append(c.allow, a)
+	}
+	var err error
+	c.proxy, err = ParseProxy(opt.Proxy)
+	return c, err
+}
+
+// Request is what Fetch sends.
+type Request struct {
+	Method string // GET (default), HEAD or POST
+	URL    string
+	Header http.Header // further headers; they stay with the host they were meant for
+	Body   []byte      // of a POST
+	// If asks for the body only when it changed since.
+	If Validators
+	// MaxBody, when not 0, holds instead of Options.MaxBody. Partial gives the
+	// beginning of a longer body instead of an error.
+	MaxBody int64
+	Partial bool
+}
+
+// Response is what came back. A status that is no success is no error.
+type Response struct {
+	Status    int
+	Header    http.Header
+	URL       *url.URL // that answered, after all redirects
+	Body      []byte   // unpacked
+	Truncated bool     // see Request.Partial
+}
+
+// Fetch sends one request and reads the answer. It follows redirects of GET and
+// HEAD, and those only. Every error that is not the context's is an *Error.
+func (c *Client) Fetch(ctx context.Context, r Request) (*Response, error) {
+	r.Method = cmp.Or(r.Method, http.MethodGet)
+	r.MaxBody = cmp.Or(r.MaxBody, c.opt.MaxBody)
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	t, err := c.target(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Timeout)
+	defer cancel()
+	header := r.header()
+	for hops := 0; ; hops++ {
+		d := &dialer{c: c, t: t}
+		resp, err := d.roundTrip(ctx, &r, header)
+		if err != nil {
+			return nil, err
+		}
+		next, err := c.redirect(t, &r, resp)
+		if err == nil && next == nil {
+			return c.read(ctx, d, resp, &r)
+		}
+		discard(resp)
+		if err != nil {
+			return nil, err
+		}
+		if hops == c.opt.MaxRedirects {
+			return nil, tooMany(t, hops)
+		}
+		if next.origin() != t.origin() {
+			header = strangers(header)
+		}
+		t = next
+	}
+}
+
+// roundTrip makes one connection, for this request alone.
+func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) (*http.Response, error) {
+	var body io.Reader = http.NoBody
+	if r.Method == http.MethodPost {
+		body = newBody(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.Method, d.t.url.String(), body)
+	if err != nil {
+		return nil, refuse(BadURL, d.t.url.Host, err.Error(), "")
+	}
+	req.Header = header.Clone()
+	if r.Method == http.MethodPost {
+		req.ContentLength = int64(len(r.Body))
+	}
+	resp, err := d.c.transport(d).RoundTrip(req)
+	if err != nil {
+		return nil, d.failed(ctx, err)
+	}
+	return resp, nil
+}
+
+// transport is good for one request: what was looked at for one is never used
+// for another.
+func (c *Client) transport(d *dialer) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // never from the environment
+		DialContext:            d.dial,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.opt.RootCAs},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  20 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableKeepAlives:      true,
+		DisableCompression:     true, // it is unpacked here, with a bound
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+func discard(resp *http.Response) { _ = resp.Body.Close() }

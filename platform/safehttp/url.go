@@ -1,0 +1,224 @@
+package safehttp
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxURL bounds an address, in bytes.
+const maxURL = 8192
+
+// target is where a request goes. Its URL is canonical: lower-case scheme and
+// host, punycode, no default port, no fragment, everything that is not ASCII
+// escaped.
+type target struct {
+	url  *url.URL
+	host host
+	port uint16
+	// written is the host as somebody wrote it, when that differs: what is shown
+	// as "xn--" was meant to be read as this.
+	written string
+}
+
+func (t *target) origin() string { return t.url.Scheme + "://" + t.url.Host }
+
+// Check reads an address and says whether a request could go there as far as
+// that can be told without asking anybody: no name is looked up, since the
+// lookup alone would tell the name's owner something. The URL that comes back is
+// in its canonical form.
+func (c *Client) Check(address string) (*url.URL, error) {
+	t, err := c.target(address)
+	if err != nil {
+		return nil, err
+	}
+	return t.url, nil
+}
+
+// Canonical is Check without a client: the one form of a public address. Two
+// texts mean the same request if their canonical forms are equal.
+func Canonical(address string) (*url.URL, error) { return (&Client{}).Check(address) }
+
+// target reads an address and refuses those inside the owner's network which
+// the owner did not name.
+func (c *Client) target(address string) (*target, error) {
+	t, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	if c.permits(t.host, t.port) {
+		return t, nil
+	}
+	if badPort(t.port) {
+		return nil, refuse(Port, t.url.Host, "port "+strconv.Itoa(int(t.port))+" belongs to a service that is not the web", "")
+	}
+	switch {
+	case t.host.addr.IsValid():
+		if k := classify(t.host.addr); !k.public() {
+			return nil, inside(t.host.name, k)
+		}
+	case t.host.internal():
+		return nil, inside(t.host.name, class{is: "a name inside your own network"})
+	}
+	return t, nil
+}
+
+// inside refuses an address and tells the owner how to allow it.
+func inside(host string, k class) *Error {
+	e := refuse(Internal, host, host+" is "+k.is+", and what a text asks for may not reach that", "")
+	if !k.never {
+		e.Remedy = "if you want Hob to reach it, name its host and port in [network] allow"
+	}
+	return e
+}
+
+// parse reads an address in the strict way: whatever programs read in different
+// ways (RFC 3986 against the URL standard of browsers) is no address here.
+func parse(raw string) (*target, error) {
+	raw = strings.Trim(raw, " ")
+	switch {
+	case raw == "":
+		return nil, refuse(BadURL, "", "there is no address", "write https://host/path")
+	case len(raw) > maxURL:
+		return nil, refuse(BadURL, "", "the address is longer than 8192 bytes", "")
+	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, blank):
+		return nil, refuse(BadURL, "", "the address holds white space or control characters", "write it without them")
+	case strings.Contains(raw, `\`):
+		return nil, refuse(BadURL, "", `the address holds a backslash, which some programs read as "/"`, "write it without")
+	}
+	scheme, rest, ok := strings.Cut(raw, ":")
+	scheme = strings.ToLower(scheme)
+	if scheme != "http" && scheme != "https" {
+		if ok && validScheme(scheme) {
+			return nil, refuse(Scheme, "", "only http and https addresses are fetched, not "+scheme+":", "write https://host/path")
+		}
+		return nil, refuse(BadURL, "", "this is not a web address", "write https://host/path")
+	}
+	rest, ok = strings.CutPrefix(rest, "//")
+	if !ok || strings.HasPrefix(rest, "/") {
+		return nil, refuse(BadURL, "", "behind "+scheme+": two slashes and a host are wanted", "write https://host/path")
+	}
+	authority, tail := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, tail = rest[:i], rest[i:]
+	}
+	return assemble(scheme, authority, tail)
+}
+
+// assemble puts the canonical form together and has the standard library read
+// it once more: both must mean the same host.
+func assemble(scheme, authority, tail string) (*target, error) {
+	if strings.Contains(authority, "@") {
+		return nil, refuse(BadURL, "", "the address holds a user name or an @ before its path, which hides the host", "write it without")
+	}
+	name, port, err := splitPort(scheme, authority)
+	if err != nil {
+		return nil, err
+	}
+	h, why := parseHost(name)
+	if why != "" {
+		return nil, refuse(BadURL, name, why, "write the host plainly, such as example.org")
+	}
+	t := &target{host: h, port: port}
+	if !strings.EqualFold(name, h.bracketed()) {
+		t.written = name
+	}
+	at := h.bracketed()
+	if port != defaultPort(scheme) {
+		at += ":" + strconv.Itoa(int(port))
+	}
+	u, perr := url.Parse(scheme + "://" + at + escape(tail))
+	if perr != nil || u.Host != at || u.Scheme != scheme || u.User != nil || u.Opaque != "" {
+		return nil, refuse(BadURL, name, "the address can be read in more than one way", "write https://host/path")
+	}
+	u.Fragment, u.RawFragment, u.ForceQuery = "", "", false
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	t.url = u
+	return t, nil
+}
+
+func defaultPort(scheme string) uint16 {
+	if scheme == "http" {
+		return 80
+	}
+	return 443
+}
+
+// splitPort takes the port off. It is written with digits and no zero in front.
+func splitPort(scheme, authority string) (name string, port uint16, err error) {
+	name, digits, there := authority, "", false
+	if end := strings.LastIndexByte(authority, ']'); end >= 0 {
+		name, digits = authority[:end+1], authority[end+1:]
+		if digits, there = strings.CutPrefix(digits, ":"); !there && digits != "" {
+			return "", 0, refuse(BadURL, authority, "something stands behind the ] of the address", "")
+		}
+	} else {
+		name, digits, there = strings.Cut(authority, ":")
+	}
+	if !there {
+		return name, defaultPort(scheme), nil
+	}
+	n, perr := strconv.ParseUint(digits, 10, 16)
+	if perr != nil || n == 0 || digits[0] == '0' || digits[0] == '+' {
+		return "", 0, refuse(BadURL, name, "the port is not a number from 1 to 65535", "")
+	}
+	return name, uint16(n), nil
+}
+
+// escape writes what may not stand in a URL as it is: characters beyond ASCII,
+// those that end a URL in a text, and a percent sign that escapes nothing.
+func escape(tail string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(tail) {
+		c := tail[i]
+		stray := c == '%' && (i+2 >= len(tail) || !isHex(tail[i+1]) || !isHex(tail[i+2]))
+		if c >= utf8.RuneSelf || stray || strings.IndexByte("\"<>^`{|}", c) >= 0 {
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// blank are runes that end an address in a text, or steer a terminal.
+func blank(r rune) bool {
+	return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r) || r == utf8.RuneError
+}
+
+// invisible are runes that do not show, or that make others show elsewhere.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+func validScheme(s string) bool {
+	if s == "" || s[0] < 'a' || s[0] > 'z' {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789+-.") == ""
+}
+
+// host is a name in punycode or an address.
+type host struct {
+	name string // without brackets
+	addr netip.Addr
+}
+
+func (h host) bracketed() string {
+	if h.addr.Is6() {
+		return "[" + h.name + "]"
+	}
+	return h.name
+}
