@@ -26,7 +26,6 @@ type Config struct {
 	Files     Files
 	Network   Network
 	Knowledge Knowledge
-	Network   Network
 	Search    Search
 	Web       Web
 	Channels  []Section // in the order of the file
@@ -143,10 +142,13 @@ type Files struct {
 	Drop    string   `toml:"drop"`
 }
 
-// Network is [network].
+// Network is [network]: addresses that others chose.
 type Network struct {
-	AllowHosts []string `toml:"allow_hosts"` // lower case: "example.org", "*.example.org"
-	Research   bool     `toml:"research"`    // unattended turns may search and follow links as they stand
+	AllowHosts    []string `toml:"allow_hosts"` // lower case: "example.org", "*.example.org"
+	Research      bool     `toml:"research"`    // unattended turns may search and follow links as they stand
+	Allow         []string `toml:"allow"`       // "host:port" inside the owner's network
+	Proxy         string   `toml:"proxy"`       // a URL or a reference to one; "" = none
+	ProxyResolves bool     `toml:"proxy_resolves"`
 }
 
 // Bound is one [[levels]]: how much Hob may do for a channel or a person. The
@@ -161,13 +163,6 @@ type Bound struct {
 type Knowledge struct {
 	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarised
 	SummaryKeep  int `toml:"summary_keep"`  // messages that stay as they are
-}
-
-// Network is [network]: Hob's way to addresses that others chose.
-type Network struct {
-	Allow         []string `toml:"allow"` // "host:port" inside the owner's network
-	Proxy         string   `toml:"proxy"` // a URL or a reference to one; "" = none
-	ProxyResolves bool     `toml:"proxy_resolves"`
 }
 
 // Search is [search]: who searches the web.
@@ -206,7 +201,6 @@ type file struct {
 	Files     Files               `toml:"files"`
 	Network   Network             `toml:"network"`
 	Knowledge Knowledge           `toml:"knowledge"`
-	Network   Network             `toml:"network"`
 	Search    Search              `toml:"search"`
 	Web       Web                 `toml:"web"`
 	Channels  map[string]raw      `toml:"channels"`
@@ -301,7 +295,7 @@ func defaults() (file, error) {
 // spread gives the sections of the file their names and order.
 func (c *Config) spread() {
 	f := &c.file
-	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Network, c.Search, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Network, f.Search, f.Web, f.Log
+	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Log
 	for _, n := range c.doc.names("providers") {
 		p, ok := f.Providers[n]
 		if ok && c.doc.find([]string{"providers", n, "stream"}) == nil {
