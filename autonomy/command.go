@@ -1,18 +1,13 @@
 package autonomy
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -37,8 +32,10 @@ func commands() []command {
 		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
 		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
 		{[]string{"undo"}, "[ID|N]", "take back my last action, or the last N", (*Loop).cmdUndo},
-		{[]string{"approve", "yes", "y"}, "[ID]", "say yes to my question", (*Loop).cmdYes},
-		{[]string{"deny", "no", "n"}, "[ID] [why]", "say no to my question", (*Loop).cmdNo},
+		{[]string{"approve", "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it", (*Loop).cmdYes},
+		{[]string{"deny", "no", "n"}, "[ID|all] [why]", "say no to my question", (*Loop).cmdNo},
+		{[]string{"grants"}, "", "what you have allowed beforehand", (*Loop).cmdGrants},
+		{[]string{"revoke"}, "ID", "take back what you have allowed", (*Loop).cmdRevoke},
 		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},
@@ -75,26 +72,17 @@ func parseCommand(text string) (name, args string) {
 	return "", ""
 }
 
-// parseAnswer reads a bare yes or no.
-func parseAnswer(text string) (approve, ok bool) {
-	switch strings.ToLower(strings.Trim(strings.TrimSpace(text), ".! ")) {
-	case "yes", "y", "ok", "okay", "yes please", "go ahead", "do it", "approve", "sure", "yep", "confirm":
-		return true, true
-	case "no", "n", "nope", "don't", "do not", "no thanks", "deny", "cancel":
-		return false, true
-	}
-	return false, false
-}
-
 // command runs one, or takes a bare yes or no as the answer to a question.
 func (l *Loop) command(ctx context.Context, ev bus.Event) (result, error) {
 	name, args := parseCommand(ev.Text)
 	if name == "" {
-		name = "deny"
-		if yes, _ := parseAnswer(ev.Text); yes {
+		said, _ := parseAnswer(ev.Text)
+		if name = "deny"; said.yes {
 			name = "approve"
 		}
-		args = ""
+		if args = ""; said.all {
+			args = everything
+		}
 	}
 	res := result{how: "command", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	res.Source = provenance.Hob
@@ -144,93 +132,6 @@ func (l *Loop) cmdUndo(ctx context.Context, _ bus.Event, args string) (string, e
 	}
 	r, err := l.Undo(ctx, id, last)
 	return r.Text, err
-}
-
-func (l *Loop) cmdYes(ctx context.Context, ev bus.Event, args string) (string, error) {
-	return l.decide(ctx, ev, args, true)
-}
-
-func (l *Loop) cmdNo(ctx context.Context, ev bus.Event, args string) (string, error) {
-	return l.decide(ctx, ev, args, false)
-}
-
-// decide answers the named question, or the only one of this conversation: a
-// bare yes among several would be a yes to something else than was meant.
-func (l *Loop) decide(ctx context.Context, ev bus.Event, args string, yes bool) (string, error) {
-	id, note, _ := strings.Cut(args, " ")
-	if id == "" {
-		waiting, err := l.waiting(ctx, ev.Session, taken(ev.ID))
-		if err != nil {
-			return "", err
-		}
-		switch len(waiting) {
-		case 0:
-			return "There is no question waiting for your answer here.", nil
-		case 1:
-			id = waiting[0].ID
-		default:
-			return whichOne(waiting, yes), nil
-		}
-	}
-	a, err := l.Answer(ctx, id, guard.Answer{Approved: yes, Note: note, By: "chat"})
-	if errors.Is(err, guard.ErrDecided) || errors.Is(err, guard.ErrNoApproval) {
-		return "", err
-	}
-	if err != nil {
-		return "", fmt.Errorf("your answer could not be saved: %w", err)
-	}
-	if yes {
-		return "Thank you. Going on: " + a.Summary, nil
-	}
-	return "All right, I will not do that: " + a.Summary, nil
-}
-
-// waiting lists the questions that were put to the owner in the session until
-// then and can still be answered, oldest first.
-func (l *Loop) waiting(ctx context.Context, session string, until time.Time) ([]guard.Approval, error) {
-	open, err := l.o.Guard.Approvals(ctx, guard.Pending, session, "", 100)
-	if err != nil {
-		return nil, err
-	}
-	asked, err := l.o.Bus.Asked(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	for _, event := range asked { // a watcher's question, say
-		more, err := l.o.Guard.Approvals(ctx, guard.Pending, "", event, 100)
-		if err != nil {
-			return nil, err
-		}
-		open = append(open, more...)
-	}
-	slices.SortFunc(open, func(x, y guard.Approval) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
-	})
-	open = slices.CompactFunc(open, func(x, y guard.Approval) bool { return x.ID == y.ID })
-	now := time.Now()
-	return slices.DeleteFunc(open, func(a guard.Approval) bool { return a.CreatedAt.After(until) || !now.Before(a.ExpiresAt) }), nil
-}
-
-// taken is when an event was taken by this machine's clock, which its id tells.
-func taken(event string) time.Time {
-	id, err := uuid.Parse(event)
-	if err != nil {
-		return time.Now()
-	}
-	return time.Unix(id.Time().UnixTime()).Add(time.Millisecond) // it is cut to the millisecond
-}
-
-func whichOne(waiting []guard.Approval, yes bool) string {
-	word := "/no"
-	if yes {
-		word = "/yes"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d questions wait for you. Which one do you mean?", len(waiting))
-	for _, a := range waiting {
-		fmt.Fprintf(&b, "\n%s %s — %s", word, a.ID, a.Summary)
-	}
-	return b.String()
 }
 
 func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {

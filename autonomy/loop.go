@@ -282,17 +282,6 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	return stopped, nil
 }
 
-// Answer decides a question and lets its turn go on.
-func (l *Loop) Answer(ctx context.Context, id string, ans guard.Answer) (a guard.Approval, err error) {
-	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if a, err = l.o.Guard.AnswerTx(tx, id, ans); err != nil {
-			return err
-		}
-		return l.o.Bus.ResumeTx(tx, a.Event)
-	})
-	return a, err
-}
-
 // Running counts the turns in progress.
 func (l *Loop) Running() int {
 	l.mu.Lock()

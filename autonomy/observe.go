@@ -216,7 +216,7 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 	} else if command != "" {
 		ev.Lane = commandLane(in.Session)
 	} else if _, yes := parseAnswer(in.Text); yes {
-		waiting, err := l.waiting(ctx, in.Session, time.Now())
+		waiting, err := l.waiting(ctx, ev)
 		if err != nil {
 			return ev, err
 		}

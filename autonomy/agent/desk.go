@@ -273,7 +273,10 @@ func (d *desk) ruling(ctx context.Context, s *errand) (llm.Ruling, error) {
 		}
 		return llm.Ruling{Expired: tools.CodeOf(s.err) == tools.ApprovalTimeout, Reason: s.dec.Reason}, nil
 	}
-	if err := d.begin(ctx, s); err != nil {
+	switch err := d.begin(ctx, s); {
+	case s.ungranted(err):
+		return llm.Ruling{Reason: guard.ErrGrantEnded.Error()}, d.ended(ctx, s)
+	case err != nil:
 		return llm.Ruling{}, err
 	}
 	return llm.Ruling{Allowed: true, Reason: s.dec.Reason}, nil
@@ -293,6 +296,9 @@ func (d *desk) begin(ctx context.Context, s *errand) error {
 	e := d.r.entry(s.step)
 	e.State = bus.CallStarted
 	err := d.r.write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if err := d.r.o.Guard.UseTx(tx, s.dec); err != nil {
+			return err
+		}
 		if err := d.r.o.Bus.RecordTx(tx, e); err != nil {
 			return err
 		}

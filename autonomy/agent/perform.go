@@ -61,6 +61,9 @@ func (r *run) perform(ctx context.Context, s *step) error {
 // execute runs a call that is in the ledger as far as it has to be, and makes
 // its outcome durable.
 func (r *run) execute(ctx context.Context, s *step) error {
+	if s.settled() { // its grant ended
+		return nil
+	}
 	if own, ok := s.tool.(tools.Own); ok {
 		r.live("tool_start", map[string]any{"id": s.call.ID, "name": s.tool.Spec().Name})
 		return r.performOwn(ctx, s, own)
@@ -93,6 +96,9 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	var failed error
 	done := *s
 	err := r.write(ctx, func(tx *store.Tx) error {
+		if err := r.o.Guard.UseTx(tx, s.dec); err != nil {
+			return err
+		}
 		if done.result, failed = r.callOwn(context.WithoutCancel(ctx), tx, s, own); failed != nil {
 			return failed
 		}
@@ -105,6 +111,8 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 	switch {
 	case err == nil:
 		*s = done
+		return nil
+	case failed == nil && s.ungranted(err):
 		return nil
 	case failed == nil || errors.Is(err, store.ErrFull): // not the tool's fault
 		return fmt.Errorf("agent: %s: %w", s.tool.Spec().Name, err)

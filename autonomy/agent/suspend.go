@@ -47,11 +47,16 @@ func (r *run) askTx(ctx context.Context, tx *store.Tx, asks []*step) error {
 	var until time.Time
 	var fresh []guard.Approval
 	answered := false
-	for _, s := range asks {
-		a, err := r.o.Guard.AskTx(tx, r.request(ctx, s), s.dec)
-		if err != nil {
-			return err
-		}
+	questions := make([]guard.Question, len(asks))
+	for i, s := range asks {
+		questions[i] = guard.Question{Request: r.request(ctx, s), Decision: s.dec}
+	}
+	rows, err := r.o.Guard.AskAllTx(tx, questions)
+	if err != nil {
+		return err
+	}
+	for i, s := range asks {
+		a := rows[i]
 		// The answer may have come since the guard was asked.
 		answered = answered || a.State != guard.Pending
 		if until.IsZero() || a.ExpiresAt.Before(until) {
@@ -93,21 +98,27 @@ func (r *run) questionTx(tx *store.Tx, open []guard.Approval) error {
 	return nil
 }
 
+// questionText puts the questions into words: each call as exactly what it is,
+// and those of a batch as one question.
 func questionText(open []guard.Approval) string {
-	var b strings.Builder
-	for i, a := range open {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "May I do this? %s\n  why I ask: %s\n  ", a.Summary, a.Reason)
-		if from := a.From(); from != "" {
-			fmt.Fprintf(&b, "in view: %s\n  ", from)
-		}
-		if len(open) == 1 {
-			fmt.Fprintf(&b, "reply yes or no, or: hob approve %s", a.ID)
-		} else {
-			fmt.Fprintf(&b, "reply /yes %s or /no %s", a.ID, a.ID)
-		}
+	if len(open) == 1 && open[0].Batch == "" {
+		return worded("question", open[0])
 	}
-	return b.String()
+	var out []string
+	for i, a := range open {
+		if a.Batch == "" {
+			out = append(out, worded("one", a))
+			continue
+		}
+		if slices.ContainsFunc(open[:i], func(b guard.Approval) bool { return b.Batch == a.Batch }) {
+			continue
+		}
+		all := slices.DeleteFunc(slices.Clone(open), func(b guard.Approval) bool { return b.Batch != a.Batch })
+		text := worded("batch", map[string]any{"All": all, "First": all[0]})
+		if len(all) == len(open) {
+			text += worded("only", nil)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\n")
 }

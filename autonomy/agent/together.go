@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -152,27 +153,48 @@ func changing(steps []*step) (out []*step) {
 	return out
 }
 
-// announce records that calls with effects are about to run.
+// announce records that calls with effects are about to run. One whose grant has
+// ended meanwhile does not begin.
 func (r *run) announce(ctx context.Context, steps []*step) error {
-	if len(steps) == 0 {
-		return r.save(ctx)
-	}
-	err := r.write(ctx, func(tx *store.Tx) error {
-		for _, s := range steps {
-			if err := r.startedTx(tx, s); err != nil {
-				return err
-			}
+	for {
+		steps = slices.DeleteFunc(steps, (*step).settled)
+		if len(steps) == 0 {
+			return r.save(ctx)
 		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("agent: ledger: %w", err)
+		var stopped *step
+		err := r.write(ctx, func(tx *store.Tx) error {
+			for _, s := range steps {
+				if err := r.startedTx(tx, s); err != nil {
+					stopped = s
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		if !stopped.ungranted(err) {
+			return fmt.Errorf("agent: ledger: %w", err)
+		}
 	}
-	return nil
+}
+
+// ungranted settles a call whose grant ended before it began.
+func (s *step) ungranted(err error) bool {
+	if s == nil || !errors.Is(err, guard.ErrGrantEnded) {
+		return false
+	}
+	rule := s.dec.Rule
+	s.refuse(rule, tools.Errorf(tools.PolicyDenied, "%s: %w", tools.PolicyDenied, guard.ErrGrantEnded))
+	return true
 }
 
 // startedTx records that one call is about to run.
 func (r *run) startedTx(tx *store.Tx, s *step) error {
+	if err := r.o.Guard.UseTx(tx, s.dec); err != nil {
+		return err
+	}
 	e := r.entry(s)
 	e.State = bus.CallStarted
 	if err := r.o.Bus.RecordTx(tx, e); err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"hob/knowledge/store"
 	"hob/platform/provenance"
@@ -97,22 +98,28 @@ func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error
 	return yes, nil
 }
 
-// Asked returns the waiting events whose questions were put to the owner in the
-// session, whatever session they belong to.
-func (b *Bus) Asked(ctx context.Context, session string) ([]string, error) {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT DISTINCT o.event FROM outbox o JOIN inbox i ON i.id = o.event
-		WHERE o.session = ? AND o.kind = 'question' AND i.state IN ('pending', 'claimed')`, session)
+// Question is a text with questions to the owner, as it was said.
+type Question struct {
+	Event, Channel, Chat, Text string
+}
+
+// Asked returns what was asked in the session until then, and certainly arrived
+// there, by events that still wait.
+func (b *Bus) Asked(ctx context.Context, session string, until time.Time) ([]Question, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT o.event, o.channel, o.chat, o.text FROM outbox o JOIN inbox i ON i.id = o.event
+		WHERE o.session = ? AND o.kind = 'question' AND o.state = 'sent' AND o.sent_at <= ? AND i.state IN ('pending', 'claimed') ORDER BY o.seq`,
+		session, store.Millis(until))
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}
 	defer rows.Close()
-	var out []string
+	var out []Question
 	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
+		var q Question
+		if err := rows.Scan(&q.Event, &q.Channel, &q.Chat, &q.Text); err != nil {
 			return nil, fmt.Errorf("bus: %w", err)
 		}
-		out = append(out, id)
+		out = append(out, q)
 	}
 	return out, rows.Err()
 }

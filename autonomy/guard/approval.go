@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -10,14 +9,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
 	"hob/knowledge/store"
 	"hob/platform/origins"
 	"hob/platform/provenance"
-	"hob/tools"
 )
 
 // ApprovalState is where a question to the owner stands.
@@ -36,41 +33,55 @@ const (
 var (
 	ErrNoApproval = errors.New("there is no such question")
 	ErrDecided    = errors.New("this question was already answered; the first answer counts")
-	ErrScope      = errors.New("unknown scope; use \"once\" or \"session\"")
+	ErrScope      = errors.New("use \"once\", \"session\" (the same again in this conversation), \"task\" (until this task is done) or \"pattern\" (calls like this one in this conversation)")
 )
 
 // Approval is one question to the owner, bound to one call and the hash of its
-// arguments.
+// arguments. It is also what the tray, the dashboard and channels with buttons
+// show: an ID or a Batch given back to autonomy.Loop.Answer is the whole seam.
 type Approval struct {
-	ID         string            `json:"id"`
-	Event      string            `json:"event"`
-	Session    string            `json:"session"`
-	Call       string            `json:"call"`
-	Tool       string            `json:"tool"`
-	Arguments  json.RawMessage   `json:"arguments"`
-	Summary    string            `json:"summary"`
-	Reason     string            `json:"reason"`
-	Provenance provenance.Source `json:"provenance"`
+	ID        string          `json:"id"`
+	Event     string          `json:"event"`
+	Session   string          `json:"session"`
+	Call      string          `json:"call"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Summary   string          `json:"summary"`
+	Reason    string          `json:"reason"`
+	// Rule is the row of the table that made the question necessary.
+	Rule string `json:"rule,omitempty"`
+	// Why says what the call would really do, Exact what would run beyond the
+	// arguments (see tools.Judgement); both in visible characters.
+	Why   string `json:"why,omitempty"`
+	Exact string `json:"exact,omitempty"`
 	// Origins are from where the outside text in view came, when there is some.
-	Origins   []provenance.Origin `json:"origins,omitempty"`
-	Attended  bool                `json:"attended"`
-	State     ApprovalState       `json:"state"`
-	Scope     string              `json:"scope,omitempty"`
-	Note      string              `json:"note,omitempty"`
-	DecidedBy string              `json:"decided_by,omitempty"`
-	CreatedAt time.Time           `json:"created_at"`
-	ExpiresAt time.Time           `json:"expires_at"`
-	DecidedAt time.Time           `json:"decided_at,omitzero"`
-	hash      string
+	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Pattern is what a grant with the scope "pattern" would cover; "" when only
+	// the very same arguments can be granted.
+	Pattern string `json:"pattern,omitempty"`
+	// Batch is shared by questions of one answer that are alike; "" for one alone.
+	// Nothing is ever added to a batch.
+	Batch      string            `json:"batch,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	Attended   bool              `json:"attended"`
+	State      ApprovalState     `json:"state"`
+	Scope      string            `json:"scope,omitempty"`
+	Note       string            `json:"note,omitempty"`
+	DecidedBy  string            `json:"decided_by,omitempty"`
+	CreatedAt  time.Time         `json:"created_at"`
+	ExpiresAt  time.Time         `json:"expires_at"`
+	DecidedAt  time.Time         `json:"decided_at,omitzero"`
+	hash       string
 }
 
-const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at`
+const approvalColumns = `id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
+	provenance, attended, state, scope, note, decided_by, created_at, expires_at, decided_at`
 
 func scanApproval(r interface{ Scan(...any) error }) (a Approval, err error) {
 	var args []byte
 	var created, expires, decided int64
-	err = r.Scan(&a.ID, &a.Event, &a.Session, &a.Call, &a.Tool, &args, &a.hash, &a.Summary, &a.Reason, &a.Provenance, &a.Attended,
-		&a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided)
+	err = r.Scan(&a.ID, &a.Event, &a.Session, &a.Call, &a.Tool, &args, &a.hash, &a.Summary, &a.Reason, &a.Rule, &a.Why, &a.Exact, &a.Pattern,
+		&a.Batch, &a.Provenance, &a.Attended, &a.State, &a.Scope, &a.Note, &a.DecidedBy, &created, &expires, &decided)
 	a.Arguments = args
 	a.CreatedAt, a.ExpiresAt, a.DecidedAt = store.Time(created), store.Time(expires), store.Time(decided)
 	return a, err
@@ -80,144 +91,97 @@ func (g *Guard) byCall(ctx context.Context, call string) (Approval, error) {
 	return scanApproval(g.db.Read().QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, call))
 }
 
+// Question is one call that needs the owner, as the gate decided on it.
+type Question struct {
+	Request
+	Decision
+}
+
 // AskTx stores the question whether the call may run. Asking again for the
 // same call gives the same question.
 func (g *Guard) AskTx(tx *store.Tx, r Request, d Decision) (Approval, error) {
-	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, r.Call))
-	if err == nil {
-		return a, nil
+	all, err := g.AskAllTx(tx, []Question{{r, d}})
+	if err != nil {
+		return Approval{}, err
 	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return a, fmt.Errorf("guard: ask: %w", err)
+	return all[0], nil
+}
+
+// AskAllTx stores the questions of one answer, each a row of its own. New ones
+// of the same tool and for the same reason are one batch.
+func (g *Guard) AskAllTx(tx *store.Tx, questions []Question) ([]Approval, error) {
+	out := make([]Approval, len(questions))
+	alike := map[[2]string][]int{}
+	for i, q := range questions {
+		a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE call = ?`, q.Call))
+		if err == nil {
+			out[i] = a
+			continue
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return nil, fmt.Errorf("guard: ask: %w", err)
+		}
+		out[i] = g.question(q)
+		kind := [2]string{out[i].Tool, q.Rule}
+		alike[kind] = append(alike[kind], i)
 	}
-	wait := g.opt.Live
-	if !r.Attended {
-		wait = g.opt.Queued
-	}
-	if r.Within > 0 {
-		wait = min(wait, r.Within)
-	}
-	now := time.Now()
-	name := r.Tool.Spec().Name
-	a = Approval{
-		ID: shortID(), Event: r.Event, Session: r.Session, Call: r.Call, Tool: name, Arguments: r.Args, Summary: summary(r.Tool, r.Args),
-		Reason: d.Reason, Provenance: provenance.Owner, Attended: r.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
-		hash: hash(name, r.Args, d.Judgement.Exact),
-	}
-	if r.Tainted {
-		a.Provenance, a.Origins = provenance.Outside, provenance.Join(r.Origins)
-		if err := origins.KeepTx(tx, origins.Approval, a.ID, a.Origins); err != nil {
-			return a, fmt.Errorf("guard: ask: %w", err)
+	for _, group := range alike {
+		batch := ""
+		if len(group) > 1 {
+			batch = batchPrefix + shortID()
+		}
+		for _, i := range group {
+			out[i].Batch = batch
+			if err := insert(tx, out[i]); err != nil {
+				return nil, err
+			}
 		}
 	}
-	_, err = tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, created_at, expires_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason,
-		a.Provenance, a.Attended, a.State, store.Millis(now), store.Millis(a.ExpiresAt))
-	if err != nil {
-		return a, fmt.Errorf("guard: ask: %w", err)
+	return out, nil
+}
+
+// batchPrefix tells the id of a batch from that of a question.
+const batchPrefix = "all-"
+
+// question is the row of a call that nobody was asked about yet.
+func (g *Guard) question(q Question) Approval {
+	wait := g.opt.Live
+	if !q.Attended {
+		wait = g.opt.Queued
 	}
-	return a, nil
+	if q.Within > 0 {
+		wait = min(wait, q.Within)
+	}
+	now := time.Now()
+	name, j := q.Tool.Spec().Name, q.Judgement
+	q.judged = j
+	a := Approval{
+		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: summary(q.Tool, q.Args),
+		Reason: q.Reason, Rule: q.Rule, Why: visible(j.Why, maxSummary), Exact: visible(j.Exact, maxShown), Pattern: patternOf(q.Request),
+		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
+		hash: hash(name, q.Args, j.Exact),
+	}
+	if q.Tainted {
+		a.Provenance, a.Origins = provenance.Outside, provenance.Join(q.Origins)
+	}
+	return a
+}
+
+func insert(tx *store.Tx, a Approval) error {
+	_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, rule, why, exact, pattern, batch,
+		provenance, attended, state, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		a.ID, a.Event, a.Session, a.Call, a.Tool, []byte(a.Arguments), a.hash, a.Summary, a.Reason, a.Rule, a.Why, a.Exact,
+		a.Pattern, a.Batch, a.Provenance, a.Attended, a.State, store.Millis(a.CreatedAt), store.Millis(a.ExpiresAt))
+	if err != nil {
+		return fmt.Errorf("guard: ask: %w", err)
+	}
+	return origins.KeepTx(tx, origins.Approval, a.ID, a.Origins)
 }
 
 // shortID is easy to type: the last 8 hex digits of a random UUID.
 func shortID() string {
 	s := uuid.NewString()
 	return s[len(s)-8:]
-}
-
-func summary(t tools.Tool, args json.RawMessage) string {
-	if s, ok := t.(tools.Summarizer); ok {
-		return visible(s.Summary(args))
-	}
-	return t.Spec().Name
-}
-
-// maxSummary is the longest summary in characters.
-const maxSummary = 600
-
-// visible shows a text as what it is, on one line: line breaks, characters that
-// turn the direction of writing and those that cannot be seen are spelled out,
-// since the model chose them; a long one loses its middle, not its end.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		if r == ' ' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		q := strconv.QuoteRuneToASCII(r)
-		b.WriteString(q[1 : len(q)-1])
-	}
-	r := []rune(b.String())
-	if len(r) <= maxSummary {
-		return string(r)
-	}
-	return string(r[:maxSummary*2/3]) + " […] " + string(r[len(r)-maxSummary/3:])
-}
-
-// Answer is the owner's word on a question.
-type Answer struct {
-	Approved bool
-	// Scope is "once" or "session": the same call with the same arguments in
-	// the same conversation is allowed until For has passed.
-	Scope string
-	For   time.Duration // for "session"; default 1 hour, at most 24
-	Note  string
-	By    string // the surface: "api", "cli", "chat"
-}
-
-// AnswerTx decides a question; the first answer counts.
-func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) {
-	if ans.Scope = cmp.Or(ans.Scope, "once"); ans.Scope != "once" && ans.Scope != "session" {
-		return Approval{}, fmt.Errorf("approval %s: scope %q: %w", id, ans.Scope, ErrScope)
-	}
-	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
-	}
-	if err != nil {
-		return a, fmt.Errorf("guard: answer: %w", err)
-	}
-	now := time.Now()
-	if a.State != Pending {
-		return a, fmt.Errorf("approval %s is %s: %w", id, a.State, ErrDecided)
-	}
-	if now.After(a.ExpiresAt) {
-		return a, fmt.Errorf("approval %s ran out at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
-	}
-	a.State, a.Note, a.DecidedBy, a.DecidedAt = Denied, ans.Note, ans.By, now
-	if ans.Approved {
-		a.State = Approved
-	}
-	a.Scope = ans.Scope
-	if a.Approved() && a.Scope == "session" {
-		if err := grantTx(tx, a, ans.For, now); err != nil {
-			return a, err
-		}
-	}
-	_, err = tx.Exec(`UPDATE approvals SET state = ?, scope = ?, note = ?, decided_by = ?, decided_at = ? WHERE id = ?`,
-		a.State, a.Scope, a.Note, a.DecidedBy, store.Millis(now), id)
-	if err != nil {
-		return a, fmt.Errorf("guard: answer: %w", err)
-	}
-	tx.AfterCommit(func() { g.changed(id) })
-	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
-}
-
-// Approved reports whether the owner said yes.
-func (a Approval) Approved() bool { return a.State == Approved }
-
-func grantTx(tx *store.Tx, a Approval, d time.Duration, now time.Time) error {
-	if d <= 0 {
-		d = time.Hour
-	}
-	d = min(d, 24*time.Hour)
-	_, err := tx.Exec(`INSERT INTO grants (id, tool, args_hash, session, expires_at, created_at) VALUES (?,?,?,?,?,?)`,
-		shortID(), a.Tool, a.hash, a.Session, store.Millis(now.Add(d)), store.Millis(now))
-	if err != nil {
-		return fmt.Errorf("guard: grant: %w", err)
-	}
-	return nil
 }
 
 // CloseTx ends the open questions of an event, which nobody waits for any more:

@@ -132,7 +132,7 @@ func places(list []string) string {
 	if len(hosts) == 0 {
 		return "an address"
 	}
-	return visible(strings.Join(hosts, ", "))
+	return visible(strings.Join(hosts, ", "), maxSummary)
 }
 
 // phrased reports whether a query is a run of whole words that stand in one of

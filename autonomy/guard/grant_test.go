@@ -21,7 +21,8 @@ func TestAGrantIsExactAndExpires(t *testing.T) {
 	}{
 		"the same":              {func(*guard.Request) {}, guard.Allow},
 		"keys in another order": {func(r *guard.Request) { r.Args = []byte(`{ "n":1, "to":"a" }`) }, guard.Allow},
-		"tainted":               {func(r *guard.Request) { r.Tainted = true }, guard.Allow},
+		"tainted":               {func(r *guard.Request) { r.Tainted = true }, guard.Ask},
+		"for somebody else":     {func(r *guard.Request) { r.Guest = true }, guard.Ask},
 		"other arguments":       {func(r *guard.Request) { r.Args = []byte(`{"to":"a","n":2}`) }, guard.Ask},
 		"more arguments":        {func(r *guard.Request) { r.Args = []byte(`{"to":"a","n":1,"cc":"b"}`) }, guard.Ask},
 		"another conversation":  {func(r *guard.Request) { r.Session = "t" }, guard.Ask},
@@ -95,8 +96,12 @@ func TestNoAnswerNoGrant(t *testing.T) {
 	if _, err := f.answer(once.ID, guard.Answer{Approved: true, Scope: "once"}); err != nil {
 		t.Fatal(err)
 	}
-	if d := f.decide(request("c3", `{}`)); d.Verdict != guard.Ask {
-		t.Errorf("%+v", d)
+	r := request("c3", `{}`)
+	if d := f.decide(r); d.Verdict != guard.Deny || d.Code != tools.DeniedByOwner {
+		t.Errorf("asked again in the same turn: %+v", d)
+	}
+	if r.Event = "later"; f.decide(r).Verdict != guard.Ask {
+		t.Errorf("in another turn: %+v", f.decide(r))
 	}
 }
 

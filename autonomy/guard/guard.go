@@ -110,6 +110,8 @@ type Decision struct {
 	Code    tools.Code `json:"code,omitempty"`
 	// Approval is set when an answer decided, or is awaited.
 	Approval string `json:"approval,omitempty"`
+	// Grant is set when a grant decided; it is used up with UseTx.
+	Grant string `json:"grant,omitempty"`
 	// Judgement is what the call would really do (see tools.Judge).
 	Judgement tools.Judgement `json:"-"`
 }
@@ -182,7 +184,7 @@ CREATE TABLE audit (
 	effects TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL, tainted INTEGER NOT NULL,
 	outcome TEXT NOT NULL, args_digest TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);
-`}}
+`, grantSteps}}
 }
 
 // Hash binds an approval to the exact arguments. The order of keys and white
@@ -237,20 +239,36 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 		}
 		return a, err
 	}
-	if d.Rule == BatchRule {
-		return d, nil // whatever was granted one by one
-	}
-	if d.Verdict != Ask || (!r.Attended && r.effects()&(tools.Destroy|tools.Secret) != 0) {
-		return d, nil // these need a live answer
+	if d.Verdict != Ask || d.Rule == BatchRule { // what was granted one by one is no word on a batch
+		return d, nil
 	}
 	granted, err := g.granted(ctx, r)
 	if err != nil {
 		return Decision{Verdict: Deny, Rule: "grants unreadable", Reason: err.Error(), Code: tools.PolicyDenied}, err
 	}
 	if granted != "" {
-		return Decision{Verdict: Allow, Rule: "grant " + granted, Reason: "you allowed exactly this for this conversation"}, nil
+		return Decision{Verdict: Allow, Rule: "grant " + granted, Grant: granted, Reason: "you allowed this beforehand (grant " + granted + ")"}, nil
 	}
-	return d, nil
+	return g.again(ctx, r, d)
+}
+
+// again answers for the owner what he was asked in this very turn and denied:
+// the same question twice in a row teaches him to say yes.
+func (g *Guard) again(ctx context.Context, r Request, d Decision) (Decision, error) {
+	var id, note string
+	err := g.db.Read().QueryRowContext(ctx, `SELECT id, note FROM approvals WHERE event = ? AND tool = ? AND args_hash = ? AND state = 'denied' ORDER BY decided_at DESC LIMIT 1`,
+		r.Event, r.Tool.Spec().Name, hash(r.Tool.Spec().Name, r.Args, r.judged.Exact)).Scan(&id, &note)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return d, nil
+	case err != nil:
+		return Decision{Verdict: Deny, Code: tools.PolicyDenied, Rule: "approvals unreadable", Reason: err.Error()}, err
+	}
+	reason := "you said no to exactly this a moment ago"
+	if note != "" {
+		reason += ": " + note
+	}
+	return Decision{Verdict: Deny, Rule: "approval " + id, Code: tools.DeniedByOwner, Reason: reason}, nil
 }
 
 func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error) {
@@ -284,17 +302,4 @@ func (g *Guard) answered(ctx context.Context, r Request) (Decision, bool, error)
 		}
 	}
 	return d, true, nil
-}
-
-func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
-	var id string
-	err := g.db.Read().QueryRowContext(ctx, `SELECT id FROM grants WHERE tool = ? AND session = ? AND args_hash = ? AND expires_at > ? LIMIT 1`,
-		r.Tool.Spec().Name, r.Session, hash(r.Tool.Spec().Name, r.Args, r.judged.Exact), time.Now().UnixMilli()).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("guard: grants: %w", err)
-	}
-	return id, nil
 }

@@ -24,8 +24,13 @@ type Backend interface {
 	Wait(ctx context.Context, id string) (EventStatus, error)
 
 	// Answer decides an approval; the first answer wins, a second one is
-	// ErrConflict.
+	// ErrConflict. The id of a batch decides all of it that is open, and gives a
+	// list.
 	Answer(ctx context.Context, session, approval string, a Answer) (any, error)
+
+	// Grant makes a grant that nobody asked for; Revoke ends one.
+	Grant(ctx context.Context, g NewGrant) (any, error)
+	Revoke(ctx context.Context, grant, by string) (any, error)
 
 	// Fire takes a trigger's payload as outside text; key deduplicates.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
@@ -34,7 +39,7 @@ type Backend interface {
 	TriggerSecret(trigger string) ([]byte, error)
 
 	// List answers a read-only question by name: "sessions", "messages"
-	// (Query.Of = session), "deliveries", "approvals", "watchers",
+	// (Query.Of = session), "deliveries", "approvals", "grants", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
 	// "memory", "memory/lessons", "memory/user", "tools", "usage", "budget",
 	// "audit", "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
@@ -121,10 +126,24 @@ type ToolOutcome struct {
 // Answer to an approval.
 type Answer struct {
 	Approved bool   `json:"approved"`
-	Scope    string `json:"scope,omitempty"`   // "once" (default), "session"
-	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for session scope
+	Scope    string `json:"scope,omitempty"`   // "once" (default), "session", "task", "pattern"
+	Expires  string `json:"expires,omitempty"` // a duration such as "1h", for all but once
+	Uses     int    `json:"uses,omitempty"`    // how often; 0 = no bound
 	Note     string `json:"note,omitempty"`
 	By       string `json:"-"` // the surface that answered: "api", "cli" (terminal), "chat" (the page)
+}
+
+// NewGrant is a grant that the owner makes without having been asked.
+type NewGrant struct {
+	Tool      string          `json:"tool"`
+	Pattern   string          `json:"pattern"`   // what it covers, or
+	Arguments json.RawMessage `json:"arguments"` // the same arguments
+	Session   string          `json:"session"`   // where it holds
+	Name      string          `json:"name"`
+	Outside   bool            `json:"outside"` // also with outside text in view
+	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
+	Uses      int             `json:"uses"`
+	By        string          `json:"-"`
 }
 
 // Query narrows a list.

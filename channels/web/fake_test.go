@@ -168,6 +168,17 @@ func (e *engine) Replay(_ context.Context, session, turn string) (any, error) {
 	return map[string]string{"session": session, "turn": turn}, nil
 }
 
+func (e *engine) Grant(_ context.Context, g web.NewGrant) (any, error) {
+	return map[string]string{"id": "g1", "by": g.By}, nil
+}
+
+func (e *engine) Revoke(_ context.Context, grant, by string) (any, error) {
+	if grant != "g1" {
+		return nil, web.ErrNotFound
+	}
+	return map[string]string{"id": grant, "by": by}, nil
+}
+
 func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -257,38 +257,3 @@ func (s *Server) event(w http.ResponseWriter, r *http.Request, _ surface) error 
 	s.reply(w, http.StatusOK, whole(st))
 	return nil
 }
-
-// approve takes the owner's decision.
-func (s *Server) approve(w http.ResponseWriter, r *http.Request, by surface) error {
-	session, err := sessionID(r.PathValue("session"))
-	if err != nil {
-		return err
-	}
-	var in struct {
-		Approved *bool  `json:"approved"`
-		Scope    string `json:"scope"`
-		Expires  string `json:"expires"`
-		Note     string `json:"note"`
-	}
-	if err := s.body(w, r, &in); err != nil {
-		return err
-	}
-	if in.Approved == nil {
-		return fail(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
-	}
-	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Note: in.Note, By: "api"}
-	switch channel, err := s.channelOf(r); {
-	case err != nil:
-		return err
-	case channel == "terminal":
-		a.By = "cli"
-	case by == byCookie:
-		a.By = "chat"
-	}
-	out, err := s.backend.Answer(r.Context(), session, r.PathValue("approval"), a)
-	if err != nil {
-		return err
-	}
-	s.reply(w, http.StatusOK, out)
-	return nil
-}

@@ -32,6 +32,9 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/login", owner: s.newLogin},
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},
 		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", owner: s.approve},
+		{method: "GET", path: "/api/v1/grants", owner: s.list("grants", listParams("grants")...)},
+		{method: "POST", path: "/api/v1/grants", owner: s.grant},
+		{method: "POST", path: "/api/v1/grants/{grant}/revoke", owner: s.revoke},
 		{method: "GET", path: "/api/v1/inbox/{event}", owner: s.event},
 		{method: "GET", path: "/api/v1/events", owner: s.events},
 		{method: "GET", path: "/api/v1/why", owner: s.why},
@@ -79,6 +82,8 @@ func listParams(name string) []string {
 		return append(p, "session")
 	case "watchers", "schedules", "goals":
 		return append(p, "state")
+	case "grants":
+		return []string{"limit", "session", "all"}
 	case "agents":
 		return []string{"id"}
 	case "delegations":

@@ -39,6 +39,17 @@ type approval struct {
 	Arguments json.RawMessage `json:"arguments"`
 	Reason    string          `json:"reason"`
 	State     string          `json:"state"`
+	Why       string          `json:"why,omitempty"`
+	Exact     string          `json:"exact,omitempty"`
+	Pattern   string          `json:"pattern,omitempty"`
+	Batch     string          `json:"batch,omitempty"`
+	ExpiresAt string          `json:"expires_at,omitempty"`
+
+	Provenance string `json:"provenance,omitempty"`
+	Origins    []struct {
+		Kind  string `json:"kind"`
+		Label string `json:"label"`
+	} `json:"origins,omitempty"`
 }
 
 func (p approval) what() string {

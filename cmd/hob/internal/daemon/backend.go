@@ -151,25 +151,6 @@ func (b *backend) awaitsOwner(ctx context.Context, e bus.Event) (web.EventStatus
 	return s, len(s.Approvals) > 0, err
 }
 
-// Answer implements web.Backend.
-func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) (any, error) {
-	ans := guard.Answer{Approved: a.Approved, Scope: a.Scope, Note: a.Note, By: a.By}
-	switch a.Scope {
-	case "", "once", "session":
-	default:
-		return nil, fmt.Errorf("%w: scope %q; use once or session", web.ErrInvalid, a.Scope)
-	}
-	if a.Expires != "" {
-		d, err := time.ParseDuration(a.Expires)
-		if err != nil || d <= 0 {
-			return nil, fmt.Errorf("%w: expires %q is not a duration such as 30m or 2h", web.ErrInvalid, a.Expires)
-		}
-		ans.For = d
-	}
-	row, err := b.d.loop.Answer(ctx, approval, ans)
-	return row, classify(err)
-}
-
 // Fire implements web.Backend.
 func (b *backend) Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	if _, err := b.TriggerSecret(trigger); err != nil {
@@ -321,6 +302,10 @@ func classify(err error) error {
 	case errors.Is(err, session.ErrExists):
 		return fmt.Errorf("%w: %w; choose another name", web.ErrConflict, err)
 	case errors.Is(err, session.ErrNoWords):
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	case errors.Is(err, guard.ErrNoGrant):
+		return fmt.Errorf("%w: %w; see: hob grant list", web.ErrNotFound, err)
+	case errors.Is(err, guard.ErrGrant), errors.Is(err, guard.ErrScope):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
 	case errors.Is(err, guard.ErrNoApproval):
 		return fmt.Errorf("%w: %w; see: hob approvals list --all", web.ErrNotFound, err)

@@ -24,6 +24,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"messages":   b.listMessages,
 		"deliveries": b.listDeliveries,
 		"approvals":  b.listApprovals,
+		"grants":     b.listGrants,
 		"watchers":   b.listWatchers,
 		"schedules":  b.listSchedules,
 		"reminders":  b.listReminders,

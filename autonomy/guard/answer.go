@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// The scopes of an answer.
+const (
+	scopeOnce    = "once"
+	scopeSession = "session"
+	scopeTask    = "task"
+	scopePattern = "pattern"
+)
+
+// Answer is the owner's word on a question.
+type Answer struct {
+	Approved bool
+	// Scope is "once" (default), or makes a grant that lasts For: "session" for the
+	// same call with the same arguments in the same conversation, "pattern" for
+	// all calls there that the question's Pattern covers, "task" for these, or
+	// else the same call, until the task or turn has ended.
+	Scope string
+	// For is how long; default 1 hour, at most 24, and 30 days for what is done
+	// while the owner is away. With no Scope it means "session".
+	For time.Duration
+	// Uses bounds how often the grant may be used; 0 = no bound.
+	Uses int
+	Note string
+	By   string // the surface: "api", "cli", "chat"
+}
+
+// AnswerTx decides a question; the first answer counts.
+func (g *Guard) AnswerTx(tx *store.Tx, id string, ans Answer) (Approval, error) {
+	if ans.Scope == "" && ans.For > 0 {
+		ans.Scope = scopeSession
+	}
+	if ans.Scope = cmp.Or(ans.Scope, scopeOnce); !slices.Contains([]string{scopeOnce, scopeSession, scopeTask, scopePattern}, ans.Scope) {
+		return Approval{}, fmt.Errorf("approval %s: there is no scope %q: %w", id, ans.Scope, ErrScope)
+	}
+	a, err := scanApproval(tx.QueryRow(`SELECT `+approvalColumns+` FROM approvals WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, fmt.Errorf("approval %q: %w", id, ErrNoApproval)
+	}
+	if err != nil {
+		return a, fmt.Errorf("guard: answer: %w", err)
+	}
+	now := time.Now()
+	if a.State != Pending {
+		return a, fmt.Errorf("approval %s is %s: %w", id, a.State, ErrDecided)
+	}
+	if now.After(a.ExpiresAt) {
+		return a, fmt.Errorf("approval %s ran out at %s: %w", id, a.ExpiresAt.Format(time.RFC3339), ErrDecided)
+	}
+	a.State, a.Note, a.DecidedBy, a.DecidedAt = Denied, ans.Note, ans.By, now
+	if ans.Approved {
+		a.State = Approved
+	}
+	a.Scope = ans.Scope
+	if a.Approved() && a.Scope != scopeOnce {
+		if err := g.grantTx(tx, a, ans); err != nil {
+			return a, err
+		}
+	}
+	_, err = tx.Exec(`UPDATE approvals SET state = ?, scope = ?, note = ?, decided_by = ?, decided_at = ? WHERE id = ?`,
+		a.State, a.Scope, a.Note, a.DecidedBy, store.Millis(now), id)
+	if err != nil {
+		return a, fmt.Errorf("guard: answer: %w", err)
+	}
+	tx.AfterCommit(func() { g.changed(id) })
+	return a, g.AuditTx(tx, Record{Actor: "owner", Action: "answer", Event: a.Event, Session: a.Session, Origin: ans.By, Tool: a.Tool, Call: a.Call, Verdict: string(a.State), Rule: "approval " + a.ID, Args: a.Arguments})
+}
+
+// Approved reports whether the owner said yes.
+func (a Approval) Approved() bool { return a.State == Approved }
+
+// IsBatch reports whether an id names a batch of questions.
+func IsBatch(id string) bool { return strings.HasPrefix(id, batchPrefix) }
+
+// AnswerBatchTx decides all questions of a batch that are still open, and
+// returns those. It is an error when none is.
+func (g *Guard) AnswerBatchTx(tx *store.Tx, batch string, ans Answer) ([]Approval, error) {
+	ids, err := openOfBatch(tx, batch)
+	if err != nil {
+		return nil, err
+	}
+	var out []Approval
+	for _, id := range ids {
+		a, err := g.AnswerTx(tx, id, ans)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	var n int
+	if err := tx.QueryRow(`SELECT count(*) FROM approvals WHERE batch = ? AND batch <> ''`, batch).Scan(&n); err != nil {
+		return nil, fmt.Errorf("guard: answer: %w", err)
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("batch %q: %w", batch, ErrNoApproval)
+	}
+	return nil, fmt.Errorf("batch %s: %w", batch, ErrDecided)
+}
+
+func openOfBatch(tx *store.Tx, batch string) ([]string, error) {
+	rows, err := tx.Query(`SELECT id FROM approvals WHERE batch = ? AND batch <> '' AND state = 'pending' AND expires_at > ? ORDER BY created_at, id`,
+		batch, time.Now().UnixMilli())
+	if err != nil {
+		return nil, fmt.Errorf("guard: answer: %w", err)
+	}
+	defer rows.Close()
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("guard: answer: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

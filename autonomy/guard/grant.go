@@ -1,0 +1,294 @@
+package guard
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// How long grants last.
+const (
+	grantTime   = time.Hour           // unless the owner says otherwise
+	maxGrant    = 24 * time.Hour      // in a conversation
+	maxStanding = 30 * 24 * time.Hour // for what is done while the owner is away
+)
+
+// Errors of grants.
+var (
+	ErrNoGrant    = errors.New("there is no such grant")
+	ErrGrantEnded = errors.New("your yes to calls like this one has ended: it was revoked, has run out or is used up")
+	ErrGrant      = errors.New("this cannot be granted")
+)
+
+// Grant is the owner's yes to further calls of one tool: those with the very
+// same arguments, or those that a pattern covers, in one conversation or task,
+// until a time. There is no grant for everything a tool can do.
+type Grant struct {
+	ID   string `json:"id"`
+	Tool string `json:"tool"`
+	// Pattern is what it covers (see pattern.go), "" for the same arguments.
+	Pattern string `json:"pattern,omitempty"`
+	// Summary says in words what was granted, Name what the owner calls it.
+	Summary string `json:"summary,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Session string `json:"session"`
+	// Task is the event to which it is confined, "" for the whole conversation.
+	Task string `json:"task,omitempty"`
+	// Outside: it also covers calls with outside text in the context. The owner
+	// was shown such a call, or said so.
+	Outside   bool      `json:"outside"`
+	Used      int       `json:"used"`
+	MaxUses   int       `json:"max_uses,omitempty"`
+	State     string    `json:"state"` // live, revoked, expired, used up
+	Approval  string    `json:"approval,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+	LastUsed  time.Time `json:"last_used,omitzero"`
+	RevokedAt time.Time `json:"revoked_at,omitzero"`
+	hash      string
+}
+
+// grantSteps are the migrations that came with patterns, batches and revoking.
+const grantSteps = `
+ALTER TABLE approvals ADD COLUMN rule TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN why TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN exact TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN pattern TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN batch TEXT NOT NULL DEFAULT '';
+CREATE INDEX approvals_batch ON approvals(batch) WHERE batch <> '';
+CREATE INDEX approvals_event ON approvals(event);
+ALTER TABLE grants ADD COLUMN pattern TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN summary TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN name TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN event TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN outside INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE grants ADD COLUMN max_uses INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE grants ADD COLUMN approval TEXT NOT NULL DEFAULT '';
+ALTER TABLE grants ADD COLUMN last_used INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE grants ADD COLUMN revoked_at INTEGER NOT NULL DEFAULT 0;
+`
+
+const grantColumns = `id, tool, args_hash, pattern, summary, name, session, event, outside, used, max_uses, approval, created_at, expires_at, last_used, revoked_at`
+
+func scanGrant(r interface{ Scan(...any) error }) (x Grant, err error) {
+	var created, expires, last, revoked int64
+	err = r.Scan(&x.ID, &x.Tool, &x.hash, &x.Pattern, &x.Summary, &x.Name, &x.Session, &x.Task, &x.Outside, &x.Used, &x.MaxUses, &x.Approval,
+		&created, &expires, &last, &revoked)
+	x.CreatedAt, x.ExpiresAt, x.LastUsed, x.RevokedAt = store.Time(created), store.Time(expires), store.Time(last), store.Time(revoked)
+	switch {
+	case revoked != 0:
+		x.State = "revoked"
+	case !time.Now().Before(x.ExpiresAt):
+		x.State = "expired"
+	case x.MaxUses > 0 && x.Used >= x.MaxUses:
+		x.State = "used up"
+	default:
+		x.State = "live"
+	}
+	return x, err
+}
+
+// live is the condition under which a grant counts; its one parameter is now.
+const live = `revoked_at = 0 AND expires_at > ? AND (max_uses = 0 OR used < max_uses)`
+
+// granted finds a live grant that covers the call, "" when there is none. What
+// destroys or reveals is covered by the very same arguments alone, and only
+// while the owner is there; what somebody else asks for never is.
+func (g *Guard) granted(ctx context.Context, r Request) (string, error) {
+	grave := r.effects()&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0
+	if r.Guest || grave && !r.Attended {
+		return "", nil
+	}
+	name := r.Tool.Spec().Name
+	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE tool = ? AND session = ? AND `+live+`
+		AND (event = '' OR event = ?) AND (outside = 1 OR ? = 0) ORDER BY pattern, created_at`, name, r.Session, time.Now().UnixMilli(), r.Event, r.Tainted)
+	if err != nil {
+		return "", fmt.Errorf("guard: grants: %w", err)
+	}
+	defer rows.Close()
+	same := hash(name, r.Args, r.judged.Exact)
+	for rows.Next() {
+		x, err := scanGrant(rows)
+		if err != nil {
+			return "", fmt.Errorf("guard: grants: %w", err)
+		}
+		if x.Pattern == "" && x.hash == same || x.Pattern != "" && !grave && covers(x.Pattern, r) {
+			return x.ID, nil
+		}
+	}
+	return "", rows.Err()
+}
+
+// UseTx counts the use of the grant on which a decision rests, in the
+// transaction in which the call begins. It fails with ErrGrantEnded when the
+// grant has ended since: then the call must not begin.
+func (g *Guard) UseTx(tx *store.Tx, d Decision) error {
+	if d.Grant == "" {
+		return nil
+	}
+	now := time.Now().UnixMilli()
+	res, err := tx.Exec(`UPDATE grants SET used = used + 1, last_used = ? WHERE id = ? AND `+live, now, d.Grant, now)
+	if err != nil {
+		return fmt.Errorf("guard: grant: %w", err)
+	}
+	switch n, err := res.RowsAffected(); {
+	case err != nil:
+		return fmt.Errorf("guard: grant: %w", err)
+	case n == 0:
+		return ErrGrantEnded
+	}
+	return nil
+}
+
+// grantTx makes the grant that an answer with a scope asks for.
+func (g *Guard) grantTx(tx *store.Tx, a Approval, ans Answer) error {
+	x := Grant{
+		Tool: a.Tool, Pattern: a.Pattern, Summary: a.Summary, Session: a.Session, Outside: a.Provenance.Tainted(), MaxUses: ans.Uses, Approval: a.ID,
+		hash: a.hash,
+	}
+	switch {
+	case ans.Scope == scopeSession:
+		x.Pattern = ""
+	case ans.Scope == scopeTask:
+		x.Task = a.Event
+	case x.Pattern == "":
+		return fmt.Errorf("approval %s: only the very same call can be granted: %w", a.ID, ErrScope)
+	}
+	most := maxGrant
+	if !a.Attended {
+		most = maxStanding
+	}
+	_, err := g.addTx(tx, x, min(lasting(ans.For), most), ans.By)
+	return err
+}
+
+func lasting(d time.Duration) time.Duration {
+	if d <= 0 {
+		return grantTime
+	}
+	return d
+}
+
+func (g *Guard) addTx(tx *store.Tx, x Grant, d time.Duration, by string) (Grant, error) {
+	now := time.Now()
+	x.ID, x.CreatedAt, x.ExpiresAt, x.State = shortID(), now, now.Add(d), "live"
+	_, err := tx.Exec(`INSERT INTO grants (id, tool, args_hash, pattern, summary, name, session, event, outside, max_uses, approval, expires_at, created_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, x.ID, x.Tool, x.hash, x.Pattern, x.Summary, x.Name, x.Session, x.Task, x.Outside, x.MaxUses, x.Approval,
+		store.Millis(x.ExpiresAt), store.Millis(now))
+	if err != nil {
+		return x, fmt.Errorf("guard: grant: %w", err)
+	}
+	return x, g.AuditTx(tx, Record{
+		Actor: "owner", Action: "grant", Event: x.Task, Session: x.Session, Origin: by, Tool: x.Tool, Verdict: "allow", Rule: "grant " + x.ID,
+		Tainted: x.Outside, Args: json.RawMessage(strconv.Quote(cmp.Or(x.Pattern, x.hash))),
+	})
+}
+
+// NewGrant is a grant that the owner makes without having been asked.
+type NewGrant struct {
+	Tool tools.Tool
+	// Pattern or Args: what it covers.
+	Pattern string
+	Args    json.RawMessage
+	Session string
+	Name    string
+	// Outside: also with outside text in the context.
+	Outside bool
+	For     time.Duration // default 1 hour, at most 30 days
+	Uses    int
+	By      string
+}
+
+// GrantTx makes a grant. What destroys or reveals a credential cannot be
+// granted so, and a pattern must say more than "everything".
+func (g *Guard) GrantTx(tx *store.Tx, n NewGrant) (Grant, error) {
+	s := n.Tool.Spec()
+	switch {
+	case s.Effects&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0 || s.Effects == 0:
+		return Grant{}, fmt.Errorf("%s (%s): %w; each such call needs your yes", s.Name, s.Effects, ErrGrant)
+	case n.Session == "":
+		return Grant{}, fmt.Errorf("%w without the conversation in which it holds; name one, such as cli, or watcher:ID for what a watcher does", ErrGrant)
+	case (n.Pattern == "") == (len(n.Args) == 0):
+		return Grant{}, fmt.Errorf("%w: say what it covers, by a pattern or by the arguments, and not by both", ErrGrant)
+	case n.For > maxStanding || n.For < 0 || n.Uses < 0:
+		return Grant{}, fmt.Errorf("%w: it lasts 30 days at most, and the number of uses is not negative", ErrGrant)
+	}
+	x := Grant{Tool: s.Name, Pattern: n.Pattern, Name: visible(n.Name, 100), Session: n.Session, Outside: n.Outside, MaxUses: n.Uses}
+	if n.Pattern != "" {
+		if err := checkPattern(n.Pattern); err != nil {
+			return Grant{}, err
+		}
+		x.Summary = s.Name + " " + visible(n.Pattern, maxSummary)
+		return g.addTx(tx, x, lasting(n.For), n.By)
+	}
+	r := Request{Tool: n.Tool, Args: n.Args}
+	r.judged = tools.JudgementOf(context.Background(), n.Tool, n.Args)
+	if r.judged.Refused != nil {
+		return Grant{}, fmt.Errorf("%w: %w", ErrGrant, r.judged.Refused)
+	}
+	x.Summary, x.hash = summary(n.Tool, n.Args), hash(s.Name, n.Args, r.judged.Exact)
+	return g.addTx(tx, x, lasting(n.For), n.By)
+}
+
+// RevokeTx ends a grant: calls that have not begun are stopped.
+func (g *Guard) RevokeTx(tx *store.Tx, id, by string) (Grant, error) {
+	x, err := scanGrant(tx.QueryRow(`UPDATE grants SET revoked_at = iif(revoked_at = 0, ?, revoked_at) WHERE id = ? RETURNING `+grantColumns, time.Now().UnixMilli(), id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return x, fmt.Errorf("grant %q: %w", id, ErrNoGrant)
+	}
+	if err != nil {
+		return x, fmt.Errorf("guard: revoke: %w", err)
+	}
+	return x, g.AuditTx(tx, Record{Actor: "owner", Action: "revoke", Event: x.Task, Session: x.Session, Origin: by, Tool: x.Tool, Verdict: "deny", Rule: "grant " + x.ID})
+}
+
+// Grants lists grants, newest first; all also names those that have ended.
+func (g *Guard) Grants(ctx context.Context, all bool, session string, limit int) ([]Grant, error) {
+	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+grantColumns+` FROM grants WHERE (? OR `+live+`) AND (? = '' OR session = ?)
+		ORDER BY created_at DESC, id LIMIT ?`, all, time.Now().UnixMilli(), session, session, limit)
+	if err != nil {
+		return nil, fmt.Errorf("guard: grants: %w", err)
+	}
+	defer rows.Close()
+	out := []Grant{}
+	for rows.Next() {
+		x, err := scanGrant(rows)
+		if err != nil {
+			return nil, fmt.Errorf("guard: grants: %w", err)
+		}
+		out = append(out, x)
+	}
+	return out, rows.Err()
+}
+
+// Text says in a line what was granted, and how long it holds.
+func (x Grant) Text(zone *time.Location) string {
+	s := x.Tool + ", exactly: " + x.Summary
+	if x.Pattern != "" {
+		s = x.Tool + ", all of: " + visible(x.Pattern, maxSummary)
+	}
+	if x.Name != "" {
+		s = x.Name + ": " + s
+	}
+	s += ", in " + visible(x.Session, 100)
+	if x.Task != "" {
+		s += " for one task"
+	}
+	s += ", until " + x.ExpiresAt.In(zone).Format("2006-01-02 15:04")
+	s += ", used " + strconv.Itoa(x.Used)
+	if x.MaxUses > 0 {
+		s += " of " + strconv.Itoa(x.MaxUses)
+	}
+	if x.Outside {
+		s += ", also with outside text in view"
+	}
+	return s
+}

@@ -1,0 +1,151 @@
+package guard
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"hob/tools"
+)
+
+// A pattern says what a grant covers beyond one set of arguments. Most are what
+// the tool itself says of a call (tools.Judgement.Pattern), and cover the calls
+// of which it says the same. For tools that judge nothing there are
+//
+//	to:ADDRESS    sends that reach this one and nobody else
+//	host:NAME     fetches from this host; host:*.NAME from those below it
+//	below:/PATH   changes of files below this folder
+const (
+	toPattern    = "to:"
+	hostPattern  = "host:"
+	belowPattern = "below:"
+)
+
+// patternOf is what a grant for calls like this one would cover, "" when only
+// the same arguments can be granted.
+func patternOf(r Request) string {
+	e := r.effects()
+	switch {
+	case r.Tool.Spec().Foreign || e&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0:
+		return ""
+	case r.judged.Pattern != "":
+		return r.judged.Pattern
+	case e&tools.Exec != 0:
+		return ""
+	case e&tools.Send != 0:
+		if len(r.judged.To) != 1 || e&tools.Egress != 0 {
+			return ""
+		}
+		return toPattern + r.judged.To[0]
+	case e&tools.Egress != 0:
+		if host := soleHost(r.judged); host != "" {
+			return hostPattern + host
+		}
+		return ""
+	}
+	if folder := soleFolder(r); folder != "" && checkPattern(belowPattern+folder) == nil {
+		return belowPattern + folder
+	}
+	return ""
+}
+
+// covers reports whether a grant's pattern covers the call.
+func covers(pattern string, r Request) bool {
+	own := patternOf(r)
+	if own == "" {
+		return false
+	}
+	if own == pattern {
+		return true
+	}
+	if below, ok := strings.CutPrefix(pattern, hostPattern+"*."); ok {
+		host, is := strings.CutPrefix(own, hostPattern)
+		return is && strings.HasSuffix(host, "."+below)
+	}
+	folder, ok := strings.CutPrefix(pattern, belowPattern)
+	if !ok || !strings.HasPrefix(own, belowPattern) {
+		return false
+	}
+	folder = resolved(folder)
+	for _, p := range pathsOf(r) {
+		if rel, err := filepath.Rel(folder, resolved(p)); err != nil || !filepath.IsLocal(rel) || rel == "." {
+			return false
+		}
+	}
+	return true
+}
+
+// checkPattern refuses a pattern that would be no bound.
+func checkPattern(p string) error {
+	if p != strings.TrimSpace(p) || len(p) > 500 || strings.ContainsFunc(p, func(r rune) bool { return !unicode.IsPrint(r) }) || strings.Trim(p, "*?.:/\\ ") == "" {
+		return fmt.Errorf("%w: the pattern %q bounds nothing, or cannot be read", ErrGrant, p)
+	}
+	if host, ok := strings.CutPrefix(p, hostPattern); ok {
+		name, _ := strings.CutPrefix(host, "*.")
+		if strings.Contains(name, "*") || name != host && strings.Count(name, ".") < 1 || name == "" {
+			return fmt.Errorf("%w: write host:example.org, or host:*.example.org for what is below it", ErrGrant)
+		}
+	}
+	if to, ok := strings.CutPrefix(p, toPattern); ok && (to == "" || strings.ContainsAny(to, "*, ")) {
+		return fmt.Errorf("%w: write to:ADDRESS with one address", ErrGrant)
+	}
+	if folder, ok := strings.CutPrefix(p, belowPattern); ok {
+		clean := filepath.Clean(folder)
+		rest := strings.Trim(strings.TrimPrefix(clean, filepath.VolumeName(clean)), `/\`)
+		if !filepath.IsAbs(clean) || clean != folder || strings.Contains(folder, "*") || !strings.ContainsAny(rest, `/\`) {
+			return fmt.Errorf("%w: write below:/PATH with the whole path of a folder, and not that of a whole disk or of all users", ErrGrant)
+		}
+	}
+	return nil
+}
+
+func soleHost(j tools.Judgement) string {
+	host := ""
+	for _, raw := range j.URLs {
+		u, err := url.Parse(raw)
+		if err != nil || u.Hostname() == "" || !j.Get || host != "" && u.Hostname() != host {
+			return ""
+		}
+		host = strings.ToLower(u.Hostname())
+	}
+	return host
+}
+
+// soleFolder is the folder in which all files of a call lie, "" when there is
+// none, or nobody says which files they are.
+func soleFolder(r Request) string {
+	folder := ""
+	for _, p := range pathsOf(r) {
+		if !filepath.IsAbs(p) {
+			return ""
+		}
+		dir := filepath.Dir(filepath.Clean(p))
+		if folder != "" && dir != folder {
+			return ""
+		}
+		folder = dir
+	}
+	return folder
+}
+
+func pathsOf(r Request) []string {
+	if p, ok := r.Tool.(tools.Pather); ok {
+		return p.Paths(r.Args)
+	}
+	return nil
+}
+
+// resolved follows the links of the part of a path that is there.
+func resolved(path string) string {
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(resolved(parent), filepath.Base(path))
+}

@@ -1,0 +1,301 @@
+package guard_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+// claiming is a tool that says what its arguments say, and names the files in them.
+type claiming struct{ tool }
+
+func (claiming) Judge(_ context.Context, args json.RawMessage) tools.Judgement {
+	var in struct {
+		Pattern string
+		To      []string
+		URLs    []string
+		Get     bool
+	}
+	_ = json.Unmarshal(args, &in) // {} then
+	return tools.Judgement{Pattern: in.Pattern, To: in.To, URLs: in.URLs, Get: in.Get}
+}
+
+func (claiming) Paths(args json.RawMessage) []string {
+	var in struct{ Paths []string }
+	_ = json.Unmarshal(args, &in)
+	return in.Paths
+}
+
+func judging(e tools.Effects) claiming { return claiming{effects(e)} }
+
+func TestAPatternCoversWhatItSays(t *testing.T) {
+	home := t.TempDir()
+	docs := filepath.Join(home, "docs", "plans")
+	fatal(t, os.MkdirAll(docs, 0o700))
+	fatal(t, os.Mkdir(filepath.Join(home, "secret"), 0o700))
+	fatal(t, os.Symlink(filepath.Join(home, "secret"), filepath.Join(docs, "link")))
+	paths := func(p ...string) string {
+		b, err := json.Marshal(map[string]any{"Paths": p})
+		fatal(t, err)
+		return string(b)
+	}
+	in := func(p ...string) string { return filepath.Join(append([]string{docs}, p...)...) }
+	for _, tc := range []struct {
+		name    string
+		effects tools.Effects
+		granted string
+		yes, no []string
+	}{
+		{"the tool's own", tools.Exec, `{"Pattern":"git status *"}`, []string{`{"Pattern":"git status *","x":1}`}, []string{`{"Pattern":"git push *"}`, `{"Pattern":""}`, `{}`}},
+		{"one recipient", tools.Send, `{"To":["ada@example.org"]}`, []string{`{"To":["ada@example.org"],"text":"other"}`}, []string{`{"To":["bob@example.org"]}`, `{"To":["ada@example.org","bob@example.org"]}`, `{"To":[]}`, `{"To":["evil+ada@example.org"]}`}},
+		{"one host", tools.Egress, `{"URLs":["https://example.org/a"],"Get":true}`, []string{`{"URLs":["https://EXAMPLE.org/b?c=d"],"Get":true}`}, []string{`{"URLs":["https://example.org/a"]}`, `{"URLs":["https://example.org.evil.example/a"],"Get":true}`, `{"URLs":["https://example.org/a","https://evil.example"],"Get":true}`, `{"URLs":["https://example.org@evil.example/"],"Get":true}`}},
+		{"a folder", tools.Write, paths(in("a.txt")), []string{paths(in("b.txt")), paths(in("deep", "c.txt")), paths(in("a.txt"), in("d.txt"))}, []string{
+			paths(in("..", "x.txt")), paths(in("..", "plansx", "x.txt")), paths(in("link", "x.txt")), paths(in("a.txt"), filepath.Join(home, "x.txt")), paths("relative.txt"), paths(), paths(in()), paths(in("..", "..", "secret", "x")),
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{})
+			ask := func(call, event, args string) guard.Request {
+				r := request(call, args)
+				r.Tool, r.Event, r.Attended = judging(tc.effects), event, false
+				return r
+			}
+			a := f.ask(ask("c0", "e0", tc.granted))
+			if a.Pattern == "" {
+				t.Fatal("nothing can be granted")
+			}
+			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range tc.yes {
+				if d := f.decide(ask("c1", "e1", args)); d.Verdict != guard.Allow || d.Grant == "" {
+					t.Errorf("%s: %+v", args, d)
+				}
+			}
+			for _, args := range tc.no {
+				if d := f.decide(ask("c1", "e1", args)); d.Verdict != guard.Ask {
+					t.Errorf("%s: %+v", args, d)
+				}
+			}
+			tainted := ask("c1", "e1", tc.yes[0])
+			tainted.Tainted = true
+			if d := f.decide(tainted); d.Verdict != guard.Ask {
+				t.Errorf("made clean, used with outside text: %+v", d)
+			}
+		})
+	}
+}
+
+func TestWhatHasNoPattern(t *testing.T) {
+	foreign := judging(tools.Send)
+	foreign.spec.Foreign = true
+	for name, tc := range map[string]struct {
+		tool tools.Tool
+		args string
+	}{
+		"a stranger's tool":      {foreign, `{"To":["a@example.org"],"Pattern":"x *"}`},
+		"what cannot be undone":  {judging(tools.Write | tools.Destroy), `{"Pattern":"rm *"}`},
+		"a credential":           {judging(tools.Secret), `{"Pattern":"key *"}`},
+		"a program":              {judging(tools.Exec), `{}`},
+		"a send and a fetch":     {judging(tools.Send | tools.Egress), `{"To":["a@example.org"],"URLs":["https://example.org"],"Get":true}`},
+		"a file of a whole disk": {judging(tools.Write), `{"Paths":["/x"]}`},
+		"a file of a whole home": {judging(tools.Write), `{"Paths":["/home/x"]}`},
+	} {
+		f := newGuard(t, guard.Options{})
+		r := request("c1", tc.args)
+		r.Tool, r.Attended = tc.tool, false
+		a := f.ask(r)
+		if a.Pattern != "" {
+			t.Errorf("%s: a grant may cover %q", name, a.Pattern)
+		}
+		if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "pattern"}); !errors.Is(err, guard.ErrScope) {
+			t.Errorf("%s: it was granted (%v)", name, err)
+		}
+	}
+}
+
+func TestGrantsTheOwnerMakes(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		g    guard.NewGrant
+		ok   bool
+	}{
+		{"a pattern", guard.NewGrant{Pattern: "git status *", Session: "s"}, true},
+		{"the same arguments", guard.NewGrant{Args: []byte(`{"a":1}`), Session: "s"}, true},
+		{"30 days", guard.NewGrant{Pattern: "host:*.example.org", Session: "watcher:1", For: 30 * 24 * time.Hour}, true},
+		{"31 days", guard.NewGrant{Pattern: "host:example.org", Session: "watcher:1", For: 31 * 24 * time.Hour}, false},
+		{"everything", guard.NewGrant{Session: "s"}, false},
+		{"a star", guard.NewGrant{Pattern: "*", Session: "s"}, false},
+		{"stars", guard.NewGrant{Pattern: "** *", Session: "s"}, false},
+		{"any host", guard.NewGrant{Pattern: "host:*", Session: "s"}, false},
+		{"a top level", guard.NewGrant{Pattern: "host:*.org", Session: "s"}, false},
+		{"anybody", guard.NewGrant{Pattern: "to:*", Session: "s"}, false},
+		{"the disk", guard.NewGrant{Pattern: "below:/", Session: "s"}, false},
+		{"all users", guard.NewGrant{Pattern: "below:/home", Session: "s"}, false},
+		{"up again", guard.NewGrant{Pattern: "below:/home/x/y/../..", Session: "s"}, false},
+		{"what cannot be seen", guard.NewGrant{Pattern: "git \u202estatus", Session: "s"}, false},
+		{"everywhere", guard.NewGrant{Pattern: "git status *"}, false},
+		{"both", guard.NewGrant{Pattern: "git status *", Args: []byte(`{}`), Session: "s"}, false},
+		{"backwards", guard.NewGrant{Pattern: "git status *", Session: "s", For: -time.Hour}, false},
+		{"what cannot be undone", guard.NewGrant{Tool: effects(tools.Destroy), Pattern: "x *", Session: "s"}, false},
+		{"a credential", guard.NewGrant{Tool: effects(tools.Read | tools.Secret), Args: []byte(`{}`), Session: "s"}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{})
+			if tc.g.Tool == nil {
+				tc.g.Tool = effects(tools.Exec)
+			}
+			err := f.write(func(tx *store.Tx) error {
+				_, err := f.GrantTx(tx, tc.g)
+				return err
+			})
+			if (err == nil) != tc.ok || err != nil && !errors.Is(err, guard.ErrGrant) {
+				t.Errorf("got %v", err)
+			}
+			list, err := f.Grants(t.Context(), true, "", 9)
+			fatal(t, err)
+			if len(list) == 1 != tc.ok {
+				t.Errorf("%d grants", len(list))
+			}
+		})
+	}
+}
+
+// A grant is counted as the call begins, and one that has ended stops a call
+// that was allowed by it and has not begun.
+func TestAGrantEnds(t *testing.T) {
+	for name, tc := range map[string]struct {
+		uses int
+		end  func(f *fixture, id string) error
+		want string
+	}{
+		"revoked": {0, func(f *fixture, id string) error {
+			return f.write(func(tx *store.Tx) error {
+				_, err := f.RevokeTx(tx, id, "cli")
+				return err
+			})
+		}, "revoked"},
+		"expired": {0, func(f *fixture, id string) error {
+			shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, 2*time.Hour)
+			return nil
+		}, "expired"},
+		"used up": {1, func(*fixture, string) error { return nil }, "used up"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{})
+			a := f.ask(request("c1", `{}`))
+			if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session", Uses: tc.uses}); err != nil {
+				t.Fatal(err)
+			}
+			first, second := f.decide(request("c2", `{}`)), f.decide(request("c3", `{}`))
+			use := func(d guard.Decision) error {
+				return f.write(func(tx *store.Tx) error { return f.UseTx(tx, d) })
+			}
+			fatal(t, use(first))
+			fatal(t, tc.end(f, first.Grant))
+			if err := use(second); !errors.Is(err, guard.ErrGrantEnded) {
+				t.Errorf("a call that was allowed by it begins: %v", err)
+			}
+			if d := f.decide(request("c4", `{}`)); d.Verdict != guard.Ask {
+				t.Errorf("the next one: %+v", d)
+			}
+			list, err := f.Grants(t.Context(), true, "s", 9)
+			fatal(t, err)
+			if len(list) != 1 || list[0].State != tc.want || list[0].Used != 1 || list[0].LastUsed.IsZero() {
+				t.Errorf("%+v", list)
+			}
+			if live, err := f.Grants(t.Context(), false, "", 9); err != nil || len(live) != 0 {
+				t.Errorf("still listed: %+v, %v", live, err)
+			}
+		})
+	}
+}
+
+func TestAGrantForOneTask(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	a := f.ask(request("c1", `{}`))
+	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "task"}); err != nil {
+		t.Fatal(err)
+	}
+	if d := f.decide(request("c2", `{}`)); d.Verdict != guard.Allow {
+		t.Errorf("in the same task: %+v", d)
+	}
+	r := request("c3", `{}`)
+	r.Event = "another"
+	if d := f.decide(r); d.Verdict != guard.Ask {
+		t.Errorf("in the next one: %+v", d)
+	}
+}
+
+// The owner who was shown that outside text is in view has said yes to that.
+func TestAGrantMadeInViewOfOutsideText(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	r := request("c1", `{}`)
+	r.Tainted = true
+	a := f.ask(r)
+	if _, err := f.answer(a.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	r.Call = "c2"
+	if d := f.decide(r); d.Verdict != guard.Allow {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A batch is what was asked together: nothing joins it, each row keeps its own
+// hash, and a yes covers those that are still open.
+func TestABatchIsAnsweredAtOnce(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	ask := func(calls ...string) (out []guard.Approval) {
+		var qs []guard.Question
+		for _, c := range calls {
+			r := request(c, `{"n":"`+c+`"}`)
+			qs = append(qs, guard.Question{Request: r, Decision: f.decide(r)})
+		}
+		fatal(t, f.write(func(tx *store.Tx) (err error) {
+			out, err = f.AskAllTx(tx, qs)
+			return err
+		}))
+		return out
+	}
+	three := ask("c1", "c2", "c3")
+	batch := three[0].Batch
+	if !guard.IsBatch(batch) || three[1].Batch != batch || three[2].Batch != batch {
+		t.Fatalf("%+v", three)
+	}
+	if again := ask("c1", "c4"); again[0].ID != three[0].ID || again[1].Batch != "" {
+		t.Errorf("a late one joined: %+v", again)
+	}
+	if _, err := f.answer(three[1].ID, guard.Answer{}); err != nil {
+		t.Fatal(err)
+	}
+	answer := func() (got []guard.Approval, err error) {
+		err = f.write(func(tx *store.Tx) error {
+			got, err = f.AnswerBatchTx(tx, batch, guard.Answer{Approved: true, By: "cli"})
+			return err
+		})
+		return got, err
+	}
+	if got, err := answer(); err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for call, want := range map[string]guard.Verdict{"c1": guard.Allow, "c2": guard.Deny, "c3": guard.Allow, "c4": guard.Ask} {
+		if d := f.decide(request(call, `{"n":"`+call+`"}`)); d.Verdict != want {
+			t.Errorf("%s: %+v", call, d)
+		}
+	}
+	if d := f.decide(request("c1", `{"n":"other"}`)); d.Verdict != guard.Deny {
+		t.Errorf("another call under the same id: %+v", d)
+	}
+	if _, err := answer(); !errors.Is(err, guard.ErrDecided) {
+		t.Errorf("answered twice: %v", err)
+	}
+}

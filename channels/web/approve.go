@@ -1,0 +1,88 @@
+package web
+
+import (
+	"net/http"
+)
+
+// by is the surface that answers, for the record.
+func (s *Server) by(r *http.Request, proof surface) (string, error) {
+	switch channel, err := s.channelOf(r); {
+	case err != nil:
+		return "", err
+	case channel == "terminal":
+		return "cli", nil
+	case proof == byCookie:
+		return "chat", nil
+	}
+	return "api", nil
+}
+
+// approve takes the owner's decision on a question, or on a batch of them.
+func (s *Server) approve(w http.ResponseWriter, r *http.Request, proof surface) error {
+	session, err := sessionID(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Approved *bool  `json:"approved"`
+		Scope    string `json:"scope"`
+		Expires  string `json:"expires"`
+		Uses     int    `json:"uses"`
+		Note     string `json:"note"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.Approved == nil {
+		return fail(http.StatusBadRequest, "invalid", `send {"approved": true} or {"approved": false}`, "the decision is missing")
+	}
+	if in.Uses < 0 {
+		return invalid("uses is not negative")
+	}
+	a := Answer{Approved: *in.Approved, Scope: in.Scope, Expires: in.Expires, Uses: in.Uses, Note: in.Note}
+	if a.By, err = s.by(r, proof); err != nil {
+		return err
+	}
+	out, err := s.backend.Answer(r.Context(), session, r.PathValue("approval"), a)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// grant makes a grant that nobody asked for.
+func (s *Server) grant(w http.ResponseWriter, r *http.Request, proof surface) error {
+	var in NewGrant
+	err := s.body(w, r, &in)
+	if err != nil {
+		return err
+	}
+	if in.By, err = s.by(r, proof); err != nil {
+		return err
+	}
+	out, err := s.backend.Grant(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// revoke ends a grant.
+func (s *Server) revoke(w http.ResponseWriter, r *http.Request, proof surface) error {
+	var in struct{}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	by, err := s.by(r, proof)
+	if err != nil {
+		return err
+	}
+	out, err := s.backend.Revoke(r.Context(), r.PathValue("grant"), by)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) approvalsCmd() *cobra.Command {
+	var all bool
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List what waits for your yes", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query("state", "pending")
+			if all {
+				q = nil
+			}
+			if a.asJSON {
+				return a.list(c.Context(), "/api/v1/approvals", q, "")
+			}
+			return a.with(c.Context(), func(cl *client) error {
+				var rows []approval
+				if err := cl.get(c.Context(), "/api/v1/approvals", q, &rows); err != nil {
+					return err
+				}
+				a.printApprovals(rows)
+				return nil
+			})
+		}),
+	})
+	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are decided")
+	return a.group(&cobra.Command{Use: "approvals", Short: "Questions that wait for your yes"}, list)
+}
+
+// printApprovals shows each question whole: who says yes should have read what to.
+func (a *app) printApprovals(rows []approval) {
+	if len(rows) == 0 {
+		fmt.Fprintln(a.out, "Nothing waits for you.")
+		return
+	}
+	zone := a.zone()
+	for i, q := range rows {
+		if i > 0 {
+			fmt.Fprintln(a.out)
+		}
+		fmt.Fprintf(a.out, "%s  %s  %s\n", a.paint(a.out, bold, q.ID), q.State, printable(q.Summary))
+		for _, l := range [][2]string{
+			{"it would", q.Why},
+			{"exactly", q.Tool + " " + clipTo(string(q.Arguments), 2000)},
+			{"which runs", q.Exact},
+			{"why asked", q.Reason},
+			{"in view", q.from()},
+			{"session", q.Session},
+			{"until", localTime(zone, q.ExpiresAt)},
+			{"batch", q.Batch},
+			{"--scope pattern", q.Pattern},
+		} {
+			if l[1] != "" {
+				fmt.Fprintf(a.out, "    %-16s%s\n", l[0]+":", printable(l[1]))
+			}
+		}
+	}
+}
+
+// from says in words from where the outside text in view came.
+func (p approval) from() string {
+	var names []string
+	for _, o := range p.Origins {
+		names = append(names, strings.TrimSpace(o.Kind+" "+o.Label))
+	}
+	if len(names) == 0 && p.Provenance == "outside" {
+		return "text from outside"
+	}
+	return strings.Join(names, ", ")
+}
+
+// lasting is how far a yes reaches.
+type lasting struct {
+	scope, time string
+	uses        int
+}
+
+func (l *lasting) flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.time, "for", "", `for how long, when it reaches further than this once: "1h" (default), "7d"`)
+	c.Flags().StringVar(&l.scope, "scope", "", `once, session (the same again in this conversation), task (until this task is done), pattern (calls like it)`)
+	c.Flags().IntVar(&l.uses, "uses", 0, "for how many calls at most")
+}
+
+func (l *lasting) body() (map[string]any, error) {
+	in := map[string]any{"approved": true}
+	scope := l.scope
+	if scope == "" && (l.time != "" || l.uses != 0) {
+		scope = "session"
+	}
+	if (scope == "" || scope == "once") && (l.time != "" || l.uses != 0) {
+		return nil, usage("--scope once is for this one call; leave out --for and --uses")
+	}
+	for k, v := range map[string]string{"scope": scope, "expires": l.time} {
+		if v != "" {
+			in[k] = v
+		}
+	}
+	if l.uses != 0 {
+		in["uses"] = l.uses
+	}
+	return in, nil
+}
+
+func (a *app) approveCmd() *cobra.Command {
+	var l lasting
+	var batch string
+	cmd := &cobra.Command{
+		Use: "approve [ID]", Short: "Say yes to a question", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in, err := l.body()
+			if err != nil {
+				return err
+			}
+			id, err := oneOf(words(args), batch)
+			if err != nil {
+				return err
+			}
+			return a.decide(c.Context(), id, in, "Approved: ")
+		}),
+	}
+	l.flags(cmd)
+	cmd.Flags().StringVar(&batch, "batch", "", "say yes to all open questions of this batch")
+	cmd.Flags().StringVar(&batch, "all-of", "", "the same as --batch")
+	_ = cmd.Flags().MarkHidden("all-of") // it is there
+	return cmd
+}
+
+func (a *app) denyCmd() *cobra.Command {
+	var note, batch string
+	cmd := &cobra.Command{
+		Use: "deny [ID]", Short: "Say no to a question", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			id, err := oneOf(words(args), batch)
+			if err != nil {
+				return err
+			}
+			return a.decide(c.Context(), id, map[string]any{"approved": false, "note": note}, "Denied: ")
+		}),
+	}
+	cmd.Flags().StringVar(&note, "note", "", "why not, for the model to read")
+	cmd.Flags().StringVar(&batch, "batch", "", "say no to all open questions of this batch")
+	return cmd
+}
+
+func oneOf(id, batch string) (string, error) {
+	if id != "" && batch != "" {
+		return "", usage("give an ID or --batch, not both")
+	}
+	return id + batch, nil
+}
+
+// decide answers the question or batch with the id, or the only one there is.
+func (a *app) decide(ctx context.Context, id string, in map[string]any, said string) error {
+	return a.with(ctx, func(c *client) error {
+		var waiting, meant []approval
+		if err := c.get(ctx, "/api/v1/approvals", query("state", "pending"), &waiting); err != nil {
+			return err
+		}
+		for _, q := range waiting {
+			if q.ID == id || (id != "" && q.Batch == id) || (id == "" && len(waiting) == 1) {
+				meant = append(meant, q)
+			}
+		}
+		switch {
+		case len(meant) == 0 && id != "":
+			return &failure{code: exitFailed, cause: fmt.Sprintf("no question %q waits for an answer", id), remedy: "see: hob approvals list --all"}
+		case len(meant) == 0 && len(waiting) == 0:
+			return &failure{code: exitFailed, cause: "no question waits for an answer", remedy: "see: hob approvals list --all"}
+		case len(meant) == 0:
+			return &failure{code: exitUsage, cause: fmt.Sprintf("%d questions wait for an answer", len(waiting)), remedy: "name one: hob approvals list"}
+		}
+		if id == "" {
+			id = meant[0].ID
+		}
+		var raw json.RawMessage
+		if err := c.post(ctx, "/api/v1/sessions/"+pathPart(meant[0].Session)+"/approvals/"+pathPart(id), in, &raw); err != nil {
+			return err
+		}
+		for _, q := range decided(raw) {
+			fmt.Fprintln(a.out, said+q.what())
+		}
+		return nil
+	})
+}
+
+// decided reads one question or a list of them.
+func decided(raw json.RawMessage) []approval {
+	var one approval
+	var all []approval
+	if json.Unmarshal(raw, &all) != nil && json.Unmarshal(raw, &one) == nil {
+		all = []approval{one}
+	}
+	return all
+}
+
+func (a *app) grantCmd() *cobra.Command {
+	var all bool
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List what you have allowed beforehand", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query()
+			if all {
+				q.Set("all", "1")
+			}
+			return a.list(c.Context(), "/api/v1/grants", q, "You have allowed nothing beforehand.",
+				col("ID", "id"), col("STATE", "state"), col("TOOL", "tool"), col("COVERS", "pattern", "summary"), col("WHERE", "session"),
+				at(a.zone(), "UNTIL", "expires_at"), col("USED", "used"), col("NAME", "name"))
+		}),
+	})
+	list.Flags().BoolVarP(&all, "all", "a", false, "also those that have ended")
+	revoke := a.listing(&cobra.Command{
+		Use: "revoke ID", Short: "Take back what you have allowed", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var out map[string]any
+				if err := cl.post(c.Context(), "/api/v1/grants/"+pathPart(args[0])+"/revoke", struct{}{}, &out); err != nil {
+					return err
+				}
+				return a.grantSaid("Revoked", out)
+			})
+		}),
+	})
+	return a.group(&cobra.Command{Use: "grant", Short: "What Hob may do without asking again", SuggestFor: []string{"grants", "allow", "permit"}}, list, a.grantAddCmd(), revoke)
+}
+
+func (a *app) grantAddCmd() *cobra.Command {
+	in := map[string]any{}
+	var args, pattern, session, name, lasts string
+	var outside bool
+	var uses int
+	add := a.listing(&cobra.Command{
+		Use: "add TOOL", Short: "Allow calls of a tool beforehand", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, words []string) error {
+			in["tool"], in["pattern"], in["session"], in["name"], in["expires"], in["outside"], in["uses"] = words[0], pattern, session, name, lasts, outside, uses
+			if args != "" {
+				if !json.Valid([]byte(args)) {
+					return usage(`--args is not a JSON object; write it as '{"title": "milk"}'`)
+				}
+				in["arguments"] = json.RawMessage(args)
+			}
+			return a.with(c.Context(), func(cl *client) error {
+				var out map[string]any
+				if err := cl.post(c.Context(), "/api/v1/grants", in, &out); err != nil {
+					return err
+				}
+				return a.grantSaid("Allowed", out)
+			})
+		}),
+	})
+	add.Flags().StringVar(&pattern, "pattern", "", `what it covers: "git status *", "host:example.org", "to:ada@example.org", "below:/home/ada/Documents/plans"`)
+	add.Flags().StringVar(&args, "args", "", "instead of a pattern: the very arguments, as JSON")
+	add.Flags().StringVar(&session, "session", cliSession, `the conversation in which it holds; "watcher:ID" or "schedule:ID" for what runs by itself`)
+	add.Flags().StringVar(&name, "name", "", "what you call it")
+	add.Flags().StringVar(&lasts, "for", "", `for how long: "1h" (default), at most "30d"`)
+	add.Flags().IntVar(&uses, "uses", 0, "for how many calls at most")
+	add.Flags().BoolVar(&outside, "outside", false, "also when text from outside (a mail, a page, a file) is in view")
+	return add
+}
+
+func (a *app) grantSaid(word string, out map[string]any) error {
+	if a.asJSON {
+		return a.printJSON(out)
+	}
+	r := row(out)
+	fmt.Fprintf(a.out, "%s: %s %s, until %s (%s)\n", word, r.text("tool"), printable(r.text("pattern", "summary")), localTime(a.zone(), r.text("expires_at")), r.text("id"))
+	return nil
+}
