@@ -142,28 +142,6 @@ func (f *Files) Inspect(path string) (Place, error) {
 	return p, nil
 }
 
-// inert are the endings of files that no program runs.
-var inertTypes = []string{
-	".txt", ".md", ".csv", ".tsv", ".json", ".log", ".pdf", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ics", ".vcf",
-	".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".epub", ".mp3", ".m4a", ".wav", ".mp4", ".mov", ".zip",
-}
-
-func inert(s *spot) bool {
-	if !slices.Contains(inertTypes, strings.ToLower(filepath.Ext(s.abs))) {
-		return false
-	}
-	parts := split(s.rel)
-	for i, c := range parts {
-		if strings.HasPrefix(c, ".") {
-			return false
-		}
-		if _, err := s.root.Lstat(filepath.Join(append(slices.Clone(parts[:i]), ".git")...)); err == nil {
-			return false
-		}
-	}
-	return true
-}
-
 // source is the provenance of what lies at s: names and contents of files are
 // outside text unless the owner trusts their folder.
 func (f *Files) source(s *spot) provenance.Source {

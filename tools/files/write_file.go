@@ -51,12 +51,13 @@ func (f *Files) writeFile() tools.Tool {
 			}
 			return fmt.Sprintf("%s %s to %s", verb, plural(utf8.RuneCountInString(in.Content), "character", "characters"), in.Path)
 		},
-		Run:  f.runWrite,
-		Undo: f.undoWrite,
+		Judge: f.judgeWrite,
+		Run:   f.runWrite,
+		Undo:  f.undoWrite,
 	})
 }
 
-func (f *Files) runWrite(ctx context.Context, _ tools.Call, in writeIn) (tools.Result, error) {
+func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tools.Result{}, err
 	}
@@ -73,6 +74,9 @@ func (f *Files) runWrite(ctx context.Context, _ tools.Call, in writeIn) (tools.R
 		return tools.Result{}, err
 	}
 	defer s.Close()
+	if err := f.asJudged(s, c.Exact); err != nil {
+		return tools.Result{}, err
+	}
 	r, err := f.write(s, in)
 	if err != nil {
 		return tools.Result{}, f.trouble("write", s, err)

@@ -98,6 +98,13 @@ func (t *Tool) Summary(args json.RawMessage) string {
 	return t.spec.Name
 }
 
+// Judge implements tools.Judge. What the tool knows of this machine is nothing
+// the guard may go by: inside there are other files. How many things a call
+// changes is the same there.
+func (t *Tool) Judge(ctx context.Context, args json.RawMessage) tools.Judgement {
+	return tools.Judgement{Items: tools.JudgementOf(ctx, t.inner, args).Items}
+}
+
 // Call implements tools.Tool.
 func (t *Tool) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
 	in, err := json.Marshal(request{Tool: t.spec.Name, Args: c.Args, Call: c.ID, Now: c.Now, Provenance: c.Provenance, Workspace: t.workspace, Home: t.home})

