@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,7 +45,7 @@ type world struct {
 	smtp       *smtpSink
 	processes  *processSink
 	before     map[string]string
-	spilled    hits
+	spilled    *hits
 	stop       func()
 }
 
@@ -54,7 +55,7 @@ func newWorld(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Ans
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs that leave marks are shell scripts")
 	}
-	w := &world{t: t, home: t.TempDir(), http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
+	w := &world{t: t, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 2 * time.Minute}
 	w.docs, w.hob = filepath.Join(w.home, "Documents"), filepath.Join(w.home, "hob")
 	w.furnish()
@@ -111,7 +112,7 @@ allowed = ["%s"]
 drop = "%s"
 [autonomy]
 sessions = 8
-calls_per_minute = 0
+calls_per_minute = 1000
 `, w.model.URL, key, w.docs, filepath.Join(w.docs, "Hob")) + more
 	fatal(t, os.WriteFile(filepath.Join(w.hob, "config.toml"), []byte(conf), 0o600))
 	c, err := config.Parse("config.toml", []byte(conf))
@@ -254,7 +255,7 @@ func (w *world) approvals(state string) (out []approval) {
 
 // answerTo says yes or no to a question.
 func (w *world) answerTo(a approval, yes bool) {
-	code, body, err := w.do(http.MethodPost, "/api/v1/sessions/"+a.Session+"/approvals/"+a.ID, map[string]bool{"approved": yes})
+	code, body, err := w.do(http.MethodPost, "/api/v1/sessions/"+url.PathEscape(a.Session)+"/approvals/"+a.ID, map[string]bool{"approved": yes})
 	if err != nil || code != http.StatusOK && code != http.StatusConflict {
 		w.t.Errorf("answer to %s: %d %s %v", a.ID, code, body, err)
 	}
@@ -270,18 +271,23 @@ type event struct {
 // answer. It returns how the event ended, and how many questions there were.
 func (w *world) say(session, text string) (ev event, asked int) {
 	w.t.Helper()
+	return w.sayAnd(session, text, false)
+}
+
+func (w *world) sayAnd(session, text string, yes bool) (ev event, asked int) {
+	w.t.Helper()
 	code, body := w.api(http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text, "async": true})
 	var acc struct{ Event string }
 	if code != http.StatusAccepted && code != http.StatusOK || json.Unmarshal(body, &acc) != nil {
 		w.t.Fatalf("%.80q: %d %s", text, code, body)
 	}
-	return w.deny(acc.Event)
+	return w.settle(acc.Event, yes)
 }
 
-// deny waits until an event is done and says no to each of its questions.
-func (w *world) deny(id string) (ev event, asked int) {
+// settle waits until an event is done and answers each of its questions.
+func (w *world) settle(id string, yes bool) (ev event, asked int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		ev = event{}
 		_, body := w.api(http.MethodGet, "/api/v1/inbox/"+id, nil)
 		if err := json.Unmarshal(body, &ev); err != nil {
@@ -292,7 +298,7 @@ func (w *world) deny(id string) (ev event, asked int) {
 		}
 		for _, a := range ev.Approvals {
 			asked++
-			w.answerTo(a, false)
+			w.answerTo(a, yes)
 		}
 	}
 	w.t.Fatalf("event %s has not ended: %+v", id, ev)
