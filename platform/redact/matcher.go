@@ -1,0 +1,180 @@
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// minPattern is the shortest form of a secret that is looked for.
+const minPattern = 6
+
+// matcher finds any of many patterns in one pass: two bytes that begin none of
+// them rule a place out.
+type matcher struct {
+	patterns []string // sorted
+	longest  int
+	begins   [1 << 16 / 64]uint64 // pairs of bytes with which a pattern begins
+	by       map[[4]byte][]string // by their first four bytes, the longest first
+	folded   map[[4]byte][]string // of patterns in lower case, for Holds
+}
+
+func newMatcher(values []string) *matcher {
+	m := &matcher{}
+	if len(values) == 0 {
+		return m
+	}
+	m.by, m.folded = map[[4]byte][]string{}, map[[4]byte][]string{}
+	for _, v := range values {
+		m.patterns = append(m.patterns, forms(v)...)
+	}
+	slices.Sort(m.patterns)
+	m.patterns = slices.Compact(m.patterns)
+	for _, p := range m.patterns {
+		m.longest = max(m.longest, len(p))
+		pair := int(p[0])<<8 | int(p[1])
+		m.begins[pair/64] |= 1 << (pair % 64)
+		m.by[[4]byte([]byte(p[:4]))] = append(m.by[[4]byte([]byte(p[:4]))], p)
+		m.fold(strings.ToLower(p))
+		if b := bare(p); len(b) >= minBare {
+			m.fold(b)
+		}
+	}
+	for _, list := range m.by {
+		slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	}
+	return m
+}
+
+func (m *matcher) fold(p string) {
+	if len(p) >= 4 {
+		key := [4]byte([]byte(p[:4]))
+		m.folded[key] = append(m.folded[key], p)
+	}
+}
+
+// minBare is the shortest secret that is looked for by its letters and digits
+// alone.
+const minBare = 10
+
+// bare leaves letters and digits, in lower case.
+func bare(s string) string {
+	b := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'A' <= c && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		case digit(c), 'a' <= c && c <= 'z':
+			b = append(b, c)
+		}
+	}
+	return string(b)
+}
+
+// forms are the ways in which a secret is written in texts.
+func forms(v string) []string {
+	out := []string{v, hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v))), url.QueryEscape(v), url.PathEscape(v)}
+	if q := strconv.Quote(v); len(q) > 2 {
+		out = append(out, q[1:len(q)-1])
+	}
+	out = append(out, escapeHTML(v), percent(v, "%%%02X"), percent(v, "%%%02x"))
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		for shift := range 3 { // how many bytes stand before it in its group of three
+			out = append(out, inner(enc, v, shift))
+		}
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return len(s) < minPattern })
+}
+
+// inner is the part of a base64 text that depends on v alone, when shift bytes
+// stand before it.
+func inner(enc *base64.Encoding, v string, shift int) string {
+	all := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, shift), v...))
+	from := []int{0, 2, 3}[shift]
+	to := (shift + len(v)) * 8 / 6
+	return all[min(from, len(all)):max(min(from, len(all)), min(to, len(all)))]
+}
+
+func percent(v, format string) string {
+	var b strings.Builder
+	for i := range len(v) {
+		fmt.Fprintf(&b, format, v[i])
+	}
+	return b.String()
+}
+
+func escapeHTML(v string) string {
+	return strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(v)
+}
+
+// at returns the pattern that begins at a place, the longest one.
+func (m *matcher) at(s string, i int) string {
+	if i+4 > len(s) {
+		return ""
+	}
+	pair := int(s[i])<<8 | int(s[i+1])
+	if m.begins[pair/64]&(1<<(pair%64)) == 0 {
+		return ""
+	}
+	for _, p := range m.by[[4]byte{s[i], s[i+1], s[i+2], s[i+3]}] {
+		if strings.HasPrefix(s[i:], p) {
+			return p
+		}
+	}
+	return ""
+}
+
+// replace puts Mark in the place of each pattern.
+func (m *matcher) replace(s string) string {
+	if len(m.patterns) == 0 || len(s) < minPattern {
+		return s
+	}
+	var b strings.Builder
+	done := 0
+	for i := 0; i < len(s); i++ {
+		p := m.at(s, i)
+		if p == "" {
+			continue
+		}
+		b.WriteString(s[done:i])
+		b.WriteString(Mark)
+		done = i + len(p)
+		i = done - 1
+	}
+	if done == 0 {
+		return s
+	}
+	return b.String() + s[done:]
+}
+
+// found reports whether any pattern stands in a text, whatever the case of its
+// letters.
+func (m *matcher) found(s string) bool {
+	s = strings.ToLower(s)
+	for i := 0; i+4 <= len(s); i++ {
+		for _, p := range m.folded[[4]byte{s[i], s[i+1], s[i+2], s[i+3]}] {
+			if strings.HasPrefix(s[i:], p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// open is how many bytes at the end of a text may be the beginning of a
+// pattern that goes on.
+func (m *matcher) open(s string) int {
+	for n := min(len(s), m.longest-1); n > 0; n-- {
+		tail := s[len(s)-n:]
+		i, _ := slices.BinarySearch(m.patterns, tail)
+		if i < len(m.patterns) && strings.HasPrefix(m.patterns[i], tail) {
+			return n
+		}
+	}
+	return 0
+}

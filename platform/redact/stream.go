@@ -1,0 +1,31 @@
+package redact
+
+// Stream takes known secrets out of a text that comes in pieces, also where one
+// stands across the border of two. It is used by one goroutine.
+type Stream struct {
+	set  *Set
+	held string
+}
+
+// Stream begins one.
+func (s *Set) Stream() *Stream { return &Stream{set: s} }
+
+// Push takes a piece and returns what may be shown: everything but an end that
+// may be the beginning of a secret.
+func (x *Stream) Push(piece string) string {
+	m := x.set.matcher()
+	if len(m.patterns) == 0 {
+		return piece
+	}
+	text := m.replace(x.held + piece)
+	n := m.open(text)
+	x.held = text[len(text)-n:]
+	return text[:len(text)-n]
+}
+
+// End returns what was held back.
+func (x *Stream) End() string {
+	out := x.set.Known(x.held)
+	x.held = ""
+	return out
+}
