@@ -122,6 +122,11 @@ type Delivery struct {
 	// MaybeRepeated: an earlier attempt was cut off by a crash, and nobody
 	// knows whether it arrived.
 	MaybeRepeated bool
+	// Previews allows the platform to fetch the links in Text so as to show what
+	// is behind them. Hob never sets it: the fetching alone would tell whoever a
+	// link names what a hostile text has written into it. A driver whose platform
+	// does so by itself asks it not to with each text (channelstest.Previewer).
+	Previews bool
 }
 
 // Receipt is the platform's word that a delivery arrived.

@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/session"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/redact"
 	"hob/tools"
 )
 
@@ -80,7 +81,10 @@ type Options struct {
 	// Keep puts a picture that a model made into a file of this name, and returns
 	// where it is; nil keeps none. A repeated name is the same picture.
 	Keep func(name string, data []byte) (string, error)
-	Log  *slog.Logger
+	// Redact knows the secrets that no model and no transcript may hold; nil
+	// finds them by their shape alone.
+	Redact *redact.Set
+	Log    *slog.Logger
 }
 
 // Agent runs turns. Run may be called concurrently for different sessions.

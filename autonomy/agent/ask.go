@@ -47,6 +47,7 @@ func (r *run) stream(ctx context.Context, q *modelCall) error {
 	r.partial = ""
 	r.begun = map[string]string{}
 	starts := 0
+	shown := r.o.Redact.Stream()
 	asked := time.Now()
 	failpoint.Hit("model.call.before")
 	for e, err := range r.model.Stream(ctx, q.req) {
@@ -61,8 +62,12 @@ func (r *run) stream(ctx context.Context, q *modelCall) error {
 			r.strange.Store(true)
 		}
 		q.resp.Add(e)
+		if e.Kind == llm.TextDelta {
+			e.Text = shown.Push(e.Text)
+		}
 		r.publish(e)
 	}
+	r.publish(llm.Event{Kind: llm.TextDelta, Text: shown.End()})
 	leave() // what is done at the desk is recorded with the answer
 	failpoint.Hit("model.call.after")
 	q.took = time.Since(asked)
@@ -74,9 +79,12 @@ func (r *run) answer(parts []llm.Part) {
 	src := r.voice()
 	for i := range parts {
 		p := &parts[i]
-		p.Source, p.Text = src, strings.ToValidUTF8(p.Text, "\uFFFD")
+		p.Source, p.Text = src, r.o.Redact.Text(strings.ToValidUTF8(p.Text, "\uFFFD"))
 		if p.Call == nil {
 			continue
+		}
+		if args := string(p.Call.Args); r.o.Redact.Known(args) != args { // see secrets: it does not run
+			p.Call.Args = json.RawMessage(r.o.Redact.Known(args))
 		}
 		var b bytes.Buffer
 		if json.Compact(&b, p.Call.Args) == nil {
@@ -122,7 +130,7 @@ func (r *run) publish(e llm.Event) {
 	case llm.CallStart:
 		feed.Publish("tool_call_start", id, sess, map[string]string{"id": r.begun[e.Call.ID], "name": e.Call.Name})
 	case llm.CallDelta:
-		feed.Publish("tool_call_delta", id, sess, map[string]string{"id": r.begun[e.Call.ID], "arguments": e.Text})
+		feed.Publish("tool_call_delta", id, sess, map[string]string{"id": r.begun[e.Call.ID], "arguments": r.o.Redact.Known(e.Text)})
 	}
 }
 

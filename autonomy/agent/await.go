@@ -67,6 +67,7 @@ func (r *run) await(ctx context.Context, s *step, w tools.Waiter) (suspended boo
 		if out, failed = r.outcomeTx(ctx, tx, s, w); failed != nil {
 			return failed
 		}
+		out.Result.Text = r.o.Redact.Text(out.Result.Text)
 		done.ran, done.result, done.err = out.Done, out.Result, out.Err
 		return r.awaitedTx(tx, &done, out)
 	})

@@ -44,7 +44,7 @@ func (r *run) conclude(ctx context.Context, text string) (out Outcome, done bool
 		r.o.Log.WarnContext(ctx, "cannot look up what an answer claims", "event", r.t.Event.ID, "err", err)
 	}
 	if len(claims) == 0 {
-		return r.outcome(text), true
+		return r.outcome(r.defused(text)), true
 	}
 	r.o.Log.InfoContext(ctx, "an answer claims what no call did", "event", r.t.Event.ID, "claims", len(claims), "corrected", r.checked)
 	if !r.checked && !r.limits.final && r.round < r.o.Limits.Rounds {
@@ -64,7 +64,7 @@ func (r *run) conclude(ctx context.Context, text string) (out Outcome, done bool
 		last := &fresh[len(fresh)-1]
 		last.Parts = append(last.Parts, llm.Part{Text: added, Source: r.voice()})
 	}
-	return r.outcome(text + added), true
+	return r.outcome(r.defused(text) + added), true
 }
 
 // further shows more text of the answer to those who read it as it comes.

@@ -23,7 +23,7 @@ const (
 func (r *run) truncating() link {
 	return link{name: "truncate", afterTool: func(ctx context.Context, s *step) {
 		if s.err != nil {
-			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), r.shorten(ctx, s, s.err.Error()))
+			s.text = fmt.Sprintf("error %s: %s", tools.CodeOf(s.err), r.shorten(ctx, s, r.o.Redact.Text(s.err.Error())))
 		} else {
 			s.text = r.shorten(ctx, s, s.result.Text)
 		}

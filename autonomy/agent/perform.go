@@ -102,6 +102,7 @@ func (r *run) performOwn(ctx context.Context, s *step, own tools.Own) error {
 		if done.result, failed = r.callOwn(context.WithoutCancel(ctx), tx, s, own); failed != nil {
 			return failed
 		}
+		done.result.Text = r.o.Redact.Text(done.result.Text)
 		done.ran = true
 		if err := r.o.Bus.RecordTx(tx, r.finished(&done)); err != nil {
 			return err
@@ -146,7 +147,9 @@ func (r *run) call(ctx context.Context, s *step) (res tools.Result, err error) {
 	if r.o.Dry != nil {
 		return r.o.Dry(s.call.ID)
 	}
-	return s.tool.Call(ctx, r.toolCall(s, p.report))
+	res, err = s.tool.Call(ctx, r.toolCall(s, p.report))
+	res.Text = r.o.Redact.Text(res.Text)
+	return res, err
 }
 
 // survive turns a tool's panic into its failure.

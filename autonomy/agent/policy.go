@@ -24,6 +24,9 @@ func (r *run) request(ctx context.Context, s *step) guard.Request {
 // turn comes (see suspend).
 func (r *run) policy() link {
 	return link{name: "policy", beforeTool: func(ctx context.Context, s *step) error {
+		if err := placeholder(s); err != nil {
+			return err
+		}
 		d, err := r.o.Guard.Decide(ctx, r.request(ctx, s))
 		if err != nil {
 			return ends{err}

@@ -127,13 +127,13 @@ func (r *run) begin(ctx context.Context, before, recorded []llm.Message) ([]llm.
 func (r *run) question(added []llm.Part) llm.Message {
 	m := llm.Message{Role: llm.User, Parts: added}
 	for _, o := range r.t.Outside {
-		m.Parts = append(m.Parts, llm.Part{Text: o, Source: provenance.Outside, Origins: r.t.Origins})
+		m.Parts = append(m.Parts, llm.Part{Text: r.o.Redact.Text(o), Source: provenance.Outside, Origins: r.t.Origins})
 	}
 	for i := range r.t.Images {
 		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: r.t.Source, Origins: r.said(r.t.Source)})
 	}
 	if r.t.Text != "" || len(r.t.Images) == 0 {
-		m.Parts = append(m.Parts, llm.Part{Text: r.t.Text, Source: r.t.Source, Origins: r.said(r.t.Source)})
+		m.Parts = append(m.Parts, llm.Part{Text: r.clean(r.t.Text, r.t.Source), Source: r.t.Source, Origins: r.said(r.t.Source)})
 	}
 	return m
 }

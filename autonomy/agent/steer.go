@@ -30,7 +30,7 @@ func (r *run) listen(ctx context.Context) error {
 	}
 	m := llm.Message{Role: llm.User}
 	for _, s := range said {
-		m.Parts = append(m.Parts, llm.Part{Text: s.Text, Source: s.Source})
+		m.Parts = append(m.Parts, llm.Part{Text: r.clean(s.Text, s.Source), Source: s.Source})
 		r.words = append(r.words, s.Text)
 		r.pending = append(r.pending, func(tx *store.Tx) error { return s.TakenTx(tx, worded("taken", nil)) })
 	}

@@ -40,6 +40,9 @@ type Options struct {
 	// running channel, its chat, and whether its clients pull (see
 	// channels.Puller). nil means every channel is pulled.
 	Route func(channel, chat string) (string, string, bool)
+	// Redact takes credentials out of what is said on channels and kept of calls;
+	// nil leaves them.
+	Redact func(string) string
 	// Now is the clock of rows; nil means time.Now.
 	Now func() time.Time
 }
@@ -51,6 +54,7 @@ type Bus struct {
 	db    *store.Store
 	route func(string, string) (string, string, bool)
 	now   func() time.Time
+	clean func(string) string
 	wake  chan struct{}
 
 	mu      sync.Mutex
@@ -68,8 +72,11 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
+	if opt.Redact == nil {
+		opt.Redact = func(s string) string { return s }
+	}
 	return &Bus{
-		Feed: newFeed(opt.Now), db: db, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
+		Feed: newFeed(opt.Now), db: db, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
 		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
 	}
 }

@@ -59,6 +59,7 @@ var ErrEnded = errors.New("the call has already ended")
 // begins and asks afterwards.
 // Only a started call can change: for one that has ended it returns ErrEnded.
 func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
+	e.Args, e.Result, e.Data = b.cleanJSON(e.Args), b.clean(e.Result), b.cleanJSON(e.Data)
 	res, err := tx.Exec(`INSERT INTO ledger (call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, started_at, finished_at, links)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
 		ON CONFLICT (call) DO UPDATE SET tool = excluded.tool, args = excluded.args, effects = excluded.effects, decision = excluded.decision, state = excluded.state, code = excluded.code, result = excluded.result, data = excluded.data,
@@ -73,6 +74,23 @@ func (b *Bus) RecordTx(tx *store.Tx, e Entry) error {
 		return fmt.Errorf("bus: ledger: %s of %s: %w", e.Call, e.Tool, cmp.Or(err, ErrEnded))
 	}
 	return nil
+}
+
+// cleanJSON takes credentials out of a value. What would no longer be JSON
+// without them is left out whole.
+func (b *Bus) cleanJSON(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return raw
+	}
+	text := string(raw)
+	clean := b.clean(text)
+	switch {
+	case clean == text:
+		return raw
+	case json.Valid([]byte(clean)):
+		return json.RawMessage(clean)
+	}
+	return json.RawMessage(`"[redacted]"`)
 }
 
 func blob(b []byte) any {

@@ -52,7 +52,7 @@ func lastSaid(tx *store.Tx, event string) (n int, err error) {
 func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery, error) {
 	channel, chat, now := o.Channel, o.Chat, b.now()
 	d := Delivery{
-		ID: fmt.Sprintf("%s-%d", event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Chat: chat, Text: o.Text,
+		ID: fmt.Sprintf("%s-%d", event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Chat: chat, Text: b.clean(o.Text),
 		State: channels.Queued, CreatedAt: now, NotBefore: o.NotBefore,
 	}
 	if pull {

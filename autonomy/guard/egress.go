@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hob/platform/redact"
 )
 
 // maxVerbatim is how many addresses a turn may open by the verbatim rule: which
@@ -95,6 +97,9 @@ func (g *Guard) known(r Request, named []string, rule, reason string) Decision {
 		}
 		if s := site(u); !said[strings.TrimPrefix(s, "www.")] && !listed(s, g.opt.Hosts) {
 			return ask(egressing, fmt.Sprintf("it contacts %s, which you did not name", s))
+		}
+		if p := redact.Opaque(raw); p != "" && !stands(raw, spelled(named)) {
+			return ask("egress, opaque", fmt.Sprintf("the address carries a long string in which data could leave unseen: %s", visible(p)))
 		}
 	}
 	return Decision{Verdict: Allow, Rule: rule, Reason: reason}

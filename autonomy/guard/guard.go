@@ -24,6 +24,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/redact"
 	"hob/tools"
 )
 
@@ -131,6 +132,9 @@ type Options struct {
 	// Recipients are those whom Hob may write to without asking, at the level
 	// trusted, in the form of tools.Judgement.To; empty: nobody.
 	Recipients []string
+	// Secrets are those of this process: a call that would carry one out is
+	// refused. Nil knows none.
+	Secrets *redact.Set
 }
 
 // Guard is the gate. Its methods may be called concurrently.
@@ -228,6 +232,9 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 	if err := r.judged.Refused; err != nil {
 		return Decision{Verdict: Deny, Rule: "refused", Reason: err.Error(), Code: cmp.Or(tools.CodeOf(err), tools.PolicyDenied)}, nil
+	}
+	if d, held := g.held(r); held {
+		return d, nil
 	}
 	d := g.table(r)
 	if d.Verdict == Deny {

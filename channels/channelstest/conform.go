@@ -26,6 +26,7 @@ func Conform(t *testing.T, open Open) {
 		run  func(*testing.T, channels.Channel, Platform)
 	}{
 		{"a text arrives as it is", arrives},
+		{"the platform fetches no link of a text", previews},
 		{"errors carry their class", classified},
 		{"send returns when its context ends", sendEnds},
 		{"a typing sign is no message and returns when its context ends", typing},
@@ -59,6 +60,21 @@ func arrives(t *testing.T, ch channels.Channel, p Platform) {
 	}
 	if got := p.Arrived(); !slices.Equal(got, []string{sample}) {
 		t.Errorf("arrived %q, want %q", got, sample)
+	}
+}
+
+// previews: a link in a text must not be fetched by the platform on its own, as
+// that alone would carry out what a hostile text has put into the address.
+func previews(t *testing.T, ch channels.Channel, p Platform) {
+	v, ok := p.(Previewer)
+	if !ok {
+		t.Skip("the platform fetches no links by itself")
+	}
+	if _, err := ch.Send(t.Context(), delivery("d1", "see https://example.invalid/?d=secret and www.example.invalid")); err != nil {
+		t.Fatal(err)
+	}
+	if n := v.Previewed(); n != 0 {
+		t.Errorf("the platform fetched %d links of the text", n)
 	}
 }
 

@@ -31,6 +31,10 @@ type Speaker interface {
 // Sign is a platform that counts the typing signs it has shown.
 type Sign interface{ Typed() int }
 
+// Previewer is a platform which fetches the links in a text unless it is asked
+// not to. Previewed counts those that it fetched.
+type Previewer interface{ Previewed() int }
+
 // Fake is a channel together with its platform. Its powers are chosen by
 // wrapping it: Deduping and Finding.
 type Fake struct {
@@ -109,6 +113,18 @@ func (f *Fake) After(fn func(channels.Delivery)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.after = fn
+}
+
+// Previewed implements Previewer: it fetches what it is allowed to.
+func (f *Fake) Previewed() (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.arrived {
+		if d.Previews {
+			n++
+		}
+	}
+	return n
 }
 
 // Run implements channels.Channel: it hears what is said through Say.

@@ -142,11 +142,12 @@ type body struct {
 	Session   string                `json:"session"`
 	Text      string                `json:"text"`
 	CreatedAt time.Time             `json:"created_at"`
+	Previews  bool                  `json:"link_previews"` // for a receiver that hands the text on
 }
 
 // Send implements channels.Channel.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
-	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Text, d.CreatedAt.UTC()})
+	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Text, d.CreatedAt.UTC(), d.Previews})
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}

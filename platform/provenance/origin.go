@@ -1,7 +1,6 @@
 package provenance
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,7 +131,7 @@ func (o Origin) String() string {
 		name = "the " + o.Kind
 	}
 	if o.Label != "" {
-		name += fmt.Sprintf(" %q", label(o.Label))
+		name += ` "` + strings.ReplaceAll(label(o.Label), `"`, "'") + `"`
 	}
 	if o.Via != "" {
 		name += " (" + label(o.Via) + ")"

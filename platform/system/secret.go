@@ -54,6 +54,9 @@ const maxSecret = 64 << 10
 type Secrets struct {
 	// Getenv replaces os.Getenv; optional.
 	Getenv func(string) string
+	// Resolved hears of every secret that Resolve hands out, so that it can be
+	// kept out of texts; optional. It may be called concurrently.
+	Resolved func(ref string, s Secret)
 }
 
 // IsReference reports whether the text refers to a secret instead of being one.
@@ -65,6 +68,14 @@ func IsReference(s string) bool {
 // Resolve returns the secret a reference stands for. The error names what is
 // missing and how to provide it, never the secret.
 func (s Secrets) Resolve(ctx context.Context, ref string) (Secret, error) {
+	v, err := s.resolve(ctx, ref)
+	if err == nil && s.Resolved != nil {
+		s.Resolved(ref, v)
+	}
+	return v, err
+}
+
+func (s Secrets) resolve(ctx context.Context, ref string) (Secret, error) {
 	kind, name, _ := strings.Cut(ref, ":")
 	if !IsReference(ref) {
 		return Secret(ref), nil

@@ -34,6 +34,7 @@ import (
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/redact"
 	"hob/platform/safehttp"
 	"hob/platform/system"
 	"hob/tools"
@@ -69,6 +70,7 @@ type Daemon struct {
 	started   time.Time
 	zone      func() *time.Location
 	secrets   *system.Secrets
+	redact    *redact.Set
 	store     *store.Store
 	bus       *bus.Bus
 	guard     *guard.Guard
@@ -105,7 +107,9 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Daemon{opt: opt, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
+	known := redact.New(redact.Options{})
+	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
+	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
@@ -152,7 +156,7 @@ func Migrations() []store.Set {
 
 // openNetwork makes the way to addresses that others chose.
 func (d *Daemon) openNetwork(ctx context.Context) (err error) {
-	d.secrets = &system.Secrets{}
+	d.secrets = &system.Secrets{Resolved: d.resolved}
 	o, n := d.opt.Network, d.opt.Config.Network
 	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
 	if system.IsReference(n.Proxy) {
@@ -180,7 +184,7 @@ func (d *Daemon) openChannels(context.Context) error {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
 	}
-	d.bus = bus.New(d.store, bus.Options{Route: func(channel, chat string) (string, string, bool) {
+	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Route: func(channel, chat string) (string, string, bool) {
 		if d.channels.Has(channel) && !d.channels.Pull(channel) {
 			return channel, chat, false
 		}
@@ -231,7 +235,7 @@ func (d *Daemon) openGuard(ctx context.Context) (err error) {
 	d.sessions = session.New(d.store)
 	c := d.opt.Config
 	if d.guard, err = guard.New(d.store, guard.Options{
-		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients,
+		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
 	}); err != nil {
 		return err
 	}
@@ -270,7 +274,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	}
 	base := agent.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.choose, Book: d.books.FlushTx, Zone: d.zone,
-		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Log: d.opt.Log,
+		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Log: d.opt.Log,
 	}
 	if err := d.openCrew(base); err != nil {
 		return err
@@ -309,6 +313,7 @@ func (d *Daemon) openWeb(context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.redact.Add(token.Reveal())
 	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Foreign: d.foreign, Log: d.opt.Log, Version: d.opt.Version})
 	return err
 }

@@ -33,9 +33,9 @@ func (d *Daemon) newModels() (*models, error) {
 	c := d.opt.Config
 	m := &models{made: map[string]llm.Model{}, wrap: d.metered}
 	d.agents = &llmall.Agents{
-		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.secret, Log: d.opt.Log,
+		Home: cmp.Or(c.Files.Drop, filepath.Join(d.opt.Paths.Data, "agents")), Environ: os.Environ(), Secret: d.agentSecret, Log: d.opt.Log,
 	}
-	m.opt = llmall.AutoOptions{Env: os.Getenv, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents}
+	m.opt = llmall.AutoOptions{Env: d.secretEnv, Name: c.Agent.Name, HTTP: d.opt.HTTP, Agents: d.agents}
 	for _, p := range c.Providers {
 		if !slices.Contains(llmall.Kinds(), p.Kind) {
 			return nil, c.Errorf("providers."+p.Name+".kind", "it must be one of %s", strings.Join(llmall.Kinds(), ", "))

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"hob/autonomy/llm"
+)
+
+// link finds addresses and pictures in what a model wrote, as a reader would
+// make them into links.
+var address = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)!?\[[^\]\n]{0,300}\]\(\s*<?([^\s)>]+)|(?:https?|ftp|file|data|javascript)(?::|%3a)[^\s<>"'` + "`" + `)\]}]+|\bwww\.[^\s<>"'` + "`" + `)\]}]+`)
+})
+
+// defused is an answer as it is delivered. With outside text in view, a link
+// that stands nowhere but in the model's own words may carry in its address
+// what the model knows: opening it, or a platform that looks it up, would hand
+// that over. Such a link is written so that nothing opens it, and so is every
+// picture.
+func (r *run) defused(text string) string {
+	if !r.tainted() || !strings.ContainsAny(text, ":.[%") {
+		return text
+	}
+	return address().ReplaceAllStringFunc(text, func(m string) string {
+		target := m
+		if i := strings.LastIndex(m, "]("); i >= 0 && strings.IndexByte("![", m[0]) >= 0 {
+			target = strings.Trim(m[i+2:], " \t<")
+		}
+		if m[0] == '!' {
+			return "(a picture at) " + inert(m[1:])
+		}
+		if r.stands(strings.TrimRight(target, ".,;:!?*_~")) {
+			return m
+		}
+		return inert(m)
+	})
+}
+
+// inert breaks what makes an address one.
+func inert(s string) string {
+	s = regexp.MustCompile(`(?i)h(tt)(ps?)(:|%3a)`).ReplaceAllString(s, "hxx$2$3")
+	s = regexp.MustCompile(`(?i)\b(ftp|file|data|javascript)(:|%3a)`).ReplaceAllString(s, "$1 $2")
+	s = regexp.MustCompile(`(?i)\bwww\.`).ReplaceAllString(s, "www[.]")
+	return strings.ReplaceAll(s, "](//", "](")
+}
+
+// stands reports whether an address stands, as a whole, in what was said to Hob
+// or returned by a tool.
+func (r *run) stands(address string) bool {
+	if address == "" {
+		return true
+	}
+	for _, m := range r.msgs {
+		if m.Role == llm.Assistant {
+			continue
+		}
+		for _, p := range m.Parts {
+			text := p.Text
+			if p.Result != nil {
+				text = p.Result.Text
+			}
+			if whole(text, address) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// whole reports whether an address stands in a text and does not go on there: a
+// shorter one might say something by where it ends.
+func whole(text, address string) bool {
+	for {
+		i := strings.Index(text, address)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(address):]
+		if rest := strings.TrimLeft(text, ".,;:!?*_~"); rest == "" || strings.IndexByte(" \t\r\n<>\"'`)]}|\\", rest[0]) >= 0 {
+			return true
+		}
+	}
+}
