@@ -99,7 +99,7 @@ func (g *Guard) known(r Request, named []string, rule, reason string) Decision {
 			return ask(egressing, fmt.Sprintf("it contacts %s, which you did not name", s))
 		}
 		if p := redact.Opaque(raw); p != "" && !stands(raw, spelled(named)) {
-			return ask("egress, opaque", fmt.Sprintf("the address carries a long string in which data could leave unseen: %s", visible(p)))
+			return ask("egress, opaque", fmt.Sprintf("the address carries a long string in which data could leave unseen: %s", visible(p, 80)))
 		}
 	}
 	return Decision{Verdict: Allow, Rule: rule, Reason: reason}
