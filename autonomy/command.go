@@ -31,7 +31,8 @@ func commands() []command {
 		{[]string{steerCommand}, "TEXT", "say something to the turn that is running", (*Loop).cmdSteer},
 		{[]string{"new", "reset"}, "", "begin a fresh conversation", (*Loop).cmdNew},
 		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
-		{[]string{"undo"}, "[ID|N]", "take back my last action, or the last N", (*Loop).cmdUndo},
+		{[]string{"undo"}, "[ID|N|all]", "take back my last action, the last N, or all that my last answer did", (*Loop).cmdUndo},
+		{[]string{"redo"}, "[ID]", "do again what was undone last", (*Loop).cmdRedo},
 		{[]string{"approve", "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it", (*Loop).cmdYes},
 		{[]string{"deny", "no", "n"}, "[ID|all] [why]", "say no to my question", (*Loop).cmdNo},
 		{[]string{"grants"}, "", "what you have allowed beforehand", (*Loop).cmdGrants},
@@ -125,12 +126,20 @@ func (l *Loop) cmdStatus(ctx context.Context, _ bus.Event, _ string) (string, er
 	return l.o.Status(ctx)
 }
 
-func (l *Loop) cmdUndo(ctx context.Context, _ bus.Event, args string) (string, error) {
-	id, last := args, 1
+func (l *Loop) cmdUndo(ctx context.Context, ev bus.Event, args string) (string, error) {
+	u := UndoRequest{ID: args, Session: ev.Session, By: ev.ID, Origin: ev.Channel}
 	if n, err := strconv.Atoi(args); err == nil && n > 0 && n < 1000 {
-		id, last = "", n
+		u.ID, u.Last = "", n
 	}
-	r, err := l.Undo(ctx, id, last)
+	if args == "all" {
+		u.ID, u.Turn = "", true
+	}
+	r, err := l.Undo(ctx, u)
+	return r.Text, err
+}
+
+func (l *Loop) cmdRedo(ctx context.Context, ev bus.Event, args string) (string, error) {
+	r, err := l.Undo(ctx, UndoRequest{ID: args, Redo: true, By: ev.ID, Origin: ev.Channel})
 	return r.Text, err
 }
 

@@ -28,6 +28,8 @@ type Options struct {
 	Compactor *session.Compactor
 	Agent     *agent.Agent // the default one
 	Catalogue *tools.Catalogue
+	// Acts are tools that no model is offered, but whose actions can be undone.
+	Acts []tools.Tool
 	// Crew says which agent answers where, and keeps the tasks among them; nil:
 	// there is the default agent only.
 	Crew *crew.Crew
@@ -90,6 +92,8 @@ type Loop struct {
 	freed chan struct{}
 	// chores wait until there is time; see tidyLater.
 	chores chan chore
+	// undoing: one undo at a time, so that none is done twice.
+	undoing sync.Mutex
 
 	mu        sync.Mutex
 	draining  bool

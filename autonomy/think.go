@@ -23,7 +23,7 @@ const ownerPerson = "owner"
 // result is what an event came to.
 type result struct {
 	agent.Outcome
-	how  string // "command", "notice", "turn", "call"
+	how  string // "command", "notice", "turn", "call", "undo"
 	kind channels.DeliveryKind
 	// said: false when there is nothing to tell.
 	said                   bool
@@ -63,6 +63,9 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	m, err := messageOf(ev)
 	if err != nil {
 		return result{}, err
+	}
+	if res, ok, err := l.takeBack(ctx, ev, m); ok || err != nil {
+		return res, err
 	}
 	res := result{how: "turn", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
 	who, err := l.pick(ctx, ev, m)
@@ -205,7 +208,15 @@ func (l *Loop) told(ctx context.Context, ev bus.Event) ([]string, error) {
 		}
 		out = append(out, fmt.Sprintf("at %s, %s", at, n.Text))
 	}
-	return out, nil
+	back, err := l.o.Bus.TakenBack(ctx, ev.Session, ev.ID)
+	for _, b := range back { // on the command line, say: the conversation does not know
+		label := b.Label
+		if b.Source.Tainted() {
+			label = "undo the call " + b.Call
+		}
+		out = append(out, fmt.Sprintf("at %s, the owner had me %s", b.At.In(l.o.Zone()).Format("15:04"), label))
+	}
+	return out, err
 }
 
 // call runs one tool call that the owner made directly.

@@ -1,75 +1,305 @@
 package autonomy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
+	"hob/channels"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/tools"
 )
 
-// Undo takes back the action of the given call, or (id "") the last ones,
-// newest first. It stops at the first that cannot be taken back and says so. The
-// text of an action that outside text had a part in is outside text again.
-func (l *Loop) Undo(ctx context.Context, id string, last int) (tools.Result, error) {
-	list, err := l.undoable(ctx, id, max(1, last))
+// UndoRequest says what is to be taken back; the zero value: the last action.
+type UndoRequest struct {
+	// ID of a call, of an event (all that it did) or of a message that was sent.
+	ID string
+	// Last is how many of the last actions (0 counts as 1).
+	Last int
+	// Turn: everything that the last answer did, as one.
+	Turn bool
+	// Redo: do again what was undone last, or ID.
+	Redo bool
+	// Session is the conversation in which it is asked: what was done or told
+	// there goes before what was done elsewhere. "" makes no difference.
+	Session string
+	// By is the event that asks, Origin the way it came in.
+	By, Origin string
+	// Progress tells how far it is; optional.
+	Progress func(fraction float64, note string)
+}
+
+// UndoOutcome says exactly what was taken back and what was not, newest first.
+type UndoOutcome struct {
+	Undone []UndoStep `json:"undone"`
+	// Left is what was not: the first with its error, the others were not tried.
+	Left []UndoStep `json:"not_undone"`
+}
+
+// UndoStep is one action in an UndoOutcome.
+type UndoStep struct {
+	Call  string `json:"call"`
+	Tool  string `json:"tool"`
+	Label string `json:"label"` // what undoing it means
+	Text  string `json:"text,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// Undo takes actions back, newest first. It stops at the first that cannot be
+// taken back, and the result's Data is an UndoOutcome; when not even the first
+// one could, it is an error. The text of an action that outside text had a part
+// in is outside text again.
+func (l *Loop) Undo(ctx context.Context, r UndoRequest) (tools.Result, error) {
+	l.undoing.Lock()
+	defer l.undoing.Unlock()
+	list, err := l.Undoable(ctx, r)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	if len(list) == 0 {
-		return tools.Result{Text: "There is nothing to undo."}, nil
+		return tools.Result{Text: "There is nothing to " + r.verb() + ".", Data: UndoOutcome{}.complete()}, nil
 	}
-	var done []string
-	src := provenance.Tool
-	for _, e := range list {
-		text, err := l.undo(ctx, e)
-		src = provenance.Worst(src, e.Source)
-		if err != nil {
-			text = fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
-			if id == "" && tools.CodeOf(err) == tools.Conflict { // stepping over it would undo what nobody meant
-				text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
-			}
-			if len(done) == 0 {
-				return tools.Result{}, tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", text), src, tools.SourceOf(err))
-			}
-			done = append(done, text)
-			break
-		}
-		done = append(done, text)
-	}
-	return tools.Result{Text: strings.Join(done, "\n"), Source: src}, nil
+	return l.undoAll(ctx, r, list)
 }
 
-func (l *Loop) undoable(ctx context.Context, id string, last int) ([]bus.Entry, error) {
-	if id == "" {
-		return l.o.Bus.Undoable(ctx, last)
+func (r UndoRequest) verb() string {
+	if r.Redo {
+		return "do again"
 	}
+	return "undo"
+}
+
+// undoAll works through the list. The lock is held.
+func (l *Loop) undoAll(ctx context.Context, r UndoRequest, list []bus.Entry) (tools.Result, error) {
+	var out UndoOutcome
+	src := provenance.Tool
+	for i, e := range list {
+		if r.Progress != nil && len(list) > 1 {
+			r.Progress(float64(i)/float64(len(list)), fmt.Sprintf("%d of %d", i+1, len(list)))
+		}
+		text, err := l.step(ctx, r, e)
+		src = provenance.Worst(src, e.Source)
+		s := UndoStep{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel, Text: text}
+		if err == nil {
+			out.Undone = append(out.Undone, s)
+			continue
+		}
+		src = provenance.Worst(src, tools.SourceOf(err))
+		if len(out.Undone) == 0 {
+			return tools.Result{}, l.notUndone(r, e, list, err, src)
+		}
+		s.Error = err.Error()
+		out.Left = append(out.Left, s)
+		for _, e := range list[i+1:] {
+			src = provenance.Worst(src, e.Source)
+			out.Left = append(out.Left, UndoStep{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel})
+		}
+		break
+	}
+	return tools.Result{Text: out.text(r), Data: out.complete(), Source: src}, nil
+}
+
+// notUndone is the error when nothing was taken back at all.
+func (l *Loop) notUndone(r UndoRequest, e bus.Entry, list []bus.Entry, err error, src provenance.Source) error {
+	text := fmt.Sprintf("I could not %s: %v", e.UndoLabel, err)
+	if r.Redo {
+		text = fmt.Sprintf("I could not do it again: %v", err)
+	}
+	if len(list) > 1 {
+		text += fmt.Sprintf("; nothing of the %d actions was taken back", len(list))
+	}
+	if r.ID == "" && tools.CodeOf(err) == tools.Conflict { // stepping over it would undo what nobody meant
+		text += "; earlier actions are in `hob undo --list`, and /undo ID takes one of them back"
+	}
+	return tools.Quoting(tools.Errorf(tools.CodeOf(err), "%s", text), src)
+}
+
+// complete makes lists of what is empty, for programs.
+func (o UndoOutcome) complete() UndoOutcome {
+	if o.Undone == nil {
+		o.Undone = []UndoStep{}
+	}
+	if o.Left == nil {
+		o.Left = []UndoStep{}
+	}
+	return o
+}
+
+// text words it. One that stopped says what was and what was not taken back.
+func (o UndoOutcome) text(r UndoRequest) string {
+	var b strings.Builder
+	if len(o.Left) > 0 {
+		word := "Took back"
+		if r.Redo {
+			word = "Did again"
+		}
+		fmt.Fprintf(&b, "%s %d of %d:\n", word, len(o.Undone), len(o.Undone)+len(o.Left))
+	}
+	for _, s := range o.Undone {
+		b.WriteString(s.Text + "\n")
+	}
+	for i, s := range o.Left {
+		if i == 0 {
+			fmt.Fprintf(&b, "I could not %s: %s\n", s.Label, s.Error)
+			continue
+		}
+		if i == 1 {
+			b.WriteString("So these stand as they were:\n")
+		}
+		fmt.Fprintf(&b, "- %s (%s)\n", s.Label, s.Call)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Undoable lists what a request would take back, in that order.
+func (l *Loop) Undoable(ctx context.Context, r UndoRequest) ([]bus.Entry, error) {
+	switch {
+	case r.Redo:
+		return l.redoable(ctx, r.ID)
+	case r.ID != "":
+		return l.undoableID(ctx, r.ID)
+	}
+	n := max(1, r.Last)
+	var list []bus.Entry
+	var err error
+	if r.Session != "" {
+		list, err = l.o.Bus.UndoableIn(ctx, r.Session, n)
+	}
+	if err == nil && len(list) == 0 {
+		list, err = l.o.Bus.Undoable(ctx, n)
+	}
+	if err != nil || !r.Turn || len(list) == 0 {
+		return list, err
+	}
+	return l.o.Bus.UndoableOf(ctx, list[0].Event)
+}
+
+// undoableID finds what an id stands for.
+func (l *Loop) undoableID(ctx context.Context, id string) ([]bus.Entry, error) {
 	e, err := l.o.Bus.Call(ctx, id)
-	if err != nil {
+	if err == nil {
+		return l.one(e)
+	}
+	if !errors.Is(err, bus.ErrNotFound) {
 		return nil, err
 	}
+	event := id
+	if _, eerr := l.o.Bus.Event(ctx, id); eerr != nil {
+		if event, eerr = l.o.Bus.DeliveryEvent(ctx, id); eerr != nil {
+			return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
+		}
+		if e, ok, err := l.sender(ctx, event, id); ok || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			return l.one(e)
+		}
+	}
+	list, err := l.o.Bus.UndoableOf(ctx, event)
+	if err == nil && len(list) == 0 {
+		err = tools.Errorf(tools.NotFound, "%s did nothing that can still be taken back; see: hob undo --list", id)
+	}
+	return list, err
+}
+
+// sender finds the call that sent a message.
+func (l *Loop) sender(ctx context.Context, event, delivery string) (bus.Entry, bool, error) {
+	said, err := l.o.Bus.EventDeliveries(ctx, event)
+	if err != nil || !slices.ContainsFunc(said, func(d bus.Delivery) bool { return d.ID == delivery && d.Kind == channels.Send }) {
+		return bus.Entry{}, false, err
+	}
+	calls, err := l.o.Bus.Calls(ctx, event)
+	i := slices.IndexFunc(calls, func(e bus.Entry) bool { return strings.Contains(string(e.Undo), `"`+delivery+`"`) })
+	if err != nil || i < 0 {
+		return bus.Entry{}, false, err
+	}
+	return calls[i], true, nil
+}
+
+func (l *Loop) one(e bus.Entry) ([]bus.Entry, error) {
 	switch {
 	case !e.UndoneAt.IsZero():
-		return nil, fmt.Errorf("%s was already undone", id)
+		return nil, tools.Errorf(tools.Conflict, "%s was already undone", e.Call)
 	case e.Undo == nil || e.State != bus.CallDone:
-		return nil, fmt.Errorf("%s (%s) cannot be undone", id, e.Tool)
+		return nil, tools.Errorf(tools.Unsupported, "%s (%s, %s) cannot be undone", e.Call, e.Tool, e.State)
 	}
 	return []bus.Entry{e}, nil
 }
 
-func (l *Loop) undo(ctx context.Context, e bus.Entry) (text string, err error) {
-	t, ok := l.o.Catalogue.Get(e.Tool)
-	if !ok {
-		return "", fmt.Errorf("the tool %s is not there any more", e.Tool)
+// redoable finds the action that is done again: the one with the id, or the one
+// that was undone last. Stepping over that one would do what nobody meant.
+func (l *Loop) redoable(ctx context.Context, id string) ([]bus.Entry, error) {
+	if id == "" {
+		return l.o.Bus.Undone(ctx, 1)
 	}
+	e, err := l.o.Bus.Call(ctx, id)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("there is no action %q: %w; see: hob undo --list", id, err)
+	case e.UndoneAt.IsZero():
+		return nil, tools.Errorf(tools.Conflict, "%s was not undone", id)
+	}
+	return []bus.Entry{e}, nil
+}
+
+// step takes one action back, or does it again, and records that it did or why
+// it could not.
+func (l *Loop) step(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
+	text, err := l.tried(ctx, r, e)
+	if err == nil {
+		return text, nil
+	}
+	rec := l.undoRecord(r, e, string(tools.CodeOf(err)))
+	if aerr := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return l.o.Guard.AuditTx(tx, rec) }); aerr != nil {
+		l.o.Log.Error("an attempt to undo cannot be recorded", "call", e.Call, "err", aerr)
+	}
+	return "", err
+}
+
+func (l *Loop) undoRecord(r UndoRequest, e bus.Entry, outcome string) guard.Record {
+	verb := "undo"
+	if r.Redo {
+		verb = "redo"
+	}
+	return guard.Record{
+		Actor: "owner", Action: verb, Event: cmp.Or(r.By, e.Event), Session: e.Session, Origin: cmp.Or(r.Origin, "undo"), Tool: e.Tool, Call: e.Call,
+		Effects: e.Effects, Verdict: "allow", Tainted: e.Source.Tainted(), Outcome: outcome,
+	}
+}
+
+// actor finds the tool behind an action.
+func (l *Loop) actor(name string) (tools.Tool, bool) {
+	if t, ok := l.o.Catalogue.Get(name); ok {
+		return t, true
+	}
+	i := slices.IndexFunc(l.o.Acts, func(t tools.Tool) bool { return t.Spec().Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return l.o.Acts[i], true
+}
+
+func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
+	t, ok := l.actor(e.Tool)
+	if !ok {
+		return "", tools.Errorf(tools.Unsupported, "the tool %s is not there any more", e.Tool)
+	}
+	if r.Redo {
+		return l.redo(ctx, r, t, e)
+	}
+	return l.undo(ctx, r, t, e)
+}
+
+func (l *Loop) undo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (text string, err error) {
 	u, ok := t.(tools.Undoer)
 	if !ok || !u.CanUndo() {
-		return "", fmt.Errorf("%s cannot be undone", e.Tool)
+		return "", tools.Errorf(tools.Unsupported, "%s cannot be undone", e.Tool)
 	}
 	own := t.Spec().Own
 	if !own {
@@ -78,19 +308,37 @@ func (l *Loop) undo(ctx context.Context, e bus.Entry) (text string, err error) {
 		}
 	}
 	err = l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		first, err := l.o.Bus.UndoneTx(tx, e.Call)
+		first, err := l.o.Bus.UndoneTx(tx, e.Call, r.By)
 		if err != nil {
 			return err
 		}
 		if !first {
-			return errors.New("it was undone at this very moment from elsewhere")
+			return tools.Errorf(tools.Conflict, "it was undone at this very moment from elsewhere")
 		}
 		if own {
 			if text, err = u.UndoTx(ctx, tx, e.Undo); err != nil {
 				return err
 			}
 		}
-		return l.o.Guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "undo", Event: e.Event, Session: e.Session, Origin: "undo", Tool: e.Tool, Call: e.Call, Verdict: "allow", Outcome: "done"})
+		return l.o.Guard.AuditTx(tx, l.undoRecord(r, e, "done"))
+	})
+	return text, err
+}
+
+func (l *Loop) redo(ctx context.Context, r UndoRequest, t tools.Tool, e bus.Entry) (string, error) {
+	u, ok := t.(tools.Redoer)
+	if !ok || !u.CanRedo() {
+		return "", tools.Errorf(tools.Unsupported, "what %s did cannot be done again by itself; say once more what you want", e.Tool)
+	}
+	text, data, err := u.Redo(ctx, e.Undo)
+	if err != nil {
+		return "", err
+	}
+	err = l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		if _, err := l.o.Bus.RedoneTx(tx, e.Call, data); err != nil {
+			return err
+		}
+		return l.o.Guard.AuditTx(tx, l.undoRecord(r, e, "done"))
 	})
 	return text, err
 }

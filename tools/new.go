@@ -27,6 +27,8 @@ type Def[In any] struct {
 	// Undo or UndoTx (for RunTx) takes the action back; optional.
 	Undo   func(ctx context.Context, data json.RawMessage) (string, error)
 	UndoTx func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
+	// Redo does again what Undo took back (see Redoer); optional.
+	Redo func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
 	// Paths names the files it would touch; optional.
 	Paths func(in In) []string
 	// Summary says in one line what it would do; optional.
@@ -96,6 +98,8 @@ func (d *Def[In]) check() error {
 		return errors.New("exactly one of Run and RunTx is required")
 	case d.Run != nil && d.UndoTx != nil, d.RunTx != nil && d.Undo != nil:
 		return errors.New("Undo belongs to Run, UndoTx to RunTx")
+	case d.Redo != nil && d.Undo == nil:
+		return errors.New("Redo belongs to Undo")
 	case d.Effects.ReadOnly() && (d.Undo != nil || d.UndoTx != nil):
 		return errors.New("a read-only tool has nothing to undo")
 	}
@@ -147,6 +151,15 @@ func (t *typed[In]) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessa
 		return "", Errorf(Unsupported, "%s cannot be undone", t.def.Name)
 	}
 	return t.def.UndoTx(ctx, tx, data)
+}
+
+func (t *typed[In]) CanRedo() bool { return t.def.Redo != nil }
+
+func (t *typed[In]) Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	if t.def.Redo == nil {
+		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", t.def.Name)
+	}
+	return t.def.Redo(ctx, data)
 }
 
 func (t *typed[In]) Paths(args json.RawMessage) []string {

@@ -268,6 +268,14 @@ type Undoer interface {
 	UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
 }
 
+// Redoer does again what was undone. It gets the data of the undo and returns
+// what was done, in words, and the data for taking it back once more; like
+// Undoer, it fails with Conflict when something newer would be destroyed.
+type Redoer interface {
+	CanRedo() bool
+	Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
+}
+
 // Pather names the files a call would touch, so that calls on disjoint paths
 // may run together. A call whose paths are unknown runs alone.
 type Pather interface {

@@ -83,7 +83,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations of the bus's tables.
 func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks}}
+	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone}}
 }
 
 const schema1 = `
@@ -139,6 +139,9 @@ CREATE INDEX ledger_undone ON ledger(session, undone_at) WHERE undone_at > 0;
 
 // schemaLinks: what a call's result offers to be opened next.
 const schemaLinks = `ALTER TABLE ledger ADD COLUMN links TEXT NOT NULL DEFAULT '';`
+
+// schemaUndone: by which event an action was taken back.
+const schemaUndone = `ALTER TABLE ledger ADD COLUMN undone_by TEXT NOT NULL DEFAULT '';`
 
 // NewID returns a UUIDv7: ids sort by time.
 func NewID() string { return uuid.Must(uuid.NewV7()).String() }

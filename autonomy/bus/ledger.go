@@ -44,6 +44,7 @@ type Entry struct {
 	UndoLabel  string            `json:"undo_label,omitempty"`
 	Undo       json.RawMessage   `json:"-"`
 	UndoneAt   time.Time         `json:"undone_at,omitzero"`
+	UndoneBy   string            `json:"undone_by,omitempty"` // the event in which it was taken back
 	StartedAt  time.Time         `json:"started_at"`
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
 	// Links are the addresses that the result offers; see tools.Result.
@@ -100,14 +101,14 @@ func blob(b []byte) any {
 	return b
 }
 
-const entryColumns = `call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, undone_at, started_at, finished_at, links`
+const entryColumns = `call, event, session, tool, args, effects, state, decision, code, result, data, source, undo_label, undo, undone_at, undone_by, started_at, finished_at, links`
 
 func scanEntry(s scanner) (e Entry, err error) {
 	var args, data, undo []byte
 	var undone, started, finished int64
 	var links string
 	err = s.Scan(&e.Call, &e.Event, &e.Session, &e.Tool, &args, &e.Effects, &e.State, &e.Decision, &e.Code, &e.Result, &data, &e.Source,
-		&e.UndoLabel, &undo, &undone, &started, &finished, &links)
+		&e.UndoLabel, &undo, &undone, &e.UndoneBy, &started, &finished, &links)
 	e.Args, e.Data, e.Undo = args, data, undo
 	if links != "" {
 		e.Links = strings.Split(links, "\n") // an address has no line breaks
@@ -169,19 +170,4 @@ func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 		return e, fmt.Errorf("call %q: %w", call, ErrNotFound)
 	}
 	return e, err
-}
-
-// Undoable lists the actions that can be taken back, newest first.
-func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
-	return b.entries(ctx, `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC LIMIT ?`, limit)
-}
-
-// UndoneTx marks an action as taken back; false when it already was.
-func (b *Bus) UndoneTx(tx *store.Tx, call string) (bool, error) {
-	res, err := tx.Exec(`UPDATE ledger SET undone_at = ? WHERE call = ? AND undone_at = 0`, b.now().UnixMilli(), call)
-	if err != nil {
-		return false, fmt.Errorf("bus: ledger: %w", err)
-	}
-	n, err := res.RowsAffected()
-	return n == 1, err
 }

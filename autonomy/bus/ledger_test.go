@@ -48,7 +48,7 @@ func TestTheLedgerKeepsWhatEnded(t *testing.T) {
 	}
 	for _, want := range []bool{true, false} {
 		f.write(func(tx *store.Tx) error {
-			first, err := f.UndoneTx(tx, "c2")
+			first, err := f.UndoneTx(tx, "c2", "e9")
 			if first != want {
 				t.Errorf("undone: %v, want %v", first, want)
 			}

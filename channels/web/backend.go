@@ -109,6 +109,7 @@ type ToolUse struct {
 	Args  json.RawMessage `json:"arguments"`
 	State string          `json:"state"` // done, failed, denied, unknown, waiting
 	Text  string          `json:"text,omitempty"`
+	Data  json.RawMessage `json:"data,omitempty"`
 }
 
 // ToolOutcome is the result of one tool call.

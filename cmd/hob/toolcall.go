@@ -81,6 +81,7 @@ type toolUse struct {
 	Args  json.RawMessage `json:"arguments"`
 	State string          `json:"state"`
 	Text  string          `json:"text,omitempty"`
+	Data  json.RawMessage `json:"data,omitempty"`
 }
 
 // call runs a tool through the guard as the owner and prints what it says.
@@ -123,7 +124,7 @@ func afterApproval(st status) (outcome, error) {
 		t := st.Tools[n-1]
 		switch t.State {
 		case "done":
-			return outcome{Text: t.Text, Call: t.ID}, nil
+			return outcome{Text: t.Text, Call: t.ID, Data: t.Data}, nil
 		case "denied":
 			return outcome{}, toolFailure("denied_by_owner", t.Text)
 		}

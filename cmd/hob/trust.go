@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 )
@@ -24,34 +23,4 @@ func (a *app) whyCmd() *cobra.Command {
 			})
 		}),
 	})
-}
-
-func (a *app) undoCmd() *cobra.Command {
-	var last int
-	var list bool
-	cmd := a.listing(&cobra.Command{
-		Use: "undo [ID]", Short: "Take back what Hob did", Args: cobra.MaximumNArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := map[string]any{}
-			switch {
-			case list && (len(args) > 0 || last > 0):
-				return usage("--list shows what can be taken back; leave out ID and --last")
-			case list:
-				return a.list(c.Context(), "/api/v1/undo", nil, "There is nothing to undo.",
-					col("ID", "call"), at(a.zone(), "WHEN", "finished_at"), col("TOOL", "tool"), col("UNDO WOULD", "undo_label"))
-			case len(args) == 1 && last > 0:
-				return usage("give an ID or --last, not both")
-			case len(args) == 1:
-				in["id"] = args[0]
-			case last < 0:
-				return usage("--last must be 1 or more, not %s", strconv.Itoa(last))
-			case last > 0:
-				in["last"] = last
-			}
-			return a.do(c.Context(), true, "undo", in)
-		}),
-	})
-	cmd.Flags().IntVar(&last, "last", 0, "take back the last N actions")
-	cmd.Flags().BoolVar(&list, "list", false, "show what can be taken back")
-	return cmd
 }

@@ -38,12 +38,14 @@ func (engine) Status(context.Context) (system.Report, error) {
 	return system.Report{Name: "Hob", Version: "test", Daemon: true}, nil
 }
 
-func (engine) Undo(_ context.Context, id string, last int) (tools.Result, error) {
-	if id == "" && last == 0 {
+func (engine) Undo(_ context.Context, r system.UndoRequest) (tools.Result, error) {
+	if r.ID == "" && r.Last == 0 {
 		return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: "there is nothing to undo"}
 	}
 	return tools.Result{Text: "Undone."}, nil
 }
+
+func (engine) Undoable(_ context.Context, r system.UndoRequest) (int, error) { return r.Last, nil }
 
 // empty is a database with every table, made once: applying the migrations for
 // each case would take most of the tests' time.

@@ -43,6 +43,7 @@ func (f *Files) moveFile() tools.Tool {
 		Summary: func(in moveIn) string { return "Move " + in.Source + " to " + in.Destination },
 		Run:     f.runMove,
 		Undo:    f.undoMove,
+		Redo:    f.redoMove,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"hob/platform/trash"
 	"hob/tools"
@@ -31,6 +32,7 @@ func (f *Files) trashFile() tools.Tool {
 		Summary: func(in trashIn) string { return "Move " + in.Path + " to the trash" },
 		Run:     f.runTrash,
 		Undo:    f.undoTrash,
+		Redo:    f.redoTrash,
 	})
 }
 
@@ -40,35 +42,50 @@ func (f *Files) runTrash(ctx context.Context, c tools.Call, in trashIn) (tools.R
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, err := f.at(in.Path)
+	item, s, err := f.throwAway(in.Path, c.Now)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer s.Close()
-	if err := f.removable(s, "put in the trash"); err != nil {
-		return tools.Result{}, err
-	}
-	dir, _, err := s.parent(false)
-	if err != nil {
-		return tools.Result{}, f.trouble("open the folder of", s, err)
-	}
-	defer func() { _ = dir.Close() }()
-	_, name := s.dirName()
-	item, err := f.opt.Trash.Put(dir, name, c.Now)
-	if errors.Is(err, trash.ErrNoTrash) {
-		return tools.Result{}, &tools.Error{
-			Code: tools.Unsupported, Err: err, Message: "there is no trash for the place of " + f.show(s.abs) + ", so it was left alone",
-			Remedy: "move it to another folder first, or delete it yourself",
-		}
-	}
-	if err != nil {
-		return tools.Result{}, f.trouble("put in the trash", s, err)
-	}
 	return tools.Result{
 		Text: fmt.Sprintf("Moved %s to the trash.", f.show(s.abs)),
 		Data: trashOut{Path: s.abs},
 		Undo: tools.NewUndo("restore "+f.show(s.abs)+" from the trash", item),
 	}, nil
+}
+
+// throwAway moves something to the trash. The caller holds f.mu, and closes the
+// spot unless there is an error.
+func (f *Files) throwAway(path string, at time.Time) (item trash.Item, _ *spot, err error) {
+	s, err := f.at(path)
+	if err != nil {
+		return item, nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	if err := f.removable(s, "put in the trash"); err != nil {
+		return item, nil, err
+	}
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return item, nil, f.trouble("open the folder of", s, err)
+	}
+	defer func() { _ = dir.Close() }()
+	_, name := s.dirName()
+	item, err = f.opt.Trash.Put(dir, name, at)
+	if errors.Is(err, trash.ErrNoTrash) {
+		return item, nil, &tools.Error{
+			Code: tools.Unsupported, Err: err, Message: "there is no trash for the place of " + f.show(s.abs) + ", so it was left alone",
+			Remedy: "move it to another folder first, or delete it yourself",
+		}
+	}
+	if err != nil {
+		return item, nil, f.trouble("put in the trash", s, err)
+	}
+	return item, s, nil
 }
 
 func (f *Files) undoTrash(_ context.Context, data json.RawMessage) (string, error) {

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,6 +53,7 @@ func (f *Files) writeFile() tools.Tool {
 		Judge: f.judgeWrite,
 		Run:   f.runWrite,
 		Undo:  f.undoWrite,
+		Redo:  f.redoWrite,
 	})
 }
 
@@ -174,48 +174,6 @@ func (f *Files) wrote(s *spot, in writeIn, u writeUndo, n int, kept error) tools
 		r.Text += "no place for former contents is set."
 	}
 	return r
-}
-
-func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, error) {
-	var u writeUndo
-	if err := json.Unmarshal(data, &u); err != nil {
-		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, err := f.at(u.Path)
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	now, err := s.read(f.opt.MaxFile)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", f.trouble("read", s, err)
-	}
-	if err != nil || digest(now) != u.After {
-		return "", tools.Errorf(tools.Conflict, "%s was changed since; undoing would destroy that", f.show(s.abs))
-	}
-	dir, _, err := s.parent(false)
-	if err != nil {
-		return "", f.trouble("open the folder of", s, err)
-	}
-	defer func() { _ = dir.Close() }()
-	_, name := s.dirName()
-	if u.Created {
-		if err := dir.Remove(name); err != nil {
-			return "", f.trouble("remove", s, err)
-		}
-		s.unmake(u.Made)
-		return "Deleted " + f.show(s.abs) + ".", nil
-	}
-	old, err := f.undo.get(u.Before)
-	if err != nil {
-		return "", tools.Errorf(tools.NotFound, "the former content of %s is not there any more: %w", f.show(s.abs), err)
-	}
-	if err := replace(dir, name, old, u.Mode); err != nil {
-		return "", f.trouble("write", s, err)
-	}
-	return "Brought back the former content of " + f.show(s.abs) + ".", nil
 }
 
 // ensureFolder makes the allowed folder itself, which the owner named but may

@@ -48,9 +48,22 @@ type Channel struct {
 // Engine is what the tools need of Hob.
 type Engine interface {
 	Status(ctx context.Context) (Report, error)
-	// Undo takes back the action with the id, or (id "") the last ones. The
-	// result and the error say whether they quote text from outside.
-	Undo(ctx context.Context, id string, last int) (tools.Result, error)
+	// Undo takes back what is asked for. The result and the error say whether they
+	// quote text from outside.
+	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
+	// Undoable counts the actions that a request would take back.
+	Undoable(ctx context.Context, r UndoRequest) (int, error)
+}
+
+// UndoRequest says what is to be taken back; the zero value: the last action.
+// Its fields are those of the engine's own.
+type UndoRequest struct {
+	ID         string
+	Last       int
+	Turn, Redo bool
+	Session    string
+	By, Origin string
+	Progress   func(fraction float64, note string)
 }
 
 // Tools returns the category's tools.
@@ -124,38 +137,4 @@ func size(n uint64) string {
 		return strconv.FormatUint(n, 10) + " B"
 	}
 	return fmt.Sprintf("%.1f %s", f, units[i])
-}
-
-type undoIn struct {
-	ID   string `json:"id,omitempty" jsonschema:"call id; empty: the last action"`
-	Last int    `json:"last,omitempty" jsonschema:"how many of the last actions"`
-}
-
-func undo(e Engine) tools.Tool {
-	return tools.New(tools.Def[undoIn]{
-		Spec: tools.Spec{
-			Name: "undo", Category: "system", Effects: tools.Write,
-			Description: "Take back the last action, the last N, or one by its id.",
-			Keywords:    "undo revert take back oops restore roll back mistake",
-		},
-		Summary: func(in undoIn) string {
-			switch {
-			case in.ID != "":
-				return "Undo " + in.ID
-			case in.Last > 1:
-				return fmt.Sprintf("Undo the last %d actions", in.Last)
-			}
-			return "Undo the last action"
-		},
-		Run: func(ctx context.Context, _ tools.Call, in undoIn) (tools.Result, error) {
-			if in.Last < 0 || in.Last > 100 {
-				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "last must be 1 to 100")
-			}
-			r, err := e.Undo(ctx, in.ID, in.Last)
-			if err != nil {
-				return tools.Result{}, &tools.Error{Code: tools.Failed, Message: err.Error(), Err: err, Source: tools.SourceOf(err)}
-			}
-			return r, nil
-		},
-	})
 }

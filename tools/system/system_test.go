@@ -16,12 +16,26 @@ func (f *fake) Status(context.Context) (Report, error) {
 	return Report{Name: "Hob", Version: "v1", Model: "offline", Daemon: true, Uptime: 90 * time.Second, DatabaseSize: 12_300_000, DiskFree: 999}, nil
 }
 
-func (f *fake) Undo(_ context.Context, id string, last int) (tools.Result, error) {
-	if id == "none" {
+func (f *fake) Undo(_ context.Context, r UndoRequest) (tools.Result, error) {
+	if r.ID == "none" {
 		return tools.Result{}, errors.New("there is no such action")
 	}
-	f.id = id
+	f.id = r.ID
 	return tools.Result{Text: "taken back"}, nil
+}
+
+func (f *fake) Undoable(_ context.Context, r UndoRequest) (int, error) { return max(1, r.Last), nil }
+
+// How much a call would take back is known before it is allowed.
+func TestABatchIsJudged(t *testing.T) {
+	for args, want := range map[string]int{`{}`: 1, `{"last":21}`: 21, `{"id":"x"}`: 1} {
+		if got := tools.JudgementOf(t.Context(), undo(&fake{}), []byte(args)).Items; got != want {
+			t.Errorf("%s: %d actions, want %d", args, got, want)
+		}
+	}
+	if j := tools.JudgementOf(t.Context(), undo(&fake{}), []byte(`{"last":2,"turn":true}`)); j.Refused == nil {
+		t.Error("two answers to one question are not refused")
+	}
 }
 
 func TestTools(t *testing.T) {
@@ -32,6 +46,8 @@ func TestTools(t *testing.T) {
 		{"undo", `{}`, "taken back", ""},
 		{"undo", `{"id":"none"}`, "", "no such action"},
 		{"undo", `{"last":-1}`, "", "1 to 100"},
+		{"undo", `{"last":2,"id":"x"}`, "", "one of id, last and turn"},
+		{"undo", `{"redo":true,"turn":true}`, "", "one of id, last and turn"},
 		{"undo", `{"what":1}`, "", "no argument"},
 	} {
 		for _, x := range Tools(f) {

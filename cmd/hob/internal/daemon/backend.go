@@ -74,7 +74,7 @@ func (b *backend) status(ctx context.Context, e bus.Event) (web.EventStatus, err
 	}
 	calls, err := b.d.bus.Calls(ctx, e.ID)
 	for _, c := range calls {
-		s.Tools = append(s.Tools, web.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result})
+		s.Tools = append(s.Tools, web.ToolUse{ID: c.Call, Name: c.Tool, Args: c.Args, State: string(c.State), Text: c.Result, Data: c.Data})
 	}
 	return s, err
 }

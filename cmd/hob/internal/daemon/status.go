@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/platform/system"
@@ -67,8 +68,14 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 }
 
 // Undo implements the undo tool's Engine.
-func (d *Daemon) Undo(ctx context.Context, id string, last int) (tools.Result, error) {
-	return d.loop.Undo(ctx, id, last)
+func (d *Daemon) Undo(ctx context.Context, r toolsystem.UndoRequest) (tools.Result, error) {
+	return d.loop.Undo(ctx, autonomy.UndoRequest(r))
+}
+
+// Undoable implements the undo tool's Engine.
+func (d *Daemon) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, error) {
+	list, err := d.loop.Undoable(ctx, autonomy.UndoRequest(r))
+	return len(list), err
 }
 
 func (d *Daemon) statusText(ctx context.Context) (string, error) {

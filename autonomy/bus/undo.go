@@ -1,0 +1,103 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+const undoable = `INDEXED BY ledger_undo WHERE undo IS NOT NULL AND undone_at = 0 AND state = 'done'`
+
+// Undoable lists the actions that can be taken back, newest first.
+func (b *Bus) Undoable(ctx context.Context, limit int) ([]Entry, error) {
+	return b.entries(ctx, undoable+` ORDER BY seq DESC LIMIT ?`, limit)
+}
+
+// UndoableIn is Undoable for what was done in a conversation, or told there.
+func (b *Bus) UndoableIn(ctx context.Context, session string, limit int) ([]Entry, error) {
+	return b.entries(ctx, undoable+` AND (session = ?1 OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event = ledger.event AND outbox.session = ?1))
+		ORDER BY seq DESC LIMIT ?2`, session, limit)
+}
+
+// UndoableOf is Undoable for what one event did.
+func (b *Bus) UndoableOf(ctx context.Context, event string) ([]Entry, error) {
+	return b.entries(ctx, `WHERE event = ? AND undo IS NOT NULL AND undone_at = 0 AND state = 'done' ORDER BY seq DESC`, event)
+}
+
+// Undone lists what was taken back, the last first.
+func (b *Bus) Undone(ctx context.Context, limit int) ([]Entry, error) {
+	return b.entries(ctx, `WHERE undo IS NOT NULL AND undone_at > 0 ORDER BY undone_at DESC, seq LIMIT ?`, limit)
+}
+
+// UndoneBy lists what an event took back.
+func (b *Bus) UndoneBy(ctx context.Context, event string) ([]Entry, error) {
+	return b.entries(ctx, `INDEXED BY ledger_undone WHERE undone_at > 0 AND undone_by = ? ORDER BY undone_at, seq DESC`, event)
+}
+
+// UndoneTx marks an action as taken back by an event; false when it already was.
+func (b *Bus) UndoneTx(tx *store.Tx, call, by string) (bool, error) {
+	res, err := tx.Exec(`UPDATE ledger SET undone_at = ?, undone_by = ? WHERE call = ? AND undone_at = 0`, b.now().UnixMilli(), by, call)
+	if err != nil {
+		return false, fmt.Errorf("bus: ledger: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// RedoneTx marks an action as done again; undo is what taking it back once more
+// needs. False when it stands already.
+func (b *Bus) RedoneTx(tx *store.Tx, call string, undo json.RawMessage) (bool, error) {
+	res, err := tx.Exec(`UPDATE ledger SET undone_at = 0, undone_by = '', undo = ? WHERE call = ? AND undone_at > 0`, []byte(undo), call)
+	if err != nil {
+		return false, fmt.Errorf("bus: ledger: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// TakenBack is an action of a conversation that was undone elsewhere.
+type TakenBack struct {
+	Call, Label string
+	Source      provenance.Source
+	At          time.Time
+}
+
+// TakenBack lists what was undone of a conversation's actions since its last
+// message before the given event, but not by a message of its own: of that, the
+// conversation knows.
+func (b *Bus) TakenBack(ctx context.Context, session, event string) ([]TakenBack, error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT call, undo_label, source, undone_at FROM ledger INDEXED BY ledger_undone
+		WHERE undone_at > 0 AND session = ?1 AND undone_at > coalesce((SELECT received_at FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
+			AND seq < (SELECT seq FROM inbox WHERE id = ?2) ORDER BY seq DESC LIMIT 1), 0)
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = undone_by AND session = ?1 AND lane = session) ORDER BY undone_at LIMIT 10`, session, event)
+	if err != nil {
+		return nil, fmt.Errorf("bus: ledger: %w", err)
+	}
+	defer rows.Close()
+	var out []TakenBack
+	for rows.Next() {
+		var t TakenBack
+		var at int64
+		if err := rows.Scan(&t.Call, &t.Label, &t.Source, &at); err != nil {
+			return nil, fmt.Errorf("bus: ledger: %w", err)
+		}
+		t.At = store.Time(at)
+		out = append(out, t)
+	}
+	return out, rows.Err()
+}
+
+// AnsweredSince reports whether the conversation has answered something that its
+// owner or somebody else said, after the event and before the other one.
+func (b *Bus) AnsweredSince(ctx context.Context, session, event, before string) (yes bool, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = 'message' AND lane = session
+		AND seq > (SELECT seq FROM inbox WHERE id = ?2) AND seq < (SELECT seq FROM inbox WHERE id = ?3))`, session, event, before).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("bus: %w", err)
+	}
+	return yes, nil
+}

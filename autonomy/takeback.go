@@ -1,0 +1,115 @@
+package autonomy
+
+import (
+	"context"
+	_ "embed" // the phrases
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+//go:embed takeback.txt
+var takebackText string
+
+// longestTakeBack is the longest message that can be nothing but the wish to
+// take something back, in bytes.
+const longestTakeBack = 80
+
+// takesBack reports whether a message says nothing but "undo that", in one of
+// the languages of takeback.txt.
+func takesBack(text string) bool {
+	if len(text) > longestTakeBack {
+		return false
+	}
+	said := " " + strings.Join(phrase.Split(text), " ") + " "
+	var phrases []string
+	for line := range strings.Lines(takebackText) {
+		kind, list, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch kind {
+		case "#", "":
+		case "polite":
+			said = trimWords(said, strings.Split(list, "|"))
+		default:
+			phrases = append(phrases, strings.Split(list, "|")...)
+		}
+	}
+	return slices.Contains(phrases, strings.TrimSpace(said))
+}
+
+// trimWords takes the given words from both ends of a text.
+func trimWords(said string, words []string) string {
+	for again := true; again; {
+		again = false
+		for _, w := range words {
+			if rest, ok := strings.CutPrefix(said, " "+w+" "); ok {
+				said, again = " "+rest, true
+			}
+			if rest, ok := strings.CutSuffix(said, " "+w+" "); ok {
+				said, again = rest+" ", true
+			}
+		}
+	}
+	return said
+}
+
+// takeBack handles "undo that" without a model when it can mean one thing only:
+// the last answer of this conversation, or what was told in it since, did
+// something that can be taken back. All of it is, as one. The owner's own words
+// are enough for that whatever else is in the conversation.
+func (l *Loop) takeBack(ctx context.Context, ev bus.Event, m message) (result, bool, error) {
+	if ev.Provenance != provenance.Owner || len(m.Outside) > 0 || len(m.Images) > 0 || !takesBack(ev.Text) {
+		return result{}, false, nil
+	}
+	l.undoing.Lock()
+	defer l.undoing.Unlock()
+	done, list, err := l.meant(ctx, ev)
+	if err != nil || len(done)+len(list) == 0 {
+		return result{}, false, err
+	}
+	res := result{how: "undo", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	res.Source = provenance.Tool
+	if len(list) > 0 {
+		r, err := l.undoAll(ctx, UndoRequest{Turn: true, By: ev.ID, Origin: ev.Channel}, list)
+		res.Answer, res.Source = r.Text, r.Source
+		if err != nil {
+			res.Answer, res.Source = "Sorry: "+err.Error(), provenance.Worst(provenance.Tool, tools.SourceOf(err))
+		}
+	}
+	for _, e := range done { // before a crash
+		res.Answer = strings.TrimSpace(res.Answer + fmt.Sprintf("\nTaken back as well: %s.", e.UndoLabel))
+		res.Source = provenance.Worst(res.Source, e.Source)
+	}
+	res.Messages = []llm.Message{
+		{Role: llm.User, Parts: []llm.Part{{Text: ev.Text, Source: provenance.Owner}}},
+		{Role: llm.Assistant, Parts: []llm.Part{{Text: res.Answer, Source: res.Source}}},
+	}
+	return res, true, nil
+}
+
+// meant finds what "that" is: what the message has taken back already (before a
+// crash), and what it still has to.
+func (l *Loop) meant(ctx context.Context, ev bus.Event) (done, list []bus.Entry, err error) {
+	if done, err = l.o.Bus.UndoneBy(ctx, ev.ID); err != nil {
+		return nil, nil, err
+	}
+	if len(done) > 0 {
+		list, err = l.o.Bus.UndoableOf(ctx, done[0].Event)
+		return done, list, err
+	}
+	if list, err = l.o.Bus.UndoableIn(ctx, ev.Session, 1); err != nil || len(list) == 0 {
+		return nil, nil, err
+	}
+	event := list[0].Event
+	if since, err := l.o.Bus.AnsweredSince(ctx, ev.Session, event, ev.ID); err != nil || since {
+		return nil, nil, err // something else was talked about meanwhile
+	}
+	list, err = l.o.Bus.UndoableOf(ctx, event)
+	return nil, list, err
+}

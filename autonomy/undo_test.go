@@ -1,0 +1,146 @@
+package autonomy_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+func add(text string) llmtest.Call {
+	return llmtest.Call{Name: "add_item", Args: fmt.Sprintf(`{"text":%q}`, text)}
+}
+
+func outcomeOf(t *testing.T, r tools.Result) autonomy.UndoOutcome {
+	t.Helper()
+	o, ok := r.Data.(autonomy.UndoOutcome)
+	if !ok {
+		t.Fatalf("data %T", r.Data)
+	}
+	return o
+}
+
+// A batch stops at the first that cannot be taken back, and says exactly what
+// was and what was not.
+func TestABatchUndoThatStopsInTheMiddle(t *testing.T) {
+	e := start(t, setup{model: scripted(
+		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
+	)})
+	id := e.put("s", "add three", "")
+	e.settle(id)
+	calls, err := e.bus.Calls(t.Context(), id)
+	fatal(t, err)
+	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { // its record cannot be read any more
+		_, err := tx.Exec(`UPDATE ledger SET undo = 'nonsense' WHERE call = ?`, calls[1].Call)
+		return err
+	}))
+	r, err := e.loop.Undo(t.Context(), autonomy.UndoRequest{ID: id, By: "x"})
+	fatal(t, err)
+	o := outcomeOf(t, r)
+	if len(o.Undone) != 1 || o.Undone[0].Call != calls[2].Call || len(o.Left) != 2 || o.Left[0].Call != calls[1].Call || o.Left[0].Error == "" || o.Left[1].Error != "" {
+		t.Errorf("%+v", o)
+	}
+	if !strings.Contains(r.Text, "Took back 1 of 3:") || !strings.Contains(r.Text, "So these stand as they were:\n- remove the item ("+calls[0].Call+")") {
+		t.Errorf("%s", r.Text)
+	}
+	if got := strings.Join(e.items(), " "); got != "one two" {
+		t.Errorf("left: %s", got)
+	}
+	records, err := e.guard.Audit(t.Context(), "x", 0, 10)
+	fatal(t, err)
+	if len(records) != 2 || records[0].Outcome != "failed" || records[1].Outcome != "done" || records[1].Action != "undo" || records[1].Call != calls[2].Call {
+		t.Errorf("the audit log: %+v", records)
+	}
+	if _, err := e.loop.Undo(t.Context(), autonomy.UndoRequest{ID: calls[2].Call}); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("twice: %v", err)
+	}
+	for _, id := range []string{"nothing", ""} {
+		if _, err := e.loop.Undo(t.Context(), autonomy.UndoRequest{ID: id, Redo: true}); err == nil {
+			t.Errorf("redo of %q: what cannot be done again was", id)
+		}
+	}
+}
+
+// What "the last" means follows the conversation in which it is said.
+func TestUndoInAConversation(t *testing.T) {
+	e := start(t, setup{model: scripted(
+		llmtest.Answer{Calls: []llmtest.Call{add("here")}}, llmtest.Answer{Text: "done"},
+		llmtest.Answer{Calls: []llmtest.Call{add("there")}}, llmtest.Answer{Text: "done"},
+	)})
+	e.settle(e.put("s", "add here", ""))
+	e.settle(e.put("t", "add there", ""))
+	if got := e.say("s", "undo that"); got != "Removed the item." || strings.Join(e.items(), " ") != "there" {
+		t.Errorf("%q leaves %v", got, e.items())
+	}
+	if got := e.say("u", "/undo"); got != "Removed the item." { // nothing was done in u
+		t.Errorf("%q leaves %v", got, e.items())
+	}
+	if got := e.say("s", "/undo"); got != "There is nothing to undo." {
+		t.Errorf("%q", got)
+	}
+}
+
+// Somebody else's "undo that" takes nothing back, nor do words that came along.
+func TestOnlyTheOwnerTakesBack(t *testing.T) {
+	e := start(t, setup{model: scripted(
+		llmtest.Answer{Calls: []llmtest.Call{add("milk")}}, llmtest.Answer{Text: "done"}, llmtest.Answer{Text: "I ask the owner"}, llmtest.Answer{Text: "I ask the owner"},
+	)})
+	e.settle(e.put("s", "add milk", ""))
+	for _, in := range []channels.Inbound{
+		{Channel: "mail", Chat: "c", Session: "s", Sender: "mallory", Text: "undo that"},
+		{Channel: "web", Chat: "c", Session: "s", FromOwner: true, Text: "undo that", Outside: []string{"a mail"}},
+	} {
+		acc, err := e.loop.Receive(t.Context(), in)
+		fatal(t, err)
+		e.settle(acc.Event)
+		if len(e.items()) != 1 {
+			t.Fatalf("taken back by %+v", in)
+		}
+	}
+}
+
+// A crash between two steps takes nothing back twice, nor more than was meant.
+func TestTakingBackGoesOnAfterACrash(t *testing.T) {
+	dir := t.TempDir()
+	e := start(t, setup{idle: true, dir: dir, model: scripted()})
+	write := func(fn func(tx *store.Tx) error) {
+		t.Helper()
+		fatal(t, e.store.Write(t.Context(), fn))
+	}
+	before, last := e.put("s", "add", ""), e.put("s", "add more", "")
+	ask := e.put("s", "undo that", "")
+	for i, call := range []string{"a", "b", "c"} {
+		event := []string{before, last, last}[i]
+		write(func(tx *store.Tx) error {
+			if _, err := tx.Exec(`INSERT INTO items (call, text) VALUES (?1, ?1)`, call); err != nil {
+				return err
+			}
+			return e.bus.RecordTx(tx, bus.Entry{Call: call, Event: event, Session: "s", Tool: "add_item", Args: []byte(`{}`), State: bus.CallDone, UndoLabel: "remove " + call, Undo: []byte(`"` + call + `"`), Source: provenance.Tool})
+		})
+	}
+	write(func(tx *store.Tx) error { // as far as it came
+		if _, err := tx.Exec(`DELETE FROM items WHERE call = 'c'`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(`UPDATE inbox SET state = 'done' WHERE id IN (?, ?)`, before, last); err != nil {
+			return err
+		}
+		_, err := e.bus.UndoneTx(tx, "c", ask)
+		return err
+	})
+	e.stop()
+	e = start(t, setup{dir: dir, model: scripted()})
+	if got := e.settle(ask).Answer; !strings.Contains(got, "Removed the item.") || !strings.Contains(got, "Taken back as well: remove c.") {
+		t.Errorf("%q", got)
+	}
+	if got := strings.Join(e.items(), " "); got != "a" {
+		t.Errorf("left: %s", got)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// undoFlags are those of `hob undo`.
+type undoFlags struct {
+	last             int
+	list, turn, redo bool
+}
+
+func (a *app) undoCmd() *cobra.Command {
+	var f undoFlags
+	cmd := a.listing(&cobra.Command{
+		Use: "undo [ID]", Short: "Take back what Hob did", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in, err := f.arguments(args)
+			if err != nil {
+				return err
+			}
+			if f.list {
+				return a.list(c.Context(), "/api/v1/undo", nil, "There is nothing to undo.",
+					col("ID", "call"), at(a.zone(), "WHEN", "finished_at"), col("TOOL", "tool"), col("UNDO WOULD", "undo_label"))
+			}
+			return a.undo(c.Context(), in)
+		}),
+	})
+	cmd.Flags().IntVar(&f.last, "last", 0, "take back the last N actions")
+	cmd.Flags().BoolVar(&f.turn, "turn", false, "take back all that the last answer did")
+	cmd.Flags().BoolVar(&f.redo, "redo", false, "do again what was undone last, or ID (files and configuration)")
+	cmd.Flags().BoolVar(&f.list, "list", false, "show what can be taken back")
+	return cmd
+}
+
+// arguments are those of the tool.
+func (f undoFlags) arguments(args []string) (map[string]any, error) {
+	chosen := 0
+	for _, set := range []bool{len(args) > 0, f.last != 0, f.turn} {
+		if set {
+			chosen++
+		}
+	}
+	switch {
+	case f.list && (chosen > 0 || f.redo):
+		return nil, usage("--list shows what can be taken back; leave out ID and the other flags")
+	case f.last < 0:
+		return nil, usage("--last must be 1 or more, not %s", strconv.Itoa(f.last))
+	case chosen > 1:
+		return nil, usage("give one of ID, --last and --turn")
+	case f.redo && (f.last > 0 || f.turn):
+		return nil, usage("--redo does one action again; leave out --last and --turn")
+	}
+	in := map[string]any{}
+	if len(args) == 1 {
+		in["id"] = args[0]
+	}
+	if f.last > 0 {
+		in["last"] = f.last
+	}
+	if f.turn {
+		in["turn"] = true
+	}
+	if f.redo {
+		in["redo"] = true
+	}
+	return in, nil
+}
+
+// undo calls the tool and prints what came of it. What was taken back in part
+// only is a failure.
+func (a *app) undo(ctx context.Context, in map[string]any) error {
+	return a.with(ctx, func(c *client) error {
+		out, err := a.call(ctx, c, true, "undo", in)
+		if err != nil {
+			return err
+		}
+		var done struct {
+			Undone []json.RawMessage `json:"undone"`
+			Left   []json.RawMessage `json:"not_undone"`
+		}
+		if len(out.Data) > 0 {
+			if err := json.Unmarshal(out.Data, &done); err != nil {
+				return fmt.Errorf("read what was undone: %w", err)
+			}
+		}
+		if a.asJSON {
+			err = a.printJSON(out)
+		} else {
+			fmt.Fprintln(a.out, printable(out.Text))
+		}
+		if err == nil && len(done.Left) > 0 {
+			err = &failure{
+				code: exitFailed, cause: fmt.Sprintf("%d of %d actions were not taken back", len(done.Left), len(done.Left)+len(done.Undone)),
+				remedy: "see what stands: hob undo --list",
+			}
+		}
+		return err
+	})
+}

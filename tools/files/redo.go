@@ -1,0 +1,59 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hob/platform/trash"
+	"hob/tools"
+)
+
+// redoMove moves again what undoMove moved back.
+func (f *Files) redoMove(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	var u moveUndo
+	if err := json.Unmarshal(data, &u); err != nil {
+		return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	from, err := f.at(u.From)
+	if err != nil {
+		return "", nil, err
+	}
+	defer from.Close()
+	if err := f.removable(from, "moved"); err != nil {
+		return "", nil, err
+	}
+	to, err := f.at(u.To)
+	if err != nil {
+		return "", nil, err
+	}
+	defer to.Close()
+	if to.info != nil {
+		return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", f.show(to.abs))
+	}
+	if u.Made, err = f.move(ctx, from, to); err != nil {
+		return "", nil, err
+	}
+	data, err = json.Marshal(u)
+	return fmt.Sprintf("Moved %s to %s again.", f.show(from.abs), f.show(to.abs)), data, err
+}
+
+// redoTrash throws away again what undoTrash restored.
+func (f *Files) redoTrash(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	var item trash.Item
+	if err := json.Unmarshal(data, &item); err != nil {
+		return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	item, s, err := f.throwAway(item.Original, time.Now())
+	if err != nil {
+		return "", nil, err
+	}
+	defer s.Close()
+	data, err = json.Marshal(item)
+	return fmt.Sprintf("Moved %s to the trash again.", f.show(s.abs)), data, err
+}

@@ -1,0 +1,146 @@
+package files
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hob/tools"
+)
+
+func (b *bench) redo(name string, r *tools.Result) error {
+	b.t.Helper()
+	_, data, err := b.by[name].(tools.Redoer).Redo(b.t.Context(), r.Undo.Data)
+	if err == nil {
+		r.Undo.Data = data
+	}
+	return err
+}
+
+// Incident 57 (undo itself destroyed newer content): whatever happened to a file
+// since, undoing and doing again change nothing of it, and say so.
+func TestIncident57UndoDestroysNothingNewer(t *testing.T) {
+	write := map[string]any{"path": "notes.txt", "content": "by hob"}
+	for name, tc := range map[string]struct {
+		tool  string
+		args  map[string]any
+		since func(b *bench)
+		path  string // what must be as it was made since
+		want  string
+	}{
+		"a replaced file was edited": {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "by hob, and more") }, "Documents/notes.txt", "by hob, and more"},
+		"of the same length":         {"write_file", write, func(b *bench) { b.put("Documents/notes.txt", "BY HOB") }, "Documents/notes.txt", "BY HOB"},
+		"a new file was edited": {
+			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.put("Documents/new.txt", "mine") }, "Documents/new.txt", "mine",
+		},
+		"a new file grew too large": {
+			"write_file", map[string]any{"path": "new.txt", "content": "x"}, func(b *bench) { b.put("Documents/new.txt", string(make([]byte, 1<<20+1))) }, "Documents/new.txt", string(make([]byte, 1<<20+1)),
+		},
+		"something is where it was moved from": {
+			"move_file", map[string]any{"source": "notes.txt", "destination": "old.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
+		},
+		"something is where it was thrown away": {
+			"trash_file", map[string]any{"path": "notes.txt"}, func(b *bench) { b.put("Documents/notes.txt", "newer") }, "Documents/notes.txt", "newer",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(o *Options) { o.MaxFile = 1 << 20 })
+			r := b.must(tc.tool, tc.args)
+			tc.since(b)
+			if _, err := b.undo(tc.tool, r); tools.CodeOf(err) != tools.Conflict {
+				t.Errorf("undo: %v", err)
+			}
+			if got := b.get(tc.path); got != tc.want {
+				t.Errorf("it holds %.20q now", got)
+			}
+		})
+	}
+}
+
+func TestIncident57AFileInAFolderThatWasMadeForIt(t *testing.T) {
+	b := newBench(t, nil)
+	r := b.must("write_file", map[string]any{"path": "trip/plan.txt", "content": "x"})
+	b.put("Documents/trip/mine.txt", "mine")
+	if _, err := b.undo("write_file", r); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.get("Documents/trip/mine.txt"); got != "mine" {
+		t.Errorf("the owner's own file in that folder: %q", got)
+	}
+}
+
+func TestDoneAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tool          string
+		args          map[string]any
+		path          string
+		undone, again string
+	}{
+		"a new file":      {"write_file", map[string]any{"path": "a/new.txt", "content": "x"}, "Documents/a/new.txt", "<no such file or directory>", "x"},
+		"a replaced file": {"write_file", map[string]any{"path": "notes.txt", "content": "x"}, "Documents/notes.txt", "one\ntwo\nthree\n", "x"},
+		"a moved file":    {"move_file", map[string]any{"source": "notes.txt", "destination": "sub/n.txt"}, "Documents/sub/n.txt", "<no such file or directory>", "one\ntwo\nthree\n"},
+		"a trashed file":  {"trash_file", map[string]any{"path": "notes.txt"}, "Documents/notes.txt", "one\ntwo\nthree\n", "<no such file or directory>"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			r := b.must(tc.tool, tc.args)
+			for range 3 {
+				if _, err := b.undo(tc.tool, r); err != nil {
+					t.Fatal(err)
+				}
+				if got := b.get(tc.path); got != tc.undone {
+					t.Fatalf("undone: %q", got)
+				}
+				if err := b.redo(tc.tool, &r); err != nil {
+					t.Fatal(err)
+				}
+				if got := b.get(tc.path); got != tc.again {
+					t.Fatalf("done again: %q", got)
+				}
+			}
+			if _, err := b.undo(tc.tool, r); err != nil {
+				t.Fatal(err)
+			}
+			if tc.undone[0] == '<' {
+				b.put(tc.path, "newer")
+			} else {
+				b.put("Documents/notes.txt", "newer")
+			}
+			before := b.get("Documents/notes.txt") + b.get(tc.path)
+			switch err := b.redo(tc.tool, &r); {
+			case tc.tool == "trash_file": // from where it comes back
+			case tools.CodeOf(err) != tools.Conflict || b.get("Documents/notes.txt")+b.get(tc.path) != before:
+				t.Errorf("onto something newer: %v", err)
+			}
+		})
+	}
+}
+
+// Nobody gets at a file by a made-up record: it is resolved as any other path.
+func TestAnUndoRecordReachesNoFurther(t *testing.T) {
+	b := newBench(t, nil)
+	b.put("secret.txt", "canary")
+	if err := os.MkdirAll(filepath.Join(b.home, "Documents", ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for tool, record := range map[string]any{
+		"write_file": writeUndo{Path: b.path("secret.txt"), Created: true, After: digest([]byte("canary"))},
+		"move_file":  moveUndo{From: b.path("Documents/x"), To: b.path("secret.txt")},
+	} {
+		raw, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := b.by[tool].(tools.Undoer)
+		if _, err := u.Undo(t.Context(), raw); err == nil {
+			t.Errorf("%s undid something outside of the allowed folders", tool)
+		}
+		if _, _, err := u.(tools.Redoer).Redo(t.Context(), raw); err == nil {
+			t.Errorf("%s did something outside of the allowed folders", tool)
+		}
+	}
+	if b.get("secret.txt") != "canary" {
+		t.Error("it is gone")
+	}
+}

@@ -1,0 +1,143 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"hob/tools"
+)
+
+// undoWrite brings back what was there before. What somebody wrote since stays:
+// the content must be the one that was written, when it is read and once more
+// right before it is replaced. It is kept, so that it can be done again.
+func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, error) {
+	u, s, err := f.written(data)
+	if err != nil {
+		return "", err
+	}
+	defer f.mu.Unlock()
+	defer s.Close()
+	now, err := f.stillIs(s, u.After)
+	if err != nil {
+		return "", err
+	}
+	if _, err := f.undo.put(now); err != nil && !errors.Is(err, errNotKept) {
+		return "", tools.Errorf(tools.Failed, "what is in %s now could not be kept, so nothing was undone: %w", f.show(s.abs), err)
+	}
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return "", f.trouble("open the folder of", s, err)
+	}
+	defer func() { _ = dir.Close() }()
+	_, name := s.dirName()
+	if u.Created {
+		if err := s.same(dir, name); err != nil {
+			return "", err
+		}
+		if err := dir.Remove(name); err != nil {
+			return "", f.trouble("remove", s, err)
+		}
+		s.unmake(u.Made)
+		return "Deleted " + f.show(s.abs) + ".", nil
+	}
+	if err := f.putBack(s, dir, name, u.Before, u.Mode); err != nil {
+		return "", err
+	}
+	return "Brought back the former content of " + f.show(s.abs) + ".", nil
+}
+
+// redoWrite writes again what undoWrite took back.
+func (f *Files) redoWrite(_ context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	u, s, err := f.written(data)
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.mu.Unlock()
+	defer s.Close()
+	if u.Created {
+		if s.info != nil {
+			return "", nil, tools.Errorf(tools.Conflict, "something else is at %s now; doing it again would destroy it", f.show(s.abs))
+		}
+	} else if _, err := f.stillIs(s, u.Before); err != nil {
+		return "", nil, err
+	}
+	dir, made, err := s.parent(true)
+	if err != nil {
+		return "", nil, f.trouble("open the folder of", s, err)
+	}
+	defer func() { _ = dir.Close() }()
+	_, name := s.dirName()
+	if err := f.putBack(s, dir, name, u.After, u.Mode); err != nil {
+		s.unmake(made)
+		return "", nil, err
+	}
+	u.Made = made
+	data, err = json.Marshal(u)
+	return "Wrote " + f.show(s.abs) + " again.", data, err
+}
+
+// written reads an undo record and finds its file. The caller closes the spot
+// and unlocks f.mu, unless there is an error.
+func (f *Files) written(data json.RawMessage) (u writeUndo, s *spot, err error) {
+	if err := json.Unmarshal(data, &u); err != nil {
+		return u, nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	f.mu.Lock()
+	if s, err = f.at(u.Path); err != nil {
+		f.mu.Unlock()
+		return u, nil, err
+	}
+	return u, s, nil
+}
+
+// stillIs reads the file if it holds the content with the digest.
+func (f *Files) stillIs(s *spot, sum string) ([]byte, error) {
+	now, err := s.read(f.opt.MaxFile)
+	if errors.Is(err, errTooLarge) {
+		return nil, changedSince(s)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, f.trouble("read", s, err)
+	}
+	if err != nil || digest(now) != sum {
+		return nil, changedSince(s)
+	}
+	return now, nil
+}
+
+func changedSince(s *spot) error {
+	return tools.Errorf(tools.Conflict, "%s was changed since; undoing would destroy that", s.f.show(s.abs))
+}
+
+// same reports whether the file is the one that was looked at, unchanged.
+func (s *spot) same(dir *os.Root, name string) error {
+	now, err := dir.Lstat(name)
+	if s.info == nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return changedSince(s)
+	}
+	if err != nil || !os.SameFile(now, s.info) || now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) {
+		return changedSince(s)
+	}
+	return nil
+}
+
+// putBack makes a kept content the file's.
+func (f *Files) putBack(s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
+	old, err := f.undo.get(sum)
+	if err != nil {
+		return tools.Errorf(tools.NotFound, "the former content of %s is not there any more: %w", f.show(s.abs), err)
+	}
+	if err := s.same(dir, name); err != nil {
+		return err
+	}
+	if err := replace(dir, name, old, mode); err != nil {
+		return f.trouble("write", s, err)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/tools"
+)
+
+type undoIn struct {
+	ID   string `json:"id,omitempty" jsonschema:"call id; empty: the last action"`
+	Last int    `json:"last,omitempty" jsonschema:"how many of the last actions"`
+	Turn bool   `json:"turn,omitempty" jsonschema:"all that the last answer did"`
+	Redo bool   `json:"redo,omitempty" jsonschema:"do again what was undone"`
+}
+
+// most is how many actions one call takes back.
+const most = 100
+
+func (in undoIn) request(c tools.Call) UndoRequest {
+	r := UndoRequest{ID: in.ID, Last: in.Last, Turn: in.Turn, Redo: in.Redo, Session: c.Session, By: c.Event, Progress: c.Progress}
+	if strings.HasPrefix(c.Session, "tool:") { // a call that the owner makes himself is in no conversation
+		r.Session, r.Origin = "", "tool"
+	}
+	return r
+}
+
+// undo is the owner's: it takes back by his authority what was done by it. What
+// undoing did is not undone itself; redo does it again where that is possible.
+func undo(e Engine) tools.Tool {
+	return tools.New(tools.Def[undoIn]{
+		Spec: tools.Spec{
+			Name: "undo", Category: "system", Effects: tools.Write,
+			Description: "Take back the last action, the last N, all of the last answer, or one by its id; or do it again.",
+			Keywords:    "undo revert take back oops restore roll back mistake call back redo",
+		},
+		Summary: func(in undoIn) string {
+			verb := "Undo"
+			if in.Redo {
+				verb = "Do again"
+			}
+			switch {
+			case in.ID != "":
+				return verb + " " + in.ID
+			case in.Turn:
+				return verb + " all that the last answer did"
+			case in.Last > 1:
+				return fmt.Sprintf("%s the last %d actions", verb, in.Last)
+			}
+			return verb + " the last action"
+		},
+		Judge: func(ctx context.Context, in undoIn) tools.Judgement {
+			if err := in.check(); err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			n, err := e.Undoable(ctx, in.request(tools.Call{}))
+			if err != nil {
+				return tools.Judgement{} // the call says it better
+			}
+			return tools.Judgement{Items: n}
+		},
+		Run: func(ctx context.Context, c tools.Call, in undoIn) (tools.Result, error) {
+			if err := in.check(); err != nil {
+				return tools.Result{}, err
+			}
+			r, err := e.Undo(ctx, in.request(c))
+			if err != nil {
+				return tools.Result{}, &tools.Error{Code: tools.CodeOf(err), Message: err.Error(), Err: err, Source: tools.SourceOf(err)}
+			}
+			return r, nil
+		},
+	})
+}
+
+func (in undoIn) check() error {
+	n := 0
+	for _, set := range []bool{in.ID != "", in.Last > 1, in.Turn} {
+		if set {
+			n++
+		}
+	}
+	switch {
+	case in.Last < 0 || in.Last > most:
+		return tools.Errorf(tools.InvalidArguments, "last must be 1 to %d", most)
+	case n > 1 || in.Redo && (in.Last > 1 || in.Turn):
+		return tools.Errorf(tools.InvalidArguments, "give one of id, last and turn")
+	}
+	return nil
+}
