@@ -122,8 +122,9 @@ func special(parts []string) string {
 	return ""
 }
 
+// ofAProcess: a pattern may stand for a number.
 func ofAProcess(name string) bool {
-	return name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
+	return strings.ContainsAny(name, "*?[") || name == "self" || name == "thread-self" || name != "" && strings.Trim(name, "0123456789") == ""
 }
 
 // collect lists the places under their configured and their resolved names.

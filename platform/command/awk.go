@@ -1,0 +1,117 @@
+package command
+
+import (
+	"slices"
+	"strings"
+)
+
+// awkArgs: -F and -v, a program that only computes and prints, and files.
+func (l *look) awkArgs(dir string, args []string) string {
+	program := false
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case !program && (a == "-F" || a == "-v") && i+1 < len(args):
+			i++
+		case !program && (strings.HasPrefix(a, "-F") || strings.HasPrefix(a, "-v")) && len(a) > 2:
+		case !program && a == "--":
+			if i+1 >= len(args) {
+				return "awk has no program"
+			}
+		case !program && strings.HasPrefix(a, "-"):
+			return "awk " + a + " is not known to look only"
+		case !program:
+			program = true
+			if why := awkProgram(a); why != "" {
+				return why
+			}
+		default:
+			if why := l.reads(dir, a); why != "" {
+				return why
+			}
+		}
+	}
+	if !program {
+		return "awk has no program"
+	}
+	return ""
+}
+
+// awkProgram says what keeps an awk program from being one that only computes
+// and prints: programs it runs, files it opens, names it is not known to know.
+// A slash begins a pattern or divides; where that would matter, it asks.
+func awkProgram(src string) string {
+	small := []string{"system", "getline", "close", "fflush"}
+	large := []string{"NR", "NF", "FNR", "FS", "OFS", "ORS", "RS", "FILENAME", "BEGIN", "END", "SUBSEP", "RSTART", "RLENGTH", "IGNORECASE", "OFMT", "CONVFMT", "FIELDWIDTHS", "FPAT"}
+	for _, name := range names(src) {
+		if slices.Contains(small, name) || strings.ToLower(name) != name && !slices.Contains(large, name) {
+			return "the program of awk holds " + name
+		}
+	}
+	if strings.Contains(src, "@") {
+		return "the program of awk holds @"
+	}
+	if strings.Contains(src, "\\\n") {
+		return "the program of awk goes on behind a line's end"
+	}
+	if !strings.ContainsAny(src, "|>") {
+		return "" // nothing in it could open a file or a program
+	}
+	return awkCompares(src)
+}
+
+// awkCompares reads a program with | or > in it, which must be "or" and "is
+// greater": the latter outside of braces, where nothing is printed, or in round
+// brackets. A slash may begin a pattern, in which other signs mean other things.
+func awkCompares(src string) string {
+	const why = "the program of awk may write or run something"
+	round, curly := 0, 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '"':
+			if i = awkString(src, i); i < 0 {
+				return why
+			}
+		case '#', '\\', '/', '\'':
+			return why
+		case '(':
+			round++
+		case ')':
+			round--
+		case '{':
+			curly++
+		case '}':
+			curly--
+		case '|':
+			if i++; i >= len(src) || src[i] != '|' {
+				return why
+			}
+		case '>':
+			if curly > 0 && round <= 0 || curly < 0 {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+func awkString(src string, i int) int {
+	for i++; i < len(src); i++ {
+		switch src[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		case '\n':
+			return -1
+		}
+	}
+	return -1
+}
+
+// names are the runs of letters in a text.
+func names(src string) []string {
+	return strings.FieldsFunc(src, func(r rune) bool {
+		return !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	})
+}

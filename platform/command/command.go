@@ -1,0 +1,227 @@
+// Package command judges shell commands by their syntax tree, and runs them.
+//
+// The judge parses a command as Bash does, resolves each simple command to a
+// program and its arguments, and says what the whole would do. A command is
+// listed when it is nothing but programs of the table (programs.txt), each with
+// arguments that are known to let it look only, inside the owner's folders; what
+// it cannot tell is not listed, and so the owner is asked. A command that names
+// a protected place is refused.
+//
+// What is judged is what runs: words are expanded by the judge, and where the
+// tree allows (pipelines and lists of simple commands) Hob starts the programs
+// with the very arguments that were judged, without any shell. Only what the
+// owner has seen and allowed goes through one.
+//
+// Windows has other shells. Nothing is parsed there: no command is listed.
+package command
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/protect"
+)
+
+// Limits of a command.
+const (
+	MaxText        = 1000 // characters
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 10 * time.Minute
+)
+
+// Errors of the judge; a Refusal wraps one.
+var (
+	ErrProtected = errors.New("a protected place")
+	ErrInvalid   = errors.New("not a command that can be judged")
+	ErrOutside   = errors.New("not in an allowed folder")
+)
+
+// Options of New.
+type Options struct {
+	Home string // the owner's; required
+	// Allowed are the folders in which commands run and which listed ones read.
+	Allowed []string
+	Places  *protect.Places // required
+	// Allow are the owner's own entries: a program and the beginning of its
+	// arguments, such as "npm test".
+	Allow []string
+	// Path lists the folders of programs (default: those of the system).
+	Path []string
+}
+
+// Judge judges commands. It may be used concurrently.
+type Judge struct {
+	opt     Options
+	allowed []string
+	allow   [][]string
+	table   func() *table
+
+	mu      sync.Mutex
+	digests map[fileID]string
+}
+
+// New checks the options.
+func New(opt Options) (*Judge, error) {
+	if opt.Places == nil || !filepath.IsAbs(opt.Home) {
+		return nil, errors.New("command: Home and Places are required")
+	}
+	if len(opt.Path) == 0 {
+		opt.Path = systemPath()
+	}
+	j := &Judge{opt: opt, digests: map[fileID]string{}}
+	for _, dir := range opt.Allowed {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("command: the folder %q must be an absolute path", dir)
+		}
+		j.allowed = append(j.allowed, filepath.Clean(dir))
+	}
+	for _, entry := range opt.Allow {
+		words := strings.Fields(entry)
+		if err := allowEntry(words); err != nil {
+			return nil, fmt.Errorf("[shell] allow: %q: %w", entry, err)
+		}
+		j.allow = append(j.allow, words)
+	}
+	j.table = sync.OnceValue(readTable)
+	return j, nil
+}
+
+// allowEntry refuses entries that would allow everything.
+func allowEntry(words []string) error {
+	switch {
+	case len(words) == 0:
+		return errors.New("it is empty; name a program and the beginning of its arguments, such as \"npm test\"")
+	case strings.ContainsAny(strings.Join(words, ""), "|&;<>()$`\\\"'*?[]{}~#!"):
+		return errors.New("it holds a character of the shell; name a program and plain arguments")
+	case strings.Contains(words[0], "/") && !filepath.IsAbs(words[0]):
+		return errors.New("its program has a relative path; write the whole path")
+	case wraps(filepath.Base(words[0])) && len(words) < 3:
+		return errors.New("this program runs others, so that this would allow everything; name what it runs")
+	}
+	return nil
+}
+
+// Command is what a model asks to run.
+type Command struct {
+	Text string
+	Dir  string // where, absolute; "" is the first allowed folder
+	// Network: it says that it needs one.
+	Network bool
+}
+
+// Refusal is a command that is not run whatever the owner says.
+type Refusal struct {
+	Err            error // one of the errors above
+	Message        string
+	Remedy         string
+	ProtectedPlace string
+}
+
+func (r *Refusal) Error() string { return r.Message + "; " + r.Remedy }
+
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Verdict is what a command would do.
+type Verdict struct {
+	Refused error // a *Refusal
+	// Listed: it runs nothing but programs that look only, with such arguments.
+	Listed bool
+	// Writes, Egress, Send and Destroy are what it is known to do beyond that.
+	// None of them is a promise that it does not.
+	Writes, Egress, Send, Destroy bool
+	// Why is what keeps it from being listed, the gravest first.
+	Why []string
+	// Pattern is what a grant may cover: "git status *". Only the listed have one.
+	Pattern string
+	// Exact names what would run: the folder, each program by its whole path and
+	// digest with its arguments, digests of scripts, and the text if a shell is needed.
+	Exact string
+	// Plan is how it runs.
+	Plan Plan
+}
+
+// Judge says what a command would do. It looks at files and changes nothing.
+func (j *Judge) Judge(c Command) Verdict {
+	if runtime.GOOS == "windows" {
+		return j.unparsed(c)
+	}
+	l := &look{judge: j, cmd: c}
+	l.run()
+	v := l.verdict
+	if v.Refused == nil {
+		v.Exact = l.exact()
+	}
+	return v
+}
+
+// unparsed is the verdict where the shell is not one that can be parsed.
+func (j *Judge) unparsed(c Command) Verdict {
+	v := Verdict{Why: []string{"commands of this system cannot be judged"}, Writes: true, Egress: c.Network}
+	if err := checkText(c.Text); err != nil {
+		v.Refused = err
+		return v
+	}
+	dir, err := j.dir(c.Dir)
+	if err != nil {
+		v.Refused = err
+		return v
+	}
+	v.Plan = Plan{Dir: dir, Shell: c.Text, Network: c.Network, Writes: true}
+	v.Exact = fmt.Sprintf("%s\n%x", dir, sha256.Sum256([]byte(c.Text)))
+	return v
+}
+
+// dir is the folder in which a command runs.
+func (j *Judge) dir(given string) (string, error) {
+	if given == "" {
+		if len(j.allowed) == 0 {
+			return "", &Refusal{Err: ErrOutside, Message: "there is no folder in which commands may run", Remedy: "the owner can allow one with: hob config set files.allowed '[\"~/Documents\"]'"}
+		}
+		given = j.allowed[0]
+	}
+	if given == "~" || strings.HasPrefix(given, "~/") {
+		given = filepath.Join(j.opt.Home, given[1:])
+	}
+	if !filepath.IsAbs(given) && len(j.allowed) > 0 {
+		given = filepath.Join(j.allowed[0], given)
+	}
+	p := j.place("/", given)
+	switch {
+	case p.protected != "":
+		return "", j.protectedPlace(p)
+	case !p.inside:
+		return "", &Refusal{
+			Err: ErrOutside, Message: given + " is not in an allowed folder",
+			Remedy: "commands run in the folders of files.allowed: " + strings.Join(j.allowed, ", "),
+		}
+	case !p.exists || !p.folder:
+		return "", &Refusal{Err: ErrInvalid, Message: "there is no folder " + given, Remedy: "name one that is there"}
+	}
+	return p.abs, nil
+}
+
+func (j *Judge) protectedPlace(p place) *Refusal {
+	return &Refusal{
+		Err: ErrProtected, ProtectedPlace: p.abs, Message: p.abs + " is a protected place (" + p.protected + ")",
+		Remedy: "Hob runs no command that names it; the owner can do that in a terminal",
+	}
+}
+
+// wraps reports whether a program runs what its arguments say: an entry or a
+// pattern for it would stand for everything.
+func wraps(name string) bool {
+	return slices.Contains([]string{
+		"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "nu", "pwsh", "rbash", "elvish", "xonsh",
+		"env", "sudo", "doas", "su", "runuser", "pkexec", "xargs", "parallel", "nohup", "nice", "ionice", "setsid", "timeout", "time", "stdbuf", "unbuffer", "script", "watch", "exec", "eval",
+		"command", "builtin", "busybox", "toybox", "coreutils", "chroot", "unshare", "nsenter", "strace", "ltrace", "gdb", "ssh", "tmux", "screen", "at", "batch", "crontab", "systemd-run", "flock", "taskset", "chrt",
+		"python", "python2", "python3", "perl", "ruby", "node", "deno", "bun", "php", "lua", "awk", "gawk", "mawk", "nawk", "tclsh", "expect", "osascript", "Rscript", "java", "docker", "podman", "npx", "uvx", "pipx",
+		"setarch", "linux32", "linux64", "i386", "x86_64", "firejail", "bwrap", "fakeroot", "dbus-run-session", "ld.so", "busctl", "find", "vim", "vi", "ed", "emacs", "make", "cmake", "ninja", "just",
+	}, name) && name != "make" && name != "just" && name != "cmake" && name != "ninja"
+}

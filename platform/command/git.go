@@ -1,0 +1,162 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// gitSettings are put before everything: programs that a repository's settings
+// could name are switched off, in submodules too, which see these as well.
+func gitSettings() []string {
+	return []string{
+		"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat", "-c", "diff.external=", "-c", "core.attributesFile=/dev/null",
+		"-c", "diff.autoRefreshIndex=false", "-c", "diff.ignoreSubmodules=all", "-c", "status.submoduleSummary=false", "-c", "submodule.recurse=false",
+		"-c", "log.showSignature=false", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never", "-c", "core.untrackedCache=false",
+	}
+}
+
+func gitEnv() []string {
+	return []string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_EDITOR=false", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
+	}
+}
+
+// git takes the general options off, looks at the settings of the repository,
+// and returns the arguments for the table, those to run with, and the
+// environment. Settings that name programs (filters, textconv, signatures) have
+// no name that could be switched off: with any that is not known, it asks.
+func (l *look) git(dir string, args []string) (table, run, env []string, why string) {
+	rest := args[1:]
+	folder := dir
+	for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
+		switch {
+		case rest[0] == "--no-pager" || rest[0] == "-P" || rest[0] == "--no-optional-locks":
+			rest = rest[1:]
+			continue
+		case rest[0] == "-C" && len(rest) > 1:
+			if why := l.reads(folder, rest[1]); why != "" {
+				return nil, nil, nil, why
+			}
+			folder = l.judge.place(folder, rest[1]).abs
+			rest = rest[2:]
+			continue
+		case (rest[0] == "--version" || rest[0] == "--help") && len(rest) == 1:
+			return args, args, gitEnv(), ""
+		}
+		return nil, nil, nil, "git " + rest[0] + " is not known to look only"
+	}
+	if len(rest) == 0 {
+		return args, args, gitEnv(), ""
+	}
+	if rest[0] == "version" {
+		return append([]string{"git"}, rest...), args, gitEnv(), ""
+	}
+	if why := l.repository(folder); why != "" {
+		return nil, nil, nil, why
+	}
+	table = append([]string{"git"}, rest...)
+	run = append([]string{"git"}, gitSettings()...)
+	if folder != dir {
+		run = append(run, "-C", folder)
+	}
+	run = append(run, rest[0])
+	if slices.Contains([]string{"diff", "log", "show"}, rest[0]) {
+		run = append(run, "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+	}
+	return table, append(run, rest[1:]...), gitEnv(), ""
+}
+
+// repository finds the repository of a folder as git does, and reads its settings.
+func (l *look) repository(dir string) string {
+	for {
+		at := filepath.Join(dir, ".git")
+		info, err := os.Lstat(at)
+		if err == nil {
+			if !info.IsDir() {
+				return "the repository keeps its data elsewhere (" + at + ")"
+			}
+			return gitConfig(at)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err == nil {
+			if _, err := os.Lstat(filepath.Join(dir, "objects")); err == nil {
+				return dir + " is a repository without files, whose settings may name programs"
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return "" // git says that there is none
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// harmlessSettings are the sections and keys of a repository's settings that
+// name no program, no file and no other place. The key "*" is every key.
+func harmlessSettings() map[string][]string {
+	return map[string][]string{
+		"core":       {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol", "safecrlf", "quotepath", "abbrev", "compression"},
+		"remote":     {"url", "fetch", "pushurl", "tagopt", "gh-resolved"},
+		"branch":     {"remote", "merge", "rebase", "description", "pushremote", "vscode-merge-base", "gh-merge-base", "github-pr-owner-number"},
+		"user":       {"name", "email"},
+		"pull":       {"rebase", "ff"},
+		"push":       {"default", "autosetupremote", "followtags"},
+		"fetch":      {"prune", "prunetags"},
+		"init":       {"defaultbranch"},
+		"gc":         {"auto"},
+		"color":      {"*"},
+		"advice":     {"*"},
+		"submodule":  {"url", "active", "branch", "path"},
+		"extensions": {"objectformat", "refstorage"},
+		"status":     {"short", "branch", "showuntrackedfiles"},
+		"rerere":     {"enabled"},
+	}
+}
+
+const maxSettings = 256 << 10 // bytes
+
+// gitConfig reads the settings of a repository, strictly: what it cannot read
+// may be anything.
+func gitConfig(gitDir string) string {
+	if _, err := os.Lstat(filepath.Join(gitDir, "config.worktree")); err == nil {
+		return "the repository has settings for each of its working folders"
+	}
+	if _, err := os.Lstat(filepath.Join(gitDir, "commondir")); err == nil {
+		return "the repository keeps its data elsewhere"
+	}
+	path := filepath.Join(gitDir, "config")
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSettings {
+		return "the settings of the repository cannot be read"
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "the settings of the repository cannot be read"
+	}
+	section, known := "", harmlessSettings()
+	for line := range strings.SplitSeq(string(b), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		if line[0] == '[' {
+			inner, ok := strings.CutSuffix(line[1:], "]")
+			name, sub, _ := strings.Cut(inner, " ")
+			if !ok || strings.ContainsAny(name, `"\]`) || strings.ContainsAny(strings.Trim(sub, `"`), `"\]`) {
+				return "the settings of the repository hold " + line
+			}
+			section = strings.ToLower(name)
+			if sub != "" && !slices.Contains([]string{"remote", "branch", "submodule", "color"}, section) {
+				return "the settings of the repository hold " + line
+			}
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		key = strings.ToLower(strings.TrimSpace(key))
+		if strings.HasSuffix(value, `\`) || !slices.Contains(known[section], key) && !slices.Contains(known[section], "*") {
+			return "the settings of the repository hold " + section + "." + key + ", which may name a program"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// place is where a word of a command leads.
+type place struct {
+	abs       string // links followed as the kernel does it
+	exists    bool
+	folder    bool
+	regular   bool
+	many      bool   // it has several names (hard links)
+	inside    bool   // of an allowed folder
+	protected string // why
+}
+
+// maxLinks bounds the links that one path may follow.
+const maxLinks = 40
+
+// place looks where a path leads from the folder dir. It never fails: what it
+// cannot look at is nowhere, and so in no allowed folder.
+func (j *Judge) place(dir, path string) place {
+	if !filepath.IsAbs(path) {
+		path = dir + "/" + path
+	}
+	if path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr" {
+		return place{abs: path, exists: true} // their own, and not those of this process
+	}
+	lexical := filepath.Clean(path)
+	p := place{abs: lexical}
+	if why := j.opt.Places.Why(lexical); why != "" {
+		p.protected = why
+	}
+	abs, ok := physical(path)
+	if !ok {
+		return p
+	}
+	p.abs = abs
+	if why := j.opt.Places.Why(abs); why != "" {
+		p.protected = why
+	}
+	info, err := os.Lstat(abs)
+	p.exists = err == nil
+	if err == nil {
+		p.folder, p.regular, p.many = info.IsDir(), info.Mode().IsRegular(), manyNames(info)
+	}
+	for _, a := range j.allowed {
+		if real, ok := physical(a); ok && below(real, abs) {
+			p.inside = true
+		}
+	}
+	return p
+}
+
+func below(folder, abs string) bool {
+	return abs == folder || strings.HasPrefix(abs, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// physical follows a path step by step: ".." after a link leaves the folder
+// that the link leads to, which is not what filepath.Clean makes of it. What is
+// not there is taken as it is written.
+func physical(path string) (string, bool) {
+	if len(path) > 4096 || strings.ContainsRune(path, 0) {
+		return "", false
+	}
+	todo := strings.Split(path, "/")
+	done := "/"
+	for links := 0; len(todo) > 0; {
+		c := todo[0]
+		todo = todo[1:]
+		switch c {
+		case "", ".":
+			continue
+		case "..":
+			done = filepath.Dir(done)
+			continue
+		}
+		next := filepath.Join(done, c)
+		info, err := os.Lstat(next)
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			done = next
+			continue
+		}
+		if links++; links > maxLinks {
+			return "", false
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", false
+		}
+		if filepath.IsAbs(target) {
+			done = "/"
+		}
+		todo = append(strings.Split(target, "/"), todo...)
+	}
+	return done, true
+}
+
+// openToAll are files outside the owner's folders that listed commands may
+// read: they say what kind of machine this is.
+func openToAll(abs string) bool {
+	switch abs {
+	case "/dev/null", "/dev/stdin", "/etc/os-release", "/usr/lib/os-release", "/etc/hostname", "/etc/timezone", "/proc/cpuinfo", "/proc/meminfo",
+		"/proc/uptime", "/proc/loadavg", "/proc/version":
+		return true
+	}
+	return false
+}

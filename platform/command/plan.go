@@ -1,0 +1,325 @@
+package command
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Plan is how a command runs: without a shell as a list of pipelines, or as a
+// text for one.
+type Plan struct {
+	Dir   string `json:"dir"`
+	Lines []Line `json:"lines,omitempty"`
+	Shell string `json:"shell,omitempty"`
+	// Network and Writes are what the sandbox lets it have.
+	Network bool `json:"network,omitempty"`
+	Writes  bool `json:"writes,omitempty"`
+	// Digests are those of what runs and of the scripts that it reads, by path.
+	Digests map[string]string `json:"digests,omitempty"`
+}
+
+// Line is a pipeline and when it runs: always (""), if what was before went well
+// ("&&") or did not ("||").
+type Line struct {
+	When  string `json:"when,omitempty"`
+	Not   bool   `json:"not,omitempty"`
+	Dir   string `json:"dir"`
+	Steps []Step `json:"steps"`
+}
+
+// Step is one program.
+type Step struct {
+	Path string   `json:"path"`
+	Args []string `json:"args"` // with the name as it was written
+	Env  []string `json:"env,omitempty"`
+	// In is a file to read from; Out and Err are where the output goes: "" where
+	// it would, "null" nowhere, "out" and "err" to where the other one went.
+	In  string `json:"in,omitempty"`
+	Out string `json:"out,omitempty"`
+	Err string `json:"err,omitempty"`
+}
+
+// plan makes the plan, and lists the command when all its programs are.
+func (l *look) plan() {
+	v := &l.verdict
+	v.Plan = Plan{Dir: l.dir}
+	listed, direct := true, true
+	dir := l.dir
+	var lines []Line
+	for i, s := range l.file.Stmts {
+		when := ""
+		if i > 0 {
+			when = ";"
+		}
+		ok, why := l.line(s, when, &dir, &lines)
+		if !ok {
+			direct = false
+			l.why(why)
+		}
+	}
+	if direct && !slices.ContainsFunc(lines, func(n Line) bool { return len(n.Steps) > 0 }) {
+		direct = false
+		l.why("it runs nothing")
+	}
+	patterns := []string{}
+	if direct {
+		for i := range lines {
+			for k := range lines[i].Steps {
+				j := l.step(lines[i].Dir, &lines[i].Steps[k])
+				patterns = append(patterns, j.pattern)
+				listed = listed && j.why == ""
+				v.Writes = v.Writes || j.writes
+				if j.why != "" {
+					l.why(j.why)
+				}
+				v.Plan.Network = v.Plan.Network || j.network
+			}
+		}
+		v.Plan.Lines = lines
+	} else {
+		v.Plan.Shell = l.cmd.Text
+	}
+	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
+	if v.Listed && len(patterns) == 1 {
+		v.Pattern = patterns[0]
+	}
+	if !v.Listed {
+		v.Writes = true
+		for _, a := range l.asides {
+			l.why(a)
+		}
+	}
+	v.Plan.Writes, v.Plan.Network = v.Writes, v.Plan.Network || v.Egress || v.Send
+}
+
+// line adds the pipelines of a statement. dir follows "cd".
+func (l *look) line(s *syntax.Stmt, when string, dir *string, out *[]Line) (bool, string) {
+	if s.Background || s.Coprocess || s.Disown {
+		return false, "it goes on in the background"
+	}
+	b, ok := s.Cmd.(*syntax.BinaryCmd)
+	if ok && (b.Op == syntax.AndStmt || b.Op == syntax.OrStmt) {
+		if s.Negated || len(s.Redirs) > 0 {
+			return false, "it needs a shell"
+		}
+		if ok, why := l.line(b.X, when, dir, out); !ok {
+			return false, why
+		}
+		return l.line(b.Y, b.Op.String(), dir, out)
+	}
+	if c, ok := s.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 && c.Args[0].Lit() == "cd" {
+		return l.enter(s, c, when, dir, out)
+	}
+	line := Line{When: strings.TrimPrefix(when, ";"), Dir: *dir, Not: s.Negated}
+	if ok, why := l.pipeline(s, *dir, &line, true); !ok {
+		return false, why
+	}
+	*out = append(*out, line)
+	return true, ""
+}
+
+// enter follows "cd FOLDER" where it cannot fail: a folder that is there, not
+// behind "||".
+func (l *look) enter(s *syntax.Stmt, c *syntax.CallExpr, when string, dir *string, out *[]Line) (bool, string) {
+	if len(c.Args) != 2 || len(c.Assigns) > 0 || len(s.Redirs) > 0 || s.Negated || when == "||" || when == "&&" {
+		return false, "it changes the folder in a way that needs a shell"
+	}
+	f, err := l.fields(*dir, c.Args[1])
+	if err != nil || len(f) != 1 || f[0] == "" || strings.HasPrefix(f[0], "-") {
+		return false, "the folder that it enters is known only when it runs"
+	}
+	p := l.judge.place(*dir, f[0])
+	if p.protected != "" {
+		l.refuse(p)
+	}
+	if !p.inside || !p.folder {
+		return false, "it enters " + f[0] + ", which is not in an allowed folder"
+	}
+	*dir = p.abs
+	*out = append(*out, Line{When: strings.TrimPrefix(when, ";"), Dir: p.abs})
+	return true, ""
+}
+
+// pipeline adds the steps of "a | b | c".
+func (l *look) pipeline(s *syntax.Stmt, dir string, line *Line, first bool) (bool, string) {
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		if c.Op != syntax.Pipe || len(s.Redirs) > 0 || !first && s.Negated {
+			return false, "it needs a shell"
+		}
+		if ok, why := l.pipeline(c.X, dir, line, first); !ok {
+			return false, why
+		}
+		return l.pipeline(c.Y, dir, line, false)
+	case *syntax.CallExpr:
+		if s.Background || s.Coprocess || s.Disown || s.Negated && !first {
+			return false, "it needs a shell"
+		}
+		return l.simple(s, c, dir, line)
+	}
+	return false, "it is a program of the shell, of which only what it names can be known"
+}
+
+func (l *look) simple(s *syntax.Stmt, c *syntax.CallExpr, dir string, line *Line) (bool, string) {
+	if len(c.Assigns) > 0 {
+		return false, "it sets a variable"
+	}
+	if len(c.Args) == 0 {
+		return false, "it runs nothing"
+	}
+	args, err := l.fields(dir, c.Args...)
+	if err != nil {
+		return false, reason(err)
+	}
+	if len(args) == 0 || args[0] == "" {
+		return false, "the program is known only when it runs"
+	}
+	if inShell(args[0]) {
+		return false, args[0] + " is done by the shell itself"
+	}
+	step := Step{Args: args}
+	for _, r := range s.Redirs {
+		if ok, why := l.redirect(r, dir, &step); !ok {
+			return false, why
+		}
+	}
+	line.Steps = append(line.Steps, step)
+	return true, ""
+}
+
+// inShell are the words that only a shell can do.
+func inShell(name string) bool {
+	return slices.Contains([]string{
+		".", "source", "eval", "exec", "export", "readonly", "declare", "typeset", "local", "set", "unset", "shopt", "alias", "unalias", "trap", "return", "exit", "break", "continue",
+		"shift", "read", "mapfile", "readarray", "let", "builtin", "command", "type", "hash", "enable", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "wait", "jobs", "fg", "bg",
+		"disown", "suspend", "logout", "history", "fc", "pushd", "popd", "dirs", "times", "getopts", "caller", "help", "cd", "coproc", "time",
+	}, name)
+}
+
+// redirect understands what needs no shell: to nowhere, from a file, and one
+// output to the other. What else there is has been noted as a write.
+func (l *look) redirect(r *syntax.Redirect, dir string, s *Step) (bool, string) {
+	const needs = "it needs a shell for its redirections"
+	fd := "1"
+	if r.N != nil {
+		fd = r.N.Value
+	}
+	if r.Word == nil {
+		return false, needs
+	}
+	words, err := l.fields(dir, r.Word)
+	if err != nil || len(words) != 1 {
+		return false, "where it reads from or writes to is known only when it runs"
+	}
+	target := words[0]
+	switch {
+	case r.Op == syntax.RdrIn && (r.N == nil || fd == "0"):
+		if target != "/dev/null" {
+			if why := l.reads(dir, target); why != "" {
+				return false, why
+			}
+			s.In = l.judge.place(dir, target).abs
+		} else {
+			s.In = target
+		}
+	case (r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob) && target == "/dev/null" && fd == "1":
+		s.Out = "null"
+	case (r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob) && target == "/dev/null" && fd == "2":
+		s.Err = "null"
+	case (r.Op == syntax.RdrAll || r.Op == syntax.AppAll) && target == "/dev/null":
+		s.Out, s.Err = "null", "null"
+	case r.Op == syntax.DplOut && fd == "2" && target == "1":
+		s.Err = s.Out
+		if s.Err == "" {
+			s.Err = "out"
+		}
+	case r.Op == syntax.DplOut && fd == "1" && target == "2" && s.Err == "":
+		s.Out = "err"
+	default:
+		return false, needs
+	}
+	return true, ""
+}
+
+// reads says why a listed command may not read a path; "" when it may.
+func (l *look) reads(dir, path string) string {
+	p := l.judge.place(dir, path)
+	switch {
+	case p.protected != "":
+		l.refuse(p)
+		return path + " is a protected place"
+	case openToAll(p.abs):
+		return ""
+	case !p.inside:
+		return path + " is not in an allowed folder"
+	case p.many:
+		return path + " has other names elsewhere (hard links)"
+	case p.exists && !p.folder && !p.regular:
+		return path + " is a device, a pipe or a socket"
+	}
+	return ""
+}
+
+// exact is the verdict's Exact: the plan with the digests of what it runs.
+func (l *look) exact() string {
+	p := &l.verdict.Plan
+	p.Digests = map[string]string{}
+	add := func(path string) {
+		if path == "" {
+			return
+		}
+		sum, err := l.judge.digest(path)
+		if err != nil {
+			sum = "unreadable"
+		}
+		p.Digests[path] = sum
+	}
+	for _, line := range p.Lines {
+		for _, s := range line.Steps {
+			add(s.Path)
+			l.scripts(line.Dir, s.Args, add)
+		}
+	}
+	if p.Shell != "" {
+		shell, _ := l.judge.shell()
+		add(shell)
+		syntax.Walk(l.file, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+				if args, err := l.fields(l.dir, c.Args...); err == nil && len(args) > 0 {
+					add(l.judge.find(l.dir, args[0]).path)
+					l.scripts(l.dir, args, add)
+				}
+			}
+			return true
+		})
+	}
+	b, err := json.Marshal(p)
+	if err != nil { // a plan is made of strings
+		panic(err)
+	}
+	return string(b)
+}
+
+// maxScript bounds the size of a file that is taken for a script, in bytes.
+const maxScript = 1 << 20
+
+// scripts adds the files that a program which is not listed may run: an argument
+// that is a file of the owner's folders is one, for all that is known.
+func (l *look) scripts(dir string, args []string, add func(string)) {
+	if l.verdict.Listed {
+		return
+	}
+	for i, a := range args {
+		if i == 0 || i > 20 {
+			continue
+		}
+		for _, part := range []string{a, a[strings.IndexByte(a, '=')+1:]} {
+			if p := l.judge.place(dir, part); p.regular && sizeOf(p.abs) <= maxScript {
+				add(p.abs)
+			}
+		}
+	}
+}

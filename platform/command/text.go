@@ -1,0 +1,55 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// checkText refuses what an owner could not read as it stands: signs that are
+// not seen, or that turn the order of the others round.
+func checkText(text string) error {
+	bad := func(message, remedy string) error {
+		return &Refusal{Err: ErrInvalid, Message: message, Remedy: remedy}
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return bad("the command is empty", "name a program")
+	case !utf8.ValidString(text):
+		return bad("the command is not text", "write it in UTF-8")
+	case utf8.RuneCountInString(text) > MaxText:
+		return bad(fmt.Sprintf("the command is longer than %d characters", MaxText), "put what is long into a file, or do it in steps")
+	}
+	for _, r := range text {
+		if hidden(r) {
+			return bad(fmt.Sprintf("the command holds a sign that cannot be seen (%U)", r), "write it without")
+		}
+	}
+	return nil
+}
+
+func hidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
+		return true
+	case unicode.Is(unicode.Zs, r) && r != ' ', unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r):
+		return true
+	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF, r == 0x3164, r == 0x115F, r == 0x1160, r == 0xFFA0, r == 0x2800:
+		return true
+	}
+	return false
+}
+
+// parse reads a command as Bash does.
+func parse(text string) (*syntax.File, error) {
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, &Refusal{Err: ErrInvalid, Message: "the command is not one that a shell understands: " + err.Error(), Remedy: "correct it"}
+	}
+	return f, nil
+}
