@@ -18,7 +18,7 @@ import (
 
 // The whole catalogue, with every kind of argument, over many turns of many
 // conversations at once. The owner denies whatever is asked.
-func TestAHostileModelDoesNoHarm(t *testing.T) {
+func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	v := &villain{}
 	w := newWorld(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n", v.reply)
 	f := newForge(t, w)
