@@ -17,6 +17,7 @@ import (
 	"hob/tools/system"
 	"hob/tools/tasks"
 	"hob/tools/watch"
+	"hob/tools/web"
 )
 
 // Watchers keeps watchers, schedules and reminders; *watchers.Manager does.
@@ -36,6 +37,8 @@ type Deps struct {
 	Crew crew.Engine
 	// Post is the way out to other people; nil leaves its tools out.
 	Post social.Post
+	// Web is the way to the web; without a client there are no tools for it.
+	Web web.Deps
 	// Conversations are what was said; nil: they cannot be searched.
 	Conversations memory.Conversations
 	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
@@ -59,6 +62,9 @@ func All(d Deps) []tools.Tool {
 		system.Tools(d.Engine),
 	} {
 		out = append(out, category...)
+	}
+	if d.Web.Network != nil {
+		out = append(out, web.Tools(d.Web)...)
 	}
 	if d.Post != nil {
 		out = append(out, social.Tools(d.Post)...)

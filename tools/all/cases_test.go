@@ -144,3 +144,10 @@ func countCases() []toolstest.Case {
 		{Step: step("undo", `{"last":2}`), Want: "Undone."},
 	}
 }
+
+func webCases() []toolstest.Case {
+	return []toolstest.Case{
+		{Step: step("browse_url", `{"url":"http://boiler.example/a"}`), Want: "Title: Boilers\nAddress: http://boiler.example/a\n\nThey are warm. More[1]\n\nLinks:\n[1] http://boiler.example/b", Outside: true},
+		{Step: step("web_search", `{"query":"boiler"}`), Want: "1. Boilers\n   https://boiler.example/a\n   All about them.", Outside: true},
+	}
+}

@@ -2,6 +2,8 @@ package all
 
 import (
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/safehttp/safehttptest"
 	"hob/platform/trash"
 	"hob/tools"
 	"hob/tools/files"
@@ -21,6 +24,7 @@ import (
 	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/toolstest"
+	"hob/tools/web"
 	"hob/watchers"
 	"hob/watchers/cron"
 	"hob/watchers/file"
@@ -111,6 +115,7 @@ func open(t *testing.T) toolstest.Env {
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	d.Conversations = talk{}
 	d.Post = post{}
+	d.Web = web.Deps{Network: safehttptest.New(t, http.HandlerFunc(page)).Client(t), Search: web.Search{BaseURL: "http://search.example"}}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,6 +146,16 @@ func same(t *testing.T, before, after map[string][]string) {
 	if d := cmp.Diff(before, after); d != "" {
 		t.Errorf("something changed:\n%s", d)
 	}
+}
+
+// page is the web: a page at every address, and a search service.
+func page(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/search" {
+		_, _ = io.WriteString(w, `{"results":[{"title":"Boilers","url":"https://boiler.example/a","content":"All about them."}]}`)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html")
+	_, _ = io.WriteString(w, `<title>Boilers</title><p>They are warm. <a href="/b">More</a>`)
 }
 
 // post is a way out over which nothing goes: a webhook, and a chat with the

@@ -154,20 +154,6 @@ func Migrations() []store.Set {
 	return append(sets, toolsall.Migrations()...)
 }
 
-// openNetwork makes the way to addresses that others chose.
-func (d *Daemon) openNetwork(ctx context.Context) (err error) {
-	d.secrets = &system.Secrets{Resolved: d.resolved}
-	o, n := d.opt.Network, d.opt.Config.Network
-	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
-	if system.IsReference(n.Proxy) {
-		if o.Proxy, err = d.resolve(ctx, n.Proxy); err != nil {
-			return fmt.Errorf("[network] proxy: %w", err)
-		}
-	}
-	d.network, err = safehttp.New(o)
-	return err
-}
-
 // openChannels makes the channels that send by themselves, and the bus that
 // has to know which those are.
 func (d *Daemon) openChannels(context.Context) error {

@@ -17,6 +17,7 @@ import (
 
 	"hob/autonomy/llm/acp/acptest"
 	"hob/autonomy/llm/llmtest"
+	"hob/platform/safehttp/safehttptest"
 	"hob/platform/system"
 	"hob/tools"
 )
@@ -37,9 +38,12 @@ import (
 //	& what the owner says while the next request to the model is open
 //	- a regular expression which it does not fit
 //	% how many times the conversation has been made shorter by then
+//	* what was asked for on the web by then, one "GET http://host/path" after
+//	  the other, as a regular expression
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
-// Other sections: home/PATH is a file that is there beforehand. config is put at
+// Other sections: web/HOST/PATH is what the web has at that address (see
+// webOf), and dns says where names lead. home/PATH is a file that is there beforehand. config is put at
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
@@ -148,7 +152,8 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	if strings.TrimSpace(section(a, "tools")) == "web" {
 		extra = webTools()
 	}
-	s.house = openScripted(t, home, s.interject(t, model.URL, section(a, "talk")), p, section(a, "config"), extra...)
+	s.net = webOf(t, a)
+	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, section(a, "config"), Options{Tools: extra, Network: s.net.Options()})
 	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}
@@ -195,6 +200,7 @@ func cutSection(conf string) (before, after string) {
 type scene struct {
 	*house
 	model  *llmtest.Server
+	net    *safehttptest.Internet
 	answer string
 
 	aside sync.WaitGroup // what is said beside the talk
@@ -248,6 +254,8 @@ func (s *scene) line(line string) {
 		}
 	case "%":
 		s.shortened(rest)
+	case "*":
+		s.visited(rest)
 	case "=":
 		name, want, _ := strings.Cut(rest, ": ")
 		b, err := os.ReadFile(filepath.Join(s.home, name))

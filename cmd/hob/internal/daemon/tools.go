@@ -32,7 +32,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		return err
 	}
 	list := toolsall.All(toolsall.Deps{
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Conversations: conversations{d},
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Conversations: conversations{d}, Web: d.webDeps(),
 		Currency: sync.OnceValue(d.currency),
 	})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {

@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"hob/platform/safehttp"
+	"hob/platform/system"
+	toolsweb "hob/tools/web"
+)
+
+// openNetwork makes the way to addresses that others chose.
+func (d *Daemon) openNetwork(ctx context.Context) (err error) {
+	d.secrets = &system.Secrets{Resolved: d.resolved}
+	o, n := d.opt.Network, d.opt.Config.Network
+	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
+	if system.IsReference(n.Proxy) {
+		if o.Proxy, err = d.resolve(ctx, n.Proxy); err != nil {
+			return fmt.Errorf("[network] proxy: %w", err)
+		}
+	}
+	d.network, err = safehttp.New(o)
+	return err
+}
+
+// webDeps are what the tools for the web need. Keys are looked for when
+// somebody searches.
+func (d *Daemon) webDeps() toolsweb.Deps {
+	s := d.opt.Config.Search
+	return toolsweb.Deps{Network: d.network, Search: toolsweb.Search{
+		Provider: s.Provider, BaseURL: s.BaseURL, Env: os.Getenv,
+		Key: func(ctx context.Context) (string, error) {
+			if s.Key == "" {
+				return "", nil
+			}
+			return d.resolve(ctx, s.Key)
+		},
+	}}
+}

@@ -1,0 +1,115 @@
+// Package safehttptest is an internet in one process for tests: names that
+// resolve to public addresses, and one handler behind all of them. What a
+// client does to decide where it may go stays as it is; only the last step, the
+// connection, ends at a server on loopback.
+package safehttptest
+
+import (
+	"context"
+	"crypto/x509"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/platform/safehttp"
+)
+
+// Public is where names lead that have no other address.
+const Public = "93.184.216.34"
+
+// Internet serves plain and encrypted HTTP (for example.com and *.example.com)
+// behind every address. Its methods may be called concurrently.
+type Internet struct {
+	plain, safe *httptest.Server
+
+	mu    sync.Mutex
+	names map[string][]string
+	heard []*http.Request
+}
+
+// New starts an internet that ends with the test.
+func New(t testing.TB, h http.Handler) *Internet {
+	t.Helper()
+	n := &Internet{names: map[string][]string{}}
+	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n.mu.Lock()
+		n.heard = append(n.heard, r.Clone(context.Background()))
+		n.mu.Unlock()
+		h.ServeHTTP(w, r)
+	})
+	n.plain, n.safe = httptest.NewServer(serve), httptest.NewUnstartedServer(serve)
+	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
+	n.safe.StartTLS()
+	t.Cleanup(n.plain.Close)
+	t.Cleanup(n.safe.Close)
+	return n
+}
+
+// Name makes a name lead somewhere: each answer is a list of addresses with
+// blanks between them, and the last one stays. No address: there is no such name.
+func (n *Internet) Name(name string, answers ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.names[name] = append([]string{}, answers...)
+}
+
+// Heard are the requests that have arrived.
+func (n *Internet) Heard() []*http.Request {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]*http.Request(nil), n.heard...)
+}
+
+// LookupNetIP implements safehttp.Resolver.
+func (n *Internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name := strings.TrimSuffix(host, ".")
+	answers, known := n.names[name]
+	switch {
+	case !known:
+		answers = []string{Public}
+	case len(answers) == 0:
+		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	case len(answers) > 1:
+		n.names[name] = answers[1:]
+	}
+	var out []netip.Addr
+	for _, a := range strings.Fields(answers[0]) {
+		ip, err := netip.ParseAddr(a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ip)
+	}
+	return out, nil
+}
+
+// Options are those of a client in this internet.
+func (n *Internet) Options() safehttp.Options {
+	roots := x509.NewCertPool()
+	roots.AddCert(n.safe.Certificate())
+	return safehttp.Options{Resolver: n, RootCAs: roots, Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+		at := n.plain.Listener.Addr().String()
+		if to.Port() == 443 {
+			at = n.safe.Listener.Addr().String()
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", at)
+	}}
+}
+
+// Client is one with these options.
+func (n *Internet) Client(t testing.TB) *safehttp.Client {
+	t.Helper()
+	c, err := safehttp.New(n.Options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

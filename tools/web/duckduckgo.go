@@ -1,0 +1,90 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"hob/platform/safehttp"
+	"hob/tools"
+)
+
+// duckduckgo reads the page that DuckDuckGo makes for browsers without scripts
+// (html.duckduckgo.com/html). There is no documented interface: div.result
+// with a.result__a and .result__snippet; advertisements are div.result--ad;
+// without results there is .no-results; and a visitor that looks like a program
+// gets a challenge (202, or a form that goes to anomaly.js).
+func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error) {
+	resp, err := e.ask(ctx, safehttp.Request{
+		URL:    e.base + "/html/?" + url.Values{"q": {query}}.Encode(),
+		Header: http.Header{"Accept": {"text/html"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	doc, err := html.Parse(bytes.NewReader(resp.Body))
+	if err != nil {
+		return nil, e.unreadable()
+	}
+	var found []Result
+	nothing, challenge := false, resp.Status == http.StatusAccepted
+	for n := range doc.Descendants() {
+		switch {
+		case n.Type != html.ElementNode:
+		case has(n, "no-results"):
+			nothing = true
+		case attr(n, "id") == "challenge-form", has(n, "anomaly-modal__title"), n.Data == "form" && strings.Contains(attr(n, "action"), "/anomaly.js"):
+			challenge = true
+		case has(n, "result") && !has(n, "result--ad"):
+			if r := duckResult(n); r.URL != "" {
+				found = append(found, r)
+			}
+		}
+	}
+	switch {
+	case len(found) > 0, nothing && !challenge:
+		return found, nil
+	case challenge:
+		return nil, &tools.Error{
+			Code: tools.Failed, Message: "DuckDuckGo wants a person to solve a CAPTCHA, so nothing was searched",
+			Remedy: "try again later, or set a key of Tavily or Brave, or a SearXNG, in [search]",
+		}
+	}
+	return nil, e.unreadable()
+}
+
+// has reports whether an element has a class.
+func has(n *html.Node, class string) bool {
+	return slices.Contains(strings.Fields(attr(n, "class")), class)
+}
+
+func duckResult(n *html.Node) (r Result) {
+	for d := range n.Descendants() {
+		switch {
+		case d.Type != html.ElementNode:
+		case has(d, "result__a") && r.URL == "":
+			r.Title, r.URL = plain(d), behind(attr(d, "href"))
+		case has(d, "result__snippet") && r.Snippet == "":
+			r.Snippet = plain(d)
+		}
+	}
+	return r
+}
+
+// behind takes the address out of DuckDuckGo's own, which counts the clicks:
+// //duckduckgo.com/l/?uddg=https%3A%2F%2F...
+func behind(href string) string {
+	u, err := url.Parse(href)
+	if err != nil {
+		return ""
+	}
+	if u.Host == "duckduckgo.com" || strings.HasSuffix(u.Host, ".duckduckgo.com") {
+		return u.Query().Get("uddg") // "" of an advertisement
+	}
+	return href
+}

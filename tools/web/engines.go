@@ -1,0 +1,282 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/safehttp"
+	"hob/tools"
+)
+
+// Providers are the values of [search] provider beside "auto".
+func Providers() []string { return []string{"tavily", "brave", "searxng", "duckduckgo"} }
+
+// engine is one search service.
+type engine struct {
+	name string
+	base string // its address, without a slash at the end
+	key  string
+	net  *safehttp.Client
+	now  func() time.Time
+}
+
+func (e *engine) title() string {
+	return map[string]string{"tavily": "Tavily", "brave": "Brave Search", "searxng": "Your SearXNG", "duckduckgo": "DuckDuckGo"}[e.name]
+}
+
+// find asks it. What comes back may be more than was asked for.
+func (e *engine) find(ctx context.Context, query string, limit int) ([]Result, error) {
+	switch e.name {
+	case "tavily":
+		return e.tavily(ctx, query, limit)
+	case "brave":
+		return e.brave(ctx, query, limit)
+	case "searxng":
+		return e.searxng(ctx, query)
+	}
+	return e.duckduckgo(ctx, query)
+}
+
+// label names who is asked, as far as the configuration tells.
+func (s Search) label() string {
+	switch {
+	case s.Provider == "searxng" || s.auto() && s.BaseURL != "":
+		return "your SearXNG at " + s.BaseURL
+	case s.auto():
+		return "the search service you set, or DuckDuckGo"
+	}
+	return (&engine{name: s.Provider}).title()
+}
+
+func (s Search) auto() bool { return s.Provider == "" || s.Provider == "auto" }
+
+// Chosen says which service is asked, and why not when it cannot be. It looks
+// for keys, and asks nobody.
+func (s Search) Chosen(ctx context.Context) (name string, err error) {
+	name, _, err = s.choose(ctx)
+	return name, err
+}
+
+// choose finds the service and its key.
+func (s Search) choose(ctx context.Context) (name, key string, err error) {
+	if s.Key != nil {
+		if key, err = s.Key(ctx); err != nil {
+			return "", "", &tools.Error{Code: tools.Failed, Message: "the key of the search service cannot be read: " + err.Error(), Remedy: "check [search] key", Err: err}
+		}
+	}
+	env := func(names ...string) string {
+		for _, n := range names {
+			if s.Env != nil && s.Env(n) != "" {
+				return s.Env(n)
+			}
+		}
+		return ""
+	}
+	tavily, brave := env("TAVILY_API_KEY"), env("BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY")
+	switch s.Provider {
+	case "tavily":
+		key, err = need("Tavily", first(key, tavily))
+		return s.Provider, key, err
+	case "brave":
+		key, err = need("Brave Search", first(key, brave))
+		return s.Provider, key, err
+	case "searxng", "duckduckgo":
+		return s.Provider, "", nil
+	}
+	switch {
+	case s.BaseURL != "":
+		return "searxng", "", nil
+	case strings.HasPrefix(key, "tvly-"): // as all keys of Tavily begin
+		return "tavily", key, nil
+	case key != "":
+		return "brave", key, nil
+	case tavily != "":
+		return "tavily", tavily, nil
+	case brave != "":
+		return "brave", brave, nil
+	}
+	return "duckduckgo", "", nil
+}
+
+func need(who, key string) (string, error) {
+	if key == "" {
+		return "", &tools.Error{Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob config secret search), or provider = "duckduckgo", which wants none`}
+	}
+	if strings.ContainsAny(key, "\r\n\x00") {
+		return "", &tools.Error{Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}
+	}
+	return key, nil
+}
+
+// engine makes the service that is asked.
+func (d Deps) engine(ctx context.Context) (*engine, error) {
+	name, key, err := d.Search.choose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine{name: name, key: key, net: d.Network, now: time.Now}
+	switch name {
+	case "tavily":
+		e.base = "https://api.tavily.com"
+	case "brave":
+		e.base = "https://api.search.brave.com"
+	case "duckduckgo":
+		e.base = "https://html.duckduckgo.com"
+	case "searxng":
+		if e.base = strings.TrimRight(d.Search.BaseURL, "/"); e.base == "" {
+			return nil, &tools.Error{Code: tools.Failed, Message: "there is no address of your SearXNG", Remedy: `set base_url in [search], such as "http://127.0.0.1:8888"`}
+		}
+		if e.net, err = d.Network.Named(e.base); err != nil {
+			return nil, e.failed(err)
+		}
+	}
+	return e, nil
+}
+
+// ask sends a request and takes an answer of success.
+func (e *engine) ask(ctx context.Context, r safehttp.Request) (*safehttp.Response, error) {
+	resp, err := e.net.Fetch(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if resp.Status >= 200 && resp.Status < 300 {
+		return resp, nil
+	}
+	out := tools.Errorf(tools.Failed, "%s answered %d %s, so nothing was searched", e.title(), resp.Status, http.StatusText(resp.Status))
+	switch resp.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		out.Remedy = "check [search] key"
+		switch e.name {
+		case "searxng":
+			out.Remedy = "let it answer in JSON: add json to search.formats in its settings.yml"
+		case "duckduckgo":
+			out.Remedy = "it takes no programs just now; set a key of Tavily or Brave, or a SearXNG, in [search]"
+		}
+	case http.StatusTooManyRequests:
+		out.Remedy = "too many searches; " + e.wait(resp.Header)
+	case http.StatusNotFound:
+		out.Remedy = "check [search] base_url"
+	case http.StatusUnprocessableEntity: // Brave: an invalid key as well as an invalid query
+		out.Remedy = "check [search] key, or use other words"
+	case 432, 433: // Tavily: the limit of the plan, or of what is paid as it goes
+		out.Message = e.title() + " says that the plan's limit is reached, so nothing was searched"
+		out.Remedy = "wait until it begins anew, or change the plan"
+	default:
+		out.Remedy = "try again later"
+	}
+	return nil, out
+}
+
+// wait words when to come back. Brave says it in X-RateLimit-Reset: seconds
+// for each of its limits, the shortest first.
+func (e *engine) wait(h http.Header) string {
+	if s, _, _ := strings.Cut(h.Get("X-RateLimit-Reset"), ","); h.Get("Retry-After") == "" {
+		if n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 31); err == nil && n > 0 {
+			return fmt.Sprintf("try again in %s", time.Duration(n)*time.Second)
+		}
+	}
+	return later(h, e.now())
+}
+
+// unreadable is an answer that is not what the service documents: no results
+// is something else.
+func (e *engine) unreadable() error {
+	return &tools.Error{Code: tools.Failed, Message: e.title() + " answered something that cannot be read, so it is not known whether there are results", Remedy: "try again later, or set another provider in [search]"}
+}
+
+// tavily: docs.tavily.com/documentation/api-reference/endpoint/search
+func (e *engine) tavily(ctx context.Context, query string, limit int) ([]Result, error) {
+	body, err := json.Marshal(map[string]any{"query": query, "max_results": limit, "search_depth": "basic"})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := e.ask(ctx, safehttp.Request{
+		Method: http.MethodPost, URL: e.base + "/search", Body: body,
+		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "Authorization": {"Bearer " + e.key}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Results *[]struct{ Title, URL, Content string } `json:"results"`
+	}
+	if json.Unmarshal(resp.Body, &out) != nil || out.Results == nil {
+		return nil, e.unreadable()
+	}
+	var found []Result
+	for _, r := range *out.Results {
+		found = append(found, Result{r.Title, r.URL, r.Content})
+	}
+	return found, nil
+}
+
+// brave: api-dashboard.search.brave.com/documentation/services/web-search
+func (e *engine) brave(ctx context.Context, query string, limit int) ([]Result, error) {
+	q := url.Values{"q": {query}, "count": {strconv.Itoa(limit)}, "text_decorations": {"false"}}
+	resp, err := e.ask(ctx, safehttp.Request{
+		URL:    e.base + "/res/v1/web/search?" + q.Encode(),
+		Header: http.Header{"Accept": {"application/json"}, "X-Subscription-Token": {e.key}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Type string `json:"type"`
+		Web  struct {
+			Results []struct{ Title, URL, Description string } `json:"results"`
+		} `json:"web"`
+	}
+	if json.Unmarshal(resp.Body, &out) != nil || out.Type != "search" {
+		return nil, e.unreadable() // without results "web" is not there
+	}
+	var found []Result
+	for _, r := range out.Web.Results {
+		found = append(found, Result{r.Title, r.URL, r.Description})
+	}
+	return found, nil
+}
+
+// searxng: docs.searxng.org/dev/search_api.html
+func (e *engine) searxng(ctx context.Context, query string) ([]Result, error) {
+	resp, err := e.ask(ctx, safehttp.Request{
+		URL:    e.base + "/search?" + url.Values{"q": {query}, "format": {"json"}}.Encode(),
+		Header: http.Header{"Accept": {"application/json"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out struct {
+		Results      *[]struct{ Title, URL, Content string } `json:"results"`
+		Unresponsive [][]any                                 `json:"unresponsive_engines"`
+	}
+	if json.Unmarshal(resp.Body, &out) != nil || out.Results == nil {
+		return nil, e.unreadable()
+	}
+	if len(*out.Results) == 0 && len(out.Unresponsive) > 0 {
+		return nil, sealed(&tools.Error{
+			Code: tools.Failed, Message: fmt.Sprintf("%s found nothing, but %d of its engines did not answer (%.200s)", e.title(), len(out.Unresponsive), engines(out.Unresponsive)),
+			Remedy: "try again later, or look at its engines",
+		})
+	}
+	var found []Result
+	for _, r := range *out.Results {
+		found = append(found, Result{r.Title, r.URL, r.Content})
+	}
+	return found, nil
+}
+
+func engines(list [][]any) string {
+	var names []string
+	for _, x := range list {
+		if len(x) > 0 {
+			names = append(names, squeeze(fmt.Sprint(x[0])))
+		}
+	}
+	return strings.Join(names, ", ")
+}

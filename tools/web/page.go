@@ -1,0 +1,138 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"hob/platform/safehttp"
+	"hob/tools"
+)
+
+// maxLinks bounds the addresses of one page.
+const maxLinks = 300
+
+// page is what can be read of an answer.
+type page struct {
+	kind  string // "page", "feed", "json", "text"
+	title string
+	body  string
+	links []string // canonical, in the order of the page
+	cut   bool
+}
+
+// text is the page as a model reads it.
+func (p *page) text(final string) string {
+	var b strings.Builder
+	if p.title != "" {
+		fmt.Fprintf(&b, "Title: %s\n", p.title)
+	}
+	fmt.Fprintf(&b, "Address: %s\n\n", final)
+	body := p.body
+	if len(body) > maxText {
+		body, p.cut = strings.ToValidUTF8(body[:maxText], ""), true
+	}
+	if strings.TrimSpace(body) == "" {
+		body = "There is no text on it; it may need a browser that runs scripts."
+	}
+	b.WriteString(body)
+	if p.cut {
+		b.WriteString("\n\n(This is the beginning; the rest was not read.)")
+	}
+	return b.String()
+}
+
+// read makes a page of an answer, by its type.
+func read(r *safehttp.Response) (*page, error) {
+	declared := r.Header.Get("Content-Type")
+	kind, _, err := mime.ParseMediaType(declared)
+	if err != nil || kind == "application/octet-stream" || kind == "" {
+		declared = http.DetectContentType(r.Body)
+		kind, _, _ = mime.ParseMediaType(declared)
+	}
+	switch {
+	case len(r.Body) == 0:
+		return &page{kind: "text"}, nil
+	case kind == "text/html" || kind == "application/xhtml+xml":
+		return readHTML(decode(r.Body, declared), r.URL)
+	case kind == "application/json" || strings.HasSuffix(kind, "+json") || kind == "text/json":
+		return readJSON(r.Body, r.URL)
+	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
+		return readXML(r.Body, declared, r.URL), nil
+	case strings.HasPrefix(kind, "text/") || kind == "application/javascript" || kind == "application/x-ndjson":
+		return &page{kind: "text", body: tidy(decode(r.Body, declared))}, nil
+	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
+		return nil, &tools.Error{Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF, and those cannot be read yet", Remedy: "look for the same text as a web page"}
+	}
+	// The type is the server's word.
+	return nil, sealed(&tools.Error{Code: tools.Unsupported, Message: fmt.Sprintf("%s sent %.60q, which is no text", r.URL.Host, kind), Remedy: "only pages, feeds and text files can be read"})
+}
+
+// decode brings a text into UTF-8. The HTML standard's order: the mark at the
+// beginning, the header, the page's own word, a guess.
+func decode(b []byte, contentType string) string {
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	head := b[:min(len(b), 1024)]
+	enc, name, certain := charset.DetermineEncoding(head, contentType)
+	if name == "utf-8" || !certain && utf8.Valid(b) {
+		return strings.ToValidUTF8(string(b), "\ufffd")
+	}
+	out, err := enc.NewDecoder().Bytes(b)
+	if err != nil {
+		out = b
+	}
+	return strings.ToValidUTF8(string(out), "\ufffd")
+}
+
+// tidy drops what a terminal or a model would take for more than text.
+func tidy(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func readJSON(b []byte, base *url.URL) (*page, error) {
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if p := jsonFeed(b, base); p != nil {
+		return p, nil
+	}
+	p := &page{kind: "json"}
+	var out bytes.Buffer
+	if err := json.Indent(&out, b, "", " "); err != nil || out.Len() > 2*maxText {
+		p.body = tidy(strings.ToValidUTF8(string(b), "\ufffd"))
+		return p, nil
+	}
+	p.body = tidy(out.String())
+	return p, nil
+}
+
+// link makes an address of a page absolute and canonical, "" when it is none
+// that could be opened.
+func link(base *url.URL, ref string) string {
+	ref = strings.TrimSpace(ref)
+	if ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
+		return ""
+	}
+	u, err := url.Parse(ref)
+	if err != nil {
+		return ""
+	}
+	c, err := safehttp.Canonical(base.ResolveReference(u).String())
+	if err != nil {
+		return ""
+	}
+	if s := c.String(); len(s) <= 2048 {
+		return s
+	}
+	return ""
+}
