@@ -101,3 +101,15 @@ func (b *Bus) AnsweredSince(ctx context.Context, session, event, before string) 
 	}
 	return yes, nil
 }
+
+// DoneTx records an event that has been handled already.
+func (b *Bus) DoneTx(tx *store.Tx, e Event) error {
+	if _, err := b.PutTx(tx, e); err != nil {
+		return err
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'done', done_at = ? WHERE id = ?`, b.now().UnixMilli(), e.ID)
+	if err != nil {
+		return fmt.Errorf("bus: %w", err)
+	}
+	return nil
+}

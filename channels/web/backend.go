@@ -57,6 +57,9 @@ type Backend interface {
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)
 
+	// ConfigChanged journals a change of the configuration, to be undone.
+	ConfigChanged(ctx context.Context, ch ConfigChange) error
+
 	// Search finds messages of all sessions by their words, the best first.
 	Search(ctx context.Context, q SearchQuery) (any, error)
 	// Export writes all that was said in a session, as "markdown" or "jsonl". On
@@ -145,6 +148,13 @@ type NewGrant struct {
 	Expires   string          `json:"expires"` // a duration: "1h" (default), "30d"
 	Uses      int             `json:"uses"`
 	By        string          `json:"-"`
+}
+
+// ConfigChange is a change of the configuration, by the names of the kept texts.
+type ConfigChange struct {
+	What   string `json:"what"`
+	Before string `json:"before"`
+	After  string `json:"after"`
 }
 
 // Query narrows a list.

@@ -224,6 +224,8 @@ func (e *engine) Why(_ context.Context, id string) (any, error) {
 	return map[string]string{"text": "because"}, nil
 }
 
+func (e *engine) ConfigChanged(context.Context, web.ConfigChange) error { return nil }
+
 func (e *engine) Manage(_ context.Context, name string, q web.Query) (any, error) {
 	e.note("manage %s %s", name, q.Of)
 	return map[string]bool{"ok": true}, nil

@@ -107,6 +107,23 @@ func (s *Server) manage(name string) func(http.ResponseWriter, *http.Request, su
 	}
 }
 
+// configChanged journals a change of the configuration that the owner made on
+// the command line, so that it can be undone.
+func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in ConfigChange
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.What == "" || len(in.What) > 500 {
+		return fail(http.StatusBadRequest, "invalid", `send {"what": "...", "before": "...", "after": "..."}`, "say what was changed")
+	}
+	if err := s.backend.ConfigChanged(r.Context(), in); err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, map[string]bool{"journalled": true})
+	return nil
+}
+
 // change words, retires or deletes one thing that was learned.
 func (s *Server) change(name string) func(http.ResponseWriter, *http.Request, surface) error {
 	return func(w http.ResponseWriter, r *http.Request, _ surface) error {

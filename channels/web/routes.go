@@ -61,6 +61,7 @@ func (s *Server) table() []route {
 	for _, name := range []string{"agents", "delegations"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
+	t = append(t, route{method: "POST", path: "/api/v1/manage/config", owner: s.configChanged})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	for _, name := range []string{"memory/lessons", "memory/user"} {
 		t = append(

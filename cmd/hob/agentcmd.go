@@ -41,7 +41,7 @@ func (a *app) agentCmd() *cobra.Command {
 	add.Flags().String("level", "", "what it may do unasked, if less: watch, supervised")
 	remove := &cobra.Command{
 		Use: "remove NAME", Short: "Remove an agent from the configuration (its folder stays)", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeAgents,
-		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.removeAgent(args[0]) }),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAgent(c.Context(), args[0]) }),
 	}
 	var edit bool
 	soul := &cobra.Command{
@@ -135,7 +135,11 @@ func (a *app) newAgent(c *cobra.Command, name string) error {
 		}
 	}
 	if !there {
-		if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
+		err := a.editConfig(c.Context(), p, "a new agent "+name, func() error {
+			_, err := config.SetAll(p.ConfigFile(), values)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -158,7 +162,7 @@ func quoteValue(s string) string {
 	return s
 }
 
-func (a *app) removeAgent(name string) error {
+func (a *app) removeAgent(ctx context.Context, name string) error {
 	p, cfg, err := a.home()
 	if err != nil {
 		return err
@@ -166,7 +170,8 @@ func (a *app) removeAgent(name string) error {
 	if _, ok := cfg.Member(name); !ok {
 		return noAgent(name)
 	}
-	if err := config.Remove(p.ConfigFile(), "agents."+name); err != nil {
+	err = a.editConfig(ctx, p, "no agent "+name, func() error { return config.Remove(p.ConfigFile(), "agents."+name) })
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "The agent %s is gone from the next start on. Its folder stays: %s\n", name, p.AgentDir(name))

@@ -31,7 +31,7 @@ func (a *app) configCmd() *cobra.Command {
 	})
 	set := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Change a key; comments and order stay", Args: cobra.ExactArgs(2), ValidArgsFunction: completeKeys,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.configSet(args[0], args[1]) }),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.configSet(c.Context(), args[0], args[1]) }),
 	}
 	path := &cobra.Command{
 		Use: "path", Short: "Print the path of the file", Args: cobra.NoArgs,
@@ -103,12 +103,16 @@ func (a *app) printValue(v any) error {
 	return nil
 }
 
-func (a *app) configSet(key, value string) error {
+func (a *app) configSet(ctx context.Context, key, value string) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
 	}
-	ch, err := config.Set(p.ConfigFile(), key, value)
+	var ch config.Change
+	err = a.editConfig(ctx, p, key, func() (err error) {
+		ch, err = config.Set(p.ConfigFile(), key, value)
+		return err
+	})
 	if err != nil && !strings.Contains(err.Error(), "; ") {
 		return &failure{code: exitFailed, err: err, cause: err.Error(), remedy: "nothing was changed; give another value"}
 	}

@@ -32,15 +32,15 @@ func (a *app) setup(ctx context.Context, answers string) error {
 		return err
 	}
 	o := setup.Options{Paths: p, Config: cfg, Out: a.out}
-	if answers != "" {
-		err = setup.Answers(o, answers)
-	} else {
+	run := func() error { return setup.Answers(o, answers) }
+	if answers == "" {
 		fd, tty := terminal(a.in)
 		if !tty {
 			return usage("there is no terminal to ask on; give the answers with --answers FILE")
 		}
-		err = setup.Run(ctx, o, &dialog{in: bufio.NewReader(a.in), out: a.out, fd: fd})
+		run = func() error { return setup.Run(ctx, o, &dialog{in: bufio.NewReader(a.in), out: a.out, fd: fd}) }
 	}
+	err = a.editConfig(ctx, p, "the set-up", run)
 	if err != nil {
 		return err
 	}

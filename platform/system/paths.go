@@ -143,6 +143,9 @@ func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 // UndoDir is the folder for what undo needs of changed files.
 func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
 
+// ConfigUndoDir is the folder for former texts of config.toml.
+func (p Paths) ConfigUndoDir() string { return filepath.Join(p.UndoDir(), "config") }
+
 // LogFile is where a detached daemon writes its log.
 func (p Paths) LogFile() string { return filepath.Join(p.Logs, "hob.log") }
 

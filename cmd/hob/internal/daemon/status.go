@@ -11,7 +11,9 @@ import (
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/config"
 	"hob/autonomy/guard"
+	"hob/channels/web"
 	"hob/platform/system"
 	"hob/tools"
 	toolsystem "hob/tools/system"
@@ -76,6 +78,22 @@ func (d *Daemon) Undo(ctx context.Context, r toolsystem.UndoRequest) (tools.Resu
 func (d *Daemon) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, error) {
 	list, err := d.loop.Undoable(ctx, autonomy.UndoRequest(r))
 	return len(list), err
+}
+
+// acts are the tools behind what the owner does by commands.
+func (d *Daemon) acts() []tools.Tool { return []tools.Tool{toolsystem.ChangeConfig(d.copies())} }
+
+func (d *Daemon) copies() config.Copies {
+	return config.Copies{Path: d.opt.Paths.ConfigFile(), Dir: d.opt.Paths.ConfigUndoDir()}
+}
+
+// ConfigChanged implements web.Backend.
+func (b *backend) ConfigChanged(ctx context.Context, ch web.ConfigChange) error {
+	if c := b.d.copies(); !c.Names(ch.Before) || !c.Names(ch.After) {
+		return fmt.Errorf("%w: the texts before and after the change are not kept", web.ErrInvalid)
+	}
+	u := tools.NewUndo("bring back the configuration before: "+ch.What, toolsystem.ConfigChange{Before: ch.Before, After: ch.After})
+	return classify(b.d.loop.Journal(ctx, toolsystem.ConfigAct, "Changed the configuration: "+ch.What, u))
 }
 
 func (d *Daemon) statusText(ctx context.Context) (string, error) {

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hob/platform/system"
+)
+
+// ErrEdited says that the file is not any more as it was left: putting another
+// text in its place would destroy an edit.
+var ErrEdited = errors.New("the configuration was edited since")
+
+// Copies keeps former texts of the file under their SHA-256, for undo. They may
+// hold secrets that stood in it, and are private (0600).
+type Copies struct {
+	Path string // of config.toml
+	Dir  string
+}
+
+// absent stands for a file that was not there.
+const absent = "absent"
+
+// Keep makes the file's present text durable and returns its name.
+func (c Copies) Keep() (string, error) {
+	text, err := os.ReadFile(c.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return absent, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the configuration: %w", err)
+	}
+	if len(text) > maxSize {
+		return "", fmt.Errorf("keep the configuration: it is larger than %d KB", maxSize>>10)
+	}
+	sum := sha256.Sum256(text)
+	name := hex.EncodeToString(sum[:])
+	return name, system.WriteFile(filepath.Join(c.Dir, name), text)
+}
+
+// Put makes the kept text `to` the file's, exactly, if it now holds the text
+// `from`; else it returns ErrEdited.
+func (c Copies) Put(from, to string) error {
+	now, err := c.Keep()
+	if err != nil {
+		return err
+	}
+	if now != from {
+		return ErrEdited
+	}
+	if to == absent {
+		return os.Remove(c.Path)
+	}
+	text, err := c.read(to)
+	if err != nil {
+		return err
+	}
+	return system.WriteFile(c.Path, text)
+}
+
+// read finds a kept text, whole.
+func (c Copies) read(name string) ([]byte, error) {
+	want, err := hex.DecodeString(name)
+	if err != nil || len(want) != sha256.Size { // it becomes part of a path
+		return nil, fmt.Errorf("%q names no text of the configuration", name)
+	}
+	text, err := os.ReadFile(filepath.Join(c.Dir, name))
+	if err != nil {
+		return nil, fmt.Errorf("the former text of the configuration is not there any more: %w", err)
+	}
+	if sum := sha256.Sum256(text); !bytes.Equal(sum[:], want) {
+		return nil, errors.New("the former text of the configuration is damaged")
+	}
+	return text, nil
+}
+
+// Names reports whether a text is the name of a kept one.
+func (c Copies) Names(name string) bool {
+	_, err := c.read(name)
+	return name == absent || err == nil
+}
+
+// Purge removes every kept text, such as those that hold a secret which was
+// moved elsewhere.
+func (c Copies) Purge() error { return os.RemoveAll(c.Dir) }

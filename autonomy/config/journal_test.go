@@ -1,0 +1,63 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestCopiesBringBackTheWholeText(t *testing.T) {
+	dir := t.TempDir()
+	c := Copies{Path: filepath.Join(dir, "config.toml"), Dir: filepath.Join(dir, "undo")}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(c.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	keep := func() string {
+		t.Helper()
+		name, err := c.Keep()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	none := keep()
+	const first = "\ufeff# mine\r\n[agent]\r\nname = \"A\"   # called so\r\n\r\n"
+	write(first)
+	before := keep()
+	write("[agent]\nname = \"B\"\n")
+	after := keep()
+	if err := c.Put(after, before); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(c.Path); string(got) != first {
+		t.Errorf("%q", got)
+	}
+	if err := c.Put(after, before); !errors.Is(err, ErrEdited) {
+		t.Errorf("twice: %v", err)
+	}
+	if err := c.Put(before, none); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(c.Path); !os.IsNotExist(err) {
+		t.Errorf("it was not there before: %v", err)
+	}
+	for _, name := range []string{"", "..", "../config.toml", strings.Repeat("0", 64), before + "/x"} {
+		if err := c.Put(none, name); err == nil {
+			t.Errorf("%q was put in its place", name)
+		}
+		if c.Names(name) {
+			t.Errorf("%q names a text", name)
+		}
+	}
+	if fi, err := os.Stat(filepath.Join(c.Dir, before)); err != nil || fi.Mode().Perm()&0o077 != 0 {
+		t.Errorf("the copy: %v %v", fi, err)
+	}
+	if err := c.Purge(); err != nil || c.Names(before) {
+		t.Errorf("purged: %v", err)
+	}
+}

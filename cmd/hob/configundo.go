@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// editConfig makes a change of config.toml and journals it, so that it can be
+// undone exactly. what says for the owner what is changed; never a value.
+func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit func() error) error {
+	c := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
+	before, err := c.Keep()
+	if err != nil {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	if err := edit(); err != nil {
+		return err
+	}
+	after, err := c.Keep()
+	if err == nil && after == before {
+		return nil
+	}
+	if err == nil {
+		err = a.with(ctx, func(cl *client) error {
+			return cl.post(ctx, "/api/v1/manage/config", map[string]string{"what": what, "before": before, "after": after}, nil)
+		})
+	}
+	if err != nil { // the change stands all the same
+		fmt.Fprintf(a.err, "%s`hob undo` does not know of this change: %v\n", a.paint(a.err, amber, "warning: "), err)
+	}
+	return nil
+}

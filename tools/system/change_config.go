@@ -1,0 +1,56 @@
+package system
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"hob/autonomy/config"
+	"hob/tools"
+)
+
+// ConfigAct is the tool name under which changes of the configuration stand in
+// the journal. Nobody calls it: no model changes the configuration.
+const ConfigAct = "change_config"
+
+// ConfigChange is one change, by the names of the texts before and after it.
+type ConfigChange struct {
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// ChangeConfig makes the tool that takes changes of the configuration back. It is
+// not for the catalogue.
+func ChangeConfig(c config.Copies) tools.Tool {
+	put := func(from, to string) (string, error) {
+		err := c.Put(from, to)
+		if errors.Is(err, config.ErrEdited) {
+			return "", tools.Errorf(tools.Conflict, "%w; undoing would destroy that", err)
+		}
+		return "The configuration is as it was before. Hob reads it at its next start.", err
+	}
+	return tools.New(tools.Def[struct{}]{
+		Spec: tools.Spec{
+			Name: ConfigAct, Category: "system", Effects: tools.Write,
+			Description: "Change the configuration.", Keywords: "configuration settings",
+		},
+		Run: func(context.Context, tools.Call, struct{}) (tools.Result, error) {
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "the configuration is changed by its owner: hob config set")
+		},
+		Undo: func(_ context.Context, data json.RawMessage) (string, error) {
+			var ch ConfigChange
+			if err := json.Unmarshal(data, &ch); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			return put(ch.After, ch.Before)
+		},
+		Redo: func(_ context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+			var ch ConfigChange
+			if err := json.Unmarshal(data, &ch); err != nil {
+				return "", nil, tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			text, err := put(ch.Before, ch.After)
+			return text, data, err
+		},
+	})
+}
