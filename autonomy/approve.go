@@ -125,6 +125,9 @@ func Lasting(s string) (time.Duration, error) {
 // decide answers the named question, or the only one of this conversation: a
 // bare yes among several would be a yes to something else than was meant.
 func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.Answer) (string, error) {
+	if err := known(ev); err != nil {
+		return "", err
+	}
 	if id == "" || id == everything {
 		waiting, err := l.waiting(ctx, ev)
 		if err != nil {
@@ -157,6 +160,16 @@ func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.An
 		return "Thank you. Going on: " + what, nil
 	}
 	return "All right, I will not do that: " + what, nil
+}
+
+// known refuses to let a message decide of which nobody knows what program
+// handed it in: it may be one that Hob has started.
+func known(ev bus.Event) error {
+	m, err := messageOf(ev)
+	if err == nil && m.Unknown {
+		err = errors.New("I cannot find out which program sent this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
+	}
+	return err
 }
 
 // waiting lists the questions that an answer in this chat may mean, oldest
@@ -241,7 +254,10 @@ func (l *Loop) cmdGrants(ctx context.Context, _ bus.Event, _ string) (string, er
 	return b.String(), nil
 }
 
-func (l *Loop) cmdRevoke(ctx context.Context, _ bus.Event, id string) (string, error) {
+func (l *Loop) cmdRevoke(ctx context.Context, ev bus.Event, id string) (string, error) {
+	if err := known(ev); err != nil {
+		return "", err
+	}
 	if id == "" {
 		return "", errors.New("say which one: /revoke ID; /grants lists them")
 	}

@@ -33,6 +33,7 @@ type message struct {
 	Outside []string         `json:"outside,omitempty"`
 	Images  []channels.Image `json:"images,omitempty"`
 	Via     string           `json:"via,omitempty"`
+	Unknown bool             `json:"unknown,omitempty"` // who handed it in is not known
 	Name    string           `json:"name,omitempty"`
 	Title   string           `json:"title,omitempty"`  // the chat's name
 	Server  string           `json:"server,omitempty"` // id of the server or workspace
@@ -199,7 +200,7 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 			in.Chat = info.Chat
 		}
 	}
-	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
+	payload, err := json.Marshal(message{Outside: in.Outside, Images: in.Images, Via: in.Via, Unknown: in.Unknown, Name: in.SenderName, Title: in.ChatName, Server: in.Server, Extra: in.Payload, Shared: shared})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("take message: %w", err)
 	}

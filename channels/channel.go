@@ -32,6 +32,9 @@ type Inbound struct {
 	// FromOwner: the channel has proof (a token, a paired account) that the
 	// owner wrote Text. Text of anybody else is outside text.
 	FromOwner bool
+	// Unknown: which program handed the message in could not be found out. It is
+	// heard, and decides nothing: no question is answered by it.
+	Unknown bool
 	Text      string
 	// Outside is further text that came along and is not the owner's, such as
 	// quoted mail or the history a client sent.

@@ -115,7 +115,7 @@ func isAPI(path string) bool {
 // token learns which there are.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r.URL.Path) {
-		if _, err := s.proof(r); err != nil {
+		if _, err := s.proof(r, false); err != nil {
 			s.refuse(w, r, err)
 			return
 		}

@@ -30,6 +30,9 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodHead {
 		return nil // a preview of the link does not spend it
 	}
+	if err := s.known(r, true); err != nil {
+		return err
+	}
 	code := r.URL.Query().Get("code")
 	if code == "" || !s.doors.useCode(code, time.Now()) {
 		if code != "" {
@@ -49,6 +52,9 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) passwordLogin(w http.ResponseWriter, r *http.Request) error {
 	if s.opt.Password == "" {
 		return fail(http.StatusNotFound, "not_found", "run `hob open`", "there is no password; Hob is opened by a login link")
+	}
+	if err := s.known(r, true); err != nil {
+		return err
 	}
 	if wait := s.doors.locked(r); wait > 0 {
 		f := fail(http.StatusTooManyRequests, "too_many_attempts", "wait a minute", "too many failed attempts from this address")

@@ -8,9 +8,11 @@ import (
 )
 
 // route is one way in. Exactly one of open and owner is set: open routes need
-// no proof or check it themselves, owner routes get it checked.
+// no proof or check it themselves, owner routes get it checked. A grave one
+// decides for the owner: whoever asks must be found, see known.
 type route struct {
 	method, path string
+	grave        bool
 	open         func(w http.ResponseWriter, r *http.Request) error
 	owner        func(w http.ResponseWriter, r *http.Request, by surface) error
 }
@@ -29,16 +31,16 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/login", open: s.passwordLogin},
 		{method: "POST", path: "/api/v1/triggers/{trigger}/fire", open: s.fire},
 
-		{method: "POST", path: "/api/v1/login", owner: s.newLogin},
+		{method: "POST", path: "/api/v1/login", grave: true, owner: s.newLogin},
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},
-		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", owner: s.approve},
+		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", grave: true, owner: s.approve},
 		{method: "GET", path: "/api/v1/grants", owner: s.list("grants", listParams("grants")...)},
-		{method: "POST", path: "/api/v1/grants", owner: s.grant},
-		{method: "POST", path: "/api/v1/grants/{grant}/revoke", owner: s.revoke},
+		{method: "POST", path: "/api/v1/grants", grave: true, owner: s.grant},
+		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.revoke},
 		{method: "GET", path: "/api/v1/inbox/{event}", owner: s.event},
 		{method: "GET", path: "/api/v1/events", owner: s.events},
 		{method: "GET", path: "/api/v1/why", owner: s.why},
-		{method: "POST", path: "/api/v1/tools/{tool}", owner: s.tool},
+		{method: "POST", path: "/api/v1/tools/{tool}", grave: true, owner: s.tool},
 		{method: "GET", path: "/api/v1/openapi.json", owner: s.openapi},
 		{method: "GET", path: "/metrics", owner: s.metrics},
 		{method: "POST", path: "/v1/chat/completions", owner: s.completions},
@@ -50,7 +52,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/api/v1/sessions/{session}/messages", owner: s.list("messages", "limit", "before")},
 	}
 	for _, name := range []string{"backup", "stop", "new", "shutdown"} {
-		t = append(t, route{method: "POST", path: "/api/v1/manage/" + name, owner: s.manage(name)})
+		t = append(t, route{method: "POST", path: "/api/v1/manage/" + name, grave: true, owner: s.manage(name)})
 	}
 	for _, name := range []string{
 		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
@@ -112,7 +114,7 @@ func (s *Server) routes() *http.ServeMux {
 				err = rt.open(w, r)
 			} else {
 				var by surface
-				if by, err = s.proof(r); err == nil {
+				if by, err = s.proof(r, rt.grave); err == nil {
 					err = rt.owner(w, r, by)
 				}
 			}

@@ -53,9 +53,10 @@ type Options struct {
 	// Channels are the names that X-Hob-Channel may carry besides "web":
 	// pull channels whose clients use this API (default "terminal").
 	Channels []string
-	// Foreign reports whether the client of this address is a program that Hob lets
-	// act by itself, which must not speak for the owner; nil: none is.
-	Foreign func(client string) bool
+	// Peer finds out who is behind a connection, named by its two addresses; nil:
+	// everybody is the owner. Thorough is slow and names the program itself, see
+	// known.
+	Peer func(client, server string, thorough bool) Peer
 	// Ping is the time between two pings of a stream (default 15 s).
 	Ping time.Duration
 }
@@ -189,6 +190,7 @@ func (s *Server) Run(ctx context.Context, _ channels.Receiver) error {
 	srv := &http.Server{
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return base },
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    64 << 10,

@@ -17,7 +17,7 @@ func (s *Server) fire(w http.ResponseWriter, r *http.Request) error {
 	id, sig := r.PathValue("trigger"), r.Header.Get("X-Hob-Signature")
 	var body []byte
 	if sig == "" {
-		if _, err := s.proof(r); err != nil {
+		if _, err := s.proof(r, false); err != nil {
 			return err
 		}
 	}

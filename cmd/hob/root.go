@@ -3,9 +3,13 @@ package main
 import (
 	"embed"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/boxed"
+	"hob/platform/system"
 )
 
 // helpTexts holds help/COMMAND.md: a command's long text, and below a line
@@ -106,6 +110,9 @@ func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		a.started = true
+		if err := a.byOwner(c); err != nil {
+			return err
+		}
 		if len(args) > 0 && words(args) == "" {
 			return usage("the argument is empty")
 		}
@@ -114,6 +121,28 @@ func (a *app) run(fn func(c *cobra.Command, args []string) error) func(*cobra.Co
 		}
 		return fn(c, args)
 	}
+}
+
+// byOwner refuses what Hob itself has started: a tool, a command, an external
+// agent and all below them. They run as the owner, and never speak for him: no
+// command of theirs answers a question, changes the configuration or says
+// something in his name. The daemon finds them as well; this is for what needs
+// no daemon.
+func (a *app) byOwner(c *cobra.Command) error {
+	switch c.Name() {
+	case "version", boxed.Command:
+		return nil
+	}
+	daemon := 0
+	if p, err := system.DefaultPaths(); err == nil {
+		if h, held, err := system.Probe(p.LockFile()); err == nil && held {
+			daemon = h.PID
+		}
+	}
+	if os.Getenv(system.Marker) == "" && !system.StartedByHob(os.Getpid(), daemon) {
+		return nil
+	}
+	return &failure{code: exitDenied, cause: "a program that Hob has started cannot speak for its owner", remedy: "run this in a terminal of your own"}
 }
 
 // listing adds --json to a command that prints a list or a value.

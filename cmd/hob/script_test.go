@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,44 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"hob": main})
+	testscript.Main(m, map[string]func(){"hob": main, "poster": poster})
+}
+
+// poster is a client of the API that is not hob: it prints the status with which
+// the daemon answers to the token. -approve says yes to all that is open.
+func poster() {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		panic(err)
+	}
+	h, _, err := system.Probe(p.LockFile())
+	if err != nil {
+		panic(err)
+	}
+	c, err := new(app).clientOf(p, h.PID)
+	if err != nil {
+		panic(err)
+	}
+	do := func(method, path string, body []byte) int {
+		r, err := c.requestRaw(context.Background(), method, path, body)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := c.http.Do(r)
+		if err != nil {
+			panic(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	switch {
+	case os.Args[1] == "-approve":
+		fmt.Println(do(http.MethodPost, "/api/v1/sessions/cli/approvals/any", []byte(`{"approved":true}`)))
+	case len(os.Args) > 2:
+		fmt.Println(do(http.MethodPost, os.Args[1], []byte(os.Args[2])))
+	default:
+		fmt.Println(do(http.MethodGet, os.Args[1], nil))
+	}
 }
 
 // TestScripts runs testdata/script/*.txtar: each in a home of its own, with the

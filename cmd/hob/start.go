@@ -67,6 +67,15 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
+	kept := make(chan struct{})
+	kctx, unkeep := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(kept)
+		if err := system.KeepOrphans(kctx); err != nil {
+			log.Warn("what commands leave behind cannot be told from the owner's own programs", "err", err)
+		}
+	}()
+	defer func() { unkeep(); <-kept }()
 	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version})
 	if err != nil {
 		return err

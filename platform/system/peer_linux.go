@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -13,56 +14,81 @@ import (
 	"strings"
 )
 
-func clientBelow(client string, roots []int) (bool, error) {
-	addr, err := netip.ParseAddrPort(client)
+func clientOf(from, to netip.AddrPort, tree Tree, thorough bool) (Client, error) {
+	inode, uid, err := socketOf(from, to)
 	if err != nil {
-		return false, fmt.Errorf("find the process behind %s: %w", client, err)
+		return ClientUnknown, err
 	}
-	inode, err := socketOf(addr)
+	if uid != os.Getuid() && uid != 0 {
+		return ClientStranger, nil
+	}
+	own, err := descendants(tree)
 	if err != nil {
-		return false, err
+		return ClientUnknown, err
 	}
-	if inode == "" || inode == "0" { // closed by a process that did not wait for the answer
-		if addr.Addr().IsLoopback() {
-			return false, fmt.Errorf("find the process behind %s: the connection has gone", client)
-		}
-		return false, nil // another machine's
-	}
-	parents, err := parents()
-	if err != nil {
-		return false, err
-	}
-	for pid := range parents {
-		if (below(pid, parents, roots) || marked(pid)) && holds(pid, inode) {
-			return true, nil
+	for pid := range own {
+		if holds(pid, inode) {
+			return ClientHob, nil
 		}
 	}
-	return false, nil
+	if !thorough {
+		return ClientOwner, nil
+	}
+	return holder(inode, tree)
 }
 
-// socketOf finds the inode of the socket that is bound to an address; "" when
-// it has gone. See proc(5), /proc/net/tcp.
-func socketOf(addr netip.AddrPort) (string, error) {
+// holder looks for whoever has the socket open, among all processes. A socket
+// may be open in several: one that is Hob's is enough.
+func holder(inode string, tree Tree) (Client, error) {
+	parents, err := parents()
+	if err != nil {
+		return ClientUnknown, err
+	}
+	found := ClientUnknown
+	for pid := range parents {
+		if !holds(pid, inode) {
+			continue
+		}
+		if by := launcher(pid, parents); by != "" {
+			return ClientUnknown, fmt.Errorf("process %d was started by %s, and nobody knows for whom", pid, by)
+		}
+		if below(pid, parents, tree) {
+			return ClientHob, nil
+		}
+		found = ClientOwner
+	}
+	return found, nil
+}
+
+// socketOf finds the socket that is bound to one address and connected to the
+// other, and its user. Both count: a port may be in use towards several places.
+// See proc(5), /proc/net/tcp.
+func socketOf(from, to netip.AddrPort) (inode string, uid int, err error) {
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		f, err := os.Open(file)
 		if os.IsNotExist(err) {
 			continue
 		}
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
 			fields := strings.Fields(lines.Text())
-			if len(fields) > 9 && procAddr(fields[1]) == netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port()) {
-				return fields[9], f.Close()
+			if len(fields) < 10 || fields[9] == "0" || procAddr(fields[1]) != from || procAddr(fields[2]) != to {
+				continue
 			}
+			uid, err := strconv.Atoi(fields[7])
+			if err != nil {
+				uid = -1
+			}
+			return fields[9], uid, f.Close()
 		}
-		if err := f.Close(); err != nil {
-			return "", err
+		if err := errors.Join(lines.Err(), f.Close()); err != nil {
+			return "", 0, err
 		}
 	}
-	return "", nil
+	return "", 0, errGone
 }
 
 // procAddr reads an address as the kernel prints it: words in the machine's
@@ -89,6 +115,76 @@ func procAddr(s string) netip.AddrPort {
 	return netip.AddrPortFrom(a.Unmap(), uint16(n))
 }
 
+// descendants are the processes of a tree. The kernel lists the children of each
+// thread (proc(5)); where it does not, all processes are looked through.
+func descendants(tree Tree) (map[int]bool, error) {
+	own := map[int]bool{}
+	todo := slices.Clone(tree.Roots)
+	for _, pid := range todo {
+		own[pid] = true
+	}
+	if tree.PID > 0 {
+		todo = append(todo, tree.PID)
+	}
+	for len(todo) > 0 {
+		children, err := childrenOf(todo[0])
+		if errors.Is(err, errors.ErrUnsupported) {
+			return descendantsByParent(tree)
+		}
+		if err != nil {
+			return nil, err
+		}
+		todo = todo[1:]
+		for _, pid := range children {
+			if !own[pid] {
+				own[pid] = true
+				todo = append(todo, pid)
+			}
+		}
+	}
+	return own, nil
+}
+
+func childrenOf(pid int) (out []int, err error) {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, nil //nolint:nilerr // it has ended
+	}
+	listed := false
+	for _, t := range threads {
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, t.Name()))
+		if err != nil {
+			continue
+		}
+		listed = true
+		for _, f := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				out = append(out, pid)
+			}
+		}
+	}
+	if !listed {
+		if _, err := os.Stat(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+			return nil, errors.ErrUnsupported // CONFIG_PROC_CHILDREN is off
+		}
+	}
+	return out, nil
+}
+
+func descendantsByParent(tree Tree) (map[int]bool, error) {
+	parents, err := parents()
+	if err != nil {
+		return nil, err
+	}
+	own := map[int]bool{}
+	for pid := range parents {
+		if lineage(pid, parents, tree) {
+			own[pid] = true
+		}
+	}
+	return own, nil
+}
+
 // parents maps each process to the one that is its parent now.
 func parents() (map[int]int, error) {
 	dirs, err := os.ReadDir("/proc")
@@ -101,28 +197,116 @@ func parents() (map[int]int, error) {
 		if err != nil {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join("/proc", d.Name(), "stat"))
-		if err != nil {
-			continue // it has ended
-		}
-		rest := b[bytes.LastIndexByte(b, ')')+1:] // the name may hold anything
-		if fields := strings.Fields(string(rest)); len(fields) > 1 {
+		if fields := statOf(pid); len(fields) > 1 {
 			out[pid], _ = strconv.Atoi(fields[1]) // 0 is nobody
 		}
 	}
 	return out, nil
 }
 
-func below(pid int, parents map[int]int, roots []int) bool {
+// statOf are the fields of /proc/PID/stat behind the name: state, parent, ...
+// Nothing when it has ended.
+func statOf(pid int) []string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // the name may hold anything
+}
+
+func state(pid int) byte {
+	if f := statOf(pid); len(f) > 0 {
+		return f[0][0]
+	}
+	return 0
+}
+
+// lineage reports whether a process belongs to the tree by its ancestors.
+func lineage(pid int, parents map[int]int, tree Tree) bool {
+	if slices.Contains(tree.Roots, pid) {
+		return true
+	}
 	for range parents { // a chain is no longer than that
-		if slices.Contains(roots, pid) {
+		pid = parents[pid]
+		if pid == tree.PID && pid > 0 || slices.Contains(tree.Roots, pid) {
 			return true
 		}
-		if pid = parents[pid]; pid <= 1 {
+		if pid <= 1 {
 			return false
 		}
 	}
 	return false
+}
+
+// below is lineage, or the Marker on the process or one of its ancestors.
+func below(pid int, parents map[int]int, tree Tree) bool {
+	if lineage(pid, parents, tree) {
+		return true
+	}
+	for range parents {
+		if pid <= 1 || pid == tree.PID {
+			return false
+		}
+		if marked(pid) {
+			return true
+		}
+		pid = parents[pid]
+	}
+	return false
+}
+
+func startedBy(pid int, tree Tree) bool {
+	for depth := 0; pid > 1 && pid != tree.PID; depth++ {
+		f := statOf(pid)
+		if len(f) < 2 || depth > 10_000 {
+			return true // nobody knows
+		}
+		if marked(pid) {
+			return true
+		}
+		parent, err := strconv.Atoi(f[1])
+		if err != nil || parent > 0 && parent == tree.PID || slices.Contains(tree.Roots, parent) {
+			return true
+		}
+		pid = parent
+	}
+	return false
+}
+
+// launcher names a program that starts others for whoever asks it to, when a
+// process descends from one: what Hob has started may have asked it. Those in
+// Hob's own unit are where its owner put both.
+func launcher(pid int, parents map[int]int) string {
+	if unit := transientUnit(pid); unit != "" && unit != transientUnit(os.Getpid()) {
+		return "the unit " + unit
+	}
+	for range parents {
+		if pid <= 1 {
+			return ""
+		}
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // "" when it has ended
+		switch n := strings.TrimSpace(string(name)); n {
+		case "atd", "cron", "crond", "anacron", "fcron", "CRON":
+			return n
+		}
+		pid = parents[pid]
+	}
+	return ""
+}
+
+// transientUnit is the unit that systemd-run made for a process under a name of
+// its own choice, "" when there is none.
+func transientUnit(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return ""
+	}
+	for part := range strings.SplitSeq(strings.TrimSpace(string(b)), "/") {
+		if strings.HasPrefix(part, "run-") && (strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope")) {
+			return part
+		}
+	}
+	return ""
 }
 
 func marked(pid int) bool {

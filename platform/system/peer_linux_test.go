@@ -1,45 +1,109 @@
 package system
 
 import (
+	"bufio"
 	"net"
 	"os"
+	"os/exec"
 	"testing"
 )
 
-func TestClientBelow(t *testing.T) {
+func listen(t *testing.T) net.Listener {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
+	t.Cleanup(func() { ln.Close() })
+	return ln
+}
+
+func TestClientOf(t *testing.T) {
+	ln := listen(t)
 	c, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	client := c.LocalAddr().String()
+	client, server := c.LocalAddr().String(), ln.Addr().String()
 	for name, x := range map[string]struct {
-		roots []int
-		want  bool
+		tree Tree
+		want Client
 	}{
-		"itself":        {[]int{os.Getpid()}, true},
-		"its parent":    {[]int{os.Getppid()}, true},
-		"somebody else": {[]int{1 << 30}, false},
-		"nobody":        {nil, false},
+		"itself is a root":  {Tree{Roots: []int{os.Getpid()}}, ClientHob},
+		"its parent is one": {Tree{Roots: []int{os.Getppid()}}, ClientHob},
+		"below its parent":  {Tree{PID: os.Getppid()}, ClientHob},
+		"Hob itself":        {Tree{PID: os.Getpid()}, ClientOwner},
+		"somebody else":     {Tree{PID: 1 << 30, Roots: []int{1 << 30}}, ClientOwner},
+		"nobody":            {Tree{}, ClientOwner},
 	} {
-		if got, err := ClientBelow(client, x.roots); err != nil || got != x.want {
-			t.Errorf("%s: %v, %v", name, got, err)
+		for _, thorough := range []bool{false, true} {
+			if got, err := ClientOf(client, server, x.tree, thorough); err != nil || got != x.want {
+				t.Errorf("%s, thorough %v: %v, %v", name, thorough, got, err)
+			}
 		}
 	}
-	if got, err := ClientBelow("192.0.2.1:1", []int{os.Getpid()}); err != nil || got {
+	if got, err := ClientOf("192.0.2.1:1", server, Tree{PID: os.Getpid()}, true); err != nil || got != ClientRemote {
 		t.Errorf("a connection from another machine: %v, %v", got, err)
 	}
+	elsewhere := listen(t).Addr().String()
+	if got, err := ClientOf(client, elsewhere, Tree{}, true); err == nil || got != ClientUnknown {
+		t.Errorf("the same port towards another place: %v, %v", got, err)
+	}
 	c.Close()
-	if got, err := ClientBelow(client, []int{os.Getpid()}); err == nil {
+	if got, err := ClientOf(client, server, Tree{PID: os.Getpid()}, false); err == nil || got != ClientUnknown {
 		t.Errorf("a client that has gone: %v, and no error", got)
 	}
-	if _, err := ClientBelow("in-process", []int{1}); err == nil {
+	if _, err := ClientOf("in-process", server, Tree{}, true); err == nil {
 		t.Error("no address, and no error")
+	}
+}
+
+// A child, one that changed its environment, and one of somebody else's tree that
+// carries the marker.
+func TestAChildIsFound(t *testing.T) {
+	for name, x := range map[string]struct {
+		env      []string
+		tree     Tree
+		thorough bool
+		want     Client
+	}{
+		"below":              {nil, Tree{PID: os.Getpid()}, false, ClientHob},
+		"below, thorough":    {nil, Tree{PID: os.Getpid()}, true, ClientHob},
+		"marked":             {[]string{Marker + "=x"}, Tree{PID: 1 << 30}, true, ClientHob},
+		"neither":            {nil, Tree{PID: 1 << 30}, true, ClientOwner},
+		"a lookalike marker": {[]string{"X" + Marker + "=x"}, Tree{PID: 1 << 30}, true, ClientOwner},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ln := listen(t)
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(x.env, "HOB_TEST_DETACHED=connect", "CONNECT_TO="+ln.Addr().String())
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := ln.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				conn.Close()
+				_ = cmd.Wait() // it has nothing to report
+			}()
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ClientOf(conn.RemoteAddr().String(), conn.LocalAddr().String(), x.tree, x.thorough)
+			if err != nil || got != x.want {
+				t.Errorf("%v, %v", got, err)
+			}
+			if by := StartedByHob(cmd.Process.Pid, x.tree.PID); by != (x.want == ClientHob) {
+				t.Errorf("started by Hob: %v", by)
+			}
+		})
 	}
 }
 

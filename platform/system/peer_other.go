@@ -1,12 +1,14 @@
-//go:build !linux
+//go:build !linux && !darwin && !windows
 
 package system
 
 import (
 	"errors"
-	"fmt"
+	"net/netip"
 )
 
-func clientBelow(string, []int) (bool, error) {
-	return false, fmt.Errorf("find the process behind a connection: %w", errors.ErrUnsupported)
+func clientOf(netip.AddrPort, netip.AddrPort, Tree, bool) (Client, error) {
+	return ClientUnknown, errors.ErrUnsupported
 }
+
+func startedBy(int, Tree) bool { return false }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -252,6 +253,14 @@ func TestMain(m *testing.M) {
 	case "fail":
 		fmt.Println("config.toml:3: bad")
 		os.Exit(1)
+	case "connect": // and say that it has
+		c, err := net.Dial("tcp", os.Getenv("CONNECT_TO"))
+		if err != nil {
+			os.Exit(1)
+		}
+		fmt.Println("connected")
+		_, _ = c.Read(make([]byte, 1)) // until the other end closes
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

@@ -300,7 +300,7 @@ func (d *Daemon) openWeb(context.Context) error {
 		return err
 	}
 	d.redact.Add(token.Reveal())
-	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Foreign: d.foreign, Log: d.opt.Log, Version: d.opt.Version})
+	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.peer, Log: d.opt.Log, Version: d.opt.Version})
 	return err
 }
 

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/usage"
-	"hob/platform/system"
 )
 
 // models makes the models that the configuration names, each once: whoever
@@ -54,22 +52,6 @@ func provider(p config.Provider, secret func(string) (string, error)) llmall.Pro
 		out.Key = func() (string, error) { return secret(p.APIKey) }
 	}
 	return out
-}
-
-// foreign reports whether an external agent, or something that it has started,
-// is behind a connection. What cannot be found out counts as such, but on systems
-// where it never can: there nobody is kept out.
-func (d *Daemon) foreign(client string) bool {
-	pids := d.agents.Pids()
-	if len(pids) == 0 {
-		return false
-	}
-	yes, err := system.ClientBelow(client, pids)
-	if err == nil || errors.Is(err, errors.ErrUnsupported) {
-		return yes
-	}
-	d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
-	return true
 }
 
 // named is the model of a name, with retries and a breaker around it.

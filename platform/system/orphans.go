@@ -1,0 +1,9 @@
+package system
+
+import "context"
+
+// KeepOrphans sees to it that processes stay below this one when what started
+// them ends, so that ClientOf finds them: on Linux this process becomes their
+// parent, and buries them when they have ended; on Windows all share a job. It
+// returns when ctx ends. On other systems there is nothing of the kind.
+func KeepOrphans(ctx context.Context) error { return keepOrphans(ctx) }

@@ -1,0 +1,69 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// mourning is how long a child that has ended is left to whoever waits for it.
+// Nobody waits for one that was adopted.
+const mourning = time.Minute
+
+func keepOrphans(ctx context.Context) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("keep orphans: %w", err)
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
+	var later <-chan time.Time // nothing is to be looked at while no child ends
+	dead := map[int]bool{}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ended:
+			if later == nil {
+				dead, later = zombies(), time.After(mourning)
+			}
+		case <-later:
+			now := zombies()
+			for pid := range now {
+				if dead[pid] {
+					bury(pid)
+					delete(now, pid)
+				}
+			}
+			dead, later = now, nil
+			if len(now) > 0 {
+				later = time.After(mourning)
+			}
+		}
+	}
+}
+
+func bury(pid int) {
+	var ws syscall.WaitStatus
+	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // gone, or somebody else's
+}
+
+// zombies are the children that have ended and for which nobody has waited.
+func zombies() map[int]bool {
+	out := map[int]bool{}
+	children, err := childrenOf(os.Getpid())
+	if err != nil {
+		return out
+	}
+	for _, pid := range children {
+		if state(pid) == 'Z' {
+			out[pid] = true
+		}
+	}
+	return out
+}

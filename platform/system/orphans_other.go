@@ -1,0 +1,10 @@
+//go:build !linux && !windows
+
+package system
+
+import "context"
+
+func keepOrphans(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
