@@ -35,7 +35,7 @@ type Inbound struct {
 	// Unknown: which program handed the message in could not be found out. It is
 	// heard, and decides nothing: no question is answered by it.
 	Unknown bool
-	Text      string
+	Text    string
 	// Outside is further text that came along and is not the owner's, such as
 	// quoted mail or the history a client sent.
 	Outside []string
