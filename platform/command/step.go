@@ -97,6 +97,9 @@ func (l *look) arguments(dir string, e *entry, args []string) string {
 	if why != "" {
 		return why
 	}
+	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "@") }); i >= 0 && e.name == "strings" {
+		return e.name + " would read its arguments from a file" // as all of binutils does (libiberty, expandargv)
+	}
 	var paths []string
 	for _, a := range found {
 		switch a.kind {

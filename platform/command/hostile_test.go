@@ -1,0 +1,22 @@
+package command
+
+import "testing"
+
+// Ways round the table that somebody has thought of: arguments that are read
+// from a file, and searches that go below a folder by another name of the option.
+func TestWaysRoundTheTable(t *testing.T) {
+	onUnix(t)
+	b := newBench(t, func(o *Options) { o.Allowed = append(o.Allowed, o.Home) })
+	b.put(t, "Documents/args.txt", "/etc/passwd\n")
+	b.put(t, ".netrc", "machine x password y\n")
+	b.put(t, "Documents/empty/x", "")
+	for _, text := range []string{
+		"strings @args.txt", "strings -a @args.txt", "strings -n 4 @Documents/args.txt",
+		"grep -d recurse x ~", "grep -drecurse x ~", "grep -ndrecurse x ~", "grep -rs x ~", "egrep -d recurse x ~",
+		"diff -N ~ ~/Documents/empty", "diff --new-file ~ ~/Documents/empty", "diff -uN ~/Documents/empty ~", "ls --recursive ~", "ls -laR ~", "du -a ~", "tree -a ~", "rg --hidden x ~", "find ~ -name x",
+	} {
+		if v := b.look(text); v.Listed {
+			t.Errorf("%q is listed: %+v", text, v.Plan.Lines)
+		}
+	}
+}
