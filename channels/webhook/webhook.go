@@ -9,26 +9,22 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"hob/channels"
+	"hob/platform/safehttp"
 )
 
 // Config is the section [channels.webhook]; "enabled" is the manager's.
@@ -57,19 +53,22 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 		}
 		c.Secret = s
 	}
-	return New(c)
+	return New(c, deps.Network)
 }
 
 // Channel posts each delivery. It is a channels.Deduper: the receiver has the
 // idempotency key.
 type Channel struct {
 	url    string
+	basic  string // credentials of the url, as a header
 	secret []byte
-	client *http.Client
+	client *safehttp.Client
 }
 
-// New checks the configuration; it connects to nothing.
-func New(c Config) (*Channel, error) {
+// New checks the configuration; it connects to nothing. The network is the way
+// out; nil means one that reaches public hosts alone. What the url names beyond
+// those is the owner's own word.
+func New(c Config, network *safehttp.Client) (*Channel, error) {
 	u, err := url.Parse(c.URL)
 	switch {
 	case c.URL == "":
@@ -78,51 +77,29 @@ func New(c Config) (*Channel, error) {
 		return nil, fmt.Errorf("the url cannot be read: %w", err)
 	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
 		return nil, fmt.Errorf("the url %q is not an http address; write https://host/path", u.Redacted())
-	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("the url %q is not encrypted; use https:// (http:// is for this machine only)", u.Redacted())
 	case c.Secret == "":
 		return nil, errors.New(`no secret, so nobody could check who posts; set secret = "env:NAME" in [channels.webhook]`)
 	}
-	return &Channel{url: u.String(), secret: []byte(c.Secret), client: client(u.Scheme == "http")}, nil
-}
-
-// loopback reports whether a host of a URL is this machine.
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
-}
-
-// client follows no redirects, so that nothing leaves for an address that the
-// owner did not write. Without encryption it connects to loopback only, even
-// if "localhost" resolves to something else.
-func client(plain bool) *http.Client {
-	d := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	t := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: 20 * time.Second,
-		IdleConnTimeout:       30 * time.Second,
-		MaxIdleConnsPerHost:   1,
-		ForceAttemptHTTP2:     true,
-	}
-	if plain {
-		t.Proxy = nil
-		d.Control = func(_, address string, _ syscall.RawConn) error {
-			if a, err := netip.ParseAddrPort(address); err != nil || !a.Addr().Unmap().IsLoopback() {
-				return channels.Errorf(channels.Permanent, "%s is not this machine; use https://", address)
-			}
-			return nil
+	if network == nil {
+		if network, err = safehttp.New(safehttp.Options{}); err != nil {
+			return nil, err
 		}
 	}
-	t.DialContext = d.DialContext
-	return &http.Client{
-		Transport:     t,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	ch := &Channel{secret: []byte(c.Secret)}
+	if u.User != nil {
+		pass, _ := u.User.Password()
+		ch.basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+pass))
+		u.User = nil
 	}
+	ch.url = u.String()
+	_, listed := network.Check(ch.url)
+	if u.Scheme == "http" && !safehttp.Loopback(u) && (!safehttp.Inside(u) || listed != nil) {
+		return nil, fmt.Errorf("the url %q is not encrypted; use https:// (http:// is for this machine, and for what [network] allow names in your own network)", u.Redacted())
+	}
+	if ch.client, err = network.Named(ch.url); err != nil {
+		return nil, fmt.Errorf("the url %q: %w", u.Redacted(), err)
+	}
+	return ch, nil
 }
 
 // Dedupes implements channels.Deduper.
@@ -131,7 +108,6 @@ func (*Channel) Dedupes() {}
 // Run implements channels.Channel. There is nothing to hear.
 func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	<-ctx.Done()
-	c.client.CloseIdleConnections()
 	return nil
 }
 
@@ -151,21 +127,15 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(raw))
-	if err != nil {
-		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: %w", err)
+	header := http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": {d.ID}, "X-Hob-Signature": {"sha256=" + sign(c.secret, raw)}}
+	if c.basic != "" {
+		header.Set("Authorization", c.basic)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "Hob")
-	req.Header.Set("Idempotency-Key", d.ID)
-	req.Header.Set("X-Hob-Signature", "sha256="+sign(c.secret, raw))
-	resp, err := c.client.Do(req)
+	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.url, Header: header, Body: raw, MaxBody: 4096, Partial: true})
 	if err != nil {
 		return channels.Receipt{}, broken(err)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, 4096)) // also lets the connection be used again
-	return channels.Receipt{}, judge(resp, said, time.Now())
+	return channels.Receipt{}, judge(resp, time.Now())
 }
 
 func sign(secret, body []byte) string {
@@ -175,24 +145,24 @@ func sign(secret, body []byte) string {
 }
 
 // broken classifies a request that got no answer. Once it was connected, the
-// receiver may have read the body.
+// receiver may have read the body. Neither error holds more of the address than
+// its host: the rest may be a token.
 func broken(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // without the address, which may hold a token
+	out := channels.Errorf(channels.Temporary, "webhook: post: %w", err)
+	out.MaybeSent = true
+	if e, ok := errors.AsType[*safehttp.Error](err); ok {
+		out.MaybeSent = e.Sent
+		if e.Refusal() {
+			out.Class = channels.Permanent
+		}
 	}
-	op, ok := errors.AsType[*net.OpError](err)
-	e := channels.Errorf(channels.Temporary, "webhook: post: %w", err)
-	e.MaybeSent = !ok || op.Op != "dial"
-	if in, ok := errors.AsType[*channels.Error](err); ok {
-		e.Class = in.Class
-	}
-	return e
+	return out
 }
 
 // judge classifies an answer.
-func judge(resp *http.Response, said []byte, now time.Time) error {
-	code := resp.StatusCode
-	err := fmt.Errorf("webhook: the receiver answered %d %s%s", code, http.StatusText(code), quote(said))
+func judge(resp *safehttp.Response, now time.Time) error {
+	code := resp.Status
+	err := fmt.Errorf("webhook: the receiver answered %d %s%s", code, http.StatusText(code), quote(resp.Body))
 	after, named := retryAfter(resp.Header.Get("Retry-After"), now)
 	class := channels.Permanent
 	switch {

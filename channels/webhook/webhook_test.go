@@ -21,6 +21,8 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/webhook"
+	"hob/platform/safehttp"
+	"hob/platform/safehttp/safehttptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -113,7 +115,7 @@ func (r *receiver) Stall() func() {
 // open makes a channel whose connections are closed with the test.
 func open(t *testing.T, r *receiver) *webhook.Channel {
 	t.Helper()
-	ch, err := webhook.New(webhook.Config{URL: r.srv.URL + "/hook?token=abc", Secret: secret})
+	ch, err := webhook.New(webhook.Config{URL: r.srv.URL + "/hook?token=abc", Secret: secret}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,6 +196,13 @@ func TestConfig(t *testing.T) {
 		{"http on localhost", webhook.Config{URL: "http://LocalHost/x", Secret: "s"}, ""},
 		{"http elsewhere", webhook.Config{URL: "http://example.org/x", Secret: "s"}, "use https://"},
 		{"http to a lookalike", webhook.Config{URL: "http://127.0.0.1.example.org/x", Secret: "s"}, "use https://"},
+		{"http in my network, listed", webhook.Config{URL: "http://192.168.1.10:8080/x", Secret: "s"}, ""},
+		{"http in my network", webhook.Config{URL: "http://192.168.1.11:8080/x", Secret: "s"}, "use https://"},
+		{"https in my network", webhook.Config{URL: "https://192.168.1.11/x", Secret: "s"}, ""},
+		{"a name in my network, listed", webhook.Config{URL: "https://nas.local/x", Secret: "s"}, ""},
+		{"a name in my network", webhook.Config{URL: "https://other.local/x", Secret: "s"}, "[network] allow"},
+		{"metadata", webhook.Config{URL: "https://169.254.169.254/x", Secret: "s"}, "refused"},
+		{"loopback in disguise", webhook.Config{URL: "https://0x7f.1/x", Secret: "s"}, "refused"},
 		{"another scheme", webhook.Config{URL: "ftp://example.org/x", Secret: "s"}, "not an http address"},
 		{"no host", webhook.Config{URL: "https:///x", Secret: "s"}, "not an http address"},
 		{"garbage", webhook.Config{URL: "https://a b", Secret: "s"}, "cannot be read"},
@@ -201,11 +210,37 @@ func TestConfig(t *testing.T) {
 		{"no secret", webhook.Config{URL: "https://example.org"}, "no secret"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := webhook.New(c.cfg)
+			network, err := safehttp.New(safehttp.Options{Allow: []string{"192.168.1.10:8080", "nas.local:443"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = webhook.New(c.cfg, network)
 			if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestIncidentI7ReceiverLeadsInside: the name of a receiver begins to lead into
+// the owner's network. Nothing is posted there, and it is not tried again.
+func TestIncidentI7ReceiverLeadsInside(t *testing.T) {
+	n := safehttptest.New(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	n.Name("hooks.example.com", safehttptest.Public, "10.0.0.1")
+	ch, err := webhook.New(webhook.Config{URL: "https://user:pass@hooks.example.com/x", Secret: secret}, n.Client(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = ch.Send(t.Context(), channels.Delivery{ID: "d2", Text: "x"})
+	e, ok := errors.AsType[*channels.Error](err)
+	if !ok || e.Class != channels.Permanent || e.MaybeSent || len(n.Heard()) != 1 {
+		t.Errorf("%v after %d posts", err, len(n.Heard()))
+	}
+	if u, p, ok := n.Heard()[0].BasicAuth(); !ok || u != "user" || p != "pass" {
+		t.Errorf("signed in as %q %q", u, p)
 	}
 }
 

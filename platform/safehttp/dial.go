@@ -25,6 +25,12 @@ type dialer struct {
 	connected atomic.Bool
 }
 
+// place is where a connection may go.
+type place struct {
+	to     netip.AddrPort
+	inside bool // the owner's network, where no proxy is asked
+}
+
 // dial ignores the address that the transport names: it goes to what the target
 // leads to, after a look at it.
 func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -53,7 +59,7 @@ func (d *dialer) done(conn net.Conn, err error) (net.Conn, error) {
 
 // resolve returns where the target leads, every answer looked at. One that is
 // not public refuses all of them: an honest name has none such.
-func (d *dialer) resolve(ctx context.Context) ([]netip.AddrPort, error) {
+func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 	addrs := []netip.Addr{d.t.host.addr}
 	if !d.t.host.addr.IsValid() {
 		var err error
@@ -62,14 +68,14 @@ func (d *dialer) resolve(ctx context.Context) ([]netip.AddrPort, error) {
 			return nil, d.unresolved(ctx, err)
 		}
 	}
-	var out []netip.AddrPort
+	var out []place
 	for _, a := range addrs {
 		if a.Is4In6() && !d.t.host.addr.IsValid() {
 			a = a.Unmap() // how some resolvers hand out an IPv4 address
 		}
 		k, err := d.c.classOf(a)
 		if k.public() || d.c.permitsAddr(d.t, k, a) {
-			out = append(out, netip.AddrPortFrom(a, d.t.port))
+			out = append(out, place{netip.AddrPortFrom(a, d.t.port), !k.public()})
 			continue
 		}
 		e := inside(d.t.host.name, k)
@@ -101,8 +107,9 @@ func (d *dialer) unresolved(ctx context.Context, err error) error {
 }
 
 // connect goes to one address. With others behind it, it does not wait for long.
-func (d *dialer) connect(ctx context.Context, to netip.AddrPort, left int) (net.Conn, error) {
-	if d.c.proxy != nil {
+func (d *dialer) connect(ctx context.Context, p place, left int) (net.Conn, error) {
+	to := p.to
+	if d.c.proxy != nil && !p.inside {
 		return d.throughProxy(ctx, to.String())
 	}
 	wait := 10 * time.Second

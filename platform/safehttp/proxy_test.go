@@ -62,6 +62,17 @@ func (p *connectProxy) serve(conn net.Conn) {
 	wg.Wait()
 }
 
+// What the owner named in his own network is not for a proxy.
+func TestProxyLeavesInsideAlone(t *testing.T) {
+	n := newInternet(t, nil, say("hello"))
+	p := newProxy(t, n.plain.Listener.Addr().String())
+	c := n.client(Options{Proxy: "http://" + p.ln.Addr().String(), Allow: []string{"192.168.1.10:8080"}})
+	r, err := c.Fetch(t.Context(), Request{URL: "http://192.168.1.10:8080/"})
+	if err != nil || string(r.Body) != "hello" || len(p.seen) != 0 {
+		t.Errorf("%+v, %v, the proxy saw %q", r, err, p.seen)
+	}
+}
+
 func TestProxy(t *testing.T) {
 	for _, c := range []struct {
 		name     string

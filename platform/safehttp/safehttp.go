@@ -96,7 +96,7 @@ type Request struct {
 	// If asks for the body only when it changed since.
 	If Validators
 	// MaxBody, when not 0, holds instead of Options.MaxBody. Partial gives the
-	// beginning of a longer body instead of an error.
+	// beginning of a body that is longer, or breaks off, instead of an error.
 	MaxBody int64
 	Partial bool
 }

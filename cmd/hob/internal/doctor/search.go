@@ -4,33 +4,40 @@ import (
 	"context"
 	"fmt"
 
+	"hob/autonomy/config"
 	"hob/platform/safehttp"
 	"hob/platform/system"
 	"hob/tools/web"
 )
 
+// network is the way out as the daemon makes it.
+func network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
+	proxy, err := reveal(ctx, s, c.Network.Proxy)
+	if err != nil {
+		return nil, fmt.Errorf("[network] proxy: %w", err)
+	}
+	return safehttp.New(safehttp.Options{Allow: c.Network.Allow, Proxy: proxy, ProxyResolves: c.Network.ProxyResolves})
+}
+
+func reveal(ctx context.Context, s system.Secrets, ref string) (string, error) {
+	if !system.IsReference(ref) {
+		return ref, nil
+	}
+	v, err := s.Resolve(ctx, ref)
+	return v.Reveal(), err
+}
+
 // checkSearch says who searches the web, and whether the way out is set up. It
 // asks nobody: a search costs money at some services.
 func checkSearch(ctx context.Context, e Env) []Check {
-	n, s := e.Config.Network, e.Config.Search
-	secret := func(ref string) (string, error) {
-		if !system.IsReference(ref) {
-			return ref, nil
-		}
-		v, err := e.Secrets.Resolve(ctx, ref)
-		return v.Reveal(), err
-	}
-	proxy, err := secret(n.Proxy)
-	if err != nil {
-		return fail("web", fmt.Sprintf("the proxy cannot be read: %v", err), "check [network] proxy")
-	}
-	client, err := safehttp.New(safehttp.Options{Allow: n.Allow, Proxy: proxy, ProxyResolves: n.ProxyResolves})
+	s := e.Config.Search
+	client, err := network(ctx, e.Config, e.Secrets)
 	if err != nil {
 		return failed("web", err, "check [network]")
 	}
 	chosen, err := web.Search{
 		Provider: s.Provider, BaseURL: s.BaseURL, Env: e.Secrets.Env,
-		Key: func(context.Context) (string, error) { return secret(s.Key) },
+		Key: func(ctx context.Context) (string, error) { return reveal(ctx, e.Secrets, s.Key) },
 	}.Chosen(ctx)
 	if err != nil {
 		return failed("web", err, "check [search]")
@@ -42,7 +49,7 @@ func checkSearch(ctx context.Context, e Env) []Check {
 	}
 	said := "searches are made with " + chosen
 	switch {
-	case proxy != "" && n.ProxyResolves:
+	case e.Config.Network.Proxy != "" && e.Config.Network.ProxyResolves:
 		return warn("web", said+"; the proxy may resolve names, so that Hob cannot check where those lead", "hob config set network.proxy_resolves false")
 	case chosen == "duckduckgo" && s.Provider == "auto":
 		said += ", which wants no key and turns programs away at times (docs/web.md)"

@@ -36,6 +36,10 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 		v, err := s.Resolve(ctx, ref)
 		return v.Reveal(), err
 	}}
+	var err error
+	if deps.Network, err = network(ctx, c, s); err != nil {
+		errs = append(errs, c.Errorf("network.proxy", "%v", err))
+	}
 	for _, section := range c.Channels {
 		d, known := drivers[section.Name]
 		if !known {

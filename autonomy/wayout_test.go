@@ -1,0 +1,183 @@
+package autonomy_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// waysOut are the names by which a program reaches the network, or asks it
+// something: a lookup alone tells the owner of a name what stands in it.
+func waysOut() map[string][]string {
+	return map[string][]string{
+		"net": {
+			"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialIP", "DialUnix", "Dialer", "Resolver", "DefaultResolver",
+			"LookupAddr", "LookupCNAME", "LookupHost", "LookupIP", "LookupMX", "LookupNS", "LookupPort", "LookupSRV", "LookupTXT",
+			"ResolveIPAddr", "ResolveTCPAddr", "ResolveUDPAddr",
+		},
+		"net/http":   {"Client", "Transport", "DefaultClient", "DefaultTransport", "Get", "Head", "Post", "PostForm", "ProxyFromEnvironment"},
+		"crypto/tls": {"Dial", "DialWithDialer", "Dialer", "Client"},
+		"net/smtp":   {"Dial", "SendMail", "NewClient"},
+		"net/rpc":    {"Dial", "DialHTTP"},
+	}
+}
+
+// mayGoOut are the files that do, and why none of them can be talked into going
+// elsewhere. Whatever goes to an address that a model, a page or a message
+// chose goes through platform/safehttp, and is not on this list.
+func mayGoOut() map[string]string {
+	return map[string]string{
+		"autonomy/llm/watch.go":          "to the model servers that the owner configured",
+		"channels/web/client.go":         "to Hob itself, without a network",
+		"cmd/hob/connect.go":             "to the daemon on this machine",
+		"cmd/hob/internal/bench/home.go": "to a daemon that the measurement started itself",
+	}
+}
+
+// harmless are types that are fine to name: a field that holds a client makes none.
+func harmless(pkg, name string, parents []ast.Node) bool {
+	if pkg != "net/http" || name != "Client" && name != "Transport" {
+		return false
+	}
+	if _, star := parents[len(parents)-1].(*ast.StarExpr); !star {
+		return false // a literal, or a value
+	}
+	call, is := parents[max(0, len(parents)-2)].(*ast.CallExpr)
+	return !is || len(call.Args) == 0 // not new(http.Client) or a conversion
+}
+
+// TestOneWayOut: nobody but the packages that are named makes a connection, so
+// that whoever adds a tool cannot forget to check where it leads.
+func TestOneWayOut(t *testing.T) {
+	used := map[string]bool{}
+	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
+		imports := importsOf(file)
+		if imports["."] != "" {
+			t.Errorf("%s imports %s without a name", name, imports["."])
+		}
+		visit(file, func(n ast.Node, parents []ast.Node) {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return
+			}
+			id, ok := sel.X.(*ast.Ident)
+			if !ok || !slices.Contains(waysOut()[imports[id.Name]], sel.Sel.Name) || harmless(imports[id.Name], sel.Sel.Name, parents) {
+				return
+			}
+			if _, may := mayGoOut()[name]; may {
+				used[name] = true
+				return
+			}
+			t.Errorf("%s uses %s.%s; what goes out goes through platform/safehttp", pos.Position(n.Pos()), id.Name, sel.Sel.Name)
+		})
+	})
+	for name := range mayGoOut() {
+		if !used[name] {
+			t.Errorf("%s is on the list of those who may go out, and does not", name)
+		}
+	}
+}
+
+// TestSeamsAreForTests: nobody but tests says who resolves names and who
+// connects for platform/safehttp.
+func TestSeamsAreForTests(t *testing.T) {
+	eachFile(t, func(name string, file *ast.File, pos *token.FileSet) {
+		if !slices.Contains(slices.Collect(mapsValues(importsOf(file))), "hob/platform/safehttp") {
+			return
+		}
+		visit(file, func(n ast.Node, _ []ast.Node) {
+			var field *ast.Ident
+			switch n := n.(type) {
+			case *ast.KeyValueExpr:
+				field, _ = n.Key.(*ast.Ident)
+			case *ast.SelectorExpr:
+				field = n.Sel
+			}
+			if field != nil && slices.Contains([]string{"Resolver", "Dial", "RootCAs", "Interfaces"}, field.Name) {
+				t.Errorf("%s sets or reads %s; that is for tests", pos.Position(n.Pos()), field.Name)
+			}
+		})
+	})
+}
+
+func mapsValues(m map[string]string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for _, v := range m {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// eachFile parses the files of the program: no tests, none of the packages that
+// help them, and not the way out itself.
+func eachFile(t *testing.T, do func(name string, file *ast.File, pos *token.FileSet)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(p, ".."+string(filepath.Separator)))
+		if d.IsDir() {
+			base := d.Name()
+			if p != ".." && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin" || strings.HasSuffix(base, "test") || name == "platform/safehttp") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		pos := token.NewFileSet()
+		file, err := parser.ParseFile(pos, p, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		do(name, file, pos)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// importsOf maps the names in a file to the packages they stand for.
+func importsOf(file *ast.File) map[string]string {
+	out := map[string]string{}
+	for _, i := range file.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := path.Base(p)
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		out[name] = p
+	}
+	return out
+}
+
+// visit calls f for each node with the nodes around it, the innermost last.
+func visit(root ast.Node, f func(n ast.Node, parents []ast.Node)) {
+	var stack []ast.Node
+	ast.Inspect(root, func(n ast.Node) bool {
+		if n == nil {
+			stack = stack[:len(stack)-1]
+			return true
+		}
+		if len(stack) > 0 {
+			f(n, stack)
+		}
+		stack = append(stack, n)
+		return true
+	})
+}
