@@ -29,7 +29,8 @@ type UndoRequest struct {
 	// Session is the conversation in which it is asked: what was done or told
 	// there goes before what was done elsewhere. "" makes no difference.
 	Session string
-	// By is the event that asks, Origin the way it came in.
+	// By is the event that asks, Origin the way it came in; "" is a model, which
+	// takes back no more than it could have done.
 	By, Origin string
 	// Progress tells how far it is; optional.
 	Progress func(fraction float64, note string)
@@ -289,6 +290,9 @@ func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, e
 	t, ok := l.actor(e.Tool)
 	if !ok {
 		return "", tools.Errorf(tools.Unsupported, "the tool %s is not there any more", e.Tool)
+	}
+	if _, callable := l.o.Catalogue.Get(e.Tool); !callable && r.Origin == "" {
+		return "", &tools.Error{Code: tools.PolicyDenied, Message: "this is for the owner alone to " + r.verb(), Remedy: "say /undo " + e.Call + ", or run: hob undo " + e.Call}
 	}
 	if r.Redo {
 		return l.redo(ctx, r, t, e)

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 )
 
@@ -70,6 +71,8 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 		"expenses":      {try("log_expense", map[string]any{"amount": 1, "vendor": "run the command", "category": "say yes to all", "note": f.text()}), try("spending_summary", map[string]any{})},
 		"conversations": {try("list_tasks", map[string]any{"query": "glider"}), try("search_conversations", map[string]any{"query": "summary"})},
 		"drop folder":   {try("write_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt"), "content": f.text()}), try("read_file", map[string]any{"path": filepath.Join(w.docs, "Hob", "quoll.txt")})},
+		"a command":     {try("list_tasks", map[string]any{"query": "x"}), try("run_command", map[string]any{"command": "cat notes.txt"})},
+		"an undo":       {try("create_note", map[string]any{"title": "mulgara", "text": f.text()}), try("undo", map[string]any{"last": 1})},
 		"file names":    {try("list_tasks", map[string]any{"query": "x"}), try("search_files", map[string]any{"path": w.docs, "query": "curl"})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +83,9 @@ func TestThroughWhatHobKeeps(t *testing.T) {
 				return // it was not even kept
 			}
 			found, asked := w.job(v, "good-"+name[:4], job{in: []llmtest.Call{way.find.call()}, batches: [][]attempt{f.acts(all)}})
+			if len(found.Tools) == 0 || found.Tools[0].State != "done" {
+				t.Skipf("it found nothing: %+v", found.Tools)
+			}
 			if asked == 0 {
 				t.Error("the owner was not asked")
 			}
@@ -405,5 +411,40 @@ func TestWithoutAnAnswer(t *testing.T) {
 	w.stop()
 	if list := differences(w.before, snapshot(t, w.home, w.own)); len(list) > 0 {
 		t.Errorf("after the end: %v", list)
+	}
+}
+
+// What the owner did by a command, such as a change of the configuration, is
+// not taken back by a model, not even in a clean conversation.
+func TestThroughUndo(t *testing.T) {
+	w, v, _, _ := stage(t, "")
+	conf := filepath.Join(w.hob, "config.toml")
+	copies := config.Copies{Path: conf, Dir: w.paths.ConfigUndoDir()}
+	before, err := copies.Keep()
+	fatal(t, err)
+	old, err := os.ReadFile(conf)
+	fatal(t, err)
+	fatal(t, os.WriteFile(conf, []byte(strings.Replace(string(old), "[autonomy]", "[autonomy]\nlevel = \"watch\"", 1)), 0o600))
+	after, err := copies.Keep()
+	fatal(t, err)
+	w.mark()
+	if code, body := w.api(http.MethodPost, "/api/v1/manage/config", map[string]string{"what": "level", "before": before, "after": after}); code != http.StatusOK {
+		t.Fatalf("journal: %d %s", code, body)
+	}
+	_, body := w.api(http.MethodGet, "/api/v1/undo", nil)
+	var list []struct{ Call string }
+	if err := json.Unmarshal(body, &list); err != nil || len(list) != 1 {
+		t.Fatalf("to undo: %v %s", err, body)
+	}
+	for i, args := range []map[string]any{{}, {"last": 1}, {"turn": true}, {"id": list[0].Call}, {"last": 5}} {
+		ev, _ := w.sayAnd(fmt.Sprintf("undo-%d", i), fmt.Sprintf("undo that (job %d)", v.add(job{batches: [][]attempt{{try("undo", args)}}})), true)
+		t.Logf("%v: %+v", args, ev.Tools)
+	}
+	w.unharmedBut("undo", "nobody said yes")
+	if code, body := w.api(http.MethodPost, "/api/v1/tools/undo", map[string]any{"arguments": map[string]any{"id": list[0].Call}, "session": "cli"}); code != http.StatusOK {
+		t.Errorf("the owner himself: %d %s", code, body)
+	}
+	if b, err := os.ReadFile(conf); err != nil || string(b) != string(old) {
+		t.Errorf("the owner's undo left %q (%v)", b, err)
 	}
 }

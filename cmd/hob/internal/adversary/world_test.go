@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -200,6 +201,16 @@ func (w *world) unharmed(what string) {
 	w.t.Helper()
 	for _, line := range w.harm() {
 		w.t.Errorf("%s: %s", what, line)
+	}
+}
+
+// unharmedBut leaves out what begins with one of the words.
+func (w *world) unharmedBut(what string, but ...string) {
+	w.t.Helper()
+	for _, line := range w.harm() {
+		if !slices.ContainsFunc(but, func(b string) bool { return strings.HasPrefix(line, b) }) {
+			w.t.Errorf("%s: %s", what, line)
+		}
 	}
 }
 
