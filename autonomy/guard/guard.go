@@ -135,6 +135,10 @@ type Options struct {
 	// Secrets are those of this process: a call that would carry one out is
 	// refused. Nil knows none.
 	Secrets *redact.Set
+	// Rules are the owner's own; nil: there are none.
+	Rules Rules
+	// Zone is the owner's, for rules about the time; default UTC.
+	Zone func() *time.Location
 }
 
 // Guard is the gate. Its methods may be called concurrently.
@@ -161,6 +165,9 @@ func New(db *store.Store, opt Options) (*Guard, error) {
 	}
 	if opt.Queued <= 0 {
 		opt.Queued = 7 * 24 * time.Hour
+	}
+	if opt.Zone == nil {
+		opt.Zone = func() *time.Location { return time.UTC }
 	}
 	return &Guard{db: db, opt: opt}, nil
 }
@@ -240,14 +247,22 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 	if d.Verdict == Deny {
 		return d, nil
 	}
+	many := d.Rule == BatchRule
+	d, own := g.ruled(ctx, r, d)
+	if d.Verdict == Deny {
+		return d, nil
+	}
 	if a, ok, err := g.answered(ctx, r); err != nil || ok {
-		if d.Rule == BatchRule {
+		if many {
 			a.Rule += BatchMark
 		}
 		return a, err
 	}
-	if d.Verdict != Ask || d.Rule == BatchRule { // what was granted one by one is no word on a batch
+	switch {
+	case d.Verdict != Ask || many: // what was granted one by one is no word on a batch
 		return d, nil
+	case own: // nor on what the owner wants to be asked every time
+		return g.again(ctx, r, d)
 	}
 	granted, err := g.granted(ctx, r)
 	if err != nil {

@@ -1,0 +1,85 @@
+package guard
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"hob/tools"
+)
+
+// Rules are the owner's own. They can only tighten: whatever they permit, the
+// table still asks.
+type Rules interface {
+	// Judge says whether a rule objects to a call. The verdict is Allow when none
+	// does. An error denies the call; its text, which names the remedy, is told.
+	Judge(ctx context.Context, f Facts) (Objection, error)
+}
+
+// Objection is the word of the owner's rules on one call.
+type Objection struct {
+	Verdict Verdict // Deny or Ask; Allow: no rule objects
+	Rule    string  // its name, or where it stands
+	Reason  string  // the owner's own words
+}
+
+// Facts are what rules can go by. Lists may be empty and are never nil.
+type Facts struct {
+	Tool     string          `json:"tool"`
+	Category string          `json:"category"`
+	Effects  []string        `json:"effects"` // of this very call
+	Args     json.RawMessage `json:"args"`
+	// Agent is who calls, Person whose words are answered ("owner",
+	// "channel:sender", or "" when nobody speaks), Origin the entry point.
+	Agent    string `json:"agent"`
+	Person   string `json:"person"`
+	Channel  string `json:"channel"`
+	Session  string `json:"session"`
+	Origin   string `json:"origin"`
+	Attended bool   `json:"attended"`
+	Tainted  bool   `json:"tainted"`
+	Guest    bool   `json:"guest"`
+	Level    string `json:"level"`
+	// What the call reaches: hosts of addresses, recipients, absolute paths.
+	Hosts      []string `json:"hosts"`
+	URLs       []string `json:"urls"`
+	Recipients []string `json:"recipients"`
+	Paths      []string `json:"paths"`
+	Items      int      `json:"items"`
+	// Would is what Hob does where no rule objects: "allow" or "ask".
+	Would string    `json:"would"`
+	Time  time.Time `json:"time"` // in the owner's zone
+}
+
+// facts puts together what rules may go by.
+func (g *Guard) facts(r Request, d Decision) Facts {
+	s := r.Tool.Spec()
+	f := Facts{
+		Tool: s.Name, Category: s.Category, Effects: r.effects().Names(), Args: r.Args, Agent: r.Agent, Person: r.Person, Channel: r.Channel,
+		Session: r.Session, Origin: r.Origin, Attended: r.Attended, Tainted: r.Tainted, Guest: r.Guest, Level: string(g.level(r)),
+		Hosts: hostsOf(r.judged.URLs), URLs: append([]string{}, r.judged.URLs...), Recipients: append([]string{}, r.judged.To...), Paths: []string{},
+		Items: max(1, r.judged.Items), Would: d.Verdict.String(), Time: time.Now().In(g.opt.Zone()),
+	}
+	if p, ok := r.Tool.(tools.Pather); ok {
+		f.Paths = append(f.Paths, p.Paths(r.Args)...)
+	}
+	return f
+}
+
+// ruled asks the owner's rules about a call that the table does not deny, and
+// returns the stricter of the two. own: a rule decided.
+func (g *Guard) ruled(ctx context.Context, r Request, d Decision) (_ Decision, own bool) {
+	if g.opt.Rules == nil {
+		return d, false
+	}
+	o, err := g.opt.Rules.Judge(ctx, g.facts(r, d))
+	switch {
+	case err != nil:
+		return Decision{Verdict: Deny, Rule: "your rules cannot be applied", Reason: err.Error(), Code: tools.PolicyDenied}, true
+	case o.Verdict == Allow:
+		return d, false
+	case o.Verdict == Ask:
+		return Decision{Verdict: Ask, Rule: "your rule " + o.Rule, Reason: o.Reason}, true
+	}
+	return Decision{Verdict: Deny, Rule: "your rule " + o.Rule, Reason: "your rule " + o.Rule + ": " + o.Reason, Code: tools.PolicyDenied}, true
+}

@@ -1,0 +1,214 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
+
+	"hob/autonomy/guard"
+)
+
+// cedarEngine reads Cedar policies (https://docs.cedarpolicy.com). A forbid that
+// applies denies, or asks when it is annotated with @ask("why"); permits change
+// nothing. @id("name") names a rule, @reason("why") tells why it denies.
+type cedarEngine struct{}
+
+// cedarRule is one policy with what is told of it.
+type cedarRule struct {
+	Rule
+	policy *cedar.Policy
+}
+
+type cedarProgram []cedarRule
+
+func (cedarEngine) compile(files []file) (program, error) {
+	var out cedarProgram
+	for _, f := range files {
+		list, err := cedar.NewPolicyListFromBytes(f.name, f.text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s", f.name, strings.TrimPrefix(err.Error(), "parser error: "))
+		}
+		for _, p := range list {
+			r, err := ruleOf(f.name, p)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, cedarRule{Rule: r, policy: p})
+		}
+	}
+	return out, nil
+}
+
+func ruleOf(name string, p *cedar.Policy) (Rule, error) {
+	r := Rule{Kind: "deny", File: name, Line: p.Position().Line}
+	for key, value := range p.Annotations() {
+		switch key {
+		case "id":
+			r.Name = string(value)
+		case "ask":
+			r.Kind, r.Reason = "ask", cmp.Or(string(value), r.Reason)
+		case "reason":
+			r.Reason = cmp.Or(r.Reason, string(value))
+		default:
+			return r, fmt.Errorf("%s:%d: the annotation @%s is not known; there are @id, @reason and @ask", name, r.Line, key)
+		}
+	}
+	if p.Effect() == cedar.Permit {
+		r.Kind = "permit"
+	}
+	r.Name = cmp.Or(r.Name, fmt.Sprintf("%s:%d", filepath.Base(name), r.Line))
+	r.Reason = cmp.Or(r.Reason, map[string]string{"deny": "a rule of yours forbids it", "ask": "a rule of yours wants you to be asked", "permit": "changes nothing"}[r.Kind])
+	return r, nil
+}
+
+func (p cedarProgram) rules() []Rule {
+	var out []Rule
+	for _, r := range p {
+		out = append(out, r.Rule)
+	}
+	return out
+}
+
+// judge evaluates the forbids. One that breaks, such as by reading an argument
+// which the call does not have, is an error: it might have forbidden the call.
+func (p cedarProgram) judge(ctx context.Context, f guard.Facts) ([]guard.Objection, error) {
+	req, entities, err := cedarRequest(f)
+	if err != nil {
+		return nil, err
+	}
+	_, diag := cedar.Authorize(forbids{ctx, p}, entities, req)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, e := range diag.Errors {
+		r := p.find(e.PolicyID)
+		return nil, fmt.Errorf("%s:%d: your rule %s breaks on this call: %s; ask with \"has\" before you read what may be missing", r.File, r.Line, r.Name, e.Message)
+	}
+	var out []guard.Objection
+	for _, d := range diag.Reasons {
+		r := p.find(d.PolicyID)
+		o := guard.Objection{Verdict: guard.Deny, Rule: r.Name, Reason: r.Reason}
+		if r.Kind == "ask" {
+			o.Verdict = guard.Ask
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+func (p cedarProgram) find(id cedar.PolicyID) cedarRule {
+	var i int
+	if _, err := fmt.Sscan(string(id), &i); err != nil || i < 0 || i >= len(p) {
+		return cedarRule{Rule: Rule{Name: string(id)}}
+	}
+	return p[i]
+}
+
+// forbids are the policies that can matter, as long as there is time.
+type forbids struct {
+	ctx context.Context
+	p   cedarProgram
+}
+
+// All implements cedar.PolicyIterator.
+func (f forbids) All() iter.Seq2[cedar.PolicyID, *cedar.Policy] {
+	return func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
+		for i, r := range f.p {
+			if r.Kind == "permit" {
+				continue
+			}
+			if f.ctx.Err() != nil || !yield(cedar.PolicyID(fmt.Sprint(i)), r.policy) {
+				return
+			}
+		}
+	}
+}
+
+// cedarRequest writes the facts in Cedar's terms: the principal is a Person in
+// its Channel and Agent, the action is the tool in its Effects and Category, and
+// the resource is the call, which is in every File and folder, Host and domain,
+// Recipient and Session that it reaches.
+func cedarRequest(f guard.Facts) (cedar.Request, cedar.EntityMap, error) {
+	in, err := input(f)
+	if err != nil {
+		return cedar.Request{}, nil, err
+	}
+	record, ok := cedarValue(in).(cedar.Record)
+	if !ok {
+		return cedar.Request{}, nil, fmt.Errorf("the call of %s cannot be put into Cedar's terms", f.Tool)
+	}
+	req := cedar.Request{
+		Principal: cedar.NewEntityUID("Person", cedar.String(person(f))), Action: cedar.NewEntityUID("Action", cedar.String(f.Tool)),
+		Resource: cedar.NewEntityUID("Call", "this"), Context: record,
+	}
+	parents := func(kind string, names ...string) (out []cedar.EntityUID) {
+		for _, n := range names {
+			out = append(out, cedar.NewEntityUID(cedar.EntityType(kind), cedar.String(n)))
+		}
+		return out
+	}
+	who := append(parents("Channel", f.Channel), parents("Agent", agent(f))...)
+	what := append(parents("Effect", f.Effects...), parents("Category", f.Category)...)
+	where := parents("Session", f.Session)
+	for _, p := range f.Paths {
+		where = append(where, parents("File", folders(p)...)...)
+	}
+	for _, h := range f.Hosts {
+		where = append(where, parents("Host", domains(h)...)...)
+	}
+	for _, to := range f.Recipients {
+		where = append(where, parents("Recipient", to)...)
+		if _, host, ok := strings.Cut(to, "@"); ok {
+			where = append(where, parents("Host", domains(host)...)...)
+		}
+	}
+	entities := cedar.EntityMap{}
+	for uid, of := range map[cedar.EntityUID][]cedar.EntityUID{req.Principal: who, req.Action: what, req.Resource: where} {
+		entities[uid] = cedar.Entity{UID: uid, Parents: types.NewEntityUIDSet(of...)}
+	}
+	return req, entities, nil
+}
+
+// cedarValue turns JSON into Cedar's values. Cedar has whole numbers of 64 bits
+// and decimals with four places; other numbers are texts. A null is left out, so
+// that "has" tells whether there is a value.
+func cedarValue(v any) cedar.Value {
+	switch v := v.(type) {
+	case string:
+		return cedar.String(v)
+	case bool:
+		return cedar.Boolean(v)
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return cedar.Long(n)
+		}
+		if d, err := types.ParseDecimal(v.String()); err == nil {
+			return d
+		}
+		return cedar.String(v.String())
+	case []any:
+		list := make([]cedar.Value, 0, len(v))
+		for _, x := range v {
+			if x != nil {
+				list = append(list, cedarValue(x))
+			}
+		}
+		return cedar.NewSet(list...)
+	case map[string]any:
+		m := cedar.RecordMap{}
+		for k, x := range v {
+			if x != nil {
+				m[cedar.String(k)] = cedarValue(x)
+			}
+		}
+		return cedar.NewRecord(m)
+	}
+	return cedar.String(fmt.Sprint(v))
+}
