@@ -19,9 +19,10 @@ run: build ## start Hob if it does not run, and talk with it
 # -race needs cgo, and cgo a C compiler.
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)
 
-test: ## every test, shuffled, with the race detector where there is a C compiler
+test: ## every test, shuffled, with the race detector where there is a C compiler; Rego's rules, which only -tags rego builds
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
 	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 15m ./...
+	$(GO) vet -tags rego ./autonomy/rules && $(GO) test -tags rego -shuffle=on ./autonomy/rules
 
 check: lint-tools ## formatting, vet, linters (staticcheck among them) and builds for three systems
 	@out=$$($(TOOLS)/gofumpt -l .); test -z "$$out" || { echo "not formatted (gofumpt -w):"; echo "$$out"; exit 1; }

@@ -33,7 +33,7 @@ func (cedarEngine) compile(files []file) (program, error) {
 	for _, f := range files {
 		list, err := cedar.NewPolicyListFromBytes(f.name, f.text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s", f.name, strings.TrimPrefix(err.Error(), "parser error: "))
+			return nil, inCedar(f.name, err)
 		}
 		for _, p := range list {
 			r, err := ruleOf(f.name, p)
@@ -44,6 +44,17 @@ func (cedarEngine) compile(files []file) (program, error) {
 		}
 	}
 	return out, nil
+}
+
+// inCedar names the place of a parser's error, which says "<input>:2:8".
+func inCedar(name string, err error) error {
+	text := strings.TrimPrefix(err.Error(), "parser error: ")
+	if before, rest, ok := strings.Cut(text, "<input>:"); ok {
+		if line, column, ok := strings.Cut(rest, ":"); ok {
+			return fmt.Errorf("%s:%s: %s", name, line, strings.TrimSpace(strings.TrimSuffix(before, " at ")+" in column "+column))
+		}
+	}
+	return fmt.Errorf("%s: %s", name, text)
 }
 
 func ruleOf(name string, p *cedar.Policy) (Rule, error) {

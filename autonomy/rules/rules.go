@@ -246,7 +246,7 @@ func (r *Rules) load(entries []fs.DirEntry) ([]program, error) {
 	for _, ext := range slices.Sorted(maps.Keys(by)) {
 		p, err := known[ext].compile(by[ext])
 		if err != nil {
-			return nil, fmt.Errorf("%w; until it is mended every call is denied (hob policy check)", err)
+			return nil, fmt.Errorf("%w; mend it or take it away, until then every call is denied", err)
 		}
 		out = append(out, p)
 	}

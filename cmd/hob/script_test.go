@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/rules"
 	"hob/platform/system"
 )
 
@@ -87,8 +88,11 @@ func TestScripts(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "hob", "config.toml"), []byte(conf), 0o600)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "race" {
+			switch cond {
+			case "race":
 				return raceDetector, nil
+			case "rego":
+				return rules.Rego(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -128,6 +128,9 @@ func (p Paths) AgentsFile() string { return filepath.Join(p.Home, "AGENTS.md") }
 // AgentDir is the folder of an agent other than the default one.
 func (p Paths) AgentDir(name string) string { return filepath.Join(p.Home, "agents", name) }
 
+// PolicyDir holds the owner's own rules about tool calls.
+func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
+
 // TokenFile is the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 

@@ -26,6 +26,7 @@ import (
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/prompt"
 	"hob/autonomy/results"
+	"hob/autonomy/rules"
 	"hob/autonomy/session"
 	"hob/autonomy/usage"
 	"hob/channels"
@@ -220,8 +221,13 @@ func (d *Daemon) resolve(ctx context.Context, ref string) (string, error) {
 func (d *Daemon) openGuard(ctx context.Context) (err error) {
 	d.sessions = session.New(d.store)
 	c := d.opt.Config
+	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
+	if err := own.Readable(); err != nil { // without them more would be allowed than the owner wrote
+		return fmt.Errorf("your rules cannot be applied: %w", err)
+	}
 	if d.guard, err = guard.New(d.store, guard.Options{
 		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
+		Rules: own, Zone: d.zone,
 	}); err != nil {
 		return err
 	}

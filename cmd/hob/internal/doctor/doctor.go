@@ -64,7 +64,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
-		checkPort, checkZone, checkClock, checkModel, checkBudget, checkAgents, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
+		checkPort, checkZone, checkClock, checkModel, checkBudget, checkPolicy, checkAgents, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {

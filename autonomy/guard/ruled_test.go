@@ -1,0 +1,107 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/guard"
+	"hob/tools"
+)
+
+// saying is a rule that says the same of every call.
+type saying struct {
+	o    guard.Objection
+	err  error
+	last *guard.Facts
+}
+
+func (s saying) Judge(_ context.Context, f guard.Facts) (guard.Objection, error) {
+	if s.last != nil {
+		*s.last = f
+	}
+	return s.o, s.err
+}
+
+// The owner's rules make every verdict as strict as they say, and none milder.
+func TestRulesOnlyTighten(t *testing.T) {
+	const a, k, d = guard.Allow, guard.Ask, guard.Deny
+	for _, tt := range []struct {
+		name string
+		tool tools.Effects
+		says guard.Verdict
+		err  error
+		want guard.Verdict
+	}{
+		{"allowed, no word", tools.Read, a, nil, a},
+		{"allowed, asks", tools.Read, k, nil, k},
+		{"allowed, denies", tools.Read, d, nil, d},
+		{"allowed, breaks", tools.Read, a, errors.New("broken"), d},
+		{"asked, no word", tools.Send, a, nil, k},
+		{"asked, asks", tools.Send, k, nil, k},
+		{"asked, denies", tools.Send, d, nil, d},
+		{"denied, no word", 0, a, nil, d},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newGuard(t, guard.Options{Rules: saying{o: guard.Objection{Verdict: tt.says, Rule: "mine", Reason: "because"}, err: tt.err}})
+			got := f.decide(guard.Request{Tool: effects(tt.tool), Args: []byte(`{}`), Call: "c", Attended: true})
+			if got.Verdict != tt.want || (got.Verdict == d) != (got.Code == tools.PolicyDenied) {
+				t.Errorf("%+v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// What the owner approved or granted does not pass a rule that denies; what a
+// rule asks about, an answer to that very question settles, and no grant.
+func TestARuleGoesBeforeAnswersAndGrants(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	r := request("c1", `{"to":"ada"}`)
+	q := f.ask(r)
+	if _, err := f.answer(q.ID, guard.Answer{Approved: true, Scope: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	other := request("c2", `{"to":"ada"}`)
+	if d := f.decide(other); d.Verdict != guard.Allow {
+		t.Fatalf("the grant does not hold: %+v", d)
+	}
+	f.restart(guard.Options{Rules: saying{o: guard.Objection{Verdict: guard.Ask, Rule: "mine", Reason: "because"}}})
+	if d := f.decide(r); d.Verdict != guard.Allow {
+		t.Errorf("approved, a rule asks: %+v", d)
+	}
+	if d := f.decide(other); d.Verdict != guard.Ask || d.Reason != "because" {
+		t.Errorf("granted, a rule asks: %+v", d)
+	}
+	f.restart(guard.Options{Rules: saying{o: guard.Objection{Verdict: guard.Deny, Rule: "mine", Reason: "because"}}})
+	for _, x := range []guard.Request{r, other} {
+		if d := f.decide(x); d.Verdict != guard.Deny || d.Rule != "your rule mine" {
+			t.Errorf("a rule denies: %+v", d)
+		}
+	}
+}
+
+// What rules can go by is all there, and lists are never nil.
+func TestFacts(t *testing.T) {
+	var got guard.Facts
+	f := newGuard(t, guard.Options{Level: guard.Trusted, Rules: saying{o: guard.Objection{Verdict: guard.Allow}, last: &got}})
+	x := judged{effects(tools.Read | tools.Egress), tools.Judgement{URLs: []string{"https://A.example/x", "https://a.example/y"}, Get: true}}
+	x.spec.Name, x.spec.Category = "browse_url", "web"
+	f.decide(guard.Request{
+		Tool: x, Args: []byte(`{"url":"x"}`), Call: "c", Session: "s", Origin: "web", Attended: true, Channel: "web", Person: "owner", Level: guard.Supervised,
+	})
+	if got.Time.IsZero() {
+		t.Error("no time")
+	}
+	got.Time = time.Time{}
+	want := guard.Facts{
+		Tool: "browse_url", Category: "web", Effects: []string{"read", "egress"}, Args: []byte(`{"url":"x"}`), Person: "owner", Channel: "web", Session: "s",
+		Origin: "web", Attended: true, Level: "supervised", Hosts: []string{"a.example"}, URLs: []string{"https://A.example/x", "https://a.example/y"},
+		Recipients: []string{}, Paths: []string{}, Items: 1, Would: "ask",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

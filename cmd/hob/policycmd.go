@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/rules"
+	"hob/platform/system"
+)
+
+// policyCmd is about the owner's own rules. It reads the folder itself: rules
+// that keep Hob from starting can be looked at all the same.
+func (a *app) policyCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List your rules", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error { return a.policyList() }),
+	})
+	check := a.listing(&cobra.Command{
+		Use: "check", Short: "Check whether your rules can be applied", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error { return a.policyCheck() }),
+	})
+	test := a.listing(&cobra.Command{
+		Use: "test FILE", Short: "Try your rules on the calls of a file", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.policyTest(c.Context(), args[0]) }),
+	})
+	return a.group(&cobra.Command{Use: "policy", Short: "Your own rules about what Hob may do", SuggestFor: []string{"rules", "rule", "cedar"}}, list, check, test)
+}
+
+func (a *app) policyRules() (*rules.Rules, error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return nil, err
+	}
+	return rules.New(p.PolicyDir(), rules.Options{}), nil
+}
+
+func (a *app) policyList() error {
+	r, err := a.policyRules()
+	if err != nil {
+		return err
+	}
+	list, err := r.List()
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintf(a.out, "You have no rules of your own. Put them into %s, in files such as mine.cedar.\n", r.Dir())
+		return nil
+	}
+	for _, x := range list {
+		fmt.Fprintf(a.out, "%-6s %s (%s:%d): %s\n", x.Kind, printable(x.Name), printable(filepath.Base(x.File)), x.Line, printable(x.Reason))
+	}
+	return nil
+}
+
+func (a *app) policyCheck() error {
+	r, err := a.policyRules()
+	if err != nil {
+		return err
+	}
+	list, err := r.List()
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(map[string]any{"ok": true, "rules": len(list), "folder": r.Dir()})
+	}
+	fmt.Fprintf(a.out, "%s: good, %d rules\n", r.Dir(), len(list))
+	for _, x := range list {
+		if x.Kind == "permit" {
+			fmt.Fprintf(a.err, "%s%s:%d permits something, which changes nothing: your rules can only tighten\n", a.paint(a.err, amber, "warning: "), printable(x.File), x.Line)
+		}
+	}
+	return nil
+}
+
+func (a *app) policyTest(ctx context.Context, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("the cases cannot be read: %w", err)
+	}
+	cases, err := rules.ParseCases(path, text)
+	if err != nil {
+		return err
+	}
+	r, err := a.policyRules()
+	if err != nil {
+		return err
+	}
+	if err := a.effectsOf(ctx, cases); err != nil {
+		return err
+	}
+	out, err := r.Try(ctx, cases)
+	if err != nil {
+		return err
+	}
+	wrong := 0
+	for _, o := range out {
+		if !o.OK {
+			wrong++
+		}
+	}
+	if err := a.printOutcomes(out); err != nil {
+		return err
+	}
+	if wrong > 0 {
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cases came out otherwise than expected", wrong, len(out)), remedy: "mend the rules or the cases"}
+	}
+	return nil
+}
+
+func (a *app) printOutcomes(out []rules.Outcome) error {
+	if a.asJSON {
+		return a.printJSON(out)
+	}
+	for _, o := range out {
+		word, by := a.paint(a.out, green, "ok   "), ""
+		if !o.OK {
+			word, by = a.paint(a.out, red, "wrong"), fmt.Sprintf(", expected %s %s", o.Expect, o.Rule)
+		}
+		if o.By+o.Reason != "" {
+			by += " (" + strings.TrimPrefix(strings.Join([]string{o.By, o.Reason}, ": "), ": ") + ")"
+		}
+		fmt.Fprintf(a.out, "%s %s: %s%s\n", word, printable(o.Name), o.Got, printable(by))
+	}
+	return nil
+}
+
+// effectsOf fills in what the tools of the cases do, where a case does not say.
+func (a *app) effectsOf(ctx context.Context, cases []rules.Case) error {
+	if !slices.ContainsFunc(cases, func(c rules.Case) bool { return len(c.Effects) == 0 }) {
+		return nil
+	}
+	var list []struct {
+		Name, Category string
+		Effects        []string
+	}
+	err := a.with(ctx, func(c *client) error { return c.get(ctx, "/api/v1/tools", nil, &list) })
+	if err != nil {
+		return fmt.Errorf("what the tools do cannot be looked up: %w; write effects = [...] into the cases", err)
+	}
+	for i := range cases {
+		c := &cases[i]
+		if len(c.Effects) > 0 {
+			continue
+		}
+		for _, t := range list {
+			if t.Name == c.Tool {
+				c.Effects = t.Effects
+				if c.Category == "" {
+					c.Category = t.Category
+				}
+			}
+		}
+		if len(c.Effects) == 0 {
+			return fmt.Errorf("case %q: there is no tool %q; mend its name, or write effects = [...] into the case", c.Name, c.Tool)
+		}
+	}
+	return nil
+}
