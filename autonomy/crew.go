@@ -104,7 +104,7 @@ func (l *Loop) delegated(ctx context.Context, ev bus.Event) (result, error) {
 	res.Outcome, err = job.Agent.Run(ctx, job.Turn)
 	if job.Follow && err != nil && !errors.Is(err, agent.ErrDraining) && !errors.Is(err, store.ErrFull) {
 		l.o.Log.Warn("the turn that follows a task failed; its result is told as it is", "event", ev.ID, "err", err)
-		res.Outcome, err = agent.Outcome{Answer: ev.Text, Source: ev.Provenance}, nil
+		res.Outcome, err = agent.Outcome{Answer: ev.Text, Source: ev.Provenance, Origins: job.Turn.Origins}, nil
 	}
 	res.said = job.Follow && !res.Suspended && res.Answer != ""
 	return res, err
@@ -118,7 +118,7 @@ func (l *Loop) endTask(tx *store.Tx, ev bus.Event, res result) error {
 	if err := l.o.Sessions.TouchTx(tx, ev.Session, ev.Channel, ev.Chat, true); err != nil {
 		return err
 	}
-	e := crew.End{State: crew.Done, Answer: res.Answer, Source: res.Source, Rounds: res.Rounds, Tokens: res.Usage.Output}
+	e := crew.End{State: crew.Done, Answer: res.Answer, Source: res.Source, Origins: res.Origins, Rounds: res.Rounds, Tokens: res.Usage.Output}
 	switch {
 	case res.Interrupted:
 		e.State = crew.Cancelled

@@ -77,7 +77,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		return res, err
 	}
 	t := agent.Turn{
-		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, Attended: ev.Provenance == provenance.Owner,
+		Event: ev, Text: steerText(ev.Text), Source: ev.Provenance, Said: func() []agent.Said { return l.said(ev.ID) }, Outside: m.Outside, Origins: messageOrigins(ev, m), Attended: ev.Provenance == provenance.Owner,
 		Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat, Told: told, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
 	}
 	if m.Via != "" {
@@ -134,7 +134,7 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	if ok, at := l.o.Room(time.Now()); !ok {
 		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
 	}
-	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID)}
+	t := agent.Turn{Event: ev, Text: f.Action, Source: provenance.Worst(provenance.Hob, f.Made), Origins: l.firedOrigins(ctx, ev, f), Origin: string(ev.Kind), Report: f.Report, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID)}
 	if ev.Kind != bus.Schedule && f.Signal != "" {
 		t.Outside = []string{f.Signal}
 	}

@@ -195,11 +195,7 @@ func fact(q store.Querier, id string) (Fact, error) {
 		return f, fmt.Errorf("knowledge: read fact: %w", err)
 	}
 	if f.Provenance.Tainted() {
-		kind := KindFact
-		if !f.RetiredAt.IsZero() {
-			kind = KindRetired
-		}
-		f.Origins, err = origins.Of(q, kind, f.ID)
+		f.Origins, err = origins.Of(q, origins.Row, f.ID)
 	}
 	return f, err
 }

@@ -25,14 +25,9 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}
 	if d.Provenance.Tainted() { // what was outside stays so, with all that came in since
-		return origins.AddTx(tx, d.Kind, d.Ref, d.Origins)
+		return origins.AddTx(tx, origins.Row, d.Ref, d.Origins)
 	}
-	return origins.DropTx(tx, d.Kind, d.Ref)
-}
-
-// Origins are from where the outside text in documents of a kind came.
-func (b *Base) Origins(q store.Querier, kind string, refs ...string) ([]provenance.Origin, error) {
-	return origins.Of(q, kind, refs...)
+	return nil
 }
 
 // UnindexTx removes a document from the index with all its words; one that is
@@ -41,12 +36,12 @@ func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
 	}
-	return origins.DropTx(tx, kind, ref)
+	return origins.DropTx(tx, origins.Row, ref)
 }
 
 func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
 		return fmt.Errorf("knowledge: index: %w", err)
 	}
-	return origins.MoveTx(tx, from, to, ref)
+	return nil
 }

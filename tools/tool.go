@@ -122,7 +122,9 @@ type Result struct {
 	// Text is complete, readable prose or a list: it is what the model reads
 	// and what the built-in brain shows to the owner as it stands.
 	Text string
-	// Data is the same as values, for --json and programs. Optional.
+	// Data is the same as values, for --json and programs. Optional. Rows that
+	// Hob keeps stand in it with their "id" and "provenance": from where the text
+	// in such a row came is kept with its id, and found again by it.
 	Data any
 	// Source is Tool unless the text came from outside (file contents, pages).
 	Source provenance.Source

@@ -9,10 +9,6 @@ import (
 	"hob/tools"
 )
 
-// returned is the kind under which the origins of what a call returned are kept,
-// apart from those of what was in view when it was made.
-const returned = "result"
-
 // origins are from where the outside text in the context of the next call came.
 func (r *run) origins() []provenance.Origin {
 	var lists [][]provenance.Origin
@@ -55,6 +51,9 @@ func (r *run) brought(s *step) []provenance.Origin {
 	}
 	list := s.result.Origins
 	if len(list) == 0 {
+		list = r.kept(s.result.Data)
+	}
+	if len(list) == 0 {
 		list = []provenance.Origin{{Kind: "tool", Label: name}}
 	}
 	out := make([]provenance.Origin, 0, len(list))
@@ -70,9 +69,36 @@ func (r *run) brought(s *step) []provenance.Origin {
 	return provenance.Join(out)
 }
 
+// kept are the origins of the rows that a result shows.
+func (r *run) kept(data any) []provenance.Origin {
+	list, err := origins.Of(r.o.Store.Reader(context.Background()), origins.Row, rowsOf(data)...)
+	if err != nil {
+		r.o.Log.Warn("origins cannot be read", "err", err)
+	}
+	return list
+}
+
+// changedTx notes what was in view when a call was made, for the call and for
+// the rows that it made or changed.
+func (r *run) changedTx(tx *store.Tx, s *step) error {
+	list := r.origins()
+	if err := origins.KeepTx(tx, origins.Call, s.call.ID, list); err != nil {
+		return err
+	}
+	if !s.ran || s.err != nil || s.tool == nil || s.tool.Spec().Effects.ReadOnly() {
+		return nil
+	}
+	for _, id := range rowsOf(s.result.Data) {
+		if err := origins.AddTx(tx, origins.Row, id, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // known are the origins of what a call returned before Hob was cut off.
 func (r *run) known(call string) []provenance.Origin {
-	list, err := origins.Of(r.o.Store.Reader(context.Background()), returned, call)
+	list, err := origins.Of(r.o.Store.Reader(context.Background()), origins.Result, call)
 	if err != nil {
 		r.o.Log.Warn("origins cannot be read", "call", call, "err", err)
 	}
@@ -83,12 +109,12 @@ func (r *run) known(call string) []provenance.Origin {
 // and that which it returned. A clean call costs nothing.
 func (r *run) traceTx(tx *store.Tx, s *step) error {
 	if r.tainted() {
-		if err := origins.KeepTx(tx, origins.Call, s.call.ID, r.origins()); err != nil {
+		if err := r.changedTx(tx, s); err != nil {
 			return err
 		}
 	}
 	if list := r.brought(s); s.settled() && len(list) > 0 {
-		return origins.KeepTx(tx, returned, s.call.ID, list)
+		return origins.KeepTx(tx, origins.Result, s.call.ID, list)
 	}
 	return nil
 }

@@ -49,6 +49,9 @@ type Entry struct {
 	FinishedAt time.Time         `json:"finished_at,omitzero"`
 	// Links are the addresses that the result offers; see tools.Result.
 	Links []string `json:"-"`
+	// Origins are from where the outside text in view of the call came. They are
+	// kept elsewhere (platform/origins) and filled in by who shows the entry.
+	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
 // ErrEnded says that the call has ended before: it must not run or be recorded

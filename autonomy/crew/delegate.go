@@ -175,13 +175,13 @@ func (c *Crew) event(who agent.Caller, w Wish, o order) (bus.Event, error) {
 	if len(text) > maxTask || !utf8.ValidString(text) {
 		return bus.Event{}, tools.Errorf(tools.InvalidArguments, "a task with its input may have %d KB of UTF-8 text; put more into a file and name it", maxTask/1000)
 	}
+	src := provenance.Hob
+	if who.Tainted {
+		src, o.Origins = provenance.Outside, who.Origins
+	}
 	payload, err := json.Marshal(o)
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("crew: %w", err)
-	}
-	src := provenance.Hob
-	if who.Tainted {
-		src = provenance.Outside
 	}
 	return bus.Event{
 		ID: bus.NewID(), Kind: bus.Task, Source: Source, Session: who.Turn.Event.Session + "/" + o.ID, Channel: o.Channel, Chat: o.Chat,

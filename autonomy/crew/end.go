@@ -8,6 +8,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 )
@@ -20,6 +21,7 @@ type End struct {
 	State          State
 	Answer         string
 	Source         provenance.Source
+	Origins        []provenance.Origin
 	Rounds, Tokens int
 }
 
@@ -58,6 +60,11 @@ func (c *Crew) closeTx(tx *store.Tx, t Task, e End) error {
 		e.State, e.Answer, e.Source, e.Rounds, e.Tokens, time.Now().UnixMilli(), t.ID)
 	if err != nil {
 		return fmt.Errorf("crew: end: %w", err)
+	}
+	if e.Source.Tainted() {
+		if err := origins.KeepTx(tx, origins.Task, t.ID, e.Origins); err != nil {
+			return fmt.Errorf("crew: end: %w", err)
+		}
 	}
 	t.State = e.State
 	c.feed(tx, t)
@@ -109,6 +116,10 @@ func (c *Crew) tellTx(tx *store.Tx, t Task, o order) error {
 		}})
 	}
 	o.Follow = t.ID
+	var err error
+	if o.Origins, err = origins.Of(tx, origins.Task, t.ID); err != nil {
+		return fmt.Errorf("crew: end: %w", err)
+	}
 	payload, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("crew: %w", err)

@@ -47,7 +47,7 @@ func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 		return j, err
 	}
 	j.Turn = agent.Turn{
-		Event: ev, Text: ev.Text, Source: ev.Provenance, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Report: o.Report,
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Report: o.Report,
 		Channel: o.Channel, Chat: o.Chat, Depth: o.Depth, Cancelled: t.State.Ended(),
 	}
 	return j, nil
@@ -70,7 +70,7 @@ func (c *Crew) follow(ctx context.Context, ev bus.Event, o order, j Job) (Job, e
 	}
 	j.Agent = m.Agent
 	j.Turn = agent.Turn{
-		Event: ev, Text: ev.Text, Source: ev.Provenance, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Guest: o.Guest, Origin: "task", Person: o.Person, Level: o.Level, Report: o.Report, Channel: o.Channel, Chat: o.Chat,
 		Depth: c.o.Depth, // it hands nothing on, or this would never end
 	}
 	return j, nil

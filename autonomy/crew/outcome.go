@@ -8,6 +8,7 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -55,7 +56,17 @@ func (c *Crew) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (to
 		}
 		list[i].State, list[i].Result, list[i].Source = TimedOut, why, provenance.Hob
 	}
-	return outcome(list), nil
+	out := outcome(list)
+	if out.Done && out.Result.Source.Tainted() {
+		ids := make([]string, 0, len(list))
+		for _, t := range list {
+			ids = append(ids, t.ID)
+		}
+		if out.Result.Origins, err = origins.Of(tx, origins.Task, ids...); err != nil {
+			return tools.Outcome{}, fmt.Errorf("crew: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // deadline is how long a task may take: from when it was made, or from the
@@ -162,7 +173,11 @@ func (c *Crew) ReadTx(_ context.Context, tx *store.Tx, call tools.Call, id strin
 	if end < len(r) {
 		text += fmt.Sprintf("\n[%d of %d characters; go on with offset %d]", end, len(r), end)
 	}
-	return tools.Result{Text: text, Data: t, Source: provenance.Worst(provenance.Tool, t.Source)}, nil
+	from, err := origins.Of(tx, origins.Task, t.ID)
+	if err != nil {
+		return tools.Result{}, fmt.Errorf("crew: %w", err)
+	}
+	return tools.Result{Text: text, Data: t, Source: provenance.Worst(provenance.Tool, t.Source), Origins: from}, nil
 }
 
 func (c *Crew) listTx(tx *store.Tx, session string) (tools.Result, error) {

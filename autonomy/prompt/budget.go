@@ -59,6 +59,7 @@ type section struct {
 	kind   kind
 	text   string
 	source provenance.Source
+	from   []provenance.Origin
 }
 
 // maxContext is what all of it may take, in bytes; a model with a small window

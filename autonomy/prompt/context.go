@@ -61,7 +61,7 @@ func (b *Builder) gather(ctx context.Context, s Situation, p *pin, now block) ch
 	kept := fit(g.sections, budgetFor(info.Context))
 	out := chosen{}
 	for _, k := range kept {
-		out.parts = append(out.parts, llm.Part{Text: k.text, Source: k.source, Context: true})
+		out.parts = append(out.parts, llm.Part{Text: k.text, Source: k.source, Origins: k.from, Context: true})
 		if k.kind == kindLessons {
 			out.lessons = g.lessons
 		}
@@ -81,6 +81,13 @@ func (g *gathering) add(k kind, src provenance.Source, name string, data any) {
 		return
 	}
 	g.sections = append(g.sections, section{kind: k, text: text, source: src})
+}
+
+// from says from where the section that was added last came.
+func (g *gathering) from(k kind, list ...provenance.Origin) {
+	if n := len(g.sections); n > 0 && g.sections[n-1].kind == k {
+		g.sections[n-1].from = provenance.Join(list)
+	}
 }
 
 // once says which sections are not repeated while a model still reads them.
@@ -120,6 +127,7 @@ func (g *gathering) memory() {
 		return
 	}
 	var clean, outside []remembered
+	var from []provenance.Origin
 	for _, f := range facts {
 		r := remembered{oneLine(f.Text), told(f) + " " + f.CreatedAt.In(g.s.Now.Location()).Format(time.DateOnly)}
 		if g.said("- " + r.Text + " (" + r.When + ")") {
@@ -127,6 +135,7 @@ func (g *gathering) memory() {
 		}
 		if f.Provenance.Tainted() {
 			outside = append(outside, r)
+			from = append(from, remembering(f)...)
 		} else {
 			clean = append(clean, r)
 		}
@@ -136,7 +145,17 @@ func (g *gathering) memory() {
 	}
 	if len(outside) > 0 {
 		g.add(kindOutsideMemory, provenance.Outside, "outside-memory", outside)
+		g.from(kindOutsideMemory, from...)
 	}
+}
+
+// remembering are the origins of a fact, or the fact itself when nobody noted
+// them.
+func remembering(f knowledge.Fact) []provenance.Origin {
+	if len(f.Origins) > 0 {
+		return f.Origins
+	}
+	return []provenance.Origin{{Kind: "memory", Label: f.ID, Event: f.Event}}
 }
 
 func told(f knowledge.Fact) string {
@@ -246,6 +265,9 @@ func (g *gathering) project() {
 		}
 		n.Title = oneLine(n.Title)
 		g.add(kindProject, clean(n.Source), name, n)
+		if n.Source.Tainted() {
+			g.from(kindProject, provenance.Origin{Kind: "file", Label: n.Title})
+		}
 		return
 	}
 }

@@ -65,7 +65,7 @@ func Tool(k *Keeper, look func(ctx context.Context, call string) (bus.Entry, err
 			if err != nil {
 				return tools.Result{}, err
 			}
-			r := tools.Result{Source: e.Source}
+			r := tools.Result{Source: e.Source, Origins: e.Origins}
 			if in.Search != "" {
 				r.Text, r.Data = find(text, in)
 				return r, nil

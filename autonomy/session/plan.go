@@ -3,6 +3,9 @@ package session
 import (
 	"cmp"
 	"context"
+
+	"hob/autonomy/llm"
+	"hob/platform/provenance"
 )
 
 // plan is a compaction that is being made.
@@ -60,7 +63,11 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 		p.old = append(p.old, said{w.ids[i], w.msgs[i]})
 	}
 	p.first = p.old[len(p.old)-1].id + 1
-	p.next = Summary{First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
+	from := [][]provenance.Origin{p.prev.Origins}
+	for _, m := range p.old {
+		from = append(from, Origins(m.msg))
+	}
+	p.next = Summary{Origins: provenance.Join(from...), First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
 	return p, nil
 }
 
@@ -85,4 +92,27 @@ func (w *window) leaves(n, limit, room, keep int) int {
 		i, chars = j, chars+size
 	}
 	return i
+}
+
+// Origins are from where the outside text in a message came.
+func Origins(m llm.Message) []provenance.Origin {
+	var lists [][]provenance.Origin
+	for _, p := range m.Parts {
+		if p.Source.Tainted() && len(p.Origins) > 0 {
+			lists = append(lists, p.Origins)
+		}
+	}
+	return provenance.Join(lists...)
+}
+
+// OriginsIn are those of a message that is shown elsewhere: where it repeats
+// what others of its conversation brought, the conversation itself is named.
+func OriginsIn(m llm.Message, session, turn string) []provenance.Origin {
+	if _, src := Text(m); !src.Tainted() {
+		return nil
+	}
+	if list := Origins(m); len(list) > 0 {
+		return list
+	}
+	return []provenance.Origin{{Kind: "conversation", Label: session, Event: turn}}
 }

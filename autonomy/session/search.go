@@ -39,6 +39,8 @@ type Found struct {
 	At      time.Time         `json:"at"`
 	Snippet string            `json:"snippet"` // the words found stand in [brackets]
 	Source  provenance.Source `json:"source"`
+	// Origins are from where outside text in it came.
+	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
 // ErrNoWords says that the text of a query has no word in it.
@@ -97,6 +99,7 @@ func (s *Sessions) match(ctx context.Context, expr string, q Query) ([]Found, er
 			return nil, err
 		}
 		_, f.Source = searchable(r.Message)
+		f.Origins = OriginsIn(r.Message, f.Session, f.Turn)
 		f.At, f.Snippet = store.Time(at), squeeze(f.Snippet)
 		out = append(out, f)
 	}

@@ -27,8 +27,10 @@ type Summary struct {
 	Outside Digest `json:"outside"`
 	// Aged: the last messages that were taken in were clean, so what Outside
 	// holds is no longer shown, only where it can be read.
-	Aged bool  `json:"aged,omitempty"`
-	Pins []Pin `json:"pins"`
+	Aged bool `json:"aged,omitempty"`
+	// Origins are from where the outside texts came.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+	Pins    []Pin               `json:"pins"`
 }
 
 // Digest is what a model made of messages.
@@ -64,7 +66,11 @@ func (s *Summary) Message() llm.Message {
 	m := llm.Message{Role: llm.User}
 	add := func(name string, src provenance.Source, data any) {
 		if text := render(name, data); text != "" {
-			m.Parts = append(m.Parts, llm.Part{Text: text, Source: src, Context: true})
+			p := llm.Part{Text: text, Source: src, Context: true}
+			if src.Tainted() {
+				p.Origins = s.Origins
+			}
+			m.Parts = append(m.Parts, p)
 		}
 	}
 	add("clean", provenance.Hob, s)

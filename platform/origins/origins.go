@@ -16,14 +16,13 @@ import (
 	"hob/platform/provenance"
 )
 
-// Kinds of things that have no kind of their own in the index.
+// Kinds of things.
 const (
-	Call     = "call"
+	Row      = "row"    // a fact, note, task, reminder, watcher, ..., by its id
+	Call     = "call"   // what was in view when it was made
+	Result   = "result" // what a call returned
 	Approval = "approval"
-	Event    = "event"
-	Task     = "delegated" // a task that was handed to another agent
-	Watcher  = "watcher"   // reminders and schedules, too
-	Summary  = "summary"
+	Task     = "task" // what an agent made of a task that was handed to it
 )
 
 // Migrations of the package's table.
@@ -65,14 +64,6 @@ func AddTx(tx *store.Tx, kind, ref string, list []provenance.Origin) error {
 // DropTx forgets the origins of a thing.
 func DropTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM origins WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
-		return fmt.Errorf("origins: %w", err)
-	}
-	return nil
-}
-
-// MoveTx keeps the origins of a thing whose kind changes.
-func MoveTx(tx *store.Tx, from, to, ref string) error {
-	if _, err := tx.Exec(`UPDATE OR REPLACE origins SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
 		return fmt.Errorf("origins: %w", err)
 	}
 	return nil

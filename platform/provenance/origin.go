@@ -13,7 +13,8 @@ import (
 // the names of his files and addresses.
 type Origin struct {
 	// Kind is what it is: "web", "file", "mail", "message", "watcher",
-	// "webhook", "schedule", "mcp", "agent", "client", "tool", "more".
+	// "webhook", "schedule", "mcp", "agent", "client", "tool", "memory",
+	// "conversation", "more".
 	Kind string `json:"kind"`
 	// Label names it: an address, a path, a sender. It is outside text itself;
 	// String makes it harmless.
@@ -127,7 +128,7 @@ func (o Origin) String() string {
 		name = "the page"
 	case "message":
 		name = "a message of"
-	case "agent", "client", "tool", "file", "mail", "watcher", "webhook", "schedule":
+	case "agent", "client", "tool", "file", "mail", "conversation", "watcher", "webhook", "schedule":
 		name = "the " + o.Kind
 	}
 	if o.Label != "" {

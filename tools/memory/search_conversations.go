@@ -38,6 +38,8 @@ type Said struct {
 	At         time.Time         `json:"at"`
 	Text       string            `json:"text"` // all of it, or the place found
 	Provenance provenance.Source `json:"provenance"`
+	// Origins are from where outside text in it came.
+	Origins []provenance.Origin `json:"origins,omitempty"`
 }
 
 type conversationsIn struct {
@@ -73,8 +75,13 @@ func (d Deps) searchConversations() tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
+			var from [][]provenance.Origin
+			for _, s := range found {
+				from = append(from, s.Origins)
+			}
 			return tools.Result{
-				Text: conversationsText(in, found, c.Now), Data: conversationsOut{Said: append([]Said{}, found...)},
+				Origins: provenance.Join(from...),
+				Text:    conversationsText(in, found, c.Now), Data: conversationsOut{Said: append([]Said{}, found...)},
 				Source: sourceOf(found, func(s Said) provenance.Source { return s.Provenance }),
 			}, nil
 		},

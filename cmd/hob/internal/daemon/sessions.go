@@ -36,7 +36,7 @@ func (c conversations) SearchConversations(ctx context.Context, q memory.Convers
 	}
 	var out []memory.Said
 	for _, f := range found {
-		out = append(out, memory.Said{Message: f.Message, Session: f.Session, Who: f.Who, At: f.At, Text: f.Snippet, Provenance: f.Source})
+		out = append(out, memory.Said{Message: f.Message, Session: f.Session, Who: f.Who, At: f.At, Text: f.Snippet, Provenance: f.Source, Origins: f.Origins})
 	}
 	return out, err
 }
@@ -48,7 +48,7 @@ func (c conversations) SaidIn(ctx context.Context, message int64) (memory.Said, 
 		return memory.Said{}, tools.Errorf(tools.NotFound, "%w", err)
 	}
 	text, src := session.Text(r.Message)
-	return memory.Said{Message: r.ID, Session: id, Who: session.Who(r.Message), At: r.CreatedAt, Text: text, Provenance: src}, err
+	return memory.Said{Message: r.ID, Session: id, Who: session.Who(r.Message), At: r.CreatedAt, Text: text, Provenance: src, Origins: session.OriginsIn(r.Message, id, r.Turn)}, err
 }
 
 func people() []string {

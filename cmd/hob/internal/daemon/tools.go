@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 
+	"hob/autonomy/bus"
 	"hob/autonomy/results"
 	"hob/channels/web"
 	"hob/knowledge"
+	"hob/platform/origins"
 	"hob/platform/system"
 	"hob/tools"
 	toolsall "hob/tools/all"
@@ -41,10 +43,19 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err := d.results.Sweep(); err != nil {
 		d.opt.Log.Warn("old results cannot be removed", "err", err)
 	}
-	list = append(list, results.Tool(d.results, d.bus.Call))
+	list = append(list, results.Tool(d.results, d.returned))
 	d.tools = append(list, d.opt.Tools...)
 	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
+}
+
+// returned is a call in the ledger with the origins of what it returned.
+func (d *Daemon) returned(ctx context.Context, call string) (bus.Entry, error) {
+	e, err := d.bus.Call(ctx, call)
+	if err == nil && e.Source.Tainted() {
+		e.Origins, err = origins.Of(d.store.Reader(ctx), origins.Result, call)
+	}
+	return e, err
 }
 
 // keepPicture puts a picture that a model made into Hob's own folder.
