@@ -89,7 +89,7 @@ func Briefs(d Deps) []tools.BriefSource {
 // Migrations are the tables of the tools and of the memory they share.
 func Migrations() []store.Set {
 	sets := knowledge.Migrations()
-	for _, more := range [][]store.Set{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations()} {
+	for _, more := range [][]store.Set{memory.Migrations(), tasks.Migrations(), money.Migrations(), health.Migrations(), files.Migrations()} {
 		sets = append(sets, more...)
 	}
 	return sets

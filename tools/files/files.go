@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"hob/knowledge/store"
 	"hob/platform/protect"
 	"hob/platform/provenance"
 	"hob/platform/trash"
@@ -47,6 +48,9 @@ type Options struct {
 	UndoDir string
 	MaxFile int64 // largest file that is read, written or kept for undo, in bytes (default 10 MB)
 	Trash   Trash // default: the desktop's own
+	// Store, opened with Migrations, remembers which files Hob wrote with outside
+	// text in view. Without one such a file is trusted again in a trusted folder.
+	Store *store.Store
 }
 
 // Files resolves paths and makes the tools. It may be used concurrently.
@@ -56,6 +60,7 @@ type Files struct {
 	allowed []string
 	trusted []string
 	undo    keeper
+	marks   marks
 	places  *protect.Places
 	mu      sync.Mutex // one write, move or trash at a time
 
@@ -82,7 +87,7 @@ func New(opt Options) (*Files, error) {
 		}
 		opt.Trash = can
 	}
-	f := &Files{opt: opt, home: filepath.Clean(opt.Home), undo: keeper{dir: opt.UndoDir, max: opt.MaxFile}}
+	f := &Files{opt: opt, home: filepath.Clean(opt.Home), undo: keeper{dir: opt.UndoDir, max: opt.MaxFile}, marks: marks{opt.Store}}
 	for _, list := range []struct {
 		from []string
 		to   *[]string

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -90,7 +91,8 @@ func (f *Files) guideIn(dir string) (Guide, bool, error) {
 	if err != nil || strings.TrimSpace(text) == "" {
 		return Guide{}, false, err
 	}
-	return Guide{Path: f.show(s.abs), Text: text, Source: f.source(s)}, true, nil
+	src, _ := f.origin(context.Background(), s, []byte(text))
+	return Guide{Path: f.show(s.abs), Text: text, Source: src}, true, nil
 }
 
 func (f *Files) readGuide(s *spot) (string, error) {

@@ -89,9 +89,10 @@ func (f *Files) runList(ctx context.Context, c tools.Call, in listIn) (tools.Res
 	}
 	said := w.said()
 	out.Complete = said == "" && more == 0
-	r := tools.Result{Text: listText(f.show(s.abs), in, out, more, said), Data: out, Source: f.source(s)}
+	r := tools.Result{Text: listText(f.show(s.abs), in, out, more, said), Data: out}
+	r.Source, r.Origins = f.origins(ctx, s)
 	if len(out.Entries) == 0 && len(w.heavies) == 0 {
-		r.Source = provenance.Tool // nothing in it that somebody else wrote
+		r.Source, r.Origins = provenance.Tool, nil // nothing in it that somebody else wrote
 	}
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hob/platform/provenance"
 	"hob/platform/rename"
 	"hob/tools"
 )
@@ -47,7 +48,7 @@ func (f *Files) moveFile() tools.Tool {
 	})
 }
 
-func (f *Files) runMove(ctx context.Context, _ tools.Call, in moveIn) (tools.Result, error) {
+func (f *Files) runMove(ctx context.Context, c tools.Call, in moveIn) (tools.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tools.Result{}, err
 	}
@@ -69,6 +70,11 @@ func (f *Files) runMove(ctx context.Context, _ tools.Call, in moveIn) (tools.Res
 		return tools.Result{}, err
 	}
 	defer to.Close()
+	if provenance.Worst(c.Provenance).Tainted() {
+		if err := f.marks.named(ctx, to.abs, c.Origins); err != nil {
+			return tools.Result{}, err
+		}
+	}
 	made, err := f.move(ctx, from, to)
 	if err != nil {
 		return tools.Result{}, err
@@ -138,6 +144,10 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 		return nil, f.trouble("open the folder of", to, err)
 	}
 	defer func() { _ = dst.Close() }()
+	moved, err := f.marks.move(ctx, from.abs, to.abs)
+	if err != nil {
+		return nil, err
+	}
 	_, old := from.dirName()
 	_, name := to.dirName()
 	err = rename.NoReplace(src, old, dst, name)
@@ -146,12 +156,15 @@ func (f *Files) move(ctx context.Context, from, to *spot) (made []string, err er
 	}
 	if err != nil {
 		to.unmake(made)
+		if !errors.Is(err, fs.ErrExist) {
+			err = errors.Join(err, f.marks.settle(ctx, to.abs, nil))
+		}
 		if errors.Is(err, fs.ErrExist) {
 			return nil, f.trouble("move to", to, err)
 		}
 		return nil, f.trouble("move", from, err)
 	}
-	return made, nil
+	return made, moved()
 }
 
 // carry moves a file between devices: a synced copy first, then the original
@@ -239,6 +252,9 @@ func (f *Files) undoMove(ctx context.Context, data json.RawMessage) (string, err
 		return "", tools.Errorf(tools.Conflict, "something else is at %s now; undoing would destroy it", f.show(back.abs))
 	}
 	if _, err := f.move(ctx, now, back); err != nil {
+		return "", err
+	}
+	if err := f.marks.unnamed(ctx, back.abs); err != nil {
 		return "", err
 	}
 	now.unmake(u.Made)

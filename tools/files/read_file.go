@@ -61,11 +61,12 @@ func (f *Files) runRead(ctx context.Context, _ tools.Call, in readIn) (tools.Res
 		return tools.Result{}, f.trouble("read", s, err)
 	}
 	out := readOut{Path: s.abs, Size: int64(len(b))}
-	r := tools.Result{Source: f.source(s)}
+	var r tools.Result
+	r.Source, r.Origins = f.origin(ctx, s, b)
 	text, note, ok := decode(b)
 	switch {
 	case len(b) == 0:
-		r.Source = provenance.Tool
+		r.Source, r.Origins = provenance.Tool, nil
 		r.Text = f.show(s.abs) + " is empty."
 	case !ok:
 		out.Binary = true

@@ -60,6 +60,7 @@ type search struct {
 	query   string // lower case
 	out     searchOut
 	scanned int64
+	copied  []provenance.Origin // of a match in what is known to be from outside
 }
 
 func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
@@ -86,26 +87,30 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 		if !pattern.match(e.rel) {
 			return nil
 		}
-		return r.look(e)
+		return r.look(ctx, e)
 	}}
 	if err := r.w.run(ctx, dir, s.abs); err != nil {
 		return tools.Result{}, f.trouble("search", s, err)
 	}
 	said := r.w.said()
 	r.out.Complete = said == ""
-	result := tools.Result{Text: r.text(f.show(s.abs), in.Query, said), Data: r.out, Source: f.source(s)}
+	result := tools.Result{Text: r.text(f.show(s.abs), in.Query, said), Data: r.out}
+	result.Source, result.Origins = f.origins(ctx, s)
+	if r.copied != nil && !result.Source.Tainted() {
+		result.Source, result.Origins = provenance.Outside, r.copied
+	}
 	if len(r.out.Matches) == 0 && len(r.w.heavies) == 0 {
-		result.Source = provenance.Tool // nothing in it that somebody else wrote
+		result.Source, result.Origins = provenance.Tool, nil // nothing in it that somebody else wrote
 	}
 	return result, nil
 }
 
-func (r *search) look(e entry) error {
+func (r *search) look(ctx context.Context, e entry) error {
 	if strings.Contains(strings.ToLower(e.name), r.query) {
 		r.out.Matches = append(r.out.Matches, match{Path: e.rel})
 	}
 	if e.info.Mode().IsRegular() {
-		if err := r.lines(e); err != nil {
+		if err := r.lines(ctx, e); err != nil {
 			return err
 		}
 	}
@@ -116,7 +121,7 @@ func (r *search) look(e entry) error {
 	return nil
 }
 
-func (r *search) lines(e entry) error {
+func (r *search) lines(ctx context.Context, e entry) error {
 	if r.scanned+e.info.Size() > maxScanned {
 		r.w.stopped = "it ended after " + size(maxScanned) + " of text"
 		return errStop
@@ -151,6 +156,11 @@ func (r *search) lines(e entry) error {
 			continue
 		}
 		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Line: n + 1, Text: around(line, r.query)})
+	}
+	if found > 0 && r.copied == nil {
+		if list, is, err := r.f.marks.copyOf(ctx, b); is || err != nil {
+			r.copied = append([]provenance.Origin{{Kind: "file", Label: e.rel}}, list...)
+		}
 	}
 	return nil
 }

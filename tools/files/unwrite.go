@@ -13,7 +13,7 @@ import (
 // undoWrite brings back what was there before. What somebody wrote since stays:
 // the content must be the one that was written, when it is read and once more
 // right before it is replaced. It is kept, so that it can be done again.
-func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, error) {
+func (f *Files) undoWrite(ctx context.Context, data json.RawMessage) (string, error) {
 	u, s, err := f.written(data)
 	if err != nil {
 		return "", err
@@ -41,16 +41,19 @@ func (f *Files) undoWrite(_ context.Context, data json.RawMessage) (string, erro
 			return "", f.trouble("remove", s, err)
 		}
 		s.unmake(u.Made)
+		if err := f.marks.settle(ctx, s.abs, nil); err != nil {
+			return "", err
+		}
 		return "Deleted " + f.show(s.abs) + ".", nil
 	}
-	if err := f.putBack(s, dir, name, u.Before, u.Mode); err != nil {
+	if err := f.putBack(ctx, s, dir, name, u.Before, u.Mode); err != nil {
 		return "", err
 	}
 	return "Brought back the former content of " + f.show(s.abs) + ".", nil
 }
 
 // redoWrite writes again what undoWrite took back.
-func (f *Files) redoWrite(_ context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+func (f *Files) redoWrite(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
 	u, s, err := f.written(data)
 	if err != nil {
 		return "", nil, err
@@ -70,7 +73,7 @@ func (f *Files) redoWrite(_ context.Context, data json.RawMessage) (string, json
 	}
 	defer func() { _ = dir.Close() }()
 	_, name := s.dirName()
-	if err := f.putBack(s, dir, name, u.After, u.Mode); err != nil {
+	if err := f.putBack(ctx, s, dir, name, u.After, u.Mode); err != nil {
 		s.unmake(made)
 		return "", nil, err
 	}
@@ -128,7 +131,7 @@ func (s *spot) same(dir *os.Root, name string) error {
 }
 
 // putBack makes a kept content the file's.
-func (f *Files) putBack(s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
+func (f *Files) putBack(ctx context.Context, s *spot, dir *os.Root, name, sum string, mode *fs.FileMode) error {
 	old, err := f.undo.get(sum)
 	if err != nil {
 		return tools.Errorf(tools.NotFound, "the former content of %s is not there any more: %w", f.show(s.abs), err)
@@ -136,8 +139,15 @@ func (f *Files) putBack(s *spot, dir *os.Root, name, sum string, mode *fs.FileMo
 	if err := s.same(dir, name); err != nil {
 		return err
 	}
+	_, outside, err := f.marks.copyOf(ctx, old)
+	if err == nil && outside { // before it is there
+		err = f.marks.settle(ctx, s.abs, old)
+	}
+	if err != nil {
+		return err
+	}
 	if err := replace(dir, name, old, mode); err != nil {
 		return f.trouble("write", s, err)
 	}
-	return nil
+	return f.marks.settle(ctx, s.abs, old)
 }

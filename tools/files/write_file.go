@@ -77,14 +77,14 @@ func (f *Files) runWrite(ctx context.Context, c tools.Call, in writeIn) (tools.R
 	if err := f.asJudged(s, c.Exact); err != nil {
 		return tools.Result{}, err
 	}
-	r, err := f.write(s, in)
+	r, err := f.write(ctx, c, s, in)
 	if err != nil {
 		return tools.Result{}, f.trouble("write", s, err)
 	}
 	return r, nil
 }
 
-func (f *Files) write(s *spot, in writeIn) (tools.Result, error) {
+func (f *Files) write(ctx context.Context, c tools.Call, s *spot, in writeIn) (tools.Result, error) {
 	if s.rel == "." || strings.HasSuffix(in.Path, "/") || (s.info != nil && s.info.IsDir()) {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%s is a folder; name a file in it", f.show(s.abs))
 	}
@@ -105,9 +105,15 @@ func (f *Files) write(s *spot, in writeIn) (tools.Result, error) {
 			return tools.Result{}, err
 		}
 	}
+	if err := f.mark(ctx, c, s, in, content); err != nil {
+		return tools.Result{}, err
+	}
 	_, name := s.dirName()
 	if err := replace(dir, name, content, u.Mode); err != nil {
 		s.unmake(made)
+		return tools.Result{}, err
+	}
+	if err := f.overwritten(ctx, c, s, in, u); err != nil {
 		return tools.Result{}, err
 	}
 	u.After = digest(content)

@@ -43,7 +43,7 @@ import (
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //
 // Other sections: web/HOST/PATH is what the web has at that address (see
-// webOf), and dns says where names lead. home/PATH is a file that is there beforehand. config is put at
+// webOf), and dns says where names lead. home/PATH is a file that is there beforehand. config, with {home} for that home, is put at
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
@@ -153,7 +153,8 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 		extra = webTools()
 	}
 	s.net = webOf(t, a)
-	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, section(a, "config"), Options{Tools: extra, Network: s.net.Options()})
+	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))
+	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, config, Options{Tools: extra, Network: s.net.Options()})
 	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}

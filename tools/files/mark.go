@@ -1,0 +1,222 @@
+package files
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Migrations are the tables of this package: which files Hob wrote with outside
+// text in view. Such a file is outside text when it is read again, wherever it
+// lies; so is a copy of it that somebody else made, by its digest. With name, it
+// is the name alone that was chosen so.
+func Migrations() []store.Set {
+	return []store.Set{{Owner: "files", Steps: []string{`
+CREATE TABLE outside_paths (path TEXT PRIMARY KEY, list TEXT NOT NULL, name INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE outside_contents (digest TEXT PRIMARY KEY, list TEXT NOT NULL) WITHOUT ROWID;
+`}}}
+}
+
+// marks knows them. Without a store it knows none: then nothing may be trusted.
+type marks struct{ st *store.Store }
+
+// note makes it durable, before the file is written, that a content comes from
+// outside and is put in a place.
+func (m marks) note(ctx context.Context, path string, content []byte, list []provenance.Origin) error {
+	return m.write(ctx, func(tx *store.Tx) error {
+		raw := encodeOrigins(list)
+		if _, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,0) ON CONFLICT (path) DO UPDATE SET list = excluded.list, name = 0`, path, raw); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`INSERT INTO outside_contents (digest, list) VALUES (?,?) ON CONFLICT (digest) DO UPDATE SET list = excluded.list`, digest(content), raw)
+		return err
+	})
+}
+
+// named notes that a name was chosen with outside text in view.
+func (m marks) named(ctx context.Context, path string, list []provenance.Origin) error {
+	return m.write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) VALUES (?,?,1) ON CONFLICT (path) DO NOTHING`, path, encodeOrigins(list))
+		return err
+	})
+}
+
+// settle says what a place holds after something was put back there: it is
+// outside if that content is known to be.
+func (m marks) settle(ctx context.Context, path string, content []byte) error {
+	_, marked, err := m.below(ctx, path)
+	_, outside, cerr := m.copyOf(ctx, content)
+	if err == nil && cerr == nil && !marked && !outside {
+		return nil
+	}
+	return m.write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ?`, path); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`INSERT INTO outside_paths (path, list, name) SELECT ?, list, 0 FROM outside_contents WHERE digest = ?`, path, digest(content))
+		return err
+	})
+}
+
+// replaced says that a place now holds what the owner asked for with nothing
+// from outside in view; what stood there before is remembered as what it was.
+func (m marks) replaced(ctx context.Context, path string, former []byte) error {
+	list, marked, err := m.at(ctx, path)
+	if err != nil || !marked {
+		return err
+	}
+	return m.write(ctx, func(tx *store.Tx) error {
+		if former != nil {
+			if _, err := tx.Exec(`INSERT INTO outside_contents (digest, list) VALUES (?,?) ON CONFLICT (digest) DO NOTHING`, digest(former), encodeOrigins(list)); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ?`, path)
+		return err
+	})
+}
+
+// move lets the marks of a place and of all below it go with what is moved.
+// They are copied first and dropped when it is done: whatever happens in
+// between, none is missing.
+func (m marks) move(ctx context.Context, from, to string) (done func() error, err error) {
+	if _, any, err := m.below(ctx, from); err != nil || !any {
+		return func() error { return nil }, err
+	}
+	low, high := under(from)
+	err = m.write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT OR REPLACE INTO outside_paths (path, list, name)
+			SELECT ? || substr(path, ?), list, name FROM outside_paths WHERE path = ? OR path >= ? AND path < ?`, to, len([]rune(from))+1, from, low, high)
+		return err
+	})
+	return func() error {
+		return m.write(ctx, func(tx *store.Tx) error {
+			_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? OR path >= ? AND path < ?`, from, low, high)
+			return err
+		})
+	}, err
+}
+
+// unnamed drops the mark of a name that is no more.
+func (m marks) unnamed(ctx context.Context, path string) error {
+	return m.write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`DELETE FROM outside_paths WHERE path = ? AND name = 1`, path)
+		return err
+	})
+}
+
+// at are the origins of the content of a place.
+func (m marks) at(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
+	return m.one(ctx, `SELECT list FROM outside_paths WHERE path = ? AND name = 0`, path)
+}
+
+// copyOf are the origins of a content, wherever it lies.
+func (m marks) copyOf(ctx context.Context, content []byte) ([]provenance.Origin, bool, error) {
+	return m.one(ctx, `SELECT list FROM outside_contents WHERE digest = ?`, digest(content))
+}
+
+// below are the origins of what lies in a place or below it, names included.
+func (m marks) below(ctx context.Context, path string) ([]provenance.Origin, bool, error) {
+	low, high := under(path)
+	return m.one(ctx, `SELECT list FROM outside_paths WHERE path = ? OR path >= ? AND path < ? LIMIT 1`, path, low, high)
+}
+
+// under bounds the paths below a folder.
+func under(path string) (low, high string) {
+	sep := string(filepath.Separator)
+	path = strings.TrimSuffix(path, sep)
+	return path + sep, path + string(filepath.Separator+1)
+}
+
+func (m marks) one(ctx context.Context, query string, args ...any) (list []provenance.Origin, found bool, err error) {
+	if m.st == nil {
+		return nil, false, nil
+	}
+	var raw string
+	err = m.st.Reader(ctx).QueryRow(query, args...).Scan(&raw)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(raw), &list)
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("files: whether it is from outside cannot be looked up: %w", err)
+	}
+	return list, true, nil
+}
+
+func (m marks) write(ctx context.Context, do func(tx *store.Tx) error) error {
+	if m.st == nil {
+		return nil
+	}
+	if err := m.st.Write(context.WithoutCancel(ctx), do); err != nil {
+		return fmt.Errorf("files: that it is from outside cannot be noted, so nothing was changed: %w", err)
+	}
+	return nil
+}
+
+func encodeOrigins(list []provenance.Origin) string {
+	b, err := json.Marshal(provenance.Join(list))
+	if err != nil { // plain strings always encode
+		panic(err)
+	}
+	return string(b)
+}
+
+// origin is whose text a file's content is, and from where it came. What cannot
+// be looked up is outside.
+func (f *Files) origin(ctx context.Context, s *spot, content []byte) (provenance.Source, []provenance.Origin) {
+	list, marked, err := f.marks.at(ctx, s.abs)
+	if err == nil && !marked {
+		list, marked, err = f.marks.copyOf(ctx, content)
+	}
+	if f.source(s) == provenance.Owner && !marked && err == nil {
+		return provenance.Owner, nil
+	}
+	return provenance.Outside, provenance.Join([]provenance.Origin{{Kind: "file", Label: f.show(s.abs)}}, list)
+}
+
+// origins is whose names and texts a folder shows.
+func (f *Files) origins(ctx context.Context, s *spot) (provenance.Source, []provenance.Origin) {
+	list, marked, err := f.marks.below(ctx, s.abs)
+	if f.source(s) == provenance.Owner && !marked && err == nil {
+		return provenance.Owner, nil
+	}
+	return provenance.Outside, provenance.Join([]provenance.Origin{{Kind: "file", Label: f.show(s.abs)}}, list)
+}
+
+// mark notes what a call writes, when outside text is in view of it or stays in
+// the file.
+func (f *Files) mark(ctx context.Context, c tools.Call, s *spot, in writeIn, content []byte) error {
+	list := c.Origins
+	if !provenance.Worst(c.Provenance).Tainted() {
+		known, marked, err := f.marks.at(ctx, s.abs)
+		if err != nil || !marked || !in.Append { // see overwritten
+			return err
+		}
+		list = known // what was there stays in it
+	}
+	return f.marks.note(ctx, s.abs, content, list)
+}
+
+// overwritten takes the mark from a file that was replaced as a whole with
+// nothing from outside in view.
+func (f *Files) overwritten(ctx context.Context, c tools.Call, s *spot, in writeIn, u writeUndo) error {
+	if in.Append || provenance.Worst(c.Provenance).Tainted() {
+		return nil
+	}
+	former, err := f.undo.get(u.Before)
+	if err != nil {
+		former = nil // none was kept, so it cannot come back
+	}
+	return f.marks.replaced(ctx, s.abs, former)
+}
