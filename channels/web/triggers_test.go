@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -14,6 +16,57 @@ func signature(secret, body string) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write([]byte(body))
 	return "sha256=" + hex.EncodeToString(m.Sum(nil))
+}
+
+// stamped is a request of the form whose time and key are signed.
+func stamped(secret string, at time.Time, key, body string, more ...string) []string {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write([]byte(stamp + "." + key + "." + body))
+	h := []string{"Authorization", "", "X-Hob-Timestamp", stamp, "X-Hob-Signature", "v1=" + hex.EncodeToString(m.Sum(nil))}
+	if key != "" {
+		h = append(h, "Idempotency-Key", key)
+	}
+	return append(h, more...)
+}
+
+func TestStampedTrigger(t *testing.T) {
+	const body = `{"ref":"main"}`
+	now := time.Now()
+	for _, c := range []struct {
+		name, body string
+		header     []string
+		want       int
+		code       string
+	}{
+		{"now", body, stamped("s3cret", now, "k1", body), 202, ""},
+		{"without a key", body, stamped("s3cret", now, "", body), 202, ""},
+		{"a clock that is behind", body, stamped("s3cret", now.Add(-4*time.Minute), "k1", body), 202, ""},
+		{"a clock that is ahead", body, stamped("s3cret", now.Add(4*time.Minute), "k1", body), 202, ""},
+		{"an old recording", body, stamped("s3cret", now.Add(-6*time.Minute), "k1", body), 401, "stale_timestamp"},
+		{"from the future", body, stamped("s3cret", now.Add(6*time.Minute), "k1", body), 401, "stale_timestamp"},
+		{"an old recording of somebody else", body, stamped("other", now.Add(-6*time.Minute), "k1", body), 401, "bad_signature"},
+		{"another key", body, stamped("s3cret", now, "k1", body, "Idempotency-Key", "k2"), 401, "bad_signature"},
+		{"another time", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", strconv.FormatInt(now.Unix()+1, 10)), 401, "bad_signature"},
+		{"another body", body + " ", stamped("s3cret", now, "k1", body), 401, "bad_signature"},
+		{"the time taken away", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", ""), 401, "bad_signature"},
+		{"the form of the body alone", body, stamped("s3cret", now, "k1", body, "X-Hob-Signature", signature("s3cret", body)), 401, "bad_signature"},
+		{"a key that moves into the body", "b" + body, stamped("s3cret", now, "", "a.b"+body, "Idempotency-Key", ".a"), 401, "bad_key"},
+		{"a key with a dot", body, stamped("s3cret", now, "k.1", body), 401, "bad_key"},
+		{"no number", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", "yesterday"), 401, "bad_timestamp"},
+		{"another notation", body, stamped("s3cret", now, "k1", body, "X-Hob-Timestamp", "+"+strconv.FormatInt(now.Unix(), 10)), 401, "bad_timestamp"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHouse(t, nil)
+			r := h.send(t, "POST", "/api/v1/triggers/build/fire", c.body, c.header...)
+			if r.code != c.want || !strings.Contains(r.body, c.code) {
+				t.Fatalf("%d %s, want %d %s", r.code, r.body, c.want, c.code)
+			}
+			if got := len(h.e.fired); got != 0 != (c.want == 202) {
+				t.Errorf("fired %d times", got)
+			}
+		})
+	}
 }
 
 func TestTrigger(t *testing.T) {
@@ -62,6 +115,8 @@ func TestTriggerFiresOnce(t *testing.T) {
 	signed := func(body string, header ...string) call {
 		return call{body, append([]string{"Authorization", "", "X-Hob-Signature", signature("s3cret", body)}, header...)}
 	}
+	now := time.Now()
+	at := func(at time.Time, key, body string) call { return call{body, stamped("s3cret", at, key, body)} }
 	for _, c := range []struct {
 		name  string
 		calls []call
@@ -69,9 +124,13 @@ func TestTriggerFiresOnce(t *testing.T) {
 	}{
 		{"a replayed body", []call{signed("a"), signed("a")}, 1},
 		{"two bodies", []call{signed("a"), signed("b")}, 2},
-		{"the same id", []call{signed("a", "Idempotency-Key", "1"), signed("b", "Idempotency-Key", "1")}, 1},
-		{"the same request", []call{signed("a", "X-Request-Id", "1"), signed("a", "X-Request-Id", "1")}, 1},
-		{"two ids", []call{signed("a", "X-Request-Id", "1"), signed("a", "X-Request-Id", "2")}, 2},
+		{"a replayed body under other keys", []call{signed("a", "Idempotency-Key", "1"), signed("a", "Idempotency-Key", "2"), signed("a", "X-Request-Id", "3")}, 1},
+		{"two bodies under a key that nobody signed", []call{signed("a", "Idempotency-Key", "1"), signed("b", "Idempotency-Key", "1")}, 2},
+		{"replayed", []call{at(now, "1", "a"), at(now, "1", "a")}, 1},
+		{"replayed without a key", []call{at(now, "", "a"), at(now, "", "a")}, 1},
+		{"sent again", []call{at(now, "1", "a"), at(now.Add(time.Minute), "1", "a")}, 1},
+		{"two keys", []call{at(now, "1", "a"), at(now, "2", "a")}, 2},
+		{"two times", []call{at(now, "", "a"), at(now.Add(time.Minute), "", "a")}, 2},
 		{"the owner twice", []call{{"a", nil}, {"a", nil}}, 2},
 		{"the owner repeating", []call{{"a", []string{"Idempotency-Key", "1"}}, {"a", []string{"Idempotency-Key", "1"}}}, 1},
 	} {
@@ -103,6 +162,39 @@ func FuzzSignature(f *testing.F) {
 		right := strings.EqualFold(strings.TrimSpace(sig), signature("s3cret", body))
 		if (r.code == 202) != right && r.code != 400 && r.code != 429 {
 			t.Errorf("signature %q: %d %s", sig, r.code, r.body)
+		}
+	})
+}
+
+// FuzzStamped: whatever is sent, nothing fires that the secret has not signed
+// with its time, key and body.
+func FuzzStamped(f *testing.F) {
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	f.Add(now, "k", "v1=00", "x")
+	f.Add("1.2", ".a", "v1=", "")
+	f.Add("-1", "", "sha256=00", "x")
+	h := newHouse(f, nil)
+	f.Fuzz(func(t *testing.T, stamp, key, sig, body string) {
+		for _, s := range []string{stamp, key, sig} {
+			if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+				t.Skip()
+			}
+		}
+		if sig == "" || strings.TrimSpace(stamp) == "" {
+			t.Skip()
+		}
+		for _, right := range []bool{false, true} {
+			if right {
+				m := hmac.New(sha256.New, []byte("s3cret"))
+				m.Write([]byte(stamp + "." + key + "." + body))
+				sig = "v1=" + hex.EncodeToString(m.Sum(nil))
+			}
+			r := h.send(t, "POST", "/api/v1/triggers/build/fire", body, "Authorization", "", "X-Hob-Timestamp", stamp, "Idempotency-Key", key, "X-Hob-Signature", sig)
+			n, err := strconv.ParseInt(stamp, 10, 64)
+			fresh := err == nil && time.Since(time.Unix(n, 0)).Abs() < 6*time.Minute
+			if r.code == 202 && (!right || !fresh || strings.Contains(key, ".")) {
+				t.Errorf("%q %q %q %q: %d %s", stamp, key, sig, body, r.code, r.body)
+			}
 		}
 	})
 }
