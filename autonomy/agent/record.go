@@ -32,7 +32,7 @@ func (r *run) finished(s *step) bus.Entry {
 		}
 		return e
 	}
-	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, r.source(s), linksOf(s.result)
+	e.State, e.Result, e.Source, e.Links = bus.CallDone, s.result.Text, r.source(s), opens(s)
 	if s.result.Data != nil {
 		e.Data, _ = json.Marshal(s.result.Data) // shown only; the text is the result
 	}

@@ -3,8 +3,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
@@ -45,7 +47,7 @@ func (r *run) keep(s *step) {
 }
 
 func pastStep(s *step, ran bool) past {
-	return past{tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: linksOf(s.result), ran: ran}
+	return past{tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: opens(s), ran: ran}
 }
 
 func decisionOf(s *step) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
@@ -157,6 +159,53 @@ func texts(raw json.RawMessage) []string {
 	}
 	walk(v)
 	return out
+}
+
+// opens are the addresses of a step's result that may be opened next as they
+// stand. A page may repeat what it was asked with: where the model made up the
+// address of the page, an address of another place that holds a piece of it is
+// not offered, since the model could have put data into it.
+func opens(s *step) []string {
+	list := linksOf(s.result)
+	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
+		return list
+	}
+	var pieces, hosts []string
+	for _, raw := range s.dec.Judgement.URLs {
+		if u, err := url.Parse(raw); err == nil {
+			hosts = append(hosts, u.Hostname())
+			pieces = append(pieces, piecesOf(plainly(u.EscapedPath()+" "+u.RawQuery))...)
+		}
+	}
+	return slices.DeleteFunc(list, func(l string) bool {
+		u, err := url.Parse(l)
+		if err != nil {
+			return true
+		}
+		text := plainly(u.Host + u.EscapedPath() + " " + u.RawQuery)
+		return !slices.Contains(hosts, u.Hostname()) && slices.ContainsFunc(pieces, func(p string) bool { return strings.Contains(text, p) })
+	})
+}
+
+// echoed is the length from which a piece of an address is one that carries
+// something, in bytes.
+const echoed = 4
+
+func piecesOf(text string) []string {
+	list := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(list, func(p string) bool { return len(p) < echoed })
+}
+
+// plainly takes off what escapes and capitals hide.
+func plainly(s string) string {
+	for range 3 {
+		plain, err := url.QueryUnescape(s)
+		if err != nil || plain == s {
+			break
+		}
+		s = plain
+	}
+	return strings.ToLower(s)
 }
 
 // linksOf are the addresses of a result that may be opened next.

@@ -68,6 +68,9 @@ func (d Deps) browse(ctx context.Context, in browseIn) (tools.Result, error) {
 		return tools.Result{}, outward(err, in.URL)
 	}
 	if err := status(resp); err != nil {
+		if !strings.Contains(in.URL, resp.URL.Host) { // a page chose where it ended
+			return tools.Result{}, tools.Quoting(err, provenance.Outside)
+		}
 		return tools.Result{}, err
 	}
 	p, err := read(resp)
