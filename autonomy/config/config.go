@@ -174,7 +174,13 @@ type Search struct {
 
 // Web is [web].
 type Web struct {
-	Listen string `toml:"listen"` // host:port on loopback; port 0 picks a free one
+	Listen string `toml:"listen"` // host:port; port 0 picks a free one
+	// TLSCert and TLSKey are paths of PEM files, Password a reference or the
+	// password itself. Without all three only loopback is listened on.
+	TLSCert  string   `toml:"tls_cert"`
+	TLSKey   string   `toml:"tls_key"`
+	Password string   `toml:"password"`
+	Hosts    []string `toml:"hosts"` // further names by which clients reach it
 }
 
 // Trigger is one [triggers.NAME].

@@ -50,9 +50,7 @@ func (c *Config) validate() Errors {
 	k.levels()
 	k.network()
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	if err := loopback(c.Web.Listen); err != nil {
-		k.require("web.listen", false, "%v", err)
-	}
+	k.web()
 	return k.errs
 }
 
@@ -274,23 +272,60 @@ func (k *checker) name(key, name string) {
 	k.require(key, validName.MatchString(name), "a name has letters, digits, - and _ only, at most 64 of them")
 }
 
-// loopback accepts only addresses which other machines cannot reach.
-func loopback(listen string) error {
+// web lets other machines in only when they cannot be overheard and have to know
+// something.
+func (k *checker) web() {
+	w := &k.c.Web
+	alone, err := loopback(w.Listen)
+	if err != nil {
+		k.require("web.listen", false, "%v", err)
+		return
+	}
+	for key, path := range map[string]*string{"web.tls_cert": &w.TLSCert, "web.tls_key": &w.TLSKey} {
+		if *path == "" {
+			continue
+		}
+		abs, err := system.Expand(*path)
+		k.require(key, err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/.config/hob/cert.pem"`)
+		*path = abs
+	}
+	k.require("web.tls_cert", (w.TLSCert == "") == (w.TLSKey == ""), "tls_cert and tls_key are needed together")
+	short := w.Password != "" && !system.IsReference(w.Password) && utf8.RuneCountInString(w.Password) < 12
+	k.require("web.password", !short, "it must have at least 12 characters")
+	k.require("web.listen", alone || w.TLSCert != "" && w.TLSKey != "" && w.Password != "",
+		"other machines could reach it, which needs tls_cert, tls_key and password; without them only loopback addresses such as \"127.0.0.1:7717\" are accepted")
+	for _, h := range w.Hosts {
+		k.require("web.hosts", hostName(h), `%q must be the name of a host, without port or *, such as "hob.example.org"`, h)
+	}
+}
+
+func hostName(s string) bool {
+	odd := func(r rune) bool {
+		return r != '.' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	return s != "" && len(s) <= 253 && !strings.ContainsFunc(s, odd)
+}
+
+// loopback reports whether other machines cannot reach an address.
+func loopback(listen string) (bool, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("it must be an address and a port such as \"127.0.0.1:7717\"")
+		return false, fmt.Errorf("it must be an address and a port such as \"127.0.0.1:7717\"")
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("the port must be a number from 0 to 65535, not %q", port)
+		return false, fmt.Errorf("the port must be a number from 0 to 65535, not %q", port)
 	} else if n > 65535 {
-		return fmt.Errorf("the port must be at most 65535")
+		return false, fmt.Errorf("the port must be at most 65535")
 	}
 	if host == "localhost" {
-		return nil
+		return true, nil
+	}
+	if host == "" {
+		return false, nil
 	}
 	a, err := netip.ParseAddr(host)
-	if err != nil || !a.IsLoopback() {
-		return fmt.Errorf("other machines could reach it; only loopback addresses such as \"127.0.0.1:7717\" are accepted")
+	if err != nil {
+		return false, fmt.Errorf("it must be an address of this machine, not the name %q", host)
 	}
-	return nil
+	return a.Unmap().IsLoopback(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -33,23 +34,27 @@ const (
 
 // proof checks that a request is the owner's, and does not come from a program
 // that works for Hob: such a one runs as the owner and could read the token.
-func (s *Server) proof(r *http.Request, grave bool) (surface, error) {
-	by, err := s.proven(r)
+func (s *Server) proof(r *http.Request, grave bool) (surface, *credential, error) {
+	c := s.cred.Load()
+	by, err := s.proven(r, c)
 	if err == nil {
 		err = s.known(r, grave)
 	}
-	return by, err
+	if at, ok := r.Context().Value(connKey{}).(*connection); ok && err == nil {
+		prove(at.conn)
+	}
+	return by, c, err
 }
 
-func (s *Server) proven(r *http.Request) (surface, error) {
+func (s *Server) proven(r *http.Request, cred *credential) (surface, error) {
 	if h := r.Header.Get("Authorization"); h != "" {
-		if scheme, token, _ := strings.Cut(h, " "); strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(token)) {
+		if scheme, token, _ := strings.Cut(h, " "); strings.EqualFold(scheme, "Bearer") && cred.isToken(strings.TrimSpace(token)) {
 			return byToken, nil
 		}
 		return "", s.doors.failed(r, fail(http.StatusUnauthorized, "unauthorised", "the token is in the file token in HOB_HOME", "the token is wrong"))
 	}
 	c, err := r.Cookie(s.cookieName(r))
-	if err == nil && s.isCookie(c.Value, time.Now()) {
+	if err == nil && cred.isCookie(c.Value, time.Now()) {
 		return byCookie, nil
 	}
 	f := fail(http.StatusUnauthorized, "unauthorised", "run `hob open`, or send the token from the file token in HOB_HOME as Authorization: Bearer", "this needs the owner's token")
@@ -62,9 +67,9 @@ func (s *Server) proven(r *http.Request) (surface, error) {
 	return "", s.doors.failed(r, f)
 }
 
-func (s *Server) isToken(token string) bool {
+func (c *credential) isToken(token string) bool {
 	got := sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(got[:], s.token[:]) == 1
+	return subtle.ConstantTimeCompare(got[:], c.hash[:]) == 1
 }
 
 // cookieName differs by port, since browsers share cookies between the ports
@@ -84,21 +89,21 @@ func (s *Server) newCookie(r *http.Request, now time.Time) *http.Cookie {
 	_, _ = rand.Read(b[:16]) // never fails (crypto/rand)
 	binary.BigEndian.PutUint64(b[16:], uint64(now.Add(cookieTime).Unix()))
 	return &http.Cookie{
-		Name: s.cookieName(r), Value: base64.RawURLEncoding.EncodeToString(append(b, s.cookieMAC(b)...)), Path: "/",
+		Name: s.cookieName(r), Value: base64.RawURLEncoding.EncodeToString(append(b, s.cred.Load().cookieMAC(b)...)), Path: "/",
 		MaxAge: int(cookieTime / time.Second), HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.opt.TLS != nil,
 	}
 }
 
-func (s *Server) cookieMAC(b []byte) []byte {
-	m := hmac.New(sha256.New, s.token[:])
+func (c *credential) cookieMAC(b []byte) []byte {
+	m := hmac.New(sha256.New, c.hash[:])
 	m.Write([]byte("hob login cookie 1\x00"))
 	m.Write(b)
 	return m.Sum(nil)
 }
 
-func (s *Server) isCookie(value string, now time.Time) bool {
+func (c *credential) isCookie(value string, now time.Time) bool {
 	b, err := base64.RawURLEncoding.DecodeString(value)
-	if err != nil || len(b) != 24+sha256.Size || !hmac.Equal(b[24:], s.cookieMAC(b[:24])) {
+	if err != nil || len(b) != 24+sha256.Size || !hmac.Equal(b[24:], c.cookieMAC(b[:24])) {
 		return false
 	}
 	return now.Unix() < int64(binary.BigEndian.Uint64(b[16:24]))
@@ -173,7 +178,7 @@ func (d *doors) count(addr string, n int, now time.Time) time.Duration {
 			return 0
 		}
 		if len(d.fails) >= maxPlaces {
-			clear(d.fails)
+			d.dropOldest()
 		}
 		x = &failures{since: now}
 		d.fails[addr] = x
@@ -185,10 +190,28 @@ func (d *doors) count(addr string, n int, now time.Time) time.Duration {
 	return 0
 }
 
+// dropOldest makes room for another address. d.mu is held.
+func (d *doors) dropOldest() {
+	var oldest string
+	for addr, x := range d.fails {
+		if oldest == "" || x.since.Before(d.fails[oldest].since) {
+			oldest = addr
+		}
+	}
+	delete(d.fails, oldest)
+}
+
+// forget makes the unused login links worthless.
+func (d *doors) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.codes)
+}
+
 func place(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
 	}
-	return host
+	return networkOfAddr(ap.Addr())
 }

@@ -52,6 +52,7 @@ type Backend interface {
 	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
 	// Manage does an owner's administrative act by name: "backup", "stop"
 	// (Query.Of = session), "shutdown", "new" (a fresh conversation),
+	// "token" (a new one; Server.Rotate takes it),
 	// "cancel" (Query.Of = a task that was handed on);
 	// "memory/lessons" and "memory/user" change the entry Query.Of: it gets the
 	// wording Query.Text, or is retired or deleted (Query.State).

@@ -17,6 +17,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.recover(w, r)
 	writeBy(w, time.Time{}) // the last answer's deadline would cut this one off
 	harden(w.Header())
+	if s.opt.TLS != nil {
+		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
+	}
 	if err := s.entry(r); err != nil {
 		s.refuse(w, r, err)
 		return
@@ -115,7 +118,7 @@ func isAPI(path string) bool {
 // token learns which there are.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	if isAPI(r.URL.Path) {
-		if _, err := s.proof(r, false); err != nil {
+		if _, _, err := s.proof(r, false); err != nil {
 			s.refuse(w, r, err)
 			return
 		}

@@ -24,14 +24,16 @@ type connKey struct{}
 // connection remembers who is behind one, since finding out takes a while. What
 // a process is does not change while it keeps a connection.
 type connection struct {
+	conn net.Conn
+
 	mu       sync.Mutex
 	asked    bool
 	who      Peer
 	thorough bool
 }
 
-func withConnection(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, &connection{})
+func withConnection(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, &connection{conn: c})
 }
 
 // peer is who sent the request. thorough finds the process itself, where

@@ -51,7 +51,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/sessions/{session}/replay", owner: s.replay},
 		{method: "GET", path: "/api/v1/sessions/{session}/messages", owner: s.list("messages", "limit", "before")},
 	}
-	for _, name := range []string{"backup", "stop", "new", "shutdown"} {
+	for _, name := range []string{"backup", "stop", "new", "shutdown", "token"} {
 		t = append(t, route{method: "POST", path: "/api/v1/manage/" + name, grave: true, owner: s.manage(name)})
 	}
 	for _, name := range []string{
@@ -63,7 +63,7 @@ func (s *Server) table() []route {
 	for _, name := range []string{"agents", "delegations"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
-	t = append(t, route{method: "POST", path: "/api/v1/manage/config", owner: s.configChanged})
+	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	for _, name := range []string{"memory/lessons", "memory/user"} {
 		t = append(
@@ -113,10 +113,7 @@ func (s *Server) routes() *http.ServeMux {
 			if rt.open != nil {
 				err = rt.open(w, r)
 			} else {
-				var by surface
-				if by, err = s.proof(r, rt.grave); err == nil {
-					err = rt.owner(w, r, by)
-				}
+				err = s.owned(w, r, rt)
 			}
 			if err != nil {
 				s.refuse(w, r, err)
@@ -124,6 +121,17 @@ func (s *Server) routes() *http.ServeMux {
 		})
 	}
 	return mux
+}
+
+// owned serves a route of the owner's, for as long as the proof holds.
+func (s *Server) owned(w http.ResponseWriter, r *http.Request, rt route) error {
+	by, cred, err := s.proof(r, rt.grave)
+	if err != nil {
+		return err
+	}
+	r, done := while(r, cred)
+	defer done()
+	return rt.owner(w, r, by)
 }
 
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) error {

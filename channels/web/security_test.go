@@ -111,7 +111,7 @@ func (h *house) link(t *testing.T) string {
 	t.Helper()
 	r := h.send(t, "POST", "/api/v1/login", "")
 	u := as[struct{ URL string }](t, r).URL
-	path, ok := strings.CutPrefix(u, "http://127.0.0.1:7717")
+	path, ok := strings.CutPrefix(u, h.URL())
 	if !ok {
 		t.Fatalf("link %q", u)
 	}

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,8 +34,12 @@ const (
 	idleTime   = 2 * time.Minute
 	drainTime  = 3 * time.Second // for requests under way when the server ends
 
+	minToken = 32 // characters
+
 	wsaeaddrinuse = syscall.Errno(10048) // EADDRINUSE as Windows says it
 )
+
+var errShortToken = errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")
 
 // Options of a Server. Token, Backend and Log are required.
 type Options struct {
@@ -66,7 +71,7 @@ type Server struct {
 	opt     Options
 	backend Backend
 	log     *slog.Logger
-	token   [sha256.Size]byte
+	cred    atomic.Pointer[credential]
 	mux     *http.ServeMux
 	page    map[string]asset
 	buffers buffers
@@ -92,8 +97,8 @@ func New(o Options) (*Server, error) {
 	switch {
 	case o.Backend == nil || o.Log == nil:
 		return nil, errors.New("web: Options needs Backend and Log")
-	case len(o.Token) < 32:
-		return nil, errors.New("web: the token is missing or shorter than 32 characters; delete the file token in HOB_HOME to get a new one")
+	case len(o.Token) < minToken:
+		return nil, errShortToken
 	case err != nil:
 		return nil, fmt.Errorf(`web: listen = %q is not host:port; write "127.0.0.1:7717"`, o.Listen)
 	case !isLoopback(host) && (o.TLS == nil || o.Password == ""):
@@ -103,7 +108,8 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opt: o, backend: o.Backend, log: o.Log, token: sha256.Sum256([]byte(o.Token)), page: page, addr: o.Listen}
+	s := &Server{opt: o, backend: o.Backend, log: o.Log, page: page, addr: o.Listen}
+	s.cred.Store(newCredential(o.Token))
 	s.doors.init()
 	s.mux = s.routes()
 	return s, nil
@@ -134,6 +140,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf(`web: listen on %s: %w; set another address: [web] listen = "127.0.0.1:7717"`, s.opt.Listen, err)
 	}
+	ln = &guarded{Listener: ln}
 	if s.opt.TLS != nil {
 		ln = tls.NewListener(ln, s.opt.TLS)
 	}

@@ -198,7 +198,7 @@ func TestStreamThatWaitsForTheOwner(t *testing.T) {
 				}
 				e.answered("a1")
 				e.change(func() { st.Approvals = nil })
-				time.Sleep(5 * time.Second) // the tool works
+				time.Sleep(6 * time.Second) // the tool works
 				e.text(st, "Gone.")
 				e.finish(st, "Gone.")
 			}

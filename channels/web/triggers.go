@@ -21,7 +21,7 @@ const window = 5 * time.Minute
 func (s *Server) fire(w http.ResponseWriter, r *http.Request) error {
 	id, sig := r.PathValue("trigger"), r.Header.Get("X-Hob-Signature")
 	if sig == "" {
-		if _, err := s.proof(r, false); err != nil {
+		if _, _, err := s.proof(r, false); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (s *Server) signed(r *http.Request, id, sig string, body []byte) (string, e
 	}
 	known := err == nil && len(secret) > 0
 	if !known {
-		secret = s.token[:] // so that it takes as long
+		secret = s.cred.Load().hash[:] // so that it takes as long
 	}
 	p, f := proven(r.Header, sig, secret, body)
 	switch {

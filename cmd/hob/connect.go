@@ -2,11 +2,16 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -106,7 +111,36 @@ func (a *app) clientOf(p system.Paths, pid int) (*client, error) {
 		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		ResponseHeaderTimeout: 0, // an answer takes as long as its turn
 	}
-	return &client{http: &http.Client{Transport: t}, base: "http://" + e.Address, token: token, pid: pid}, nil
+	base := "http://" + e.Address
+	if e.Pin != "" {
+		base, t.TLSClientConfig = "https://"+here(e.Address), pinned(e.Pin)
+	}
+	return &client{http: &http.Client{Transport: t}, base: base, token: token, pid: pid}, nil
+}
+
+// here is the address of a daemon on this machine that listens on all of them.
+func here(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if a, e := netip.ParseAddr(host); err != nil || e != nil || !a.IsUnspecified() {
+		return address
+	}
+	return net.JoinHostPort("127.0.0.1", port)
+}
+
+// pinned trusts the very certificate of which the daemon told in a file that is
+// private to its owner, and no other.
+func pinned(pin string) *tls.Config {
+	return &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // the certificate is compared as a whole below
+		VerifyConnection: func(cs tls.ConnectionState) error {
+			sum := sha256.Sum256(cs.PeerCertificates[0].Raw)
+			if subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum[:])), []byte(pin)) != 1 {
+				return errors.New("this is not the certificate of the running daemon")
+			}
+			return nil
+		},
+	}
 }
 
 // ready asks whether messages are taken.

@@ -88,7 +88,11 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		return err
 	case <-e.Ready():
 	}
-	if err := system.WriteEndpoint(p.EndpointFile(), system.Endpoint{PID: os.Getpid(), Address: e.Addr(), Version: a.version}); err != nil {
+	at := system.Endpoint{PID: os.Getpid(), Address: e.Addr(), Version: a.version}
+	if d, ok := e.(interface{ Pin() string }); ok {
+		at.Pin = d.Pin()
+	}
+	if err := system.WriteEndpoint(p.EndpointFile(), at); err != nil {
 		log.Error("commands cannot find this daemon", "err", err)
 	}
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)

@@ -15,6 +15,8 @@ type Endpoint struct {
 	PID     int    `json:"pid"`
 	Address string `json:"address"` // host:port
 	Version string `json:"version"`
+	// Pin is the hex SHA-256 of the certificate that it shows, "" without TLS.
+	Pin string `json:"pin,omitempty"`
 }
 
 // WriteEndpoint records where this daemon listens.

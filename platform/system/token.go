@@ -25,6 +25,11 @@ func EnsureToken(path string) (Secret, error) {
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errDamagedToken) {
 		return "", err
 	}
+	return NewToken(path)
+}
+
+// NewToken makes another token and puts it in the place of the one that is there.
+func NewToken(path string) (Secret, error) {
 	if fi, lerr := os.Lstat(path); lerr == nil && !fi.Mode().IsRegular() {
 		return "", fmt.Errorf("the token %s is a link to something that is no token; remove the link", path)
 	}

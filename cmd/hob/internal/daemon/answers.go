@@ -2,37 +2,12 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"hob/autonomy"
 	"hob/autonomy/guard"
 	"hob/channels/web"
-	"hob/platform/system"
 )
-
-// peer finds out who is behind a connection: whatever Hob has started runs as
-// the owner and could read the token, and never speaks for him.
-func (d *Daemon) peer(client, server string, thorough bool) web.Peer {
-	c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: d.agents.Pids()}, thorough)
-	if err != nil {
-		d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
-		if !errors.Is(err, errors.ErrUnsupported) && !thorough {
-			return web.PeerHob // it has gone, or hides
-		}
-		return web.PeerUnknown
-	}
-	switch c {
-	case system.ClientOwner, system.ClientRemote:
-		return web.PeerOwner
-	case system.ClientHob:
-		return web.PeerHob
-	case system.ClientStranger:
-		return web.PeerOther
-	}
-	return web.PeerUnknown
-}
 
 // Answer implements web.Backend.
 func (b *backend) Answer(ctx context.Context, _, approval string, a web.Answer) (any, error) {

@@ -239,6 +239,8 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 	case "cancel":
 		t, err := b.d.crew.Cancel(ctx, q.Of)
 		return t, classify(err)
+	case "token":
+		return map[string]bool{"replaced": true}, classify(b.d.rotate(ctx))
 	case "shutdown":
 		b.d.Shutdown()
 		return map[string]bool{"stopping": true}, nil

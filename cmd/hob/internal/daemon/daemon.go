@@ -96,6 +96,7 @@ type Daemon struct {
 	pins      *agentbrain.Pins
 	loop      *autonomy.Loop
 	web       *web.Server
+	pin       string // see Pin
 	triggers  map[string]autonomy.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -298,16 +299,6 @@ func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger,
 		out[t.Name] = autonomy.Trigger{Action: t.Action, Session: t.Session, Secret: []byte(secret)}
 	}
 	return out, nil
-}
-
-func (d *Daemon) openWeb(context.Context) error {
-	token, err := system.EnsureToken(d.opt.Paths.TokenFile())
-	if err != nil {
-		return err
-	}
-	d.redact.Add(token.Reveal())
-	d.web, err = web.New(web.Options{Listen: d.opt.Config.Web.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.peer, Log: d.opt.Log, Version: d.opt.Version})
-	return err
 }
 
 // report tells the owner what opening found.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -123,6 +124,17 @@ func checkDatabase(ctx context.Context, e Env) []Check {
 }
 
 func checkPort(ctx context.Context, e Env) []Check {
+	out := port(ctx, e)
+	listen := e.Config.Web.Listen
+	host, _, err := net.SplitHostPort(listen)
+	if a, bad := netip.ParseAddr(host); err == nil && host != "localhost" && (bad != nil || !a.Unmap().IsLoopback()) {
+		out = append(out, warn("reach", "other machines can reach Hob at "+listen+", with its token or password",
+			`if nobody needs that: hob config set web.listen "127.0.0.1:7717"; an SSH tunnel reaches it, too`)...)
+	}
+	return out
+}
+
+func port(ctx context.Context, e Env) []Check {
 	listen := e.Config.Web.Listen
 	if e.Daemon != 0 {
 		at, found, err := system.ReadEndpoint(e.Paths.EndpointFile(), e.Daemon)

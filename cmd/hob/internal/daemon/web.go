@@ -1,0 +1,80 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"hob/channels/web"
+	"hob/platform/system"
+)
+
+func (d *Daemon) openWeb(ctx context.Context) error {
+	token, err := system.EnsureToken(d.opt.Paths.TokenFile())
+	if err != nil {
+		return err
+	}
+	d.redact.Add(token.Reveal())
+	c := d.opt.Config.Web
+	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.peer, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
+	if c.TLSCert != "" && !d.opt.InProcess {
+		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			return fmt.Errorf("[web] tls_cert and tls_key: %w; both must be PEM files that belong together", err)
+		}
+		sum := sha256.Sum256(cert.Certificate[0])
+		d.pin = hex.EncodeToString(sum[:])
+		o.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	}
+	if c.Password != "" && !d.opt.InProcess {
+		if o.Password, err = d.resolve(ctx, c.Password); err != nil {
+			return fmt.Errorf("[web] password: %w", err)
+		}
+		d.redact.Add(o.Password)
+	}
+	if d.opt.InProcess {
+		o.Listen = "127.0.0.1:0" // nothing listens
+	}
+	d.web, err = web.New(o)
+	return err
+}
+
+// Pin is the hex SHA-256 of the certificate that the API shows, "" without TLS.
+func (d *Daemon) Pin() string { return d.pin }
+
+// rotate replaces the token: on disk first, so that what is refused here finds
+// the new one there.
+func (d *Daemon) rotate(context.Context) error {
+	token, err := system.NewToken(d.opt.Paths.TokenFile())
+	if err != nil {
+		return err
+	}
+	d.redact.Add(token.Reveal())
+	return d.web.Rotate(token.Reveal())
+}
+
+// peer finds out who is behind a connection: whatever Hob has started runs as
+// the owner and could read the token, and never speaks for him.
+func (d *Daemon) peer(client, server string, thorough bool) web.Peer {
+	c, err := system.ClientOf(client, server, system.Tree{PID: os.Getpid(), Roots: d.agents.Pids()}, thorough)
+	if err != nil {
+		d.opt.Log.Warn("cannot find out who is behind a connection", "err", err)
+		if !errors.Is(err, errors.ErrUnsupported) && !thorough {
+			return web.PeerHob // it has gone, or hides
+		}
+		return web.PeerUnknown
+	}
+	switch c {
+	case system.ClientOwner, system.ClientRemote:
+		return web.PeerOwner
+	case system.ClientHob:
+		return web.PeerHob
+	case system.ClientStranger:
+		return web.PeerOther
+	}
+	return web.PeerUnknown
+}
