@@ -154,11 +154,10 @@ func (j *Judge) Judge(c Command) Verdict {
 	}
 	l := &look{judge: j, cmd: c}
 	l.run()
-	v := l.verdict
-	if v.Refused == nil {
-		v.Exact = l.exact()
+	if l.verdict.Refused == nil {
+		l.verdict.Exact = l.exact()
 	}
-	return v
+	return l.verdict
 }
 
 // unparsed is the verdict where the shell is not one that can be parsed.

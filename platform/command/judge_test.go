@@ -53,6 +53,7 @@ func house(t testing.TB) *bench {
 	b.put(t, "Documents/repo/.git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/x.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n")
 	b.put(t, "Documents/repo/.git/HEAD", "ref: refs/heads/main\n")
 	b.put(t, "Documents/repo/a.txt", "a\n")
+	b.put(t, "Documents/repo/.git/hooks/sample", "")
 	b.put(t, "Documents/ls", "#!/bin/sh\ntouch canary\n")
 	b.put(t, "Documents/dash/-rf", "")
 	b.put(t, "Documents/dash/a", "")

@@ -1,0 +1,33 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// environment is what a command sees: where programs are, whose home it is, the
+// language and the zone. It is made anew from a list of what is harmless, so
+// that no key, token or proxy of Hob's own environment reaches a program.
+func (j *Judge) environment(temp string) []string {
+	out := []string{
+		"PATH=" + strings.Join(j.opt.Path, string(filepath.ListSeparator)), "HOME=" + j.opt.Home, "TERM=dumb", "TMPDIR=" + temp, "XDG_CACHE_HOME=" + filepath.Join(temp, "cache"),
+		"PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "EDITOR=false", "NO_COLOR=1", "DEBIAN_FRONTEND=noninteractive", "PYTHONDONTWRITEBYTECODE=1",
+		"npm_config_cache=" + filepath.Join(temp, "npm"), "GOTOOLCHAIN=local",
+	}
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if passes(name) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func passes(name string) bool {
+	switch name {
+	case "LANG", "LANGUAGE", "TZ", "USER", "LOGNAME", "SystemRoot", "SYSTEMROOT", "windir", "COMSPEC", "ComSpec", "PATHEXT", "USERNAME", "USERPROFILE":
+		return true
+	}
+	return strings.HasPrefix(name, "LC_")
+}

@@ -1,0 +1,74 @@
+package command
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// adopt takes in the processes below this one that lose their parent, so that
+// none can leave by making a session of its own.
+func adopt() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } // kernels before 3.4 have none
+
+// reap ends every process below this one. New ones may appear while it looks;
+// it looks until there are none.
+func reap() {
+	for range 100 {
+		below := descendants(os.Getpid())
+		if len(below) == 0 {
+			return
+		}
+		for _, pid := range below {
+			_ = unix.Kill(pid, unix.SIGKILL) // it may be gone
+		}
+		for { // those that became this process's own
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+}
+
+// descendants lists the living processes below one.
+func descendants(root int) []int {
+	list, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	parent := map[int]int{}
+	for _, e := range list {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if err != nil {
+			continue
+		}
+		// "PID (NAME) STATE PPID": the name may hold anything
+		f := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		if len(f) > 1 && f[0] != "Z" {
+			if ppid, err := strconv.Atoi(f[1]); err == nil {
+				parent[pid] = ppid
+			}
+		}
+	}
+	var out []int
+	for pid := range parent {
+		for at, steps := pid, 0; steps < 1000; steps++ {
+			up, ok := parent[at]
+			if !ok {
+				break
+			}
+			if up == root {
+				out = append(out, pid)
+				break
+			}
+			at = up
+		}
+	}
+	return out
+}

@@ -1,0 +1,233 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"hob/platform/osrun"
+)
+
+// Modes of a sandbox.
+const (
+	Auto    = "auto"    // the one that is there; without one, it is said
+	Off     = "off"     // none
+	Require = "require" // nothing runs without one
+)
+
+// RunOptions of NewRunner.
+type RunOptions struct {
+	Judge   *Judge // required
+	Sandbox string // Auto, Off or Require; default Auto
+	// Helper is how to start Serve in a process of its own: this program and its
+	// hidden command. Without it nothing runs.
+	Helper []string
+}
+
+// Runner runs plans. It may be used concurrently.
+type Runner struct {
+	opt RunOptions
+
+	mu     sync.Mutex
+	looked time.Time
+	found  sandbox
+}
+
+// NewRunner checks the options; it looks for no sandbox before there is need.
+func NewRunner(opt RunOptions) (*Runner, error) {
+	if opt.Judge == nil {
+		return nil, errors.New("command: Judge is required")
+	}
+	switch opt.Sandbox {
+	case "":
+		opt.Sandbox = Auto
+	case Auto, Off, Require:
+	default:
+		return nil, fmt.Errorf("command: unknown sandbox %q; use auto, off or require", opt.Sandbox)
+	}
+	return &Runner{opt: opt}, nil
+}
+
+// Errors of Run.
+var (
+	ErrNoSandbox = errors.New("there is no sandbox")
+	ErrNoHelper  = errors.New("Hob cannot start its own program")
+	ErrTimeout   = errors.New("it took too long and was ended")
+	ErrNotFound  = errors.New("there is no such program")
+)
+
+// Outcome is how a command went.
+type Outcome struct {
+	Status  int    // its exit status
+	Output  string // what it printed on both outputs, in order; cut in the middle
+	Cut     int64  // bytes that are left out
+	Sandbox string // what confined it, "" nothing
+	// Missing says why nothing did, although something should.
+	Missing string
+}
+
+// job is what the helper is told.
+type job struct {
+	Plan   Plan     `json:"plan"`
+	Shell  []string `json:"shell,omitempty"` // its path, then its arguments
+	Env    []string `json:"env"`
+	Bounds bounds   `json:"bounds"`
+	Lock   *lock    `json:"lock,omitempty"`
+}
+
+// bounds are the limits of each process.
+type bounds struct {
+	CPU   uint64 `json:"cpu"`   // seconds
+	File  uint64 `json:"file"`  // bytes
+	Data  uint64 `json:"data"`  // bytes of memory
+	Procs uint64 `json:"procs"` // of the whole user
+}
+
+// lock are the rules of a sandbox that a process puts itself into.
+type lock struct {
+	Read    []string `json:"read"`
+	Write   []string `json:"write"`
+	Network bool     `json:"network"`
+}
+
+// stopped is how long a command may take to end when it is asked to.
+const stopped = 300 * time.Millisecond
+
+// Run runs a plan until it ends, ctx does, or the time is over; with the latter
+// the error is ErrTimeout or that of ctx, and the outcome what there was by
+// then. Nothing that it started is left: see Serve.
+func (r *Runner) Run(ctx context.Context, p Plan, limit time.Duration, progress func(bytes int64)) (Outcome, error) {
+	if len(r.opt.Helper) == 0 {
+		return Outcome{}, ErrNoHelper
+	}
+	box := r.Sandbox(ctx)
+	if box.kind == "" && r.opt.Sandbox == Require {
+		return Outcome{}, fmt.Errorf("%w: %s", ErrNoSandbox, box.missing)
+	}
+	if limit <= 0 {
+		limit = DefaultTimeout
+	}
+	temp, err := os.MkdirTemp("", "hob-run-")
+	if err != nil {
+		return Outcome{}, fmt.Errorf("make a folder for its temporary files: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // what is left there harms nobody
+	j := job{Plan: p, Bounds: boundsOf(limit)}
+	if p.Shell != "" {
+		j.Shell = r.opt.Judge.shellFor(p.Shell)
+	}
+	args, seen := r.confine(box, p, temp, &j)
+	j.Env = r.opt.Judge.environment(seen)
+	out, err := r.start(ctx, args, p.Dir, j, limit, progress)
+	out.Sandbox, out.Missing = box.kind, box.missing
+	return out, err
+}
+
+func (j *Judge) shellFor(text string) []string {
+	path, args := j.shell()
+	return append(append([]string{path}, args...), text)
+}
+
+// start starts the helper and hands it its job. Its input stays open for as long
+// as Hob lives, so that it ends with Hob.
+func (r *Runner) start(ctx context.Context, args []string, dir string, j job, limit time.Duration, progress func(int64)) (Outcome, error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return Outcome{}, err
+	}
+	inR, inW, err := osrun.Pipe()
+	if err != nil {
+		return Outcome{}, err
+	}
+	outR, outW, err := osrun.Pipe()
+	if err != nil {
+		return Outcome{}, errors.Join(err, inR.Close(), inW.Close())
+	}
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // a tree is ended whole, below
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, outW
+	cmd.Dir, cmd.Env = dir, append(j.Env, helperEnv+"=1")
+	tree, err := osrun.Start(cmd)
+	_, _ = inR.Close(), outW.Close() // they are the child's
+	if err != nil {
+		return Outcome{}, errors.Join(err, inW.Close(), outR.Close())
+	}
+	var kept output
+	var work sync.WaitGroup
+	work.Go(func() { _, _ = inW.Write(append(text, '\n')) }) // a child that died says so itself
+	read := make(chan struct{})
+	work.Go(func() {
+		defer close(read)
+		_, _ = io.Copy(&kept, outR) // it ends with the child
+	})
+	err = wait(ctx, tree, limit, func() { progress(kept.size()) })
+	_ = inW.Close()
+	settle(read, outR)
+	work.Wait()
+	out := Outcome{Status: statusOf(tree.Err())}
+	out.Output, out.Cut = kept.text()
+	return out, err
+}
+
+// settle gives what was printed last a moment to be read; then it closes the
+// pipe, which a process that left the tree may still hold.
+func settle(read <-chan struct{}, r *os.File) {
+	t := time.NewTimer(stopped)
+	defer t.Stop()
+	select {
+	case <-read:
+	case <-t.C:
+	}
+	_ = r.Close()
+}
+
+// wait returns when the tree has ended.
+func wait(ctx context.Context, tree *osrun.Tree, limit time.Duration, tick func()) error {
+	end := time.NewTimer(limit)
+	defer end.Stop()
+	ticker := time.NewTicker(2 * time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-tree.Done():
+			return nil
+		case <-ticker.C:
+			tick()
+			continue
+		case <-ctx.Done():
+			stop(tree)
+			return ctx.Err()
+		case <-end.C:
+			stop(tree)
+			return ErrTimeout
+		}
+	}
+}
+
+// stop asks the helper to end all that it started, and ends what is left.
+func stop(tree *osrun.Tree) {
+	tree.Terminate()
+	t := time.NewTimer(stopped)
+	defer t.Stop()
+	select {
+	case <-tree.Done():
+	case <-t.C:
+		tree.Kill()
+		<-tree.Done()
+	}
+}
+
+func statusOf(err error) int {
+	if err == nil {
+		return 0
+	}
+	if x, ok := errors.AsType[*exec.ExitError](err); ok {
+		return x.ExitCode()
+	}
+	return -1
+}

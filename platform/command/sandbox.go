@@ -1,0 +1,73 @@
+package command
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// sandbox is what confines commands here.
+type sandbox struct {
+	kind    string // "bubblewrap", "landlock", "seatbelt"; "" none
+	path    string // its program
+	missing string // why there is none, or what this one does not do
+}
+
+// Kind and Missing say what confines commands, and what is not confined.
+func (s sandbox) Kind() string    { return s.kind }
+func (s sandbox) Missing() string { return s.missing }
+
+// lookAgain is how long what was found holds.
+const lookAgain = 10 * time.Minute
+
+// Sandbox looks for what confines commands here. What it found holds for some
+// minutes.
+func (r *Runner) Sandbox(ctx context.Context) sandbox {
+	if r.opt.Sandbox == Off {
+		return sandbox{missing: "[shell] sandbox = \"off\""}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	again := lookAgain
+	if r.found.kind == "" {
+		again = 30 * time.Second
+	}
+	if r.looked.IsZero() || time.Since(r.looked) > again {
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		r.found, r.looked = r.opt.Judge.findSandbox(ctx), time.Now()
+	}
+	return r.found
+}
+
+// masked are the protected places that are there, folders and files apart.
+func (j *Judge) masked() (folders, files []string) {
+	for _, p := range j.opt.Places.List() {
+		info, err := os.Lstat(p.Path)
+		switch {
+		case err != nil:
+		case info.IsDir():
+			folders = append(folders, p.Path)
+		case info.Mode().IsRegular():
+			files = append(files, p.Path)
+		}
+	}
+	return folders, files
+}
+
+// repositories are the folders of git around dir, inside the allowed folders:
+// their settings and hooks are not written to either.
+func (j *Judge) repositoryParts(dir string) []string {
+	var out []string
+	for j.place("/", dir).inside {
+		for _, part := range []string{"config", "hooks", "modules"} {
+			path := filepath.Join(dir, ".git", part)
+			if info, err := os.Lstat(path); err == nil && (info.IsDir() || info.Mode().IsRegular()) {
+				out = append(out, path)
+			}
+		}
+		dir = filepath.Dir(dir)
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+package command
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	llsys "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+// findSandbox prefers bubblewrap, which hides and cuts off more than Landlock.
+func (j *Judge) findSandbox(ctx context.Context) sandbox {
+	why := "bubblewrap is not installed"
+	if p := j.find("/", "bwrap"); p.path != "" && p.system {
+		out, err := exec.CommandContext(ctx, p.path, "--die-with-parent", "--unshare-user-try", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "/bin/true").CombinedOutput()
+		if err == nil {
+			return sandbox{kind: "bubblewrap", path: p.path}
+		}
+		why = "bubblewrap does not work here (" + cut(strings.TrimSpace(string(out)), 120) + ")"
+	}
+	abi, err := llsys.LandlockGetABIVersion()
+	if err != nil || abi < 1 {
+		return sandbox{missing: why + ", and this kernel has no Landlock; install bubblewrap"}
+	}
+	s := sandbox{kind: "landlock", missing: why + ": commands see which processes run, and may change the hooks of a repository in which they may write"}
+	switch {
+	case abi < 4:
+		s.missing += ", and this kernel's Landlock does not close the network"
+	case abi < 10:
+		s.missing += ", and this kernel's Landlock closes TCP alone"
+	}
+	return s
+}
+
+// confine gives the command line of the helper in its sandbox, and the folder
+// for temporary files as the command sees it.
+func (r *Runner) confine(s sandbox, p Plan, temp string, j *job) (args []string, seen string) {
+	switch s.kind {
+	case "bubblewrap":
+		return append(append(r.bubblewrap(s, p), "--"), r.opt.Helper...), "/tmp"
+	case "landlock":
+		j.Lock = r.opt.Judge.rules(p, temp, r.opt.Helper[0])
+	}
+	return r.opt.Helper, temp
+}
+
+// bubblewrap: the system read-only, protected places empty, /tmp and /run its
+// own, processes and network apart, one folder to write to.
+func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
+	j := r.opt.Judge
+	args := []string{s.path, "--die-with-parent", "--new-session", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"}
+	if !p.Network {
+		args = append(args, "--unshare-net")
+	}
+	args = append(args, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")
+	if p.Network {
+		args = append(args, "--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
+	}
+	hidden := func(path string) bool { return below("/tmp", path) || below("/run", path) }
+	for _, a := range j.allowed {
+		if real, ok := physical(a); ok && hidden(real) {
+			args = append(args, "--ro-bind-try", real, real)
+		}
+	}
+	if p.Writes {
+		args = append(args, "--bind", p.Dir, p.Dir)
+		for _, part := range j.repositoryParts(p.Dir) {
+			args = append(args, "--ro-bind", part, part)
+		}
+	}
+	folders, files := j.masked()
+	empty := func(path string) bool { return hidden(path) && !j.place("/", path).inside }
+	for _, d := range folders {
+		if !empty(d) && !slices.ContainsFunc(folders, func(o string) bool { return o != d && below(o, d) }) {
+			args = append(args, "--tmpfs", d)
+		}
+	}
+	for _, f := range files {
+		if !empty(f) && !slices.ContainsFunc(folders, func(o string) bool { return below(o, f) }) {
+			args = append(args, "--ro-bind", "/dev/null", f)
+		}
+	}
+	// the helper may lie in a place that is hidden by now
+	args = append(args, "--ro-bind", r.opt.Helper[0], r.opt.Helper[0])
+	for _, d := range folders {
+		if !empty(d) && !slices.ContainsFunc(folders, func(o string) bool { return o != d && below(o, d) }) {
+			args = append(args, "--remount-ro", d)
+		}
+	}
+	return append(args, "--chdir", p.Dir)
+}
+
+// rules are those of Landlock, which only opens: the system, the allowed folders
+// without the protected places in them, one folder to write to.
+func (j *Judge) rules(p Plan, temp, helper string) *lock {
+	l := &lock{Network: p.Network, Write: []string{temp}}
+	for _, d := range []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys", "/nix", "/snap", "/run/systemd/resolve", "/var/lib/dpkg"} {
+		l.Read = append(l.Read, j.openBelow(d, 4)...)
+	}
+	for _, a := range j.allowed {
+		if real, ok := physical(a); ok {
+			l.Read = append(l.Read, j.openBelow(real, 6)...)
+		}
+	}
+	l.Read = append(l.Read, helper)
+	if p.Writes {
+		l.Write = append(l.Write, j.openBelow(p.Dir, 6)...)
+	}
+	return l
+}
+
+// openBelow gives a folder, or what is in it without the protected places.
+func (j *Judge) openBelow(path string, depth int) []string {
+	if j.opt.Places.Why(path) != "" || depth == 0 {
+		return nil
+	}
+	if j.opt.Places.Holds(path) == "" {
+		return []string{path}
+	}
+	list, err := os.ReadDir(path)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, j.openBelow(filepath.Join(path, e.Name()), depth-1)...)
+	}
+	return out
+}
+
+// confineSelf puts this process, and all that it starts, under the rules.
+func confineSelf(l *lock) error {
+	if l == nil {
+		return nil
+	}
+	var rules []landlock.Rule
+	add := func(paths []string, dirs, files func(...string) landlock.FSRule) {
+		for _, p := range paths {
+			if info, err := os.Stat(p); err == nil && info.IsDir() {
+				rules = append(rules, dirs(p))
+			} else if err == nil {
+				rules = append(rules, files(p))
+			}
+		}
+	}
+	add(l.Read, landlock.RODirs, landlock.ROFiles)
+	add(l.Write, landlock.RWDirs, landlock.RWFiles)
+	add([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}, landlock.RWDirs, landlock.RWFiles)
+	config := landlock.V8.BestEffort()
+	if err := config.RestrictPaths(rules...); err != nil {
+		return err
+	}
+	if l.Network {
+		return nil
+	}
+	return config.RestrictNet()
+}

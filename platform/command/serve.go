@@ -1,0 +1,209 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Helper is the hidden command that serves one job.
+const Helper = "command-run"
+
+// helperEnv tells the helper from a program that was started by hand.
+const helperEnv = "HOB_COMMAND_RUN"
+
+// Exit statuses of the helper, as those of a shell.
+const (
+	statusNotRun   = 126
+	statusNotFound = 127
+)
+
+// Serve runs one job, which it reads from in, and returns its exit status. It
+// gives itself the limits and the locks first, which all that it starts
+// inherits; it takes in processes that lost their parent, and ends every process
+// below it before it returns. It does nothing for whoever calls it that the
+// caller could not do by itself, with fewer rights.
+func Serve(in io.Reader, out, problems *os.File) int {
+	var j job
+	r := bufio.NewReader(in)
+	line, err := r.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &j)
+	}
+	if err != nil {
+		fmt.Fprintln(problems, "hob: there is nothing to run") //nolint:errcheck // nobody is there to tell
+		return statusNotRun
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	go func() { // ends with the process
+		_, _ = io.Copy(io.Discard, r)
+		cancel() // Hob is gone
+	}()
+	adopt()
+	defer reap()
+	if err := errors.Join(bound(j.Bounds), confineSelf(j.Lock)); err != nil {
+		fmt.Fprintln(problems, "hob: the command was not run:", err) //nolint:errcheck // nobody is there to tell
+		return statusNotRun
+	}
+	x := &executor{job: j, out: out, err: problems}
+	done := make(chan int, 1)
+	go func() { done <- x.run() }() // it ends when its processes have
+	select {
+	case status := <-done:
+		return status
+	case <-ctx.Done():
+		reap()
+		return 128 + int(syscall.SIGTERM)
+	}
+}
+
+// executor runs the steps of a plan, as a shell would run the same list.
+type executor struct {
+	job      job
+	out, err *os.File
+}
+
+func (x *executor) run() int {
+	p := x.job.Plan
+	if err := x.unchanged(); err != nil {
+		x.say("%v", err)
+		return statusNotRun
+	}
+	if p.Shell != "" {
+		if len(x.job.Shell) < 2 || x.job.Shell[0] == "" {
+			x.say("there is no shell")
+			return statusNotFound
+		}
+		line := Line{Dir: p.Dir, Steps: []Step{{Path: x.job.Shell[0], Args: x.job.Shell[1:]}}}
+		return x.pipeline(line)
+	}
+	status := 0
+	for _, line := range p.Lines {
+		if line.When == "&&" && status != 0 || line.When == "||" && status == 0 {
+			continue
+		}
+		if len(line.Steps) == 0 { // cd, which the judge has done
+			status = 0
+			continue
+		}
+		status = x.pipeline(line)
+		if line.Not {
+			status = map[bool]int{true: 1, false: 0}[status == 0]
+		}
+	}
+	return status
+}
+
+func (x *executor) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(x.err, "hob: "+format+"\n", args...) // nobody is there to tell
+}
+
+// unchanged compares what is about to run with what was judged, as far as
+// anybody but the system's administrator could have changed it since.
+func (x *executor) unchanged() error {
+	for path, want := range x.job.Plan.Digests {
+		if strings.HasPrefix(path, "/usr/") || strings.HasPrefix(path, "/bin/") || want == "unreadable" {
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // it will not run either
+		}
+		if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != want {
+			return fmt.Errorf("%s was changed after it was judged; nothing was run", filepath.Base(path))
+		}
+	}
+	return nil
+}
+
+// pipeline starts the steps side by side. Its status is the last one's.
+func (x *executor) pipeline(line Line) int {
+	var files []*os.File
+	closeAll := func() {
+		for _, f := range files {
+			_ = f.Close() // the processes have their own
+		}
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		x.say("%v", err)
+		return statusNotRun
+	}
+	files = append(files, null)
+	statuses := make([]int, len(line.Steps))
+	var wait sync.WaitGroup
+	in := null
+	for i, s := range line.Steps {
+		out, next := x.out, null
+		if i < len(line.Steps)-1 {
+			r, w, err := os.Pipe()
+			if err != nil {
+				x.say("%v", err)
+				closeAll()
+				return statusNotRun
+			}
+			files = append(files, r, w)
+			out, next = w, r
+		}
+		cmd, opened, err := x.command(line.Dir, s, in, out, null)
+		files = append(files, opened...)
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			x.say("%s: %v", s.Args[0], err)
+			statuses[i] = statusNotFound
+		} else {
+			wait.Go(func() { statuses[i] = statusOf(cmd.Wait()) })
+		}
+		if i < len(line.Steps)-1 {
+			_ = out.Close() // the step has its own; the next one must see the end
+		}
+		in = next
+	}
+	closeAll()
+	wait.Wait()
+	return statuses[len(statuses)-1]
+}
+
+func (x *executor) command(dir string, s Step, in, out, null *os.File) (*exec.Cmd, []*os.File, error) {
+	if s.Path == "" {
+		return nil, nil, ErrNotFound
+	}
+	cmd := &exec.Cmd{Path: s.Path, Args: s.Args, Dir: dir, Env: append(append([]string{}, x.job.Env...), append(s.Env, "PWD="+dir)...)}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, x.err
+	var opened []*os.File
+	if s.In != "" {
+		f, err := os.Open(s.In)
+		if err != nil {
+			return nil, nil, err
+		}
+		opened, cmd.Stdin = append(opened, f), f
+	}
+	switch s.Out {
+	case "null":
+		cmd.Stdout = null
+	case "err":
+		cmd.Stdout = x.err
+	}
+	switch s.Err {
+	case "null":
+		cmd.Stderr = null
+	case "out":
+		cmd.Stderr = out
+	}
+	return cmd, opened, nil
+}
