@@ -24,6 +24,7 @@ type Config struct {
 	Prices    []Price // in the order of the file
 	Notify    Notify
 	Files     Files
+	Shell     Shell
 	Network   Network
 	Knowledge Knowledge
 	Search    Search
@@ -142,6 +143,12 @@ type Files struct {
 	Drop    string   `toml:"drop"`
 }
 
+// Shell is [shell]: commands.
+type Shell struct {
+	Allow   []string `toml:"allow"`   // "npm test": a program and the beginning of its arguments
+	Sandbox string   `toml:"sandbox"` // "auto", "off" or "require"
+}
+
 // Network is [network]: addresses that others chose.
 type Network struct {
 	AllowHosts    []string `toml:"allow_hosts"` // lower case: "example.org", "*.example.org"
@@ -205,6 +212,7 @@ type file struct {
 	Prices    map[string]Price    `toml:"prices"`
 	Notify    Notify              `toml:"notify"`
 	Files     Files               `toml:"files"`
+	Shell     Shell               `toml:"shell"`
 	Network   Network             `toml:"network"`
 	Knowledge Knowledge           `toml:"knowledge"`
 	Search    Search              `toml:"search"`
@@ -302,6 +310,7 @@ func defaults() (file, error) {
 func (c *Config) spread() {
 	f := &c.file
 	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Log
+	c.Shell = f.Shell
 	for _, n := range c.doc.names("providers") {
 		p, ok := f.Providers[n]
 		if ok && c.doc.find([]string{"providers", n, "stream"}) == nil {

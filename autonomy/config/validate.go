@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/text/currency"
 
+	"hob/platform/command"
 	"hob/platform/safehttp"
 	"hob/platform/system"
 )
@@ -48,6 +49,7 @@ func (c *Config) validate() Errors {
 	k.notify()
 	k.crew()
 	k.levels()
+	k.shell()
 	k.network()
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.web()
@@ -153,6 +155,16 @@ func (k *checker) files() {
 	f.Trusted = k.folders("files.trusted", f.Trusted)
 	if d := k.folders("files.drop", []string{f.Drop}); len(d) > 0 {
 		f.Drop = d[0]
+	}
+}
+
+func (k *checker) shell() {
+	s := k.c.Shell
+	k.oneOf("shell.sandbox", s.Sandbox, command.Auto, command.Off, command.Require)
+	for _, entry := range s.Allow {
+		if err := command.CheckAllow(entry); err != nil {
+			k.require("shell.allow", false, "%v", err)
+		}
 	}
 }
 

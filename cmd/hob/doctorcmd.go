@@ -53,6 +53,12 @@ func (a *app) doctor(ctx context.Context) error {
 			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: box.Check})
 		}
 	}
+	if cmds, err := daemon.NewCommands(p, e.Config, "", nil); err == nil { // what is wrong with the configuration is said above
+		e.Confined = func(ctx context.Context) (kind, missing string) {
+			box := cmds.Runner.Sandbox(ctx)
+			return box.Kind(), box.Missing()
+		}
+	}
 	checks := doctor.Run(ctx, e)
 	if err := a.report(checks); err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"hob/platform/command"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
@@ -25,6 +27,9 @@ func main() {
 
 // run is main with deferred calls that are honoured.
 func run() int {
+	if len(os.Args) == 2 && os.Args[1] == command.Helper { // before anything else, since it is started for each command
+		return command.Serve(os.Stdin, os.Stdout, os.Stderr)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

@@ -19,10 +19,14 @@ import (
 
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/rules"
+	"hob/platform/command"
 	"hob/platform/system"
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == command.Helper {
+		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+	}
 	testscript.Main(m, map[string]func(){"hob": main, "poster": poster})
 }
 

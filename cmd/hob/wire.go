@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/command"
 )
 
 // openDaemon opens the real engine.
 func openDaemon(ctx context.Context, o opening) (engine, error) {
-	return daemon.Open(ctx, daemon.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess})
+	opt := daemon.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess}
+	if exe, err := os.Executable(); err == nil { // without it no command runs, and says so
+		opt.Helper = []string{exe, command.Helper}
+	}
+	return daemon.Open(ctx, opt)
 }

@@ -49,6 +49,8 @@ type Options struct {
 	// Allowed are the folders in which commands run and which listed ones read.
 	Allowed []string
 	Places  *protect.Places // required
+	// Trusted are folders whose files count as the owner's own words.
+	Trusted []string
 	// Allow are the owner's own entries: a program and the beginning of its
 	// arguments, such as "npm test".
 	Allow []string
@@ -84,8 +86,8 @@ func New(opt Options) (*Judge, error) {
 	}
 	for _, entry := range opt.Allow {
 		words := strings.Fields(entry)
-		if err := allowEntry(words); err != nil {
-			return nil, fmt.Errorf("[shell] allow: %q: %w", entry, err)
+		if err := CheckAllow(entry); err != nil {
+			return nil, fmt.Errorf("[shell] allow: %w", err)
 		}
 		j.allow = append(j.allow, words)
 	}
@@ -93,7 +95,15 @@ func New(opt Options) (*Judge, error) {
 	return j, nil
 }
 
-// allowEntry refuses entries that would allow everything.
+// CheckAllow refuses entries of the owner's that would allow everything.
+func CheckAllow(entry string) error {
+	if err := allowEntry(strings.Fields(entry)); err != nil {
+		return fmt.Errorf("%q: %w", entry, err)
+	}
+	return nil
+}
+
+// allowEntry says what is wrong with an entry.
 func allowEntry(words []string) error {
 	switch {
 	case len(words) == 0:
@@ -133,6 +143,9 @@ type Verdict struct {
 	Refused error // a *Refusal
 	// Listed: it runs nothing but programs that look only, with such arguments.
 	Listed bool
+	// Own: it is listed, and prints nothing that came from files but those that
+	// the owner trusts.
+	Own bool
 	// Writes, Egress, Send and Destroy are what it is known to do beyond that.
 	// None of them is a promise that it does not.
 	Writes, Egress, Send, Destroy bool

@@ -262,6 +262,26 @@ func TestHostileRepository(t *testing.T) {
 	})
 }
 
+// What a command prints is the owner's own only where he said so.
+func TestOwnWords(t *testing.T) {
+	b := house(t)
+	other := newBench(t, func(o *Options) { o.Trusted = []string{o.Allowed[0] + "/mine"} })
+	other.put(t, "Documents/mine/a.txt", "x")
+	other.put(t, "Documents/b.txt", "x")
+	other.link(t, "../b.txt", "Documents/mine/link")
+	for text, want := range map[string]bool{
+		"date": true, "uname -a; df -h": true, "echo hello": true, "cat b.txt": false, "ls": false, "ps aux": false, "cat mine/a.txt": false, "cd mine && cat a.txt": true,
+		"cd mine && ls": true, "cd mine && cat link": false, "cd mine && cat ../b.txt": false, "cd mine && ps aux": false, "cd mine && cat < ../b.txt": false,
+	} {
+		if v := other.look(text); v.Own != want || !v.Listed {
+			t.Errorf("%s: own %v, listed %v (%v)", text, v.Own, v.Listed, v.Why)
+		}
+	}
+	if v := b.look("cat notes.txt"); v.Own {
+		t.Error("files count as own words though no folder is trusted")
+	}
+}
+
 func TestAllowEntries(t *testing.T) {
 	for entry, want := range map[string]string{
 		"":               "empty",

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -64,13 +63,14 @@ func (l *look) plan() {
 		direct = false
 		l.why("it runs nothing")
 	}
-	patterns := []string{}
+	patterns, own := []string{}, direct
 	if direct {
 		for i := range lines {
 			for k := range lines[i].Steps {
 				j := l.step(lines[i].Dir, &lines[i].Steps[k])
 				patterns = append(patterns, j.pattern)
 				listed = listed && j.why == ""
+				own = own && (ownWords(lines[i].Steps[k]) || l.trusted(lines[i].Dir) && !ofOthers(lines[i].Steps[k]))
 				v.Writes = v.Writes || j.writes
 				if j.why != "" {
 					l.why(j.why)
@@ -83,6 +83,7 @@ func (l *look) plan() {
 		v.Plan.Shell = l.cmd.Text
 	}
 	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
+	v.Own = v.Listed && own && l.trusted(l.readings...)
 	if v.Listed && len(patterns) == 1 {
 		v.Pattern = patterns[0]
 	}
@@ -93,6 +94,34 @@ func (l *look) plan() {
 		}
 	}
 	v.Plan.Writes, v.Plan.Network = v.Writes, v.Plan.Network || v.Egress || v.Send
+}
+
+// trusted reports whether all paths lie in folders that the owner trusts.
+func (l *look) trusted(paths ...string) bool {
+	for _, path := range paths {
+		in := false
+		for _, t := range l.judge.opt.Trusted {
+			real, ok := physical(t)
+			in = in || ok && below(real, path)
+		}
+		if !in {
+			return false
+		}
+	}
+	return true
+}
+
+// ofOthers: such a program shows what others wrote, wherever it runs.
+func ofOthers(s Step) bool {
+	return slices.Contains([]string{"ps", "pgrep", "pidof", "who", "w", "users", "find", "lsblk"}, s.Args[0])
+}
+
+// ownWords: what such a program prints is of this machine or of its arguments;
+// it reads no file, and names none.
+func ownWords(s Step) bool {
+	return s.In == "" && slices.Contains([]string{
+		"date", "cal", "uname", "arch", "nproc", "whoami", "id", "uptime", "free", "df", "echo", "printf", "seq", "expr", "factor", "true", "false", "sleep", "basename", "dirname", "tty", "env", "printenv", "lscpu",
+	}, s.Args[0])
 }
 
 // line adds the pipelines of a statement. dir follows "cd".
@@ -253,6 +282,10 @@ func (l *look) reads(dir, path string) string {
 		return path + " is a protected place"
 	case openToAll(p.abs):
 		return ""
+	case p.inside:
+		l.readings = append(l.readings, p.abs)
+	}
+	switch {
 	case !p.inside:
 		return path + " is not in an allowed folder"
 	case p.many:
@@ -261,65 +294,4 @@ func (l *look) reads(dir, path string) string {
 		return path + " is a device, a pipe or a socket"
 	}
 	return ""
-}
-
-// exact is the verdict's Exact: the plan with the digests of what it runs.
-func (l *look) exact() string {
-	p := &l.verdict.Plan
-	p.Digests = map[string]string{}
-	add := func(path string) {
-		if path == "" {
-			return
-		}
-		sum, err := l.judge.digest(path)
-		if err != nil {
-			sum = "unreadable"
-		}
-		p.Digests[path] = sum
-	}
-	for _, line := range p.Lines {
-		for _, s := range line.Steps {
-			add(s.Path)
-			l.scripts(line.Dir, s.Args, add)
-		}
-	}
-	if p.Shell != "" {
-		shell, _ := l.judge.shell()
-		add(shell)
-		syntax.Walk(l.file, func(n syntax.Node) bool {
-			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				if args, err := l.fields(l.dir, c.Args...); err == nil && len(args) > 0 {
-					add(l.judge.find(l.dir, args[0]).path)
-					l.scripts(l.dir, args, add)
-				}
-			}
-			return true
-		})
-	}
-	b, err := json.Marshal(p)
-	if err != nil { // a plan is made of strings
-		panic(err)
-	}
-	return string(b)
-}
-
-// maxScript bounds the size of a file that is taken for a script, in bytes.
-const maxScript = 1 << 20
-
-// scripts adds the files that a program which is not listed may run: an argument
-// that is a file of the owner's folders is one, for all that is known.
-func (l *look) scripts(dir string, args []string, add func(string)) {
-	if l.verdict.Listed {
-		return
-	}
-	for i, a := range args {
-		if i == 0 || i > 20 {
-			continue
-		}
-		for _, part := range []string{a, a[strings.IndexByte(a, '=')+1:]} {
-			if p := l.judge.place(dir, part); p.regular && sizeOf(p.abs) <= maxScript {
-				add(p.abs)
-			}
-		}
-	}
 }

@@ -82,7 +82,7 @@ func (l *look) allowed(args []string) []string {
 func (l *look) arguments(dir string, e *entry, args []string) string {
 	if len(e.only) > 0 {
 		if len(args) != 1 || !slices.Contains(e.only, args[0]) {
-			return e.name + " runs what it is given"
+			return e.name + " is known to look only with " + strings.Join(e.only, " or ")
 		}
 		return ""
 	}

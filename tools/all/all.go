@@ -13,6 +13,7 @@ import (
 	"hob/tools/health"
 	"hob/tools/memory"
 	"hob/tools/money"
+	"hob/tools/shell"
 	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/tasks"
@@ -39,6 +40,8 @@ type Deps struct {
 	Post social.Post
 	// Web is the way to the web; without a client there are no tools for it.
 	Web web.Deps
+	// Shell judges and runs commands; without a judge there is no tool for them.
+	Shell shell.Deps
 	// Conversations are what was said; nil: they cannot be searched.
 	Conversations memory.Conversations
 	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
@@ -65,6 +68,9 @@ func All(d Deps) []tools.Tool {
 	}
 	if d.Web.Network != nil {
 		out = append(out, web.Tools(d.Web)...)
+	}
+	if d.Shell.Judge != nil {
+		out = append(out, shell.Tools(d.Shell)...)
 	}
 	if d.Post != nil {
 		out = append(out, social.Tools(d.Post)...)

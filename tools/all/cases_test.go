@@ -25,6 +25,14 @@ func sendCases() []toolstest.Case {
 	}
 }
 
+func shellCases() []toolstest.Case {
+	return []toolstest.Case{
+		{Step: step("run_command", `{"command":"cat a.txt | wc -l"}`), Want: "1", Outside: true},
+		{Step: step("run_command", `{"command":"ls nothing"}`), Want: "exit status 2", Outside: true},
+		{Step: step("run_command", `{"command":"echo hello"}`), Want: "hello"},
+	}
+}
+
 func memoryCases() []toolstest.Case {
 	fact := step("remember", `{"text":"my sister's birthday is on 3 May"}`)
 	note := step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)

@@ -15,6 +15,8 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/command"
+	"hob/platform/protect"
 	"hob/platform/provenance"
 	"hob/platform/safehttp/safehttptest"
 	"hob/platform/trash"
@@ -136,6 +138,18 @@ func open(t *testing.T) toolstest.Env {
 	}
 	d.Files, err = files.New(files.Options{Allowed: []string{docs}, Home: home, UndoDir: filepath.Join(home, "hob", "undo"), Trash: can})
 	if err != nil {
+		t.Fatal(err)
+	}
+	judge, err := command.New(command.Options{Home: home, Allowed: []string{docs}, Places: protect.New(protect.Options{Home: home, Allowed: []string{docs}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Shell.Judge = judge
+	if d.Shell.Runner, err = command.NewRunner(command.RunOptions{Judge: judge, Sandbox: command.Off, Helper: []string{exe, command.Helper}}); err != nil {
 		t.Fatal(err)
 	}
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now}

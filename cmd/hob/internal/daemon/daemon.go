@@ -54,6 +54,9 @@ type Options struct {
 	// InProcess: a command uses the engine without a daemon. Nothing listens,
 	// no watcher or schedule runs, nothing is sent by itself.
 	InProcess bool
+	// Helper starts this program as the helper of commands (command.Serve); nil:
+	// no command runs.
+	Helper []string
 	// HTTP is the client for model providers; nil means one of its own.
 	HTTP *http.Client
 	// Network is the way to addresses that others chose; what the configuration

