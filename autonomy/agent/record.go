@@ -71,6 +71,9 @@ func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
 	if s.tool != nil { // a name that a model made up is a text, and the log holds none
 		rec.Tool, rec.Effects = s.tool.Spec().Name, s.tool.Spec().Effects.String()
 	}
+	if rec.Tainted {
+		rec.Origins = r.origins()
+	}
 	if err := r.traceTx(tx, s); err != nil {
 		return err
 	}

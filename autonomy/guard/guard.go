@@ -139,6 +139,13 @@ type Options struct {
 	Rules Rules
 	// Zone is the owner's, for rules about the time; default UTC.
 	Zone func() *time.Location
+	// AuditKey keys the chain of the audit log and its digests, 32 bytes, kept
+	// apart from the database. Nil: the chain has no key, and shows accidents but
+	// no forgery.
+	AuditKey []byte
+	// Anchor is the file in which the log's last line is noted now and then, so
+	// that a log which lost its end is noticed; "" notes none.
+	Anchor string
 }
 
 // Guard is the gate. Its methods may be called concurrently.
@@ -148,6 +155,8 @@ type Guard struct {
 
 	mu      sync.Mutex
 	key     []byte                     // of the audit log's digests
+	chain   []byte                     // of its chain; nil has no key
+	foreign bool                       // the log was written under another one
 	waiting map[string][]chan struct{} // see Wait; by question
 }
 
@@ -195,7 +204,7 @@ CREATE TABLE audit (
 	effects TEXT NOT NULL, verdict TEXT NOT NULL, rule TEXT NOT NULL, tainted INTEGER NOT NULL,
 	outcome TEXT NOT NULL, args_digest TEXT NOT NULL, prev TEXT NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE guard_key (id INTEGER PRIMARY KEY CHECK (id = 1), key BLOB NOT NULL);
-`, grantSteps}}
+`, grantSteps, auditSteps}}
 }
 
 // Hash binds an approval to the exact arguments. The order of keys and white

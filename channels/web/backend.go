@@ -42,7 +42,7 @@ type Backend interface {
 	// (Query.Of = session), "deliveries", "approvals", "grants", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
 	// "memory", "memory/lessons", "memory/user", "tools", "usage", "budget",
-	// "audit", "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
+	// "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)
@@ -60,6 +60,15 @@ type Backend interface {
 
 	// ConfigChanged journals a change of the configuration, to be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
+
+	// Audit lists lines of the audit log, newest first; AuditLine tells all about
+	// one; AuditVerify checks the whole (ErrConflict: it was altered); AuditExport
+	// writes those of a time, as "jsonl" or "csv". On an error of its own it has
+	// written nothing.
+	Audit(ctx context.Context, q AuditQuery) (any, error)
+	AuditLine(ctx context.Context, seq int64) (any, error)
+	AuditVerify(ctx context.Context) (any, error)
+	AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error
 
 	// Search finds messages of all sessions by their words, the best first.
 	Search(ctx context.Context, q SearchQuery) (any, error)
@@ -156,6 +165,15 @@ type ConfigChange struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
+}
+
+// AuditQuery narrows the audit log; the zero value is all of it.
+type AuditQuery struct {
+	Event, Session, Tool, Actor, Action, Verdict, Outcome, Call string
+	Since, Until                                                time.Time
+	Before                                                      int64
+	Tainted                                                     bool
+	Limit                                                       int
 }
 
 // Query narrows a list.

@@ -211,7 +211,7 @@ func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) 
 		return nil, nil
 	case "usage":
 		return []string(nil), nil
-	case "audit":
+	case "notes":
 		return nil, fmt.Errorf("%w: cannot be narrowed so", web.ErrInvalid)
 	case "undo":
 		return func() {}, nil // cannot be encoded
@@ -222,6 +222,23 @@ func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) 
 func (e *engine) Why(_ context.Context, id string) (any, error) {
 	e.note("why %s", id)
 	return map[string]string{"text": "because"}, nil
+}
+
+func (e *engine) Audit(_ context.Context, q web.AuditQuery) (any, error) {
+	e.note("audit %+v", q)
+	return []int{}, nil
+}
+
+func (e *engine) AuditLine(_ context.Context, seq int64) (any, error) {
+	e.note("audit line %d", seq)
+	return map[string]int64{"seq": seq}, nil
+}
+
+func (e *engine) AuditVerify(context.Context) (any, error) { return map[string]int{"lines": 1}, nil }
+
+func (e *engine) AuditExport(_ context.Context, w io.Writer, format string, _, _ time.Time) error {
+	_, err := io.WriteString(w, format)
+	return err
 }
 
 func (e *engine) ConfigChanged(context.Context, web.ConfigChange) error { return nil }

@@ -56,13 +56,20 @@ func (s *Server) table() []route {
 	}
 	for _, name := range []string{
 		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
-		"notes", "memory", "tools", "usage", "budget", "audit", "undo", "inbox",
+		"notes", "memory", "tools", "usage", "budget", "undo", "inbox",
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
 	for _, name := range []string{"agents", "delegations"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
+	t = append(
+		t,
+		route{method: "GET", path: "/api/v1/audit", owner: s.audit},
+		route{method: "GET", path: "/api/v1/audit/verify", owner: s.auditVerify},
+		route{method: "GET", path: "/api/v1/audit/export", owner: s.auditExport},
+		route{method: "GET", path: "/api/v1/audit/{line}", owner: s.auditLine},
+	)
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	for _, name := range []string{"memory/lessons", "memory/user"} {
@@ -99,8 +106,6 @@ func listParams(name string) []string {
 		return append(p, "all", "state")
 	case "memory", "notes", "tools":
 		return append(p, "q")
-	case "audit":
-		return append(p, "event")
 	}
 	return p
 }

@@ -8,7 +8,7 @@ import (
 
 func (a *app) whyCmd() *cobra.Command {
 	return a.listing(&cobra.Command{
-		Use: "why [ID]", SuggestFor: []string{"explain", "audit", "log", "logs"}, Short: "Why Hob did or said something", Args: cobra.MaximumNArgs(1),
+		Use: "why [ID]", SuggestFor: []string{"explain", "log", "logs"}, Short: "Why Hob did or said something", Args: cobra.MaximumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any

@@ -134,6 +134,13 @@ func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 // TokenFile is the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
 
+// AuditKeyFile is the path of the key of the audit log, which does not lie in the
+// database that it vouches for.
+func (p Paths) AuditKeyFile() string { return filepath.Join(p.Home, "audit.key") }
+
+// AuditAnchorFile is where the end of the audit log is noted now and then.
+func (p Paths) AuditAnchorFile() string { return filepath.Join(p.Home, "audit.anchor") }
+
 // Database is the path of the SQLite file.
 func (p Paths) Database() string { return filepath.Join(p.Data, "hob.db") }
 

@@ -64,11 +64,11 @@ func ReadToken(path string) (Secret, error) {
 func closeToOthers(path string) error {
 	fi, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("check the token %s: %w", path, reason(err))
+		return fmt.Errorf("check %s: %w", path, reason(err))
 	}
 	if othersMayRead(fi) {
 		if err := os.Chmod(path, 0o600); err != nil {
-			return fmt.Errorf("the token %s can be read by others and cannot be closed: %w; run chmod 600 on it", path, reason(err))
+			return fmt.Errorf("the file %s can be read by others and cannot be closed: %w; run chmod 600 on it", path, reason(err))
 		}
 	}
 	return nil

@@ -36,6 +36,8 @@ type Report struct {
 	DiskFree     uint64        `json:"disk_free_bytes"`
 	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
 	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
+	AuditLines   int64         `json:"audit_lines"`
+	AuditHead    string        `json:"audit_head"` // the hash of its last line
 }
 
 // Channel is the health of one channel.
@@ -116,6 +118,9 @@ func (r Report) Text(now time.Time) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, size(uint64(max(0, r.DatabaseSize))), size(r.DiskFree))
+	if r.AuditLines > 0 {
+		fmt.Fprintf(&b, "\nAudit log: %d lines, head %.16s", r.AuditLines, r.AuditHead)
+	}
 	return b.String()
 }
 

@@ -222,9 +222,13 @@ func (d *Daemon) resolve(ctx context.Context, ref string) (string, error) {
 	return s.Reveal(), err
 }
 
-func (d *Daemon) openGuard(ctx context.Context) (err error) {
+func (d *Daemon) openGuard(ctx context.Context) error {
 	d.sessions = session.New(d.store)
 	c := d.opt.Config
+	key, err := d.auditKey()
+	if err != nil {
+		return err
+	}
 	own := rules.New(d.opt.Paths.PolicyDir(), rules.Options{})
 	if err := own.Readable(); err != nil { // without them more would be allowed than the owner wrote
 		return fmt.Errorf("your rules cannot be applied: %w", err)
@@ -232,6 +236,7 @@ func (d *Daemon) openGuard(ctx context.Context) (err error) {
 	if d.guard, err = guard.New(d.store, guard.Options{
 		Level: guard.Level(c.Autonomy.Level), Hosts: c.Network.AllowHosts, Research: c.Network.Research, Recipients: c.Autonomy.Recipients, Secrets: d.redact,
 		Rules: own, Zone: d.zone,
+		AuditKey: key, Anchor: d.opt.Paths.AuditAnchorFile(),
 	}); err != nil {
 		return err
 	}
@@ -306,6 +311,9 @@ func (d *Daemon) openTriggers(ctx context.Context) (map[string]autonomy.Trigger,
 
 // report tells the owner what opening found.
 func (d *Daemon) report(ctx context.Context) error {
+	if err := d.reportAudit(ctx); err != nil {
+		return err
+	}
 	aside := d.store.SetAside()
 	if aside == "" {
 		return nil
@@ -326,7 +334,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
@@ -377,7 +385,10 @@ func (d *Daemon) SetAside() string { return d.store.SetAside() }
 func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 
 // Close closes the store. Run must have returned.
-func (d *Daemon) Close() error { return errors.Join(d.agents.Close(), d.store.Close()) }
+func (d *Daemon) Close() error {
+	d.noteHead(context.Background())
+	return errors.Join(d.agents.Close(), d.store.Close())
+}
 
 func (d *Daemon) unready() error {
 	if !d.isReady.Load() {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -32,7 +31,6 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"tools":      b.listTools,
 		"usage":      b.listUsage,
 		"budget":     b.listBudget,
-		"audit":      b.listAudit,
 		"undo":       b.listUndo,
 		"inbox":      b.listInbox,
 		"tasks":      b.listTasks,
@@ -123,14 +121,6 @@ func (b *backend) listApprovals(ctx context.Context, q web.Query) (any, error) {
 	return b.d.guard.Approvals(ctx, guard.ApprovalState(q.State), q.Of, "", q.Limit)
 }
 
-func (b *backend) listAudit(ctx context.Context, q web.Query) (any, error) {
-	before, err := number(q.Before)
-	if err != nil {
-		return nil, err
-	}
-	return b.d.guard.Audit(ctx, q.Of, before, q.Limit)
-}
-
 // oneOf refuses a state that does not exist, for which a list would be empty.
 func oneOf[S ~string](state string, known ...S) error {
 	if state == "" || slices.Contains(known, S(state)) {
@@ -141,17 +131,6 @@ func oneOf[S ~string](state string, known ...S) error {
 		names = append(names, string(k))
 	}
 	return fmt.Errorf("%w: there is no state %q; the states are %s", web.ErrInvalid, state, strings.Join(names, ", "))
-}
-
-func number(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%w: before=%q is not a number", web.ErrInvalid, s)
-	}
-	return n, nil
 }
 
 func (b *backend) listUndo(ctx context.Context, q web.Query) (any, error) {

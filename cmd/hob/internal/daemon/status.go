@@ -28,6 +28,11 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
 	r.Model, r.ModelReason = d.brain.describe()
+	head, err := d.guard.Head(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.AuditLines, r.AuditHead = head.Lines, head.Hash
 	counts, err := d.bus.Counts(ctx)
 	if err != nil {
 		return r, err

@@ -1,0 +1,95 @@
+package autonomy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/platform/origins"
+	"hob/platform/provenance"
+)
+
+// AuditLine is one line of the audit log with all that is known behind it: who
+// did what, on whose authority, from which text.
+type AuditLine struct {
+	guard.Record
+	// Approval is the question to the owner that decided, when one did.
+	Approval *guard.Approval `json:"approval,omitempty"`
+	// Texts are the origins of the outside text that was in view, as far as they
+	// are still kept.
+	Texts []provenance.Origin `json:"texts,omitempty"`
+	// What says what the call was, as far as it is still kept.
+	What string `json:"what,omitempty"`
+	Text string `json:"text"` // all of it in words
+}
+
+// AuditLine reads a line; bus.ErrNotFound when there is none.
+func (l *Loop) AuditLine(ctx context.Context, seq int64) (AuditLine, error) {
+	var out AuditLine
+	rows, err := l.o.Guard.AuditLines(ctx, guard.AuditQuery{Before: seq + 1, Limit: 1})
+	if err != nil {
+		return out, err
+	}
+	if len(rows) == 0 || rows[0].Seq != seq || seq < 1 {
+		return out, fmt.Errorf("line %d of the audit log: %w", seq, bus.ErrNotFound)
+	}
+	out.Record = rows[0]
+	if out.Call != "" {
+		if e, err := l.o.Bus.Call(ctx, out.Call); err == nil {
+			out.What = firstLine(e.Result)
+		}
+		if out.Texts, err = origins.Of(l.o.Store.Reader(ctx), origins.Call, out.Call); err != nil {
+			return out, err
+		}
+	}
+	asked, err := l.o.Guard.Approvals(ctx, "", "", out.Event, 100)
+	if err != nil {
+		return out, err
+	}
+	if i := slices.IndexFunc(asked, func(a guard.Approval) bool { return a.Call == out.Call && out.Call != "" }); i >= 0 {
+		out.Approval = &asked[i]
+	}
+	out.Text = out.words(l.o.Zone())
+	return out, nil
+}
+
+func (a AuditLine) words(zone *time.Location) string {
+	var b strings.Builder
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	row("line", "%d of %s", a.Seq, a.At.In(zone).Format("2006-01-02 15:04:05 MST"))
+	row("who", "%s, by way of %s", a.Actor, a.Origin)
+	what := a.Action
+	if a.Tool != "" {
+		what += " of " + a.Tool
+	}
+	if a.Effects != "" {
+		what += " (" + a.Effects + ")"
+	}
+	row("what", "%s: %s", what, a.Outcome)
+	if a.What != "" {
+		row("", "%s", a.What)
+	}
+	row("authority", "%s by %s", a.Verdict, a.Rule)
+	if q := a.Approval; q != nil {
+		row("", "asked: %s; %s by %s", q.Summary, q.State, q.DecidedBy)
+	}
+	switch {
+	case len(a.Texts) > 0:
+		row("from", "%s", provenance.Told(a.Texts, 12))
+	case a.From != "":
+		row("from", "outside text: %s", a.From)
+	case a.Tainted:
+		row("from", "outside text")
+	default:
+		row("from", "no text from outside")
+	}
+	row("event", "%s in %s; `hob why %s` tells more", a.Event, a.Session, a.Event)
+	row("hash", "%s", a.Hash)
+	return strings.TrimSuffix(b.String(), "\n")
+}

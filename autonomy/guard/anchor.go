@@ -1,0 +1,102 @@
+package guard
+
+import (
+	"context"
+	"crypto/hmac"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"hob/platform/system"
+)
+
+// anchor is the log's end as it was noted outside of the database: a log that is
+// shorter, or has another line there, has lost something.
+type anchor struct {
+	Lines int64     `json:"lines"`
+	Hash  string    `json:"head"`
+	At    time.Time `json:"at"`
+	MAC   string    `json:"mac"`
+}
+
+func (a anchor) sum(key []byte) string {
+	return mac(derive(key, "anchor"), fmt.Appendf(nil, "%d %s %d", a.Lines, a.Hash, a.At.UnixMilli()))
+}
+
+// Head tells where the log ends now.
+func (g *Guard) Head(ctx context.Context) (h Head, err error) {
+	err = g.db.Read().QueryRowContext(ctx, `SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&h.Lines, &h.Hash)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return h, fmt.Errorf("guard: audit: %w", err)
+	}
+	return h, nil
+}
+
+// NoteHead writes the log's end into the anchor file, unless it stands there. A
+// log that has lost its end is not noted over: it returns what Truncated does.
+func (g *Guard) NoteHead(ctx context.Context) (Head, error) {
+	h, err := g.Head(ctx)
+	key := g.chainKey()
+	if err != nil || g.opt.Anchor == "" || key == nil || g.ForeignKey() {
+		return h, err
+	}
+	if err := g.Truncated(ctx); err != nil {
+		return h, err
+	}
+	old, err := g.readAnchor()
+	if err != nil || old != nil && old.Lines >= h.Lines {
+		return h, err
+	}
+	a := anchor{Lines: h.Lines, Hash: h.Hash, At: time.Now().UTC().Truncate(time.Millisecond)}
+	a.MAC = a.sum(key)
+	b, err := json.Marshal(a)
+	if err != nil {
+		return h, err
+	}
+	return h, system.WriteFile(g.opt.Anchor, append(b, '\n'))
+}
+
+// Truncated reports an *AlteredError when the log does not hold the line that
+// was noted last. It reads one line only.
+func (g *Guard) Truncated(ctx context.Context) error {
+	a, err := g.readAnchor()
+	if err != nil || a == nil || a.Lines == 0 {
+		return err
+	}
+	var hash string
+	err = g.db.Read().QueryRowContext(ctx, `SELECT hash FROM audit WHERE seq = ?`, a.Lines).Scan(&hash)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return &AlteredError{Line: a.Lines, Why: "it is missing, though it was there on " + a.At.Format("2006-01-02 15:04")}
+	case err != nil:
+		return fmt.Errorf("guard: audit: %w", err)
+	case hash != a.Hash:
+		return &AlteredError{Line: a.Lines, Why: "it is another line than on " + a.At.Format("2006-01-02 15:04")}
+	}
+	return nil
+}
+
+// readAnchor is nil when there is none. One that was not written by this home is
+// an error: whoever changes it wants something to be missed.
+func (g *Guard) readAnchor() (*anchor, error) {
+	key := g.chainKey()
+	if g.opt.Anchor == "" || key == nil {
+		return nil, nil
+	}
+	b, err := os.ReadFile(g.opt.Anchor)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("guard: the note of the audit log's end: %w; make it readable", err)
+	}
+	var a anchor
+	if json.Unmarshal(b, &a) != nil || !hmac.Equal([]byte(a.MAC), []byte(a.sum(key))) {
+		return nil, fmt.Errorf("guard: the note of the audit log's end, %s, was changed or was made under another audit key", g.opt.Anchor)
+	}
+	return &a, nil
+}

@@ -1,0 +1,316 @@
+package guard
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// The ways a line's hash is made.
+const (
+	plainChain = 0
+	keyedChain = 1
+)
+
+// keyedNow is the outcome of the line with which a log without a key gets one.
+const keyedNow = "keyed"
+
+// auditSteps make the log append-only for everybody who goes through SQL as it
+// stands. Whoever drops the triggers first is found by the key.
+const auditSteps = `
+ALTER TABLE audit ADD COLUMN from_texts TEXT NOT NULL DEFAULT '';
+ALTER TABLE audit ADD COLUMN chain INTEGER NOT NULL DEFAULT 0;
+CREATE TRIGGER audit_no_update BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_no_delete BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT max(seq) FROM audit)
+	BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+`
+
+// sum computes the line's hash over all its fields and the one before it.
+func (r Record) sum(key []byte) string {
+	r.Hash = ""
+	b, err := json.Marshal(r)
+	if err != nil { // plain strings and numbers always encode
+		panic(err)
+	}
+	if r.Chain == plainChain {
+		sum := sha256.Sum256(b)
+		return hex.EncodeToString(sum[:])
+	}
+	return mac(key, b)
+}
+
+func mac(key, b []byte) string {
+	m := hmac.New(sha256.New, key)
+	m.Write(b)
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// derive makes keys of different uses from one.
+func derive(key []byte, use string) []byte {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte("hob audit: " + use))
+	return m.Sum(nil)
+}
+
+// AlteredError says that a line of an audit log is not as it was written.
+type AlteredError struct {
+	Line int64 // the first one that does not fit, or the last that is there
+	Why  string
+}
+
+func (e *AlteredError) Error() string {
+	return fmt.Sprintf("the audit log was altered at line %d: %s", e.Line, e.Why)
+}
+
+// checker walks a chain line by line. A log may begin without a key; once a line
+// has one, all do, and that line vouches for those before it.
+type checker struct {
+	key   []byte // nil: keyed lines cannot be checked
+	begun bool
+	keyed bool
+	last  Record
+	lines int64
+}
+
+// next takes the line that follows. first is the number of a part's first line,
+// 1 for a whole log.
+func (c *checker) next(r Record, first int64) error {
+	want, prev := first, ""
+	if c.begun {
+		want, prev = c.last.Seq+1, c.last.Hash
+	}
+	bad := func(why string) error { return &AlteredError{Line: want, Why: why} }
+	switch {
+	case r.Seq != want:
+		return bad(fmt.Sprintf("line %d stands in its place", r.Seq))
+	case (c.begun || first == 1) && r.Prev != prev:
+		return bad("it does not follow the line before it")
+	case r.Chain == plainChain && c.keyed:
+		return bad("it has no key, though the lines before it have")
+	case r.Chain == keyedChain && c.begun && !c.keyed && (r.Action != "audit" || r.Outcome != keyedNow):
+		return bad("the lines before it have no key, and it does not vouch for them")
+	case r.Chain != plainChain && r.Chain != keyedChain:
+		return bad("nobody knows how it was made")
+	case r.Chain == keyedChain && c.key == nil:
+		return errNoKey
+	case !hmac.Equal([]byte(r.Hash), []byte(r.sum(c.key))):
+		return bad("its content does not fit its hash, or it was written under another audit key")
+	}
+	c.begun, c.last, c.keyed = true, r, r.Chain == keyedChain
+	c.lines++
+	return nil
+}
+
+// end checks what can be known of a log's end: with a key, its last line has it.
+func (c *checker) end() error {
+	if c.begun && c.key != nil && !c.keyed {
+		return &AlteredError{Line: c.last.Seq, Why: "it has no key, though there is one"}
+	}
+	return nil
+}
+
+// Verify walks the whole chain and reports the first line that was altered or
+// is missing: *AlteredError.
+func (g *Guard) Verify(ctx context.Context) (lines int64, err error) {
+	h, err := g.VerifyAll(ctx)
+	return h.Lines, err
+}
+
+// Head is the end of the log.
+type Head struct {
+	Lines int64  `json:"lines"`
+	Hash  string `json:"head"`
+	// Unkeyed are lines from before there was a key.
+	Unkeyed int64 `json:"unkeyed,omitempty"`
+}
+
+// VerifyAll is Verify, and tells where the log ends.
+func (g *Guard) VerifyAll(ctx context.Context) (h Head, err error) {
+	var last int64 // read first: lines may be added meanwhile
+	err = g.db.Read().QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)`).Scan(&last)
+	if err != nil {
+		return h, fmt.Errorf("guard: audit: %w", err)
+	}
+	anchor, err := g.readAnchor()
+	if err != nil {
+		return h, err
+	}
+	c := checker{key: g.chainKey()}
+	err = g.eachLine(ctx, 0, 0, func(r Record) error {
+		if err := c.next(r, 1); err != nil {
+			return err
+		}
+		if r.Chain == plainChain {
+			h.Unkeyed++
+		}
+		if anchor != nil && r.Seq == anchor.Lines && r.Hash != anchor.Hash {
+			return &AlteredError{Line: r.Seq, Why: "it is another line than the one that was noted on " + anchor.At.Format("2006-01-02")}
+		}
+		return nil
+	})
+	h.Lines, h.Hash = c.lines, c.last.Hash
+	if err == nil {
+		err = c.end()
+	}
+	if err == nil && anchor != nil {
+		last = max(last, anchor.Lines)
+	}
+	if err == nil && h.Lines < last {
+		err = &AlteredError{Line: h.Lines, Why: fmt.Sprintf("%d lines are missing after it", last-h.Lines)}
+	}
+	if err != nil {
+		return h, fmt.Errorf("guard: %w", err)
+	}
+	return h, nil
+}
+
+// eachLine reads the log in order, from one line to another (0: to the end).
+func (g *Guard) eachLine(ctx context.Context, from, to int64, fn func(Record) error) error {
+	rows, err := g.db.Read().QueryContext(ctx, `SELECT `+auditColumns+` FROM audit WHERE seq >= ?1 AND (?2 = 0 OR seq <= ?2) ORDER BY seq`, from, to)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r, err := scanRecord(rows)
+		if err != nil {
+			return fmt.Errorf("audit: %w", err)
+		}
+		if err := fn(r); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+var errNoKey = errors.New("the audit key is missing")
+
+// Prepare readies the keys of the audit log: that of its digests is made in the
+// database on first use where Options brings none. A log that had no key gets a
+// line which vouches for all before it. It must be called before anything is
+// recorded.
+func (g *Guard) Prepare(ctx context.Context) error {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails (crypto/rand, Go 1.24)
+	last := Record{Chain: -1}
+	err := g.db.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Exec(`INSERT OR IGNORE INTO guard_key (id, key) VALUES (1, ?)`, key); err != nil {
+			return err
+		}
+		if err := tx.QueryRow(`SELECT key FROM guard_key WHERE id = 1`).Scan(&key); err != nil {
+			return err
+		}
+		rows, err := tx.Query(`SELECT ` + auditColumns + ` FROM audit ORDER BY seq DESC LIMIT 1`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if rows.Next() {
+			if last, err = scanRecord(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return fmt.Errorf("guard: key: %w", err)
+	}
+	g.mu.Lock()
+	g.key = key
+	if len(g.opt.AuditKey) > 0 {
+		g.key, g.chain = derive(g.opt.AuditKey, "digests"), derive(g.opt.AuditKey, "chain")
+	}
+	g.mu.Unlock()
+	return g.takeUp(ctx, last)
+}
+
+// takeUp decides how a log goes on whose last line this is. Once its end has been
+// noted under the key, a log without it is not the one that was noted.
+func (g *Guard) takeUp(ctx context.Context, last Record) error {
+	chain := g.chainKey()
+	a, err := g.readAnchor()
+	strange := err != nil
+	switch last.Chain {
+	case keyedChain:
+		strange = strange || chain == nil || last.sum(chain) != last.Hash
+	case plainChain:
+		strange = strange || a != nil
+		if chain == nil || strange {
+			break
+		}
+		err := g.db.Write(ctx, func(tx *store.Tx) error {
+			return g.AuditTx(tx, Record{Actor: "hob", Action: "audit", Origin: "start", Verdict: "allow", Rule: "the chain has a key from here on", Outcome: keyedNow})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if strange {
+		g.mu.Lock()
+		g.foreign = true
+		g.mu.Unlock()
+		return nil
+	}
+	if a == nil {
+		_, err = g.NoteHead(ctx)
+	}
+	return err
+}
+
+// ForeignKey reports whether the log, or the note of its end, was written under
+// another key than the one of this home: the key was lost or exchanged, or the
+// log was.
+func (g *Guard) ForeignKey() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.foreign
+}
+
+func (g *Guard) chainKey() []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.chain
+}
+
+// digest is a keyed digest of a text: equal texts are recognised, none can be
+// read back or guessed without the key.
+func (g *Guard) digest(b []byte) (string, error) {
+	g.mu.Lock()
+	key := g.key
+	g.mu.Unlock()
+	if len(key) == 0 {
+		return "", fmt.Errorf("guard: %w; Prepare was not called", errNoKey)
+	}
+	return mac(key, b), nil
+}
+
+// fromOf writes origins so that the log holds no text of theirs: the kind, and
+// a keyed digest of the label.
+func (g *Guard) fromOf(list []provenance.Origin) (string, error) {
+	if len(list) == 0 {
+		return "", nil
+	}
+	var out []string
+	for _, o := range provenance.Join(list) {
+		if o.Kind == "more" {
+			out = append(out, "more:"+o.Label)
+			continue
+		}
+		d, err := g.digest([]byte(o.Label))
+		if err != nil {
+			return "", err
+		}
+		out = append(out, o.Kind+":"+d[:16])
+	}
+	return strings.Join(out, " "), nil
+}

@@ -1,0 +1,260 @@
+package guard_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func auditKey(n byte) []byte { return bytes.Repeat([]byte{n}, 32) }
+
+func altered(err error) bool {
+	_, ok := errors.AsType[*guard.AlteredError](err)
+	return ok
+}
+
+func TestTheLogIsAppendOnly(t *testing.T) {
+	f := newGuard(t, guard.Options{AuditKey: auditKey(1)})
+	f.audit(3)
+	for _, query := range []string{
+		`UPDATE audit SET outcome = 'done' WHERE seq = 2`, `DELETE FROM audit WHERE seq = 3`, `DELETE FROM audit`,
+		`INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE seq = 2`, `REPLACE INTO audit SELECT * FROM audit WHERE seq = 3`,
+	} {
+		err := f.write(func(tx *store.Tx) error {
+			_, err := tx.Exec(query)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "append-only") {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	if n, err := f.Verify(t.Context()); n != 3 || err != nil {
+		t.Errorf("%d lines, %v", n, err)
+	}
+}
+
+// Whoever can write the database, and knows how a line is made, still cannot
+// make one: he does not have the key.
+func TestALineCannotBeForgedWithoutTheKey(t *testing.T) {
+	mine := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
+	f := newGuard(t, mine)
+	f.audit(4)
+	f.sql(`DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; DROP TRIGGER audit_no_insert`)
+	for name, key := range map[string][]byte{"as of a home without a key": nil, "under a key of his own": auditKey(2)} {
+		t.Run(name, func(t *testing.T) {
+			f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
+			f.sql(`DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`)
+			f.restart(guard.Options{AuditKey: key}) // the forger writes the whole log anew
+			f.audit(4)
+			for i := range 2 { // nor once more was recorded
+				f.restart(mine)
+				if _, err := f.Verify(t.Context()); !altered(err) || i == 0 && !f.ForeignKey() {
+					t.Errorf("not found: %v, %v", err, f.ForeignKey())
+				}
+				f.audit(1)
+			}
+			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept; DROP TABLE kept`)
+		})
+	}
+}
+
+// Lines from before there was a key still verify, and nobody can add to them or
+// take from them afterwards.
+func TestAnOldLogGetsAKey(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	f.audit(3)
+	f.restart(guard.Options{AuditKey: auditKey(1)})
+	f.audit(2)
+	h, err := f.VerifyAll(t.Context())
+	if err != nil || h.Lines != 6 || h.Unkeyed != 3 {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	f.restart(guard.Options{AuditKey: auditKey(1)})
+	if n, err := f.Verify(t.Context()); n != 6 || err != nil {
+		t.Errorf("a second start: %d, %v", n, err)
+	}
+	list, err := f.AuditLines(t.Context(), guard.AuditQuery{Action: "audit", Limit: 9})
+	if err != nil || len(list) != 1 || list[0].Outcome != "keyed" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	f.sql(`DROP TRIGGER audit_no_update`)
+	f.sql(`UPDATE audit SET outcome = 'done' WHERE seq = 2`)
+	if _, err := f.Verify(t.Context()); !altered(err) {
+		t.Errorf("an old line was changed: %v", err)
+	}
+	f.restart(guard.Options{}) // the key is lost
+	if !f.ForeignKey() {
+		t.Error("a log with a key goes on without one unnoticed")
+	}
+}
+
+func TestALogThatLostItsEnd(t *testing.T) {
+	opt := guard.Options{AuditKey: auditKey(1), Anchor: filepath.Join(t.TempDir(), "anchor")}
+	f := newGuard(t, opt)
+	if h, err := f.NoteHead(t.Context()); err != nil || h.Lines != 0 {
+		t.Errorf("an empty log: %+v, %v", h, err)
+	}
+	f.audit(5)
+	h, err := f.NoteHead(t.Context())
+	fatal(t, err)
+	if h.Lines != 5 || len(h.Hash) != 64 || f.Truncated(t.Context()) != nil {
+		t.Errorf("%+v, %v", h, f.Truncated(t.Context()))
+	}
+	f.audit(2)
+	f.sql(`DROP TRIGGER audit_no_delete`)
+	f.sql(`CREATE TABLE kept AS SELECT * FROM audit`)
+	for name, query := range map[string]string{
+		"its end, and the memory of it": `DELETE FROM audit WHERE seq > 3; UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`,
+		"all of it":                     `DELETE FROM audit; DELETE FROM sqlite_sequence WHERE name = 'audit'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.sql(query)
+			for range 2 { // nor when it has grown again
+				if err := f.Truncated(t.Context()); !altered(err) {
+					t.Errorf("not noticed: %v", err)
+				}
+				if _, err := f.Verify(t.Context()); !altered(err) {
+					t.Errorf("not found: %v", err)
+				}
+				f.audit(9)
+				if _, err := f.NoteHead(t.Context()); !altered(err) {
+					t.Errorf("noted over: %v", err)
+				}
+			}
+			fatal(t, os.Remove(opt.Anchor))
+			f.sql(`DROP TRIGGER audit_no_insert`)
+			f.sql(`DELETE FROM audit; INSERT INTO audit SELECT * FROM kept`)
+			f.sql(`CREATE TRIGGER audit_no_insert BEFORE INSERT ON audit WHEN NEW.seq <= (SELECT max(seq) FROM audit) BEGIN SELECT RAISE(ABORT, 'x'); END`)
+			_, err := f.NoteHead(t.Context())
+			fatal(t, err)
+		})
+	}
+	fatal(t, os.WriteFile(opt.Anchor, []byte(`{"lines":1,"head":"x","at":"2026-01-01T00:00:00Z","mac":"x"}`), 0o600))
+	if err := f.Truncated(t.Context()); err == nil || !strings.Contains(err.Error(), "was changed") {
+		t.Errorf("a note that somebody wrote: %v", err)
+	}
+}
+
+func TestLinesAreFound(t *testing.T) {
+	f := newGuard(t, guard.Options{AuditKey: auditKey(1)})
+	f.audit(4)
+	r := record(0)
+	r.Actor, r.Action, r.Session, r.Tool, r.Outcome, r.Verdict, r.Tainted = "owner", "undo", "t", "write_file", "done", "allow", true
+	r.Origins = []provenance.Origin{{Kind: "mail", Label: "mallory@evil.example"}}
+	fatal(t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, r) }))
+	for name, q := range map[string]struct {
+		q    guard.AuditQuery
+		want int
+	}{
+		"all":       {guard.AuditQuery{}, 5},
+		"actor":     {guard.AuditQuery{Actor: "owner"}, 1},
+		"action":    {guard.AuditQuery{Action: "call"}, 4},
+		"session":   {guard.AuditQuery{Session: "t"}, 1},
+		"tool":      {guard.AuditQuery{Tool: "send_text"}, 4},
+		"verdict":   {guard.AuditQuery{Verdict: "allow"}, 1},
+		"outcome":   {guard.AuditQuery{Outcome: "asked"}, 4},
+		"call":      {guard.AuditQuery{Call: "c2"}, 1},
+		"tainted":   {guard.AuditQuery{Tainted: true}, 3},
+		"both":      {guard.AuditQuery{Actor: "owner", Tool: "send_text"}, 0},
+		"in future": {guard.AuditQuery{Since: time.Now().Add(time.Hour)}, 0},
+		"long ago":  {guard.AuditQuery{Until: time.Now().Add(-time.Hour)}, 0},
+		"today":     {guard.AuditQuery{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, 5},
+	} {
+		q.q.Limit = 100
+		list, err := f.AuditLines(t.Context(), q.q)
+		if err != nil || len(list) != q.want {
+			t.Errorf("%s: %d lines, want %d (%v)", name, len(list), q.want, err)
+		}
+	}
+	list, err := f.AuditLines(t.Context(), guard.AuditQuery{Actor: "owner", Limit: 1})
+	if err != nil || !strings.HasPrefix(list[0].From, "mail:") || strings.Contains(list[0].From, "mallory") {
+		t.Errorf("from which text: %+v, %v", list, err)
+	}
+}
+
+func TestAnExportIsWhole(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	f.audit(2)
+	f.restart(guard.Options{AuditKey: auditKey(1)})
+	f.audit(4)
+	var all bytes.Buffer
+	seal, err := f.Export(t.Context(), &all, "jsonl", time.Time{}, time.Time{})
+	fatal(t, err)
+	if seal.Lines != 7 || seal.From != 1 || seal.To != 7 || bytes.Contains(all.Bytes(), []byte("private")) {
+		t.Errorf("%+v", seal)
+	}
+	got, err := guard.VerifyExport(bytes.NewReader(all.Bytes()), auditKey(1))
+	if err != nil || got.Head != seal.Head {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(all.String(), "\n"), "\n")
+	edit := func(n int, old, by string) []string {
+		out := append([]string{}, lines...)
+		if out[n] = strings.Replace(out[n], old, by, 1); out[n] == lines[n] {
+			t.Fatalf("%q is not in line %d", old, n+1)
+		}
+		return out
+	}
+	without := func(n int) []string { return append(append([]string{}, lines[:n]...), lines[n+1:]...) }
+	for name, text := range map[string][]string{
+		"a line changed":           edit(4, `"outcome":"asked"`, `"outcome":"done"`),
+		"an old line changed":      edit(1, `"outcome":"asked"`, `"outcome":"done"`),
+		"a line without its key":   edit(4, `"chain":1,`, ``),
+		"a line missing":           without(4),
+		"the first missing":        without(0),
+		"the last missing":         without(6),
+		"the end missing":          lines[:7],
+		"the end changed":          edit(7, `"lines":7`, `"lines":6`),
+		"an end made up":           append(append([]string{}, lines[:6]...), edit(7, `"to":7`, `"to":6`)[7]),
+		"something behind the end": append(append([]string{}, lines...), "\n"+lines[0]),
+		"two exchanged":            {lines[0], lines[2], lines[1], lines[3], lines[4], lines[5], lines[6], lines[7]},
+		"no export":                {"hello\n"},
+		"nothing":                  {},
+	} {
+		if _, err := guard.VerifyExport(strings.NewReader(strings.Join(text, "")), auditKey(1)); err == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+	for name, key := range map[string][]byte{"another key": auditKey(2), "no key": nil} {
+		if _, err := guard.VerifyExport(bytes.NewReader(all.Bytes()), key); err == nil {
+			t.Errorf("%s: not found", name)
+		}
+	}
+	var none, sheet bytes.Buffer
+	if s, err := f.Export(t.Context(), &none, "jsonl", time.Now().Add(time.Hour), time.Time{}); err != nil || s.Lines != 0 {
+		t.Errorf("nothing: %+v, %v", s, err)
+	}
+	if _, err := guard.VerifyExport(&none, auditKey(1)); err != nil {
+		t.Errorf("an export of nothing: %v", err)
+	}
+	bad := record(1)
+	bad.Session = "=HYPERLINK(1)"
+	fatal(t, f.write(func(tx *store.Tx) error { return f.AuditTx(tx, bad) }))
+	if _, err := f.Export(t.Context(), &sheet, "csv", time.Time{}, time.Time{}); err != nil || strings.Count(sheet.String(), "\n") != 9 || !strings.Contains(sheet.String(), ",'=HYPERLINK(1),") {
+		t.Errorf("as a sheet: %v\n%s", err, sheet.String())
+	}
+	if _, err := f.Export(t.Context(), &sheet, "pdf", time.Time{}, time.Time{}); !errors.Is(err, guard.ErrNoFormat) {
+		t.Errorf("a format that is not there: %v", err)
+	}
+}
+
+func FuzzVerifyExport(f *testing.F) {
+	line, _ := json.Marshal(record(1))
+	f.Add(line)
+	f.Add([]byte(`{"audit_export":{"lines":0}}`))
+	f.Add([]byte(`{"audit_export":null}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if s, err := guard.VerifyExport(bytes.NewReader(b), auditKey(1)); err == nil {
+			t.Errorf("whole: %+v", s)
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package guard
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// Seal is the last line of an export: what it holds, so that one which was cut
+// is known from one which is whole.
+type Seal struct {
+	From  int64     `json:"from"` // its first line, and its last
+	To    int64     `json:"to"`
+	Lines int64     `json:"lines"`
+	Head  string    `json:"head"` // the hash of its last line
+	At    time.Time `json:"exported_at"`
+	MAC   string    `json:"mac,omitempty"` // under the audit key
+}
+
+func (s Seal) sum(key []byte) string {
+	return mac(derive(key, "export"), fmt.Appendf(nil, "%d %d %d %s %d", s.From, s.To, s.Lines, s.Head, s.At.UnixMilli()))
+}
+
+// ErrNoFormat says that there is no such form of an export.
+var ErrNoFormat = errors.New(`the formats are "jsonl" and "csv"`)
+
+// Export writes the lines from the first one at or after since to the last one
+// before until (zero: from the first, to the last), without a gap, and a seal:
+// as JSON lines, which VerifyExport checks, or as CSV for a spreadsheet.
+func (g *Guard) Export(ctx context.Context, w io.Writer, format string, since, until time.Time) (Seal, error) {
+	s := Seal{At: time.Now().UTC().Truncate(time.Millisecond)}
+	if format != "jsonl" && format != "csv" {
+		return s, ErrNoFormat
+	}
+	var from, to int64
+	err := g.db.Read().QueryRowContext(ctx, `SELECT coalesce(min(seq), 0), coalesce(max(seq), 0) FROM audit WHERE at >= ?1 AND (?2 = 0 OR at < ?2)`,
+		store.Millis(since), store.Millis(until)).Scan(&from, &to)
+	if err != nil {
+		return s, fmt.Errorf("guard: export: %w", err)
+	}
+	out := lineWriter(w, format)
+	if to > 0 {
+		err = g.eachLine(ctx, from, to, func(r Record) error {
+			if s.Lines == 0 {
+				s.From = r.Seq
+			}
+			s.Lines, s.To, s.Head = s.Lines+1, r.Seq, r.Hash
+			return out.line(r)
+		})
+	}
+	if len(g.opt.AuditKey) > 0 {
+		s.MAC = s.sum(g.opt.AuditKey)
+	}
+	if err = errors.Join(err, out.seal(s)); err != nil {
+		return s, fmt.Errorf("guard: export: %w", err)
+	}
+	return s, nil
+}
+
+// lines writes an export in one format.
+type lines interface {
+	line(Record) error
+	seal(Seal) error
+}
+
+func lineWriter(w io.Writer, format string) lines {
+	if format == "csv" {
+		return &csvLines{w: csv.NewWriter(w)}
+	}
+	return jsonLines{json.NewEncoder(w)}
+}
+
+// sealed is the seal as it stands in a file of JSON lines.
+type sealed struct {
+	Seal *Seal `json:"audit_export"`
+}
+
+type jsonLines struct{ enc *json.Encoder }
+
+func (l jsonLines) line(r Record) error { return l.enc.Encode(r) }
+func (l jsonLines) seal(s Seal) error   { return l.enc.Encode(sealed{&s}) }
+
+type csvLines struct {
+	w     *csv.Writer
+	begun bool
+}
+
+func (l *csvLines) line(r Record) error {
+	l.head()
+	return l.w.Write([]string{
+		strconv.FormatInt(r.Seq, 10), r.At.Format(time.RFC3339Nano), r.Actor, r.Action, cell(r.Event), cell(r.Session), cell(r.Origin), cell(r.Tool), cell(r.Call),
+		r.Effects, r.Verdict, cell(r.Rule), strconv.FormatBool(r.Tainted), cell(r.Outcome), r.From, r.Digest, r.Prev, r.Hash,
+	})
+}
+
+// cell keeps a spreadsheet from taking a text for a formula.
+func cell(s string) string {
+	if s != "" && bytes.IndexByte([]byte("=+-@\t\r"), s[0]) >= 0 {
+		return "'" + s
+	}
+	return s
+}
+
+func (l *csvLines) head() {
+	if !l.begun {
+		l.begun = true
+		_ = l.w.Write([]string{"seq", "at", "actor", "action", "event", "session", "origin", "tool", "call", "effects", "verdict", "rule", "tainted", "outcome", "from", "args_digest", "prev", "hash"}) // Error tells
+	}
+}
+
+func (l *csvLines) seal(Seal) error {
+	l.head()
+	l.w.Flush()
+	return l.w.Error()
+}
+
+// VerifyExport checks a file of JSON lines that Export wrote: each line, their
+// order, and that none is missing at its end. key is the home's audit key; nil
+// leaves lines that have one unchecked and is an error. Errors of content are
+// *AlteredError.
+func VerifyExport(r io.Reader, key []byte) (Seal, error) {
+	c := checker{}
+	if len(key) > 0 {
+		c.key = derive(key, "chain")
+	}
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 64<<10), 1<<20)
+	for in.Scan() {
+		if bytes.HasPrefix(in.Bytes(), []byte(`{"audit_export":`)) {
+			var s sealed
+			if err := json.Unmarshal(in.Bytes(), &s); err != nil || s.Seal == nil {
+				return Seal{}, fmt.Errorf("guard: the export's last line cannot be read: %w", errors.Join(err, errSeal))
+			}
+			if in.Scan() {
+				return *s.Seal, &AlteredError{Line: s.Seal.To, Why: "something follows the end of the export"}
+			}
+			return *s.Seal, c.sealed(*s.Seal, key)
+		}
+		var rec Record
+		dec := json.NewDecoder(bytes.NewReader(in.Bytes()))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&rec); err != nil {
+			return Seal{}, &AlteredError{Line: c.last.Seq + 1, Why: "it is no line of an audit log: " + err.Error()}
+		}
+		first := rec.Seq
+		if err := c.next(rec, first); err != nil {
+			return Seal{}, err
+		}
+	}
+	if err := in.Err(); err != nil {
+		return Seal{}, fmt.Errorf("guard: read the export: %w", err)
+	}
+	return Seal{}, &AlteredError{Line: c.last.Seq, Why: "the end of the export is missing"}
+}
+
+var errSeal = errors.New("it is no seal of an export")
+
+// sealed compares what was read with what the seal says.
+func (c *checker) sealed(s Seal, key []byte) error {
+	switch {
+	case s.Lines != c.lines || s.To != c.last.Seq || s.Head != c.last.Hash || s.From != c.last.Seq-c.lines+min(1, c.lines):
+		return &AlteredError{Line: c.last.Seq, Why: "the export does not hold the lines that its end names"}
+	case len(key) > 0 && !hmac.Equal([]byte(s.MAC), []byte(s.sum(key))):
+		return &AlteredError{Line: c.last.Seq, Why: "the end of the export was not written by this home"}
+	}
+	return c.end()
+}

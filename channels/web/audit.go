@@ -1,0 +1,106 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// audit lists lines of the audit log.
+func (s *Server) audit(w http.ResponseWriter, r *http.Request, _ surface) error {
+	values := r.URL.Query()
+	var q AuditQuery
+	text := map[string]*string{
+		"event": &q.Event, "session": &q.Session, "tool": &q.Tool, "actor": &q.Actor, "action": &q.Action, "verdict": &q.Verdict, "outcome": &q.Outcome, "call": &q.Call,
+	}
+	for k := range values {
+		v := values.Get(k)
+		var err error
+		switch {
+		case text[k] != nil:
+			*text[k] = v
+		case k == "since" && v != "":
+			q.Since, err = moment(k, v)
+		case k == "until" && v != "":
+			q.Until, err = moment(k, v)
+		case k == "tainted":
+			q.Tainted = v != "0" && v != "false"
+		default:
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		values.Del(k)
+	}
+	common, err := query(values.Encode(), []string{"limit", "before"})
+	if err != nil {
+		return err
+	}
+	q.Limit = common.Limit
+	if common.Before != "" {
+		if q.Before, err = strconv.ParseInt(common.Before, 10, 64); err != nil || q.Before < 1 {
+			return invalid("before must be the number of a line")
+		}
+	}
+	out, err := s.backend.Audit(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) auditVerify(w http.ResponseWriter, r *http.Request, _ surface) error {
+	out, err := s.backend.AuditVerify(r.Context())
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) auditLine(w http.ResponseWriter, r *http.Request, _ surface) error {
+	n, err := strconv.ParseInt(r.PathValue("line"), 10, 64)
+	if err != nil || n < 1 {
+		return invalid("the line must be a number")
+	}
+	out, err := s.backend.AuditLine(r.Context(), n)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+// auditExport sends a part of the log.
+func (s *Server) auditExport(w http.ResponseWriter, r *http.Request, _ surface) error {
+	format := "jsonl"
+	var since, until time.Time
+	for k, vs := range r.URL.Query() {
+		v, err := vs[len(vs)-1], error(nil)
+		switch {
+		case k == "format":
+			format = v
+		case k == "since" && v != "":
+			since, err = moment(k, v)
+		case k == "until" && v != "":
+			until, err = moment(k, v)
+		case k != "since" && k != "until":
+			return fail(http.StatusBadRequest, "invalid", "the parameters are format, since, until", "unknown parameter %q", k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	types := map[string]string{"jsonl": "application/jsonl; charset=utf-8", "csv": "text/csv; charset=utf-8"}
+	if types[format] == "" {
+		return invalid("the format must be jsonl or csv")
+	}
+	out := &lateHeader{w: w, kind: types[format]}
+	err := s.backend.AuditExport(r.Context(), out, format, since, until)
+	if err != nil && out.begun { // a part is out: only a broken response can say so
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/guard"
+	"hob/platform/system"
+)
+
+func (a *app) auditCmd() *cobra.Command {
+	return a.group(&cobra.Command{Use: "audit", Short: "What was done, on whose authority, and proof of it"},
+		a.auditListCmd(), a.auditShowCmd(), a.auditVerifyCmd(), a.auditExportCmd())
+}
+
+func (a *app) auditListCmd() *cobra.Command {
+	var limit string
+	var tainted bool
+	names := []string{"event", "session", "tool", "actor", "action", "verdict", "outcome", "since", "until"}
+	cmd := a.listing(&cobra.Command{
+		Use: "list", Short: "List the lines, newest first", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query("limit", limit)
+			for _, n := range names {
+				if v, _ := c.Flags().GetString(n); v != "" {
+					q.Set(n, v)
+				}
+			}
+			if tainted {
+				q.Set("tainted", "1")
+			}
+			return a.list(c.Context(), "/api/v1/audit", q, "Nothing fits.",
+				col("LINE", "seq"), at(a.zone(), "WHEN", "at"), col("WHO", "actor"), col("ACTION", "action"), col("TOOL", "tool"), col("VERDICT", "verdict"),
+				col("AUTHORITY", "rule"), col("OUTCOME", "outcome"), col("ORIGIN", "origin"))
+		}),
+	})
+	for n, about := range map[string]string{
+		"event": "only of this event", "session": "only of this conversation", "tool": "only of this tool", "actor": "hob or owner", "action": "call, answer, undo, stop ...",
+		"verdict": "allow, ask, deny, approved ...", "outcome": "done, started, or the code of a failure", "since": "a day such as 2026-03-01, or a time", "until": "a day or a time",
+	} {
+		cmd.Flags().String(n, "", about)
+	}
+	cmd.Flags().BoolVar(&tainted, "tainted", false, "only what text from outside had a part in")
+	cmd.Flags().StringVar(&limit, "limit", "100", "how many")
+	return cmd
+}
+
+func (a *app) auditShowCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "show LINE", Short: "Tell who did what, on whose authority, from which text", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var out map[string]any
+				if err := cl.get(c.Context(), "/api/v1/audit/"+pathPart(args[0]), nil, &out); err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(out)
+				}
+				fmt.Fprintln(a.out, printable(row(out).text("text")))
+				return nil
+			})
+		}),
+	})
+}
+
+func (a *app) auditVerifyCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "verify [EXPORT]", Short: "Check that nothing was changed or removed", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return a.verifyExport(args[0])
+			}
+			return a.verifyLog(c.Context())
+		}),
+	})
+}
+
+func (a *app) verifyLog(ctx context.Context) error {
+	return a.with(ctx, func(c *client) error {
+		var h guard.Head
+		if err := c.get(ctx, "/api/v1/audit/verify", nil, &h); err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.printJSON(h)
+		}
+		fmt.Fprintf(a.out, "The audit log is whole: %d lines, head %s\n", h.Lines, h.Hash)
+		if h.Unkeyed > 0 {
+			fmt.Fprintf(a.out, "The first %d are from before the log had a key; the line after them vouches for them.\n", h.Unkeyed)
+		}
+		return nil
+	})
+}
+
+// verifyExport needs no engine: the file, and the key of the home it comes from.
+func (a *app) verifyExport(path string) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	key, err := system.ReadKey(p.AuditKeyFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return &failure{code: exitFailed, cause: "there is no audit key " + p.AuditKeyFile(), remedy: "check the export on the machine it comes from, or set HOB_HOME to a copy of its home"}
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s, err := guard.VerifyExport(f, key)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(s)
+	}
+	fmt.Fprintf(a.out, "The export is whole: %d lines, %d to %d, head %s\n", s.Lines, s.From, s.To, s.Head)
+	return nil
+}
+
+func (a *app) auditExportCmd() *cobra.Command {
+	var since, until, format, out string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write the log for others to keep or to check", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				return a.auditExport(c.Context(), cl, query("format", format, "since", since, "until", until), out)
+			})
+		}),
+	}
+	cmd.Flags().StringVar(&since, "since", "", "from this day or time on")
+	cmd.Flags().StringVar(&until, "until", "", "before this day or time")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "jsonl (which hob audit verify checks) or csv")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "write to this file, readable by you alone")
+	return cmd
+}
+
+func (a *app) auditExport(ctx context.Context, c *client, q url.Values, path string) error {
+	req, err := c.request(ctx, http.MethodGet, "/api/v1/audit/export", q, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return c.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 400 {
+		return refusal(resp)
+	}
+	to := a.out
+	if path != "" {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		if _, err := io.Copy(f, resp.Body); err != nil {
+			return errors.Join(c.broken(ctx, err), f.Close())
+		}
+		return f.Close()
+	}
+	if _, err := io.Copy(to, resp.Body); err != nil {
+		return c.broken(ctx, err)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/channels/web"
+	"hob/platform/system"
+)
+
+// auditKey reads the key of the audit log, or makes it. The note of a log that
+// was set aside with a damaged database goes with it: the owner is told.
+func (d *Daemon) auditKey() ([]byte, error) {
+	if d.store.SetAside() != "" {
+		err := os.Rename(d.opt.Paths.AuditAnchorFile(), d.opt.Paths.AuditAnchorFile()+".of-damaged")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the note of the audit log: %w", err)
+		}
+	}
+	return system.EnsureKey(d.opt.Paths.AuditKeyFile())
+}
+
+// reportAudit tells the owner of an audit log that lost something since Hob was
+// last here.
+func (d *Daemon) reportAudit(ctx context.Context) error {
+	err := d.guard.Truncated(ctx)
+	if err == nil && d.guard.ForeignKey() {
+		err = fmt.Errorf("it was written under another key than %s", d.opt.Paths.AuditKeyFile())
+	}
+	if err == nil {
+		return nil
+	}
+	d.opt.Log.Error("the audit log is not as it was left", "err", err)
+	return d.loop.Tell(ctx, "audit:"+err.Error(), fmt.Sprintf("The audit log is not as I left it: %v. Somebody changed the database, or an older copy of it was put back. `hob audit verify` tells more.", err))
+}
+
+// day is how often the end of the log is noted while Hob runs.
+const day = 24 * time.Hour
+
+// noteHeads notes the end of the audit log once a day, in its file and in the
+// daily log.
+func (d *Daemon) noteHeads(ctx context.Context) error {
+	t := time.NewTicker(day)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-t.C:
+			d.noteHead(ctx)
+		}
+	}
+}
+
+func (d *Daemon) noteHead(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	h, err := d.guard.NoteHead(ctx)
+	if err != nil {
+		d.opt.Log.Warn("the end of the audit log cannot be noted", "err", err)
+		return
+	}
+	d.opt.Log.Info("audit log", "lines", h.Lines, "head", h.Hash)
+}
+
+// Audit implements web.Backend.
+func (b *backend) Audit(ctx context.Context, q web.AuditQuery) (any, error) {
+	return b.d.guard.AuditLines(ctx, guard.AuditQuery(q))
+}
+
+// AuditVerify implements web.Backend.
+func (b *backend) AuditVerify(ctx context.Context) (any, error) {
+	h, err := b.d.guard.VerifyAll(ctx)
+	if _, altered := errors.AsType[*guard.AlteredError](err); altered {
+		return nil, fmt.Errorf("%w: %w", web.ErrConflict, err)
+	}
+	return h, classify(err)
+}
+
+// AuditLine implements web.Backend.
+func (b *backend) AuditLine(ctx context.Context, seq int64) (any, error) {
+	l, err := b.d.loop.AuditLine(ctx, seq)
+	return l, classify(err)
+}
+
+// AuditExport implements web.Backend.
+func (b *backend) AuditExport(ctx context.Context, w io.Writer, format string, since, until time.Time) error {
+	_, err := b.d.guard.Export(ctx, w, format, since, until)
+	if errors.Is(err, guard.ErrNoFormat) {
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	return classify(err)
+}
