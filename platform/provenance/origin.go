@@ -12,7 +12,7 @@ import (
 // for people and records; no decision rests on them, since an attacker chooses
 // the names of his files and addresses.
 type Origin struct {
-	// Kind is what it is: "web", "file", "mail", "message", "watcher",
+	// Kind is what it is: "web", "search", "file", "mail", "message", "watcher",
 	// "webhook", "schedule", "mcp", "agent", "client", "tool", "memory",
 	// "conversation", "more".
 	Kind string `json:"kind"`
@@ -126,6 +126,8 @@ func (o Origin) String() string {
 	switch o.Kind {
 	case "web":
 		name = "the page"
+	case "search":
+		name = "a search,"
 	case "message":
 		name = "a message of"
 	case "agent", "client", "tool", "file", "mail", "conversation", "watcher", "webhook", "schedule":

@@ -151,7 +151,7 @@ func ParseProxy(s string) (*url.URL, error) {
 func (d *dialer) throughProxy(ctx context.Context, to string) (net.Conn, error) {
 	p := d.c.proxy
 	broken := func(err error) error {
-		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " does not connect: " + err.Error(), Remedy: "check [network] proxy", Err: err}
+		return &Error{Kind: Proxy, Host: p.Hostname(), Message: "the proxy " + p.Host + " does not connect: " + brief(err), Remedy: "check [network] proxy", Err: err}
 	}
 	conn, err := d.toProxy(ctx, p)
 	if err != nil {

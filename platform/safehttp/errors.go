@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
+	"unicode"
 )
 
 // Kind says what a caller can do about a failed request.
@@ -71,13 +73,28 @@ func (d *dialer) failed(ctx context.Context, err error) error {
 		e.Kind, e.Message = TimedOut, d.t.url.Host+" did not answer in time"
 	case isTLS(err):
 		e.Kind, e.Sent = TLS, false
-		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not safe: "+err.Error(), "nothing was sent"
+		e.Message, e.Remedy = "the connection to "+d.t.url.Host+" is not safe: "+brief(err), "nothing was sent"
 	case !e.Sent:
-		e.Kind, e.Message = Unreachable, d.t.url.Host+" cannot be reached: "+err.Error()
+		e.Kind, e.Message = Unreachable, d.t.url.Host+" cannot be reached: "+brief(err)
 	default:
-		e.Message = "the answer of " + d.t.url.Host + " broke off: " + err.Error()
+		e.Message = "the answer of " + d.t.url.Host + " broke off: " + brief(err)
 	}
 	return e
+}
+
+// brief is an error that may quote what the other side sent.
+func brief(err error) string {
+	s := strings.ToValidUTF8(err.Error(), "?")
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return ' '
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > 200 {
+		return string(r[:200]) + "..."
+	}
+	return s
 }
 
 func isTimeout(err error) bool {

@@ -86,7 +86,7 @@ func (d Deps) browse(ctx context.Context, in browseIn) (tools.Result, error) {
 		}
 	}
 	return tools.Result{
-		Text: p.text(final), Source: provenance.Outside, Links: links,
+		Text: p.text(final), Source: provenance.Outside, Links: links, Origins: []provenance.Origin{{Kind: "web", Label: final, Via: "browse_url"}},
 		Data: browsed{URL: final, Title: p.title, Type: p.kind, Cut: p.cut},
 	}, nil
 }

@@ -56,7 +56,9 @@ func outward(err error, asked string) error {
 	case e.Kind == safehttp.TimedOut:
 		out.Code = tools.TimedOut
 	}
-	if e.Host != "" && !strings.Contains(asked, e.Host) { // a page chose it
+	// What a server sent, the names in a certificate, and where a page redirects
+	// to are chosen by others.
+	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy || e.Host != "" && !strings.Contains(strings.ToLower(asked), e.Host) {
 		out.Source = provenance.Outside
 	}
 	return out

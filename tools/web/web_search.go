@@ -113,6 +113,7 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 		return out, nil
 	}
 	out.Text = fmt.Sprintf("%s found:\n%s", e.title(), b.String())
+	out.Origins = []provenance.Origin{{Kind: "search", Label: fmt.Sprintf("%s: %s", e.title(), query), Via: "web_search"}}
 	return out, nil
 }
 

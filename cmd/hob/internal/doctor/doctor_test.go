@@ -98,6 +98,14 @@ func TestChecks(t *testing.T) {
 		{"unknown channel", "config", func(t *testing.T, e Env) Env { return with(t, e, "[channels.pigeon]\n") }, Fail, "no channel of this name", false},
 		{"bad channel", "config", func(t *testing.T, e Env) Env { return with(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
 		{"unknown kind", "config", func(t *testing.T, e Env) Env { return with(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
+		{"search without a key", "web", func(t *testing.T, e Env) Env { return with(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "wants a key", false},
+		{"search inside by name", "web", func(t *testing.T, e Env) Env {
+			return with(t, e, "[search]\nprovider = \"searxng\"\nbase_url = \"http://searx.local\"\n")
+		}, Fail, "a name inside your own network", false},
+		{"search with an instance here", "web", func(t *testing.T, e Env) Env { return with(t, e, "[search]\nbase_url = \"http://127.0.0.1:8888\"\n") }, OK, "searxng", false},
+		{"a proxy that resolves", "web", func(t *testing.T, e Env) Env {
+			return with(t, e, "[network]\nproxy = \"http://proxy:3128\"\nproxy_resolves = true\n")
+		}, Warn, "cannot check where those lead", false},
 		{"open home", "home", func(t *testing.T, e Env) Env {
 			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // that is the point
 				t.Fatal(err)
