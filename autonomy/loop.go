@@ -56,6 +56,9 @@ type Options struct {
 	// Level bounds what Hob may do for a person ("owner", "channel:sender", "" for
 	// nobody in particular) in a channel; "" does not. nil: nothing is bounded.
 	Level func(channel, person string) guard.Level
+	// GuestMessages is how many messages an hour are taken of each sender who is
+	// not the owner; 0: any number.
+	GuestMessages int
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
 	// Slots is how many sessions are served side by side (default 5).
@@ -92,6 +95,7 @@ type Loop struct {
 	freed chan struct{}
 	// chores wait until there is time; see tidyLater.
 	chores chan chore
+	guests guests
 	// undoing: one undo at a time, so that none is done twice.
 	undoing sync.Mutex
 
@@ -145,7 +149,7 @@ func New(o Options) (*Loop, error) {
 		o.Pushes = func(string) bool { return false }
 	}
 	return &Loop{
-		o: o, freed: make(chan struct{}, 1),
+		o: o, guests: guests{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
 		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan chore, 64),
 	}, nil
 }

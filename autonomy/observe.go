@@ -38,6 +38,9 @@ type message struct {
 	Title   string           `json:"title,omitempty"`  // the chat's name
 	Server  string           `json:"server,omitempty"` // id of the server or workspace
 	Extra   json.RawMessage  `json:"extra,omitempty"`
+	// Until: its sender has written too much, and is told that nothing is read
+	// before.
+	Until time.Time `json:"until,omitzero"`
 	// Shared: it is no chat between the owner and Hob alone, or was written on
 	// another channel than where it is answered; see bus.IsOwnersChat.
 	Shared bool `json:"shared,omitempty"`
@@ -166,7 +169,21 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	if err := l.stranger(ctx, in, ev); err != nil {
 		return channels.Accepted{}, err
 	}
+	now := time.Now()
+	over, tell, until := l.guests.take(ev, now)
+	if over && !tell {
+		l.o.Log.Info("a message was dropped, since its sender has written too many", "channel", ev.Channel, "sender", ev.Sender)
+		return channels.Accepted{}, ErrTooMany
+	}
+	if tell {
+		ev.Payload = mustJSON(message{Until: until})
+	}
 	var acc channels.Accepted
+	defer func() {
+		if err != nil || acc.Repeated {
+			l.guests.giveBack(ev, now)
+		}
+	}()
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if acc, err = l.o.Bus.PutTx(tx, ev); err != nil {
 			return err
@@ -177,7 +194,8 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return l.queued(tx, ev, acc.Position)
 	})
 	if err != nil {
-		return channels.Accepted{}, fmt.Errorf("take message: %w", err)
+		err = fmt.Errorf("take message: %w", err)
+		return channels.Accepted{}, err
 	}
 	return acc, nil
 }

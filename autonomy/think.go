@@ -64,6 +64,9 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
+	if !m.Until.IsZero() {
+		return l.limited(ev, m), nil
+	}
 	if res, ok, err := l.takeBack(ctx, ev, m); ok || err != nil {
 		return res, err
 	}

@@ -153,6 +153,9 @@ type Turn struct {
 	Guest bool
 	// Origin names the entry point for the guard and the audit log.
 	Origin string
+	// Words are the owner's own that led to this turn and are not in its
+	// conversation: those of the turn that handed the task on.
+	Words []string
 	// Person is whose words are answered: "owner", "channel:sender", or "" where
 	// nobody speaks. Level, when it is narrower than the agent's, holds instead.
 	Person string

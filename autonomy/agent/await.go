@@ -22,6 +22,8 @@ type Caller struct {
 	Origins []provenance.Origin
 	Tools   []string // the names of those it has
 	Level   guard.Level
+	// Words are what the owner said in the turn.
+	Words []string
 	// Rounds and Tokens are what is left of its limits.
 	Rounds, Tokens int
 }
@@ -39,6 +41,7 @@ func (r *run) caller() Caller {
 		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Origins: r.origins(), Level: r.o.Level.Narrower(r.t.Level),
 		Rounds: max(0, r.o.Limits.Rounds-r.round-r.lent), Tokens: max(0, r.o.Limits.Tokens-r.spent),
 	}
+	c.Words = r.seen(nil).Now
 	for _, t := range r.o.Catalogue.All() {
 		c.Tools = append(c.Tools, t.Spec().Name)
 	}

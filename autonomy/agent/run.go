@@ -129,8 +129,12 @@ func (r *run) question(added []llm.Part) llm.Message {
 	for _, o := range r.t.Outside {
 		m.Parts = append(m.Parts, llm.Part{Text: r.o.Redact.Text(o), Source: provenance.Outside, Origins: r.t.Origins})
 	}
+	seen := r.t.Source
+	if len(r.t.Outside) > 0 { // a picture in a mail that is passed on is not the owner's
+		seen = provenance.Outside
+	}
 	for i := range r.t.Images {
-		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: r.t.Source, Origins: r.said(r.t.Source)})
+		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: seen, Origins: r.said(seen)})
 	}
 	if r.t.Text != "" || len(r.t.Images) == 0 {
 		m.Parts = append(m.Parts, llm.Part{Text: r.clean(r.t.Text, r.t.Source), Source: r.t.Source, Origins: r.said(r.t.Source)})

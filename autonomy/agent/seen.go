@@ -105,7 +105,7 @@ func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
 // carry his provenance in a message of his: no text that Hob put beside them,
 // no summary, no result.
 func (r *run) seen(s *step) guard.Seen {
-	var out guard.Seen
+	out := guard.Seen{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
 	for i, m := range r.msgs {
 		if m.Role != llm.User {
 			continue

@@ -131,8 +131,22 @@ func (c *Crew) order(who agent.Caller, w Wish, n int) (order, error) {
 		// One share stays with the parent.
 		Rounds: max(1, who.Rounds/(n+1)), Tokens: max(256, who.Tokens/(n+1)),
 		Attended: t.Attended, Guest: t.Guest, Origin: t.Origin, Person: t.Person, Report: t.Report, Channel: t.Channel, Chat: t.Chat,
-		Background: w.Background, FollowUp: w.FollowUp && w.Background && t.Depth == 0,
+		Words: bounded(who.Words), Background: w.Background, FollowUp: w.FollowUp && w.Background && t.Depth == 0,
 	}, nil
+}
+
+// maxWords bounds the owner's words that go with a task, in bytes.
+const maxWords = 8000
+
+// bounded leaves out what is too long to go along.
+func bounded(words []string) (out []string) {
+	room := maxWords
+	for _, w := range words {
+		if room -= len(w); room >= 0 {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // reach lists the agents to which one may hand tasks.

@@ -47,7 +47,7 @@ func (c *Crew) Job(ctx context.Context, ev bus.Event) (Job, error) {
 		return j, err
 	}
 	j.Turn = agent.Turn{
-		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Report: o.Report,
+		Event: ev, Text: ev.Text, Source: ev.Provenance, Origins: o.Origins, Attended: o.Attended, Guest: o.Guest, Origin: o.Origin, Person: o.Person, Level: o.Level, Words: o.Words, Report: o.Report,
 		Channel: o.Channel, Chat: o.Chat, Depth: o.Depth, Cancelled: t.State.Ended(),
 	}
 	return j, nil

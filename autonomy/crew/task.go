@@ -75,23 +75,25 @@ func (t Task) Own() string { return t.Session + "/" + t.ID }
 // order is the payload of a task's event: everything its turn needs, so that it
 // is the same after a crash.
 type order struct {
-	ID         string              `json:"id"`
-	Agent      string              `json:"agent"`
-	Tools      []string            `json:"tools"`
-	Level      guard.Level         `json:"level,omitempty"`
-	Rounds     int                 `json:"rounds"`
-	Tokens     int                 `json:"tokens"`
-	Depth      int                 `json:"depth"`
-	Attended   bool                `json:"attended"`
-	Guest      bool                `json:"guest,omitempty"`
-	Origin     string              `json:"origin"`
-	Person     string              `json:"person,omitempty"`
-	Report     string              `json:"report"`
-	Channel    string              `json:"channel,omitempty"`
-	Chat       string              `json:"chat,omitempty"`
-	Origins    []provenance.Origin `json:"origins,omitempty"` // of the text with which it was handed on
-	Background bool                `json:"background,omitempty"`
-	FollowUp   bool                `json:"follow_up,omitempty"`
+	ID       string              `json:"id"`
+	Agent    string              `json:"agent"`
+	Tools    []string            `json:"tools"`
+	Level    guard.Level         `json:"level,omitempty"`
+	Rounds   int                 `json:"rounds"`
+	Tokens   int                 `json:"tokens"`
+	Depth    int                 `json:"depth"`
+	Attended bool                `json:"attended"`
+	Guest    bool                `json:"guest,omitempty"`
+	Origin   string              `json:"origin"`
+	Person   string              `json:"person,omitempty"`
+	Report   string              `json:"report"`
+	Channel  string              `json:"channel,omitempty"`
+	Chat     string              `json:"chat,omitempty"`
+	Origins  []provenance.Origin `json:"origins,omitempty"` // of the text with which it was handed on
+	// Words are the owner's own, of the turn that hands it on.
+	Words      []string `json:"words,omitempty"`
+	Background bool     `json:"background,omitempty"`
+	FollowUp   bool     `json:"follow_up,omitempty"`
 	// Follow is the task whose end begins a turn in the parent's conversation.
 	Follow string `json:"follow,omitempty"`
 }

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"hob/platform/safehttp"
 )
 
 // An address counts as named only when it stands there as a whole. Every step
 // that would make two different requests look alike would be a place in which a
-// model could put data, so that there are two spellings of each address and no
-// more: the one that stands there, and the one that a careful program makes of
-// it (see canonical).
+// model could put data, so that there are a few spellings of each address and no
+// more: the one that stands there, and those that careful programs make of it.
 
 // maxAddress bounds an address in bytes; longer ones count as none.
 const maxAddress = 2048
@@ -49,15 +50,15 @@ func parse(raw string) (*url.URL, bool) {
 // spellings are the forms of an address that stand for it: as it is written,
 // and canonical. Neither has the fragment, which is not sent.
 func spellings(raw string) []string {
-	u, ok := parse(raw)
-	if !ok || site(u) == "" {
-		return nil
+	var out []string
+	if u, ok := parse(raw); ok && site(u) != "" {
+		out = append(out, cutFragment(raw), canonical(u))
 	}
-	written := cutFragment(raw)
-	if c := canonical(u); c != written {
-		return []string{written, c}
+	// The web tools ask for the form that safehttp gives an address.
+	if u, err := safehttp.Canonical(raw); err == nil {
+		out = append(out, cutFragment(u.String()))
 	}
-	return []string{written}
+	return out
 }
 
 // canonical writes an address in one way: host in lower case without the port
@@ -169,6 +170,8 @@ func sites(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, raw := range list {
 		if u, ok := parse(raw); ok && site(u) != "" {
+			out[strings.TrimPrefix(site(u), "www.")] = true
+		} else if u, err := safehttp.Canonical(raw); err == nil { // a name in another script
 			out[strings.TrimPrefix(site(u), "www.")] = true
 		}
 	}

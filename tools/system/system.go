@@ -6,10 +6,12 @@ package system
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -87,9 +89,18 @@ func status(e Engine) tools.Tool {
 				return tools.Result{}, err
 			}
 			r.Running = max(0, r.Running-1) // who asks is not meant
-			return tools.Result{Text: r.Text(c.Now), Data: r}, nil
+			return tools.Result{Text: r.Text(c.Now), Data: r, Source: r.source()}, nil
 		},
 	})
+}
+
+// source is the provenance of the words: what went wrong with a channel is told
+// in the words of the server at its other end.
+func (r Report) source() provenance.Source {
+	if slices.ContainsFunc(r.Channels, func(c Channel) bool { return c.Error != "" }) {
+		return provenance.Outside
+	}
+	return provenance.Tool
 }
 
 // Text words the report.

@@ -291,8 +291,9 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Learn: d.learner.Study,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		Model: d.modelCommand, Spent: d.spent,
-		SharedGroups: c.Autonomy.Groups == config.PerChat,
-		Level:        func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
+		SharedGroups:  c.Autonomy.Groups == config.PerChat,
+		GuestMessages: c.Autonomy.GuestMessages,
+		Level:         func(channel, person string) guard.Level { return guard.Level(c.LevelOf(channel, person)) },
 	})
 	return err
 }

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLevels(t *testing.T) {
+	c, err := Parse("config.toml", []byte(`
+[autonomy]
+level = "trusted"
+[channels.webhook]
+url = "https://example.org"
+[[levels]]
+channel = "webhook"
+level = "supervised"
+[[levels]]
+person = "webhook:7"
+level = "watch"
+[[levels]]
+channel = "web"
+person = "owner"
+level = "supervised"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		channel, person string
+		want            Level
+	}{
+		{"web", "owner", Supervised},
+		{"web", "webhook:7", Watch},
+		{"terminal", "owner", ""},
+		{"webhook", "owner", Supervised},
+		{"webhook", "webhook:7", Watch},
+		{"webhook", "webhook:77", Supervised},
+		{"webhook", "", Supervised},
+		{"", "", ""},
+	} {
+		if got := c.LevelOf(tt.channel, tt.person); got != tt.want {
+			t.Errorf("%s, %s: %q, want %q", tt.channel, tt.person, got, tt.want)
+		}
+	}
+}
+
+// I11: a bound that widens, fits nobody or says nothing is an error at the
+// start, and so is a list whose entries fit more than they say.
+func TestIncidentI11BoundsOnlyNarrow(t *testing.T) {
+	for text, want := range map[string]string{
+		"[[levels]]\nchannel = \"web\"\nlevel = \"trusted\"\n":                                 "config.toml:3: levels.level: \"trusted\": it may only be narrower than",
+		"[[levels]]\nchannel = \"web\"\n":                                                      "levels.level: it must be one of watch, supervised, trusted",
+		"[[levels]]\nchannel = \"web\"\nlevel = \"open\"\n":                                    "it must be one of",
+		"[[levels]]\nlevel = \"watch\"\n":                                                      "config.toml:1: levels: a level says what it fits",
+		"[[levels]]\nperson = \"42\"\nlevel = \"watch\"\n":                                     "such as \"telegram:42\"",
+		"[[levels]]\nchannel = \"telegram\"\nlevel = \"watch\"\n":                              "there is no [channels.telegram]",
+		"[autonomy]\nlevel = \"watch\"\n[[levels]]\nchannel = \"web\"\nlevel = \"supervised\"": "narrower",
+		"[network]\nallow_hosts = [\"*\"]\n":                                                   "must be the name of a host",
+		"[network]\nallow_hosts = [\"*.org\"]\n":                                               "must be the name of a host",
+		"[network]\nallow_hosts = [\"https://example.org/\"]\n":                                "must be the name of a host",
+		"[network]\nallow_hosts = [\"\"]\n":                                                    "must be the name of a host",
+		"[autonomy]\nrecipients = [\"*@example.org\"]\n":                                       "one whole address",
+		"[autonomy]\nrecipients = [\"\"]\n":                                                    "one whole address",
+		"[autonomy]\nguest_messages = 0\n":                                                     "between 1 and 1000",
+	} {
+		_, err := Parse("config.toml", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	c, err := Parse("config.toml", []byte("[network]\nallow_hosts = [\"Example.ORG.\", \"*.Example.net\"]\n[autonomy]\nrecipients = [\"Ada@Example.org\", \"telegram:42\"]\n"))
+	if err != nil || strings.Join(c.Network.AllowHosts, " ") != "example.org *.example.net" || strings.Join(c.Autonomy.Recipients, " ") != "ada@example.org telegram:42" {
+		t.Errorf("%v, %v, %v", c.Network.AllowHosts, c.Autonomy.Recipients, err)
+	}
+}

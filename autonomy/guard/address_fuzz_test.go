@@ -1,0 +1,50 @@
+package guard
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// FuzzAddresses: whatever a person writes and whatever a model asks for, an
+// address that is taken to stand there goes to a place that was written there,
+// and what it sends is part of what was written.
+func FuzzAddresses(f *testing.F) {
+	for _, s := range [][2]string{
+		{"see https://a.example/b?c=d#e, please", "https://a.example/b?c=d"},
+		{"(www.a.example/b_(c))", "https://www.a.example/b_(c)"},
+		{"HTTPS://A.Example:443/%7e", "https://a.example/%7e"},
+		{"http://a.example", "http://a.example/"},
+		{"https://a.example@b.example/", "https://b.example/"},
+		{"https://[::1]:80/x", "https://[::1]:80/x"},
+		{"https://xn--bcher-kva.example/", "https://b\u00fccher.example/"},
+		{"https://a.example\\@b.example/", "https://a.example\\@b.example/"},
+	} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, said, asked string) {
+		known := spelled(addressesIn(said))
+		for k := range known {
+			if _, ok := parse(k); !ok {
+				t.Errorf("%q: %q is no address", said, k)
+			}
+		}
+		if !stands(asked, known) {
+			return
+		}
+		u, err := url.Parse(asked)
+		if err != nil || u.User != nil {
+			t.Fatalf("%q stands in %q, and is none: %v", asked, said, err)
+		}
+		if !sites(addressesIn(said))[strings.TrimPrefix(site(u), "www.")] {
+			t.Errorf("%q stands in %q, and goes elsewhere", asked, said)
+		}
+		sent := strings.TrimPrefix(u.RequestURI(), "/")
+		if u.Path == "" && u.RawQuery != "" {
+			sent = u.RawQuery
+		}
+		if wrote, err := url.Parse(cutFragment(asked)); err == nil && wrote.Host != "" && !strings.Contains(said, sent) && !strings.Contains(said, wrote.EscapedPath()) && !strings.Contains(said, wrote.Path) {
+			t.Errorf("%q stands in %q, and sends %q", asked, said, sent)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package autonomy
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/platform/provenance"
+)
+
+// ErrTooMany means that somebody who is not the owner has written so much that
+// no more is taken for now. It wraps channels.ErrStranger: the message is gone.
+var ErrTooMany = fmt.Errorf("too many messages in an hour: %w", channels.ErrStranger)
+
+// guestWindow is the time over which the messages of a guest are counted.
+const guestWindow = time.Hour
+
+// guests count the messages of people who are not the owner. Each of them has
+// an agent, and so its owner's model, work for them.
+type guests struct {
+	perHour int // 0: any number
+
+	mu   sync.Mutex
+	seen map[string]*visits // by channel and sender
+}
+
+// visits are those of one sender.
+type visits struct {
+	at   []time.Time // of the messages that were taken within the window
+	told time.Time   // when the sender was told of the limit
+}
+
+// take counts a message. over: there were too many; tell: the sender is to be
+// told so, once in a window, and the message is taken for that.
+func (g *guests) take(ev bus.Event, now time.Time) (over, tell bool, until time.Time) {
+	if g.perHour <= 0 || ev.Provenance == provenance.Owner || ev.Kind != bus.Message {
+		return false, false, time.Time{}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	from := now.Add(-guestWindow)
+	if g.seen == nil {
+		g.seen = map[string]*visits{}
+	}
+	for who, v := range g.seen { // those who are silent are forgotten
+		v.at = slices.DeleteFunc(v.at, func(t time.Time) bool { return !t.After(from) })
+		if len(v.at) == 0 && !v.told.After(from) {
+			delete(g.seen, who)
+		}
+	}
+	key := ev.Channel + "\x1f" + ev.Sender
+	v := g.seen[key]
+	if v == nil {
+		v = &visits{}
+		g.seen[key] = v
+	}
+	if len(v.at) < g.perHour {
+		v.at = append(v.at, now)
+		return false, false, time.Time{}
+	}
+	until = v.at[0].Add(guestWindow)
+	if v.told.After(from) {
+		return true, false, until
+	}
+	v.told = now
+	return true, true, until
+}
+
+// giveBack takes back the count of a message that had been taken before, or was
+// not taken at all.
+func (g *guests) giveBack(ev bus.Event, at time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v := g.seen[ev.Channel+"\x1f"+ev.Sender]; v != nil {
+		if i := slices.Index(v.at, at); i >= 0 {
+			v.at = slices.Delete(v.at, i, i+1)
+		}
+		if v.told.Equal(at) {
+			v.told = time.Time{}
+		}
+	}
+}
+
+// limited answers a guest who has written too much, without a model.
+func (l *Loop) limited(ev bus.Event, m message) result {
+	res := result{how: "limit", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	res.Answer = fmt.Sprintf("That was a lot for one hour: I read at most %d messages an hour from you. What you write before %s I do not see; please write again then.",
+		l.guests.perHour, m.Until.In(l.o.Zone()).Format("15:04"))
+	res.Source = provenance.Hob
+	return res
+}

@@ -1,0 +1,63 @@
+package autonomy_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+)
+
+// A guest who writes without end is told so once; what comes after is dropped,
+// costs no model call, and concerns no other sender, nor the owner.
+func TestAGuestMayNotWriteWithoutEnd(t *testing.T) {
+	model := llmtest.NewScripted(llmtest.Options{Otherwise: &llmtest.Answer{Text: "hello"}})
+	e := start(t, setup{model: model, change: func(o *autonomy.Options) { o.GuestMessages = 3 }})
+	write := func(sender, key string, owner bool) (string, error) {
+		acc, err := e.loop.Receive(t.Context(), channels.Inbound{
+			Channel: "mail", Chat: sender, Sender: sender, FromOwner: owner, Text: "hi " + key, Key: key, At: time.Now(),
+		})
+		if err == nil {
+			e.settle(acc.Event)
+		}
+		return acc.Event, err
+	}
+	for i := range 3 {
+		if _, err := write("bob", fmt.Sprint(i), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := write("bob", "0", false); err != nil { // the platform says it once more
+		t.Errorf("a repeated message: %v", err)
+	}
+	asked := len(model.Requests())
+	id, err := write("bob", "4", false)
+	if err != nil {
+		t.Fatalf("the one that is told: %v", err)
+	}
+	ev, err := e.bus.Event(t.Context(), id)
+	fatal(t, err)
+	if !strings.Contains(ev.Answer, "at most 3 messages an hour") {
+		t.Errorf("told %q", ev.Answer)
+	}
+	for i := range 5 {
+		if _, err := write("bob", fmt.Sprint("more", i), false); !errors.Is(err, autonomy.ErrTooMany) || !errors.Is(err, channels.ErrStranger) {
+			t.Errorf("message %d more: %v", i, err)
+		}
+	}
+	if n := len(model.Requests()); n != asked {
+		t.Errorf("%d model calls for what was too much", n-asked)
+	}
+	if _, err := write("eve", "e", false); err != nil {
+		t.Errorf("another guest: %v", err)
+	}
+	for i := range 5 {
+		if _, err := write("me", fmt.Sprint("own", i), true); err != nil {
+			t.Errorf("the owner: %v", err)
+		}
+	}
+}
