@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/safehttp/safehttptest"
 	"hob/platform/system"
 )
 
@@ -48,15 +49,22 @@ type world struct {
 	before     map[string]string
 	spilled    *hits
 	stop       func()
+	internet   *safehttptest.Internet // nil: the way out is the real one
 }
 
 // newWorld makes one, whose model is reply.
 func newWorld(t *testing.T, conf string, reply func(llmtest.Request) llmtest.Answer) *world {
 	t.Helper()
+	return newWorldIn(t, nil, conf, reply)
+}
+
+// newWorldIn makes one in an internet of its own.
+func newWorldIn(t *testing.T, n *safehttptest.Internet, conf string, reply func(llmtest.Request) llmtest.Answer) *world {
+	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the programs that leave marks are shell scripts")
 	}
-	w := &world{t: t, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
+	w := &world{t: t, internet: n, home: t.TempDir(), spilled: &hits{}, http: newHTTPSink(t), smtp: newSMTPSink(t), processes: newProcessSink(t)}
 	w.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 2 * time.Minute}
 	w.docs, w.hob = filepath.Join(w.home, "Documents"), filepath.Join(w.home, "hob")
 	w.furnish()
@@ -120,7 +128,11 @@ calls_per_minute = 1000
 	fatal(t, err)
 	w.paths, err = system.DefaultPaths()
 	fatal(t, err)
-	w.d, err = daemon.Open(t.Context(), daemon.Options{Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home})
+	o := daemon.Options{Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home}
+	if w.internet != nil {
+		o.Network = w.internet.Options()
+	}
+	w.d, err = daemon.Open(t.Context(), o)
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
