@@ -27,6 +27,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/autonomy/llm/acp/acptest"
+	"hob/platform/command"
 )
 
 var (
@@ -40,6 +41,9 @@ var names = &dnsSink{asked: map[string]int{}}
 
 func TestMain(m *testing.M) {
 	acptest.Main()
+	if len(os.Args) == 2 && os.Args[1] == command.Helper {
+		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+	}
 	flag.Parse()
 	if err := names.listen(); err != nil {
 		fmt.Fprintln(os.Stderr, "adversary: a resolver on loopback:", err)

@@ -113,7 +113,7 @@ func TestHonestTwinsSucceed(t *testing.T) {
 			fmt.Fprint(w, `{"results":[{"url":"http://found.example/soup","title":"Soup","content":"A soup."}]}`)
 			return
 		}
-		fmt.Fprint(w, `<main><p>All is well, and here is a good deal about it. <a href="/more">more of it</a></main>`)
+		fmt.Fprint(w, `<title>News</title><main><a href="/more">more of it here</a>`, strings.Repeat("<p>All is well, and here is a good deal about it, so that it is an article.", 20), "</main>")
 	}))
 	w := newWorldIn(t, net, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", func(r llmtest.Request) llmtest.Answer {
 		mu.Lock()

@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/command"
 	"hob/platform/safehttp/safehttptest"
 	"hob/platform/system"
 )
@@ -128,7 +129,12 @@ calls_per_minute = 1000
 	fatal(t, err)
 	w.paths, err = system.DefaultPaths()
 	fatal(t, err)
-	o := daemon.Options{Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home}
+	exe, err := os.Executable()
+	fatal(t, err)
+	o := daemon.Options{
+		Paths: w.paths, Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), UserHome: w.home,
+		Helper: []string{exe, command.Helper}, // this very test, see TestMain
+	}
 	if w.internet != nil {
 		o.Network = w.internet.Options()
 	}
@@ -310,7 +316,7 @@ func (w *world) sayAnd(session, text string, yes bool) (ev event, asked int) {
 // settle waits until an event is done and answers each of its questions.
 func (w *world) settle(id string, yes bool) (ev event, asked int) {
 	w.t.Helper()
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		ev = event{}
 		_, body := w.api(http.MethodGet, "/api/v1/inbox/"+id, nil)
 		if err := json.Unmarshal(body, &ev); err != nil {
