@@ -285,3 +285,18 @@ func (l *Loop) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, err 
 	})
 	return g, err
 }
+
+func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (string, error) {
+	if err := known(ev); err != nil {
+		return "", err
+	}
+	if l.o.Pair == nil {
+		return "", errors.New("there is no channel to pair here")
+	}
+	return l.o.Pair(ctx, channel, "chat")
+}
+
+// cmdPaired answers the message whose code has paired its sender.
+func (l *Loop) cmdPaired(context.Context, bus.Event, string) (string, error) {
+	return "This account is yours: what you write here I take as your word. `hob channel list` shows it, `hob channel unpair` takes it back.", nil
+}

@@ -41,6 +41,8 @@ func commands() []command {
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},
 		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},
+		{[]string{"pair"}, "CHANNEL", "a code with which you prove who you are on another channel", (*Loop).cmdPair},
+		{[]string{strings.TrimPrefix(channels.PairedCommand, "/")}, "", "", (*Loop).cmdPaired},
 		{[]string{unknownCommand}, "", "", (*Loop).cmdUnknown},
 	}
 }

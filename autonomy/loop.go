@@ -43,6 +43,9 @@ type Options struct {
 	Learn func(t learn.Turn) func(tx *store.Tx)
 	// Zone is the owner's current zone.
 	Zone func() *time.Location
+	// Pair makes a code for a channel and says in words what to do with it; nil:
+	// there is no pairing.
+	Pair func(ctx context.Context, channel, by string) (string, error)
 	// Status writes the answer of /status.
 	Status func(ctx context.Context) (string, error)
 	// Triggers are the configured webhooks by name.

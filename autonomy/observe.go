@@ -364,3 +364,12 @@ func (l *Loop) Tell(ctx context.Context, key, text string) error {
 	})
 	return err
 }
+
+// TellTx is Tell in a transaction, into the conversation named.
+func (l *Loop) TellTx(tx *store.Tx, key, text, report string) error {
+	_, err := l.o.Bus.PutTx(tx, bus.Event{
+		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key,
+		Payload: mustJSON(fired{Mode: watchers.Notify, Report: report}),
+	})
+	return err
+}

@@ -32,6 +32,8 @@ type Inbound struct {
 	// FromOwner: the channel has proof (a token, a paired account) that the
 	// owner wrote Text. Text of anybody else is outside text.
 	FromOwner bool
+	// Forwarded: the sender passed Text on, and somebody else wrote it.
+	Forwarded bool
 	// Unknown: which program handed the message in could not be found out. It is
 	// heard, and decides nothing: no question is answered by it.
 	Unknown bool

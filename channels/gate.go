@@ -15,15 +15,20 @@ type gate struct {
 	name    string
 	allow   []string
 	shared  bool // the members of a group share a conversation
+	owners  Owners
 	to      Receiver
 	log     *slog.Logger
 	refused atomic.Int64
 }
 
 func newGate(name string, ch Channel, o Options) *gate {
-	g := &gate{name: name, to: o.Receiver, log: o.Log, shared: o.SharedGroups}
+	g := &gate{name: name, owners: o.Owners, to: o.Receiver, log: o.Log, shared: o.SharedGroups}
 	if a, ok := ch.(Allower); ok {
-		g.allow = a.Allow()
+		for _, id := range a.Allow() {
+			if id = SenderID(id); id != "" { // an empty entry is nobody
+				g.allow = append(g.allow, id)
+			}
+		}
 	}
 	return g
 }
@@ -32,7 +37,10 @@ func newGate(name string, ch Channel, o Options) *gate {
 // conversation of their own, whatever the channel asked for, so that their
 // words never stand in the owner's.
 func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
-	in.Channel = g.name
+	in.Channel, in.Sender = g.name, SenderID(in.Sender)
+	if err := g.identify(ctx, &in); err != nil {
+		return Accepted{}, fmt.Errorf("channels: %s: who wrote a message: %w", g.name, err)
+	}
 	own := in.Conversation(g.shared)
 	switch {
 	case in.Group && in.Sender == "": // whose conversation it is nobody knows
@@ -54,4 +62,28 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
 	}
 	return acc, nil
+}
+
+// identify finds out whether the sender is the owner. Only what he wrote himself
+// pairs him: nothing that is quoted or passed on, and nothing in a group, where
+// others read the code.
+func (g *gate) identify(ctx context.Context, in *Inbound) error {
+	if in.FromOwner || in.Sender == "" || g.owners == nil {
+		return nil
+	}
+	yes, err := g.owners.IsOwner(ctx, g.name, in.Sender)
+	if yes && err == nil {
+		in.FromOwner = true
+		if in.Forwarded { // his act, and somebody else's words
+			in.Outside, in.Text = append(in.Outside, in.Text), "[forwarded]"
+		}
+	}
+	if err != nil || yes || in.Group || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 {
+		return err
+	}
+	if yes, err = g.owners.Pair(ctx, *in); err != nil || !yes {
+		return err
+	}
+	in.FromOwner, in.Text, in.Payload = true, PairedCommand, nil
+	return nil
 }

@@ -18,6 +18,8 @@ type Options struct {
 	Outbox   Outbox
 	Receiver Receiver
 	Log      *slog.Logger
+	// Owners knows who has proved to be the owner; nil: nobody has.
+	Owners Owners
 	// Channels by name; the name is also the configuration section.
 	Channels map[string]Channel
 	// Failed names channels that could not be made, for Status.
@@ -51,6 +53,7 @@ type Health struct {
 	State string    `json:"state"`
 	Error string    `json:"error,omitempty"`
 	Pull  bool      `json:"pull"`
+	Deaf  bool      `json:"deaf,omitempty"` // nobody can write there
 	Sent  int       `json:"sent"`
 	Since time.Time `json:"since,omitzero"`
 }
@@ -67,7 +70,7 @@ func New(o Options) (*Manager, error) {
 		if name == "" || ch == nil {
 			return nil, fmt.Errorf("channels: the channel %q is nil or has no name", name)
 		}
-		m.state[name] = &Health{Name: name, State: "starting", Pull: m.Pull(name)}
+		m.state[name] = &Health{Name: name, State: "starting", Pull: m.Pull(name), Deaf: deaf(ch)}
 	}
 	for name, err := range o.Failed {
 		m.state[name] = &Health{Name: name, State: "failed", Error: err.Error()}
@@ -80,6 +83,11 @@ func New(o Options) (*Manager, error) {
 func (m *Manager) Pull(name string) bool {
 	_, ok := m.opt.Channels[name].(Puller)
 	return ok
+}
+
+func deaf(ch Channel) bool {
+	_, is := ch.(Deaf)
+	return is
 }
 
 // Has reports whether there is a channel of this name that works, or may work

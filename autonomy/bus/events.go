@@ -98,6 +98,17 @@ func (b *Bus) IsOwners(ctx context.Context, session string) (yes bool, err error
 	return yes, nil
 }
 
+// DisownTx makes what a sender wrote a stranger's, so that nothing more is told
+// in those chats: he is not the owner any more.
+func (b *Bus) DisownTx(tx *store.Tx, channel, sender string) error {
+	_, err := tx.Exec(`UPDATE inbox SET provenance = ? WHERE kind = ? AND channel = ? AND sender = ? AND provenance = ?`,
+		provenance.Outside, Message, channel, sender, provenance.Owner)
+	if err != nil {
+		return fmt.Errorf("bus: %w", err)
+	}
+	return nil
+}
+
 // Question is a text with questions to the owner, as it was said.
 type Question struct {
 	Event, Channel, Chat, Text string

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 )
 
@@ -69,20 +70,22 @@ func (s *Server) grant(w http.ResponseWriter, r *http.Request, proof surface) er
 	return nil
 }
 
-// revoke ends a grant.
-func (s *Server) revoke(w http.ResponseWriter, r *http.Request, proof surface) error {
-	var in struct{}
-	if err := s.body(w, r, &in); err != nil {
-		return err
+// act does something of the owner's to the thing that a part of the path names.
+func (s *Server) act(part string, do func(ctx context.Context, id, by string) (any, error)) func(http.ResponseWriter, *http.Request, surface) error {
+	return func(w http.ResponseWriter, r *http.Request, proof surface) error {
+		var in struct{}
+		if err := s.body(w, r, &in); err != nil {
+			return err
+		}
+		by, err := s.by(r, proof)
+		if err != nil {
+			return err
+		}
+		out, err := do(r.Context(), r.PathValue(part), by)
+		if err != nil {
+			return err
+		}
+		s.reply(w, http.StatusOK, out)
+		return nil
 	}
-	by, err := s.by(r, proof)
-	if err != nil {
-		return err
-	}
-	out, err := s.backend.Revoke(r.Context(), r.PathValue("grant"), by)
-	if err != nil {
-		return err
-	}
-	s.reply(w, http.StatusOK, out)
-	return nil
 }

@@ -32,6 +32,11 @@ type Backend interface {
 	Grant(ctx context.Context, g NewGrant) (any, error)
 	Revoke(ctx context.Context, grant, by string) (any, error)
 
+	// Pair makes a code with which the owner proves who he is on a channel; Unpair
+	// ends what came of one.
+	Pair(ctx context.Context, channel, by string) (any, error)
+	Unpair(ctx context.Context, pairing, by string) (any, error)
+
 	// Fire takes a trigger's payload as outside text; key deduplicates.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)
 	// TriggerSecret returns the HMAC secret of a trigger, ErrNotFound when
@@ -39,7 +44,7 @@ type Backend interface {
 	TriggerSecret(trigger string) ([]byte, error)
 
 	// List answers a read-only question by name: "sessions", "messages"
-	// (Query.Of = session), "deliveries", "approvals", "grants", "watchers",
+	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
 	// "memory", "memory/lessons", "memory/user", "tools", "usage", "budget",
 	// "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The

@@ -179,6 +179,14 @@ func (e *engine) Revoke(_ context.Context, grant, by string) (any, error) {
 	return map[string]string{"id": grant, "by": by}, nil
 }
 
+func (e *engine) Pair(_ context.Context, channel, by string) (any, error) {
+	return map[string]string{"channel": channel, "by": by}, nil
+}
+
+func (e *engine) Unpair(_ context.Context, pairing, by string) (any, error) {
+	return map[string]string{"id": pairing, "by": by}, nil
+}
+
 func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

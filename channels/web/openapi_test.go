@@ -41,7 +41,7 @@ func parsed(t *testing.T) openapiDoc {
 // The document names exactly the routes there are, which of them need no
 // token, and their parameters.
 func TestDocumentMatchesRoutes(t *testing.T) {
-	s := &Server{page: map[string]asset{}}
+	s := &Server{page: map[string]asset{}, backend: nobody{}}
 	want, got := map[string]string{}, map[string]string{}
 	inPath := regexp.MustCompile(`\{([a-z]+)\}`)
 	for _, r := range s.table() {

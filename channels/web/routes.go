@@ -36,7 +36,10 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/sessions/{session}/approvals/{approval}", grave: true, owner: s.approve},
 		{method: "GET", path: "/api/v1/grants", owner: s.list("grants", listParams("grants")...)},
 		{method: "POST", path: "/api/v1/grants", grave: true, owner: s.grant},
-		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.revoke},
+		{method: "POST", path: "/api/v1/grants/{grant}/revoke", grave: true, owner: s.act("grant", s.backend.Revoke)},
+		{method: "POST", path: "/api/v1/channels/{channel}/pair", grave: true, owner: s.act("channel", s.backend.Pair)},
+		{method: "POST", path: "/api/v1/pairings/{pairing}/remove", grave: true, owner: s.act("pairing", s.backend.Unpair)},
+		{method: "GET", path: "/api/v1/channels", owner: s.list("channels", listParams("channels")...)},
 		{method: "GET", path: "/api/v1/inbox/{event}", owner: s.event},
 		{method: "GET", path: "/api/v1/events", owner: s.events},
 		{method: "GET", path: "/api/v1/why", owner: s.why},
@@ -94,6 +97,8 @@ func listParams(name string) []string {
 		return append(p, "state")
 	case "grants":
 		return []string{"limit", "session", "all"}
+	case "channels":
+		return nil
 	case "agents":
 		return []string{"id"}
 	case "delegations":

@@ -105,6 +105,9 @@ func New(c Config, network *safehttp.Client) (*Channel, error) {
 // Dedupes implements channels.Deduper.
 func (*Channel) Dedupes() {}
 
+// Deaf implements channels.Deaf.
+func (*Channel) Deaf() {}
+
 // Run implements channels.Channel. There is nothing to hear.
 func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	<-ctx.Done()

@@ -12,6 +12,7 @@ import (
 	"hob/autonomy/crew"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
+	"hob/autonomy/pairing"
 	"hob/autonomy/session"
 	"hob/channels"
 	"hob/channels/web"
@@ -305,6 +306,8 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w; choose another name", web.ErrConflict, err)
 	case errors.Is(err, session.ErrNoWords):
 		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	case errors.Is(err, pairing.ErrNotFound):
+		return fmt.Errorf("%w: %w; see: hob channel list", web.ErrNotFound, err)
 	case errors.Is(err, guard.ErrNoGrant):
 		return fmt.Errorf("%w: %w; see: hob grant list", web.ErrNotFound, err)
 	case errors.Is(err, guard.ErrGrant), errors.Is(err, guard.ErrScope):

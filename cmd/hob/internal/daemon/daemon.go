@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -24,6 +25,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
 	"hob/autonomy/results"
 	"hob/autonomy/rules"
@@ -64,6 +66,8 @@ type Options struct {
 	Network safehttp.Options
 	// Tools are in the catalogue besides those of tools/all.
 	Tools []tools.Tool
+	// Channels are there besides those of the configuration.
+	Channels map[string]channels.Channel
 	// UserHome is what "~" means to tools; "" is the owner's folder.
 	UserHome string
 }
@@ -81,6 +85,7 @@ type Daemon struct {
 	sessions  *session.Sessions
 	watchers  *watchers.Manager
 	channels  *channels.Manager
+	pairings  *pairing.Pairings
 	network   *safehttp.Client
 	results   *results.Keeper
 	tools     []tools.Tool // all of them, also those that cannot run here
@@ -154,7 +159,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
 	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
-	sets = append(sets, agentbrain.Migrations())
+	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(sets, toolsall.Migrations()...)
 }
@@ -185,9 +190,10 @@ func (d *Daemon) openChannels(context.Context) error {
 		return "web", chat, true
 	}})
 	opened[terminal.Name] = terminal.New()
+	maps.Copy(opened, d.opt.Channels)
 	var err error
 	d.channels, err = channels.New(channels.Options{
-		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped,
+		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
 	})
 	return err
@@ -240,6 +246,7 @@ func (d *Daemon) openGuard(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	d.openPairings()
 	return d.guard.Prepare(ctx)
 }
 
@@ -286,7 +293,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get,
 		Typing: d.channels.Typing,
-		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText,
+		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.learner.Study,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,

@@ -24,6 +24,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"deliveries": b.listDeliveries,
 		"approvals":  b.listApprovals,
 		"grants":     b.listGrants,
+		"channels":   b.listChannels,
 		"watchers":   b.listWatchers,
 		"schedules":  b.listSchedules,
 		"reminders":  b.listReminders,

@@ -1,0 +1,260 @@
+// Package pairing keeps who the owner is on channels where others can write,
+// too. The owner proves it once: a code that was shown to him where he is known
+// (command line, page, a chat that is paired) is typed on the channel. What a
+// message says of its sender proves nothing.
+//
+// The channels' gate asks it about each message (it is channels.Owners), the
+// composition root makes codes and ends pairings with it. It does not talk to
+// platforms.
+package pairing
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+const (
+	codeTime  = 10 * time.Minute
+	codeChars = 10 // of 5 bits each
+	maxTries  = 5  // of a code; then it is worth nothing
+	// alphabet has 32 characters that are not taken for one another.
+	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+)
+
+// ErrNotFound: there is no such pairing.
+var ErrNotFound = errors.New("there is no such pairing")
+
+// Pairing is one sender who is the owner.
+type Pairing struct {
+	ID        string    `json:"id"`
+	Channel   string    `json:"channel"`
+	Sender    string    `json:"sender"`
+	Name      string    `json:"name,omitempty"` // as the platform says it; proves nothing
+	Chat      string    `json:"chat,omitempty"`
+	By        string    `json:"by"` // where the code was made
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Code is what the owner types on the channel.
+type Code struct {
+	Channel   string    `json:"channel"`
+	Code      string    `json:"code"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Options of New; both are optional.
+type Options struct {
+	// Paired is called in the transaction that pairs a sender, to tell the owner.
+	Paired func(tx *store.Tx, p Pairing) error
+	// Ended is called in the transaction that ends a pairing: nothing more is told
+	// to that sender.
+	Ended func(tx *store.Tx, p Pairing) error
+}
+
+// Pairings is channels.Owners. Its methods may be called concurrently.
+type Pairings struct {
+	db    *store.Store
+	guard *guard.Guard
+	opt   Options
+}
+
+// New uses a store that was opened with Migrations.
+func New(db *store.Store, g *guard.Guard, opt Options) *Pairings { return &Pairings{db, g, opt} }
+
+// Migrations of the pairings' tables.
+func Migrations() store.Set {
+	return store.Set{Owner: "pairing", Steps: []string{`
+CREATE TABLE pairings (
+	id TEXT PRIMARY KEY, channel TEXT NOT NULL, sender TEXT NOT NULL, name TEXT NOT NULL, chat TEXT NOT NULL,
+	made_by TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (channel, sender)) WITHOUT ROWID;
+CREATE TABLE pairing_codes (
+	channel TEXT PRIMARY KEY, hash BLOB NOT NULL, made_by TEXT NOT NULL, expires_at INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+`}}
+}
+
+// NewCode makes the code for a channel, in place of one that is open there. It
+// works once, within ten minutes. by is where the owner asked for it.
+func (p *Pairings) NewCode(ctx context.Context, channel, by string) (Code, error) {
+	code := newCode()
+	c := Code{Channel: channel, Code: code[:codeChars/2] + "-" + code[codeChars/2:], ExpiresAt: time.Now().Add(codeTime)}
+	sum := digest(channel, code)
+	err := p.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT OR REPLACE INTO pairing_codes (channel, hash, made_by, expires_at) VALUES (?,?,?,?)`, channel, sum[:], by, store.Millis(c.ExpiresAt))
+		if err != nil {
+			return err
+		}
+		return p.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "pairing code", Origin: by, Verdict: "allow", Rule: "channel " + channel})
+	})
+	if err != nil {
+		return Code{}, fmt.Errorf("pairing: %w", err)
+	}
+	return c, nil
+}
+
+func newCode() string {
+	b := make([]byte, codeChars)
+	_, _ = rand.Read(b) // never fails (crypto/rand)
+	for i := range b {
+		b[i] = alphabet[b[i]%byte(len(alphabet))] // 256 is a multiple of 32: none is more likely
+	}
+	return string(b)
+}
+
+// digest binds a code to its channel.
+func digest(channel, code string) [sha256.Size]byte {
+	return sha256.Sum256([]byte("hob pairing 1\x00" + channel + "\x00" + code))
+}
+
+// ParseCode reads a code as people type it: in any case, with a hyphen or spaces
+// in it. false: the text is none.
+func ParseCode(text string) (string, bool) {
+	if len(text) > 4*codeChars {
+		return "", false
+	}
+	code := strings.ToUpper(strings.Map(func(r rune) rune {
+		if r == '-' || r == ' ' || r == '\n' {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(text)))
+	odd := func(r rune) bool { return !strings.ContainsRune(alphabet, r) }
+	return code, len(code) == codeChars && !strings.ContainsFunc(code, odd)
+}
+
+// IsOwner implements channels.Owners.
+func (p *Pairings) IsOwner(ctx context.Context, channel, sender string) (yes bool, err error) {
+	if sender == "" {
+		return false, nil
+	}
+	err = p.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairings WHERE channel = ? AND sender = ?)`, channel, sender).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("pairing: %w", err)
+	}
+	return yes, nil
+}
+
+// Pair implements channels.Owners. A code that was tried too often is worth
+// nothing, also for its owner.
+func (p *Pairings) Pair(ctx context.Context, in channels.Inbound) (paired bool, err error) {
+	code, ok := ParseCode(in.Text)
+	if !ok || in.Sender == "" {
+		return false, nil
+	}
+	var open bool
+	err = p.db.Read().QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pairing_codes WHERE channel = ? AND expires_at > ? AND tries < ?)`,
+		in.Channel, time.Now().UnixMilli(), maxTries).Scan(&open)
+	if err != nil || !open {
+		return false, err // no write for what strangers send
+	}
+	err = p.db.Write(ctx, func(tx *store.Tx) error {
+		paired, err = p.tryTx(tx, in, code)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("pairing: %w", err)
+	}
+	return paired, nil
+}
+
+func (p *Pairings) tryTx(tx *store.Tx, in channels.Inbound, code string) (bool, error) {
+	var want []byte
+	var by string
+	now := time.Now()
+	err := tx.QueryRow(`UPDATE pairing_codes SET tries = tries + 1 WHERE channel = ? AND expires_at > ? AND tries < ? RETURNING hash, made_by`,
+		in.Channel, now.UnixMilli(), maxTries).Scan(&want, &by)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	rec := guard.Record{Actor: "owner", Action: "pair", Session: in.Conversation(false), Origin: in.Channel, Verdict: "deny", Rule: "code of " + by, Outcome: "wrong code"}
+	if got := digest(in.Channel, code); subtle.ConstantTimeCompare(got[:], want) != 1 {
+		rec.Actor = "stranger"
+		return false, p.guard.AuditTx(tx, rec)
+	}
+	x := Pairing{ID: newID(), Channel: in.Channel, Sender: in.Sender, Name: in.SenderName, Chat: in.Chat, By: by, CreatedAt: now}
+	if _, err := tx.Exec(`DELETE FROM pairing_codes WHERE channel = ?`, in.Channel); err != nil {
+		return false, err
+	}
+	_, err = tx.Exec(`INSERT INTO pairings (id, channel, sender, name, chat, made_by, created_at) VALUES (?,?,?,?,?,?,?)`,
+		x.ID, x.Channel, x.Sender, x.Name, x.Chat, x.By, store.Millis(now))
+	if err != nil {
+		return false, err
+	}
+	if p.opt.Paired != nil {
+		if err := p.opt.Paired(tx, x); err != nil {
+			return false, err
+		}
+	}
+	rec.Verdict, rec.Outcome = "allow", "done"
+	return true, p.guard.AuditTx(tx, rec)
+}
+
+func newID() string {
+	b := make([]byte, 4)
+	_, _ = rand.Read(b) // never fails (crypto/rand)
+	return hex.EncodeToString(b)
+}
+
+// Remove ends a pairing: what the sender writes is a stranger's again.
+func (p *Pairings) Remove(ctx context.Context, id, by string) (x Pairing, err error) {
+	err = p.db.Write(ctx, func(tx *store.Tx) error {
+		x, err = scan(tx.QueryRow(`DELETE FROM pairings WHERE id = ? RETURNING `+columns, id))
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		if p.opt.Ended != nil {
+			if err := p.opt.Ended(tx, x); err != nil {
+				return err
+			}
+		}
+		return p.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: "unpair", Origin: by, Verdict: "deny", Rule: "channel " + x.Channel})
+	})
+	if err != nil {
+		return x, fmt.Errorf("pairing %q: %w", id, err)
+	}
+	return x, nil
+}
+
+const columns = `id, channel, sender, name, chat, made_by, created_at`
+
+func scan(r interface{ Scan(...any) error }) (x Pairing, err error) {
+	var at int64
+	err = r.Scan(&x.ID, &x.Channel, &x.Sender, &x.Name, &x.Chat, &x.By, &at)
+	x.CreatedAt = store.Time(at)
+	return x, err
+}
+
+// List names all pairings, newest first.
+func (p *Pairings) List(ctx context.Context) ([]Pairing, error) {
+	rows, err := p.db.Read().QueryContext(ctx, `SELECT `+columns+` FROM pairings ORDER BY created_at DESC, id`)
+	if err != nil {
+		return nil, fmt.Errorf("pairing: %w", err)
+	}
+	defer rows.Close()
+	out := []Pairing{}
+	for rows.Next() {
+		x, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("pairing: %w", err)
+		}
+		out = append(out, x)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,58 @@
+package channels_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+func TestSenderID(t *testing.T) {
+	for in, want := range map[string]string{
+		"42": "42", " 42 ": "42", "+1 (555) 01-00": "+15550100", "Ada@Example.ORG": "ada@example.org", "Ada": "Ada",
+		"": "", "   ": "", "ada\u200b": "", "ada\u202e": "", "a\nb": "", "\xff": "", "e\u0301": "\u00e9",
+	} {
+		if got := channels.SenderID(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// CVE-2026-28446: an empty caller and a suffix of a number were let in, and a
+// list that could not be used let everybody in.
+func TestIncidentI11(t *testing.T) {
+	for name, c := range map[string]struct {
+		allow  []string
+		sender string
+		heard  bool
+	}{
+		"as listed":             {[]string{"+1 555 0100"}, "+1-555-0100", true},
+		"an empty caller":       {[]string{"+15550100"}, "", false},
+		"an empty entry":        {[]string{""}, "", false},
+		"blanks":                {[]string{" "}, " ", false},
+		"a suffix":              {[]string{"+15550100"}, "5550100", false},
+		"a prefix before it":    {[]string{"+15550100"}, "9+15550100", false},
+		"more behind it":        {[]string{"+15550100"}, "+155501001", false},
+		"characters not seen":   {[]string{"+15550100"}, "+15550100\u200b", false},
+		"an entry not seen":     {[]string{"\u200b"}, "\u200b", false},
+		"a star":                {[]string{"*"}, "eve", false},
+		"nobody is listed":      {nil, "eve", false},
+		"another case, address": {[]string{"Ada@example.org"}, "ada@EXAMPLE.org", true},
+		"another case, name":    {[]string{"Ada"}, "ada", false},
+		"a domain":              {[]string{"@example.org"}, "ada@example.org", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := &talker{allow: c.allow, say: channels.Inbound{Chat: "7", Sender: c.sender, Text: "hello"}}
+				h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+				synctest.Wait()
+				if heard := len(h.inbox.Heard()) == 1; heard != c.heard || !heard && !errors.Is(k.err, channels.ErrStranger) {
+					t.Errorf("heard: %v (%v)", heard, k.err)
+				}
+				h.stop(t)
+			})
+		})
+	}
+}
