@@ -151,7 +151,7 @@ func (c *Client) read(ctx context.Context, d *dialer, resp *http.Response, r *Re
 	}
 	b, err := io.ReadAll(body)
 	switch {
-	case err != nil && r.Partial && ctx.Err() != context.Canceled: //nolint:errorlint // never wrapped
+	case err != nil && r.Partial && !errors.Is(ctx.Err(), context.Canceled):
 		out.Truncated = true // the bound, the deadline or the connection ended it
 	case errors.Is(err, errBound):
 		return nil, &Error{Kind: TooLarge, Host: d.t.url.Host, Sent: true, Message: d.t.url.Host + " sends more than " + strconv.FormatInt(r.MaxBody, 10) + " bytes"}

@@ -151,7 +151,8 @@ func defaultPort(scheme string) uint16 {
 
 // splitPort takes the port off. It is written with digits and no zero in front.
 func splitPort(scheme, authority string) (name string, port uint16, err error) {
-	name, digits, there := authority, "", false
+	var digits string
+	var there bool
 	if end := strings.LastIndexByte(authority, ']'); end >= 0 {
 		name, digits = authority[:end+1], authority[end+1:]
 		if digits, there = strings.CutPrefix(digits, ":"); !there && digits != "" {

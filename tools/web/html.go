@@ -27,8 +27,12 @@ func readHTML(text string, base *url.URL) (*page, error) {
 	}
 	root := mainOf(doc)
 	known := map[string]string{}
-	w := &writer{base: base, known: known, chrome: root.DataAtom == atom.Body || root.Type == html.DocumentNode}
+	w := &writer{base: base, known: known, chrome: true}
 	w.children(root)
+	if w.b.Len() == 0 { // all of it is menus
+		w = &writer{base: base, known: known}
+		w.children(doc)
+	}
 	p.body = w.done()
 	p.links = w.links
 	all := &writer{base: base, known: known} // also of menus
@@ -140,57 +144,90 @@ func hides(style string) bool {
 // chrome are the parts around a page's own text.
 func chrome(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Nav, atom.Aside, atom.Footer, atom.Form:
+	case atom.Nav, atom.Aside, atom.Footer:
 		return true
 	}
 	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, attr(n, "role"))
 }
 
 // mainOf finds the element that holds the page's own text: what the page says
-// it is, else the one with the most paragraphs, else all of it.
+// it is, else the innermost one with nearly all of what reads like text.
 func mainOf(doc *html.Node) *html.Node {
-	var named, articles []*html.Node
-	score := map[*html.Node]int{}
-	total := 0
-	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode {
+	body := find(doc, atom.Body)
+	if body == nil {
+		body = doc
+	}
+	mass := map[*html.Node]int{}
+	total := weigh(body, mass)
+	const enough = 250
+	for _, fits := range []func(*html.Node) bool{
+		func(n *html.Node) bool { return n.DataAtom == atom.Main || attr(n, "role") == "main" },
+		func(n *html.Node) bool { return n.DataAtom == atom.Article },
+	} {
+		if n := only(body, fits); n != nil && mass[n] >= enough {
+			return n
+		}
+	}
+	for best := body; ; {
+		inner := heaviest(best, mass)
+		if inner == nil || mass[inner]*4 < total*3 {
+			return best
+		}
+		best = inner
+	}
+}
+
+// only is the one element that fits, nil when there are none or several.
+func only(root *html.Node, fits func(*html.Node) bool) (found *html.Node) {
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode || !fits(n) {
 			continue
 		}
+		if found != nil {
+			return nil
+		}
+		found = n
+	}
+	return found
+}
+
+// weigh notes for each element how many bytes in it read like text: not links,
+// not menus, not single words.
+func weigh(n *html.Node, mass map[*html.Node]int) int {
+	sum := 0
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch {
-		case n.DataAtom == atom.Main || attr(n, "role") == "main":
-			named = append(named, n)
-		case n.DataAtom == atom.Article:
-			articles = append(articles, n)
-		case n.DataAtom == atom.P:
-			size := len(squeeze(plain(n)))
-			if size < 25 || n.Parent == nil {
-				continue
+		case c.Type == html.TextNode:
+			if size := len(strings.TrimSpace(c.Data)); size >= 25 {
+				sum += size
 			}
-			total += size
-			score[n.Parent] += size
-			if up := n.Parent.Parent; up != nil {
-				score[up] += size / 2
-			}
+		case c.Type == html.ElementNode && c.DataAtom != atom.A && !unseen(c) && !chrome(c):
+			sum += weigh(c, mass)
 		}
 	}
-	const enough = 250
-	for _, list := range [][]*html.Node{named, articles} {
-		if len(list) == 1 && len(squeeze(plain(list[0]))) >= enough {
-			return list[0]
+	if sum > 0 {
+		mass[n] = sum
+	}
+	return sum
+}
+
+func heaviest(n *html.Node, mass map[*html.Node]int) (best *html.Node) {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if mass[c] > mass[best] {
+			best = c
 		}
 	}
-	best := find(doc, atom.Body)
-	if best == nil {
-		best = doc
-	}
-	if len(articles) > 1 {
-		return best
-	}
-	most := max(enough, total/2)
-	for n := range doc.Descendants() { // in order, so that the same page reads the same
-		if s := score[n]; s > most && n.DataAtom != atom.Html {
-			best, most = n, s
-		}
+	if best == nil || inline(best) {
+		return nil
 	}
 	return best
+}
+
+// inline are elements that are part of a sentence, and never a page's text.
+func inline(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.P, atom.Span, atom.B, atom.I, atom.Em, atom.Strong, atom.Pre, atom.Code, atom.Li, atom.Font, atom.Q, atom.Blockquote:
+		return true
+	}
+	return false
 }

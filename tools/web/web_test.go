@@ -87,6 +87,12 @@ func TestBrowse(t *testing.T) {
 		links                  []string
 	}{
 		{"article", "text/html; charset=utf-8", article, articleText, []string{"http://paper.example/a", "http://paper.example/news/more.html", "http://paper.example/", "http://paper.example/login", "http://paper.example/imprint"}},
+		{"a form around all", "text/html", `<body><form><div><p>The whole page lies in a form, as some programs make it.</p><input value="x"></div></form>`, "The whole page lies in a form, as some programs make it.", nil},
+		{"menus alone", "text/html", `<body><nav><a href="/x">There</a></nav>`, "There[1]", nil},
+		{
+			"text beside text", "text/html", `<body><div id="side"><p>One small remark at the side of it.</p></div><div><div><p>` + strings.Repeat("Long words of a story. ", 20) + `</p></div><div>` + strings.Repeat("More of it without a paragraph. ", 20) + `<br></div></div>`,
+			"story.\n\nMore of it", nil,
+		},
 		{"no type", "", "<html><body><p>Short.</p>", "Address: http://paper.example/a\n\nShort.", nil},
 		{"latin-1", "text/html; charset=iso-8859-1", "<p>caf\xe9</p>", "café", nil},
 		{"charset of the page", "text/html", `<meta charset="windows-1251"><p>` + "\xcf\xf0\xe8\xe2\xe5\xf2", "Привет", nil},

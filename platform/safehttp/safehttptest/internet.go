@@ -39,7 +39,7 @@ func New(t testing.TB, h http.Handler) *Internet {
 	n := &Internet{names: map[string][]string{}}
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.mu.Lock()
-		n.heard = append(n.heard, r.Clone(context.Background()))
+		n.heard = append(n.heard, r.Clone(context.WithoutCancel(r.Context())))
 		n.mu.Unlock()
 		h.ServeHTTP(w, r)
 	})
