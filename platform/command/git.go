@@ -66,6 +66,9 @@ func (l *look) git(dir string, args []string) (table, run, env []string, why str
 	if slices.Contains([]string{"diff", "log", "show"}, rest[0]) {
 		run = append(run, "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 	}
+	if rest[0] == "status" {
+		run = append(run, "--ignore-submodules=all") // it would look into them with their settings
+	}
 	return table, append(run, rest[1:]...), gitEnv(), ""
 }
 

@@ -198,7 +198,14 @@ func (l *look) word(w *syntax.Word) {
 		words, err := l.fields(base, w)
 		if err != nil {
 			shape := l.shape(base, w.Parts, false)
-			words = append(l.fits(shape), shape)
+			words = append(words, shape)
+			switch {
+			case strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/"): // it may stand for anything
+			case filepath.IsAbs(shape):
+				words = append(words, l.fits(shape)...)
+			default:
+				words = append(words, l.fits(base+"/"+shape)...)
+			}
 		}
 		for _, f := range words {
 			l.mentions(f)

@@ -16,6 +16,8 @@ type Plan struct {
 	// Network and Writes are what the sandbox lets it have.
 	Network bool `json:"network,omitempty"`
 	Writes  bool `json:"writes,omitempty"`
+	// Hidden: nothing but the allowed folders is needed of the owner's home.
+	Hidden bool `json:"hidden,omitempty"`
 	// Digests are those of what runs and of the scripts that it reads, by path.
 	Digests map[string]string `json:"digests,omitempty"`
 }
@@ -83,6 +85,7 @@ func (l *look) plan() {
 		v.Plan.Shell = l.cmd.Text
 	}
 	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
+	v.Plan.Hidden = v.Listed && !v.Writes
 	v.Own = v.Listed && own && l.trusted(l.readings...)
 	if v.Listed && len(patterns) == 1 {
 		v.Pattern = patterns[0]

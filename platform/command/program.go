@@ -59,10 +59,20 @@ func (j *Judge) find(dir, name string) program {
 		if strings.Contains(name, "/") {
 			p.path = real
 		}
-		p.system = ofSystem(info) && j.trusted(c) && j.trusted(real)
+		p.system = ofSystem(info) && j.trusted(c) && j.trusted(real) && j.onPath(filepath.Dir(p.path))
 		return p
 	}
 	return p
+}
+
+// onPath: "/usr/lib/x/ls" is not the "ls" of the table.
+func (j *Judge) onPath(dir string) bool {
+	for _, d := range j.opt.Path {
+		if real, ok := physical(d); ok && real == dir || d == dir {
+			return true
+		}
+	}
+	return false
 }
 
 // trusted reports whether a program's folder is one of the system, and not one

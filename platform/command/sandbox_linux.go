@@ -26,7 +26,7 @@ func (j *Judge) findSandbox(ctx context.Context) sandbox {
 	if err != nil || abi < 1 {
 		return sandbox{missing: why + ", and this kernel has no Landlock; install bubblewrap"}
 	}
-	s := sandbox{kind: "landlock", missing: why + ": commands see which processes run, and may change the hooks of a repository in which they may write"}
+	s := sandbox{kind: "landlock", missing: why + ": commands see which processes run, may reach the sockets of this machine's services, and may change the hooks of a repository in which they may write"}
 	switch {
 	case abi < 4:
 		s.missing += ", and this kernel's Landlock does not close the network"
@@ -60,7 +60,12 @@ func (r *Runner) bubblewrap(s sandbox, p Plan) []string {
 	if p.Network {
 		args = append(args, "--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve")
 	}
-	hidden := func(path string) bool { return below("/tmp", path) || below("/run", path) }
+	if p.Hidden {
+		args = append(args, "--tmpfs", j.opt.Home)
+	}
+	hidden := func(path string) bool {
+		return below("/tmp", path) || below("/run", path) || p.Hidden && below(j.opt.Home, path)
+	}
 	for _, a := range j.allowed {
 		if real, ok := physical(a); ok && hidden(real) {
 			args = append(args, "--ro-bind-try", real, real)
@@ -150,8 +155,11 @@ func confineSelf(l *lock) error {
 	add(l.Read, landlock.RODirs, landlock.ROFiles)
 	add(l.Write, landlock.RWDirs, landlock.RWFiles)
 	add([]string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}, landlock.RWDirs, landlock.RWFiles)
-	config := landlock.V8.BestEffort()
+	config := landlock.V11.BestEffort()
 	if err := config.RestrictPaths(rules...); err != nil {
+		return err
+	}
+	if err := config.RestrictScoped(); err != nil {
 		return err
 	}
 	if l.Network {

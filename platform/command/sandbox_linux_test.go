@@ -74,6 +74,8 @@ func TestSandbox(t *testing.T) {
 				"hooks of the repository":      {Plan{Shell: "echo evil >> .g''it/config; echo evil > .g''it/hooks/x", Dir: b.docs + "/repo", Writes: true}, "", ""},
 				"keys and Hob's home":          {Plan{Shell: secret, Writes: true, Network: true}, "", "canary"},
 				"environments of others":       {Plan{Shell: "cat /pr''oc/[0-9]*/env''iron | tr '\\0' '\\n' | grep CANARY_OF_HOB"}, "", "CANARY_OF_HOB="},
+				"what it needs not see":        {Plan{Shell: "cat " + b.home + "/oth''er/x.txt", Hidden: true}, "", "canary"},
+				"and what it needs":            {Plan{Shell: "cat " + b.docs + "/notes.txt", Hidden: true}, "one", ""},
 				"no network":                   {Plan{Shell: reach}, "", "reached"},
 				"a network that was asked for": {Plan{Shell: reach, Network: true}, "reached", ""},
 			} {

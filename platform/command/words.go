@@ -156,17 +156,34 @@ func (l *look) shape(dir string, parts []syntax.WordPart, quoted bool) string {
 	return b.String()
 }
 
+// maxFits bounds the files that the shape of a word may stand for.
+const maxFits = 500
+
 // fits lists files that the shape of a word may stand for, some of them at most.
 func (l *look) fits(shape string) []string {
-	if strings.HasPrefix(shape, "*") || !strings.Contains(shape, "/") || strings.Count(shape, "*") > 4 {
+	if !strings.HasPrefix(shape, "/") {
 		return nil
 	}
-	if l.folders += 10; l.folders > maxFolders {
-		return nil
+	found := []string{"/"}
+	for part := range strings.SplitSeq(strings.Trim(shape, "/"), "/") {
+		var next []string
+		for _, dir := range found {
+			if !strings.ContainsAny(part, "*?[") {
+				next = append(next, filepath.Join(dir, part))
+				continue
+			}
+			if l.folders++; l.folders > maxFolders || len(next) > maxFits {
+				break
+			}
+			list, _ := os.ReadDir(dir) // what cannot be read cannot be shown by a command
+			l.entries += len(list)
+			for _, e := range list {
+				if ok, err := filepath.Match(part, e.Name()); err == nil && ok && len(next) < maxFits {
+					next = append(next, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		found = next
 	}
-	list, err := filepath.Glob(shape)
-	if err != nil || len(list) > maxFields {
-		return nil
-	}
-	return list
+	return found
 }
