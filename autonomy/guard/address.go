@@ -102,7 +102,7 @@ func addressesIn(text string) []string {
 	var out []string
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("<>\"“”«»`|", r) }) {
 		word = strings.TrimLeft(word, "([{'‘*_,;")
-		lower := strings.ToLower(word)
+		lower := lowered(word)
 		// What stands before a scheme is not part of the address: "see:https://…".
 		if i := strings.Index(lower, "http"); i > 0 && (strings.HasPrefix(lower[i:], "http://") || strings.HasPrefix(lower[i:], "https://")) && !strings.ContainsAny(lower[:i], "/?#@") {
 			word, lower = word[i:], lower[i:]
@@ -160,6 +160,18 @@ func bare(word string) bool {
 
 // fileEndings are top-level domains by which files are better known.
 var fileEndings = strings.Fields("md py sh rs pl cc ps so zip mov app tf ml mk st js ts go")
+
+// lowered is a text in lower case as far as addresses need it: of the same
+// length, whatever stands in it.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
 
 func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })

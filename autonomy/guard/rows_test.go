@@ -1,0 +1,150 @@
+package guard_test
+
+import (
+	"fmt"
+	"testing"
+
+	"hob/autonomy/guard"
+	"hob/tools"
+)
+
+// The rows for sends, for writes to the drop folder and for calls with several
+// effects: columns attended/clean, attended/tainted, unattended/clean,
+// unattended/tainted.
+func TestSendAndWriteRows(t *testing.T) {
+	const a, k, d = guard.Allow, guard.Ask, guard.Deny
+	send := func(to ...string) judged { return judged{effects(tools.Send), tools.Judgement{To: to}} }
+	write := func(undo bool, j tools.Judgement) judged {
+		return judged{tool{spec: tools.Spec{Name: "file", Category: "files", Effects: tools.Write}, undo: undo}, j}
+	}
+	both := func(e tools.Effects, j tools.Judgement) judged { return judged{effects(e), j} }
+	listed := []string{"ada@example.org"}
+	tests := []struct {
+		name  string
+		level guard.Level
+		tool  judged
+		want  [4]guard.Verdict
+	}{
+		{"send to the owner", guard.Supervised, send(tools.Owner), [4]guard.Verdict{a, k, k, k}},
+		{"send to the owner and another", guard.Supervised, send(tools.Owner, "ada@example.org"), [4]guard.Verdict{k, k, k, k}},
+		{"send to a listed one, supervised", guard.Supervised, send("ada@example.org"), [4]guard.Verdict{k, k, k, k}},
+		{"send to a listed one, trusted", guard.Trusted, send("ada@example.org"), [4]guard.Verdict{a, k, a, k}},
+		{"send to another, trusted", guard.Trusted, send("eve@example.org"), [4]guard.Verdict{k, k, k, k}},
+		{"send to nobody named, trusted", guard.Trusted, send(), [4]guard.Verdict{k, k, k, k}},
+		{"send to the owner, watch", guard.Watch, send(tools.Owner), [4]guard.Verdict{d, d, d, d}},
+		{"new file in the drop folder", guard.Supervised, write(true, tools.Judgement{Inert: true}), [4]guard.Verdict{a, a, k, k}},
+		{"new file in the drop folder, without undo", guard.Supervised, write(false, tools.Judgement{Inert: true}), [4]guard.Verdict{a, k, k, k}},
+		{"new file elsewhere", guard.Supervised, write(true, tools.Judgement{}), [4]guard.Verdict{a, k, k, k}},
+		{"new file in the drop folder, trusted", guard.Trusted, write(true, tools.Judgement{Inert: true}), [4]guard.Verdict{a, a, a, k}},
+		{"what a tool judges milder", guard.Supervised, both(tools.Exec, tools.Judgement{Effects: tools.Read}), [4]guard.Verdict{a, a, a, a}},
+		{"what a tool judges graver", guard.Supervised, both(tools.Write, tools.Judgement{Effects: tools.Destroy}), [4]guard.Verdict{k, k, k, k}},
+		{"send and write", guard.Supervised, both(tools.Send|tools.Write, tools.Judgement{To: []string{tools.Owner}}), [4]guard.Verdict{a, k, k, k}},
+		{"egress and write", guard.Supervised, both(tools.Egress|tools.Write, tools.Judgement{URLs: []string{"https://x.example/"}}), [4]guard.Verdict{k, k, k, k}},
+		{"egress to a listed host and write", guard.Supervised, both(tools.Egress|tools.Write, tools.Judgement{URLs: []string{"https://listed.example/"}}), [4]guard.Verdict{a, k, k, k}},
+		{"egress and send", guard.Supervised, both(tools.Egress|tools.Send, tools.Judgement{URLs: []string{"https://listed.example/"}, To: []string{"eve"}}), [4]guard.Verdict{k, k, k, k}},
+		{"refused whatever the owner says", guard.Trusted, both(tools.Read, tools.Judgement{Refused: tools.Errorf(tools.PolicyDenied, "no")}), [4]guard.Verdict{d, d, d, d}},
+	}
+	for _, tt := range tests {
+		f := newGuard(t, guard.Options{Level: tt.level, Recipients: listed, Hosts: []string{"listed.example"}})
+		for i, want := range tt.want {
+			r := guard.Request{Tool: tt.tool, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}
+			t.Run(fmt.Sprintf("%s, attended %v, tainted %v", tt.name, r.Attended, r.Tainted), func(t *testing.T) {
+				if got := f.decide(r); got.Verdict != want || got.Rule == "" || got.Reason == "" {
+					t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, want)
+				}
+			})
+		}
+	}
+}
+
+// What somebody else's tool says of its calls is not heard.
+func TestAForeignToolIsNotItsOwnJudge(t *testing.T) {
+	x := judged{effects(tools.Exec), tools.Judgement{Effects: tools.Read}}
+	x.spec.Foreign = true
+	if d := newGuard(t, guard.Options{}).decide(guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true}); d.Verdict != guard.Ask {
+		t.Errorf("%s (%s)", d.Verdict, d.Rule)
+	}
+}
+
+// I16: before many things are changed the owner is asked, though each of them
+// could be undone, at once or one by one, whatever he granted one by one.
+func TestIncidentI16BatchesAskFirst(t *testing.T) {
+	const a, k, d = guard.Allow, guard.Ask, guard.Deny
+	for _, tt := range []struct {
+		name            string
+		effects         tools.Effects
+		items, made     int
+		agreed, refused bool
+		want            guard.Verdict
+	}{
+		{"one", tools.Write, 0, 0, false, false, a},
+		{"twenty at once", tools.Write, 20, 0, false, false, a},
+		{"twenty-one at once", tools.Write, 21, 0, false, false, k},
+		{"the twentieth", tools.Write, 1, 19, false, false, a},
+		{"the twenty-first", tools.Write, 1, 20, false, false, k},
+		{"some more at once", tools.Write, 10, 15, false, false, k},
+		{"agreed to go on", tools.Write, 1, 20, true, false, a},
+		{"agreed, and much more", tools.Write, 1, 200, true, false, k},
+		{"agreed, another batch at once", tools.Write, 21, 21, true, false, k},
+		{"refused to go on", tools.Write, 1, 20, false, true, d},
+		{"looks only", tools.Read, 500, 500, false, false, a},
+		{"own store", tools.Write, 21, 0, false, false, k},
+	} {
+		for _, level := range []guard.Level{guard.Supervised, guard.Trusted} {
+			t.Run(fmt.Sprintf("%s, %s", tt.name, level), func(t *testing.T) {
+				f := newGuard(t, guard.Options{Level: level})
+				x := judged{tool{spec: tools.Spec{Name: "trash_file", Category: "files", Effects: tt.effects}, undo: true}, tools.Judgement{Items: tt.items}}
+				r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: true, Made: tt.made, Agreed: tt.agreed, Refused: tt.refused}
+				if got := f.decide(r); got.Verdict != tt.want {
+					t.Errorf("%s (%s: %s), want %s", got.Verdict, got.Rule, got.Reason, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// I4: what a request says of its own scope can only narrow it: no level, no
+// words, no count in it makes a verdict milder than the guard's own options do.
+func TestIncidentI4ScopeOnlyNarrows(t *testing.T) {
+	order := []guard.Level{guard.Watch, guard.Supervised, guard.Trusted}
+	list := []tool{
+		effects(tools.Read), effects(tools.Write), effects(tools.Send), effects(tools.Egress), effects(tools.Exec), effects(tools.Destroy), effects(tools.Secret),
+		{spec: tools.Spec{Name: "own", Effects: tools.Write, Own: true}, undo: true},
+	}
+	for _, own := range order {
+		f := newGuard(t, guard.Options{Level: own})
+		for _, x := range list {
+			for i := range 4 {
+				r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}
+				base := f.decide(r).Verdict
+				for _, asked := range append(order, "owner", "admin", "TRUSTED", "*") {
+					r.Level = asked
+					if got := f.decide(r).Verdict; got > base {
+						t.Errorf("%s, %s asked for %q: %s instead of %s", own, x.spec.Effects, asked, got, base)
+					}
+				}
+			}
+		}
+	}
+}
+
+// I18: once outside text is there, nothing runs or leaves without a fresh yes,
+// at any level, whatever the owner listed.
+func TestIncidentI18TaintedTurnsAsk(t *testing.T) {
+	f := newGuard(t, guard.Options{Level: guard.Trusted, Hosts: []string{"listed.example"}, Recipients: []string{"ada@example.org"}, Research: true})
+	for _, x := range []judged{
+		{effects(tools.Exec), tools.Judgement{Pattern: "git status *"}},
+		{effects(tools.Send), tools.Judgement{To: []string{"ada@example.org"}}},
+		{effects(tools.Send), tools.Judgement{To: []string{tools.Owner}}},
+		{effects(tools.Egress), tools.Judgement{URLs: []string{"https://listed.example/?told=all"}, Get: true}},
+		{effects(tools.Egress), tools.Judgement{Query: "all I know"}},
+		{effects(tools.Write), tools.Judgement{}},
+	} {
+		for _, attended := range []bool{true, false} {
+			r := guard.Request{Tool: x, Args: []byte(`{}`), Call: "c", Attended: attended, Tainted: true}
+			if d := f.decide(r); d.Verdict != guard.Ask {
+				t.Errorf("%s, attended %v: %s (%s)", x.spec.Effects, attended, d.Verdict, d.Rule)
+			}
+		}
+	}
+}
