@@ -108,7 +108,11 @@ func lastResults(m *llmtest.Scripted) (out []string) {
 	for _, r := range m.Asked() {
 		for _, p := range r.Messages[len(r.Messages)-1].Parts {
 			if p.Result != nil {
-				text, _, _ := strings.Cut(p.Result.Text, ":")
+				text := p.Result.Text
+				if strings.HasPrefix(text, "<outside-") { // within its fence
+					_, text, _ = strings.Cut(text, "\n")
+				}
+				text, _, _ = strings.Cut(text, ":")
 				out = append(out, text)
 			}
 		}

@@ -23,6 +23,7 @@ type step struct {
 	decided bool
 	took    time.Duration
 	text    string // what the model reads of it
+	body    int    // how much of that is the call's own, and not a hint
 }
 
 // settled reports whether it is known what the call came to.

@@ -84,7 +84,12 @@ type Options struct {
 	// Redact knows the secrets that no model and no transcript may hold; nil
 	// finds them by their shape alone.
 	Redact *redact.Set
-	Log    *slog.Logger
+	// Guardian is a model's verdict on a text from outside: bad adds a mark,
+	// anything else changes nothing. Nil: none is asked.
+	Guardian func(ctx context.Context, who llm.Account, text string) (bad bool, err error)
+	// Block withholds text from outside that was marked.
+	Block bool
+	Log   *slog.Logger
 }
 
 // Agent runs turns. Run may be called concurrently for different sessions.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"hob/autonomy/llm"
-	"hob/autonomy/session"
 	"hob/platform/failpoint"
 	"hob/platform/provenance"
 )
@@ -20,7 +19,7 @@ func (r *run) ask(ctx context.Context) (llm.Response, error) {
 	if err := r.fit(ctx); err != nil {
 		return llm.Response{}, err
 	}
-	q := modelCall{req: llm.Request{System: r.system, Messages: session.Join(r.msgs), Tools: r.offered, Session: r.t.Event.Session, Now: time.Now().In(r.o.Zone()), Account: r.account()}}
+	q := modelCall{req: llm.Request{System: r.system, Messages: r.shownTo(), Tools: r.offered, Session: r.t.Event.Session, Now: time.Now().In(r.o.Zone()), Account: r.account()}}
 	if err := r.beforeModel(ctx, &q); err != nil {
 		return q.resp, err
 	}

@@ -28,6 +28,7 @@ func (r *run) truncating() link {
 			s.text = r.shorten(ctx, s, s.result.Text)
 		}
 		s.text = strings.ToValidUTF8(s.text, "\uFFFD")
+		s.body = len(s.text)
 	}}
 }
 

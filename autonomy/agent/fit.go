@@ -32,7 +32,7 @@ func (r *run) streamFitting(ctx context.Context, q *modelCall) error {
 	if !again {
 		return err
 	}
-	q.req.Messages, q.resp = session.Join(r.msgs), llm.Response{}
+	q.req.Messages, q.resp = r.shownTo(), llm.Response{}
 	if err := r.beforeModel(ctx, q); err != nil {
 		return err
 	}

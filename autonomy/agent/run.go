@@ -63,7 +63,7 @@ func (r *run) load(ctx context.Context) error {
 		return err
 	}
 	if len(recorded) == 0 {
-		r.msgs = append(r.msgs, r.question(added))
+		r.msgs = append(r.msgs, r.question(ctx, added))
 	}
 	if r.t.Event.Attempts <= 1 && r.t.Event.Crashes == 0 && len(recorded) == 0 {
 		return nil // the first try: nothing can have run
@@ -124,10 +124,17 @@ func (r *run) begin(ctx context.Context, before, recorded []llm.Message) ([]llm.
 
 // question is the current message: context first, then outside text, then the
 // words that are to be answered.
-func (r *run) question(added []llm.Part) llm.Message {
+func (r *run) question(ctx context.Context, added []llm.Part) llm.Message {
 	m := llm.Message{Role: llm.User, Parts: added}
+	for i := range m.Parts {
+		if m.Parts[i].Source.Tainted() {
+			r.intake(ctx, &m.Parts[i], "")
+		}
+	}
 	for _, o := range r.t.Outside {
-		m.Parts = append(m.Parts, llm.Part{Text: r.o.Redact.Text(o), Source: provenance.Outside, Origins: r.t.Origins})
+		p := llm.Part{Text: r.o.Redact.Text(o), Source: provenance.Outside, Origins: r.t.Origins}
+		r.intake(ctx, &p, "")
+		m.Parts = append(m.Parts, p)
 	}
 	seen := r.t.Source
 	if len(r.t.Outside) > 0 { // a picture in a mail that is passed on is not the owner's
@@ -137,7 +144,14 @@ func (r *run) question(added []llm.Part) llm.Message {
 		m.Parts = append(m.Parts, llm.Part{Image: &r.t.Images[i], Source: seen, Origins: r.said(seen)})
 	}
 	if r.t.Text != "" || len(r.t.Images) == 0 {
-		m.Parts = append(m.Parts, llm.Part{Text: r.clean(r.t.Text, r.t.Source), Source: r.t.Source, Origins: r.said(r.t.Source)})
+		p := llm.Part{Text: r.clean(r.t.Text, r.t.Source), Source: r.t.Source, Origins: r.said(r.t.Source)}
+		if p.Source.Tainted() { // it is to be answered, so it has no fence
+			if marks := r.marked(ctx, p.Text); len(marks) > 0 {
+				p.Origins = signed(p.Origins, marks)
+				r.auditMarks(&p, "", marks)
+			}
+		}
+		m.Parts = append(m.Parts, p)
 	}
 	return m
 }

@@ -146,6 +146,12 @@ type Part struct {
 	// Origins say from where the outside text in it came, where it is not a
 	// repetition of what other parts of the conversation hold.
 	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Fence is the border that was drawn for it, when it came from outside (see
+	// Fenced).
+	Fence string `json:"fence,omitempty"`
+	// Fenced is how many bytes of a result stand within it, 0 for all: what Hob
+	// itself added stands behind.
+	Fenced int `json:"fenced,omitempty"`
 	// Signature is what an API wants back with this part, unchanged (Gemini's
 	// thoughtSignature). It means nothing to another API.
 	Signature string `json:"signature,omitempty"`

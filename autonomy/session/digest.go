@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"hob/autonomy/llm"
+	"hob/platform/fence"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 )
@@ -65,7 +66,11 @@ func question(p *plan, prev Digest, pins []Pin, outside bool, room int) llm.Requ
 		b.WriteString("\n")
 	}
 	b.WriteString("# What was said since\n")
-	b.WriteString(transcript(p.old, outside, room-b.Len()))
+	text := transcript(p.old, outside, room-b.Len())
+	if outside {
+		text = fence.Wrap(fence.New(text), text, "", "")
+	}
+	b.WriteString(text)
 	src := provenance.Hob
 	if outside {
 		src = provenance.Outside

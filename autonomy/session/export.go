@@ -91,12 +91,12 @@ func markdown(w io.Writer, r Row, zone *time.Location) error {
 		case p.Image != nil:
 			fmt.Fprintf(&b, "\n![picture](data:%s;base64,%s)\n", strings.NewReplacer(")", "", "\n", "").Replace(p.Image.MIME), base64.StdEncoding.EncodeToString(p.Image.Data))
 		case p.Call != nil:
-			fmt.Fprintf(&b, "\nCalls %s:\n\n%s", title(p.Call.Name), fence("json", string(p.Call.Args)))
+			fmt.Fprintf(&b, "\nCalls %s:\n\n%s", title(p.Call.Name), backticks("json", string(p.Call.Args)))
 		case p.Result != nil:
-			fmt.Fprintf(&b, "\n%s answered:\n\n%s", title(p.Result.Name), fence("", p.Result.Text))
+			fmt.Fprintf(&b, "\n%s answered:\n\n%s", title(p.Result.Name), backticks("", p.Result.Text))
 		case strings.TrimSpace(p.Text) == "":
 		case p.Source.Tainted() && r.Message.Role != llm.Assistant:
-			fmt.Fprintf(&b, "\nFrom outside:\n\n%s", fence("", p.Text))
+			fmt.Fprintf(&b, "\nFrom outside:\n\n%s", backticks("", p.Text))
 		default:
 			fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(p.Text))
 		}
@@ -108,8 +108,8 @@ func markdown(w io.Writer, r Row, zone *time.Location) error {
 	return err
 }
 
-// fence encloses a text in more backquotes than it has in a row.
-func fence(lang, s string) string {
+// backticks encloses a text in more backquotes than it has in a row.
+func backticks(lang, s string) string {
 	n, run := 3, 0
 	for _, c := range s {
 		if run++; c != '`' {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"hob/autonomy/llm"
+	"hob/platform/fence"
 	"hob/platform/provenance"
 )
 
@@ -67,7 +68,7 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 	for _, m := range p.old {
 		from = append(from, Origins(m.msg))
 	}
-	p.next = Summary{Origins: provenance.Join(from...), First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
+	p.next = Summary{Origins: provenance.Join(from...), Fence: fence.New(""), First: cmp.Or(p.prev.First, p.old[0].id), Last: p.first - 1, Turns: p.prev.Turns + len(turns)}
 	return p, nil
 }
 

@@ -30,7 +30,7 @@ func stub(id int64, m llm.Message) llm.Message {
 		r := *p.Result
 		r.Text = fmt.Sprintf("%s\n[the rest of this result, %d characters in all, was left out to save room; use_tool search_conversations {\"message\": %d} shows the whole]",
 			strings.TrimSpace(phrase.Cut(r.Text, stubChars)), len(r.Text), id)
-		m.Parts[i].Result = &r
+		m.Parts[i].Result, m.Parts[i].Fenced = &r, 0
 	}
 	return m
 }

@@ -30,7 +30,9 @@ type Summary struct {
 	Aged bool `json:"aged,omitempty"`
 	// Origins are from where the outside texts came.
 	Origins []provenance.Origin `json:"origins,omitempty"`
-	Pins    []Pin               `json:"pins"`
+	// Fence is the border around what was made of them (see llm.Fenced).
+	Fence string `json:"fence,omitempty"`
+	Pins  []Pin  `json:"pins"`
 }
 
 // Digest is what a model made of messages.
@@ -68,7 +70,7 @@ func (s *Summary) Message() llm.Message {
 		if text := render(name, data); text != "" {
 			p := llm.Part{Text: text, Source: src, Context: true}
 			if src.Tainted() {
-				p.Origins = s.Origins
+				p.Origins, p.Fence = s.Origins, s.Fence
 			}
 			m.Parts = append(m.Parts, p)
 		}

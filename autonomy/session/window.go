@@ -225,6 +225,9 @@ func Chars(m llm.Message) int {
 	n := 16
 	for _, p := range m.Parts {
 		n += len(p.Text)
+		if p.Fence != "" {
+			n += 120
+		}
 		if p.Call != nil {
 			n += len(p.Call.Args) + len(p.Call.Name) + 32
 		}

@@ -116,6 +116,7 @@ func normal(body []byte) string {
 		{`(told|noted|on) \d{4}-\d\d-\d\d`, "$1 DATE"},
 		{`There are tools for: [^.]*\.`, "There are tools for: CATEGORIES."},
 		{`call_[0-9a-f]{12}_`, "call_EVENT_"},
+		{`outside-[0-9a-f]{12}`, "outside-FENCE"},
 	} {
 		s = regexp.MustCompile(r.expr).ReplaceAllString(s, r.to)
 	}

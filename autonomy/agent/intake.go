@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/knowledge/store"
+	"hob/platform/fence"
+	"hob/platform/injection"
+	"hob/platform/provenance"
+)
+
+// guardianMark is the mark of a model's verdict.
+const guardianMark = "guardian"
+
+// intake is where text from outside enters the conversation: it is looked
+// through, marked and put within a fence, in this one place. call is the call
+// that brought it, "" for none. What is found decides nothing.
+func (r *run) intake(ctx context.Context, p *llm.Part, call string) {
+	text, hint := p.Text, ""
+	if p.Result != nil {
+		n := min(p.Fenced, len(p.Result.Text))
+		text, hint = p.Result.Text[:n], p.Result.Text[n:]
+	}
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	if marks := r.marked(ctx, text); len(marks) > 0 {
+		p.Origins = signed(p.Origins, marks)
+		r.auditMarks(p, call, marks)
+		if r.o.Block {
+			text = "[withheld: text from outside that looks like an attempt to take over its reader (" + strings.Join(marks, ", ") + "); the owner has it set so ([guard] block)]"
+			if p.Result != nil {
+				p.Result.Text, p.Fenced = text+hint, len(text)
+			} else {
+				p.Text = text
+			}
+		}
+	}
+	p.Fence = fence.New(text)
+	if hint == "" {
+		p.Fenced = 0
+	}
+}
+
+// marked are the marks of a text: what the scanner sees, and the verdict of a
+// model where the owner has set one. It can add a mark and take none away.
+func (r *run) marked(ctx context.Context, text string) []string {
+	marks := injection.Scan(text)
+	if r.o.Guardian == nil {
+		return marks
+	}
+	bad, err := r.o.Guardian(ctx, llm.Account{Session: r.t.Event.Session, Event: r.t.Event.ID, Unattended: !r.t.Attended}, text)
+	if err != nil {
+		r.o.Log.WarnContext(ctx, "the guardian said nothing of a text from outside", "event", r.t.Event.ID, "err", err)
+	}
+	if bad {
+		marks = append(marks, guardianMark)
+	}
+	return marks
+}
+
+// signed notes the marks with the origins of the text in which they were seen.
+func signed(list []provenance.Origin, marks []string) []provenance.Origin {
+	if len(list) == 0 {
+		list = []provenance.Origin{{Kind: "tool"}}
+	}
+	out := slices.Clone(list)
+	for i, o := range out {
+		if o.Kind != "more" {
+			out[i].Marks = marks
+			break // the nearest one
+		}
+	}
+	return provenance.Join(out)
+}
+
+// auditMarks writes down that a text was marked, in the transaction that stores
+// it.
+func (r *run) auditMarks(p *llm.Part, call string, marks []string) {
+	rec := guard.Record{
+		Actor: "hob", Action: "mark", Event: r.t.Event.ID, Session: r.t.Event.Session, Origin: r.t.Origin, Call: call,
+		Verdict: strings.Join(marks, "+"), Rule: "marks only, decides nothing", Tainted: true, Outcome: "marked",
+	}
+	if r.o.Block {
+		rec.Outcome = "withheld"
+	}
+	if p.Result != nil {
+		rec.Tool = p.Result.Name
+	}
+	r.pending = append(r.pending, func(tx *store.Tx) error { return r.o.Guard.AuditTx(tx, rec) })
+}
+
+// shownTo are the messages as the model reads them. The built-in brain reads
+// results itself, and shows them as they are.
+func (r *run) shownTo() []llm.Message {
+	msgs := session.Join(r.msgs)
+	if r.model.Info().Provider == offlineBrain {
+		return msgs
+	}
+	return llm.Fenced(msgs)
+}

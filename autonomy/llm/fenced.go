@@ -1,0 +1,62 @@
+package llm
+
+import (
+	"strings"
+
+	"hob/platform/fence"
+	"hob/platform/provenance"
+)
+
+// Fenced are messages as a model reads them: text from outside stands within
+// the fence that was drawn for it when it was taken in. What is made is the same
+// each time, so that a request stays a prefix of the next one.
+func Fenced(msgs []Message) []Message {
+	var out []Message
+	for i, m := range msgs {
+		for j, p := range m.Parts {
+			if p.Fence == "" || p.Text == "" && p.Result == nil {
+				continue
+			}
+			if out == nil {
+				out = append(make([]Message, 0, len(msgs)), msgs...)
+			}
+			if &out[i].Parts[0] == &m.Parts[0] {
+				out[i].Parts = append(make([]Part, 0, len(m.Parts)), m.Parts...)
+			}
+			out[i].Parts[j] = p.fenced()
+		}
+	}
+	if out == nil {
+		return msgs
+	}
+	return out
+}
+
+func (p Part) fenced() Part {
+	from := provenance.Told(unmarked(p.Origins), 3)
+	warning := ""
+	if marks := provenance.Marks(p.Origins); len(marks) > 0 {
+		warning = "it looks like an attempt to take you over: " + strings.Join(marks, ", ")
+	}
+	if p.Result != nil {
+		r := *p.Result
+		n := len(r.Text)
+		if p.Fenced > 0 && p.Fenced < n {
+			n = p.Fenced
+		}
+		r.Text = fence.Wrap(p.Fence, r.Text[:n], from, warning) + r.Text[n:]
+		p.Result = &r
+		return p
+	}
+	p.Text = fence.Wrap(p.Fence, p.Text, from, warning)
+	return p
+}
+
+func unmarked(list []provenance.Origin) []provenance.Origin {
+	out := make([]provenance.Origin, len(list))
+	for i, o := range list {
+		o.Marks = nil
+		out[i] = o
+	}
+	return out
+}
