@@ -259,7 +259,14 @@ func (l *Loop) cmdRevoke(ctx context.Context, ev bus.Event, id string) (string, 
 		return "", err
 	}
 	if id == "" {
-		return "", errors.New("say which one: /revoke ID; /grants lists them")
+		list, err := l.o.Guard.Grants(ctx, false, "", 2)
+		if err != nil {
+			return "", err
+		}
+		if len(list) != 1 {
+			return "", errors.New("say which one: /revoke ID; /grants lists them")
+		}
+		id = list[0].ID
 	}
 	g, err := l.Revoke(ctx, id, "chat")
 	if err != nil {

@@ -36,7 +36,7 @@ func commands() []command {
 		{[]string{"approve", "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it", (*Loop).cmdYes},
 		{[]string{"deny", "no", "n"}, "[ID|all] [why]", "say no to my question", (*Loop).cmdNo},
 		{[]string{"grants"}, "", "what you have allowed beforehand", (*Loop).cmdGrants},
-		{[]string{"revoke"}, "ID", "take back what you have allowed", (*Loop).cmdRevoke},
+		{[]string{"revoke"}, "[ID]", "take back what you have allowed", (*Loop).cmdRevoke},
 		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"hob/platform/system"
 )
 
 // environment is what a command sees: where programs are, whose home it is, the
@@ -14,6 +16,7 @@ func (j *Judge) environment(temp string) []string {
 		"PATH=" + strings.Join(j.opt.Path, string(filepath.ListSeparator)), "HOME=" + j.opt.Home, "TERM=dumb", "TMPDIR=" + temp, "XDG_CACHE_HOME=" + filepath.Join(temp, "cache"),
 		"PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=false", "EDITOR=false", "NO_COLOR=1", "DEBIAN_FRONTEND=noninteractive", "PYTHONDONTWRITEBYTECODE=1",
 		"npm_config_cache=" + filepath.Join(temp, "npm"), "GOTOOLCHAIN=local",
+		system.Marker + "=command", // what it leaves behind does not speak for the owner
 	}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
