@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 2 && os.Args[1] == speaker {
+		os.Exit(speak(os.Args[2:]))
+	}
 	flag.Parse()
 	if err := names.listen(); err != nil {
 		fmt.Fprintln(os.Stderr, "adversary: a resolver on loopback:", err)
