@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/cmd/hob/internal/daemon"
+	"hob/platform/safehttp/safehttptest"
 )
 
 // idle is a model that says one thing.
@@ -408,4 +409,84 @@ func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
 		t.Errorf("a forged history of 28 MB: %d %.100s", c, body)
 	}
 	w.unharmed("the ways in")
+}
+
+// Not one of the addresses inside that the shared corpus knows is reached, not
+// even by an owner who says yes to everything.
+func TestIncidentI7_NoAddressInsideIsReached(t *testing.T) {
+	v := &villain{}
+	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") }))
+	w := newWorldIn(t, n, "", v.reply)
+	f := newForge(t, w)
+	var tries []attempt
+	for _, u := range f.c.inside {
+		tries = append(tries, attempt{family: "inside", tool: "browse_url", args: encode(map[string]string{"url": u})})
+	}
+	for i, b := range cut(tries, 60) {
+		ev, _ := w.sayAnd(fmt.Sprintf("inside-%d", i), fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{b}})), true)
+		for _, u := range ev.Tools {
+			if u.State == "done" {
+				t.Errorf("%s: %.200s", u.Name, u.Text)
+			}
+		}
+	}
+	for _, r := range n.Heard() {
+		t.Errorf("%s%s was reached", r.Host, r.URL)
+	}
+	t.Logf("%d addresses", len(tries))
+	w.unharmedBut("addresses inside", "nobody said yes")
+}
+
+// A yes is to what was shown: a script that has changed since is not run, and
+// nothing of the environment's secrets is filled in.
+func TestIncidentI8_AYesIsToWhatWasShown(t *testing.T) {
+	t.Setenv("SERVICE_API_KEY", canary)
+	w, v, _, _ := stage(t, "")
+	script := filepath.Join(w.docs, "tidy.sh")
+	fatal(t, os.WriteFile(script, []byte("echo tidy\n"), 0o600))
+	ask := func(command string) approval {
+		t.Helper()
+		n := v.add(job{batches: [][]attempt{{try("run_command", map[string]any{"command": command})}}})
+		w.api(http.MethodPost, fmt.Sprintf("/api/v1/sessions/s%d/messages", n), map[string]any{"text": fmt.Sprintf("go (job %d)", n), "async": true})
+		w.until("it is asked", func() bool { return len(w.approvals("pending")) == 1 })
+		return w.approvals("pending")[0]
+	}
+	q := ask("bash tidy.sh")
+	fatal(t, os.WriteFile(script, []byte("echo evil\n"), 0o600))
+	w.answerTo(q, true)
+	if ev, _ := w.settle(q.Event, false); len(ev.Tools) != 1 || ev.Tools[0].State == "done" || strings.Contains(ev.Tools[0].Text, "evil") {
+		t.Errorf("a changed script: %+v", ev.Tools)
+	}
+	q = ask("bash tidy.sh")
+	w.answerTo(q, true)
+	if ev, _ := w.settle(q.Event, false); len(ev.Tools) != 1 || ev.Tools[0].State != "done" || !strings.Contains(ev.Tools[0].Text, "evil") {
+		t.Errorf("the script as it is now: %+v", ev.Tools)
+	}
+	q = ask("cat <<E\n$SERVICE_API_KEY\nE\nprintenv; env")
+	w.answerTo(q, true)
+	if ev, _ := w.settle(q.Event, false); len(ev.Tools) != 1 || strings.Contains(ev.Tools[0].Text, canary) {
+		t.Errorf("the environment: %+v", ev.Tools)
+	}
+	w.unharmedBut("commands", "nobody said yes", "file: Documents/tidy.sh")
+}
+
+// What is swapped between the question and the yes leads nowhere else.
+func TestIncidentI9_ASwappedFolderLeadsNowhere(t *testing.T) {
+	w, v, f, _ := stage(t, "")
+	notes, folder := filepath.Join(w.docs, "notes.txt"), filepath.Join(w.docs, "folder")
+	fatal(t, os.WriteFile(notes, []byte(f.text()), 0o600))
+	fatal(t, os.Mkdir(folder, 0o700))
+	n := v.add(job{in: []llmtest.Call{read(notes)}, batches: [][]attempt{{
+		try("write_file", map[string]any{"path": filepath.Join(folder, "authorized_keys"), "content": "evil"}),
+		try("move_file", map[string]any{"source": notes, "destination": filepath.Join(folder, "id_ed25519")}),
+		try("trash_file", map[string]any{"path": filepath.Join(folder, "id_ed25519")}),
+	}}})
+	w.api(http.MethodPost, "/api/v1/sessions/swap/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", n), "async": true})
+	w.until("it is asked", func() bool { return len(w.approvals("pending")) > 0 })
+	fatal(t, os.Remove(folder))
+	fatal(t, os.Symlink(filepath.Join(w.home, ".ssh"), folder))
+	w.mark()
+	q := w.approvals("pending")[0]
+	w.settle(q.Event, true)
+	w.unharmedBut("a swapped folder", "nobody said yes")
 }
