@@ -381,19 +381,3 @@ func (c *Config) Errorf(key, format string, args ...any) *Error {
 	}
 	return e
 }
-
-func (c *Config) warnPlainSecrets(fi fs.FileInfo) {
-	for i := range c.doc.entries {
-		e := &c.doc.entries[i]
-		name := e.path[len(e.path)-1]
-		if e.header() || !isSecretKey(name) || len(e.data) == 0 || system.IsReference(string(e.data)) {
-			continue
-		}
-		w := fmt.Sprintf("%s:%d: %s holds the secret itself; keep it in the keychain and write \"keychain:NAME\" (hob config secret NAME)",
-			c.doc.file, e.line, join(e.path))
-		if fi != nil && system.OthersMayRead(fi) {
-			w += fmt.Sprintf("; other users can read it: chmod 600 %s", c.doc.file)
-		}
-		c.Warnings = append(c.Warnings, w)
-	}
-}

@@ -91,8 +91,7 @@ func edit(name string, text []byte, key, value string) ([]byte, Change, error) {
 	last := path[len(path)-1]
 	ch := Change{Key: key, Old: hideSecret(last, old), New: hideSecret(last, written)}
 	if isSecretKey(last) && value != "" && !system.IsReference(value) {
-		ch.Warning = fmt.Sprintf("%s now holds the secret itself; better keep it in the keychain (hob config secret %s) and set the key to \"keychain:%s\"",
-			key, path[max(0, len(path)-2)], path[max(0, len(path)-2)])
+		ch.Warning = fmt.Sprintf("%s now holds the secret itself; move it into the keychain, or an encrypted file: hob secret adopt %s", key, key)
 	}
 	return out, ch, nil
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
-
 	"hob/autonomy/config"
 	"hob/platform/system"
 )
@@ -66,8 +63,8 @@ func (a *app) configCmd() *cobra.Command {
 		RunE: a.run(func(*cobra.Command, []string) error { return a.configList() }),
 	})
 	secret := &cobra.Command{
-		Use: "secret NAME", Short: "Keep a secret in the system's keychain", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0]) }),
+		Use: "secret NAME", Short: "Keep a secret; the same as: hob secret set", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], false) }),
 	}
 	return a.group(&cobra.Command{Use: "config", Short: "The configuration"}, get, set, list, check, path, secret)
 }
@@ -151,33 +148,4 @@ func (a *app) configList() error {
 		return err
 	}
 	return a.show(b, "", col("KEY", "key"), col("VALUE", "value"), col("ABOUT", "about"))
-}
-
-// keepSecret reads a secret without showing it and stores it.
-func (a *app) keepSecret(ctx context.Context, name string) error {
-	var text string
-	if fd, tty := terminal(a.in); tty {
-		fmt.Fprintf(a.err, "The secret for %s (it is not shown): ", name)
-		b, err := term.ReadPassword(fd)
-		fmt.Fprintln(a.err)
-		if err != nil {
-			return fmt.Errorf("read the secret: %w", err)
-		}
-		text = string(b)
-	} else {
-		line, err := bufio.NewReader(a.in).ReadString('\n')
-		if err != nil && line == "" {
-			return usage("give the secret on standard input")
-		}
-		text = line
-	}
-	text = strings.TrimRight(text, "\r\n")
-	if text == "" {
-		return usage("the secret is empty")
-	}
-	if err := (system.Secrets{}).Store(ctx, name, system.Secret(text)); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.out, "Stored. Refer to it as \"keychain:%s\".\n", name)
-	return nil
 }

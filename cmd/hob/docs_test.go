@@ -132,7 +132,7 @@ error that names the line and the nearest key; ` + "`hob config check`" + ` look
 and keeps comments and order. Hob reads the file when it starts.
 
 A secret may stand in the file; better is a reference: ` + "`env:NAME`" + ` (an environment variable), ` + "`file:PATH`" + ` (a file only you can
-read), ` + "`keychain:NAME`" + ` (the system's keychain; store it with ` + "`hob config secret NAME`" + `).
+read), ` + "`keychain:NAME`" + ` (the system's keychain or an encrypted file; keep it with ` + "`hob secret set NAME`" + `).
 
 This page is made from the program: ` + "`go test ./cmd/hob -run TestDocs -update`" + `.
 `)

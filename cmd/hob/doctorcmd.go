@@ -11,6 +11,7 @@ import (
 	"hob/cmd/hob/internal/daemon"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/system"
+	"hob/platform/vault"
 )
 
 func (a *app) doctorCmd() *cobra.Command {
@@ -22,7 +23,11 @@ func (a *app) doctorCmd() *cobra.Command {
 
 // checkDrivers is the part of the check that needs the drivers.
 func checkDrivers(ctx context.Context, c *config.Config) error {
-	if errs := doctor.Drivers(ctx, c, system.Secrets{}); len(errs) > 0 {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	if errs := doctor.Drivers(ctx, c, vault.For(p)); len(errs) > 0 {
 		return errs
 	}
 	return nil
@@ -33,7 +38,7 @@ func (a *app) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := doctor.Env{Paths: p, Tables: daemon.Migrations(), Now: time.Now()}
+	e := doctor.Env{Paths: p, Tables: daemon.Migrations(), Now: time.Now(), Secrets: vault.For(p)}
 	if e.Config, e.ConfigErr = config.Load(p.ConfigFile()); e.ConfigErr != nil {
 		if e.Config, err = config.Default(); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"hob/cmd/hob/internal/setup"
 	"hob/platform/system"
+	"hob/platform/vault"
 )
 
 func (a *app) setupCmd() *cobra.Command {
@@ -31,7 +32,7 @@ func (a *app) setup(ctx context.Context, answers string) error {
 	if err != nil {
 		return err
 	}
-	o := setup.Options{Paths: p, Config: cfg, Out: a.out}
+	o := setup.Options{Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p)}
 	run := func() error { return setup.Answers(o, answers) }
 	if answers == "" {
 		fd, tty := terminal(a.in)

@@ -17,6 +17,9 @@ type Paths struct {
 	Data    string // hob.db, backups, undo, the lock
 	Logs    string
 	Runtime string // short-lived files such as sockets
+	// Settings is the system's place for Home when HOB_HOME names another one; ""
+	// when it does not, or there is none.
+	Settings string
 }
 
 // DefaultPaths resolves the folders from the environment of this process.
@@ -36,8 +39,17 @@ func ResolvePaths(goos, userHome string, getenv func(string) string) (Paths, err
 		if err != nil {
 			return Paths{}, fmt.Errorf("HOB_HOME: %w", err)
 		}
-		return Paths{Home: h, Data: h, Logs: filepath.Join(h, "logs"), Runtime: filepath.Join(h, "run")}, nil
+		p := Paths{Home: h, Data: h, Logs: filepath.Join(h, "logs"), Runtime: filepath.Join(h, "run")}
+		if usual, err := usualPaths(goos, userHome, getenv); err == nil && usual.Home != h {
+			p.Settings = usual.Home
+		}
+		return p, nil
 	}
+	return usualPaths(goos, userHome, getenv)
+}
+
+// usualPaths are the operating system's own places.
+func usualPaths(goos, userHome string, getenv func(string) string) (Paths, error) {
 	if userHome == "" {
 		return Paths{}, errors.New("there is no home folder (HOME is not set); set HOB_HOME to a folder of Hob's own")
 	}
@@ -133,6 +145,30 @@ func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 
 // TokenFile is the path of the HTTP API's bearer token.
 func (p Paths) TokenFile() string { return filepath.Join(p.Home, "token") }
+
+// SecretsFile is the encrypted file of secrets, for where there is no keychain.
+func (p Paths) SecretsFile() string { return filepath.Join(p.Home, "secrets.age") }
+
+// SecretNames is the file with the names of secrets in the keychain.
+func (p Paths) SecretNames() string { return filepath.Join(p.Home, "secrets.names") }
+
+// Identity is the key of SecretsFile. It lies in the system's folder for
+// settings, also when HOB_HOME names another home; see ResolvePaths.
+func (p Paths) Identity() string {
+	if p.Settings == "" {
+		return filepath.Join(p.Home, "secrets.identity")
+	}
+	return filepath.Join(p.Settings, "secrets.identity")
+}
+
+// Own are Hob's folders, which no tool touches.
+func (p Paths) Own() []string {
+	own := []string{p.Home, p.Data, p.Logs, p.Runtime}
+	if p.Settings != "" {
+		own = append(own, p.Settings)
+	}
+	return own
+}
 
 // AuditKeyFile is the path of the key of the audit log, which does not lie in the
 // database that it vouches for.

@@ -2,15 +2,11 @@ package system
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
-	"time"
-
-	"github.com/zalando/go-keyring"
 )
 
 // redacted stands for a secret wherever it would be printed.
@@ -38,20 +34,20 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // LogValue hides the value from slog.
 func (Secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// service is the name under which Hob's secrets are kept in a keychain.
-const service = "hob"
-
-// keychainWait bounds a keychain that asks its user to unlock it.
-const keychainWait = 20 * time.Second
-
 // maxSecret is the largest secret file, in bytes.
 const maxSecret = 64 << 10
 
 // Secrets resolves references to secrets: "env:NAME", "file:PATH" (readable by
 // the owner alone) and "keychain:NAME" (macOS Keychain, Windows Credential
-// Manager, Secret Service). Any other text is the secret itself. The zero value
-// is ready; it may be used concurrently.
+// Manager, Secret Service, or Fallback). Any other text is the secret itself. The
+// zero value is ready; it may be used concurrently.
 type Secrets struct {
+	// Fallback keeps secrets where there is no keychain (see platform/vault); nil:
+	// nothing does.
+	Fallback Keeper
+	// Index is a file with the names of what is in the keychain, which cannot list
+	// them; "" keeps none.
+	Index string
 	// Getenv replaces os.Getenv; optional.
 	Getenv func(string) string
 	// Resolved hears of every secret that Resolve hands out, so that it can be
@@ -95,12 +91,6 @@ func (s Secrets) resolve(ctx context.Context, ref string) (Secret, error) {
 	return s.keychain(ctx, name)
 }
 
-// Store keeps a secret in the keychain under the name.
-func (s Secrets) Store(ctx context.Context, name string, v Secret) error {
-	_, err := s.withKeychain(ctx, name, func() (string, error) { return "", keyring.Set(service, name, v.Reveal()) })
-	return err
-}
-
 // Env reads an environment variable as env: references do.
 func (s Secrets) Env(name string) string {
 	if s.Getenv != nil {
@@ -135,42 +125,6 @@ func secretFile(name string) (Secret, error) {
 		return "", fmt.Errorf("the secret file %s is empty", path)
 	}
 	return Secret(v), nil
-}
-
-func (s Secrets) keychain(ctx context.Context, name string) (Secret, error) {
-	v, err := s.withKeychain(ctx, name, func() (string, error) { return keyring.Get(service, name) })
-	if errors.Is(err, keyring.ErrNotFound) {
-		return "", fmt.Errorf("the keychain has no secret %q for Hob; store it with: hob config secret %s", name, name)
-	}
-	return Secret(v), err
-}
-
-// withKeychain gives up when the keychain does not answer in time. The call
-// itself cannot be cancelled: it ends when the keychain does answer.
-func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
-	if err := keychainThere(s.Env); err != nil {
-		return "", fmt.Errorf("keychain:%s cannot be read: %w; use file:PATH or env:NAME instead", name, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, keychainWait)
-	defer cancel()
-	type answer struct {
-		v   string
-		err error
-	}
-	c := make(chan answer, 1)
-	go func() {
-		v, err := call()
-		c <- answer{v, err}
-	}()
-	select {
-	case a := <-c:
-		if a.err != nil && !errors.Is(a.err, keyring.ErrNotFound) {
-			return "", fmt.Errorf("keychain:%s: %w; unlock the keychain, or use file:PATH or env:NAME instead", name, a.err)
-		}
-		return a.v, a.err
-	case <-ctx.Done():
-		return "", fmt.Errorf("keychain:%s: the keychain did not answer (%w); unlock it, or use file:PATH or env:NAME instead", name, ctx.Err())
-	}
 }
 
 // OthersMayRead reports whether the mode of a file lets other users read it.

@@ -1,7 +1,7 @@
 package system
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -17,5 +17,5 @@ func keychainThere(getenv func(string) string) error {
 			return nil
 		}
 	}
-	return errors.New("there is no secret service in this session (no D-Bus session bus)")
+	return fmt.Errorf("%w: there is no secret service in this session (no D-Bus session bus)", ErrNoKeychain)
 }

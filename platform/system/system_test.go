@@ -29,21 +29,21 @@ func TestResolvePaths(t *testing.T) {
 		want             Paths
 		err              string
 	}{
-		{"one folder", "linux", "/home/a", map[string]string{"HOB_HOME": "/x/hob"}, Paths{"/x/hob", "/x/hob", "/x/hob/logs", "/x/hob/run"}, ""},
-		{"tilde", "linux", "/home/a", map[string]string{"HOB_HOME": "~/h"}, Paths{"/home/a/h", "/home/a/h", "/home/a/h/logs", "/home/a/h/run"}, ""},
-		{"xdg defaults", "linux", "/home/a", nil, Paths{"/home/a/.config/hob", "/home/a/.local/share/hob", "/home/a/.local/state/hob", "/home/a/.local/share/hob/run"}, ""},
+		{"one folder", "linux", "/home/a", map[string]string{"HOB_HOME": "/x/hob"}, Paths{"/x/hob", "/x/hob", "/x/hob/logs", "/x/hob/run", "/home/a/.config/hob"}, ""},
+		{"tilde", "linux", "/home/a", map[string]string{"HOB_HOME": "~/h"}, Paths{"/home/a/h", "/home/a/h", "/home/a/h/logs", "/home/a/h/run", "/home/a/.config/hob"}, ""},
+		{"xdg defaults", "linux", "/home/a", nil, Paths{"/home/a/.config/hob", "/home/a/.local/share/hob", "/home/a/.local/state/hob", "/home/a/.local/share/hob/run", ""}, ""},
 		{
 			"xdg set", "linux", "/home/a",
 			map[string]string{"XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative", "XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/run/user/1"},
-			Paths{"/c/hob", "/home/a/.local/share/hob", "/s/hob", "/run/user/1/hob"},
+			Paths{"/c/hob", "/home/a/.local/share/hob", "/s/hob", "/run/user/1/hob", ""},
 			"",
 		},
 		{
 			"macos", "darwin", "/Users/a", nil,
-			Paths{"/Users/a/Library/Application Support/Hob", "/Users/a/Library/Application Support/Hob", "/Users/a/Library/Logs/Hob", "/Users/a/Library/Application Support/Hob/run"},
+			Paths{"/Users/a/Library/Application Support/Hob", "/Users/a/Library/Application Support/Hob", "/Users/a/Library/Logs/Hob", "/Users/a/Library/Application Support/Hob/run", ""},
 			"",
 		},
-		{"windows", "windows", "/u", map[string]string{"APPDATA": "/r", "LOCALAPPDATA": "/l"}, Paths{"/r/Hob", "/l/Hob", "/l/Hob/logs", "/l/Hob/run"}, ""},
+		{"windows", "windows", "/u", map[string]string{"APPDATA": "/r", "LOCALAPPDATA": "/l"}, Paths{"/r/Hob", "/l/Hob", "/l/Hob/logs", "/l/Hob/run", ""}, ""},
 		{"no home", "linux", "", nil, Paths{}, "set HOB_HOME"},
 		{"another user's home", "linux", "/home/a", map[string]string{"HOB_HOME": "~root/h"}, Paths{}, "another user's folder"},
 	}

@@ -106,7 +106,7 @@ func (s Search) choose(ctx context.Context) (name, key string, err error) {
 
 func need(who, key string) (string, error) {
 	if key == "" {
-		return "", &tools.Error{Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob config secret search), or provider = "duckduckgo", which wants none`}
+		return "", &tools.Error{Code: tools.Failed, Message: who + " wants a key, and there is none", Remedy: `set key in [search], best as a reference such as "keychain:search" (hob secret set search), or provider = "duckduckgo", which wants none`}
 	}
 	if strings.ContainsAny(key, "\r\n\x00") {
 		return "", &tools.Error{Code: tools.Failed, Message: "the key of " + who + " holds a line break", Remedy: "store it again"}

@@ -25,7 +25,7 @@ func NewCommands(p system.Paths, c *config.Config, home string, helper []string)
 	}
 	judge, err := command.New(command.Options{
 		Home: home, Allowed: allowed, Trusted: c.Files.Trusted, Allow: c.Shell.Allow,
-		Places: protect.New(protect.Options{Home: home, Own: []string{p.Home, p.Data, p.Logs, p.Runtime}, Allowed: allowed}),
+		Places: protect.New(protect.Options{Home: home, Own: p.Own(), Allowed: allowed}),
 	})
 	if err != nil {
 		return shell.Deps{}, c.Errorf("shell", "%v", err)

@@ -7,12 +7,15 @@ import (
 
 	"hob/platform/safehttp"
 	"hob/platform/system"
+	"hob/platform/vault"
 	toolsweb "hob/tools/web"
 )
 
 // openNetwork makes the way to addresses that others chose.
 func (d *Daemon) openNetwork(ctx context.Context) (err error) {
-	d.secrets = &system.Secrets{Resolved: d.resolved}
+	kept := vault.For(d.opt.Paths)
+	kept.Resolved = d.resolved
+	d.secrets = &kept
 	o, n := d.opt.Network, d.opt.Config.Network
 	o.Allow, o.ProxyResolves, o.Proxy = n.Allow, n.ProxyResolves, n.Proxy
 	if system.IsReference(n.Proxy) {

@@ -28,7 +28,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	c := d.opt.Config.Files
 	d.files, err = files.New(files.Options{
 		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
-		Protected: []string{d.opt.Paths.Home, d.opt.Paths.Data, d.opt.Paths.Logs, d.opt.Paths.Runtime},
+		Protected: d.opt.Paths.Own(),
 	})
 	if err != nil {
 		return err

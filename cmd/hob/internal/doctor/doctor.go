@@ -66,7 +66,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
-		checkPort, checkZone, checkClock, checkModel, checkBudget, checkPolicy, checkAgents, checkCommands, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
+		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkPolicy, checkAgents, checkCommands, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {
@@ -130,7 +130,8 @@ func checkConfig(ctx context.Context, e Env) []Check {
 	if len(e.Config.Warnings) > 0 {
 		var out []Check
 		for _, w := range e.Config.Warnings {
-			out = append(out, warn("config", w, "")...)
+			cause, remedy := split(errors.New(w), "")
+			out = append(out, warn("config", cause, remedy)...)
 		}
 		return out
 	}

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"hob/platform/system"
+)
+
+// PlainSecret is a key whose value is the secret itself, instead of a reference.
+type PlainSecret struct {
+	Key   string // dotted
+	Line  int
+	Value system.Secret
+}
+
+// Name is under what it is kept when it is moved: the key without its last part
+// where that says no more than that it is one, as "anthropic" for
+// providers.anthropic.api_key.
+func (p PlainSecret) Name() string {
+	parts := splitKey(p.Key)
+	last := parts[len(parts)-1]
+	name := strings.Join(parts, ".")
+	if len(parts) == 3 && (parts[0] == "providers" || parts[0] == "channels" || parts[0] == "triggers" || parts[0] == "accounts") {
+		name = parts[1]
+		if parts[0] != "providers" || last != "api_key" {
+			name = strings.Join(parts, ".")
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// PlainSecrets lists the secrets that stand in the file itself, in its order.
+func (c *Config) PlainSecrets() []PlainSecret {
+	var out []PlainSecret
+	for i := range c.doc.entries {
+		e := &c.doc.entries[i]
+		if e.header() || !isSecretKey(e.path[len(e.path)-1]) || len(e.data) == 0 || system.IsReference(string(e.data)) {
+			continue
+		}
+		out = append(out, PlainSecret{Key: join(e.path), Line: e.line, Value: system.Secret(e.data)})
+	}
+	return out
+}
+
+// References lists the keys whose values refer to a secret, with the references,
+// each once.
+func (c *Config) References() (keys, refs []string) {
+	for i := range c.doc.entries {
+		e := &c.doc.entries[i]
+		ref := string(e.data)
+		if e.header() || !isSecretKey(e.path[len(e.path)-1]) || !system.IsReference(ref) || slices.Contains(refs, ref) {
+			continue
+		}
+		keys, refs = append(keys, join(e.path)), append(refs, ref)
+	}
+	return keys, refs
+}
+
+func (c *Config) warnPlainSecrets(fi fs.FileInfo) {
+	for _, p := range c.PlainSecrets() {
+		w := fmt.Sprintf("%s:%d: %s holds the secret itself, which copies and other programs can read", c.doc.file, p.Line, p.Key)
+		if fi != nil && system.OthersMayRead(fi) {
+			w += fmt.Sprintf(", as other users can (chmod 600 %s)", c.doc.file)
+		}
+		c.Warnings = append(c.Warnings, w+"; move it where it is safe: hob secret adopt "+p.Key)
+	}
+}

@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	"hob/platform/system"
+)
+
+// checkSecrets looks whether what the configuration refers to can be read, and
+// where it is kept.
+func checkSecrets(ctx context.Context, e Env) []Check {
+	keys, refs := e.Config.References()
+	var out []Check
+	for i, ref := range refs {
+		if _, err := e.Secrets.Resolve(ctx, ref); err != nil {
+			out = append(out, failed("secrets", fmt.Errorf("%s = %q: %w", keys[i], ref, err), "")...)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	list, err := e.Secrets.List(ctx)
+	if err != nil {
+		return failed("secrets", err, "")
+	}
+	file := 0
+	for _, k := range list {
+		if k.Where == system.InFile {
+			file++
+		}
+	}
+	switch {
+	case len(list)+len(refs) == 0:
+		return ok("secrets", "none is kept and none is referred to")
+	case file > 0:
+		return ok("secrets", fmt.Sprintf("%d kept, %d of them in the encrypted file %s", len(list), file, e.Paths.SecretsFile()))
+	}
+	return ok("secrets", fmt.Sprintf("%d kept; all that the configuration refers to can be read", len(list)))
+}

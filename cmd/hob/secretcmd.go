@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+	"hob/platform/vault"
+)
+
+func (a *app) secretCmd() *cobra.Command {
+	var file bool
+	set := &cobra.Command{
+		Use: "set NAME", Short: "Keep a secret in the keychain, or in an encrypted file", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.keepSecret(c.Context(), args[0], file) }),
+	}
+	set.Flags().BoolVar(&file, "file", false, "in the encrypted file, even where there is a keychain")
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the names of what is kept, never a value", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listSecrets(c.Context()) }),
+	})
+	remove := &cobra.Command{
+		Use: "remove NAME", Short: "Forget a secret for good", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			s, err := secrets()
+			if err != nil {
+				return err
+			}
+			if err := s.Forget(c.Context(), args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "Removed %s.\n", args[0])
+			return nil
+		}),
+	}
+	test := a.listing(&cobra.Command{
+		Use: "test [NAME]", Short: "Look whether secrets can be read: one, or all that are kept or referred to", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testSecrets(c.Context(), args) }),
+	})
+	adopt := &cobra.Command{
+		Use: "adopt [KEY...]", Short: "Move secrets that stand in the configuration where they are safe", ValidArgsFunction: completeKeys,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.adopt(c.Context(), args, file) }),
+	}
+	adopt.Flags().BoolVar(&file, "file", false, "into the encrypted file, even where there is a keychain")
+	return a.group(&cobra.Command{Use: "secret", Short: "Keys and passwords, kept in the keychain or encrypted", SuggestFor: []string{"secrets", "keychain", "password"}}, set, list, remove, test, adopt)
+}
+
+func secrets() (system.Secrets, error) {
+	p, err := system.DefaultPaths()
+	return vault.For(p), err
+}
+
+// secretText reads a secret without showing it. It is never an argument, which
+// other users could see in the list of processes.
+func (a *app) secretText(name string) (string, error) {
+	var text string
+	if fd, tty := terminal(a.in); tty {
+		fmt.Fprintf(a.err, "The secret for %s (it is not shown): ", name)
+		b, err := term.ReadPassword(fd)
+		fmt.Fprintln(a.err)
+		if err != nil {
+			return "", fmt.Errorf("read the secret: %w", err)
+		}
+		text = string(b)
+	} else {
+		line, err := bufio.NewReader(io.LimitReader(a.in, 64<<10)).ReadString('\n')
+		if err != nil && line == "" {
+			return "", usage("give the secret on standard input")
+		}
+		text = line
+	}
+	if text = strings.TrimRight(text, "\r\n"); text == "" {
+		return "", usage("the secret is empty")
+	}
+	return text, nil
+}
+
+// keepSecret reads a secret without showing it and keeps it.
+func (a *app) keepSecret(ctx context.Context, name string, file bool) error {
+	if err := system.CheckSecretName(name); err != nil {
+		return usage("%v", err)
+	}
+	s, err := secrets()
+	if err != nil {
+		return err
+	}
+	text, err := a.secretText(name)
+	if err != nil {
+		return err
+	}
+	where, err := s.Keep(ctx, name, system.Secret(text), file)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Kept in the %s. Refer to it as \"keychain:%s\".\n", where, name)
+	return nil
+}
+
+func (a *app) listSecrets(ctx context.Context) error {
+	s, err := secrets()
+	if err != nil {
+		return err
+	}
+	list, err := s.List(ctx)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.out, "No secret is kept. Keep one with: hob secret set NAME")
+	}
+	for _, k := range list {
+		fmt.Fprintf(a.out, "%-30s %s\n", k.Name, k.Where)
+	}
+	return nil
+}
+
+// tested is the outcome for one reference.
+type tested struct {
+	Ref   string `json:"reference"`
+	Key   string `json:"key,omitempty"` // of the configuration
+	OK    bool   `json:"ok"`
+	Error string `json:"error,omitempty"`
+}
+
+func (a *app) testSecrets(ctx context.Context, args []string) error {
+	s, err := secrets()
+	if err != nil {
+		return err
+	}
+	var all []tested
+	if len(args) == 1 {
+		all = []tested{{Ref: "keychain:" + strings.TrimPrefix(args[0], "keychain:")}}
+	} else if all, err = a.referred(ctx, s); err != nil {
+		return err
+	}
+	bad := 0
+	for i := range all {
+		c, cancel := context.WithTimeout(ctx, 10*time.Second)
+		_, err := s.Resolve(c, all[i].Ref)
+		cancel()
+		if all[i].OK = err == nil; err != nil {
+			all[i].Error = err.Error()
+			bad++
+		}
+	}
+	if a.asJSON {
+		err = a.printJSON(all)
+	} else {
+		a.printTested(all)
+	}
+	if err == nil && bad > 0 {
+		err = &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d secrets cannot be read", bad, len(all)), remedy: "see above"}
+	}
+	return err
+}
+
+func (a *app) printTested(all []tested) {
+	if len(all) == 0 {
+		fmt.Fprintln(a.out, "No secret is kept, and the configuration refers to none.")
+	}
+	for _, t := range all {
+		state := a.paint(a.out, green, "ok   ")
+		if !t.OK {
+			state = a.paint(a.out, red, "fail ")
+		}
+		fmt.Fprintln(a.out, strings.TrimSpace(fmt.Sprintf("%s %-34s %s", state, t.Ref, cmp.Or(t.Error, t.Key))))
+	}
+}
+
+// referred lists what the configuration refers to, and what else is kept.
+func (a *app) referred(ctx context.Context, s system.Secrets) ([]tested, error) {
+	out := []tested{}
+	_, cfg, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	keys, refs := cfg.References()
+	for i := range refs {
+		out = append(out, tested{Ref: refs[i], Key: keys[i]})
+	}
+	list, err := s.List(ctx)
+	for _, k := range list {
+		if ref := "keychain:" + k.Name; !slices.Contains(refs, ref) {
+			out = append(out, tested{Ref: ref})
+		}
+	}
+	return out, err
+}
+
+// adopt moves secrets out of the configuration. The file changes when all of them
+// are kept and have been read back. It cannot be undone: what undo would need is
+// the secret in the clear, so that the former texts of the file go, too.
+func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	found := cfg.PlainSecrets()
+	for _, k := range keys {
+		if !slices.ContainsFunc(found, func(s config.PlainSecret) bool { return s.Key == k }) {
+			return &failure{code: exitFailed, cause: k + " is no key with a secret in the clear", remedy: "see: hob doctor"}
+		}
+	}
+	if len(keys) > 0 {
+		found = slices.DeleteFunc(found, func(s config.PlainSecret) bool { return !slices.Contains(keys, s.Key) })
+	}
+	if len(found) == 0 {
+		fmt.Fprintln(a.out, "No secret stands in the configuration.")
+		return nil
+	}
+	kept := vault.For(p)
+	list, err := kept.List(ctx)
+	if err != nil {
+		return err
+	}
+	var values []config.Value
+	for _, s := range found {
+		name := s.Name()
+		if slices.ContainsFunc(list, func(k system.Kept) bool { return k.Name == name }) {
+			if old, err := kept.Resolve(ctx, "keychain:"+name); err != nil || old != s.Value {
+				name = strings.ReplaceAll(strings.ReplaceAll(s.Key, "\"", ""), "/", "_") + "." + time.Now().UTC().Format("20060102T150405")
+			}
+		}
+		where, err := kept.Keep(ctx, name, s.Value, file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Key, err)
+		}
+		fmt.Fprintf(a.out, "%s is kept in the %s as %s.\n", s.Key, where, name)
+		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
+	}
+	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
+		return fmt.Errorf("the configuration stays as it is: %w", err)
+	}
+	copies := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
+	if err := copies.Purge(); err != nil {
+		return fmt.Errorf("former texts of the configuration hold the secret and cannot be removed: %w", errors.Join(err))
+	}
+	fmt.Fprintln(a.out, "The configuration refers to them now. Former texts of it, which held them, are removed; this is not undone.")
+	return nil
+}

@@ -1,0 +1,269 @@
+package system
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zalando/go-keyring"
+)
+
+// service is the name under which Hob's secrets are kept in a keychain.
+const service = "hob"
+
+// keychainWait bounds a keychain that asks its user to unlock it.
+const keychainWait = 20 * time.Second
+
+// ErrNoSecret says that nothing is kept under a name.
+var ErrNoSecret = errors.New("no secret of this name is kept")
+
+// ErrNoKeychain says that this session has no keychain.
+var ErrNoKeychain = errors.New("there is no keychain here")
+
+// Keeper keeps secrets by name. Its errors wrap ErrNoSecret where there is none
+// of a name, and never quote a secret.
+type Keeper interface {
+	Get(ctx context.Context, name string) (string, error)
+	Set(ctx context.Context, name, value string) error
+	Remove(ctx context.Context, name string) error
+	Names(ctx context.Context) ([]string, error)
+}
+
+// Where a secret is kept.
+const (
+	InKeychain = "keychain"
+	InFile     = "encrypted file"
+)
+
+var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+
+// CheckSecretName says what a name may look like.
+func CheckSecretName(name string) error {
+	if !secretName.MatchString(name) {
+		return fmt.Errorf("%q cannot be the name of a secret; use letters, digits, dots, - and _, at most 100", name)
+	}
+	return nil
+}
+
+// Keep keeps a secret under the name: in the keychain, or in Fallback where there
+// is none or file is set. It tells where, after it has read it back.
+func (s Secrets) Keep(ctx context.Context, name string, v Secret, file bool) (where string, err error) {
+	if err := CheckSecretName(name); err != nil {
+		return "", err
+	}
+	where = InFile
+	if !file {
+		where, err = InKeychain, s.setKeychain(ctx, name, v)
+		if errors.Is(err, ErrNoKeychain) && s.Fallback != nil {
+			where, err = InFile, nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	if where == InFile {
+		if s.Fallback == nil {
+			return "", fmt.Errorf("keep %s: %w; use file:PATH or env:NAME instead", name, ErrNoKeychain)
+		}
+		if err := s.Fallback.Set(ctx, name, v.Reveal()); err != nil {
+			return "", err
+		}
+	} else if err := s.dropOld(ctx, name); err != nil {
+		return "", err
+	}
+	got, err := s.resolve(ctx, "keychain:"+name)
+	if err != nil {
+		return "", fmt.Errorf("what was kept in the %s cannot be read back: %w", where, err)
+	}
+	if subtle.ConstantTimeCompare([]byte(got), []byte(v)) != 1 {
+		return "", fmt.Errorf("the %s gives back something else than was kept", where)
+	}
+	return where, nil
+}
+
+// dropOld takes what the keychain now has out of the file, where it would be
+// found first.
+func (s Secrets) dropOld(ctx context.Context, name string) error {
+	if s.Fallback == nil {
+		return nil
+	}
+	if err := s.Fallback.Remove(ctx, name); err != nil && !errors.Is(err, ErrNoSecret) {
+		return err
+	}
+	return nil
+}
+
+func (s Secrets) setKeychain(ctx context.Context, name string, v Secret) error {
+	_, err := s.withKeychain(ctx, name, func() (string, error) { return "", keyring.Set(service, name, v.Reveal()) })
+	if err != nil {
+		return err
+	}
+	return s.index(func(names []string) []string {
+		if slices.Contains(names, name) {
+			return names
+		}
+		return append(names, name)
+	})
+}
+
+// Store keeps a secret under the name; see Keep.
+func (s Secrets) Store(ctx context.Context, name string, v Secret) error {
+	_, err := s.Keep(ctx, name, v, false)
+	return err
+}
+
+// Forget removes a secret wherever it is kept; ErrNoSecret when it is nowhere. A
+// keychain that cannot be asked is an error, since it may be there.
+func (s Secrets) Forget(ctx context.Context, name string) error {
+	if err := CheckSecretName(name); err != nil {
+		return err
+	}
+	found := false
+	if s.Fallback != nil {
+		switch err := s.Fallback.Remove(ctx, name); {
+		case err == nil:
+			found = true
+		case !errors.Is(err, ErrNoSecret):
+			return err
+		}
+	}
+	_, err := s.withKeychain(ctx, name, func() (string, error) { return "", keyring.Delete(service, name) })
+	switch {
+	case err == nil:
+		found = true
+	case errors.Is(err, keyring.ErrNotFound), errors.Is(err, ErrNoKeychain):
+	default:
+		return err
+	}
+	if err := s.index(func(names []string) []string {
+		return slices.DeleteFunc(names, func(n string) bool { return n == name })
+	}); err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("%q: %w; see: hob secret list", name, ErrNoSecret)
+	}
+	return nil
+}
+
+// Kept is one secret by its name.
+type Kept struct {
+	Name  string `json:"name"`
+	Where string `json:"where"`
+}
+
+// List tells what is kept and where, in order of name, without a value. What
+// another program put into the keychain is not known.
+func (s Secrets) List(ctx context.Context) ([]Kept, error) {
+	out := []Kept{}
+	if s.Fallback != nil {
+		names, err := s.Fallback.Names(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			out = append(out, Kept{n, InFile})
+		}
+	}
+	names, err := s.indexed()
+	for _, n := range names {
+		if !slices.ContainsFunc(out, func(k Kept) bool { return k.Name == n }) {
+			out = append(out, Kept{n, InKeychain})
+		}
+	}
+	slices.SortFunc(out, func(a, b Kept) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
+}
+
+func (s Secrets) indexed() ([]string, error) {
+	if s.Index == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(s.Index)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("read the names of secrets %s: %w", s.Index, reason(err))
+	}
+	return strings.Fields(string(b)), nil
+}
+
+func (s Secrets) index(change func([]string) []string) error {
+	names, err := s.indexed()
+	if err != nil || s.Index == "" {
+		return err
+	}
+	changed := change(slices.Clone(names))
+	if slices.Equal(names, changed) {
+		return nil
+	}
+	return WriteFile(s.Index, []byte(strings.Join(changed, "\n")+"\n"))
+}
+
+// keychain finds a secret: in Fallback if it is there, else in the keychain.
+func (s Secrets) keychain(ctx context.Context, name string) (Secret, error) {
+	var ferr error
+	if s.Fallback != nil {
+		v, err := s.Fallback.Get(ctx, name)
+		if err == nil {
+			return Secret(v), nil
+		}
+		if !errors.Is(err, ErrNoSecret) {
+			ferr = err
+		}
+	}
+	v, err := s.withKeychain(ctx, name, func() (string, error) { return keyring.Get(service, name) })
+	switch {
+	case err == nil:
+		return Secret(v), nil
+	case ferr != nil && (errors.Is(err, keyring.ErrNotFound) || errors.Is(err, ErrNoKeychain)):
+		return "", ferr
+	case errors.Is(err, keyring.ErrNotFound), errors.Is(err, ErrNoKeychain) && s.Fallback != nil:
+		return "", fmt.Errorf("no secret %q is kept: %w; keep it with: hob secret set %s", name, ErrNoSecret, name)
+	}
+	return "", err
+}
+
+// withKeychain gives up when the keychain does not answer in time. The call
+// itself cannot be cancelled: it ends when the keychain does answer.
+func (s Secrets) withKeychain(ctx context.Context, name string, call func() (string, error)) (string, error) {
+	if err := keychainThere(s.Env); err != nil {
+		return "", fmt.Errorf("keychain:%s cannot be read: %w; use file:PATH or env:NAME instead", name, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, keychainWait)
+	defer cancel()
+	type answer struct {
+		v   string
+		err error
+	}
+	c := make(chan answer, 1)
+	go func() {
+		v, err := call()
+		c <- answer{v, err}
+	}()
+	const remedy = "unlock it, or keep the secret in the encrypted file: hob secret set %s --file"
+	select {
+	case a := <-c:
+		switch {
+		case a.err == nil, errors.Is(a.err, keyring.ErrNotFound):
+			return a.v, a.err
+		case noService(a.err):
+			return "", fmt.Errorf("keychain:%s cannot be read: %w (%w); use file:PATH or env:NAME instead", name, ErrNoKeychain, a.err)
+		}
+		return "", fmt.Errorf("keychain:%s: %w; "+remedy, name, a.err, name)
+	case <-ctx.Done():
+		return "", fmt.Errorf("keychain:%s: the keychain did not answer (%w); "+remedy, name, ctx.Err(), name)
+	}
+}
+
+// noService reports whether a session bus answered that it has no Secret Service
+// (https://specifications.freedesktop.org/secret-service/), or none answered.
+func noService(err error) bool {
+	s := err.Error()
+	return errors.Is(err, keyring.ErrUnsupportedPlatform) || strings.Contains(s, "org.freedesktop.secrets was not provided") ||
+		strings.Contains(s, "ServiceUnknown") || strings.Contains(s, "dial unix") && strings.Contains(s, "no such file")
+}

@@ -1,0 +1,339 @@
+// Package vault keeps secrets in one encrypted file, for sessions that have no
+// keychain. The file is in the age format (https://age-encryption.org/v1): for a
+// key of its own in a private file elsewhere, or for the passphrase in
+// HOB_SECRETS_PASSPHRASE. It is replaced as a whole, by one process at a time; a
+// damaged one is set aside and never written over, one for another key is left
+// alone. It knows nothing of keychains; package system asks it.
+package vault
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"filippo.io/age"
+
+	"hob/platform/system"
+)
+
+// PassphraseEnv is the environment variable with the passphrase.
+const PassphraseEnv = "HOB_SECRETS_PASSPHRASE"
+
+// Errors of the file.
+var (
+	// ErrOtherKey: the file is whole, and encrypted for a key that is not here.
+	ErrOtherKey = errors.New("it is encrypted for another key")
+	// ErrDamaged: nobody can read it.
+	ErrDamaged = errors.New("it is damaged")
+)
+
+const (
+	maxFile = 1 << 20 // bytes
+	version = 1
+)
+
+// Options of New; Path and Identity are required.
+type Options struct {
+	Path     string // the encrypted file
+	Identity string // the file with the key, made when it is first needed
+	// Getenv replaces os.Getenv; optional.
+	Getenv func(string) string
+	// Work is the work factor of the passphrase as a power of two (default age's
+	// own: a second on a common machine).
+	Work int
+}
+
+// Vault is the file. It implements system.Keeper and may be used concurrently.
+type Vault struct {
+	opt Options
+
+	mu     sync.Mutex
+	stamp  stamp             // of the file that was read last
+	opened map[string]string // what it holds
+}
+
+// stamp tells versions of a file apart.
+type stamp struct {
+	size int64
+	at   time.Time
+}
+
+var _ system.Keeper = (*Vault)(nil)
+
+// New makes the vault; it touches no file.
+func New(opt Options) *Vault {
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	return &Vault{opt: opt}
+}
+
+// For is how the secrets of a home are found: in the keychain, or in its vault.
+func For(p system.Paths) system.Secrets {
+	return system.Secrets{Fallback: New(Options{Path: p.SecretsFile(), Identity: p.Identity()}), Index: p.SecretNames()}
+}
+
+// content is what is encrypted.
+type content struct {
+	Version int               `json:"version"`
+	Secrets map[string]string `json:"secrets"`
+}
+
+// Get implements system.Keeper.
+func (v *Vault) Get(_ context.Context, name string) (string, error) {
+	all, err := v.read()
+	if err != nil {
+		return "", err
+	}
+	s, ok := all[name]
+	if !ok {
+		return "", fmt.Errorf("%q: %w", name, system.ErrNoSecret)
+	}
+	return s, nil
+}
+
+// Names implements system.Keeper.
+func (v *Vault) Names(context.Context) ([]string, error) {
+	all, err := v.read()
+	return slices.Sorted(maps.Keys(all)), err
+}
+
+// Set implements system.Keeper.
+func (v *Vault) Set(ctx context.Context, name, value string) error {
+	return v.change(ctx, func(all map[string]string) error {
+		all[name] = value
+		return nil
+	})
+}
+
+// Remove implements system.Keeper.
+func (v *Vault) Remove(ctx context.Context, name string) error {
+	if _, err := os.Stat(v.opt.Path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%q: %w", name, system.ErrNoSecret)
+	}
+	return v.change(ctx, func(all map[string]string) error {
+		if _, ok := all[name]; !ok {
+			return fmt.Errorf("%q: %w", name, system.ErrNoSecret)
+		}
+		delete(all, name)
+		return nil
+	})
+}
+
+// change reads, changes and writes the file while no other process does.
+func (v *Vault) change(ctx context.Context, fn func(map[string]string) error) (err error) {
+	lock, err := system.Acquire(ctx, v.opt.Path+".lock", system.RoleCLI)
+	if err != nil {
+		return fmt.Errorf("the secrets file: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	all, err := v.read()
+	if errors.Is(err, ErrDamaged) {
+		all, err = nil, v.setAside(err)
+	}
+	if err != nil {
+		return err
+	}
+	next := map[string]string{}
+	maps.Copy(next, all)
+	if err := fn(next); err != nil {
+		return err
+	}
+	return v.write(next)
+}
+
+// setAside moves a damaged file away, so that a new one can be begun.
+func (v *Vault) setAside(cause error) error {
+	to := fmt.Sprintf("%s.damaged-%s", v.opt.Path, time.Now().UTC().Format("20060102T150405.000"))
+	if err := os.Rename(v.opt.Path, to); err != nil {
+		return fmt.Errorf("%w, and it cannot be set aside: %w", cause, err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.opened = nil
+	return nil
+}
+
+// read returns what the file holds; a missing one holds nothing.
+func (v *Vault) read() (map[string]string, error) {
+	fi, err := os.Stat(v.opt.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the secrets file: %w; make it readable", err)
+	}
+	now := stamp{fi.Size(), fi.ModTime()}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.opened != nil && v.stamp == now {
+		return v.opened, nil
+	}
+	all, err := v.decrypt(fi)
+	if err != nil {
+		return nil, err
+	}
+	v.opened, v.stamp = all, now
+	return all, nil
+}
+
+func (v *Vault) decrypt(fi fs.FileInfo) (map[string]string, error) {
+	damaged := func(why any) error {
+		return fmt.Errorf("the secrets file %s: %w (%v); bring it back from a copy, or begin anew: hob secret set sets it aside", v.opt.Path, ErrDamaged, why)
+	}
+	switch {
+	case !fi.Mode().IsRegular():
+		return nil, fmt.Errorf("the secrets file %s is not a regular file; move it away", v.opt.Path)
+	case fi.Size() > maxFile:
+		return nil, damaged("it is larger than 1 MB")
+	case system.OthersMayRead(fi):
+		return nil, fmt.Errorf("the secrets file %s can be read by others (mode %04o); run: chmod 600 %s", v.opt.Path, fi.Mode().Perm(), v.opt.Path)
+	}
+	raw, err := os.ReadFile(v.opt.Path)
+	if err != nil {
+		return nil, fmt.Errorf("the secrets file: %w; make it readable", err)
+	}
+	ids, err := v.identities()
+	if err != nil {
+		return nil, err
+	}
+	r, err := age.Decrypt(bytes.NewReader(raw), ids...)
+	if _, other := errors.AsType[*age.NoIdentityMatchError](err); other {
+		return nil, fmt.Errorf("the secrets file %s: %w; bring back %s, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
+	}
+	if err != nil {
+		return nil, damaged(err)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, maxFile))
+	if err != nil {
+		return nil, damaged(err)
+	}
+	var c content
+	if err := json.Unmarshal(text, &c); err != nil { // the error would quote a value
+		return nil, damaged("it does not hold secrets")
+	}
+	if c.Version != version {
+		return nil, fmt.Errorf("the secrets file %s is of version %d, this Hob knows %d; use a newer Hob", v.opt.Path, c.Version, version)
+	}
+	if c.Secrets == nil {
+		c.Secrets = map[string]string{}
+	}
+	return c.Secrets, nil
+}
+
+// write encrypts and replaces the file.
+func (v *Vault) write(all map[string]string) error {
+	to, err := v.recipient()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(content{Version: version, Secrets: all})
+	if err != nil {
+		return errors.New("the secrets cannot be encoded") // the error might quote one
+	}
+	var out bytes.Buffer
+	w, err := age.Encrypt(&out, to)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("encrypt the secrets: %w", err)
+	}
+	if out.Len() > maxFile {
+		return errors.New("the secrets file would be larger than 1 MB; remove some: hob secret list")
+	}
+	v.mu.Lock()
+	v.opened = nil
+	v.mu.Unlock()
+	return system.WriteFile(v.opt.Path, out.Bytes())
+}
+
+// recipient is for whom a new file is encrypted.
+func (v *Vault) recipient() (age.Recipient, error) {
+	if pass := v.opt.Getenv(PassphraseEnv); pass != "" {
+		r, err := age.NewScryptRecipient(pass)
+		if err == nil && v.opt.Work > 0 {
+			r.SetWorkFactor(v.opt.Work)
+		}
+		return r, err
+	}
+	id, err := v.identity()
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, serr := os.Stat(v.opt.Path); serr == nil { // a file that nobody could read any more
+			return nil, fmt.Errorf("the key %s of the secrets file is missing; bring it back, or set %s", v.opt.Identity, PassphraseEnv)
+		}
+		id, err = v.makeIdentity()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return id.Recipient(), nil
+}
+
+// identities are the keys that may open the file.
+func (v *Vault) identities() (ids []age.Identity, err error) {
+	if pass := v.opt.Getenv(PassphraseEnv); pass != "" {
+		id, err := age.NewScryptIdentity(pass)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", PassphraseEnv, err)
+		}
+		ids = append(ids, id)
+	}
+	id, err := v.identity()
+	switch {
+	case err == nil:
+		ids = append(ids, id)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case len(ids) == 0:
+		return nil, fmt.Errorf("the secrets file %s: %w: %s is missing; bring it back, or set %s to its passphrase", v.opt.Path, ErrOtherKey, v.opt.Identity, PassphraseEnv)
+	}
+	return ids, nil
+}
+
+func (v *Vault) identity() (*age.X25519Identity, error) {
+	fi, err := os.Stat(v.opt.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("the key of the secrets file: %w", err)
+	}
+	if system.OthersMayRead(fi) {
+		return nil, fmt.Errorf("the key %s of the secrets file can be read by others (mode %04o); run: chmod 600 %s", v.opt.Identity, fi.Mode().Perm(), v.opt.Identity)
+	}
+	b, err := os.ReadFile(v.opt.Identity)
+	if err != nil {
+		return nil, fmt.Errorf("the key of the secrets file: %w", err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, err := age.ParseX25519Identity(line)
+		if err != nil { // it would quote the key
+			break
+		}
+		return id, nil
+	}
+	return nil, fmt.Errorf("the file %s does not hold a key; bring it back from a copy", v.opt.Identity)
+}
+
+func (v *Vault) makeIdentity() (*age.X25519Identity, error) {
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		return nil, err
+	}
+	text := "# The key of Hob's secrets. Keep a copy where others cannot read it.\n" + id.String() + "\n"
+	return id, system.WriteFile(v.opt.Identity, []byte(text))
+}
