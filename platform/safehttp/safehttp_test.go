@@ -43,6 +43,7 @@ func newInternet(t *testing.T, names map[string][]string, h http.HandlerFunc) *i
 	n := &internet{t: t, names: names, handle: h}
 	n.plain, n.safe = httptest.NewServer(n), httptest.NewUnstartedServer(n)
 	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
+	n.safe.EnableHTTP2 = true // as nearly everybody has it
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)
 	t.Cleanup(n.safe.Close)
@@ -228,9 +229,9 @@ func TestIncidentI6NothingGoesAlong(t *testing.T) {
 		got = append(got, fmt.Sprint(r.Host, " ", len(r.Header), r.Header["Authorization"], r.Header["X-Api-Key"], r.Header["Cookie"], r.Header["Referer"], r.Header["Accept"], r.UserAgent() == userAgent))
 	}
 	want := []string{
-		"a.example.com 6 [Bearer k] [k] [] [] [text/html] true",
-		"b.example.com 4 [] [] [] [] [text/html] true",
-		"b.example.com 4 [] [] [] [] [*/*] true",
+		"a.example.com 5 [Bearer k] [k] [] [] [text/html] true",
+		"b.example.com 3 [] [] [] [] [text/html] true",
+		"b.example.com 3 [] [] [] [] [*/*] true",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -67,7 +67,8 @@ func answerWith(w http.ResponseWriter, r *http.Request, text string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// visited compares what was asked for on the web.
+// visited compares what was asked for on the web, and looks that nothing of the
+// owner's went along.
 func (s *scene) visited(pattern string) {
 	s.t.Helper()
 	var all []string
@@ -75,6 +76,9 @@ func (s *scene) visited(pattern string) {
 		scheme := "http://"
 		if r.TLS != nil {
 			scheme = "https://"
+		}
+		if head := fmt.Sprint(r.Header, r.URL); strings.Contains(head, s.token) || r.Header.Get("Authorization")+r.Header.Get("Cookie")+r.Header.Get("Referer") != "" {
+			s.t.Errorf("Hob's own went along: %s", head)
 		}
 		all = append(all, fmt.Sprint(r.Method, " ", scheme, r.Host, r.URL))
 	}
