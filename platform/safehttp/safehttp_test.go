@@ -43,7 +43,7 @@ func newInternet(t *testing.T, names map[string][]string, h http.HandlerFunc) *i
 	n := &internet{t: t, names: names, handle: h}
 	n.plain, n.safe = httptest.NewServer(n), httptest.NewUnstartedServer(n)
 	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
-	n.safe.EnableHTTP2 = true // as nearly everybody has it
+	n.safe.EnableHTTP2 = true                           // as nearly everybody has it
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)
 	t.Cleanup(n.safe.Close)

@@ -45,7 +45,7 @@ func New(t testing.TB, h http.Handler) *Internet {
 	})
 	n.plain, n.safe = httptest.NewServer(serve), httptest.NewUnstartedServer(serve)
 	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
-	n.safe.EnableHTTP2 = true // as nearly everybody has it
+	n.safe.EnableHTTP2 = true                           // as nearly everybody has it
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)
 	t.Cleanup(n.safe.Close)
