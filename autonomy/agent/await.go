@@ -36,12 +36,12 @@ func CallerOf(ctx context.Context) (Caller, bool) {
 	return c, ok
 }
 
-func (r *run) caller() Caller {
+func (r *run) caller(ctx context.Context) Caller {
 	c := Caller{
 		Agent: r.o.Name, Turn: r.t, Tainted: r.tainted(), Origins: r.origins(), Level: r.o.Level.Narrower(r.t.Level),
 		Rounds: max(0, r.o.Limits.Rounds-r.round-r.lent), Tokens: max(0, r.o.Limits.Tokens-r.spent),
 	}
-	c.Words = r.seen(nil).Now
+	c.Words = r.seen(ctx, nil).Now
 	for _, t := range r.o.Catalogue.All() {
 		c.Tools = append(c.Tools, t.Spec().Name)
 	}
@@ -101,7 +101,7 @@ func mendable(err error) bool {
 
 func (r *run) outcomeTx(ctx context.Context, tx *store.Tx, s *step, w tools.Waiter) (out tools.Outcome, err error) {
 	defer r.survive(s, &err)
-	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, r.caller())
+	ctx = context.WithValue(context.WithoutCancel(ctx), callerKey{}, r.caller(ctx))
 	if !begun(r.ledger[s.call.ID], s) {
 		if _, err := w.CallTx(ctx, tx, r.toolCall(s, quiet)); err != nil {
 			return out, err

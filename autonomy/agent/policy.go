@@ -12,7 +12,7 @@ func (r *run) request(ctx context.Context, s *step) guard.Request {
 	q := guard.Request{
 		Tool: s.tool, Args: s.args, Call: s.call.ID, Event: r.t.Event.ID, Session: r.t.Event.Session,
 		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origins: r.origins(), Origin: r.t.Origin, Level: r.o.Level.Narrower(r.t.Level),
-		Channel: r.t.Event.Channel, Person: r.t.Person, Agent: r.o.Name, Seen: func() guard.Seen { return r.seen(s) },
+		Channel: r.t.Event.Channel, Person: r.t.Person, Agent: r.o.Name, Seen: func() guard.Seen { return r.seen(ctx, s) },
 	}
 	if !s.tool.Spec().Effects.ReadOnly() {
 		q.Made, q.Agreed, q.Refused = r.made(ctx, s)

@@ -28,6 +28,7 @@ type past struct {
 	items          int  // how many things it changes; 0: not known here, ask with args
 	args           json.RawMessage
 	links          []string
+	urls           []string // what it contacted; nil: not known here, ask with args
 }
 
 // pastOf is what an earlier try of this turn, or this one, recorded.
@@ -47,7 +48,21 @@ func (r *run) keep(s *step) {
 }
 
 func pastStep(s *step, ran bool) past {
-	return past{tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: opens(s), ran: ran}
+	return past{
+		tool: s.tool.Spec().Name, decision: decisionOf(s), items: max(1, s.dec.Judgement.Items), args: s.args, links: opens(s), ran: ran,
+		urls: s.dec.Judgement.URLs,
+	}
+}
+
+// urlsOf are what a call contacted that ran before the turn was put away. One of
+// which that cannot be said counts as one address.
+func (r *run) urlsOf(ctx context.Context, p past) []string {
+	if t, ok := r.o.Catalogue.Get(p.tool); ok {
+		if u := tools.JudgementOf(ctx, t, p.args).URLs; len(u) > 0 {
+			return u
+		}
+	}
+	return []string{""}
 }
 
 func decisionOf(s *step) string { return s.dec.Verdict.String() + ": " + s.dec.Rule }
@@ -104,7 +119,7 @@ func (r *run) made(ctx context.Context, s *step) (n int, agreed, refused bool) {
 // seen collects what an egress is measured by. The owner's words are those that
 // carry his provenance in a message of his: no text that Hob put beside them,
 // no summary, no result.
-func (r *run) seen(s *step) guard.Seen {
+func (r *run) seen(ctx context.Context, s *step) guard.Seen {
 	out := guard.Seen{Words: slices.Clone(r.t.Words), Now: slices.Clone(r.t.Words)}
 	for i, m := range r.msgs {
 		if m.Role != llm.User {
@@ -129,7 +144,10 @@ func (r *run) seen(s *step) guard.Seen {
 			out.Links = append(out.Links, p.links...)
 		}
 		if p.ran && p.decision == guard.Allow.String()+": "+guard.Verbatim {
-			out.Fetched++
+			if p.urls == nil {
+				p.urls = r.urlsOf(ctx, p)
+			}
+			out.Opened = append(out.Opened, p.urls...)
 		}
 	}
 	return out
@@ -166,7 +184,7 @@ func texts(raw json.RawMessage) []string {
 // address of the page, an address of another place that holds a piece of it is
 // not offered, since the model could have put data into it.
 func opens(s *step) []string {
-	list := linksOf(s.result)
+	list := linksOf(s.tool, s.result)
 	if s.dec.Rule == guard.Verbatim || len(s.dec.Judgement.URLs) == 0 {
 		return list
 	}
@@ -208,9 +226,10 @@ func plainly(s string) string {
 	return strings.ToLower(s)
 }
 
-// linksOf are the addresses of a result that may be opened next.
-func linksOf(res tools.Result) []string {
-	if len(res.Links) == 0 {
+// linksOf are the addresses of a result that may be opened next. Those that
+// somebody else's tool names may hold what it was told.
+func linksOf(t tools.Tool, res tools.Result) []string {
+	if len(res.Links) == 0 || t != nil && t.Spec().Foreign {
 		return nil
 	}
 	out := make([]string, 0, min(len(res.Links), maxLinks))

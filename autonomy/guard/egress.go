@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,9 +10,13 @@ import (
 	"hob/platform/redact"
 )
 
-// maxVerbatim is how many addresses a turn may open by the verbatim rule: which
-// ones a model picks is all it can tell by them.
-const maxVerbatim = 30
+// maxVerbatim is how many addresses a turn may open by the verbatim rule, and
+// maxPerSite how many of one place that the owner did not name: which ones a
+// model picks, and in which order, is all it can tell by them.
+const (
+	maxVerbatim = 30
+	maxPerSite  = 10
+)
 
 // The rules by which an egress is allowed; Verbatim is counted by its name.
 const (
@@ -27,8 +32,8 @@ type Seen struct {
 	Words, Now []string
 	// Links are the addresses that search results and pages of this turn offer.
 	Links []string
-	// Fetched is how many addresses were opened in this turn by the verbatim rule.
-	Fetched int
+	// Opened are the addresses that were opened in this turn by the verbatim rule.
+	Opened []string
 }
 
 // seen asks for it; only an egress needs it.
@@ -117,10 +122,36 @@ func verbatim(r Request, seen Seen, list []string) Decision {
 			return ask("egress, tainted", "text from outside is part of this conversation, and the address stands neither in your words nor on a page or in search results of this turn")
 		}
 	}
-	if seen.Fetched+len(r.judged.URLs) > maxVerbatim {
-		return ask("egress, many", fmt.Sprintf("it has opened %d addresses in this turn already", seen.Fetched))
+	opened := append(slices.Clone(seen.Opened), r.judged.URLs...)
+	if len(opened) > maxVerbatim {
+		return ask("egress, many", fmt.Sprintf("it has opened %d addresses in this turn already", len(seen.Opened)))
+	}
+	named := sites(addressesOf(seen.Words))
+	for _, raw := range r.judged.URLs {
+		place := placeOf(raw)
+		if n := count(opened, place); n > maxPerSite && !named[place] {
+			return ask("egress, many", fmt.Sprintf("it has opened %d addresses of %s in this turn already, a place that you did not name", n-1, visible(place, maxSummary)))
+		}
 	}
 	return Decision{Verdict: Allow, Rule: Verbatim, Reason: "the address stands as it is in your words, on a page or in search results of this turn"}
+}
+
+// placeOf is what one address contacts, as sites has it.
+func placeOf(raw string) string {
+	for s := range sites([]string{raw}) {
+		return s
+	}
+	return ""
+}
+
+// count counts the addresses of a place.
+func count(list []string, place string) (n int) {
+	for _, raw := range list {
+		if placeOf(raw) == place {
+			n++
+		}
+	}
+	return n
 }
 
 func addressesOf(words []string) []string {

@@ -105,14 +105,32 @@ func TestASearchUsesWordsOfThisTurn(t *testing.T) {
 	}
 }
 
-func TestThirtyAddressesATurn(t *testing.T) {
+func TestHowManyAddressesATurnOpens(t *testing.T) {
 	f := newGuard(t, guard.Options{})
-	for n, want := range map[int]guard.Verdict{0: guard.Allow, 29: guard.Allow, 30: guard.Ask, 1000: guard.Ask} {
+	many := func(n int, form string) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf(form, i))
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name   string
+		opened []string
+		words  string
+		want   guard.Verdict
+	}{
+		{"the first", nil, "", guard.Allow},
+		{"the tenth of a place", many(9, "https://a.example/%d"), "", guard.Allow},
+		{"the eleventh of a place", many(10, "https://a.example/%d"), "", guard.Ask},
+		{"the eleventh of a place that the owner named", many(10, "https://a.example/%d"), "what is on a.example", guard.Allow},
+		{"the thirtieth", many(29, "https://x%d.example/"), "", guard.Allow},
+		{"the thirty-first", many(30, "https://x%d.example/"), "what is on a.example", guard.Ask},
+	} {
 		r := guard.Request{Tool: browse("https://a.example/"), Args: []byte(`{}`), Call: "c", Attended: true, Tainted: true, Seen: func() guard.Seen {
-			return guard.Seen{Links: []string{"https://a.example/"}, Fetched: n}
+			return guard.Seen{Links: []string{"https://a.example/"}, Opened: tt.opened, Words: []string{tt.words}}
 		}}
-		if d := f.decide(r); d.Verdict != want {
-			t.Errorf("after %d: %s (%s)", n, d.Verdict, d.Rule)
+		if d := f.decide(r); d.Verdict != tt.want {
+			t.Errorf("%s: %s (%s)", tt.name, d.Verdict, d.Rule)
 		}
 	}
 }

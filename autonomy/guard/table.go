@@ -124,7 +124,7 @@ func batch(r Request, d Decision) Decision {
 	if d.Verdict != Allow || r.effects()&^(tools.Read|tools.Egress) == 0 {
 		return d
 	}
-	items, size := max(1, r.judged.Items), batchSize
+	items, size := max(1, r.judged.Items, len(r.judged.To)), batchSize
 	if r.Agreed {
 		size = agreedSize
 	}
