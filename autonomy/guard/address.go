@@ -155,11 +155,11 @@ func bare(word string) bool {
 	if len(last) < 2 || strings.Trim(last, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return false
 	}
-	return labels[0] == "www" || !slices.Contains(fileEndings, last)
+	return labels[0] == "www" || !strings.Contains(fileEndings, " "+last+" ")
 }
 
 // fileEndings are top-level domains by which files are better known.
-var fileEndings = strings.Fields("md py sh rs pl cc ps so zip mov app tf ml mk st js ts go")
+const fileEndings = " md py sh rs pl cc ps so zip mov app tf ml mk st js ts go "
 
 // lowered is a text in lower case as far as addresses need it: of the same
 // length, whatever stands in it.
