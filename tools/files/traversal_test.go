@@ -67,7 +67,7 @@ func (b *bench) attack(t *testing.T, path string, write bool) {
 }
 
 func FuzzResolve(f *testing.F) {
-	for _, s := range []string{"../x", "a/../../x", "~/../x", "link/x", "in/x", `..\x`, "C:\\x", "\x00", "/", "//", "~", "a//b/./c", "deep/../link/../x", "...", ". .", "in/../../x"} {
+	for _, s := range []string{"../x", "a/../../x", "~/../x", "link/x", "in/x", `..\x`, "C:\\x", "\x00", "/", "//", "~", "a//b/./c", "deep/../link/../x", "...", ". .", "in/../../x", "key/x", ".ssh/x", ".SSH/x", "in/.git/config", "hob/token", "deep/.\u017fsh/x", "keys/./x", "link/../key/../.ssh", "~/docs/.aws/credentials", "/proc/self/root/etc/shadow", "deep/id_rsa", "a/.git/hooks/x"} {
 		f.Add(s)
 	}
 	home := f.TempDir()
@@ -75,6 +75,8 @@ func FuzzResolve(f *testing.F) {
 	for _, err := range []error{
 		os.MkdirAll(filepath.Join(docs, "deep"), 0o755), os.Mkdir(filepath.Join(home, "out"), 0o755),
 		os.Symlink("../out", filepath.Join(docs, "link")), os.Symlink("deep", filepath.Join(docs, "in")),
+		os.Mkdir(filepath.Join(docs, ".ssh"), 0o700), os.Symlink(".ssh", filepath.Join(docs, "key")), os.Symlink("deep/../.ssh", filepath.Join(docs, "keys")),
+		os.Mkdir(filepath.Join(docs, "hob"), 0o700), os.WriteFile(filepath.Join(docs, ".ssh", "x"), []byte("canary"), 0o600),
 	} {
 		if err != nil {
 			f.Skip(err)
@@ -84,7 +86,7 @@ func FuzzResolve(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	files, err := New(Options{Home: home, Allowed: []string{docs}})
+	files, err := New(Options{Home: home, Allowed: []string{docs}, Protected: []string{filepath.Join(docs, "hob")}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -99,6 +101,12 @@ func FuzzResolve(f *testing.F) {
 		}
 		if got, err := filepath.EvalSymlinks(s.abs); err == nil && got != s.abs {
 			t.Fatalf("at(%q) is %q, which is really %q", path, s.abs, got)
+		}
+		if strings.HasPrefix(s.abs+"/", real+"/.ssh/") || strings.HasPrefix(s.abs+"/", real+"/hob/") {
+			t.Fatalf("at(%q) is %q, a protected place", path, s.abs)
+		}
+		if raw, err := s.read(100); err == nil && strings.Contains(string(raw), "canary") {
+			t.Fatalf("%q reads %q", path, raw)
 		}
 	})
 }

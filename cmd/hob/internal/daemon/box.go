@@ -69,6 +69,9 @@ func (d *Daemon) memberBox(o *agent.Options, m *crew.Member, s config.Member) er
 	limit := cmp.Or(s.Container.Timeout.Duration, boxTimeout)
 	var list []tools.Tool
 	for _, t := range o.Catalogue.All() {
+		if !boxed.Sent(t) && t.Spec().Effects&tools.Exec != 0 {
+			continue // it would run programs beside the container
+		}
 		if boxed.Sent(t) {
 			t = boxed.New(t, box, home, workspace, limit)
 		}
