@@ -231,6 +231,10 @@ function approval(a) {
   card.dataset.approval = a.id;
   card.setAttribute('aria-label', 'Hob asks');
   card.append(element('div', 'what', a.summary || a.tool + ' ' + JSON.stringify(a.arguments)));
+  for (const [name, text] of [['it would', a.why], ['exactly', a.summary && a.tool + ' ' + JSON.stringify(a.arguments)], ['which runs', a.exact],
+    ['in view', (a.origins || []).map(o => o.kind + ' ' + (o.label || '')).join(', ')]]) {
+    if (text) card.append(element('div', 'why', name + ': ' + spelled(text).slice(0, 2000)));
+  }
   const where = a.session && a.session !== state.session ? ' (' + a.session + ')' : '';
   card.append(element('div', 'why', (a.reason || '') + where));
   const buttons = element('div', 'buttons');
@@ -252,6 +256,11 @@ function approval(a) {
   card.append(buttons);
   $('approvals').append(card);
   toEnd();
+}
+
+// spelled spells out what could not be seen, or would turn the writing.
+function spelled(text) {
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => '\\u{' + c.codePointAt(0).toString(16) + '}');
 }
 
 // openQuestions shows what waits for the owner and drops what was answered

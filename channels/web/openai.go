@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"hob/channels"
 )
@@ -249,13 +250,42 @@ func askText(approvals []any) string {
 }
 
 func question(raw json.RawMessage) string {
-	var a struct{ ID, Summary, Tool, Reason string }
+	var a struct {
+		ID, Summary, Tool, Reason, Why, Exact string
+		Arguments                             json.RawMessage
+	}
 	_ = json.Unmarshal(raw, &a)
 	what := a.Summary
 	if what == "" {
 		what = a.Tool
 	}
+	for _, l := range [][2]string{{"it would", a.Why}, {"exactly", exactly(a.Tool, a.Arguments)}, {"which runs", a.Exact}} {
+		if l[1] != "" {
+			what += "\n" + l[0] + ": " + l[1]
+		}
+	}
 	return fmt.Sprintf("May I do this? %s\n(%s) Answer /yes %s or /no %s.\n", what, a.Reason, a.ID, a.ID)
+}
+
+// maxExactly is how many bytes of a call's arguments such a client is shown.
+const maxExactly = 2000
+
+// exactly is a call as it would be made; what cannot be seen is spelled out.
+func exactly(tool string, args json.RawMessage) string {
+	var b bytes.Buffer
+	if len(args) == 0 || json.Compact(&b, args) != nil || b.String() == "{}" || b.String() == "null" {
+		return ""
+	}
+	s := b.String()
+	if len(s) > maxExactly {
+		s = strings.ToValidUTF8(s[:maxExactly*2/3], "") + " […] " + strings.ToValidUTF8(s[len(s)-maxExactly/3:], "")
+	}
+	return tool + " " + strings.Map(func(r rune) rune {
+		if r != ' ' && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request, _ surface) error {

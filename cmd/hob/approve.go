@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -47,22 +50,51 @@ func (a *app) printApprovals(rows []approval) {
 			fmt.Fprintln(a.out)
 		}
 		fmt.Fprintf(a.out, "%s  %s  %s\n", a.paint(a.out, bold, q.ID), q.State, printable(q.Summary))
-		for _, l := range [][2]string{
-			{"it would", q.Why},
-			{"exactly", q.Tool + " " + clipTo(string(q.Arguments), 2000)},
-			{"which runs", q.Exact},
+		for _, l := range append(q.details(), [][2]string{
 			{"why asked", q.Reason},
-			{"in view", q.from()},
 			{"session", q.Session},
 			{"until", localTime(zone, q.ExpiresAt)},
 			{"batch", q.Batch},
 			{"--scope pattern", q.Pattern},
-		} {
+		}...) {
 			if l[1] != "" {
 				fmt.Fprintf(a.out, "    %-16s%s\n", l[0]+":", printable(l[1]))
 			}
 		}
 	}
+}
+
+// details are what somebody who says yes should have read.
+func (p approval) details() (out [][2]string) {
+	var b bytes.Buffer
+	if json.Compact(&b, p.Arguments) != nil {
+		b.Reset()
+		b.Write(p.Arguments)
+	}
+	args := spelled(b.String())
+	if len(args) > 2000 {
+		args = clipTo(args, 1300) + " […] " + args[len(args)-600:]
+	}
+	for _, l := range [][2]string{{"it would", p.Why}, {"exactly", p.Tool + " " + args}, {"which runs", p.Exact}, {"in view", p.from()}} {
+		if l[1] != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// spelled spells out what could not be seen, or would turn the writing.
+func spelled(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == ' ' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		q := strconv.QuoteRuneToASCII(r)
+		b.WriteString(q[1 : len(q)-1])
+	}
+	return b.String()
 }
 
 // from says in words from where the outside text in view came.

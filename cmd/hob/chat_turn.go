@@ -82,7 +82,7 @@ func (t *turn) event(e sse) {
 		t.text.end()
 		var q approval
 		_ = json.Unmarshal(e.data, &q)
-		t.chat.screen.note(amber, "Hob asks: "+q.what()+"  Answer yes or no.")
+		t.chat.screen.note(amber, "Hob asks: "+q.asked()+"  Answer yes or no.")
 		t.settled()
 	case "message_end":
 		if !t.said {

@@ -63,6 +63,15 @@ func (p approval) what() string {
 	return printable(s)
 }
 
+// asked is what() with the details, on one line.
+func (p approval) asked() string {
+	s := p.what()
+	for _, l := range p.details() {
+		s += "  " + l[0] + ": " + l[1]
+	}
+	return printable(s)
+}
+
 // status of a message or call; see channels/web.EventStatus.
 type status struct {
 	ID        string          `json:"id"`
@@ -186,6 +195,9 @@ func (a *app) confirm(ctx context.Context, q approval) (bool, error) {
 			code: exitDenied, cause: "this needs your yes: " + q.what(),
 			remedy: "answer with: hob approve " + q.ID + "   or: hob deny " + q.ID,
 		}
+	}
+	for _, l := range q.details() {
+		fmt.Fprintf(a.err, "    %-12s%s\n", l[0]+":", printable(l[1]))
 	}
 	fmt.Fprintf(a.err, "%s %s [y/N] ", a.paint(a.err, amber, "Hob asks:"), q.what())
 	type line struct {
