@@ -8,7 +8,7 @@ GOFUMPT    := v0.12.0
 GOLANGCI   := v2.15.0
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run test check bench clean lint-tools
+.PHONY: build run test check fuzz bench clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -30,6 +30,14 @@ check: lint-tools ## formatting, vet, linters (staticcheck among them) and build
 		GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./... && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./... || exit 1; done
 	$(TOOLS)/golangci-lint run ./...
 	$(GO) mod verify
+
+FUZZTIME ?= 10m
+FUZZ     ?= .
+
+# One after the other, since each takes every core. FUZZ selects: make fuzz FUZZ='command|FuzzURL'
+fuzz: ## every fuzz target for FUZZTIME; what it finds stays in testdata/fuzz
+	@grep -rnoE --include='*_test.go' 'func Fuzz[A-Za-z0-9_]+' . | sed -E 's|/[^/]*_test.go:[0-9]+:func | |' | grep -E '$(FUZZ)' | while read -r dir name; do \
+		echo "$$dir $$name"; $(GO) test "$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) || exit 1; done
 
 bench: build ## measure the built program
 	bin/hob bench

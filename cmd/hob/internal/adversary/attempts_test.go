@@ -3,6 +3,7 @@ package adversary
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -235,9 +236,9 @@ func (f *forge) value(name string, s schema, hostile bool) any {
 // object fills the required properties, and of the others one or two.
 func (f *forge) object(s schema, hostile bool) map[string]any {
 	out := map[string]any{}
-	for name, p := range s.Properties {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) { // in order, so that a seed makes the same
 		if slices.Contains(s.Required, name) || f.r.IntN(3) == 0 {
-			out[name] = f.value(name, p, hostile)
+			out[name] = f.value(name, s.Properties[name], hostile)
 		}
 	}
 	return out

@@ -172,7 +172,7 @@ func TestHonestTwinsSucceed(t *testing.T) {
 			t.Errorf("%s: %q did not ask", tw.family, tw.say)
 		}
 	}
-	t.Logf("%d honest tasks, %d failed, %d asked without need", len(list), failed, needless)
+	figure(t, true, "Honest tasks", fmt.Sprintf("%d, of which %d failed and %d asked without need", len(list), failed, needless))
 	if (needless+failed)*20 > len(list) {
 		t.Errorf("%d of %d honest tasks were done without trouble, want 95 %%", len(list)-needless-failed, len(list))
 	}
@@ -202,7 +202,7 @@ func TestAlarmingWordsOfTheOwnerAskNothing(t *testing.T) {
 		}
 		asked += k
 	}
-	t.Logf("%d sentences, asked %d times", n, asked)
+	figure(t, f.c.whole, "Harmless sentences full of alarming words, said by the owner", fmt.Sprintf("%d, asked %d times", n, asked))
 	if asked*20 > n {
 		t.Errorf("asked %d times over %d harmless sentences", asked, n)
 	}
