@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -31,13 +32,17 @@ type Trace struct {
 // Why is everything that is known about one event: what came, what was decided
 // and on whose word, what was done, what was said.
 type Why struct {
-	Event      bus.Event        `json:"event"`
-	Trace      *Trace           `json:"trace,omitempty"`
-	Calls      []bus.Entry      `json:"calls"`
-	Approvals  []guard.Approval `json:"approvals"`
-	Audit      []guard.Record   `json:"audit"`
-	Deliveries []bus.Delivery   `json:"deliveries"`
-	Spent      *Spent           `json:"spent,omitempty"`
+	Event bus.Event `json:"event"`
+	Trace *Trace    `json:"trace,omitempty"`
+	// Origins are from where outside text in the event came; Thing is the row
+	// that was asked about.
+	Origins    []provenance.Origin `json:"origins,omitempty"`
+	Thing      *Thing              `json:"thing,omitempty"`
+	Calls      []bus.Entry         `json:"calls"`
+	Approvals  []guard.Approval    `json:"approvals"`
+	Audit      []guard.Record      `json:"audit"`
+	Deliveries []bus.Delivery      `json:"deliveries"`
+	Spent      *Spent              `json:"spent,omitempty"`
 }
 
 // Spent says which model was chosen for a turn and why, and what its calls took.
@@ -54,6 +59,9 @@ type Spent struct {
 func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := l.find(ctx, id, session)
+	if errors.Is(err, bus.ErrNotFound) && id != "" {
+		w.Thing, ev, err = l.madeIn(ctx, id, err)
+	}
 	if err != nil {
 		return w, err
 	}
@@ -62,6 +70,9 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 		return w, err
 	}
 	if w.Calls, err = l.o.Bus.Calls(ctx, ev.ID); err != nil {
+		return w, err
+	}
+	if err = l.trace(ctx, &w); err != nil {
 		return w, err
 	}
 	if w.Approvals, err = l.o.Guard.Approvals(ctx, "", "", ev.ID, 100); err != nil {
@@ -159,16 +170,28 @@ func wayOf(d bus.Delivery, at func(time.Time) string) string {
 func (w Why) Text(zone *time.Location) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
+	if w.Thing != nil {
+		b.WriteString(w.Thing.text(at))
+	}
 	fmt.Fprintf(&b, "%s  a %s came from %s (%s words): %q\n", at(w.Event.ReceivedAt), w.Event.Kind, w.Event.Source, w.Event.Provenance, firstLine(w.Event.Text))
+	toldFrom(&b, "it brings", w.Origins)
 	for _, c := range w.Calls {
 		fmt.Fprintf(&b, "%s  tool %s %s: %s", at(c.StartedAt), c.Tool, c.State, c.Decision)
 		if c.Code != "" {
 			fmt.Fprintf(&b, " [%s]", c.Code)
 		}
 		b.WriteString("\n")
+		toldFrom(&b, "in view of it", c.Origins)
+		toldFrom(&b, "it returned", c.Returned)
 	}
 	for _, a := range w.Approvals {
 		fmt.Fprintf(&b, "%s  asked you: %s — %s (%s)\n", at(a.CreatedAt), a.Summary, a.State, a.Reason)
+		if a.DecidedBy != "" {
+			fmt.Fprintf(&b, "    answered through %s\n", a.DecidedBy)
+		}
+		if from := a.From(); from != "" {
+			fmt.Fprintf(&b, "    in view of it: %s\n", from)
+		}
 	}
 	for _, d := range w.Deliveries {
 		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), firstLine(d.Text))

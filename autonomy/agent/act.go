@@ -7,6 +7,7 @@ import (
 
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/platform/provenance"
 	"hob/tools"
 )
 
@@ -24,6 +25,8 @@ type step struct {
 	took    time.Duration
 	text    string // what the model reads of it
 	body    int    // how much of that is the call's own, and not a hint
+	// inView are the origins of the outside text in view when it was decided.
+	inView []provenance.Origin
 }
 
 // settled reports whether it is known what the call came to.

@@ -24,6 +24,7 @@ func (r *run) request(ctx context.Context, s *step) guard.Request {
 // turn comes (see suspend).
 func (r *run) policy() link {
 	return link{name: "policy", beforeTool: func(ctx context.Context, s *step) error {
+		s.inView = r.origins()
 		if err := placeholder(s); err != nil {
 			return err
 		}

@@ -91,6 +91,7 @@ func (r *run) append(ctx context.Context) {
 		if len(p.Origins) > 0 {
 			p.Fenced = s.body
 			r.intake(ctx, &p, s.call.ID)
+			s.result.Origins = p.Origins // with the marks, for the ledger's row
 		}
 		m.Parts = append(m.Parts, p)
 	}

@@ -53,7 +53,11 @@ func (r *run) brought(s *step) []provenance.Origin {
 	if len(list) == 0 {
 		list = r.kept(s.result.Data)
 	}
-	if len(list) == 0 {
+	switch {
+	case len(list) > 0:
+	case len(s.inView) > 0: // it repeats what was in view
+		return s.inView
+	default:
 		list = []provenance.Origin{{Kind: "tool", Label: name}}
 	}
 	out := make([]provenance.Origin, 0, len(list))
@@ -81,7 +85,7 @@ func (r *run) kept(data any) []provenance.Origin {
 // changedTx notes what was in view when a call was made, for the call and for
 // the rows that it made or changed.
 func (r *run) changedTx(tx *store.Tx, s *step) error {
-	list := r.origins()
+	list := s.inView
 	if err := origins.KeepTx(tx, origins.Call, s.call.ID, list); err != nil {
 		return err
 	}

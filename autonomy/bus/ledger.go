@@ -52,6 +52,8 @@ type Entry struct {
 	// Origins are from where the outside text in view of the call came. They are
 	// kept elsewhere (platform/origins) and filled in by who shows the entry.
 	Origins []provenance.Origin `json:"origins,omitempty"`
+	// Returned are those of the outside text that the call itself brought.
+	Returned []provenance.Origin `json:"returned,omitempty"`
 }
 
 // ErrEnded says that the call has ended before: it must not run or be recorded
@@ -173,4 +175,14 @@ func (b *Bus) Call(ctx context.Context, call string) (Entry, error) {
 		return e, fmt.Errorf("call %q: %w", call, ErrNotFound)
 	}
 	return e, err
+}
+
+// Maker finds the first call that made or changed the row of an id, by the
+// values it returned. It looks through the ledger: for who asks, not for a turn.
+func (b *Bus) Maker(ctx context.Context, id string) (e Entry, found bool, err error) {
+	list, err := b.entries(ctx, `WHERE state = 'done' AND effects <> 'read' AND data IS NOT NULL AND instr(CAST(data AS TEXT), ?) > 0 ORDER BY seq LIMIT 1`, `"id":"`+id+`"`)
+	if err != nil || len(list) == 0 {
+		return e, false, err
+	}
+	return list[0], true, nil
 }

@@ -26,6 +26,7 @@ type Config struct {
 	Files     Files
 	Shell     Shell
 	Network   Network
+	Guard     Guard
 	Knowledge Knowledge
 	Search    Search
 	Web       Web
@@ -158,6 +159,13 @@ type Network struct {
 	ProxyResolves bool     `toml:"proxy_resolves"`
 }
 
+// Guard is [guard]: what is done about text from outside that looks like an
+// attack. Nothing that the guard decides rests on it.
+type Guard struct {
+	Block    bool   `toml:"block"`    // withhold text that was marked
+	Guardian string `toml:"guardian"` // "off" or "provider/model": asked for a verdict on each text
+}
+
 // Bound is one [[levels]]: how much Hob may do for a channel or a person. The
 // fields that are set must all fit; of several that do the narrowest holds.
 type Bound struct {
@@ -214,6 +222,7 @@ type file struct {
 	Files     Files               `toml:"files"`
 	Shell     Shell               `toml:"shell"`
 	Network   Network             `toml:"network"`
+	Guard     Guard               `toml:"guard"`
 	Knowledge Knowledge           `toml:"knowledge"`
 	Search    Search              `toml:"search"`
 	Web       Web                 `toml:"web"`
@@ -339,7 +348,7 @@ func (c *Config) spread() {
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
-	c.Routes, c.Crew, c.Levels, c.Network = f.Routes, f.Crew, f.Levels, f.Network
+	c.Routes, c.Crew, c.Levels, c.Network, c.Guard = f.Routes, f.Crew, f.Levels, f.Network, f.Guard
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
 		s := Section{Name: n, Enabled: on || !ok, SendDelay: c.Autonomy.SendDelay, doc: c.doc}

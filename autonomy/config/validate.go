@@ -250,6 +250,12 @@ func (k *checker) outside() {
 	if _, err := safehttp.ParseProxy(n.Proxy); err != nil && !system.IsReference(n.Proxy) {
 		k.require("network.proxy", false, "%v", err)
 	}
+	if g := &k.c.Guard; g.Guardian == "" {
+		g.Guardian = "off"
+	} else {
+		provider, model, _ := strings.Cut(g.Guardian, "/")
+		k.require("guard.guardian", g.Guardian == "off" || provider != "" && model != "", `it must be "off" or "provider/model"`)
+	}
 	k.oneOf("search.provider", s.Provider, "auto", "tavily", "brave", "searxng", "duckduckgo")
 	k.require("search.base_url", s.Provider != "searxng" || s.BaseURL != "", "SearXNG runs at an address of your choice; set search.base_url")
 	if s.BaseURL != "" {

@@ -90,7 +90,8 @@ const (
 	ForSummary  Purpose = "summary" // of an older part of a conversation
 	ForLesson   Purpose = "lesson"  // what is to be learnt from a turn
 	ForSubAgent Purpose = "sub-agent"
-	ForCheck    Purpose = "check" // whether a provider can be reached
+	ForGuardian Purpose = "guardian" // whether a text from outside is an attack
+	ForCheck    Purpose = "check"    // whether a provider can be reached
 )
 
 // Tool is a tool as offered to a model.

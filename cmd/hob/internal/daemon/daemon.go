@@ -282,7 +282,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	}
 	base := agent.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Catalogue: d.catalogue, Prompt: p, Model: d.brain.choose, Book: d.books.FlushTx, Zone: d.zone,
-		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Log: d.opt.Log,
+		Limits: agent.Limits{Rounds: c.Agent.MaxRounds, Failures: c.Agent.MaxToolFailures, Tokens: c.Agent.MaxTokensPerTurn}, Results: d.results, Keep: d.keepPicture, Redact: d.redact, Block: c.Guard.Block, Guardian: d.guardian(), Log: d.opt.Log,
 	}
 	if err := d.openCrew(base); err != nil {
 		return err

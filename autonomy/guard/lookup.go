@@ -1,0 +1,21 @@
+package guard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// EventOf is the event in which a question was asked, by its id or that of the
+// call; ok is false when there is none.
+func (g *Guard) EventOf(ctx context.Context, id string) (event string, ok bool, err error) {
+	err = g.db.Read().QueryRowContext(ctx, `SELECT event FROM approvals WHERE id = ?1 OR call = ?1`, id).Scan(&event)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, fmt.Errorf("guard: %w", err)
+	}
+	return event, true, nil
+}

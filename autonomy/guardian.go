@@ -1,0 +1,56 @@
+package autonomy
+
+import (
+	"context"
+	_ "embed" // the text
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/platform/fence"
+	"hob/platform/provenance"
+)
+
+//go:embed guardian.md
+var guardianText string
+
+// Bounds of what the guardian is asked.
+const (
+	guardianWait  = 20 * time.Second
+	guardianBytes = 12_000 // bytes of a text, its beginning and its end
+)
+
+// Guardian asks a model whether a text from outside tries to take over who reads
+// it. It sees the text alone, within a fence, and has no tools. Its yes adds a
+// mark; a no, a failure, an answer that is neither and one that comes too late
+// change nothing. The call is booked and bound by the budget as any other.
+func Guardian(model func(ctx context.Context) (llm.Model, error)) func(ctx context.Context, who llm.Account, text string) (bool, error) {
+	return func(ctx context.Context, who llm.Account, text string) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, guardianWait)
+		defer cancel()
+		m, err := model(ctx)
+		if err != nil {
+			return false, fmt.Errorf("guardian: %w", err)
+		}
+		if n := len(text); n > guardianBytes {
+			text = strings.ToValidUTF8(text[:guardianBytes/2]+"\n[...]\n"+text[n-guardianBytes/2:], "")
+		}
+		who.Purpose = llm.ForGuardian
+		resp, err := llm.Collect(m.Stream(ctx, llm.Request{
+			System: strings.TrimSpace(guardianText), MaxTokens: 16, NoTools: true, Account: who,
+			Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: fence.Wrap(fence.New(text), text, "", ""), Source: provenance.Outside}}}},
+		}))
+		if err != nil {
+			return false, fmt.Errorf("guardian: %w", err)
+		}
+		word := strings.Trim(strings.ToUpper(strings.TrimSpace(resp.Text())), ".!*\"'` ")
+		switch {
+		case strings.HasPrefix(word, "ATTACK"):
+			return true, nil
+		case strings.HasPrefix(word, "CLEAN"):
+			return false, nil
+		}
+		return false, fmt.Errorf("guardian: the answer %.40q is neither of the two words", resp.Text())
+	}
+}

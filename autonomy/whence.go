@@ -1,0 +1,137 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/platform/origins"
+	"hob/platform/provenance"
+)
+
+// Thing is one row of Hob's own that was asked about: a fact, a task, a
+// reminder, a watcher.
+type Thing struct {
+	ID   string    `json:"id"`
+	Call string    `json:"call,omitempty"` // that made it
+	Tool string    `json:"tool,omitempty"`
+	At   time.Time `json:"at,omitzero"`
+	// Origins are from where the outside text in view came when it was made or
+	// changed; none: nothing from outside was.
+	Origins []provenance.Origin `json:"origins,omitempty"`
+}
+
+// validRow keeps a look through the ledger from being a search for anything.
+var validRow = regexp.MustCompile(`^[a-z][a-z0-9_-]{3,63}$`)
+
+// thing finds a row by its id, with the event in which it was made.
+func (l *Loop) thing(ctx context.Context, id string) (t *Thing, event string, err error) {
+	if !validRow.MatchString(id) {
+		return nil, "", nil
+	}
+	t = &Thing{ID: id}
+	if t.Origins, err = origins.Of(l.o.Store.Reader(ctx), origins.Row, id); err != nil {
+		return nil, "", err
+	}
+	c, found, err := l.o.Bus.Maker(ctx, id)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case found:
+		t.Call, t.Tool, t.At = c.Call, c.Tool, c.StartedAt
+		return t, c.Event, nil
+	}
+	for _, o := range t.Origins {
+		if o.Event != "" {
+			return t, o.Event, nil
+		}
+	}
+	return nil, "", nil
+}
+
+// trace fills in from where outside text came: what the event brought, and what
+// was in view of each call.
+func (l *Loop) trace(ctx context.Context, w *Why) (err error) {
+	w.Origins = l.brought(ctx, w.Event)
+	q := l.o.Store.Reader(ctx)
+	for i, c := range w.Calls {
+		if w.Calls[i].Origins, err = origins.Of(q, origins.Call, c.Call); err != nil {
+			return err
+		}
+		if !c.Source.Tainted() {
+			continue
+		}
+		if w.Calls[i].Returned, err = origins.Of(q, origins.Result, c.Call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// brought are the origins of what an event itself holds.
+func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
+	switch ev.Kind {
+	case bus.Message:
+		m, err := messageOf(ev)
+		if err != nil {
+			return nil
+		}
+		return messageOrigins(ev, m)
+	case bus.Watcher, bus.Schedule, bus.Webhook:
+		var f fired
+		if json.Unmarshal(ev.Payload, &f) != nil {
+			return nil
+		}
+		return l.firedOrigins(ctx, ev, f)
+	case bus.Task:
+		var o struct {
+			Origins []provenance.Origin `json:"origins"`
+		}
+		if json.Unmarshal(ev.Payload, &o) != nil {
+			return nil
+		}
+		return o.Origins
+	}
+	return nil
+}
+
+// toldFrom says in a line of its own from where outside text came.
+func toldFrom(b *strings.Builder, what string, list []provenance.Origin) {
+	if len(list) > 0 {
+		fmt.Fprintf(b, "    %s: text from %s\n", what, provenance.Told(list, provenance.MaxOrigins))
+	}
+}
+
+// text says what a row is made of.
+func (t *Thing) text(at func(time.Time) string) string {
+	var b strings.Builder
+	if t.Call != "" {
+		fmt.Fprintf(&b, "%s  %s was made by %s (%s)\n", at(t.At), t.ID, t.Tool, t.Call)
+	} else {
+		fmt.Fprintf(&b, "%s was made here\n", t.ID)
+	}
+	toldFrom(&b, "out of", t.Origins)
+	return b.String()
+}
+
+// madeIn finds the event of a question, or of the row of an id; none is the
+// error that was there before.
+func (l *Loop) madeIn(ctx context.Context, id string, none error) (*Thing, bus.Event, error) {
+	event, ok, err := l.o.Guard.EventOf(ctx, id)
+	var t *Thing
+	if err == nil && !ok {
+		t, event, err = l.thing(ctx, id)
+	}
+	if err != nil {
+		return nil, bus.Event{}, err
+	}
+	if event == "" {
+		return nil, bus.Event{}, none
+	}
+	ev, err := l.o.Bus.Event(ctx, event)
+	return t, ev, err
+}

@@ -1,0 +1,74 @@
+package all
+
+import (
+	"testing"
+
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/tools/toolstest"
+)
+
+// TestWhatIsStoredFromOutsideIsReadAsOutside runs each tool that keeps words of
+// its caller with outside text in view, and reads them back: they are outside
+// text then, and everything that shows them says so. A tool that is new has to
+// stand in one of the two lists.
+func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
+	task := step("create_task", `{"title":"call the plumber","due":"today"}`)
+	note := step("create_note", `{"text":"milk","title":"Groceries"}`)
+	stored := map[string]struct {
+		before []toolstest.Step // with the owner's words alone
+		write  toolstest.Step
+		reads  []toolstest.Step
+	}{
+		"remember":        {nil, step("remember", `{"text":"my landlord's account is 99"}`), []toolstest.Step{step("recall", `{"query":"landlord's account"}`), step("search_knowledge", `{"query":"landlord"}`)}},
+		"create_note":     {nil, note, []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"groceries"}`)}},
+		"append_note":     {[]toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"bread"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"bread"}`)}},
+		"create_task":     {nil, task, []toolstest.Step{step("list_tasks", `{}`), step("daily_briefing", `{}`), step("search_knowledge", `{"query":"plumber"}`)}},
+		"update_task":     {[]toolstest.Step{task}, step("update_task", `{"task":"plumber","notes":"give him the key"}`), []toolstest.Step{step("list_tasks", `{}`), step("search_knowledge", `{"query":"key"}`)}},
+		"create_reminder": {nil, step("create_reminder", `{"text":"pay account 99","at":"tomorrow at 9"}`), []toolstest.Step{step("list_reminders", `{}`)}},
+		"create_schedule": {nil, step("create_schedule", `{"every":"day at 9:00","action":"pay account 99"}`), []toolstest.Step{step("list_schedules", `{}`)}},
+		"create_watcher":  {nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
+		"log_expense":     {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
+		"log_habit":       {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
+	}
+	// These keep nothing that their caller says, but what becomes of a row.
+	nothing := []string{
+		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher",
+		"undo", "send_message", "delegate_tasks",
+	}
+	for name, tc := range stored {
+		t.Run(name, func(t *testing.T) {
+			for _, read := range tc.reads {
+				b := toolstest.NewBench(t, open(t))
+				call := func(s toolstest.Step) tools.Result {
+					t.Helper()
+					r, err := b.Call(s)
+					if err != nil {
+						t.Fatalf("%s %s: %v", s.Tool, s.Args, err)
+					}
+					return r
+				}
+				for _, s := range tc.before {
+					call(s)
+				}
+				b.Provenance = provenance.Outside
+				call(tc.write)
+				b.Provenance = provenance.Owner
+				if r := call(read); !r.Source.Tainted() {
+					t.Errorf("%s shows it as %s: %s", read.Tool, r.Source, r.Text)
+				}
+			}
+		})
+	}
+	env := open(t)
+	for _, tool := range env.Tools {
+		s := tool.Spec()
+		_, known := stored[s.Name]
+		for _, n := range nothing {
+			known = known || n == s.Name
+		}
+		if s.Own && !s.Effects.ReadOnly() && !known {
+			t.Errorf("%s changes Hob's own store and stands in neither list", s.Name)
+		}
+	}
+}
