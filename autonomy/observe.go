@@ -42,7 +42,7 @@ type message struct {
 	// before.
 	Until time.Time `json:"until,omitzero"`
 	// Shared: it is no chat between the owner and Hob alone, or was written on
-	// another channel than where it is answered; see bus.IsOwnersChat.
+	// another channel than where it is answered; see bus.OwnersChat.
 	Shared bool `json:"shared,omitempty"`
 }
 

@@ -69,6 +69,14 @@ func (l *Loop) Undo(ctx context.Context, r UndoRequest) (tools.Result, error) {
 	return l.undoAll(ctx, r, list)
 }
 
+// stopped is why a batch goes no further: the owner stopped it, or Hob ends.
+func stopped(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return tools.Errorf(tools.Cancelled, "it was stopped before that")
+}
+
 func (r UndoRequest) verb() string {
 	if r.Redo {
 		return "do again"
@@ -84,7 +92,10 @@ func (l *Loop) undoAll(ctx context.Context, r UndoRequest, list []bus.Entry) (to
 		if r.Progress != nil && len(list) > 1 {
 			r.Progress(float64(i)/float64(len(list)), fmt.Sprintf("%d of %d", i+1, len(list)))
 		}
-		text, err := l.step(ctx, r, e)
+		text, err := "", stopped(ctx)
+		if err == nil {
+			text, err = l.step(ctx, r, e)
+		}
 		src = provenance.Worst(src, e.Source)
 		s := UndoStep{Call: e.Call, Tool: e.Tool, Label: e.UndoLabel, Text: text}
 		if err == nil {

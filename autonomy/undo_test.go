@@ -1,6 +1,7 @@
 package autonomy_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -141,6 +142,29 @@ func TestTakingBackGoesOnAfterACrash(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if got := strings.Join(e.items(), " "); got != "a" {
+		t.Errorf("left: %s", got)
+	}
+}
+
+// Incident I16 (a remote stop was not heeded): a batch that is stopped goes no
+// further, and says how far it came.
+func TestIncidentI16AStoppedUndoGoesNoFurther(t *testing.T) {
+	e := start(t, setup{model: scripted(
+		llmtest.Answer{Calls: []llmtest.Call{add("one"), add("two"), add("three")}}, llmtest.Answer{Text: "done"},
+	)})
+	id := e.put("s", "add three", "")
+	e.settle(id)
+	ctx, stop := context.WithCancel(t.Context())
+	r, err := e.loop.Undo(ctx, autonomy.UndoRequest{ID: id, Progress: func(fraction float64, _ string) {
+		if fraction > 0 {
+			stop()
+		}
+	}})
+	fatal(t, err)
+	if o := outcomeOf(t, r); len(o.Undone) != 1 || len(o.Left) != 2 || !strings.Contains(o.Left[0].Error, "stopped") {
+		t.Errorf("%+v", o)
+	}
+	if got := strings.Join(e.items(), " "); got != "one two" {
 		t.Errorf("left: %s", got)
 	}
 }

@@ -64,15 +64,17 @@ func (b *Bus) CallBackTx(tx *store.Tx, id, why string) (Delivery, error) {
 	return d, nil
 }
 
-// IsOwnersChat reports whether the owner talks with Hob in the chat of the
-// channel, alone: it is no group, and nobody else has spoken in it.
-func (b *Bus) IsOwnersChat(ctx context.Context, channel, chat string) (yes bool, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT
-		EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance = ?3 AND channel = ?4 AND chat = ?5 AND NOT coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)) AND
-		NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND provenance <> ?3)`,
-		channel+":"+chat, Message, provenance.Owner, channel, chat).Scan(&yes)
+// OwnersChat names who writes in a chat between the owner and Hob alone, by his id
+// at the platform; false when it is none: it is a group, somebody else has spoken
+// in it, or nobody has. Whether he still is the owner is not known here.
+func (b *Bus) OwnersChat(ctx context.Context, channel, chat string) (sender string, ok bool, err error) {
+	var senders int
+	err = b.db.Read().QueryRowContext(ctx, `SELECT count(DISTINCT sender), coalesce(max(sender), '') FROM inbox WHERE session = ?1 AND kind = ?2
+		AND channel = ?4 AND chat = ?5
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 AND kind = ?2 AND (provenance <> ?3 OR coalesce(CAST(payload AS TEXT) ->> '$.shared', 0)))`,
+		channel+":"+chat, Message, provenance.Owner, channel, chat).Scan(&senders, &sender)
 	if err != nil {
-		return false, fmt.Errorf("bus: %w", err)
+		return "", false, fmt.Errorf("bus: %w", err)
 	}
-	return yes, nil
+	return sender, senders == 1, nil
 }

@@ -115,7 +115,7 @@ func TestOnlySendsAreCalledBackAndGoWhereTheyBelong(t *testing.T) {
 func TestTheOwnersOwnChats(t *testing.T) {
 	f := newBus(t)
 	put := func(session, chat string, src provenance.Source, payload string) {
-		f.put(bus.Event{Kind: bus.Message, Source: "push", Session: session, Channel: "push", Chat: chat, Provenance: src, Payload: []byte(payload)})
+		f.put(bus.Event{Kind: bus.Message, Source: "push", Session: session, Channel: "push", Chat: chat, Sender: "me", Provenance: src, Payload: []byte(payload)})
 	}
 	put("push:1", "1", provenance.Owner, `{}`)
 	put("push:2", "2", provenance.Outside, `{}`)
@@ -124,8 +124,8 @@ func TestTheOwnersOwnChats(t *testing.T) {
 	put("push:4", "4", provenance.Outside, `{}`)
 	put("push:5:me", "5", provenance.Owner, `{"shared":true}`)
 	for chat, want := range map[string]bool{"1": true, "2": false, "3": false, "4": false, "5": false, "6": false, "": false} {
-		if got, err := f.IsOwnersChat(t.Context(), "push", chat); err != nil || got != want {
-			t.Errorf("chat %s: %v %v", chat, got, err)
+		if sender, got, err := f.OwnersChat(t.Context(), "push", chat); err != nil || got != want || got && sender != "me" {
+			t.Errorf("chat %s: %q %v %v", chat, sender, got, err)
 		}
 	}
 }

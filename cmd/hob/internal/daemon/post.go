@@ -28,9 +28,14 @@ func (p post) Channels() []string {
 	return out
 }
 
-// Owners implements social.Post.
+// Owners implements social.Post. Who has spoken there as the owner must be paired
+// still: a pairing that was ended makes him somebody else.
 func (p post) Owners(ctx context.Context, channel, chat string) (bool, error) {
-	return p.d.bus.IsOwnersChat(ctx, channel, chat)
+	sender, ok, err := p.d.bus.OwnersChat(ctx, channel, chat)
+	if err != nil || !ok {
+		return false, err
+	}
+	return p.d.pairings.IsOwner(ctx, channel, sender)
 }
 
 // delay is how long a message to somebody else waits on the channel.
