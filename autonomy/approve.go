@@ -48,6 +48,14 @@ func (l *Loop) answerTx(tx *store.Tx, id string, ans guard.Answer) ([]guard.Appr
 	return []guard.Approval{a}, err
 }
 
+// Decides reports whether a text of the owner may answer a question or order
+// something, as commands do, rather than only be talk.
+func Decides(text string) bool {
+	name, _ := parseCommand(text)
+	_, answer := parseAnswer(text)
+	return name != "" || answer
+}
+
 // everything is "/yes all": the one batch that is open here.
 const everything = "all"
 

@@ -113,7 +113,7 @@ func (s *Server) inbound(r *http.Request, session, text, key string) (channels.I
 	}
 	return channels.Inbound{
 		Via: via, Channel: channel, Chat: session, Session: session, Sender: "owner", FromOwner: true, Text: text, Key: key, At: time.Now(),
-		Unknown: s.peer(r, true, false) != PeerOwner,
+		Unknown: (s.opt.Decides == nil || s.opt.Decides(text)) && s.peer(r, true, false) != PeerOwner,
 	}, nil
 }
 

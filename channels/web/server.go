@@ -62,6 +62,9 @@ type Options struct {
 	// everybody is the owner. Thorough is slow and names the program itself, see
 	// known.
 	Peer func(client, server string, thorough bool) Peer
+	// Decides reports whether a message may decide something: only then is the
+	// program found that sent it. nil: each may.
+	Decides func(text string) bool
 	// Ping is the time between two pings of a stream (default 15 s).
 	Ping time.Duration
 }

@@ -15,7 +15,10 @@ import (
 )
 
 func clientOf(from, to netip.AddrPort, tree Tree, thorough bool) (Client, error) {
-	inode, uid, err := socketOf(from, to)
+	inode, uid, err := lookUp(from, to)
+	if err != nil && !errors.Is(err, errGone) { // a kernel without sock_diag
+		inode, uid, err = socketOf(from, to)
+	}
 	if err != nil {
 		return ClientUnknown, err
 	}

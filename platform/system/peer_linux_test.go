@@ -3,6 +3,7 @@ package system
 import (
 	"bufio"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"testing"
@@ -120,6 +121,35 @@ func TestProcAddr(t *testing.T) {
 	for _, in := range []string{"", "zz:1", "0100007F", "0100007F:zz", "01:1"} {
 		if got := procAddr(in); got.IsValid() {
 			t.Errorf("%q: %s", in, got)
+		}
+	}
+}
+
+// Both ways to find a socket find the same one.
+func TestSocketLookups(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1:0", "[::1]:0"} {
+		ln, err := net.Listen("tcp", addr)
+		if err != nil {
+			t.Logf("%s: %v", addr, err) // a machine without IPv6
+			continue
+		}
+		defer ln.Close()
+		c, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		from, to := netip.MustParseAddrPort(c.LocalAddr().String()), netip.MustParseAddrPort(ln.Addr().String())
+		slow, uid, err := socketOf(from, to)
+		if err != nil || uid != os.Getuid() {
+			t.Errorf("%s: /proc/net/tcp: %s %d %v", addr, slow, uid, err)
+		}
+		fast, uid, err := lookUp(from, to)
+		if err != nil || fast != slow || uid != os.Getuid() {
+			t.Errorf("%s: sock_diag: %s %d %v, want %s", addr, fast, uid, err, slow)
+		}
+		if _, _, err := lookUp(to, netip.MustParseAddrPort("127.0.0.1:1")); err == nil {
+			t.Error("a listener is taken for a connection")
 		}
 	}
 }

@@ -66,6 +66,9 @@ type Options struct {
 	Network safehttp.Options
 	// Tools are in the catalogue besides those of tools/all.
 	Tools []tools.Tool
+	// Peer finds out who is behind a connection to the API; nil: as
+	// docs/approvals.md says. A test whose browser runs below it has its own.
+	Peer func(client, server string, thorough bool) web.Peer
 	// Channels are there besides those of the configuration.
 	Channels map[string]channels.Channel
 	// UserHome is what "~" means to tools; "" is the owner's folder.

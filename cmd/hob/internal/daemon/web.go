@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 
+	"hob/autonomy"
 	"hob/channels/web"
 	"hob/platform/system"
 )
@@ -20,7 +21,10 @@ func (d *Daemon) openWeb(ctx context.Context) error {
 	}
 	d.redact.Add(token.Reveal())
 	c := d.opt.Config.Web
-	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.peer, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
+	o := web.Options{Listen: c.Listen, Token: token.Reveal(), Backend: &backend{d}, Peer: d.peer, Decides: autonomy.Decides, Hosts: c.Hosts, Log: d.opt.Log, Version: d.opt.Version}
+	if d.opt.Peer != nil {
+		o.Peer = d.opt.Peer
+	}
 	if c.TLSCert != "" && !d.opt.InProcess {
 		cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hob/autonomy/config"
+	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/system"
 )
@@ -34,7 +35,10 @@ func open(t *testing.T, conf string) *house {
 	fatal(t, err)
 	c, err := config.Parse("config.toml", []byte("[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
 	fatal(t, err)
-	d, err := daemon.Open(t.Context(), daemon.Options{Paths: paths, Config: c, Version: "test"})
+	d, err := daemon.Open(t.Context(), daemon.Options{
+		Paths: paths, Config: c, Version: "test",
+		Peer: func(string, string, bool) web.Peer { return web.PeerOwner }, // the browser runs below this test, which is the daemon
+	})
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
