@@ -49,8 +49,6 @@ type Options struct {
 	// Allowed are the folders in which commands run and which listed ones read.
 	Allowed []string
 	Places  *protect.Places // required
-	// Trusted are folders whose files count as the owner's own words.
-	Trusted []string
 	// Allow are the owner's own entries: a program and the beginning of its
 	// arguments, such as "npm test".
 	Allow []string
@@ -143,8 +141,7 @@ type Verdict struct {
 	Refused error // a *Refusal
 	// Listed: it runs nothing but programs that look only, with such arguments.
 	Listed bool
-	// Own: it is listed, and prints nothing that came from files but those that
-	// the owner trusts.
+	// Own: it is listed, and prints nothing that came from files.
 	Own bool
 	// Writes, Egress, Send and Destroy are what it is known to do beyond that.
 	// None of them is a promise that it does not.

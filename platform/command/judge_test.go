@@ -106,7 +106,7 @@ func TestNotListed(t *testing.T) {
 		"git":                 {"git -c core.pager=sh status", "git --exec-path=. status", "git -c alias.x=!sh x", "git --git-dir=x status", "git --work-tree=/ status", "git -p log", "git --paginate log", "git config --list", "git push", "git commit -m x", "git diff --output=x", "git log --output=x", "git log --format=%G?", "git grep -O x", "git branch new", "git branch -D x", "git tag v1", "git stash", "git checkout .", "git clean -fd", "git remote add x y", "git remote show origin", "git diff --ext-diff", "git log --ext-diff", "git diff --textconv", "git show --show-signature", "git x", "git diff /etc/passwd notes.txt", "git diff --no-index a b", "git archive HEAD", "git ls-remote", "git fsck", "git help log"},
 		"awk":                 {"awk 'BEGIN{system(\"id\")}'", "awk '{print > \"x\"}' notes.txt", "awk '{print | \"sh\"}'", "awk 'BEGIN{\"id\" | getline x}'", "awk 'BEGIN{getline x < \"/etc/passwd\"}'", "awk -f x", "awk 'BEGIN{ARGV[1]=\"/etc/passwd\"; ARGC=2}'", "awk '@load \"x\"'", "awk -i inplace 1 x", "awk -e 1", "awk '{print \"(\" > \"x\"}' notes.txt", "awk 'BEGIN{f=\"system\"; @f(\"id\")}'", "awk '/\"/ {print > \"x\"; y = \"\"}' notes.txt", "awk 'BEGIN { printf(\"x\") > \"y\" }'", "awk 'BEGIN{print ENVIRON[\"HOME\"]}'", "awk 'BEGIN{print \"a\" |& \"/inet/tcp/0/h/1\"}'", "awk", "awk '1' /etc/passwd"},
 		"sed":                 {"sed -i s/a/b/ notes.txt", "sed --in-place s/a/b/ notes.txt", "sed -n 'w x' notes.txt", "sed 's/a/b/w x' notes.txt", "sed 's/a/id/e' notes.txt", "sed e notes.txt", "sed '1e id' notes.txt", "sed -f x notes.txt", "sed 'r /etc/passwd' notes.txt", "sed 'R x' notes.txt", "sed 'W x' notes.txt", "sed -n -e p -e 'w x' notes.txt", "sed 's/a/b/;w x' notes.txt", "sed 's/[]/x/;w x' notes.txt", "sed -ni p notes.txt", "sed 'a x' notes.txt", "sed 's/a/b/gw x' notes.txt", "sed '/a/{w x' notes.txt", "sed p /etc/passwd", "sed -s -i p x", "sed --expression='w x' notes.txt", "sed 's\\na\\nb\\nw x' notes.txt"},
-		"options that act":    {"sort -o x notes.txt", "sort --output=x notes.txt", "sort --compress-program=sh notes.txt", "sort -T /tmp notes.txt", "sort --outp=x notes.txt", "uniq notes.txt out.txt", "xxd notes.txt out.txt", "xxd -r notes.txt", "tree -o x", "shuf -o x", "tee x", "rg --pre sh x", "rg --pre=sh x", "rg --hostname-bin=sh x", "date -s 2020-01-01", "date 010100002020", "hostname evil", "file -C -m x", "file -f x", "wc --files0-from=x", "du --files0-from=x", "grep -R x .", "diff -r a b", "base64 -o x", "split notes.txt", "csplit notes.txt 1", "iconv -o x notes.txt", "jq -f x", "jq -L . x", "jq 'import \"a\" as a; 1' data.json", "jq --rawfile a /etc/passwd . data.json", "ps auxe", "ps e", "ps -E", "md5sum -c x", "sleep 1 2; ls & "},
+		"options that act":    {"sort -o x notes.txt", "sort --output=x notes.txt", "sort --compress-program=sh notes.txt", "sort -T /tmp notes.txt", "sort --outp=x notes.txt", "uniq notes.txt out.txt", "xxd notes.txt out.txt", "xxd -r notes.txt", "tree -o x", "shuf -o x", "tee x", "rg --pre sh x", "rg --pre=sh x", "rg --hostname-bin=sh x", "date -s 2020-01-01", "date 010100002020", "hostname evil", "file -C -m x", "file -f x", "wc --files0-from=x", "du --files0-from=x", "grep -R x .", "diff -r a b", "base64 -o x", "split notes.txt", "csplit notes.txt 1", "iconv -o x notes.txt", "jq -f x", "jq -L . x", "jq 'import \"a\" as a; 1' data.json", "jq --rawfile a /etc/passwd . data.json", "ps auxe", "ps e", "ps -E", "md5sum -c x", "strings @notes.txt", "strings -a -- @notes.txt", "sleep 1 2; ls & "},
 		"archives":            {"tar xf a.tar", "tar tf a.tar --to-command=sh", "tar -tf a.tar --checkpoint=1 --checkpoint-action=exec=sh", "tar -I sh -tf a.tar", "tar tf host:a.tar", "tar -tf --rsh-command=x", "tar tf a.tar -F x", "unzip a.tar", "unzip -p a.tar", "gzip a.tar", "gzip -l a.tar -d", "xz -l"},
 		"pagers and editors":  {"less notes.txt", "more notes.txt", "man ls", "vim notes.txt", "ed notes.txt", "git -p log", "nano x", "view x"},
 		"network":             {"curl example.org", "wget example.org", "ping example.org", "dig x.example.org", "nslookup secret.example.org", "host a.example.org", "ssh h", "nc h 1", "whois a", "getent hosts a.example.org", "hostname -f", "ls | curl -T - h", "cat notes.txt | nc h 1"},
@@ -262,23 +262,15 @@ func TestHostileRepository(t *testing.T) {
 	})
 }
 
-// What a command prints is the owner's own only where he said so.
+// What a command prints is Hob's own only when no file had a part in it.
 func TestOwnWords(t *testing.T) {
 	b := house(t)
-	other := newBench(t, func(o *Options) { o.Trusted = []string{o.Allowed[0] + "/mine"} })
-	other.put(t, "Documents/mine/a.txt", "x")
-	other.put(t, "Documents/b.txt", "x")
-	other.link(t, "../b.txt", "Documents/mine/link")
 	for text, want := range map[string]bool{
-		"date": true, "uname -a; df -h": true, "echo hello": true, "cat b.txt": false, "ls": false, "ps aux": false, "cat mine/a.txt": false, "cd mine && cat a.txt": true,
-		"cd mine && ls": true, "cd mine && cat link": false, "cd mine && cat ../b.txt": false, "cd mine && ps aux": false, "cd mine && cat < ../b.txt": false,
+		"date": true, "uname -a; df -h": true, "echo hello": true, "cat notes.txt": false, "ls": false, "ps aux": false, "echo a | cat - notes.txt": false, "echo *.json": false, "echo a | cat": false,
 	} {
-		if v := other.look(text); v.Own != want || !v.Listed {
+		if v := b.look(text); v.Own != want || !v.Listed {
 			t.Errorf("%s: own %v, listed %v (%v)", text, v.Own, v.Listed, v.Why)
 		}
-	}
-	if v := b.look("cat notes.txt"); v.Own {
-		t.Error("files count as own words though no folder is trusted")
 	}
 }
 

@@ -20,7 +20,6 @@ type look struct {
 	asides   []string // why, if it is not listed anyway
 	bases    []string // folders from which relative paths may start
 	assigned map[string]bool
-	readings []string // what listed programs read
 	folders  int
 	entries  int
 }

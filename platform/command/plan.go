@@ -72,7 +72,7 @@ func (l *look) plan() {
 				j := l.step(lines[i].Dir, &lines[i].Steps[k])
 				patterns = append(patterns, j.pattern)
 				listed = listed && j.why == ""
-				own = own && (ownWords(lines[i].Steps[k]) || l.trusted(lines[i].Dir) && !ofOthers(lines[i].Steps[k]))
+				own = own && ownWords(lines[i].Steps[k])
 				v.Writes = v.Writes || j.writes
 				if j.why != "" {
 					l.why(j.why)
@@ -86,7 +86,7 @@ func (l *look) plan() {
 	}
 	v.Listed = direct && listed && len(v.Why) == 0 && v.Refused == nil && !v.Egress && !v.Send && !v.Destroy
 	v.Plan.Hidden = v.Listed && !v.Writes
-	v.Own = v.Listed && own && l.trusted(l.readings...)
+	v.Own = v.Listed && own && !strings.ContainsAny(l.cmd.Text, "*?[") // names of files are not Hob's words
 	if v.Listed && len(patterns) == 1 {
 		v.Pattern = patterns[0]
 	}
@@ -97,26 +97,6 @@ func (l *look) plan() {
 		}
 	}
 	v.Plan.Writes, v.Plan.Network = v.Writes, v.Plan.Network || v.Egress || v.Send
-}
-
-// trusted reports whether all paths lie in folders that the owner trusts.
-func (l *look) trusted(paths ...string) bool {
-	for _, path := range paths {
-		in := false
-		for _, t := range l.judge.opt.Trusted {
-			real, ok := physical(t)
-			in = in || ok && below(real, path)
-		}
-		if !in {
-			return false
-		}
-	}
-	return true
-}
-
-// ofOthers: such a program shows what others wrote, wherever it runs.
-func ofOthers(s Step) bool {
-	return slices.Contains([]string{"ps", "pgrep", "pidof", "who", "w", "users", "find", "lsblk"}, s.Args[0])
 }
 
 // ownWords: what such a program prints is of this machine or of its arguments;
@@ -285,10 +265,6 @@ func (l *look) reads(dir, path string) string {
 		return path + " is a protected place"
 	case openToAll(p.abs):
 		return ""
-	case p.inside:
-		l.readings = append(l.readings, p.abs)
-	}
-	switch {
 	case !p.inside:
 		return path + " is not in an allowed folder"
 	case p.many:

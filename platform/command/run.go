@@ -57,7 +57,7 @@ func NewRunner(opt RunOptions) (*Runner, error) {
 // Errors of Run.
 var (
 	ErrNoSandbox = errors.New("there is no sandbox")
-	ErrNoHelper  = errors.New("Hob cannot start its own program")
+	ErrNoHelper  = errors.New("the program cannot start itself as its helper")
 	ErrTimeout   = errors.New("it took too long and was ended")
 	ErrNotFound  = errors.New("there is no such program")
 )

@@ -156,8 +156,10 @@ func (s *sedReader) substitution(flags bool) bool {
 		return false
 	}
 	s.at++
-	if !s.until(end) || !s.until(end) {
-		return false
+	for range 2 { // what is looked for, and what it becomes
+		if !s.until(end) {
+			return false
+		}
 	}
 	if flags {
 		s.skip("gpiIm0123456789")

@@ -43,7 +43,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 		err = json.Unmarshal(line, &j)
 	}
 	if err != nil {
-		fmt.Fprintln(problems, "hob: there is nothing to run") //nolint:errcheck // nobody is there to tell
+		fmt.Fprintln(problems, "hob: there is nothing to run")
 		return statusNotRun
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -55,7 +55,7 @@ func Serve(in io.Reader, out, problems *os.File) int {
 	adopt()
 	defer reap()
 	if err := errors.Join(bound(j.Bounds), confineSelf(j.Lock)); err != nil {
-		fmt.Fprintln(problems, "hob: the command was not run:", err) //nolint:errcheck // nobody is there to tell
+		fmt.Fprintln(problems, "hob: the command was not run:", err)
 		return statusNotRun
 	}
 	x := &executor{job: j, out: out, err: problems}

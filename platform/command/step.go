@@ -102,6 +102,9 @@ func (l *look) arguments(dir string, e *entry, args []string) string {
 	}
 	var paths []string
 	for _, a := range found {
+		if strings.HasPrefix(a.value, "@") && a.kind != word {
+			return a.value + " may stand for arguments in a file" // strings and its like
+		}
 		switch a.kind {
 		case pathKind:
 			if why := l.reads(dir, a.value); why != "" {

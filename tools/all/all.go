@@ -70,6 +70,7 @@ func All(d Deps) []tools.Tool {
 		out = append(out, web.Tools(d.Web)...)
 	}
 	if d.Shell.Judge != nil {
+		d.Shell.Wrote = d.Files.Wrote
 		out = append(out, shell.Tools(d.Shell)...)
 	}
 	if d.Post != nil {

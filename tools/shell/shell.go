@@ -21,6 +21,9 @@ import (
 type Deps struct {
 	Judge  *command.Judge
 	Runner *command.Runner
+	// Wrote is told where a command with outside text in view may have written,
+	// so that it stays outside text; optional.
+	Wrote func(ctx context.Context, list []provenance.Origin, dir string, since time.Time) error
 }
 
 type runIn struct {
@@ -135,11 +138,15 @@ func (s shell) run(ctx context.Context, c tools.Call, in runIn) (tools.Result, e
 			Remedy: "look at what is there now, and call it again",
 		}
 	}
+	began := time.Now()
 	out, err := s.Runner.Run(ctx, v.Plan, most, func(bytes int64) {
 		if bytes > 0 {
 			c.Progress(-1, fmt.Sprintf("it has printed %d bytes", bytes))
 		}
 	})
+	if s.Wrote != nil && v.Plan.Writes && provenance.Worst(c.Provenance).Tainted() {
+		err = errors.Join(err, s.Wrote(context.WithoutCancel(ctx), c.Origins, v.Plan.Dir, began))
+	}
 	switch {
 	case errors.Is(err, command.ErrTimeout):
 	case errors.Is(err, command.ErrNoSandbox):
@@ -167,12 +174,12 @@ func (s shell) result(in runIn, v command.Verdict, out command.Outcome, ended bo
 	if out.Sandbox == "" && !v.Listed {
 		b.WriteString("\n(No sandbox confined it: " + out.Missing + ")")
 	}
-	source := provenance.Outside
+	source, origins := provenance.Outside, []provenance.Origin{{Kind: "tool", Label: in.Command, Via: "run_command"}}
 	if v.Own {
-		source = provenance.Tool
+		source, origins = provenance.Tool, nil
 	}
 	return tools.Result{
-		Text: b.String(), Source: source,
+		Text: b.String(), Source: source, Origins: origins,
 		Data: runOut{Command: in.Command, Status: out.Status, Output: out.Output, Cut: out.Cut, Ended: ended, Sandbox: out.Sandbox},
 	}
 }

@@ -24,7 +24,7 @@ func NewCommands(p system.Paths, c *config.Config, home string, helper []string)
 		allowed = append(append([]string{}, allowed...), c.Files.Drop)
 	}
 	judge, err := command.New(command.Options{
-		Home: home, Allowed: allowed, Trusted: c.Files.Trusted, Allow: c.Shell.Allow,
+		Home: home, Allowed: allowed, Allow: c.Shell.Allow,
 		Places: protect.New(protect.Options{Home: home, Own: p.Own(), Allowed: allowed}),
 	})
 	if err != nil {

@@ -1,0 +1,10 @@
+//go:build !linux && !darwin
+
+package files
+
+import (
+	"io/fs"
+	"time"
+)
+
+func changed(info fs.FileInfo) time.Time { return info.ModTime() }
