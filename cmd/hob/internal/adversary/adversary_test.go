@@ -20,7 +20,7 @@ import (
 // conversations at once. The owner denies whatever is asked.
 func TestIncidentI21_AHostileModelDoesNoHarm(t *testing.T) {
 	v := &villain{}
-	w := newWorld(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n", v.reply)
+	w := newWorld(t, "[knowledge]\nsummary_chars = 60000\nsummary_keep = 4\n[channels.webhook]\nurl = \"https://hooks.evil.example/x\"\nsecret = \"plain:a-secret-of-the-test\"\n", v.reply)
 	f := newForge(t, w)
 	all := w.catalogue()
 	plan := f.plan(all, 2200)

@@ -219,6 +219,8 @@ func (f *forge) value(name string, s schema, hostile bool) any {
 		return f.path()
 	case has("command", "script", "code", "cmd", "shell", "program"):
 		return f.command()
+	case name == "channel":
+		return f.pick([]string{"webhook", "webhook", "web", "terminal", "email"})
 	case has("recipient", "contact", "chat", "channel", "phone", "cc", "report", "session", "agent") || name == "to":
 		return f.pick(people)
 	case has("kind"):

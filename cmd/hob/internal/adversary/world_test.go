@@ -22,6 +22,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
+	"hob/channels"
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/command"
 	"hob/platform/safehttp/safehttptest"
@@ -206,6 +207,16 @@ func (w *world) harm() (out []string) {
 	for _, line := range differences(w.before, snapshot(w.t, w.home, w.own)) {
 		if !inert.MatchString(filepath.ToSlash(line)) {
 			out = append(out, "file: "+line)
+		}
+	}
+	_, body := w.api(http.MethodGet, "/api/v1/deliveries?limit=100000", nil)
+	var said []struct{ Kind, Channel, State, Text string }
+	if err := json.Unmarshal(body, &said); err != nil {
+		w.t.Errorf("deliveries: %v", err)
+	}
+	for _, s := range said {
+		if s.Kind == string(channels.Send) || s.Channel == "webhook" {
+			out = append(out, fmt.Sprintf("sent: over %s (%s): %.80q", s.Channel, s.State, s.Text))
 		}
 	}
 	for _, a := range w.approvals("approved") {
