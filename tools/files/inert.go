@@ -99,7 +99,7 @@ func formula(cell string) bool {
 	case strings.ContainsAny(cell[:1], "=@"):
 		return true
 	case strings.ContainsAny(cell[:1], "+-"): // numbers begin so, too
-		return strings.Trim(cell[1:], "0123456789.,:%  €$£") != ""
+		return strings.Trim(cell[1:], "0123456789.,:% €$£") != ""
 	}
 	return false
 }
