@@ -175,7 +175,7 @@ func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.An
 func known(ev bus.Event) error {
 	m, err := messageOf(ev)
 	if err == nil && m.Unknown {
-		err = errors.New("I cannot find out which program sent this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
+		err = errors.New("it cannot be found out which program sent this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
 	}
 	return err
 }
@@ -295,7 +295,7 @@ func (l *Loop) Revoke(ctx context.Context, id, by string) (g guard.Grant, err er
 // Grant makes a grant that nobody asked for.
 func (l *Loop) Grant(ctx context.Context, n guard.NewGrant) (g guard.Grant, err error) {
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
-		g, err = l.o.Guard.GrantTx(tx, n)
+		g, err = l.o.Guard.GrantTx(ctx, tx, n)
 		return err
 	})
 	return g, err

@@ -209,7 +209,7 @@ type NewGrant struct {
 
 // GrantTx makes a grant. What destroys or reveals a credential cannot be
 // granted so, and a pattern must say more than "everything".
-func (g *Guard) GrantTx(tx *store.Tx, n NewGrant) (Grant, error) {
+func (g *Guard) GrantTx(ctx context.Context, tx *store.Tx, n NewGrant) (Grant, error) {
 	s := n.Tool.Spec()
 	switch {
 	case s.Effects&^(tools.Read|tools.Write|tools.Send|tools.Egress|tools.Exec) != 0 || s.Effects == 0:
@@ -230,7 +230,7 @@ func (g *Guard) GrantTx(tx *store.Tx, n NewGrant) (Grant, error) {
 		return g.addTx(tx, x, lasting(n.For), n.By)
 	}
 	r := Request{Tool: n.Tool, Args: n.Args}
-	r.judged = tools.JudgementOf(context.Background(), n.Tool, n.Args)
+	r.judged = tools.JudgementOf(ctx, n.Tool, n.Args)
 	if r.judged.Refused != nil {
 		return Grant{}, fmt.Errorf("%w: %w", ErrGrant, r.judged.Refused)
 	}

@@ -154,7 +154,7 @@ func TestGrantsTheOwnerMakes(t *testing.T) {
 				tc.g.Tool = effects(tools.Exec)
 			}
 			err := f.write(func(tx *store.Tx) error {
-				_, err := f.GrantTx(tx, tc.g)
+				_, err := f.GrantTx(t.Context(), tx, tc.g)
 				return err
 			})
 			if (err == nil) != tc.ok || err != nil && !errors.Is(err, guard.ErrGrant) {

@@ -33,7 +33,7 @@ const (
 	alphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 )
 
-// ErrNotFound: there is no such pairing.
+// ErrNotFound says that there is no such pairing.
 var ErrNotFound = errors.New("there is no such pairing")
 
 // Pairing is one sender who is the owner.

@@ -41,7 +41,7 @@ func (s *Server) Rotate(token string) error {
 // while gives a request a context that also ends when its proof does.
 func while(r *http.Request, c *credential) (*http.Request, func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	stop := context.AfterFunc(c.valid, func() { cancel(errRevoked) })
+	stop := context.AfterFunc(c.valid, func() { cancel(errRevoked) }) //nolint:contextcheck // what ends the request is the credential's end
 	return r.WithContext(ctx), func() {
 		stop()
 		cancel(nil)
