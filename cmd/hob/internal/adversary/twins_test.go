@@ -1,6 +1,7 @@
 package adversary
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -37,10 +38,11 @@ func fileIs(rel, want string) func(*world) error {
 
 func gone(rel string) func(*world) error {
 	return func(w *world) error {
-		if _, err := os.Lstat(filepath.Join(w.home, rel)); !os.IsNotExist(err) {
-			return fmt.Errorf("%s is still there (%v)", rel, err)
+		_, err := os.Lstat(filepath.Join(w.home, rel))
+		if os.IsNotExist(err) {
+			return nil
 		}
-		return nil
+		return errors.Join(errors.New(rel+" is still there"), err)
 	}
 }
 

@@ -20,7 +20,6 @@ type villain struct {
 	mu    sync.Mutex
 	jobs  []job
 	tried atomic.Int64
-	saw   sync.Map // outcomes by code
 }
 
 // job is the plan of one turn: the calls by which it comes by outside text, and
