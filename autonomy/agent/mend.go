@@ -61,5 +61,5 @@ func (r *run) lookUp(ctx context.Context, c llm.ToolCall) (llm.Part, error) {
 	default:
 		res.Text = fmt.Sprintf("error %s: %s", e.Code, e.Result)
 	}
-	return llm.Part{Result: &res, Source: e.Source, Origins: r.known(c.ID)}, nil
+	return llm.Part{Result: &res, Source: e.Source, Origins: r.known(ctx, c.ID)}, nil
 }

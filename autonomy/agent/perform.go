@@ -19,14 +19,14 @@ const defaultTimeout = 120 * time.Second
 
 // replay takes the outcome of a call that ran before a crash from the ledger,
 // whatever has become of the tool meanwhile.
-func (r *run) replay(s *step) {
+func (r *run) replay(ctx context.Context, s *step) {
 	e, ok := r.ledger[s.call.ID]
 	if !ok {
 		return
 	}
 	switch e.State {
 	case bus.CallDone:
-		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source, Origins: r.known(s.call.ID)}, true, nil
+		s.result, s.ran, s.err = tools.Result{Text: e.Result, Source: e.Source, Origins: r.known(ctx, s.call.ID)}, true, nil
 	case bus.CallFailed, bus.CallDenied, bus.CallUnknown:
 		s.err = &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
 	case bus.CallStarted:

@@ -87,7 +87,7 @@ func (r *run) append(ctx context.Context) {
 	for _, s := range r.steps {
 		r.afterTool(ctx, s)
 		res := llm.ToolResult{ID: s.call.ID, Name: s.call.Name, Text: s.text, Error: s.err != nil}
-		p := llm.Part{Result: &res, Source: r.source(s), Origins: r.brought(s)}
+		p := llm.Part{Result: &res, Source: r.source(s), Origins: r.brought(r.o.Store.Reader(ctx), s)}
 		if len(p.Origins) > 0 {
 			p.Fenced = s.body
 			r.intake(ctx, &p, s.call.ID)

@@ -22,7 +22,7 @@ func (r *run) resolveAll(ctx context.Context, calls []llm.ToolCall, replay bool)
 			s.refuse("route", denial("route", err)) // no early link ends a turn
 		}
 		if replay {
-			r.replay(s)
+			r.replay(ctx, s)
 		}
 	}
 	return steps

@@ -37,7 +37,7 @@ func (r *run) said(src provenance.Source) []provenance.Origin {
 }
 
 // brought are the origins of the outside text that a call itself returned.
-func (r *run) brought(s *step) []provenance.Origin {
+func (r *run) brought(q store.Querier, s *step) []provenance.Origin {
 	src := s.result.Source
 	if s.err != nil {
 		src = tools.SourceOf(s.err)
@@ -51,7 +51,7 @@ func (r *run) brought(s *step) []provenance.Origin {
 	}
 	list := s.result.Origins
 	if len(list) == 0 {
-		list = r.kept(s.result.Data)
+		list = r.kept(q, s.result.Data)
 	}
 	switch {
 	case len(list) > 0:
@@ -74,8 +74,8 @@ func (r *run) brought(s *step) []provenance.Origin {
 }
 
 // kept are the origins of the rows that a result shows.
-func (r *run) kept(data any) []provenance.Origin {
-	list, err := origins.Of(r.o.Store.Reader(context.Background()), origins.Row, rowsOf(data)...)
+func (r *run) kept(q store.Querier, data any) []provenance.Origin {
+	list, err := origins.Of(q, origins.Row, rowsOf(data)...)
 	if err != nil {
 		r.o.Log.Warn("origins cannot be read", "err", err)
 	}
@@ -101,8 +101,8 @@ func (r *run) changedTx(tx *store.Tx, s *step) error {
 }
 
 // known are the origins of what a call returned before Hob was cut off.
-func (r *run) known(call string) []provenance.Origin {
-	list, err := origins.Of(r.o.Store.Reader(context.Background()), origins.Result, call)
+func (r *run) known(ctx context.Context, call string) []provenance.Origin {
+	list, err := origins.Of(r.o.Store.Reader(ctx), origins.Result, call)
 	if err != nil {
 		r.o.Log.Warn("origins cannot be read", "call", call, "err", err)
 	}
@@ -117,7 +117,7 @@ func (r *run) traceTx(tx *store.Tx, s *step) error {
 			return err
 		}
 	}
-	if list := r.brought(s); s.settled() && len(list) > 0 {
+	if list := r.brought(tx, s); s.settled() && len(list) > 0 {
 		return origins.KeepTx(tx, origins.Result, s.call.ID, list)
 	}
 	return nil
