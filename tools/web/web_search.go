@@ -51,7 +51,7 @@ func search(d Deps) tools.Tool {
 			if err := in.check(); err != nil {
 				return tools.Judgement{Refused: err}
 			}
-			return tools.Judgement{Effects: tools.Egress, Query: words(in.Query), Why: "asks " + d.Search.label(), Pattern: "search"}
+			return tools.Judgement{Effects: tools.Egress, Query: words(in.Query), Why: "asks " + d.Search.label()}
 		},
 		Run: func(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
 			if err := in.check(); err != nil {
