@@ -19,9 +19,12 @@ run: build ## start Hob if it does not run, and talk with it
 # -race needs cgo, and cgo a C compiler.
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)
 
+# The adversary's thousands of attempts take eight times as long with the race
+# detector, and the code they go through is raced by the other tests.
 test: ## every test, shuffled, with the race detector where there is a C compiler; Rego's rules, which only -tags rego builds
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
-	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 15m ./...
+	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 15m $$($(GO) list ./... | grep -v /internal/adversary)
+	$(GO) test -shuffle=on -timeout 15m ./cmd/hob/internal/adversary
 	$(GO) vet -tags rego ./autonomy/rules && $(GO) test -tags rego -shuffle=on ./autonomy/rules
 
 check: lint-tools ## formatting, vet, linters (staticcheck among them) and builds for three systems

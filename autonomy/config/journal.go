@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -29,19 +28,21 @@ const absent = "absent"
 
 // Keep makes the file's present text durable and returns its name.
 func (c Copies) Keep() (string, error) {
-	text, err := os.ReadFile(c.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return absent, nil
-	}
+	text, fi, err := read(c.Path)
 	if err != nil {
-		return "", fmt.Errorf("keep the configuration: %w", err)
+		return "", err
 	}
-	if len(text) > maxSize {
-		return "", fmt.Errorf("keep the configuration: it is larger than %d KB", maxSize>>10)
+	if fi == nil {
+		return absent, nil
 	}
 	sum := sha256.Sum256(text)
 	name := hex.EncodeToString(sum[:])
-	return name, system.WriteFile(filepath.Join(c.Dir, name), text)
+	if err := system.WriteFile(filepath.Join(c.Dir, name), text); err != nil {
+		_ = os.Remove(c.Dir) // nothing is left of the attempt; with copies in it, it stays
+		_ = os.Remove(filepath.Dir(c.Dir))
+		return "", fmt.Errorf("what %s says now cannot be kept for undo: %w", filepath.Base(c.Path), err)
+	}
+	return name, nil
 }
 
 // Put makes the kept text `to` the file's, exactly, if it now holds the text

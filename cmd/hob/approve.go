@@ -219,8 +219,27 @@ func (a *app) decide(ctx context.Context, id string, in map[string]any, said str
 		for _, q := range decided(raw) {
 			fmt.Fprintln(a.out, said+q.what())
 		}
-		return nil
+		return c.carryOut(ctx, meant)
 	})
+}
+
+// carryOut waits for what was decided where no daemon runs: this process is all
+// that would go on with it.
+func (c *client) carryOut(ctx context.Context, decided []approval) error {
+	if c.finish == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, q := range decided {
+		if seen[q.Event] {
+			continue
+		}
+		seen[q.Event] = true
+		if _, err := c.waitEvent(ctx, q.Event, decided); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // decided reads one question or a list of them.

@@ -14,7 +14,7 @@ func (a *app) editConfig(ctx context.Context, p system.Paths, what string, edit 
 	c := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	before, err := c.Keep()
 	if err != nil {
-		return fmt.Errorf("%w; nothing was changed", err)
+		return fmt.Errorf("nothing was changed: %w", err)
 	}
 	if err := edit(); err != nil {
 		return err

@@ -145,10 +145,14 @@ func verbs() map[string]func(t *turn, rest string) error {
 			t.say("pid " + strconv.Itoa(c.Process.Pid))
 			select {}
 		},
-		"speak": func(t *turn, rest string) error { // as the owner: URL TOKEN WORDS
+		"speak": func(t *turn, rest string) error { // as the owner: URL FILE-OF-THE-TOKEN WORDS
 			url, rest, _ := strings.Cut(rest, " ")
-			token, words, _ := strings.Cut(rest, " ")
-			c := exec.CommandContext(t.ctx, "/bin/sh", "-c", `exec "$0" "$@"`, os.Args[0], first, "post="+url, "token="+token, "words="+words)
+			file, words, _ := strings.Cut(rest, " ")
+			token, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			c := exec.CommandContext(t.ctx, "/bin/sh", "-c", `exec "$0" "$@"`, os.Args[0], first, "post="+url, "token="+strings.TrimSpace(string(token)), "words="+words)
 			out, err := c.CombinedOutput()
 			t.say(strings.TrimSpace(string(out)))
 			return err

@@ -110,7 +110,7 @@ func TestDiskIsFull(t *testing.T) {
 	for _, args := range [][]string{{"ask", "hello"}, {"start"}, {"start", "--foreground"}, {"task", "list"}, {"backup"}} {
 		h.hob(args...).fails(1, `no space left on device.*free some space`)
 	}
-	h.hob("config", "set", "agent.name", strings.Repeat("Robin", 12)).fails(1, `config.toml: no space left.*free some space`)
+	h.hob("config", "set", "agent.name", strings.Repeat("Robin", 12)).fails(1, `nothing was changed.*config.toml.*no space left.*free some space`)
 	h.hob("config", "check").works("good")
 	h.hob("status").fails(3, "not running")
 	if after := h.files(); !slices.Equal(before, after) {

@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -42,6 +43,9 @@ type house struct {
 	daemon *exec.Cmd
 	exited chan struct{}
 	base   string // of the running daemon's API
+
+	relayMu sync.Mutex
+	relays  map[string]string // see relayTo
 }
 
 const offline = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n"
@@ -58,6 +62,9 @@ const (
 )
 
 func run(m *testing.M) int {
+	if to := os.Getenv(relayVar); to != "" {
+		return relay(to)
+	}
 	if workshop = os.Getenv(workshopVar); workshop != "" {
 		return m.Run()
 	}
@@ -71,7 +78,7 @@ func run(m *testing.M) int {
 	build := exec.Command("go", "build", "-o", program(), "hob/cmd/hob")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
-	if err = errors.Join(err, os.Chmod(dir, 0o755)); err != nil { //nolint:gosec // nobody has to get through
+	if err = errors.Join(err, os.Chmod(dir, 0o755), copySelf()); err != nil { //nolint:gosec // nobody has to get through
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
@@ -196,6 +203,9 @@ func (h *house) fed(in io.Reader, args ...string) result {
 
 var remedyLine = regexp.MustCompile(`(?m)^     \S`)
 
+// remedyInJSON is the same with --json.
+var remedyInJSON = regexp.MustCompile(`^{"error":".+","remedy":".+","exit":\d+}\n$`)
+
 // fails wants an exit code and an error whose cause and remedy, each on a line
 // of its own, fit the pattern.
 func (r result) fails(code int, pattern string) {
@@ -205,6 +215,10 @@ func (r result) fails(code int, pattern string) {
 		r.t.Errorf("%s: exit code %d, want %d; %s%s", r.what, r.code, code, r.out, r.errs)
 	case !regexp.MustCompile(`(?s)` + pattern).MatchString(r.errs):
 		r.t.Errorf("%s: it says\n%s\nwant something like %q", r.what, r.errs, pattern)
+	case strings.HasPrefix(r.errs, "{"):
+		if !remedyInJSON.MatchString(r.errs) {
+			r.t.Errorf("%s: no cause, or no remedy:\n%s", r.what, r.errs)
+		}
 	case !strings.HasPrefix(r.errs, "hob: ") || !remedyLine.MatchString(r.errs):
 		r.t.Errorf("%s: no cause, or no remedy:\n%s", r.what, r.errs)
 	case strings.Contains(r.errs, "goroutine "):
@@ -304,7 +318,7 @@ func (h *house) post(method, path, kind string, body io.Reader) (int, string) {
 	token, _ := os.ReadFile(filepath.Join(h.home, "token"))
 	q.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	q.Header.Set("Content-Type", kind)
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: h.dial}, Timeout: time.Minute}
 	res, err := client.Do(q)
 	if err != nil {
 		return 0, err.Error()

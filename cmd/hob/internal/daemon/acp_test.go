@@ -290,7 +290,7 @@ func TestAnExternalAgentCannotSpeakForTheOwner(t *testing.T) {
 		t.Skip("the process behind a connection is found on Linux alone")
 	}
 	h := agentHouse(t, "")
-	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.token + " /status")
+	got := h.say("speak http://" + h.d.Addr() + "/api/v1/sessions/other/messages " + h.d.opt.Paths.TokenFile() + " /status")
 	if !strings.HasPrefix(got, "403") {
 		t.Errorf("an agent that speaks as the owner hears %q", got)
 	}

@@ -66,6 +66,9 @@ func (d *Daemon) noteHead(ctx context.Context) {
 		d.opt.Log.Warn("the end of the audit log cannot be noted", "err", err)
 		return
 	}
+	if h.Lines == 0 {
+		return
+	}
 	d.opt.Log.Info("audit log", "lines", h.Lines, "head", h.Hash)
 }
 

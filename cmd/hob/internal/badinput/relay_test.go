@@ -1,0 +1,112 @@
+//go:build unix
+
+package badinput
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// relayVar makes this program a relay to the address in it.
+const relayVar = "HOB_BADINPUT_RELAY"
+
+// relay passes connections on to an address until its input ends. The daemon
+// believes only its own user, so what the superuser's test sends has to come
+// from a program of that user.
+func relay(to string) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // ends with the process
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(l.Addr())
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go pass(in, to)
+		}
+	}()
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func pass(in net.Conn, to string) {
+	defer in.Close()
+	out, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", to)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, _ = io.Copy(out, in)
+		_ = out.(*net.TCPConn).CloseWrite()
+	})
+	_, _ = io.Copy(in, out)
+	_ = in.(*net.TCPConn).CloseWrite()
+	both.Wait()
+}
+
+func relayProgram() string { return filepath.Join(workshop, "relay") }
+
+// copySelf puts this program where every user may run it.
+func copySelf() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(self)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(relayProgram(), b, 0o755) //nolint:gosec // nobody has to run it
+}
+
+// dial connects to the daemon as its own user.
+func (h *house) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if superuser() {
+		addr = h.relayTo(addr)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, addr)
+}
+
+// relayTo starts a relay, which ends with the test.
+func (h *house) relayTo(addr string) string {
+	h.t.Helper()
+	h.relayMu.Lock()
+	defer h.relayMu.Unlock()
+	if at, ok := h.relays[addr]; ok {
+		return at
+	}
+	cmd := exec.CommandContext(h.t.Context(), relayProgram())
+	cmd.Env = []string{relayVar + "=" + addr}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
+	in, err := cmd.StdinPipe()
+	fatal(h.t, err)
+	out, err := cmd.StdoutPipe()
+	fatal(h.t, err)
+	fatal(h.t, cmd.Start())
+	h.t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait() // the context may have ended it first
+	})
+	at, err := bufio.NewReader(out).ReadString('\n')
+	fatal(h.t, err)
+	if h.relays == nil {
+		h.relays = map[string]string{}
+	}
+	h.relays[addr] = strings.TrimSpace(at)
+	return h.relays[addr]
+}
