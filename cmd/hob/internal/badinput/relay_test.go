@@ -23,7 +23,7 @@ const relayVar = "HOB_BADINPUT_RELAY"
 // believes only its own user, so what the superuser's test sends has to come
 // from a program of that user.
 func relay(to string) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // ends with the process
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
