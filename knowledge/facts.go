@@ -64,8 +64,9 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 			out.Retired = append(out.Retired, o)
 		}
 	}
-	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		f.ID, f.Text, same, head, string(f.Provenance), f.Event, f.Realm, store.Millis(f.CreatedAt)); err != nil {
+	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, same, head, string(f.Provenance), f.Event, f.Realm, store.Millis(f.CreatedAt),
+		f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil)); err != nil {
 		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
 	}
 	for i := range out.Retired {
@@ -184,7 +185,7 @@ func (b *Base) recall(q store.Querier, text string, opt SearchOptions) ([]Fact, 
 	return out, nil
 }
 
-const factColumns = `id, text, provenance, event, realm, created_at, retired_at, retired_by`
+const factColumns = `id, text, provenance, event, realm, created_at, retired_at, retired_by, kind, source, valid_from, valid_until`
 
 func fact(q store.Querier, id string) (Fact, error) {
 	f, err := scan(q.QueryRow(`SELECT `+factColumns+` FROM facts WHERE id = ?`, id))
@@ -218,14 +219,14 @@ func query(q store.Querier, stmt string, args ...any) (out []Fact, err error) {
 
 func scan(row interface{ Scan(...any) error }) (Fact, error) {
 	var f Fact
-	var created, retired int64
-	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &f.Realm, &created, &retired, &f.RetiredBy)
-	f.CreatedAt, f.RetiredAt = store.Time(created), store.Time(retired)
+	var created, retired, from, until int64
+	err := row.Scan(&f.ID, &f.Text, &f.Provenance, &f.Event, &f.Realm, &created, &retired, &f.RetiredBy, &f.Kind, &f.Source, &from, &until)
+	f.CreatedAt, f.RetiredAt, f.ValidFrom, f.ValidUntil = store.Time(created), store.Time(retired), store.Time(from), store.Time(until)
 	return f, err
 }
 
 func doc(f Fact) Doc {
-	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Origins: f.Origins, Realm: f.Realm}
+	return Doc{Kind: KindFact, Ref: f.ID, Text: f.Text, At: f.CreatedAt, Provenance: f.Provenance, Origins: f.Origins, Realm: f.Realm, Source: f.Source}
 }
 
 func clamp(limit int) int {

@@ -18,9 +18,11 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 	if d.Provenance == provenance.Unknown {
 		d.Provenance = provenance.Outside
 	}
-	_, err := tx.Exec(`INSERT INTO docs (kind, ref, title, text, at, provenance, realm) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (kind, ref) DO UPDATE SET title = excluded.title, text = excluded.text, at = excluded.at, provenance = excluded.provenance, realm = excluded.realm`,
-		d.Kind, d.Ref, strings.ToValidUTF8(d.Title, "\uFFFD"), strings.ToValidUTF8(d.Text, "\uFFFD"), store.Millis(d.At), string(d.Provenance), d.Realm)
+	_, err := tx.Exec(`INSERT INTO docs (kind, ref, title, text, at, provenance, realm, grp, pos, speaker, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (kind, ref) DO UPDATE SET title = excluded.title, text = excluded.text, at = excluded.at, provenance = excluded.provenance,
+			realm = excluded.realm, grp = excluded.grp, pos = excluded.pos, speaker = excluded.speaker, source = excluded.source`,
+		d.Kind, d.Ref, strings.ToValidUTF8(d.Title, "\uFFFD"), strings.ToValidUTF8(d.Text, "\uFFFD"), store.Millis(d.At), string(d.Provenance), d.Realm,
+		d.Group, d.Pos, d.Speaker, d.Source)
 	if err != nil {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}

@@ -25,6 +25,10 @@ const (
 	// KindRetired is a fact that a newer one replaced: kept as history, found
 	// only when this kind is asked for.
 	KindRetired = "retired"
+	// KindTurn is one message of a conversation; Group is the conversation.
+	KindTurn = "turn"
+	// KindChunk is a part of a document; Group is the document.
+	KindChunk = "chunk"
 )
 
 // Errors a caller can act on.
@@ -51,6 +55,14 @@ type Fact struct {
 	CreatedAt time.Time `json:"created_at"`
 	RetiredAt time.Time `json:"retired_at,omitzero"`
 	RetiredBy string    `json:"retired_by,omitempty"` // the fact that replaced it
+	// Kind is "" for what was said to be so, else "preference" or "observation"
+	// (what Hob concluded).
+	Kind string `json:"kind,omitempty"`
+	// Source is where it came from, as in Doc.
+	Source string `json:"source,omitempty"`
+	// ValidFrom and ValidUntil bound when it holds, as far as it says.
+	ValidFrom  time.Time `json:"valid_from,omitzero"`
+	ValidUntil time.Time `json:"valid_until,omitzero"`
 }
 
 // Doc is one searchable text. Kind and Ref identify it.
@@ -65,6 +77,15 @@ type Doc struct {
 	Origins []provenance.Origin `json:"origins,omitempty"`
 	// Realm narrows who finds it, see Fact; "" for what is nobody's memory.
 	Realm string `json:"realm,omitempty"`
+	// Group is the conversation or document of which it is a part, and Pos its
+	// place there; rows of one group with neighbouring Pos stand together.
+	Group string `json:"group,omitempty"`
+	Pos   int    `json:"pos,omitempty"`
+	// Speaker is who said it: "owner", "hob" or a name.
+	Speaker string `json:"speaker,omitempty"`
+	// Source is where it came from, to be forgotten by: "event:ID", "mail:ID",
+	// "file:PATH", "url:URL", "import:NAME".
+	Source string `json:"source,omitempty"`
 }
 
 // Hit is a document that matched; a higher Score is better.
@@ -115,7 +136,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2}}, origins.Migrations()}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3}}, origins.Migrations()}
 }
 
 // schema1: docs_fts holds no text of its own (external content) and, with
@@ -165,3 +186,26 @@ END;`
 const schema2 = `
 ALTER TABLE facts ADD COLUMN realm TEXT NOT NULL DEFAULT '';
 ALTER TABLE docs ADD COLUMN realm TEXT NOT NULL DEFAULT '';`
+
+// schema3: rows are parts of something, come from somewhere and hold for a time;
+// what derives from docs follows doc_changes, which triggers write, so that no
+// writer can leave it out. AUTOINCREMENT: a Seq is never given twice.
+const schema3 = `
+ALTER TABLE facts ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+ALTER TABLE facts ADD COLUMN source TEXT NOT NULL DEFAULT '';
+ALTER TABLE facts ADD COLUMN valid_from INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE facts ADD COLUMN valid_until INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX facts_source ON facts (source) WHERE source <> '';
+CREATE INDEX facts_event ON facts (event) WHERE event <> '';
+ALTER TABLE docs ADD COLUMN grp TEXT NOT NULL DEFAULT '';
+ALTER TABLE docs ADD COLUMN pos INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE docs ADD COLUMN speaker TEXT NOT NULL DEFAULT '';
+ALTER TABLE docs ADD COLUMN source TEXT NOT NULL DEFAULT '';
+CREATE INDEX docs_grp ON docs (grp, pos) WHERE grp <> '';
+CREATE INDEX docs_source ON docs (source) WHERE source <> '';
+CREATE TABLE doc_changes (seq INTEGER PRIMARY KEY AUTOINCREMENT, doc INTEGER NOT NULL);
+CREATE TABLE derived (name TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO doc_changes (doc) SELECT n FROM docs ORDER BY n;
+CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (new.n); END;
+CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (old.n); END;
+CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (new.n); END;`

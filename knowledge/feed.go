@@ -1,0 +1,95 @@
+package knowledge
+
+import (
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+)
+
+// Change says that a row of docs was written, changed or removed. What derives
+// from the docs (an index, vectors) follows these by Seq, which it keeps in the
+// same write as what it made of them, so that after a crash it goes on where it
+// was.
+type Change struct {
+	Seq  int64
+	N    int64 // the row of docs
+	Gone bool  // it is not there any more; Doc is empty
+	Doc  Doc
+}
+
+// Changes returns the changes after a Seq in their order, at most limit; one
+// for each row, as it is now.
+func (b *Base) Changes(q store.Querier, after int64, limit int) ([]Change, error) {
+	out, err := changes(q, `SELECT max(c.seq), c.doc, d.n IS NULL, `+docOrEmpty+`
+		FROM (SELECT seq, doc FROM doc_changes WHERE seq > ? ORDER BY seq LIMIT ?) c LEFT JOIN docs d ON d.n = c.doc GROUP BY c.doc ORDER BY 1`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: changes: %w", err)
+	}
+	return out, nil
+}
+
+// All returns the rows of docs after n in the order of their numbers, at most
+// limit, for making anew what derives from them. Seq is 0.
+func (b *Base) All(q store.Querier, after int64, limit int) ([]Change, error) {
+	out, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.n > ? ORDER BY d.n LIMIT ?`, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: all documents: %w", err)
+	}
+	return out, nil
+}
+
+// LastChange is the Seq of the newest change, 0 when there was none.
+func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
+	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes'), 0)`).Scan(&seq)
+	if err != nil {
+		return 0, fmt.Errorf("knowledge: last change: %w", err)
+	}
+	return seq, nil
+}
+
+// DoneTx says that what derives from the docs under a name holds every change
+// up to seq for good. What all of them hold is dropped.
+func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
+	_, err := tx.Exec(`INSERT INTO derived (name, seq) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = max(seq, excluded.seq)`, name, seq)
+	if err == nil {
+		_, err = tx.Exec(`DELETE FROM doc_changes WHERE seq <= (SELECT min(seq) FROM derived)`)
+	}
+	if err != nil {
+		return fmt.Errorf("knowledge: %s is done: %w", name, err)
+	}
+	return nil
+}
+
+// NotDerivedTx drops a name that DoneTx was told: nobody follows under it.
+func (b *Base) NotDerivedTx(tx *store.Tx, name string) error {
+	if _, err := tx.Exec(`DELETE FROM derived WHERE name = ?`, name); err != nil {
+		return fmt.Errorf("knowledge: %s is no longer derived: %w", name, err)
+	}
+	return nil
+}
+
+// docOrEmpty are the columns of a Doc, empty when there is no row.
+const docOrEmpty = `coalesce(d.kind, ''), coalesce(d.ref, ''), coalesce(d.title, ''), coalesce(d.text, ''), coalesce(d.at, 0), coalesce(d.provenance, ''),
+	coalesce(d.realm, ''), coalesce(d.grp, ''), coalesce(d.pos, 0), coalesce(d.speaker, ''), coalesce(d.source, '')`
+
+func changes(q store.Querier, stmt string, args ...any) (out []Change, err error) {
+	rows, err := q.Query(stmt, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var c Change
+		var at int64
+		d := &c.Doc
+		if err := rows.Scan(&c.Seq, &c.N, &c.Gone, &d.Kind, &d.Ref, &d.Title, &d.Text, &at, &d.Provenance, &d.Realm, &d.Group, &d.Pos, &d.Speaker, &d.Source); err != nil {
+			return nil, err
+		}
+		if !c.Gone {
+			d.At = store.Time(at)
+		}
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
