@@ -91,7 +91,12 @@ type Doc struct {
 // Hit is a document that matched; a higher Score is better.
 type Hit struct {
 	Doc
+	N     int64   `json:"-"` // its row
 	Score float64 `json:"score"`
+	// Parts are what the score is made of, see Base.Retrieve.
+	Parts []Part `json:"parts,omitempty"`
+	// Replaced are the older facts that this one corrects.
+	Replaced []Fact `json:"replaced,omitempty"`
 }
 
 // SearchOptions narrow a search; the zero value is useful.
@@ -112,6 +117,14 @@ type Options struct {
 	// HalfLife is the age at which the bonus for being recent is halved
 	// (default 30 days).
 	HalfLife time.Duration
+	// Index, Vectors and Graph derive from the documents; what is nil is done
+	// without.
+	Index   Index
+	Vectors Vectors
+	Graph   Graph
+	// Corrector and Reranker improve what Retrieve finds; nil is off.
+	Corrector Corrector
+	Reranker  Reranker
 }
 
 // Base is Hob's memory. Its methods may be called concurrently; those ending
