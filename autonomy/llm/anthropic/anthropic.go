@@ -56,9 +56,13 @@ type Options struct {
 
 // Model is an llm.Model on a Messages server.
 type Model struct {
-	o      Options
-	wire   llm.Wire
-	client sdk.Client
+	o    Options
+	wire llm.Wire
+	// The client stands behind a function: as a field of what an interface holds,
+	// it would bring every method of every service of the SDK into the program,
+	// which is 10 MB.
+	post   func(ctx context.Context, path string, params, res any, opts ...option.RequestOption) error
+	models sdk.ModelService
 	// noThinking is set when the server refused thinking blocks of the history,
 	// which it does when another model signed them.
 	noThinking atomic.Bool
@@ -102,7 +106,8 @@ func New(o Options) (*Model, error) {
 	if wire.Key != "" {
 		options = append(options, option.WithAPIKey(wire.Key))
 	}
-	return &Model{o: o, wire: wire, client: sdk.NewClient(options...)}, nil
+	api := sdk.NewClient(options...)
+	return &Model{o: o, wire: wire, post: api.Post, models: api.Models}, nil
 }
 
 // Info implements llm.Model.
@@ -117,7 +122,7 @@ func (m *Model) Info() llm.Info {
 func (m *Model) Models(ctx context.Context) ([]string, error) {
 	ctx, watch := llm.NewWatch(ctx, 30*time.Second)
 	defer watch.Stop()
-	page := m.client.Models.ListAutoPaging(ctx, sdk.ModelListParams{Limit: sdk.Int(100)})
+	page := m.models.ListAutoPaging(ctx, sdk.ModelListParams{Limit: sdk.Int(100)})
 	var names []string
 	for page.Next() && len(names) < 1000 {
 		if id := page.Current().ID; id != "" {

@@ -74,7 +74,7 @@ func (m *Model) once(ctx context.Context, params sdk.MessageNewParams, a *answer
 	}
 	a.watch.Arm()
 	var resp *http.Response
-	if err := m.client.Post(ctx, "v1/messages", params, &resp, options...); err != nil {
+	if err := m.post(ctx, "v1/messages", params, &resp, options...); err != nil {
 		return m.failure(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // nothing was written
