@@ -178,6 +178,19 @@ type Bound struct {
 type Knowledge struct {
 	SummaryChars int `toml:"summary_chars"` // a conversation longer than this is summarised
 	SummaryKeep  int `toml:"summary_keep"`  // messages that stay as they are
+
+	Embeddings      string   `toml:"embeddings"`        // "off" or "provider/model"
+	QueryPrefix     string   `toml:"query_prefix"`      // "auto": what the model wants
+	DocumentPrefix  string   `toml:"document_prefix"`   // likewise
+	EmbeddingChars  int      `toml:"embedding_chars"`   // of a text that the embedder gets
+	EmbeddingBatch  int      `toml:"embedding_batch"`   // texts in one call
+	QueryTimeout    Duration `toml:"query_timeout"`     // how long a question waits for its vector
+	VectorFirstPass string   `toml:"vector_first_pass"` // "auto", "on" or "off"
+	VectorRescored  int      `toml:"vector_rescored"`   // candidates of the first pass
+	Corrective      string   `toml:"corrective"`        // "off", "auto" or "provider/model"
+	Reranker        string   `toml:"reranker"`          // likewise
+	RerankHits      int      `toml:"rerank_hits"`
+	RefineTimeout   Duration `toml:"refine_timeout"` // of each of the two
 }
 
 // Search is [search]: who searches the web.

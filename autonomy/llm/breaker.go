@@ -22,7 +22,9 @@ type BreakerOptions struct {
 // After the rest one trial call goes through; its success closes the breaker,
 // its failure opens it again. A call that the owner stopped counts neither way,
 // nor does one that Hob itself refused.
-func Breaker(m Model, o BreakerOptions) Model {
+func Breaker(m Model, o BreakerOptions) Model { return newBreaker(m, o) }
+
+func newBreaker(m Model, o BreakerOptions) *breaker {
 	if o.Failures <= 0 {
 		o.Failures = 5
 	}

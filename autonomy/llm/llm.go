@@ -92,6 +92,8 @@ const (
 	ForSubAgent Purpose = "sub-agent"
 	ForGuardian Purpose = "guardian" // whether a text from outside is an attack
 	ForCheck    Purpose = "check"    // whether a provider can be reached
+	ForVectors  Purpose = "vectors"  // of what is remembered, and of a question to it
+	ForMemory   Purpose = "memory"   // whether what was found answers a question, and in which order
 )
 
 // Tool is a tool as offered to a model.

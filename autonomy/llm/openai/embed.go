@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/autonomy/llm"
@@ -38,7 +40,7 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.BadRequest, "the texts cannot be encoded: %w", err)
 	}
-	resp, err := m.send(ctx, http.MethodPost, "/embeddings", body)
+	resp, err := m.sendTexts(ctx, body)
 	if err != nil {
 		return nil, llm.Usage{}, m.wire.TransportError(ctx, err)
 	}
@@ -53,19 +55,58 @@ func (m *Model) embed(ctx context.Context, texts []string) ([][]float32, llm.Usa
 	var out struct {
 		Data  []vector        `json:"data"`
 		Usage json.RawMessage `json:"usage"`
+		// As Ollama's own API answers.
+		Embeddings [][]float32 `json:"embeddings"`
+		Counted    *int        `json:"prompt_eval_count"`
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return nil, llm.Usage{}, m.wire.Errorf(llm.Garbled, "the answer holds no vectors: %w", err)
 	}
-	vectors := ordered(out.Data)
+	vectors := out.Embeddings
+	if vectors == nil {
+		vectors = ordered(out.Data)
+	}
 	if fail := m.wire.CheckVectors(vectors, len(texts)); fail != nil {
 		return nil, llm.Usage{}, fail
 	}
 	var usage llm.Usage
 	if u := parseUsage(out.Usage); u != nil {
 		usage = *u
+	} else if out.Counted != nil {
+		usage = llm.Usage{Input: *out.Counted, Known: true}
 	}
 	return vectors, usage, nil
+}
+
+// sendTexts asks for vectors: under OpenAI's path, and where a server does not
+// know that, under that of Ollama's own API, which older versions of it have
+// alone (https://github.com/ollama/ollama/blob/main/docs/api.md#generate-embeddings).
+func (m *Model) sendTexts(ctx context.Context, body []byte) (*http.Response, error) {
+	if m.known()&ollamaVectors != 0 {
+		return m.sendTo(ctx, http.MethodPost, m.ollama(), body)
+	}
+	resp, err := m.send(ctx, http.MethodPost, "/embeddings", body)
+	if err != nil || resp.StatusCode != http.StatusNotFound || m.known()&ownServer != 0 {
+		return resp, err
+	}
+	second, err := m.sendTo(ctx, http.MethodPost, m.ollama(), body)
+	if err != nil || second.StatusCode != http.StatusOK || !apiAnswer(second) {
+		if err == nil {
+			_ = second.Body.Close()
+		}
+		return resp, nil // what OpenAI's path says counts: a model that is not there, as a rule
+	}
+	m.learn(ollamaVectors)
+	_ = resp.Body.Close()
+	return second, nil
+}
+
+// ollama is the address of Ollama's own API for vectors.
+func (m *Model) ollama() *url.URL {
+	u := *m.base
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1")
+	u.Path = strings.TrimSuffix(u.Path, "/api")
+	return u.JoinPath("/api/embed")
 }
 
 type vector struct {

@@ -24,6 +24,7 @@ const (
 	noFormat                           // refuses response_format
 	noModalities                       // refuses modalities
 	ownServer                          // is OpenAI's own, which is strict about unknown fields
+	ollamaVectors                      // makes vectors under Ollama's own path only
 )
 
 func (m *Model) known() quirk  { return quirk(m.quirks.Load()) }

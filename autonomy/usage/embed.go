@@ -1,0 +1,64 @@
+package usage
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"hob/autonomy/llm"
+)
+
+// MeterEmbedder is Meter for what makes vectors: a call that the caps do not
+// allow is not made, and each one is booked under the account. Vectors are no
+// answer, so that only the texts count.
+func (b *Books) MeterEmbedder(e llm.Embedder, info llm.Info, a llm.Account, o MeterOptions) llm.Embedder {
+	a.Purpose = llm.ForVectors
+	return &embedMeter{e: e, b: b, info: info, account: a, o: o}
+}
+
+type embedMeter struct {
+	e       llm.Embedder
+	b       *Books
+	info    llm.Info
+	account llm.Account
+	o       MeterOptions
+}
+
+// Embed implements llm.Embedder.
+func (m *embedMeter) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	if len(texts) == 0 {
+		return nil, llm.Usage{}, nil
+	}
+	c := &Call{
+		ID: uuid.Must(uuid.NewV7()).String(), At: time.Now(), Provider: m.info.Provider, Model: m.info.Model, Account: m.account,
+		Outcome: string(llm.Interrupted),
+	}
+	var chars measure
+	for _, t := range texts {
+		chars.bytes += len(t)
+	}
+	input := m.b.tokens(m.info.Name(), chars)
+	q := bid{info: m.info, account: m.account, input: input}
+	prices := m.b.o.Prices()
+	if q.price, q.priced = prices.Of(m.info, m.o.Host); !q.priced {
+		q.price = prices.Unknown()
+	}
+	c.Local = m.info.Local && q.price == (Price{})
+	var h *hold
+	if !c.Local {
+		var err error
+		if h, _, err = m.b.admit(ctx, q); err != nil {
+			return nil, llm.Usage{}, err
+		}
+	}
+	vectors, usage, err := m.e.Embed(ctx, texts)
+	t := tally{input: input, done: err == nil, usage: usage, err: err}
+	t.into(c)
+	c.price(m.info, m.o.Host, prices)
+	if err == nil && usage.Known {
+		m.b.learn(c.name(), chars.bytes, usage.Input)
+	}
+	m.b.settle(context.WithoutCancel(ctx), h, c)
+	return vectors, usage, err
+}
