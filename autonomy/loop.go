@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hob/autonomy/agent"
@@ -41,6 +42,8 @@ type Options struct {
 	// Learn reads a turn; what it returns keeps what there is to learn, in the
 	// transaction that ends the turn.
 	Learn func(t learn.Turn) func(tx *store.Tx)
+	// Gather makes what was said findable, when nobody waits; nil: nothing is.
+	Gather func(ctx context.Context) error
 	// Zone is the owner's current zone.
 	Zone func() *time.Location
 	// Pair makes a code for a channel and says in words what to do with it; nil:
@@ -97,8 +100,9 @@ type Loop struct {
 	o     Options
 	freed chan struct{}
 	// chores wait until there is time; see tidyLater.
-	chores chan chore
-	guests guests
+	chores  chan chore
+	unfound atomic.Bool // something was said that was not gathered yet
+	guests  guests
 	// undoing: one undo at a time, so that none is done twice.
 	undoing sync.Mutex
 
@@ -199,6 +203,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		}
 	}
 	l.drain(stop)
+	l.gatherLast(context.WithoutCancel(ctx))
 	return nil
 }
 

@@ -31,11 +31,17 @@ func (l *Loop) tidyLater(ev bus.Event) {
 // minutes for it, and the heap is small enough to be collected in a millisecond.
 const calmAfter = 10 * time.Second
 
+// gatherAfter is how long after the last turn what was said becomes findable:
+// many turns in a row share one transaction.
+const gatherAfter = time.Second
+
 // tidy looks after conversations, one at a time, until ctx ends, and after the
 // process when nothing is going on any more.
 func (l *Loop) tidy(ctx context.Context) {
 	calm := time.NewTimer(calmAfter) // opening left some behind
 	defer calm.Stop()
+	gather := time.NewTimer(calmAfter / 2) // what the last process left
+	defer gather.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,8 +50,13 @@ func (l *Loop) tidy(ctx context.Context) {
 			if l.Running() == 0 {
 				debug.FreeOSMemory()
 			}
+		case <-gather.C:
+			l.gather(ctx)
 		case c := <-l.chores:
 			calm.Reset(calmAfter)
+			if !l.unfound.Swap(true) {
+				gather.Reset(gatherAfter)
+			}
 			if err := l.tidyOne(ctx, c); err != nil && ctx.Err() == nil {
 				l.o.Log.Warn("cannot tidy the conversation; it stays as it is", "session", c.session, "err", err)
 			}
@@ -53,8 +64,34 @@ func (l *Loop) tidy(ctx context.Context) {
 	}
 }
 
-// tidyOne keeps the window within its limits and the words of the conversation
-// findable.
+// gather makes findable what was said.
+func (l *Loop) gather(ctx context.Context) {
+	if l.o.Gather == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			l.o.Log.Error("gathering what was said panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		}
+	}()
+	l.unfound.Store(false)
+	if err := l.o.Gather(ctx); err != nil && ctx.Err() == nil {
+		l.o.Log.Warn("what was said last cannot be found yet; it is tried again after the next turn", "err", err)
+	}
+}
+
+// gatherLast leaves nothing to the next process that this one can do at once: a
+// command without a daemon ends before its time to gather comes.
+func (l *Loop) gatherLast(ctx context.Context) {
+	if !l.unfound.Load() && len(l.chores) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, gatherAfter)
+	defer cancel()
+	l.gather(ctx)
+}
+
+// tidyOne keeps the window within its limits.
 func (l *Loop) tidyOne(ctx context.Context, c chore) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,9 +100,6 @@ func (l *Loop) tidyOne(ctx context.Context, c chore) (err error) {
 	}()
 	if l.o.Compactor != nil {
 		err = l.o.Compactor.Tidy(ctx, c.session, c.turn, c.unattended)
-	}
-	if ierr := l.o.Sessions.IndexSome(ctx); err == nil {
-		err = ierr
 	}
 	return err
 }

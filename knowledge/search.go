@@ -75,8 +75,8 @@ func filter(opt SearchOptions) where {
 		}
 	}
 	if !opt.EveryRealm {
-		w.sql += " AND (d.realm = ? OR d.realm = '' AND d.kind NOT IN (?, ?))"
-		w.args = append(w.args, opt.Realm, KindFact, KindRetired)
+		w.sql += " AND (d.realm = ? OR d.realm = '' AND d.kind NOT IN (?, ?, ?, ?))"
+		w.args = append(w.args, opt.Realm, KindFact, KindRetired, KindTurn, KindChunk)
 	}
 	return w
 }

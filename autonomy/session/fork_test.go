@@ -73,7 +73,7 @@ func TestFork(t *testing.T) {
 	}
 	// A copy is not found twice, and is found in its own conversation.
 	for id, want := range map[string]int{"": 1, "s": 1, "to the end": 1} {
-		found, err := f.Search(t.Context(), session.Query{Text: `"question 4"`, Session: id})
+		found, err := f.library().Search(t.Context(), session.Query{Text: `"question 4"`, Session: id})
 		if err != nil || len(found) != want {
 			t.Errorf("in %q: %d times, %v", id, len(found), err)
 		}

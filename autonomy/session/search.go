@@ -6,12 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"strings"
 	"time"
-	"unicode"
 
+	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/origins"
 	"hob/platform/provenance"
 )
 
@@ -36,6 +35,7 @@ type Found struct {
 	Session string            `json:"session"`
 	Turn    string            `json:"turn"`
 	Who     string            `json:"who"`
+	Speaker string            `json:"speaker,omitempty"` // by name, when it was somebody else
 	At      time.Time         `json:"at"`
 	Snippet string            `json:"snippet"` // the words found stand in [brackets]
 	Source  provenance.Source `json:"source"`
@@ -49,8 +49,17 @@ var ErrNoWords = errors.New("there is no word to search for; give at least one")
 // ErrNoMessage says that there is no message of this id.
 var ErrNoMessage = errors.New("there is no such message")
 
-// Search finds messages by their words.
-func (s *Sessions) Search(ctx context.Context, q Query) ([]Found, error) {
+const (
+	// ranked is how many of the rows that the knowledge finds are looked at.
+	ranked = 1000
+	// newest is how many rows are looked at one by one, when those were too few:
+	// a phrase or the beginning of a word may stand in any of them.
+	newest = 20_000
+)
+
+// Search finds messages by their words: the knowledge says where these are, and
+// each row is then read for the words as they were asked for.
+func (l *Library) Search(ctx context.Context, q Query) ([]Found, error) {
 	t := parseQuery(q.Text)
 	if len(t.want) == 0 {
 		return nil, ErrNoWords
@@ -58,59 +67,104 @@ func (s *Sessions) Search(ctx context.Context, q Query) ([]Found, error) {
 	if q.Limit <= 0 {
 		q.Limit = 20
 	}
-	if err := s.Index(ctx); err != nil {
+	if err := l.Index(ctx); err != nil {
 		return nil, err
 	}
-	out, err := s.match(ctx, t.match(" AND "), q)
-	if err == nil && len(out) == 0 && len(t.want) > 1 {
-		out, err = s.match(ctx, t.match(" OR "), q)
-	}
+	s := search{q: q, t: t, seen: map[string]bool{}}
+	r := l.s.db.Reader(ctx)
+	err := l.collect(ctx, r, &s)
 	if err != nil {
 		return nil, fmt.Errorf("session: search: %w", err)
+	}
+	out := make([]Found, 0, len(s.all))
+	for _, d := range s.best() {
+		f, err := found(r, s, d)
+		if err != nil {
+			return nil, fmt.Errorf("session: search: %w", err)
+		}
+		out = append(out, f)
 	}
 	return out, nil
 }
 
-func (s *Sessions) match(ctx context.Context, expr string, q Query) ([]Found, error) {
-	until := int64(math.MaxInt64)
-	if !q.Until.IsZero() {
-		until = store.Millis(q.Until)
+// collect fills a search from the best source first.
+func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error {
+	if s.q.Session != "" { // all of one conversation can be read
+		return rows(r, s, `SELECT `+docColumns+`, m.id, m.session FROM messages m
+			JOIN docs d ON d.kind = ? AND d.ref = 'm' || CASE m.origin WHEN 0 THEN m.id ELSE m.origin END
+			WHERE m.session = ? ORDER BY m.id DESC`, knowledge.KindTurn, s.q.Session)
 	}
-	// The copies in a fork are found there alone.
-	rows, err := s.db.Read().QueryContext(ctx, `SELECT m.id, m.session, m.turn, m.created_at, m.message, found.who, snippet(found, 0, '[', ']', '…', 24)
-		FROM found JOIN messages m ON m.id = found.rowid
-		WHERE found MATCH ? AND (? = '' AND m.origin = 0 OR m.session = ?) AND (? = '' OR found.who = ?) AND m.turn <> ?
-			AND m.created_at BETWEEN ? AND ? ORDER BY rank, m.id DESC LIMIT ?`,
-		expr, q.Session, q.Session, q.Who, q.Who, q.Without, store.Millis(q.Since), until, q.Limit)
+	a, err := l.base.Retrieve(ctx, r, knowledge.Request{
+		Text: s.t.plain(), Kinds: []string{knowledge.KindTurn}, EveryRealm: true, Limit: ranked, Since: s.q.Since, Until: s.q.Until, Hops: -1,
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer rows.Close()
-	out := []Found{}
-	for rows.Next() {
-		var f Found
-		var r Row
+	for _, h := range a.Hits {
+		err := rows(r, s, `SELECT `+docColumns+`, CAST(substr(d.ref, 2) AS INTEGER), d.grp FROM docs d WHERE d.kind = ? AND d.ref = ?`, h.Kind, h.Ref)
+		if err != nil {
+			return err
+		}
+	}
+	if s.enough() {
+		return nil
+	}
+	return rows(r, s, `SELECT `+docColumns+`, CAST(substr(d.ref, 2) AS INTEGER), d.grp FROM docs d WHERE d.kind = ? ORDER BY d.n DESC LIMIT ?`, knowledge.KindTurn, newest)
+}
+
+// row is a message as it can be found.
+type row struct {
+	knowledge.Doc
+	message int64
+	session string // another than Group when it is the copy in a fork
+}
+
+const docColumns = `d.ref, d.text, d.at, d.provenance, d.grp, d.speaker, d.source`
+
+func rows(r store.Querier, s *search, stmt string, args ...any) (err error) {
+	list, err := r.Query(stmt, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, list.Close()) }()
+	for list.Next() && !s.enough() {
+		var x row
 		var at int64
-		var raw []byte
-		if err := rows.Scan(&f.Message, &f.Session, &f.Turn, &at, &raw, &f.Who, &f.Snippet); err != nil {
-			return nil, err
+		if err := list.Scan(&x.Ref, &x.Text, &at, &x.Provenance, &x.Group, &x.Speaker, &x.Source, &x.message, &x.session); err != nil {
+			return err
 		}
-		if err := json.Unmarshal(raw, &r.Message); err != nil {
-			return nil, err
-		}
-		_, f.Source = searchable(r.Message)
-		f.Origins = OriginsIn(r.Message, f.Session, f.Turn)
-		f.At, f.Snippet = store.Time(at), squeeze(f.Snippet)
-		out = append(out, f)
+		x.At = store.Time(at)
+		s.add(x)
 	}
-	return out, rows.Err()
+	return list.Err()
+}
+
+func found(r store.Querier, s search, d row) (Found, error) {
+	f := Found{
+		Message: d.message, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Snippet: s.t.snippet(d.Text), Source: d.Provenance,
+	}
+	if f.Who == WhoOutside && d.Speaker != WhoOutside {
+		f.Speaker = d.Speaker
+	}
+	if !d.Provenance.Tainted() {
+		return f, nil
+	}
+	var err error
+	if f.Origins, err = origins.Of(r, origins.Row, d.Ref); err == nil && len(f.Origins) == 0 {
+		f.Origins = []provenance.Origin{{Kind: "conversation", Label: d.session, Event: f.Turn}}
+	}
+	return f, err
 }
 
 // Message returns one stored message and its conversation.
 func (s *Sessions) Message(ctx context.Context, id int64) (session string, r Row, err error) {
+	return message(s.db.Reader(ctx), id)
+}
+
+func message(q store.Querier, id int64) (session string, r Row, err error) {
 	var raw []byte
 	var at int64
-	err = s.db.Read().QueryRowContext(ctx, `SELECT session, id, turn, message, created_at FROM messages WHERE id = ?`, id).Scan(&session, &r.ID, &r.Turn, &raw, &at)
+	err = q.QueryRow(`SELECT session, id, turn, message, created_at FROM messages WHERE id = ?`, id).Scan(&session, &r.ID, &r.Turn, &raw, &at)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", r, fmt.Errorf("message %d: %w", id, ErrNoMessage)
 	}
@@ -122,67 +176,4 @@ func (s *Sessions) Message(ctx context.Context, id int64) (session string, r Row
 	}
 	r.CreatedAt = store.Time(at)
 	return session, r, nil
-}
-
-// terms is a query in the language of people.
-type terms struct{ want, without []string }
-
-// Bounds of a query.
-const (
-	maxTerms = 16
-	maxTerm  = 64
-)
-
-// parseQuery makes terms that are safe in the language of the index
-// (https://www.sqlite.org/fts5.html#full_text_query_syntax): strings in quotes,
-// made of letters, digits and blanks.
-func parseQuery(text string) (t terms) {
-	for i, piece := range strings.Split(text, `"`) {
-		if i%2 == 1 {
-			t.add(&t.want, plain(piece), "")
-			continue
-		}
-		for word := range strings.FieldsSeq(piece) {
-			to := &t.want
-			if rest, ok := strings.CutPrefix(word, "-"); ok {
-				word, to = rest, &t.without
-			}
-			for part := range strings.FieldsSeq(plain(word)) {
-				if star := "*"; len([]rune(part)) < 3 {
-					t.add(to, part, "")
-				} else {
-					t.add(to, part, star)
-				}
-			}
-		}
-	}
-	return t
-}
-
-func (t *terms) add(to *[]string, term, star string) {
-	if r := []rune(term); len(r) > maxTerm {
-		term = string(r[:maxTerm])
-	}
-	if term = strings.TrimSpace(term); term == "" || len(t.want)+len(t.without) >= maxTerms {
-		return
-	}
-	*to = append(*to, `"`+term+`"`+star)
-}
-
-// plain replaces everything that is not part of a word by blanks.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
-			return r
-		}
-		return ' '
-	}, strings.ToValidUTF8(s, " "))
-}
-
-func (t terms) match(join string) string {
-	expr := "(" + strings.Join(t.want, join) + ")"
-	if len(t.without) > 0 {
-		expr += " NOT (" + strings.Join(t.without, " OR ") + ")"
-	}
-	return expr
 }

@@ -6,8 +6,9 @@
 // What goes into a request is a window: the newest turns, whole. When it has
 // outgrown its limits a Compactor puts a Summary in the place of the older ones
 // (ARCHITECTURE section 5.9); the messages themselves stay, and can be listed,
-// found by their words, exported and taken over into another conversation. The
-// Compactor alone calls a model; the loop says when, the agent when it must.
+// found by their words (Library), exported and taken over into another
+// conversation. The Compactor alone calls a model; the loop says when, the agent
+// when it must.
 package session
 
 import (
@@ -53,14 +54,13 @@ type Sessions struct {
 	order *list.List // of *window, most recent first
 	moved int        // how often a window was moved on
 
-	gauges   map[string]gauge // by conversation
-	appended int              // messages since the index was looked at
-	toolset  string           // the one that was stored last
+	gauges  map[string]gauge // by conversation
+	toolset string           // the one that was stored last
 }
 
 // New makes the set over a store opened with Migrations.
 func New(db *store.Store) *Sessions {
-	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}, appended: batch}
+	return &Sessions{db: db, cache: map[string]*list.Element{}, order: list.New(), gauges: map[string]gauge{}}
 }
 
 // Migrations of the package's tables.
@@ -95,6 +95,9 @@ CREATE TABLE toolsets (id TEXT PRIMARY KEY, tools TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE stamps (
 	turn TEXT NOT NULL, session TEXT NOT NULL, system TEXT NOT NULL, tools TEXT NOT NULL,
 	first INTEGER NOT NULL, summary INTEGER NOT NULL, stubs INTEGER NOT NULL, PRIMARY KEY (turn, session)) WITHOUT ROWID;
+`, `
+DROP TABLE found;
+UPDATE indexed SET last = 0; -- messages are rows of the knowledge now, see Library
 `}}
 }
 

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/autonomy/session"
+	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 )
@@ -34,7 +36,7 @@ type fixture struct {
 
 func newSessions(t testing.TB) *fixture {
 	t.Helper()
-	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{session.Migrations()}, store.Options{})
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), session.Migrations()), store.Options{})
 	fatal(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
@@ -42,6 +44,18 @@ func newSessions(t testing.TB) *fixture {
 		}
 	})
 	return &fixture{Sessions: session.New(db), t: t, store: db}
+}
+
+func (f *fixture) library() *session.Library {
+	f.t.Helper()
+	base, err := knowledge.New(f.store, knowledge.Options{})
+	fatal(f.t, err)
+	l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{
+		Sender: func(_ context.Context, turn string) (string, error) { return "sender of " + turn, nil },
+		Realm:  func(_ context.Context, id string) (string, error) { return strings.TrimPrefix(id, "home"), nil },
+	})
+	fatal(f.t, err)
+	return l
 }
 
 func (f *fixture) write(fn func(tx *store.Tx) error) {

@@ -210,7 +210,6 @@ func (s *Sessions) keep(w *window, moved int) *list.Element {
 func (s *Sessions) extend(session, turn string, ids []int64, msgs []llm.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.appended += len(msgs)
 	e := s.cache[session]
 	if e == nil {
 		return

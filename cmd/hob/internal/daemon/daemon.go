@@ -86,6 +86,7 @@ type Daemon struct {
 	bus       *bus.Bus
 	guard     *guard.Guard
 	sessions  *session.Sessions
+	library   *session.Library
 	watchers  *watchers.Manager
 	channels  *channels.Manager
 	pairings  *pairing.Pairings
@@ -143,7 +144,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -298,7 +299,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
-		Learn: d.learner.Study,
+		Learn: d.learner.Study, Gather: d.library.Index,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		Model: d.modelCommand, Spent: d.spent,
 		SharedGroups:  c.Autonomy.Groups == config.PerChat,

@@ -28,7 +28,7 @@ func (c conversations) SearchConversations(ctx context.Context, q memory.Convers
 	if q.Who != "" && !slices.Contains(people(), q.Who) {
 		return nil, tools.Errorf(tools.InvalidArguments, "there is no %q; who is one of %s", q.Who, strings.Join(people(), ", "))
 	}
-	found, err := c.d.sessions.Search(ctx, session.Query{
+	found, err := c.d.library.Search(ctx, session.Query{
 		Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit, Without: q.Without,
 	})
 	if errors.Is(err, session.ErrNoWords) {
@@ -60,7 +60,7 @@ func (b *backend) Search(ctx context.Context, q web.SearchQuery) (any, error) {
 	if q.Who != "" && !slices.Contains(people(), q.Who) {
 		return nil, fmt.Errorf("%w: who=%q; use %s", web.ErrInvalid, q.Who, strings.Join(people(), ", "))
 	}
-	found, err := b.d.sessions.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit})
+	found, err := b.d.library.Search(ctx, session.Query{Text: q.Text, Session: q.Session, Who: q.Who, Since: q.Since, Until: q.Until, Limit: q.Limit})
 	return found, classify(err)
 }
 

@@ -1,0 +1,281 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// batch is how many messages become rows of the knowledge in one transaction.
+const batch = 200
+
+// LibraryOptions say what the conversations themselves do not know. The zero
+// value is useful.
+type LibraryOptions struct {
+	// Realm is whose memory a conversation belongs to; nil: the main agent's.
+	Realm func(ctx context.Context, session string) (string, error)
+	// Sender names who sent the message of a turn that is not the owner's; nil:
+	// nobody is known by name.
+	Sender func(ctx context.Context, turn string) (string, error)
+}
+
+// Library keeps what was said findable: each message that people may look for
+// becomes a row of the knowledge, in the background. The messages themselves say
+// what is missing, so that nothing gets lost in between. Its methods may be
+// called concurrently.
+type Library struct {
+	s    *Sessions
+	base *knowledge.Base
+	opt  LibraryOptions
+
+	one sync.Mutex // one at a time: the others would make the same rows
+}
+
+// NewLibrary makes the library of conversations.
+func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Library, error) {
+	if s == nil || base == nil {
+		return nil, errors.New("session: a library needs conversations and a knowledge base")
+	}
+	if opt.Realm == nil {
+		opt.Realm = func(context.Context, string) (string, error) { return "", nil }
+	}
+	if opt.Sender == nil {
+		opt.Sender = func(context.Context, string) (string, error) { return "", nil }
+	}
+	return &Library{s: s, base: base, opt: opt}, nil
+}
+
+// Ref names a message among the rows of the knowledge.
+func Ref(message int64) string { return "m" + strconv.FormatInt(message, 10) }
+
+// MessageOf is the message that a Ref names; false when it names none.
+func MessageOf(ref string) (int64, bool) {
+	digits, ok := strings.CutPrefix(ref, "m")
+	id, err := strconv.ParseInt(digits, 10, 64)
+	return id, ok && err == nil && id > 0
+}
+
+// Index makes rows of the messages that have none yet. It is called when nobody
+// waits, and before each search.
+func (l *Library) Index(ctx context.Context) error {
+	l.one.Lock()
+	defer l.one.Unlock()
+	for {
+		more, err := l.some(ctx)
+		if err != nil {
+			return fmt.Errorf("session: make the conversations findable: %w", err)
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// Behind is how many messages have no row yet.
+func (l *Library) Behind(ctx context.Context) (n int, err error) {
+	err = l.s.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM messages WHERE id > (SELECT last FROM indexed)`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("session: %w", err)
+	}
+	return n, nil
+}
+
+// fresh is a message that has no row yet.
+type fresh struct {
+	id  int64
+	raw []byte
+	doc knowledge.Doc // Kind is "" when there is nothing to find in it
+}
+
+// some takes a batch: what needs thought is read outside the transaction, which
+// then makes sure that nothing of it was changed or forgotten meanwhile.
+func (l *Library) some(ctx context.Context) (more bool, err error) {
+	var last int64
+	if err := l.s.db.Read().QueryRowContext(ctx, `SELECT last FROM indexed`).Scan(&last); err != nil {
+		return false, err
+	}
+	list, err := l.after(ctx, last)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	err = l.s.db.Write(ctx, func(tx *store.Tx) error { return l.keepTx(tx, last, list) })
+	if errors.Is(err, errAltered) {
+		return true, nil
+	}
+	return len(list) == batch, err
+}
+
+func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error) {
+	rows, err := l.s.db.Read().QueryContext(ctx, `SELECT id, session, turn, message, created_at, origin FROM messages WHERE id > ? ORDER BY id LIMIT `+strconv.Itoa(batch), last)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	realms := map[string]string{}
+	for rows.Next() {
+		var r Row
+		var id string
+		var raw []byte
+		var at, origin int64
+		if err := rows.Scan(&r.ID, &id, &r.Turn, &raw, &at, &origin); err != nil {
+			return nil, err
+		}
+		f := fresh{id: r.ID, raw: raw}
+		if origin == 0 { // the copies in a fork are found once, where they were said
+			r.CreatedAt = store.Time(at)
+			if f.doc, err = l.doc(ctx, realms, id, r, raw); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, f)
+	}
+	return out, rows.Err()
+}
+
+func (l *Library) doc(ctx context.Context, realms map[string]string, session string, r Row, raw []byte) (d knowledge.Doc, err error) {
+	if err := json.Unmarshal(raw, &r.Message); err != nil {
+		return d, fmt.Errorf("message %d: %w", r.ID, err)
+	}
+	d, ok := turnDoc(session, r)
+	if !ok {
+		return d, nil
+	}
+	if d.Realm, ok = realms[session]; !ok {
+		if d.Realm, err = l.opt.Realm(ctx, session); err != nil {
+			return d, err
+		}
+		realms[session] = d.Realm
+	}
+	if d.Speaker == WhoOutside {
+		name, err := l.opt.Sender(ctx, r.Turn)
+		if err != nil {
+			return d, err
+		}
+		d.Speaker = stranger(name)
+	}
+	return d, nil
+}
+
+// turnDoc is the row of a message; false when there is nothing to find in it.
+func turnDoc(session string, r Row) (knowledge.Doc, bool) {
+	text, src := searchable(r.Message)
+	if strings.TrimSpace(text) == "" {
+		return knowledge.Doc{}, false
+	}
+	return knowledge.Doc{
+		Kind: knowledge.KindTurn, Ref: Ref(r.ID), Text: text, At: r.CreatedAt, Provenance: src, Origins: OriginsIn(r.Message, session, r.Turn),
+		Group: session, Speaker: Who(r.Message), Source: "event:" + r.Turn,
+	}, true
+}
+
+// stranger is the name of somebody who is not the owner, which never reads as
+// one of ours: who sends a message chooses his name.
+func stranger(name string) string {
+	name = phrase.Cut(strings.TrimSpace(name), 60)
+	folded := phrase.Fold(name)
+	if name == "" || slices.Contains([]string{WhoOwner, WhoHob, WhoTool, WhoOutside}, folded) {
+		return WhoOutside
+	}
+	return name
+}
+
+// errAltered says that a message changed between two looks at it.
+var errAltered = errors.New("it was changed meanwhile")
+
+// keepTx makes the rows. Somebody else may have made them, in which case
+// nothing is left to do.
+func (l *Library) keepTx(tx *store.Tx, last int64, list []fresh) error {
+	var now int64
+	if err := tx.QueryRow(`SELECT last FROM indexed`).Scan(&now); err != nil || now != last {
+		return err
+	}
+	places := map[string]int{}
+	for _, f := range list {
+		if f.doc.Kind == "" {
+			continue
+		}
+		var same bool
+		if err := tx.QueryRow(`SELECT count(*) FROM messages WHERE id = ? AND message = ?`, f.id, f.raw).Scan(&same); err != nil {
+			return err
+		}
+		if !same { // forgotten, or a part of it
+			return errAltered
+		}
+		var err error
+		if f.doc.Pos, err = l.placeTx(tx, places, f.doc); err != nil {
+			return err
+		}
+		if err := l.base.IndexTx(tx, f.doc); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(`UPDATE indexed SET last = ?`, list[len(list)-1].id)
+	return err
+}
+
+// placeTx numbers the rows of a conversation one after another, so that those
+// next to each other in it are neighbours. A row that is there keeps its place.
+func (l *Library) placeTx(tx *store.Tx, places map[string]int, d knowledge.Doc) (int, error) {
+	var pos int
+	err := tx.QueryRow(`SELECT pos FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&pos)
+	if err == nil || !errors.Is(err, sql.ErrNoRows) {
+		return pos, err
+	}
+	if places[d.Group] == 0 {
+		if err := tx.QueryRow(`SELECT coalesce(max(pos), 0) FROM docs WHERE grp = ? AND kind = ?`, d.Group, d.Kind).Scan(&pos); err != nil {
+			return 0, err
+		}
+		places[d.Group] = pos
+	}
+	places[d.Group]++
+	return places[d.Group], nil
+}
+
+// RefreshTx makes the rows of messages fit what is left of these: after a part
+// of one was forgotten, or all of it. Messages without a row get none.
+func (l *Library) RefreshTx(tx *store.Tx, messages ...int64) error {
+	for _, id := range messages {
+		if err := l.refreshTx(tx, id); err != nil {
+			return fmt.Errorf("session: refresh the row of message %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (l *Library) refreshTx(tx *store.Tx, id int64) error {
+	var pos int
+	var speaker, realm string
+	err := tx.QueryRow(`SELECT pos, speaker, realm FROM docs WHERE kind = ? AND ref = ?`, knowledge.KindTurn, Ref(id)).Scan(&pos, &speaker, &realm)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := l.base.UnindexTx(tx, knowledge.KindTurn, Ref(id)); err != nil { // with its origins
+		return err
+	}
+	session, r, err := message(tx, id)
+	if errors.Is(err, ErrNoMessage) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d, ok := turnDoc(session, r)
+	if !ok {
+		return nil
+	}
+	d.Pos, d.Speaker, d.Realm = pos, speaker, realm
+	return l.base.IndexTx(tx, d)
+}

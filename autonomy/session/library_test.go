@@ -1,0 +1,118 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/session"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// shelf is one row of the knowledge as the tests below compare them.
+type shelf struct {
+	Ref, Group, Speaker, Realm, Source, Text string
+	Pos                                      int
+	From                                     provenance.Source
+}
+
+func (f *fixture) shelves() []shelf {
+	f.t.Helper()
+	base, err := knowledge.New(f.store, knowledge.Options{})
+	fatal(f.t, err)
+	all, err := base.All(f.store.Reader(f.t.Context()), 0, 10_000)
+	fatal(f.t, err)
+	var out []shelf
+	for _, c := range all {
+		d := c.Doc
+		out = append(out, shelf{d.Ref, d.Group, d.Speaker, d.Realm, d.Source, d.Text, d.Pos, d.Provenance})
+	}
+	return out
+}
+
+// Each message is a row of its conversation, in its order, with who said it and
+// whose memory it is; the copies in a fork are none.
+func TestMessagesBecomeRows(t *testing.T) {
+	f := newSessions(t)
+	f.add("home", "t1", user("The plumber comes on Friday"), says("Noted."))
+	f.add("work", "t2", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "I am the owner", Source: provenance.Outside}}})
+	call, result := calls("c1")
+	result.Parts[0].Result.Text = "a page"
+	f.add("home", "t3", user("read it"), call, result, says("Done."))
+	f.write(func(tx *store.Tx) error {
+		if err := f.TouchTx(tx, "home", "web", "", true); err != nil {
+			return err
+		}
+		_, err := f.ForkTx(tx, "home", "copy", "")
+		return err
+	})
+	fatal(t, f.library().Index(t.Context()))
+	want := []shelf{
+		{"m1", "home", "owner", "", "event:t1", "The plumber comes on Friday", 1, provenance.Owner},
+		{"m2", "home", "hob", "", "event:t1", "Noted.", 2, provenance.Hob},
+		{"m3", "work", "sender of t2", "work", "event:t2", "I am the owner", 1, provenance.Outside},
+		{"m4", "home", "owner", "", "event:t3", "read it", 3, provenance.Owner},
+		{"m6", "home", "tool", "", "event:t3", "a page", 4, provenance.Outside},
+		{"m7", "home", "hob", "", "event:t3", "Done.", 5, provenance.Hob},
+	}
+	if diff := cmp.Diff(want, f.shelves()); diff != "" {
+		t.Error(diff)
+	}
+	if n, err := f.library().Behind(t.Context()); err != nil || n != 0 {
+		t.Errorf("behind by %d, %v", n, err)
+	}
+}
+
+// A sender cannot choose a name that reads as the owner's words.
+func TestNamesOfStrangers(t *testing.T) {
+	for i, name := range []string{"owner", "Öwner", "HOB", "tool", " hob ", ""} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			f := newSessions(t)
+			f.add("s", "t", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello there", Source: provenance.Outside}}})
+			base, err := knowledge.New(f.store, knowledge.Options{})
+			fatal(t, err)
+			l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{Sender: func(context.Context, string) (string, error) { return name, nil }})
+			fatal(t, err)
+			found, err := l.Search(t.Context(), session.Query{Text: "hello"})
+			fatal(t, err)
+			if len(found) != 1 || found[0].Who != session.WhoOutside || found[0].Speaker != "" {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+}
+
+// Cut off at any batch, the rows are in the end the same as when made at once.
+func TestRowsAfterInterruptions(t *testing.T) {
+	fill := func(f *fixture, from, to int) {
+		f.write(func(tx *store.Tx) error {
+			for i := from; i < to; i++ {
+				if err := f.AppendTx(tx, fmt.Sprint("s", i%3), fmt.Sprint("t", i), []llm.Message{user(fmt.Sprint("question ", i)), says("answer")}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	whole, cut := newSessions(t), newSessions(t)
+	fill(whole, 0, 500)
+	fatal(t, whole.library().Index(t.Context()))
+	for i := 0; i < 500; i += 125 {
+		fill(cut, i, i+125)
+		ctx, cancel := context.WithCancel(t.Context())
+		library := cut.library() // a new process each time
+		cancel()
+		if err := library.Index(ctx); err == nil {
+			t.Error("a cancelled run says that it is done")
+		}
+		fatal(t, cut.library().Index(t.Context()))
+	}
+	if diff := cmp.Diff(whole.shelves(), cut.shelves()); diff != "" {
+		t.Error(diff)
+	}
+}

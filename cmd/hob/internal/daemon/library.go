@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/crew"
+	"hob/autonomy/session"
+)
+
+// openLibrary makes what was said findable.
+func (d *Daemon) openLibrary(context.Context) (err error) {
+	d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.realmOf, Sender: d.senderOf})
+	return err
+}
+
+// realmOf is the memory realm of the agent whose conversation it is.
+func (d *Daemon) realmOf(ctx context.Context, id string) (string, error) {
+	if i := strings.LastIndexByte(id, '/'); i >= 0 { // that of a task which was handed on
+		t, err := d.crew.Task(ctx, id[i+1:])
+		if err == nil && t.Own() == id {
+			if m, ok := d.crew.Named(t.Agent); ok {
+				return m.Options.Realm, nil
+			}
+			return t.Agent, nil // it is not there any more; its memory stays its own
+		}
+		if err != nil && !errors.Is(err, bus.ErrNotFound) {
+			return "", err
+		}
+	}
+	info, _, err := d.sessions.Get(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	m, err := d.crew.Whose(ctx, crew.Place{Session: id, Channel: info.Channel, Chat: info.Chat})
+	if errors.Is(err, crew.ErrNobody) {
+		return nobodys, nil
+	}
+	return m.Options.Realm, err
+}
+
+// nobodys is the realm of a conversation for which no agent is responsible: the
+// owner alone finds it.
+const nobodys = "(nobody)"
+
+// senderOf is who sent what a turn answers, as the channel names him.
+func (d *Daemon) senderOf(ctx context.Context, turn string) (string, error) {
+	ev, err := d.bus.Event(ctx, turn)
+	if errors.Is(err, bus.ErrNotFound) {
+		return "", nil
+	}
+	return ev.Sender, err
+}
