@@ -1,0 +1,119 @@
+package erase
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// folded is a text as it is compared, and where each of its bytes came from.
+type folded struct {
+	text []byte
+	at   []int // nil: each byte from its own place
+}
+
+func (f folded) index(text string, from int) int {
+	if from >= len(f.text) {
+		return -1
+	}
+	i := bytes.Index(f.text[from:], []byte(text))
+	if i < 0 {
+		return -1
+	}
+	return from + i
+}
+
+func (f folded) origin(i int) int {
+	if f.at == nil {
+		return i
+	}
+	return f.at[i]
+}
+
+// alone reports whether no letter or digit touches a part.
+func (f folded) alone(i, j int) bool {
+	before, _ := utf8.DecodeLastRune(f.text[:i])
+	after, _ := utf8.DecodeRune(f.text[j:])
+	return !wordy(before) && !wordy(after)
+}
+
+func wordy(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// fold lower-cases, drops accents and what is not seen, and makes one space of
+// any white space. at says where the bytes of b come from, nil: from b.
+func fold(b []byte, at []int) folded {
+	if at == nil && plain(b) {
+		return folded{text: bytes.ToLower(b)}
+	}
+	f := folded{text: make([]byte, 0, len(b)), at: make([]int, 0, len(b)+1)}
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 { // no text: compared as it is
+			f.add(b[i:i+1], where(at, i))
+		} else {
+			f.rune(r, where(at, i))
+		}
+		i += n
+	}
+	f.at = append(f.at, where(at, len(b)))
+	return f
+}
+
+// plain reports whether folding is nothing but to lower-case.
+func plain(b []byte) bool {
+	for i, c := range b {
+		if c >= utf8.RuneSelf || c < ' ' || c == 0x7f || c == ' ' && i > 0 && b[i-1] == ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+func where(at []int, i int) int {
+	if at == nil {
+		return i
+	}
+	return at[i]
+}
+
+func (f *folded) add(b []byte, from int) {
+	for _, c := range b {
+		f.text = append(f.text, c)
+		f.at = append(f.at, from)
+	}
+}
+
+// typed is a typographic sign as it is typed.
+func typed(r rune) rune {
+	switch r {
+	case '’', '‘', '‚', 'ʼ':
+		return '\''
+	case '“', '”', '„', '«', '»':
+		return '"'
+	case '‐', '‑', '‒', '–', '—', '−':
+		return '-'
+	}
+	return r
+}
+
+func (f *folded) rune(r rune, from int) {
+	switch {
+	case unicode.IsSpace(r):
+		if n := len(f.text); n == 0 || f.text[n-1] != ' ' {
+			f.add([]byte{' '}, from)
+		}
+		return
+	case r == 0xad, unicode.Is(unicode.Cf, r), r >= 0x300 && r <= 0x36f:
+		return
+	case r < utf8.RuneSelf:
+		f.add([]byte{byte(unicode.ToLower(r))}, from)
+		return
+	}
+	for _, d := range norm.NFKD.String(string(typed(r))) {
+		if d < 0x300 || d > 0x36f {
+			f.add(utf8.AppendRune(nil, unicode.ToLower(d)), from)
+		}
+	}
+}

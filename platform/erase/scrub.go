@@ -1,0 +1,146 @@
+package erase
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Scrubber finds phrases in texts and replaces them. Case, accents, the width of
+// white space and typographic quotes and dashes make no difference. A phrase is
+// also found where it stands escaped (JSON, in several layers; percent and
+// quoted-printable; entities of HTML) or encoded (base64, hexadecimal, UTF-16).
+// It may be used concurrently.
+type Scrubber struct {
+	wanted []wanted
+	least  int // bytes of the shortest phrase
+}
+
+// wanted is a phrase as it is compared.
+type wanted struct {
+	text string // folded
+	word bool   // short and of letters alone: only as a word of its own
+}
+
+// shortWord is the length in characters up to which a word is not looked for
+// within longer ones: forgetting "Ana" must not change "banana".
+const shortWord = 5
+
+// coded is the length in bytes from which a phrase is looked for in encoded
+// parts: a shorter one is met by chance in digests and pictures.
+const coded = 6
+
+// NewScrubber takes phrases as people write them; what is empty is left out.
+func NewScrubber(phrases ...string) *Scrubber {
+	s := &Scrubber{}
+	for _, p := range phrases {
+		f := strings.TrimSpace(string(fold([]byte(p), nil).text))
+		if f == "" || strings.Contains(Mark, f) || slices.ContainsFunc(s.wanted, func(w wanted) bool { return w.text == f }) {
+			continue
+		}
+		w := wanted{text: f, word: utf8.RuneCountInString(f) <= shortWord && !strings.ContainsFunc(f, func(r rune) bool { return !unicode.IsLetter(r) })}
+		s.wanted = append(s.wanted, w)
+		// In UTF-16 a phrase of three-byte characters is shorter.
+		if n := min(len(f), 2*utf8.RuneCountInString(f)); s.least == 0 || n < s.least {
+			s.least = n
+		}
+	}
+	// Of phrases that lie in one another the longest is replaced.
+	slices.SortStableFunc(s.wanted, func(a, b wanted) int { return cmp.Compare(len(b.text), len(a.text)) })
+	return s
+}
+
+// Scrubber finds the phrases of an Erasure.
+func (e *Erasure) Scrubber() *Scrubber { return NewScrubber(e.Phrases...) }
+
+// Has reports whether a text holds one of the phrases.
+func (s *Scrubber) Has(text string) bool { return len(s.find([]byte(text), 0)) > 0 }
+
+// Text replaces the phrases in a text; changed is false when there are none.
+func (s *Scrubber) Text(text string) (out string, changed bool) {
+	b, changed := s.Bytes([]byte(text))
+	if !changed {
+		return text, false
+	}
+	return string(b), true
+}
+
+// Bytes is Text for what may not be text. b is not changed.
+func (s *Scrubber) Bytes(b []byte) (out []byte, changed bool) {
+	found := s.find(b, 0)
+	if len(found) == 0 {
+		return b, false
+	}
+	for range 8 { // what is left may have come together anew
+		b = replace(b, found)
+		if found = s.find(b, 0); len(found) == 0 {
+			break
+		}
+	}
+	return b, true
+}
+
+// span is a part of a text and what takes its place.
+type span struct {
+	from, to int
+	with     string
+}
+
+// replace puts in the spans, which may overlap.
+func replace(b []byte, found []span) []byte {
+	slices.SortFunc(found, func(p, q span) int { return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(q.to, p.to)) })
+	out := make([]byte, 0, len(b))
+	end := 0
+	for _, f := range found {
+		if f.from >= end {
+			out = append(append(out, b[end:f.from]...), f.with...)
+		}
+		end = max(end, f.to)
+	}
+	return append(out, b[end:]...)
+}
+
+// find looks for the phrases in every view of a text. depth counts the layers
+// of encodings around it.
+func (s *Scrubber) find(b []byte, depth int) []span {
+	if len(s.wanted) == 0 || len(b) == 0 {
+		return nil
+	}
+	var out []span
+	for _, v := range views(b) {
+		out = append(out, s.in(v, depth)...)
+	}
+	if depth < 3 {
+		out = append(out, s.wide(b)...)
+		out = append(out, s.base64(b, depth)...)
+		out = append(out, s.hex(b, depth)...)
+	}
+	return out
+}
+
+// in looks in one view.
+func (s *Scrubber) in(v view, depth int) []span {
+	f := fold(v.text, v.at)
+	var out []span
+	for _, w := range s.wanted {
+		if depth > 0 && len(w.text) < coded {
+			continue
+		}
+		for from := 0; ; {
+			i := f.index(w.text, from)
+			if i < 0 {
+				break
+			}
+			j := i + len(w.text)
+			from = i + 1
+			if w.word && !f.alone(i, j) {
+				continue
+			}
+			out = append(out, span{f.origin(i), f.origin(j), Mark})
+			from = j
+		}
+	}
+	return out
+}

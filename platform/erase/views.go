@@ -1,0 +1,157 @@
+package erase
+
+import (
+	"bytes"
+	"html"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// view is a text with one kind of escapes undone, and where each byte of it
+// stands in the text itself; at has one entry more, for the end.
+type view struct {
+	text []byte
+	at   []int // nil: the text itself
+}
+
+// maxLayers is how many layers of backslashes are undone: arguments of a call
+// are JSON within JSON within JSON.
+const maxLayers = 5
+
+// views are the text itself and all that it may mean.
+func views(b []byte) []view {
+	out := []view{{text: b}}
+	for range maxLayers {
+		v, ok := out[len(out)-1].undo('\\', backslash)
+		if !ok {
+			break
+		}
+		out = append(out, v)
+	}
+	for _, v := range out {
+		for _, e := range []struct {
+			sign byte
+			undo func([]byte) ([]byte, int)
+		}{{'%', percent}, {'=', printable}, {'&', entity}} {
+			w, ok := v.undo(e.sign, e.undo)
+			if !ok {
+				continue
+			}
+			out = append(out, w)
+			if w, ok = w.undo(e.sign, e.undo); ok { // "%2520", "&amp;amp;"
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// undo makes the view in which escapes that begin with sign are replaced. The
+// function returns what the escape at the beginning of a text means and its
+// length, 0 when there is none.
+func (v view) undo(sign byte, escape func([]byte) ([]byte, int)) (view, bool) {
+	signs := string(rune(sign))
+	if sign == '%' { // a form has "+" for a space
+		signs = "%+"
+	}
+	if !bytes.ContainsAny(v.text, signs) {
+		return v, false
+	}
+	w := view{text: make([]byte, 0, len(v.text)), at: make([]int, 0, len(v.text)+1)}
+	any := false
+	for i := 0; i < len(v.text); {
+		if strings.IndexByte(signs, v.text[i]) >= 0 {
+			if means, n := escape(v.text[i:]); n > 0 {
+				any = true
+				for _, c := range means {
+					w.text = append(w.text, c)
+					w.at = append(w.at, where(v.at, i))
+				}
+				i += n
+				continue
+			}
+		}
+		w.text = append(w.text, v.text[i])
+		w.at = append(w.at, where(v.at, i))
+		i++
+	}
+	w.at = append(w.at, where(v.at, len(v.text)))
+	return w, any
+}
+
+func backslash(b []byte) ([]byte, int) {
+	if len(b) < 2 {
+		return nil, 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', '\'':
+		return b[1:2], 2
+	case 'n', 'r', 't', 'b', 'f', 'v':
+		return []byte{' '}, 2
+	case 'x':
+		if c, ok := number(b, 2, 2); ok {
+			return []byte{byte(c)}, 4
+		}
+	case 'u':
+		c, ok := number(b, 2, 4)
+		if !ok {
+			return nil, 0
+		}
+		if utf16.IsSurrogate(rune(c)) && len(b) >= 12 && b[6] == '\\' && b[7] == 'u' {
+			if d, ok := number(b, 8, 4); ok {
+				return utf8.AppendRune(nil, utf16.DecodeRune(rune(c), rune(d))), 12
+			}
+		}
+		return utf8.AppendRune(nil, rune(c)), 6
+	case 'U':
+		if c, ok := number(b, 2, 8); ok {
+			return utf8.AppendRune(nil, rune(c)), 10
+		}
+	}
+	return nil, 0
+}
+
+// number reads n hexadecimal digits.
+func number(b []byte, from, n int) (uint64, bool) {
+	if len(b) < from+n {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(string(b[from:from+n]), 16, 32)
+	return v, err == nil
+}
+
+func percent(b []byte) ([]byte, int) {
+	if b[0] == '+' {
+		return []byte{' '}, 1
+	}
+	if c, ok := number(b, 1, 2); ok {
+		return []byte{byte(c)}, 3
+	}
+	return nil, 0
+}
+
+// printable is the quoted-printable encoding (RFC 2045, 6.7).
+func printable(b []byte) ([]byte, int) {
+	switch {
+	case bytes.HasPrefix(b, []byte("=\r\n")):
+		return nil, 3
+	case bytes.HasPrefix(b, []byte("=\n")):
+		return nil, 2
+	}
+	return percent(b)
+}
+
+// entity is a character reference of HTML.
+func entity(b []byte) ([]byte, int) {
+	end := bytes.IndexByte(b[:min(len(b), 34)], ';')
+	if end < 0 {
+		return nil, 0
+	}
+	means := html.UnescapeString(string(b[:end+1]))
+	if means == string(b[:end+1]) {
+		return nil, 0
+	}
+	return []byte(means), end + 1
+}
