@@ -117,6 +117,9 @@ type Options struct {
 	// HalfLife is the age at which the bonus for being recent is halved
 	// (default 30 days).
 	HalfLife time.Duration
+	// ForgetMost is how many facts and rows one request to forget may remove or
+	// change (default 500).
+	ForgetMost int
 	// Index, Vectors and Graph derive from the documents; what is nil is done
 	// without.
 	Index   Index
@@ -149,7 +152,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3}}, origins.Migrations()}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts holds no text of its own (external content) and, with

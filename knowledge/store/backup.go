@@ -237,3 +237,35 @@ func touch(path string) error {
 func escape(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
 }
+
+// RenewBackups makes a new backup and removes every older one, with the files
+// that were set aside as damaged: they hold what was removed since. It returns
+// how many went. Where there was no backup none is made.
+func (s *Store) RenewBackups(ctx context.Context) (int, error) {
+	old := backups(s.backupDir)
+	aside := besides(s.path, ".damaged-")
+	if len(old) > 0 {
+		if err := s.Backup(ctx, dated(s.backupDir, "")); err != nil {
+			return 0, err
+		}
+	}
+	gone := 0
+	for _, name := range append(old, aside...) {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return gone, fmt.Errorf("store: an old backup holds what was forgotten and cannot be removed: %w; remove it yourself", err)
+		}
+		gone++
+	}
+	return gone, nil
+}
+
+// besides lists the files whose names begin as a path does with more added.
+func besides(path, more string) (out []string) {
+	entries, _ := os.ReadDir(filepath.Dir(path)) // no folder, no files
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(path)+more) {
+			out = append(out, filepath.Join(filepath.Dir(path), e.Name()))
+		}
+	}
+	return out
+}

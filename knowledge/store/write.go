@@ -67,6 +67,7 @@ type job struct {
 	err   error
 	panic any
 	done  chan struct{}
+	alone func(context.Context) error // in place of fn, outside of any transaction
 }
 
 // Write runs fn in a transaction and returns after its durable commit, or with
@@ -77,6 +78,11 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	j := &job{ctx: ctx, fn: fn, done: make(chan struct{})}
+	return s.wait(ctx, j)
+}
+
+// wait hands a job to the writer and returns when it has ended.
+func (s *Store) wait(ctx context.Context, j *job) error {
 	select {
 	case <-s.stop:
 		return ErrClosed
@@ -121,13 +127,27 @@ func (s *Store) write() {
 // group runs the first job and whatever else is queued in one commit.
 func (s *Store) group(first *job) {
 	ctx := context.Background()
+	if first.alone != nil {
+		first.finish(first.alone(first.ctx))
+		return
+	}
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		first.finish(fmt.Errorf("store: begin: %w", classify(err)))
 		return
 	}
 	jobs := make([]*job, 0, 8)
 	tried := 0
+	var later *job
+	defer func() {
+		if later != nil {
+			s.group(later)
+		}
+	}()
 	for j := first; j != nil; j = s.next(tried) {
+		if j.alone != nil { // after the commit
+			later = j
+			break
+		}
 		tried++
 		ok, lost := s.run(ctx, j)
 		if lost != nil { // what the others did is gone as well

@@ -1,0 +1,263 @@
+package knowledge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/phrase"
+)
+
+// What forgetting is made of; see package erase. Every package that keeps text
+// has an Eraser.
+type (
+	Erasure  = erase.Erasure
+	Erased   = erase.Erased
+	Eraser   = erase.Eraser
+	Scrubber = erase.Scrubber
+)
+
+// Errors of forgetting.
+var (
+	ErrTooCommon     = errors.New("too much would be forgotten")
+	ErrNoErasure     = errors.New("no such erasure")
+	ErrNothingToGo   = errors.New("nothing of it is kept")
+	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL" or "import:NAME"`)
+)
+
+// Forget says what is to be forgotten: exactly one of ID, Query and Source.
+type Forget struct {
+	// ID names one fact, note, task or other row as a whole.
+	ID string `json:"id,omitempty"`
+	// Query: facts that hold it, or all of its telling words, go; the text as it
+	// stands is replaced wherever else it is kept.
+	Query string `json:"query,omitempty"`
+	// Source: everything that came from there, see Doc.Source; besides those
+	// "session:ID" is a whole conversation.
+	Source string `json:"source,omitempty"`
+	// Realm narrows which facts go; EveryRealm is the owner's view.
+	Realm      string `json:"-"`
+	EveryRealm bool   `json:"-"`
+}
+
+// Going is what an erasure would take, for showing it.
+type Going struct {
+	Erasure Erasure `json:"-"`
+	Facts   []Fact  `json:"facts,omitempty"` // with those that they had replaced
+	Docs    []Doc   `json:"docs,omitempty"`  // other rows that go as a whole
+	// Within counts the rows of docs, by their kind, in which a phrase is
+	// replaced and which stay.
+	Within map[string]int `json:"within,omitempty"`
+	// Made are rows that were made with the source in view. They stay until they
+	// are named.
+	Made []Doc `json:"made,omitempty"`
+	// Turns and Calls count what goes of conversations.
+	Turns int `json:"turns,omitempty"`
+	Calls int `json:"calls,omitempty"`
+}
+
+// Items is how many things go or change.
+func (g Going) Items() int {
+	n := len(g.Facts) + len(g.Docs) + g.Turns + g.Calls
+	for _, k := range g.Within {
+		n += k
+	}
+	return n
+}
+
+// Digest names exactly what goes, so that a yes is bound to it.
+func (g Going) Digest() string {
+	var ids []string
+	for _, f := range g.Facts {
+		ids = append(ids, "fact:"+f.ID)
+	}
+	for _, d := range g.Docs {
+		ids = append(ids, d.Kind+":"+d.Ref)
+	}
+	slices.Sort(ids)
+	return digest(append(ids, append(g.Erasure.Phrases, g.Erasure.Sources...)...))
+}
+
+// Going works out what would be forgotten. It changes nothing. ErrTooCommon
+// when too much would go, with the remedy.
+func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
+	id, text, source := strings.TrimSpace(f.ID), strings.TrimSpace(f.Query), strings.TrimSpace(f.Source)
+	given := 0
+	for _, s := range []string{id, text, source} {
+		if s != "" {
+			given++
+		}
+	}
+	if given != 1 {
+		return g, errors.New("give exactly one of id, query and source")
+	}
+	switch {
+	case id != "":
+		err = b.goingByID(q, f, id, &g)
+	case text != "":
+		err = b.goingByQuery(q, f, text, &g)
+	default:
+		err = b.goingBySource(q, source, &g)
+	}
+	if err != nil {
+		return g, err
+	}
+	return g, b.complete(q, &g)
+}
+
+func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
+	one, err := fact(q, id)
+	switch {
+	case err == nil && (f.EveryRealm || f.Realm == "" || one.Realm == f.Realm): // the main agent acts for the owner, who sees them all
+		return b.withOlder(q, one, g)
+	case err == nil:
+		return fmt.Errorf("%w: %s", ErrNotFound, phrase.Cut(id, 40))
+	case !errors.Is(err, ErrNotFound):
+		return err
+	}
+	rows, rerr := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ? AND d.kind <> ? LIMIT 10`, id, KindTurn)
+	if rerr != nil {
+		return fmt.Errorf("knowledge: forget: %w", rerr)
+	}
+	for _, c := range rows {
+		if c.Doc.Realm == "" || f.EveryRealm || f.Realm == "" || c.Doc.Realm == f.Realm {
+			g.Docs = append(g.Docs, c.Doc)
+		}
+	}
+	if len(g.Docs) == 0 {
+		return err
+	}
+	return nil
+}
+
+// withOlder adds a fact with everything that it had replaced.
+func (b *Base) withOlder(q store.Querier, f Fact, g *Going) error {
+	for queue := []Fact{f}; len(queue) > 0; queue = queue[1:] {
+		if slices.ContainsFunc(g.Facts, func(o Fact) bool { return o.ID == queue[0].ID }) {
+			continue
+		}
+		g.Facts = append(g.Facts, queue[0])
+		old, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0].ID)
+		if err != nil {
+			return fmt.Errorf("knowledge: forget: %w", err)
+		}
+		queue = append(queue, old...)
+	}
+	return nil
+}
+
+// Bounds of a query: a shorter one stands in too many places, and phrase as a
+// whole is looked for.
+const (
+	leastQuery = 3
+	mostQuery  = 1000
+)
+
+func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) error {
+	words := telling(text)
+	n := len([]rune(strings.Join(words, "")))
+	switch {
+	case len([]rune(text)) > mostQuery:
+		return fmt.Errorf("%w: the text has more than %d characters; forget it by id or by source", ErrTooCommon, mostQuery)
+	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !vague()[phrase.Fold(w)] }):
+		return fmt.Errorf("%w: %q stands everywhere; name something rarer, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
+	}
+	g.Erasure.Phrases = []string{text}
+	s := erase.NewScrubber(text)
+	all, err := query(q, `SELECT `+factColumns+` FROM facts ORDER BY n DESC`)
+	if err != nil {
+		return fmt.Errorf("knowledge: forget: %w", err)
+	}
+	for _, one := range all {
+		if f.Realm != "" && !f.EveryRealm && one.Realm != f.Realm || !s.Has(one.Text) && !holds(one.Text, words) {
+			continue
+		}
+		if err := b.withOlder(q, one, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holds reports whether a text has every one of the words.
+func holds(text string, words []string) bool {
+	have := phrase.Split(text)
+	for _, w := range words {
+		if parts := phrase.Split(w); !slices.ContainsFunc(parts, func(p string) bool { return slices.ContainsFunc(have, func(h string) bool { return alike(h, p) }) }) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// alike takes forms of one word together: "password" and "passwords".
+func alike(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b || len(a) >= 4 && len(b)-len(a) <= 2 && strings.HasPrefix(b, a)
+}
+
+// complete adds what the rows that go say, for what is kept of it elsewhere,
+// and counts.
+func (b *Base) complete(q store.Querier, g *Going) error {
+	e := &g.Erasure
+	for _, f := range g.Facts {
+		e.Facts = append(e.Facts, f.ID)
+	}
+	for _, d := range g.Docs {
+		e.Docs = append(e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref})
+	}
+	if err := b.phrases(q, g); err != nil {
+		return err
+	}
+	g.Turns, g.Calls = len(e.Events)+len(e.Sessions), len(e.Calls)
+	return b.within(q, g)
+}
+
+// within counts the rows in which something is replaced, and refuses too many.
+func (b *Base) within(q store.Querier, g *Going) error {
+	s := g.Erasure.Scrubber()
+	g.Within = map[string]int{}
+	total := 0
+	for after := int64(0); ; {
+		rows, err := b.All(q, after, 500)
+		if err != nil {
+			return err
+		}
+		for _, c := range rows {
+			after = c.N
+			d := c.Doc
+			if g.goes(d) {
+				continue
+			}
+			if s.Has(d.Title) || s.Has(d.Text) {
+				g.Within[d.Kind]++
+				total++
+			}
+		}
+		if len(rows) < 500 {
+			break
+		}
+	}
+	if most := cmp.Or(b.opt.ForgetMost, defaultForgetMost); total+len(g.Facts) > most {
+		return fmt.Errorf("%w: it stands in %d places, and at most %d go at once; name something rarer, forget by id or by source, or raise [knowledge] forget_most",
+			ErrTooCommon, total+len(g.Facts), most)
+	}
+	return nil
+}
+
+func (g *Going) goes(d Doc) bool {
+	switch d.Kind {
+	case KindFact, KindRetired:
+		return slices.Contains(g.Erasure.Facts, d.Ref)
+	}
+	return slices.Contains(g.Erasure.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref})
+}
+
+// defaultForgetMost is how many facts and rows one request may change.
+const defaultForgetMost = 500

@@ -1,0 +1,154 @@
+package knowledge
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/phrase"
+)
+
+// phrases are the texts of what goes and the values in them by which it would
+// be known: a number, an address, a password. A value that something which
+// stays says as well is left alone, unless it was asked for.
+func (b *Base) phrases(q store.Querier, g *Going) error {
+	asked := slices.Clone(g.Erasure.Phrases)
+	var whole, values []string
+	for _, f := range g.Facts {
+		whole = append(whole, variants(f.Text)...)
+		values = append(values, tellingValues(f.Text)...)
+	}
+	for _, d := range g.Docs {
+		whole = append(whole, lines(d.Title)...)
+		whole = append(whole, lines(d.Text)...)
+		values = append(values, tellingValues(d.Text)...)
+	}
+	if len(values) > 0 {
+		all, err := query(q, `SELECT `+factColumns+` FROM facts`)
+		if err != nil {
+			return fmt.Errorf("knowledge: forget: %w", err)
+		}
+		stays := slices.DeleteFunc(all, func(f Fact) bool { return slices.Contains(g.Erasure.Facts, f.ID) })
+		values = slices.DeleteFunc(values, func(v string) bool {
+			s := erase.NewScrubber(v)
+			return slices.ContainsFunc(stays, func(f Fact) bool { return s.Has(f.Text) })
+		})
+	}
+	g.Erasure.Phrases = nil
+	for _, p := range slices.Concat(asked, whole, values) {
+		if p = strings.TrimSpace(p); len([]rune(p)) >= leastQuery && !slices.Contains(g.Erasure.Phrases, p) {
+			g.Erasure.Phrases = append(g.Erasure.Phrases, p)
+		}
+	}
+	return nil
+}
+
+// variants are a text and the same without the full stop at its end.
+func variants(text string) []string {
+	text = strings.TrimSpace(text)
+	if short := strings.TrimRight(text, ".!"); short != "" {
+		return []string{short}
+	}
+	return []string{text}
+}
+
+// lines are those lines of a text that say enough to be known by.
+func lines(text string) (out []string) {
+	for l := range strings.Lines(text) {
+		if l = strings.TrimSpace(l); len([]rune(l)) >= 12 && len(phrase.Words(l)) > 1 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// tellingValues are the parts of a text that would be recognised anywhere: words
+// with digits, addresses, and the value of a statement.
+func tellingValues(text string) (out []string) {
+	for _, w := range strings.Fields(text) {
+		w = strings.TrimFunc(w, func(r rune) bool { return strings.ContainsRune(".,;:!?()[]{}<>\"'“”‘’„«»", r) })
+		if distinctive(w) {
+			out = append(out, w)
+		}
+	}
+	if n := number(text); n != "" {
+		out = append(out, n)
+	}
+	if _, v := statement(text); v != "" {
+		if w := telling(v); len(w) > 1 && len([]rune(v)) >= 10 && !dated(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// distinctive reports whether a word is hardly met by chance.
+func distinctive(w string) bool {
+	letters, digits := 0, 0
+	for _, r := range w {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			letters++
+		}
+	}
+	switch {
+	case strings.Contains(w, "@") && letters > 2, strings.Contains(w, "://"):
+		return true
+	case digits >= 1 && letters >= 1:
+		return letters+digits >= 5 && digits >= 2
+	}
+	return digits >= 4 && !year(w)
+}
+
+func year(w string) bool {
+	return len(w) == 4 && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20"))
+}
+
+// number is a long number written in groups ("+49 30 1234567").
+func number(text string) string {
+	var best, now string
+	for _, w := range append(strings.Fields(text), "") {
+		trimmed := strings.Trim(w, ".,;:!?")
+		if trimmed != "" && strings.IndexFunc(trimmed, func(r rune) bool { return !strings.ContainsRune("0123456789+-/()", r) }) < 0 {
+			now = strings.TrimSpace(now + " " + trimmed)
+			continue
+		}
+		if countDigits(now) > countDigits(best) {
+			best = now
+		}
+		now = ""
+	}
+	if strings.Contains(best, " ") && countDigits(best) >= 6 {
+		return best
+	}
+	return ""
+}
+
+func countDigits(s string) (n int) {
+	for _, r := range s {
+		if unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// dated reports whether a value is a day or a time, which many things have.
+func dated(v string) bool {
+	return countDigits(v) > 0 && countDigits(v) <= 8 && len(telling(v)) <= 3
+}
+
+func digest(list []string) string {
+	h := sha256.New()
+	for _, s := range list {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

@@ -1,0 +1,91 @@
+package knowledge
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/phrase"
+)
+
+// Tables implements Eraser for what this package keeps, and for the origins of
+// all things.
+func (b *Base) Tables() []string {
+	return []string{"facts", "docs", "doc_changes", "derived", "origins", "erasures"}
+}
+
+// Purge implements Eraser: the base holds nothing outside of the database.
+func (b *Base) Purge(context.Context, *Erasure, *Scrubber) (Erased, error) { return Erased{}, nil }
+
+// EraseTx implements Eraser. It also clears what the facts and rows are that
+// carry a source.
+func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err error) {
+	if n.Rows, err = b.goTx(tx, e); err != nil {
+		return n, err
+	}
+	for _, t := range []erase.Table{
+		{Name: "facts", Text: []string{"text"}, Names: []string{"source"}},
+		{Name: "docs", Text: []string{"title", "text", "speaker"}, Names: []string{"ref", "grp", "source"}},
+		{Name: "origins", Key: []string{"kind", "ref"}, Text: []string{"list"}},
+	} {
+		m, err := t.EraseTx(tx, e, s)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
+	return n, b.againTx(tx)
+}
+
+// goTx removes the rows that go as a whole and counts them.
+func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
+	for _, id := range e.Facts {
+		r, err := tx.Exec(`DELETE FROM facts WHERE id = ?`, id)
+		if err != nil {
+			return n, fmt.Errorf("knowledge: forget: %w", err)
+		}
+		k, err := r.RowsAffected()
+		if err != nil {
+			return n, fmt.Errorf("knowledge: forget: %w", err)
+		}
+		n += int(k)
+		if err := b.removeTx(tx, id); err != nil {
+			return n, err
+		}
+	}
+	for _, d := range e.Docs {
+		if err := b.UnindexTx(tx, d.Kind, d.Ref); err != nil {
+			return n, err
+		}
+	}
+	for _, source := range e.Sources {
+		r, err := tx.Exec(`DELETE FROM docs WHERE source = ?`, source)
+		if err != nil {
+			return n, fmt.Errorf("knowledge: forget: %w", err)
+		}
+		k, err := r.RowsAffected()
+		if err != nil {
+			return n, fmt.Errorf("knowledge: forget: %w", err)
+		}
+		n += int(k)
+	}
+	return n, nil
+}
+
+// againTx brings what is derived from the text of a fact to the text as it is
+// now: its words, by which it is compared.
+func (b *Base) againTx(tx *store.Tx) error {
+	changed, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE instr(text, ?) > 0`, erase.Mark)
+	if err != nil {
+		return fmt.Errorf("knowledge: forget: %w", err)
+	}
+	for _, f := range changed {
+		head, _ := statement(f.Text)
+		if _, err := tx.Exec(`UPDATE facts SET same = ?, head = ? WHERE id = ?`, strings.Join(phrase.Split(f.Text), " "), head, f.ID); err != nil {
+			return fmt.Errorf("knowledge: forget: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package knowledge_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// house is a base with facts whose bytes can be looked for.
+type house struct {
+	st   *store.Store
+	base *knowledge.Base
+	ers  *knowledge.Erasing
+	dir  string
+}
+
+func newHouse(t *testing.T, texts ...string) house {
+	t.Helper()
+	h := house{dir: t.TempDir()}
+	var err error
+	if h.st, err = store.Open(t.Context(), filepath.Join(h.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.st.Close() })
+	if h.base, err = knowledge.New(h.st, knowledge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: []knowledge.Eraser{h.base}, Renew: h.st.RenewBackups})
+	for _, text := range texts {
+		err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := h.base.RememberTx(tx, knowledge.Fact{Text: text, Provenance: provenance.Owner, Event: "ev-1"})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// forget carries it out as the program does.
+func (h house) forget(t *testing.T, f knowledge.Forget) knowledge.ErasureStatus {
+	t.Helper()
+	g, err := h.base.Going(h.st.Reader(t.Context()), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var id string
+	err = h.st.Write(t.Context(), func(tx *store.Tx) error {
+		id, err = h.ers.BeginTx(tx, h.base, g.Erasure, "", false)
+		return err
+	})
+	if err == nil {
+		err = h.ers.Finish(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := h.ers.Status(t.Context(), id)
+	if err != nil || s.State != knowledge.EraseDone {
+		t.Fatalf("%+v %v", s, err)
+	}
+	return s
+}
+
+// holds reports which files hold a text.
+func (h house) holds(t *testing.T, text string) (in []string) {
+	t.Helper()
+	err := filepath.WalkDir(h.dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(bytes.ToLower(b), bytes.ToLower([]byte(text))) {
+			in = append(in, d.Name())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestForgettingLeavesNoByte(t *testing.T) {
+	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
+	for range 2 {
+		if _, err := h.st.BackupNow(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(h.holds(t, "Kestrel-9981")) == 0 {
+		t.Fatal("the test sees nothing")
+	}
+	s := h.forget(t, knowledge.Forget{Query: "Kestrel-9981"})
+	if s.Rows != 1 || s.Backups != 2 {
+		t.Errorf("%+v", s)
+	}
+	if in := h.holds(t, "Kestrel"); in != nil {
+		t.Errorf("still in %v", in)
+	}
+	left, err := h.base.Facts(t.Context(), 10, true)
+	if err != nil || len(left) != 2 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func TestForgettingAFactForgetsWhatItReplaced(t *testing.T) {
+	h := newHouse(t, "Kestrel-9981 is the wifi password of the cabin", "the wifi password of the cabin is now Heron-1234", "Ana likes tea")
+	facts, err := h.base.Facts(t.Context(), 10, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.forget(t, knowledge.Forget{ID: facts[1].ID})
+	for _, text := range []string{"Kestrel", "Heron", "wifi"} {
+		if in := h.holds(t, text); in != nil {
+			t.Errorf("%s still in %v", text, in)
+		}
+	}
+}
+
+func TestForgettingASource(t *testing.T) {
+	h := newHouse(t, "the code of the gate is 77120", "Ana likes tea")
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+		return h.base.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1/0", Text: "the pump room is green", Source: "mail:17", Provenance: provenance.Outside})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.forget(t, knowledge.Forget{Source: "mail:17"})
+	if in := h.holds(t, "pump room"); in != nil {
+		t.Errorf("still in %v", in)
+	}
+	h.forget(t, knowledge.Forget{Source: "event:ev-1"})
+	for _, text := range []string{"77120", "Ana"} {
+		if in := h.holds(t, text); in != nil {
+			t.Errorf("%s still in %v", text, in)
+		}
+	}
+}
+
+func TestWhatIsTooCommonIsRefused(t *testing.T) {
+	h := newHouse(t, "Ana likes tea", "Bob likes tea")
+	for _, f := range []knowledge.Forget{{Query: "a"}, {Query: "the"}, {Query: "what is it"}, {Query: "..."}} {
+		if _, err := h.base.Going(h.st.Reader(t.Context()), f); !errors.Is(err, knowledge.ErrTooCommon) {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+	few, err := knowledge.New(h.st, knowledge.Options{ForgetMost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := few.Going(h.st.Reader(t.Context()), knowledge.Forget{Query: "likes tea"}); !errors.Is(err, knowledge.ErrTooCommon) {
+		t.Error(err)
+	}
+	for _, f := range []knowledge.Forget{{}, {ID: "f1", Query: "x"}, {Source: "everything"}, {Source: "mail:"}, {ID: "f-none"}} {
+		if _, err := h.base.Going(h.st.Reader(t.Context()), f); err == nil {
+			t.Errorf("%+v is no error", f)
+		}
+	}
+}
