@@ -128,13 +128,16 @@ type Options struct {
 	// Corrector and Reranker improve what Retrieve finds; nil is off.
 	Corrector Corrector
 	Reranker  Reranker
+	// Tuning are the thresholds and weights of Retrieve.
+	Tuning Tuning
 }
 
 // Base is Hob's memory. Its methods may be called concurrently; those ending
 // in Tx take part in the caller's transaction.
 type Base struct {
-	st  *store.Store
-	opt Options
+	st   *store.Store
+	opt  Options
+	tune Tuning
 }
 
 // New returns the base kept in st, which must have been opened with this
@@ -146,13 +149,13 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	if opt.HalfLife <= 0 {
 		opt.HalfLife = 30 * 24 * time.Hour
 	}
-	return &Base{st: st, opt: opt}, nil
+	return &Base{st: st, opt: opt, tune: opt.Tuning.filled()}, nil
 }
 
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts holds no text of its own (external content) and, with
@@ -225,3 +228,9 @@ INSERT INTO doc_changes (doc) SELECT n FROM docs ORDER BY n;
 CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (new.n); END;
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (old.n); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc) VALUES (new.n); END;`
+
+// schema4: whose memory and whose words there are is found without reading all
+// rows.
+const schema4 = `
+CREATE INDEX docs_realm ON docs (realm) WHERE realm <> '';
+CREATE INDEX docs_speaker ON docs (speaker COLLATE NOCASE) WHERE speaker <> '';`

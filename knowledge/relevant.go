@@ -117,7 +117,7 @@ func scored(q store.Querier, realm string, terms []string) ([]found, error) {
 // having lists the newest facts with a word.
 func having(q store.Querier, realm, term string) (out []found, err error) {
 	rows, err := q.Query(`SELECT d.n, d.ref FROM docs_fts JOIN docs d ON d.n = docs_fts.rowid
-		WHERE docs_fts MATCH ? AND d.kind = ? AND d.realm = ? ORDER BY docs_fts.rowid DESC LIMIT ?`, join([]string{term}, false), KindFact, realm, common)
+		WHERE docs_fts MATCH ? AND d.kind = ? AND d.realm = ? ORDER BY docs_fts.rowid DESC LIMIT ?`, conjunction([]string{term}, false), KindFact, realm, common)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,11 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"hob/knowledge/store"
@@ -55,6 +59,8 @@ type Answer struct {
 	// History are retired facts: what was so before. They are never among Hits
 	// unless Request.Kinds names them.
 	History []Hit `json:"history,omitempty"`
+
+	said []Hit // found, but told what is no longer so
 }
 
 // Part is one reason for a hit's score.
@@ -77,7 +83,189 @@ type Reranker interface {
 
 // Retrieve finds what is kept about a text. What it could not ask (no index, no
 // embedder) it does without.
-func (b *Base) Retrieve(_ context.Context, q store.Querier, r Request) (Answer, error) {
-	hits, err := b.Search(q, r.Text, SearchOptions{Limit: r.Limit, Kinds: r.Kinds, Realm: r.Realm, EveryRealm: r.EveryRealm})
-	return Answer{Route: Route{Kind: RouteSingle}, Hits: hits}, err
+func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
+	r = b.completed(r)
+	k := understand(r.Text, r.Now)
+	a := Answer{Route: k.route}
+	if k.route.Kind == RouteNone {
+		return a, nil
+	}
+	g, err := b.gather(q, r, k)
+	if err != nil {
+		return a, err
+	}
+	if err := b.byMeaning(ctx, g); err != nil {
+		return a, err
+	}
+	rows := g.ranked()
+	a.Route = k.route
+	if err := b.settle(q, &a, rows, r.Limit); err != nil {
+		return a, err
+	}
+	if r.Meaning {
+		if err := b.improve(ctx, q, r, &a); err != nil {
+			return a, err
+		}
+	}
+	if r.History || k.history {
+		if err := b.history(ctx, q, r, &a); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+// completed fills in what a request leaves out.
+func (b *Base) completed(r Request) Request {
+	r.Limit = clamp(r.Limit)
+	if r.Zone == nil {
+		r.Zone = time.UTC
+	}
+	if r.Now.IsZero() {
+		r.Now = time.Now()
+	}
+	r.Now = r.Now.In(r.Zone)
+	return r
+}
+
+// byMeaning adds the rows nearest in meaning.
+func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
+	if !g.r.Meaning || b.opt.Vectors == nil || len(g.kinds) == 0 {
+		return nil
+	}
+	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.kinds, g.realms, b.tune.Candidates)
+	if errors.Is(err, ErrNoEmbedder) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("knowledge: by meaning: %w", err)
+	}
+	if err := g.fetch(near); err != nil {
+		return err
+	}
+	for i, m := range near {
+		if r := g.rows[m.N]; r != nil {
+			r.meaning, r.place = m.Score, i+1
+		}
+	}
+	return nil
+}
+
+// join puts together two orders of the same rows, by words and by meaning:
+// reciprocal rank fusion (https://doi.org/10.1145/1571941.1572114).
+func join(rows []*row, slow int) {
+	if !slices.ContainsFunc(rows, func(r *row) bool { return r.place > 0 }) {
+		return
+	}
+	for i, r := range rows {
+		byWords := 1 / float64(slow+i+1)
+		r.score = byWords
+		r.parts = append(r.parts, Part{"rank by words", byWords})
+		if r.place > 0 {
+			byMeaning := 1 / float64(slow+r.place)
+			r.score += byMeaning
+			r.parts = append(r.parts, Part{"meaning", r.meaning}, Part{"rank by meaning", byMeaning})
+		}
+	}
+	sortRows(rows)
+}
+
+// settle makes hits of the best rows. What told an old fact is history, and no
+// hit: its words are those of the question, and it is wrong.
+func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error {
+	join(rows, b.tune.Meaning)
+	rows = rows[:min(len(rows), limit+historyRows)]
+	old, err := outdated(q, rows)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		h := Hit{Doc: r.doc, N: r.n, Score: r.score, Parts: r.parts}
+		switch {
+		case old[r.doc.Source]:
+			a.said = append(a.said, h)
+		case len(a.Hits) < limit:
+			a.Hits = append(a.Hits, h)
+		}
+	}
+	return b.replaced(q, a.Hits)
+}
+
+// improve lets a model look at what was found.
+func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answer) error {
+	if b.opt.Corrector != nil {
+		again, err := b.opt.Corrector.Correct(ctx, r.Text, a.Hits)
+		if err != nil {
+			return fmt.Errorf("knowledge: look again: %w", err)
+		}
+		if again != "" {
+			if err := b.again(ctx, q, r, a, again); err != nil {
+				return err
+			}
+		}
+	}
+	if b.opt.Reranker == nil || len(a.Hits) < 2 {
+		return nil
+	}
+	scores, err := b.opt.Reranker.Rerank(ctx, r.Text, a.Hits)
+	if err != nil {
+		return fmt.Errorf("knowledge: rank anew: %w", err)
+	}
+	if len(scores) != len(a.Hits) {
+		return fmt.Errorf("knowledge: rank anew: %d scores for %d hits", len(scores), len(a.Hits))
+	}
+	for i := range a.Hits {
+		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before the model", a.Hits[i].Score}, Part{"model", scores[i]})
+		a.Hits[i].Score = scores[i]
+	}
+	slices.SortStableFunc(a.Hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
+	return nil
+}
+
+// again is the corrective round: what it finds is joined with what there is.
+func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer, text string) error {
+	limit := r.Limit
+	r.Text, r.History = text, false
+	k := understand(text, r.Now)
+	if k.route.Kind == RouteNone {
+		return nil
+	}
+	g, err := b.gather(q, r, k)
+	if err == nil {
+		err = b.byMeaning(ctx, g)
+	}
+	if err != nil {
+		return err
+	}
+	more := Answer{}
+	if err := b.settle(q, &more, g.ranked(), limit); err != nil {
+		return err
+	}
+	a.Route.Reasons = append(a.Route.Reasons, "looked again for: "+text)
+	a.Hits = fuse(a.Hits, more.Hits, b.tune.Meaning, limit)
+	return nil
+}
+
+// fuse joins two lists by their ranks.
+func fuse(first, second []Hit, slow, limit int) []Hit {
+	all := map[int64]*Hit{}
+	var order []*Hit
+	for _, list := range [][]Hit{first, second} {
+		for i, h := range list {
+			v := 1 / float64(slow+i+1)
+			if all[h.N] == nil {
+				h.Score = 0
+				all[h.N] = &h
+				order = append(order, all[h.N])
+			}
+			all[h.N].Score += v
+			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in a round", v})
+		}
+	}
+	slices.SortStableFunc(order, func(x, y *Hit) int { return cmp.Compare(y.Score, x.Score) })
+	out := make([]Hit, 0, limit)
+	for _, h := range order[:min(len(order), limit)] {
+		out = append(out, *h)
+	}
+	return out
 }

@@ -41,12 +41,12 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 		return b.substring(q, text, f, limit)
 	}
 	rounds := []func() ([]Hit, error){
-		func() ([]Hit, error) { return b.match(q, join(terms, false), f, limit) },
+		func() ([]Hit, error) { return b.match(q, conjunction(terms, false), f, limit) },
 	}
 	if !opt.All {
 		rounds = append(rounds,
-			func() ([]Hit, error) { return b.match(q, join(terms, true), f, limit) },
-			func() ([]Hit, error) { return b.match(q, join(roots(terms), true), f, limit) },
+			func() ([]Hit, error) { return b.match(q, conjunction(terms, true), f, limit) },
+			func() ([]Hit, error) { return b.match(q, conjunction(roots(terms), true), f, limit) },
 			func() ([]Hit, error) { return b.half(q, terms, f, limit) },
 			func() ([]Hit, error) { return b.half(q, roots(terms), f, limit) })
 	}
@@ -109,7 +109,7 @@ func (b *Base) half(q store.Querier, terms []string, w where, limit int) ([]Hit,
 	one := `SELECT rowid AS n, -bm25(docs_fts, 2.0, 1.0) AS score FROM docs_fts WHERE docs_fts MATCH ?`
 	args := make([]any, 0, len(terms)+len(w.args)+1)
 	for _, t := range terms {
-		args = append(args, join([]string{t}, true))
+		args = append(args, conjunction([]string{t}, true))
 	}
 	args = append(args, w.args...)
 	args = append(args, (len(terms)+1)/2)
@@ -198,9 +198,9 @@ func roots(terms []string) []string {
 	return out
 }
 
-// join makes an FTS5 expression in which every term is a quoted string, so that
+// conjunction makes an FTS5 expression in which every term is a quoted string, so that
 // no operator or punctuation of the query reaches its parser.
-func join(terms []string, prefix bool) string {
+func conjunction(terms []string, prefix bool) string {
 	var b strings.Builder
 	for i, t := range terms {
 		if i > 0 {

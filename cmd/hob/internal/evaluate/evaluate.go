@@ -1,0 +1,189 @@
+package evaluate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Options of Run; the zero value is useful.
+type Options struct {
+	Tuning knowledge.Tuning
+	// Progress is told how many questions are done.
+	Progress func(done, all int)
+	// Temp is where the base is made (default: the system's folder for such).
+	Temp string
+}
+
+// Report is what Run measured.
+type Report struct {
+	Figures
+	Folders    []Figures `json:"folders"`
+	Categories []Figures `json:"categories,omitempty"`
+}
+
+// Run measures collections, each in a realm of its own.
+func Run(ctx context.Context, dirs []string, o Options) (r Report, err error) {
+	list := make([]Collection, len(dirs))
+	questions := 0
+	for i, dir := range dirs {
+		if list[i], err = Read(dir); err != nil {
+			return r, err
+		}
+		questions += len(list[i].Questions)
+	}
+	b, err := open(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	for i, c := range list {
+		if err := b.fill(ctx, realm(i), c); err != nil {
+			return r, err
+		}
+	}
+	if err := b.indexed(ctx); err != nil {
+		return r, err
+	}
+	categories := map[string]*Figures{}
+	for i, c := range list {
+		f := Figures{Name: c.Name, Rows: len(c.Rows)}
+		last := newest(c)
+		for _, k := range c.Questions {
+			found, took, err := b.ask(ctx, realm(i), k.Text, last)
+			if err != nil {
+				return r, fmt.Errorf("%s, %s: %w", c.Name, k.ID, err)
+			}
+			f.add(k.Relevant, found, took)
+			if k.Category != "" {
+				if categories[k.Category] == nil {
+					categories[k.Category] = &Figures{Name: k.Category}
+				}
+				categories[k.Category].add(k.Relevant, found, took)
+			}
+			if o.Progress != nil {
+				o.Progress(r.Questions+f.Questions, questions)
+			}
+		}
+		r.join(f)
+		f.mean()
+		r.Folders = append(r.Folders, f)
+	}
+	r.mean()
+	for _, f := range categories {
+		f.mean()
+		r.Categories = append(r.Categories, *f)
+	}
+	slices.SortFunc(r.Categories, func(a, b Figures) int { return natural(a.Name, b.Name) })
+	return r, nil
+}
+
+func realm(i int) string { return "collection-" + strconv.Itoa(i) }
+
+// natural orders numbers by their size.
+func natural(a, b string) int {
+	x, err1 := strconv.Atoi(a)
+	y, err2 := strconv.Atoi(b)
+	if err1 == nil && err2 == nil {
+		return x - y
+	}
+	return len(a) - len(b)
+}
+
+// newest is when the last row was said: it is asked the day after.
+func newest(c Collection) time.Time {
+	var t time.Time
+	for _, r := range c.Rows {
+		if r.At.After(t) {
+			t = r.At
+		}
+	}
+	if t.IsZero() {
+		return time.Now().UTC()
+	}
+	return t.AddDate(0, 0, 1)
+}
+
+// base is a memory that is thrown away.
+type base struct {
+	dir   string
+	store *store.Store
+	know  *knowledge.Base
+}
+
+func open(ctx context.Context, o Options) (b *base, err error) {
+	b = &base{}
+	if b.dir, err = os.MkdirTemp(o.Temp, "hob-eval-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.close())
+		}
+	}()
+	if b.store, err = store.Open(ctx, filepath.Join(b.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+		return b, err
+	}
+	b.know, err = knowledge.New(b.store, knowledge.Options{Tuning: o.Tuning})
+	return b, err
+}
+
+func (b *base) close() (err error) {
+	if b.store != nil {
+		err = b.store.Close()
+	}
+	return errors.Join(err, os.RemoveAll(b.dir))
+}
+
+// batch is how many rows one transaction writes.
+const batch = 1000
+
+// fill writes a collection. A row of a session is a turn of a conversation, any
+// other a part of a document.
+func (b *base) fill(ctx context.Context, realm string, c Collection) error {
+	pos := map[string]int{}
+	for part := range slices.Chunk(c.Rows, batch) {
+		err := b.store.Write(ctx, func(tx *store.Tx) error {
+			for _, r := range part {
+				d := knowledge.Doc{
+					Kind: knowledge.KindChunk, Ref: realm + "/" + r.ID, Title: r.Title, Text: r.Text, At: r.At, Provenance: provenance.Owner,
+					Realm: realm, Speaker: r.Speaker,
+				}
+				if r.Session != "" {
+					d.Kind, d.Group, d.Pos = knowledge.KindTurn, realm+"/"+r.Session, pos[r.Session]
+					pos[r.Session]++
+				}
+				if err := b.know.IndexTx(tx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// indexed waits until the index holds everything.
+func (b *base) indexed(context.Context) error { return nil }
+
+func (b *base) ask(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {
+	start := time.Now()
+	a, err := b.know.Retrieve(ctx, b.store.Reader(ctx), knowledge.Request{Text: text, Realm: realm, Limit: depth, Now: now})
+	took = time.Since(start)
+	for _, h := range a.Hits {
+		found = append(found, h.Ref[len(realm)+1:])
+	}
+	return found, took, err
+}

@@ -1,0 +1,404 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// gathering collects the rows that may be in an answer. It asks a fixed number
+// of statements, however many rows there are.
+type gathering struct {
+	b      *Base
+	q      store.Querier
+	r      Request
+	k      *question
+	where  where
+	kinds  []string
+	realms []string
+	rows   map[int64]*row
+	found  []WordMatch // by words, best first
+}
+
+// Bounds on the rows that are looked at because of their time.
+const (
+	datedScan = 2000
+	datedRows = 300
+)
+
+func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, error) {
+	g := &gathering{b: b, q: q, r: r, k: k, rows: map[int64]*row{}}
+	g.where = filter(SearchOptions{Kinds: r.Kinds, Realm: r.Realm, EveryRealm: r.EveryRealm})
+	g.bounds()
+	var err error
+	if g.kinds, g.realms, err = b.scope(q, r); err != nil {
+		return nil, err
+	}
+	if len(g.kinds) == 0 {
+		return g, nil
+	}
+	for _, step := range []func() error{g.speakers, g.byWords, g.byTime, g.byGraph, g.neighbours} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// bounds narrows to the times and the speaker of the request.
+func (g *gathering) bounds() {
+	if !g.r.Since.IsZero() {
+		g.where.sql += " AND d.at >= ?"
+		g.where.args = append(g.where.args, store.Millis(g.r.Since))
+	}
+	if !g.r.Until.IsZero() {
+		g.where.sql += " AND d.at < ?"
+		g.where.args = append(g.where.args, store.Millis(g.r.Until))
+	}
+	if g.r.Speaker != "" {
+		g.where.sql += " AND d.speaker = ? COLLATE NOCASE"
+		g.where.args = append(g.where.args, g.r.Speaker)
+	}
+}
+
+// narrow reports whether the request has bounds that an index does not know.
+func (g *gathering) narrow() bool {
+	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
+}
+
+// scope lists the kinds and realms that a request means. Both are few; each is
+// found by a jump in an index and not by reading all rows.
+func (b *Base) scope(q store.Querier, r Request) (kinds, realms []string, err error) {
+	kinds = r.Kinds
+	if len(kinds) == 0 {
+		kinds, err = distinct(q, "kind", "")
+		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindRetired })
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case r.EveryRealm:
+		realms, err = distinct(q, "realm", "realm <> '' AND ")
+		realms = append(realms, "")
+	case r.Realm != "":
+		realms = []string{r.Realm, ""}
+	default:
+		realms = []string{""}
+	}
+	return kinds, realms, err
+}
+
+// distinct lists the values of an indexed column.
+func distinct(q store.Querier, column, cond string) (out []string, err error) {
+	next := `SELECT min(` + column + `) FROM docs WHERE ` + cond + column + ` > `
+	rows, err := q.Query(`WITH RECURSIVE v(x) AS (` + next + `'' UNION ALL SELECT (` + next + `v.x) FROM v WHERE v.x IS NOT NULL)
+		SELECT x FROM v WHERE x IS NOT NULL LIMIT 1000`)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: list the %ss: %w", column, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+// speakers finds out who of the named has said something: a name may be the
+// beginning of a speaker's.
+func (g *gathering) speakers() error {
+	k := g.k
+	for _, w := range tokens(k.text) {
+		if (w == "i" || w == "my" || w == "me") && !slices.Contains(k.speakers, "owner") {
+			k.speakers = append(k.speakers, "owner")
+		}
+	}
+	if len(k.names) == 0 {
+		return nil
+	}
+	stmt := make([]string, len(k.names))
+	args := make([]any, 0, 4*len(k.names))
+	for i, name := range k.names {
+		end := name + "\U0010FFFF"
+		if len([]rune(name)) < 3 {
+			end = name + "!" // the whole name, or the first word of it
+		}
+		stmt[i] = `SELECT ` + strconv.Itoa(i) + `, (SELECT speaker FROM docs WHERE speaker <> '' AND speaker >= ? COLLATE NOCASE AND speaker < ? COLLATE NOCASE LIMIT 1)`
+		args = append(args, name, end)
+	}
+	rows, err := g.q.Query(strings.Join(stmt, " UNION ALL "), args...)
+	if err != nil {
+		return fmt.Errorf("knowledge: who said something: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var i int
+		var speaker *string
+		if err := rows.Scan(&i, &speaker); err != nil {
+			return fmt.Errorf("knowledge: who said something: %w", err)
+		}
+		if speaker == nil {
+			continue
+		}
+		if !slices.Contains(k.speakers, *speaker) {
+			k.speakers = append(k.speakers, *speaker)
+		}
+		k.drop(phrase.Fold(k.names[i]))
+	}
+	return rows.Err()
+}
+
+// drop takes a speaker's name out of the words: who is meant says nothing about
+// what was said, and others say the name when they speak to them.
+func (k *question) drop(name string) {
+	k.called = append(k.called, name)
+	if len(k.terms) > 1 {
+		k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return t.text == name })
+	}
+}
+
+// byWords asks the index.
+func (g *gathering) byWords() error {
+	limit := max(g.b.tune.Candidates, 2*g.r.Limit)
+	if g.k.route.Kind == RouteMulti {
+		limit += limit / 2
+	}
+	if g.narrow() {
+		limit = max(limit, 1000)
+	}
+	text := make([]string, len(g.k.terms))
+	for i, t := range g.k.terms {
+		text[i] = t.text
+	}
+	a, err := g.b.words().Words(g.q, WordQuery{Text: strings.Join(text, " "), Kinds: g.kinds, Realms: g.realms, Limit: limit})
+	if err != nil {
+		return err
+	}
+	g.k.weigh(a, g.b.tune.Little)
+	g.found = a.Matches
+	if len(a.Matches) == 0 {
+		if a, err = g.b.words().Words(g.q, WordQuery{Text: strings.Join(text, " "), Kinds: g.kinds, Realms: g.realms, Limit: limit, Loose: true}); err != nil {
+			return err
+		}
+		g.k.weigh(a, g.b.tune.Little)
+		g.found = a.Matches
+	}
+	if err := g.named(limit); err != nil {
+		return err
+	}
+	return g.fetch(g.found)
+}
+
+// named looks for what is about a speaker but said by nobody ("Ana lives in
+// Leipzig"): there the name is a word like others.
+func (g *gathering) named(limit int) error {
+	kinds := slices.DeleteFunc(slices.Clone(g.kinds), func(k string) bool { return k == KindTurn })
+	if len(g.k.called) == 0 || len(kinds) == 0 {
+		return nil
+	}
+	text := slices.Clone(g.k.called)
+	for _, t := range g.k.terms {
+		text = append(text, t.text)
+	}
+	a, err := g.b.words().Words(g.q, WordQuery{Text: strings.Join(text, " "), Kinds: kinds, Realms: g.realms, Limit: limit})
+	if err != nil {
+		return err
+	}
+	for _, m := range a.Matches {
+		m.Has = 0 // its bits are of another query
+		g.found = append(g.found, m)
+	}
+	return nil
+}
+
+// fetch reads the rows that were found, as far as the request allows them.
+func (g *gathering) fetch(found []WordMatch) error {
+	ids := make([]string, 0, len(found))
+	has := map[int64]uint64{}
+	for _, m := range found {
+		has[m.N] |= m.Has
+		if g.rows[m.N] == nil {
+			ids = append(ids, strconv.FormatInt(m.N, 10))
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return g.read(`SELECT `+rowColumns+` FROM docs d WHERE d.n IN (`+strings.Join(ids, ",")+`) AND `+g.where.sql, g.where.args, func(r *row) { r.has = has[r.n] })
+}
+
+// byTime adds rows of the time that is named: they may have none of the words.
+func (g *gathering) byTime() error {
+	if g.k.anchor != nil {
+		if s, ok, err := g.b.anchored(g.q, g.r, *g.k.anchor); err != nil {
+			return err
+		} else if ok {
+			g.k.spans = append(g.k.spans, s)
+			g.k.forget(g.k.anchor.event)
+		}
+	}
+	for _, s := range g.k.spans {
+		later := min(max(s.to.Sub(s.from), soon), late)
+		args := append([]any{store.Millis(s.from), store.Millis(s.to.Add(later))}, g.where.args...)
+		err := g.read(`SELECT `+rowColumns+` FROM (SELECT * FROM docs WHERE at >= ? AND at < ? ORDER BY at`+atMost(datedScan)+`) d WHERE `+g.where.sql+atMost(datedRows), args, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget takes the words of an event out of the question: they told the time.
+func (k *question) forget(event string) {
+	gone := tokens(event)
+	rest := slices.DeleteFunc(slices.Clone(k.terms), func(t term) bool { return slices.Contains(gone, t.text) })
+	if len(rest) > 0 {
+		k.terms = rest
+	}
+}
+
+// anchored finds when something happened, and the stretch beside it.
+func (b *Base) anchored(q store.Querier, r Request, a anchor) (span, bool, error) {
+	r.Text, r.Limit, r.Meaning, r.History = a.event, 1, false, false
+	got, err := b.Retrieve(context.Background(), q, r)
+	if err != nil || len(got.Hits) == 0 {
+		return span{}, false, err
+	}
+	h := got.Hits[0]
+	return a.span(happened(h.Text, h.At.In(r.Zone))), true, nil
+}
+
+// byGraph follows what the question names.
+func (g *gathering) byGraph() error {
+	if g.b.opt.Graph == nil || g.r.Hops < 0 {
+		return nil
+	}
+	named, err := g.b.opt.Graph.Named(g.q, g.realms, g.r.Text)
+	if err != nil || len(named) == 0 {
+		return err
+	}
+	ids := make([]string, len(named))
+	names := make([]string, len(named))
+	for i, e := range named {
+		ids[i], names[i] = e.ID, e.Name
+	}
+	hops := g.b.tune.Hops
+	if g.r.Hops > 0 {
+		hops = min(g.r.Hops, maxHops)
+	}
+	near, err := g.b.opt.Graph.Around(g.q, g.realms, ids, hops, g.b.tune.Leads)
+	if err != nil {
+		return err
+	}
+	g.k.route.Reasons = append(g.k.route.Reasons, "it names "+strings.Join(names, ", "))
+	found := make([]WordMatch, len(near))
+	for i, n := range near {
+		found[i] = WordMatch{N: n.N}
+		if n.Hops > 0 && g.k.route.Kind == RouteSingle {
+			g.k.route.Kind = RouteMultiHop
+		}
+	}
+	if err := g.fetch(found); err != nil {
+		return err
+	}
+	for _, n := range near {
+		if r := g.rows[n.N]; r != nil && r.graph < n.Score {
+			r.graph, r.hops = n.Score, n.Hops
+		}
+	}
+	return nil
+}
+
+// maxHops bounds how far a request may ask to go.
+const maxHops = 4
+
+// neighbours adds the rows beside those there are.
+func (g *gathering) neighbours() error {
+	type stretch struct {
+		group    string
+		from, to int
+	}
+	var list []stretch
+	by := map[string][]int{}
+	for _, r := range g.rows {
+		if r.doc.Group != "" {
+			by[r.doc.Group] = append(by[r.doc.Group], r.doc.Pos)
+		}
+	}
+	for group, at := range by {
+		slices.Sort(at)
+		for _, p := range at {
+			from, to := p-g.b.tune.Neighbours, p+g.b.tune.Neighbours
+			if n := len(list); n > 0 && list[n-1].group == group && list[n-1].to >= from-1 {
+				list[n-1].to = to
+				continue
+			}
+			list = append(list, stretch{group, from, to})
+		}
+	}
+	if len(list) == 0 || g.b.tune.Neighbours == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.group, b.group) })
+	for part := range slices.Chunk(list, 200) {
+		args := make([]any, 0, 3*len(part)+len(g.where.args))
+		for _, s := range part {
+			args = append(args, s.group, s.from, s.to)
+		}
+		stmt := `WITH v(g, a, z) AS (VALUES (?, ?, ?)` + strings.Repeat(", (?, ?, ?)", len(part)-1) + `)
+			SELECT ` + rowColumns + ` FROM v CROSS JOIN docs d ON d.grp = v.g AND d.grp <> '' AND d.pos BETWEEN v.a AND v.z WHERE ` + g.where.sql
+		if err := g.read(stmt, append(args, g.where.args...), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const rowColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
+
+// read adds the rows of a statement that are not there yet.
+func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
+	rows, err := g.q.Query(stmt, args...)
+	if err != nil {
+		return fmt.Errorf("knowledge: read what was found: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		r := &row{}
+		var at int64
+		d := &r.doc
+		if err := rows.Scan(&r.n, &d.Kind, &d.Ref, &d.Title, &d.Text, &at, &d.Provenance, &d.Realm, &d.Group, &d.Pos, &d.Speaker, &d.Source); err != nil {
+			return fmt.Errorf("knowledge: read what was found: %w", err)
+		}
+		if g.rows[r.n] != nil {
+			continue
+		}
+		d.At = store.Time(at)
+		if each != nil {
+			each(r)
+		}
+		g.rows[r.n] = r
+	}
+	return rows.Err()
+}
+
+// ranked scores what was gathered, best first.
+func (g *gathering) ranked() []*row {
+	rank := &ranking{k: g.k, t: g.b.tune, half: g.b.opt.HalfLife}
+	for _, r := range g.rows {
+		r.read(g.k, g.b.tune.Form)
+		rank.rows = append(rank.rows, r)
+	}
+	slices.SortFunc(rank.rows, func(a, b *row) int { return int(a.n - b.n) })
+	return rank.score()
+}

@@ -1,0 +1,340 @@
+package knowledge
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+)
+
+// inverse is the inverse document frequency of BM25
+// (https://doi.org/10.1561/1500000019).
+func inverse(rows, with int) float64 {
+	n, df := float64(max(rows, with, 1)), float64(with)
+	return math.Log(1 + (n-df+0.5)/(df+0.5))
+}
+
+// row is a row that may be in the answer, with what its score is made of.
+type row struct {
+	n        int64
+	doc      Doc
+	words    []string // folded
+	length   float64  // of the words that tell something
+	own      []float64
+	has      uint64 // from the index
+	question bool
+	timed    bool
+	numbered bool
+	graph    float64
+	hops     int // 0: not from the graph
+	meaning  float64
+	place    int // among those nearest in meaning, from 1
+
+	score, matched float64
+	parts          []Part
+}
+
+func (r *row) add(name string, v float64) {
+	if v != 0 {
+		r.score += v
+		r.parts = append(r.parts, Part{name, v})
+	}
+}
+
+// read takes from the text what the score needs.
+func (r *row) read(k *question, form float64) {
+	l := asked()
+	r.own = make([]float64, len(k.terms))
+	count := func(text string, times float64) {
+		r.words = append(r.words, tokens(text)...)
+		for _, w := range tokens(text) {
+			if !l.nothing[w] {
+				r.length++
+			}
+			r.timed = r.timed || l.time[w] || len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && isNumber(w)
+			r.numbered = r.numbered || l.number[w] || w[0] >= '0' && w[0] <= '9'
+			for i := range k.terms {
+				if v := k.terms[i].in(w, form); v > 0 {
+					r.own[i] += v * times
+				}
+			}
+		}
+	}
+	count(r.doc.Text, 1)
+	if r.doc.Title != "" {
+		count(r.doc.Title, 2)
+	}
+	for i, t := range k.terms {
+		switch {
+		case r.own[i] > 0:
+		case t.dense:
+			r.own[i] = float64(strings.Count(phrase.Fold(r.doc.Text), t.text))
+		case t.bit&r.has != 0: // the index knows the word in another form or language
+			r.own[i] = 1
+		}
+	}
+	r.question = asks(r.doc.Text)
+}
+
+// asks reports whether a text ends with a question; a remark in brackets after
+// it ("[a photo]") does not count.
+func asks(text string) bool {
+	text = strings.TrimSpace(text)
+	if strings.HasSuffix(text, "]") {
+		if i := strings.LastIndexByte(text, '['); i > 0 {
+			text = strings.TrimSpace(text[:i])
+		}
+	}
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
+}
+
+// ranking scores rows for one question.
+type ranking struct {
+	k      *question
+	t      Tuning
+	rows   []*row
+	groups map[string][]*row // in their order
+	half   time.Duration
+}
+
+// place says where a row stands in its group.
+type place struct {
+	group []*row
+	at    int
+}
+
+// beside returns the row so many places away, nil when it is not there.
+func (p place) beside(by int) *row {
+	i := p.at + by
+	if by < 0 {
+		i = max(i, -1)
+	}
+	if i < 0 || i >= len(p.group) || p.group[i].doc.Pos-p.group[p.at].doc.Pos != by {
+		return nil
+	}
+	return p.group[i]
+}
+
+// score gives each row its score and returns them best first. What has nothing
+// of the question is left out.
+func (g *ranking) score() []*row {
+	g.measure()
+	session := map[string]float64{}
+	for name, rows := range g.groups {
+		session[name] = g.together(rows)
+	}
+	newest := time.Time{}
+	for _, r := range g.rows {
+		if r.doc.At.After(newest) {
+			newest = r.doc.At
+		}
+	}
+	for name, rows := range g.groups {
+		for i, r := range rows {
+			p := place{rows, i}
+			if name == "" {
+				p = place{rows[i : i+1], 0}
+			}
+			g.byWords(p)
+			if name != "" {
+				r.add("session", g.t.Session*session[name])
+			}
+			g.byFeatures(r, newest)
+		}
+	}
+	out := slices.DeleteFunc(slices.Clone(g.rows), func(r *row) bool { return r.matched == 0 })
+	sortRows(out)
+	g.feedback(out)
+	return out
+}
+
+func sortRows(rows []*row) {
+	slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.n, a.n)) })
+}
+
+// measure normalises the counts by the length of the rows.
+func (g *ranking) measure() {
+	avg := 1.0
+	for _, r := range g.rows {
+		avg += r.length
+	}
+	avg /= float64(max(len(g.rows), 1))
+	g.groups = map[string][]*row{}
+	for _, r := range g.rows {
+		for i := range r.own {
+			r.own[i] /= 1 - g.t.B + g.t.B*r.length/avg
+		}
+		g.groups[r.doc.Group] = append(g.groups[r.doc.Group], r)
+	}
+	for _, rows := range g.groups {
+		slices.SortFunc(rows, func(a, b *row) int { return cmp.Or(cmp.Compare(a.doc.Pos, b.doc.Pos), cmp.Compare(a.n, b.n)) })
+	}
+}
+
+// together is what the words of the question are worth that rows of one group
+// have between them.
+func (g *ranking) together(rows []*row) (sum float64) {
+	for i := range g.k.terms {
+		n := 0.0
+		for _, r := range rows {
+			n += min(r.own[i], 1)
+		}
+		sum += g.k.terms[i].weight * n / (n + 2)
+	}
+	return sum
+}
+
+// byWords scores by the words in the row and beside it: an answer seldom repeats
+// the words of what it answers.
+func (g *ranking) byWords(p place) {
+	r := p.group[p.at]
+	weights := []struct {
+		row *row
+		w   float64
+	}{{p.beside(-1), g.t.Before}, {p.beside(1), g.t.After}, {p.beside(-2), g.t.Near}, {p.beside(2), g.t.Near}}
+	if b := weights[0].row; b != nil && b.question {
+		weights[0].w = g.t.Answer
+	}
+	if r.question {
+		weights[1].w = g.t.Reply
+	}
+	own, beside, window, spread := 0.0, 0.0, 0.0, 0.0
+	for i := range g.k.terms {
+		x := r.own[i]
+		saturated := func(x float64) float64 { return g.k.terms[i].weight * x * (g.t.K1 + 1) / (x + g.t.K1) }
+		first := saturated(x)
+		for _, n := range weights {
+			if n.row != nil {
+				x += n.w * n.row.own[i]
+			}
+		}
+		own, beside = own+first, beside+saturated(x)-first
+		if x > 0 {
+			spread += g.k.terms[i].weight
+		}
+		best := 0.0
+		for by := -g.t.Neighbours; by <= g.t.Neighbours; by++ {
+			if n := p.beside(by); n != nil {
+				best = max(best, min(1, n.own[i]))
+			}
+		}
+		window += g.k.terms[i].weight * best
+	}
+	r.matched = own + beside + window
+	r.add("words", own)
+	r.add("beside", beside)
+	r.add("window", g.t.Window*window)
+	r.add("spread", g.t.Spread*spread)
+}
+
+// byFeatures scores by what a row is and not by its words.
+func (g *ranking) byFeatures(r *row, newest time.Time) {
+	k := g.k
+	if len(k.speakers) == 1 && strings.EqualFold(k.speakers[0], r.doc.Speaker) {
+		r.add("speaker", g.t.Speaker*k.total)
+	}
+	if r.question {
+		r.add("question", -g.t.Question*k.total)
+	}
+	if k.time && r.timed {
+		r.add("time", g.t.Time*k.total)
+	}
+	if k.number && r.numbered {
+		r.add("number", g.t.Number*k.total)
+	}
+	if r.doc.Kind == KindFact {
+		r.add("fact", g.t.Fact*k.total)
+	}
+	date := 0.0
+	for _, s := range k.spans {
+		date = max(date, s.within(r.doc.At, g.t.Later))
+	}
+	r.add("date", g.t.Date*max(k.total, 1)*date)
+	r.matched += date
+	if r.graph > 0 {
+		name, w := "graph", g.t.Graph
+		if r.hops == 0 {
+			name, w = "entity", g.t.Entity
+		}
+		r.add(name, w*max(k.total, 1)*r.graph)
+		r.matched += r.graph
+	}
+	r.matched += r.meaning
+	r.add("recent", g.t.Recent*k.total*math.Exp2(-float64(newest.Sub(r.doc.At))/float64(g.half)))
+}
+
+// Bounds of the feedback: the best rows that are looked at, the words taken from
+// them, and the share of rows that may have such a word.
+const (
+	feedbackRows  = 5
+	feedbackWords = 12
+	feedbackShare = 10
+)
+
+// feedback takes rare words from the best rows and gives rows that share them a
+// little more: pseudo relevance feedback.
+func (g *ranking) feedback(best []*row) {
+	if g.t.Feedback == 0 || len(best) < 2*feedbackRows {
+		return
+	}
+	words := g.shared(best)
+	sum := 0.0
+	for _, w := range words {
+		sum += w
+	}
+	if sum == 0 {
+		return
+	}
+	for _, r := range best {
+		v, seen := 0.0, [feedbackWords]string{}
+		n := 0
+		for _, w := range r.words {
+			if x, ok := words[w]; ok && !slices.Contains(seen[:n], w) {
+				v += x
+				seen[n] = w
+				n++
+			}
+		}
+		r.add("feedback", g.t.Feedback*g.k.total*v/sum)
+	}
+	sortRows(best)
+}
+
+// shared are the rare words of the best rows that others have as well, with
+// their weights.
+func (g *ranking) shared(best []*row) map[string]float64 {
+	rows := map[string]int{}
+	for i, r := range g.rows {
+		for _, w := range r.words {
+			if rows[w]>>16 != i+1 { // once a row
+				rows[w] = (i+1)<<16 | (rows[w]&0xffff + 1)
+			}
+		}
+	}
+	weight := map[string]float64{}
+	for place, r := range best[:feedbackRows] {
+		for j, w := range r.words {
+			n := rows[w] & 0xffff
+			if n < 2 || n > max(2, len(g.rows)/feedbackShare) || len(w) < 3 || asked().nothing[w] || g.isTerm(w) || slices.Contains(r.words[:j], w) {
+				continue
+			}
+			weight[w] += math.Log(float64(len(g.rows))/float64(n)) / float64(place+2) / (1 + r.length/10)
+		}
+	}
+	list := make([]string, 0, len(weight))
+	for w := range weight {
+		list = append(list, w)
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
+	for _, w := range list[min(len(list), feedbackWords):] {
+		delete(weight, w)
+	}
+	return weight
+}
+
+func (g *ranking) isTerm(w string) bool {
+	return slices.ContainsFunc(g.k.terms, func(t term) bool { return t.in(w, 0) > 0 })
+}

@@ -1,0 +1,162 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/phrase"
+)
+
+// question is a request as it was understood.
+type question struct {
+	text   string // without the times it names
+	terms  []term
+	spans  []span
+	anchor *anchor
+	names  []string // words that begin with a capital
+	// speakers are who is named and has said something; one alone counts.
+	speakers []string
+	called   []string // their names, folded
+	time     bool     // a time is asked for
+	number   bool     // a number is asked for
+	history  bool     // what was so before is asked for
+	total    float64
+	route    Route
+}
+
+// maxAsked bounds a request, in bytes: nobody asks for longer.
+const maxAsked = 4000
+
+// understand reads a request without looking anything up.
+func understand(text string, now time.Time) *question {
+	if len(text) > maxAsked {
+		text = text[:maxAsked]
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	k := &question{text: text}
+	if a, rest, ok := anchorOf(text); ok {
+		k.anchor, k.text = &a, rest+" "+a.event
+	}
+	k.spans, k.text = spans(k.text, now)
+	k.read(text)
+	k.words()
+	k.plan()
+	return k
+}
+
+// read notes what kind of answer is asked for.
+func (k *question) read(text string) {
+	t := tokens(text)
+	has := func(words ...string) bool {
+		for i := range len(t) - len(words) + 1 {
+			if slices.Equal(t[i:i+len(words)], words) {
+				return true
+			}
+		}
+		return false
+	}
+	k.time = len(t) > 0 && t[0] == "when" || has("how", "long") || has("what", "time") || has("what", "day") || has("what", "date") ||
+		has("which", "day") || has("which", "year") || has("what", "year") || has("which", "month") || has("what", "month")
+	k.number = has("how", "many") || has("how", "much") || has("how", "often") || has("how", "old")
+	k.history = has("before") && k.anchor == nil || has("previous") || has("previously") || has("formerly") || has("former") || has("used", "to") ||
+		has("old") && !has("how", "old") && !has("years", "old") || has("earlier") || has("originally") || has("history")
+}
+
+// words takes the words that tell something, or all of them when none does.
+func (k *question) words() {
+	var seen []string
+	list := phrase.Words(k.text)
+	for _, telling := range []bool{true, false} {
+		for _, w := range list {
+			f := phrase.Fold(w)
+			if slices.Contains(seen, f) || len(k.terms) == maxTerms || telling && (asked().nothing[f] || len(f) == 1 && !isNumber(f)) {
+				continue
+			}
+			seen = append(seen, f)
+			k.terms = append(k.terms, newTerm(f))
+			if r := []rune(w); unicode.IsUpper(r[0]) && len(r) > 1 && len(k.names) < maxNames {
+				k.names = append(k.names, w)
+			}
+		}
+		if len(k.terms) > 0 || len(k.spans) > 0 {
+			return
+		}
+	}
+}
+
+// maxNames bounds how many names are looked up.
+const maxNames = 8
+
+// plan chooses the route; what the graph knows may change it.
+func (k *question) plan() {
+	t := tokens(k.text)
+	telling := slices.ContainsFunc(k.terms, func(w term) bool { return !asked().nothing[w.text] })
+	switch {
+	case !telling && len(k.spans) == 0:
+		k.route = Route{Kind: RouteNone, Reasons: []string{"no word tells what it is about"}}
+		return
+	case k.anchor != nil:
+		k.route = Route{Kind: RouteMultiHop, Reasons: []string{"the time is told by something that happened: " + k.anchor.event}}
+	default:
+		k.route = Route{Kind: RouteSingle}
+	}
+	if w := several(t); w != "" {
+		if k.route.Kind == RouteSingle {
+			k.route.Kind = RouteMulti
+		}
+		k.route.Reasons = append(k.route.Reasons, "several things are asked for: "+w)
+	}
+	for _, r := range []struct {
+		is  bool
+		why string
+	}{{k.time, "a time is asked for"}, {k.number, "a number is asked for"}, {k.history, "what was so before is asked for"}, {len(k.spans) > 0, "a time is named"}} {
+		if r.is {
+			k.route.Reasons = append(k.route.Reasons, r.why)
+		}
+	}
+}
+
+// several finds the word that asks for more than one thing.
+func several(t []string) string {
+	for i, w := range t {
+		switch w {
+		case "which", "all", "every", "list", "both", "compare", "everything", "everyone":
+			return w
+		case "many", "often":
+			if i > 0 && t[i-1] == "how" {
+				return "how " + w
+			}
+		case "kinds", "types", "sorts", "ways":
+			return w
+		case "what":
+			if i+1 < len(t) && len(t[i+1]) > 4 && strings.HasSuffix(t[i+1], "s") && !strings.HasSuffix(t[i+1], "ss") {
+				return "what " + t[i+1]
+			}
+		}
+	}
+	return ""
+}
+
+// weigh gives the terms their weights, as an index knows them.
+func (k *question) weigh(a WordAnswer, little float64) {
+	k.total = 1e-9
+	for i := range k.terms {
+		t := &k.terms[i]
+		t.weight = inverse(a.Rows, 0)
+		for j, w := range a.Words {
+			if phrase.Fold(w.Text) == t.text {
+				t.weight, t.bit = inverse(a.Rows, w.Rows), 1<<min(j, 63)
+				break
+			}
+		}
+		if asked().little[t.text] {
+			t.weight *= little
+		}
+		k.total += min(t.weight, maxWeight)
+	}
+}
+
+// maxWeight is what a word counts at most in the total.
+const maxWeight = 8

@@ -1,0 +1,128 @@
+package knowledge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/when"
+)
+
+// span is a stretch of time that a text names.
+type span struct{ from, to time.Time }
+
+const (
+	day = 24 * time.Hour
+	// soon and late bound for how long one still speaks of a time that is over.
+	soon = 7 * day
+	late = 31 * day
+)
+
+// spans reads the times that a text names and returns the text without them.
+// One that has no year is the latest before now.
+func spans(text string, now time.Time) (list []span, rest string) {
+	found := when.Find(text, now)
+	slices.SortFunc(found, func(a, b when.Match) int { return b.Start - a.Start })
+	for _, m := range found {
+		if s, ok := spanOf(m, now); ok {
+			list = append(list, s)
+			text = text[:m.Start] + " " + text[m.End:]
+		}
+	}
+	return list, text
+}
+
+func spanOf(m when.Match, now time.Time) (s span, ok bool) {
+	switch p, err := when.ParsePeriod(m.Text, now); {
+	case err == nil: // reads what has no year as what was
+		s = span{p.From, p.To}
+	case m.Period != nil:
+		s = span{m.Period.From, m.Period.To}
+	case m.Moment != nil && m.Moment.Grain >= when.Day && !m.Moment.HasClock:
+		from := m.Moment.Time
+		s = span{time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, from.Location()), time.Time{}}
+		s.to = s.from.AddDate(0, 0, 1)
+	default:
+		return s, false
+	}
+	if s.from.IsZero() || s.to.IsZero() || s.to.Sub(s.from) < day {
+		return s, false // open, or a part of a day
+	}
+	for s.from.After(now) && now.Year() > 1 {
+		s.from, s.to = s.from.AddDate(-1, 0, 0), s.to.AddDate(-1, 0, 0)
+	}
+	return s, true
+}
+
+// within says how much a row of a time is of the stretch: 1 inside it, less the
+// longer after it, since people speak of what was.
+func (s span) within(at time.Time, later float64) float64 {
+	switch {
+	case at.Before(s.from):
+		return 0
+	case at.Before(s.to):
+		return 1
+	}
+	long := min(max(s.to.Sub(s.from), soon), late)
+	if after := at.Sub(s.to); after < long {
+		return later * (1 - float64(after)/float64(long))
+	}
+	return 0
+}
+
+// anchor is a time that is told by something that happened: "the week before
+// her exam".
+type anchor struct {
+	unit   string // "day", "week", ...
+	before bool
+	event  string
+}
+
+var anchored = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
+
+// anchorOf reads an anchor and returns the text without it.
+func anchorOf(text string) (a anchor, rest string, ok bool) {
+	m := anchored.FindStringSubmatchIndex(text)
+	if m == nil {
+		return a, text, false
+	}
+	a = anchor{unit: strings.ToLower(text[m[2]:m[3]]), before: strings.EqualFold(text[m[4]:m[5]], "before"), event: strings.TrimSpace(text[m[6]:m[7]])}
+	if a.event == "" || len(tokens(a.event)) > 8 {
+		return a, text, false
+	}
+	return a, text[:m[0]] + " " + text[m[1]:], true
+}
+
+// span is the stretch beside the day on which it happened.
+func (a anchor) span(at time.Time) span {
+	from := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
+	next := from.AddDate(0, 0, 1)
+	years, months, days := 0, 0, 1
+	switch a.unit {
+	case "week", "weekend":
+		days = 7
+	case "month":
+		months, days = 1, 0
+	case "year":
+		years, days = 1, 0
+	}
+	if a.before {
+		return span{from.AddDate(-years, -months, -days), from}
+	}
+	return span{next, next.AddDate(years, months, days)}
+}
+
+// happened is when what a row tells of was: by its words for a time, read by
+// when it was said, else when it was said.
+func happened(text string, said time.Time) time.Time {
+	for _, m := range when.Find(text, said) {
+		switch {
+		case m.Period != nil && !m.Period.From.IsZero() && m.Period.From.Before(said.AddDate(2, 0, 0)):
+			return m.Period.From
+		case m.Moment != nil:
+			return m.Moment.Time
+		}
+	}
+	return said
+}
