@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,15 +16,14 @@ import (
 // gathering collects the rows that may be in an answer. It asks a fixed number
 // of statements, however many rows there are.
 type gathering struct {
-	b      *Base
-	q      store.Querier
-	r      Request
-	k      *question
-	where  where
-	kinds  []string
-	realms []string
-	rows   map[int64]*row
-	found  []WordMatch // by words, best first
+	b     *Base
+	q     store.Querier
+	r     Request
+	k     *question
+	where where
+	scope []domain
+	rows  map[int64]*row
+	found []WordMatch // by words, best first
 }
 
 // Bounds on the rows that are looked at because of their time.
@@ -37,11 +37,8 @@ func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, erro
 	g.where = filter(SearchOptions{Kinds: r.Kinds, Realm: r.Realm, EveryRealm: r.EveryRealm})
 	g.bounds()
 	var err error
-	if g.kinds, g.realms, err = b.scope(q, r); err != nil {
-		return nil, err
-	}
-	if len(g.kinds) == 0 {
-		return g, nil
+	if g.scope, err = b.scope(q, r); err != nil || len(g.scope) == 0 {
+		return g, err
 	}
 	for _, step := range []func() error{g.speakers, g.byWords, g.byTime, g.byGraph, g.neighbours} {
 		if err := step(); err != nil {
@@ -72,27 +69,71 @@ func (g *gathering) narrow() bool {
 	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
 }
 
-// scope lists the kinds and realms that a request means. Both are few; each is
-// found by a jump in an index and not by reading all rows.
-func (b *Base) scope(q store.Querier, r Request) (kinds, realms []string, err error) {
-	kinds = r.Kinds
+// domain is a part of what is searched: rows of these kinds in these realms.
+type domain struct{ kinds, realms []string }
+
+// scope lists what a request means: facts of its realm, and of the rest also
+// what is nobody's memory. Kinds and realms are few; each is found by a jump in
+// an index and not by reading all rows.
+func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
+	kinds := r.Kinds
 	if len(kinds) == 0 {
 		kinds, err = distinct(q, "kind", "")
 		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindRetired })
 	}
-	if err != nil {
-		return nil, nil, err
+	if err != nil || len(kinds) == 0 {
+		return nil, err
 	}
 	switch {
 	case r.EveryRealm:
-		realms, err = distinct(q, "realm", "realm <> '' AND ")
-		realms = append(realms, "")
-	case r.Realm != "":
-		realms = []string{r.Realm, ""}
-	default:
-		realms = []string{""}
+		realms, err := distinct(q, "realm", "realm <> '' AND ")
+		return []domain{{kinds, append(realms, "")}}, err
+	case r.Realm == "":
+		return []domain{{kinds, []string{""}}}, nil
 	}
-	return kinds, realms, err
+	var facts, others []string
+	for _, k := range kinds {
+		if k == KindFact || k == KindRetired {
+			facts = append(facts, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	if len(facts) > 0 {
+		out = append(out, domain{facts, []string{r.Realm}})
+	}
+	if len(others) > 0 {
+		out = append(out, domain{others, []string{r.Realm, ""}})
+	}
+	return out, nil
+}
+
+// lookup asks the index for each part and joins the answers.
+func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, error) {
+	var all WordAnswer
+	for i, d := range in {
+		w.Kinds, w.Realms = d.kinds, d.realms
+		a, err := b.words().Words(q, w)
+		if err != nil {
+			return all, fmt.Errorf("knowledge: search: %w", err)
+		}
+		if i == 0 {
+			all = a
+			continue
+		}
+		all.Rows += a.Rows
+		all.Matches = append(all.Matches, a.Matches...)
+		for j := range min(len(all.Words), len(a.Words)) {
+			all.Words[j].Rows += a.Words[j].Rows
+		}
+	}
+	if len(in) > 1 {
+		slices.SortStableFunc(all.Matches, func(x, y WordMatch) int { return cmp.Compare(y.Score, x.Score) })
+		for j := range all.Words {
+			all.Words[j].Weight = inverse(all.Rows, all.Words[j].Rows)
+		}
+	}
+	return all, nil
 }
 
 // distinct lists the values of an indexed column.
@@ -180,18 +221,16 @@ func (g *gathering) byWords() error {
 	for i, t := range g.k.terms {
 		text[i] = t.text
 	}
-	a, err := g.b.words().Words(g.q, WordQuery{Text: strings.Join(text, " "), Kinds: g.kinds, Realms: g.realms, Limit: limit})
-	if err != nil {
-		return err
-	}
-	g.k.weigh(a, g.b.tune.Little)
-	g.found = a.Matches
-	if len(a.Matches) == 0 {
-		if a, err = g.b.words().Words(g.q, WordQuery{Text: strings.Join(text, " "), Kinds: g.kinds, Realms: g.realms, Limit: limit, Loose: true}); err != nil {
+	for _, loose := range []bool{false, true} {
+		a, err := g.b.lookup(g.q, g.scope, WordQuery{Text: strings.Join(text, " "), Limit: limit, Loose: loose})
+		if err != nil {
 			return err
 		}
 		g.k.weigh(a, g.b.tune.Little)
 		g.found = a.Matches
+		if len(g.found) > 0 {
+			break
+		}
 	}
 	if err := g.named(limit); err != nil {
 		return err
@@ -202,23 +241,26 @@ func (g *gathering) byWords() error {
 // named looks for what is about a speaker but said by nobody ("Ana lives in
 // Leipzig"): there the name is a word like others.
 func (g *gathering) named(limit int) error {
-	kinds := slices.DeleteFunc(slices.Clone(g.kinds), func(k string) bool { return k == KindTurn })
-	if len(g.k.called) == 0 || len(kinds) == 0 {
+	if len(g.k.called) == 0 {
 		return nil
+	}
+	var scope []domain
+	for _, d := range g.scope {
+		d.kinds = slices.DeleteFunc(slices.Clone(d.kinds), func(k string) bool { return k == KindTurn })
+		if len(d.kinds) > 0 {
+			scope = append(scope, d)
+		}
 	}
 	text := slices.Clone(g.k.called)
 	for _, t := range g.k.terms {
 		text = append(text, t.text)
 	}
-	a, err := g.b.words().Words(g.q, WordQuery{Text: strings.Join(text, " "), Kinds: kinds, Realms: g.realms, Limit: limit})
-	if err != nil {
-		return err
-	}
+	a, err := g.b.lookup(g.q, scope, WordQuery{Text: strings.Join(text, " "), Limit: limit})
 	for _, m := range a.Matches {
 		m.Has = 0 // its bits are of another query
 		g.found = append(g.found, m)
 	}
-	return nil
+	return err
 }
 
 // fetch reads the rows that were found, as far as the request allows them.
@@ -283,7 +325,7 @@ func (g *gathering) byGraph() error {
 	if g.b.opt.Graph == nil || g.r.Hops < 0 {
 		return nil
 	}
-	named, err := g.b.opt.Graph.Named(g.q, g.realms, g.r.Text)
+	named, err := g.b.opt.Graph.Named(g.q, g.realms(), g.r.Text)
 	if err != nil || len(named) == 0 {
 		return err
 	}
@@ -296,7 +338,7 @@ func (g *gathering) byGraph() error {
 	if g.r.Hops > 0 {
 		hops = min(g.r.Hops, maxHops)
 	}
-	near, err := g.b.opt.Graph.Around(g.q, g.realms, ids, hops, g.b.tune.Leads)
+	near, err := g.b.opt.Graph.Around(g.q, g.realms(), ids, hops, g.b.tune.Leads)
 	if err != nil {
 		return err
 	}
@@ -317,6 +359,23 @@ func (g *gathering) byGraph() error {
 		}
 	}
 	return nil
+}
+
+// realms are those of the scope, each once. The graph keeps facts: of a realm
+// with a memory of its own it sees that alone.
+func (g *gathering) realms() []string {
+	if g.r.Realm != "" && !g.r.EveryRealm {
+		return []string{g.r.Realm}
+	}
+	return g.scope[0].realms
+}
+
+// kinds are those of the scope.
+func (g *gathering) kinds() (out []string) {
+	for _, d := range g.scope {
+		out = append(out, d.kinds...)
+	}
+	return out
 }
 
 // maxHops bounds how far a request may ask to go.

@@ -2,9 +2,12 @@ package knowledge
 
 import (
 	"cmp"
+	"database/sql"
 	_ "embed" // the word list
+	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +55,7 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 	if len(terms) == 0 {
 		return nil, nil
 	}
-	list, err := scored(q, realm, terms)
+	list, err := b.scored(q, realm, terms)
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: relevant: %w", err)
 	}
@@ -61,7 +64,10 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 		if h.score < max(1, weak*list[0].score) || len(out) == clamp(limit) {
 			break
 		}
-		f, err := fact(q, h.ref)
+		f, err := factAt(q, h.n)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -76,60 +82,42 @@ func (b *Base) Relevant(q store.Querier, realm, text string, limit int) ([]Fact,
 // found is a fact that has some of the words.
 type found struct {
 	n     int64
-	ref   string
 	words int
 	score float64
 }
 
 // scored lists the facts that have any of the words, best first, and of those
 // that are as good the newest first. A rare word counts for more.
-func scored(q store.Querier, realm string, terms []string) ([]found, error) {
-	var docs float64
-	if err := q.QueryRow(`SELECT coalesce(max(n), 0) FROM docs`).Scan(&docs); err != nil {
+func (b *Base) scored(q store.Querier, realm string, terms []string) ([]found, error) {
+	a, err := b.words().Words(q, WordQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
+	if err != nil {
 		return nil, err
 	}
-	all := map[int64]*found{}
-	for _, t := range terms {
-		with, err := having(q, realm, t)
-		if err != nil {
-			return nil, err
-		}
-		weight := commonness
-		if len(with) < common {
-			weight = 1 + math.Log(max(1, docs/float64(max(1, len(with)))))
-		}
-		for _, f := range with {
-			if all[f.n] == nil {
-				all[f.n] = &found{n: f.n, ref: f.ref}
+	out := make([]found, 0, len(a.Matches))
+	for _, m := range a.Matches {
+		f := found{n: m.N, words: bits.OnesCount64(m.Has)}
+		for i, w := range a.Words {
+			switch {
+			case m.Has>>i&1 == 0:
+			case w.Rows < common:
+				f.score += 1 + math.Log(max(1, float64(a.Rows)/float64(max(1, w.Rows))))
+			default:
+				f.score += commonness
 			}
-			all[f.n].words++
-			all[f.n].score += weight
 		}
-	}
-	var out []found
-	for _, f := range all {
-		out = append(out, *f)
+		out = append(out, f)
 	}
 	slices.SortFunc(out, func(x, y found) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.n, x.n)) })
 	return out, nil
 }
 
-// having lists the newest facts with a word.
-func having(q store.Querier, realm, term string) (out []found, err error) {
-	rows, err := q.Query(`SELECT d.n, d.ref FROM docs_fts JOIN docs d ON d.n = docs_fts.rowid
-		WHERE docs_fts MATCH ? AND d.kind = ? AND d.realm = ? ORDER BY docs_fts.rowid DESC LIMIT ?`, conjunction([]string{term}, false), KindFact, realm, common)
-	if err != nil {
-		return nil, err
+// factAt is the fact of a row, sql.ErrNoRows when it is none any more.
+func factAt(q store.Querier, n int64) (Fact, error) {
+	var id string
+	if err := q.QueryRow(`SELECT ref FROM docs WHERE n = ? AND kind = ?`, n, KindFact).Scan(&id); err != nil {
+		return Fact{}, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var f found
-		if err := rows.Scan(&f.n, &f.ref); err != nil {
-			return nil, err
-		}
-		out = append(out, f)
-	}
-	return out, rows.Err()
+	return fact(q, id)
 }
 
 // Subjects are the words of a text that say what it is about, each once; by

@@ -130,10 +130,11 @@ func (b *Base) completed(r Request) Request {
 
 // byMeaning adds the rows nearest in meaning.
 func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
-	if !g.r.Meaning || b.opt.Vectors == nil || len(g.kinds) == 0 {
+	if !g.r.Meaning || b.opt.Vectors == nil || len(g.scope) == 0 {
 		return nil
 	}
-	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.kinds, g.realms, b.tune.Candidates)
+	realms := g.scope[len(g.scope)-1].realms // the widest; what they may not see is not read
+	near, err := b.opt.Vectors.Nearest(ctx, g.q, g.r.Text, g.kinds(), realms, b.tune.Candidates)
 	if errors.Is(err, ErrNoEmbedder) {
 		return nil
 	}

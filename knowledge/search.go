@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,9 @@ const (
 )
 
 // Search finds documents by words, best first: every telling word must match;
-// if nothing does, beginnings and roots of words count, then documents with at
-// least half of the words, then the text as a plain substring (for scripts
-// without spaces). Any text is a valid query; an empty one lists the newest.
+// if nothing does, beginnings, roots and slips of words count, then documents
+// with at least half of the words, then the text as a plain substring of what is
+// new. Any text is a valid query; an empty one lists the newest.
 func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, error) {
 	limit := clamp(opt.Limit)
 	f := filter(opt)
@@ -40,24 +41,58 @@ func (b *Base) Search(q store.Querier, text string, opt SearchOptions) ([]Hit, e
 		}
 		return b.substring(q, text, f, limit)
 	}
-	rounds := []func() ([]Hit, error){
-		func() ([]Hit, error) { return b.match(q, conjunction(terms, false), f, limit) },
+	s, err := b.scope(q, Request{Kinds: opt.Kinds, Realm: opt.Realm, EveryRealm: opt.EveryRealm})
+	if err != nil {
+		return nil, err
 	}
-	if !opt.All {
-		rounds = append(rounds,
-			func() ([]Hit, error) { return b.match(q, conjunction(terms, true), f, limit) },
-			func() ([]Hit, error) { return b.match(q, conjunction(roots(terms), true), f, limit) },
-			func() ([]Hit, error) { return b.half(q, terms, f, limit) },
-			func() ([]Hit, error) { return b.half(q, roots(terms), f, limit) })
-	}
-	rounds = append(rounds, func() ([]Hit, error) { return b.substring(q, text, f, limit) })
-	for _, round := range rounds {
-		hits, err := round()
-		if err != nil || len(hits) > 0 {
-			return b.rank(hits, limit), err
+	for _, loose := range []bool{false, true} {
+		if loose && opt.All {
+			break
+		}
+		a, err := b.lookup(q, s, WordQuery{Text: strings.Join(terms, " "), Limit: max(limit, matched), Loose: loose})
+		if err != nil {
+			return nil, err
+		}
+		found := having(a, len(a.Words))
+		if len(found) == 0 && loose && len(terms) > 1 {
+			found = having(a, (len(a.Words)+1)/2)
+		}
+		if len(found) > 0 {
+			return b.found(q, found[:min(len(found), max(limit, candidates))], f, limit)
 		}
 	}
-	return nil, nil
+	return b.substring(q, text, f, limit)
+}
+
+// matched is how many rows with some of the words are asked of the index.
+const matched = 300
+
+// having keeps the matches with so many of the words, and counts those before
+// their rank.
+func having(a WordAnswer, words int) (out []WordMatch) {
+	for _, m := range a.Matches {
+		if n := bits.OnesCount64(m.Has); n >= max(words, 1) {
+			m.Score += 100 * float64(n)
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y WordMatch) int { return cmp.Compare(y.Score, x.Score) })
+	return out
+}
+
+// found reads the rows of matches, as far as the search allows them.
+func (b *Base) found(q store.Querier, list []WordMatch, w where, limit int) ([]Hit, error) {
+	score := map[int64]float64{}
+	ids := make([]string, len(list))
+	for i, m := range list {
+		ids[i] = strconv.FormatInt(m.N, 10)
+		score[m.N] = m.Score
+	}
+	out, err := hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE d.n IN (`+strings.Join(ids, ",")+`) AND `+w.sql+` ORDER BY d.n DESC`, w.args...)
+	for i := range out {
+		out[i].Score = score[out[i].N]
+	}
+	return b.rank(out, limit), err
 }
 
 // where is the part of a statement that narrows the kinds and the realm.
@@ -86,36 +121,10 @@ func filter(opt SearchOptions) where {
 // each time one is bound, which takes longer than to run it.
 func atMost(n int) string { return " LIMIT " + strconv.Itoa(n) }
 
-const docColumns = `d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm`
+const docColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
 
 func (b *Base) newest(q store.Querier, w where, limit int) ([]Hit, error) {
 	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+` ORDER BY d.at DESC, d.n DESC`+atMost(limit), w.args...)
-}
-
-// match runs one full-text expression. The title counts twice; bm25 is better
-// the smaller it is (https://www.sqlite.org/fts5.html#the_bm25_function).
-func (b *Base) match(q store.Querier, expr string, w where, limit int) ([]Hit, error) {
-	args := append([]any{expr}, w.args...)
-	return hits(q, `SELECT `+docColumns+`, -bm25(docs_fts, 2.0, 1.0) AS score
-		FROM docs_fts JOIN docs d ON d.n = docs_fts.rowid WHERE docs_fts MATCH ? AND `+w.sql+`
-		ORDER BY score DESC, d.n DESC`+atMost(max(limit, candidates)), args...)
-}
-
-// half finds documents with at least half of the words (and two of three).
-func (b *Base) half(q store.Querier, terms []string, w where, limit int) ([]Hit, error) {
-	if len(terms) < 2 {
-		return nil, nil
-	}
-	one := `SELECT rowid AS n, -bm25(docs_fts, 2.0, 1.0) AS score FROM docs_fts WHERE docs_fts MATCH ?`
-	args := make([]any, 0, len(terms)+len(w.args)+1)
-	for _, t := range terms {
-		args = append(args, conjunction([]string{t}, true))
-	}
-	args = append(args, w.args...)
-	args = append(args, (len(terms)+1)/2)
-	return hits(q, `SELECT `+docColumns+`, count(*) * 100.0 + sum(m.score) AS score
-		FROM (`+one+strings.Repeat(" UNION ALL "+one, len(terms)-1)+`) m JOIN docs d ON d.n = m.n WHERE `+w.sql+`
-		GROUP BY d.n HAVING count(*) >= ? ORDER BY score DESC, d.n DESC`+atMost(max(limit, candidates)), args...)
 }
 
 func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hit, error) {
@@ -125,7 +134,7 @@ func (b *Base) substring(q store.Querier, text string, w where, limit int) ([]Hi
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 	args := append(slices.Clone(w.args), like, like)
-	return hits(q, `SELECT `+docColumns+`, 0.0 FROM docs d WHERE `+w.sql+`
+	return hits(q, `SELECT `+docColumns+`, 0.0 FROM (SELECT * FROM docs ORDER BY n DESC`+atMost(scanned)+`) d WHERE `+w.sql+`
 		AND (d.text LIKE ? ESCAPE '\' OR d.title LIKE ? ESCAPE '\') ORDER BY d.at DESC, d.n DESC`+atMost(limit), args...)
 }
 
@@ -155,7 +164,7 @@ func hits(q store.Querier, stmt string, args ...any) (out []Hit, err error) {
 	for rows.Next() {
 		var h Hit
 		var at int64
-		if err := rows.Scan(&h.Kind, &h.Ref, &h.Title, &h.Text, &at, &h.Provenance, &h.Realm, &h.Score); err != nil {
+		if err := rows.Scan(&h.N, &h.Kind, &h.Ref, &h.Title, &h.Text, &at, &h.Provenance, &h.Realm, &h.Group, &h.Pos, &h.Speaker, &h.Source, &h.Score); err != nil {
 			return nil, fmt.Errorf("knowledge: search: %w", err)
 		}
 		h.At = store.Time(at)
@@ -186,33 +195,6 @@ func telling(text string) []string {
 }
 
 func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
-
-// roots cuts up to three letters from long words, so that "allergies" meets
-// "allergic", which the stemmer keeps apart.
-func roots(terms []string) []string {
-	out := make([]string, len(terms))
-	for i, t := range terms {
-		r := []rune(t)
-		out[i] = string(r[:max(min(5, len(r)), len(r)-3)])
-	}
-	return out
-}
-
-// conjunction makes an FTS5 expression in which every term is a quoted string, so that
-// no operator or punctuation of the query reaches its parser.
-func conjunction(terms []string, prefix bool) string {
-	var b strings.Builder
-	for i, t := range terms {
-		if i > 0 {
-			b.WriteString(" AND ")
-		}
-		b.WriteString(`"` + strings.ReplaceAll(t, `"`, `""`) + `"`)
-		if prefix && len([]rune(t)) >= 3 {
-			b.WriteString("*")
-		}
-	}
-	return b.String()
-}
 
 // vague words say how something is asked, not what.
 var vague = sync.OnceValue(func() map[string]bool {
