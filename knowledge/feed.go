@@ -61,6 +61,15 @@ func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
 	return nil
 }
 
+// Done is the Seq that DoneTx was told under a name, 0 when there is none.
+func (b *Base) Done(q store.Querier, name string) (seq int64, err error) {
+	err = q.QueryRow(`SELECT coalesce((SELECT seq FROM derived WHERE name = ?), 0)`, name).Scan(&seq)
+	if err != nil {
+		return 0, fmt.Errorf("knowledge: how far %s is: %w", name, err)
+	}
+	return seq, nil
+}
+
 // NotDerivedTx drops a name that DoneTx was told: nobody follows under it.
 func (b *Base) NotDerivedTx(tx *store.Tx, name string) error {
 	if _, err := tx.Exec(`DELETE FROM derived WHERE name = ?`, name); err != nil {

@@ -1,0 +1,509 @@
+package embed_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/openai"
+	"hob/knowledge"
+	"hob/knowledge/embed"
+	"hob/knowledge/embed/embedtest"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a base with vectors beside it.
+type world struct {
+	*embed.Vectors
+	t    *testing.T
+	dir  string
+	st   *store.Store
+	base *knowledge.Base
+	srv  *embedtest.Server
+	opt  embed.Options
+}
+
+func newWorld(t *testing.T, o embedtest.Options) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), srv: embedtest.New(t, o)}
+	st, err := store.Open(t.Context(), filepath.Join(w.dir, "hob.db"), knowledge.Migrations(), store.Options{})
+	fatal(t, err)
+	w.st = st
+	t.Cleanup(func() { _ = st.Close() })
+	w.base, err = knowledge.New(st, knowledge.Options{})
+	fatal(t, err)
+	w.opt = embed.Options{
+		Path: filepath.Join(w.dir, "vectors.db"), Store: st, Model: "local/hash", DocumentPrefix: "document: ", QueryPrefix: "query: ",
+		QueryTimeout: 30 * time.Second,
+	}
+	m, err := openai.New(openai.Options{Provider: "local", BaseURL: w.srv.URL, Model: "hash", HTTP: w.srv.Client()})
+	fatal(t, err)
+	w.opt.Embedder = m
+	w.open()
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+// open makes the vectors anew, as a start does.
+func (w *world) open() {
+	w.t.Helper()
+	if w.Vectors != nil {
+		fatal(w.t, w.Close())
+	}
+	var err error
+	w.Vectors, err = embed.New(w.opt)
+	fatal(w.t, err)
+}
+
+func (w *world) put(docs ...knowledge.Doc) {
+	w.t.Helper()
+	fatal(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error {
+		for _, d := range docs {
+			if d.Kind == "" {
+				d.Kind = "note"
+			}
+			d.Provenance, d.At = provenance.Owner, time.Unix(1, 0)
+			if err := w.base.IndexTx(tx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func (w *world) remove(ref string) {
+	w.t.Helper()
+	fatal(w.t, w.st.Write(context.Background(), func(tx *store.Tx) error { return w.base.UnindexTx(tx, "note", ref) }))
+}
+
+func (w *world) catchUp() {
+	w.t.Helper()
+	fatal(w.t, w.CatchUp(w.t.Context(), nil))
+}
+
+// find is Nearest with the refs of the rows.
+func (w *world) find(text string, kinds, realms []string, limit int) []string {
+	w.t.Helper()
+	q := w.st.Reader(w.t.Context())
+	hits, err := w.Nearest(w.t.Context(), q, text, kinds, realms, limit)
+	fatal(w.t, err)
+	var out []string
+	for _, h := range hits {
+		var ref string
+		fatal(w.t, q.QueryRow(`SELECT ref FROM docs WHERE n = ?`, h.N).Scan(&ref))
+		out = append(out, ref)
+	}
+	return out
+}
+
+func (w *world) digest() string {
+	w.t.Helper()
+	sum, _, err := w.Digest(w.t.Context())
+	fatal(w.t, err)
+	return sum
+}
+
+func (w *world) stats() embed.Stats {
+	w.t.Helper()
+	s, err := w.Stats(w.t.Context())
+	fatal(w.t, err)
+	return s
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	notes = []string{"note"}
+	mine  = []string{""}
+)
+
+func TestMeaning(t *testing.T) {
+	w := newWorld(t, embedtest.Options{Same: []string{"car automobile vehicle", "keys key"}})
+	w.put(
+		knowledge.Doc{Ref: "tea", Text: "green tea stands in the kitchen"},
+		knowledge.Doc{Ref: "car", Text: "the automobile is in the garage"},
+		knowledge.Doc{Ref: "other", Text: "the vehicle of somebody else", Realm: "work"},
+		knowledge.Doc{Ref: "old", Kind: "retired", Text: "the automobile stands outside"},
+	)
+	if got := w.find("where is my car", notes, mine, 3); got != nil || w.srv.Calls() != 0 {
+		t.Errorf("nothing is held, and found is %v with %d calls", got, w.srv.Calls())
+	}
+	w.catchUp()
+	for _, tt := range []struct {
+		name          string
+		text          string
+		kinds, realms []string
+		limit         int
+		want          []string
+	}{
+		{"without a common word", "car", notes, mine, 1, []string{"car"}},
+		{"another realm", "car", notes, []string{"work"}, 3, []string{"other"}},
+		{"all realms", "car", notes, []string{"", "work"}, 2, []string{"car", "other"}},
+		{"another kind", "car", []string{"retired"}, mine, 3, []string{"old"}},
+		{"an unknown kind", "car", []string{"task"}, mine, 3, nil},
+		{"blank", "  ", notes, mine, 3, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := w.find(tt.text, tt.kinds, tt.realms, tt.limit)
+			slices.Sort(got)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+	for _, text := range w.srv.Texts() {
+		if !strings.HasPrefix(text, "document: ") && !strings.HasPrefix(text, "query: ") {
+			t.Errorf("embedded without a prefix: %q", text)
+		}
+	}
+	if s := w.stats(); s.Held != 4 || s.Behind != 0 || s.Anew || s.Numbers != 64 {
+		t.Errorf("stats: %+v", s)
+	}
+}
+
+func TestARecentQuestionCostsNothing(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	w.put(knowledge.Doc{Ref: "a", Text: "tea"})
+	w.catchUp()
+	before := w.srv.Calls()
+	for range 3 {
+		w.find("tea", notes, mine, 1)
+	}
+	if n := w.srv.Calls() - before; n != 1 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+func TestFollowing(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	var docs []knowledge.Doc
+	for i := range 700 { // more than one chunk, and more than is read at a time
+		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d about thing%d", i, i%7)})
+	}
+	w.put(docs...)
+	w.catchUp()
+	first := w.digest()
+	texts := len(w.srv.Texts())
+	if texts != 700 {
+		t.Errorf("%d texts for 700 rows", texts)
+	}
+	// What does not change is not embedded again, wherever it moves.
+	docs[5].Realm = "work"
+	docs[6].At = time.Unix(7, 0)
+	w.put(docs[5], docs[6])
+	w.catchUp()
+	if n := len(w.srv.Texts()) - texts; n != 0 {
+		t.Errorf("%d texts again", n)
+	}
+	if got := w.find("number5", notes, []string{"work"}, 1); !slices.Equal(got, []string{"n5"}) {
+		t.Errorf("in its new realm: %v", got)
+	}
+	if got := w.find("number5", notes, mine, 1); slices.Contains(got, "n5") {
+		t.Errorf("in its old realm: %v", got)
+	}
+	docs[5].Realm = ""
+	w.put(docs[5])
+	for i := range 300 {
+		w.remove(fmt.Sprint("n", 3*i%700))
+	}
+	docs[100].Text = "something quite different"
+	w.put(docs[100])
+	w.catchUp()
+	if got := w.find("quite different", notes, mine, 1); !slices.Equal(got, []string{"n100"}) {
+		t.Errorf("changed: %v", got)
+	}
+	held := w.digest()
+	if held == first {
+		t.Error("nothing has changed")
+	}
+	fatal(t, w.Reindex(t.Context()))
+	if s := w.stats(); !s.Anew || s.Held == 0 {
+		t.Errorf("while made anew: %+v", s)
+	}
+	w.catchUp()
+	if again := w.digest(); again != held {
+		t.Error("a reindex differs")
+	}
+	fatal(t, w.Close())
+	fatal(t, os.Remove(w.opt.Path))
+	w.open()
+	w.catchUp()
+	if again := w.digest(); again != held {
+		t.Error("made of nothing it differs")
+	}
+}
+
+func TestFilesThatCannotBeUsed(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"no database": func(path string) error {
+			return os.WriteFile(path, []byte(strings.Repeat("nothing of use ", 3000)), 0o600)
+		},
+		"cut off":   func(path string) error { return os.Truncate(path, 20_000) },
+		"empty":     func(path string) error { return os.Truncate(path, 0) },
+		"not there": os.Remove,
+		"of another version": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			b[63] = 99 // https://www.sqlite.org/fileformat.html#user_version_number
+			return os.WriteFile(path, b, 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, embedtest.Options{})
+			w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
+			w.catchUp()
+			held := w.digest()
+			fatal(t, w.Close())
+			fatal(t, spoil(w.opt.Path))
+			w.open()
+			for range 2 { // damage may be met at the first use only
+				if w.CatchUp(t.Context(), nil) == nil {
+					break
+				}
+			}
+			if got := w.digest(); got != held {
+				t.Error("it is not what it was")
+			}
+		})
+	}
+}
+
+// A copy of the vectors that is older than the changes which the store keeps
+// misses some; all is gone through then.
+func TestAnOlderFile(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.catchUp()
+	fatal(t, w.Close())
+	old, err := os.ReadFile(w.opt.Path)
+	fatal(t, err)
+	w.open()
+	w.put(knowledge.Doc{Ref: "car", Text: "a car"})
+	w.remove("tea")
+	w.catchUp()
+	held := w.digest()
+	fatal(t, w.Close())
+	fatal(t, os.WriteFile(w.opt.Path, old, 0o600))
+	w.open()
+	w.catchUp()
+	if w.digest() != held {
+		t.Error("changes are missing")
+	}
+}
+
+func TestAnotherModel(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
+	w.catchUp()
+	w.opt.Model = "local/other"
+	w.open()
+	if got := w.find("tea", notes, mine, 3); got != nil {
+		t.Errorf("vectors of two models were compared: %v", got)
+	}
+	if s := w.stats(); !s.Anew {
+		t.Errorf("stats: %+v", s)
+	}
+	w.catchUp()
+	if got := w.find("tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
+		t.Errorf("got %v", got)
+	}
+	// The same name, and vectors of another length.
+	w.srv.Numbers(32)
+	w.put(knowledge.Doc{Ref: "bike", Text: "a bike"})
+	if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), "bike", notes, mine, 1); err == nil || !strings.Contains(err.Error(), "hob memory reindex") {
+		t.Errorf("got %v", err)
+	}
+	for range 3 {
+		if w.CatchUp(t.Context(), nil) == nil {
+			break
+		}
+	}
+	if s := w.stats(); s.Held != 3 || s.Numbers != 32 || s.Behind != 0 {
+		t.Errorf("stats: %+v", s)
+	}
+}
+
+func TestTroubleOnlyDelays(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.srv.Down(true)
+	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.Unavailable {
+		t.Errorf("got %v", err)
+	}
+	if s := w.stats(); s.Held != 0 || s.Trouble == "" || s.Behind != 1 {
+		t.Errorf("stats: %+v", s)
+	}
+	w.srv.Down(false)
+	w.catchUp()
+	if s := w.stats(); s.Held != 1 || s.Trouble != "" {
+		t.Errorf("stats: %+v", s)
+	}
+	w.srv.Down(true)
+	if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), "tea", notes, mine, 1); err == nil {
+		t.Error("a question without a vector was answered")
+	}
+}
+
+func TestASlowEmbedderIsNotWaitedFor(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+	w.catchUp()
+	w.srv.Slow(time.Hour)
+	w.opt.QueryTimeout = time.Millisecond
+	w.open()
+	for i := range 4 {
+		if _, err := w.Nearest(t.Context(), w.st.Reader(t.Context()), fmt.Sprint("tea ", i), notes, mine, 1); !errors.Is(err, embed.ErrSlow) {
+			t.Fatalf("question %d: %v", i, err)
+		}
+	}
+	w.srv.CloseClientConnections()
+}
+
+func TestTextsThatTheModelRefuses(t *testing.T) {
+	w := newWorld(t, embedtest.Options{Longest: 2000, Refused: "unspeakable"})
+	w.opt.Chars = 100_000
+	w.open()
+	for i := range 40 {
+		w.put(knowledge.Doc{Ref: fmt.Sprint(i), Text: fmt.Sprintf("row%d of many", i)})
+	}
+	w.put(
+		knowledge.Doc{Ref: "long", Text: "a long story " + strings.Repeat("and so on ", 5000)},
+		knowledge.Doc{Ref: "bad", Text: "something unspeakable"},
+	)
+	w.catchUp()
+	if s := w.stats(); s.Held != 41 || s.Refused != 1 {
+		t.Errorf("stats: %+v", s)
+	}
+	if got := w.find("story", notes, mine, 1); !slices.Equal(got, []string{"long"}) {
+		t.Errorf("got %v", got)
+	}
+	before := w.srv.Calls()
+	w.catchUp()
+	if n := w.srv.Calls() - before; n != 0 {
+		t.Errorf("%d calls for what was refused", n)
+	}
+}
+
+// An embedder that takes nothing at all is in trouble; that is not a matter of
+// the texts.
+func TestAnEmbedderThatRefusesEverything(t *testing.T) {
+	w := newWorld(t, embedtest.Options{Longest: 1})
+	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})
+	if err := w.CatchUp(t.Context(), nil); llm.KindOf(err) != llm.BadRequest && llm.KindOf(err) != llm.Overflow {
+		t.Errorf("got %v", err)
+	}
+	if s := w.stats(); s.Refused != 0 || s.Behind != 2 {
+		t.Errorf("stats: %+v", s)
+	}
+}
+
+func TestForgetLeavesNothing(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	var docs []knowledge.Doc
+	for i := range 60 {
+		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint("n", i), Text: fmt.Sprintf("note number%d", i)})
+	}
+	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
+	w.put(append(docs, secret)...)
+	w.catchUp()
+	packed := packed(embedtest.Vector(w.opt.DocumentPrefix+secret.Text, embedtest.Options{}))
+	if !holds(t, w.dir, packed) {
+		t.Fatal("its vector is not there to begin with")
+	}
+	w.srv.Down(true) // forgetting needs no embedder
+	w.remove("secret")
+	n, err := w.Forget(t.Context())
+	if err != nil || n != 1 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	if holds(t, w.dir, packed) {
+		t.Error("the vector is still in the folder")
+	}
+	w.srv.Down(false)
+	w.catchUp()
+	if s := w.stats(); s.Held != 60 {
+		t.Errorf("stats: %+v", s)
+	}
+	w.digest()
+}
+
+// Forgetting while all is gone through looks at everything.
+func TestForgetWhileMadeAnew(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
+	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, secret)
+	w.catchUp()
+	fatal(t, w.Reindex(t.Context()))
+	secret.Text = "something else"
+	w.put(secret)
+	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error { // as if another had followed, too
+		_, err := tx.Exec(`DELETE FROM doc_changes`)
+		return err
+	}))
+	if n, err := w.Forget(t.Context()); err != nil || n != 1 {
+		t.Errorf("%d rows, %v", n, err)
+	}
+	w.catchUp()
+	if got := w.find("something else", notes, mine, 1); !slices.Equal(got, []string{"secret"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestRun(t *testing.T) {
+	w := newWorld(t, embedtest.Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	for i := range 5 {
+		ref := fmt.Sprint("n", i)
+		w.put(knowledge.Doc{Ref: ref, Text: "note number" + ref})
+		w.Changed()
+		deadline := time.Now().Add(20 * time.Second)
+		for !slices.Contains(w.find("number"+ref, notes, mine, 1), ref) {
+			if time.Now().After(deadline) {
+				t.Fatal("it does not follow")
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	stop()
+	fatal(t, <-ended)
+}
+
+func packed(v []float32) []byte { return embed.Packed(v) }
+
+// holds reports whether a file of the folder has a part of the bytes.
+func holds(t *testing.T, dir string, b []byte) bool {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	fatal(t, err)
+	for _, f := range files {
+		have, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		fatal(t, err)
+		for i := 0; i+16 <= len(b); i += 16 {
+			if strings.Contains(string(have), string(b[i:i+16])) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,150 @@
+// Package embedtest is an embedder for tests: a real HTTP server that speaks
+// the wire format of OpenAI's embeddings and makes the same vector of the same
+// words each time. Texts that share words, or words of one meaning, are near to
+// each other.
+package embedtest
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// Numbers of each vector, 0 = 64.
+	Numbers int
+	// Same lists words of one meaning, separated by spaces.
+	Same []string
+	// Longest text in bytes that is taken, 0 = any.
+	Longest int
+	// Refused: a text with this word is refused.
+	Refused string
+}
+
+// Server counts what it is asked. Its fields may be changed with Set.
+type Server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	o     Options
+	down  bool
+	delay time.Duration
+	calls int
+	texts []string
+}
+
+// New starts a server that ends with the test.
+func New(t testing.TB, o Options) *Server {
+	s := &Server{o: o}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Down makes the server answer that it is overloaded, or well again.
+func (s *Server) Down(down bool) { s.set(func() { s.down = down }) }
+
+// Slow makes each answer wait.
+func (s *Server) Slow(d time.Duration) { s.set(func() { s.delay = d }) }
+
+// Numbers changes the length of the vectors.
+func (s *Server) Numbers(n int) { s.set(func() { s.o.Numbers = n }) }
+
+func (s *Server) set(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// Calls is how many requests were answered, Texts what was embedded.
+func (s *Server) Calls() (n int) {
+	s.set(func() { n = s.calls })
+	return n
+}
+
+// Texts returns what was embedded, in order.
+func (s *Server) Texts() (out []string) {
+	s.set(func() { out = append(out, s.texts...) })
+	return out
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Model string   `json:"model"`
+		Input []string `json:"input"`
+	}
+	if r.URL.Path != "/v1/embeddings" {
+		http.NotFound(w, r)
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		fail(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	var o Options
+	var down bool
+	var delay time.Duration
+	s.set(func() { o, down, delay = s.o, s.down, s.delay })
+	if delay > 0 {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(delay):
+		}
+	}
+	if down {
+		fail(w, http.StatusServiceUnavailable, "the model is being loaded")
+		return
+	}
+	var data []map[string]any
+	bytes := 0
+	for i, text := range in.Input {
+		if o.Longest > 0 && len(text) > o.Longest || o.Refused != "" && strings.Contains(text, o.Refused) {
+			fail(w, http.StatusBadRequest, "the input length exceeds the context length")
+			return
+		}
+		bytes += len(text)
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": Vector(text, o)})
+	}
+	s.set(func() { s.calls, s.texts = s.calls+1, append(s.texts, in.Input...) })
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client has gone, or not
+		"object": "list", "data": data, "model": in.Model, "usage": map[string]int{"prompt_tokens": bytes / 4, "total_tokens": bytes / 4},
+	})
+}
+
+func fail(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // likewise
+}
+
+// Vector is what a text becomes: the sum of a random direction for each of its
+// words, the same each time. Words of one meaning have one direction.
+func Vector(text string, o Options) []float32 {
+	if o.Numbers == 0 {
+		o.Numbers = 64
+	}
+	out := make([]float32, o.Numbers)
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, same := range o.Same {
+			if strings.Contains(" "+same+" ", " "+w+" ") {
+				w, _, _ = strings.Cut(same, " ")
+			}
+		}
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(w)) // never fails
+		rnd := rand.New(rand.NewPCG(h.Sum64(), 1))
+		for i := range out {
+			out[i] += float32(rnd.NormFloat64())
+		}
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package embed
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+	_ "modernc.org/sqlite/vec" // vec_distance_cosine
+)
+
+// version of the schema; a file of another one is made anew.
+const version = 1
+
+// schema: a row of vectors for each row of docs; v is NULL for a text that the
+// model refuses. A place is a realm and a kind. chunks holds one bit of each
+// number (its sign) for the first pass, some hundreds of rows of one place in
+// one piece, because a scan is as fast as its pieces are few: slot k of a chunk
+// is the k-th number of ns and the k-th group of bits.
+const schema = `
+CREATE TABLE state (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE places (id INTEGER PRIMARY KEY, realm TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (realm, kind));
+CREATE TABLE vectors (n INTEGER PRIMARY KEY, place INTEGER NOT NULL, hash BLOB NOT NULL, chunk INTEGER NOT NULL, slot INTEGER NOT NULL, v BLOB);
+CREATE TABLE chunks (id INTEGER PRIMARY KEY, place INTEGER NOT NULL, used INTEGER NOT NULL, ns BLOB NOT NULL, bits BLOB NOT NULL);
+CREATE INDEX chunks_place ON chunks (place, used);`
+
+// file is the database of the vectors: one writer, some readers.
+type file struct {
+	w, r *sql.DB
+}
+
+// pragmas: a rollback journal that is cut after each transaction keeps nothing
+// of what was removed, as a write-ahead log would until it is checkpointed;
+// secure_delete overwrites it in the file itself.
+const pragmas = "?_pragma=busy_timeout(10000)&_pragma=page_size(16384)&_pragma=cache_size(-1024)&_pragma=journal_mode(TRUNCATE)" +
+	"&_pragma=synchronous(FULL)&_pragma=secure_delete(1)&_pragma=temp_store(MEMORY)"
+
+func openFile(ctx context.Context, path string) (_ *file, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("embed: the vectors cannot be opened: %w; check the permissions and free space of the folder", err)
+	}
+	if err := made.Close(); err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	f := &file{}
+	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path)) + pragmas
+	if f.w, err = sql.Open("sqlite", name+"&_txlock=immediate"); err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	if f.r, err = sql.Open("sqlite", name+"&_pragma=query_only(1)"); err != nil {
+		return nil, errors.Join(fmt.Errorf("embed: %w", err), f.w.Close())
+	}
+	f.w.SetMaxOpenConns(1)
+	f.r.SetMaxOpenConns(2)
+	for _, db := range []*sql.DB{f.w, f.r} {
+		db.SetConnMaxIdleTime(20 * time.Second) // what a connection holds in memory is given back
+	}
+	if err := f.prepare(ctx); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+// errVersion is a file of another version.
+var errVersion = errors.New("embed: the vectors are of another version of this program")
+
+func (f *file) prepare(ctx context.Context) error {
+	var have, tables int
+	err := f.w.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&have)
+	if err == nil {
+		err = f.w.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("embed: read the vectors: %w", err)
+	case tables > 0 && have != version:
+		return errVersion
+	case tables > 0:
+		return nil
+	}
+	return f.write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", version))
+		return err
+	})
+}
+
+// write runs fn in one durable transaction.
+func (f *file) write(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := f.w.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("embed: %w", err)
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(fmt.Errorf("embed: write vectors: %w", err), tx.Rollback())
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("embed: write vectors: %w", err)
+	}
+	return nil
+}
+
+func (f *file) close() error { return errors.Join(f.r.Close(), f.w.Close()) }
+
+// damaged reports whether the file cannot be used and is to be made anew.
+func damaged(err error) bool {
+	if errors.Is(err, errVersion) {
+		return true
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return true
+		}
+	}
+	return false
+}
+
+func removeFile(path string) error {
+	var errs []error
+	for _, end := range []string{"", "-journal"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("embed: remove the vectors: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

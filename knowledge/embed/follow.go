@@ -1,0 +1,381 @@
+package embed
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge"
+	"hob/knowledge/store"
+)
+
+const (
+	readRows  = 256                    // of docs at a time
+	gather    = 200 * time.Millisecond // so that rows which come together share a call
+	firstWait = 2 * time.Second        // after a failure; doubles
+	longWait  = 10 * time.Minute
+	tellEvery = 50 // steps, when the store is told how far it is
+)
+
+// Run follows the docs until ctx ends. An embedder that is away, or a budget
+// that is used up, only delays.
+func (v *Vectors) Run(ctx context.Context) error {
+	for {
+		err := v.catchUp(ctx, nil)
+		if ctx.Err() != nil {
+			return nil
+		}
+		v.note(err)
+		if !v.pause(ctx, err) {
+			return nil
+		}
+	}
+}
+
+// CatchUp embeds what is not embedded yet and returns when all is, or with the
+// first error. progress, when set, is told how many rows were gone through.
+func (v *Vectors) CatchUp(ctx context.Context, progress func(rows int)) error {
+	err := v.catchUp(ctx, progress)
+	v.note(err)
+	return err
+}
+
+// Reindex makes all vectors anew; those that there are serve until each is
+// replaced. Run or CatchUp does the work.
+func (v *Vectors) Reindex(ctx context.Context) error {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	s, f, err := v.state(ctx)
+	if err != nil {
+		return err
+	}
+	if s, err = v.begin(ctx, s); err != nil {
+		return err
+	}
+	s.anew = true
+	if err := f.write(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx) }); err != nil {
+		return v.met(err)
+	}
+	v.queries.forget()
+	v.Changed()
+	return nil
+}
+
+func (v *Vectors) catchUp(ctx context.Context, progress func(int)) error {
+	done, told := 0, false
+	for step := 1; ; step++ {
+		n, seq, more, err := v.step(ctx)
+		if err != nil {
+			return v.met(err)
+		}
+		if done += n; progress != nil && n > 0 {
+			progress(done)
+		}
+		told = told && n == 0
+		if !told && (!more && done > 0 || step%tellEvery == 0) {
+			if err := v.o.Store.Write(ctx, func(tx *store.Tx) error { return v.base.DoneTx(tx, Name, seq) }); err != nil {
+				return err
+			}
+			told = true
+		}
+		if !more {
+			return ctx.Err()
+		}
+	}
+}
+
+// note keeps how the last try ended, for Stats and the log.
+func (v *Vectors) note(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil {
+		if v.trouble != nil {
+			v.o.Log.Info("vectors are made again", "model", v.o.Model)
+		}
+		v.trouble, v.tries = nil, 0
+		return
+	}
+	if v.trouble == nil || v.trouble.Error() != err.Error() {
+		v.o.Log.Warn("vectors cannot be made now; words alone are searched for what is new", "model", v.o.Model, "err", err)
+	}
+	v.trouble = err
+	v.tries++
+}
+
+// pause waits for a change, or after a failure until the next try.
+func (v *Vectors) pause(ctx context.Context, failed error) bool {
+	wait := gather
+	if failed == nil {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-v.wake:
+		}
+	} else {
+		wait = v.waitFor(failed)
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+func (v *Vectors) waitFor(failed error) time.Duration {
+	v.mu.Lock()
+	tries := v.tries
+	v.mu.Unlock()
+	wait := min(firstWait<<min(max(tries-1, 0), 20), longWait)
+	e, ok := errors.AsType[*llm.Error](failed)
+	switch {
+	case ok && e.Kind == llm.Budget:
+		wait = max(wait, time.Minute) // a cap is raised, or the day ends
+	case ok:
+		wait = max(wait, e.RetryAfter)
+	}
+	return wait
+}
+
+// state opens the file and reads what it holds.
+func (v *Vectors) state(ctx context.Context) (state, *file, error) {
+	f, err := v.file(ctx)
+	if err != nil {
+		return state{}, nil, err
+	}
+	s, err := readState(ctx, f.w)
+	return s, f, v.met(err)
+}
+
+// step takes the next rows in, in one transaction; n are the rows, more says
+// that there may be others. seq is how far the docs are held.
+func (v *Vectors) step(ctx context.Context) (n int, seq int64, more bool, err error) {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	s, f, err := v.state(ctx)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if s, f, err = v.sound(ctx, s, f); err != nil {
+		return 0, 0, false, err
+	}
+	rows, next, more, err := v.next(ctx, s)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if len(rows) == 0 && next == s {
+		return 0, s.seq, false, nil
+	}
+	n, next, err = v.take(ctx, f, rows, s, next)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	return n, next.seq, more || n < len(rows), nil
+}
+
+// sound makes sure that the file is of this model and misses no change; else
+// all docs are gone through.
+func (v *Vectors) sound(ctx context.Context, s state, f *file) (state, *file, error) {
+	if s.model != "" && s.model != v.identity() {
+		v.o.Log.Info("vectors are made anew, because the model is another one", "model", v.o.Model)
+		if err := v.empty(); err != nil {
+			return s, f, err
+		}
+		var err error
+		if s, f, err = v.state(ctx); err != nil {
+			return s, f, err
+		}
+	}
+	q := v.o.Store.Reader(ctx)
+	told, err := v.base.Done(q, Name)
+	if err != nil {
+		return s, f, err
+	}
+	last, err := v.base.LastChange(q)
+	if err != nil {
+		return s, f, err
+	}
+	// A file that is older than what the store was told may miss changes that are
+	// dropped by now; one that is newer is of another store, or that one is an older copy.
+	if s.model != "" && (told > 0 || s.seq == 0) && told <= s.seq && s.seq <= last {
+		return s, f, nil
+	}
+	if s, err = v.begin(ctx, s); err != nil {
+		return s, f, err
+	}
+	return s, f, f.write(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx) })
+}
+
+// begin is the state at the beginning of a way through all docs. From now on
+// the store keeps the changes that come meanwhile.
+func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
+	last, err := v.base.LastChange(v.o.Store.Reader(ctx))
+	if err != nil {
+		return s, err
+	}
+	s.model, s.seq, s.walking, s.walked, s.anew = v.identity(), last, true, 0, false
+	return s, v.o.Store.Write(ctx, func(tx *store.Tx) error { return v.base.DoneTx(tx, Name, last) })
+}
+
+// empty drops everything that is held.
+func (v *Vectors) empty() error {
+	v.queries.forget()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.db != nil {
+		if err := v.db.close(); err != nil {
+			return fmt.Errorf("embed: %w", err)
+		}
+		v.db = nil
+	}
+	return removeFile(v.o.Path)
+}
+
+// next reads the rows that come next, and the state once all of them are in.
+func (v *Vectors) next(ctx context.Context, s state) (rows []knowledge.Change, after state, more bool, err error) {
+	q := v.o.Store.Reader(ctx)
+	after = s
+	if !s.walking {
+		if rows, err = v.base.Changes(q, s.seq, readRows); err != nil {
+			return nil, s, false, err
+		}
+		for _, c := range rows {
+			after.seq = max(after.seq, c.Seq)
+		}
+		return rows, after, len(rows) > 0, nil
+	}
+	if rows, err = v.base.All(q, s.walked, readRows); err != nil {
+		return nil, s, false, err
+	}
+	for _, c := range rows {
+		after.walked = c.N
+	}
+	if len(rows) < readRows {
+		after.walking, after.walked, after.anew = false, 0, false
+	}
+	return rows, after, true, nil
+}
+
+// plan of what is to be done with some rows.
+type work struct {
+	puts  []row
+	texts []string
+	moves []row
+	drops []int64
+}
+
+// take brings rows in, as many as one call to the embedder allows, and returns
+// how many.
+func (v *Vectors) take(ctx context.Context, f *file, rows []knowledge.Change, s, after state) (int, state, error) {
+	w, n, err := v.sort(ctx, f, rows, s)
+	if err != nil {
+		return 0, s, err
+	}
+	if n < len(rows) {
+		after = s.upTo(rows[:n])
+	}
+	if s.walking {
+		if w.drops, err = f.between(ctx, s.walked, after, rows[:n]); err != nil {
+			return 0, s, err
+		}
+	}
+	if after.dims, err = v.embed(ctx, s, &w); err != nil {
+		return 0, s, err
+	}
+	err = f.write(ctx, func(tx *sql.Tx) error {
+		if err := w.apply(ctx, tx); err != nil {
+			return err
+		}
+		return after.write(ctx, tx)
+	})
+	return n, after, err
+}
+
+// upTo is the state once only these of the rows are in.
+func (s state) upTo(rows []knowledge.Change) state {
+	for _, c := range rows {
+		if s.walking {
+			s.walked = c.N
+			continue
+		}
+		s.seq = max(s.seq, c.Seq)
+	}
+	return s
+}
+
+// sort tells what is to be done with each of the first n rows.
+func (v *Vectors) sort(ctx context.Context, f *file, rows []knowledge.Change, s state) (w work, n int, err error) {
+	var ns []int64
+	for _, c := range rows {
+		ns = append(ns, c.N)
+	}
+	have, err := lookUp(ctx, f.w, joined(ns))
+	if err != nil {
+		return w, 0, err
+	}
+	for i, c := range rows {
+		h, held := have[c.N]
+		at := place{c.Doc.Realm, c.Doc.Kind}
+		text, hash := v.text(c.Doc)
+		switch {
+		case c.Gone:
+			w.drops = append(w.drops, c.N)
+		case held && bytes.Equal(h.hash, hash) && !s.anew:
+			if h.at != at {
+				w.moves = append(w.moves, row{n: c.N, at: at})
+			}
+		case len(w.puts) == v.o.Batch:
+			return w, i, nil
+		default:
+			w.puts = append(w.puts, row{n: c.N, at: at, hash: hash})
+			w.texts = append(w.texts, text)
+		}
+	}
+	return w, len(rows), nil
+}
+
+// between are the rows that are held of numbers which were walked over and are
+// not there.
+func (f *file) between(ctx context.Context, from int64, after state, rows []knowledge.Change) (gone []int64, err error) {
+	stmt, args := `SELECT n FROM vectors WHERE n > ?`, []any{from}
+	if after.walking {
+		stmt, args = stmt+` AND n <= ?`, append(args, after.walked)
+	}
+	ns, err := numbers(ctx, f.w, stmt, args...)
+	if err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	for _, n := range ns {
+		if !slices.ContainsFunc(rows, func(c knowledge.Change) bool { return c.N == n }) {
+			gone = append(gone, n)
+		}
+	}
+	return gone, nil
+}
+
+func (w work) apply(ctx context.Context, tx *sql.Tx) error {
+	wr := newWriter(ctx, tx)
+	for _, n := range w.drops {
+		if err := wr.drop(n); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.moves {
+		if err := wr.move(r.n, r.at); err != nil {
+			return err
+		}
+	}
+	for _, r := range w.puts {
+		if err := wr.put(r); err != nil {
+			return err
+		}
+	}
+	return wr.flush()
+}

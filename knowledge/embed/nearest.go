@@ -1,0 +1,253 @@
+package embed
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+)
+
+// exactNumbers is how many numbers an exact search may compare before Auto has
+// a first pass: some 25 ms of it.
+const exactNumbers = 4 << 20
+
+var _ knowledge.Vectors = (*Vectors)(nil)
+
+// Nearest implements knowledge.Vectors. It must not be called inside a write
+// transaction: it may wait for the embedder.
+func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kinds, realms []string, limit int) ([]knowledge.WordMatch, error) {
+	if text = strings.TrimSpace(text); text == "" || limit <= 0 {
+		return nil, nil
+	}
+	f, err := v.file(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, at, err := f.where(ctx, kinds, realms)
+	if err != nil {
+		return nil, v.met(err)
+	}
+	if s.model != v.identity() || at.rows == 0 { // made anew, or nothing there yet: the question costs nothing
+		return nil, nil
+	}
+	vector, err := v.queries.vector(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(vector) != 4*s.dims {
+		return nil, fmt.Errorf("the embedder makes vectors of %d numbers now, those kept have %d; they are made anew: hob memory reindex --vectors", len(vector)/4, s.dims)
+	}
+	matches, err := f.nearest(ctx, vector, at, v.plan(at.rows, s.dims, limit))
+	if err != nil {
+		return nil, v.met(err)
+	}
+	return allowed(q, matches, kinds, realms, limit)
+}
+
+// plan is how many rows of a first pass are compared exactly, 0 for all that
+// there are, and how many come back.
+type plan struct{ rescored, limit int }
+
+func (v *Vectors) plan(rows, dims, limit int) plan {
+	p := plan{limit: limit + limit/2 + 8} // some may be gone by now
+	if first := v.o.FirstPass; first == On || first == Auto && rows*dims > exactNumbers {
+		p.rescored = max(v.o.Rescored, 3*p.limit)
+	}
+	if p.rescored >= rows {
+		p.rescored = 0
+	}
+	return p
+}
+
+// places are those to be searched.
+type places struct {
+	ids  string // for IN
+	rows int
+}
+
+// where finds the places of kinds and realms, and how many vectors they have.
+func (f *file) where(ctx context.Context, kinds, realms []string) (s state, at places, err error) {
+	if s, err = readState(ctx, f.r); err != nil || s.dims == 0 {
+		return s, at, err
+	}
+	rows, err := f.r.QueryContext(ctx, `SELECT p.id, p.realm, p.kind, coalesce((SELECT sum(used) FROM chunks WHERE place = p.id), 0) FROM places p`)
+	if err != nil {
+		return s, at, fmt.Errorf("embed: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		var p place
+		var n int
+		if err := rows.Scan(&id, &p.realm, &p.kind, &n); err != nil {
+			return s, at, fmt.Errorf("embed: %w", err)
+		}
+		if n > 0 && slices.Contains(kinds, p.kind) && slices.Contains(realms, p.realm) {
+			ids, at.rows = append(ids, id), at.rows+n
+		}
+	}
+	at.ids = joined(ids)
+	return s, at, rows.Err()
+}
+
+func (f *file) nearest(ctx context.Context, vector []byte, at places, p plan) (out []knowledge.WordMatch, err error) {
+	within := `place IN (` + at.ids + `) AND v IS NOT NULL`
+	if p.rescored > 0 {
+		ns, err := f.first(ctx, signs(vector), at, p.rescored)
+		if err != nil {
+			return nil, err
+		}
+		within = `n IN (` + joined(ns) + `)`
+	}
+	rows, err := f.r.QueryContext(ctx, `SELECT n, vec_distance_cosine(v, ?) d FROM vectors WHERE `+within+` ORDER BY d, n LIMIT ?`, vector, p.limit)
+	if err != nil {
+		return nil, fmt.Errorf("embed: search: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var n int64
+		var d float64
+		if err := rows.Scan(&n, &d); err != nil {
+			return nil, fmt.Errorf("embed: search: %w", err)
+		}
+		out = append(out, knowledge.WordMatch{N: n, Score: 1 - d})
+	}
+	return out, rows.Err()
+}
+
+// first is the first pass: the rows whose signs differ least from those of the
+// question, at most so many.
+func (f *file) first(ctx context.Context, want []byte, at places, limit int) (_ []int64, err error) {
+	best := newClosest(want, limit)
+	rows, err := f.r.QueryContext(ctx, `SELECT ns, bits FROM chunks WHERE place IN (`+at.ids+`)`)
+	if err != nil {
+		return nil, fmt.Errorf("embed: first pass: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var ns, signs sql.RawBytes
+	for rows.Next() {
+		if err := rows.Scan(&ns, &signs); err != nil {
+			return nil, fmt.Errorf("embed: first pass: %w", err)
+		}
+		best.scan(ns, signs)
+	}
+	return best.take(), rows.Err()
+}
+
+// closest keeps the rows with the smallest Hamming distances. Rows are counted
+// by their distance, so that the one at which the limit is reached is known at
+// each moment; what lies beyond it is not kept.
+type closest struct {
+	want   []uint64
+	limit  int
+	counts []int // of kept rows, by distance
+	bound  int   // no row beyond it is of use
+	kept   int   // rows up to the bound
+	rows   []near
+}
+
+type near struct {
+	n        int64
+	distance int
+}
+
+func newClosest(want []byte, limit int) *closest {
+	c := &closest{limit: limit}
+	for i := 0; i < len(want); i += 8 {
+		c.want = append(c.want, binary.LittleEndian.Uint64(want[i:]))
+	}
+	c.counts = make([]int, 64*len(c.want)+1)
+	c.bound = len(c.counts) - 1
+	return c
+}
+
+func (c *closest) scan(ns, signs []byte) {
+	width := 8 * len(c.want)
+	for len(ns) >= 8 && len(signs) >= width {
+		d := distance(c.want, signs[:width])
+		if d <= c.bound {
+			c.add(int64(binary.LittleEndian.Uint64(ns)), d)
+		}
+		ns, signs = ns[8:], signs[width:]
+	}
+}
+
+// distance is how many bits differ.
+func distance(want []uint64, have []byte) (d int) {
+	for _, w := range want {
+		d += bits.OnesCount64(w ^ binary.LittleEndian.Uint64(have))
+		have = have[8:]
+	}
+	return d
+}
+
+func (c *closest) add(n int64, d int) {
+	c.rows = append(c.rows, near{n, d})
+	c.counts[d]++
+	c.kept++
+	for c.bound > 0 && c.kept-c.counts[c.bound] >= c.limit {
+		c.kept -= c.counts[c.bound]
+		c.bound--
+	}
+	if len(c.rows) > 8*c.limit+1024 { // those beyond the bound make room
+		c.rows = slices.DeleteFunc(c.rows, func(r near) bool { return r.distance > c.bound })
+	}
+}
+
+// take returns the rows, the closest first.
+func (c *closest) take() []int64 {
+	slices.SortFunc(c.rows, func(a, b near) int {
+		if a.distance != b.distance {
+			return a.distance - b.distance
+		}
+		return int(a.n - b.n)
+	})
+	var out []int64
+	for _, r := range c.rows[:min(len(c.rows), c.limit)] {
+		out = append(out, r.n)
+	}
+	return out
+}
+
+// allowed leaves out rows that are no longer of the kinds and realms: the
+// vectors run behind, and a number may be that of another row by now.
+func allowed(q store.Querier, matches []knowledge.WordMatch, kinds, realms []string, limit int) (out []knowledge.WordMatch, err error) {
+	if len(matches) == 0 {
+		return nil, nil
+	}
+	ns := make([]int64, len(matches))
+	for i, m := range matches {
+		ns[i] = m.N
+	}
+	rows, err := q.Query(`SELECT n, kind, realm FROM docs WHERE n IN (` + joined(ns) + `)`)
+	if err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	there := map[int64]bool{}
+	for rows.Next() {
+		var n int64
+		var kind, realm string
+		if err := rows.Scan(&n, &kind, &realm); err != nil {
+			return nil, fmt.Errorf("embed: %w", err)
+		}
+		there[n] = slices.Contains(kinds, kind) && slices.Contains(realms, realm)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("embed: %w", err)
+	}
+	for _, m := range matches {
+		if there[m.N] && len(out) < limit {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}

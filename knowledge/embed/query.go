@@ -1,0 +1,114 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+const (
+	keepQueries = 64 // vectors of recent questions
+	// After so many questions in a row for which the embedder took too long none
+	// is asked for a while: words alone are quick.
+	slowInARow = 2
+	slowRest   = 30 * time.Second
+	longQuery  = 2000 // bytes of a question
+)
+
+// ErrSlow says that the embedder did not answer in time.
+var ErrSlow = errors.New("the embedder did not answer in time; words alone were searched")
+
+// queries makes the vectors of questions, and keeps those of the last ones.
+type queries struct {
+	o Options
+
+	mu    sync.Mutex
+	kept  []keptQuery // the newest last
+	slow  int
+	until time.Time
+}
+
+type keptQuery struct {
+	text string
+	v    []byte
+}
+
+func newQueries(o Options) *queries { return &queries{o: o} }
+
+// vector is that of a question, packed.
+func (q *queries) vector(ctx context.Context, text string) ([]byte, error) {
+	if len(text) > longQuery {
+		text = cut(text, longQuery)
+	}
+	v, rests := q.look(text)
+	if v != nil {
+		return v, nil
+	}
+	if rests {
+		return nil, ErrSlow
+	}
+	within, cancel := context.WithTimeout(ctx, q.o.QueryTimeout)
+	defer cancel()
+	list, _, err := q.o.Embedder.Embed(within, []string{q.o.QueryPrefix + text})
+	late := within.Err() != nil && ctx.Err() == nil
+	q.note(late)
+	switch {
+	case err != nil && late:
+		return nil, ErrSlow
+	case err != nil:
+		return nil, fmt.Errorf("the question has no vector: %w", err)
+	case len(list) != 1:
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder did not make one vector for one question"}
+	}
+	one := unit(list[0])
+	if one == nil {
+		return nil, &llm.Error{Kind: llm.Garbled, Provider: q.o.Model, Message: "the embedder made a vector of nothing but zeros"}
+	}
+	v = pack(one)
+	q.keep(text, v)
+	return v, nil
+}
+
+func (q *queries) look(text string) (v []byte, rests bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.IndexFunc(q.kept, func(k keptQuery) bool { return k.text == text })
+	if i < 0 {
+		return nil, q.slow >= slowInARow && time.Now().Before(q.until)
+	}
+	k := q.kept[i]
+	q.kept = append(slices.Delete(q.kept, i, i+1), k)
+	return k.v, false
+}
+
+func (q *queries) note(late bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !late {
+		q.slow = 0
+		return
+	}
+	q.slow++
+	q.until = time.Now().Add(slowRest)
+}
+
+func (q *queries) keep(text string, v []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.kept) >= keepQueries {
+		q.kept = slices.Delete(q.kept, 0, 1)
+	}
+	q.kept = append(q.kept, keptQuery{text, v})
+}
+
+// forget drops all that is kept: a question may hold what is to be forgotten.
+func (q *queries) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.kept = nil
+}

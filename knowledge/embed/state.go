@@ -1,0 +1,106 @@
+package embed
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// state says what the file holds.
+type state struct {
+	model string // see Vectors.identity; "" in an empty file
+	dims  int    // of each vector, 0 until there is one
+	seq   int64  // every change up to it is in
+	// walking: all docs are gone through, up to walked by now; seq counts once
+	// that is done.
+	walking bool
+	walked  int64
+	anew    bool // and what is held is embedded again
+}
+
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func readState(ctx context.Context, q queryer) (s state, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT name, value FROM state`)
+	if err != nil {
+		return s, fmt.Errorf("embed: read the state: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return s, fmt.Errorf("embed: read the state: %w", err)
+		}
+		n, _ := strconv.ParseInt(value, 10, 64) // the one that is no number needs none
+		switch name {
+		case "model":
+			s.model = value
+		case "dims":
+			s.dims = int(n)
+		case "seq":
+			s.seq = n
+		case "walking":
+			s.walking = n == 1
+		case "walked":
+			s.walked = n
+		case "anew":
+			s.anew = n == 1
+		}
+	}
+	return s, rows.Err()
+}
+
+func (s state) write(ctx context.Context, tx *sql.Tx) error {
+	one := map[bool]int{true: 1}
+	for name, value := range map[string]any{
+		"model": s.model, "dims": s.dims, "seq": s.seq, "walking": one[s.walking], "walked": s.walked, "anew": one[s.anew],
+	} {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held is what is known of rows that are held.
+type held struct {
+	hash    []byte
+	at      place
+	refused bool
+}
+
+// lookUp reads what is held of rows, by a list of their numbers.
+func lookUp(ctx context.Context, q queryer, list string) (out map[int64]held, err error) {
+	rows, err := q.QueryContext(ctx, `SELECT v.n, v.hash, v.v IS NULL, p.realm, p.kind FROM vectors v JOIN places p ON p.id = v.place WHERE v.n IN (`+list+`)`)
+	if err != nil {
+		return nil, fmt.Errorf("embed: look up: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = map[int64]held{}
+	for rows.Next() {
+		var n int64
+		var h held
+		if err := rows.Scan(&n, &h.hash, &h.refused, &h.at.realm, &h.at.kind); err != nil {
+			return nil, fmt.Errorf("embed: look up: %w", err)
+		}
+		out[n] = h
+	}
+	return out, rows.Err()
+}
+
+// joined writes numbers as a list for IN.
+func joined(ns []int64) string {
+	b := make([]byte, 0, 8*len(ns))
+	for i, n := range ns {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return string(b)
+}

@@ -1,0 +1,110 @@
+package embed
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"hob/autonomy/llm"
+)
+
+// Stats say what is held.
+type Stats struct {
+	Model   string `json:"model"`
+	Numbers int    `json:"numbers"` // of each vector
+	Held    int    `json:"held"`
+	Refused int    `json:"refused"` // texts that the model does not take
+	// Behind is how many changes of docs, or while all are gone through how many
+	// rows, are not in yet at most.
+	Behind int `json:"behind"`
+	// Anew: all docs are gone through.
+	Anew  bool  `json:"anew"`
+	Bytes int64 `json:"bytes"` // of the file
+	// FirstPass: a first pass is made at this size.
+	FirstPass bool `json:"first_pass"`
+	// Trouble is why nothing can be embedded now, "" when nothing hinders.
+	Trouble string `json:"trouble,omitempty"`
+}
+
+// Stats reads what is held, and how far it is behind.
+func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
+	out := Stats{Model: v.o.Model}
+	v.mu.Lock()
+	if v.trouble != nil {
+		out.Trouble = llm.Sentence(v.trouble)
+	}
+	v.mu.Unlock()
+	f, err := v.file(ctx)
+	if err != nil {
+		return out, err
+	}
+	s, err := readState(ctx, f.r)
+	if err == nil {
+		err = f.r.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(used) FROM chunks), 0), (SELECT count(*) FROM vectors WHERE chunk = 0)`).Scan(&out.Held, &out.Refused)
+	}
+	if err != nil {
+		return out, v.met(err)
+	}
+	q := v.o.Store.Reader(ctx)
+	last, err := v.base.LastChange(q)
+	if err != nil {
+		return out, err
+	}
+	out.Numbers, out.Anew, out.Behind = s.dims, s.walking, int(last-s.seq)
+	out.FirstPass = v.plan(out.Held, s.dims, 20).rescored > 0
+	if s.walking || s.model != v.identity() {
+		out.Anew = true
+		err = q.QueryRow(`SELECT count(*) FROM docs WHERE n > ?`, s.walked).Scan(&out.Behind)
+	}
+	if fi, ferr := os.Stat(v.o.Path); ferr == nil {
+		out.Bytes = fi.Size()
+	}
+	return out, err
+}
+
+// Digest is one of everything that is held, so that two files can be compared;
+// it fails when the file contradicts itself.
+func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
+	f, err := v.file(ctx)
+	if err != nil {
+		return "", 0, err
+	}
+	list, err := f.r.QueryContext(ctx, `SELECT v.n, p.realm, p.kind, v.hash, v.v, v.slot, c.ns, c.bits, c.place = v.place
+		FROM vectors v JOIN places p ON p.id = v.place LEFT JOIN chunks c ON c.id = v.chunk ORDER BY v.n`)
+	if err != nil {
+		return "", 0, v.met(err)
+	}
+	defer func() { err = errors.Join(err, list.Close()) }()
+	h := sha256.New()
+	for list.Next() {
+		var n int64
+		var p place
+		var hash, vec []byte
+		var slot int
+		var c chunk
+		var same sql.NullBool
+		if err := list.Scan(&n, &p.realm, &p.kind, &hash, &vec, &slot, &c.ns, &c.bits, &same); err != nil {
+			return "", 0, err
+		}
+		if vec != nil && (!same.Bool || slot >= c.used() || c.n(slot) != n || string(c.bits[slot*len(c.bits)/c.used():][:len(c.bits)/c.used()]) != string(signs(vec))) {
+			return "", 0, fmt.Errorf("embed: row %d is not in its chunk as it should be", n)
+		}
+		fmt.Fprintf(h, "%d %q %q %x %x\n", n, p.realm, p.kind, hash, vec)
+		rows++
+	}
+	if err := list.Err(); err != nil {
+		return "", 0, err
+	}
+	var inChunks int
+	if err := f.r.QueryRowContext(ctx, `SELECT coalesce(sum(used), 0) - (SELECT count(*) FROM vectors WHERE chunk <> 0) FROM chunks`).Scan(&inChunks); err != nil {
+		return "", 0, err
+	}
+	if inChunks != 0 {
+		return "", 0, fmt.Errorf("embed: the chunks hold %d rows too many", inChunks)
+	}
+	return hex.EncodeToString(h.Sum(nil)), rows, nil
+}
