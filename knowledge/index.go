@@ -26,6 +26,7 @@ func (b *Base) IndexTx(tx *store.Tx, d Doc) error {
 	if err != nil {
 		return fmt.Errorf("knowledge: index %s: %w", d.Kind, err)
 	}
+	b.changed(tx)
 	if d.Provenance.Tainted() { // what was outside stays so, with all that came in since
 		return origins.AddTx(tx, origins.Row, d.Ref, d.Origins)
 	}
@@ -38,6 +39,7 @@ func (b *Base) UnindexTx(tx *store.Tx, kind, ref string) error {
 	if _, err := tx.Exec(`DELETE FROM docs WHERE kind = ? AND ref = ?`, kind, ref); err != nil {
 		return fmt.Errorf("knowledge: unindex %s: %w", kind, err)
 	}
+	b.changed(tx)
 	return origins.DropTx(tx, origins.Row, ref)
 }
 
@@ -45,5 +47,13 @@ func (b *Base) moveTx(tx *store.Tx, from, to, ref string) error {
 	if _, err := tx.Exec(`UPDATE docs SET kind = ? WHERE kind = ? AND ref = ?`, to, from, ref); err != nil {
 		return fmt.Errorf("knowledge: index: %w", err)
 	}
+	b.changed(tx)
 	return nil
+}
+
+// changed wakes what derives from the documents, once they are committed.
+func (b *Base) changed(tx *store.Tx) {
+	if b.opt.Changed != nil {
+		tx.AfterCommit(b.opt.Changed)
+	}
 }

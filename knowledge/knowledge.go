@@ -125,6 +125,9 @@ type Options struct {
 	Index   Index
 	Vectors Vectors
 	Graph   Graph
+	// Changed, when set, is called after each commit that changed the documents,
+	// so that what derives from them follows. It must be quick.
+	Changed func()
 	// Corrector and Reranker improve what Retrieve finds; nil is off.
 	Corrector Corrector
 	Reranker  Reranker

@@ -95,7 +95,10 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 		return a, err
 	}
 	if err := b.byMeaning(ctx, g); err != nil {
-		return a, err
+		if ctx.Err() != nil {
+			return a, err
+		}
+		k.route.Reasons = append(k.route.Reasons, "words alone were searched: "+err.Error())
 	}
 	rows := g.ranked()
 	a.Route = k.route
@@ -104,7 +107,10 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	}
 	if r.Meaning {
 		if err := b.improve(ctx, q, r, &a); err != nil {
-			return a, err
+			if ctx.Err() != nil {
+				return a, err
+			}
+			a.Route.Reasons = append(a.Route.Reasons, "the order is as it was: "+err.Error())
 		}
 	}
 	if r.History || k.history {
@@ -139,7 +145,7 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("knowledge: by meaning: %w", err)
+		return fmt.Errorf("by meaning: %w", err)
 	}
 	if err := g.fetch(near); err != nil {
 		return err
@@ -196,13 +202,14 @@ func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error 
 func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answer) error {
 	if b.opt.Corrector != nil {
 		again, err := b.opt.Corrector.Correct(ctx, r.Text, a.Hits)
-		if err != nil {
-			return fmt.Errorf("knowledge: look again: %w", err)
+		if err == nil && again != "" {
+			err = b.again(ctx, q, r, a, again)
 		}
-		if again != "" {
-			if err := b.again(ctx, q, r, a, again); err != nil {
-				return err
-			}
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err != nil { // what was found stands
+			a.Route.Reasons = append(a.Route.Reasons, "it was not looked again: "+err.Error())
 		}
 	}
 	if b.opt.Reranker == nil || len(a.Hits) < 2 {
@@ -210,10 +217,10 @@ func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answe
 	}
 	scores, err := b.opt.Reranker.Rerank(ctx, r.Text, a.Hits)
 	if err != nil {
-		return fmt.Errorf("knowledge: rank anew: %w", err)
+		return fmt.Errorf("rank anew: %w", err)
 	}
 	if len(scores) != len(a.Hits) {
-		return fmt.Errorf("knowledge: rank anew: %d scores for %d hits", len(scores), len(a.Hits))
+		return fmt.Errorf("rank anew: %d scores for %d hits", len(scores), len(a.Hits))
 	}
 	for i := range a.Hits {
 		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before the model", a.Hits[i].Score}, Part{"model", scores[i]})

@@ -126,6 +126,9 @@ func damaged(err error) bool {
 	return false
 }
 
+// Remove removes a file of vectors that nothing has open.
+func Remove(path string) error { return removeFile(path) }
+
 func removeFile(path string) error {
 	var errs []error
 	for _, end := range []string{"", "-journal"} {

@@ -8,6 +8,19 @@ import (
 	"hob/autonomy/llm/gemini"
 )
 
+// EmbedderName is the full name, "provider/model", of what Embedder would find.
+// It needs no key. A name for which there is no default comes back as it is.
+func EmbedderName(name string, o AutoOptions) string {
+	provider, model, _ := strings.Cut(name, "/")
+	if model == "" {
+		model = o.defaultEmbedding(provider)
+	}
+	if model == "" {
+		return name
+	}
+	return provider + "/" + model
+}
+
 // Embedder finds what makes vectors, by a name as Named takes it. When it names
 // no model, Google and OpenAI have a default; other servers must be told.
 func Embedder(name string, o AutoOptions) (llm.Embedder, error) {

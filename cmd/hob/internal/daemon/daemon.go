@@ -36,6 +36,7 @@ import (
 	"hob/channels/terminal"
 	"hob/channels/web"
 	"hob/knowledge"
+	"hob/knowledge/embed"
 	"hob/knowledge/store"
 	"hob/platform/redact"
 	"hob/platform/safehttp"
@@ -98,6 +99,7 @@ type Daemon struct {
 	boxes     []agentBox
 	files     *files.Files
 	base      *knowledge.Base
+	vectors   *embed.Vectors // nil: off
 	books     *usage.Books
 	spending  *spending
 	models    *models
@@ -144,7 +146,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openVectors, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -352,6 +354,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 			return err
 		}
 		parts = append(parts, func(ctx context.Context) error { return d.web.Run(ctx, &backend{d}) }, d.channels.Run)
+		if d.vectors != nil {
+			parts = append(parts, d.vectors.Run)
+		}
 		if len(d.boxes) > 0 {
 			parts = append(parts, d.openBoxes)
 		}
@@ -399,7 +404,7 @@ func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 // Close closes the store. Run must have returned.
 func (d *Daemon) Close() error {
 	d.noteHead(context.Background())
-	return errors.Join(d.agents.Close(), d.store.Close())
+	return errors.Join(d.agents.Close(), d.closeVectors(), d.store.Close())
 }
 
 func (d *Daemon) unready() error {

@@ -22,7 +22,7 @@ import (
 
 // openTools makes the catalogue.
 func (d *Daemon) openTools(context.Context) (err error) {
-	if d.base, err = knowledge.New(d.store, knowledge.Options{}); err != nil {
+	if d.base, err = knowledge.New(d.store, d.knowledgeOptions()); err != nil {
 		return err
 	}
 	c := d.opt.Config.Files

@@ -1,0 +1,137 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/usage"
+	"hob/knowledge"
+	"hob/knowledge/embed"
+	"hob/knowledge/store"
+)
+
+// openVectors makes what finds by meaning, nil when [knowledge] embeddings is
+// off. Nothing is opened and nobody is asked before it is needed.
+func (d *Daemon) openVectors(ctx context.Context) (err error) {
+	k, path := d.opt.Config.Knowledge, filepath.Join(d.opt.Paths.Data, "vectors.db")
+	if k.Embeddings == "off" {
+		return d.dropVectors(ctx, path)
+	}
+	x := &embedder{d: d, name: k.Embeddings}
+	o := embed.Options{
+		Path: path, Store: d.store, Embedder: x, Model: d.embedderName(),
+		Chars: k.EmbeddingChars, Batch: k.EmbeddingBatch, QueryTimeout: k.QueryTimeout.Duration,
+		FirstPass: k.VectorFirstPass, Rescored: k.VectorRescored, Log: d.opt.Log,
+	}
+	o.QueryPrefix, o.DocumentPrefix = embed.Prefixes(o.Model)
+	if k.QueryPrefix != embed.Auto {
+		o.QueryPrefix = k.QueryPrefix
+	}
+	if k.DocumentPrefix != embed.Auto {
+		o.DocumentPrefix = k.DocumentPrefix
+	}
+	d.vectors, err = embed.New(o)
+	return err
+}
+
+// embedderName is "provider/model".
+func (d *Daemon) embedderName() string {
+	o := llmall.AutoOptions{}
+	for _, p := range d.opt.Config.Providers {
+		o.Configured = append(o.Configured, provider(p, nil))
+	}
+	return llmall.EmbedderName(d.opt.Config.Knowledge.Embeddings, o)
+}
+
+// dropVectors leaves nothing of vectors that nobody keeps in step any more: what
+// is forgotten would stay in them.
+func (d *Daemon) dropVectors(ctx context.Context, path string) error {
+	base, err := knowledge.New(d.store, knowledge.Options{})
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		if err := embed.Remove(path); err != nil {
+			return err
+		}
+		d.opt.Log.Info("vectors were removed, because [knowledge] embeddings is off")
+	}
+	if told, err := base.Done(d.store.Reader(ctx), embed.Name); err != nil || told == 0 {
+		return err
+	}
+	return d.store.Write(ctx, func(tx *store.Tx) error { return base.NotDerivedTx(tx, embed.Name) })
+}
+
+// knowledgeOptions are what the memory is made with.
+func (d *Daemon) knowledgeOptions() knowledge.Options {
+	o := knowledge.Options{Changed: d.docsChanged}
+	if d.vectors != nil {
+		o.Vectors = d.vectors
+	}
+	return o
+}
+
+// docsChanged wakes what derives from the documents.
+func (d *Daemon) docsChanged() {
+	if d.vectors != nil {
+		d.vectors.Changed()
+	}
+}
+
+// closeVectors closes them when there are any.
+func (d *Daemon) closeVectors() error {
+	if d.vectors == nil {
+		return nil
+	}
+	return d.vectors.Close()
+}
+
+// Vectors are what finds by meaning, nil when that is off.
+func (d *Daemon) Vectors() *embed.Vectors { return d.vectors }
+
+// embedder makes the embedder of a name when it is needed first: its key may
+// lie in a keychain. One that cannot be made is an error of each call, and tried
+// again.
+type embedder struct {
+	d    *Daemon
+	name string
+
+	mu   sync.Mutex
+	made llm.Embedder
+}
+
+// Embed implements llm.Embedder.
+func (x *embedder) Embed(ctx context.Context, texts []string) ([][]float32, llm.Usage, error) {
+	e, err := x.get()
+	if err != nil {
+		return nil, llm.Usage{}, &llm.Error{
+			Kind: llm.Unauthorized, Provider: "embeddings", Message: err.Error(), Remedy: "check [knowledge] embeddings: hob doctor", Whole: true, Err: err,
+		}
+	}
+	return e.Embed(ctx, texts)
+}
+
+func (x *embedder) get() (llm.Embedder, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.made != nil {
+		return x.made, nil
+	}
+	raw, err := llmall.Embedder(x.name, x.d.models.opt)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := raw.(llm.Model)
+	if !ok {
+		return nil, errors.New("it is no model")
+	}
+	info := m.Info()
+	metered := x.d.books.MeterEmbedder(raw, info, llm.Account{}, usage.MeterOptions{Host: x.d.models.opt.Host(info.Provider)})
+	x.made = llm.EmbedBreaker(metered, info, llm.BreakerOptions{Failures: 3})
+	return x.made, nil
+}
