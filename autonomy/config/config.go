@@ -191,6 +191,11 @@ type Knowledge struct {
 	Reranker        string   `toml:"reranker"`          // likewise
 	RerankHits      int      `toml:"rerank_hits"`
 	RefineTimeout   Duration `toml:"refine_timeout"` // of each of the two
+
+	TitleWeight   int      `toml:"title_weight"`   // of a word of the title, beside one of the text
+	SpeakerWeight int      `toml:"speaker_weight"` // of a word of the speaker's name
+	IndexPostings int      `toml:"index_postings"` // rows that a search looks at
+	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
 }
 
 // Search is [search]: who searches the web.

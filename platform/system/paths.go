@@ -183,6 +183,9 @@ func (p Paths) Database() string { return filepath.Join(p.Data, "hob.db") }
 // Backups is the folder for copies of the database.
 func (p Paths) Backups() string { return filepath.Join(p.Data, "backups") }
 
+// Index is the folder of the index of the memory, which can be made anew.
+func (p Paths) Index() string { return filepath.Join(p.Data, "index") }
+
 // Pictures holds what models painted.
 func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 

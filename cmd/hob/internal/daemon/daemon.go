@@ -37,6 +37,7 @@ import (
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/knowledge/embed"
+	"hob/knowledge/index"
 	"hob/knowledge/store"
 	"hob/platform/redact"
 	"hob/platform/safehttp"
@@ -100,6 +101,7 @@ type Daemon struct {
 	files     *files.Files
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
+	index     *index.Index
 	books     *usage.Books
 	spending  *spending
 	models    *models
@@ -146,7 +148,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openVectors, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openIndex, d.openVectors, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -348,7 +350,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
@@ -404,7 +406,7 @@ func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 // Close closes the store. Run must have returned.
 func (d *Daemon) Close() error {
 	d.noteHead(context.Background())
-	return errors.Join(d.agents.Close(), d.closeVectors(), d.store.Close())
+	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
 }
 
 func (d *Daemon) unready() error {

@@ -69,7 +69,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 
 // knowledgeOptions are what the memory is made with.
 func (d *Daemon) knowledgeOptions() knowledge.Options {
-	o := knowledge.Options{Changed: d.docsChanged}
+	o := knowledge.Options{Index: d.index, Changed: d.docsChanged}
 	if d.vectors != nil {
 		o.Vectors = d.vectors
 	}
@@ -78,6 +78,7 @@ func (d *Daemon) knowledgeOptions() knowledge.Options {
 
 // docsChanged wakes what derives from the documents.
 func (d *Daemon) docsChanged() {
+	d.index.Changed()
 	if d.vectors != nil {
 		d.vectors.Changed()
 	}

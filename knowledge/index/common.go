@@ -1,0 +1,194 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	api "github.com/blevesearch/bleve_index_api"
+)
+
+// windows is in how many places of the index a share of the rows with a common
+// word is taken.
+const windows = 32
+
+// common finds candidates when every word is common: the rows that have the two
+// rarest of them, or three when those are many still, and so on; of a single
+// word, or when no row has two, a share from all over the index. The bitmaps of
+// the postings are joined, so that this costs little.
+func (s *search) common(f *fieldSearch, order []int) error {
+	var words []int
+	for _, i := range order {
+		if len(f.lists[i]) > 0 {
+			words = append(words, i)
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	places, err := s.joined(f, words)
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		f.found = append(f.found, candidate{place: p})
+	}
+	for _, i := range words {
+		if err := s.weigh(f, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joined are the places of the rows that have as many of the words, rarest
+// first, as it takes to have not more than can be weighed.
+func (s *search) joined(f *fieldSearch, words []int) ([]int64, error) {
+	var last []int64
+	for n := 1; n <= min(len(words), 6); n++ {
+		t, done, err := s.and(f, words[:n])
+		if err != nil {
+			return nil, err
+		}
+		places, more, err := s.take(t)
+		if err := done(err); err != nil {
+			return nil, err
+		}
+		if len(places) == 0 && n > 1 {
+			return last, nil
+		}
+		last = places
+		if !more {
+			break
+		}
+	}
+	return last, nil
+}
+
+// take reads up to mostWeighed places; more says that there were more, and then
+// they are from all over the index.
+func (s *search) take(t api.TermFieldReader) (out []int64, more bool, err error) {
+	var tfd api.TermFieldDoc
+	for len(out) <= mostWeighed {
+		d, err := t.Next(tfd.Reset())
+		if err != nil {
+			return nil, false, fmt.Errorf("index: search: %w", err)
+		}
+		if d == nil {
+			return out, false, nil
+		}
+		tfd = *d
+		out = append(out, int64(d.ID.Value()))
+	}
+	size := s.size()
+	out = out[:mostWeighed/windows]
+	for w := int64(1); w < windows; w++ {
+		start := max(w*size/windows, out[len(out)-1]+1)
+		for k := 0; k < mostWeighed/windows && start < size; k++ {
+			var d *api.TermFieldDoc
+			if k == 0 {
+				d, err = t.Advance(api.NewIndexInternalID(nil, uint64(start)), tfd.Reset())
+			} else {
+				d, err = t.Next(tfd.Reset())
+			}
+			if err != nil {
+				return nil, false, fmt.Errorf("index: search: %w", err)
+			}
+			if d == nil {
+				return out, true, nil
+			}
+			tfd = *d
+			out = append(out, int64(d.ID.Value()))
+		}
+	}
+	return out, true, nil
+}
+
+// size is how many places the snapshot has, those of removed rows included.
+func (s *search) size() int64 {
+	snap, ok := s.r.(*scorch.IndexSnapshot)
+	if !ok {
+		return math.MaxInt32
+	}
+	n := int64(0)
+	for _, seg := range snap.Segments() {
+		n += int64(seg.FullSize())
+	}
+	return n
+}
+
+// and opens the rows that have all of some words. done closes it.
+func (s *search) and(f *fieldSearch, words []int) (t api.TermFieldReader, done func(error) error, err error) {
+	var opened []api.TermFieldReader
+	done = func(err error) error {
+		for _, t := range opened {
+			if cerr := t.Close(); err == nil {
+				err = cerr
+			}
+		}
+		return err
+	}
+	var each []api.TermFieldReader
+	for _, i := range words {
+		t, err := s.or(f, i, &opened)
+		if err != nil {
+			return nil, nil, done(err)
+		}
+		each = append(each, t)
+	}
+	t, err = optimized(each, "conjunction:unadorned")
+	if err != nil {
+		return nil, nil, done(err)
+	}
+	return t, done, nil
+}
+
+// or opens the rows that have a word by any of its terms.
+func (s *search) or(f *fieldSearch, i int, opened *[]api.TermFieldReader) (api.TermFieldReader, error) {
+	var each []api.TermFieldReader
+	for _, v := range s.words[i].Variants {
+		t, err := s.r.TermFieldReader(context.Background(), []byte(v.Term), f.name, false, false, false)
+		if err != nil {
+			return nil, fmt.Errorf("index: search: %w", err)
+		}
+		*opened = append(*opened, t)
+		if t.Count() > 0 {
+			each = append(each, t)
+		}
+	}
+	if len(each) == 0 {
+		each = (*opened)[len(*opened)-1:]
+	}
+	return optimized(each, "disjunction:unadorned")
+}
+
+// optimized joins readers through the bitmaps of their postings.
+func optimized(each []api.TermFieldReader, kind string) (api.TermFieldReader, error) {
+	if len(each) == 1 {
+		return each[0], nil
+	}
+	var octx api.OptimizableContext
+	for _, t := range each {
+		o, ok := t.(api.Optimizable)
+		if !ok {
+			return nil, fmt.Errorf("index: search: postings cannot be joined (%T)", t)
+		}
+		var err error
+		if octx, err = o.Optimize(kind, octx); err != nil {
+			return nil, fmt.Errorf("index: search: %w", err)
+		}
+		if octx == nil {
+			return nil, fmt.Errorf("index: search: postings cannot be joined by %s", kind)
+		}
+	}
+	out, err := octx.Finish()
+	if err != nil {
+		return nil, fmt.Errorf("index: search: %w", err)
+	}
+	t, ok := out.(api.TermFieldReader)
+	if !ok {
+		return nil, fmt.Errorf("index: search: postings cannot be joined by %s", kind)
+	}
+	return t, nil
+}

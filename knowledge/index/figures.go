@@ -1,0 +1,125 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	api "github.com/blevesearch/bleve_index_api"
+)
+
+// reader is what a search needs of a snapshot of the index.
+type reader = api.IndexReader
+
+// figures are what is known of a snapshot as a whole.
+type figures struct {
+	seq       int64
+	fields    map[string]fieldFigures
+	languages []language
+}
+
+type fieldFigures struct {
+	rows   int
+	length float64 // of all of them, in words
+}
+
+type language struct {
+	name string
+	rows int
+}
+
+// figures reads what is known of a snapshot, once for each; mu is held for
+// reading.
+func (x *Index) figures(r reader, seq int64) (*figures, error) {
+	x.figMu.Lock()
+	defer x.figMu.Unlock()
+	if x.fig != nil && x.fig.seq == seq && x.figOf == x.cur {
+		return x.fig, nil
+	}
+	f := &figures{seq: seq, fields: map[string]fieldFigures{}}
+	names, err := r.Fields()
+	if err != nil {
+		return nil, fmt.Errorf("index: fields: %w", err)
+	}
+	for _, name := range names {
+		if name == idField || name == languages {
+			continue
+		}
+		if f.fields[name], err = readFigures(r, name); err != nil {
+			return nil, err
+		}
+	}
+	if f.languages, err = readLanguages(r); err != nil {
+		return nil, err
+	}
+	x.fig, x.figOf = f, x.cur
+	return f, nil
+}
+
+func readFigures(r reader, field string) (fieldFigures, error) {
+	n, err := countOf(r, field, all)
+	f := fieldFigures{rows: n}
+	for i := 0; err == nil && n > 0 && i < lengthBits; i++ {
+		var k int
+		k, err = countOf(r, field, bit(i))
+		f.length += float64(k) * float64(int(1)<<i)
+	}
+	return f, err
+}
+
+// countOf says how many rows have a term.
+func countOf(r reader, field, term string) (int, error) {
+	t, err := r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
+	if err != nil {
+		return 0, fmt.Errorf("index: read: %w", err)
+	}
+	n := t.Count()
+	return int(n), t.Close()
+}
+
+func readLanguages(r reader) ([]language, error) {
+	d, err := r.FieldDict(languages)
+	if err != nil {
+		return nil, fmt.Errorf("index: languages: %w", err)
+	}
+	defer d.Close()
+	var out []language
+	for {
+		e, err := d.Next()
+		if err != nil {
+			return nil, fmt.Errorf("index: languages: %w", err)
+		}
+		if e == nil {
+			break
+		}
+		out = append(out, language{e.Term, int(e.Count)})
+	}
+	slices.SortFunc(out, func(a, b language) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name)) })
+	return out, nil
+}
+
+// most is how many languages a word is looked for in.
+const most = 6
+
+// languages are those of the rows, the commonest first: a query is too short to
+// tell its own.
+func (s *search) languages() []string {
+	rows := map[string]int{}
+	for _, l := range s.fig.languages {
+		rows[l.name] += l.rows
+	}
+	for _, f := range s.fresh {
+		if f.field != "" {
+			rows[f.terms.Lang]++
+		}
+	}
+	var out []string
+	for l := range rows {
+		if l != "" && l != "cjk" {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(cmp.Compare(rows[b], rows[a]), cmp.Compare(a, b)) })
+	return out[:min(len(out), most)]
+}

@@ -1,0 +1,177 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/debug"
+	"time"
+
+	api "github.com/blevesearch/bleve_index_api"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+)
+
+// batch is how many changes are written at once.
+const batch = 500
+
+// much is after how many rows in one go the memory that took is given back.
+const much = 5_000
+
+// Run follows the changes until ctx ends. A failure is logged and tried again,
+// less and less often: searches read the rows themselves meanwhile.
+func (x *Index) Run(ctx context.Context) error {
+	x.running.Store(true)
+	defer x.running.Store(false)
+	wait := x.opt.Delay
+	for {
+		err := x.CatchUp(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			wait = min(max(2*wait, retry), time.Minute)
+			x.opt.Log.Warn("the index is behind, trying again", "err", err, "in", wait)
+			x.Changed()
+		default:
+			wait = x.opt.Delay
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-x.wake:
+		}
+		t := time.NewTimer(wait) // gathers what comes
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+		select { // what woke it meanwhile is in this round
+		case <-x.wake:
+		default:
+		}
+	}
+}
+
+// CatchUp returns when the index holds every change there was when it was
+// called. An index that is not there, or does not fit, is made anew.
+func (x *Index) CatchUp(ctx context.Context) error {
+	x.work.Lock()
+	defer x.work.Unlock()
+	return x.catchUp(ctx)
+}
+
+func (x *Index) catchUp(ctx context.Context) error {
+	q := x.st.Reader(ctx)
+	last, err := x.base.LastChange(q)
+	if err != nil {
+		return err
+	}
+	g, err := x.open()
+	if err != nil {
+		return err
+	}
+	if g == nil {
+		return x.rebuild(ctx, nil)
+	}
+	n, before := 0, g.seq
+	for g.seq < last {
+		k, err := x.step(ctx, g)
+		if err != nil {
+			return x.broke(ctx, g, err)
+		}
+		if k == 0 { // changes that nobody can see any more
+			break
+		}
+		n += k
+	}
+	if g.seq > before || g.done < g.seq {
+		if err := x.tell(ctx, g); err != nil {
+			return err
+		}
+	}
+	if n > much {
+		debug.FreeOSMemory()
+	}
+	return nil
+}
+
+// broke closes an index that could not be written, so that it is opened anew,
+// as it was at the last batch that is whole. work is held.
+func (x *Index) broke(ctx context.Context, g *generation, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.cur == g {
+		x.trouble, x.tried = err, time.Now()
+		err = errors.Join(err, x.drop())
+		if errors.Is(err, ErrDamaged) && g.path != "" {
+			x.trouble = x.setAside(g.path, err)
+		}
+	}
+	return err
+}
+
+// step writes one batch of changes and says how many there were.
+func (x *Index) step(ctx context.Context, g *generation) (int, error) {
+	list, err := x.base.Changes(x.st.Reader(ctx), g.seq, batch)
+	if err != nil || len(list) == 0 {
+		return 0, err
+	}
+	seq := list[len(list)-1].Seq
+	b := x.batch(list)
+	setNumber(b, keySeq, seq)
+	setNumber(b, keyDone, g.done)
+	if err := g.apply(ctx, b); err != nil {
+		return 0, err
+	}
+	x.moved(g, seq)
+	return len(list), nil
+}
+
+// moved notes that an index holds every change up to seq.
+func (x *Index) moved(g *generation, seq int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	g.seq = seq
+	x.overlay.drop(seq)
+}
+
+func (x *Index) batch(list []knowledge.Change) *api.Batch {
+	b := api.NewBatch()
+	for _, c := range list {
+		if c.Gone {
+			b.Delete(id(c.N))
+			continue
+		}
+		b.Update(newRow(c.N, c.Doc, knowledge.TermsOf(c.Doc, x.weights())))
+	}
+	return b
+}
+
+func (x *Index) weights() knowledge.Weights {
+	return knowledge.Weights{Title: x.opt.Title, Speaker: x.opt.Speaker}
+}
+
+// tell lets the store drop the changes that the index holds for good.
+func (x *Index) tell(ctx context.Context, g *generation) error {
+	seq := g.seq
+	err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
+	if err == nil {
+		g.done = seq
+	}
+	return err
+}
+
+// mkdir makes the folder of the index.
+func (x *Index) mkdir() error {
+	if x.dir == "" {
+		return nil
+	}
+	return os.MkdirAll(x.dir, 0o700)
+}

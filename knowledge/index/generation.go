@@ -1,0 +1,148 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	api "github.com/blevesearch/bleve_index_api"
+	"go.etcd.io/bbolt"
+)
+
+// Keys that the index keeps beside its rows, written with each batch.
+const (
+	keySeq    = "seq"    // the last change it holds
+	keyDone   = "done"   // the last one that the store was told before this batch
+	keyFormat = "format" // how the rows were analysed; only of a whole index
+)
+
+// generation is one index on the disk: a rebuild makes the next beside it.
+type generation struct {
+	name   string
+	path   string // "" is in memory
+	ix     *scorch.Scorch
+	queue  *api.AnalysisQueue
+	seq    int64 // guarded by Index.work
+	done   int64
+	format string
+}
+
+// openGeneration opens or makes the index in a folder. ErrBusy: another process
+// has it.
+func openGeneration(path, name string) (*generation, error) {
+	g := &generation{name: name, path: path, queue: api.NewAnalysisQueue(1)}
+	ix, err := scorch.NewScorch(scorch.Name, map[string]any{
+		"path": path, "bolt_timeout": "200ms", // without it a second process waits for ever
+		// few segments: a query looks into each
+		"scorchMergePlanOptions": map[string]any{
+			"maxSegmentsPerTier": 4, "maxSegmentSize": 50_000_000, "segmentsPerMergeTask": 4, "tierGrowth": 10.0, "floorSegmentSize": 2000, "reclaimDeletesWeight": 2.0,
+		},
+	}, g.queue)
+	if err == nil {
+		g.ix = ix.(*scorch.Scorch)
+		err = guarded(g.ix.Open)
+	}
+	if err != nil {
+		g.queue.Close()
+		if errors.Is(err, bbolt.ErrTimeout) {
+			return nil, ErrBusy
+		}
+		return nil, fmt.Errorf("index: open %s: %w", path, err)
+	}
+	if err := g.readKeys(); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	return g, nil
+}
+
+// guarded turns a panic into an error: a damaged file may cause one.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("index: %w: %v", ErrDamaged, r)
+		}
+	}()
+	return f()
+}
+
+func (g *generation) readKeys() error {
+	return guarded(func() error {
+		r, err := g.ix.Reader()
+		if err != nil {
+			return fmt.Errorf("index: read: %w", err)
+		}
+		defer r.Close()
+		format, err := r.GetInternal([]byte(keyFormat))
+		if err != nil {
+			return fmt.Errorf("index: read: %w", err)
+		}
+		g.format = string(format)
+		if g.seq, err = internal(r, keySeq); err != nil {
+			return err
+		}
+		g.done, err = internal(r, keyDone)
+		return err
+	})
+}
+
+// internal reads a number that is kept beside the rows, 0 when it is not there.
+func internal(r api.IndexReader, key string) (int64, error) {
+	v, err := r.GetInternal([]byte(key))
+	if err != nil || len(v) == 0 {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("index: %w: %s is %q", ErrDamaged, key, v)
+	}
+	return n, nil
+}
+
+// apply makes a batch durable. A failure leaves the index unusable until it is
+// opened anew.
+func (g *generation) apply(ctx context.Context, b *api.Batch) error {
+	before := g.errors()
+	done := make(chan error, 1)
+	go func() { done <- guarded(func() error { return g.ix.Batch(b) }) }()
+	t := time.NewTicker(500 * time.Millisecond)
+	defer t.Stop()
+	for {
+		select {
+		case err := <-done:
+			if err != nil {
+				return fmt.Errorf("index: write: %w", err)
+			}
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.C: // scorch's own goroutines end when they panic, and a batch would wait for ever
+			if g.errors() > before {
+				return fmt.Errorf("index: write: %w", ErrDamaged)
+			}
+		}
+	}
+}
+
+func (g *generation) errors() uint64 {
+	if s, ok := g.ix.Stats().(*scorch.Stats); ok {
+		return atomic.LoadUint64(&s.TotOnErrors)
+	}
+	return 0
+}
+
+func (g *generation) close() error {
+	err := guarded(g.ix.Close)
+	g.queue.Close()
+	if err != nil {
+		return fmt.Errorf("index: close: %w", err)
+	}
+	return nil
+}
+
+func setNumber(b *api.Batch, key string, n int64) {
+	b.SetInternal([]byte(key), strconv.AppendInt(nil, n, 10))
+}

@@ -1,0 +1,249 @@
+package index_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/knowledge"
+	"hob/knowledge/index"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
+
+type world struct {
+	st   *store.Store
+	base *knowledge.Base
+	dir  string
+	ix   *index.Index
+}
+
+func open(t testing.TB) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{dir: filepath.Join(dir, "index")}
+	var err error
+	if w.st, err = store.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.st.Close() })
+	if w.base, err = knowledge.New(w.st, knowledge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	w.reopen(t, index.Options{})
+	return w
+}
+
+// reopen opens the index as another start would.
+func (w *world) reopen(t testing.TB, opt index.Options) {
+	t.Helper()
+	if w.ix != nil {
+		fatal(t, w.ix.Close())
+	}
+	ix, err := index.New(w.st, w.dir, opt)
+	fatal(t, err)
+	w.ix = ix
+	t.Cleanup(func() { _ = ix.Close() })
+}
+
+func fatal(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) put(t testing.TB, docs ...knowledge.Doc) {
+	t.Helper()
+	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+		for _, d := range docs {
+			if d.Kind == "" {
+				d.Kind = "note"
+			}
+			if d.At.IsZero() {
+				d.At = t0
+			}
+			d.Provenance = provenance.Owner
+			if err := w.base.IndexTx(tx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func (w *world) remove(t testing.TB, refs ...string) {
+	t.Helper()
+	fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+		for _, r := range refs {
+			if err := w.base.UnindexTx(tx, "note", r); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// find searches notes of the main realm and returns their refs, the best first.
+func (w *world) find(t testing.TB, text string) string {
+	t.Helper()
+	return w.refs(t, w.words(t, knowledge.WordQuery{Text: text, Kinds: []string{"note"}, Realms: []string{""}}))
+}
+
+func (w *world) words(t testing.TB, q knowledge.WordQuery) knowledge.WordAnswer {
+	t.Helper()
+	a, err := w.ix.Words(w.st.Reader(t.Context()), q)
+	fatal(t, err)
+	return a
+}
+
+func (w *world) refs(t testing.TB, a knowledge.WordAnswer) string {
+	t.Helper()
+	var out []string
+	for _, m := range a.Matches {
+		var ref string
+		fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT ref FROM docs WHERE n = ?`, m.N).Scan(&ref))
+		out = append(out, ref)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestFresh(t *testing.T) {
+	w := open(t)
+	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
+	if got := w.find(t, "milk"); got != "a" {
+		t.Errorf("before anything follows: %q", got)
+	}
+	fatal(t, w.ix.CatchUp(t.Context()))
+	for _, later := range []bool{false, true} {
+		if later {
+			fatal(t, w.ix.CatchUp(t.Context()))
+		}
+		if got := w.find(t, "milk"); got != "a" {
+			t.Errorf("caught up: %q", got)
+		}
+	}
+	w.put(t, knowledge.Doc{Ref: "b", Text: "bread and milk, milk, milk"}, knowledge.Doc{Ref: "a", Text: "eggs"}, knowledge.Doc{Ref: "c", Text: "more eggs for all of us today"})
+	check := func(when string) {
+		if got := w.find(t, "milk") + "|" + w.find(t, "eggs") + "|" + w.find(t, "bread"); got != "b|a c|b" {
+			t.Errorf("%s: %q", when, got)
+		}
+	}
+	check("changed and not followed yet")
+	fatal(t, w.ix.CatchUp(t.Context()))
+	check("followed")
+	w.remove(t, "a")
+	if got := w.find(t, "eggs"); got != "c" {
+		t.Errorf("removed and not followed yet: %q", got)
+	}
+	fatal(t, w.ix.CatchUp(t.Context()))
+	if got := w.find(t, "eggs"); got != "c" {
+		t.Errorf("removed: %q", got)
+	}
+	w.reopen(t, index.Options{})
+	if got := w.find(t, "eggs"); got != "c" {
+		t.Errorf("opened again: %q", got)
+	}
+	err := w.st.Write(t.Context(), func(tx *store.Tx) error {
+		if err := w.base.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "d", Text: "saffron"}); err != nil {
+			return err
+		}
+		a, err := w.ix.Words(tx, knowledge.WordQuery{Text: "saffron", Kinds: []string{"note"}, Realms: []string{""}})
+		if len(a.Matches) != 1 || err != nil {
+			t.Errorf("within the transaction that wrote it: %+v, %v", a, err)
+		}
+		return fmt.Errorf("taken back")
+	})
+	if err == nil {
+		t.Error("no error")
+	}
+	if got := w.find(t, "saffron"); got != "" {
+		t.Errorf("what was taken back is found: %q", got)
+	}
+}
+
+// The index and a look through the rows answer alike, whether they are fresh,
+// indexed or both.
+func TestLikeScan(t *testing.T) {
+	w := open(t)
+	texts := []string{
+		"my sister's birthday is on 3 May", "the spare key is under the blue flowerpot", "I am allergic to penicillin",
+		"Zoë likes crème brûlée", "the plumber is called Marek", "会議は毎週火曜日です", "чай в шкафу", "invoice-4711.pdf is paid",
+		"I parked the car on level 3", "my brother lives in Leipzig", "meine Mutter wohnt in Köln", "der Schlüssel ist bei den Nachbarn",
+	}
+	var docs []knowledge.Doc
+	for i, s := range texts {
+		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i), Title: fmt.Sprintf("Row %d", i), Text: s, At: t0.Add(time.Duration(i) * time.Hour)})
+	}
+	scan := knowledge.NewScan(knowledge.ScanOptions{})
+	w.put(t, docs[:6]...)
+	fatal(t, w.ix.CatchUp(t.Context()))
+	w.put(t, docs[6:]...)
+	for _, state := range []string{"half fresh", "indexed"} {
+		for _, query := range []string{"sister birthday", "schlussel nachbar", "what are my allergies", "plummer", "火曜日", "чай", "4711", "invoice-4711.pdf", "birthday Row", "Marek 2026-03-09", "", "zzz", "the the the is in on"} {
+			for _, loose := range []bool{false, true} {
+				q := knowledge.WordQuery{Text: query, Kinds: []string{"note"}, Realms: []string{""}, Loose: loose}
+				want, err := scan.Words(w.st.Reader(t.Context()), q)
+				fatal(t, err)
+				got := w.words(t, q)
+				if d := cmp.Diff(round(want), round(got)); d != "" {
+					t.Errorf("%s, %q, loose %v: %s", state, query, loose, d)
+				}
+			}
+		}
+		fatal(t, w.ix.CatchUp(t.Context()))
+	}
+}
+
+// round makes scores comparable: norms are kept as 32-bit numbers.
+func round(a knowledge.WordAnswer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d rows", a.Rows)
+	for _, w := range a.Words {
+		fmt.Fprintf(&b, " %s:%d:%.3f", w.Text, w.Rows, w.Weight)
+	}
+	for _, m := range a.Matches {
+		fmt.Fprintf(&b, " %d=%.3f/%b", m.N, m.Score, m.Has)
+	}
+	return b.String()
+}
+
+func TestRealms(t *testing.T) {
+	w := open(t)
+	for _, realm := range []string{"", "work"} {
+		for _, kind := range []string{"note", "task"} {
+			w.put(t, knowledge.Doc{Kind: kind, Ref: kind + realm, Realm: realm, Text: "the door code of the office"})
+		}
+	}
+	for _, fresh := range []bool{true, false} {
+		if !fresh {
+			fatal(t, w.ix.CatchUp(t.Context()))
+		}
+		tests := []struct {
+			name          string
+			kinds, realms []string
+			want          string
+		}{
+			{"one", []string{"note"}, []string{"work"}, "notework"},
+			{"two kinds", []string{"note", "task"}, []string{""}, "task note"},
+			{"two realms", []string{"task"}, []string{"", "work"}, "taskwork task"},
+			{"none", []string{"mail"}, []string{""}, ""},
+			{"unknown realm", []string{"note"}, []string{"home"}, ""},
+		}
+		for _, tc := range tests {
+			a := w.words(t, knowledge.WordQuery{Text: "door code", Kinds: tc.kinds, Realms: tc.realms})
+			if got := w.refs(t, a); got != tc.want || a.Rows != len(strings.Fields(tc.want)) {
+				t.Errorf("%s (fresh %v): %q of %d rows", tc.name, fresh, got, a.Rows)
+			}
+		}
+	}
+}

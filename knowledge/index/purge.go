@@ -1,0 +1,151 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	api "github.com/blevesearch/bleve_index_api"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// Compact returns when nothing is left on the disk of the rows that were removed
+// before it was called: what the index has of them is not merely marked as
+// gone, its files are written anew without their words and the old ones removed.
+func (x *Index) Compact(ctx context.Context) error {
+	x.work.Lock()
+	defer x.work.Unlock()
+	if err := os.RemoveAll(filepath.Join(x.dir, "damaged")); x.dir != "" && err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	if err := x.catchUp(ctx); err != nil {
+		return err
+	}
+	x.mu.RLock()
+	g := x.cur
+	x.mu.RUnlock()
+	if g == nil {
+		return ErrClosed
+	}
+	if clean, err := g.clean(); err != nil || clean {
+		return err
+	}
+	if err := g.merge(ctx); err != nil {
+		return err
+	}
+	clean, err := g.clean()
+	if err != nil || clean {
+		return err
+	}
+	return x.rebuild(ctx, nil) // nothing of the old one stays then
+}
+
+// Tables implements erase.Eraser: the index has none.
+func (x *Index) Tables() []string { return nil }
+
+// EraseTx implements erase.Eraser: the index follows what goes of the rows.
+func (x *Index) EraseTx(*store.Tx, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
+	return erase.Erased{}, nil
+}
+
+// Purge implements erase.Eraser, see Compact.
+func (x *Index) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) (erase.Erased, error) {
+	return erase.Erased{}, x.Compact(ctx)
+}
+
+// clean says that no segment holds a removed row and no file lies about that is
+// not in use.
+func (g *generation) clean() (bool, error) {
+	r, err := g.ix.Reader()
+	if err != nil {
+		return false, fmt.Errorf("index: %w", err)
+	}
+	defer r.Close()
+	list := segments(r)
+	for _, s := range list {
+		if s.LiveSize() < s.FullSize() {
+			return false, nil
+		}
+	}
+	if g.path == "" {
+		return true, nil
+	}
+	files, err := filepath.Glob(filepath.Join(escape(g.path), "*.zap"))
+	return len(files) <= len(list), err
+}
+
+// escape makes a folder's name match itself alone.
+func escape(path string) string {
+	out := make([]rune, 0, len(path))
+	for _, r := range path {
+		if r == '*' || r == '?' || r == '[' || r == '\\' && os.PathSeparator != '\\' {
+			out = append(out, '\\')
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// merge writes everything into one segment. A row of no words comes and goes
+// before, because a segment that is alone is not written anew.
+func (g *generation) merge(ctx context.Context) error {
+	const nobody = "purge"
+	for _, gone := range []bool{false, true} {
+		b := api.NewBatch()
+		if gone {
+			b.Delete(nobody)
+		} else {
+			b.Update(&row{id: nobody})
+		}
+		if err := g.apply(ctx, b); err != nil {
+			return err
+		}
+		if gone {
+			break
+		}
+		if err := g.ix.ForceMerge(ctx, nil); err != nil {
+			return fmt.Errorf("index: merge: %w", err)
+		}
+	}
+	if err := g.ix.ForceMerge(ctx, nil); err != nil {
+		return fmt.Errorf("index: merge: %w", err)
+	}
+	return g.settle(ctx)
+}
+
+// settle waits until scorch has removed the files that are not in use any more,
+// which it does some time after it wrote others; for a while.
+func (g *generation) settle(ctx context.Context) error {
+	t := time.NewTicker(20 * time.Millisecond)
+	defer t.Stop()
+	for range 50 {
+		if clean, err := g.clean(); err != nil || clean {
+			return err
+		}
+		b := api.NewBatch()
+		b.SetInternal([]byte("purged"), []byte("1"))
+		if err := g.apply(ctx, b); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), errors.New("index: old files are not removed yet"))
+		case <-t.C:
+		}
+	}
+	return nil
+}
+
+// segments of a snapshot.
+func segments(r api.IndexReader) []*scorch.SegmentSnapshot {
+	if s, ok := r.(*scorch.IndexSnapshot); ok {
+		return s.Segments()
+	}
+	return nil
+}

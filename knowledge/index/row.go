@@ -1,0 +1,108 @@
+package index
+
+import (
+	"math/bits"
+	"strconv"
+
+	api "github.com/blevesearch/bleve_index_api"
+
+	"hob/knowledge"
+	"hob/platform/terms"
+)
+
+// Terms of a field that are no words. Every row has all; the rows with bit(i)
+// are those whose length has that bit: so the sum of the lengths is known from
+// how many rows have each, also after rows were removed.
+const (
+	all         = "\x00"
+	lengthBits  = 20
+	maxLength   = 1<<lengthBits - 1
+	languages   = "\x00languages" // a field
+	idField     = "_id"
+	fieldJoiner = "\x00"
+)
+
+func bit(i int) string { return "\x00" + strconv.Itoa(i) }
+
+// fieldOf is the field that holds the rows of a kind and a realm. Each pair has
+// one of its own, so that neither is a filter, and what one agent remembers has
+// no influence on how another's is ranked.
+func fieldOf(kind, realm string) string { return kind + fieldJoiner + realm }
+
+// id is a row number as the index knows it.
+func id(n int64) string { return strconv.FormatInt(n, 36) }
+
+func number(id string) (int64, error) { return strconv.ParseInt(id, 36, 64) }
+
+// row is a row of docs as scorch takes it; nothing is stored but its number.
+type row struct {
+	id     string
+	fields []api.Field
+}
+
+func newRow(n int64, d knowledge.Doc, t terms.Doc) *row {
+	length := min(max(t.Length, 1), maxLength)
+	freqs := make(api.TokenFrequencies, len(t.Freq)+4)
+	for term, f := range t.Freq {
+		freqs[term] = freq(term, f)
+	}
+	freqs[all] = freq(all, 1)
+	for i := range bits.Len(uint(length)) {
+		if length&(1<<i) != 0 {
+			freqs[bit(i)] = freq(bit(i), 1)
+		}
+	}
+	r := &row{id: id(n), fields: []api.Field{&field{name: fieldOf(d.Kind, d.Realm), freqs: freqs, length: length}}}
+	if t.Lang != "" {
+		r.fields = append(r.fields, &field{name: languages, freqs: api.TokenFrequencies{t.Lang: freq(t.Lang, 1)}, length: 1})
+	}
+	return r
+}
+
+func freq(term string, n int) *api.TokenFreq {
+	f := &api.TokenFreq{Term: []byte(term)}
+	f.SetFrequency(n)
+	return f
+}
+
+func (r *row) ID() string                               { return r.id }
+func (r *row) Size() int                                { return len(r.fields) * 1024 } // only for scorch's statistics
+func (r *row) VisitComposite(api.CompositeFieldVisitor) {}
+func (r *row) HasComposite() bool                       { return false }
+func (r *row) NumPlainTextBytes() uint64                { return 0 }
+func (r *row) StoredFieldsBytes() uint64                { return uint64(len(r.id)) }
+func (r *row) Indexed() bool                            { return true }
+
+func (r *row) VisitFields(visit api.FieldVisitor) {
+	for _, f := range r.fields {
+		visit(f)
+	}
+}
+
+func (r *row) AddIDField() {
+	r.fields = append(r.fields, &field{name: idField, freqs: api.TokenFrequencies{r.id: freq(r.id, 1)}, length: 1, value: []byte(r.id)})
+}
+
+// field is one field of a row, analysed already. With a value it is stored.
+type field struct {
+	name   string
+	freqs  api.TokenFrequencies
+	length int
+	value  []byte
+}
+
+func (f *field) Name() string                                   { return f.name }
+func (f *field) Value() []byte                                  { return f.value }
+func (f *field) ArrayPositions() []uint64                       { return nil }
+func (f *field) EncodedFieldType() byte                         { return 't' }
+func (f *field) Analyze()                                       {}
+func (f *field) AnalyzedLength() int                            { return f.length }
+func (f *field) AnalyzedTokenFrequencies() api.TokenFrequencies { return f.freqs }
+func (f *field) NumPlainTextBytes() uint64                      { return 0 }
+
+func (f *field) Options() api.FieldIndexingOptions {
+	if f.value != nil {
+		return api.IndexField | api.StoreField
+	}
+	return api.IndexField
+}

@@ -1,0 +1,223 @@
+// Package terms turns texts into the terms by which they are found: words in
+// the form in which they stand and in their stem, without case, accents and
+// possessives; pairs of characters for scripts that do not part words; and
+// names with punctuation in them ("invoice-4711.pdf") whole as well as in parts.
+//
+// It keeps no index and ranks nothing. What is indexed and what is asked must
+// go through the same version of it: see Version.
+package terms
+
+import (
+	"slices"
+	"strings"
+)
+
+// Version changes when the same text gives other terms.
+const Version = 1
+
+// Bounds on the work for one text.
+const (
+	maxTerm = 64      // bytes of a term; what is longer is cut
+	maxText = 1 << 20 // bytes of a text that are looked at
+)
+
+// Part is a text of a row and how much each of its words counts.
+type Part struct {
+	Text   string
+	Weight int
+}
+
+// Doc is a row as terms.
+type Doc struct {
+	Freq   map[string]int // how often, times the weight
+	Length int            // words
+	Lang   string         // of the words in Latin letters, "" when that is not known; else of the script
+}
+
+// Of analyses the parts of a row.
+func Of(parts ...Part) Doc {
+	d := Doc{Freq: make(map[string]int, 32)}
+	lists := make([][]token, len(parts))
+	var all profile
+	for i, p := range parts {
+		lists[i] = split(p.Text)
+		all.add(lists[i])
+	}
+	latin := all.language()
+	d.Lang = all.name(latin)
+	for i, list := range lists {
+		w := max(parts[i].Weight, 1)
+		for _, t := range list {
+			d.add(t, latin, w)
+		}
+	}
+	return d
+}
+
+func (d *Doc) add(t token, latin string, w int) {
+	exact := fold(t.text)
+	d.Freq[exact] += w
+	if t.whole { // its parts are words of their own
+		return
+	}
+	if t.second { // one character of a pair that counts already
+		return
+	}
+	d.Length++
+	if s := fold(stem(t.text, t.script.language(latin))); s != exact {
+		d.Freq[s] += w
+	}
+}
+
+// Variant is a term by which a word of a query is found, and what a match by it
+// is worth.
+type Variant struct {
+	Term   string
+	Weight float64
+}
+
+// What a match is worth that is not by the form in which the word was asked.
+const (
+	byStem   = 0.8
+	byPrefix = 0.5
+	byRoot   = 0.4
+	bySlip   = 0.4
+)
+
+// Word is one word of a query. The first of its variants is its exact form.
+type Word struct {
+	Text     string // as it was asked, folded
+	Extra    bool   // a name with punctuation whose parts are words as well: rows need not have it
+	Variants []Variant
+}
+
+// Query returns the words of a text, each once and at most n, with the stems
+// they have in the languages.
+func Query(text string, langs []string, n int) []Word {
+	var out []Word
+	seen := map[string]bool{}
+	for _, t := range split(text) {
+		if t.second && t.pair {
+			continue // the pairs around it say more
+		}
+		exact := fold(t.text)
+		if seen[exact] || len(out) == n {
+			continue
+		}
+		seen[exact] = true
+		w := Word{Text: exact, Extra: t.whole, Variants: []Variant{{exact, 1}}}
+		if !t.whole && !t.pair {
+			w.stems(t, langs)
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+func (w *Word) stems(t token, langs []string) {
+	add := func(lang string) {
+		s := fold(stem(t.text, lang))
+		if !slices.ContainsFunc(w.Variants, func(v Variant) bool { return v.Term == s }) {
+			w.Variants = append(w.Variants, Variant{s, byStem})
+		}
+	}
+	if t.script != inLatin {
+		add(t.script.language(""))
+		return
+	}
+	add(unknown)
+	for _, l := range langs {
+		add(l)
+	}
+}
+
+// Freq is how often a row has the word, by the best of its variants; loose adds
+// terms that begin with it or look like it.
+func (w *Word) Freq(d Doc, loose bool) float64 {
+	best := 0.0
+	for _, v := range w.Variants {
+		best = max(best, v.Weight*float64(d.Freq[v.Term]))
+	}
+	if best > 0 || !loose {
+		return best
+	}
+	for t, f := range d.Freq {
+		best = max(best, w.Like(t)*float64(f))
+	}
+	return best
+}
+
+// Like says what a match by another term is worth: one that begins with the
+// word or its root, or that is one slip of the pen away (two in long words);
+// 0 is no match.
+func (w *Word) Like(term string) float64 {
+	whole, root := w.Text, Root(w.Text)
+	switch {
+	case len(whole) >= minPrefix && strings.HasPrefix(term, whole):
+		return byPrefix
+	case len(root) >= minRoot && strings.HasPrefix(term, root) && len(term) <= len(whole)+3:
+		return byRoot
+	case Slips(whole) > 0 && within([]rune(whole), []rune(term), Slips(whole)):
+		return bySlip
+	}
+	return 0
+}
+
+// Shortest beginnings that are looked for, in bytes.
+const (
+	minPrefix = 3
+	minRoot   = 5
+)
+
+// Root cuts up to three letters from a long word, so that "allergies" meets
+// "allergic", which stemmers keep apart; a word without one gives "".
+func Root(w string) string {
+	r := []rune(w)
+	if len(r) <= 5 || isNumber(w) {
+		return ""
+	}
+	return string(r[:max(5, len(r)-3)])
+}
+
+// Slips is how many slips of the pen a word may have: none in short ones and in
+// numbers.
+func Slips(w string) int {
+	switch n := len([]rune(w)); {
+	case strings.ContainsAny(w, "0123456789") || n < 4:
+		return 0
+	case n < 8:
+		return 1
+	}
+	return 2
+}
+
+func isNumber(w string) bool { return strings.Trim(w, "0123456789") == "" }
+
+// within reports whether two words are at most k insertions, deletions and
+// replacements apart.
+func within(a, b []rune, k int) bool {
+	if len(a)-len(b) > k || len(b)-len(a) > k {
+		return false
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range a {
+		left := row[0]
+		row[0] = i + 1
+		best := row[0]
+		for j, y := range b {
+			cost := left
+			if x != y {
+				cost = 1 + min(left, row[j], row[j+1])
+			}
+			left, row[j+1] = row[j+1], cost
+			best = min(best, cost)
+		}
+		if best > k {
+			return false
+		}
+	}
+	return row[len(b)] <= k
+}
