@@ -1,0 +1,209 @@
+package statement
+
+import (
+	"slices"
+)
+
+// opening is a clause without what may stand before it.
+type opening struct {
+	toks            []tok
+	sure, now, more bool
+	skip            bool // it is not the speaker's own word
+}
+
+// lead takes off what stands before a statement and says how sure it is.
+func lead(toks []tok) opening {
+	o := opening{toks: toks}
+	for len(o.toks) > 0 {
+		n := 0
+		if n = leads(o.toks, "lead sure"); n > 0 {
+			o.sure = true
+		} else if n = leads(o.toks, "lead more"); n > 0 {
+			o.more = true
+		} else if n = leads(o.toks, "lead now"); n > 0 {
+			o.now = true
+		} else if n = leads(o.toks, "lead"); n == 0 {
+			break
+		}
+		if n == len(o.toks) {
+			break
+		}
+		o.toks = o.toks[n:]
+	}
+	if len(o.toks) == 0 {
+		return o
+	}
+	o.skip = is("skip", o.toks[0].w)
+	for i := range o.toks {
+		o.skip = o.skip || leads(o.toks[i:], "skip phrase") > 0
+	}
+	return o
+}
+
+// clause is a part of a sentence with one verb.
+type clause struct {
+	toks []tok
+	verb found
+}
+
+// found is a verb in a clause. A copula has no name.
+type found struct {
+	verb
+
+	at, n int
+	was   bool
+}
+
+// clauses cuts a sentence at the words between its verbs. Where two verbs have
+// nothing between them that parts them, the first leads and the rest is its
+// value.
+func clauses(toks []tok) []clause {
+	verbs := verbsOf(toks)
+	if len(verbs) == 0 {
+		return nil
+	}
+	var out []clause
+	start := 0
+	cur := verbs[0]
+	for _, next := range verbs[1:] {
+		cut := boundary(toks, cur.at+cur.n, next.at)
+		if cut < 0 {
+			continue
+		}
+		out = append(out, part(toks[start:cut.end()], cur, start))
+		start, cur = cut.start(toks), next
+	}
+	return append(out, part(toks[start:], cur, start))
+}
+
+func part(toks []tok, v found, start int) clause {
+	v.at -= start
+	return clause{toks: toks, verb: v}
+}
+
+// cut is the index of the token before which a clause ends.
+type cut int
+
+func (c cut) end() int { return int(c) }
+
+// start skips the word that joins.
+func (c cut) start(toks []tok) int {
+	if slices.Contains(joining, toks[c].w) {
+		return int(c) + 1
+	}
+	return int(c)
+}
+
+var joining = []string{"and", "but", "und", "aber", "et", "mais", "y", "pero", "e", "ma", "o", "bet", "ir", "ale", "while", "whereas", "so"}
+
+// boundary finds where one clause ends and the next begins; -1 for nowhere. It
+// is a joining word whose next words lead to the verb, or a comma.
+func boundary(toks []tok, from, to int) cut {
+	comma := -1
+	for i := to - 1; i >= from; i-- {
+		if i > from && slices.Contains(joining, toks[i].w) && opens(toks[i+1:to]) {
+			return cut(i)
+		}
+		if toks[i].after != 0 && i+1 <= to && comma < 0 && opens(toks[i+1:to]) && (toks[i].after == ';' || i+1 < to) {
+			comma = i + 1
+		}
+	}
+	return cut(comma)
+}
+
+// opens reports whether the words before a verb are a subject, or nothing.
+func opens(toks []tok) bool {
+	o := lead(toks)
+	_, rest := between(o.toks)
+	if len(rest) == 0 || len(o.toks) == 0 {
+		return true
+	}
+	_, ok := subjectOf(rest)
+	return ok
+}
+
+// verbsOf lists the verbs of a sentence. Forms of being count where no verb of
+// the list has them.
+func verbsOf(toks []tok) []found {
+	var out []found
+	for i := 0; i < len(toks); i++ {
+		if v, ok := verbAt(toks, i); ok && (i > 0 || is("dropped", toks[i].w)) {
+			out = append(out, found{verb: v, at: i, n: len(v.words)})
+			i += len(v.words) - 1
+			continue
+		}
+		if w := toks[i].w; is("is", w) || is("was", w) {
+			if i == 0 || w == "am" && !is("i", toks[i-1].w) {
+				continue
+			}
+			out = append(out, found{at: i, n: 1, was: is("was", w)})
+		}
+	}
+	// "is called", "was moved to", "does live in": the form of being only helps.
+	var kept []found
+	for i, v := range out {
+		if v.name == "" && i+1 < len(out) && out[i+1].name != "" && onlyBetween(toks[v.at+1:out[i+1].at]) {
+			continue
+		}
+		kept = append(kept, v)
+	}
+	return kept
+}
+
+func verbAt(toks []tok, i int) (verb, bool) {
+	for _, v := range known().verbs[toks[i].w] {
+		rest := toks[min(i+len(v.words), len(toks)):]
+		if !has(toks[i:], v.words) || v.flags["cap"] && (len(rest) == 0 || !named(rest)) || v.flags["from"] && (len(rest) == 0 || !slices.Contains(froms, rest[0].w)) {
+			continue
+		}
+		if v.flags["from"] && v.flags["time"] && !slices.ContainsFunc(rest, func(t tok) bool { return digits(t.w) || timely([]tok{t}) }) {
+			continue
+		}
+		return v, true
+	}
+	return verb{}, false
+}
+
+var froms = []string{"from", "von", "de", "da"}
+
+// named reports whether a name comes next, perhaps behind "my".
+func named(toks []tok) bool { return toks[0].capital || is("mine", toks[0].w) || is("now", toks[0].w) }
+
+func onlyBetween(toks []tok) bool {
+	return !slices.ContainsFunc(toks, func(t tok) bool { return !is("between", t.w) })
+}
+
+// manner is what the small words before a verb say.
+type manner struct{ ended, more, now, sure, past, has bool }
+
+// between takes the small words off the end of what stands before a verb.
+func between(toks []tok) (manner, []tok) {
+	m := manner{}
+	for len(toks) > 0 {
+		t := toks[len(toks)-1]
+		if !is("between", t.w) || len(toks) == 1 && is("i", t.w) {
+			break
+		}
+		switch {
+		case t.w == "used", t.w == "finished", t.w == "stopped", t.w == "quit", t.w == "gave":
+			m.ended, m.sure = true, true
+		case t.w == "was" || t.w == "were":
+			m.past = true
+		case t.w == "has" || t.w == "have":
+			m.has = true
+		case t.w == "actually" || t.w == "really":
+			m.sure = true
+		case is("not", t.w):
+			m.ended = true
+		case is("more", t.w):
+			m.more = true
+		case is("now", t.w):
+			m.now = true
+		}
+		if t.w == "longer" || t.w == "mehr" {
+			m.sure = true
+		}
+		toks = toks[:len(toks)-1]
+	}
+	return m, toks
+}

@@ -1,0 +1,177 @@
+package statement
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Corrects reports whether a statement says that an older one about the same
+// subject does not hold, or no longer.
+func Corrects(n, o Statement, now time.Time) bool {
+	switch {
+	case n.More, n.Past, o.Past, o.Attr == "":
+		return false
+	case n.Attr == Any:
+		return slices.Contains([]string{When, Where, Is, "starts_at", "opens_at", "closes_at", "ends_at", "leaves_at", "arrives_at", "due_on", "costs"}, o.Attr)
+	case n.Old != "" && !o.Ended && SameValue(n.Old, o.Value) && (n.Attr == o.Attr || n.Attr == "switched" || n.Attr == "replaced" || n.Attr == "" || n.Attr == Is):
+		return true
+	case n.Ended:
+		gone := n.Attr == o.Attr || n.Attr == "owns" && o.Attr == "drives" || n.Attr == "dating" && o.Attr == "married_to"
+		return gone && !o.Ended && (n.Value == "" || SameValue(n.Value, o.Value))
+	case n.Attr != o.Attr:
+		return n.Attr == "lives_in" && o.Attr == "lives_at" && n.Now
+	case o.Ended:
+		return SameValue(n.Value, o.Value)
+	case n.Attr == "prefers":
+		return !SameValue(n.Value, o.Value) && topic(n.Value, o.Value)
+	case Refines(n.Value, o.Value), Refines(o.Value, n.Value):
+		return false
+	case n.One:
+		return true
+	}
+	return replaces(n, o, now)
+}
+
+// replaces: of what there may be several, only a word that says so replaces the
+// same kind of value.
+func replaces(n, o Statement, now time.Time) bool {
+	if !n.Sure && !n.Now || !slices.Contains([]string{When, Where, Is, Called}, n.Attr) {
+		return false
+	}
+	class := ClassOf(n.Value, now)
+	return class == ClassOf(o.Value, now) && (n.Sure || class != Other)
+}
+
+// SameValue reports whether two values are one: the same words, the same day,
+// or the same measure in other units.
+func SameValue(a, b string) bool {
+	x, y := plainWords(a), plainWords(b)
+	if len(x) == 0 || len(y) == 0 {
+		return strings.TrimSpace(a) == strings.TrimSpace(b)
+	}
+	if slices.Equal(x, y) {
+		return true
+	}
+	if m, ok := measure(a); ok {
+		if k, ok := measure(b); ok && m.kind == k.kind {
+			return math.Abs(m.n-k.n) <= 0.01*math.Max(m.n, k.n)
+		}
+	}
+	slices.Sort(x)
+	slices.Sort(y)
+	return digits(a) && slices.Equal(x, y) && slices.ContainsFunc(x, month)
+}
+
+// Refines reports whether a says what b says, or more of it: "Vilnius,
+// Lithuania" and "Vilnius".
+func Refines(a, b string) bool {
+	if SameValue(a, b) {
+		return true
+	}
+	x, y := plainWords(a), plainWords(b)
+	if len(y) == 0 || len(y) >= len(x) {
+		return false
+	}
+	return slices.Equal(x[:len(y)], y) && !digits(strings.Join(x[len(y):], " ")+" ") || slices.Equal(x[:len(y)], y) && slices.ContainsFunc(y, month)
+}
+
+func month(w string) bool {
+	return len(w) >= 3 && slices.ContainsFunc([]string{"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}, func(m string) bool { return strings.HasPrefix(w, m) })
+}
+
+// plainWords are the words of a value, without what only surrounds them;
+// "3rd" is 3.
+func plainWords(s string) []string {
+	w := Words(s)
+	out := w[:0:0]
+	for _, x := range w {
+		if x == "of" || x == "the" && len(w) > 1 {
+			continue
+		}
+		if n := strings.TrimRight(x, "stndrh"); n != x && n != "" && strings.Trim(n, "0123456789") == "" && len(x)-len(n) == 2 {
+			x = n
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// topic reports whether two preferences are about one thing: "aisle seats" and
+// "window seats", "tea" and "coffee".
+func topic(a, b string) bool {
+	x, y := plainWords(a), plainWords(b)
+	if len(x) == 0 || len(y) == 0 {
+		return false
+	}
+	if len(x) > 1 && len(y) > 1 && x[len(x)-1] == y[len(y)-1] {
+		return true
+	}
+	for _, list := range known().alternatives {
+		p, q := slices.IndexFunc(x, func(w string) bool { return list[w] }), slices.IndexFunc(y, func(w string) bool { return list[w] })
+		if p >= 0 && q >= 0 && x[p] != y[q] && len(x) <= 3 && len(y) <= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+type quantity struct {
+	n    float64
+	kind string
+}
+
+// units give what a unit measures, and how many of the smallest it is.
+func units(u string) (kind string, factor float64) {
+	switch u {
+	case "mm", "millimetre", "millimetres":
+		return "length", 0.001
+	case "cm", "centimetre", "centimetres", "centimeters":
+		return "length", 0.01
+	case "m", "metre", "metres", "meter", "meters":
+		return "length", 1
+	case "km", "kilometre", "kilometres", "kilometers":
+		return "length", 1000
+	case "mile", "miles", "mi":
+		return "length", 1609.34
+	case "ft", "foot", "feet":
+		return "length", 0.3048
+	case "inch", "inches":
+		return "length", 0.0254
+	case "kg", "kilo", "kilos", "kilograms":
+		return "mass", 1
+	case "g", "grams", "gram":
+		return "mass", 0.001
+	case "lb", "lbs", "pound", "pounds":
+		return "mass", 0.453592
+	case "min", "minutes", "minute":
+		return "time", 60
+	case "h", "hour", "hours":
+		return "time", 3600
+	}
+	return "", 0
+}
+
+// measure reads "180 cm", "1.80m", "1,80 m".
+func measure(s string) (quantity, bool) {
+	f := strings.Fields(strings.ToLower(strings.TrimRight(strings.TrimSpace(s), ".")))
+	if len(f) == 0 || len(f) > 3 {
+		return quantity{}, false
+	}
+	i := strings.IndexFunc(f[0], func(r rune) bool { return !unicode.IsDigit(r) && r != '.' && r != ',' })
+	number, unit := f[0], ""
+	if i > 0 {
+		number, unit = f[0][:i], f[0][i:]
+	} else if i < 0 && len(f) > 1 {
+		unit = f[1]
+	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", "."), 64)
+	kind, factor := units(unit)
+	if err != nil || kind == "" || math.IsInf(n, 0) || math.IsNaN(n) {
+		return quantity{}, false
+	}
+	return quantity{n * factor, kind}, true
+}

@@ -1,0 +1,299 @@
+package statement
+
+import (
+	"slices"
+	"strings"
+)
+
+// clause reads one clause. elided is the subject of the one before it.
+func (r *reader) clause(c clause, elided Subject) ([]Statement, Subject, bool) {
+	left, right := c.toks[:c.verb.at], c.toks[c.verb.at+c.verb.n:]
+	m, left := between(left)
+	if c.verb.name == "" {
+		return r.being(c, m, left, right, elided)
+	}
+	flags := c.verb.flags
+	if len(left) == 0 && is("dropped", c.verb.words[0]) {
+		elided = Subject{Owner: true, Key: Owner, Person: true}
+	}
+	since, left := r.ahead(left)
+	s, ok := r.subject(left, elided)
+	if !ok {
+		return nil, s, false
+	}
+	v := r.valueOf(right)
+	if v.from.IsZero() && v.until.IsZero() {
+		v.from, v.until = since.from, since.until
+	}
+	switch {
+	case c.verb.name == "replaced" && !v.swapped(), flags["from"] && len(v.old) == 0:
+		return nil, s, false
+	}
+	st := Statement{
+		Subject: s, Attr: c.verb.name, One: flags["one"] || flags["past"] && m.has, Past: flags["past"] && !(m.has && !v.from.IsZero()), More: m.more || v.more, Now: m.now || v.now || flags["now"],
+		Sure: m.sure || v.sure, Ended: m.ended != flags["end"] || v.ended, From: v.from, Until: v.until,
+		Value: r.span(v.toks), Old: r.span(v.old), Text: r.told(c, left, s),
+	}
+	if v.ended && flags["end"] {
+		st.Ended = false
+	}
+	if n := nounOf(left); len(left) > 0 && n.old && !n.bad && n.role == "" {
+		st.Past = true
+	}
+	ok = r.fits(&st, flags, v, left)
+	if s.Role != "" && s.Name != "" {
+		return r.withName(st, ok), s, true
+	}
+	return []Statement{st}, s, ok
+}
+
+// ahead takes a time off the beginning: "from Monday I work at ...".
+func (r *reader) ahead(left []tok) (value, []tok) {
+	if len(left) < 3 || !slices.Contains([]string{"from", "since", "until", "till", "starting", "as", "seit", "bis", "ab"}, left[0].w) {
+		return value{}, left
+	}
+	for n := len(left) - 1; n > 1; n-- {
+		v := value{toks: append([]tok{{}}, left[:n]...)}
+		if v.limited(r); !v.from.IsZero() || !v.until.IsZero() {
+			return v, left[n:]
+		}
+	}
+	return value{}, left
+}
+
+// fits checks what a verb asks of its value.
+func (r *reader) fits(st *Statement, flags map[string]bool, v value, left []tok) bool {
+	class := r.classOf(v.toks)
+	if st.Attr == "is_closed" {
+		if v.ended || len(left) > 0 && st.Past {
+			return false
+		}
+		st.Attr, st.Value, st.Ended, st.Sure = Any, "", true, true
+		return !st.Subject.Owner
+	}
+	if len(v.toks) == 0 || len(v.toks) > maxValue {
+		// "I no longer work", "I no longer have a car": the whole of it ended
+		return len(v.toks) == 0 && st.Ended && st.Sure
+	}
+	first := v.toks[0].w
+	switch {
+	case flags["person"] && !st.Subject.Owner && !st.Subject.Person:
+		if strings.HasPrefix(st.Attr, "lives") && flags["now"] { // a meeting moved to three
+			st.Attr, st.One = Where, true
+			if class == Time || class == Number {
+				st.Attr = When
+			}
+			return true
+		}
+		return st.Attr == "works_at" || st.Attr == "lives_in" || st.Attr == "likes" || st.Attr == "owns"
+	case flags["time"] && class != Time && class != Number:
+		return false
+	case flags["thing"] && (slices.Contains(holding, first) || is("place", first) || first == "up" || first == "out"):
+		return false
+	case (st.Attr == "works_at" || st.Attr == "lives_in") && (class == Time || class == Number):
+		return false
+	case st.Attr == "lives_in" && flags["person"] && first == "the" && !flags["one"]:
+		return false
+	case st.Attr == "called":
+		st.Attr = Called
+		st.One = r.singular(left)
+	case st.Attr == "prefers":
+		r.prefers(st, v)
+	case (st.Attr == "likes" || st.Attr == "prefers") && (first == "to" && !st.Ended && len(v.toks) < 2 || first == "it" || first == "that" || first == "this"):
+		return false
+	}
+	return true
+}
+
+// singular reports whether the one who is called so is the only one: not "my
+// daughter", but "my wife" and "the boat".
+func (r *reader) singular(left []tok) bool {
+	n := nounOf(left)
+	switch {
+	case len(left) == 0 || n.bad || n.name != "":
+		return false
+	case n.role != "":
+		return n.one
+	}
+	return !slices.ContainsFunc(n.words, func(w string) bool { return is("role", w) })
+}
+
+// prefers makes one thing of what is preferred to another: "prefer tea to
+// coffee".
+func (r *reader) prefers(st *Statement, v value) {
+	for j := 1; j < len(v.toks)-1; j++ {
+		if w := v.toks[j].w; w == "to" || w == "over" || w == "rather" || w == "than" {
+			k := j + 1
+			for k < len(v.toks)-1 && v.toks[k].w == "than" {
+				k++
+			}
+			st.Value, st.Old = r.span(v.toks[:j]), r.span(v.toks[k:])
+			return
+		}
+	}
+}
+
+// withName adds what "my sister Ana" says beside.
+func (r *reader) withName(st Statement, ok bool) []Statement {
+	var out []Statement
+	if ok {
+		out = append(out, st)
+	}
+	if st.Subject.Role == "" || st.Subject.Name == "" {
+		return out
+	}
+	return append(out, Statement{
+		Subject: Subject{Text: st.Subject.Role, Role: st.Subject.Role, Key: st.Subject.Role, Person: true}, Attr: Called, Value: st.Subject.Name, One: false, More: true,
+		Text: st.Text,
+	})
+}
+
+// subject reads what stands before a verb; nothing is what was talked about.
+func (r *reader) subject(left []tok, elided Subject) (Subject, bool) {
+	if len(left) == 0 {
+		return elided, elided.Key != ""
+	}
+	s, ok := subjectOf(left)
+	if ok && s.Key == "" { // "she"
+		if elided.Key != "" && !elided.Owner {
+			return elided, true
+		}
+		return r.last, r.last.Key != ""
+	}
+	s.Text = r.span(left)
+	return s, ok
+}
+
+// told is a clause with its subject, as a sentence of its own.
+func (r *reader) told(c clause, left []tok, s Subject) string {
+	text := r.span(c.toks)
+	pronoun := len(left) == 1 && is("he", left[0].w)
+	if len(left) > 0 && !pronoun || s.Text == "" {
+		return text
+	}
+	if pronoun {
+		text = strings.TrimSpace(text[left[0].to-c.toks[0].from:])
+	}
+	return s.Text + " " + text
+}
+
+// being reads a clause with a form of to be.
+func (r *reader) being(c clause, m manner, left, right []tok, elided Subject) ([]Statement, Subject, bool) {
+	v := r.valueOf(right)
+	m.past = m.past || c.verb.was
+	st := Statement{
+		More: m.more || v.more, Now: m.now || v.now, Sure: m.sure || v.sure, Ended: m.ended || v.ended, From: v.from, Until: v.until,
+		Value: r.span(v.toks), Old: r.span(v.old), Past: m.past,
+	}
+	if len(v.toks) == 0 || len(v.toks) > maxValue || len(left) == 0 {
+		return nil, Subject{}, false
+	}
+	st.Text = r.told(c, left, elided)
+	if attr, n, ok := attribute(left); ok {
+		return r.attributed(st, attr, n, left)
+	}
+	if attr, n, ok := attribute(v.toks); ok && n.known && len(left) <= 4 && !m.more {
+		st.Value = r.span(left)
+		st.From, st.Until = v.from, v.until
+		return r.attributed(st, attr, n, v.toks)
+	}
+	s, ok := r.subject(left, elided)
+	if !ok {
+		if len(v.old) > 0 && len(left) == 1 && (is("he", left[0].w) || left[0].w == "that") { // "it is not X but Y"
+			return []Statement{{Value: st.Value, Old: st.Old, Sure: true, Text: st.Text}}, s, true
+		}
+		return nil, s, false
+	}
+	st.Subject = s
+	return r.copula(st, v, left, s)
+}
+
+// attributed makes a statement of a noun of which there is one.
+func (r *reader) attributed(st Statement, attr string, n noun, toks []tok) ([]Statement, Subject, bool) {
+	if n.his {
+		if r.last.Key == "" {
+			return nil, Subject{}, false
+		}
+		n.words = append(n.words, strings.Fields(r.last.Key)...)
+		n.role, n.name = r.last.Role, r.last.Name
+	}
+	words := n.words
+	if n.fresh {
+		st.Now = true
+	}
+	if n.old {
+		st.Past = true
+	}
+	s := Subject{Text: r.span(toks), Role: n.role, Name: n.name, Person: n.role != "" || n.name != ""}
+	if n.role != "" && n.name != "" {
+		words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == n.role })
+	}
+	s.Key = keyOf(words)
+	if s.Key == "" && n.mine {
+		s.Owner, s.Key = true, Owner
+	}
+	if s.Key == "" {
+		return nil, Subject{}, false
+	}
+	st.Subject, st.Attr, st.One = s, attr, true
+	if attr == "name" {
+		st.Attr = Called
+		st.One = n.one || n.role == "" && s.Owner || !slices.ContainsFunc(n.words, func(w string) bool { return is("role", w) })
+	}
+	if strings.HasPrefix(attr, "favourite ") && s.Key == Owner {
+		st.One = true
+	}
+	if len(toks) == 0 {
+		return nil, s, false
+	}
+	return r.withName(st, true), s, true
+}
+
+// copula makes a statement of "X is Y" where X is no such noun.
+func (r *reader) copula(st Statement, v value, left []tok, s Subject) ([]Statement, Subject, bool) {
+	toks := v.toks
+	last := toks[len(toks)-1].w
+	n := nounOf(toks)
+	switch {
+	case s.Name != "" && s.Role == "" && n.role != "" && n.mine && n.name == "" && len(n.words) == 1: // "Ana is my sister"
+		return []Statement{r.named(st, n.role, n.one, r.span(left))}, s, true
+	case s.Role != "" && s.Name == "" && allCapital(toks) && len(strings.Fields(s.Key)) == 1: // "my sister is Ana"
+		return []Statement{r.named(st, s.Role, is("role one", s.Role), r.span(toks))}, s, true
+	case digits(toks[0].w) && (last == "old" && len(toks) <= 3 || len(toks) == 1 && (s.Person || s.Owner)):
+		st.Attr, st.One = "age", true
+	case digits(toks[0].w) && (last == "tall" || last == "high") && len(toks) <= 4:
+		st.Attr, st.One, st.Value = "height", true, r.span(toks[:len(toks)-1])
+	case digits(toks[0].w) && (last == "heavy") && len(toks) <= 4:
+		st.Attr, st.One, st.Value = "weight", true, r.span(toks[:len(toks)-1])
+	default:
+		r.placed(&st, toks, left)
+	}
+	if nn := nounOf(left); nn.fresh {
+		st.Now = true
+	} else if nn.old && !nn.bad && s.Role == "" && s.Name == "" {
+		st.Past = true
+	}
+	return r.withName(st, true), s, true
+}
+
+// placed tells when, where and what else.
+func (r *reader) placed(st *Statement, toks, left []tok) {
+	switch r.classOf(toks) {
+	case Time:
+		st.Attr = When
+		st.One = st.Subject.Role == "" && st.Subject.Name == "" && !st.Subject.Owner
+	case Place:
+		st.Attr = Where
+		words := nounOf(left).words
+		st.One = len(words) > 0 && is("movable", words[len(words)-1]) || len(words) > 0 && slices.ContainsFunc(words, func(w string) bool { return w == "key" || w == "keys" })
+	default:
+		st.Attr = Is
+	}
+}
+
+// named says that whoever fills a role is called so.
+func (r *reader) named(st Statement, role string, one bool, name string) Statement {
+	st.Subject = Subject{Text: role, Role: role, Key: role, Person: true}
+	st.Attr, st.Value, st.One = Called, name, one
+	return st
+}

@@ -1,0 +1,160 @@
+// Package statement reads what a sentence says of somebody or something:
+// "my sister Ana lives in Kaunas since May" is Ana, lives_in, Kaunas, from May.
+// By that a newer statement is known to correct an older one, and who and what
+// is talked about is known to the graph.
+//
+// It errs on the side of not understanding: what is hedged, asked, reported of
+// somebody else or put off gives no statement, or one that corrects nothing. It
+// keeps nothing and calls no model. The words it knows lie in words.txt. Package
+// knowledge, its graph and the extraction after a turn call it.
+package statement
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Statement is one thing that a text says.
+type Statement struct {
+	Subject Subject
+	// Attr is what is said of the subject: a verb of words.txt ("lives_in"), a
+	// noun ("password"), or one of When, Where, Is, Called and Any. It is empty,
+	// and so is the subject, where only a value is set right: Value, not Old.
+	Attr  string
+	Value string // as it was written, without its time
+	Old   string // what it says no longer holds: "not OLD but VALUE", "from OLD to VALUE"
+	// Ended: the value no longer holds, or never did; with Any the whole subject.
+	Ended bool
+	// One: the subject has one at a time.
+	One bool
+	// More: it says that something else holds as well, or is not sure; it
+	// corrects nothing.
+	More bool
+	// Now says that it is new ("now", "new", "moved"), Sure that something else
+	// was wrong ("actually", "I meant", "no longer", "not X but Y").
+	Now, Sure bool
+	// Past: it held once. It corrects nothing and is not corrected.
+	Past        bool
+	From, Until time.Time // when it holds, as far as it says
+	// Text is the part of the sentence that says it, with its subject.
+	Text string
+}
+
+// Attributes beside the verbs and nouns of words.txt.
+const (
+	When   = "when"   // a thing is at a time
+	Where  = "where"  // a thing is at a place
+	Is     = "is"     // anything else it can be
+	Called = "called" // the subject's name is the value
+	Any    = "*"      // everything that was said of the subject
+)
+
+// Subject is somebody or something.
+type Subject struct {
+	Text  string // as it was written
+	Owner bool   // the owner: "I", "we"
+	// Role and Name: "my sister Ana" is "sister" and "Ana", both folded. A role is
+	// one that is somebody's, the owner's.
+	Role, Name string
+	// Key is its words, folded and sorted; "owner" for the owner. A name goes
+	// before a role.
+	Key string
+	// Person: it is one, as far as the words tell.
+	Person bool
+}
+
+// Owner is the key of the owner.
+const Owner = "owner"
+
+// Bounds of what is read.
+const (
+	maxText       = 4000 // bytes
+	maxStatements = 16
+	maxValue      = 14 // words
+)
+
+// Read returns what a text says. now is the owner's time in the owner's zone:
+// "until June" is counted from it.
+func Read(text string, now time.Time) []Statement {
+	r := reader{now: now, text: unquoted(clip(text))}
+	for _, s := range sentences(r.text) {
+		r.sentence(s)
+		if len(r.out) >= maxStatements {
+			return r.out[:maxStatements]
+		}
+	}
+	return r.out
+}
+
+type reader struct {
+	text string
+	now  time.Time
+	out  []Statement
+	last Subject // for "she"
+}
+
+// sentence reads the clauses of one sentence.
+func (r *reader) sentence(toks []tok) {
+	l := lead(toks)
+	if l.skip || len(l.toks) == 0 {
+		return
+	}
+	subject := Subject{}
+	if len(verbsOf(l.toks)) == 0 {
+		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius"
+			r.out = append(r.out, Statement{Value: r.span(v.toks), Old: r.span(v.old), Sure: true, Text: r.span(toks)})
+		}
+		return
+	}
+	for i, c := range clauses(l.toks) {
+		if i > 0 {
+			more := lead(c.toks)
+			if more.skip {
+				return
+			}
+			l.sure, l.more, l.now = l.sure || more.sure, more.more, l.now || more.now
+			c.verb.at -= len(c.toks) - len(more.toks)
+			c.toks = more.toks
+			if c.verb.at < 0 {
+				continue
+			}
+		}
+		st, s, ok := r.clause(c, subject)
+		if s.Key != "" {
+			subject = s
+		}
+		if !ok {
+			continue
+		}
+		for _, x := range st {
+			x.Sure, x.Now, x.More = x.Sure || l.sure, x.Now || l.now, x.More || l.more
+			r.out = append(r.out, x)
+		}
+	}
+	if subject.Key != "" && !subject.Owner {
+		r.last = subject
+	}
+}
+
+// ClassOf tells what kind of value one is.
+func ClassOf(value string, now time.Time) Class {
+	r := reader{now: now, text: clip(value)}
+	for _, toks := range sentences(r.text) {
+		return r.classOf(toks)
+	}
+	return Other
+}
+
+// unquoted blanks what stands in quotation marks and is longer than a name: it
+// is somebody else's word. Lengths stay, so that places do.
+func unquoted(s string) string {
+	return quotes.ReplaceAllStringFunc(s, func(q string) string {
+		if len(strings.Fields(q)) <= 3 {
+			return q
+		}
+		return strings.Repeat(" ", len(q))
+	})
+}
+
+var quotes = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|«[^»\n]*»|„[^“”\n]*[“”]|`[^`\n]*`")
