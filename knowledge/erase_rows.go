@@ -13,7 +13,7 @@ import (
 // Tables implements Eraser for what this package keeps, and for the origins of
 // all things.
 func (b *Base) Tables() []string {
-	return []string{"facts", "docs", "doc_changes", "derived", "origins", "erasures"}
+	return []string{"facts", "docs", "doc_changes", "derived", "origins", "erasures", "claims", "claimed"}
 }
 
 // Purge implements Eraser: the base holds nothing outside of the database.

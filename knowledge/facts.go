@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/platform/shortid"
+	say "hob/platform/statement"
 )
 
 // Remembered says what RememberTx did.
@@ -24,10 +26,11 @@ type Remembered struct {
 	Retired []Fact
 }
 
-// RememberTx keeps a fact; ID and CreatedAt are filled in when empty. A fact
-// which gives another value for something that has only one ("my sister's
-// birthday is on 4 May") retires the older one, unless the new one is tainted
-// and the older one is not. A text that is known already is not kept twice.
+// RememberTx keeps a fact; ID and CreatedAt are filled in when empty, and when
+// it holds, where it says so; its words are read in the zone of CreatedAt. A
+// fact which says that an older one does not hold, or no longer, retires it,
+// unless the new one is tainted and the older one is not. What the older one
+// says besides stays. A text that is known already is not kept twice.
 func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 	f.Text = strings.TrimSpace(strings.ToValidUTF8(f.Text, "\uFFFD"))
 	switch {
@@ -40,41 +43,57 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 		f.ID = shortid.New("f")
 	}
 	if f.CreatedAt.IsZero() {
-		f.CreatedAt = time.Now()
+		f.CreatedAt = time.Now().UTC()
 	}
+	now := f.CreatedAt
 	f.CreatedAt = store.Time(store.Millis(f.CreatedAt))
 	if f.Provenance == provenance.Unknown {
 		f.Provenance = provenance.Outside
 	}
-	head, value := statement(f.Text)
-	same := strings.Join(phrase.Split(f.Text), " ")
-	old, err := query(tx, `SELECT `+factColumns+` FROM facts
-		WHERE retired_at = 0 AND realm = ? AND ((head <> '' AND head = ?) OR (same <> '' AND same = ?)) ORDER BY n`, f.Realm, head, same)
+	if err := b.readTx(tx); err != nil {
+		return Remembered{}, err
+	}
+	w, err := b.weighTx(tx, f, now)
 	if err != nil {
-		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
+		return Remembered{}, err
+	}
+	if w.known != nil {
+		return Remembered{Fact: *w.known, Known: true}, nil
+	}
+	f = w.f
+	if from, until := limits(w.list); f.ValidFrom.IsZero() && f.ValidUntil.IsZero() && (until.IsZero() || until.After(now)) {
+		f.ValidFrom, f.ValidUntil = store.Time(store.Millis(from)), store.Time(store.Millis(until))
+	}
+	if f.Kind == "" && preference(w.list) {
+		f.Kind = KindPreference
+	}
+	w.f = f
+	if err := b.insertTx(tx, f, w.list); err != nil {
+		return Remembered{}, err
 	}
 	out := Remembered{Fact: f}
-	for _, o := range old {
-		_, v := statement(o.Text)
-		known := phrase.Same(o.Text, f.Text) || v == value
-		switch clean := !f.Provenance.Tainted(); {
-		case known && (!clean || !o.Provenance.Tainted()):
-			return Remembered{Fact: o, Known: true}, nil
-		case clean || o.Provenance.Tainted():
-			out.Retired = append(out.Retired, o)
-		}
-	}
+	out.Retired, err = w.retireAllTx()
+	return out, err
+}
+
+// preference reports whether a text says only what somebody likes.
+func preference(list []say.Statement) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s say.Statement) bool {
+		return s.Attr != "likes" && s.Attr != "prefers" && !strings.HasPrefix(s.Attr, "favourite ")
+	})
+}
+
+// insertTx keeps a fact with what it says.
+func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Statement) error {
 	if _, err := tx.Exec(`INSERT INTO facts (id, text, same, head, provenance, event, realm, created_at, kind, source, valid_from, valid_until)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, same, head, string(f.Provenance), f.Event, f.Realm, store.Millis(f.CreatedAt),
-		f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil)); err != nil {
-		return Remembered{}, fmt.Errorf("knowledge: remember: %w", err)
+		VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, f.Text, strings.Join(phrase.Split(f.Text), " "), string(f.Provenance), f.Event, f.Realm,
+		store.Millis(f.CreatedAt), f.Kind, f.Source, store.Millis(f.ValidFrom), store.Millis(f.ValidUntil)); err != nil {
+		return fmt.Errorf("knowledge: remember: %w", err)
 	}
-	for i := range out.Retired {
-		if err := b.retireTx(tx, &out.Retired[i], f.ID, f.CreatedAt); err != nil {
-			return Remembered{}, err
-		}
+	if err := claimTx(tx, f, list); err != nil {
+		return err
 	}
-	return out, b.IndexTx(tx, doc(f))
+	return b.IndexTx(tx, doc(f))
 }
 
 func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
@@ -99,6 +118,15 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, id)
 	if err != nil {
 		return fmt.Errorf("knowledge: take back: %w", err)
+	}
+	rest, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (SELECT fact FROM claimed WHERE split = ?)`, id)
+	if err != nil {
+		return fmt.Errorf("knowledge: take back: %w", err)
+	}
+	for _, r := range rest { // it stands in the old fact again
+		if err := b.removeTx(tx, r.ID); err != nil {
+			return err
+		}
 	}
 	for _, o := range old {
 		if _, err := tx.Exec(`UPDATE facts SET retired_at = 0, retired_by = '' WHERE id = ?`, o.ID); err != nil {

@@ -11,6 +11,7 @@ package knowledge
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"hob/knowledge/store"
@@ -141,6 +142,7 @@ type Base struct {
 	st   *store.Store
 	opt  Options
 	tune Tuning
+	read atomic.Bool // every fact was read by this version once
 }
 
 // New returns the base kept in st, which must have been opened with this
@@ -158,7 +160,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts holds no text of its own (external content) and, with

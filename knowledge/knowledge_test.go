@@ -121,9 +121,9 @@ func TestCorrection(t *testing.T) {
 		{"another sister", "my sister's birthday is on 3 May", "my brother's birthday is on 4 May", "owner", []string{"my brother's birthday is on 4 May", "my sister's birthday is on 3 May"}},
 		{"not single", "my sister is a doctor", "my sister is tall", "owner", []string{"my sister is tall", "my sister is a doctor"}},
 		{"hedged", "my favourite colour is blue", "my favourite colour is also green", "owner", []string{"my favourite colour is also green", "my favourite colour is blue"}},
-		{"denied", "my address is 5 Foo Street", "my address is not 5 Foo Street", "owner", []string{"my address is not 5 Foo Street", "my address is 5 Foo Street"}},
+		{"denied", "my address is 5 Foo Street", "my address is not 5 Foo Street", "owner", []string{"my address is not 5 Foo Street"}},
 		{"whose code", "the code is 1234", "the code is 4321", "owner", []string{"the code is 4321", "the code is 1234"}},
-		{"two things at once", "my phone number is 1", "my phone number is 2 and my email is a@b.c", "owner", []string{"my phone number is 2 and my email is a@b.c", "my phone number is 1"}},
+		{"two things at once", "my phone number is 1", "my phone number is 2 and my email is a@b.c", "owner", []string{"my phone number is 2 and my email is a@b.c"}},
 		{"outside never corrects the owner", "my bank account number is 1", "my bank account number is 666", "outside", []string{"my bank account number is 666", "my bank account number is 1"}},
 	}
 	for _, tc := range tests {

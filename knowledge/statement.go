@@ -1,116 +1,238 @@
 package knowledge
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"hob/platform/phrase"
+	"hob/knowledge/store"
+	say "hob/platform/statement"
 )
 
-// single are things of which a person, a place or a thing has one at a time. A
-// name is not among them: two daughters have two. Only statements about these
-// correct each other; for all others both stay, and the newer comes first.
-var single = map[string]bool{
-	"birthday": true, "birthdate": true, "anniversary": true, "address": true, "password": true, "passcode": true, "passphrase": true,
-	"pin": true, "combination": true, "age": true, "height": true, "weight": true, "salary": true, "deadline": true, "iban": true,
-	"postcode": true, "zip": true, "timezone": true, "code": true, "number": true, "email": true, "phone": true, "mobile": true,
-	"plate": true, "size": true, "rent": true, "employer": true, "hometown": true,
-}
-
-// favourite words make any noun a thing of which there is one.
-var favourite = map[string]bool{"favourite": true, "favorite": true}
-
-// determiners open the name of a thing that is known.
-var determiners = []string{"my", "our", "the", "his", "her", "their", "your", "its"}
-
-// hedges in a value say that it is no plain replacement of an older one.
-var hedges = []string{"not", "also", "too", "maybe", "perhaps", "probably", "either", "or", "sometimes", "usually"}
-
-// statement reads "<thing> is <value>" (or "<value> is <thing>") for things of
-// which there is one, and returns the thing's telling words in alphabetical
-// order with the value; "" when the text is anything else. It errs on the side
-// of not understanding: a fact that is wrongly kept does less harm than one that
-// is wrongly retired.
+// statement is the first thing a text says of which there is one, and its
+// value; "" when it says none.
 func statement(text string) (head, value string) {
-	f := strings.Fields(strings.TrimRight(strings.TrimSpace(text), ".!"))
-	at := -1
-	for i, w := range f {
-		switch strings.ToLower(w) {
-		case "is", "are", "=":
-			if at >= 0 {
-				return "", ""
-			}
-			at = i
-		case "was", "were", "but", "if", "when", "because", "unless", "until":
-			return "", ""
+	for _, s := range say.Read(text, time.Time{}) {
+		if s.One && !s.More && s.Value != "" {
+			return s.Attr + " " + s.Subject.Key, strings.Join(say.Words(s.Value), " ")
 		}
-		if strings.ContainsAny(w, ";?\n") || (strings.HasSuffix(w, ".") && len(w) > 3) {
-			return "", ""
-		}
-	}
-	if at <= 0 || at == len(f)-1 {
-		return "", ""
-	}
-	left, right := f[:at], f[at+1:]
-	if h := thing(left); h != "" {
-		return settled(h, plain(right))
-	}
-	if h := thing(right); h != "" && slices.Contains(determiners, strings.ToLower(right[0])) && len(left) <= 4 {
-		return settled(h, plain(left))
 	}
 	return "", ""
 }
 
-// settled drops a statement whose value is hedged or has no words.
-func settled(head, value string) (string, string) {
-	f := strings.Fields(value)
-	if len(f) == 0 || slices.ContainsFunc(f, func(s string) bool { return slices.Contains(hedges, s) }) {
-		return "", ""
-	}
-	return head, value
-}
+// readings is the version of package statement: what an older one made of the
+// facts is made anew.
+const readings = 1
 
-// thing returns the sorted telling words of a noun phrase whose noun is single.
-func thing(f []string) string {
-	if len(f) == 0 || len(f) > 8 {
-		return ""
-	}
-	w := phrase.Split(strings.Join(f, " "))
-	// "the wifi password of the cabin": the noun stands before "of".
-	noun := w
-	if i := slices.Index(w, "of"); i > 0 {
-		noun = w[:i]
-	}
-	if i := slices.Index(w, "for"); i > 0 && i < len(noun) {
-		noun = w[:i]
-	}
-	if len(noun) == 0 || (!single[noun[len(noun)-1]] && !slices.ContainsFunc(noun, func(s string) bool { return favourite[s] })) {
-		return ""
-	}
-	var out []string
-	for _, s := range w {
-		switch s {
-		case "the", "a", "an", "of", "for", "s", "and":
-		default:
-			if favourite[s] {
-				s = "favourite"
-			}
-			out = append(out, s)
+// claims: what the facts say. They derive from the facts' texts and go with
+// them, whoever changes those.
+const claims1 = `
+CREATE TABLE claims (
+	fact TEXT NOT NULL, n INTEGER NOT NULL,
+	subject TEXT NOT NULL, attr TEXT NOT NULL, value TEXT NOT NULL, words TEXT NOT NULL, old TEXT NOT NULL, flags INTEGER NOT NULL, text TEXT NOT NULL,
+	PRIMARY KEY (fact, n)) WITHOUT ROWID;
+CREATE INDEX claims_subject ON claims (subject, attr);
+CREATE INDEX claims_words ON claims (words, attr);
+CREATE TABLE claimed (
+	fact TEXT PRIMARY KEY, version INTEGER NOT NULL,
+	next TEXT NOT NULL DEFAULT '',
+	split TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+CREATE INDEX claims_called ON claims (subject, words) WHERE attr = 'called';
+CREATE INDEX claimed_anew ON claimed (fact) WHERE version = 0;
+CREATE INDEX claimed_next ON claimed (next) WHERE next <> '';
+CREATE INDEX claimed_split ON claimed (split) WHERE split <> '';
+CREATE INDEX facts_until ON facts (valid_until) WHERE valid_until > 0 AND retired_at = 0;
+CREATE TRIGGER facts_claims_gone AFTER DELETE ON facts BEGIN
+	DELETE FROM claims WHERE fact = old.id;
+	DELETE FROM claimed WHERE fact = old.id;
+	UPDATE claimed SET next = '' WHERE next = old.id;
+END;
+CREATE TRIGGER facts_claims_anew AFTER UPDATE OF text ON facts BEGIN
+	DELETE FROM claims WHERE fact = old.id;
+	UPDATE claimed SET version = 0 WHERE fact = old.id;
+END;`
+
+// flags of a claim in its row.
+const (
+	flagOne = 1 << iota
+	flagMore
+	flagNow
+	flagSure
+	flagEnded
+	flagPast
+)
+
+func flagsOf(s say.Statement) (n int) {
+	for i, on := range []bool{s.One, s.More, s.Now, s.Sure, s.Ended, s.Past} {
+		if on {
+			n |= 1 << i
 		}
 	}
-	// One word alone ("the code") does not say whose.
-	if slices.Contains(w, "and") || len(out) < 2 {
-		return ""
-	}
-	slices.Sort(out)
-	return strings.Join(out, " ")
+	return n
 }
 
-// plain returns the value's words without what may stand before them.
-func plain(f []string) string {
-	w := phrase.Split(strings.Join(f, " "))
-	for len(w) > 1 && (w[0] == "now" || w[0] == "on" || w[0] == "actually") {
-		w = w[1:]
+// claim is a row of claims.
+type claim struct {
+	fact string
+	n    int
+	say.Statement
+}
+
+// readTx reads the facts that were not read yet, or by an older version.
+func (b *Base) readTx(tx *store.Tx) error {
+	which := `SELECT fact FROM claimed WHERE version = 0` // in which something was forgotten
+	if !b.read.Load() {
+		which = `SELECT f.id FROM facts f LEFT JOIN claimed c ON c.fact = f.id WHERE coalesce(c.version, 0) < ` + strconv.Itoa(readings)
+		tx.AfterCommit(func() { b.read.Store(true) })
 	}
+	todo, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE id IN (`+which+`) ORDER BY n`)
+	if err != nil {
+		return fmt.Errorf("knowledge: read facts: %w", err)
+	}
+	for _, f := range todo {
+		if err := claimTx(tx, f, say.Read(f.Text, f.CreatedAt.UTC())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claimTx keeps what a fact says.
+func claimTx(tx *store.Tx, f Fact, list []say.Statement) error {
+	for i, s := range list {
+		if _, err := tx.Exec(`INSERT OR REPLACE INTO claims (fact, n, subject, attr, value, words, old, flags, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, f.ID, i,
+			s.Subject.Key, s.Attr, s.Value, valueKey(s.Value), s.Old, flagsOf(s), s.Text); err != nil {
+			return fmt.Errorf("knowledge: read fact: %w", err)
+		}
+	}
+	if _, err := tx.Exec(`INSERT INTO claimed (fact, version) VALUES (?, ?) ON CONFLICT (fact) DO UPDATE SET version = excluded.version`, f.ID, readings); err != nil {
+		return fmt.Errorf("knowledge: read fact: %w", err)
+	}
+	return nil
+}
+
+func valueKey(value string) string {
+	w := say.Words(value)
+	slices.Sort(w)
 	return strings.Join(w, " ")
+}
+
+// claimsOf lists what facts in force of a realm say, by a condition on c.
+func claimsOf(q store.Querier, realm, where string, args ...any) ([]claim, error) {
+	rows, err := q.Query(`SELECT c.fact, c.n, c.subject, c.attr, c.value, c.old, c.flags, c.text FROM claims c JOIN facts f ON f.id = c.fact
+		WHERE f.retired_at = 0 AND f.realm = ? AND `+where+` ORDER BY f.n, c.n LIMIT 500`, append([]any{realm}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: claims: %w", err)
+	}
+	defer rows.Close()
+	var out []claim
+	for rows.Next() {
+		var c claim
+		var flags int
+		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &c.Value, &c.Old, &flags, &c.Text); err != nil {
+			return nil, fmt.Errorf("knowledge: claims: %w", err)
+		}
+		on := func(flag int) bool { return flags&flag != 0 }
+		c.One, c.More, c.Now, c.Sure, c.Ended, c.Past = on(flagOne), on(flagMore), on(flagNow), on(flagSure), on(flagEnded), on(flagPast)
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
+
+// allClaims are those of one fact, also when it is retired.
+func allClaims(q store.Querier, id string) ([]claim, error) {
+	rows, err := q.Query(`SELECT fact, n, subject, attr, flags, text FROM claims WHERE fact = ? ORDER BY n`, id)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: claims: %w", err)
+	}
+	defer rows.Close()
+	var out []claim
+	for rows.Next() {
+		var c claim
+		var flags int
+		if err := rows.Scan(&c.fact, &c.n, &c.Subject.Key, &c.Attr, &flags, &c.Text); err != nil {
+			return nil, fmt.Errorf("knowledge: claims: %w", err)
+		}
+		c.More = flags&flagMore != 0
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
+
+// keys are the subject's key and those under which it is known as well: "Ana"
+// and "my sister" are one as long as there is one sister. clean leaves out the
+// names that outside text gave.
+func keys(q store.Querier, realm string, s say.Subject, clean bool) ([]string, error) {
+	out := []string{s.Key}
+	if s.Owner || s.Key == "" {
+		return out, nil
+	}
+	names, err := callings(q, realm, clean)
+	if err != nil {
+		return nil, err
+	}
+	if s.Role != "" && s.Name != "" {
+		names.add(s.Role, s.Name)
+	}
+	for role, called := range names {
+		if len(called) != 1 {
+			continue
+		}
+		for name := range called {
+			out = append(out, swapped(s.Key, role, name)...)
+			out = append(out, swapped(s.Key, name, role)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// swapped is a key with one name in the place of another, nothing when it is
+// not in it.
+func swapped(key, from, to string) []string {
+	words, part := strings.Fields(key), strings.Fields(from)
+	for _, p := range part {
+		i := slices.Index(words, p)
+		if i < 0 {
+			return nil
+		}
+		words = slices.Delete(words, i, i+1)
+	}
+	words = append(words, strings.Fields(to)...)
+	slices.Sort(words)
+	return []string{strings.Join(slices.Compact(words), " ")}
+}
+
+// called are the names by role.
+type called map[string]map[string]bool
+
+func (c called) add(role, name string) {
+	if c[role] == nil {
+		c[role] = map[string]bool{}
+	}
+	c[role][name] = true
+}
+
+// callings lists who is called how.
+func callings(q store.Querier, realm string, clean bool) (called, error) {
+	rows, err := q.Query(`SELECT DISTINCT c.subject, c.words FROM claims c JOIN facts f ON f.id = c.fact
+		WHERE c.attr = 'called' AND c.flags & ? = 0 AND f.retired_at = 0 AND f.realm = ? AND (NOT ? OR f.provenance IN ('owner', 'hob', 'tool')) LIMIT 2000`,
+		flagEnded|flagPast, realm, clean)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: names: %w", err)
+	}
+	defer rows.Close()
+	out := called{}
+	for rows.Next() {
+		var role, name string
+		if err := rows.Scan(&role, &name); err != nil {
+			return nil, fmt.Errorf("knowledge: names: %w", err)
+		}
+		if role != say.Owner && name != "" {
+			out.add(role, name)
+		}
+	}
+	return out, rows.Err()
 }

@@ -1,0 +1,291 @@
+package knowledge
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/shortid"
+	say "hob/platform/statement"
+)
+
+// KindPreference and KindObservation are kinds of facts: what somebody likes
+// better, and what Hob concluded.
+const (
+	KindPreference  = "preference"
+	KindObservation = "observation"
+)
+
+// weighing is a new fact set against those that are there.
+type weighing struct {
+	b    *Base
+	tx   *store.Tx
+	f    Fact
+	list []say.Statement
+	now  time.Time
+	// known is a fact that says all of it already.
+	known *Fact
+	// wrong are claims of older facts that do not hold beside it, by fact.
+	wrong map[string][]int
+	order []string
+}
+
+// weighTx finds what a new fact says that is known, and what it corrects.
+func (b *Base) weighTx(tx *store.Tx, f Fact, now time.Time) (*weighing, error) {
+	w := &weighing{b: b, tx: tx, f: f, now: now, wrong: map[string][]int{}}
+	w.list = say.Read(f.Text, now)
+	if err := w.rephrased(); err != nil {
+		return nil, err
+	}
+	if err := w.sameText(); err != nil || w.known != nil {
+		return w, err
+	}
+	covered := map[string]int{}
+	weighed := 0
+	for i := range w.list {
+		if s := &w.list[i]; s.Attr != "" {
+			weighed++
+			if err := w.weigh(s, covered); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for id, n := range covered {
+		if n == weighed && weighed > 0 && len(w.order) == 0 {
+			old, err := fact(tx, id)
+			if err != nil {
+				return nil, err
+			}
+			w.known = &old
+		}
+	}
+	return w, nil
+}
+
+// sameText looks for the same words.
+func (w *weighing) sameText() error {
+	same := strings.Join(phrase.Split(w.f.Text), " ")
+	if same == "" {
+		return nil
+	}
+	old, err := query(w.tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND realm = ? AND same = ? ORDER BY n`, w.f.Realm, same)
+	if err != nil {
+		return fmt.Errorf("knowledge: remember: %w", err)
+	}
+	for _, o := range old {
+		switch {
+		case !phrase.Same(o.Text, w.f.Text):
+		case !w.f.Provenance.Tainted() && o.Provenance.Tainted(): // the owner says it now
+			w.fault(o.ID, -1)
+		default:
+			w.known = &o
+			return nil
+		}
+	}
+	return nil
+}
+
+// weigh sets one statement against what is known of its subject.
+func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
+	list, err := w.against(*s)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		old, err := fact(w.tx, c.fact)
+		if err != nil {
+			return err
+		}
+		switch outside := w.f.Provenance.Tainted(); {
+		case outside && !old.Provenance.Tainted() && !same(*s, c.Statement): // the owner's word stands
+		case w.f.Kind == KindObservation && old.Kind != KindObservation && !same(*s, c.Statement):
+		case same(*s, c.Statement):
+			if outside || !old.Provenance.Tainted() {
+				covered[c.fact]++
+			} else {
+				w.fault(c.fact, c.n)
+			}
+		case say.Corrects(*s, c.Statement, w.now):
+			w.fault(c.fact, c.n)
+			if s.Attr == "switched" || s.Attr == "replaced" { // it is what the old one was
+				s.Attr, s.One = c.Attr, c.One
+			}
+		}
+	}
+	return nil
+}
+
+func same(n, o say.Statement) bool {
+	return n.Attr == o.Attr && n.Ended == o.Ended && n.Past == o.Past && n.Value != "" && say.Refines(o.Value, n.Value) && n.Old == ""
+}
+
+func (w *weighing) fault(id string, n int) {
+	if !slices.Contains(w.order, id) {
+		w.order = append(w.order, id)
+	}
+	w.wrong[id] = append(w.wrong[id], n)
+}
+
+// against lists the claims that a statement could meet.
+func (w *weighing) against(s say.Statement) ([]claim, error) {
+	under, err := keys(w.tx, w.f.Realm, s.Subject, !w.f.Provenance.Tainted())
+	if err != nil {
+		return nil, err
+	}
+	args := make([]any, len(under))
+	for i, k := range under {
+		args[i] = k
+	}
+	out, err := claimsOf(w.tx, w.f.Realm, `c.subject IN (?`+strings.Repeat(", ?", len(under)-1)+`)`, args...)
+	if err != nil || s.Attr != say.Any {
+		return out, err
+	}
+	// "the gym membership ended" ends "I have a gym membership" as well
+	words := strings.Fields(s.Subject.Key)
+	had, err := claimsOf(w.tx, w.f.Realm, `c.subject = ? AND c.attr IN ('owns', 'member_of', 'uses')`, say.Owner)
+	for _, c := range had {
+		if v := say.Words(c.Value); len(v) == len(words) && !slices.ContainsFunc(v, func(x string) bool { return !slices.Contains(words, x) }) {
+			c.Attr = say.When // any of what Any ends
+			out = append(out, c)
+		}
+	}
+	return out, err
+}
+
+// rephrased makes a whole fact of "I meant Kaunas, not Vilnius": the newest one
+// in which the wrong value stands, set right.
+func (w *weighing) rephrased() error {
+	for _, s := range w.list {
+		if s.Attr != "" || s.Old == "" {
+			continue
+		}
+		old, err := claimsOf(w.tx, w.f.Realm, `c.words = ?`, valueKey(s.Old))
+		if err != nil || len(old) == 0 {
+			return err
+		}
+		c := old[len(old)-1]
+		text := strings.Replace(c.Text, c.Value, s.Value, 1)
+		list := say.Read(text, w.now)
+		if text == c.Text || len(list) == 0 {
+			return nil
+		}
+		list[0].Sure, list[0].Old = true, s.Old
+		w.f.Text, w.list = text, list
+		return nil
+	}
+	return nil
+}
+
+// limits are those within which a fact holds, when it says one for all of it.
+func limits(list []say.Statement) (from, until time.Time) {
+	for _, s := range list {
+		switch {
+		case s.Past || s.Ended:
+			return time.Time{}, time.Time{}
+		case s.From.IsZero() && s.Until.IsZero():
+		case from.IsZero() && until.IsZero():
+			from, until = s.From, s.Until
+		}
+	}
+	return from, until
+}
+
+// retireAllTx puts the new fact in the place of what it corrects. What an older
+// fact says besides stays, as a fact of its own; one that holds until the new
+// one begins is retired then.
+func (w *weighing) retireAllTx() (retired []Fact, err error) {
+	later := w.f.ValidFrom.After(w.f.CreatedAt)
+	for _, id := range w.order {
+		old, err := fact(w.tx, id)
+		if err != nil {
+			return nil, err
+		}
+		retired = append(retired, old)
+		o := &retired[len(retired)-1]
+		if later {
+			if _, err := w.tx.Exec(`UPDATE claimed SET next = ? WHERE fact = ?`, w.f.ID, id); err != nil {
+				return nil, fmt.Errorf("knowledge: retire: %w", err)
+			}
+			o.ValidUntil = w.f.ValidFrom
+			continue
+		}
+		if err := w.b.retireTx(w.tx, o, w.f.ID, w.f.CreatedAt); err != nil {
+			return nil, err
+		}
+		if err := w.restTx(old); err != nil {
+			return nil, err
+		}
+	}
+	return retired, nil
+}
+
+// restTx keeps what a retired fact says beside what was corrected.
+func (w *weighing) restTx(old Fact) error {
+	wrong := w.wrong[old.ID]
+	all, err := allClaims(w.tx, old.ID)
+	if err != nil || slices.Contains(wrong, -1) {
+		return err
+	}
+	var said []string // each part once: it may make several claims
+	for _, c := range all {
+		if slices.Contains(wrong, c.n) {
+			said = append(said, c.Text)
+		}
+	}
+	for _, c := range all {
+		if slices.Contains(said, c.Text) || c.Text == "" {
+			continue
+		}
+		said = append(said, c.Text)
+		f := old
+		f.ID, f.Text, f.RetiredAt, f.RetiredBy = shortid.New("f"), c.Text, time.Time{}, ""
+		f.ValidFrom, f.ValidUntil = limits(say.Read(c.Text, w.now))
+		if err := w.b.insertTx(w.tx, f, say.Read(c.Text, w.now)); err != nil {
+			return err
+		}
+		if _, err := w.tx.Exec(`UPDATE claimed SET split = ? WHERE fact = ?`, w.f.ID, f.ID); err != nil {
+			return fmt.Errorf("knowledge: retire: %w", err)
+		}
+	}
+	return nil
+}
+
+// ExpireTx retires the facts that no longer hold: those whose time is over and
+// those in whose place another one has come. It returns how many, and when the
+// next one is due (zero: none).
+func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
+	ms := store.Millis(now)
+	over, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
+	if err != nil {
+		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+	}
+	for _, f := range over {
+		if err := b.retireTx(tx, &f, "", f.ValidUntil); err != nil {
+			return 0, next, err
+		}
+	}
+	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
+		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.valid_from <= ?)`, ms)
+	if err != nil {
+		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+	}
+	for _, f := range replaced {
+		var by string
+		if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, f.ID).Scan(&by); err != nil {
+			return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+		}
+		if err := b.retireTx(tx, &f, by, now); err != nil {
+			return 0, next, err
+		}
+	}
+	var due int64
+	err = tx.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
+		UNION ALL SELECT min(f.valid_from) FROM claimed c JOIN facts o ON o.id = c.fact JOIN facts f ON f.id = c.next WHERE c.next <> '' AND o.retired_at = 0)`).Scan(&due)
+	if err != nil {
+		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+	}
+	return len(over) + len(replaced), store.Time(due), nil
+}
