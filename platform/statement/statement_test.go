@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 		"From Monday I work at Globex":                              {"owner works_at Globex from 2026-11-23"},
 		"I also work at Globex":                                     {"owner works_at Globex /more"},
 		"Mein Geburtstag ist am 3. Mai":                             {"owner birthday am 3. Mai"},
-		"Ich wohne nicht mehr in Berlin":                            nil,
+		"Ich wohne nicht mehr in Berlin":                            {"owner lives_in Berlin /ended"},
 		"J'habite à Paris":                                          {"owner lives_in Paris"},
 		"Vivo en Madrid":                                            {"owner lives_in Madrid"},
 		"Abito a Roma":                                              {"owner lives_in Roma"},
