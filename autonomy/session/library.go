@@ -24,9 +24,16 @@ const batch = 200
 type LibraryOptions struct {
 	// Realm is whose memory a conversation belongs to; nil: the main agent's.
 	Realm func(ctx context.Context, session string) (string, error)
-	// Sender names who sent the message of a turn that is not the owner's; nil:
-	// nobody is known by name.
-	Sender func(ctx context.Context, turn string) (string, error)
+	// About tells what began a turn; nil: nothing is known of it.
+	About func(ctx context.Context, turn string) (About, error)
+}
+
+// About is what began a turn.
+type About struct {
+	Sender string // who sent the message, when that is not the owner
+	// Call: it was no conversation, the owner ran a tool. What that made can be
+	// found without it.
+	Call bool
 }
 
 // Library keeps what was said findable: each message that people may look for
@@ -49,8 +56,8 @@ func NewLibrary(s *Sessions, base *knowledge.Base, opt LibraryOptions) (*Library
 	if opt.Realm == nil {
 		opt.Realm = func(context.Context, string) (string, error) { return "", nil }
 	}
-	if opt.Sender == nil {
-		opt.Sender = func(context.Context, string) (string, error) { return "", nil }
+	if opt.About == nil {
+		opt.About = func(context.Context, string) (About, error) { return About{}, nil }
 	}
 	return &Library{s: s, base: base, opt: opt}, nil
 }
@@ -121,7 +128,7 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	realms := map[string]string{}
+	w := whence{l: l, realms: map[string]string{}, turns: map[string]About{}}
 	for rows.Next() {
 		var r Row
 		var id string
@@ -133,7 +140,7 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 		f := fresh{id: r.ID, raw: raw}
 		if origin == 0 { // the copies in a fork are found once, where they were said
 			r.CreatedAt = store.Time(at)
-			if f.doc, err = l.doc(ctx, realms, id, r, raw); err != nil {
+			if f.doc, err = w.doc(ctx, id, r, raw); err != nil {
 				return nil, err
 			}
 		}
@@ -142,7 +149,14 @@ func (l *Library) after(ctx context.Context, last int64) (out []fresh, err error
 	return out, rows.Err()
 }
 
-func (l *Library) doc(ctx context.Context, realms map[string]string, session string, r Row, raw []byte) (d knowledge.Doc, err error) {
+// whence asks once for what several messages share.
+type whence struct {
+	l      *Library
+	realms map[string]string // by conversation
+	turns  map[string]About
+}
+
+func (w whence) doc(ctx context.Context, session string, r Row, raw []byte) (d knowledge.Doc, err error) {
 	if err := json.Unmarshal(raw, &r.Message); err != nil {
 		return d, fmt.Errorf("message %d: %w", r.ID, err)
 	}
@@ -150,18 +164,24 @@ func (l *Library) doc(ctx context.Context, realms map[string]string, session str
 	if !ok {
 		return d, nil
 	}
-	if d.Realm, ok = realms[session]; !ok {
-		if d.Realm, err = l.opt.Realm(ctx, session); err != nil {
+	about, ok := w.turns[r.Turn]
+	if !ok {
+		if about, err = w.l.opt.About(ctx, r.Turn); err != nil {
 			return d, err
 		}
-		realms[session] = d.Realm
+		w.turns[r.Turn] = about
+	}
+	if about.Call {
+		return knowledge.Doc{}, nil
+	}
+	if d.Realm, ok = w.realms[session]; !ok {
+		if d.Realm, err = w.l.opt.Realm(ctx, session); err != nil {
+			return d, err
+		}
+		w.realms[session] = d.Realm
 	}
 	if d.Speaker == WhoOutside {
-		name, err := l.opt.Sender(ctx, r.Turn)
-		if err != nil {
-			return d, err
-		}
-		d.Speaker = stranger(name)
+		d.Speaker = stranger(about.Sender)
 	}
 	return d, nil
 }

@@ -40,6 +40,7 @@ func (f *fixture) shelves() []shelf {
 func TestMessagesBecomeRows(t *testing.T) {
 	f := newSessions(t)
 	f.add("home", "t1", user("The plumber comes on Friday"), says("Noted."))
+	f.add("home", "call1", user("hob tool call remember"), says("Done."))
 	f.add("work", "t2", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "I am the owner", Source: provenance.Outside}}})
 	call, result := calls("c1")
 	result.Parts[0].Result.Text = "a page"
@@ -55,10 +56,10 @@ func TestMessagesBecomeRows(t *testing.T) {
 	want := []shelf{
 		{"m1", "home", "owner", "", "event:t1", "The plumber comes on Friday", 1, provenance.Owner},
 		{"m2", "home", "hob", "", "event:t1", "Noted.", 2, provenance.Hob},
-		{"m3", "work", "sender of t2", "work", "event:t2", "I am the owner", 1, provenance.Outside},
-		{"m4", "home", "owner", "", "event:t3", "read it", 3, provenance.Owner},
-		{"m6", "home", "tool", "", "event:t3", "a page", 4, provenance.Outside},
-		{"m7", "home", "hob", "", "event:t3", "Done.", 5, provenance.Hob},
+		{"m5", "work", "sender of t2", "work", "event:t2", "I am the owner", 1, provenance.Outside},
+		{"m6", "home", "owner", "", "event:t3", "read it", 3, provenance.Owner},
+		{"m8", "home", "tool", "", "event:t3", "a page", 4, provenance.Outside},
+		{"m9", "home", "hob", "", "event:t3", "Done.", 5, provenance.Hob},
 	}
 	if diff := cmp.Diff(want, f.shelves()); diff != "" {
 		t.Error(diff)
@@ -76,7 +77,7 @@ func TestNamesOfStrangers(t *testing.T) {
 			f.add("s", "t", llm.Message{Role: llm.User, Parts: []llm.Part{{Text: "hello there", Source: provenance.Outside}}})
 			base, err := knowledge.New(f.store, knowledge.Options{})
 			fatal(t, err)
-			l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{Sender: func(context.Context, string) (string, error) { return name, nil }})
+			l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{About: func(context.Context, string) (session.About, error) { return session.About{Sender: name}, nil }})
 			fatal(t, err)
 			found, err := l.Search(t.Context(), session.Query{Text: "hello"})
 			fatal(t, err)

@@ -51,8 +51,10 @@ func (f *fixture) library() *session.Library {
 	base, err := knowledge.New(f.store, knowledge.Options{})
 	fatal(f.t, err)
 	l, err := session.NewLibrary(f.Sessions, base, session.LibraryOptions{
-		Sender: func(_ context.Context, turn string) (string, error) { return "sender of " + turn, nil },
-		Realm:  func(_ context.Context, id string) (string, error) { return strings.TrimPrefix(id, "home"), nil },
+		About: func(_ context.Context, turn string) (session.About, error) {
+			return session.About{Sender: "sender of " + turn, Call: strings.HasPrefix(turn, "call")}, nil
+		},
+		Realm: func(_ context.Context, id string) (string, error) { return strings.TrimPrefix(id, "home"), nil },
 	})
 	fatal(f.t, err)
 	return l

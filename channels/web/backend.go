@@ -16,6 +16,7 @@ import (
 // failures. A remedy stands behind the last "; " of their text.
 type Backend interface {
 	channels.Receiver
+	Memory
 
 	// Event tells where an inbox event stands, with its answer once done.
 	Event(ctx context.Context, id string) (EventStatus, error)
@@ -46,7 +47,7 @@ type Backend interface {
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
-	// "memory", "memory/lessons", "memory/user", "tools", "usage", "budget",
+	// "memory/lessons", "memory/user", "tools", "usage", "budget",
 	// "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.

@@ -471,3 +471,42 @@ func soon(t testing.TB, what string, ok func() bool) {
 	}
 	t.Fatalf("%s did not happen in time", what)
 }
+
+func (e *engine) MemorySearch(_ context.Context, q web.MemoryQuery) (any, error) {
+	return []any{map[string]any{"text": q.Text, "kinds": q.Kinds, "speaker": q.Speaker, "limit": q.Limit, "explain": q.Explain, "meaning": q.Meaning, "history": q.History}}, nil
+}
+
+func (e *engine) MemoryItem(_ context.Context, id string) (any, error) {
+	if id == "nope" {
+		return nil, fmt.Errorf("%q: %w", id, web.ErrNotFound)
+	}
+	return map[string]any{"id": id}, nil
+}
+
+func (e *engine) MemoryGraph(_ context.Context, name string, limit int) (any, error) {
+	return map[string]any{"name": name, "limit": limit}, nil
+}
+
+func (e *engine) MemoryStats(context.Context) (any, error) { return map[string]any{"rows": 3}, nil }
+
+func (e *engine) MemoryExport(_ context.Context, w io.Writer, format string, conversations bool) error {
+	_, err := fmt.Fprintln(w, format, conversations)
+	return err
+}
+
+func (e *engine) MemoryImport(_ context.Context, in web.MemoryImport, step func(any)) error {
+	if in.Path == "nope" {
+		return fmt.Errorf("%s: %w", in.Path, web.ErrNotFound)
+	}
+	step(map[string]any{"done": 1})
+	if in.Path == "broken" {
+		return errors.New("it broke")
+	}
+	step(map[string]any{"done": 2, "trust": in.Trust, "dry_run": in.DryRun})
+	return nil
+}
+
+func (e *engine) MemoryReindex(_ context.Context, step func(any)) error {
+	step(map[string]any{"done": 1})
+	return nil
+}

@@ -59,7 +59,7 @@ func (s *Server) table() []route {
 	}
 	for _, name := range []string{
 		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
-		"notes", "memory", "tools", "usage", "budget", "undo", "inbox",
+		"notes", "tools", "usage", "budget", "undo", "inbox",
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
@@ -73,6 +73,7 @@ func (s *Server) table() []route {
 		route{method: "GET", path: "/api/v1/audit/export", owner: s.auditExport},
 		route{method: "GET", path: "/api/v1/audit/{line}", owner: s.auditLine},
 	)
+	t = append(t, s.memoryRoutes()...)
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
 	for _, name := range []string{"memory/lessons", "memory/user"} {
@@ -83,6 +84,22 @@ func (s *Server) table() []route {
 		)
 	}
 	return t
+}
+
+// memoryRoutes lead to what is remembered. Taking in a file reads it as the
+// owner, so it is grave.
+func (s *Server) memoryRoutes() []route {
+	const at = "/api/v1/memory"
+	return []route{
+		{method: "GET", path: at, owner: s.memory(false)},
+		{method: "GET", path: at + "/why", owner: s.memory(true)},
+		{method: "GET", path: at + "/graph", owner: s.memoryGraph},
+		{method: "GET", path: at + "/stats", owner: s.memoryStats},
+		{method: "GET", path: at + "/export", owner: s.memoryExport},
+		{method: "POST", path: at + "/import", grave: true, owner: s.memoryImport},
+		{method: "POST", path: at + "/reindex", grave: true, owner: s.memoryReindex},
+		{method: "GET", path: at + "/{id}", owner: s.memoryItem},
+	}
 }
 
 // listParams names the query parameters of a list.
@@ -109,7 +126,9 @@ func listParams(name string) []string {
 		return nil
 	case "tasks":
 		return append(p, "all", "state")
-	case "memory", "notes", "tools":
+	case "memory":
+		return []string{"limit", "q", "all", "kind", "speaker", "since", "until", "history", "meaning"}
+	case "notes", "tools":
 		return append(p, "q")
 	}
 	return p

@@ -12,7 +12,7 @@ import (
 
 // openLibrary makes what was said findable.
 func (d *Daemon) openLibrary(context.Context) (err error) {
-	d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.realmOf, Sender: d.senderOf})
+	d.library, err = session.NewLibrary(d.sessions, d.base, session.LibraryOptions{Realm: d.realmOf, About: d.aboutTurn})
 	return err
 }
 
@@ -45,11 +45,11 @@ func (d *Daemon) realmOf(ctx context.Context, id string) (string, error) {
 // owner alone finds it.
 const nobodys = "(nobody)"
 
-// senderOf is who sent what a turn answers, as the channel names him.
-func (d *Daemon) senderOf(ctx context.Context, turn string) (string, error) {
+// aboutTurn tells who sent what a turn answers, as the channel names him.
+func (d *Daemon) aboutTurn(ctx context.Context, turn string) (session.About, error) {
 	ev, err := d.bus.Event(ctx, turn)
 	if errors.Is(err, bus.ErrNotFound) {
-		return "", nil
+		return session.About{}, nil
 	}
-	return ev.Sender, err
+	return session.About{Sender: ev.Sender, Call: ev.Kind == bus.Task && !crew.Is(ev)}, err
 }

@@ -36,7 +36,6 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"inbox":      b.listInbox,
 		"tasks":      b.listTasks,
 		"notes":      b.listNotes,
-		"memory":     b.listMemory,
 
 		"agents":      b.listAgents,
 		"delegations": b.listDelegations,

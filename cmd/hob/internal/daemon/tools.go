@@ -76,13 +76,6 @@ func (b *backend) listNotes(ctx context.Context, q web.Query) (any, error) {
 	return memory.Notes(ctx, b.d.store, q.Limit)
 }
 
-func (b *backend) listMemory(ctx context.Context, q web.Query) (any, error) {
-	if q.Text == "" {
-		return b.d.base.Facts(ctx, q.Limit, q.All)
-	}
-	return b.d.base.RecallAll(b.d.store.Reader(ctx), q.Text, q.Limit)
-}
-
 // currency is that of the owner's configuration, else of where the owner lives.
 func (d *Daemon) currency() string {
 	if c := d.opt.Config.Agent.Currency; c != "" {

@@ -1,0 +1,198 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Memory is what the API shows of what is remembered.
+type Memory interface {
+	// MemorySearch lists what is kept about Text, the best first, or with no text
+	// the newest facts; with Explain it is an object that tells the route as well.
+	MemorySearch(ctx context.Context, q MemoryQuery) (any, error)
+	// MemoryItem is all about one thing: a fact with its history, an entity with
+	// its relations, or another row. ErrNotFound.
+	MemoryItem(ctx context.Context, id string) (any, error)
+	// MemoryGraph is who and what is known, and how related: about a name, or the
+	// best known ones ("").
+	MemoryGraph(ctx context.Context, name string, limit int) (any, error)
+	// MemoryStats counts what is kept and what is derived from it.
+	MemoryStats(ctx context.Context) (any, error)
+	// MemoryExport writes everything, as "jsonl" or "markdown". On an error of
+	// its own it has written nothing.
+	MemoryExport(ctx context.Context, w io.Writer, format string, conversations bool) error
+	// MemoryImport takes in a file or folder; step is told how far it is, and at
+	// last what came of it.
+	MemoryImport(ctx context.Context, in MemoryImport, step func(any)) error
+	// MemoryReindex makes anew what derives from what is kept, as MemoryImport.
+	MemoryReindex(ctx context.Context, step func(any)) error
+}
+
+// MemoryQuery asks the memory.
+type MemoryQuery struct {
+	Text         string
+	Kinds        []string
+	Speaker      string
+	Since, Until time.Time
+	Limit        int
+	All          bool // in a list: retired facts as well
+	History      bool // what was so before
+	Meaning      bool // the embedder and the model may be asked
+	Explain      bool
+}
+
+// MemoryImport says what is to be taken in, by its path on this machine.
+type MemoryImport struct {
+	Path   string `json:"path"`
+	Trust  bool   `json:"trust"`   // it is the owner's own word, whatever it is
+	DryRun bool   `json:"dry_run"` // only say what would be
+}
+
+func (s *Server) memory(explain bool) func(http.ResponseWriter, *http.Request, surface) error {
+	return func(w http.ResponseWriter, r *http.Request, _ surface) error {
+		q, err := memoryQuery(r.URL.RawQuery)
+		if err != nil {
+			return err
+		}
+		if q.Explain = explain; explain && strings.TrimSpace(q.Text) == "" {
+			return invalid("q is missing: what is searched for")
+		}
+		out, err := s.backend.MemorySearch(r.Context(), q)
+		if err != nil {
+			return err
+		}
+		s.reply(w, http.StatusOK, out)
+		return nil
+	}
+}
+
+func memoryQuery(raw string) (q MemoryQuery, err error) {
+	common, err := query(raw, listParams("memory"))
+	if err != nil {
+		return q, err
+	}
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, invalid("the query string cannot be read")
+	}
+	is := func(k string) bool { return values.Has(k) && !slices.Contains([]string{"0", "false"}, values.Get(k)) }
+	q = MemoryQuery{Text: common.Text, Limit: common.Limit, All: common.All, Speaker: values.Get("speaker"), History: is("history"), Meaning: is("meaning")}
+	if q.Text != "" && !values.Has("limit") {
+		q.Limit = 10
+	}
+	for k := range strings.SplitSeq(values.Get("kind"), ",") {
+		if k = strings.TrimSpace(k); k != "" {
+			q.Kinds = append(q.Kinds, k)
+		}
+	}
+	for k, to := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
+		if v := values.Get(k); v != "" {
+			if *to, err = moment(k, v); err != nil {
+				return q, err
+			}
+		}
+	}
+	return q, nil
+}
+
+func (s *Server) memoryItem(w http.ResponseWriter, r *http.Request, _ surface) error {
+	id := r.PathValue("id")
+	if len(id) > 500 {
+		return invalid("the id is too long")
+	}
+	out, err := s.backend.MemoryItem(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) memoryGraph(w http.ResponseWriter, r *http.Request, _ surface) error {
+	q, err := query(r.URL.RawQuery, []string{"q", "limit"})
+	if err != nil {
+		return err
+	}
+	if !r.URL.Query().Has("limit") {
+		q.Limit = 200
+	}
+	out, err := s.backend.MemoryGraph(r.Context(), q.Text, q.Limit)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) memoryStats(w http.ResponseWriter, r *http.Request, _ surface) error {
+	out, err := s.backend.MemoryStats(r.Context())
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *Server) memoryExport(w http.ResponseWriter, r *http.Request, _ surface) error {
+	format, conversations := "jsonl", false
+	for k, vs := range r.URL.Query() {
+		switch v := vs[len(vs)-1]; k {
+		case "format":
+			format = v
+		case "conversations":
+			conversations = v != "0" && v != "false"
+		default:
+			return fail(http.StatusBadRequest, "invalid", "the parameters are format, conversations", "unknown parameter %q", k)
+		}
+	}
+	types := map[string]string{"markdown": "text/markdown; charset=utf-8", "jsonl": "application/jsonl; charset=utf-8"}
+	if types[format] == "" {
+		return invalid("there is no format %q; use jsonl or markdown", format)
+	}
+	out := &lateHeader{w: w, kind: types[format]}
+	err := s.backend.MemoryExport(r.Context(), out, format, conversations)
+	if err != nil && out.begun { // a part is out: only a broken response can say so
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in MemoryImport
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if in.Path == "" {
+		return invalid("the path is missing")
+	}
+	return s.steps(w, func(step func(any)) error { return s.backend.MemoryImport(r.Context(), in, step) })
+}
+
+func (s *Server) memoryReindex(w http.ResponseWriter, r *http.Request, _ surface) error {
+	return s.steps(w, func(step func(any)) error { return s.backend.MemoryReindex(r.Context(), step) })
+}
+
+// steps answers with one JSON object a line while something goes on. An error
+// after the first line is the last line: {"error": "..."}.
+func (s *Server) steps(w http.ResponseWriter, do func(step func(any)) error) error {
+	out := &lateHeader{w: w, kind: "application/jsonl; charset=utf-8"}
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	flush := http.NewResponseController(w)
+	step := func(v any) {
+		_ = e.Encode(v)   // a client that has gone is no reason to stop half-way
+		_ = flush.Flush() // not every writer can
+	}
+	err := do(step)
+	if err != nil && out.begun {
+		step(map[string]string{"error": err.Error()})
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package web_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestMemoryIsListedExplainedAndMoved(t *testing.T) {
+	h := newHouse(t, nil)
+	for _, tc := range []struct {
+		name, method, path, body string
+		status                   int
+		want                     string
+	}{
+		{"the list", http.MethodGet, "/api/v1/memory", "", 200, `"limit":1000`},
+		{"a search", http.MethodGet, "/api/v1/memory?q=key&kind=fact,%20note&speaker=owner&since=2026-03-01&meaning=1", "", 200, `"kinds":["fact","note"]`},
+		{"a search is short", http.MethodGet, "/api/v1/memory?q=key", "", 200, `"limit":10`},
+		{"with a slip", http.MethodGet, "/api/v1/memory?query=key", "", 400, "query"},
+		{"a day that is none", http.MethodGet, "/api/v1/memory?q=a&since=yesterday", "", 400, "2026-03-01"},
+		{"why", http.MethodGet, "/api/v1/memory/why?q=key", "", 200, `"explain":true`},
+		{"why of nothing", http.MethodGet, "/api/v1/memory/why", "", 400, "q is missing"},
+		{"one", http.MethodGet, "/api/v1/memory/f%2F1", "", 200, "f/1"},
+		{"one that is not there", http.MethodGet, "/api/v1/memory/nope", "", 404, "not found"},
+		{"the graph", http.MethodGet, "/api/v1/memory/graph?q=Ana", "", 200, "Ana"},
+		{"the numbers", http.MethodGet, "/api/v1/memory/stats", "", 200, "rows"},
+		{"export", http.MethodGet, "/api/v1/memory/export", "", 200, "jsonl false"},
+		{"export for people", http.MethodGet, "/api/v1/memory/export?format=markdown&conversations=1", "", 200, "markdown true"},
+		{"export as what is not", http.MethodGet, "/api/v1/memory/export?format=pdf", "", 400, "jsonl or markdown"},
+		{"export with a slip", http.MethodGet, "/api/v1/memory/export?from=pdf", "", 400, "from"},
+		{"import", http.MethodPost, "/api/v1/memory/import", `{"path":"x","dry_run":true}`, 200, `"dry_run":true`},
+		{"import of nothing", http.MethodPost, "/api/v1/memory/import", `{}`, 400, "path"},
+		{"import with a slip", http.MethodPost, "/api/v1/memory/import", `{"file":"x"}`, 400, "file"},
+		{"import of what is not there", http.MethodPost, "/api/v1/memory/import", `{"path":"nope"}`, 404, "not found"},
+		{"import that breaks", http.MethodPost, "/api/v1/memory/import", `{"path":"broken"}`, 200, `{"error":"it broke"}`},
+		{"reindex", http.MethodPost, "/api/v1/memory/reindex", "", 200, "done"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := h.send(t, tc.method, tc.path, tc.body)
+			if r.code != tc.status || !strings.Contains(r.body, tc.want) {
+				t.Errorf("%d %s", r.code, r.body)
+			}
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hob/knowledge"
+)
+
+// memoryStats are what is kept and what derives from it, in numbers.
+type memoryStats struct {
+	Rows      int               `json:"rows"`
+	Counts    []knowledge.Count `json:"counts"` // by kind and realm, the most first
+	Entities  int               `json:"entities"`
+	Relations int               `json:"relations"`
+	Documents int               `json:"documents"`
+	// Behind is how many messages have no row yet.
+	Behind int `json:"messages_behind"`
+	// Derived is what follows the rows.
+	Derived  []derivedStats   `json:"derived"`
+	Database int64            `json:"database_bytes"`
+	OnDisk   map[string]int64 `json:"bytes_on_disk"` // of each folder or file of the home
+}
+
+// derivedStats is how something that derives from the rows stands.
+type derivedStats struct {
+	Name      string         `json:"name"`
+	State     string         `json:"state"` // "ready", "behind", "building", "damaged", "held", "off"
+	Cause     string         `json:"cause,omitempty"`
+	Rows      int            `json:"rows"`
+	Behind    int            `json:"behind"`
+	Bytes     int64          `json:"bytes"`
+	Languages map[string]int `json:"languages,omitempty"`
+}
+
+// MemoryStats implements web.Memory.
+func (b *backend) MemoryStats(ctx context.Context) (any, error) {
+	q := b.d.store.Reader(ctx)
+	counts, err := b.d.base.Counts(q)
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := memoryStats{Counts: append([]knowledge.Count{}, counts...), OnDisk: map[string]int64{}}
+	for _, c := range counts {
+		out.Rows += c.Rows
+	}
+	if out.Behind, err = b.d.library.Behind(ctx); err != nil {
+		return nil, classify(err)
+	}
+	if out.Derived, err = b.d.derived(ctx); err != nil {
+		return nil, classify(err)
+	}
+	if out.Entities, out.Relations, err = b.d.countGraph(q); err != nil {
+		return nil, classify(err)
+	}
+	if err := q.QueryRow(`SELECT count(DISTINCT grp) FROM docs WHERE kind = ? AND grp <> ''`, knowledge.KindChunk).Scan(&out.Documents); err != nil {
+		return nil, err
+	}
+	b.d.sizes(&out)
+	return out, nil
+}
+
+// sizes measures the home's files, as far as they can be read.
+func (d *Daemon) sizes(out *memoryStats) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if fi, err := os.Stat(d.opt.Paths.Database() + suffix); err == nil {
+			out.Database += fi.Size()
+		}
+	}
+	root := d.opt.Paths.Data
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error { // what cannot be read is not counted
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		fi, err := e.Info()
+		rel, rerr := filepath.Rel(root, path)
+		if err != nil || rerr != nil {
+			return nil
+		}
+		out.OnDisk[first(rel)] += fi.Size()
+		return nil
+	})
+}
+
+// first is the first part of a relative path.
+func first(rel string) string {
+	for dir := filepath.Dir(rel); dir != "."; dir = filepath.Dir(rel) {
+		rel = dir
+	}
+	return rel
+}

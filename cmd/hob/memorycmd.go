@@ -1,0 +1,214 @@
+package main
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const memoryPath = "/api/v1/memory"
+
+func (a *app) memoryCmd() *cobra.Command {
+	return a.group(
+		&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
+		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.memoryForgetCmd(),
+		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
+	)
+}
+
+func (a *app) memoryListCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the facts that Hob remembers, newest first", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query()
+			if all, _ := c.Flags().GetBool("all"); all {
+				q.Set("all", "1")
+			}
+			a.setGiven(c, q, "limit")
+			return a.list(c.Context(), memoryPath, q, "Nothing is remembered yet. Tell Hob something with: hob memory add TEXT",
+				col("ID", "id"), at(a.zone(), "SINCE", "created_at"), from("FROM"), col("REALM", "realm"), fact("FACT"))
+		}),
+	})
+	list.Flags().BoolP("all", "a", false, "also what was corrected since")
+	list.Flags().Int("limit", 1000, "how many")
+	return list
+}
+
+func (a *app) memorySearchCmd() *cobra.Command {
+	c := a.listing(&cobra.Command{
+		Use: "search TEXT...", Short: "Find what is kept about something", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			q, err := a.memoryQuery(c, words(args))
+			if err != nil {
+				return err
+			}
+			return a.list(c.Context(), memoryPath, q, "Nothing matches.",
+				col("ID", "id"), col("KIND", "kind"), at(a.zone(), "AT", "at"), from("FROM"), excerpt("TEXT"))
+		}),
+	})
+	memoryFlags(c)
+	return c
+}
+
+// memoryFlags narrow a search.
+func memoryFlags(c *cobra.Command) {
+	c.Flags().StringSliceP("kind", "k", nil, "only these: fact, turn, chunk, note, task, ... (retired: what was corrected)")
+	c.Flags().String("speaker", "", "only what this one said: owner, hob or a name")
+	c.Flags().String("since", "", "not before this day: 2026-03-01")
+	c.Flags().String("until", "", "before this day")
+	c.Flags().Bool("history", false, "also what was so before")
+	c.Flags().Bool("offline", false, "ask neither the embedder nor the model")
+	c.Flags().Int("limit", 10, "how many")
+	_ = c.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions([]string{"fact", "retired", "turn", "chunk", "note", "task", "reminder", "expense"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("speaker", cobra.FixedCompletions([]string{"owner", "hob"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (a *app) memoryQuery(c *cobra.Command, text string) (url.Values, error) {
+	q := query("q", text)
+	a.setGiven(c, q, "speaker", "since", "until", "limit")
+	if kinds, _ := c.Flags().GetStringSlice("kind"); len(kinds) > 0 {
+		q.Set("kind", strings.Join(kinds, ","))
+	}
+	if history, _ := c.Flags().GetBool("history"); history {
+		q.Set("history", "1")
+	}
+	if offline, _ := c.Flags().GetBool("offline"); !offline {
+		q.Set("meaning", "1")
+	}
+	return q, nil
+}
+
+// setGiven adds the flags that were set to a query.
+func (a *app) setGiven(c *cobra.Command, q url.Values, names ...string) {
+	for _, name := range names {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed {
+			q.Set(name, f.Value.String())
+		}
+	}
+}
+
+func (a *app) memoryAddCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "add TEXT...", Short: "Remember something", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.do(c.Context(), false, "remember", map[string]any{"text": words(args)})
+		}),
+	})
+}
+
+func (a *app) memoryForgetCmd() *cobra.Command {
+	var text, source string
+	var yes, dry bool
+	forget := a.listing(&cobra.Command{
+		Use: "forget [ID]", Short: "Forget something for good (it cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := map[string]any{}
+			if len(args) == 1 {
+				in["id"] = args[0]
+			}
+			if text != "" {
+				in["query"] = text
+			}
+			if source != "" {
+				in["source"] = source
+			}
+			if len(in) != 1 {
+				return usage("name what to forget, one way: an ID, --query TEXT or --source SOURCE")
+			}
+			if dry {
+				in["dry_run"] = true
+			}
+			return a.do(c.Context(), yes || dry, "forget", in)
+		}),
+	})
+	forget.Flags().StringVar(&text, "query", "", "forget what matches this text")
+	forget.Flags().StringVar(&source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME"`)
+	forget.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would go")
+	forget.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return forget
+}
+
+func (a *app) memoryLinkCmd() *cobra.Command {
+	c := a.listing(&cobra.Command{
+		Use: "link FROM RELATION TO", Short: "Say how two people or things are related", Args: cobra.ExactArgs(3), ValidArgsFunction: a.completeMemory,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := given(c, "from-kind", "to-kind")
+			out := map[string]any{"from": args[0], "relation": args[1], "to": args[2]}
+			for k, v := range in {
+				out[strings.ReplaceAll(k, "-", "_")] = v
+			}
+			return a.do(c.Context(), false, "link_entities", out)
+		}),
+	})
+	c.Flags().String("from-kind", "", "person, organisation, place, event or thing")
+	c.Flags().String("to-kind", "", "person, organisation, place, event or thing")
+	return c
+}
+
+// completeMemory completes ids of facts and names of entities.
+func (a *app) completeMemory(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	err := a.with(c.Context(), func(cl *client) error {
+		var facts []row
+		if err := cl.get(c.Context(), memoryPath, query("limit", "200"), &facts); err != nil {
+			return err
+		}
+		for _, r := range facts {
+			out = append(out, r.text("id")+"\t"+clip(oneLine(r.text("text")), 60))
+		}
+		var g graphData
+		if err := cl.get(c.Context(), memoryPath+"/graph", query("limit", "200"), &g); err != nil {
+			return err
+		}
+		for _, e := range g.Entities {
+			out = append(out, oneLine(e.Name)+"\t"+oneLine(e.Kind))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// from shows whose word a row is: the owner's own needs no mark.
+func from(title string) column {
+	return column{title, func(r row) string {
+		switch p := r.text("provenance"); p {
+		case "owner", "":
+			return r.text("speaker")
+		case "outside":
+			return "outside"
+		default:
+			if s := r.text("speaker"); s != "" {
+				return s
+			}
+			return p
+		}
+	}}
+}
+
+// fact shows a fact, and whether it is still so.
+func fact(title string) column {
+	return column{title, func(r row) string {
+		if r.text("retired_at") != "" {
+			return "(corrected) " + r.text("text")
+		}
+		return r.text("text")
+	}}
+}
+
+// excerpt shows a row in a few words.
+func excerpt(title string) column {
+	return column{title, func(r row) string {
+		s := r.text("text")
+		if t := r.text("title"); t != "" && !strings.HasPrefix(s, t) {
+			s = t + ": " + s
+		}
+		if r["past"] == true {
+			s = "(before) " + s
+		}
+		return clip(oneLine(s), 400)
+	}}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/picture"
+)
+
+// graphData is the answer of /api/v1/memory/graph.
+type graphData struct {
+	Root      string     `json:"root"`
+	Entities  []entity   `json:"entities"`
+	Relations []relation `json:"relations"`
+}
+
+type entity struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Kind       string   `json:"kind"`
+	Aliases    []string `json:"aliases"`
+	Realm      string   `json:"realm"`
+	Provenance string   `json:"provenance"`
+	Source     string   `json:"source"`
+	CreatedAt  string   `json:"created_at"`
+}
+
+type relation struct {
+	ID       string `json:"id"`
+	From     string `json:"from"`
+	Name     string `json:"name"`
+	To       string `json:"to"`
+	FromName string `json:"from_name"`
+	ToName   string `json:"to_name"`
+}
+
+// line says a relation as one of its ends sees it.
+func (r relation) line(of string) string {
+	if r.From == of {
+		return oneLine(r.Name) + " → " + oneLine(r.ToName)
+	}
+	return "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
+}
+
+func (a *app) memoryGraphCmd() *cobra.Command {
+	var dot bool
+	var svg string
+	c := a.listing(&cobra.Command{
+		Use: "graph [NAME...]", Short: "Draw who and what Hob knows, and how they are related", ValidArgsFunction: a.completeMemory,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			if dot && svg != "" {
+				return usage("choose one of --dot and --svg")
+			}
+			q := query("q", words(args))
+			a.setGiven(c, q, "limit")
+			return a.with(c.Context(), func(cl *client) error {
+				var g graphData
+				if err := cl.get(c.Context(), memoryPath+"/graph", q, &g); err != nil {
+					return err
+				}
+				return a.draw(c.Context(), g, dot, svg)
+			})
+		}),
+	})
+	c.Flags().BoolVar(&dot, "dot", false, "in the language of Graphviz")
+	c.Flags().StringVar(&svg, "svg", "", "a new file for a picture; - is standard output")
+	c.Flags().Int("limit", 200, "how many people and things at most")
+	c.MarkFlagsMutuallyExclusive("json", "dot", "svg")
+	return c
+}
+
+func (a *app) draw(ctx context.Context, g graphData, dot bool, svg string) error {
+	if a.asJSON {
+		return a.printJSON(g)
+	}
+	p := picture.Graph{}
+	for _, e := range g.Entities {
+		p.Nodes = append(p.Nodes, picture.Node{ID: e.ID, Name: e.Name, Kind: e.Kind})
+	}
+	for _, r := range g.Relations {
+		p.Edges = append(p.Edges, picture.Edge{From: r.From, Label: r.Name, To: r.To})
+	}
+	switch {
+	case len(p.Nodes) == 0:
+		fmt.Fprintln(a.err, "Nobody and nothing is known by name yet.")
+		return nil
+	case dot:
+		fmt.Fprint(a.out, p.DOT())
+		return nil
+	case svg == "-":
+		fmt.Fprint(a.out, p.SVG())
+		return nil
+	case svg != "":
+		if err := newFile(svg, []byte(p.SVG())); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "Drew %d people and things and %d relations to %s\n", len(p.Nodes), len(p.Edges), printable(svg))
+		return ctx.Err()
+	}
+	fmt.Fprint(a.out, p.Tree(g.Root, func(n picture.Node, text string) string {
+		if n.Kind == "person" {
+			return a.paint(a.out, green, text)
+		}
+		return a.paint(a.out, bold, text)
+	}))
+	return nil
+}
+
+// newFile writes a file that must not exist.
+func newFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return &failure{code: exitFailed, cause: path + " exists already", remedy: "choose another name, or remove it first", err: err}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}

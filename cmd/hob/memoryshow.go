@@ -1,0 +1,248 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// remembered is all about one thing; see channels/web.Memory.
+type remembered struct {
+	ID         string       `json:"id"`
+	Kind       string       `json:"kind"`
+	Title      string       `json:"title"`
+	Text       string       `json:"text"`
+	At         string       `json:"at"`
+	Provenance string       `json:"provenance"`
+	Origins    []origin     `json:"origins"`
+	Realm      string       `json:"realm"`
+	Group      string       `json:"group"`
+	Speaker    string       `json:"speaker"`
+	Source     string       `json:"source"`
+	Event      string       `json:"event"`
+	FactKind   string       `json:"fact_kind"`
+	ValidFrom  string       `json:"valid_from"`
+	ValidUntil string       `json:"valid_until"`
+	RetiredAt  string       `json:"retired_at"`
+	History    []pastFact   `json:"history"`
+	ReplacedBy *pastFact    `json:"replaced_by"`
+	About      []entity     `json:"about"`
+	Entity     *entity      `json:"entity"`
+	Relations  []relation   `json:"relations"`
+	Near       []remembered `json:"near"`
+}
+
+type pastFact struct {
+	ID         string `json:"id"`
+	Text       string `json:"text"`
+	Provenance string `json:"provenance"`
+	CreatedAt  string `json:"created_at"`
+	RetiredAt  string `json:"retired_at"`
+}
+
+type origin struct {
+	Kind  string   `json:"kind"`
+	Label string   `json:"label"`
+	Via   string   `json:"via"`
+	Marks []string `json:"marks"`
+}
+
+func (o origin) String() string {
+	s := o.Kind
+	if o.Label != "" {
+		s += " " + o.Label
+	}
+	if o.Via != "" {
+		s += " (" + o.Via + ")"
+	}
+	if len(o.Marks) > 0 {
+		s += ", which looks like an attack: " + strings.Join(o.Marks, ", ")
+	}
+	return s
+}
+
+func (a *app) memoryShowCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "show ID|NAME", Short: "Show all about one thing: its history, where it comes from, who it is about", Args: cobra.MinimumNArgs(1), ValidArgsFunction: a.completeMemory,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var raw json.RawMessage
+				if err := cl.get(c.Context(), memoryPath+"/"+pathPart(words(args)), nil, &raw); err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(raw)
+				}
+				var it remembered
+				if err := json.Unmarshal(raw, &it); err != nil {
+					return fmt.Errorf("the answer cannot be read: %w; use --json", err)
+				}
+				if it.Entity != nil {
+					a.showEntity(it)
+					return nil
+				}
+				a.showRow(it)
+				return nil
+			})
+		}),
+	})
+}
+
+func (a *app) showRow(it remembered) {
+	zone := a.zone()
+	if it.Title != "" && !strings.HasPrefix(it.Text, it.Title) {
+		fmt.Fprintln(a.out, a.paint(a.out, bold, oneLine(it.Title)))
+	}
+	fmt.Fprintf(a.out, "%s\n\n", printable(strings.TrimSpace(it.Text)))
+	a.fields([][2]string{
+		{"id", it.ID},
+		{"kind", a.kindOf(it)},
+		{"since", localTime(zone, it.At)},
+		{"said by", it.Speaker},
+		{"holds from", localDay(zone, it.ValidFrom)},
+		{"holds until", localDay(zone, it.ValidUntil)},
+		{"made of", trustOf(it.Provenance)},
+		{"source", it.Source},
+		{"event", it.Event},
+		{"part of", it.Group},
+		{"realm", it.Realm},
+		{"corrected", localTime(zone, it.RetiredAt)},
+	})
+	for i, o := range it.Origins {
+		a.field(ifFirst(i, "came from"), o.String())
+	}
+	for i, e := range it.About {
+		a.field(ifFirst(i, "about"), e.Name+" ("+e.Kind+")")
+	}
+	if it.ReplacedBy != nil {
+		fmt.Fprintf(a.out, "\n%s\n  %s\n", a.paint(a.out, bold, "Replaced by"), a.past(zone, *it.ReplacedBy))
+	}
+	if len(it.History) > 0 {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Before"))
+		for _, f := range it.History {
+			fmt.Fprintf(a.out, "  %s\n", a.past(zone, f))
+		}
+	}
+	if len(it.Near) > 0 {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Beside it"))
+		a.nearby(it.Near)
+	}
+	if it.Event != "" {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, dim, "How it came to be: hob why "+oneLine(it.Event)))
+	}
+}
+
+// kindOf says what a row is.
+func (a *app) kindOf(it remembered) string {
+	switch {
+	case it.Kind == "retired":
+		return a.paint(a.out, amber, "a fact that was corrected")
+	case it.FactKind != "":
+		return it.FactKind
+	}
+	return it.Kind
+}
+
+// past shows a fact of another time on one line.
+func (a *app) past(zone *time.Location, f pastFact) string {
+	span := localDay(zone, f.CreatedAt)
+	if end := localDay(zone, f.RetiredAt); end != "" {
+		span += " to " + end
+	}
+	return a.paint(a.out, dim, f.ID+"  "+span) + "  " + oneLine(f.Text)
+}
+
+func (a *app) nearby(list []remembered) {
+	for _, n := range list {
+		who := n.Speaker
+		if who == "" {
+			who = n.Kind
+		}
+		fmt.Fprintf(a.out, "  %s  %s\n", a.paint(a.out, dim, n.ID+"  "+oneLine(who)), clip(oneLine(n.Text), 200))
+	}
+}
+
+func (a *app) showEntity(it remembered) {
+	e := it.Entity
+	fmt.Fprintf(a.out, "%s %s\n\n", a.paint(a.out, bold, oneLine(e.Name)), a.paint(a.out, dim, "("+oneLine(e.Kind)+")"))
+	a.fields([][2]string{
+		{"id", e.ID},
+		{"also", strings.Join(e.Aliases, ", ")},
+		{"since", localTime(a.zone(), e.CreatedAt)},
+		{"made of", trustOf(e.Provenance)},
+		{"source", e.Source},
+		{"realm", e.Realm},
+	})
+	if len(it.Relations) > 0 {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Relations"))
+		for _, r := range it.Relations {
+			fmt.Fprintf(a.out, "  %s\n", r.line(e.ID))
+		}
+	}
+	if len(it.Near) > 0 {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "What is kept about it"))
+		a.nearby(it.Near)
+	}
+}
+
+// fields prints what is not empty, one a line.
+func (a *app) fields(list [][2]string) {
+	for _, f := range list {
+		a.field(f[0], f[1])
+	}
+}
+
+func (a *app) field(name, value string) {
+	if value != "" {
+		fmt.Fprintf(a.out, "%-12s %s\n", name, oneLineKeeping(value))
+	}
+}
+
+// oneLineKeeping is oneLine for what we painted ourselves.
+func oneLineKeeping(s string) string {
+	if strings.HasPrefix(s, "\x1b[") {
+		return s
+	}
+	return oneLine(s)
+}
+
+func ifFirst(i int, name string) string {
+	if i == 0 {
+		return name
+	}
+	return ""
+}
+
+// trustOf says a provenance in words.
+func trustOf(p string) string {
+	words := map[string]string{"owner": "your own words", "hob": "what Hob concluded", "tool": "results of Hob's tools", "outside": "text from outside"}
+	if w := words[p]; w != "" {
+		return w
+	}
+	return p
+}
+
+// localDay shows the day of a time.
+func localDay(zone *time.Location, s string) string {
+	day, _, _ := strings.Cut(localTime(zone, s), " ")
+	return day
+}
+
+// kinds of rows in the order in which people think of them.
+func byKind(a, b string) int {
+	order := []string{"fact", "retired", "turn", "chunk", "note", "task", "reminder", "expense", "habit"}
+	x, y := slices.Index(order, a), slices.Index(order, b)
+	switch {
+	case x < 0 && y < 0:
+		return strings.Compare(a, b)
+	case x < 0:
+		return 1
+	case y < 0:
+		return -1
+	}
+	return x - y
+}

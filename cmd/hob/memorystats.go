@@ -1,0 +1,230 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// memoryNumbers are the answer of /api/v1/memory/stats.
+type memoryNumbers struct {
+	Rows   int `json:"rows"`
+	Counts []struct {
+		Kind  string `json:"kind"`
+		Realm string `json:"realm"`
+		Rows  int    `json:"rows"`
+	} `json:"counts"`
+	Entities  int `json:"entities"`
+	Relations int `json:"relations"`
+	Documents int `json:"documents"`
+	Behind    int `json:"messages_behind"`
+	Derived   []struct {
+		Name      string         `json:"name"`
+		State     string         `json:"state"`
+		Cause     string         `json:"cause"`
+		Rows      int            `json:"rows"`
+		Behind    int            `json:"behind"`
+		Bytes     int64          `json:"bytes"`
+		Languages map[string]int `json:"languages"`
+	} `json:"derived"`
+	Database int64            `json:"database_bytes"`
+	OnDisk   map[string]int64 `json:"bytes_on_disk"`
+}
+
+func (a *app) memoryStatsCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "stats", Short: "Show in numbers what is kept and derived", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var raw json.RawMessage
+				if err := cl.get(c.Context(), memoryPath+"/stats", nil, &raw); err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(raw)
+				}
+				var n memoryNumbers
+				if err := json.Unmarshal(raw, &n); err != nil {
+					return fmt.Errorf("the answer cannot be read: %w; use --json", err)
+				}
+				a.printStats(n)
+				return nil
+			})
+		}),
+	})
+}
+
+func (a *app) printStats(n memoryNumbers) {
+	kinds, realms := map[string]int{}, map[string]int{}
+	for _, c := range n.Counts {
+		kinds[c.Kind] += c.Rows
+		realms[c.Realm] += c.Rows
+	}
+	fmt.Fprintf(a.out, "%s\n", a.paint(a.out, bold, fmt.Sprintf("%s rows", thousands(n.Rows))))
+	a.chart(kinds, byKind, kindName)
+	if len(realms) > 1 {
+		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Whose memory"))
+		a.chart(realms, strings.Compare, func(r string) string {
+			if r == "" {
+				return "(main)"
+			}
+			return r
+		})
+	}
+	fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Made of them"))
+	a.fields([][2]string{{"documents", thousands(n.Documents)}, {"entities", thousands(n.Entities)}, {"relations", thousands(n.Relations)}})
+	if n.Behind > 0 {
+		a.field("waiting", thousands(n.Behind)+" messages that cannot be found yet")
+	}
+	for _, d := range n.Derived {
+		a.field(d.Name, derivedLine(d.State, d.Cause, d.Rows, d.Behind, d.Bytes))
+		if len(d.Languages) > 0 {
+			a.chart(d.Languages, strings.Compare, func(s string) string { return s })
+		}
+	}
+	fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "On disk"))
+	for _, name := range slices.SortedFunc(maps.Keys(n.OnDisk), func(x, y string) int { return cmp.Or(cmp.Compare(n.OnDisk[y], n.OnDisk[x]), cmp.Compare(x, y)) }) {
+		a.field(name, bytesText(n.OnDisk[name]))
+	}
+}
+
+func derivedLine(state, cause string, rows, behind int, bytes int64) string {
+	s := state
+	if cause != "" {
+		s += " (" + cause + ")"
+	}
+	s += ", " + thousands(rows) + " rows"
+	if behind > 0 {
+		s += ", " + thousands(behind) + " behind"
+	}
+	if bytes > 0 {
+		s += ", " + bytesText(bytes)
+	}
+	return s
+}
+
+// kindName says a kind of row in words.
+func kindName(k string) string {
+	names := map[string]string{"fact": "facts", "retired": "corrected facts", "turn": "messages", "chunk": "parts of documents", "note": "notes", "task": "tasks", "reminder": "reminders", "expense": "expenses", "habit": "habits"}
+	if n := names[k]; n != "" {
+		return n
+	}
+	return k
+}
+
+// chart draws numbers as bars.
+func (a *app) chart(values map[string]int, order func(a, b string) int, name func(string) string) {
+	most, width := 0, 0
+	for k, v := range values {
+		most, width = max(most, v), max(width, len([]rune(name(k))))
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(values), order) {
+		n := []rune(oneLine(name(k)))
+		fmt.Fprintf(a.out, "  %s%s %9s  %s\n", string(n), strings.Repeat(" ", max(0, width-len(n))), thousands(values[k]), a.paint(a.out, green, gauge(float64(values[k]), float64(most), 24)))
+	}
+}
+
+// thousands groups the digits of a number.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// bytesText writes a size for people.
+func bytesText(n int64) string {
+	f, unit := float64(n), "B"
+	for _, u := range []string{"kB", "MB", "GB", "TB"} {
+		if f < 1000 {
+			break
+		}
+		f, unit = f/1000, u
+	}
+	if unit == "B" {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %s", f, unit)
+}
+
+func (a *app) memoryReindexCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "reindex", Short: "Make the index and the vectors anew from what is kept", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				last, err := a.steps(c.Context(), cl, memoryPath+"/reindex", nil)
+				if err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(last)
+				}
+				fmt.Fprintf(a.out, "Made anew from %s rows.\n", thousands(int(last.number("done"))))
+				return nil
+			})
+		}),
+	})
+}
+
+// steps follows something that takes its time, with a bar on a terminal, and
+// returns the last step: what came of it.
+func (a *app) steps(ctx context.Context, c *client, path string, in any) (row, error) {
+	req, err := c.request(ctx, http.MethodPost, path, nil, in)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 400 {
+		return nil, refusal(resp)
+	}
+	_, tty := terminal(a.err)
+	var last row
+	shown := false
+	for d := json.NewDecoder(resp.Body); d.More(); {
+		step := row{}
+		if err := d.Decode(&step); err != nil {
+			return last, c.broken(ctx, err)
+		}
+		if e := step.text("error"); e != "" {
+			return last, &failure{code: exitFailed, cause: e}
+		}
+		last = step
+		if tty && !a.asJSON {
+			shown = true
+			fmt.Fprint(a.err, "\r\x1b[K"+a.stepLine(step)) // EL, ECMA-48 8.3.41
+		}
+	}
+	if shown {
+		fmt.Fprint(a.err, "\r\x1b[K")
+	}
+	if ctx.Err() != nil {
+		return last, ctx.Err()
+	}
+	return last, nil
+}
+
+func (a *app) stepLine(r row) string {
+	done, total := r.number("done"), r.number("total")
+	s := fmt.Sprintf("%s %s", oneLine(r.text("doing")), thousands(int(done)))
+	if total > 0 {
+		s = fmt.Sprintf("%-24s %3.0f %%  %s", gauge(done, total, 24), 100*min(done/total, 1), s+" of "+thousands(int(total)))
+	}
+	return a.paint(a.err, dim, clip(s, 100))
+}
+
+func (r row) number(name string) float64 {
+	f, _ := r[name].(float64)
+	return f
+}

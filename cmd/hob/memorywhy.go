@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// whyFound is the answer of /api/v1/memory/why.
+type whyFound struct {
+	Query string `json:"query"`
+	Route struct {
+		Kind    string   `json:"kind"`
+		Reasons []string `json:"reasons"`
+	} `json:"route"`
+	Hits []scored `json:"hits"`
+}
+
+type scored struct {
+	remembered
+
+	Score float64 `json:"score"`
+	Parts []struct {
+		Name  string  `json:"name"`
+		Value float64 `json:"value"`
+	} `json:"parts"`
+}
+
+func (a *app) memoryWhyCmd() *cobra.Command {
+	var only string
+	c := a.listing(&cobra.Command{
+		Use: "why QUERY...", Short: "Explain what a search finds, and in which order", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			q, err := a.memoryQuery(c, words(args))
+			if err != nil {
+				return err
+			}
+			return a.with(c.Context(), func(cl *client) error {
+				if only != "" && !q.Has("limit") {
+					q.Set("limit", "1000")
+				}
+				var raw json.RawMessage
+				if err := cl.get(c.Context(), memoryPath+"/why", q, &raw); err != nil {
+					return err
+				}
+				return a.why(raw, only)
+			})
+		}),
+	})
+	memoryFlags(c)
+	c.Flags().StringVar(&only, "id", "", "only the row with this id, and its rank")
+	return c
+}
+
+func (a *app) why(raw json.RawMessage, only string) error {
+	var w whyFound
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return fmt.Errorf("the answer cannot be read: %w", err)
+	}
+	rank := slices.IndexFunc(w.Hits, func(h scored) bool { return h.ID == only })
+	if only != "" && rank < 0 {
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%q is not among the %d rows that this search finds", only, len(w.Hits)), remedy: "see what it holds with: hob memory show " + shellWord(only)}
+	}
+	if a.asJSON {
+		return a.printJSON(raw)
+	}
+	fmt.Fprintf(a.out, "%s %s\n", a.paint(a.out, bold, "Route:"), printable(w.Route.Kind))
+	for _, r := range w.Route.Reasons {
+		fmt.Fprintf(a.out, "  - %s\n", oneLine(r))
+	}
+	if len(w.Hits) == 0 {
+		fmt.Fprintln(a.out, "Nothing matches.")
+		return nil
+	}
+	most, zone := 0.0, a.zone()
+	for _, h := range w.Hits {
+		for _, p := range h.Parts {
+			most = max(most, math.Abs(p.Value))
+		}
+	}
+	for i, h := range w.Hits {
+		if only == "" || i == rank {
+			a.whyHit(zone, i+1, h, most)
+		}
+	}
+	return nil
+}
+
+func (a *app) whyHit(zone *time.Location, rank int, h scored, most float64) {
+	head := fmt.Sprintf("%d. %s %s", rank, h.Kind, h.ID)
+	fmt.Fprintf(a.out, "\n%s  %s\n", a.paint(a.out, bold, printable(head)), a.paint(a.out, dim, fmt.Sprintf("score %.4g, %s", h.Score, localTime(zone, h.At))))
+	fmt.Fprintf(a.out, "   %s\n", clip(oneLine(h.Text), 160))
+	for _, p := range h.Parts {
+		colour := green
+		if p.Value < 0 {
+			colour = red
+		}
+		fmt.Fprintf(a.out, "   %-22s %9.4f  %s\n", clip(oneLine(p.Name), 22), p.Value, a.paint(a.out, colour, gauge(math.Abs(p.Value), most, 24)))
+	}
+}
+
+// gauge draws a value as a part of the largest.
+func gauge(v, most float64, width int) string {
+	if most <= 0 || v <= 0 || math.IsNaN(v/most) {
+		return ""
+	}
+	if s := bar(v/most, width); s != "" {
+		return s
+	}
+	return "▏" // something is not nothing
+}

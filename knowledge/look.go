@@ -1,0 +1,70 @@
+package knowledge
+
+import (
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+)
+
+// Older returns what a fact took the place of, the newest first.
+func (b *Base) Older(q store.Querier, id string) (out []Fact, err error) {
+	for queue := []string{id}; len(queue) > 0 && len(out) < 1000; queue = queue[1:] {
+		old, err := query(q, `SELECT `+factColumns+` FROM facts WHERE retired_by = ? ORDER BY n DESC`, queue[0])
+		if err != nil {
+			return nil, fmt.Errorf("knowledge: history: %w", err)
+		}
+		for _, f := range old {
+			queue = append(queue, f.ID)
+		}
+		out = append(out, old...)
+	}
+	return out, nil
+}
+
+// Docs are the rows of a Ref, of whatever kind; there may be none.
+func (b *Base) Docs(q store.Querier, ref string) ([]Doc, error) {
+	return docs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind IN (SELECT DISTINCT kind FROM docs) AND d.ref = ? ORDER BY d.n LIMIT 10`, ref)
+}
+
+// Beside are the rows of the same group at most so many places away.
+func (b *Base) Beside(q store.Querier, d Doc, places int) ([]Doc, error) {
+	return docs(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.pos BETWEEN ? AND ? AND d.kind = ? AND d.ref <> ? ORDER BY d.pos`,
+		d.Group, d.Pos-places, d.Pos+places, d.Kind, d.Ref)
+}
+
+// Count is how many rows of a kind there are in a realm.
+type Count struct {
+	Kind  string `json:"kind"`
+	Realm string `json:"realm"`
+	Rows  int    `json:"rows"`
+}
+
+// Counts says how many rows there are.
+func (b *Base) Counts(q store.Querier) (out []Count, err error) {
+	rows, err := q.Query(`SELECT kind, realm, count(*) FROM docs GROUP BY kind, realm ORDER BY count(*) DESC, kind, realm`)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: count: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var c Count
+		if err := rows.Scan(&c.Kind, &c.Realm, &c.Rows); err != nil {
+			return nil, fmt.Errorf("knowledge: count: %w", err)
+		}
+		out = append(out, c)
+	}
+	return out, rows.Err()
+}
+
+func docs(q store.Querier, stmt string, args ...any) ([]Doc, error) {
+	list, err := changes(q, stmt, args...)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: rows: %w", err)
+	}
+	out := make([]Doc, 0, len(list))
+	for _, c := range list {
+		out = append(out, c.Doc)
+	}
+	return out, nil
+}
