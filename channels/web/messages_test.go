@@ -214,7 +214,7 @@ func TestLists(t *testing.T) {
 		{"approvals", "/api/v1/approvals?state=pending", 200, "list approvals {Of: Limit:1000 Before: State:pending Text: All:false}", `[{"id":"x"}]`},
 		{"messages", "/api/v1/sessions/a%2Fb/messages?limit=5", 200, "list messages {Of:a/b Limit:5 Before: State: Text: All:false}", `[{"id":"x"}]`},
 		{"tasks", "/api/v1/tasks?all=1", 200, "list tasks {Of: Limit:1000 Before: State: Text: All:true}", `[{"id":"x"}]`},
-		{"memory", "/api/v1/memory?q=my%20sister", 200, "list memory {Of: Limit:1000 Before: State: Text:my sister All:false}", `[{"id":"x"}]`},
+		{"words", "/api/v1/tools?q=my%20sister", 200, "list tools {Of: Limit:1000 Before: State: Text:my sister All:false}", `[{"id":"x"}]`},
 		{"nothing", "/api/v1/goals", 200, "list goals {Of: Limit:1000 Before: State: Text: All:false}", `[]`},
 		{"no rows", "/api/v1/usage", 200, "list usage {Of: Limit:1000 Before: State: Text: All:false}", `[]`},
 		{"too many", "/api/v1/watchers?limit=99999999", 200, "list watchers {Of: Limit:100000 Before: State: Text: All:false}", `[{"id":"x"}]`},
