@@ -132,6 +132,8 @@ type Options struct {
 	// Corrector and Reranker improve what Retrieve finds; nil is off.
 	Corrector Corrector
 	Reranker  Reranker
+	// RerankHits is how many hits the Reranker gets at least, when there are so many.
+	RerankHits int
 	// Tuning are the thresholds and weights of Retrieve.
 	Tuning Tuning
 }

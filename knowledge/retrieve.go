@@ -85,6 +85,10 @@ type Reranker interface {
 // embedder) it does without.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	r = b.completed(r)
+	limit := r.Limit
+	if r.Meaning && b.opt.Reranker != nil { // it gets more than are asked for
+		r.Limit = max(r.Limit, b.opt.RerankHits)
+	}
 	k := understand(r.Text, r.Now)
 	a := Answer{Route: k.route}
 	if k.route.Kind == RouteNone {
@@ -112,6 +116,7 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 			}
 			a.Route.Reasons = append(a.Route.Reasons, "the order is as it was: "+err.Error())
 		}
+		a.Hits = a.Hits[:min(len(a.Hits), limit)]
 	}
 	if r.History || k.history {
 		if err := b.history(ctx, q, r, &a); err != nil {

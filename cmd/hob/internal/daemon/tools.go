@@ -22,7 +22,11 @@ import (
 
 // openTools makes the catalogue.
 func (d *Daemon) openTools(context.Context) (err error) {
-	if d.base, err = knowledge.New(d.store, d.knowledgeOptions()); err != nil {
+	o, err := d.knowledgeOptions()
+	if err != nil {
+		return err
+	}
+	if d.base, err = knowledge.New(d.store, o); err != nil {
 		return err
 	}
 	c := d.opt.Config.Files

@@ -68,12 +68,12 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 }
 
 // knowledgeOptions are what the memory is made with.
-func (d *Daemon) knowledgeOptions() knowledge.Options {
+func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	o := knowledge.Options{Index: d.index, Changed: d.docsChanged}
 	if d.vectors != nil {
 		o.Vectors = d.vectors
 	}
-	return o
+	return o, d.refined(&o)
 }
 
 // docsChanged wakes what derives from the documents.

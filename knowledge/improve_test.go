@@ -1,0 +1,107 @@
+package knowledge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// reader is a model that looks at what was found.
+type reader struct {
+	again string
+	err   error
+	seen  int
+	last  bool // it wants the last hit first
+}
+
+func (r *reader) Correct(context.Context, string, []Hit) (string, error) { return r.again, r.err }
+
+func (r *reader) Rerank(_ context.Context, _ string, hits []Hit) ([]float64, error) {
+	r.seen = len(hits)
+	out := make([]float64, len(hits))
+	for i := range out {
+		out[i] = float64(i) / float64(len(hits))
+	}
+	return out, r.err
+}
+
+// near is an embedder that finds one row, or is away.
+type near struct {
+	n   int64
+	err error
+}
+
+func (v *near) Nearest(context.Context, store.Querier, string, []string, []string, int) ([]WordMatch, error) {
+	if v.err != nil {
+		return nil, v.err
+	}
+	return []WordMatch{{N: v.n, Score: 0.9}}, nil
+}
+
+func TestModelsOnlyImprove(t *testing.T) {
+	away := errors.New("nobody answers")
+	for _, tt := range []struct {
+		name   string
+		opt    Options
+		first  string // the text of the best hit
+		reason string
+	}{
+		{"none", Options{}, "row 0 of tea", ""},
+		{"an embedder that is away", Options{Vectors: &near{err: away}}, "row 0 of tea", "words alone were searched: by meaning: nobody answers"},
+		{"another round", Options{Corrector: &reader{again: "garage"}}, "row 0 of tea", "looked again for: garage"},
+		{"a round that fails", Options{Corrector: &reader{err: away}}, "row 0 of tea", "it was not looked again: nobody answers"},
+		{"an order that fails", Options{Reranker: &reader{err: away}}, "row 0 of tea", "the order is as it was: rank anew: nobody answers"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, st := filled(t, tt.opt)
+			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3, Meaning: true})
+			if err != nil || len(a.Hits) != 3 || a.Hits[0].Text != tt.first || !strings.Contains(strings.Join(a.Route.Reasons, "\n"), tt.reason) {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
+	}
+}
+
+func TestTheModelOrdersMoreThanAreAskedFor(t *testing.T) {
+	m := &reader{}
+	b, st := filled(t, Options{Reranker: m, RerankHits: 8})
+	a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3, Meaning: true})
+	if err != nil || m.seen != 8 || len(a.Hits) != 3 || a.Hits[0].Score <= a.Hits[1].Score {
+		t.Errorf("%d seen, %+v, %v", m.seen, a.Hits, err)
+	}
+	m.seen = 0
+	if _, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "tea", Limit: 3}); err != nil || m.seen > 0 {
+		t.Errorf("a model was asked on the path of a turn: %d hits, %v", m.seen, err)
+	}
+}
+
+func filled(t *testing.T, o Options) (*Base, *store.Store) {
+	t.Helper()
+	st, err := store.Open(t.Context(), t.TempDir()+"/hob.db", Migrations(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	b, err := New(st, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		for i := range 10 {
+			more := strings.Repeat(" and more", i)
+			if err := b.IndexTx(tx, Doc{Kind: "note", Ref: fmt.Sprint(i), Text: fmt.Sprintf("row %d of tea", i) + more, Provenance: provenance.Owner}); err != nil {
+				return err
+			}
+		}
+		return b.IndexTx(tx, Doc{Kind: "note", Ref: "car", Text: "the car is in the garage", Provenance: provenance.Owner})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, st
+}
