@@ -8,7 +8,7 @@ GOFUMPT    := v0.12.0
 GOLANGCI   := v2.15.0
 SYSTEMS    := linux darwin windows
 
-.PHONY: build run test check fuzz bench clean lint-tools
+.PHONY: build run test check fuzz bench eval clean lint-tools
 
 build: ## the program, static and stripped: bin/hob
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/hob
@@ -44,6 +44,11 @@ fuzz: ## every fuzz target for FUZZTIME; what it finds stays in testdata/fuzz
 
 bench: build ## measure the built program
 	bin/hob bench
+
+# The collections may not be shipped: they are measured where they lie.
+HOB_TEST_DATA ?= $(CURDIR)/../shared/data
+eval: build ## how well the memory finds what answers questions about conversations
+	bin/hob eval retrieval $(wildcard $(HOB_TEST_DATA)/locomo/locomo-*)
 
 lint-tools: $(TOOLS)/gofumpt-$(GOFUMPT) $(TOOLS)/golangci-lint-$(GOLANGCI)
 

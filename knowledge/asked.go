@@ -119,13 +119,30 @@ func (t *term) in(w string, form float64) float64 {
 	return 0
 }
 
-// tokens cuts a folded text into words, as phrase.Split does but for the
-// possessives, which count as a word of one letter.
-func tokens(text string) []string {
-	return strings.FieldsFunc(phrase.Fold(text), func(r rune) bool {
-		if r < utf8.RuneSelf {
-			return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+// tokens cuts a text into folded words, as phrase.Split does but for the
+// possessives, which are a word of one letter. They share the memory of the
+// folded text.
+func tokens(text string) []string { return appendTokens(nil, text) }
+
+func appendTokens(out []string, text string) []string {
+	text = phrase.Fold(text)
+	out = slices.Grow(out, len(text)/5+1)
+	start := -1
+	for i, r := range text {
+		in := r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+		if r >= utf8.RuneSelf {
+			in = unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 		}
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	})
+		switch {
+		case in && start < 0:
+			start = i
+		case !in && start >= 0:
+			out = append(out, text[start:i])
+			start = -1
+		}
+	}
+	if start >= 0 {
+		out = append(out, text[start:])
+	}
+	return out
 }

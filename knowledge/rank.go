@@ -49,8 +49,9 @@ func (r *row) read(k *question, form float64) {
 	l := asked()
 	r.own = make([]float64, len(k.terms))
 	count := func(text string, times float64) {
-		r.words = append(r.words, tokens(text)...)
-		for _, w := range tokens(text) {
+		first := len(r.words)
+		r.words = appendTokens(r.words, text)
+		for _, w := range r.words[first:] {
 			if !l.nothing[w] {
 				r.length++
 			}
@@ -306,22 +307,30 @@ func (g *ranking) feedback(best []*row) {
 // shared are the rare words of the best rows that others have as well, with
 // their weights.
 func (g *ranking) shared(best []*row) map[string]float64 {
-	rows := map[string]int{}
+	type use struct{ rows, last int }
+	uses := map[string]*use{}
+	for _, r := range best[:feedbackRows] {
+		for _, w := range r.words {
+			if len(w) >= 3 && !asked().nothing[w] && uses[w] == nil && !g.isTerm(w) {
+				uses[w] = &use{last: -1}
+			}
+		}
+	}
 	for i, r := range g.rows {
 		for _, w := range r.words {
-			if rows[w]>>16 != i+1 { // once a row
-				rows[w] = (i+1)<<16 | (rows[w]&0xffff + 1)
+			if u := uses[w]; u != nil && u.last != i { // once a row
+				u.rows, u.last = u.rows+1, i
 			}
 		}
 	}
 	weight := map[string]float64{}
 	for place, r := range best[:feedbackRows] {
 		for j, w := range r.words {
-			n := rows[w] & 0xffff
-			if n < 2 || n > max(2, len(g.rows)/feedbackShare) || len(w) < 3 || asked().nothing[w] || g.isTerm(w) || slices.Contains(r.words[:j], w) {
+			u := uses[w]
+			if u == nil || u.rows < 2 || u.rows > max(2, len(g.rows)/feedbackShare) || slices.Contains(r.words[:j], w) {
 				continue
 			}
-			weight[w] += math.Log(float64(len(g.rows))/float64(n)) / float64(place+2) / (1 + r.length/10)
+			weight[w] += math.Log(float64(len(g.rows))/float64(u.rows)) / float64(place+2) / (1 + r.length/10)
 		}
 	}
 	list := make([]string, 0, len(weight))

@@ -196,6 +196,8 @@ type Knowledge struct {
 	SpeakerWeight int      `toml:"speaker_weight"` // of a word of the speaker's name
 	IndexPostings int      `toml:"index_postings"` // rows that a search looks at
 	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
+
+	Ranking Ranking `toml:"ranking"`
 }
 
 // Search is [search]: who searches the web.

@@ -69,7 +69,9 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 
 // knowledgeOptions are what the memory is made with.
 func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
-	o := knowledge.Options{Index: d.index, Changed: d.docsChanged}
+	o := knowledge.Options{
+		Index: d.index, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
+	}
 	if d.vectors != nil {
 		o.Vectors = d.vectors
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/knowledge"
+	"hob/knowledge/index"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 )
@@ -117,6 +118,7 @@ func newest(c Collection) time.Time {
 type base struct {
 	dir   string
 	store *store.Store
+	index *index.Index
 	know  *knowledge.Base
 }
 
@@ -133,13 +135,19 @@ func open(ctx context.Context, o Options) (b *base, err error) {
 	if b.store, err = store.Open(ctx, filepath.Join(b.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		return b, err
 	}
-	b.know, err = knowledge.New(b.store, knowledge.Options{Tuning: o.Tuning})
+	if b.index, err = index.New(b.store, filepath.Join(b.dir, "index"), index.Options{}); err != nil {
+		return b, err
+	}
+	b.know, err = knowledge.New(b.store, knowledge.Options{Tuning: o.Tuning, Index: b.index, Changed: b.index.Changed})
 	return b, err
 }
 
 func (b *base) close() (err error) {
+	if b.index != nil {
+		err = b.index.Close()
+	}
 	if b.store != nil {
-		err = b.store.Close()
+		err = errors.Join(err, b.store.Close())
 	}
 	return errors.Join(err, os.RemoveAll(b.dir))
 }
@@ -176,7 +184,7 @@ func (b *base) fill(ctx context.Context, realm string, c Collection) error {
 }
 
 // indexed waits until the index holds everything.
-func (b *base) indexed(context.Context) error { return nil }
+func (b *base) indexed(ctx context.Context) error { return b.index.CatchUp(ctx) }
 
 func (b *base) ask(ctx context.Context, realm, text string, now time.Time) (found []string, took time.Duration, err error) {
 	start := time.Now()

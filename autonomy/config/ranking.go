@@ -1,0 +1,76 @@
+package config
+
+// Ranking is [knowledge.ranking]: how what is remembered is ranked. The weights
+// are explained in knowledge.Tuning.
+type Ranking struct {
+	Candidates int      `toml:"candidates"`
+	Neighbours int      `toml:"neighbours"`
+	K1         float64  `toml:"k1"`
+	B          float64  `toml:"b"`
+	Answer     float64  `toml:"answer"`
+	Before     float64  `toml:"before"`
+	After      float64  `toml:"after"`
+	Reply      float64  `toml:"reply"`
+	Near       float64  `toml:"near"`
+	Window     float64  `toml:"window"`
+	Session    float64  `toml:"session"`
+	Spread     float64  `toml:"spread"`
+	Form       float64  `toml:"form"`
+	Little     float64  `toml:"little"`
+	Speaker    float64  `toml:"speaker"`
+	Question   float64  `toml:"question"`
+	Time       float64  `toml:"time"`
+	Number     float64  `toml:"number"`
+	Date       float64  `toml:"date"`
+	Later      float64  `toml:"later"`
+	Feedback   float64  `toml:"feedback"`
+	Recent     float64  `toml:"recent"`
+	HalfLife   Duration `toml:"half_life"`
+	Fact       float64  `toml:"fact"`
+	Entity     float64  `toml:"entity"`
+	Graph      float64  `toml:"graph"`
+	Hops       int      `toml:"hops"`
+	Leads      int      `toml:"leads"`
+	Meaning    int      `toml:"meaning"`
+}
+
+func (k *checker) ranking() {
+	r := k.c.Knowledge.Ranking
+	k.between("knowledge.ranking.candidates", r.Candidates, 10, 1000)
+	k.between("knowledge.ranking.neighbours", r.Neighbours, 0, 20)
+	k.between("knowledge.ranking.hops", r.Hops, 0, 4)
+	k.between("knowledge.ranking.leads", r.Leads, 0, 200)
+	k.between("knowledge.ranking.meaning", r.Meaning, 1, 1000)
+	for key, v := range map[string]float64{
+		"k1":       r.K1,
+		"answer":   r.Answer,
+		"before":   r.Before,
+		"after":    r.After,
+		"reply":    r.Reply,
+		"near":     r.Near,
+		"window":   r.Window,
+		"session":  r.Session,
+		"spread":   r.Spread,
+		"speaker":  r.Speaker,
+		"question": r.Question,
+		"time":     r.Time,
+		"number":   r.Number,
+		"date":     r.Date,
+		"feedback": r.Feedback,
+		"recent":   r.Recent,
+		"fact":     r.Fact,
+		"entity":   r.Entity,
+		"graph":    r.Graph,
+	} {
+		k.require("knowledge.ranking."+key, v >= 0 && v <= 10, "it must lie between 0 and 10")
+	}
+	for key, v := range map[string]float64{
+		"b":      r.B,
+		"form":   r.Form,
+		"little": r.Little,
+		"later":  r.Later,
+	} {
+		k.require("knowledge.ranking."+key, v >= 0 && v <= 1, "it must lie between 0 and 1")
+	}
+	k.require("knowledge.ranking.half_life", r.HalfLife.Duration > 0, "it must be longer than nothing")
+}
