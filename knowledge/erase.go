@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,6 +26,7 @@ type (
 var (
 	ErrTooCommon     = errors.New("too much would be forgotten")
 	ErrNoErasure     = errors.New("no such erasure")
+	ErrOneOf         = errors.New("give exactly one of id, query and source")
 	ErrNothingToGo   = errors.New("nothing of it is kept")
 	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL" or "import:NAME"`)
 )
@@ -33,9 +35,11 @@ var (
 type Forget struct {
 	// ID names one fact, note, task or other row as a whole.
 	ID string `json:"id,omitempty"`
-	// Query: facts that hold it, or all of its telling words, go; the text as it
-	// stands is replaced wherever else it is kept.
+	// Query: facts that hold it, or all of its telling words, go. The text as it
+	// stands is replaced wherever else it is kept, unless it is a lone plain word.
 	Query string `json:"query,omitempty"`
+	// Everything replaces a lone plain word as well.
+	Everything bool `json:"everything,omitempty"`
 	// Source: everything that came from there, see Doc.Source; besides those
 	// "session:ID" is a whole conversation.
 	Source string `json:"source,omitempty"`
@@ -93,7 +97,7 @@ func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 		}
 	}
 	if given != 1 {
-		return g, errors.New("give exactly one of id, query and source")
+		return g, ErrOneOf
 	}
 	switch {
 	case id != "":
@@ -108,6 +112,17 @@ func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 	}
 	return g, b.complete(q, &g)
 }
+
+// Plan is Going as things stand.
+func (b *Base) Plan(ctx context.Context, f Forget) (Going, error) {
+	return b.Going(b.st.Reader(ctx), f)
+}
+
+// Reader reads what is committed.
+func (b *Base) Reader(ctx context.Context) store.Querier { return b.st.Reader(ctx) }
+
+// Found reports whether something that is kept would go or change.
+func (g Going) Found() bool { return g.Items() > 0 }
 
 func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
 	one, err := fact(q, id)
@@ -166,7 +181,9 @@ func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) er
 	case n < leastQuery || !slices.ContainsFunc(words, func(w string) bool { return !vague()[phrase.Fold(w)] }):
 		return fmt.Errorf("%w: %q stands everywhere; name something rarer, or forget by id", ErrTooCommon, phrase.Cut(text, 40))
 	}
-	g.Erasure.Phrases = []string{text}
+	if f.Everything || len(words) > 1 || distinctive(text) {
+		g.Erasure.Phrases = []string{text}
+	}
 	s := erase.NewScrubber(text)
 	all, err := query(q, `SELECT `+factColumns+` FROM facts ORDER BY n DESC`)
 	if err != nil {

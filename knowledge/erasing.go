@@ -16,8 +16,8 @@ import (
 
 // ErasingOptions of NewErasing.
 type ErasingOptions struct {
-	// Erasers are those of every package that keeps text, the Base among them.
-	Erasers []Eraser
+	// Erasers lists those of every package that keeps text, the Base among them.
+	Erasers func() []Eraser
 	// Running are the events whose turns run now; nil: there are none. A turn
 	// has what it works on in memory, and writes of it until it ends.
 	Running func(q store.Querier) ([]string, error)
@@ -254,7 +254,7 @@ func (x *Erasing) sweep(ctx context.Context, p pending, running []string) error 
 	var n Erased
 	err = x.st.Write(ctx, func(tx *store.Tx) error {
 		n = Erased{}
-		for _, r := range x.opt.Erasers {
+		for _, r := range x.opt.Erasers() {
 			m, err := r.EraseTx(tx, &e, s)
 			if err != nil {
 				return err
@@ -269,7 +269,7 @@ func (x *Erasing) sweep(ctx context.Context, p pending, running []string) error 
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	n = Erased{}
-	for _, r := range x.opt.Erasers {
+	for _, r := range x.opt.Erasers() {
 		m, err := r.Purge(ctx, &e, s)
 		if err != nil {
 			return fmt.Errorf("knowledge: forget: %w", err)
@@ -277,6 +277,28 @@ func (x *Erasing) sweep(ctx context.Context, p pending, running []string) error 
 		n = n.Add(m)
 	}
 	return x.note(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
+}
+
+// errTried ends a transaction that only looked.
+var errTried = errors.New("tried")
+
+// Try says what an erasure would change in the database, and changes nothing.
+func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
+	s := e.Scrubber()
+	err = x.st.Write(ctx, func(tx *store.Tx) error {
+		for _, r := range x.opt.Erasers() {
+			m, err := r.EraseTx(tx, &e, s)
+			if err != nil {
+				return err
+			}
+			n = n.Add(m)
+		}
+		return errTried
+	})
+	if errors.Is(err, errTried) {
+		err = nil
+	}
+	return n, err
 }
 
 // compact takes out of the file of the database what removed rows left there,
@@ -312,19 +334,37 @@ func (x *Erasing) note(ctx context.Context, stmt string, args ...any) error {
 
 // Status of one erasure, ErrNoErasure when there is none of that id.
 func (x *Erasing) Status(ctx context.Context, id string) (ErasureStatus, error) {
-	s := ErasureStatus{ID: id}
-	var begun, ended int64
-	rows, err := x.st.Reader(ctx).Query(`SELECT state, removed, scrubbed, files, backups, begun_at, ended_at FROM erasures WHERE id = ?`, id)
+	list, err := x.list(ctx, `WHERE id = ?`, id)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%w: %s", ErrNoErasure, id)
+	}
 	if err != nil {
-		return s, fmt.Errorf("knowledge: erasures: %w", err)
+		return ErasureStatus{ID: id}, err
 	}
-	defer rows.Close()
-	if !rows.Next() {
-		return s, errors.Join(fmt.Errorf("%w: %s", ErrNoErasure, id), rows.Err())
+	return list[0], nil
+}
+
+// List returns erasures, the newest first.
+func (x *Erasing) List(ctx context.Context, limit int) ([]ErasureStatus, error) {
+	return x.list(ctx, `ORDER BY begun_at DESC, id LIMIT ?`, limit)
+}
+
+func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []ErasureStatus, err error) {
+	rows, err := x.st.Reader(ctx).Query(`SELECT id, state, removed, scrubbed, files, backups, begun_at, ended_at FROM erasures `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: erasures: %w", err)
 	}
-	err = rows.Scan(&s.State, &s.Rows, &s.Scrubbed, &s.Files, &s.Backups, &begun, &ended)
-	s.BegunAt, s.EndedAt = store.Time(begun), store.Time(ended)
-	return s, err
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var s ErasureStatus
+		var begun, ended int64
+		if err := rows.Scan(&s.ID, &s.State, &s.Rows, &s.Scrubbed, &s.Files, &s.Backups, &begun, &ended); err != nil {
+			return nil, fmt.Errorf("knowledge: erasures: %w", err)
+		}
+		s.BegunAt, s.EndedAt = store.Time(begun), store.Time(ended)
+		out = append(out, s)
+	}
+	return out, rows.Err()
 }
 
 // Wait returns when an erasure is done, or with ctx's error. Run must be running.

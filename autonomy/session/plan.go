@@ -14,6 +14,7 @@ type plan struct {
 	session, turn string
 	unattended    bool
 	at            place
+	erased        int // see Sessions.erasing
 	old           []said
 	prev          Summary
 	next          Summary
@@ -52,7 +53,7 @@ func (c *Compactor) plan(ctx context.Context, session, turn string, limit, room,
 	if cut == w.begin() {
 		return nil, nil
 	}
-	p := &plan{session: session, turn: turn, at: w.place, whole: w.chars}
+	p := &plan{session: session, turn: turn, at: w.place, whole: w.chars, erased: c.s.erased}
 	turns := map[string]bool{}
 	for i := range cut {
 		p.gone += Chars(w.msgs[i])

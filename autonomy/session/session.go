@@ -49,10 +49,11 @@ type Row struct {
 type Sessions struct {
 	db *store.Store
 
-	mu    sync.Mutex
-	cache map[string]*list.Element
-	order *list.List // of *window, most recent first
-	moved int        // how often a window was moved on
+	mu     sync.Mutex
+	cache  map[string]*list.Element
+	order  *list.List // of *window, most recent first
+	moved  int        // how often a window was moved on
+	erased int        // how often something was erased
 
 	gauges  map[string]gauge // by conversation
 	toolset string           // the one that was stored last

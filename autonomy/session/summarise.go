@@ -80,7 +80,7 @@ func (c *Compactor) commit(ctx context.Context, p *plan, rep Report) error {
 		if err != nil {
 			return err
 		}
-		if now != p.at {
+		if now != p.at || c.s.erasedSince(p.erased) {
 			return errMoved
 		}
 		r, err := tx.Exec(`INSERT INTO summaries (session, first, last, content, model, before_chars, after_chars, created_at) VALUES (?,?,?,?,?,?,?,?)`,

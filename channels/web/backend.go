@@ -48,7 +48,10 @@ type Backend interface {
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
 	// "memory/lessons", "memory/user", "tools", "usage", "budget",
-	// "undo", "inbox", "agents", "delegations" (Query.Of = id). Newest first. The
+	// "undo", "inbox", "agents", "delegations" (Query.Of = id), "memory/forget"
+	// (what forgetting the row Query.Of, the words Query.Text or what came from
+	// Query.State would take), "memory/erasures" (Query.Of = id waits until that
+	// one is done). Newest first. The
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)

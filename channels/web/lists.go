@@ -60,7 +60,7 @@ func query(raw string, params []string) (Query, error) {
 			q.Limit = min(q.Limit, maxLimit)
 		case "before":
 			q.Before = v
-		case "state":
+		case "state", "source":
 			q.State = v
 		case "q":
 			q.Text = v

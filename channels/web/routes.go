@@ -59,7 +59,7 @@ func (s *Server) table() []route {
 	}
 	for _, name := range []string{
 		"sessions", "deliveries", "approvals", "watchers", "schedules", "triggers", "goals", "tasks", "reminders",
-		"notes", "tools", "usage", "budget", "undo", "inbox",
+		"notes", "memory/forget", "memory/erasures", "tools", "usage", "budget", "undo", "inbox",
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
@@ -124,6 +124,10 @@ func listParams(name string) []string {
 		return []string{"all"}
 	case "memory/user":
 		return nil
+	case "memory/forget":
+		return []string{"id", "q", "source", "all"}
+	case "memory/erasures":
+		return []string{"id", "limit"}
 	case "tasks":
 		return append(p, "all", "state")
 	case "memory":

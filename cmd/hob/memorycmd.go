@@ -12,7 +12,7 @@ const memoryPath = "/api/v1/memory"
 func (a *app) memoryCmd() *cobra.Command {
 	return a.group(
 		&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
-		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.memoryForgetCmd(),
+		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.forgetCmd(),
 		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
 	)
 }
@@ -95,38 +95,6 @@ func (a *app) memoryAddCmd() *cobra.Command {
 			return a.do(c.Context(), false, "remember", map[string]any{"text": words(args)})
 		}),
 	})
-}
-
-func (a *app) memoryForgetCmd() *cobra.Command {
-	var text, source string
-	var yes, dry bool
-	forget := a.listing(&cobra.Command{
-		Use: "forget [ID]", Short: "Forget something for good (it cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			in := map[string]any{}
-			if len(args) == 1 {
-				in["id"] = args[0]
-			}
-			if text != "" {
-				in["query"] = text
-			}
-			if source != "" {
-				in["source"] = source
-			}
-			if len(in) != 1 {
-				return usage("name what to forget, one way: an ID, --query TEXT or --source SOURCE")
-			}
-			if dry {
-				in["dry_run"] = true
-			}
-			return a.do(c.Context(), yes || dry, "forget", in)
-		}),
-	})
-	forget.Flags().StringVar(&text, "query", "", "forget what matches this text")
-	forget.Flags().StringVar(&source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME"`)
-	forget.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would go")
-	forget.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return forget
 }
 
 func (a *app) memoryLinkCmd() *cobra.Command {

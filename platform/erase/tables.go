@@ -26,6 +26,9 @@ type Table struct {
 	// become; without Whole the row is removed.
 	Event, Session, Call string
 	Whole                map[string]any
+	// Kind is that of the documents its rows are searchable as, Ref the column
+	// that names them: a row whose document goes is removed.
+	Kind, Ref string
 }
 
 // Owned is the Eraser of a package that needs nothing but its tables cleaned.
@@ -84,6 +87,16 @@ func (t Table) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 
 // wholeTx clears or removes the rows of which everything goes.
 func (t Table) wholeTx(tx *store.Tx, e *Erasure) (n Erased, err error) {
+	for _, d := range e.Docs {
+		if t.Kind == "" || d.Kind != t.Kind {
+			continue
+		}
+		m, err := t.removeTx(tx, t.Ref, d.Ref)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
 	for _, w := range []struct {
 		column string
 		ids    []string
@@ -104,12 +117,7 @@ func (t Table) wholeTx(tx *store.Tx, e *Erasure) (n Erased, err error) {
 
 func (t Table) clearTx(tx *store.Tx, column, id string) (n Erased, err error) {
 	if t.Whole == nil {
-		r, err := tx.Exec(`DELETE FROM `+t.Name+` WHERE `+column+` = ?`, id)
-		if err != nil {
-			return n, err
-		}
-		k, err := r.RowsAffected()
-		return Erased{Rows: int(k)}, err
+		return t.removeTx(tx, column, id)
 	}
 	var set, differs []string
 	var args, again []any
@@ -124,6 +132,15 @@ func (t Table) clearTx(tx *store.Tx, column, id string) (n Erased, err error) {
 	}
 	k, err := r.RowsAffected()
 	return Erased{Scrubbed: int(k)}, err
+}
+
+func (t Table) removeTx(tx *store.Tx, column, id string) (n Erased, err error) {
+	r, err := tx.Exec(`DELETE FROM `+t.Name+` WHERE `+column+` = ?`, id)
+	if err != nil {
+		return n, err
+	}
+	k, err := r.RowsAffected()
+	return Erased{Rows: int(k)}, err
 }
 
 // changed is a row in which something has to be replaced.

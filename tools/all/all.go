@@ -7,6 +7,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/erase"
 	"hob/tools"
 	"hob/tools/crew"
 	"hob/tools/files"
@@ -44,6 +45,8 @@ type Deps struct {
 	Shell shell.Deps
 	// Conversations are what was said; nil: they cannot be searched.
 	Conversations memory.Conversations
+	// Forgetting takes what is forgotten out of everything; nil: only the facts go.
+	Forgetting memory.Forgetting
 	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
 	// to the tools.
 	Currency func() string
@@ -57,7 +60,7 @@ func All(d Deps) []tools.Tool {
 	var out []tools.Tool
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
-		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations}),
+		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting}),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Briefs: Briefs(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
@@ -100,4 +103,9 @@ func Migrations() []store.Set {
 		sets = append(sets, more...)
 	}
 	return sets
+}
+
+// Erasers take what is forgotten out of the tables and files of the tools.
+func Erasers(f *files.Files) []erase.Eraser {
+	return []erase.Eraser{memory.Eraser(), tasks.Eraser(), money.Eraser(), health.Eraser(), f.Eraser()}
 }

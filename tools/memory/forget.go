@@ -2,7 +2,10 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"hob/knowledge"
@@ -11,130 +14,211 @@ import (
 	"hob/tools"
 )
 
-type forgetIn struct {
-	ID    string `json:"id,omitempty" jsonschema:"id of the fact"`
-	Query string `json:"query,omitempty" jsonschema:"words of the fact"`
+// Forgetting carries erasures out; *knowledge.Erasing does.
+type Forgetting interface {
+	BeginTx(tx *store.Tx, b *knowledge.Base, e knowledge.Erasure, event string, keepBackups bool) (string, error)
 }
 
-// forgetOut is the Data of forget.
-type forgetOut struct {
-	Forgotten int `json:"forgotten"`
+type forgetIn struct {
+	ID          string `json:"id,omitempty" jsonschema:"id of a fact, note, task or other row"`
+	Query       string `json:"query,omitempty" jsonschema:"words of the facts; the text as it stands goes everywhere"`
+	Source      string `json:"source,omitempty" jsonschema:"everything from there: event:ID, session:ID, mail:ID, file:PATH, url:URL, import:NAME"`
+	Everything  bool   `json:"everything,omitempty" jsonschema:"with query: all facts that match, and what only conversations and records hold"`
+	KeepBackups bool   `json:"keep_backups,omitempty" jsonschema:"leave older backups, which still hold it"`
+}
+
+// ForgetOut is the Data of forget.
+type ForgetOut struct {
+	Forgotten int            `json:"forgotten"` // facts, with those they had replaced
+	Rows      int            `json:"rows"`      // other rows that went as a whole
+	Within    map[string]int `json:"within,omitempty"`
+	Erasure   string         `json:"erasure,omitempty"` // see GET /api/v1/memory/erasures
 }
 
 func (d Deps) forget() tools.Tool {
 	return tools.New(tools.Def[forgetIn]{
 		Spec: tools.Spec{
 			Name: "forget", Category: "memory", Effects: tools.Destroy,
-			Description: "Forget one remembered fact for good, with its history. Give id or query.",
-			Keywords:    "delete erase remove memory fact",
+			Description: "Forget facts for good, with their history and every trace of them. Give id, query or source.",
+			Keywords:    "delete erase remove memory fact everything mail conversation trace",
 		},
 		Summary: func(in forgetIn) string {
-			if in.ID != "" {
-				return "Forget the fact " + in.ID + " for good"
+			switch {
+			case in.ID != "":
+				return "Forget " + in.ID + " for good"
+			case in.Source != "":
+				return "Forget everything from " + quoted(phrase.Cut(in.Source, 100)) + " for good"
 			}
-			return "Forget the fact about " + quoted(phrase.Cut(in.Query, 100)) + " for good"
+			return "Forget what is known about " + quoted(phrase.Cut(in.Query, 100)) + " for good"
 		},
-		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in forgetIn) (tools.Result, error) {
-			ids, err := d.toForget(tx, c.Realm, in)
-			if err != nil {
-				return tools.Result{}, err
-			}
-			gone := 0
-			for _, id := range ids {
-				n, err := d.Knowledge.ForgetTx(tx, id)
-				if err != nil {
-					return tools.Result{}, classify(err)
-				}
-				gone += n
-			}
-			// The result does not repeat what is to be forgotten.
-			text := "Forgotten for good."
-			if gone > 1 {
-				text = fmt.Sprintf("Forgotten for good, with %d older versions of it.", gone-1)
-			}
-			return tools.Result{Text: text, Data: forgetOut{Forgotten: gone}}, nil
-		},
+		Judge: d.judgeForget,
+		RunTx: d.runForget,
 	})
 }
 
-// toForget finds the one fact that is meant, and the replaced ones that match
-// as well and do not follow from it.
-func (d Deps) toForget(tx *store.Tx, realm string, in forgetIn) ([]string, error) {
-	id, query := strings.TrimSpace(in.ID), strings.TrimSpace(in.Query)
+// judgeForget shows the owner what would go. What he says yes to is just that.
+func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
+	g, err := d.plan(d.Knowledge.Reader(ctx), in, "", true)
 	switch {
-	case (id == "") == (query == ""):
-		return nil, tools.Errorf(tools.InvalidArguments, "give exactly one of id and query")
-	case id != "":
-		f, err := d.Knowledge.Fact(tx, id)
-		if err == nil && realm != "" && f.Realm != realm { // the main agent acts for the owner, who sees them all
-			err = fmt.Errorf("%w: %s", knowledge.ErrNotFound, phrase.Cut(id, 40))
-		}
-		return []string{f.ID}, classify(err)
+	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown):
+		return tools.Judgement{Refused: classify(err)}
+	case err != nil: // the call itself says why, in the realm it is made for
+		return tools.Judgement{}
 	}
-	hits, err := d.Knowledge.Search(tx, query, knowledge.SearchOptions{
-		Limit: 50, All: true, Kinds: []string{knowledge.KindFact, knowledge.KindRetired}, Realm: realm,
-	})
+	return tools.Judgement{Items: g.Items(), Why: goes(g), Exact: "forget:" + g.Digest()}
+}
+
+// plan is what the call would take. A query that fits several facts has to say
+// that all of them are meant.
+func (d Deps) plan(q store.Querier, in forgetIn, realm string, every bool) (knowledge.Going, error) {
+	f := knowledge.Forget{ID: in.ID, Query: in.Query, Everything: in.Everything, Source: in.Source, Realm: realm, EveryRealm: every || realm == ""}
+	g, err := d.Knowledge.Going(q, f)
+	if err != nil || in.Query == "" || in.Everything {
+		return g, err
+	}
+	live := slices.DeleteFunc(slices.Clone(g.Facts), func(f knowledge.Fact) bool { return !f.RetiredAt.IsZero() })
+	if len(live) < 2 {
+		return g, nil
+	}
+	one, err := tools.Pick("fact", in.Query, live, func(f knowledge.Fact) (string, string) { return f.ID, f.Text })
 	if err != nil {
-		return nil, err
+		return g, tools.Quoting(err, sourceOf(live, factSource))
 	}
-	var live, old []knowledge.Hit
-	for _, h := range hits {
-		if h.Kind == knowledge.KindFact {
-			live = append(live, h)
-		} else {
-			old = append(old, h)
-		}
-	}
-	if len(live) == 0 && len(old) == 0 {
-		return nil, d.nothingToForget(tx, realm, query)
-	}
-	var ids []string
-	if len(live) > 0 {
-		one, err := tools.Pick("fact", query, live, func(h knowledge.Hit) (string, string) { return h.Ref, h.Text })
-		if len(live) == 1 {
-			one, err = live[0], nil
-		}
-		if err != nil {
-			return nil, tools.Quoting(err, sourceOf(live, hitSource))
-		}
-		ids = append(ids, one.Ref)
-	}
-	for _, h := range old {
-		follows, err := d.follows(tx, h.Ref, ids)
-		if err != nil {
-			return nil, err
-		}
-		if !follows {
-			ids = append(ids, h.Ref)
-		}
-	}
-	return ids, nil
+	f.ID, f.Query = one.ID, ""
+	return d.Knowledge.Going(q, f)
 }
 
-// follows reports whether forgetting one of ids forgets the fact as well.
-func (d Deps) follows(tx *store.Tx, id string, ids []string) (bool, error) {
-	for id != "" {
-		for _, other := range ids {
-			if id == other {
-				return true, nil
-			}
+// excerpts are how many of the rows that go are shown by their first words.
+const excerpts = 4
+
+// goes says what goes in a line for the owner.
+func goes(g knowledge.Going) string {
+	var parts, names []string
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
 		}
-		f, err := d.Knowledge.Fact(tx, id)
-		if err != nil {
-			return false, classify(err)
-		}
-		id = f.RetiredBy
 	}
-	return false, nil
+	add(len(g.Facts), "fact", "facts")
+	add(len(g.Docs), "other row", "other rows")
+	add(g.Turns, "conversation or turn", "conversations or turns")
+	add(g.Calls, "tool call", "tool calls")
+	for _, f := range g.Facts {
+		names = append(names, quoted(phrase.Cut(f.Text, 60)))
+	}
+	for _, doc := range g.Docs {
+		names = append(names, doc.Kind+" "+quoted(phrase.Cut(strings.TrimSpace(doc.Title+" "+doc.Text), 60)))
+	}
+	text := "it removes " + strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		text = "it removes no whole row"
+	}
+	if len(names) > excerpts {
+		names = append(names[:excerpts], fmt.Sprintf("%d more", len(names)-excerpts))
+	}
+	if len(names) > 0 {
+		text += " (" + strings.Join(names, ", ") + ")"
+	}
+	var within []string
+	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
+		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], many(kind, g.Within[kind])))
+	}
+	if len(within) > 0 {
+		text += "; in " + strings.Join(within, ", ") + " the words are blotted out"
+	}
+	return text + ". It cannot be undone."
 }
 
-func (d Deps) nothingToForget(tx *store.Tx, realm, query string) error {
-	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", quoted(phrase.Cut(query, 100)))
-	if notes, err := d.Knowledge.Search(tx, query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
+func many(kind string, n int) string {
+	if kind == knowledge.KindTurn {
+		kind = "message"
+	}
+	if n == 1 {
+		return kind
+	}
+	return kind + "s"
+}
+
+func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forgetIn) (tools.Result, error) {
+	if c.Exact != "" {
+		all, err := d.plan(tx, in, "", true)
+		if err != nil {
+			return tools.Result{}, classify(err)
+		}
+		if c.Exact != "forget:"+all.Digest() {
+			return tools.Result{}, tools.Errorf(tools.Failed, "there is more, or less, to forget now than was shown to the owner; ask again")
+		}
+	}
+	g, err := d.plan(tx, in, c.Realm, false)
+	switch {
+	case errors.Is(err, knowledge.ErrNotFound), err == nil && len(g.Facts) == 0 && in.Query != "" && !in.Everything:
+		return tools.Result{}, d.nothingToForget(tx, c.Realm, in)
+	case err == nil && !g.Found() && in.Source != "" && len(g.Erasure.Events)+len(g.Erasure.Sessions) == 0:
+		return tools.Result{}, tools.Errorf(tools.NotFound, "nothing is kept that came from there")
+	case err != nil:
+		return tools.Result{}, classify(err)
+	}
+	out := ForgetOut{Forgotten: len(g.Facts), Rows: len(g.Docs), Within: g.Within}
+	if out.Erasure, err = d.eraseTx(tx, g, c, in.KeepBackups); err != nil {
+		return tools.Result{}, classify(err)
+	}
+	return tools.Result{Text: forgotten(g, in.KeepBackups), Data: out}, nil
+}
+
+// eraseTx begins it; without anything that carries it out only the rows go.
+func (d Deps) eraseTx(tx *store.Tx, g knowledge.Going, c tools.Call, keep bool) (string, error) {
+	if d.Forgetting == nil {
+		_, err := d.Knowledge.EraseTx(tx, &g.Erasure, g.Erasure.Scrubber())
+		return "", err
+	}
+	return d.Forgetting.BeginTx(tx, d.Knowledge, g.Erasure, c.Event, keep)
+}
+
+// forgotten is the result. It does not repeat what is to be forgotten.
+func forgotten(g knowledge.Going, keep bool) string {
+	text := "Forgotten for good."
+	retired := 0
+	for _, f := range g.Facts {
+		if !f.RetiredAt.IsZero() {
+			retired++
+		}
+	}
+	switch live := len(g.Facts) - retired; {
+	case live > 1:
+		text = fmt.Sprintf("Forgotten for good: %d facts.", len(g.Facts))
+	case live == 1 && retired > 0:
+		text = fmt.Sprintf("Forgotten for good, with %d older versions of it.", retired)
+	}
+	if n := len(g.Docs); n > 0 {
+		text += fmt.Sprintf(" %d other rows went with it.", n)
+	}
+	if n := len(g.Made); n > 0 {
+		var ids []string
+		for _, doc := range g.Made {
+			ids = append(ids, doc.Kind+" "+doc.Ref)
+		}
+		text += fmt.Sprintf(" Made with it in view and still kept until you name them: %s.", phrase.Cut(strings.Join(ids, ", "), 400))
+	}
+	text += " What conversations, records and files hold of it goes when this answer is given."
+	if keep {
+		text += " Older backups still hold it."
+	}
+	return text + " Do not repeat what was forgotten."
+}
+
+func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {
+	if in.ID != "" {
+		return tools.Errorf(tools.NotFound, "%w: %s", knowledge.ErrNotFound, phrase.Cut(in.ID, 40))
+	}
+	e := tools.Errorf(tools.NotFound, "no remembered fact has all of these words: %s", quoted(phrase.Cut(in.Query, 100)))
+	if notes, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: 1, All: true, Kinds: []string{kindNote}}); err == nil && len(notes) > 0 {
 		e.Remedy = "there is a note " + quoted(phrase.Cut(notes[0].Title, 60)) + ", which delete_note removes"
 		return tools.Quoting(e, notes[0].Provenance)
 	}
-	near, err := d.Knowledge.Recall(tx, realm, query, 3)
+	near, err := d.Knowledge.Recall(tx, realm, in.Query, 3)
 	if err != nil {
 		return classify(err)
 	}

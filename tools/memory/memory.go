@@ -23,6 +23,9 @@ type Deps struct {
 	Knowledge *knowledge.Base
 	// Conversations are what was said; nil leaves the tool for them out.
 	Conversations Conversations
+	// Forgetting takes what is forgotten out of everything else as well; nil
+	// leaves that to the caller.
+	Forgetting Forgetting
 }
 
 // Tools returns the category's tools.
@@ -79,7 +82,8 @@ func sourceOf[T any](rows []T, of func(T) provenance.Source) provenance.Source {
 // classify gives errors of package knowledge their code.
 func classify(err error) error {
 	switch {
-	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong):
+	case errors.Is(err, knowledge.ErrEmpty), errors.Is(err, knowledge.ErrTooLong), errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown),
+		errors.Is(err, knowledge.ErrOneOf):
 		return tools.Errorf(tools.InvalidArguments, "%w", err)
 	case errors.Is(err, knowledge.ErrNotFound):
 		return tools.Errorf(tools.NotFound, "%w", err)

@@ -102,6 +102,7 @@ type Daemon struct {
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
+	erasing   *knowledge.Erasing
 	books     *usage.Books
 	spending  *spending
 	models    *models
@@ -350,7 +351,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
@@ -382,6 +383,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
+	if err := d.erasing.Finish(context.WithoutCancel(ctx)); err != nil { // no turn runs any more
+		d.opt.Log.Error("what was to be forgotten is not gone yet; the next start goes on", "err", err)
+	}
 	if err := d.books.Flush(context.WithoutCancel(ctx)); err != nil { // of turns that were cut off last
 		d.opt.Log.Error("model calls cannot be booked", "err", err)
 	}

@@ -40,8 +40,10 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"agents":      b.listAgents,
 		"delegations": b.listDelegations,
 
-		"memory/lessons": b.listLessons,
-		"memory/user":    b.listUser,
+		"memory/lessons":  b.listLessons,
+		"memory/forget":   b.listForget,
+		"memory/erasures": b.listErasures,
+		"memory/user":     b.listUser,
 	}
 }
 

@@ -1,0 +1,138 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// Eraser takes texts out of the inbox, the outbox, the ledger and the live feed.
+func (b *Bus) Eraser() erase.Eraser { return eraser{b} }
+
+type eraser struct{ b *Bus }
+
+// tables: what an event said goes with its answer, its calls and its replies; the
+// rows stay, so that nothing is answered or sent a second time.
+func (eraser) tables() []erase.Table {
+	return []erase.Table{
+		{
+			Name: "inbox", Text: []string{"text", "payload", "sender", "error", "answer"}, Event: "id", Session: "session",
+			Whole: map[string]any{"text": erase.Mark, "payload": nil, "error": "", "answer": erase.Mark},
+		},
+		{
+			Name: "outbox", Text: []string{"text", "error", "receipt"}, Event: "event", Session: "session",
+			Whole: map[string]any{"text": erase.Mark, "error": ""},
+		},
+		{
+			Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
+			Whole: map[string]any{"args": []byte(`{}`), "result": erase.Mark, "data": nil, "undo_label": "", "undo": nil, "links": ""},
+		},
+	}
+}
+
+// Tables implements erase.Eraser.
+func (eraser) Tables() []string { return []string{"inbox", "outbox", "ledger"} }
+
+// EraseTx implements erase.Eraser. An action whose undo holds what is forgotten
+// cannot be taken back any more: it would bring it back.
+func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	if err := r.keysTx(tx, s); err != nil {
+		return n, err
+	}
+	if err := r.undoTx(tx, s); err != nil {
+		return n, err
+	}
+	for _, t := range r.tables() {
+		m, err := t.EraseTx(tx, e, s)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
+	return n, nil
+}
+
+// keysTx names events anew whose key holds a phrase. What comes under the old key
+// again is taken for new.
+func (r eraser) keysTx(tx *store.Tx, s *erase.Scrubber) error {
+	return r.each(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`)
+}
+
+func (r eraser) undoTx(tx *store.Tx, s *erase.Scrubber) error {
+	return r.each(tx, `SELECT call, undo FROM ledger WHERE undo IS NOT NULL`, s, `UPDATE ledger SET undo = NULL WHERE call = ?`)
+}
+
+// each changes the rows of which a column holds a phrase.
+func (eraser) each(tx *store.Tx, query string, s *erase.Scrubber, change string) error {
+	ids, err := holding(tx, query, s)
+	for _, id := range ids {
+		if err == nil {
+			_, err = tx.Exec(change, id)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("bus: erase: %w", err)
+	}
+	return nil
+}
+
+func holding(tx *store.Tx, query string, s *erase.Scrubber) (ids []string, err error) {
+	rows, err := tx.Query(query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		var text []byte
+		if err := rows.Scan(&id, &text); err != nil {
+			return nil, err
+		}
+		if s.Has(string(text)) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, rows.Err()
+}
+
+// Purge implements erase.Eraser: the live feed keeps some events for readers
+// that come back.
+func (r eraser) Purge(_ context.Context, e *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
+	r.b.Feed.erase(e, s)
+	return erase.Erased{}, nil
+}
+
+func (f *Feed) erase(e *erase.Erasure, s *erase.Scrubber) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, ev := range f.ring {
+		if e.Whole(ev.Event, ev.Session, "") {
+			f.ring[i].Data = json.RawMessage("null")
+			continue
+		}
+		if data, changed := s.Bytes(ev.Data); changed {
+			f.ring[i].Data = data
+		}
+	}
+}
+
+// Running lists the events whose turns run now.
+func (b *Bus) Running(q store.Querier) (ids []string, err error) {
+	rows, err := q.Query(`SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
+	if err != nil {
+		return nil, fmt.Errorf("bus: running: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("bus: running: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

@@ -1,0 +1,79 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// Eraser takes texts out of the questions to the owner and out of what was
+// allowed beforehand. The audit log is none of its business: it holds no text but
+// keyed digests, and nothing may change it.
+func (g *Guard) Eraser() erase.Eraser { return eraser{} }
+
+type eraser struct{}
+
+// Tables implements erase.Eraser.
+func (eraser) Tables() []string { return []string{"approvals", "grants"} }
+
+// EraseTx implements erase.Eraser. An open question that holds what is forgotten
+// is withdrawn: its arguments are not what the owner would say yes to any more.
+// The digest of the arguments goes with them, since it has no key.
+func (eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	changed, err := questions(tx, e, s)
+	if err != nil {
+		return n, fmt.Errorf("guard: erase: %w", err)
+	}
+	for _, id := range changed {
+		_, err := tx.Exec(`UPDATE approvals SET args_hash = '', exact = '', pattern = '', state = CASE state WHEN 'pending' THEN 'cancelled' ELSE state END WHERE id = ?`, id)
+		if err != nil {
+			return n, fmt.Errorf("guard: erase: %w", err)
+		}
+	}
+	for _, t := range []erase.Table{
+		{
+			Name: "approvals", Key: []string{"id"}, Text: []string{"args", "summary", "reason", "rule", "why", "note"}, Event: "event", Session: "session", Call: "call",
+			Whole: map[string]any{"args": []byte(`{}`), "summary": erase.Mark, "reason": "", "why": "", "note": ""},
+		},
+		{Name: "grants", Key: []string{"id"}, Names: []string{"pattern", "summary", "name"}},
+	} {
+		m, err := t.EraseTx(tx, e, s)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
+	return n, nil
+}
+
+// questions are those that hold something of what goes.
+func questions(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (ids []string, err error) {
+	rows, err := tx.Query(`SELECT id, event, session, call, CAST(args AS TEXT), summary, reason, why, exact, pattern, note FROM approvals`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id, event, session, call string
+		var texts [7]string
+		if err := rows.Scan(&id, &event, &session, &call, &texts[0], &texts[1], &texts[2], &texts[3], &texts[4], &texts[5], &texts[6]); err != nil {
+			return nil, err
+		}
+		hit := e.Whole(event, session, call)
+		for _, t := range texts {
+			hit = hit || s.Has(t)
+		}
+		if hit {
+			ids = append(ids, id)
+		}
+	}
+	return ids, rows.Err()
+}
+
+// Purge implements erase.Eraser.
+func (eraser) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
+	return erase.Erased{}, nil
+}

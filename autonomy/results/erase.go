@@ -1,0 +1,33 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hob/platform/erase"
+)
+
+// Eraser takes texts out of the kept results.
+func (k *Keeper) Eraser() erase.Eraser {
+	return erase.Owned{Files: func(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+		for _, call := range e.Calls {
+			path, err := k.path(call)
+			if err != nil {
+				continue // no such name was ever given to a file
+			}
+			switch err := os.Remove(path); {
+			case err == nil:
+				n.Files++
+			case !errors.Is(err, fs.ErrNotExist):
+				return n, err
+			}
+		}
+		m, err := erase.ScrubFiles(ctx, k.o.Dir, s, func(path string, b []byte) error {
+			return write(filepath.Dir(path), path, string(b))
+		})
+		return n.Add(m), err
+	}}
+}

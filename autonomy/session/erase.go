@@ -1,0 +1,249 @@
+package session
+
+import (
+	"container/list"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"hob/autonomy/llm"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// Eraser takes texts out of what was said, of its summaries and of the windows
+// that are held in memory. base is where the messages are found; nil: they are
+// not.
+func (s *Sessions) Eraser(base *knowledge.Base) erase.Eraser { return eraser{s, base} }
+
+type eraser struct {
+	s    *Sessions
+	base *knowledge.Base
+}
+
+// Tables implements erase.Eraser.
+func (eraser) Tables() []string {
+	return []string{"sessions", "messages", "windows", "summaries", "resets", "indexed", "toolsets", "stamps"}
+}
+
+// stored is a message or a summary as it stands in its table.
+type stored struct {
+	id            int64
+	session, turn string
+	raw           []byte
+	first, last   int64 // of a summary
+}
+
+// EraseTx implements erase.Eraser. Messages stay where they are, with their
+// calls and results, so that the conversation can go on.
+func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	r.s.erasing()
+	tx.AfterCommit(r.s.drop)
+	msgs, err := read(tx, `SELECT id, session, turn, message, 0, 0 FROM messages`)
+	if err != nil {
+		return n, fmt.Errorf("session: erase: %w", err)
+	}
+	var whole []int64
+	for _, m := range msgs {
+		raw, gone, err := cleanMessage(m, e, s)
+		if err != nil {
+			return n, fmt.Errorf("session: erase message %d: %w", m.id, err)
+		}
+		if gone {
+			whole = append(whole, m.id)
+		}
+		if raw == nil {
+			continue
+		}
+		if err := r.changeTx(tx, m.id, raw, gone); err != nil {
+			return n, err
+		}
+		n.Scrubbed++
+	}
+	k, err := r.summariesTx(tx, whole, e, s)
+	n.Scrubbed += k
+	return n, err
+}
+
+func (r eraser) changeTx(tx *store.Tx, id int64, raw []byte, gone bool) error {
+	_, err := tx.Exec(`UPDATE messages SET message = ? WHERE id = ?`, raw, id)
+	if err == nil && gone && r.base != nil {
+		err = r.base.UnindexTx(tx, knowledge.KindTurn, Ref(id))
+	}
+	if err != nil {
+		return fmt.Errorf("session: erase: %w", err)
+	}
+	return nil
+}
+
+// summariesTx: a summary of messages that went as a whole says nothing any more,
+// but that something was said.
+func (eraser) summariesTx(tx *store.Tx, whole []int64, e *erase.Erasure, s *erase.Scrubber) (n int, err error) {
+	sums, err := read(tx, `SELECT id, session, '', content, first, last FROM summaries`)
+	if err != nil {
+		return n, fmt.Errorf("session: erase: %w", err)
+	}
+	for _, sum := range sums {
+		gone := e.Whole("", sum.session, "")
+		for _, id := range whole {
+			gone = gone || id >= sum.first && id <= sum.last
+		}
+		raw, err := cleanSummary(sum, gone, s)
+		if err != nil {
+			return n, fmt.Errorf("session: erase summary %d: %w", sum.id, err)
+		}
+		if raw == nil {
+			continue
+		}
+		if _, err := tx.Exec(`UPDATE summaries SET content = ? WHERE id = ?`, raw, sum.id); err != nil {
+			return n, fmt.Errorf("session: erase: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+func read(tx *store.Tx, query string) (out []stored, err error) {
+	rows, err := tx.Query(query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var m stored
+		if err := rows.Scan(&m.id, &m.session, &m.turn, &m.raw, &m.first, &m.last); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, rows.Err()
+}
+
+// cleanMessage returns the message without what goes, nil when it stays as it
+// is; gone says that nothing of it is left.
+func cleanMessage(m stored, e *erase.Erasure, s *erase.Scrubber) (raw []byte, gone bool, err error) {
+	gone = e.Whole(m.turn, m.session, "")
+	if !gone && len(e.Calls) == 0 && !s.Has(string(m.raw)) {
+		return nil, false, nil
+	}
+	var msg llm.Message
+	if err := json.Unmarshal(m.raw, &msg); err != nil {
+		return nil, false, err
+	}
+	parts := msg.Parts[:0]
+	for _, p := range msg.Parts {
+		of := p.Call
+		all := gone || of != nil && e.Whole("", "", of.ID) || p.Result != nil && e.Whole("", "", p.Result.ID)
+		if cleanPart(&p, all, s) {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, llm.Part{Text: erase.Mark})
+	}
+	msg.Parts = parts
+	b, err := encode(msg)
+	if err != nil || string(b) == string(m.raw) {
+		return nil, gone, err
+	}
+	return b, gone, nil
+}
+
+// cleanPart takes out what goes; false when nothing is left of the part. What a
+// model wants back unchanged cannot be changed: a thought goes as a whole.
+func cleanPart(p *llm.Part, all bool, s *erase.Scrubber) bool {
+	was := *p
+	text := func(t string) string {
+		if all && t != "" {
+			return erase.Mark
+		}
+		t, _ = s.Text(t)
+		return t
+	}
+	p.Text = text(p.Text)
+	switch {
+	case p.Reasoning != nil:
+		b, err := json.Marshal(p.Reasoning)
+		return err == nil && !all && !s.Has(string(b))
+	case p.Image != nil:
+		_, has := s.Bytes(p.Image.Data)
+		return !all && !has
+	case p.Call != nil:
+		c := *p.Call
+		if all {
+			c.Args = json.RawMessage(`{}`)
+		}
+		args, _ := s.Bytes(c.Args)
+		c.Args = args
+		p.Call = &c
+	case p.Result != nil:
+		r := *p.Result
+		r.Text = text(r.Text)
+		if r.Text != p.Result.Text {
+			p.Fenced = 0
+		}
+		p.Result = &r
+	}
+	p.Origins = nil
+	for _, o := range was.Origins {
+		if o.Label, _ = s.Text(o.Label); all {
+			o.Label = erase.Mark
+		}
+		p.Origins = append(p.Origins, o)
+	}
+	if p.Text != was.Text {
+		p.Signature = ""
+	}
+	return true
+}
+
+func cleanSummary(sum stored, gone bool, s *erase.Scrubber) ([]byte, error) {
+	if !gone {
+		raw, changed := s.Bytes(sum.raw)
+		if !changed {
+			return nil, nil
+		}
+		return raw, nil
+	}
+	var old Summary
+	if err := json.Unmarshal(sum.raw, &old); err != nil {
+		return nil, err
+	}
+	raw, err := encodeSummary(&Summary{First: old.First, Last: old.Last, Turns: old.Turns, Clean: Digest{State: erase.Mark}, Pins: []Pin{}})
+	if err != nil || string(raw) == string(sum.raw) {
+		return nil, err
+	}
+	return raw, nil
+}
+
+// erasing makes what is being made of older texts worthless: a summary that a
+// model is asked for now was made from what is erased.
+func (s *Sessions) erasing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erased++
+}
+
+// erasedSince reports whether something was erased since a count was read.
+func (s *Sessions) erasedSince(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.erased != n
+}
+
+// drop forgets the windows that are held in memory.
+func (s *Sessions) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cache, s.order = map[string]*list.Element{}, list.New()
+	s.moved++
+	s.erased++
+}
+
+// Purge implements erase.Eraser.
+func (r eraser) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
+	r.s.drop()
+	return erase.Erased{}, nil
+}

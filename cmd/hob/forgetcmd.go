@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/platform/phrase"
+)
+
+// forgetting is what the flags of forget say.
+type forgetting struct {
+	query, source string
+	keep, yes     bool
+}
+
+func (a *app) forgetCmd() *cobra.Command {
+	var f forgetting
+	var dry bool
+	cmd := a.listing(&cobra.Command{
+		Use: "forget [ID]", Short: "Forget something for good (it cannot be undone)", Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.completeMemory,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			given := 0
+			for _, s := range append([]string{f.query, f.source}, args...) {
+				if s != "" {
+					given++
+				}
+			}
+			if given != 1 {
+				return usage("name what to forget: an ID, --query TEXT or --source FROM")
+			}
+			return a.with(c.Context(), func(cl *client) error {
+				if dry {
+					return a.showForget(c.Context(), cl, strings.Join(args, ""), f)
+				}
+				return a.forget(c.Context(), cl, strings.Join(args, ""), f)
+			})
+		}),
+	})
+	cmd.Flags().StringVar(&f.query, "query", "", "forget what matches this text, and the text wherever it stands")
+	cmd.Flags().StringVar(&f.source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME"`)
+	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would go")
+	cmd.Flags().BoolVar(&f.keep, "keep-backups", false, "leave older backups, which still hold it")
+	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// forget does it and waits until nothing of it is left.
+func (a *app) forget(ctx context.Context, c *client, id string, f forgetting) error {
+	in := map[string]any{}
+	for name, v := range map[string]string{"id": id, "query": f.query, "source": f.source} {
+		if v != "" {
+			in[name] = v
+		}
+	}
+	if f.query != "" {
+		in["everything"] = true
+	}
+	if f.keep {
+		in["keep_backups"] = true
+	}
+	out, err := a.call(ctx, c, f.yes, "forget", in)
+	if err != nil {
+		return err
+	}
+	var data struct {
+		Erasure string `json:"erasure"`
+	}
+	if json.Unmarshal(out.Data, &data) != nil || data.Erasure == "" {
+		fmt.Fprintln(a.out, printable(out.Text))
+		return nil
+	}
+	var done []erased
+	if err := c.get(ctx, "/api/v1/memory/erasures", query("id", data.Erasure), &done); err != nil {
+		return err
+	}
+	if len(done) != 1 {
+		return fmt.Errorf("the erasure %s is not known any more", data.Erasure)
+	}
+	if a.asJSON {
+		return a.printJSON(done[0])
+	}
+	fmt.Fprintln(a.out, done[0].text(f.keep))
+	return nil
+}
+
+// erased is an erasure as the API shows it.
+type erased struct {
+	ID       string `json:"id"`
+	State    string `json:"state"`
+	Rows     int    `json:"rows"`
+	Scrubbed int    `json:"scrubbed"`
+	Files    int    `json:"files"`
+	Backups  int    `json:"backups"`
+}
+
+func (e erased) text(kept bool) string {
+	if e.State != "done" {
+		return "It is forgotten. A conversation that still has it in mind is going on; when that has ended, the last traces go by themselves."
+	}
+	text := fmt.Sprintf("Forgotten for good: %s removed, in %s the words are blotted out.", counted(e.Rows+e.Files, "row or file", "rows and files"), counted(e.Scrubbed, "place", "places"))
+	switch {
+	case kept:
+		text += " Older backups still hold it."
+	case e.Backups > 0:
+		text += fmt.Sprintf(" %s of the database, which held it, made way for a new backup.", counted(e.Backups, "older copy", "older copies"))
+	}
+	return text
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// going is a plan as the API shows it.
+type going struct {
+	Facts []struct {
+		ID   string `json:"id"`
+		Text string `json:"text"`
+	} `json:"facts"`
+	Docs   []goingDoc     `json:"docs"`
+	Within map[string]int `json:"within"`
+	Made   []goingDoc     `json:"made"`
+	Turns  int            `json:"turns"`
+	Calls  int            `json:"calls"`
+	Places int            `json:"places"`
+}
+
+type goingDoc struct {
+	Kind  string `json:"kind"`
+	Ref   string `json:"ref"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+}
+
+// shownRows are how many rows of a kind a dry run lists.
+const shownRows = 20
+
+func (a *app) showForget(ctx context.Context, c *client, id string, f forgetting) error {
+	values := query("id", id, "q", f.query, "source", f.source)
+	if f.query != "" {
+		values.Set("all", "true")
+	}
+	var list []going
+	if err := c.get(ctx, "/api/v1/memory/forget", values, &list); err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(list)
+	}
+	for _, g := range list {
+		fmt.Fprint(a.out, printable(g.text()))
+	}
+	return nil
+}
+
+func (g going) text() string {
+	var b strings.Builder
+	for i, f := range g.Facts {
+		if i == shownRows {
+			fmt.Fprintf(&b, "... and %d more facts\n", len(g.Facts)-i)
+			break
+		}
+		fmt.Fprintf(&b, "goes: fact %s: %s\n", f.ID, phrase.Cut(f.Text, 100))
+	}
+	rows := func(what string, docs []goingDoc) {
+		for i, d := range docs {
+			if i == shownRows {
+				fmt.Fprintf(&b, "... and %d more\n", len(docs)-i)
+				break
+			}
+			fmt.Fprintf(&b, "%s: %s %s: %s\n", what, d.Kind, d.Ref, phrase.Cut(strings.Join(strings.Fields(d.Title+" "+d.Text), " "), 100))
+		}
+	}
+	rows("goes", g.Docs)
+	rows("stays until it is named, but was made with it in view", g.Made)
+	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
+		fmt.Fprintf(&b, "blotted out in: %s\n", counted(g.Within[kind], "row of the kind "+kind, "rows of the kind "+kind))
+	}
+	fmt.Fprintf(&b, "In all %s of the database would be removed or changed. Nothing was.\n", counted(g.Places, "row", "rows"))
+	return b.String()
+}

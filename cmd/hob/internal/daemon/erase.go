@@ -1,0 +1,147 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hob/autonomy"
+	agentbrain "hob/autonomy/brain"
+	"hob/autonomy/crew"
+	"hob/autonomy/pairing"
+	"hob/autonomy/prompt"
+	"hob/autonomy/usage"
+	"hob/channels/web"
+	"hob/knowledge"
+	"hob/platform/erase"
+	"hob/platform/system"
+	toolsall "hob/tools/all"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+)
+
+// openErasing makes what carries out forgetting.
+func (d *Daemon) openErasing() {
+	d.erasing = knowledge.NewErasing(d.store, knowledge.ErasingOptions{
+		Erasers: d.erasers, Running: d.bus.Running, Renew: d.store.RenewBackups, Log: d.opt.Log,
+	})
+}
+
+// erasers lists those of every package that keeps text: a table that none of
+// them looks after fails a test. What derives from the knowledge comes last.
+func (d *Daemon) erasers() []erase.Eraser {
+	out := []erase.Eraser{
+		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), crew.Eraser(),
+		autonomy.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
+	}
+	out = append(out, watchers.Erasers(watchersall.Drivers())...)
+	out = append(out, toolsall.Erasers(d.files)...)
+	out = append(out, erase.Owned{Files: d.eraseFiles}, d.index)
+	if d.vectors != nil {
+		out = append(out, d.vectors)
+	}
+	return out
+}
+
+// eraseFiles takes what is forgotten out of the files in Hob's own folders: what
+// the owner wrote for models to read, pictures, and the log, in which no text
+// should stand.
+func (d *Daemon) eraseFiles(ctx context.Context, _ *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	p := d.opt.Paths
+	texts := []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()}
+	more, err := filepath.Glob(filepath.Join(p.AgentDir("*"), "*.md"))
+	if err != nil {
+		return n, err
+	}
+	for _, path := range append(texts, more...) {
+		m, err := erase.ScrubFile(path, s, system.WriteFile)
+		if err != nil {
+			return n, err
+		}
+		n = n.Add(m)
+	}
+	m, err := erase.RemoveFiles(ctx, p.Pictures(), s)
+	if err != nil {
+		return n, err
+	}
+	n = n.Add(m)
+	if m, err = erase.ScrubFiles(ctx, p.Logs, s, inPlace); err != nil {
+		return n, err
+	}
+	d.reportKept(s)
+	return n.Add(m), nil
+}
+
+// inPlace writes a log anew: the daemon goes on writing to the same file.
+func inPlace(path string, b []byte) error { return os.WriteFile(path, b, 0o600) }
+
+// reportKept names settings of the owner's that hold what is forgotten. They are
+// not changed: something might stop to work, or be allowed that was not.
+func (d *Daemon) reportKept(s *erase.Scrubber) {
+	p := d.opt.Paths
+	for _, root := range []string{p.ConfigFile(), p.PolicyDir()} {
+		_ = filepath.WalkDir(root, func(path string, f fs.DirEntry, err error) error {
+			if err != nil || !f.Type().IsRegular() {
+				return nil //nolint:nilerr // what is not there holds nothing
+			}
+			if has, err := s.FileHas(path); err == nil && has {
+				d.opt.Log.Warn("a settings file of yours holds what was forgotten; it was not changed, take it out yourself", "file", filepath.Base(path))
+			}
+			return nil
+		})
+	}
+}
+
+// forgetting is what the API shows of a plan.
+type forgetting struct {
+	knowledge.Going
+	// Places counts the rows of the database that would be removed or changed,
+	// all tables taken together.
+	Places int `json:"places"`
+}
+
+// listForget says what would be forgotten, and changes nothing.
+func (b *backend) listForget(ctx context.Context, q web.Query) (any, error) {
+	g, err := b.d.base.Plan(ctx, knowledge.Forget{ID: q.Of, Query: q.Text, Source: q.State, Everything: q.All, EveryRealm: true})
+	if err != nil {
+		return nil, forgetError(err)
+	}
+	n, err := b.d.erasing.Try(ctx, g.Erasure)
+	return []forgetting{{g, n.Rows + n.Scrubbed}}, err
+}
+
+func forgetError(err error) error {
+	for _, bad := range []error{knowledge.ErrTooCommon, knowledge.ErrOneOf, knowledge.ErrSourceUnknown} {
+		if errors.Is(err, bad) {
+			return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+		}
+	}
+	if errors.Is(err, knowledge.ErrNotFound) {
+		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	}
+	return err
+}
+
+// erasedWithin is how long one who asks waits until what was forgotten is gone.
+const erasedWithin = 60 * time.Second
+
+// listErasures says how far erasures are. One that is named is waited for.
+func (b *backend) listErasures(ctx context.Context, q web.Query) (any, error) {
+	if q.Of == "" {
+		return b.d.erasing.List(ctx, q.Limit)
+	}
+	wait, cancel := context.WithTimeout(ctx, erasedWithin)
+	defer cancel()
+	s, err := b.d.erasing.Wait(wait, q.Of)
+	switch {
+	case errors.Is(err, knowledge.ErrNoErasure):
+		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // it goes on
+		err = nil
+	}
+	return []knowledge.ErasureStatus{s}, err
+}

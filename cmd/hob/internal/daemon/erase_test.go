@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// noText are the tables in which nothing of what somebody said can stand, or in
+// which nothing may be changed, and why that is so.
+var noText = map[string]string{
+	"audit":      "append-only: contents stand there as keyed digests alone",
+	"guard_key":  "a key from before it was a file",
+	"migrations": "the versions of the tables",
+}
+
+// TestEveryTableIsErased: whoever adds a table has to say what forgetting does
+// there.
+func TestEveryTableIsErased(t *testing.T) {
+	h := open(t, "")
+	d := h.d
+	owned := map[string]bool{}
+	for _, e := range d.erasers() {
+		for _, table := range e.Tables() {
+			owned[table] = true
+		}
+	}
+	rows, err := d.store.Read().QueryContext(t.Context(), `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		if base, _, shadow := strings.Cut(name, "_fts"); shadow && owned[base] { // follows its table by triggers
+			continue
+		}
+		if !owned[name] && noText[name] == "" {
+			t.Errorf("no Eraser looks after the table %s: add one (platform/erase.Table) to the package that owns it and to erasers() in erase.go", name)
+		}
+	}
+	for name := range owned {
+		if !slices.Contains(all, name) {
+			t.Errorf("an Eraser looks after the table %s, which is not there", name)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package erase
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// largest is the size in bytes of a file that is looked into as a whole; larger
+// ones are looked into by parts.
+const largest = 32 << 20
+
+// RemoveFiles removes the files below a folder that hold one of the phrases, in
+// their name or in their content: copies that are of no use with a gap in them.
+// A folder that is not there holds none.
+func RemoveFiles(ctx context.Context, dir string, s *Scrubber) (Erased, error) {
+	return walk(ctx, dir, s, func(path string) (Erased, error) {
+		hit, err := s.FileHas(path)
+		if err != nil || !hit && !s.Has(filepath.Base(path)) {
+			return Erased{}, err
+		}
+		return Erased{Files: 1}, os.Remove(path)
+	})
+}
+
+// ScrubFiles replaces the phrases in the files below a folder. write must make
+// the file appear as a whole.
+func ScrubFiles(ctx context.Context, dir string, s *Scrubber, write func(path string, b []byte) error) (Erased, error) {
+	return walk(ctx, dir, s, func(path string) (Erased, error) { return ScrubFile(path, s, write) })
+}
+
+// ScrubFile replaces the phrases in one file; one that is not there is clean.
+func ScrubFile(path string, s *Scrubber, write func(path string, b []byte) error) (Erased, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Erased{}, nil
+	}
+	if err != nil {
+		return Erased{}, fmt.Errorf("erase: %w", err)
+	}
+	out, changed := s.Bytes(b)
+	if !changed {
+		return Erased{}, nil
+	}
+	if err := write(path, out); err != nil {
+		return Erased{}, fmt.Errorf("erase: %w", err)
+	}
+	return Erased{Scrubbed: 1}, nil
+}
+
+func walk(ctx context.Context, dir string, s *Scrubber, each func(path string) (Erased, error)) (n Erased, err error) {
+	if len(s.wanted) == 0 {
+		return n, nil
+	}
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		m, err := each(path)
+		n = n.Add(m)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("erase: look through %s: %w", dir, err)
+	}
+	return n, nil
+}
+
+// FileHas reports whether a file holds one of the phrases.
+func (s *Scrubber) FileHas(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	overlap := int64(s.longest() * 8) // as it may be encoded
+	for from := int64(0); from < max(info.Size(), 1); from += largest {
+		part, err := io.ReadAll(io.NewSectionReader(f, from, largest+overlap))
+		if err != nil || len(s.find(part, 0)) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// longest is the length of the longest phrase in bytes.
+func (s *Scrubber) longest() int {
+	if len(s.wanted) == 0 {
+		return 0
+	}
+	return len(s.wanted[0].text)
+}

@@ -1,0 +1,8 @@
+package money
+
+import "hob/platform/erase"
+
+// Eraser takes texts out of the expenses.
+func Eraser() erase.Eraser {
+	return erase.Owned{List: []erase.Table{{Name: "expenses", Key: []string{"id"}, Text: []string{"category", "vendor", "note"}, Kind: kindExpense, Ref: "id"}}}
+}

@@ -1,0 +1,92 @@
+package watchers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// Eraser takes phrases out of watchers, schedules and reminders, which go on with
+// what is left; one that is named goes as a whole. What the drivers keep of their
+// own they erase themselves, see DriverEraser.
+func (m *Manager) Eraser() erase.Eraser { return eraser{m} }
+
+// DriverEraser is implemented by drivers with tables.
+type DriverEraser interface {
+	Eraser() erase.Eraser
+}
+
+// Erasers are those of the drivers.
+func Erasers(drivers []Driver) (out []erase.Eraser) {
+	for _, d := range drivers {
+		if e, ok := d.(DriverEraser); ok {
+			out = append(out, e.Eraser())
+		}
+	}
+	return out
+}
+
+// docKinds are the kinds of documents as which the manager's rows are found.
+func docKinds() []string { return []string{"reminder", "watcher", "schedule"} }
+
+type eraser struct{ m *Manager }
+
+// Tables implements erase.Eraser.
+func (eraser) Tables() []string { return []string{"watchers"} }
+
+// EraseTx implements erase.Eraser.
+func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	for _, d := range e.Docs {
+		if !slices.Contains(docKinds(), d.Kind) {
+			continue
+		}
+		if _, err := r.m.CancelTx(tx, d.Ref); err != nil && !errors.Is(err, ErrNotFound) {
+			return n, fmt.Errorf("watchers: erase: %w", err)
+		}
+	}
+	t := erase.Table{Name: "watchers", Key: []string{"id"}, Text: []string{"title", "config", "action", "report", "last_error"}}
+	before, err := r.versions(tx)
+	if err != nil {
+		return n, err
+	}
+	if n, err = t.EraseTx(tx, e, s); err != nil || n.Scrubbed == 0 {
+		return n, err
+	}
+	after, err := r.versions(tx)
+	if err != nil {
+		return n, err
+	}
+	for id, was := range before {
+		if after[id] != was {
+			r.m.changed(tx, id, true)
+		}
+	}
+	return n, nil
+}
+
+// versions are what each watcher is made of.
+func (eraser) versions(tx *store.Tx) (out map[string]string, err error) {
+	rows, err := tx.Query(`SELECT id, title || char(0) || config || char(0) || action FROM watchers`)
+	if err != nil {
+		return nil, fmt.Errorf("watchers: erase: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = map[string]string{}
+	for rows.Next() {
+		var id, text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return nil, fmt.Errorf("watchers: erase: %w", err)
+		}
+		out[id] = text
+	}
+	return out, rows.Err()
+}
+
+// Purge implements erase.Eraser.
+func (eraser) Purge(context.Context, *erase.Erasure, *erase.Scrubber) (erase.Erased, error) {
+	return erase.Erased{}, nil
+}
