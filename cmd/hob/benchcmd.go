@@ -31,6 +31,7 @@ func (a *app) benchCmd() *cobra.Command {
 			return nil
 		}),
 	})
+	cmd.AddCommand(a.benchMemoryCmd())
 	cmd.Flags().BoolVar(&o.Quick, "quick", false, "fewer rounds, more noise")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "measure only some parts: "+strings.Join(bench.Parts(), ", "))
 	cmd.Flags().IntVar(&o.Runs, "runs", 1, "measure so many times and show the best of each figure")

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/bench"
+	"hob/cmd/hob/internal/daemon"
+)
+
+func (a *app) benchMemoryCmd() *cobra.Command {
+	o := bench.MemoryOptions{}
+	var chart string
+	cmd := a.listing(&cobra.Command{
+		Use: "memory", Short: "Measure the memory as it grows", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			exe, err := os.Executable()
+			if err != nil {
+				return fmt.Errorf("find this program: %w", err)
+			}
+			if o.Numbers < 0 || o.Numbers > 4096 {
+				return errors.New("--vectors: it must lie between 0 and 4096")
+			}
+			o.Binary, o.Progress, o.Tables = exe, a.err, daemon.Migrations()
+			list := []bench.Growth{}
+			err = bench.Memory(c.Context(), o, func(g bench.Growth) {
+				list = append(list, g)
+				fmt.Fprintf(a.err, "%d rows: p50 %s ms, p95 %s ms\n", g.Rows, rounded(g.P50), rounded(g.P95))
+			})
+			if err != nil {
+				return err
+			}
+			if chart != "" {
+				if err := os.WriteFile(chart, []byte(bench.GrowthChart(list)), 0o600); err != nil {
+					return fmt.Errorf("write the chart: %w", err)
+				}
+			}
+			if a.asJSON {
+				return a.printJSON(list)
+			}
+			a.growth(list, o.Numbers > 0)
+			return nil
+		}),
+	})
+	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "how many rows to fill in")
+	cmd.Flags().IntVar(&o.Numbers, "vectors", 0, "also with vectors of so many numbers, made on the spot")
+	cmd.Flags().IntVar(&o.Queries, "queries", 300, "searches at each size")
+	cmd.Flags().StringVar(&chart, "chart", "", "write the curves to this file, as SVG")
+	return cmd
+}
+
+func (a *app) growth(list []bench.Growth, vectors bool) {
+	columns := []column{
+		col("ROWS", "rows"), col("P50 MS", "p50"), col("P95 MS", "p95"), col("CPU MS", "cpu"), col("FOUND", "found"), col("STORED/S", "stored"), col("INDEXED/S", "indexed"),
+		col("DATABASE", "database"), col("INDEX", "index"), col("AT REST", "anonymous"), col("FROM FILES", "files"),
+	}
+	if vectors {
+		columns = append(columns, col("VECTORS/S", "vectors"), col("VECTORS", "vector_bytes"), col("EXACT P95", "exact"), col("FIRST PASS P95", "first"), col("OF THE NEAREST", "recall"))
+	}
+	var rows []row
+	for _, g := range list {
+		rows = append(rows, row{
+			"rows": fmt.Sprint(g.Rows), "p50": rounded(g.P50), "p95": rounded(g.P95), "cpu": rounded(g.CPU), "found": fmt.Sprintf("%.0f %%", 100*g.Found),
+			"stored": fmt.Sprintf("%.0f", g.Stored), "indexed": fmt.Sprintf("%.0f", g.Indexed), "database": bytesText(g.Database), "index": bytesText(g.Index),
+			"anonymous": bytesText(g.Anonymous), "files": bytesText(g.Files), "vectors": fmt.Sprintf("%.0f", g.Vectors), "vector_bytes": bytesText(g.VectorBytes),
+			"exact": rounded(g.Exact95), "first": rounded(g.First95), "recall": fmt.Sprintf("%.1f %%", 100*g.RecallAt),
+		})
+	}
+	a.table(rows, columns)
+}

@@ -1,0 +1,375 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/embed"
+	"hob/knowledge/index"
+	"hob/knowledge/store"
+)
+
+// MemoryOptions of Memory.
+type MemoryOptions struct {
+	Binary   string      // the program, whose memory at rest is measured over what was filled in
+	Tables   []store.Set // of its database
+	Rows     int         // how many there are in the end
+	Numbers  int         // of each vector; 0: no vectors
+	Queries  int         // at each size, default 300
+	Progress io.Writer
+}
+
+// Growth is what was measured at one size.
+type Growth struct {
+	Rows int `json:"rows"`
+	// How many rows a second were taken in since the size before: stored, found
+	// by words, and found by meaning.
+	Stored  float64 `json:"stored_per_s"`
+	Indexed float64 `json:"indexed_per_s"`
+	Vectors float64 `json:"vectors_per_s,omitempty"`
+	// Bytes on the disk.
+	Database    int64 `json:"database_bytes"`
+	Index       int64 `json:"index_bytes"`
+	VectorBytes int64 `json:"vector_bytes,omitempty"`
+	// A search (knowledge.Base.Retrieve, ten hits), in milliseconds.
+	P50 float64 `json:"p50_ms"`
+	P95 float64 `json:"p95_ms"`
+	// CPU is the processor time of one, which other work on the machine does not
+	// lengthen as much; 0 when it is not known.
+	CPU float64 `json:"cpu_ms"`
+	// Found is the part of the questions among whose ten hits is the row that
+	// they were made of.
+	Found float64 `json:"found"`
+	// The same by meaning: exact and with a first pass, and the part of the ten
+	// nearest rows that this finds.
+	Exact50  float64 `json:"exact_p50_ms,omitempty"`
+	Exact95  float64 `json:"exact_p95_ms,omitempty"`
+	First50  float64 `json:"first_pass_p50_ms,omitempty"`
+	First95  float64 `json:"first_pass_p95_ms,omitempty"`
+	RecallAt float64 `json:"first_pass_recall,omitempty"`
+	// The memory of the program at rest over this many rows, after a start and
+	// some searches, in bytes: its own, and mapped from files.
+	Anonymous int64 `json:"anonymous_bytes"`
+	Files     int64 `json:"file_backed_bytes"`
+	// Busy is the largest anonymous memory seen while searching in this process.
+	Busy int64 `json:"searching_anonymous_bytes"`
+}
+
+// memoryRun is a measurement under way.
+type memoryRun struct {
+	o    MemoryOptions
+	home *home
+	data string
+	c    *corpus
+
+	st   *store.Store
+	ix   *index.Index
+	vecs *embed.Vectors
+	base *knowledge.Base
+}
+
+// Memory fills a memory with rows that are made up and measures it at each size
+// on the way. out gets each size as it is done.
+func Memory(ctx context.Context, o MemoryOptions, out func(Growth)) (err error) {
+	if o.Rows < 1000 {
+		return errors.New("at least 1,000 rows are needed to measure something")
+	}
+	if o.Queries <= 0 {
+		o.Queries = 300
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	h, err := newHome(Options{Binary: o.Binary}, nil)
+	if err != nil {
+		return err
+	}
+	defer h.remove()
+	r := &memoryRun{o: o, home: h, data: filepath.Join(h.dir, "hob"), c: newCorpus()}
+	if err := h.start(ctx); err != nil { // it makes its tables
+		return err
+	}
+	if err := h.stop(ctx); err != nil {
+		return err
+	}
+	have := 0
+	for _, n := range sizes(o.Rows) {
+		g, err := r.grow(ctx, have, n)
+		if err != nil {
+			return fmt.Errorf("at %d rows: %w", n, err)
+		}
+		have = n
+		out(g)
+	}
+	return nil
+}
+
+// sizes are those at which is measured: 1, 3, 10 and so on thousands.
+func sizes(rows int) (out []int) {
+	for n := 1000; n < rows; n *= 10 {
+		out = append(out, n)
+		if 3*n < rows {
+			out = append(out, 3*n)
+		}
+	}
+	return append(out, rows)
+}
+
+func (r *memoryRun) grow(ctx context.Context, have, rows int) (g Growth, err error) {
+	g.Rows = rows
+	if err := r.open(ctx); err != nil {
+		return g, err
+	}
+	if err := r.fill(ctx, &g, rows-have); err != nil {
+		return g, errors.Join(err, r.close())
+	}
+	if err := r.ask(ctx, &g); err != nil {
+		return g, errors.Join(err, r.close())
+	}
+	if err := r.close(); err != nil {
+		return g, err
+	}
+	g.Database, g.Index, g.VectorBytes = size1(r.data, "hob.db"), size1(r.data, "index"), size1(r.data, "vectors.db")
+	return g, r.rest(ctx, &g)
+}
+
+// open opens what the daemon opens, with its defaults.
+func (r *memoryRun) open(ctx context.Context) (err error) {
+	if r.st, err = store.Open(ctx, filepath.Join(r.data, "hob.db"), r.o.Tables, store.Options{SkipCheck: true}); err != nil {
+		return err
+	}
+	if r.ix, err = index.New(r.st, filepath.Join(r.data, "index"), index.Options{}); err != nil {
+		return errors.Join(err, r.st.Close())
+	}
+	if r.vecs, err = r.vectors(embed.Auto); err != nil {
+		return errors.Join(err, r.st.Close())
+	}
+	r.base, err = knowledge.New(r.st, knowledge.Options{Index: r.ix})
+	return err
+}
+
+func (r *memoryRun) vectors(first string) (*embed.Vectors, error) {
+	if r.o.Numbers == 0 {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	return embed.New(embed.Options{
+		Path: filepath.Join(r.data, "vectors.db"), Store: r.st, Embedder: hashing(r.o.Numbers), Model: "bench/hashing", Batch: 100, FirstPass: first,
+	})
+}
+
+func (r *memoryRun) close() error {
+	var errs []error
+	if r.vecs != nil {
+		errs = append(errs, r.vecs.Close())
+	}
+	errs = append(errs, r.ix.Close(), r.st.Close())
+	r.st, r.ix, r.vecs, r.base = nil, nil, nil, nil
+	debug.FreeOSMemory()
+	return errors.Join(errs...)
+}
+
+// perWrite is how many rows are stored in one transaction, as when a document
+// or a conversation is taken in.
+const perWrite = 200
+
+func (r *memoryRun) fill(ctx context.Context, g *Growth, rows int) error {
+	begun := time.Now()
+	said := begun
+	for left := rows; left > 0; left -= perWrite {
+		docs := make([]knowledge.Doc, min(left, perWrite))
+		for i := range docs {
+			docs[i] = r.c.next()
+		}
+		err := r.st.Write(ctx, func(tx *store.Tx) error {
+			for _, d := range docs {
+				if err := r.put(tx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if time.Since(said) > 2*time.Second {
+			said = time.Now()
+			fmt.Fprintf(r.o.Progress, "storing rows: %d of %d\n", r.c.n, g.Rows)
+		}
+	}
+	g.Stored = rate(rows, begun)
+	fmt.Fprintf(r.o.Progress, "indexing %d rows ...\n", rows)
+	begun = time.Now()
+	if err := r.ix.CatchUp(ctx); err != nil {
+		return err
+	}
+	g.Indexed = rate(rows, begun)
+	if r.vecs == nil {
+		return nil
+	}
+	fmt.Fprintf(r.o.Progress, "making %d vectors ...\n", rows)
+	begun = time.Now()
+	if err := r.vecs.CatchUp(ctx, nil); err != nil {
+		return err
+	}
+	g.Vectors = rate(rows, begun)
+	return nil
+}
+
+// put keeps a row as its owner does.
+func (r *memoryRun) put(tx *store.Tx, d knowledge.Doc) error {
+	if d.Kind != knowledge.KindFact {
+		return r.base.IndexTx(tx, d)
+	}
+	_, err := r.base.RememberTx(tx, knowledge.Fact{ID: d.Ref, Text: d.Text, Provenance: d.Provenance, CreatedAt: d.At})
+	return err
+}
+
+func rate(rows int, begun time.Time) float64 { return float64(rows) / time.Since(begun).Seconds() }
+
+// ask measures searches.
+func (r *memoryRun) ask(ctx context.Context, g *Growth) error {
+	fmt.Fprintf(r.o.Progress, "searching %d rows ...\n", g.Rows)
+	q := r.st.Reader(ctx)
+	questions := r.questions()
+	var times []time.Duration
+	found := 0
+	before, berr := usageOf(os.Getpid())
+	for i, a := range questions {
+		begun := time.Now()
+		got, err := r.base.Retrieve(ctx, q, knowledge.Request{Text: a.text})
+		if err != nil {
+			return err
+		}
+		if i >= len(questions)/10 { // the first ones warm up
+			times = append(times, time.Since(begun))
+		}
+		if slices.ContainsFunc(got.Hits, func(h knowledge.Hit) bool { return h.Ref == a.ref }) {
+			found++
+		}
+	}
+	slices.Sort(times)
+	g.P50, g.P95, g.Found = ms(at(times, 50)), ms(at(times, 95)), float64(found)/float64(len(questions))
+	if u, err := usageOf(os.Getpid()); err == nil && berr == nil {
+		g.Busy, g.CPU = u.anon, ms(u.cpu-before.cpu)/float64(len(questions))
+	}
+	return r.byMeaning(ctx, g, q, questions)
+}
+
+// questions are some of those of the corpus.
+func (r *memoryRun) questions() []asked {
+	step := max(1, len(r.c.seen)/r.o.Queries)
+	var out []asked
+	for i := 0; i < len(r.c.seen) && len(out) < r.o.Queries; i += step {
+		out = append(out, r.c.seen[i])
+	}
+	return out
+}
+
+// byMeaning measures searches of the vectors, exact and with a first pass.
+func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, questions []asked) error {
+	if r.vecs == nil {
+		return nil
+	}
+	kinds := []string{knowledge.KindTurn, knowledge.KindFact, "note", knowledge.KindChunk}
+	questions = questions[:min(len(questions), max(10, 30_000_000/g.Rows))] // an exact search of many takes its time
+	var found [2][][]int64
+	for way, first := range []string{embed.Off, embed.On} {
+		v, err := r.vectors(first)
+		if err != nil {
+			return err
+		}
+		var times []time.Duration
+		for i := -3; i < len(questions); i++ {
+			begun := time.Now()
+			near, err := v.Nearest(ctx, q, questions[max(i, 0)].text+fmt.Sprint(" ", min(i, 0)), kinds, []string{""}, 10)
+			if err != nil {
+				return errors.Join(err, v.Close())
+			}
+			if i < 0 {
+				continue
+			}
+			times = append(times, time.Since(begun))
+			var ns []int64
+			for _, m := range near {
+				ns = append(ns, m.N)
+			}
+			found[way] = append(found[way], ns)
+		}
+		if err := v.Close(); err != nil {
+			return err
+		}
+		slices.Sort(times)
+		if way == 0 {
+			g.Exact50, g.Exact95 = ms(at(times, 50)), ms(at(times, 95))
+		} else {
+			g.First50, g.First95 = ms(at(times, 50)), ms(at(times, 95))
+		}
+	}
+	same, all := 0, 0
+	for i, exact := range found[0] {
+		for _, n := range exact {
+			all++
+			if slices.Contains(found[1][i], n) {
+				same++
+			}
+		}
+	}
+	g.RecallAt = float64(same) / float64(max(1, all))
+	return nil
+}
+
+// restSearches are made before the memory at rest is looked at, and restWait is
+// how long is waited then.
+const (
+	restSearches = 20
+	restWait     = 5 * time.Second
+)
+
+// rest starts the program itself over what there is, lets it search, and looks
+// at its memory when it is idle again.
+func (r *memoryRun) rest(ctx context.Context, g *Growth) error {
+	fmt.Fprintf(r.o.Progress, "starting the program over %d rows ...\n", g.Rows)
+	if err := r.home.start(ctx); err != nil {
+		return err
+	}
+	err := func() error {
+		for _, a := range r.questions()[:restSearches] {
+			if err := r.home.call(ctx, "recall", map[string]any{"query": a.text}); err != nil {
+				return err
+			}
+		}
+		if err := wait(ctx, restWait); err != nil {
+			return err
+		}
+		u, err := usageOf(r.home.pid())
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil
+		}
+		g.Anonymous, g.Files = u.anon, u.rss-u.anon
+		return err
+	}()
+	return errors.Join(err, r.home.stop(ctx))
+}
+
+// size1 is how many bytes a file or a folder has.
+func size1(dir, name string) (n int64) {
+	_ = filepath.WalkDir(filepath.Join(dir, name), func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil // not there is 0
+		}
+		if fi, err := e.Info(); err == nil {
+			n += fi.Size()
+		}
+		return nil
+	})
+	return n
+}
