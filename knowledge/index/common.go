@@ -17,26 +17,36 @@ const windows = 32
 // rarest of them, or three when those are many still, and so on; of a single
 // word, or when no row has two, a share from all over the index. The bitmaps of
 // the postings are joined, so that this costs little.
-func (s *search) common(f *fieldSearch, order []int) error {
-	var words []int
-	for _, i := range order {
-		if len(f.lists[i]) > 0 {
-			words = append(words, i)
+func (s *search) common(order []int) error {
+	total := 0
+	for _, f := range s.fields {
+		total += s.fig.fields[f.name].rows
+	}
+	for _, f := range s.fields {
+		var words []int
+		for _, i := range order {
+			if f.known && len(f.lists[i]) > 0 {
+				words = append(words, i)
+			}
 		}
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	places, err := s.joined(f, words)
-	if err != nil {
-		return err
-	}
-	for _, p := range places {
-		f.found = append(f.found, candidate{place: p})
-	}
-	for _, i := range words {
-		if err := s.weigh(f, i); err != nil {
+		if len(words) == 0 {
+			continue
+		}
+		share := max(mostWeighed*s.fig.fields[f.name].rows/max(total, 1), 2*windows)
+		places, err := s.joined(f, words, share)
+		if err != nil {
 			return err
+		}
+		for _, p := range places {
+			f.found = append(f.found, candidate{place: uint32(p)})
+		}
+		if err := s.measure(f, words[0]); err != nil { // how long the rows are, above all
+			return err
+		}
+		for _, i := range words {
+			if err := s.weigh(f, i); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -44,14 +54,14 @@ func (s *search) common(f *fieldSearch, order []int) error {
 
 // joined are the places of the rows that have as many of the words, rarest
 // first, as it takes to have not more than can be weighed.
-func (s *search) joined(f *fieldSearch, words []int) ([]int64, error) {
+func (s *search) joined(f *fieldSearch, words []int, most int) ([]int64, error) {
 	var last []int64
 	for n := 1; n <= min(len(words), 6); n++ {
 		t, done, err := s.and(f, words[:n])
 		if err != nil {
 			return nil, err
 		}
-		places, more, err := s.take(t)
+		places, more, err := s.take(t, most)
 		if err := done(err); err != nil {
 			return nil, err
 		}
@@ -66,11 +76,11 @@ func (s *search) joined(f *fieldSearch, words []int) ([]int64, error) {
 	return last, nil
 }
 
-// take reads up to mostWeighed places; more says that there were more, and then
+// take reads up to as many places as are wanted; more says that there were more, and then
 // they are from all over the index.
-func (s *search) take(t api.TermFieldReader) (out []int64, more bool, err error) {
+func (s *search) take(t api.TermFieldReader, most int) (out []int64, more bool, err error) {
 	var tfd api.TermFieldDoc
-	for len(out) <= mostWeighed {
+	for len(out) <= most {
 		d, err := t.Next(tfd.Reset())
 		if err != nil {
 			return nil, false, fmt.Errorf("index: search: %w", err)
@@ -82,10 +92,10 @@ func (s *search) take(t api.TermFieldReader) (out []int64, more bool, err error)
 		out = append(out, int64(d.ID.Value()))
 	}
 	size := s.size()
-	out = out[:mostWeighed/windows]
+	out = out[:most/windows]
 	for w := int64(1); w < windows; w++ {
 		start := max(w*size/windows, out[len(out)-1]+1)
-		for k := 0; k < mostWeighed/windows && start < size; k++ {
+		for k := 0; k < most/windows && start < size; k++ {
 			var d *api.TermFieldDoc
 			if k == 0 {
 				d, err = t.Advance(api.NewIndexInternalID(nil, uint64(start)), tfd.Reset())

@@ -47,7 +47,7 @@ type Options struct {
 	// Title (default 2) and Speaker (default 1) are how much a word of the title
 	// and of the speaker's name counts beside one of the text.
 	Title, Speaker int
-	// Postings (default 20,000) bounds how many rows one query looks at because
+	// Postings (default 12,000) bounds how many rows one query looks at because
 	// they have its rare words; common words only weigh what was found so.
 	Postings int
 	// Delay (default 500 ms) is how long changes are gathered before they are
@@ -70,7 +70,7 @@ func (o *Options) fill() {
 		o.Speaker = 1
 	}
 	if o.Postings <= 0 {
-		o.Postings = 20_000
+		o.Postings = 12_000
 	}
 	if o.Delay <= 0 {
 		o.Delay = 500 * time.Millisecond

@@ -15,21 +15,24 @@ import (
 
 // posting is one term of a word in one field.
 type posting struct {
+	term   string
 	weight float64 // what a match by this term is worth
 	count  int
+	exact  bool // how often and of how many words is read; else only where
 	rows   api.TermFieldReader
 	place  int64 // where it stands; -1 before the first
 	freq   float64
 	length float64
 	tfd    api.TermFieldDoc
+	goal   api.IndexInternalID
 }
 
 // candidate is a row that was found, by its place in the snapshot.
 type candidate struct {
-	place  int64
-	length float64
-	score  float64
 	has    uint64
+	score  float64
+	place  uint32
+	length float32
 }
 
 // open opens the terms of each word in each field.
@@ -84,7 +87,7 @@ func (s *search) openWord(f *fieldSearch, i int) (int, error) {
 
 // posting opens a term; nil when no row has it.
 func (s *search) posting(field, term string, weight float64) (*posting, error) {
-	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, true, true, false)
+	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
 	if err != nil {
 		return nil, fmt.Errorf("index: search: %w", err)
 	}
@@ -92,7 +95,26 @@ func (s *search) posting(field, term string, weight float64) (*posting, error) {
 	if n == 0 {
 		return nil, t.Close()
 	}
-	return &posting{weight: weight, count: n, rows: t, place: -1}, nil
+	return &posting{term: term, weight: weight, count: n, rows: t, place: -1, freq: 1}, nil
+}
+
+// measure opens the terms of a word in a field so that it is known how often a
+// row has them. That is for rare words: to find one row among many with a word,
+// all before it in a block of 1,024 must be read then.
+func (s *search) measure(f *fieldSearch, i int) error {
+	for k := range f.lists[i] {
+		p := &f.lists[i][k]
+		t, err := s.r.TermFieldReader(context.Background(), []byte(p.term), f.name, true, true, false)
+		if err != nil {
+			return fmt.Errorf("index: search: %w", err)
+		}
+		err = p.rows.Close()
+		p.rows, p.exact, p.place = t, true, -1
+		if err != nil {
+			return fmt.Errorf("index: search: %w", err)
+		}
+	}
+	return nil
 }
 
 func (s *search) close() error {
@@ -100,38 +122,42 @@ func (s *search) close() error {
 	for _, f := range s.fields {
 		for _, list := range f.lists {
 			for i := range list {
-				if list[i].rows != nil {
-					errs = append(errs, list[i].rows.Close())
-				}
+				errs = append(errs, list[i].rows.Close())
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// to moves a posting to the first row at or after a place; false at its end.
-func (p *posting) to(place int64) (bool, error) {
+// end is the place after the last.
+const end = math.MaxInt64
+
+// to moves a posting to the first row at or after a place.
+func (p *posting) to(place int64) error {
 	if p.place >= place {
-		return p.place != math.MaxInt64, nil
+		return nil
 	}
 	var d *api.TermFieldDoc
 	var err error
 	if place == p.place+1 {
-		d, err = p.rows.Next(p.tfd.Reset())
+		d, err = p.rows.Next(&p.tfd)
 	} else {
-		d, err = p.rows.Advance(api.NewIndexInternalID(nil, uint64(place)), p.tfd.Reset())
+		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // not in tfd: the reader looks at where it was
+		d, err = p.rows.Advance(p.goal, &p.tfd)
 	}
 	if err != nil {
-		return false, fmt.Errorf("index: search: %w", err)
+		return fmt.Errorf("index: search: %w", err)
 	}
 	if d == nil {
-		p.place = math.MaxInt64
-		return false, nil
+		p.place = end
+		return nil
 	}
-	p.tfd = *d
-	p.place, p.freq = int64(d.ID.Value()), float64(d.Freq)
-	p.length = math.Round(1 / (d.Norm * d.Norm)) // kept as a 32-bit number
-	return true, nil
+	p.place = int64(d.ID.Value())
+	if p.exact {
+		p.freq = float64(d.Freq)
+		p.length = math.Round(1 / (d.Norm * d.Norm)) // kept as a 32-bit number
+	}
+	return nil
 }
 
 // collect finds the candidates: every row that has a rare word, as long as
@@ -149,28 +175,24 @@ func (s *search) collect() error {
 		left -= s.df[i]
 		rare++
 	}
+	if rare == 0 && len(order) > 0 {
+		return s.common(order)
+	}
 	for _, f := range s.fields {
-		if !f.known {
-			continue
-		}
-		var err error
-		if rare > 0 {
-			for _, i := range order[:rare] {
-				if err == nil {
-					err = s.union(f, i)
-				}
+		for _, i := range order[:rare] {
+			if err := s.union(f, i); err != nil {
+				return err
 			}
-			s.trim(f)
-			for _, i := range order[rare:] {
-				if err == nil {
-					err = s.weigh(f, i)
-				}
-			}
-		} else if len(order) > 0 {
-			err = s.common(f, order)
 		}
-		if err != nil {
-			return err
+	}
+	if rare < len(order) {
+		s.trim()
+	}
+	for _, f := range s.fields {
+		for _, i := range order[rare:] {
+			if err := s.weigh(f, i); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -190,12 +212,17 @@ func (s *search) byRarity() []int {
 
 // union adds the rows that have a word to the candidates.
 func (s *search) union(f *fieldSearch, i int) error {
-	list := f.lists[i]
-	if len(list) == 0 {
+	if !f.known || len(f.lists[i]) == 0 {
 		return nil
 	}
-	out := make([]candidate, 0, len(f.found)+list[0].count)
-	old := f.found
+	if err := s.measure(f, i); err != nil {
+		return err
+	}
+	most := len(f.found)
+	for _, p := range f.lists[i] {
+		most += p.count
+	}
+	out, old := slices.Grow(f.spare[:0], most), f.found
 	for {
 		c, ok, err := s.next(f, i)
 		if err != nil {
@@ -215,71 +242,93 @@ func (s *search) union(f *fieldSearch, i int) error {
 		}
 		out = append(out, c)
 	}
-	f.found = append(out, old...)
+	f.spare, f.found = f.found, append(out, old...)
 	return nil
 }
 
 // next is the next row that has a word by any of its terms, by the best.
 func (s *search) next(f *fieldSearch, i int) (candidate, bool, error) {
 	list := f.lists[i]
-	low := int64(math.MaxInt64)
+	low := int64(end)
 	for k := range list {
 		if list[k].place < 0 {
-			if _, err := list[k].to(0); err != nil {
+			if err := list[k].to(0); err != nil {
 				return candidate{}, false, err
 			}
 		}
 		low = min(low, list[k].place)
 	}
-	if low == math.MaxInt64 {
+	if low == end {
 		return candidate{}, false, nil
 	}
-	c := candidate{place: low, has: 1 << i}
+	c := candidate{place: uint32(low), has: 1 << i}
 	freq := 0.0
 	for k := range list {
 		if list[k].place == low {
 			freq = max(freq, list[k].weight*list[k].freq)
-			c.length = list[k].length
-			if _, err := list[k].to(low + 1); err != nil {
+			c.length = float32(list[k].length)
+			if err := list[k].to(low + 1); err != nil {
 				return candidate{}, false, err
 			}
 		}
 	}
-	c.score = s.score(i, freq, c.length, f.avg)
+	c.score = s.score(i, freq, float64(c.length), f.avg)
 	return c, true, nil
 }
 
-// mostWeighed is how many candidates of a field common words are looked up for.
-const mostWeighed = 3000
+// mostWeighed is about how many candidates common words are looked up for.
+const mostWeighed = 4000
 
 // trim keeps the best candidates by their rare words.
-func (s *search) trim(f *fieldSearch) {
-	if len(f.found) <= mostWeighed {
-		return
+func (s *search) trim() {
+	low := s.nth(mostWeighed)
+	for _, f := range s.fields {
+		f.found = slices.DeleteFunc(f.found, func(c candidate) bool { return c.score < low })
 	}
-	slices.SortFunc(f.found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
-	f.found = f.found[:mostWeighed]
-	slices.SortFunc(f.found, func(a, b candidate) int { return cmp.Compare(a.place, b.place) })
 }
 
-// weigh adds what a common word says about the candidates.
+// nth is the score of the nth best candidate, less than all when there are not
+// so many.
+func (s *search) nth(n int) float64 {
+	total := 0
+	for _, f := range s.fields {
+		total += len(f.found)
+	}
+	if total <= n {
+		return math.Inf(-1)
+	}
+	scores := make([]float64, 0, total)
+	for _, f := range s.fields {
+		for _, c := range f.found {
+			scores = append(scores, c.score)
+		}
+	}
+	return largest(scores, n)
+}
+
+// weigh adds what a common word says about the candidates: that they have it.
 func (s *search) weigh(f *fieldSearch, i int) error {
+	if !f.known {
+		return nil
+	}
 	for k := range f.found {
 		c := &f.found[k]
 		freq := 0.0
 		for j := range f.lists[i] {
 			p := &f.lists[i][j]
-			if _, err := p.to(c.place); err != nil {
+			if err := p.to(int64(c.place)); err != nil {
 				return err
 			}
-			if p.place == c.place {
+			if p.place == int64(c.place) {
 				freq = max(freq, p.weight*p.freq)
-				c.length = p.length
+				if p.exact {
+					c.length = float32(p.length)
+				}
 			}
 		}
 		if freq > 0 {
 			c.has |= 1 << i
-			c.score += s.score(i, freq, c.length, f.avg)
+			c.score += s.score(i, freq, float64(c.length), f.avg)
 		}
 	}
 	return nil
@@ -289,18 +338,18 @@ func (s *search) weigh(f *fieldSearch, i int) error {
 // good as the last, so that which are found does not depend on how the index
 // lies on the disk.
 func (s *search) best() ([]knowledge.WordMatch, error) {
+	low := s.nth(s.limit + min(len(s.fresh), s.limit))
 	var list []candidate
 	for _, f := range s.fields {
-		list = append(list, f.found...)
+		for _, c := range f.found {
+			if c.score >= low && c.has != 0 {
+				list = append(list, c)
+			}
+		}
 	}
-	list = slices.DeleteFunc(list, func(c candidate) bool { return c.has == 0 })
 	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.place, a.place)) })
-	n := min(len(list), s.limit+min(len(s.fresh), s.limit))
-	for n > 0 && n < len(list) && n < s.limit+mostTies && list[n].score == list[n-1].score {
-		n++
-	}
 	var out []knowledge.WordMatch
-	for _, c := range list[:n] {
+	for _, c := range list[:min(len(list), 2*s.limit+mostTies)] {
 		ext, err := s.r.ExternalID(api.NewIndexInternalID(nil, uint64(c.place)))
 		if err != nil {
 			return nil, fmt.Errorf("index: search: %w", err)
@@ -318,3 +367,36 @@ func (s *search) best() ([]knowledge.WordMatch, error) {
 
 // mostTies bounds how many rows that are equally good are looked at.
 const mostTies = 2000
+
+// largest returns the nth largest number (from 1) and leaves the list in another
+// order.
+func largest(list []float64, n int) float64 {
+	for lo, hi := 0, len(list)-1; ; {
+		if lo >= hi {
+			return list[n-1]
+		}
+		pivot := list[(lo+hi)/2]
+		i, j := lo, hi
+		for i <= j {
+			for list[i] > pivot {
+				i++
+			}
+			for list[j] < pivot {
+				j--
+			}
+			if i <= j {
+				list[i], list[j] = list[j], list[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case n-1 <= j:
+			hi = j
+		case n-1 >= i:
+			lo = i
+		default:
+			return list[n-1]
+		}
+	}
+}

@@ -114,6 +114,7 @@ type fieldSearch struct {
 	avg   float64
 	lists [][]posting // of each word: opened, in the order of the terms
 	found []candidate // in the order of the row's place in the index
+	spare []candidate
 }
 
 func (s *search) run() (out knowledge.WordAnswer, err error) {

@@ -1,0 +1,123 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/index"
+	"hob/knowledge/store"
+)
+
+// vocabulary is how many different words the made-up rows have.
+const vocabulary = 60_000
+
+func word(n uint64) string {
+	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
+	var b strings.Builder
+	for n += 7; n > 0; n /= 70 {
+		b.WriteByte(consonants[n%14])
+		b.WriteByte(vowels[n/14%5])
+	}
+	return b.String()
+}
+
+// zipf makes rows of 20 to 59 words, of which the commonest stands in almost
+// every row and most in few, as in real texts.
+func zipf(w *world, b testing.TB, n int) *rand.Zipf {
+	r := rand.New(rand.NewPCG(1, 2))
+	z := rand.NewZipf(r, 1.1, 2, vocabulary)
+	kinds := []string{"fact", "note", "turn", "turn", "turn", "chunk"}
+	for i := 0; i < n; {
+		fatal(b, w.st.Write(b.Context(), func(tx *store.Tx) error {
+			for range 5000 {
+				if i++; i > n {
+					return nil
+				}
+				words := make([]string, 20+r.IntN(40))
+				for k := range words {
+					words[k] = word(z.Uint64())
+				}
+				d := knowledge.Doc{Kind: kinds[i%len(kinds)], Ref: strconv.Itoa(i), Text: strings.Join(words, " "), At: t0.Add(time.Duration(i) * time.Minute), Speaker: []string{"owner", "hob", "Ana"}[i%3]}
+				if err := w.base.IndexTx(tx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+	return z
+}
+
+func anonymous() int {
+	runtime.GC()
+	debug.FreeOSMemory()
+	b, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			n, _ := strconv.Atoi(strings.Fields(v)[0])
+			return n
+		}
+	}
+	return 0
+}
+
+// BenchmarkWords measures searches of three kinds of queries: rare words, common
+// words alone, and eight words as they come. HOB_BENCH_ROWS says of how many rows.
+func BenchmarkWords(b *testing.B) {
+	n := 10_000
+	if s := os.Getenv("HOB_BENCH_ROWS"); s != "" {
+		n, _ = strconv.Atoi(s)
+	}
+	w := open(b)
+	before := anonymous()
+	z := zipf(w, b, n)
+	start := time.Now()
+	fatal(b, w.ix.CatchUp(b.Context()))
+	built := time.Since(start)
+	w.reopen(b, index.Options{})
+	w.find(b, "warm up")
+	s, err := w.ix.Stats(b.Context())
+	fatal(b, err)
+	b.Logf("%d rows: built in %v, %d segments, %d MB on disk, anonymous %d kB more", n, built, s.Segments, s.Bytes>>20, anonymous()-before)
+	pick := map[string]func(r *rand.Rand) string{
+		"rare": func(r *rand.Rand) string { return word(5000+r.Uint64N(20000)) + " " + word(1000+r.Uint64N(4000)) },
+		"common": func(r *rand.Rand) string {
+			return word(r.Uint64N(5)) + " " + word(r.Uint64N(20)) + " " + word(r.Uint64N(50))
+		},
+		"one": func(r *rand.Rand) string { return word(r.Uint64N(3)) },
+		"asked": func(*rand.Rand) string {
+			var out []string
+			for range 8 {
+				out = append(out, word(z.Uint64()))
+			}
+			return strings.Join(out, " ")
+		},
+		"loose": func(r *rand.Rand) string {
+			return word(5000 + r.Uint64N(20000))[:3] + "x " + word(1000+r.Uint64N(4000))
+		},
+	}
+	for _, name := range []string{"rare", "common", "one", "asked", "loose"} {
+		b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(3, 4))
+			var took []time.Duration
+			for b.Loop() {
+				q := knowledge.WordQuery{Text: pick[name](r), Kinds: []string{"fact", "note", "turn", "chunk", "task", "mail"}, Realms: []string{""}, Limit: 200, Loose: name == "loose"}
+				start := time.Now()
+				w.words(b, q)
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+			b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-µs")
+		})
+	}
+}
