@@ -162,12 +162,10 @@ func New(st *store.Store, opt Options) (*Base, error) {
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
-// schema1: docs_fts holds no text of its own (external content) and, with
-// secure-delete, forgets the words of a deleted row at once
-// (https://www.sqlite.org/fts5.html#the_secure_delete_configuration_option).
+// schema1: docs_fts was the index before there was another; see schema5.
 const schema1 = `
 CREATE TABLE facts (
 	n INTEGER PRIMARY KEY,
@@ -241,3 +239,10 @@ CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (
 const schema4 = `
 CREATE INDEX docs_realm ON docs (realm) WHERE realm <> '';
 CREATE INDEX docs_speaker ON docs (speaker COLLATE NOCASE) WHERE speaker <> '';`
+
+// schema5: words are found by an Index that derives from docs.
+const schema5 = `
+DROP TRIGGER docs_insert;
+DROP TRIGGER docs_delete;
+DROP TRIGGER docs_update;
+DROP TABLE docs_fts;`

@@ -226,10 +226,6 @@ func TestIndex(t *testing.T) {
 	if _, err := st.Read().ExecContext(t.Context(), "SELECT 1"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, st, func(tx *store.Tx) error {
-		_, err := tx.Exec("INSERT INTO docs_fts (docs_fts) VALUES ('integrity-check')")
-		return err
-	})
 }
 
 func TestRememberRefuses(t *testing.T) {
