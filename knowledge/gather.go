@@ -34,8 +34,7 @@ const (
 
 func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, error) {
 	g := &gathering{b: b, q: q, r: r, k: k, rows: map[int64]*row{}}
-	g.where = filter(SearchOptions{Kinds: r.Kinds, Realm: r.Realm, EveryRealm: r.EveryRealm})
-	g.bounds()
+	g.narrowed()
 	var err error
 	if g.scope, err = b.scope(q, r); err != nil || len(g.scope) == 0 {
 		return g, err
@@ -48,8 +47,13 @@ func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, erro
 	return g, nil
 }
 
-// bounds narrows to the times and the speaker of the request.
-func (g *gathering) bounds() {
+// narrowed sets what the request allows: kinds, realm, times and speaker.
+func (g *gathering) narrowed() {
+	g.where = filter(SearchOptions{Kinds: g.r.Kinds, Realm: g.r.Realm, EveryRealm: g.r.EveryRealm})
+	for _, k := range g.r.Without {
+		g.where.sql += " AND d.kind <> ?"
+		g.where.args = append(g.where.args, k)
+	}
 	if !g.r.Since.IsZero() {
 		g.where.sql += " AND d.at >= ?"
 		g.where.args = append(g.where.args, store.Millis(g.r.Since))
@@ -69,11 +73,14 @@ func (g *gathering) narrow() bool {
 	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
 }
 
+// private are the kinds that belong to one memory alone, see filter.
+var private = []string{KindFact, KindRetired, KindTurn, KindChunk}
+
 // domain is a part of what is searched: rows of these kinds in these realms.
 type domain struct{ kinds, realms []string }
 
-// scope lists what a request means: facts of its realm, and of the rest also
-// what is nobody's memory. Kinds and realms are few; each is found by a jump in
+// scope lists what a request means: what is private of its realm, and of the rest
+// also what is nobody's memory. Kinds and realms are few; each is found by a jump in
 // an index and not by reading all rows.
 func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
 	kinds := r.Kinds
@@ -81,6 +88,7 @@ func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
 		kinds, err = distinct(q, "kind", "")
 		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindRetired })
 	}
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return slices.Contains(r.Without, k) })
 	if err != nil || len(kinds) == 0 {
 		return nil, err
 	}
@@ -93,7 +101,7 @@ func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
 	}
 	var facts, others []string
 	for _, k := range kinds {
-		if k == KindFact || k == KindRetired {
+		if slices.Contains(private, k) {
 			facts = append(facts, k)
 		} else {
 			others = append(others, k)
@@ -113,7 +121,7 @@ func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, er
 	var all WordAnswer
 	for i, d := range in {
 		w.Kinds, w.Realms = d.kinds, d.realms
-		a, err := b.words().Words(q, w)
+		a, err := b.opt.Index.Words(q, w)
 		if err != nil {
 			return all, fmt.Errorf("knowledge: search: %w", err)
 		}

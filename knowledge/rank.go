@@ -34,6 +34,8 @@ type row struct {
 	place    int // among those nearest in meaning, from 1
 
 	score, matched float64
+	share          float64 // of the words it has, itself or beside it, by their weight
+	dated          bool    // is of the time that is named
 	parts          []Part
 }
 
@@ -225,10 +227,20 @@ func (g *ranking) byWords(p place) {
 		window += g.k.terms[i].weight * best
 	}
 	r.matched = own + beside + window
+	r.share = spread / g.k.sum()
 	r.add("words", own)
 	r.add("beside", beside)
 	r.add("window", g.t.Window*window)
 	r.add("spread", g.t.Spread*spread)
+}
+
+// sum is what all words are worth.
+func (k *question) sum() float64 {
+	sum := 1e-9
+	for _, t := range k.terms {
+		sum += t.weight
+	}
+	return sum
 }
 
 // byFeatures scores by what a row is and not by its words.
@@ -255,6 +267,7 @@ func (g *ranking) byFeatures(r *row, newest time.Time) {
 	}
 	r.add("date", g.t.Date*max(k.total, 1)*date)
 	r.matched += date
+	r.dated = date > 0
 	if r.graph > 0 {
 		name, w := "graph", g.t.Graph
 		if r.hops == 0 {

@@ -6,15 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/origins"
 )
 
 // Request asks Retrieve; only Text is needed.
 type Request struct {
 	Text  string
 	Kinds []string // empty: everything but retired facts
+	// Without are kinds that are left out.
+	Without []string
+	// Strict leaves out what has little of the text or is much worse than the
+	// best: nothing is better than something that has nothing to do with it.
+	Strict bool
 	// Realm is whose memory is searched, EveryRealm the owner's view of all.
 	Realm      string
 	EveryRealm bool
@@ -81,8 +88,13 @@ type Reranker interface {
 	Rerank(ctx context.Context, text string, hits []Hit) ([]float64, error)
 }
 
+// Ask is Retrieve outside of any transaction.
+func (b *Base) Ask(ctx context.Context, r Request) (Answer, error) {
+	return b.Retrieve(ctx, b.st.Reader(ctx), r)
+}
+
 // Retrieve finds what is kept about a text. What it could not ask (no index, no
-// embedder) it does without.
+// embedder) it does without. An empty text lists the newest.
 func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer, error) {
 	r = b.completed(r)
 	limit := r.Limit
@@ -92,7 +104,14 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	k := understand(r.Text, r.Now)
 	a := Answer{Route: k.route}
 	if k.route.Kind == RouteNone {
-		return a, nil
+		if strings.TrimSpace(r.Text) != "" {
+			return a, nil
+		}
+		g := &gathering{r: r}
+		g.narrowed()
+		hits, err := b.newest(q, g.where, limit)
+		a.Hits = hits
+		return a, err
 	}
 	g, err := b.gather(q, r, k)
 	if err != nil {
@@ -106,6 +125,9 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	}
 	rows := g.ranked()
 	a.Route = k.route
+	if r.Strict {
+		rows = strict(rows, b.tune)
+	}
 	if err := b.settle(q, &a, rows, r.Limit); err != nil {
 		return a, err
 	}
@@ -163,6 +185,15 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 	return nil
 }
 
+// strict keeps what has enough of the words, or is named, near in meaning or of
+// the time.
+func strict(rows []*row, t Tuning) []*row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r *row) bool {
+		other := r.graph > 0 || r.place > 0 || r.dated
+		return r.share < t.Share && !other || r.score < t.Weak*rows[0].score
+	})
+}
+
 // join puts together two orders of the same rows, by words and by meaning:
 // reciprocal rank fusion (https://doi.org/10.1145/1571941.1572114).
 func join(rows []*row, slow int) {
@@ -200,7 +231,22 @@ func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error 
 			a.Hits = append(a.Hits, h)
 		}
 	}
+	if err := whence(q, a.Hits); err != nil {
+		return err
+	}
 	return b.replaced(q, a.Hits)
+}
+
+// whence adds to rows with outside text from where it came.
+func whence(q store.Querier, hits []Hit) (err error) {
+	for i := range hits {
+		if h := &hits[i]; h.Provenance.Tainted() {
+			if h.Origins, err = origins.Of(q, origins.Row, h.Ref); err != nil {
+				return fmt.Errorf("knowledge: from where it came: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // improve lets a model look at what was found.

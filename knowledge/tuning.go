@@ -35,6 +35,8 @@ type Tuning struct {
 	Graph    float64 // is about something related to it; halved with each hop (0.3)
 	Hops     int     // how far relations are followed (2)
 	Leads    int     // rows that relations may lead to (20)
+	Share    float64 // of the words a row must have when little is not enough (0.5)
+	Weak     float64 // share of the best score below which a row is then left out (0.3)
 	Meaning  int     // how little the first places count when words and meaning are joined (60)
 }
 
@@ -44,7 +46,7 @@ func DefaultTuning() Tuning {
 		Candidates: 60, Neighbours: 4, K1: 0.9, B: 0.4,
 		Answer: 1, Before: 0.2, After: 0.3, Reply: 0.2, Near: 0.15, Window: 0.3,
 		Session: 0.35, Spread: 0.3, Form: 0.4, Little: 0.4, Speaker: 0.35, Question: 0.08, Time: 0.3, Number: 0.16,
-		Date: 0.6, Later: 0.5, Feedback: 0.3, Recent: 0.02, Fact: 0.1, Entity: 0.2, Graph: 0.3, Hops: 2, Leads: 20, Meaning: 60,
+		Date: 0.6, Later: 0.5, Feedback: 0.3, Recent: 0.02, Fact: 0.1, Entity: 0.2, Graph: 0.3, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,
 	}
 }
 

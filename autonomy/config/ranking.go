@@ -31,6 +31,8 @@ type Ranking struct {
 	Graph      float64  `toml:"graph"`
 	Hops       int      `toml:"hops"`
 	Leads      int      `toml:"leads"`
+	Share      float64  `toml:"share"`
+	Weak       float64  `toml:"weak"`
 	Meaning    int      `toml:"meaning"`
 }
 
@@ -68,7 +70,8 @@ func (k *checker) ranking() {
 		"b":      r.B,
 		"form":   r.Form,
 		"little": r.Little,
-		"later":  r.Later,
+		"share":  r.Share, "weak": r.Weak,
+		"later": r.Later,
 	} {
 		k.require("knowledge.ranking."+key, v >= 0 && v <= 1, "it must lie between 0 and 1")
 	}

@@ -48,6 +48,13 @@ func memoryCases() []toolstest.Case {
 		{Step: step("recall", `{"query":"\"* OR ("}`), Before: []toolstest.Step{fact}, Want: "I remember nothing about"},
 		{Step: step("search_knowledge", `{"query":"groceries"}`), Before: []toolstest.Step{note, fact}, Want: "- note: Groceries: milk eggs (today)"},
 		{Step: step("search_knowledge", `{"query":"zebra"}`), Want: "I found nothing"},
+		{Step: step("smart_recall", `{"query":"when is the birthday of my sister?"}`), Before: []toolstest.Step{note, fact}, Want: "- fact: my sister's birthday is on 3 May (today)"},
+		{
+			Step: step("smart_recall", `{"query":"what was my sister's birthday before?"}`), Before: []toolstest.Step{fact, step("remember", `{"text":"My sister's birthday is on 4 May."}`)},
+			Want: "- fact: My sister's birthday is on 4 May. (today)\nNo longer so:\n- retired: my sister's birthday is on 3 May (today)",
+		},
+		{Step: step("smart_recall", `{"query":"zebra"}`), Before: []toolstest.Step{fact}, Want: "I found nothing about"},
+		{Step: step("recall", `{"query":"what was my sister's birthday before?"}`), Before: []toolstest.Step{fact, step("remember", `{"text":"My sister's birthday is on 4 May."}`)}, Want: "No longer so:\n- my sister's birthday is on 3 May (you told me today, until today)"},
 		{Step: step("search_conversations", `{"query":"plumber"}`), Want: "- message 7, owner in home, yesterday: the [plumber] comes"},
 		{Step: step("search_conversations", `{"query":"plumber","since":"`+now.Format("2006-01-02")+`"}`), Want: "Nothing was said about"},
 		{Step: step("search_conversations", `{"query":"plumber","until":"`+now.Format("2006-01-02")+`"}`), Want: "message 7"},

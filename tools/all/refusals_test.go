@@ -57,6 +57,8 @@ func TestRefusals(t *testing.T) {
 		},
 		{"empty note", nil, step("create_note", `{"text":""}`), tools.InvalidArguments, "empty"},
 		{"no such note", []toolstest.Step{step("create_note", `{"text":"groceries"}`)}, step("append_note", `{"note":"grocriez","text":"x"}`), tools.NotFound, "groceries"},
+		{"too many hops", nil, step("smart_recall", `{"query":"x","max_hops":9}`), tools.InvalidArguments, "between 1 and 4"},
+		{"nothing asked", nil, step("smart_recall", `{"query":" "}`), tools.InvalidArguments, "empty"},
 		{"negative limit", nil, step("recall", `{"query":"x","limit":-1}`), tools.InvalidArguments, "positive"},
 		{"no amount", nil, step("log_expense", `{"amount":0}`), tools.InvalidArguments, "more than 0"},
 		{"half a cent", nil, step("log_expense", `{"amount":0.005}`), tools.InvalidArguments, "decimals"},

@@ -31,7 +31,7 @@ type Deps struct {
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	out := []tools.Tool{
-		d.remember(), d.recall(), d.searchKnowledge(), d.forget(),
+		d.remember(), d.recall(), d.searchKnowledge(), d.smartRecall(), d.forget(),
 		d.createNote(), d.listNotes(), d.appendNote(), d.deleteNote(),
 	}
 	if d.Conversations != nil {

@@ -22,6 +22,8 @@ type recallIn struct {
 // recallOut is the Data of recall.
 type recallOut struct {
 	Facts []knowledge.Fact `json:"facts"`
+	// Before is what was so, when that is asked for.
+	Before []knowledge.Fact `json:"before,omitempty"`
 }
 
 func (d Deps) recall() tools.Tool {
@@ -32,21 +34,58 @@ func (d Deps) recall() tools.Tool {
 			Keywords:    "what do you know remembered fact memory told you",
 		},
 		Summary: func(in recallIn) string { return "Recall " + quoted(phrase.Cut(in.Query, 100)) },
-		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in recallIn) (tools.Result, error) {
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in recallIn) (tools.Result, error) {
 			limit, err := limitOr(in.Limit, 5)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			facts, err := d.Knowledge.Recall(tx, c.Realm, in.Query, limit)
+			a, err := d.Knowledge.Retrieve(ctx, tx, knowledge.Request{
+				Text: in.Query, Kinds: []string{knowledge.KindFact}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true,
+			})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			facts, err := d.facts(tx, a.Hits)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			before, err := d.facts(tx, a.History)
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
 			return tools.Result{
-				Text: recallText(in.Query, facts, c.Now), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...)},
-				Source: sourceOf(facts, factSource),
+				Text: recallText(in.Query, facts, c.Now) + beforeText(before, c.Now), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before},
+				Source: sourceOf(append(facts, before...), factSource),
 			}, nil
 		},
 	})
+}
+
+// facts are those of the hits.
+func (d Deps) facts(q store.Querier, hits []knowledge.Hit) (out []knowledge.Fact, err error) {
+	for _, h := range hits {
+		if h.Kind != knowledge.KindFact && h.Kind != knowledge.KindRetired {
+			continue
+		}
+		f, err := d.Knowledge.Fact(q, h.Ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// beforeText tells what is no longer so.
+func beforeText(facts []knowledge.Fact, now time.Time) string {
+	var b strings.Builder
+	for i, f := range facts {
+		if i == 0 {
+			b.WriteString("\nNo longer so:")
+		}
+		fmt.Fprintf(&b, "\n- %s (%s, until %s)", strings.TrimRight(f.Text, "."), told(f, now), when.FormatDay(f.RetiredAt, now))
+	}
+	return b.String()
 }
 
 func factSource(f knowledge.Fact) provenance.Source { return f.Provenance }

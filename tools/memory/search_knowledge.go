@@ -10,7 +10,6 @@ import (
 	"hob/knowledge/store"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
 	"hob/tools"
 )
 
@@ -21,29 +20,34 @@ type searchIn struct {
 
 // searchOut is the Data of search_knowledge.
 type searchOut struct {
-	Hits []knowledge.Hit `json:"hits"`
+	Hits []found `json:"hits"`
+	// Before is what was so, when that is asked for.
+	Before []found `json:"before,omitempty"`
 }
 
 func (d Deps) searchKnowledge() tools.Tool {
 	return tools.New(tools.Def[searchIn]{
 		Spec: tools.Spec{
 			Name: "search_knowledge", Category: "memory", Effects: tools.Read,
-			Description: "Search everything kept for the owner: facts, notes, tasks, expenses, reminders.",
+			Description: "Search everything kept for the owner: facts, notes, documents, tasks, expenses, reminders.",
 			Keywords:    "find look up memory notes tasks expenses anything about",
 		},
 		Summary: func(in searchIn) string { return "Search for " + quoted(phrase.Cut(in.Query, 100)) },
-		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in searchIn) (tools.Result, error) {
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in searchIn) (tools.Result, error) {
 			limit, err := limitOr(in.Limit, 10)
 			if err != nil {
 				return tools.Result{}, err
 			}
-			hits, err := d.Knowledge.Search(tx, in.Query, knowledge.SearchOptions{Limit: limit, Realm: c.Realm})
+			a, err := d.Knowledge.Retrieve(ctx, tx, knowledge.Request{
+				Text: in.Query, Without: []string{knowledge.KindTurn}, Realm: c.Realm, Limit: limit, Now: c.Now, Zone: c.Now.Location(), Strict: true,
+			})
 			if err != nil {
 				return tools.Result{}, classify(err)
 			}
+			rows := rowsOf(a.Hits)
 			return tools.Result{
-				Text: searchText(in.Query, hits, c.Now), Data: searchOut{Hits: append([]knowledge.Hit{}, hits...)},
-				Source: sourceOf(hits, hitSource),
+				Text: searchText(in.Query, a.Hits, c.Now) + historyText(a.History, c.Now), Data: searchOut{Hits: rows, Before: rowsOf(a.History)},
+				Source: sourceOf(append(a.Hits, a.History...), hitSource), Origins: originsOf(a.Hits, a.History),
 			}, nil
 		},
 	})
@@ -65,13 +69,7 @@ func searchText(query string, hits []knowledge.Hit, now time.Time) string {
 		fmt.Fprintf(&b, "What I keep about %s:", quoted(phrase.Cut(query, 100)))
 	}
 	for _, h := range hits {
-		text := h.Title
-		if h.Title == "" {
-			text = snippet(h.Text, query)
-		} else if body := strings.TrimPrefix(h.Text, h.Title); strings.TrimSpace(body) != "" {
-			text += ": " + snippet(body, query)
-		}
-		fmt.Fprintf(&b, "\n- %s: %s (%s)", h.Kind, text, when.FormatDay(h.At, now))
+		b.WriteString("\n" + line(h, query, now))
 	}
 	return b.String()
 }

@@ -37,7 +37,8 @@ func Tuning(c config.Knowledge) knowledge.Tuning {
 		Graph:      weighed(r.Graph),
 		Hops:       weighed(r.Hops),
 		Leads:      weighed(r.Leads),
-		Meaning:    weighed(r.Meaning),
+		Share:      weighed(r.Share), Weak: weighed(r.Weak),
+		Meaning: weighed(r.Meaning),
 	}
 }
 

@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+)
+
+// found is a row that was found, as Data.
+type found struct {
+	ID string `json:"id"`
+	knowledge.Hit
+}
+
+func rowsOf(hits []knowledge.Hit) []found {
+	out := make([]found, 0, len(hits))
+	for _, h := range hits {
+		h.Parts = nil // for the owner: hob memory why
+		out = append(out, found{h.Ref, h})
+	}
+	return out
+}
+
+// originsOf is from where outside text in hits came.
+func originsOf(lists ...[]knowledge.Hit) []provenance.Origin {
+	var all [][]provenance.Origin
+	for _, list := range lists {
+		for _, h := range list {
+			all = append(all, h.Origins)
+		}
+	}
+	return provenance.Join(all...)
+}
+
+// line tells one row: what it is, who said it and when, what it replaced.
+func line(h knowledge.Hit, query string, now time.Time) string {
+	text := h.Title
+	if h.Title == "" {
+		text = snippet(h.Text, query)
+	} else if body := strings.TrimPrefix(h.Text, h.Title); strings.TrimSpace(body) != "" {
+		text += ": " + snippet(body, query)
+	}
+	kind, day := h.Kind, when.FormatDay(h.At, now)
+	switch h.Kind {
+	case knowledge.KindTurn:
+		kind, day = "said by "+phrase.Cut(h.Speaker, 60), day+", message "+strings.TrimPrefix(h.Ref, "m")
+	case knowledge.KindChunk:
+		kind = "document"
+	}
+	if h.Provenance.Tainted() {
+		day += ", from outside"
+	}
+	return fmt.Sprintf("- %s: %s (%s)", kind, text, day)
+}
+
+// historyText tells what is no longer so.
+func historyText(hits []knowledge.Hit, now time.Time) string {
+	if len(hits) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nNo longer so:")
+	for _, h := range hits {
+		b.WriteString("\n" + line(h, "", now))
+	}
+	return b.String()
+}

@@ -1,0 +1,78 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type smartIn struct {
+	Query   string `json:"query" jsonschema:"question in plain words"`
+	Limit   int    `json:"limit,omitempty"`
+	MaxHops int    `json:"max_hops,omitempty" jsonschema:"relations to follow, 1 to 4"`
+}
+
+// smartOut is the Data of smart_recall.
+type smartOut struct {
+	Route  knowledge.Route `json:"route"`
+	Hits   []found         `json:"hits"`
+	Before []found         `json:"before,omitempty"`
+}
+
+// smartRecall reads outside of any transaction: it may wait for an embedder or a
+// model.
+func (d Deps) smartRecall() tools.Tool {
+	return tools.New(tools.Def[smartIn]{
+		Spec: tools.Spec{
+			Name: "smart_recall", Category: "memory", Effects: tools.Read,
+			Description: "Find what answers a question in facts, conversations and documents, also over several of them.",
+			Keywords:    "memory remember who said when history question connect related answer conversation document",
+		},
+		Summary: func(in smartIn) string { return "Look for what answers " + quoted(phrase.Cut(in.Query, 100)) },
+		Run: func(ctx context.Context, c tools.Call, in smartIn) (tools.Result, error) {
+			limit, err := limitOr(in.Limit, 10)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if in.MaxHops < 0 || in.MaxHops > 4 {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "max_hops must lie between 1 and 4")
+			}
+			if strings.TrimSpace(in.Query) == "" {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "query is empty; ask a question")
+			}
+			a, err := d.Knowledge.Ask(ctx, knowledge.Request{
+				Text: in.Query, Realm: c.Realm, Limit: limit + 1, Now: c.Now, Zone: c.Now.Location(), Hops: in.MaxHops, Meaning: true,
+			})
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			own := func(h knowledge.Hit) bool {
+				return c.Event != "" && h.Source == "event:"+c.Event && h.Kind == knowledge.KindTurn
+			}
+			a.Hits = slices.DeleteFunc(a.Hits, own) // the question itself
+			a.Hits = a.Hits[:min(len(a.Hits), limit)]
+			return tools.Result{
+				Text: smartText(in.Query, a, c.Now), Data: smartOut{Route: a.Route, Hits: rowsOf(a.Hits), Before: rowsOf(a.History)},
+				Source: sourceOf(append(a.Hits, a.History...), hitSource), Origins: originsOf(a.Hits, a.History),
+			}, nil
+		},
+	})
+}
+
+func smartText(query string, a knowledge.Answer, now time.Time) string {
+	if len(a.Hits) == 0 {
+		return fmt.Sprintf("I found nothing about %s.", quoted(phrase.Cut(query, 100))) + historyText(a.History, now)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "What may answer %s, the best first:", quoted(phrase.Cut(query, 100)))
+	for _, h := range a.Hits {
+		b.WriteString("\n" + line(h, query, now))
+	}
+	return b.String() + historyText(a.History, now)
+}
