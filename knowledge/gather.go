@@ -121,7 +121,7 @@ func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, er
 	var all WordAnswer
 	for i, d := range in {
 		w.Kinds, w.Realms = d.kinds, d.realms
-		a, err := b.opt.Index.Words(q, w)
+		a, err := b.words().Words(q, w)
 		if err != nil {
 			return all, fmt.Errorf("knowledge: search: %w", err)
 		}

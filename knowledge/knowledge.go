@@ -156,9 +156,6 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	if opt.HalfLife <= 0 {
 		opt.HalfLife = 30 * 24 * time.Hour
 	}
-	if opt.Index == nil {
-		opt.Index = NewScan(ScanOptions{})
-	}
 	return &Base{st: st, opt: opt, tune: opt.Tuning.filled()}, nil
 }
 

@@ -89,7 +89,7 @@ type found struct {
 // scored lists the facts that have any of the words, best first, and of those
 // that are as good the newest first. A rare word counts for more.
 func (b *Base) scored(q store.Querier, realm string, terms []string) ([]found, error) {
-	a, err := b.opt.Index.Words(q, WordQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
+	a, err := b.words().Words(q, WordQuery{Text: strings.Join(terms, " "), Kinds: []string{KindFact}, Realms: []string{realm}, Limit: matched})
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,6 @@ const (
 	// maxPlain bounds a text that is looked for as it stands, in characters:
 	// SQLite refuses patterns of more than 50,000 bytes.
 	maxPlain = 1000
-	// scanned is how many of the newest rows are looked through for a text as it
-	// stands.
-	scanned = 20_000
 )
 
 // Search finds documents by words, best first: every telling word must match;

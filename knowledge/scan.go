@@ -1,0 +1,146 @@
+package knowledge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/terms"
+)
+
+// Bounds of looking through rows, the newest first.
+const (
+	scanned     = 20_000 // for a text as it stands
+	mostScanned = 5_000  // by a Scan, for words
+)
+
+// ScanOptions of NewScan; the zero value is useful.
+type ScanOptions struct {
+	Weights Weights // default 2 for the title and 1 for the speaker
+	K1, B   float64 // of BM25, default 0.9 and 0.4
+}
+
+// Scan is an Index that keeps nothing: it reads the newest 5,000 rows for each
+// search. It serves while there is no other.
+type Scan struct{ opt ScanOptions }
+
+// NewScan returns a Scan.
+func NewScan(opt ScanOptions) *Scan {
+	opt.K1 = fill(opt.K1, 0.9)
+	opt.B = fill(opt.B, 0.4)
+	if opt.Weights == (Weights{}) {
+		opt.Weights = Weights{Title: 2, Speaker: 1}
+	}
+	return &Scan{opt: opt}
+}
+
+// words is the index, or what stands in for it.
+func (b *Base) words() Index {
+	if b.opt.Index != nil {
+		return b.opt.Index
+	}
+	return NewScan(ScanOptions{K1: b.tune.K1, B: b.tune.B})
+}
+
+type scannedRow struct {
+	n int64
+	t terms.Doc
+}
+
+// Words implements Index.
+func (s *Scan) Words(q store.Querier, w WordQuery) (WordAnswer, error) {
+	if len(w.Kinds) == 0 || len(w.Realms) == 0 {
+		return WordAnswer{}, nil
+	}
+	rows, langs, err := s.read(q, w)
+	if err != nil {
+		return WordAnswer{}, fmt.Errorf("knowledge: look through rows: %w", err)
+	}
+	out := WordAnswer{Rows: len(rows)}
+	words := terms.Query(w.Text, langs, 64)
+	freqs := make([][]float64, 0, len(words))
+	for i := range words {
+		f := make([]float64, len(rows))
+		df := 0
+		for k, r := range rows {
+			if f[k] = words[i].Freq(r.t, w.Loose); f[k] > 0 {
+				df++
+			}
+		}
+		if df == 0 && words[i].Extra {
+			continue
+		}
+		freqs = append(freqs, f)
+		weight := math.Log(1 + (float64(len(rows)-df)+0.5)/(float64(df)+0.5))
+		out.Words = append(out.Words, Word{Text: words[i].Text, Rows: df, Weight: weight})
+	}
+	out.Matches = s.rank(rows, out.Words, freqs)
+	limit := w.Limit
+	if limit <= 0 {
+		limit = 200
+	}
+	out.Matches = out.Matches[:min(len(out.Matches), limit)]
+	return out, nil
+}
+
+func (s *Scan) rank(rows []scannedRow, words []Word, freqs [][]float64) []WordMatch {
+	length := 0
+	for _, r := range rows {
+		length += r.t.Length
+	}
+	avg := max(1, float64(length)/float64(max(1, len(rows))))
+	var out []WordMatch
+	for k, r := range rows {
+		m := WordMatch{N: r.n}
+		norm := s.opt.K1 * (1 - s.opt.B + s.opt.B*float64(r.t.Length)/avg)
+		for i := range words {
+			if f := freqs[i][k]; f > 0 {
+				m.Has |= 1 << i
+				m.Score += words[i].Weight * f * (s.opt.K1 + 1) / (f + norm)
+			}
+		}
+		if m.Has != 0 {
+			out = append(out, m)
+		}
+	}
+	slices.SortFunc(out, func(a, b WordMatch) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
+	return out
+}
+
+func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []string, err error) {
+	args := make([]any, 0, len(w.Kinds)+len(w.Realms))
+	for _, k := range w.Kinds {
+		args = append(args, k)
+	}
+	for _, r := range w.Realms {
+		args = append(args, r)
+	}
+	rows, err := q.Query(`SELECT d.n, d.title, d.text, d.speaker, d.at FROM docs d WHERE d.kind IN (`+marks(len(w.Kinds))+`) AND d.realm IN (`+marks(len(w.Realms))+`)
+		ORDER BY d.n DESC`+atMost(mostScanned), args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var r scannedRow
+		var d Doc
+		var at int64
+		if err := rows.Scan(&r.n, &d.Title, &d.Text, &d.Speaker, &at); err != nil {
+			return nil, nil, err
+		}
+		d.At = store.Time(at)
+		r.t = TermsOf(d, s.opt.Weights)
+		if r.t.Lang != "" && !slices.Contains(langs, r.t.Lang) {
+			langs = append(langs, r.t.Lang)
+		}
+		out = append(out, r)
+	}
+	return out, langs, rows.Err()
+}
+
+// marks are n placeholders of a list.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
