@@ -197,7 +197,7 @@ func (t terms) snippet(text string) string {
 			b.WriteByte(' ')
 		}
 		if marked[i] {
-			b.WriteString("[" + phrase.Cut(pieces[i], 80) + "]")
+			b.WriteString(bracketed(phrase.Cut(pieces[i], 80)))
 		} else {
 			b.WriteString(phrase.Cut(pieces[i], 80))
 		}
@@ -206,6 +206,13 @@ func (t terms) snippet(text string) string {
 		b.WriteString("…")
 	}
 	return b.String()
+}
+
+// bracketed leaves the signs about a word outside of the brackets.
+func bracketed(s string) string {
+	word := strings.TrimFunc(s, apart)
+	before, after, _ := strings.Cut(s, word)
+	return before + "[" + word + "]" + after
 }
 
 // whoOf tells whose a row is by its speaker.

@@ -31,7 +31,8 @@ type Query struct {
 
 // Found is one message that fits, the best first.
 type Found struct {
-	Message int64             `json:"message"`
+	Message int64             `json:"message"` // 0 of one that was said elsewhere and taken in
+	Ref     string            `json:"ref"`
 	Session string            `json:"session"`
 	Turn    string            `json:"turn"`
 	Who     string            `json:"who"`
@@ -101,7 +102,7 @@ func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error
 		return err
 	}
 	for _, h := range a.Hits {
-		err := rows(r, s, `SELECT `+docColumns+`, CAST(substr(d.ref, 2) AS INTEGER), d.grp FROM docs d WHERE d.kind = ? AND d.ref = ?`, h.Kind, h.Ref)
+		err := rows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? AND d.ref = ?`, h.Kind, h.Ref)
 		if err != nil {
 			return err
 		}
@@ -109,7 +110,7 @@ func (l *Library) collect(ctx context.Context, r store.Querier, s *search) error
 	if s.enough() {
 		return nil
 	}
-	return rows(r, s, `SELECT `+docColumns+`, CAST(substr(d.ref, 2) AS INTEGER), d.grp FROM docs d WHERE d.kind = ? ORDER BY d.n DESC LIMIT ?`, knowledge.KindTurn, newest)
+	return rows(r, s, `SELECT `+docColumns+`, `+messageID+`, d.grp FROM docs d WHERE d.kind = ? ORDER BY d.n DESC LIMIT ?`, knowledge.KindTurn, newest)
 }
 
 // row is a message as it can be found.
@@ -118,6 +119,9 @@ type row struct {
 	message int64
 	session string // another than Group when it is the copy in a fork
 }
+
+// messageID is 0 of a message that was said elsewhere and taken in.
+const messageID = `CASE WHEN d.ref GLOB 'm[1-9]*' THEN CAST(substr(d.ref, 2) AS INTEGER) ELSE 0 END`
 
 const docColumns = `d.ref, d.text, d.at, d.provenance, d.grp, d.speaker, d.source`
 
@@ -141,7 +145,7 @@ func rows(r store.Querier, s *search, stmt string, args ...any) (err error) {
 
 func found(r store.Querier, s search, d row) (Found, error) {
 	f := Found{
-		Message: d.message, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Snippet: s.t.snippet(d.Text), Source: d.Provenance,
+		Message: d.message, Ref: d.Ref, Session: d.session, Turn: turnOf(d.Doc), Who: whoOf(d.Speaker), At: d.At, Snippet: s.t.snippet(d.Text), Source: d.Provenance,
 	}
 	if f.Who == WhoOutside && d.Speaker != WhoOutside {
 		f.Speaker = d.Speaker

@@ -35,5 +35,3 @@ func (b *backend) entityItem(context.Context, store.Querier, string) (memoryItem
 func (b *backend) namedIn(store.Querier, string, string) ([]knowledge.Entity, error) { return nil, nil }
 
 func (d *Daemon) countGraph(store.Querier) (entities, relations int, err error) { return 0, 0, nil }
-
-func (d *Daemon) derived(context.Context) ([]derivedStats, error) { return []derivedStats{}, nil }

@@ -91,3 +91,39 @@ func first(rel string) string {
 	}
 	return rel
 }
+
+// derived says how what follows the rows stands.
+func (d *Daemon) derived(ctx context.Context) ([]derivedStats, error) {
+	out := []derivedStats{}
+	if d.index != nil {
+		s, err := d.index.Stats(ctx)
+		if err != nil {
+			return nil, err
+		}
+		x := derivedStats{Name: "index", State: "ready", Cause: s.Trouble, Rows: s.Rows, Behind: int(s.Behind), Bytes: s.Bytes, Languages: s.Languages}
+		switch {
+		case s.Trouble != "":
+			x.State = "off"
+		case s.Behind > 0:
+			x.State = "behind"
+		}
+		out = append(out, x)
+	}
+	if d.vectors == nil {
+		return append(out, derivedStats{Name: "vectors", State: "off"}), nil
+	}
+	s, err := d.vectors.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	v := derivedStats{Name: "vectors", State: "ready", Cause: s.Trouble, Rows: s.Held, Behind: s.Behind, Bytes: s.Bytes}
+	switch {
+	case s.Trouble != "":
+		v.State = "held"
+	case s.Anew:
+		v.State = "building"
+	case s.Behind > 0:
+		v.State = "behind"
+	}
+	return append(out, v), nil
+}

@@ -2,21 +2,170 @@ package daemon
 
 import (
 	"context"
-	"errors"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"io"
+	"time"
 
-	"hob/channels/web"
+	"hob/autonomy/session"
+	"hob/knowledge"
+	"hob/knowledge/port"
+	"hob/knowledge/store"
+	"hob/platform/origins"
+	"hob/platform/system"
+	"hob/tools/memory"
 )
 
-// MemoryExport implements web.Memory.
-func (b *backend) MemoryExport(context.Context, io.Writer, string, bool) error {
-	return errors.ErrUnsupported
+// sealKey is the key of this home's exports.
+func (d *Daemon) sealKey() ([]byte, error) {
+	k, err := system.EnsureKey(d.opt.Paths.AuditKeyFile())
+	if err != nil {
+		return nil, err
+	}
+	m := hmac.New(sha256.New, k)
+	m.Write([]byte("hob memory export"))
+	return m.Sum(nil), nil
 }
 
-// MemoryImport implements web.Memory.
-func (b *backend) MemoryImport(context.Context, web.MemoryImport, func(any)) error {
-	return errors.ErrUnsupported
+// MemoryExport implements web.Memory.
+func (b *backend) MemoryExport(ctx context.Context, to io.Writer, format string, conversations bool) error {
+	key, err := b.d.sealKey()
+	if err != nil {
+		return classify(err)
+	}
+	var w port.Writer
+	if format == "markdown" {
+		w, err = port.NewMarkdown(to, key, time.Now(), b.d.zone())
+	} else {
+		w, err = port.NewJSONL(to, key, time.Now())
+	}
+	if err != nil {
+		return err
+	}
+	x := exporter{d: b.d, w: w, q: b.d.store.Reader(ctx)}
+	parts := []func(context.Context) error{x.facts, x.learned, x.graph, x.notes, x.documents, x.docs}
+	if conversations {
+		parts = append(parts, x.conversations)
+	}
+	for _, part := range parts {
+		if err := part(ctx); err != nil {
+			return classify(err)
+		}
+	}
+	return w.Close()
+}
+
+// exporter writes everything, a kind at a time.
+type exporter struct {
+	d *Daemon
+	w port.Writer
+	q store.Querier
+}
+
+func (x exporter) facts(context.Context) error {
+	return x.d.base.EachFact(x.q, func(f knowledge.Fact) error { return x.w.Write(port.Record{Fact: &f}) })
+}
+
+func (x exporter) learned(ctx context.Context) error {
+	return x.d.learner.Each(ctx,
+		func(raw json.RawMessage) error { return x.w.Write(port.Record{Lesson: raw}) },
+		func(raw json.RawMessage) error { return x.w.Write(port.Record{Preference: raw}) })
+}
+
+func (x exporter) notes(ctx context.Context) error {
+	list, err := memory.Notes(ctx, x.d.store, 1<<30)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		r := port.Note{ID: n.ID, Title: n.Title, Text: n.Text, Provenance: n.Provenance, CreatedAt: n.CreatedAt, UpdatedAt: n.UpdatedAt}
+		if n.Provenance.Tainted() {
+			if r.Origins, err = origins.Of(x.q, origins.Row, n.ID); err != nil {
+				return err
+			}
+		}
+		if err := x.w.Write(port.Record{Note: &r}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// docs are the parts of documents, and the messages of conversations that were
+// held elsewhere.
+func (x exporter) docs(ctx context.Context) error {
+	const page = 500
+	for after := int64(0); ; {
+		list, err := x.d.base.All(x.q, after, page)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			after = c.N
+			if err := x.doc(c.Doc); err != nil {
+				return err
+			}
+		}
+		if len(list) < page {
+			return ctx.Err()
+		}
+	}
+}
+
+func (x exporter) doc(d knowledge.Doc) (err error) {
+	_, ours := session.MessageOf(d.Ref)
+	if d.Kind != knowledge.KindChunk && (d.Kind != knowledge.KindTurn || ours) {
+		return nil
+	}
+	if d.Provenance.Tainted() {
+		if d.Origins, err = origins.Of(x.q, origins.Row, d.Ref); err != nil {
+			return err
+		}
+	}
+	if d.Kind == knowledge.KindChunk {
+		return x.w.Write(port.Record{Chunk: &d})
+	}
+	return x.w.Write(port.Record{Turn: &d})
+}
+
+func (x exporter) conversations(ctx context.Context) error {
+	return x.d.sessions.Each(ctx,
+		func(i session.Info) error {
+			return x.w.Write(port.Record{Session: &port.Session{ID: i.ID, Channel: i.Channel, Chat: i.Chat, Turns: i.Turns, CreatedAt: i.CreatedAt, UpdatedAt: i.UpdatedAt}})
+		},
+		func(id string, r session.Row, raw []byte) error {
+			return x.w.Write(port.Record{Message: &port.Message{Session: id, Turn: r.Turn, At: r.CreatedAt, Message: raw}})
+		})
 }
 
 // MemoryReindex implements web.Memory.
-func (b *backend) MemoryReindex(context.Context, func(any)) error { return errors.ErrUnsupported }
+func (b *backend) MemoryReindex(ctx context.Context, step func(any)) error {
+	if err := b.d.library.Index(ctx); err != nil {
+		return classify(err)
+	}
+	type at struct {
+		Doing string `json:"doing"`
+		Done  int    `json:"done"`
+		Total int    `json:"total"`
+	}
+	var last at
+	if x := b.d.index; x != nil {
+		err := x.Reindex(ctx, func(done, total int) {
+			last = at{"index", done, total}
+			step(last)
+		})
+		if err != nil {
+			return classify(fmt.Errorf("make the index anew: %w", err))
+		}
+	}
+	if v := b.d.vectors; v != nil {
+		step(at{Doing: "vectors", Done: last.Done})
+		if err := v.Reindex(ctx); err != nil {
+			return classify(fmt.Errorf("make the vectors anew: %w", err))
+		}
+	}
+	step(at{Doing: "done", Done: last.Done, Total: last.Total})
+	return nil
+}

@@ -1,0 +1,108 @@
+package learn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// kept is a lesson with what its list does not show.
+type kept struct {
+	Lesson
+
+	Key    string   `json:"key,omitempty"`
+	Cue    []string `json:"cue,omitempty"`
+	Failed string   `json:"failed,omitempty"`
+}
+
+// wish is a preference as it is exported.
+type wish struct {
+	ID   string    `json:"id"`
+	What string    `json:"what"`
+	Text string    `json:"text"`
+	By   string    `json:"said_by"`
+	At   time.Time `json:"at"`
+}
+
+// ErrNotLearned says that something is neither a lesson nor a preference.
+var ErrNotLearned = errors.New("this is nothing that was learned")
+
+// Each calls fn for every lesson and preference, for export.
+func (l *Learner) Each(ctx context.Context, lesson, preference func(json.RawMessage) error) error {
+	q := l.o.Store.Reader(ctx)
+	lessons, err := lessonsOf(q, "")
+	if err != nil {
+		return err
+	}
+	for _, x := range lessons {
+		x.State = "" // it changes with time
+		if err := hand(lesson, kept{x, x.key, x.cue, x.failed}); err != nil {
+			return err
+		}
+	}
+	list, err := preferencesOf(q, "")
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		if err := hand(preference, wish{p.ID, p.Key, p.Text, p.SaidBy, p.At}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func hand(to func(json.RawMessage) error, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("learn: export: %w", err)
+	}
+	return to(b)
+}
+
+// RestoreLessonTx keeps a lesson of Each. One that is there is left as it is; it
+// reports whether it was added. Nothing is learned from outside text.
+func (l *Learner) RestoreLessonTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
+	var k kept
+	if err := json.Unmarshal(raw, &k); err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotLearned, err)
+	}
+	x := k.Lesson
+	x.key, x.cue, x.failed = k.Key, k.Cue, k.Failed
+	if x.ID == "" || strings.TrimSpace(x.Text) == "" || len(x.Text) > 4*maxLesson || x.Provenance.Tainted() || x.Provenance == provenance.Unknown {
+		return false, ErrNotLearned
+	}
+	old, err := lessonsOf(tx, "WHERE id = ?", x.ID)
+	if err != nil || len(old) > 0 {
+		return false, err
+	}
+	return true, l.saveTx(tx, x)
+}
+
+// RestorePreferenceTx is RestoreLessonTx for a preference.
+func (l *Learner) RestorePreferenceTx(tx *store.Tx, raw json.RawMessage) (bool, error) {
+	var w wish
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return false, fmt.Errorf("%w: %w", ErrNotLearned, err)
+	}
+	if w.ID == "" || strings.TrimSpace(w.Text) == "" || len(w.Text) > 4*maxLesson {
+		return false, ErrNotLearned
+	}
+	list, err := preferencesOf(tx, "")
+	if err != nil {
+		return false, err
+	}
+	p := Preference{ID: w.ID, Key: w.What, Text: w.Text, SaidBy: w.By, At: w.At, cue: strings.Join(cues(w.Text), " ")}
+	for _, o := range list {
+		if o.ID == p.ID || o.Key == p.Key && o.Text == p.Text || p.single() && o.Key == p.Key && !o.At.Before(p.At) {
+			return false, nil // a newer word stands
+		}
+	}
+	return true, l.wishTx(tx, p)
+}

@@ -1,0 +1,210 @@
+package daemon
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/learn"
+	"hob/autonomy/session"
+	"hob/knowledge"
+	"hob/knowledge/port"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/tools/memory"
+)
+
+// putting is one batch of an import.
+type putting struct {
+	im *importer
+	tx *store.Tx
+	// touched are conversations that got messages back.
+	touched map[string]bool
+}
+
+func (p putting) put(r port.Record) error {
+	added, err := p.one(r)
+	var unfit errUnfit
+	switch {
+	case errors.As(err, &unfit):
+		p.im.skip(r.Kind(), unfit.error)
+		return nil
+	case err != nil:
+		return err
+	case added:
+		p.im.out.Counts[r.Kind()]++
+		p.im.out.Added++
+	default:
+		p.im.out.Known++
+	}
+	return nil
+}
+
+func (p putting) one(r port.Record) (added bool, err error) {
+	im := p.im
+	switch {
+	case r.Fact != nil:
+		return p.fact(*r.Fact)
+	case r.Note != nil:
+		n := memory.Note{ID: im.id("n", r.Note.ID), Title: r.Note.Title, Text: r.Note.Text, CreatedAt: r.Note.CreatedAt, UpdatedAt: r.Note.UpdatedAt}
+		from := r.Note.Origins
+		n.Provenance, from = im.trust(r.Note.Provenance, from)
+		added, err = memory.RestoreNoteTx(p.tx, im.d.base, n, from)
+		if e, ok := errors.AsType[*tools.Error](err); ok {
+			return false, errUnfit{e}
+		}
+		return added, err
+	case r.Lesson != nil, r.Preference != nil:
+		return p.learned(r)
+	case r.Entity != nil, r.Relation != nil:
+		return p.graph(r)
+	case r.Document != nil:
+		return false, nil // its parts are what is kept
+	case r.Chunk != nil:
+		return p.doc(*r.Chunk, knowledge.KindChunk)
+	case r.Turn != nil:
+		return p.turn(*r.Turn)
+	case r.Session != nil:
+		return p.session(*r.Session)
+	case r.Message != nil:
+		return p.message(*r.Message)
+	}
+	return false, errUnfit{errors.New("it holds nothing that is known")}
+}
+
+func (p putting) fact(f knowledge.Fact) (bool, error) {
+	im := p.im
+	f.ID, f.RetiredBy = im.id("f", f.ID), im.id("f", f.RetiredBy)
+	f.Source = im.source(f.Source)
+	f.Provenance, f.Origins = im.trust(f.Provenance, f.Origins)
+	if !im.ours() && im.in.Trust {
+		f.Provenance, f.Origins = provenance.Owner, nil
+	}
+	if !im.own() {
+		f.Realm, f.Event = "", ""
+	}
+	out, err := im.d.base.RestoreTx(p.tx, f)
+	if errors.Is(err, knowledge.ErrEmpty) || errors.Is(err, knowledge.ErrTooLong) {
+		return false, errUnfit{err}
+	}
+	return err == nil && !out.Known, err
+}
+
+// learned keeps lessons and preferences of the owner's own exports alone:
+// nothing is learned from outside text.
+func (p putting) learned(r port.Record) (added bool, err error) {
+	if !p.im.own() {
+		return false, errUnfit{errors.New("nothing is learned from a file of others; say --trust if it is yours")}
+	}
+	if r.Lesson != nil {
+		added, err = p.im.d.learner.RestoreLessonTx(p.tx, r.Lesson)
+	} else {
+		added, err = p.im.d.learner.RestorePreferenceTx(p.tx, r.Preference)
+	}
+	if errors.Is(err, learn.ErrNotLearned) {
+		return false, errUnfit{err}
+	}
+	return added, err
+}
+
+// doc keeps a row that stands for itself. What is there is never overwritten.
+func (p putting) doc(d knowledge.Doc, kind string) (bool, error) {
+	im := p.im
+	if strings.TrimSpace(d.Text) == "" || d.Ref == "" {
+		return false, errUnfit{errors.New("it is empty")}
+	}
+	d.Kind, d.Ref = kind, im.id("i", d.Ref)
+	if _, ours := session.MessageOf(d.Ref); ours && kind == knowledge.KindTurn {
+		return false, errUnfit{errors.New("its id is that of a message of yours")}
+	}
+	d.Source = im.source(d.Source)
+	d.Provenance, d.Origins = im.trust(d.Provenance, d.Origins)
+	if !im.own() {
+		d.Realm = ""
+	}
+	if im.ours() && !im.own() {
+		d.Group = im.id("g", d.Group)
+	}
+	var n int
+	if err := p.tx.QueryRow(`SELECT count(*) FROM docs WHERE kind = ? AND ref = ?`, d.Kind, d.Ref).Scan(&n); err != nil || n > 0 {
+		return false, err
+	}
+	return true, im.d.base.IndexTx(p.tx, d)
+}
+
+// turn is a message of a conversation with another program. Only with the
+// owner's word does it count as his.
+func (p putting) turn(d knowledge.Doc) (bool, error) {
+	if d.Speaker == port.You && p.im.in.Trust {
+		d.Speaker, d.Provenance = session.WhoOwner, provenance.Owner
+	}
+	if !p.im.own() && (d.Speaker == session.WhoOwner || d.Speaker == session.WhoHob || d.Speaker == session.WhoTool) {
+		d.Speaker = session.WhoOutside
+	}
+	return p.doc(d, knowledge.KindTurn)
+}
+
+// session puts a conversation back under its name, or beside another of the
+// same name.
+func (p putting) session(s port.Session) (bool, error) {
+	im := p.im
+	if !im.own() { // its messages become rows alone
+		return false, nil
+	}
+	if s.ID == "" || len(s.ID) > 200 || s.CreatedAt.IsZero() {
+		return false, errUnfit{errors.New("the conversation has no name or time")}
+	}
+	info := session.Info{ID: s.ID, Channel: cmp.Or(s.Channel, "web"), Chat: s.Chat, Turns: s.Turns, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt}
+	var there int64
+	err := p.tx.QueryRow(`SELECT coalesce(max(created_at), 0) FROM sessions WHERE id = ?`, s.ID).Scan(&there)
+	if err != nil {
+		return false, fmt.Errorf("import: %w", err)
+	}
+	if there != 0 && there != store.Millis(s.CreatedAt) {
+		info.ID, info.Channel, info.Chat = s.ID+"-imported", "web", ""
+	}
+	im.into[s.ID] = info.ID
+	return im.d.sessions.RestoreTx(p.tx, info)
+}
+
+func (p putting) message(m port.Message) (bool, error) {
+	im := p.im
+	msg, err := session.DecodeMessage(m.Message)
+	if err != nil || m.Session == "" || m.Turn == "" || m.At.IsZero() || m.At.Before(time.Unix(0, 0)) {
+		return false, errUnfit{cmp.Or(err, errors.New("it belongs to no conversation"))}
+	}
+	if !im.own() {
+		text, _ := session.Text(msg)
+		if strings.TrimSpace(text) == "" {
+			return false, nil
+		}
+		im.pos[m.Session]++
+		return p.doc(knowledge.Doc{
+			Ref: fmt.Sprintf("%s/%s/%d", m.Session, m.Turn, im.pos[m.Session]), Text: text, At: m.At, Provenance: provenance.Outside, Group: m.Session,
+			Pos: im.pos[m.Session], Speaker: port.You, Title: m.Session,
+		}, knowledge.KindTurn)
+	}
+	id, ok := im.into[m.Session]
+	if !ok {
+		return false, errUnfit{errors.New("its conversation does not stand before it")}
+	}
+	added, err := im.d.sessions.RestoreMessageTx(p.tx, id, m.Turn, m.At, msg)
+	if added {
+		p.touched[id] = true
+	}
+	return added, err
+}
+
+// end keeps what was put back out of the next requests: it would stand after
+// what was said since.
+func (p putting) end() error {
+	for id := range p.touched {
+		if err := p.im.d.sessions.ResetTx(p.tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package port
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// chatGPT is a conversation in the export of ChatGPT: a tree of messages, whose
+// branches come of edited questions and of answers asked for again.
+type chatGPT struct {
+	ID             string                 `json:"id"`
+	ConversationID string                 `json:"conversation_id"`
+	Title          string                 `json:"title"`
+	CreateTime     float64                `json:"create_time"`
+	CurrentNode    string                 `json:"current_node"`
+	Mapping        map[string]chatGPTNode `json:"mapping"`
+}
+
+type chatGPTNode struct {
+	Parent   string   `json:"parent"`
+	Children []string `json:"children"`
+	Message  *struct {
+		ID     string `json:"id"`
+		Author struct {
+			Role string `json:"role"`
+			Name string `json:"name"`
+		} `json:"author"`
+		CreateTime float64 `json:"create_time"`
+		Content    struct {
+			ContentType string            `json:"content_type"`
+			Parts       []json.RawMessage `json:"parts"`
+			Text        string            `json:"text"`
+		} `json:"content"`
+		Metadata struct {
+			Hidden bool `json:"is_visually_hidden_from_conversation"`
+		} `json:"metadata"`
+	} `json:"message"`
+}
+
+// maxNodes bounds one conversation.
+const maxNodes = 100_000
+
+func readChatGPT(r io.Reader, t take) error {
+	return elements(r, func(n int, raw json.RawMessage) error {
+		var c chatGPT
+		where := fmt.Sprintf("conversation %d", n)
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.skip(where, err)
+			return nil
+		}
+		c.ID = cmp.Or(c.ConversationID, c.ID)
+		if c.ID == "" || len(c.Mapping) == 0 || len(c.Mapping) > maxNodes {
+			t.skip(where, errors.New("it has no id or no messages, or too many"))
+			return nil
+		}
+		return c.turns(t)
+	})
+}
+
+// turns reads the branch that went on first, then what the others add.
+func (c chatGPT) turns(t take) error {
+	done := map[string]bool{}
+	main := c.path(c.CurrentNode, done)
+	if err := c.conversation(main, 0).turns(t, 0); err != nil {
+		return err
+	}
+	depth := len(main)
+	branch := 0
+	for _, leaf := range c.leaves() {
+		if path := c.path(leaf, done); len(path) > 0 {
+			branch++
+			if err := c.conversation(path, branch).turns(t, depth); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// leaves are the ends of the branches, in a stable order.
+func (c chatGPT) leaves() (out []string) {
+	for id, n := range c.Mapping {
+		if len(n.Children) == 0 {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// path walks from a node to the root, or to what was read already.
+func (c chatGPT) path(id string, done map[string]bool) (out []string) {
+	for id != "" && !done[id] {
+		n, ok := c.Mapping[id]
+		if !ok {
+			break
+		}
+		done[id] = true
+		out = append(out, id)
+		id = n.Parent
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (c chatGPT) conversation(path []string, branch int) conversation {
+	out := conversation{program: "chatgpt", id: c.ID, title: c.Title, branch: branch}
+	for _, id := range path {
+		m := c.Mapping[id].Message
+		if m == nil || m.Metadata.Hidden {
+			continue
+		}
+		speaker := ""
+		switch m.Author.Role {
+		case "user":
+			speaker = You
+		case "assistant":
+			speaker = "chatgpt"
+		default: // what the program told itself, and its tools
+			continue
+		}
+		text := []string{}
+		if m.Content.Text != "" && m.Content.ContentType != "code" {
+			text = append(text, m.Content.Text)
+		}
+		for _, p := range m.Content.Parts {
+			var s string
+			if json.Unmarshal(p, &s) == nil && s != "" { // others are pictures and sounds
+				text = append(text, s)
+			}
+		}
+		out.messages = append(out.messages, utterance{id: id, speaker: speaker, text: strings.Join(text, "\n"), at: seconds(cmp.Or(m.CreateTime, c.CreateTime))})
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package port
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// claude is a conversation in the export of Claude.
+type claude struct {
+	UUID      string `json:"uuid"`
+	Name      string `json:"name"`
+	CreatedAt string `json:"created_at"`
+	Messages  []struct {
+		UUID      string `json:"uuid"`
+		Sender    string `json:"sender"`
+		Text      string `json:"text"`
+		CreatedAt string `json:"created_at"`
+		Content   []struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		} `json:"content"`
+		Attachments []struct {
+			FileName string `json:"file_name"`
+			Content  string `json:"extracted_content"`
+		} `json:"attachments"`
+	} `json:"chat_messages"`
+}
+
+func readClaude(r io.Reader, t take) error {
+	return elements(r, func(n int, raw json.RawMessage) error {
+		var c claude
+		where := fmt.Sprintf("conversation %d", n)
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.skip(where, err)
+			return nil
+		}
+		if c.UUID == "" || len(c.Messages) > maxNodes {
+			t.skip(where, errors.New("it has no id, or too many messages"))
+			return nil
+		}
+		return c.conversation().turns(t, 0)
+	})
+}
+
+func (c claude) conversation() conversation {
+	out := conversation{program: "claude", id: c.UUID, title: c.Name}
+	for i, m := range c.Messages {
+		speaker := "claude"
+		if m.Sender == "human" {
+			speaker = You
+		}
+		var text []string
+		for _, p := range m.Content {
+			if p.Type == "text" && p.Text != "" {
+				text = append(text, p.Text)
+			}
+		}
+		if len(text) == 0 && m.Text != "" {
+			text = append(text, m.Text)
+		}
+		for _, a := range m.Attachments {
+			if a.Content != "" {
+				text = append(text, "["+a.FileName+"]\n"+a.Content)
+			}
+		}
+		out.messages = append(out.messages, utterance{
+			id: cmp.Or(m.UUID, fmt.Sprint(i)), speaker: speaker, text: strings.Join(text, "\n"), at: stamp(cmp.Or(m.CreatedAt, c.CreatedAt)),
+		})
+	}
+	return out
+}
+
+// stamp reads a time of RFC 3339; nonsense is no time.
+func stamp(s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,301 @@
+package port
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"time"
+)
+
+// What stands between these is for Hob; Markdown does not show it.
+const (
+	open = "<!-- hob:"
+	shut = " -->"
+)
+
+// markdown writes a file for people that Hob can read again: before each thing
+// stands a comment with all about it but its words, which follow as text.
+type markdown struct {
+	s       *sealer
+	n       int
+	section string
+	zone    *time.Location
+}
+
+// NewMarkdown begins a Markdown file, sealed with the key; days are shown in the
+// zone.
+func NewMarkdown(w io.Writer, key []byte, at time.Time, zone *time.Location) (Writer, error) {
+	m := &markdown{s: newSealer(w, key), zone: zone}
+	err := m.comment(head{Hob: "memory", Version: Version, At: at.UTC()})
+	if err == nil {
+		_, err = fmt.Fprintf(m.s, "# What Hob remembers\n\nAs of %s. Lines that begin with `%s` are for Hob, which can take this file in again.\n\n", at.In(zone).Format("2 January 2006, 15:04 MST"), "&lt;!-- hob:")
+	}
+	return m, err
+}
+
+// comment writes a value so that nothing in it ends the comment.
+func (m *markdown) comment(v any) error {
+	b, err := json.Marshal(v) // with HTML escapes: no ">" is left
+	if err == nil {
+		_, err = m.s.Write([]byte(open + string(b) + shut + "\n"))
+	}
+	if err != nil {
+		return fmt.Errorf("port: write: %w", err)
+	}
+	return nil
+}
+
+// sections are the headings of what follows, by the kinds of records.
+func sections(kind string) string {
+	return map[string]string{
+		"fact": "Facts", "entity": "People and things", "relation": "Relations", "note": "Notes", "lesson": "Lessons", "preference": "Preferences",
+		"document": "Documents", "chunk": "Documents", "turn": "Conversations elsewhere", "session": "Conversations", "message": "Conversations",
+	}[kind]
+}
+
+func (m *markdown) Write(r Record) error {
+	m.n++
+	if s := sections(r.Kind()); s != m.section {
+		m.section = s
+		if err := m.comment(struct {
+			Section string `json:"section"`
+		}{s}); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(m.s, "## %s\n\n", s); err != nil {
+			return fmt.Errorf("port: write: %w", err)
+		}
+	}
+	bare, heading, text, item := m.split(r)
+	if err := m.comment(bare); err != nil {
+		return err
+	}
+	var b strings.Builder
+	if heading != "" {
+		b.WriteString("### " + escape(strings.Join(strings.Fields(heading), " ")) + "\n")
+	}
+	if text != nil {
+		b.WriteString(body(*text, item))
+	}
+	_, err := m.s.Write([]byte(b.String() + "\n"))
+	if err != nil {
+		return fmt.Errorf("port: write: %w", err)
+	}
+	return nil
+}
+
+// split takes the words out of a record: what is left stands in the comment.
+func (m *markdown) split(r Record) (bare Record, heading string, text *string, item bool) {
+	switch {
+	case r.Fact != nil:
+		f := *r.Fact
+		words := f.Text
+		f.Text = ""
+		return Record{Fact: &f}, "", &words, true
+	case r.Note != nil:
+		n := *r.Note
+		words := n.Text
+		n.Text = ""
+		return Record{Note: &n}, cmp.Or(strings.TrimSpace(n.Title), "Note"), &words, false
+	case r.Chunk != nil, r.Turn != nil:
+		return m.splitDoc(r)
+	case r.Entity != nil:
+		line := r.Entity.Name + " (" + r.Entity.Kind + ")"
+		if len(r.Entity.Aliases) > 0 {
+			line += ", also " + strings.Join(r.Entity.Aliases, ", ")
+		}
+		return r, "", &line, true
+	case r.Relation != nil:
+		line := r.Relation.From + " " + r.Relation.Name + " " + r.Relation.To
+		return r, "", &line, true
+	case r.Session != nil:
+		return r, r.Session.ID, nil, false
+	case r.Message != nil:
+		line := r.Message.At.In(m.zone).Format("2006-01-02 15:04") + " " + said(r.Message.Message)
+		return r, "", &line, true
+	}
+	var about struct{ Text, Title, Name, Path string }
+	for _, raw := range []json.RawMessage{r.Lesson, r.Preference, r.Document} {
+		_ = json.Unmarshal(raw, &about) // what cannot be shown is still in the comment
+	}
+	line := strings.TrimSpace(about.Text + about.Title + about.Name + " " + about.Path)
+	return r, "", &line, true
+}
+
+func (m *markdown) splitDoc(r Record) (bare Record, heading string, text *string, item bool) {
+	d := r.Chunk
+	if d == nil {
+		d = r.Turn
+	}
+	one := *d
+	words := one.Text
+	one.Text = ""
+	if r.Chunk != nil {
+		return Record{Chunk: &one}, fmt.Sprintf("%s, part %d", one.Title, one.Pos), &words, false
+	}
+	return Record{Turn: &one}, fmt.Sprintf("%s, %s, %s", one.Title, one.Speaker, one.At.In(m.zone).Format("2006-01-02 15:04")), &words, false
+}
+
+// said shows what a message says in a few words; all of it is in the comment.
+func said(raw json.RawMessage) string {
+	var m struct {
+		Role  string `json:"role"`
+		Parts []struct {
+			Text    string `json:"text"`
+			Context bool   `json:"context"`
+		} `json:"parts"`
+	}
+	_ = json.Unmarshal(raw, &m)
+	var words []string
+	for _, p := range m.Parts {
+		if p.Text != "" && !p.Context {
+			words = append(words, p.Text)
+		}
+	}
+	return m.Role + ": " + strings.Join(words, " ")
+}
+
+// body writes a text so that its lines come back as they were. A part of a list
+// is one paragraph of it.
+func body(s string, item bool) string {
+	lines := strings.Split(escape(s), "\n")
+	if item {
+		for i := range lines {
+			if i == 0 {
+				lines[i] = "- " + lines[i]
+			} else {
+				lines[i] = "  " + lines[i]
+			}
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// escape leaves nothing that could begin a comment of ours, and no sign that an
+// editor would change.
+func escape(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", "\r", "&#13;", "\x00", "&#xfffd;").Replace(s)
+}
+
+func (m *markdown) Close() error {
+	sum := m.s.sum()
+	return m.comment(struct {
+		End end `json:"end"`
+	}{end{m.n, sum}})
+}
+
+// readMarkdown reads what markdown wrote. Where people changed words, theirs
+// count.
+func readMarkdown(r io.Reader, t take) error {
+	in := newScanner(r)
+	first := true
+	var now struct {
+		at   int
+		rec  *Record
+		text []string
+		size int
+	}
+	flush := func() error {
+		if now.rec == nil {
+			return nil
+		}
+		rec := *now.rec
+		now.rec = nil
+		put(rec, now.text)
+		return t.record(fmt.Sprintf("line %d", now.at), rec)
+	}
+	for n := 1; in.Scan(); n++ {
+		s := strings.TrimSuffix(in.Text(), "\r")
+		raw, ok := strings.CutPrefix(s, open)
+		if !ok {
+			if now.rec != nil {
+				if now.size += len(s) + 1; now.size > maxRecord {
+					return fmt.Errorf("port: line %d: %w", n, ErrTooLong)
+				}
+				now.text = append(now.text, s)
+			}
+			continue
+		}
+		if err := flush(); err != nil {
+			return err
+		}
+		raw = strings.TrimSuffix(strings.TrimRight(raw, " "), strings.TrimSpace(shut))
+		if first {
+			first = false
+			if err := readHead([]byte(raw)); err != nil {
+				return err
+			}
+			continue
+		}
+		rec, known, err := marked(raw)
+		if err != nil {
+			t.skip(fmt.Sprintf("line %d", n), err)
+			continue
+		}
+		if known {
+			now.at, now.rec, now.text, now.size = n, &rec, nil, 0
+		}
+	}
+	if err := scanned(in); err != nil {
+		return err
+	}
+	if first {
+		return fmt.Errorf("%w: it does not begin as an export of Hob does", ErrFormat)
+	}
+	return flush()
+}
+
+// marked reads a comment: a record, or one of the marks between them.
+func marked(raw string) (rec Record, known bool, err error) {
+	var mark struct {
+		Section *string         `json:"section"`
+		End     json.RawMessage `json:"end"`
+	}
+	if err := decode([]byte(raw), &mark); err != nil {
+		return rec, false, err
+	}
+	if mark.Section != nil || mark.End != nil {
+		return rec, false, nil
+	}
+	if err := decode([]byte(raw), &rec); err != nil {
+		return rec, false, err
+	}
+	if rec.Kind() == "" {
+		return rec, false, errors.New("it holds nothing that is known")
+	}
+	return rec, true, nil
+}
+
+// put gives a record its words back.
+func put(r Record, lines []string) {
+	if len(lines) > 0 && lines[len(lines)-1] == "" { // the line between two things
+		lines = lines[:len(lines)-1]
+	}
+	headed := func() string {
+		if len(lines) > 0 && strings.HasPrefix(lines[0], "### ") {
+			lines = lines[1:]
+		}
+		return html.UnescapeString(strings.Join(lines, "\n"))
+	}
+	switch {
+	case r.Fact != nil:
+		for i, l := range lines {
+			if i == 0 {
+				lines[i] = strings.TrimPrefix(l, "- ")
+			} else {
+				lines[i] = strings.TrimPrefix(l, "  ")
+			}
+		}
+		r.Fact.Text = html.UnescapeString(strings.Join(lines, "\n"))
+	case r.Note != nil:
+		r.Note.Text = headed()
+	case r.Chunk != nil:
+		r.Chunk.Text = headed()
+	case r.Turn != nil:
+		r.Turn.Text = headed()
+	}
+}

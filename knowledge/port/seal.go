@@ -1,0 +1,114 @@
+package port
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+)
+
+// sealer writes and keeps the seal of what it wrote.
+type sealer struct {
+	w   io.Writer
+	mac hash.Hash
+}
+
+func newSealer(w io.Writer, key []byte) *sealer {
+	return &sealer{w: w, mac: hmac.New(sha256.New, key)}
+}
+
+func (s *sealer) Write(b []byte) (int, error) {
+	n, err := s.w.Write(b)
+	s.mac.Write(b[:n])
+	return n, err
+}
+
+func (s *sealer) sum() string { return hex.EncodeToString(s.mac.Sum(nil)) }
+
+const (
+	// block is the unit in which a sealed file is checked again while it is read.
+	block = 1 << 20
+	// maxEnd bounds the last line of a file.
+	maxEnd = 4096
+)
+
+// sealed reads a file whose seal was checked. It could be changed between the
+// two looks at it, so the digest of each block is kept, and a block that is
+// another by then is never handed out.
+type sealed struct {
+	r      io.ReaderAt
+	size   int64 // without the last line
+	blocks [][sha256.Size]byte
+	at     int
+	have   []byte
+}
+
+// ErrChanged says that a file is not any more what it was a moment ago.
+var ErrChanged = errors.New("the file was changed while it was read; import it again")
+
+// check reads the whole file once; ok says that it bears the seal of the key.
+func check(r io.ReaderAt, size int64, key []byte) (_ *sealed, ok bool, err error) {
+	tail := make([]byte, min(size, maxEnd))
+	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return nil, false, err
+	}
+	e, n, ok := lastLine(tail)
+	if !ok {
+		return nil, false, nil
+	}
+	s := &sealed{r: r, size: size - int64(n)}
+	mac := hmac.New(sha256.New, key)
+	for at := int64(0); at < s.size; at += block {
+		b := make([]byte, min(block, s.size-at))
+		if _, err := r.ReadAt(b, at); err != nil && !errors.Is(err, io.EOF) {
+			return nil, false, err
+		}
+		mac.Write(b)
+		s.blocks = append(s.blocks, sha256.Sum256(b))
+	}
+	want, err := hex.DecodeString(e.Seal)
+	return s, err == nil && hmac.Equal(want, mac.Sum(nil)), nil
+}
+
+// lastLine reads the seal at the end of a file, in either format, and how many
+// bytes it takes.
+func lastLine(tail []byte) (e end, n int, ok bool) {
+	text := bytes.TrimRight(tail, "\r\n")
+	line := text[bytes.LastIndexByte(text, '\n')+1:]
+	n = len(line) + len(tail) - len(text)
+	line = bytes.TrimSuffix(bytes.TrimPrefix(line, []byte(open)), []byte(shut))
+	var last struct {
+		End *end `json:"end"`
+	}
+	if json.Unmarshal(line, &last) != nil || last.End == nil {
+		return e, 0, false
+	}
+	return *last.End, n, true
+}
+
+// Read implements io.Reader.
+func (s *sealed) Read(b []byte) (int, error) {
+	if len(s.have) == 0 {
+		if s.at == len(s.blocks) {
+			return 0, io.EOF
+		}
+		at := int64(s.at) * block
+		next := make([]byte, min(block, s.size-at))
+		if _, err := s.r.ReadAt(next, at); err != nil && !errors.Is(err, io.EOF) {
+			return 0, fmt.Errorf("port: %w", err)
+		}
+		if sha256.Sum256(next) != s.blocks[s.at] {
+			return 0, ErrChanged
+		}
+		s.at++
+		s.have = next
+	}
+	n := copy(b, s.have)
+	s.have = s.have[n:]
+	return n, nil
+}

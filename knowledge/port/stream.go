@@ -1,0 +1,131 @@
+package port
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// budget lets no more through between two looks at it than a record may have.
+type budget struct {
+	r    io.Reader
+	left int
+}
+
+func (b *budget) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, ErrTooLong
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// elements calls fn for each element of a JSON array, which may be larger than
+// the memory; or once for a file that is one object.
+func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
+	b := &budget{r: r, left: maxRecord}
+	d := json.NewDecoder(b)
+	start, err := d.Token()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if start != json.Delim('[') {
+		return fmt.Errorf("%w: it is no list", ErrFormat)
+	}
+	for n := 1; d.More(); n++ {
+		b.left = maxRecord
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			if errors.Is(err, ErrTooLong) {
+				err = ErrTooLong
+			}
+			return fmt.Errorf("port: conversation %d: %w", n, err)
+		}
+		if err := fn(n, raw); err != nil {
+			return err
+		}
+	}
+	b.left = maxRecord
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("port: the file is cut off: %w", err)
+	}
+	return nil
+}
+
+// conversation is one of another program, in the order in which it is read.
+type conversation struct {
+	program  string // "chatgpt", "claude"
+	id       string
+	title    string
+	branch   int // 0: the one that went on
+	messages []utterance
+}
+
+type utterance struct {
+	id      string
+	speaker string
+	text    string
+	at      time.Time
+}
+
+// Speakers of conversations elsewhere.
+const (
+	// You is who wrote to the other program. It is not the owner's word to Hob:
+	// anybody can make such a file.
+	You = "you"
+)
+
+// maxText bounds a message, in bytes; what is longer was pasted in.
+const maxText = 100_000
+
+// turns hands on the messages of a conversation as rows.
+func (c conversation) turns(t take, from int) error {
+	group := c.program + ":" + c.id
+	if c.branch > 0 {
+		group = fmt.Sprintf("%s#%d", group, c.branch)
+	}
+	for i, m := range c.messages {
+		text := strings.TrimSpace(strings.ToValidUTF8(m.text, "\uFFFD"))
+		if text == "" {
+			continue
+		}
+		if len(text) > maxText {
+			text = strings.ToValidUTF8(text[:maxText], "")
+		}
+		err := t.record("", Record{Turn: &knowledge.Doc{
+			Kind: knowledge.KindTurn, Ref: ref(c.program, c.id, m.id), Title: phrase.Cut(strings.ToValidUTF8(c.title, "\uFFFD"), 200), Text: text, At: m.at,
+			Provenance: provenance.Outside, Group: group, Pos: from + i + 1, Speaker: m.speaker,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ref names a thing of another program, the same at every import.
+func ref(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return "i" + hex.EncodeToString(h.Sum(nil)[:10])
+}
+
+// seconds reads a time of day in seconds since 1970; nonsense is no time.
+func seconds(f float64) time.Time {
+	if !(f > 0 && f < 1e11) {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(f * 1000)).UTC()
+}

@@ -1,0 +1,232 @@
+package port
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"mime/quotedprintable"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// Bounds of a card.
+const (
+	maxCard    = 1 << 20 // bytes, without pictures
+	maxAliases = 50
+)
+
+// card is what is taken of a vCard (RFC 6350, and 2.1 and 3.0 as programs still
+// write them): names, mail addresses, phone numbers, and where somebody works.
+type card struct {
+	uid, name, kind         string
+	nick, mails, tels, orgs []string
+	title, note, birthday   string
+	size                    int
+	broken                  error
+}
+
+// readVCard reads the cards of a file.
+func readVCard(r io.Reader, t take) error {
+	in := bufio.NewScanner(r)
+	in.Buffer(make([]byte, 64<<10), maxRecord)
+	var c *card
+	n, began := 0, 0
+	flush := func(l string) error {
+		name, params, value := property(l)
+		switch {
+		case name == "BEGIN" && strings.EqualFold(value, "VCARD"):
+			c, began = &card{}, n
+		case name == "END" && strings.EqualFold(value, "VCARD") && c != nil:
+			one := *c
+			c = nil
+			return one.hand(t, fmt.Sprintf("the card of line %d", began))
+		case c != nil:
+			c.add(name, params, value)
+		}
+		return nil
+	}
+	held := ""
+	for in.Scan() {
+		n++
+		l := strings.TrimRight(strings.ToValidUTF8(in.Text(), "\uFFFD"), "\r")
+		if n == 1 {
+			l = strings.TrimPrefix(l, "\uFEFF")
+		}
+		if rest, ok := folded(l, held); ok && held != "" {
+			if len(held) < maxCard {
+				held += rest
+			}
+			continue
+		}
+		if err := flush(held); err != nil {
+			return err
+		}
+		held = l
+	}
+	if err := flush(held); err != nil {
+		return err
+	}
+	if c != nil {
+		t.skip(fmt.Sprintf("the card of line %d", began), errors.New("it has no end"))
+	}
+	return scanned(in)
+}
+
+// folded reports whether a line goes on with the one before it: it begins with a
+// blank, or the one before ends in "=" as quoted-printable does.
+func folded(l, before string) (string, bool) {
+	if l != "" && (l[0] == ' ' || l[0] == '\t') {
+		return l[1:], true
+	}
+	if strings.HasSuffix(before, "=") && strings.Contains(strings.ToUpper(before), "QUOTED-PRINTABLE") {
+		return "\n" + l, true
+	}
+	return "", false
+}
+
+// property reads a line: "item1.TEL;TYPE=cell:+1 555".
+func property(l string) (name string, params []string, value string) {
+	head, value, _ := strings.Cut(l, ":")
+	params = strings.Split(strings.ToUpper(head), ";")
+	name = params[0]
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[i+1:]
+	}
+	for _, p := range params[1:] {
+		if strings.HasSuffix(p, "QUOTED-PRINTABLE") {
+			b, err := io.ReadAll(io.LimitReader(quotedprintable.NewReader(strings.NewReader(value)), maxCard))
+			if err == nil {
+				value = strings.ToValidUTF8(string(b), "\uFFFD")
+			}
+		}
+	}
+	return name, params[1:], value
+}
+
+func (c *card) add(name string, params []string, value string) {
+	if slices.Contains([]string{"PHOTO", "LOGO", "KEY", "SOUND"}, name) {
+		return
+	}
+	if c.size += len(value); c.size > maxCard {
+		c.broken = errors.New("it is larger than 1 MB")
+		return
+	}
+	parts := unescape(value)
+	plain := strings.TrimSpace(strings.Join(parts, " "))
+	switch name {
+	case "UID":
+		c.uid = plain
+	case "FN":
+		c.name = plain
+	case "N":
+		if c.name == "" && len(parts) > 1 {
+			c.name = strings.TrimSpace(parts[1] + " " + parts[0])
+		}
+	case "NICKNAME":
+		c.nick = append(c.nick, strings.Split(plain, ",")...)
+	case "EMAIL":
+		c.mails = append(c.mails, strings.ToLower(plain))
+	case "TEL":
+		c.tels = append(c.tels, strings.TrimPrefix(plain, "tel:"))
+	case "ORG":
+		c.orgs = append(c.orgs, strings.TrimSpace(parts[0]))
+	case "TITLE", "ROLE":
+		c.title = plain
+	case "BDAY":
+		c.birthday = plain
+	case "NOTE":
+		c.note = plain
+	case "KIND":
+		c.kind = strings.ToLower(plain)
+	case "X-ABSHOWAS":
+		if strings.EqualFold(plain, "company") {
+			c.kind = "org"
+		}
+	}
+}
+
+// unescape parts a value at its semicolons (RFC 6350 section 3.4).
+func unescape(s string) []string {
+	out := []string{""}
+	last := 0
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			if s[i] == 'n' || s[i] == 'N' {
+				out[last] += "\n"
+			} else {
+				out[last] += s[i : i+1]
+			}
+		case s[i] == ';' && len(out) < 32:
+			out = append(out, "")
+			last++
+		default:
+			out[last] += s[i : i+1]
+		}
+	}
+	return out
+}
+
+// hand makes an entity, where it works, and a row of the words by which people
+// look for it.
+func (c card) hand(t take, where string) error {
+	c.name = line1(c.name)
+	if c.name == "" && len(c.orgs) > 0 {
+		c.name, c.kind = line1(c.orgs[0]), "org"
+	}
+	if c.broken == nil && c.name == "" {
+		c.broken = errors.New("it has no name")
+	}
+	if c.broken != nil {
+		t.skip(where, c.broken)
+		return nil
+	}
+	e := knowledge.Entity{ID: ref("vcard", c.uid, c.name), Name: c.name, Kind: knowledge.Person, Provenance: provenance.Outside}
+	if c.kind == "org" {
+		e.Kind = knowledge.Company
+	}
+	for _, list := range [][]string{c.nick, c.mails, c.tels} {
+		for _, a := range list {
+			if a = line1(a); a != "" && !slices.Contains(e.Aliases, a) && len(e.Aliases) < maxAliases {
+				e.Aliases = append(e.Aliases, a)
+			}
+		}
+	}
+	if err := t.record(where, Record{Entity: &e}); err != nil {
+		return err
+	}
+	if len(c.orgs) > 0 && e.Kind == knowledge.Person && line1(c.orgs[0]) != "" {
+		org := line1(c.orgs[0])
+		o := knowledge.Entity{ID: ref("vcard", "org", org), Name: org, Kind: knowledge.Company, Provenance: provenance.Outside}
+		if err := t.record(where, Record{Entity: &o}); err != nil {
+			return err
+		}
+		if err := t.record(where, Record{Relation: &knowledge.Relation{ID: ref("vcard", "works", e.ID, o.ID), From: e.ID, Name: "works_at", To: o.ID, Provenance: provenance.Outside}}); err != nil {
+			return err
+		}
+	}
+	return t.record(where, Record{Fact: &knowledge.Fact{ID: "f" + e.ID, Text: c.words(e), Provenance: provenance.Outside, CreatedAt: time.Time{}}})
+}
+
+// words says a card in a sentence.
+func (c card) words(e knowledge.Entity) string {
+	out := []string{}
+	for _, p := range [][2]string{{"mail", strings.Join(c.mails, ", ")}, {"phone", strings.Join(c.tels, ", ")}, {"works at", strings.Join(c.orgs, ", ")}, {"is", c.title}, {"birthday", c.birthday}, {"note", c.note}} {
+		if v := strings.Join(strings.Fields(p[1]), " "); v != "" {
+			out = append(out, p[0]+" "+v)
+		}
+	}
+	if len(out) == 0 {
+		return e.Name + " is in the address book"
+	}
+	return phrase.Cut(e.Name+": "+strings.Join(out, "; "), 2000)
+}
+
+func line1(s string) string { return phrase.Cut(strings.Join(strings.Fields(s), " "), 120) }

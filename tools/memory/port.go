@@ -1,0 +1,32 @@
+package memory
+
+import (
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+)
+
+// RestoreNoteTx keeps a note that was exported, with its id and times. One that
+// is there already is left as it is; it reports whether it was added.
+func RestoreNoteTx(tx *store.Tx, base *knowledge.Base, n Note, from []provenance.Origin) (bool, error) {
+	var err error
+	if n.Text, err = noteText(n.Text); err != nil {
+		return false, err
+	}
+	if n.ID == "" {
+		n.ID = shortid.New("n")
+	}
+	if n.Title == "" {
+		n.Title = titleOf(n.Text)
+	}
+	n.Provenance = provenance.Worst(n.Provenance)
+	if _, ok, err := note(tx, n.ID); ok || err != nil {
+		return false, err
+	}
+	d := Deps{Knowledge: base}
+	if err := d.putNote(tx, n); err != nil || len(from) == 0 || !n.Provenance.Tainted() {
+		return err == nil, err
+	}
+	return true, base.IndexTx(tx, knowledge.Doc{Kind: kindNote, Ref: n.ID, Title: n.Title, Text: n.Text, At: n.UpdatedAt, Provenance: n.Provenance, Origins: from})
+}
