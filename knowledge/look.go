@@ -57,6 +57,17 @@ func (b *Base) Counts(q store.Querier) (out []Count, err error) {
 	return out, rows.Err()
 }
 
+// Size is how many facts hold now, how many rows there are, and how many changes
+// of them what derives under a name does not hold yet.
+func (b *Base) Size(q store.Querier, derived string) (facts, rows, behind int, err error) {
+	err = q.QueryRow(`SELECT (SELECT count(*) FROM facts WHERE retired_at = 0), (SELECT count(*) FROM docs),
+		(SELECT count(*) FROM doc_changes WHERE seq > coalesce((SELECT seq FROM derived WHERE name = ?), 0))`, derived).Scan(&facts, &rows, &behind)
+	if err != nil {
+		return 0, 0, 0, fmt.Errorf("knowledge: size: %w", err)
+	}
+	return facts, rows, behind, nil
+}
+
 func docs(q store.Querier, stmt string, args ...any) ([]Doc, error) {
 	list, err := changes(q, stmt, args...)
 	if err != nil {

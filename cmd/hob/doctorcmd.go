@@ -50,6 +50,13 @@ func (a *app) doctor(ctx context.Context) error {
 		e.DaemonErr = err
 	case running:
 		e.Daemon = c.pid
+		e.Memory = func(ctx context.Context) ([]doctor.Derived, error) {
+			var n struct {
+				Derived []doctor.Derived `json:"derived"`
+			}
+			err := c.get(ctx, memoryPath+"/stats", nil, &n)
+			return n.Derived, err
+		}
 	}
 	for _, m := range e.Config.Members {
 		if box, _, err := daemon.NewBox(p, e.Config, m); err != nil {

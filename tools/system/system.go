@@ -38,6 +38,9 @@ type Report struct {
 	DiskFree     uint64        `json:"disk_free_bytes"`
 	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
 	Machine      string        `json:"machine"`      // "linux/amd64, 2 cores"
+	Facts        int           `json:"facts"`
+	Rows         int           `json:"memory_rows"`             // all that can be searched
+	Behind       int           `json:"memory_behind,omitempty"` // changes that are not in the index yet
 	AuditLines   int64         `json:"audit_lines"`
 	AuditHead    string        `json:"audit_head"` // the hash of its last line
 }
@@ -129,6 +132,10 @@ func (r Report) Text(now time.Time) string {
 		}
 	}
 	fmt.Fprintf(&b, "\nMachine: %s; database %s, disk free %s", r.Machine, size(uint64(max(0, r.DatabaseSize))), size(r.DiskFree))
+	fmt.Fprintf(&b, "\nRemembers: %s; %s to search", count(r.Facts, "fact"), count(r.Rows, "row"))
+	if r.Behind > 0 {
+		fmt.Fprintf(&b, ", %d of them not in the index yet", r.Behind)
+	}
 	if r.AuditLines > 0 {
 		fmt.Fprintf(&b, "\nAudit log: %d lines, head %.16s", r.AuditLines, r.AuditHead)
 	}

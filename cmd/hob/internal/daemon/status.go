@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/guard"
 	"hob/channels/web"
+	"hob/knowledge/index"
 	"hob/platform/system"
 	"hob/tools"
 	toolsystem "hob/tools/system"
@@ -67,6 +68,9 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		if fi, err := os.Stat(d.store.Path() + end); err == nil {
 			r.DatabaseSize += fi.Size()
 		}
+	}
+	if r.Facts, r.Rows, r.Behind, err = d.base.Size(d.store.Reader(ctx), index.Name); err != nil {
+		return r, err
 	}
 	if free, err := system.DiskFree(d.opt.Paths.Data); err == nil {
 		r.DiskFree = free

@@ -47,6 +47,9 @@ type Env struct {
 	// DaemonErr why a running one does not answer.
 	Daemon    int
 	DaemonErr error
+	// Memory asks the running daemon how what derives from the memory stands; nil:
+	// there is none to ask.
+	Memory func(context.Context) ([]Derived, error)
 	// Agents are those that may not be able to work.
 	Agents []Agent
 	// Confined looks for the sandbox of commands; nil leaves that out.
@@ -65,7 +68,7 @@ const deadline = 15 * time.Second
 // mend first.
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
-		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon,
+		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory,
 		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkPolicy, checkAgents, checkCommands, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check

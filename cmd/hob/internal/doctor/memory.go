@@ -1,0 +1,53 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Derived is how something that follows the memory stands, as the running
+// daemon says.
+type Derived struct {
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Cause  string `json:"cause"`
+	Behind int    `json:"behind"`
+}
+
+// muchBehind is how many changes an index may lag without a word: it catches up
+// with these in seconds.
+const muchBehind = 10_000
+
+// checkMemory looks whether all that is remembered can be found quickly. What is
+// kept lies in the database, which is checked apart.
+func checkMemory(ctx context.Context, e Env) []Check {
+	const reindex = "make it anew: hob memory reindex"
+	if _, err := os.Stat(filepath.Join(e.Paths.Index(), "damaged")); err == nil {
+		return warn("memory", "a damaged index was set aside in "+filepath.Join(e.Paths.Index(), "damaged"), "nothing is lost; "+reindex+", which removes it")
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return warn("memory", fmt.Sprintf("the folder of the index cannot be read: %v", err), "make it yours: chown -R $USER "+e.Paths.Index())
+	}
+	if e.Memory == nil {
+		return ok("memory", "the index is looked at while Hob runs")
+	}
+	list, err := e.Memory(ctx)
+	if err != nil {
+		return failed("memory", err, reindex)
+	}
+	said := "all that is kept can be found"
+	for _, d := range list {
+		switch {
+		case d.State == "off" && d.Cause == "":
+			said += "; no " + d.Name
+		case d.Cause != "":
+			return warn("memory", fmt.Sprintf("the %s cannot be used: %s", d.Name, d.Cause), reindex)
+		case d.Behind > muchBehind:
+			return warn("memory", fmt.Sprintf("the %s lags %d changes behind", d.Name, d.Behind), "leave Hob running; if that does not change: hob memory reindex")
+		}
+	}
+	return ok("memory", said)
+}
