@@ -93,7 +93,13 @@ func readLanguages(r reader) ([]language, error) {
 		if e == nil {
 			break
 		}
-		out = append(out, language{e.Term, int(e.Count)})
+		n, err := countOf(r, languages, e.Term) // of the rows that are there still
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			out = append(out, language{e.Term, n})
+		}
 	}
 	slices.SortFunc(out, func(a, b language) int { return cmp.Or(cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name)) })
 	return out, nil

@@ -77,6 +77,9 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if g == nil {
 		return x.rebuild(ctx, nil)
 	}
+	if err := g.tidy(ctx); err != nil { // after a crash
+		return x.broke(ctx, g, err)
+	}
 	n, before := 0, g.seq
 	for g.seq < last {
 		k, err := x.step(ctx, g)

@@ -18,6 +18,7 @@ const (
 	keySeq    = "seq"    // the last change it holds
 	keyDone   = "done"   // the last one that the store was told before this batch
 	keyFormat = "format" // how the rows were analysed; only of a whole index
+	keyNobody = "nobody" // there is a row of no words, see merge
 )
 
 // generation is one index on the disk: a rebuild makes the next beside it.
@@ -29,6 +30,7 @@ type generation struct {
 	seq    int64 // guarded by Index.work
 	done   int64
 	format string
+	nobody bool // guarded by Index.work
 }
 
 // openGeneration opens or makes the index in a folder. ErrBusy: another process
@@ -81,6 +83,11 @@ func (g *generation) readKeys() error {
 			return fmt.Errorf("index: read: %w", err)
 		}
 		g.format = string(format)
+		nobody, err := r.GetInternal([]byte(keyNobody))
+		if err != nil {
+			return fmt.Errorf("index: read: %w", err)
+		}
+		g.nobody = len(nobody) > 0
 		if g.seq, err = internal(r, keySeq); err != nil {
 			return err
 		}

@@ -206,6 +206,9 @@ func (x *Index) load() (*generation, error) {
 	if err == nil && fits {
 		return g, nil
 	}
+	if err == nil && g.format == "" { // it was whole when it came into use
+		return nil, x.setAside(path, errors.Join(ErrDamaged, g.close()))
+	}
 	if err == nil {
 		x.opt.Log.Info("the index does not fit the database and is made anew", "folder", path)
 		err = errors.Join(g.close(), forgetCurrent(x.dir))

@@ -8,15 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"hob/knowledge"
 	"hob/knowledge/index"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var t0 = time.Date(2026, 3, 9, 12, 0, 0, 0, time.UTC)
 

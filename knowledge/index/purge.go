@@ -69,7 +69,7 @@ func (g *generation) clean() (bool, error) {
 	defer r.Close()
 	list := segments(r)
 	for _, s := range list {
-		if s.LiveSize() < s.FullSize() {
+		if gone := s.FullSize() - s.LiveSize(); gone > 1 || gone == 1 && !lacks(s, nobody) {
 			return false, nil
 		}
 	}
@@ -92,31 +92,39 @@ func escape(path string) string {
 	return string(out)
 }
 
+// nobody is a row of no words.
+const nobody = "nobody"
+
 // merge writes everything into one segment. A row of no words comes and goes
-// before, because a segment that is alone is not written anew.
+// meanwhile, because a segment that is alone is not written anew.
 func (g *generation) merge(ctx context.Context) error {
-	const nobody = "purge"
-	for _, gone := range []bool{false, true} {
-		b := api.NewBatch()
-		if gone {
-			b.Delete(nobody)
-		} else {
-			b.Update(&row{id: nobody})
-		}
-		if err := g.apply(ctx, b); err != nil {
-			return err
-		}
-		if gone {
-			break
-		}
-		if err := g.ix.ForceMerge(ctx, nil); err != nil {
-			return fmt.Errorf("index: merge: %w", err)
-		}
+	b := api.NewBatch()
+	b.Update(&row{id: nobody})
+	b.SetInternal([]byte(keyNobody), []byte("1"))
+	if err := g.apply(ctx, b); err != nil {
+		return err
 	}
+	g.nobody = true
 	if err := g.ix.ForceMerge(ctx, nil); err != nil {
 		return fmt.Errorf("index: merge: %w", err)
 	}
+	if err := g.tidy(ctx); err != nil {
+		return err
+	}
 	return g.settle(ctx)
+}
+
+// tidy removes the row of no words.
+func (g *generation) tidy(ctx context.Context) error {
+	if !g.nobody {
+		return nil
+	}
+	b := api.NewBatch()
+	b.Delete(nobody)
+	b.DeleteInternal([]byte(keyNobody))
+	err := g.apply(ctx, b)
+	g.nobody = err != nil
+	return err
 }
 
 // settle waits until scorch has removed the files that are not in use any more,
@@ -140,6 +148,12 @@ func (g *generation) settle(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lacks reports whether what was removed of a segment is the row of an id.
+func lacks(s *scorch.SegmentSnapshot, id string) bool {
+	at, err := s.Segment().DocNumbers([]string{id})
+	return err == nil && !at.IsEmpty() && s.Deleted() != nil && s.Deleted().Contains(at.Minimum())
 }
 
 // segments of a snapshot.

@@ -1,0 +1,54 @@
+package index
+
+import (
+	"context"
+	"fmt"
+)
+
+// Dump lists everything the index holds: field, term, row, how often, length.
+func (x *Index) Dump() (map[string]bool, error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	r, err := x.cur.ix.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	fields, err := r.Fields()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for _, f := range fields {
+		d, err := r.FieldDict(f)
+		if err != nil {
+			return nil, err
+		}
+		for e, err := d.Next(); e != nil; e, err = d.Next() {
+			if err != nil {
+				return nil, err
+			}
+			t, err := r.TermFieldReader(context.Background(), []byte(e.Term), f, true, true, false)
+			if err != nil {
+				return nil, err
+			}
+			for p, err := t.Next(nil); p != nil; p, err = t.Next(nil) {
+				if err != nil {
+					return nil, err
+				}
+				id, err := r.ExternalID(p.ID)
+				if err != nil {
+					return nil, err
+				}
+				out[fmt.Sprintf("%q %q row %s x%d norm %.4f", f, e.Term, id, p.Freq, p.Norm)] = true
+			}
+			if err := t.Close(); err != nil {
+				return nil, err
+			}
+		}
+		if err := d.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

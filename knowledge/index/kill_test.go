@@ -1,0 +1,187 @@
+package index_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/knowledge"
+	"hob/knowledge/index"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// childEnv makes the test's program the one that is killed: its folder and the
+// seed of what it does.
+const childEnv = "HOB_INDEX_CHILD"
+
+func TestMain(m *testing.M) {
+	if dir, seed, ok := strings.Cut(os.Getenv(childEnv), "|"); ok {
+		n, _ := strconv.ParseUint(seed, 10, 64)
+		fmt.Fprintln(os.Stderr, busy(context.Background(), dir, n))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// busy writes, changes and removes rows for ever while the index follows, is
+// made anew and is written without what was removed.
+func busy(ctx context.Context, dir string, seed uint64) error {
+	st, err := store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
+	if err != nil {
+		return err
+	}
+	ix, err := index.New(st, filepath.Join(dir, "index"), index.Options{Delay: time.Millisecond})
+	if err != nil {
+		return err
+	}
+	base, err := knowledge.New(st, knowledge.Options{Index: ix, Changed: ix.Changed})
+	if err != nil {
+		return err
+	}
+	failed := make(chan error, 3)
+	go func() { failed <- ix.Run(ctx) }()
+	r := rand.New(rand.NewPCG(seed, 1))
+	go func() {
+		for {
+			var err error
+			if r.IntN(2) == 0 {
+				err = ix.Compact(ctx)
+			} else {
+				err = ix.Reindex(ctx, nil)
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	go func() { failed <- scribble(ctx, st, base, seed) }()
+	return <-failed
+}
+
+func scribble(ctx context.Context, st *store.Store, base *knowledge.Base, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 2))
+	for round := 0; ; round++ {
+		err := st.Write(ctx, func(tx *store.Tx) error {
+			for range 1 + r.IntN(20) {
+				ref := strconv.Itoa(r.IntN(400))
+				if r.IntN(4) == 0 {
+					if err := base.UnindexTx(tx, "note", ref); err != nil {
+						return err
+					}
+					continue
+				}
+				var words []string
+				for range 3 + r.IntN(20) {
+					words = append(words, word(r.Uint64N(300)))
+				}
+				d := knowledge.Doc{Kind: "note", Ref: ref, Text: strings.Join(words, " "), At: t0, Provenance: provenance.Owner, Realm: []string{"", "work"}[r.IntN(2)]}
+				if err := base.IndexTx(tx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if round == 0 {
+			fmt.Println("working")
+		}
+	}
+}
+
+// After a kill at any instant the index goes on where it was: what it holds is
+// what one made anew from the rows holds.
+func TestKilled(t *testing.T) {
+	kills := 12
+	if s := os.Getenv("HOB_KILLS"); s != "" {
+		kills, _ = strconv.Atoi(s)
+	}
+	if testing.Short() {
+		kills = 3
+	}
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for i := range kills {
+		kill(t, dir, r.Uint64(), time.Duration(r.IntN(150))*time.Millisecond)
+		if i%4 == 3 || i == kills-1 {
+			asNew(t, dir)
+		}
+	}
+}
+
+func kill(t *testing.T, dir string, seed uint64, after time.Duration) {
+	t.Helper()
+	self, err := os.Executable()
+	fatal(t, err)
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%d", childEnv, dir, seed))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	fatal(t, err)
+	fatal(t, cmd.Start())
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Errorf("it ended by itself: %v %s", err, stderr.String())
+	}
+	<-time.After(after)
+	fatal(t, cmd.Process.Kill())
+	_, _ = io.Copy(io.Discard, out)
+	_ = cmd.Wait()
+	if strings.Contains(stderr.String(), "index:") {
+		t.Errorf("before the kill: %s", stderr.String())
+	}
+}
+
+// asNew opens what a killed process left and compares.
+func asNew(t *testing.T, dir string) {
+	t.Helper()
+	st, err := store.Open(t.Context(), filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{})
+	fatal(t, err)
+	defer st.Close()
+	var dumps []map[string]bool
+	var answers []string
+	for _, folder := range []string{filepath.Join(dir, "index"), ""} {
+		ix, err := index.New(st, folder, index.Options{})
+		fatal(t, err)
+		fatal(t, ix.CatchUp(t.Context()))
+		s, err := ix.Stats(t.Context())
+		fatal(t, err)
+		if s.Behind != 0 || s.SetAside != "" {
+			t.Errorf("%+v", s)
+		}
+		d, err := ix.Dump()
+		fatal(t, err)
+		dumps = append(dumps, d)
+		var b strings.Builder
+		for i := range uint64(40) {
+			a, err := ix.Words(st.Reader(t.Context()), knowledge.WordQuery{Text: word(i*7) + " " + word(i*3) + " " + word(i), Kinds: []string{"note"}, Realms: []string{"", "work"}})
+			fatal(t, err)
+			fmt.Fprintf(&b, "%+v\n", a)
+		}
+		answers = append(answers, b.String())
+		fatal(t, ix.Close())
+	}
+	if !maps.Equal(dumps[0], dumps[1]) {
+		t.Errorf("the index differs from one made anew: %s", cmp.Diff(slices.Sorted(maps.Keys(dumps[1])), slices.Sorted(maps.Keys(dumps[0]))))
+	}
+	if d := cmp.Diff(answers[1], answers[0]); d != "" {
+		t.Errorf("it answers otherwise than one made anew: %s", d)
+	}
+}

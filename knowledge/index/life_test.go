@@ -1,0 +1,261 @@
+package index_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/index"
+	"hob/knowledge/store"
+)
+
+// holds says which files below a folder hold a text.
+func holds(t *testing.T, dir, text string) []string {
+	t.Helper()
+	var out []string
+	fatal(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			out = append(out, path)
+		}
+		return err
+	}))
+	return out
+}
+
+func TestCompact(t *testing.T) {
+	for _, rows := range []int{1, 40, 1500} { // one segment, several, more than a batch
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			w := open(t)
+			for i := 0; i < rows; i += 10 {
+				var docs []knowledge.Doc
+				for k := i; k < min(i+10, rows); k++ {
+					docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(k), Text: fmt.Sprintf("an ordinary row about %s", word(uint64(k)))})
+				}
+				w.put(t, docs...)
+				if i < 100 {
+					fatal(t, w.ix.CatchUp(t.Context()))
+				}
+			}
+			w.put(t, knowledge.Doc{Ref: "secret", Text: "Kestrel-9981 zzyzxqwerty"})
+			fatal(t, w.ix.CatchUp(t.Context()))
+			if got := w.find(t, "kestrel zzyzxqwerty"); got != "secret" {
+				t.Fatalf("found %q", got)
+			}
+			w.remove(t, "secret")
+			fatal(t, w.ix.Compact(t.Context()))
+			for _, s := range []string{"zzyzxqwert", "zyzxqwerty", "estrel", "9981"} {
+				if left := holds(t, w.dir, s); len(left) > 0 {
+					t.Errorf("%q is left in %v", s, left)
+				}
+			}
+			if got := w.find(t, "zzyzxqwerty"); got != "" {
+				t.Errorf("found %q", got)
+			}
+			if got := w.find(t, "ordinary "+word(0)); !strings.HasPrefix(got, "0") {
+				t.Errorf("the others: %q", got)
+			}
+			w.put(t, knowledge.Doc{Ref: "later", Text: "a later row"})
+			fatal(t, w.ix.CatchUp(t.Context()))
+			w.reopen(t, index.Options{})
+			if got := w.find(t, "later"); got != "later" {
+				t.Errorf("after it: %q", got)
+			}
+		})
+	}
+}
+
+func TestReindexWhileServing(t *testing.T) {
+	w := open(t)
+	var docs []knowledge.Doc
+	for i := range 1200 {
+		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i), Text: fmt.Sprintf("row %d about milk", i)})
+	}
+	w.put(t, docs...)
+	fatal(t, w.ix.CatchUp(t.Context()))
+	var seen []int
+	fatal(t, w.ix.Reindex(t.Context(), func(done, total int) {
+		seen = append(seen, done)
+		if total < 1200 {
+			t.Errorf("of %d", total)
+		}
+		if len(seen) == 1 {
+			w.put(t, knowledge.Doc{Ref: "0", Text: "changed meanwhile"}, knowledge.Doc{Ref: "new", Text: "saffron"})
+			w.remove(t, "1")
+		}
+		if got := w.find(t, "saffron meanwhile"); !strings.Contains(got, "new") || !strings.Contains(got, "0") {
+			t.Errorf("meanwhile: %q", got)
+		}
+	}))
+	if len(seen) < 2 || seen[len(seen)-1] < 1200 {
+		t.Errorf("progress: %v", seen)
+	}
+	s, err := w.ix.Stats(t.Context())
+	fatal(t, err)
+	if s.Rows != 1200 || s.Behind != 0 || s.Trouble != "" || s.Bytes == 0 || s.Segments == 0 || s.Languages["en"] == 0 {
+		t.Errorf("%+v", s)
+	}
+	if got := w.find(t, "saffron meanwhile"); got != "new 0" && got != "0 new" {
+		t.Errorf("afterwards: %q", got)
+	}
+	left, err := os.ReadDir(w.dir)
+	fatal(t, err)
+	if len(left) != 2 { // the generation and the file that names it
+		t.Errorf("%v", left)
+	}
+}
+
+// spoil writes over files of the index.
+func spoil(t *testing.T, w *world, pattern string, with []byte) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(w.dir, "*", pattern))
+	fatal(t, err)
+	if len(list) == 0 {
+		t.Fatal("nothing to spoil")
+	}
+	for _, f := range list {
+		fatal(t, os.WriteFile(f, with, 0o600))
+	}
+}
+
+// What does not fit is made anew, and never answered from.
+func TestMadeAnew(t *testing.T) {
+	tests := []struct {
+		name  string
+		spoil func(t *testing.T, w *world) index.Options
+	}{
+		{"a damaged file", func(t *testing.T, w *world) index.Options {
+			spoil(t, w, "*.zap", []byte("no index at all"))
+			return index.Options{}
+		}},
+		{"a file cut off", func(t *testing.T, w *world) index.Options {
+			spoil(t, w, "*.zap", nil)
+			return index.Options{}
+		}},
+		{"a file with other bytes in it", func(t *testing.T, w *world) index.Options {
+			spoil(t, w, "*.zap", bytes.Repeat([]byte{0xff, 0, 7}, 400))
+			return index.Options{}
+		}},
+		{"another file for root", func(t *testing.T, w *world) index.Options {
+			spoil(t, w, "root.bolt", bytes.Repeat([]byte("?"), 70_000))
+			return index.Options{}
+		}},
+		{"other weights", func(*testing.T, *world) index.Options { return index.Options{Title: 5} }},
+		{"no such folder", func(t *testing.T, w *world) index.Options { fatal(t, os.RemoveAll(w.dir)); return index.Options{} }},
+		{"a foreign name", func(t *testing.T, w *world) index.Options {
+			fatal(t, os.WriteFile(filepath.Join(w.dir, "current"), []byte("../../etc"), 0o600))
+			return index.Options{}
+		}},
+		{"an older database", func(t *testing.T, w *world) index.Options {
+			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE sqlite_sequence SET seq = 1 WHERE name = 'doc_changes'; UPDATE derived SET seq = 1`)
+				return err
+			}))
+			return index.Options{}
+		}},
+		{"changes that nobody has any more", func(t *testing.T, w *world) index.Options {
+			w.put(t, knowledge.Doc{Ref: "b", Text: "bread"})
+			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.Exec(`DELETE FROM doc_changes; UPDATE derived SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'doc_changes')`)
+				return err
+			}))
+			return index.Options{}
+		}},
+	}
+	for _, tc := range tests {
+		t.Run(tc.name, func(t *testing.T) {
+			w := open(t)
+			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"}, knowledge.Doc{Ref: "b", Text: "bread"})
+			fatal(t, w.ix.CatchUp(t.Context()))
+			if w.find(t, "milk") != "a" {
+				t.Fatal("not there to begin with")
+			}
+			fatal(t, w.ix.Close())
+			opt := tc.spoil(t, w)
+			ix, err := index.New(w.st, w.dir, opt)
+			fatal(t, err)
+			w.ix = ix
+			t.Cleanup(func() { _ = ix.Close() })
+			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
+				t.Errorf("at once: %q", got)
+			}
+			fatal(t, w.ix.CatchUp(t.Context()))
+			if got := w.find(t, "milk") + w.find(t, "bread"); got != "ab" {
+				t.Errorf("afterwards: %q", got)
+			}
+			s, err := w.ix.Stats(t.Context())
+			fatal(t, err)
+			if s.Rows != 2 || s.Behind != 0 || s.Trouble != "" || strings.Contains(tc.name, "file") != (s.SetAside != "") {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// A second process neither waits nor fails: it looks through the rows.
+func TestBusy(t *testing.T) {
+	w := open(t)
+	w.put(t, knowledge.Doc{Ref: "a", Text: "milk and eggs"})
+	fatal(t, w.ix.CatchUp(t.Context()))
+	second, err := index.New(w.st, w.dir, index.Options{})
+	fatal(t, err)
+	defer second.Close()
+	a, err := second.Words(w.st.Reader(t.Context()), knowledge.WordQuery{Text: "milk", Kinds: []string{"note"}, Realms: []string{""}})
+	if err != nil || len(a.Matches) != 1 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if err := second.CatchUp(t.Context()); !errors.Is(err, index.ErrBusy) {
+		t.Errorf("catching up: %v", err)
+	}
+	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another process") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	w := open(t)
+	w.reopen(t, index.Options{Delay: time.Millisecond})
+	base, err := knowledge.New(w.st, knowledge.Options{Index: w.ix, Changed: w.ix.Changed})
+	fatal(t, err)
+	w.base = base
+	done := make(chan error)
+	ctx, cancel := contextOf(t)
+	go func() { done <- w.ix.Run(ctx) }()
+	for i := range 3 {
+		w.put(t, knowledge.Doc{Ref: fmt.Sprint(i), Text: "milk"})
+		for {
+			s, err := w.ix.Stats(t.Context())
+			fatal(t, err)
+			if s.Behind == 0 && s.Rows == i+1 {
+				break
+			}
+			<-time.After(time.Millisecond)
+		}
+	}
+	cancel()
+	fatal(t, <-done)
+	fatal(t, w.ix.CatchUp(t.Context())) // it may not have been told yet
+	fatal(t, w.ix.Close())
+	if _, err := w.ix.Words(w.st.Reader(t.Context()), knowledge.WordQuery{Text: "x"}); !errors.Is(err, index.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	var n int
+	fatal(t, w.st.Reader(t.Context()).QueryRow(`SELECT count(*) FROM doc_changes`).Scan(&n))
+	if n != 0 {
+		t.Errorf("%d changes are kept that everything holds", n)
+	}
+}
+
+func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
+	return context.WithCancel(t.Context())
+}
