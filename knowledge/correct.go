@@ -281,11 +281,6 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 			return 0, next, err
 		}
 	}
-	var due int64
-	err = tx.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
-		UNION ALL SELECT min(f.valid_from) FROM claimed c JOIN facts o ON o.id = c.fact JOIN facts f ON f.id = c.next WHERE c.next <> '' AND o.retired_at = 0)`).Scan(&due)
-	if err != nil {
-		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
-	}
-	return len(over) + len(replaced), store.Time(due), nil
+	next, err = nextExpiry(tx)
+	return len(over) + len(replaced), next, err
 }

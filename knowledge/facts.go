@@ -72,6 +72,9 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 		return Remembered{}, err
 	}
 	out := Remembered{Fact: f}
+	if !f.ValidUntil.IsZero() || !f.ValidFrom.IsZero() {
+		tx.AfterCommit(b.bounded)
+	}
 	out.Retired, err = w.retireAllTx()
 	return out, err
 }

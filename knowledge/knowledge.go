@@ -141,10 +141,11 @@ type Options struct {
 // Base is Hob's memory. Its methods may be called concurrently; those ending
 // in Tx take part in the caller's transaction.
 type Base struct {
-	st   *store.Store
-	opt  Options
-	tune Tuning
-	read atomic.Bool // every fact was read by this version once
+	st    *store.Store
+	opt   Options
+	tune  Tuning
+	read  atomic.Bool   // every fact was read by this version once
+	timed chan struct{} // a fact that holds for a time was kept
 }
 
 // New returns the base kept in st, which must have been opened with this
@@ -156,7 +157,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 	if opt.HalfLife <= 0 {
 		opt.HalfLife = 30 * 24 * time.Hour
 	}
-	return &Base{st: st, opt: opt, tune: opt.Tuning.filled()}, nil
+	return &Base{st: st, opt: opt, tune: opt.Tuning.filled(), timed: make(chan struct{}, 1)}, nil
 }
 
 // Migrations are the tables of this package, and that of the origins of what it

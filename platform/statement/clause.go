@@ -151,6 +151,9 @@ func verbsOf(toks []tok) []found {
 }
 
 func verbAt(toks []tok, i int) (verb, bool) {
+	if i > 0 && toks[i].capital { // a name
+		return verb{}, false
+	}
 	for _, v := range known().verbs[toks[i].w] {
 		rest := toks[min(i+len(v.words), len(toks)):]
 		if !has(toks[i:], v.words) || v.flags["cap"] && (len(rest) == 0 || !named(rest)) || v.flags["from"] && (len(rest) == 0 || !slices.Contains(froms, rest[0].w)) {

@@ -122,7 +122,9 @@ func (r *reader) sentence(toks []tok) {
 		}
 		st, s, ok := r.clause(c, subject)
 		if s.Key != "" {
-			subject = s
+			if subject = s; !s.Owner {
+				r.last = s
+			}
 		}
 		if !ok {
 			continue
@@ -131,9 +133,6 @@ func (r *reader) sentence(toks []tok) {
 			x.Sure, x.Now, x.More = x.Sure || l.sure, x.Now || l.now, x.More || l.more
 			r.out = append(r.out, x)
 		}
-	}
-	if subject.Key != "" && !subject.Owner {
-		r.last = subject
 	}
 }
 

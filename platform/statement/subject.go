@@ -138,6 +138,11 @@ func attribute(toks []tok) (attr string, n noun, ok bool) {
 	if n.bad || len(n.words) == 0 || len(n.words) > 7 {
 		return "", n, false
 	}
+	for i, t := range toks {
+		if t.poss && n.role == "" && i < 4 && allCapital(toks[:i+1]) {
+			n.name = strings.Join(joined(toks[:i+1]), " ")
+		}
+	}
 	// the noun is the last word before "of"
 	at := -1
 	for i, t := range toks {
@@ -200,3 +205,6 @@ func (n noun) without(w string) noun {
 	}
 	return n
 }
+
+// Mine reports whether a folded word says that something is the speaker's.
+func Mine(w string) bool { return is("mine", w) }

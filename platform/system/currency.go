@@ -32,6 +32,19 @@ func Currency(getenv func(string) string, zone string) string {
 	return unit.String()
 }
 
+// Country is the ISO 3166 code of where the owner lives, found as Currency finds
+// it; "" when nothing tells.
+func Country(getenv func(string) string, zone string) string {
+	country, ok := localeCountry(cmp.Or(getenv("LC_ALL"), getenv("LC_TELEPHONE"), getenv("LANG")))
+	if !ok {
+		country, ok = zoneCountry(zoneTable, zone)
+	}
+	if !ok {
+		return ""
+	}
+	return country.String()
+}
+
 // localeCountry reads a POSIX locale such as "de_AT.UTF-8@euro". A language
 // alone has no country of its own.
 func localeCountry(locale string) (language.Region, bool) {

@@ -34,6 +34,7 @@ func shellCases() []toolstest.Case {
 }
 
 func memoryCases() []toolstest.Case {
+	link := step("link_entities", `{"from":"Ana","relation":"works for","to":"Initech"}`)
 	fact := step("remember", `{"text":"my sister's birthday is on 3 May"}`)
 	note := step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)
 	return []toolstest.Case{
@@ -43,6 +44,8 @@ func memoryCases() []toolstest.Case {
 			Want: `It replaces "my sister's birthday is on 3 May".`, Undone: "Took back",
 		},
 		{Step: fact, Before: []toolstest.Step{fact}, Want: "I knew that already"},
+		{Step: link, Want: `I noted that "Ana works at Initech".`, Undone: "Took the link back."},
+		{Step: step("link_entities", `{"from":"Initech","relation":"employs","to":"ana"}`), Before: []toolstest.Step{link}, Want: "I knew that already"},
 		{Step: step("recall", `{"query":"when is my sister's birthday?"}`), Before: []toolstest.Step{fact}, Want: "I remember: my sister's birthday is on 3 May (you told me today)."},
 		{Step: step("recall", `{"query":""}`), Want: "not asked to remember anything"},
 		{Step: step("recall", `{"query":"\"* OR ("}`), Before: []toolstest.Step{fact}, Want: "I remember nothing about"},

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hob/knowledge"
+	"hob/knowledge/graph"
 	"hob/knowledge/store"
 	"hob/platform/command"
 	"hob/platform/protect"
@@ -73,7 +74,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 })
 
 func migrations(drivers []watchers.Driver) []store.Set {
-	sets := append(Migrations(), watchers.AllMigrations(drivers)...)
+	sets := append(append(Migrations(), graph.Migrations()), watchers.AllMigrations(drivers)...)
 	return append(sets, store.Set{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
 }
 
@@ -119,6 +120,9 @@ func open(t *testing.T) toolstest.Env {
 	d.Post = post{}
 	d.Web = web.Deps{Network: safehttptest.New(t, http.HandlerFunc(page)).Client(t), Search: web.Search{BaseURL: "http://search.example"}}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if d.Linker, err = graph.New(graph.Options{Store: st}); err != nil {
 		t.Fatal(err)
 	}
 	d.Watchers, err = watchers.New(watchers.Options{

@@ -21,6 +21,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 		reads  []toolstest.Step
 	}{
 		"remember":        {nil, step("remember", `{"text":"my landlord's account is 99"}`), []toolstest.Step{step("recall", `{"query":"landlord's account"}`), step("search_knowledge", `{"query":"landlord"}`), step("smart_recall", `{"query":"what is the landlord's account?"}`)}},
+		"link_entities":   {nil, step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`), []toolstest.Step{step("link_entities", `{"from":"Ana","relation":"works at","to":"Evil Bank"}`)}},
 		"create_note":     {nil, note, []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"groceries"}`)}},
 		"append_note":     {[]toolstest.Step{note}, step("append_note", `{"note":"Groceries","text":"bread"}`), []toolstest.Step{step("list_notes", `{}`), step("search_knowledge", `{"query":"bread"}`)}},
 		"create_task":     {nil, task, []toolstest.Step{step("list_tasks", `{}`), step("daily_briefing", `{}`), step("search_knowledge", `{"query":"plumber"}`)}},

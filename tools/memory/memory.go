@@ -26,6 +26,8 @@ type Deps struct {
 	// Forgetting takes what is forgotten out of everything else as well; nil
 	// leaves that to the caller.
 	Forgetting Forgetting
+	// Linker links entities; nil leaves the tool for it out.
+	Linker knowledge.Linker
 }
 
 // Tools returns the category's tools.
@@ -36,6 +38,9 @@ func Tools(d Deps) []tools.Tool {
 	}
 	if d.Conversations != nil {
 		out = append(out, d.searchConversations())
+	}
+	if d.Linker != nil {
+		out = append(out, d.linkEntities())
 	}
 	return out
 }

@@ -37,6 +37,7 @@ import (
 	"hob/channels/web"
 	"hob/knowledge"
 	"hob/knowledge/embed"
+	"hob/knowledge/graph"
 	"hob/knowledge/index"
 	"hob/knowledge/store"
 	"hob/platform/redact"
@@ -107,6 +108,7 @@ type Daemon struct {
 	spending  *spending
 	models    *models
 	learner   *learn.Learner
+	graph     *graph.Graph
 	brain     *brain
 	agents    *llmall.Agents
 	brains    map[string]*brain // of agents that have one of their own
@@ -149,7 +151,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openIndex, d.openVectors, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -170,7 +172,7 @@ func Migrations() []store.Set {
 	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
-	return append(sets, toolsall.Migrations()...)
+	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
 }
 
 // openChannels makes the channels that send by themselves, and the bus that
@@ -351,7 +353,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run, d.followDocs, d.expireFacts}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err

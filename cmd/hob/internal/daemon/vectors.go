@@ -70,7 +70,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 // knowledgeOptions are what the memory is made with.
 func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	o := knowledge.Options{
-		Index: d.index, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
+		Index: d.index, Graph: d.graph, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
 	}
 	if d.vectors != nil {
 		o.Vectors = d.vectors
@@ -81,6 +81,7 @@ func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 // docsChanged wakes what derives from the documents.
 func (d *Daemon) docsChanged() {
 	d.index.Changed()
+	d.graph.Wake()
 	if d.vectors != nil {
 		d.vectors.Changed()
 	}

@@ -1,0 +1,26 @@
+package daemon
+
+import (
+	"context"
+	"os"
+
+	"hob/knowledge/graph"
+	"hob/platform/system"
+)
+
+// openGraph makes what knows who and what is talked about.
+func (d *Daemon) openGraph(context.Context) (err error) {
+	d.graph, err = graph.New(graph.Options{
+		Store: d.store, Region: func() string { return system.Country(os.Getenv, d.zone().String()) }, Log: d.opt.Log,
+	})
+	return err
+}
+
+// followDocs keeps the graph in step with the documents.
+func (d *Daemon) followDocs(ctx context.Context) error { return d.graph.Run(ctx, d.base) }
+
+// expireFacts retires facts whose time is over.
+func (d *Daemon) expireFacts(ctx context.Context) error { return d.base.RunExpiry(ctx, d.opt.Log) }
+
+// Graph is who and what is talked about.
+func (d *Daemon) Graph() *graph.Graph { return d.graph }

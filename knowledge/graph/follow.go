@@ -1,0 +1,259 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	say "hob/platform/statement"
+)
+
+// Name under which the graph tells the base what it holds.
+const Name = "graph"
+
+// look is how often the graph looks for changes that nobody told it of.
+const look = 30 * time.Second
+
+// Base is what the graph follows.
+type Base interface {
+	Changes(q store.Querier, after int64, limit int) ([]knowledge.Change, error)
+	DoneTx(tx *store.Tx, name string, seq int64) error
+	Fact(q store.Querier, id string) (knowledge.Fact, error)
+	Search(q store.Querier, text string, opt knowledge.SearchOptions) ([]knowledge.Hit, error)
+}
+
+// Run follows the changes of docs until ctx ends.
+func (g *Graph) Run(ctx context.Context, b Base) error {
+	for {
+		more, err := g.Follow(ctx, b)
+		if err != nil && ctx.Err() == nil {
+			g.o.Log.Warn("the graph is behind; it tries again", "err", err)
+		}
+		if more && err == nil {
+			continue
+		}
+		t := time.NewTimer(look)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-g.wake:
+			t.Stop()
+		case <-t.C:
+		}
+	}
+}
+
+// Follow takes in the next changes and reports whether there may be more.
+func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
+	q := g.o.Store.Reader(ctx)
+	var seq int64
+	if err := q.QueryRow(`SELECT seq FROM graph_state`).Scan(&seq); err != nil {
+		return false, fmt.Errorf("graph: state: %w", err)
+	}
+	list, err := b.Changes(q, seq, g.o.Follow)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	var fresh []string
+	err = g.o.Store.Write(ctx, func(tx *store.Tx) error {
+		fresh = nil
+		for _, c := range list {
+			seq = max(seq, c.Seq)
+			added, err := g.takeTx(tx, b, c)
+			if err != nil {
+				return err
+			}
+			fresh = append(fresh, added...)
+		}
+		if _, err := tx.Exec(`UPDATE graph_state SET seq = ?`, seq); err != nil {
+			return fmt.Errorf("graph: state: %w", err)
+		}
+		return b.DoneTx(tx, Name, seq)
+	})
+	if err != nil {
+		return false, err
+	}
+	if len(fresh) > 0 {
+		g.forgetNames()
+		if err := g.backTx(ctx, b, fresh); err != nil {
+			return false, err
+		}
+	}
+	return len(list) == g.o.Follow, nil
+}
+
+// Rebuild forgets what was made from docs and makes it anew: it follows from
+// the beginning. What was linked by hand stays.
+func (g *Graph) Rebuild(ctx context.Context, all func(tx *store.Tx) error) error {
+	defer g.forgetNames()
+	return g.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, s := range []string{
+			`DELETE FROM relations WHERE doc <> 0`, `DELETE FROM entity_aliases WHERE doc <> 0`, `DELETE FROM mentions`, `UPDATE graph_state SET seq = 0`,
+		} {
+			if _, err := tx.Exec(s); err != nil {
+				return fmt.Errorf("graph: rebuild: %w", err)
+			}
+		}
+		return all(tx)
+	})
+}
+
+// takeTx brings the graph to one row of docs as it is now. It returns names
+// that were not known before.
+func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) (fresh []string, err error) {
+	if c.Gone {
+		return nil, nil // the triggers have taken it out
+	}
+	m := &making{g: g, tx: tx, doc: c.N, d: c.Doc, at: c.Doc.At}
+	if err := m.clear(); err != nil {
+		return nil, err
+	}
+	switch c.Doc.Kind {
+	case knowledge.KindFact, knowledge.KindRetired:
+		f, err := b.Fact(tx, c.Doc.Ref)
+		if err != nil {
+			return nil, nil //nolint:nilerr // it went since; its own change comes
+		}
+		m.fact = f
+		if err := m.facts(); err != nil {
+			return nil, err
+		}
+	default:
+		if err := m.speaker(); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.mentions(); err != nil {
+		return nil, err
+	}
+	return m.fresh, m.tidy()
+}
+
+// speaker makes an entity of who said something, where that is a name.
+func (m *making) speaker() error {
+	switch m.d.Speaker {
+	case "", "owner", "hob", "tool", "outside":
+		return nil
+	}
+	id, err := m.entity(m.d.Speaker, knowledge.Person)
+	if err != nil || id == "" {
+		return err
+	}
+	return m.mention(id)
+}
+
+// names are the keys that are looked for in texts, by realm.
+type names map[string]map[string][]string // key -> realm -> ids
+
+// mentions notes every known name that stands in the row.
+func (m *making) mentions() error {
+	known, err := m.g.known(m.tx)
+	if err != nil || len(known) == 0 {
+		return err
+	}
+	text := m.d.Title + "\n" + m.d.Text
+	if len(text) > 20_000 {
+		text = strings.ToValidUTF8(text[:20_000], "")
+	}
+	w := phrase.Split(text)
+	done := 0
+	for i := range w {
+		for n := 1; n <= maxName && i+n <= len(w) && done < 50; n++ {
+			key := w[i]
+			if n > 1 {
+				key = strings.Join(w[i:i+n], " ")
+			}
+			for _, id := range known[key][m.d.Realm] {
+				done++
+				if err := m.mention(id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// known are the names that are looked for: those of one word have three
+// letters or more.
+func (g *Graph) known(q store.Querier) (names, error) {
+	g.mu.Lock()
+	n := g.names
+	g.mu.Unlock()
+	if n != nil {
+		return n, nil
+	}
+	rows, err := q.Query(`SELECT a.key, e.realm, e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.kind IN ('name', 'role') AND length(a.key) > 2 AND e.id <> 'owner' LIMIT 50000`)
+	if err != nil {
+		return nil, fmt.Errorf("graph: names: %w", err)
+	}
+	defer rows.Close()
+	n = names{}
+	for rows.Next() {
+		var key, realm, id string
+		if err := rows.Scan(&key, &realm, &id); err != nil {
+			return nil, fmt.Errorf("graph: names: %w", err)
+		}
+		if n[key] == nil {
+			n[key] = map[string][]string{}
+		}
+		if !contains(n[key][realm], id) {
+			n[key][realm] = append(n[key][realm], id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("graph: names: %w", err)
+	}
+	g.mu.Lock()
+	g.names = n
+	g.mu.Unlock()
+	return n, nil
+}
+
+// backTx finds the rows that mentioned a name before it was known.
+func (g *Graph) backTx(ctx context.Context, b Base, fresh []string) error {
+	for _, name := range fresh[:min(len(fresh), 20)] {
+		hits, err := b.Search(g.o.Store.Reader(ctx), name, knowledge.SearchOptions{Limit: 200, All: true, EveryRealm: true})
+		if err != nil {
+			return err
+		}
+		if len(hits) == 0 {
+			continue
+		}
+		err = g.o.Store.Write(ctx, func(tx *store.Tx) error {
+			for _, h := range hits {
+				m := &making{g: g, tx: tx, d: h.Doc}
+				if err := tx.QueryRow(`SELECT n FROM docs WHERE kind = ? AND ref = ?`, h.Kind, h.Ref).Scan(&m.doc); err != nil {
+					continue // it went since
+				}
+				if err := m.mentions(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// facts makes entities and relations of what a fact says.
+func (m *making) facts() error {
+	over := m.d.Kind == knowledge.KindRetired
+	for _, s := range say.Read(m.fact.Text, m.fact.CreatedAt.UTC()) {
+		if s.Attr == "" || s.Ended || s.Attr == say.Any {
+			continue
+		}
+		if err := m.statement(s, over || s.Past); err != nil {
+			return err
+		}
+	}
+	return nil
+}

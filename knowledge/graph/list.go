@@ -1,0 +1,211 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// Filter narrows a list of entities; the zero value is all of them.
+type Filter struct {
+	Text       string // a name or a part of one
+	Kind       string
+	Realm      string
+	EveryRealm bool
+	Limit      int // default 100, at most 10,000
+}
+
+// Neighbour is an entity beside another, and how they are related.
+type Neighbour struct {
+	Relation knowledge.Relation `json:"relation"`
+	// Name is the relation as seen from the entity that was asked about:
+	// "employs" where the relation says that the other works there.
+	Name   string           `json:"name"`
+	Entity knowledge.Entity `json:"entity"`
+	// Over: it held once.
+	Over bool `json:"over,omitempty"`
+}
+
+const entityColumns = `e.id, e.name, e.kind, e.realm, e.provenance, e.source, e.created_at, e.updated_at`
+
+// Entities lists who and what is known, the newest first.
+func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) {
+	if f.Limit <= 0 {
+		f.Limit = 100
+	}
+	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Join(phrase.Split(f.Text), " ")) + "%"
+	rows, err := q.Query(`SELECT e.id FROM entities e WHERE e.merged_into = '' AND (?1 = '' OR e.kind = ?1) AND (?2 OR e.realm = ?3)
+		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND a.key LIKE ?4 ESCAPE '\'))
+		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000))
+	if err != nil {
+		return nil, fmt.Errorf("graph: list: %w", err)
+	}
+	ids, err := strs(rows)
+	if err != nil {
+		return nil, fmt.Errorf("graph: list: %w", err)
+	}
+	return g.entities(q, ids)
+}
+
+type cursor interface {
+	Next() bool
+	Scan(...any) error
+	Err() error
+	Close() error
+}
+
+func strs(rows cursor) (out []string, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+// Entity is one by its id.
+func (g *Graph) Entity(q store.Querier, id string) (knowledge.Entity, error) {
+	list, err := g.entities(q, []string{id})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("%w: %s", knowledge.ErrNobody, phrase.Cut(id, 40))
+	}
+	if err != nil {
+		return knowledge.Entity{}, err
+	}
+	return list[0], nil
+}
+
+// entities reads entities in the order of their ids, with all they go by.
+func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, error) {
+	var out []knowledge.Entity
+	for _, id := range ids {
+		var e knowledge.Entity
+		var created, updated int64
+		rows, err := q.Query(`SELECT `+entityColumns+` FROM entities e WHERE e.id = ?`, id)
+		if err != nil {
+			return nil, fmt.Errorf("graph: entity: %w", err)
+		}
+		there := rows.Next()
+		if there {
+			err = rows.Scan(&e.ID, &e.Name, &e.Kind, &e.Realm, &e.Provenance, &e.Source, &created, &updated)
+		}
+		if cerr := rows.Close(); err == nil {
+			err = cerr
+		}
+		if err != nil {
+			return nil, fmt.Errorf("graph: entity: %w", err)
+		}
+		if !there {
+			continue
+		}
+		e.CreatedAt, e.UpdatedAt = store.Time(created), store.Time(updated)
+		names, err := q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
+			ORDER BY a.text LIMIT 50`, id, e.Name)
+		if err != nil {
+			return nil, fmt.Errorf("graph: names: %w", err)
+		}
+		if e.Aliases, err = strs(names); err != nil {
+			return nil, fmt.Errorf("graph: names: %w", err)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// Neighbours lists what an entity is related to, what holds first.
+func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
+	all, err := members(q, []string{id})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	p := placeholders(len(all))
+	rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(anys(all), anys(all)...)...)
+	if err != nil {
+		return nil, fmt.Errorf("graph: relations: %w", err)
+	}
+	list, err := relations(rows)
+	if err != nil {
+		return nil, fmt.Errorf("graph: relations: %w", err)
+	}
+	var out []Neighbour
+	for _, r := range list {
+		n := Neighbour{Relation: r.Relation, Name: r.Name, Over: r.over}
+		other := r.To
+		if contains(all, r.To) {
+			other, n.Name = r.From, Inverse(r.Name)
+		}
+		e, err := g.root(q, other)
+		if err != nil {
+			return nil, err
+		}
+		n.Entity = e
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// Relations lists every relation of a realm, for a picture and for export.
+func (g *Graph) Relations(q store.Querier, f Filter) ([]knowledge.Relation, error) {
+	if f.Limit <= 0 {
+		f.Limit = 1000
+	}
+	rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND (?1 OR r.realm = ?2) ORDER BY r.created_at DESC, r.id LIMIT ?3`, f.EveryRealm, f.Realm, min(f.Limit, 100_000))
+	if err != nil {
+		return nil, fmt.Errorf("graph: relations: %w", err)
+	}
+	list, err := relations(rows)
+	if err != nil {
+		return nil, fmt.Errorf("graph: relations: %w", err)
+	}
+	var out []knowledge.Relation
+	for _, r := range list {
+		out = append(out, r.Relation)
+	}
+	return out, nil
+}
+
+// root is the entity that an id stands for.
+func (g *Graph) root(q store.Querier, id string) (knowledge.Entity, error) {
+	var into string
+	if err := q.QueryRow(`SELECT merged_into FROM entities WHERE id = ?`, id).Scan(&into); err == nil && into != "" {
+		id = into
+	}
+	return g.Entity(q, id)
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+const relationColumns = `r.id, r.from_id, r.name, r.to_id, r.fact, r.realm, r.provenance, r.source, r.valid_from, r.valid_until, r.created_at, r.over`
+
+type relation struct {
+	knowledge.Relation
+
+	over bool
+}
+
+func relations(rows cursor) (out []relation, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var r relation
+		var from, until, created int64
+		if err := rows.Scan(&r.ID, &r.From, &r.Name, &r.To, &r.Fact, &r.Realm, &r.Provenance, &r.Source, &from, &until, &created, &r.over); err != nil {
+			return nil, err
+		}
+		r.ValidFrom, r.ValidUntil, r.CreatedAt = store.Time(from), store.Time(until), store.Time(created)
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,210 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	say "hob/platform/statement"
+)
+
+// Bounds of a walk. A hub costs no more than these, however many know it.
+const (
+	maxWords  = 64 // of a text in which names are looked for
+	maxName   = 4  // words of a name
+	maxNamed  = 12
+	maxFan    = 48 // relations of one entity that are followed
+	maxAround = 20 // rows
+	hopWeight = 0.5
+)
+
+// Named implements knowledge.Graph. The owner is not among them: everything is
+// the owner's.
+func (g *Graph) Named(q store.Querier, realms []string, text string) ([]knowledge.Entity, error) {
+	keys := grams(text)
+	if len(keys) == 0 || len(realms) == 0 {
+		return nil, nil
+	}
+	args := append(anys(keys), anys(realms)...)
+	rows, err := q.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, a.key, a.kind FROM entity_aliases a JOIN entities e ON e.id = a.entity
+		WHERE a.key IN (`+placeholders(len(keys))+`) AND e.realm IN (`+placeholders(len(realms))+`) AND e.id <> 'owner' LIMIT 200`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("graph: names: %w", err)
+	}
+	defer rows.Close()
+	byKey := map[string][]string{}
+	for rows.Next() {
+		var id, key, kind string
+		if err := rows.Scan(&id, &key, &kind); err != nil {
+			return nil, fmt.Errorf("graph: names: %w", err)
+		}
+		if kind == byRole && !strings.HasPrefix(key, "my ") {
+			continue
+		}
+		if !slices.Contains(byKey[key], id) {
+			byKey[key] = append(byKey[key], id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("graph: names: %w", err)
+	}
+	var ids []string
+	slices.SortStableFunc(keys, func(a, b string) int { return len(b) - len(a) })
+	var covered []string
+	for _, k := range keys {
+		if slices.ContainsFunc(covered, func(c string) bool { return strings.Contains(" "+c+" ", " "+k+" ") }) {
+			continue
+		}
+		for _, id := range byKey[k] {
+			covered = append(covered, k)
+			if !slices.Contains(ids, id) && len(ids) < maxNamed {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return g.entities(q, ids)
+}
+
+// grams are the runs of words of a text that may be a name; "my sister" stands
+// as it is, other words without what comes before.
+func grams(text string) []string {
+	if len(text) > 4000 {
+		text = strings.ToValidUTF8(text[:4000], "")
+	}
+	w := phrase.Split(text)
+	w = w[:min(len(w), maxWords)]
+	var out []string
+	for i := range w {
+		if say.Mine(w[i]) && i+1 < len(w) {
+			out = append(out, "my "+w[i+1])
+		}
+		for n := 1; n <= maxName && i+n <= len(w); n++ {
+			out = append(out, strings.Join(w[i:i+n], " "))
+		}
+	}
+	for f := range strings.FieldsSeq(text) { // addresses stand in one piece
+		if f = strings.ToLower(strings.Trim(f, ".,;:()<>\"'")); strings.Contains(f, "@") {
+			out = append(out, f)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// members are the ids that stand for the same: an entity and those merged into
+// it.
+func members(q store.Querier, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	p := placeholders(len(ids))
+	rows, err := q.Query(`SELECT id FROM entities WHERE id IN (`+p+`) UNION SELECT id FROM entities WHERE merged_into IN (`+p+`)`, append(anys(ids), anys(ids)...)...)
+	if err != nil {
+		return nil, fmt.Errorf("graph: members: %w", err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("graph: members: %w", err)
+		}
+		out = append(out, id)
+	}
+	return out, rows.Err()
+}
+
+// Around implements knowledge.Graph. A way through the owner, who is next to
+// everything, is none.
+func (g *Graph) Around(q store.Querier, realms, entities []string, hops, limit int) ([]knowledge.Near, error) {
+	if limit <= 0 || limit > maxAround {
+		limit = maxAround
+	}
+	hops = min(max(hops, 0), 3)
+	seen := map[string]bool{OwnerID: true}
+	docs := map[int64]knowledge.Near{}
+	front := entities
+	for hop := 0; hop <= hops && len(front) > 0; hop++ {
+		all, err := members(q, front)
+		if err != nil {
+			return nil, err
+		}
+		score := math.Pow(hopWeight, float64(hop))
+		for _, id := range all {
+			seen[id] = true
+			if err := g.rowsOf(q, realms, id, limit, func(n int64) {
+				if _, there := docs[n]; !there {
+					docs[n] = knowledge.Near{N: n, Hops: hop, Score: score}
+				}
+			}); err != nil {
+				return nil, err
+			}
+		}
+		if hop == hops || len(docs) > 4*maxAround {
+			break
+		}
+		if front, err = g.next(q, realms, all, seen); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]knowledge.Near, 0, len(docs))
+	for _, n := range docs {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b knowledge.Near) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.N, a.N)) })
+	return out[:min(len(out), limit)], nil
+}
+
+// rowsOf calls f with the newest rows of docs that mention an entity.
+func (g *Graph) rowsOf(q store.Querier, realms []string, id string, limit int, f func(int64)) error {
+	rows, err := q.Query(`SELECT m.doc FROM mentions m JOIN docs d ON d.n = m.doc WHERE m.entity = ? AND d.kind <> 'retired' AND d.realm IN (`+placeholders(len(realms))+`)
+		ORDER BY m.doc DESC LIMIT ?`, append(append([]any{id}, anys(realms)...), limit)...)
+	if err != nil {
+		return fmt.Errorf("graph: mentions: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int64
+		if err := rows.Scan(&n); err != nil {
+			return fmt.Errorf("graph: mentions: %w", err)
+		}
+		f(n)
+	}
+	return rows.Err()
+}
+
+// next are the entities one relation away, that were not seen yet.
+func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool) ([]string, error) {
+	var out []string
+	for _, id := range ids {
+		rows, err := q.Query(`SELECT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM (
+				SELECT to_id AS id, realm FROM relations WHERE from_id = ?1 AND over = 0 UNION SELECT from_id, realm FROM relations WHERE to_id = ?1 AND over = 0) r
+			JOIN entities e ON e.id = r.id LIMIT ?2`, id, maxFan)
+		if err != nil {
+			return nil, fmt.Errorf("graph: relations: %w", err)
+		}
+		err = func() error {
+			defer rows.Close()
+			for rows.Next() {
+				var other string
+				if err := rows.Scan(&other); err != nil {
+					return err
+				}
+				if !seen[other] {
+					seen[other] = true
+					out = append(out, other)
+				}
+			}
+			return rows.Err()
+		}()
+		if err != nil {
+			return nil, fmt.Errorf("graph: relations: %w", err)
+		}
+	}
+	return out[:min(len(out), 2*maxFan)], nil
+}

@@ -1,0 +1,83 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+type linkIn struct {
+	From     string `json:"from" jsonschema:"name or id of a person, organisation, place or thing; me is the owner"`
+	Relation string `json:"relation" jsonschema:"how from is related to to, such as works at, sister of, lives in, owns"`
+	To       string `json:"to" jsonschema:"name or id"`
+}
+
+type linkUndo struct {
+	Relation string   `json:"relation"`
+	Made     []string `json:"made,omitempty"`
+}
+
+func (d Deps) linkEntities() tools.Tool {
+	return tools.New(tools.Def[linkIn]{
+		Spec: tools.Spec{
+			Name: "link_entities", Category: "memory", Effects: tools.Write,
+			Description: "Note how two people, organisations, places or things are related.",
+			Keywords:    "relation relationship graph connect link",
+		},
+		Summary: func(in linkIn) string {
+			return "Note that " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
+			out, err := d.Linker.LinkTx(tx, knowledge.Link{From: in.From, Relation: in.Relation, To: in.To, Realm: c.Realm, Provenance: from(c), Source: eventSource(c.Event), At: c.Now})
+			if err != nil {
+				return tools.Result{}, classifyLink(err)
+			}
+			text := quoted(out.From.Name + " " + strings.ReplaceAll(out.Relation.Name, "_", " ") + " " + out.To.Name)
+			res := tools.Result{Data: out, Source: sourceOf([]knowledge.Entity{out.From, out.To}, func(e knowledge.Entity) provenance.Source { return e.Provenance })}
+			if out.Known {
+				res.Text = "I knew that already: " + text + "."
+				return res, nil
+			}
+			res.Text = "I noted that " + text + "."
+			// No names in the label: the journal must not outlive what is forgotten.
+			res.Undo = tools.NewUndo("take back what was just linked", linkUndo{Relation: out.Relation.ID, Made: out.Made})
+			return res, nil
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var u linkUndo
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			err := d.Linker.UnlinkTx(tx, u.Relation, u.Made)
+			if errors.Is(err, knowledge.ErrNobody) {
+				return "", tools.Errorf(tools.Conflict, "this link is gone already")
+			}
+			return "Took the link back.", err
+		},
+	})
+}
+
+// eventSource is the source of what was made in a turn.
+func eventSource(event string) string {
+	if event == "" {
+		return ""
+	}
+	return "event:" + event
+}
+
+func classifyLink(err error) error {
+	switch {
+	case errors.Is(err, knowledge.ErrNobody):
+		return tools.Errorf(tools.NotFound, "%w", err)
+	case errors.Is(err, knowledge.ErrAmbiguous), errors.Is(err, knowledge.ErrSame):
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	return err
+}
