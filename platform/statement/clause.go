@@ -52,6 +52,7 @@ type found struct {
 
 	at, n int
 	was   bool
+	gap   []tok // "live NOW in"
 }
 
 // clauses cuts a sentence at the words between its verbs. Where two verbs have
@@ -127,9 +128,9 @@ func opens(toks []tok) bool {
 func verbsOf(toks []tok) []found {
 	var out []found
 	for i := 0; i < len(toks); i++ {
-		if v, ok := verbAt(toks, i); ok && (i > 0 || is("dropped", toks[i].w)) {
-			out = append(out, found{verb: v, at: i, n: len(v.words)})
-			i += len(v.words) - 1
+		if v, ok := verbAt(toks, i); ok && (i > 0 || v.alone()) {
+			out = append(out, v)
+			i += v.n - 1
 			continue
 		}
 		if w := toks[i].w; is("is", w) || is("was", w) {
@@ -150,21 +151,47 @@ func verbsOf(toks []tok) []found {
 	return kept
 }
 
-func verbAt(toks []tok, i int) (verb, bool) {
+// alone reports whether a form of the first person needs no "I" before it.
+func (v verb) alone() bool {
+	return is("dropped", v.words[0]) || len(v.words) > 2 && v.words[0] == "mi"
+}
+
+// gapped matches a form between whose first and second word small ones may
+// stand: "wohne jetzt nicht mehr in".
+func gapped(toks []tok, words []string) (n int, gap []tok) {
+	if has(toks, words) {
+		return len(words), nil
+	}
+	if len(words) < 2 || toks[0].w != words[0] {
+		return 0, nil
+	}
+	for g := 1; g <= 3 && g < len(toks); g++ {
+		if w := toks[g].w; !is("now", w) && !is("not", w) && w != "mehr" && w != "plus" && w != "piu" && w != "mas" {
+			return 0, nil
+		}
+		if has(toks[g+1:], words[1:]) {
+			return len(words) + g, toks[1 : g+1]
+		}
+	}
+	return 0, nil
+}
+
+func verbAt(toks []tok, i int) (found, bool) {
 	if i > 0 && toks[i].capital { // a name
-		return verb{}, false
+		return found{}, false
 	}
 	for _, v := range known().verbs[toks[i].w] {
-		rest := toks[min(i+len(v.words), len(toks)):]
-		if !has(toks[i:], v.words) || v.flags["cap"] && (len(rest) == 0 || !named(rest)) || v.flags["from"] && (len(rest) == 0 || !slices.Contains(froms, rest[0].w)) {
+		n, gap := gapped(toks[i:], v.words)
+		rest := toks[min(i+n, len(toks)):]
+		if n == 0 || v.flags["cap"] && (len(rest) == 0 || !named(rest)) || v.flags["from"] && (len(rest) == 0 || !slices.Contains(froms, rest[0].w)) {
 			continue
 		}
 		if v.flags["from"] && v.flags["time"] && !slices.ContainsFunc(rest, func(t tok) bool { return digits(t.w) || timely([]tok{t}) }) {
 			continue
 		}
-		return v, true
+		return found{verb: v, at: i, n: n, gap: gap}, true
 	}
-	return verb{}, false
+	return found{}, false
 }
 
 var froms = []string{"from", "von", "de", "da"}

@@ -13,7 +13,10 @@ func (r *reader) clause(c clause, elided Subject) ([]Statement, Subject, bool) {
 		return r.being(c, m, left, right, elided)
 	}
 	flags := c.verb.flags
-	if len(left) == 0 && is("dropped", c.verb.words[0]) {
+	if g, _ := between(append([]tok{{}}, c.verb.gap...)); len(c.verb.gap) > 0 {
+		m.ended, m.now, m.sure = m.ended || g.ended, m.now || g.now, m.sure || g.sure
+	}
+	if len(left) == 0 && c.verb.alone() {
 		elided = Subject{Owner: true, Key: Owner, Person: true}
 	}
 	since, left := r.ahead(left)
@@ -21,12 +24,20 @@ func (r *reader) clause(c clause, elided Subject) ([]Statement, Subject, bool) {
 	if !ok {
 		return nil, s, false
 	}
-	v := r.valueOf(right)
+	var v value
+	if swap := (value{toks: right}); c.verb.name == "replaced" {
+		if !swap.swapped() {
+			return nil, s, false
+		}
+		v = r.valueOf(swap.toks)
+		v.old, v.now = swap.old, true
+	} else {
+		v = r.valueOf(right)
+	}
 	if v.from.IsZero() && v.until.IsZero() {
 		v.from, v.until = since.from, since.until
 	}
-	switch {
-	case c.verb.name == "replaced" && !v.swapped(), flags["from"] && len(v.old) == 0:
+	if flags["from"] && len(v.old) == 0 {
 		return nil, s, false
 	}
 	st := Statement{

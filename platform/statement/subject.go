@@ -162,7 +162,7 @@ func attribute(toks []tok) (attr string, n noun, ok bool) {
 	})
 	if favourite {
 		n.words = slices.DeleteFunc(n.words, func(s string) bool { return s == "favorite" || s == "favourite" })
-		return "favourite " + w, n.without(w), true
+		return "favourite " + same(w), n.without(w), true
 	}
 	name := w == "name" || w == "nom" || w == "nombre" || w == "nome" || w == "vardas" || w == "imie"
 	if !is("one", w) && !(name && (n.role != "" || len(n.words) > 1)) {

@@ -1,0 +1,117 @@
+package knowledge
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// told is a block of testdata/corrections.txt.
+type told struct {
+	name         string
+	said         []string // with its mark, + or x
+	ask, has, no string
+}
+
+func readTold(t *testing.T, file string) (out []told) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(raw), "\n\n") {
+		var x told
+		for line := range strings.Lines(block) {
+			line = strings.TrimSpace(line)
+			mark, rest, _ := strings.Cut(line, " ")
+			switch mark {
+			case "", "#":
+			case "+", "x":
+				x.said = append(x.said, line)
+			case "?":
+				x.ask = rest
+			case "=":
+				x.has = rest
+			case "!":
+				x.no = rest
+			default:
+				x.name = line
+			}
+		}
+		if x.name != "" {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func (x told) tell(t *testing.T, b *Base, st *store.Store) (retired int) {
+	t.Helper()
+	for i, line := range x.said {
+		src := provenance.Owner
+		if line[0] == 'x' {
+			src = provenance.Outside
+		}
+		retired += len(remember(t, b, st, t0.Add(time.Duration(i)*time.Hour), src, line[2:]).Retired)
+	}
+	return retired
+}
+
+// TestContradictions: what no longer holds is retired and kept, and is no
+// answer.
+func TestContradictions(t *testing.T) {
+	list := readTold(t, "testdata/corrections.txt")
+	if len(list) < 50 {
+		t.Errorf("%d contradictions, 50 are wanted", len(list))
+	}
+	for _, x := range list {
+		t.Run(x.name, func(t *testing.T) {
+			b, st := open(t)
+			x.tell(t, b, st)
+			all, err := b.Facts(t.Context(), 100, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong, right := regexp.MustCompile(x.no), regexp.MustCompile(x.has)
+			old, holds := 0, false
+			for _, f := range all {
+				switch live := f.RetiredAt.IsZero(); {
+				case live && wrong.MatchString(f.Text) && !right.MatchString(f.Text):
+					t.Errorf("%q still holds", f.Text)
+				case live:
+					holds = holds || right.MatchString(f.Text)
+				case wrong.MatchString(f.Text):
+					old++
+				}
+			}
+			if !holds || old == 0 {
+				t.Errorf("holds %v, %d kept as history: %+v", holds, old, all)
+			}
+		})
+	}
+}
+
+// TestAgreements: what only looks like a contradiction retires nothing.
+func TestAgreements(t *testing.T) {
+	list := readTold(t, "testdata/agreements.txt")
+	if len(list) < 50 {
+		t.Errorf("%d agreements, 50 are wanted", len(list))
+	}
+	for _, x := range list {
+		t.Run(x.name, func(t *testing.T) {
+			b, st := open(t)
+			if n := x.tell(t, b, st); n > 0 {
+				t.Errorf("%d facts were retired", n)
+			}
+			all, err := b.Facts(t.Context(), 100, false)
+			if err != nil || len(all) < 2 || len(all) != len(x.said) {
+				t.Errorf("%d facts of %d are there, %v", len(all), len(x.said), err)
+			}
+		})
+	}
+}
