@@ -31,7 +31,27 @@ type Remembered struct {
 // fact which says that an older one does not hold, or no longer, retires it,
 // unless the new one is tainted and the older one is not. What the older one
 // says besides stays. A text that is known already is not kept twice.
-func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
+func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) { return b.keepTx(tx, f, false) }
+
+// LearnTx is RememberTx for what nobody asked to keep: a text that only sets
+// right what is not known is left out, and so is one whose event has led to a
+// fact that says it.
+func (b *Base) LearnTx(tx *store.Tx, f Fact) (Remembered, error) {
+	there, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE event = ? AND event <> ''`, f.Event)
+	if err != nil {
+		return Remembered{}, fmt.Errorf("knowledge: learn: %w", err)
+	}
+	words := phrase.Split(f.Text)
+	for _, o := range there {
+		has := phrase.Split(o.Text)
+		if !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
+			return Remembered{Fact: o, Known: true}, nil
+		}
+	}
+	return b.keepTx(tx, f, true)
+}
+
+func (b *Base) keepTx(tx *store.Tx, f Fact, learning bool) (Remembered, error) {
 	f.Text = strings.TrimSpace(strings.ToValidUTF8(f.Text, "\uFFFD"))
 	switch {
 	case f.Text == "":
@@ -59,6 +79,11 @@ func (b *Base) RememberTx(tx *store.Tx, f Fact) (Remembered, error) {
 	}
 	if w.known != nil {
 		return Remembered{Fact: *w.known, Known: true}, nil
+	}
+	if learning && slices.ContainsFunc(w.list, func(s say.Statement) bool {
+		return s.Attr == "" || (s.Attr == "switched" || s.Attr == "replaced" || s.Attr == say.Any) && len(w.order) == 0
+	}) {
+		return Remembered{Known: true}, nil
 	}
 	f = w.f
 	if from, until := limits(w.list); f.ValidFrom.IsZero() && f.ValidUntil.IsZero() && (until.IsZero() || until.After(now)) {

@@ -3,6 +3,8 @@ package statement
 import (
 	"slices"
 	"strings"
+
+	"hob/platform/phrase"
 )
 
 // subjectOf reads who or what some words name.
@@ -208,3 +210,25 @@ func (n noun) without(w string) noun {
 
 // Mine reports whether a folded word says that something is the speaker's.
 func Mine(w string) bool { return is("mine", w) }
+
+// Tells reports, quickly, whether a text may say something that Read finds.
+func Tells(text string) bool {
+	w := phrase.Split(clip(text))
+	for i, x := range w[:min(len(w), 200)] {
+		if is("mine", x) || is("i", x) || is("is", x) || len(known().verbs[x]) > 0 && (i > 0 || is("dropped", x)) {
+			return len(w) > 1
+		}
+	}
+	return false
+}
+
+// Reported reports whether a sentence is somebody else's word, a question, or
+// about what is not so.
+func Reported(text string) bool {
+	for _, toks := range sentences(unquoted(clip(text))) {
+		if !lead(toks).skip {
+			return false
+		}
+	}
+	return true
+}

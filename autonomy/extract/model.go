@@ -1,0 +1,277 @@
+package extract
+
+import (
+	"context"
+	_ "embed" // the texts
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/llm"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	say "hob/platform/statement"
+)
+
+//go:embed extract.md
+var systemText string
+
+//go:embed extract.json
+var schema []byte
+
+// Bounds of what a model is asked, and of what is taken of its answer.
+const (
+	patience  = 60 * time.Second
+	maxAnswer = 1500 // tokens
+	maxItems  = 24
+	maxItem   = 200 // bytes of a text
+	maxTries  = 4
+	again     = 10 * time.Minute
+)
+
+// errAnswer says that an answer is not what was asked for.
+var errAnswer = errors.New("the answer is not the JSON object that was asked for")
+
+// item is one thing a model found.
+type item struct {
+	Turn     int    `json:"turn"`
+	Quote    string `json:"quote"`
+	Text     string `json:"text"`
+	Kind     string `json:"kind"`
+	From     string `json:"from"`
+	Relation string `json:"relation"`
+	To       string `json:"to"`
+}
+
+// ask gives turns to the model and keeps what it finds. A call that fails is
+// made again later, a few times; turns are not kept waiting for a model for ever.
+func (x *Extractor) ask(ctx context.Context, list []turn) error {
+	m, err := x.o.Model(ctx)
+	if err != nil {
+		return x.later(ctx, list, err)
+	}
+	if m == nil || m.Info().Provider == "offline" || m.Info().Acts {
+		return x.drop(ctx, list)
+	}
+	for i := range list {
+		if err := x.fill(ctx, &list[i]); err != nil {
+			return err
+		}
+	}
+	read := slices.DeleteFunc(slices.Clone(list), func(t turn) bool { return t.words == "" })
+	if len(read) == 0 {
+		return x.drop(ctx, list)
+	}
+	resp, err := x.call(ctx, m, read)
+	if err != nil {
+		return x.later(ctx, list, err)
+	}
+	items, err := Parse(resp)
+	if err != nil {
+		return x.later(ctx, list, err)
+	}
+	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.keepTx(tx, list, read, items) })
+}
+
+// call asks once. Only the owner's words are sent.
+func (x *Extractor) call(ctx context.Context, m llm.Model, list []turn) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	type message struct {
+		Turn int    `json:"turn"`
+		On   string `json:"on"`
+		Text string `json:"text"`
+	}
+	var said []message
+	for i, t := range list {
+		said = append(said, message{i + 1, t.at.In(x.o.Zone()).Format("Monday, 2 January 2006"), t.words})
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		return "", fmt.Errorf("extract: %w", err)
+	}
+	resp, err := llm.Collect(m.Stream(ctx, llm.Request{
+		System: strings.TrimSpace(systemText), MaxTokens: maxAnswer, NoTools: true, Format: &llm.Format{Name: "items", Schema: schema},
+		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: string(text), Source: provenance.Owner}}}},
+		Account:  llm.Account{Purpose: llm.ForLesson, Event: list[len(list)-1].event, Unattended: true},
+	}))
+	if err != nil {
+		return "", fmt.Errorf("extract: %w", err)
+	}
+	return resp.Text(), nil
+}
+
+// Parse reads a model's answer: one JSON object, perhaps within other words.
+func Parse(answer string) ([]item, error) {
+	from, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
+	if from < 0 || to < from {
+		return nil, errAnswer
+	}
+	var out struct {
+		Items *[]item `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(answer[from:to+1]), &out); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	if out.Items == nil {
+		return nil, errAnswer
+	}
+	return (*out.Items)[:min(len(*out.Items), maxItems)], nil
+}
+
+func (x *Extractor) keepTx(tx *store.Tx, list, read []turn, items []item) error {
+	for _, t := range list {
+		var there int
+		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
+			return fmt.Errorf("extract: %w", err)
+		}
+		if there == 0 { // it was to be forgotten meanwhile
+			read = slices.DeleteFunc(slices.Clone(read), func(r turn) bool { return r.event == t.event })
+		}
+	}
+	for _, it := range items {
+		if it.Turn < 1 || it.Turn > len(read) {
+			continue
+		}
+		if err := x.itemTx(tx, read[it.Turn-1], it); err != nil {
+			return err
+		}
+	}
+	return dropTx(tx, list)
+}
+
+func (x *Extractor) itemTx(tx *store.Tx, t turn, it item) error {
+	f, ok := checked(t, it)
+	if !ok {
+		return nil
+	}
+	f.CreatedAt, f.Realm, f.Event, f.Source = t.at.In(x.o.Zone()), t.realm, t.event, "event:"+t.event
+	if _, err := x.o.Base.LearnTx(tx, f); err != nil {
+		return err
+	}
+	if x.o.Linker == nil || f.Kind == knowledge.KindObservation || it.From == "" || it.To == "" || !related(it.Relation) || !stands(t.words, it.From) || !stands(t.words, it.To) {
+		return nil
+	}
+	_, err := x.o.Linker.LinkTx(tx, knowledge.Link{From: it.From, Relation: it.Relation, To: it.To, Realm: t.realm, Provenance: provenance.Owner, Source: f.Source, At: t.at})
+	if errors.Is(err, knowledge.ErrAmbiguous) || errors.Is(err, knowledge.ErrSame) || errors.Is(err, knowledge.ErrNobody) {
+		return nil
+	}
+	return err
+}
+
+// checked makes a fact of an item whose quote stands in the owner's words. Of
+// its text only words of the owner are taken: what a model adds is not kept as
+// the owner's.
+func checked(t turn, it item) (knowledge.Fact, bool) {
+	quote := phrase.Split(it.Quote)
+	if len(quote) < 2 || len(it.Quote) > 400 || !within(phrase.Split(t.words), quote) || foreign(t.words, it.Quote) {
+		return knowledge.Fact{}, false
+	}
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(it.Text, " ")), " ")
+	if text == "" || len(text) > maxItem || slices.ContainsFunc(append(phrase.Split(text), quote...), secret) {
+		return knowledge.Fact{}, false
+	}
+	f := knowledge.Fact{Text: text, Provenance: provenance.Owner}
+	share, all := owned(t.words, text)
+	switch {
+	case it.Kind == knowledge.KindObservation:
+		f.Kind, f.Provenance = knowledge.KindObservation, provenance.Hob
+		return f, !t.tainted && share >= 0.5
+	case all:
+	default:
+		if f.Text = strings.Trim(it.Quote, " \t\n.,;"); len(quote) < 3 || len(f.Text) > maxItem {
+			return knowledge.Fact{}, false
+		}
+	}
+	if it.Kind == knowledge.KindPreference {
+		f.Kind = knowledge.KindPreference
+	}
+	return f, true
+}
+
+// within reports whether words stand in a text one after the other.
+func within(text, words []string) bool {
+	return strings.Contains(" "+strings.Join(text, " ")+" ", " "+strings.Join(words, " ")+" ")
+}
+
+// foreign reports whether the sentence in which a quote stands is somebody
+// else's word, or a question.
+func foreign(words, quote string) bool {
+	for _, s := range sentence.FindAllString(words, -1) {
+		if within(phrase.Split(s), phrase.Split(quote)) {
+			return say.Reported(s)
+		}
+	}
+	return say.Reported(quote)
+}
+
+// owned is the share of a text's words that the owner said, and whether all of
+// them are his, or words that only join.
+func owned(words, text string) (share float64, all bool) {
+	said := phrase.Split(words)
+	n, his := 0, 0
+	for _, w := range phrase.Split(text) {
+		if slices.Contains(glue, w) {
+			continue
+		}
+		n++
+		if slices.Contains(said, w) {
+			his++
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return float64(his) / float64(n), his == n
+}
+
+// stands reports whether a name stands in the owner's words, or is the owner.
+func stands(words, name string) bool {
+	w := phrase.Split(name)
+	return len(w) > 0 && (len(w) == 1 && (w[0] == "me" || w[0] == "owner") || within(phrase.Split(words), w))
+}
+
+// related are relations that may come from a model.
+func related(name string) bool {
+	return slices.Contains([]string{
+		"works_at", "lives_in", "sibling_of", "married_to", "engaged_to", "partner_of", "parent_of", "child_of", "friend_of", "works_with", "manager_of", "reports_to",
+		"neighbour_of", "member_of", "studies_at", "owns", "cousin_of", "knows", "client_of",
+	}, name)
+}
+
+// drop says that turns need not be read by a model.
+func (x *Extractor) drop(ctx context.Context, list []turn) error {
+	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return dropTx(tx, list) })
+}
+
+func dropTx(tx *store.Tx, list []turn) error {
+	for _, t := range list {
+		if _, err := tx.Exec(`DELETE FROM extractions WHERE event = ?`, t.event); err != nil {
+			return fmt.Errorf("extract: %w", err)
+		}
+	}
+	return nil
+}
+
+// later puts turns off, and gives those up that failed too often.
+func (x *Extractor) later(ctx context.Context, list []turn, cause error) error {
+	if ctx.Err() != nil { // it is the next start's
+		return ctx.Err()
+	}
+	x.o.Log.Info("the model could not be asked what is worth keeping; tried again later", "err", cause)
+	return x.o.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, t := range list {
+			wait := again * time.Duration(1<<t.tries)
+			if _, err := tx.Exec(`UPDATE extractions SET tries = tries + 1, not_before = ? WHERE event = ?`, time.Now().Add(wait).UnixMilli(), t.event); err != nil {
+				return fmt.Errorf("extract: %w", err)
+			}
+		}
+		_, err := tx.Exec(`DELETE FROM extractions WHERE tries >= ?`, maxTries)
+		return err
+	})
+}

@@ -1,0 +1,113 @@
+package extract
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	say "hob/platform/statement"
+)
+
+// maxOwn is how much of a message is read, in bytes.
+const maxOwn = 1500
+
+var quoted = regexp.MustCompile("(?s)```.*?(```|$)|`[^`\n]*`|\"[^\"]*(\"|$)|“[^”]*(”|$)|«[^»]*(»|$)|„[^“”]*([“”]|$)")
+
+// own are the words of a message that are the owner's own: of its first
+// paragraph, without what is quoted, and nothing after a line that announces
+// somebody else's text.
+func own(text string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, " "))
+	text, _, _ = strings.Cut(text, "\n\n")
+	text = quoted.ReplaceAllStringFunc(text, func(q string) string {
+		if len(strings.Fields(q)) <= 2 && len(q) < 40 { // a name
+			return strings.Trim(q, "\"“”«»„`")
+		}
+		return " … "
+	})
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, ">") || strings.HasPrefix(strings.ToLower(line), "from:") || strings.HasPrefix(strings.ToLower(line), "subject:") {
+			break
+		}
+		head, _, announced := strings.Cut(line, ": ")
+		if announced && len(phrase.Split(head)) > 0 && announces(head) {
+			break
+		}
+		lines = append(lines, line)
+		if strings.HasSuffix(line, ":") {
+			break
+		}
+	}
+	text = strings.Join(lines, "\n")
+	if len(text) > maxOwn {
+		text = strings.ToValidUTF8(text[:maxOwn], "")
+	}
+	return text
+}
+
+// announces reports whether the words before a colon say that what comes is
+// somebody else's, or is to be worked on: "translate: ...", "he wrote: ...".
+func announces(head string) bool {
+	return slices.ContainsFunc(phrase.Split(head), func(w string) bool {
+		return slices.Contains([]string{"wrote", "writes", "said", "says", "mail", "email", "text", "message", "translate", "summarise", "summarize", "rewrite", "proofread", "correct", "letter", "draft", "article", "quote", "reply", "answer", "schrieb", "ecrit"}, w)
+	})
+}
+
+// kept are the attributes that are kept unasked. A password is not: who wants it
+// kept says so.
+var kept = []string{
+	"lives_in", "lives_at", "works_at", "works_as", "works_with", "studies_at", "married_to", "engaged_to", "dating", "reports_to", "member_of", "allergic_to",
+	"likes", "prefers", "speaks", "plays", "owns", "drives", "born", "bank", "birthday", "anniversary", "address", "phone", "number", "email", "height", "size", "employer",
+	"hometown", "job", "occupation", "profession", "nationality", "nickname", "age", say.Called, "switched", "replaced", "",
+}
+
+// hedges keep what is not sure out.
+var hedges = []string{"maybe", "perhaps", "probably", "think", "guess", "might", "vielleicht", "peutetre", "quizas", "forse", "if", "would", "tomorrow", "today", "yesterday", "tonight"}
+
+// Passing are the statements of a text that are worth keeping unasked: about
+// the owner, or about somebody by a name or a role.
+func Passing(words string, at time.Time) (out []say.Statement) {
+	for _, s := range say.Read(words, at) {
+		about := s.Subject.Owner || s.Subject.Role != "" || s.Subject.Name != "" || s.Attr == ""
+		text := phrase.Split(s.Text)
+		switch {
+		case !about, s.Past, !slices.Contains(kept, s.Attr) && !strings.HasPrefix(s.Attr, "favourite "):
+		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedges, w) || secret(w) }):
+		case s.Attr == say.Called && s.More && s.Subject.Role != "" && len(out) > 0 && out[len(out)-1].Text == s.Text:
+		case s.Attr == "number" && !slices.Contains(text, "phone"):
+		case s.Attr == "likes" && (len(text) < 3 || s.Subject.Name != "" && s.Subject.Role == ""):
+		case s.Attr == "owns" && !s.Ended && !slices.ContainsFunc(lasting, func(w string) bool { return slices.Contains(text, w) }):
+		case len(s.Text) > 200 || len(text) < 2:
+		default:
+			out = append(out, s)
+		}
+	}
+	return out[:min(len(out), 6)]
+}
+
+// lasting are possessions worth knowing of: "I have a headache" is none.
+var lasting = strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
+	child children kids company shop farm pet parrot rabbit hamster twins`)
+
+func secret(w string) bool {
+	return slices.Contains([]string{"password", "passcode", "passphrase", "pin", "passwort", "kennwort", "iban", "combination", "secret", "token", "cvv", "haslo", "slaptazodis"}, w)
+}
+
+// fact is what is kept of a statement.
+func (x *Extractor) fact(t turn, s say.Statement) knowledge.Fact {
+	return knowledge.Fact{
+		Text: strings.TrimRight(s.Text, " ,;"), Provenance: provenance.Owner, Event: t.event, Source: "event:" + t.event, Realm: t.realm, CreatedAt: t.at.In(x.o.Zone()),
+	}
+}
+
+var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
+
+// glue are words that say nothing by themselves.
+var glue = strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
+	owner lives live works work likes like prefers prefer called named since until`)
