@@ -197,6 +197,10 @@ type Knowledge struct {
 	IndexPostings int      `toml:"index_postings"` // rows that a search looks at
 	IndexDelay    Duration `toml:"index_delay"`    // how long changes are gathered
 
+	Extraction      string   `toml:"extraction"`       // "auto", "rules", "model" or "off"
+	ExtractionTurns int      `toml:"extraction_turns"` // that a model gets at once
+	ExtractionWait  Duration `toml:"extraction_wait"`  // how long fewer are waited for
+
 	Ranking Ranking `toml:"ranking"`
 }
 

@@ -43,6 +43,7 @@ func (c *Config) validate() Errors {
 	k.files()
 	k.between("knowledge.summary_chars", c.Knowledge.SummaryChars, 4000, 2_000_000)
 	k.between("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
+	k.extraction()
 	k.index()
 	k.meaning()
 	k.ranking()

@@ -143,6 +143,20 @@ func (x *Extractor) Run(ctx context.Context) error {
 	}
 }
 
+// RunRules is Run without a model: what waits for one is left to the next start.
+func (x *Extractor) RunRules(ctx context.Context) error {
+	for {
+		if err := x.Rule(ctx); err != nil && ctx.Err() == nil {
+			x.o.Log.Warn("turns cannot be read for facts; they are at the next start", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-x.wake:
+		}
+	}
+}
+
 // idle is how long there is nothing to wait for.
 const idle = 24 * time.Hour
 

@@ -22,6 +22,7 @@ import (
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/crew"
+	"hob/autonomy/extract"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	llmall "hob/autonomy/llm/all"
@@ -109,6 +110,7 @@ type Daemon struct {
 	models    *models
 	learner   *learn.Learner
 	graph     *graph.Graph
+	extractor *extract.Extractor
 	brain     *brain
 	agents    *llmall.Agents
 	brains    map[string]*brain // of agents that have one of their own
@@ -151,7 +153,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -169,7 +171,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
@@ -306,7 +308,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
-		Learn: d.learner.Study, Gather: d.library.Index,
+		Learn: d.study, Gather: d.library.Index,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		Model: d.modelCommand, Spent: d.spent,
 		SharedGroups:  c.Autonomy.Groups == config.PerChat,
@@ -353,7 +355,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run, d.followDocs, d.expireFacts}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run, d.followDocs, d.expireFacts, d.extract}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err

@@ -1,0 +1,48 @@
+package daemon
+
+import (
+	"context"
+
+	"hob/autonomy/extract"
+	"hob/autonomy/learn"
+	"hob/autonomy/llm"
+	"hob/knowledge/store"
+)
+
+// openExtractor makes what keeps what the owner says in passing.
+func (d *Daemon) openExtractor(context.Context) (err error) {
+	k := d.opt.Config.Knowledge
+	d.extractor, err = extract.New(extract.Options{
+		Store: d.store, Bus: d.bus, Base: d.base, Linker: d.graph, Model: d.extracting, Mode: k.Extraction, Turns: k.ExtractionTurns,
+		Wait: k.ExtractionWait.Duration, Zone: d.zone, Log: d.opt.Log,
+	})
+	return err
+}
+
+// extracting is the cheapest model there is for it: the small one, else the one
+// in force.
+func (d *Daemon) extracting(ctx context.Context) (llm.Model, error) {
+	if small := d.opt.Config.Agent.SmallModel; small != "" {
+		return d.brain.named(small)
+	}
+	m, _, err := d.brain.standing(ctx)
+	return m, err
+}
+
+// extract reads turns that have ended. A command that uses the engine without a
+// daemon asks no model: it would have to wait for it.
+func (d *Daemon) extract(ctx context.Context) error {
+	if d.opt.InProcess {
+		return d.extractor.RunRules(ctx)
+	}
+	return d.extractor.Run(ctx)
+}
+
+// study reads a turn for what there is to learn and to keep.
+func (d *Daemon) study(t learn.Turn) func(tx *store.Tx) {
+	lessons, facts := d.learner.Study(t), d.extractor.Study(t)
+	return func(tx *store.Tx) {
+		lessons(tx)
+		facts(tx)
+	}
+}
