@@ -355,7 +355,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}()
-	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run, d.followDocs, d.expireFacts, d.extract}
+	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
+	parts = append(parts, d.followDocs, d.expireFacts, d.extract)
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err

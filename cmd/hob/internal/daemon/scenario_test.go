@@ -41,6 +41,9 @@ import (
 //	* what was asked for on the web by then, one "GET http://host/path" after
 //	  the other, as a regular expression
 //	= PATH: what a file below the home then holds, or nothing if there is none
+//	+ what is remembered once what was said in passing is read fits this: a fact
+//	  a line, as "PROVENANCE [KIND] [was] TEXT"
+//	/ a regular expression which it does not fit
 //
 // Other sections: web/HOST/PATH is what the web has at that address (see
 // webOf), and dns says where names lead. home/PATH is a file that is there beforehand. config, with {home} for that home, is put at
@@ -265,6 +268,11 @@ func (s *scene) line(line string) {
 		}
 		if got := strings.TrimSpace(string(b)); got != want {
 			s.t.Errorf("%s holds %q, want %q (%v)", name, got, want, err)
+		}
+	case "+", "/":
+		kept := s.remembered()
+		if fits := regexp.MustCompile(rest).MatchString(kept); fits != (mark == "+") {
+			s.t.Errorf("%s: what is remembered is\n%s", line, kept)
 		}
 	case "":
 	default:

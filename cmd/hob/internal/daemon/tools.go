@@ -44,7 +44,8 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	}
 	list := toolsall.All(toolsall.Deps{
 		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
-		Linker: d.graph, Currency: sync.OnceValue(d.currency),
+		Linker:   d.graph,
+		Currency: sync.OnceValue(d.currency),
 	})
 	if d.results, err = results.New(results.Options{Dir: filepath.Join(d.opt.Paths.Data, "results")}); err != nil {
 		return err
