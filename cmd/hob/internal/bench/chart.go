@@ -68,6 +68,9 @@ func (p panel) draw(b *strings.Builder, list []Growth) {
 			}
 		}
 	}
+	if len(list) == 0 {
+		lowX, highX = 3, 6
+	}
 	if lowX >= highX {
 		highX = lowX + 1
 	}

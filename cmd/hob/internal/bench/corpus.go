@@ -51,6 +51,7 @@ func newCorpus() *corpus {
 	for len(c.words) < vocabulary {
 		c.words = append(c.words, c.made(1+min(3, len(c.words)/4000+rnd.IntN(2))))
 	}
+	c.talk.at = time.Date(2021, 1, 1, 9, 0, 0, 0, time.UTC)
 	for range people {
 		first := c.made(1 + rnd.IntN(2))
 		c.names = append(c.names, strings.ToUpper(first[:1])+first[1:])
