@@ -80,6 +80,24 @@ func TestTheModelOrdersMoreThanAreAskedFor(t *testing.T) {
 	}
 }
 
+// What nothing but its meaning led to has no rank by words.
+func TestMeaningLeadsToRowsWithoutAWord(t *testing.T) {
+	v := &near{}
+	b, st := filled(t, Options{Vectors: v})
+	if err := st.Reader(t.Context()).QueryRow(`SELECT n FROM docs WHERE ref = 'car'`).Scan(&v.n); err != nil {
+		t.Fatal(err)
+	}
+	a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "vehicle", Limit: 3, Meaning: true})
+	if err != nil || len(a.Hits) != 1 || a.Hits[0].Ref != "car" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	for _, p := range a.Hits[0].Parts {
+		if p.Name == "rank by words" {
+			t.Errorf("parts: %+v", a.Hits[0].Parts)
+		}
+	}
+}
+
 func filled(t *testing.T, o Options) (*Base, *store.Store) {
 	t.Helper()
 	st, err := store.Open(t.Context(), t.TempDir()+"/hob.db", Migrations(), store.Options{})

@@ -31,7 +31,8 @@ type row struct {
 	graph    float64
 	hops     int // 0: not from the graph
 	meaning  float64
-	place    int // among those nearest in meaning, from 1
+	place    int  // among those nearest in meaning, from 1
+	meant    bool // nothing but its meaning led to it
 
 	score, matched float64
 	share          float64 // of the words it has, itself or beside it, by their weight

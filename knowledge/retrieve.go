@@ -174,12 +174,16 @@ func (b *Base) byMeaning(ctx context.Context, g *gathering) error {
 	if err != nil {
 		return fmt.Errorf("by meaning: %w", err)
 	}
+	known := make(map[int64]bool, len(g.rows))
+	for n := range g.rows {
+		known[n] = true
+	}
 	if err := g.fetch(near); err != nil {
 		return err
 	}
 	for i, m := range near {
 		if r := g.rows[m.N]; r != nil {
-			r.meaning, r.place = m.Score, i+1
+			r.meaning, r.place, r.meant = m.Score, i+1, !known[m.N]
 		}
 	}
 	return nil
@@ -200,10 +204,14 @@ func join(rows []*row, slow int) {
 	if !slices.ContainsFunc(rows, func(r *row) bool { return r.place > 0 }) {
 		return
 	}
-	for i, r := range rows {
-		byWords := 1 / float64(slow+i+1)
-		r.score = byWords
-		r.parts = append(r.parts, Part{"rank by words", byWords})
+	place := 0 // among those that words, times or relations led to
+	for _, r := range rows {
+		r.score = 0
+		if !r.meant {
+			place++
+			r.score = 1 / float64(slow+place)
+			r.parts = append(r.parts, Part{"rank by words", r.score})
+		}
 		if r.place > 0 {
 			byMeaning := 1 / float64(slow+r.place)
 			r.score += byMeaning

@@ -67,6 +67,9 @@ type Vectors struct {
 	queries *queries
 	wake    chan struct{}
 	writing sync.Mutex // one writer: Run, Purge or CatchUp
+	// reading is held for reading while a search reads the file, and else by who
+	// closes it.
+	reading sync.RWMutex
 
 	mu      sync.Mutex // guards what follows
 	db      *file      // nil: not opened yet
@@ -145,16 +148,35 @@ func (v *Vectors) file(ctx context.Context) (*file, error) {
 	return db, nil
 }
 
+// read lets fn read the file, which is not closed meanwhile.
+func (v *Vectors) read(ctx context.Context, fn func(*file) error) error {
+	v.reading.RLock()
+	f, err := v.file(ctx)
+	if err == nil {
+		err = fn(f)
+	}
+	v.reading.RUnlock()
+	return v.met(err)
+}
+
 // met looks at an error on its way out: a damaged file is dropped, so that the
 // next use begins with an empty one.
 func (v *Vectors) met(err error) error {
 	if !damaged(err) {
 		return err
 	}
+	return errors.Join(err, v.discard())
+}
+
+// discard drops the file with all that is held.
+func (v *Vectors) discard() error {
+	v.reading.Lock()
+	defer v.reading.Unlock()
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	var err error
 	if v.db != nil {
-		_ = v.db.close() // it is of no use
+		err = v.db.close()
 		v.db = nil
 	}
 	return errors.Join(err, removeFile(v.o.Path))
@@ -162,6 +184,8 @@ func (v *Vectors) met(err error) error {
 
 // Close closes the file.
 func (v *Vectors) Close() error {
+	v.reading.Lock()
+	defer v.reading.Unlock()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.closed = true

@@ -227,15 +227,7 @@ func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
 // empty drops everything that is held.
 func (v *Vectors) empty() error {
 	v.queries.forget()
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.db != nil {
-		if err := v.db.close(); err != nil {
-			return fmt.Errorf("embed: %w", err)
-		}
-		v.db = nil
-	}
-	return removeFile(v.o.Path)
+	return v.discard()
 }
 
 // next reads the rows that come next, and the state once all of them are in.

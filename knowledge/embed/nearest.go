@@ -26,13 +26,14 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 	if text = strings.TrimSpace(text); text == "" || limit <= 0 {
 		return nil, nil
 	}
-	f, err := v.file(ctx)
+	var s state
+	var at places
+	err := v.read(ctx, func(f *file) (err error) {
+		s, at, err = f.where(ctx, kinds, realms)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	s, at, err := f.where(ctx, kinds, realms)
-	if err != nil {
-		return nil, v.met(err)
 	}
 	if s.model != v.identity() || at.rows == 0 { // made anew, or nothing there yet: the question costs nothing
 		return nil, nil
@@ -44,9 +45,13 @@ func (v *Vectors) Nearest(ctx context.Context, q store.Querier, text string, kin
 	if len(vector) != 4*s.dims {
 		return nil, fmt.Errorf("the embedder makes vectors of %d numbers now, those kept have %d; they are made anew: hob memory reindex --vectors", len(vector)/4, s.dims)
 	}
-	matches, err := f.nearest(ctx, vector, at, v.plan(at.rows, s.dims, limit))
+	var matches []knowledge.WordMatch
+	err = v.read(ctx, func(f *file) (err error) {
+		matches, err = f.nearest(ctx, vector, at, v.plan(at.rows, s.dims, limit))
+		return err
+	})
 	if err != nil {
-		return nil, v.met(err)
+		return nil, err
 	}
 	return allowed(q, matches, kinds, realms, limit)
 }

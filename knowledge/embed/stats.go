@@ -38,16 +38,15 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 		out.Trouble = llm.Sentence(v.trouble)
 	}
 	v.mu.Unlock()
-	f, err := v.file(ctx)
+	var s state
+	err := v.read(ctx, func(f *file) (err error) {
+		if s, err = readState(ctx, f.r); err != nil {
+			return err
+		}
+		return f.r.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(used) FROM chunks), 0), (SELECT count(*) FROM vectors WHERE chunk = 0)`).Scan(&out.Held, &out.Refused)
+	})
 	if err != nil {
 		return out, err
-	}
-	s, err := readState(ctx, f.r)
-	if err == nil {
-		err = f.r.QueryRowContext(ctx, `SELECT coalesce((SELECT sum(used) FROM chunks), 0), (SELECT count(*) FROM vectors WHERE chunk = 0)`).Scan(&out.Held, &out.Refused)
-	}
-	if err != nil {
-		return out, v.met(err)
 	}
 	q := v.o.Store.Reader(ctx)
 	last, err := v.base.LastChange(q)
@@ -69,14 +68,18 @@ func (v *Vectors) Stats(ctx context.Context) (Stats, error) {
 // Digest is one of everything that is held, so that two files can be compared;
 // it fails when the file contradicts itself.
 func (v *Vectors) Digest(ctx context.Context) (sum string, rows int, err error) {
-	f, err := v.file(ctx)
-	if err != nil {
-		return "", 0, err
-	}
+	err = v.read(ctx, func(f *file) (err error) {
+		sum, rows, err = f.digest(ctx)
+		return err
+	})
+	return sum, rows, err
+}
+
+func (f *file) digest(ctx context.Context) (sum string, rows int, err error) {
 	list, err := f.r.QueryContext(ctx, `SELECT v.n, p.realm, p.kind, v.hash, v.v, v.slot, c.ns, c.bits, c.place = v.place
 		FROM vectors v JOIN places p ON p.id = v.place LEFT JOIN chunks c ON c.id = v.chunk ORDER BY v.n`)
 	if err != nil {
-		return "", 0, v.met(err)
+		return "", 0, err
 	}
 	defer func() { err = errors.Join(err, list.Close()) }()
 	h := sha256.New()

@@ -280,7 +280,7 @@ func (r *memoryRun) byMeaning(ctx context.Context, g *Growth, q store.Querier, q
 		return nil
 	}
 	kinds := []string{knowledge.KindTurn, knowledge.KindFact, "note", knowledge.KindChunk}
-	questions = questions[:min(len(questions), max(10, 30_000_000/g.Rows))] // an exact search of many takes its time
+	questions = questions[:min(len(questions), max(10, 3_000_000/g.Rows))] // an exact search of many takes its time
 	var found [2][][]int64
 	for way, first := range []string{embed.Off, embed.On} {
 		v, err := r.vectors(first)

@@ -64,6 +64,11 @@ func modelServer(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL + "/v1"
 }
 
+// embeddings is a configuration with an embedder at a local server.
+func embeddings(url string) string {
+	return fmt.Sprintf("[knowledge]\nembeddings = \"local/nomic\"\n[providers.local]\nkind = \"openai\"\nbase_url = %q\n", url)
+}
+
 func write(t *testing.T, path, text string, mode os.FileMode) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
@@ -192,6 +197,26 @@ func TestChecks(t *testing.T) {
 		{"secret of a trigger is missing", "trigger t", func(t *testing.T, e Env) Env {
 			return with(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
 		}, Fail, "/no/such/file", false},
+		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words alone", false},
+		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
+			return with(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprint(w, `{"object":"list","data":[{"index":0,"embedding":[1,2,3]}]}`)
+			})))
+		}, OK, "local/nomic answers with vectors of 3 numbers", false},
+		{"an embedder that is away", "embeddings", func(t *testing.T, e Env) Env {
+			return with(t, e, embeddings("http://127.0.0.1:1/v1"))
+		}, Warn, "until it answers what is new is found by words alone", false},
+		{"an embedder without its model", "embeddings", func(t *testing.T, e Env) Env {
+			return with(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, `{"error":{"message":"model \"nomic\" not found"}}`, http.StatusNotFound)
+			})))
+		}, Warn, "nomic", false},
+		{"an embedder without a provider", "embeddings", func(t *testing.T, e Env) Env {
+			return with(t, e, "[knowledge]\nembeddings = \"nowhere/nomic\"\n")
+		}, Fail, "there is no [providers.nowhere]", false},
+		{"a model that makes no vectors", "embeddings", func(t *testing.T, e Env) Env {
+			return with(t, e, "[knowledge]\nembeddings = \"a/b\"\n[providers.a]\nkind = \"anthropic\"\napi_key = \"k\"\n")
+		}, Fail, "makes no vectors", false},
 		{"errors in the log", "log", func(t *testing.T, e Env) Env {
 			line := "time=" + e.Now.Format(time.RFC3339Nano) + " level=ERROR msg=\"it broke\"\n"
 			old := "time=2020-01-01T00:00:00Z level=ERROR msg=old\n"

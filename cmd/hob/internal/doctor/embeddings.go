@@ -1,0 +1,69 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+)
+
+// checkEmbeddings looks whether the embedder of [knowledge] is there. One on
+// this machine is tried; one that costs is only asked for its models.
+func checkEmbeddings(ctx context.Context, e Env) []Check {
+	const key = "knowledge.embeddings"
+	name := e.Config.Knowledge.Embeddings
+	if name == "off" {
+		return ok("embeddings", "off: the memory is searched by words alone (docs/embeddings.md)")
+	}
+	o := e.modelOptions(ctx)
+	em, err := llmall.Embedder(name, o)
+	if err != nil {
+		return failed("embeddings", fmt.Errorf("%s = %q: %w", key, name, err), "name another one or switch it off: hob config set "+key+" off")
+	}
+	m, is := em.(llm.Model)
+	if !is {
+		return ok("embeddings", name)
+	}
+	info := m.Info()
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	if info.Local {
+		v, _, err := em.Embed(ctx, []string{"tea"})
+		if err != nil {
+			return away(info, err)
+		}
+		return ok("embeddings", fmt.Sprintf("%s answers with vectors of %d numbers", info.Name(), len(v[0])))
+	}
+	l, is := em.(llmall.Lister)
+	if !is {
+		return ok("embeddings", info.Name()+" (it cannot be asked for its models)")
+	}
+	models, err := l.Models(ctx)
+	switch {
+	case err != nil && llm.KindOf(err) != llm.NotFound:
+		return away(info, err)
+	case err == nil && len(models) > 0 && !slices.ContainsFunc(models, func(s string) bool { return strings.TrimPrefix(s, "models/") == info.Model }):
+		return warn("embeddings", fmt.Sprintf("%s does not list the model %s", info.Provider, info.Model), "check its name, or that the key may use it: hob provider list --test")
+	}
+	return ok("embeddings", info.Name()+"; every text that is remembered is sent there")
+}
+
+// away is an embedder that does not answer. Nothing is lost by it: what is new
+// is found by words until it comes back.
+func away(info llm.Info, err error) []Check {
+	cause, remedy := strings.TrimSuffix(llm.Sentence(err), "."), ""
+	if e, is := errors.AsType[*llm.Error](err); is && e.Remedy != "" {
+		cause, remedy = e.Message, e.Remedy
+	}
+	if remedy == "" || llm.KindOf(err) == llm.Interrupted {
+		remedy = "start its server, or pull the model (ollama pull " + info.Model + ")"
+		if !info.Local {
+			remedy = "check the internet connection and [providers." + info.Provider + "]"
+		}
+	}
+	return warn("embeddings", info.Name()+": "+cause+"; until it answers what is new is found by words alone", remedy)
+}
