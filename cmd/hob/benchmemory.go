@@ -30,7 +30,7 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 				list = append(list, g)
 				fmt.Fprintf(a.err, "%d rows: p50 %s ms, p95 %s ms\n", g.Rows, rounded(g.P50), rounded(g.P95))
 			})
-			if err != nil {
+			if err != nil && len(list) == 0 {
 				return err
 			}
 			if chart != "" {
@@ -39,10 +39,10 @@ func (a *app) benchMemoryCmd() *cobra.Command {
 				}
 			}
 			if a.asJSON {
-				return a.printJSON(list)
+				return errors.Join(a.printJSON(list), err)
 			}
 			a.growth(list, o.Numbers > 0)
-			return nil
+			return err // what was measured before it is shown all the same
 		}),
 	})
 	cmd.Flags().IntVar(&o.Rows, "n", 100_000, "how many rows to fill in")

@@ -22,7 +22,12 @@ import (
 	"hob/platform/provenance"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if child() {
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // world is a base with vectors beside it.
 type world struct {

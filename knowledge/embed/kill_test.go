@@ -1,0 +1,192 @@
+package embed_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/openai"
+	"hob/knowledge"
+	"hob/knowledge/embed"
+	"hob/knowledge/embed/embedtest"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// childEnv makes the test's program the one that is killed: its folder, the
+// address of the embedder and the seed of what it does.
+const childEnv = "HOB_VECTORS_CHILD"
+
+// child is true in the program that is killed.
+func child() bool {
+	part := strings.Split(os.Getenv(childEnv), "|")
+	if len(part) != 3 {
+		return false
+	}
+	seed, _ := strconv.ParseUint(part[2], 10, 64)
+	fmt.Fprintln(os.Stderr, busy(context.Background(), part[0], part[1], seed))
+	return true
+}
+
+// placed is a store with vectors in a folder.
+type placed struct {
+	st   *store.Store
+	base *knowledge.Base
+	vecs *embed.Vectors
+}
+
+func openPlace(ctx context.Context, dir, file, url string) (p placed, err error) {
+	if p.st, err = store.Open(ctx, filepath.Join(dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
+		return p, err
+	}
+	m, err := openai.New(openai.Options{Provider: "local", BaseURL: url, Model: "hash"})
+	if err != nil {
+		return p, err
+	}
+	p.vecs, err = embed.New(embed.Options{Path: filepath.Join(dir, file), Store: p.st, Embedder: m, Model: "local/hash", Batch: 7})
+	if err != nil {
+		return p, err
+	}
+	p.base, err = knowledge.New(p.st, knowledge.Options{Changed: p.vecs.Changed})
+	return p, err
+}
+
+// busy writes, changes and removes rows for ever while the vectors follow, are
+// made anew and forget.
+func busy(ctx context.Context, dir, url string, seed uint64) error {
+	p, err := openPlace(ctx, dir, "vectors.db", url)
+	if err != nil {
+		return err
+	}
+	failed := make(chan error, 3)
+	r := rand.New(rand.NewPCG(seed, 1))
+	go func() {
+		for {
+			if err := p.vecs.CatchUp(ctx, nil); err != nil {
+				failed <- err
+				return
+			}
+			switch r.IntN(6) {
+			case 0:
+				err = p.vecs.Reindex(ctx)
+			case 1:
+				_, err = p.vecs.Forget(ctx)
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	go func() { failed <- scribble(ctx, p, seed) }()
+	return <-failed
+}
+
+func scribble(ctx context.Context, p placed, seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 2))
+	for round := 0; ; round++ {
+		err := p.st.Write(ctx, func(tx *store.Tx) error {
+			for range 1 + r.IntN(20) {
+				ref := strconv.Itoa(r.IntN(300))
+				if r.IntN(4) == 0 {
+					if err := p.base.UnindexTx(tx, "note", ref); err != nil {
+						return err
+					}
+					continue
+				}
+				d := knowledge.Doc{
+					Kind: "note", Ref: ref, Text: fmt.Sprintf("word%d and word%d", r.IntN(50), r.IntN(50)),
+					At: time.Unix(1, 0), Provenance: provenance.Owner, Realm: []string{"", "work"}[r.IntN(2)],
+				}
+				if err := p.base.IndexTx(tx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if round == 0 {
+			fmt.Println("working")
+		}
+	}
+}
+
+// After a kill at any instant the vectors go on where they were: what they hold
+// is what those made anew hold.
+func TestKilled(t *testing.T) {
+	kills := 12
+	if s := os.Getenv("HOB_KILLS"); s != "" {
+		kills, _ = strconv.Atoi(s)
+	}
+	if testing.Short() {
+		kills = 3
+	}
+	srv, dir := embedtest.New(t, embedtest.Options{}), t.TempDir()
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	for i := range kills {
+		kill(t, dir, srv.URL, r.Uint64(), time.Duration(r.IntN(200))*time.Millisecond)
+		if i%4 == 3 || i == kills-1 {
+			asNew(t, dir, srv.URL)
+		}
+	}
+}
+
+func kill(t *testing.T, dir, url string, seed uint64, after time.Duration) {
+	t.Helper()
+	self, err := os.Executable()
+	fatal(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s|%s|%d", childEnv, dir, url, seed))
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	fatal(t, err)
+	fatal(t, cmd.Start())
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	time.Sleep(after) // at any instant
+	fatal(t, cmd.Process.Kill())
+	_, _ = io.Copy(io.Discard, out) // it has ended
+	_ = cmd.Wait()                  // killed
+	if stderr.Len() > 0 {
+		t.Fatalf("it ended by itself: %s", stderr.String())
+	}
+}
+
+// asNew compares what is held with what is made of the rows alone.
+func asNew(t *testing.T, dir, url string) {
+	t.Helper()
+	digest := func(file string) (string, int) {
+		p, err := openPlace(t.Context(), dir, file, url)
+		fatal(t, err)
+		fatal(t, p.vecs.CatchUp(t.Context(), nil))
+		sum, rows, err := p.vecs.Digest(t.Context())
+		fatal(t, err)
+		s, err := p.vecs.Stats(t.Context())
+		fatal(t, err)
+		if s.Behind != 0 || s.Anew {
+			t.Errorf("%s: it is behind: %+v", file, s)
+		}
+		fatal(t, errors.Join(p.vecs.Close(), p.st.Close()))
+		return sum, rows
+	}
+	held, rows := digest("vectors.db")
+	fresh, all := digest("fresh.db")
+	if held != fresh || rows != all || rows == 0 {
+		t.Fatalf("%d rows are held, %d are there", rows, all)
+	}
+	fatal(t, os.Remove(filepath.Join(dir, "fresh.db")))
+}
