@@ -13,8 +13,12 @@ import (
 	"hob/knowledge/store"
 )
 
-// batch is how many changes are written at once.
-const batch = 500
+// batch is how many rows are written at once, as long as their texts are not
+// long: fewer after muchText bytes.
+const (
+	batch    = 500
+	muchText = 16 << 20
+)
 
 // much is after how many rows in one go the memory that took is given back.
 const much = 5_000
@@ -25,8 +29,11 @@ func (x *Index) Run(ctx context.Context) error {
 	x.running.Store(true)
 	defer x.running.Store(false)
 	wait := x.opt.Delay
-	for {
-		err := x.CatchUp(ctx)
+	for first := true; ; first = false {
+		var err error
+		if !first || x.lags(ctx) { // else it is opened when it is needed
+			err = x.CatchUp(ctx)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -54,6 +61,17 @@ func (x *Index) Run(ctx context.Context) error {
 		default:
 		}
 	}
+}
+
+// lags says whether there is something to follow, without opening the index.
+func (x *Index) lags(ctx context.Context) bool {
+	q := x.st.Reader(ctx)
+	last, err := x.base.LastChange(q)
+	if err != nil {
+		return true
+	}
+	done, err := x.base.Done(q, Name)
+	return err != nil || done < last
 }
 
 // CatchUp returns when the index holds every change there was when it was
@@ -122,7 +140,7 @@ func (x *Index) broke(ctx context.Context, g *generation, err error) error {
 
 // step writes one batch of changes and says how many there were.
 func (x *Index) step(ctx context.Context, g *generation) (int, error) {
-	list, err := x.base.Changes(x.st.Reader(ctx), g.seq, batch)
+	list, err := x.base.Changes(x.st.Reader(ctx), g.seq, x.size())
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
@@ -145,9 +163,27 @@ func (x *Index) moved(g *generation, seq int64) {
 	x.overlay.drop(seq)
 }
 
+// size is how many rows to read next. work is held.
+func (x *Index) size() int {
+	if x.rows == 0 {
+		x.rows = batch
+	}
+	return x.rows
+}
+
 func (x *Index) batch(list []knowledge.Change) *api.Batch {
 	b := api.NewBatch()
+	text := 0
+	defer func() {
+		switch {
+		case text > muchText:
+			x.rows = max(x.rows/8, 1)
+		case text < muchText/16:
+			x.rows = min(2*x.size(), batch)
+		}
+	}()
 	for _, c := range list {
+		text += len(c.Doc.Text)
 		if c.Gone {
 			b.Delete(id(c.N))
 			continue
@@ -163,6 +199,9 @@ func (x *Index) weights() knowledge.Weights {
 
 // tell lets the store drop the changes that the index holds for good.
 func (x *Index) tell(ctx context.Context, g *generation) error {
+	if x.quiet {
+		return nil
+	}
 	seq := g.seq
 	err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
 	if err == nil {

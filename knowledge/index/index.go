@@ -92,7 +92,9 @@ type Index struct {
 	running atomic.Bool // Run follows
 
 	// work is held by who changes the index: following, rebuilding, purging.
-	work sync.Mutex
+	work  sync.Mutex // guards what follows
+	rows  int        // see size
+	quiet bool       // the store must not be written to
 
 	mu      sync.RWMutex // guards what follows; searches hold it for reading
 	cur     *generation

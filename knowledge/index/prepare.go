@@ -28,6 +28,7 @@ func (x *Index) prepare(q store.Querier) error {
 	}
 	if _, ok := q.(*store.Tx); ok || x.running.Load() {
 		if g == nil {
+			x.Changed() // Run makes it
 			return errNotYet
 		}
 		return nil
@@ -44,7 +45,11 @@ func (x *Index) prepare(q store.Querier) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), atOnce)
 	defer cancel()
-	return x.CatchUp(ctx)
+	x.work.Lock()
+	defer x.work.Unlock()
+	x.quiet = true // whoever searches may be the one who writes
+	defer func() { x.quiet = false }()
+	return x.catchUp(ctx)
 }
 
 // behind is how many changes the index lacks; when there is none, the rows.

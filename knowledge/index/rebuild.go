@@ -76,15 +76,17 @@ func (x *Index) fill(ctx context.Context, g *generation, progress func(done, tot
 		return err
 	}
 	// Until it is told more, the store keeps what the new index has yet to see.
-	if err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, 0) }); err != nil {
-		return err
+	if !x.quiet {
+		if err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, 0) }); err != nil {
+			return err
+		}
 	}
 	var total, done int
 	if err := q.QueryRow(`SELECT count(*) FROM docs`).Scan(&total); err != nil {
 		return fmt.Errorf("index: count: %w", err)
 	}
 	for after := int64(0); ; {
-		list, err := x.base.All(x.st.Reader(ctx), after, batch)
+		list, err := x.base.All(x.st.Reader(ctx), after, x.size())
 		if err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
 		if err != nil {
 			return err
 		}
-		if n < batch {
+		if n == 0 {
 			return nil
 		}
 	}
@@ -136,10 +138,14 @@ func (x *Index) swap(g *generation) error {
 		}
 	}
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	err := x.drop()
+	old := x.cur
 	x.cur, x.trouble = g, nil
 	x.overlay.drop(g.seq)
+	x.mu.Unlock()
+	var err error
+	if old != nil { // no search is in it any more
+		err = old.close()
+	}
 	if err == nil && g.path != "" {
 		err = sweep(x.dir, g.name)
 	}
