@@ -21,8 +21,7 @@ func inverse(rows, with int) float64 {
 type row struct {
 	n        int64
 	doc      Doc
-	words    []string // folded
-	length   float64  // of the words that tell something
+	length   float64 // of the words that tell something
 	own      []float64
 	has      uint64 // from the index
 	question bool
@@ -52,9 +51,8 @@ func (r *row) read(k *question, form float64) {
 	l := asked()
 	r.own = make([]float64, len(k.terms))
 	count := func(text string, times float64) {
-		first := len(r.words)
-		r.words = appendTokens(r.words, text)
-		for _, w := range r.words[first:] {
+		k.scratch = appendTokens(k.scratch[:0], text)
+		for _, w := range k.scratch {
 			if !l.nothing[w] {
 				r.length++
 			}
@@ -151,7 +149,6 @@ func (g *ranking) score() []*row {
 	}
 	out := slices.DeleteFunc(slices.Clone(g.rows), func(r *row) bool { return r.matched == 0 })
 	sortRows(out)
-	g.feedback(out)
 	return out
 }
 
@@ -279,85 +276,4 @@ func (g *ranking) byFeatures(r *row, newest time.Time) {
 	}
 	r.matched += r.meaning
 	r.add("recent", g.t.Recent*k.total*math.Exp2(-float64(newest.Sub(r.doc.At))/float64(g.half)))
-}
-
-// Bounds of the feedback: the best rows that are looked at, the words taken from
-// them, and the share of rows that may have such a word.
-const (
-	feedbackRows  = 5
-	feedbackWords = 12
-	feedbackShare = 10
-)
-
-// feedback takes rare words from the best rows and gives rows that share them a
-// little more: pseudo relevance feedback.
-func (g *ranking) feedback(best []*row) {
-	if g.t.Feedback == 0 || len(best) < 2*feedbackRows {
-		return
-	}
-	words := g.shared(best)
-	sum := 0.0
-	for _, w := range words {
-		sum += w
-	}
-	if sum == 0 {
-		return
-	}
-	for _, r := range best {
-		v, seen := 0.0, [feedbackWords]string{}
-		n := 0
-		for _, w := range r.words {
-			if x, ok := words[w]; ok && !slices.Contains(seen[:n], w) {
-				v += x
-				seen[n] = w
-				n++
-			}
-		}
-		r.add("feedback", g.t.Feedback*g.k.total*v/sum)
-	}
-	sortRows(best)
-}
-
-// shared are the rare words of the best rows that others have as well, with
-// their weights.
-func (g *ranking) shared(best []*row) map[string]float64 {
-	type use struct{ rows, last int }
-	uses := map[string]*use{}
-	for _, r := range best[:feedbackRows] {
-		for _, w := range r.words {
-			if len(w) >= 3 && !asked().nothing[w] && uses[w] == nil && !g.isTerm(w) {
-				uses[w] = &use{last: -1}
-			}
-		}
-	}
-	for i, r := range g.rows {
-		for _, w := range r.words {
-			if u := uses[w]; u != nil && u.last != i { // once a row
-				u.rows, u.last = u.rows+1, i
-			}
-		}
-	}
-	weight := map[string]float64{}
-	for place, r := range best[:feedbackRows] {
-		for j, w := range r.words {
-			u := uses[w]
-			if u == nil || u.rows < 2 || u.rows > max(2, len(g.rows)/feedbackShare) || slices.Contains(r.words[:j], w) {
-				continue
-			}
-			weight[w] += math.Log(float64(len(g.rows))/float64(u.rows)) / float64(place+2) / (1 + r.length/10)
-		}
-	}
-	list := make([]string, 0, len(weight))
-	for w := range weight {
-		list = append(list, w)
-	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(weight[b], weight[a]), cmp.Compare(a, b)) })
-	for _, w := range list[min(len(list), feedbackWords):] {
-		delete(weight, w)
-	}
-	return weight
-}
-
-func (g *ranking) isTerm(w string) bool {
-	return slices.ContainsFunc(g.k.terms, func(t term) bool { return t.in(w, 0) > 0 })
 }

@@ -28,7 +28,6 @@ type Tuning struct {
 	Number   float64 // holds a number when one is asked for (0.16)
 	Date     float64 // of the time that is named (0.6)
 	Later    float64 // said soon after the time that is named, as a share of Date (0.5)
-	Feedback float64 // shares rare words with the best rows (0.3)
 	Recent   float64 // is new (0.02)
 	Fact     float64 // is a fact and not something said (0.1)
 	Entity   float64 // is about somebody or something that is named (0.2)
@@ -46,7 +45,7 @@ func DefaultTuning() Tuning {
 		Candidates: 60, Neighbours: 4, K1: 0.9, B: 0.4,
 		Answer: 1, Before: 0.2, After: 0.3, Reply: 0.2, Near: 0.15, Window: 0.3,
 		Session: 0.35, Spread: 0.3, Form: 0.4, Little: 0.4, Speaker: 0.35, Question: 0.08, Time: 0.3, Number: 0.16,
-		Date: 0.6, Later: 0.5, Feedback: 0.3, Recent: 0.02, Fact: 0.1, Entity: 0.2, Graph: 0.3, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,
+		Date: 0.6, Later: 0.5, Recent: 0.02, Fact: 0.1, Entity: 0.2, Graph: 0.3, Hops: 2, Leads: 20, Meaning: 60, Share: 0.5, Weak: 0.3,
 	}
 }
 
@@ -77,7 +76,7 @@ func (t Tuning) filled() Tuning {
 		{&t.Number, &d.Number},
 		{&t.Date, &d.Date},
 		{&t.Later, &d.Later},
-		{&t.Feedback, &d.Feedback},
+
 		{&t.Recent, &d.Recent},
 		{&t.Fact, &d.Fact},
 		{&t.Entity, &d.Entity},

@@ -23,7 +23,6 @@ type Ranking struct {
 	Number     float64  `toml:"number"`
 	Date       float64  `toml:"date"`
 	Later      float64  `toml:"later"`
-	Feedback   float64  `toml:"feedback"`
 	Recent     float64  `toml:"recent"`
 	HalfLife   Duration `toml:"half_life"`
 	Fact       float64  `toml:"fact"`
@@ -58,11 +57,11 @@ func (k *checker) ranking() {
 		"time":     r.Time,
 		"number":   r.Number,
 		"date":     r.Date,
-		"feedback": r.Feedback,
-		"recent":   r.Recent,
-		"fact":     r.Fact,
-		"entity":   r.Entity,
-		"graph":    r.Graph,
+
+		"recent": r.Recent,
+		"fact":   r.Fact,
+		"entity": r.Entity,
+		"graph":  r.Graph,
 	} {
 		k.require("knowledge.ranking."+key, v >= 0 && v <= 10, "it must lie between 0 and 10")
 	}

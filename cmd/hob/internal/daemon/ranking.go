@@ -30,7 +30,6 @@ func Tuning(c config.Knowledge) knowledge.Tuning {
 		Number:     weighed(r.Number),
 		Date:       weighed(r.Date),
 		Later:      weighed(r.Later),
-		Feedback:   weighed(r.Feedback),
 		Recent:     weighed(r.Recent),
 		Fact:       weighed(r.Fact),
 		Entity:     weighed(r.Entity),
