@@ -121,7 +121,35 @@ func (b *Base) insertTx(tx *store.Tx, f Fact, list []say.Statement) error {
 	if err := claimTx(tx, f, list); err != nil {
 		return err
 	}
-	return b.IndexTx(tx, doc(f))
+	d := doc(f)
+	d.Title = saidSo(f.Text, list)
+	return b.IndexTx(tx, d)
+}
+
+// saidSo are words by which a fact is asked for and that it does not have: "I
+// moved to Kaunas" is where I live.
+func saidSo(text string, list []say.Statement) string {
+	has, more := phrase.Split(text), []string(nil)
+	for _, s := range list {
+		words := askedFor()[s.Attr]
+		if strings.HasPrefix(s.Attr, "favourite ") {
+			words = s.Attr
+		}
+		for _, w := range strings.Fields(words) {
+			if !slices.Contains(has, w) && !slices.Contains(more, w) && !s.Past {
+				more = append(more, w)
+			}
+		}
+	}
+	return strings.Join(more, " ")
+}
+
+// askedFor are the words with which people ask for what facts say.
+func askedFor() map[string]string {
+	return map[string]string{
+		"lives_in": "live lives", "lives_at": "live lives", "works_at": "work works", "works_as": "work works", "drives": "drive drives", "bank": "bank", "married_to": "married",
+		say.Called: "called name", "birthday": "birthday", "address": "address", "phone": "phone", "password": "password", "weight": "weigh", "height": "tall", "age": "old",
+	}
 }
 
 func (b *Base) retireTx(tx *store.Tx, f *Fact, by string, at time.Time) error {
