@@ -181,7 +181,7 @@ func checked(t turn, it item) (knowledge.Fact, bool) {
 	switch {
 	case it.Kind == knowledge.KindObservation:
 		f.Kind, f.Provenance = knowledge.KindObservation, provenance.Hob
-		return f, !t.tainted && share >= 0.5
+		return f, !t.tainted && share >= 0.75
 	case all:
 	default:
 		if f.Text = strings.Trim(it.Quote, " \t\n.,;"); len(quote) < 3 || len(f.Text) > maxItem {
@@ -215,7 +215,9 @@ func foreign(words, quote string) bool {
 func owned(words, text string) (share float64, all bool) {
 	said := phrase.Split(words)
 	n, his := 0, 0
-	for _, w := range phrase.Split(text) {
+	list := phrase.Split(text)
+	slices.Sort(list)
+	for _, w := range slices.Compact(list) { // each once
 		if slices.Contains(glue, w) {
 			continue
 		}

@@ -79,6 +79,7 @@ func Passing(words string, at time.Time) (out []say.Statement) {
 		switch {
 		case !about, s.Past, !slices.Contains(kept, s.Attr) && !strings.HasPrefix(s.Attr, "favourite "):
 		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedges, w) || secret(w) }):
+		case s.More && !slices.ContainsFunc(text, func(w string) bool { return slices.Contains(besides, w) }):
 		case s.Attr == say.Called && s.More && s.Subject.Role != "" && len(out) > 0 && out[len(out)-1].Text == s.Text:
 		case s.Attr == "number" && !slices.Contains(text, "phone"):
 		case s.Attr == "likes" && (len(text) < 3 || s.Subject.Name != "" && s.Subject.Role == ""):
@@ -94,6 +95,9 @@ func Passing(words string, at time.Time) (out []say.Statement) {
 // lasting are possessions worth knowing of: "I have a headache" is none.
 var lasting = strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)
+
+// besides say that something holds as well.
+var besides = strings.Fields("also too another second both auch aussi tambien anche tez taip")
 
 func secret(w string) bool {
 	return slices.Contains([]string{"password", "passcode", "passphrase", "pin", "passwort", "kennwort", "iban", "combination", "secret", "token", "cvv", "haslo", "slaptazodis"}, w)
