@@ -1,21 +1,67 @@
 package graph
 
 import (
+	_ "embed" // the calling codes
+	"slices"
 	"strings"
-
-	"github.com/nyaruka/phonenumbers"
+	"sync"
+	"unicode"
 )
 
-// Phone reads a telephone number into E.164 (ITU-T). A number without a country
-// is read as one of the region.
+//go:embed phones.txt
+var phonesText string
+
+// dialling is how numbers of a country are written there.
+type dialling struct {
+	code   string
+	trunks []string
+}
+
+var phones = sync.OnceValue(func() map[string]dialling {
+	m := map[string]dialling{}
+	for line := range strings.Lines(phonesText) {
+		if f := strings.Fields(line); len(f) > 2 && f[0] != "#" {
+			m[f[0]] = dialling{f[1], slices.DeleteFunc(f[2:], func(s string) bool { return s == "-" })}
+		}
+	}
+	return m
+})
+
+// Phone brings a telephone number into the form of E.164 (ITU-T): a plus sign
+// and at most 15 digits. A number without a country is read as one of the
+// region. Whether somebody has it is not known here.
 func Phone(s, region string) (string, bool) {
 	s = strings.TrimSpace(s)
-	if len(s) < 5 || len(s) > 40 || strings.Count(s, "") == 0 || !strings.ContainsAny(s, "0123456789") {
+	if len(s) > 40 || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '@' || r == ':' }) {
 		return "", false
 	}
-	n, err := phonenumbers.Parse(s, region)
-	if err != nil || !phonenumbers.IsValidNumber(n) {
+	// +49 (0)30 123: what is in brackets is dialled within the country alone
+	s = strings.ReplaceAll(s, "(0)", "")
+	plus := strings.HasPrefix(s, "+")
+	d := strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, s)
+	if rest, ok := strings.CutPrefix(d, "00"); ok && !plus {
+		d, plus = rest, true
+	}
+	if !plus {
+		c, ok := phones()[region]
+		if !ok || len(d) < 6 {
+			return "", false
+		}
+		for _, t := range c.trunks {
+			if rest, ok := strings.CutPrefix(d, t); ok && len(rest) >= 6 {
+				d = rest
+				break
+			}
+		}
+		d = c.code + d
+	}
+	if len(d) < 8 || len(d) > 15 || d[0] == '0' {
 		return "", false
 	}
-	return phonenumbers.Format(n, phonenumbers.E164), true
+	return "+" + d, true
 }
