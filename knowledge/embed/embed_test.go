@@ -178,7 +178,7 @@ func TestMeaning(t *testing.T) {
 			t.Errorf("embedded without a prefix: %q", text)
 		}
 	}
-	if s := w.stats(); s.Held != 4 || s.Behind != 0 || s.Anew || s.Numbers != 64 {
+	if s := w.stats(); s.Held != 4 || s.Behind != 0 || s.Anew || s.Numbers != 256 {
 		t.Errorf("stats: %+v", s)
 	}
 }

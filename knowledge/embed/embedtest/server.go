@@ -19,7 +19,7 @@ import (
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// Numbers of each vector, 0 = 64.
+	// Numbers of each vector, 0 = 256.
 	Numbers int
 	// Same lists words of one meaning, separated by spaces.
 	Same []string
@@ -130,7 +130,7 @@ func fail(w http.ResponseWriter, status int, message string) {
 // words, the same each time. Words of one meaning have one direction.
 func Vector(text string, o Options) []float32 {
 	if o.Numbers == 0 {
-		o.Numbers = 64
+		o.Numbers = 256
 	}
 	out := make([]float32, o.Numbers)
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

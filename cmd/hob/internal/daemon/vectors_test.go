@@ -126,6 +126,10 @@ func TestAQuestionWithoutACommonWord(t *testing.T) {
 	if best, why := m.search("my car"); !strings.Contains(best, "automobile") {
 		t.Errorf("found %q, %s", best, why)
 	}
+	code, body := m.api(http.MethodPost, "/api/v1/tools/smart_recall", map[string]any{"arguments": map[string]any{"query": "which vehicle", "limit": 1}})
+	if code != http.StatusOK || !strings.Contains(string(body), "automobile") {
+		t.Errorf("the tool finds %d %s", code, body)
+	}
 	if best, _ := m.search("green tea"); !strings.Contains(best, "tin") {
 		t.Errorf("by words it finds %q", best)
 	}
