@@ -158,9 +158,11 @@ func (h *house) wait(kind, pattern string) said {
 	deadline := time.Now().Add(20 * time.Second)
 	var all []said
 	for time.Now().Before(deadline) {
-		_, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
+		code, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
 		all = nil
-		fatal(h.t, json.Unmarshal(body, &all))
+		if code != http.StatusOK || json.Unmarshal(body, &all) != nil {
+			h.t.Fatalf("deliveries: %d %s", code, body)
+		}
 		if i := slices.IndexFunc(all, func(s said) bool { return s.Kind == kind && re.MatchString(s.Text) }); i >= 0 {
 			return all[i]
 		}
