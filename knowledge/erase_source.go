@@ -42,15 +42,16 @@ func (b *Base) goingBySource(q store.Querier, source string, g *Going) error {
 		g.Erasure.Events = []string{name}
 	case "session":
 		g.Erasure.Sessions = []string{name}
-	}
-	facts, err := query(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event = ? AND ? = 'event' ORDER BY n`, source, name, kind)
-	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
-	}
-	for _, f := range facts {
-		if err := b.withOlder(q, f, g); err != nil {
-			return err
+		if b.opt.Events != nil {
+			events, err := b.opt.Events(q, name)
+			if err != nil {
+				return err
+			}
+			g.Erasure.Events = events
 		}
+	}
+	if err := b.factsFrom(q, source, g); err != nil {
+		return err
 	}
 	rows, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR d.grp = ? AND d.kind = ? ORDER BY d.n`, source, name, KindTurn)
 	if err != nil {
@@ -62,6 +63,23 @@ func (b *Base) goingBySource(q store.Querier, source string, g *Going) error {
 		}
 	}
 	return b.madeOf(q, kind, name, kinds, g)
+}
+
+// factsFrom adds the facts of a source, and of the events that go.
+func (b *Base) factsFrom(q store.Querier, source string, g *Going) error {
+	all, err := query(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event <> '' ORDER BY n`, source)
+	if err != nil {
+		return fmt.Errorf("knowledge: forget: %w", err)
+	}
+	for _, f := range all {
+		if f.Source != source && !slices.Contains(g.Erasure.Events, f.Event) {
+			continue
+		}
+		if err := b.withOlder(q, f, g); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // madeOf follows the origins: facts and results that were made of the source go

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/failpoint"
 	"hob/platform/shortid"
 )
 
@@ -268,6 +269,7 @@ func (x *Erasing) sweep(ctx context.Context, p pending, running []string) error 
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
+	failpoint.Hit("erase.swept")
 	n = Erased{}
 	for _, r := range x.opt.Erasers() {
 		m, err := r.Purge(ctx, &e, s)
@@ -276,6 +278,7 @@ func (x *Erasing) sweep(ctx context.Context, p pending, running []string) error 
 		}
 		n = n.Add(m)
 	}
+	failpoint.Hit("erase.purged")
 	return x.note(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
 }
 
@@ -304,9 +307,11 @@ func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
 // compact takes out of the file of the database what removed rows left there,
 // and of the backups what they still hold.
 func (x *Erasing) compact(ctx context.Context, keep bool) error {
+	failpoint.Hit("erase.cleared")
 	if err := x.st.Compact(ctx); err != nil {
 		return err
 	}
+	failpoint.Hit("erase.compacted")
 	gone := 0
 	if x.opt.Renew != nil && !keep {
 		var err error

@@ -118,6 +118,9 @@ type Options struct {
 	// HalfLife is the age at which the bonus for being recent is halved
 	// (default 30 days).
 	HalfLife time.Duration
+	// Events lists the events of a conversation, so that what was remembered in
+	// them can be forgotten with it; nil: none are known.
+	Events func(q store.Querier, session string) ([]string, error)
 	// ForgetMost is how many facts and rows one request to forget may remove or
 	// change (default 500).
 	ForgetMost int

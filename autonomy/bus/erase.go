@@ -120,19 +120,28 @@ func (f *Feed) erase(e *erase.Erasure, s *erase.Scrubber) {
 	}
 }
 
+// EventsIn lists the events of a conversation.
+func (b *Bus) EventsIn(q store.Querier, session string) ([]string, error) {
+	return ids(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
+}
+
 // Running lists the events whose turns run now.
-func (b *Bus) Running(q store.Querier) (ids []string, err error) {
-	rows, err := q.Query(`SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
+func (b *Bus) Running(q store.Querier) ([]string, error) {
+	return ids(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)
+}
+
+func ids(q store.Querier, query string, args ...any) (out []string, err error) {
+	rows, err := q.Query(query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("bus: running: %w", err)
+		return nil, fmt.Errorf("bus: events: %w", err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var id string
 		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("bus: running: %w", err)
+			return nil, fmt.Errorf("bus: events: %w", err)
 		}
-		ids = append(ids, id)
+		out = append(out, id)
 	}
-	return ids, rows.Err()
+	return out, rows.Err()
 }

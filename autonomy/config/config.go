@@ -200,6 +200,7 @@ type Knowledge struct {
 	Extraction      string   `toml:"extraction"`       // "auto", "rules", "model" or "off"
 	ExtractionTurns int      `toml:"extraction_turns"` // that a model gets at once
 	ExtractionWait  Duration `toml:"extraction_wait"`  // how long fewer are waited for
+	ForgetMost      int      `toml:"forget_most"`      // facts and rows that one request to forget may change
 
 	Ranking Ranking `toml:"ranking"`
 }

@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 	_ "embed" // the texts
+	"errors"
 	"strings"
 	"text/template"
 	"time"
@@ -108,6 +109,9 @@ func (g *gathering) said(text string) bool {
 
 // failed: a turn goes on without what could not be looked up.
 func (g *gathering) failed(what string, err error) {
+	if what == "project" {
+		err = withoutPath(err)
+	}
 	g.b.o.Log.Warn("context left out of a request", "what", what, "session", g.s.Session, "err", err)
 }
 
@@ -299,3 +303,15 @@ func zone(t time.Time) string {
 }
 
 var _ Memory = (*knowledge.Base)(nil)
+
+// withoutPath is the cause of an error alone: a path may be words of a message
+// that look like one, and no text of anybody stands in the log.
+func withoutPath(err error) error {
+	for {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			return err
+		}
+		err = cause
+	}
+}

@@ -26,6 +26,9 @@ func (c *Compactor) summarise(ctx context.Context, model llm.Model, p *plan) err
 	rep := Report{How: "summary", Tainted: tainted(p.old)}
 	var kept, fresh []Pin
 	half := func(prev Digest, pins []Pin, outside bool) (Digest, error) {
+		if c.s.erasedSince(p.erased) { // nobody is to read what was erased
+			return Digest{}, errMoved
+		}
 		req := question(p, prev, pins, outside, room)
 		req.Account = llm.Account{Purpose: llm.ForSummary, Session: p.session, Event: p.turn}
 		resp, err := llm.Collect(model.Stream(ctx, req))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"hob/platform/provenance"
@@ -73,6 +74,9 @@ func notThere(err error) error {
 		case tools.PolicyDenied, tools.NotFound, tools.InvalidArguments:
 			return nil
 		}
+	}
+	if errors.Is(err, syscall.ENAMETOOLONG) { // words that only look like a path
+		return nil
 	}
 	return err
 }

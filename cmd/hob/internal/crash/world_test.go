@@ -91,6 +91,7 @@ type world struct {
 	starts     int
 	effectsLog string
 	drop       string
+	replies    func(llmtest.Request) (llmtest.Answer, bool) // in place of reply
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -175,6 +176,9 @@ var jobWord = regexp.MustCompile(`(job|ring|watch|tick|crew|part) (\d+)`)
 // reply is the model: it derives everything from the conversation, so that a
 // killed turn goes on as if nothing had happened.
 func (w *world) reply(r llmtest.Request) (llmtest.Answer, bool) {
+	if w.replies != nil {
+		return w.replies(r)
+	}
 	all := jobWord.FindAllStringSubmatch(r.LastUser, -1)
 	if all == nil {
 		return llmtest.Answer{Text: "what?"}, true

@@ -71,6 +71,7 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
 	o := knowledge.Options{
 		Index: d.index, Graph: d.graph, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
+		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.EventsIn,
 	}
 	if d.vectors != nil {
 		o.Vectors = d.vectors

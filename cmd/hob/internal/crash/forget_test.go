@@ -1,0 +1,427 @@
+//go:build unix
+
+package crash
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// erasePoints are the instants of an erasure at which the daemon is killed.
+var erasePoints = []string{"erase.swept", "erase.purged", "erase.cleared", "erase.compacted", "store.commit.after", "store.commit.before"}
+
+// Forgetting leaves no byte in the home: random things are said, done, taken
+// back and summarised with random phrases in them, one of which is then
+// forgotten, in one of three ways, now and then with a kill in the middle. After
+// a clean stop no file of the home holds it in any encoding, nor does the log.
+// HOB_FORGET_ROUNDS (default 4) and HOB_FORGET_SEED choose the run.
+func TestForgettingLeavesNoTrace(t *testing.T) {
+	rounds := number("HOB_FORGET_ROUNDS", 4)
+	seed := uint64(number("HOB_FORGET_SEED", 1))
+	f := &forgetful{world: newWorld(t, seed), model: &parrot{}, known: map[string]bool{}}
+	f.replies = f.model.reply
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Minute)
+	defer cancel()
+	conf := filepath.Join(f.dir, "hob-home", "config.toml")
+	b, err := os.ReadFile(conf)
+	check(t, err)
+	b = bytes.ReplaceAll(b, []byte("[notify]\nchannel = \"webhook\""), []byte("[notify]\nchannel = \"web\""))
+	check(t, os.WriteFile(conf, append(b, []byte("\n[knowledge]\nsummary_chars = 6000\nsummary_keep = 4\n")...), 0o600))
+	f.docs = filepath.Dir(f.effectsLog)
+	for n := range rounds {
+		f.round(ctx, n)
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// forgetful is a world in which things are forgotten.
+type forgetful struct {
+	*world
+	model *parrot
+	docs  string
+	did   []string
+	died  bool
+	known map[string]bool // erasures of former rounds
+}
+
+// round makes phrases, lives with them, forgets one and looks for it.
+func (f *forgetful) round(ctx context.Context, n int) {
+	f.t.Helper()
+	f.did, f.died = nil, false
+	f.daemonUp()
+	var phrases []string
+	for range 3 {
+		phrases = append(phrases, f.phrase())
+	}
+	session := fmt.Sprintf("s%d", n)
+	for range 10 + f.rnd.IntN(10) {
+		f.act(ctx, session, phrases[f.rnd.IntN(len(phrases))])
+	}
+	how := []string{"query", "query", "id", "source"}[n%4]
+	gone := phrases[0]
+	if how == "id" { // what another fact says as well would stay
+		gone = f.phrase()
+	}
+	f.tool(ctx, session, "remember", map[string]any{"text": fmt.Sprintf("the code of house %d is %s", n, gone)})
+	f.say(ctx, session, "do:: recall "+encoded(map[string]any{"query": gone}))
+	if how == "id" {
+		f.say(ctx, session, "say:: so it is "+gone+", is it")
+		f.say(ctx, session, "do:: create_note "+encoded(map[string]any{"text": "for the house: " + gone}))
+	}
+	if how == "source" { // what was said there and nowhere else
+		gone = f.phrase()
+		session = fmt.Sprintf("only%d", n)
+		for range 4 {
+			f.do(ctx, session, gone, said[f.rnd.IntN(len(said))])
+		}
+	}
+	before := len(traces(f.t, filepath.Join(f.dir, "hob-home"), gone))
+	if before == 0 && how != "source" {
+		f.t.Errorf("round %d: nothing holds %q before it is forgotten: the test sees nothing\n%s", n, gone, strings.Join(f.did, "\n"))
+	}
+	point := ""
+	if n%2 == 1 {
+		point = fmt.Sprintf("%s:%d", erasePoints[f.rnd.IntN(len(erasePoints))], 1+f.rnd.IntN(3))
+		f.kill()
+		f.start(point)
+	}
+	f.forget(ctx, n, how, session, gone)
+	if point != "" {
+		time.Sleep(time.Duration(f.rnd.IntN(400)) * time.Millisecond) // killed at any instant, if it was not yet
+		f.died = f.died || !f.alive()
+		f.daemonUp()
+	}
+	f.settle(ctx, "the erasure", func() bool { return f.erased(ctx) })
+	f.model.forbid(gone)
+	f.goesOn(ctx, session)
+	f.stop()
+	f.t.Logf("round %d: %s, %d traces, killed at %q, died %v", n, how, before, point, f.died)
+	for _, left := range traces(f.t, filepath.Join(f.dir, "hob-home"), gone) {
+		f.t.Errorf("round %d (seed %d), %s, killed at %q: %q is left in %s\n%s", n, number("HOB_FORGET_SEED", 1), how, point, gone, left, strings.Join(f.did, "\n"))
+	}
+	log, err := os.ReadFile(f.log.Name())
+	check(f.t, err)
+	if i := bytes.Index(log, []byte(gone)); i >= 0 {
+		f.t.Errorf("the log holds it: %q", log[max(0, i-400):i+len(gone)])
+	}
+	if seen := f.model.seen(); seen != "" {
+		f.t.Errorf("a request after it was forgotten holds %q: %s\n%s", gone, seen, strings.Join(f.did, "\n"))
+	}
+}
+
+// phrase is one that stands nowhere else.
+func (f *forgetful) phrase() string {
+	k := 1000 + f.rnd.IntN(9000)
+	return []string{
+		fmt.Sprintf("Kestrel-%d%c", k, 'a'+rune(f.rnd.IntN(26))),
+		fmt.Sprintf("purple otter lane %d%d", k, f.rnd.IntN(100)),
+		fmt.Sprintf("Zoë's Fjordström %d", k*7),
+		fmt.Sprintf(`the "blue" gate/%d & moat`, k*3),
+		fmt.Sprintf("ana.petrova%d@example.net", k),
+		fmt.Sprintf("ключ-%d под горшком", k),
+	}[f.rnd.IntN(6)]
+}
+
+// said are the things that leave nothing which stays when a conversation goes.
+var said = []int{1, 2, 9, 12, 14}
+
+// act does one thing with a phrase in it.
+func (f *forgetful) act(ctx context.Context, session, p string) {
+	f.do(ctx, session, p, f.rnd.IntN(15))
+}
+
+func (f *forgetful) do(ctx context.Context, session, p string, what int) {
+	file := filepath.Join(f.docs, fmt.Sprintf("f%d.txt", f.rnd.IntN(3)))
+	use := func(tool string, args map[string]any) {
+		if f.say(ctx, session, "do:: "+tool+" "+encoded(args)) == asks {
+			f.say(ctx, session, "/deny all "+p+" is secret")
+		}
+	}
+	switch what {
+	case 0:
+		f.tool(ctx, session, "remember", map[string]any{"text": "Ana wrote " + p + " on the wall"})
+	case 1:
+		use("remember", map[string]any{"text": "my locker code is " + p})
+	case 2:
+		f.say(ctx, session, "say:: I like "+p+" a lot. "+strings.Repeat("And so on. ", f.rnd.IntN(200)))
+	case 3:
+		use("create_note", map[string]any{"title": "About " + p, "text": "first line\n" + p + "\nlast line"})
+	case 4:
+		use("create_task", map[string]any{"title": "call about " + p})
+	case 5:
+		use("create_reminder", map[string]any{"text": "think of " + p, "at": time.Now().UTC().Add(time.Hour).Format(time.RFC3339)})
+	case 6, 7:
+		use("write_file", map[string]any{"path": file, "content": strings.Repeat("x", f.rnd.IntN(40)) + p + strings.Repeat("\nmore", f.rnd.IntN(6000))})
+	case 8:
+		use("read_file", map[string]any{"path": file})
+	case 9:
+		use("recall", map[string]any{"query": p})
+	case 10:
+		f.say(ctx, session, "/undo")
+	case 11:
+		f.post(ctx, "/api/v1/manage/backup", nil)
+	case 12:
+		use("run_command", map[string]any{"command": "touch /tmp/" + url.PathEscape(p)})
+	case 13:
+		use("log_expense", map[string]any{"amount": "12.50", "currency": "EUR", "category": "gifts", "vendor": p})
+	case 14:
+		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
+	}
+}
+
+func encoded(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // plain maps always encode
+	}
+	return string(b)
+}
+
+func (f *forgetful) note(format string, args ...any) {
+	f.did = append(f.did, time.Now().UTC().Format("05.000 ")+fmt.Sprintf(format, args...))
+}
+
+// say waits for the answer; a daemon that died meanwhile has none.
+func (f *forgetful) say(ctx context.Context, session, text string) string {
+	var out map[string]any
+	err := f.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/messages", map[string]any{"text": text}, &out)
+	f.note("> %.150s: %.120v %v", text, out, err)
+	if out["approvals"] != nil {
+		return asks
+	}
+	return fmt.Sprint(out["answer"])
+}
+
+// asks stands for an answer that waits for a yes.
+const asks = "?"
+
+func (f *forgetful) post(ctx context.Context, path string, in any) map[string]any {
+	var out map[string]any
+	err := f.call(ctx, http.MethodPost, path, in, &out)
+	f.note("POST %s %.150v: %.150v %v", path, in, out, err)
+	return out
+}
+
+// tool runs one as the owner, who says yes to it.
+func (f *forgetful) tool(ctx context.Context, session, name string, args map[string]any) {
+	out := f.post(ctx, "/api/v1/tools/"+name, map[string]any{"arguments": args, "session": session})
+	asked, _ := out["approvals"].([]any)
+	for _, a := range asked {
+		q, _ := a.(map[string]any)
+		f.post(ctx, fmt.Sprintf("/api/v1/sessions/%v/approvals/%v", q["session"], q["id"]), map[string]any{"approved": true})
+	}
+}
+
+// forget does so in one of three ways, as the owner or through the model.
+func (f *forgetful) forget(ctx context.Context, n int, how, session, p string) {
+	args := map[string]any{"query": p, "everything": true}
+	switch how {
+	case "id":
+		var list []struct{ ID, Text string }
+		if err := f.call(ctx, http.MethodGet, "/api/v1/memory?limit=1000", nil, &list); err == nil {
+			for _, x := range list {
+				if strings.HasPrefix(x.Text, fmt.Sprintf("the code of house %d is", n)) {
+					args = map[string]any{"id": x.ID}
+				}
+			}
+		}
+	case "source":
+		args = map[string]any{"source": "session:" + session}
+	}
+	if f.rnd.IntN(2) == 0 {
+		f.tool(ctx, "other", "forget", args)
+	} else {
+		f.say(ctx, "other", "do:: forget "+encoded(args))
+		f.say(ctx, "other", "/approve")
+	}
+	for range 5 { // a yes that was lost with the process is given again
+		f.died = f.died || !f.alive()
+		if f.begun(ctx) {
+			return
+		}
+		f.daemonUp()
+		f.tool(ctx, "other", "forget", args)
+	}
+	f.t.Errorf("it is never begun to be forgotten\n%s", strings.Join(f.did, "\n"))
+}
+
+func (f *forgetful) alive() bool {
+	select {
+	case <-f.exited:
+		f.daemon = nil
+		return false
+	default:
+		return true
+	}
+}
+
+type erasure struct {
+	ID, State string
+	BegunAt   time.Time `json:"begun_at"`
+}
+
+func (f *forgetful) erasures(ctx context.Context) (list []erasure, err error) {
+	return list, f.call(ctx, http.MethodGet, "/api/v1/memory/erasures", nil, &list)
+}
+
+func (f *forgetful) begun(ctx context.Context) bool {
+	deadline := time.Now().Add(3 * time.Second)
+	for time.Now().Before(deadline) {
+		list, err := f.erasures(ctx)
+		for _, e := range list {
+			if !f.known[e.ID] {
+				f.known[e.ID] = true
+				f.note("erasure %s begun", e.ID)
+				return true
+			}
+		}
+		if err != nil && !f.alive() {
+			f.died = true
+			f.daemonUp()
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return false
+}
+
+func (f *forgetful) erased(ctx context.Context) bool {
+	list, err := f.erasures(ctx)
+	if err != nil {
+		return false
+	}
+	for _, e := range list {
+		if e.State != "done" {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+// goesOn: what forgetting must not break.
+func (f *forgetful) goesOn(ctx context.Context, session string) {
+	for _, s := range []string{session, "other"} {
+		if got := f.say(ctx, s, "say:: are you there"); !strings.Contains(got, "are you there") {
+			f.t.Errorf("the conversation %s does not go on: %q\n%s", s, got, strings.Join(f.did, "\n"))
+		}
+	}
+	f.say(ctx, session, "do:: recall "+encoded(map[string]any{"query": "the code of the house"}))
+	for _, path := range []string{"/api/v1/audit/verify", "/api/v1/undo", "/api/v1/why", "/api/v1/sessions", "/api/v1/memory", "/api/v1/notes", "/api/v1/approvals", "/api/v1/sessions/" + session + "/messages"} {
+		var out any
+		if err := f.call(ctx, http.MethodGet, path, nil, &out); err != nil {
+			f.t.Errorf("%s: %v", path, err)
+		}
+	}
+	var played any
+	if err := f.call(ctx, http.MethodPost, "/api/v1/sessions/"+session+"/replay", map[string]any{}, &played); err != nil {
+		f.t.Errorf("replay: %v", err)
+	}
+}
+
+// parrot is a model that does what it is told and repeats what it heard.
+type parrot struct {
+	mu        sync.Mutex
+	forbidden string
+	held      string
+}
+
+var order = regexp.MustCompile(`do:: (\w+) (\{.*\})`)
+
+func (p *parrot) reply(r llmtest.Request) (llmtest.Answer, bool) {
+	p.mu.Lock()
+	if p.forbidden != "" && strings.Contains(string(r.Body), p.forbidden) {
+		i := strings.Index(string(r.Body), p.forbidden)
+		p.held = string(r.Body)[max(0, i-1500):min(len(r.Body), i+300)]
+	}
+	p.mu.Unlock()
+	if len(r.Results) > 0 {
+		return llmtest.Answer{Text: fmt.Sprintf("It says: %.3000s", r.Results[len(r.Results)-1].Text)}, true
+	}
+	if m := order.FindStringSubmatch(r.LastUser); m != nil {
+		args, err := json.Marshal(map[string]any{"name": m[1], "arguments": json.RawMessage(m[2])})
+		if err != nil {
+			return llmtest.Answer{Text: "what?"}, true
+		}
+		return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(args)}}}, true
+	}
+	return llmtest.Answer{Text: fmt.Sprintf("You said: %.500s", r.LastUser)}, true
+}
+
+func (p *parrot) forbid(phrase string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forbidden, p.held = strings.Trim(encoded(phrase), `"`), ""
+}
+
+func (p *parrot) seen() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forbidden = ""
+	return p.held
+}
+
+// traces lists the files of a folder that hold a phrase in some encoding. It
+// shares nothing with what takes it out.
+func traces(t *testing.T, dir, phrase string) (out []string) {
+	t.Helper()
+	forms := forms(phrase)
+	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		small := bytes.ToLower(b)
+		for name, form := range forms {
+			in := b
+			if !strings.HasPrefix(name, "base64") {
+				in, form = small, bytes.ToLower(form)
+			}
+			if i := bytes.Index(in, form); i >= 0 {
+				out = append(out, fmt.Sprintf("%s (%s): %q", path, name, in[max(0, i-200):min(len(in), i+len(form)+100)]))
+			}
+		}
+		return nil
+	}))
+	return out
+}
+
+func forms(p string) map[string][]byte {
+	out := map[string][]byte{
+		"as it stands": []byte(p), "upper": []byte(strings.ToUpper(p)), "JSON": []byte(strings.Trim(encoded(p), `"`)),
+		"JSON in JSON": []byte(strings.Trim(encoded(encoded(p)), `"\`)), "hexadecimal": []byte(hex.EncodeToString([]byte(p))),
+		"query": []byte(url.QueryEscape(p)), "path": []byte(url.PathEscape(p)),
+	}
+	var little, big []byte
+	for _, u := range utf16.Encode([]rune(p)) {
+		little, big = append(little, byte(u), byte(u>>8)), append(big, byte(u>>8), byte(u))
+	}
+	out["UTF-16"], out["UTF-16 big"] = little, big
+	for shift := range 3 { // without the signs that others have a part in
+		text := append(bytes.Repeat([]byte{'x'}, shift), p...)
+		text = text[:len(text)/3*3]
+		enc := base64.StdEncoding.EncodeToString(text)
+		out[fmt.Sprintf("base64 %d", shift)] = []byte(enc[(shift*8+5)/6:])
+	}
+	return out
+}
