@@ -16,7 +16,10 @@ func memoryBuilders() map[string]builder {
 		"memory.ask":        askMemory,
 		"memory.forget":     forget,
 		"memory.forget.all": forgetAll,
-		"search.all":        searchAll,
+		"memory.forget.every": func(w *wish) (plan, bool) {
+			return calling("forget", arguments("query", bare(w.text("query")), "everything", true))
+		},
+		"search.all": searchAll,
 	}
 }
 
@@ -151,10 +154,41 @@ func forget(w *wish) (plan, bool) {
 			query, lower = query[len(head):], lower[len(head):]
 		}
 	}
+	all := false
+	for _, head := range []string{"everything about ", "everything you know about ", "all about ", "all you know about "} {
+		if strings.HasPrefix(lower, head) {
+			query, lower, all = query[len(head):], lower[len(head):], true
+		}
+	}
+	for _, head := range []string{"everything from ", "all from "} {
+		if strings.HasPrefix(lower, head) {
+			return forgetFrom(strings.TrimSpace(query[len(head):]))
+		}
+	}
 	if anything(query) || strings.HasPrefix(lower, "to ") {
 		return not()
 	}
+	if all {
+		return calling("forget", arguments("query", bare(query), "everything", true))
+	}
 	return calling("forget", arguments("query", bare(query)))
+}
+
+// forgetFrom forgets all that came from a place that is named so that it can be
+// told: "file:/a/b", an address, a path.
+func forgetFrom(place string) (plan, bool) {
+	kind, rest, _ := strings.Cut(place, ":")
+	switch {
+	case strings.Contains(place, " "):
+		return not()
+	case strings.HasPrefix(rest, "//"):
+		return calling("forget", arguments("source", "url:"+place))
+	case rest != "" && slices.Contains([]string{"event", "session", "mail", "file", "url", "import"}, kind):
+		return calling("forget", arguments("source", place))
+	case strings.HasPrefix(place, "/"):
+		return calling("forget", arguments("source", "file:"+place))
+	}
+	return not()
 }
 
 func forgetAll(w *wish) (plan, bool) {
