@@ -76,8 +76,10 @@ type Entity struct {
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
-	CreatedAt  time.Time         `json:"created_at"`
-	UpdatedAt  time.Time         `json:"updated_at"`
+	// ByHand: somebody made it; others follow from what is kept, and go with it.
+	ByHand    bool      `json:"by_hand,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // Relation joins two entities: From is Name of To ("Ana" "works at" "Initech").
@@ -90,6 +92,7 @@ type Relation struct {
 	Realm      string            `json:"realm,omitempty"`
 	Provenance provenance.Source `json:"provenance"`
 	Source     string            `json:"source,omitempty"`
+	ByHand     bool              `json:"by_hand,omitempty"` // as that of an Entity
 	// ValidFrom and ValidUntil bound when it holds; zero when that is not known.
 	ValidFrom  time.Time `json:"valid_from,omitzero"`
 	ValidUntil time.Time `json:"valid_until,omitzero"`

@@ -29,7 +29,7 @@ type Neighbour struct {
 	Over bool `json:"over,omitempty"`
 }
 
-const entityColumns = `e.id, e.name, e.kind, e.realm, e.provenance, e.source, e.created_at, e.updated_at`
+const entityColumns = `e.id, e.name, e.kind, e.realm, e.provenance, e.source, e.by_hand, e.created_at, e.updated_at`
 
 // Entities lists who and what is known, the newest first.
 func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) {
@@ -93,7 +93,7 @@ func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, err
 		}
 		there := rows.Next()
 		if there {
-			err = rows.Scan(&e.ID, &e.Name, &e.Kind, &e.Realm, &e.Provenance, &e.Source, &created, &updated)
+			err = rows.Scan(&e.ID, &e.Name, &e.Kind, &e.Realm, &e.Provenance, &e.Source, &e.ByHand, &created, &updated)
 		}
 		if cerr := rows.Close(); err == nil {
 			err = cerr
@@ -188,7 +188,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-const relationColumns = `r.id, r.from_id, r.name, r.to_id, r.fact, r.realm, r.provenance, r.source, r.valid_from, r.valid_until, r.created_at, r.over`
+const relationColumns = `r.id, r.from_id, r.name, r.to_id, r.fact, r.realm, r.provenance, r.source, r.valid_from, r.valid_until, r.doc = 0, r.created_at, r.over`
 
 type relation struct {
 	knowledge.Relation
@@ -201,7 +201,7 @@ func relations(rows cursor) (out []relation, err error) {
 	for rows.Next() {
 		var r relation
 		var from, until, created int64
-		if err := rows.Scan(&r.ID, &r.From, &r.Name, &r.To, &r.Fact, &r.Realm, &r.Provenance, &r.Source, &from, &until, &created, &r.over); err != nil {
+		if err := rows.Scan(&r.ID, &r.From, &r.Name, &r.To, &r.Fact, &r.Realm, &r.Provenance, &r.Source, &from, &until, &r.ByHand, &created, &r.over); err != nil {
 			return nil, err
 		}
 		r.ValidFrom, r.ValidUntil, r.CreatedAt = store.Time(from), store.Time(until), store.Time(created)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"hob/channels/web"
@@ -121,6 +120,8 @@ type importer struct {
 	pos map[string]int
 	// into is the conversation into which one is put back.
 	into map[string]string
+	// entities are the ids here of those in the file.
+	entities map[string]string
 }
 
 // Bounds of one transaction, and of what is told of what was skipped.
@@ -137,7 +138,7 @@ var errDry = errors.New("a dry run")
 type errUnfit struct{ error }
 
 func (im *importer) records(ctx context.Context) error {
-	im.pos, im.into = map[string]int{}, map[string]string{}
+	im.pos, im.into, im.entities = map[string]int{}, map[string]string{}, map[string]string{}
 	err := im.src.Read(func(r port.Record) error {
 		im.batch = append(im.batch, r)
 		im.size += weight(r)
@@ -179,10 +180,7 @@ func (im *importer) flush(ctx context.Context) error {
 	if len(im.batch) == 0 {
 		return nil
 	}
-	out, pos, into := im.out, im.pos, im.into
 	err := im.d.store.Write(ctx, func(tx *store.Tx) error {
-		im.out = out.clone()
-		im.pos, im.into = cloned(pos), cloned(into)
 		t := putting{im: im, tx: tx, touched: map[string]bool{}}
 		for _, r := range im.batch {
 			if err := t.put(r); err != nil {
@@ -207,19 +205,6 @@ func (im *importer) flush(ctx context.Context) error {
 		Total int64  `json:"total"`
 	}{"reading", im.read, max(im.src.Size, im.read)})
 	return nil
-}
-
-func (o imported) clone() imported {
-	o.Counts, o.Skipped = cloned(o.Counts), slices.Clone(o.Skipped)
-	return o
-}
-
-func cloned[K comparable, V any](m map[K]V) map[K]V {
-	out := make(map[K]V, len(m))
-	for k, v := range m {
-		out[k] = v
-	}
-	return out
 }
 
 // own: it is Hob's own export, or the owner vouches for it.
@@ -251,6 +236,16 @@ func (im *importer) trust(p provenance.Source, said []provenance.Origin) (proven
 		return p, said
 	}
 	return p, provenance.Join([]provenance.Origin{{Kind: "file", Label: im.name, Via: "import"}}, said)
+}
+
+// vouched is trust for what has no origins. What the owner vouches for is his
+// word.
+func (im *importer) vouched(p provenance.Source) provenance.Source {
+	if !im.ours() && im.in.Trust {
+		return provenance.Owner
+	}
+	p, _ = im.trust(p, nil)
+	return p
 }
 
 // id is that of a thing. Whoever made a file that is not ours may have chosen

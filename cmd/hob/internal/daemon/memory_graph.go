@@ -2,9 +2,17 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"hob/channels/web"
 	"hob/knowledge"
+	"hob/knowledge/graph"
+	"hob/knowledge/port"
 	"hob/knowledge/store"
+	"hob/platform/phrase"
 )
 
 // graphView is a part of what is known of who and what there is.
@@ -21,17 +29,221 @@ type graphEdge struct {
 
 	FromName string `json:"from_name"`
 	ToName   string `json:"to_name"`
+	Over     bool   `json:"over,omitempty"` // it held once
 }
+
+// graphHops is how far the picture of one entity goes.
+const graphHops = 2
 
 // MemoryGraph implements web.Memory.
-func (b *backend) MemoryGraph(context.Context, string, int) (any, error) {
-	return graphView{Entities: []knowledge.Entity{}, Relations: []graphEdge{}}, nil
+func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any, error) {
+	q := b.d.store.Reader(ctx)
+	v := graphView{Entities: []knowledge.Entity{}, Relations: []graphEdge{}}
+	if name == "" {
+		list, err := b.d.graph.Entities(q, graph.Filter{EveryRealm: true, Limit: limit})
+		if err != nil {
+			return nil, classify(err)
+		}
+		v.Entities = append(v.Entities, list...)
+		return v, classify(v.join(b.d.graph, q))
+	}
+	e, ok, err := b.entity(q, name)
+	if err == nil && !ok {
+		err = fmt.Errorf("nobody and nothing of the name %q is known: %w; see all with: hob memory graph", phrase.Cut(name, 60), web.ErrNotFound)
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	v.Root = e.ID
+	v.Entities = append(v.Entities, e)
+	return v, classify(v.around(b.d.graph, q, limit))
 }
 
-func (b *backend) entityItem(context.Context, store.Querier, string) (memoryItem, bool, error) {
-	return memoryItem{}, false, nil
+// around adds what is joined to what is there, some hops far.
+func (v *graphView) around(g *graph.Graph, q store.Querier, limit int) error {
+	seen, edges := map[string]bool{v.Root: true}, map[string]bool{}
+	from := v.Entities
+	for range graphHops {
+		var next []knowledge.Entity
+		for _, e := range from {
+			list, err := g.Neighbours(q, e.ID)
+			if err != nil {
+				return err
+			}
+			for _, n := range list {
+				if n.Over || !seen[n.Entity.ID] && len(seen) >= limit {
+					continue
+				}
+				if !seen[n.Entity.ID] {
+					seen[n.Entity.ID] = true
+					next = append(next, n.Entity)
+				}
+				if !edges[n.Relation.ID] {
+					edges[n.Relation.ID] = true
+					v.Relations = append(v.Relations, edgeOf(e, n))
+				}
+			}
+		}
+		v.Entities = append(v.Entities, next...)
+		from = next
+	}
+	return nil
 }
 
-func (b *backend) namedIn(store.Querier, string, string) ([]knowledge.Entity, error) { return nil, nil }
+// edgeOf is the relation between an entity and its neighbour, with both by the
+// ids under which they are shown: one that was merged into another stands for it.
+func edgeOf(e knowledge.Entity, n graph.Neighbour) graphEdge {
+	x := graphEdge{Relation: n.Relation, Over: n.Over}
+	if n.Name == n.Relation.Name {
+		x.From, x.FromName, x.To, x.ToName = e.ID, e.Name, n.Entity.ID, n.Entity.Name
+	} else {
+		x.From, x.FromName, x.To, x.ToName = n.Entity.ID, n.Entity.Name, e.ID, e.Name
+	}
+	x.Name = spaced(x.Name)
+	return x
+}
 
-func (d *Daemon) countGraph(store.Querier) (entities, relations int, err error) { return 0, 0, nil }
+// spaced writes a relation for people.
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+// join adds the relations between what is there.
+func (v *graphView) join(g *graph.Graph, q store.Querier) error {
+	known, edges := map[string]bool{}, map[string]bool{}
+	for _, e := range v.Entities {
+		known[e.ID] = true
+	}
+	for _, e := range v.Entities {
+		list, err := g.Neighbours(q, e.ID)
+		if err != nil {
+			return err
+		}
+		for _, n := range list {
+			if !n.Over && known[n.Entity.ID] && !edges[n.Relation.ID] {
+				edges[n.Relation.ID] = true
+				v.Relations = append(v.Relations, edgeOf(e, n))
+			}
+		}
+	}
+	return nil
+}
+
+// entity finds one by its id or name: the name as it is before a part of one.
+func (b *backend) entity(q store.Querier, name string) (e knowledge.Entity, ok bool, err error) {
+	e, err = b.d.graph.Entity(q, name)
+	if err == nil || !errors.Is(err, knowledge.ErrNobody) {
+		return e, err == nil, err
+	}
+	list, err := b.d.graph.Entities(q, graph.Filter{Text: name, EveryRealm: true, Limit: 100})
+	if err != nil || len(list) == 0 {
+		return e, false, err
+	}
+	for _, e := range list {
+		if phrase.Same(e.Name, name) || slices.ContainsFunc(e.Aliases, func(a string) bool { return phrase.Same(a, name) }) {
+			return e, true, nil
+		}
+	}
+	return list[0], true, nil
+}
+
+// nearRows is how many rows about an entity are shown.
+const nearRows = 10
+
+func (b *backend) entityItem(_ context.Context, q store.Querier, name string) (it memoryItem, ok bool, err error) {
+	e, ok, err := b.entity(q, name)
+	if err != nil || !ok {
+		return it, ok, err
+	}
+	it.memoryRow = memoryRow{ID: e.ID, Kind: "entity", Text: e.Name, At: e.CreatedAt, Provenance: e.Provenance, Realm: e.Realm, Source: e.Source}
+	it.Entity = &e
+	list, err := b.d.graph.Neighbours(q, e.ID)
+	if err != nil {
+		return it, true, err
+	}
+	for _, n := range list {
+		it.Relations = append(it.Relations, edgeOf(e, n))
+	}
+	near, err := b.d.graph.Around(q, []string{e.Realm, ""}, []string{e.ID}, 0, nearRows)
+	if err != nil {
+		return it, true, err
+	}
+	for _, n := range near {
+		list, err := b.d.base.All(q, n.N-1, 1)
+		if err != nil {
+			return it, true, err
+		}
+		if len(list) == 1 && list[0].N == n.N {
+			it.Near = append(it.Near, rowOf(knowledge.Hit{Doc: list[0].Doc}))
+		}
+	}
+	return it, true, nil
+}
+
+func (b *backend) namedIn(q store.Querier, realm, text string) ([]knowledge.Entity, error) {
+	return b.d.graph.Named(q, []string{realm}, text)
+}
+
+func (d *Daemon) countGraph(q store.Querier) (entities, relations int, err error) {
+	return d.graph.Count(q)
+}
+
+func (x exporter) graph(context.Context) error {
+	return x.d.graph.Each(x.q,
+		func(e knowledge.Entity) error { return x.w.Write(port.Record{Entity: &e}) },
+		func(r knowledge.Relation) error { return x.w.Write(port.Record{Relation: &r}) })
+}
+
+// graph keeps entities and relations that somebody made. The others follow from
+// the facts, which are imported as well, and must go when these go.
+func (p putting) graph(r port.Record) (added bool, err error) {
+	im := p.im
+	if e := r.Entity; e != nil {
+		if im.ours() && !e.ByHand || e.ID == graph.OwnerID {
+			return false, nil
+		}
+		said := e.ID
+		e.ID = im.id("e", e.ID)
+		e.Source = im.source(e.Source)
+		e.Provenance = im.vouched(e.Provenance)
+		if !im.own() {
+			e.Realm = ""
+		}
+		var id string
+		if id, added, err = im.d.graph.RestoreEntityTx(p.tx, *e); err == nil {
+			im.entities[said] = id
+		}
+		if errors.Is(err, knowledge.ErrNobody) {
+			return false, errUnfit{err}
+		}
+		return added, err
+	}
+	x := r.Relation
+	if im.ours() && !x.ByHand {
+		return false, nil
+	}
+	x.ID = im.id("r", x.ID)
+	x.Source = im.source(x.Source)
+	x.Provenance = im.vouched(x.Provenance)
+	x.From, x.To = im.end(x.From), im.end(x.To)
+	if !im.own() {
+		x.Realm = ""
+	}
+	added, err = im.d.graph.RestoreRelationTx(p.tx, *x)
+	switch {
+	case errors.Is(err, graph.ErrNoEnd) && im.in.DryRun: // it would be there
+		return true, nil
+	case errors.Is(err, graph.ErrNoEnd), errors.Is(err, knowledge.ErrNobody):
+		return false, errUnfit{err}
+	}
+	return added, err
+}
+
+// end is the id under which an entity of the file is known here.
+func (im *importer) end(id string) string {
+	if e, ok := im.entities[id]; ok {
+		return e
+	}
+	if id == graph.OwnerID && im.own() {
+		return id
+	}
+	return ""
+}

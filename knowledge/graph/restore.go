@@ -1,0 +1,205 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+)
+
+// Each calls entity and relation for all that is known, for export.
+func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error {
+	const page = 500
+	for after := ""; ; {
+		rows, err := q.Query(`SELECT id FROM entities WHERE id > ? AND merged_into = '' ORDER BY id LIMIT ?`, after, page)
+		if err != nil {
+			return fmt.Errorf("graph: export: %w", err)
+		}
+		ids, err := strs(rows)
+		if err != nil {
+			return fmt.Errorf("graph: export: %w", err)
+		}
+		list, err := g.entities(q, ids)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if err := entity(e); err != nil {
+				return err
+			}
+		}
+		if len(ids) < page {
+			break
+		}
+		after = ids[len(ids)-1]
+	}
+	return eachRelation(q, page, relation)
+}
+
+func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) error {
+	for after := ""; ; {
+		rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page)
+		if err != nil {
+			return fmt.Errorf("graph: export: %w", err)
+		}
+		list, err := relations(rows)
+		if err != nil {
+			return fmt.Errorf("graph: export: %w", err)
+		}
+		for _, r := range list {
+			if err := fn(r.Relation); err != nil {
+				return err
+			}
+			after = r.ID
+		}
+		if len(list) < page {
+			return nil
+		}
+	}
+}
+
+// Count says how many entities and relations there are.
+func (g *Graph) Count(q store.Querier) (entities, relations int, err error) {
+	err = q.QueryRow(`SELECT (SELECT count(*) FROM entities WHERE merged_into = ''), (SELECT count(*) FROM relations WHERE over = 0)`).Scan(&entities, &relations)
+	if err != nil {
+		return 0, 0, fmt.Errorf("graph: count: %w", err)
+	}
+	return entities, relations, nil
+}
+
+// RestoreEntityTx keeps an entity that was imported, as one made by hand, and
+// returns under which id. One that goes by the same names is it already, unless
+// that is the owner's word and this is not: an address from outside never
+// becomes that of somebody he named.
+func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, added bool, err error) {
+	e.Name = strings.TrimSpace(strings.ToValidUTF8(e.Name, "\uFFFD"))
+	if nameKey(e.Name) == "" || len(e.Name) > 500 {
+		return "", false, knowledge.ErrNobody
+	}
+	if e.Provenance == provenance.Unknown {
+		e.Provenance = provenance.Outside
+	}
+	if e.CreatedAt.IsZero() {
+		e.CreatedAt = time.Now()
+	}
+	m := &making{g: g, tx: tx, at: e.CreatedAt, d: knowledge.Doc{Realm: e.Realm, Provenance: e.Provenance, Source: e.Source}}
+	if id, err = g.same(tx, e); err != nil {
+		return "", false, err
+	}
+	if id == "" {
+		added = true
+		if id, err = g.freeID(tx, e.ID); err != nil {
+			return "", false, err
+		}
+		if err := m.exec(`INSERT INTO entities (id, name, kind, realm, provenance, source, by_hand, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+			id, e.Name, e.Kind, e.Realm, string(e.Provenance), e.Source, millis(e.CreatedAt), millis(e.CreatedAt)); err != nil {
+			return "", false, err
+		}
+	}
+	for _, name := range append([]string{e.Name}, e.Aliases...) {
+		key, kind := g.aliasOf(name)
+		if key == "" || len(key) > 200 {
+			continue
+		}
+		if err := m.alias(id, key, strings.TrimSpace(name), kind); err != nil {
+			return "", false, err
+		}
+	}
+	return id, added, nil
+}
+
+// freeID is the id that was asked for, unless somebody has it.
+func (g *Graph) freeID(tx *store.Tx, id string) (string, error) {
+	var n int
+	if err := tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ?`, id).Scan(&n); err != nil {
+		return "", fmt.Errorf("graph: restore: %w", err)
+	}
+	if n > 0 || id == "" || id == OwnerID || len(id) > 100 {
+		return shortid.New("e"), nil
+	}
+	return id, nil
+}
+
+// aliasOf tells what an alias is, and the form in which it is compared.
+func (g *Graph) aliasOf(name string) (key, kind string) {
+	if e164, ok := Phone(name, g.o.Region()); ok {
+		return nameKey(e164), byPhone
+	}
+	if strings.Contains(name, "@") {
+		return strings.ToLower(strings.TrimSpace(name)), byMail
+	}
+	return nameKey(name), byName
+}
+
+// same finds the one entity that an imported one is.
+func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
+	for _, name := range append([]string{e.Name}, e.Aliases...) {
+		key, kind := g.aliasOf(name)
+		if key == "" {
+			continue
+		}
+		rows, err := tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
+			WHERE a.key = ? AND a.kind = ? AND e.realm = ? AND (? = '' OR e.kind = ?) AND (? OR e.provenance = ?) LIMIT 2`,
+			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted(), string(provenance.Outside))
+		if err != nil {
+			return "", fmt.Errorf("graph: restore: %w", err)
+		}
+		ids, err := strs(rows)
+		if err != nil {
+			return "", fmt.Errorf("graph: restore: %w", err)
+		}
+		if len(ids) == 1 {
+			return ids[0], nil
+		}
+	}
+	return "", nil
+}
+
+// ErrNoEnd says that an end of a relation is not there.
+var ErrNoEnd = errors.New("one of those whom the relation joins is not there")
+
+// RestoreRelationTx keeps a relation between two entities by their ids; false
+// when they are joined so already.
+func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
+	name, turned := Normal(r.Name)
+	if name == "" {
+		return false, knowledge.ErrNobody
+	}
+	if turned {
+		r.From, r.To = r.To, r.From
+	}
+	if r.Provenance == provenance.Unknown {
+		r.Provenance = provenance.Outside
+	}
+	if r.CreatedAt.IsZero() {
+		r.CreatedAt = time.Now()
+	}
+	var ends, there int
+	err := tx.QueryRow(`SELECT (SELECT count(*) FROM entities WHERE id IN (?1, ?2)), (SELECT count(*) FROM relations WHERE from_id = ?1 AND name = ?3 AND to_id = ?2 AND over = 0)`,
+		r.From, r.To, name).Scan(&ends, &there)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("graph: restore: %w", err)
+	case there > 0:
+		return false, nil
+	case ends < 2 || r.From == r.To:
+		return false, ErrNoEnd
+	}
+	if err := tx.QueryRow(`SELECT count(*) FROM relations WHERE id = ?`, r.ID).Scan(&there); err != nil {
+		return false, fmt.Errorf("graph: restore: %w", err)
+	}
+	if there > 0 || r.ID == "" || len(r.ID) > 100 {
+		r.ID = shortid.New("r")
+	}
+	_, err = tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, realm, provenance, source, valid_from, valid_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.From, name, r.To, r.Realm, string(r.Provenance), r.Source, store.Millis(r.ValidFrom), store.Millis(r.ValidUntil), store.Millis(r.CreatedAt))
+	if err != nil {
+		return false, fmt.Errorf("graph: restore: %w", err)
+	}
+	return true, nil
+}
