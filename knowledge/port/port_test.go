@@ -20,7 +20,7 @@ import (
 	"hob/platform/provenance"
 )
 
-var key = []byte("0123456789abcdef0123456789abcdef") //nolint:gochecknoglobals // a constant
+var key = []byte("0123456789abcdef0123456789abcdef")
 
 func file(t testing.TB, name, text string) string {
 	t.Helper()
@@ -38,7 +38,7 @@ func read(t testing.TB, path string, key []byte) (s *Source, out []Record, skipp
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // it was read only
+	defer s.Close()
 	err = s.Read(func(r Record) error { out = append(out, r); return nil }, func(where string, err error) { skipped = append(skipped, fmt.Sprintf("%s: %v", where, err)) }, func(int64) {})
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestSwappedFile(t *testing.T) {
 	if err != nil || !s.Sealed {
 		t.Fatal(s.Sealed, err)
 	}
-	defer s.Close() //nolint:errcheck // it was read only
+	defer s.Close()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func readVCard(r io.Reader, t take) error {
 	var c *card
 	n, began := 0, 0
 	flush := func(l string) error {
-		name, params, value := property(l)
+		name, value := property(l)
 		switch {
 		case name == "BEGIN" && strings.EqualFold(value, "VCARD"):
 			c, began = &card{}, n
@@ -47,7 +47,7 @@ func readVCard(r io.Reader, t take) error {
 			c = nil
 			return one.hand(t, fmt.Sprintf("the card of line %d", began))
 		case c != nil:
-			c.add(name, params, value)
+			c.add(name, value)
 		}
 		return nil
 	}
@@ -91,9 +91,9 @@ func folded(l, before string) (string, bool) {
 }
 
 // property reads a line: "item1.TEL;TYPE=cell:+1 555".
-func property(l string) (name string, params []string, value string) {
+func property(l string) (name, value string) {
 	head, value, _ := strings.Cut(l, ":")
-	params = strings.Split(strings.ToUpper(head), ";")
+	params := strings.Split(strings.ToUpper(head), ";")
 	name = params[0]
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
 		name = name[i+1:]
@@ -106,10 +106,10 @@ func property(l string) (name string, params []string, value string) {
 			}
 		}
 	}
-	return name, params[1:], value
+	return name, value
 }
 
-func (c *card) add(name string, params []string, value string) {
+func (c *card) add(name, value string) {
 	if slices.Contains([]string{"PHOTO", "LOGO", "KEY", "SOUND"}, name) {
 		return
 	}

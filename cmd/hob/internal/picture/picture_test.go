@@ -132,7 +132,7 @@ func TestLayout(t *testing.T) {
 
 func FuzzPicture(f *testing.F) {
 	f.Add("Ana", "person", "works <at>", "Initech")
-	f.Add("]]>", "\x00", "&amp;", "‮")
+	f.Add("]]>", "\x00", "&amp;", "\u202e")
 	f.Add("\uffff\xff\xfe", "\ufffe", "\\\"", "\u0085\u2028")
 	f.Fuzz(func(t *testing.T, name, kind, word, other string) {
 		g := Graph{Nodes: []Node{{"1", name, kind}, {"2", other, kind}}, Edges: []Edge{{"1", word, "2"}, {"2", word, "2"}}}
