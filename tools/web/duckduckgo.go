@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"hob/platform/readable"
 	"hob/platform/safehttp"
 	"hob/tools"
 )
@@ -38,7 +39,7 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 		case n.Type != html.ElementNode:
 		case has(n, "no-results"):
 			nothing = true
-		case attr(n, "id") == "challenge-form", has(n, "anomaly-modal__title"), n.Data == "form" && strings.Contains(attr(n, "action"), "/anomaly.js"):
+		case readable.Attr(n, "id") == "challenge-form", has(n, "anomaly-modal__title"), n.Data == "form" && strings.Contains(readable.Attr(n, "action"), "/anomaly.js"):
 			challenge = true
 		case has(n, "result") && !has(n, "result--ad"):
 			if r := duckResult(n); r.URL != "" {
@@ -60,7 +61,7 @@ func (e *engine) duckduckgo(ctx context.Context, query string) ([]Result, error)
 
 // has reports whether an element has a class.
 func has(n *html.Node, class string) bool {
-	return slices.Contains(strings.Fields(attr(n, "class")), class)
+	return slices.Contains(strings.Fields(readable.Attr(n, "class")), class)
 }
 
 func duckResult(n *html.Node) (r Result) {
@@ -68,9 +69,9 @@ func duckResult(n *html.Node) (r Result) {
 		switch {
 		case d.Type != html.ElementNode:
 		case has(d, "result__a") && r.URL == "":
-			r.Title, r.URL = plain(d), behind(attr(d, "href"))
+			r.Title, r.URL = readable.Plain(d), behind(readable.Attr(d, "href"))
 		case has(d, "result__snippet") && r.Snippet == "":
-			r.Snippet = plain(d)
+			r.Snippet = readable.Plain(d)
 		}
 	}
 	return r

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/platform/readable"
 	"hob/platform/safehttp"
 	"hob/tools"
 )
@@ -275,7 +276,7 @@ func engines(list [][]any) string {
 	var names []string
 	for _, x := range list {
 		if len(x) > 0 {
-			names = append(names, squeeze(fmt.Sprint(x[0])))
+			names = append(names, readable.Squeeze(fmt.Sprint(x[0])))
 		}
 	}
 	return strings.Join(names, ", ")

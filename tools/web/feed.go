@@ -9,8 +9,9 @@ import (
 	"net/url"
 	"strings"
 
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"hob/platform/readable"
 )
 
 // maxItems bounds how many items of a feed are told.
@@ -21,42 +22,28 @@ type item struct{ title, link, date, text string }
 
 // feed is a page that lists items.
 func feed(title string, items []item, base *url.URL) *page {
-	p := &page{kind: "feed", title: squeeze(title)}
+	p := &page{kind: "feed", title: readable.Squeeze(title)}
 	var b strings.Builder
 	for i, it := range items {
 		if i == maxItems {
 			p.cut = true
 			break
 		}
-		fmt.Fprintf(&b, "- %s", cutRunes(squeeze(textOf(it.title)), 300))
+		fmt.Fprintf(&b, "- %s", readable.CutRunes(readable.Squeeze(readable.Words(it.title)), 300))
 		if it.date != "" {
-			fmt.Fprintf(&b, " (%s)", squeeze(it.date))
+			fmt.Fprintf(&b, " (%s)", readable.Squeeze(it.date))
 		}
-		if l := link(base, it.link); l != "" {
+		if l := readable.Link(base, it.link); l != "" {
 			fmt.Fprintf(&b, "\n  %s", l)
 			p.links = append(p.links, l)
 		}
-		if t := cutRunes(squeeze(textOf(it.text)), 500); t != "" {
+		if t := readable.CutRunes(readable.Squeeze(readable.Words(it.text)), 500); t != "" {
 			fmt.Fprintf(&b, "\n  %s", t)
 		}
 		b.WriteByte('\n')
 	}
 	p.body = b.String()
 	return p
-}
-
-// textOf is the text of a piece of HTML.
-func textOf(s string) string {
-	if !strings.ContainsAny(s, "<&") {
-		return s
-	}
-	n, err := html.Parse(strings.NewReader(s))
-	if err != nil {
-		return s
-	}
-	w := &writer{base: &url.URL{}}
-	w.children(n)
-	return w.b.String()
 }
 
 // jsonFeed reads JSON Feed 1.1 (jsonfeed.org/version/1.1), nil when it is none.
@@ -156,5 +143,5 @@ func readXML(b []byte, contentType string, base *url.URL) *page {
 			return feed(first(f.Title, f.Channel.Title), items, base)
 		}
 	}
-	return &page{kind: "text", body: tidy(decode(b, contentType))}
+	return &page{kind: "text", body: readable.Tidy(decode(b, contentType))}
 }

@@ -12,12 +12,22 @@ import (
 
 	"golang.org/x/net/html/charset"
 
+	"hob/platform/readable"
 	"hob/platform/safehttp"
 	"hob/tools"
 )
 
 // maxLinks bounds the addresses of one page.
 const maxLinks = 300
+
+// readHTML reads a page for people.
+func readHTML(text string, base *url.URL) (*page, error) {
+	p, err := readable.HTML(text, base)
+	if err != nil {
+		return nil, &tools.Error{Code: tools.Unsupported, Message: "the page of " + base.Host + " is built so that it cannot be read", Remedy: "open it in a browser", Err: err}
+	}
+	return &page{kind: "page", title: p.Title, body: p.Text, links: p.Links}, nil
+}
 
 // page is what can be read of an answer.
 type page struct {
@@ -67,7 +77,7 @@ func read(r *safehttp.Response) (*page, error) {
 	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
 		return readXML(r.Body, declared, r.URL), nil
 	case strings.HasPrefix(kind, "text/") || kind == "application/javascript" || kind == "application/x-ndjson":
-		return &page{kind: "text", body: tidy(decode(r.Body, declared))}, nil
+		return &page{kind: "text", body: readable.Tidy(decode(r.Body, declared))}, nil
 	case kind == "application/pdf" || bytes.HasPrefix(r.Body, []byte("%PDF-")):
 		return nil, &tools.Error{Code: tools.Unsupported, Message: r.URL.Host + " sent a PDF, and those cannot be read yet", Remedy: "look for the same text as a web page"}
 	}
@@ -91,16 +101,6 @@ func decode(b []byte, contentType string) string {
 	return strings.ToValidUTF8(string(out), "\ufffd")
 }
 
-// tidy drops what a terminal or a model would take for more than text.
-func tidy(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
 func readJSON(b []byte, base *url.URL) (*page, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
 	if p := jsonFeed(b, base); p != nil {
@@ -109,30 +109,9 @@ func readJSON(b []byte, base *url.URL) (*page, error) {
 	p := &page{kind: "json"}
 	var out bytes.Buffer
 	if err := json.Indent(&out, b, "", " "); err != nil || out.Len() > 2*maxText {
-		p.body = tidy(strings.ToValidUTF8(string(b), "\ufffd"))
+		p.body = readable.Tidy(strings.ToValidUTF8(string(b), "\ufffd"))
 		return p, nil
 	}
-	p.body = tidy(out.String())
+	p.body = readable.Tidy(out.String())
 	return p, nil
-}
-
-// link makes an address of a page absolute and canonical, "" when it is none
-// that could be opened.
-func link(base *url.URL, ref string) string {
-	ref = strings.TrimSpace(ref)
-	if ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
-		return ""
-	}
-	u, err := url.Parse(ref)
-	if err != nil {
-		return ""
-	}
-	c, err := safehttp.Canonical(base.ResolveReference(u).String())
-	if err != nil {
-		return ""
-	}
-	if s := c.String(); len(s) <= 2048 {
-		return s
-	}
-	return ""
 }

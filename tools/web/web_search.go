@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hob/platform/provenance"
+	"hob/platform/readable"
 	"hob/platform/safehttp"
 	"hob/tools"
 )
@@ -63,7 +64,7 @@ func search(d Deps) tools.Tool {
 }
 
 // words is a query on one line.
-func words(q string) string { return squeeze(q) }
+func words(q string) string { return readable.Squeeze(q) }
 
 func (in searchIn) check() error {
 	switch n := utf8.RuneCountInString(words(in.Query)); {
@@ -97,7 +98,7 @@ func (d Deps) search(ctx context.Context, query string, limit int) (tools.Result
 		if err != nil || len(kept) == limit {
 			continue // nothing that leads into the owner's network is offered
 		}
-		r = Result{cutRunes(squeeze(textOf(r.Title)), 200), u.String(), cutRunes(squeeze(textOf(r.Snippet)), 500)}
+		r = Result{readable.CutRunes(readable.Squeeze(readable.Words(r.Title)), 200), u.String(), readable.CutRunes(readable.Squeeze(readable.Words(r.Snippet)), 500)}
 		if slices.ContainsFunc(kept, func(k Result) bool { return k.URL == r.URL }) {
 			continue
 		}

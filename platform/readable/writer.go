@@ -1,4 +1,4 @@
-package web
+package readable
 
 import (
 	"fmt"
@@ -48,10 +48,10 @@ func (w *writer) node(n *html.Node) {
 		w.lines(2)
 	case atom.A:
 		w.children(n)
-		w.mark(attr(n, "href"))
+		w.mark(Attr(n, "href"))
 	case atom.Img:
-		if alt := squeeze(attr(n, "alt")); alt != "" {
-			w.words(" [picture: " + cutRunes(alt, 200) + "] ")
+		if alt := Squeeze(Attr(n, "alt")); alt != "" {
+			w.words(" [picture: " + CutRunes(alt, 200) + "] ")
 		}
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		w.lines(2)
@@ -125,7 +125,7 @@ func (w *writer) flush() {
 
 // words writes text; outside of <pre> all white space is one blank.
 func (w *writer) words(s string) {
-	s = tidy(s)
+	s = Tidy(s)
 	if w.pre > 0 {
 		w.flush()
 		w.b.WriteString(s)
@@ -148,9 +148,12 @@ func (w *writer) words(s string) {
 
 // address is link, once for each way in which one is written.
 func (w *writer) address(href string) string {
+	if w.base == nil {
+		return ""
+	}
 	l, ok := w.known[href]
 	if !ok {
-		l = link(w.base, href)
+		l = Link(w.base, href)
 		if w.known != nil {
 			w.known[href] = l
 		}
@@ -199,7 +202,7 @@ func (w *writer) collect(n *html.Node, links *[]string) {
 			continue
 		}
 		if c.DataAtom == atom.A {
-			if l := w.address(attr(c, "href")); l != "" && !slices.Contains(*links, l) {
+			if l := w.address(Attr(c, "href")); l != "" && !slices.Contains(*links, l) {
 				*links = append(*links, l)
 			}
 		}

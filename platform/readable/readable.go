@@ -1,6 +1,12 @@
-package web
+// Package readable finds the text of a web page that is meant for its readers:
+// without menus and footers, and without what they would not see, which is
+// where instructions for a model are put. It fetches nothing.
+package readable
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -8,19 +14,37 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"hob/tools"
+	"hob/platform/safehttp"
 )
 
-// readHTML finds the text of a page that is meant for its readers. What they
-// would not see (scripts, hidden elements, comments) is left out: it is where
-// instructions for a model are put.
-func readHTML(text string, base *url.URL) (*page, error) {
+// maxLinks bounds the addresses of one page.
+const maxLinks = 300
+
+// ErrTooDeep says that a page's elements lie in each other so deep that it
+// cannot be read.
+var ErrTooDeep = errors.New("the page is built so that it cannot be read")
+
+// Page is what can be read of a page.
+type Page struct {
+	Title    string
+	Text     string   // lines; headings begin with "#", items with "-"
+	Links    []string // canonical, in the order of the page
+	Language string   // as the page says
+	Author   string
+	Date     string // as the page says
+}
+
+// HTML reads a page. What its readers would not see (scripts, hidden elements,
+// comments) is left out. With a base, links are made absolute, numbered in the
+// text and listed at its end; without one there are none.
+func HTML(text string, base *url.URL) (*Page, error) {
 	doc, err := html.Parse(strings.NewReader(text))
 	if err != nil { // deeper than 512 elements
-		return nil, &tools.Error{Code: tools.Unsupported, Message: "the page of " + base.Host + " is built so that it cannot be read", Remedy: "open it in a browser", Err: err}
+		return nil, fmt.Errorf("%w: %w", ErrTooDeep, err)
 	}
-	p := &page{kind: "page", title: title(doc)}
-	if ref := attr(find(doc, atom.Base), "href"); ref != "" {
+	p := &Page{Title: title(doc), Language: Attr(find(doc, atom.Html), "lang")}
+	p.metas(doc)
+	if ref := Attr(find(doc, atom.Base), "href"); ref != "" && base != nil {
 		if u, err := url.Parse(ref); err == nil {
 			base = base.ResolveReference(u)
 		}
@@ -33,28 +57,90 @@ func readHTML(text string, base *url.URL) (*page, error) {
 		w = &writer{base: base, known: known}
 		w.children(doc)
 	}
-	p.body = w.done()
-	p.links = w.links
+	p.Text = w.done()
+	p.Links = w.links
 	all := &writer{base: base, known: known} // also of menus
-	all.collect(doc, &p.links)
+	all.collect(doc, &p.Links)
 	return p, nil
+}
+
+// Words is the text of a piece of HTML.
+func Words(s string) string {
+	if !strings.ContainsAny(s, "<&") {
+		return s
+	}
+	n, err := html.Parse(strings.NewReader(s))
+	if err != nil {
+		return s
+	}
+	w := &writer{}
+	w.children(n)
+	return w.b.String()
+}
+
+// metas reads what a page says of itself (https://html.spec.whatwg.org/#the-meta-element).
+func (p *Page) metas(doc *html.Node) {
+	for d := range doc.Descendants() {
+		if d.Type != html.ElementNode || d.DataAtom != atom.Meta {
+			continue
+		}
+		value := CutRunes(Squeeze(Attr(d, "content")), 200)
+		switch strings.ToLower(Attr(d, "name") + Attr(d, "property")) {
+		case "author", "article:author", "dc.creator":
+			p.Author = cmp.Or(p.Author, value)
+		case "date", "article:published_time", "dc.date":
+			p.Date = cmp.Or(p.Date, value)
+		}
+	}
+}
+
+// Link makes an address of a page absolute and canonical, "" when it is none
+// that could be opened.
+func Link(base *url.URL, ref string) string {
+	ref = strings.TrimSpace(ref)
+	if base == nil || ref == "" || ref[0] == '#' || strings.Contains(ref, `\`) {
+		return ""
+	}
+	u, err := url.Parse(ref)
+	if err != nil {
+		return ""
+	}
+	c, err := safehttp.Canonical(base.ResolveReference(u).String())
+	if err != nil {
+		return ""
+	}
+	if s := c.String(); len(s) <= 2048 {
+		return s
+	}
+	return ""
+}
+
+// Tidy drops what a terminal or a model would take for more than text.
+func Tidy(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 func title(doc *html.Node) string {
 	for _, n := range []*html.Node{find(doc, atom.Title), find(doc, atom.H1)} {
 		if n != nil {
-			if t := squeeze(plain(n)); t != "" {
-				return cutRunes(t, 300)
+			if t := Squeeze(Plain(n)); t != "" {
+				return CutRunes(t, 300)
 			}
 		}
 	}
 	return ""
 }
 
-// squeeze makes one line.
-func squeeze(s string) string { return strings.Join(strings.Fields(tidy(s)), " ") }
+// Squeeze makes one line.
+func Squeeze(s string) string { return strings.Join(strings.Fields(Tidy(s)), " ") }
 
-func cutRunes(s string, n int) string {
+// CutRunes shortens a text to n characters.
+func CutRunes(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"
 	}
@@ -70,7 +156,8 @@ func find(n *html.Node, a atom.Atom) *html.Node {
 	return nil
 }
 
-func attr(n *html.Node, name string) string {
+// Attr is an attribute of an element, "" when it has none of that name.
+func Attr(n *html.Node, name string) string {
 	if n == nil {
 		return ""
 	}
@@ -86,8 +173,8 @@ func attr(n *html.Node, name string) string {
 // lie in each other, and each is looked at.
 const maxPlain = 4000
 
-// plain is the text in an element, or its beginning.
-func plain(n *html.Node) string {
+// Plain is the text in an element, or its beginning.
+func Plain(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
 		if b.Len() > maxPlain {
@@ -147,7 +234,7 @@ func chrome(n *html.Node) bool {
 	case atom.Nav, atom.Aside, atom.Footer:
 		return true
 	}
-	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, attr(n, "role"))
+	return slices.Contains([]string{"navigation", "banner", "contentinfo", "search", "complementary"}, Attr(n, "role"))
 }
 
 // mainOf finds the element that holds the page's own text: what the page says
@@ -161,7 +248,7 @@ func mainOf(doc *html.Node) *html.Node {
 	total := weigh(body, mass)
 	const enough = 250
 	for _, fits := range []func(*html.Node) bool{
-		func(n *html.Node) bool { return n.DataAtom == atom.Main || attr(n, "role") == "main" },
+		func(n *html.Node) bool { return n.DataAtom == atom.Main || Attr(n, "role") == "main" },
 		func(n *html.Node) bool { return n.DataAtom == atom.Article },
 	} {
 		if n := only(body, fits); n != nil && mass[n] >= enough {

@@ -1,0 +1,307 @@
+// Package document turns the files of people into plain structured text: what
+// a file is told by its content, its title, author and date, and its sections
+// with their headings and places (page 3, sheet Budget). It reads text,
+// Markdown, HTML, PDF, DOCX, XLSX, PPTX, EPUB, mail, calendars, cards, tables
+// and source code; it opens no file, reaches no network and keeps nothing.
+//
+// Every file is taken for hostile. What is read is bounded in size, depth and
+// count (Limits), a parser that panics has found a broken file, and what a
+// reader of the document would not see is left out where the format says so.
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+)
+
+// Errors that say why a file cannot be read. They are wrapped with the details.
+var (
+	ErrUnsupported = errors.New("this kind of file cannot be read")
+	ErrBroken      = errors.New("the file is broken")
+	ErrEncrypted   = errors.New("the file is protected with a password; save a copy without one")
+	ErrNoText      = errors.New("there is no text in it")
+	ErrTooLarge    = errors.New("it is too large")
+)
+
+// Limits bound what is read; a zero field has its default.
+type Limits struct {
+	File     int64         // bytes of a file, or of a part of one (10 MB)
+	Unpacked int64         // bytes that come out of an archive or a part (64 MB)
+	Ratio    int64         // times that a part of an archive may grow (200)
+	Entries  int           // parts of an archive, rows of a table, pages (100,000; 20,000; 5,000)
+	Parts    int           // documents in one file: mails, attachments (5,000)
+	Depth    int           // of attachments within attachments (3)
+	Text     int           // bytes of text of one document (8 MB); the rest is left out and said
+	Time     time.Duration // for one file (30 s)
+}
+
+func (l Limits) complete() Limits {
+	l.File = or(l.File, 10<<20)
+	l.Unpacked = or(l.Unpacked, 64<<20)
+	l.Ratio = or(l.Ratio, 200)
+	l.Entries = or(l.Entries, 20_000)
+	l.Parts = or(l.Parts, 5_000)
+	l.Depth = or(l.Depth, 3)
+	l.Text = or(l.Text, 8<<20)
+	l.Time = or(l.Time, 30*time.Second)
+	return l
+}
+
+func or[T int | int64 | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+// File is one file as it was read.
+type File struct {
+	Kind      string // "pdf", "docx", "mail", ...
+	Documents []Document
+	// Skipped are parts that could not be read.
+	Skipped []Skipped
+}
+
+// Skipped is a part that was not read, and why.
+type Skipped struct {
+	Name string
+	Err  error
+}
+
+// Document is one text: a file, a mail in a mailbox, an attachment.
+type Document struct {
+	// Part names it within its file, "" for the file itself. It stays the same
+	// when other parts come and go.
+	Part     string
+	Name     string // of an attachment
+	Kind     string
+	Title    string
+	Author   string
+	Language string
+	At       time.Time // when it was written or sent; zero when it does not say
+	People   []Person  // named by headers and cards
+	Sections []Section
+	Cut      bool // only its beginning was read
+}
+
+// Person is somebody whom a header or a card names.
+type Person struct {
+	Name   string
+	Mails  []string
+	Phones []string
+	Org    string
+}
+
+// Section is a piece of a document under one heading.
+type Section struct {
+	Heading []string // from the outermost
+	Place   string   // "page 3", "sheet Budget", "slide 4"; "" when there is none
+	Text    string
+	// Rows stand in place of Text in a table; Header belongs before each piece
+	// of them.
+	Header string
+	Rows   []string
+	Code   bool // Text is source code: its lines stand as they are
+	// Quoted: a mail repeats what somebody else wrote.
+	Quoted bool
+}
+
+// Parse reads a file. The name helps where the content does not say what it is.
+// Errors wrap one of this package's, or are ctx's.
+func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, error) {
+	limits = limits.complete()
+	ctx, cancel := context.WithTimeout(ctx, limits.Time)
+	defer cancel()
+	p := &parser{ctx: ctx, limits: limits, parts: limits.Parts}
+	docs, err := p.file(name, data, 0)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: reading it took longer than %s", ErrBroken, limits.Time)
+	}
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Documents: docs, Skipped: p.skipped}
+	if len(docs) > 0 {
+		f.Kind = docs[0].Kind
+	}
+	return f, nil
+}
+
+// parser is one call of Parse.
+type parser struct {
+	ctx     context.Context
+	limits  Limits
+	parts   int // that may still come
+	skipped []Skipped
+}
+
+// file reads one file or part of one.
+func (p *parser) file(name string, data []byte, depth int) (docs []Document, err error) {
+	if int64(len(data)) > p.limits.File {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, len(data), p.limits.File)
+	}
+	kind := Detect(name, data)
+	defer func() {
+		if r := recover(); r != nil { // of a library, over a file it did not expect
+			docs, err = nil, fmt.Errorf("%w: %s: %.200v", ErrBroken, kind, r)
+		}
+	}()
+	switch kind {
+	case "mail":
+		return p.mail(data, depth)
+	case "mailbox":
+		return p.mailbox(data, depth)
+	}
+	read, ok := p.readers()[kind]
+	if !ok {
+		return nil, unsupported(kind, name)
+	}
+	d, err := read(name, data)
+	if err != nil {
+		return nil, err
+	}
+	d.Kind = kind
+	p.bound(d)
+	if !d.hasText() {
+		if kind == "pdf" {
+			return nil, fmt.Errorf("%w: its pages are pictures; a program for text recognition can add the text", ErrNoText)
+		}
+		return nil, ErrNoText
+	}
+	return []Document{*d}, nil
+}
+
+func (p *parser) readers() map[string]func(string, []byte) (*Document, error) {
+	return map[string]func(string, []byte) (*Document, error){
+		"text": p.text, "markdown": p.markdown, "html": p.html, "pdf": p.pdf, "docx": p.docx, "xlsx": p.xlsx, "pptx": p.pptx, "epub": p.epub,
+		"calendar": p.calendar, "cards": p.cards, "csv": p.csv, "json": p.json, "jsonl": p.jsonl, "code": p.code,
+	}
+}
+
+func unsupported(kind, name string) error {
+	switch kind {
+	case "empty":
+		return ErrNoText
+	case "image":
+		return fmt.Errorf("%w: it is a picture", ErrUnsupported)
+	case "old office":
+		return fmt.Errorf("%w: it is of an old version of Office, or protected with a password; save it as .docx, .xlsx or .pptx without one", ErrUnsupported)
+	case "archive":
+		return fmt.Errorf("%w: it is an archive; unpack it", ErrUnsupported)
+	}
+	return fmt.Errorf("%w: %s", ErrUnsupported, kind)
+}
+
+// bound cuts what is longer than a document may be and drops empty sections.
+func (p *parser) bound(d *Document) {
+	left := p.limits.Text
+	var kept []Section
+	for _, s := range d.Sections {
+		s.Text = tidy(s.Text)
+		s.Header = CutRunes(s.Header, 600)
+		if s.size() > left {
+			d.Cut = true
+			s.cut(left)
+		}
+		if s.Heading = clean(s.Heading); s.hasText() {
+			kept = append(kept, s)
+			left -= s.size()
+		}
+	}
+	d.Sections = kept
+	d.Title, d.Author, d.Language = line(d.Title, 300), line(d.Author, 200), line(d.Language, 35)
+}
+
+func (s *Section) size() int {
+	n := len(s.Text)
+	for _, r := range s.Rows {
+		n += len(r)
+	}
+	return n
+}
+
+func (s *Section) cut(n int) {
+	if len(s.Text) > n {
+		s.Text = strings.ToValidUTF8(s.Text[:n], "")
+	}
+	for i, r := range s.Rows {
+		if n -= len(r); n < 0 {
+			s.Rows = s.Rows[:i]
+			return
+		}
+	}
+}
+
+func (s *Section) hasText() bool { return strings.TrimSpace(s.Text) != "" || len(s.Rows) > 0 }
+
+func (d *Document) hasText() bool { return len(d.Sections) > 0 }
+
+func clean(heading []string) []string {
+	var out []string
+	for _, h := range heading {
+		if h = line(h, 120); h != "" {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// line makes one line of at most n characters.
+func line(s string, n int) string { return CutRunes(strings.Join(strings.Fields(tidy(s)), " "), n) }
+
+// CutRunes shortens a text to n characters.
+func CutRunes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	i := 0
+	for at := range s {
+		if i == n {
+			return s[:at] + "…"
+		}
+		i++
+	}
+	return s
+}
+
+// tidy drops control characters, which are no text.
+func tidy(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\r', r == '\f', r == '\v', r == '\u0085', r == '\u2028', r == '\u2029':
+			return '\n'
+		case r < ' ', r >= 0x7f && r < 0xa0, r == 0xad, r == 0xfeff, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
+			return -1 // also marks of direction and tags, which nobody sees
+		}
+		return r
+	}, s)
+}
+
+// when reads the notations of dates that documents use.
+func when(s string) time.Time {
+	s = strings.TrimSpace(s)
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "2006/01/02", "2006-01", "2006"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return sane(t)
+		}
+	}
+	if t, err := mail.ParseDate(s); err == nil {
+		return sane(t)
+	}
+	return time.Time{}
+}
+
+// sane drops times that no document can be from.
+func sane(t time.Time) time.Time {
+	if t.Year() < 1000 || t.Year() > 2200 {
+		return time.Time{}
+	}
+	return t
+}

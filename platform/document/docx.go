@@ -1,0 +1,149 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+)
+
+// docx reads a Word document (ECMA-376 part 1, 17): headings by their styles,
+// tables row by row, foot- and endnotes at the end. Hidden and deleted text is
+// left out.
+func (p *parser) docx(_ string, data []byte) (*Document, error) {
+	b, err := p.box(data)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{}
+	b.properties(d)
+	levels, err := b.styles()
+	if err != nil {
+		return nil, err
+	}
+	w := &wordReader{levels: levels, d: d}
+	if err := b.walk("word/document.xml", w.visit); err != nil {
+		return nil, err
+	}
+	for _, notes := range []string{"word/footnotes.xml", "word/endnotes.xml"} {
+		if b.files[notes] != nil {
+			w.out.head(1, "Notes")
+			if err := b.walk(notes, w.visit); err != nil {
+				return nil, err
+			}
+		}
+	}
+	d.Sections = w.out.done()
+	return d, nil
+}
+
+// styles gives the level of headings by the id of their style: names are
+// translated in the id, and "heading 1" in the name.
+func (b *box) styles() (map[string]int, error) {
+	out := map[string]int{}
+	if b.files["word/styles.xml"] == nil {
+		return out, nil
+	}
+	id := ""
+	err := b.walk("word/styles.xml", func(e *element) {
+		switch {
+		case !e.Start:
+		case e.Name == "style":
+			id = e.Get("styleId")
+		case e.Name == "name" && e.In("style"):
+			name := strings.ToLower(e.Get("val"))
+			if n, ok := strings.CutPrefix(name, "heading "); ok {
+				if level, err := strconv.Atoi(n); err == nil {
+					out[id] = level
+				}
+			} else if name == "title" {
+				out[id] = 1
+			}
+		case e.Name == "outlineLvl" && e.In("style"):
+			if level, err := strconv.Atoi(e.Get("val")); err == nil && level < 9 && out[id] == 0 {
+				out[id] = level + 1
+			}
+		}
+	})
+	return out, err
+}
+
+// wordReader gathers paragraphs.
+type wordReader struct {
+	levels map[string]int
+	d      *Document
+	out    sections
+	par    strings.Builder
+	level  int
+	hidden bool
+	cells  []string
+	table  int
+}
+
+func (w *wordReader) visit(e *element) {
+	if e.In("Fallback") || e.In("del") || e.In("moveFrom") {
+		return
+	}
+	switch {
+	case e.Start:
+		w.start(e)
+	case e.End:
+		w.end(e)
+	case e.Name == "t" && !w.hidden:
+		w.par.WriteString(e.Text)
+	}
+}
+
+func (w *wordReader) start(e *element) {
+	switch e.Name {
+	case "p":
+		w.level = 0
+	case "r":
+		w.hidden = false
+	case "vanish":
+		w.hidden = e.In("r") && e.Get("val") != "0" && e.Get("val") != "false"
+	case "pStyle":
+		w.level = w.levels[e.Get("val")]
+	case "outlineLvl":
+		if n, err := strconv.Atoi(e.Get("val")); err == nil && n < 9 {
+			w.level = n + 1
+		}
+	case "tab":
+		w.par.WriteByte('\t')
+	case "br", "cr":
+		w.par.WriteByte('\n')
+	case "tbl":
+		w.table++
+	}
+}
+
+func (w *wordReader) end(e *element) {
+	switch e.Name {
+	case "p":
+		text := strings.TrimSpace(w.par.String())
+		switch {
+		case w.table > 0:
+			w.par.WriteByte(' ')
+			return
+		case w.level > 0 && text != "":
+			w.out.head(w.level, text)
+			if w.d.Title == "" {
+				w.d.Title = text
+			}
+		case text != "":
+			w.out.line(text)
+			w.out.line("")
+		}
+		w.par.Reset()
+	case "tc":
+		w.cells = append(w.cells, w.par.String())
+		w.par.Reset()
+	case "tr":
+		if l := joined(w.cells); l != "" {
+			w.out.line(l)
+		}
+		w.cells = nil
+	case "tbl":
+		if w.table--; w.table == 0 {
+			w.out.line("")
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package document
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	xunicode "golang.org/x/text/encoding/unicode"
+)
+
+// decode brings text into UTF-8: marked UTF-16 and UTF-8, UTF-16 that is seen
+// by its zeros, UTF-8, and what else looks like text as Windows-1252, which
+// Latin-1 is a part of (https://encoding.spec.whatwg.org/#names-and-labels).
+// ok is false for what is no text.
+func decode(b []byte) (string, bool) {
+	switch {
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		return utf16(b, xunicode.LittleEndian)
+	case bytes.IndexByte(b, 0) >= 0:
+		if big, ok := zeros(b); ok {
+			return utf16(b, big)
+		}
+		return "", false
+	}
+	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	if utf8.Valid(whole(b)) {
+		return string(whole(b)), true
+	}
+	if odd(b)*100 > len(b)*2 {
+		return "", false
+	}
+	out, err := charmap.Windows1252.NewDecoder().Bytes(b)
+	return string(out), err == nil
+}
+
+// whole drops a character that was cut off at the end.
+func whole(b []byte) []byte {
+	for i := 1; i <= min(3, len(b)); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if c >= 0xc0 && !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// odd counts control characters that no text has.
+func odd(b []byte) (n int) {
+	for _, c := range b {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b || c == 0x7f {
+			n++
+		}
+	}
+	return n
+}
+
+// zeros tells UTF-16 without a mark: nearly every second byte is zero.
+func zeros(b []byte) (xunicode.Endianness, bool) {
+	b = b[:min(len(b), 4096)]
+	var at [2]int
+	for i, c := range b {
+		if c == 0 {
+			at[i%2]++
+		}
+	}
+	half := len(b) / 2
+	switch {
+	case at[1]*10 > half*8 && at[0]*20 < half:
+		return xunicode.LittleEndian, true
+	case at[0]*10 > half*8 && at[1]*20 < half:
+		return xunicode.BigEndian, true
+	}
+	return xunicode.LittleEndian, false
+}
+
+func utf16(b []byte, order xunicode.Endianness) (string, bool) {
+	out, err := xunicode.UTF16(order, xunicode.UseBOM).NewDecoder().Bytes(b[:len(b)&^1])
+	if err != nil || bytes.Count(out, []byte("\uFFFD"))*20 > len(out) {
+		return "", false
+	}
+	return string(out), true
+}
+
+// decoded is decode with the error of a file that is none.
+func decoded(b []byte) (string, error) {
+	s, ok := decode(b)
+	if !ok {
+		return "", unsupported("binary data", "")
+	}
+	return tidy(s), nil
+}
+
+// text reads plain text. Lines that stand underlined or in capitals between
+// empty ones head what follows.
+func (p *parser) text(_ string, data []byte) (*Document, error) {
+	s, err := decoded(data)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{}
+	b := &sections{}
+	lines := strings.Split(s, "\n")
+	for i := 0; i < len(lines); i++ {
+		l := strings.TrimSpace(lines[i])
+		alone := (i == 0 || strings.TrimSpace(lines[i-1]) == "") && l != "" && len(l) < 80
+		if alone && i+1 < len(lines) && underline(lines[i+1], l) {
+			b.head(1, l)
+			i++
+			continue
+		}
+		if alone && i+1 < len(lines) && strings.TrimSpace(lines[i+1]) == "" && shouted(l) {
+			b.head(1, l)
+			continue
+		}
+		b.line(lines[i])
+	}
+	d.Sections = b.done()
+	return d, nil
+}
+
+// underline reports whether a line is nothing but a rule under a heading.
+func underline(l, heading string) bool {
+	l = strings.TrimSpace(l)
+	return len(l) >= 3 && len(l)*2 >= len(heading) && (strings.Trim(l, "=") == "" || strings.Trim(l, "-") == "")
+}
+
+// shouted: capitals, and at least two words' worth of them.
+func shouted(l string) bool {
+	letters := 0
+	for _, r := range l {
+		if unicode.IsLower(r) {
+			return false
+		}
+		if unicode.IsUpper(r) {
+			letters++
+		}
+	}
+	return letters >= 4
+}
+
+// stem is a file's name as a title: without folder and ending.
+func stem(name string) string {
+	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	if i := strings.LastIndexByte(base, '.'); i > 0 {
+		base = base[:i]
+	}
+	if base == "." || base == "/" {
+		return ""
+	}
+	return base
+}
+
+// sections gathers lines under headings.
+type sections struct {
+	out   []Section
+	path  []string // by level, from 1
+	b     strings.Builder
+	place string
+}
+
+// head begins a section under a heading of a level from 1.
+func (s *sections) head(level int, title string) {
+	s.close()
+	level = min(max(level, 1), 6)
+	for len(s.path) < level {
+		s.path = append(s.path, "")
+	}
+	s.path = append(s.path[:level-1:level-1], strings.TrimSpace(title))
+}
+
+// at begins a section in another place.
+func (s *sections) at(place string) {
+	if place != s.place {
+		s.close()
+		s.place = place
+	}
+}
+
+func (s *sections) line(l string) {
+	s.b.WriteString(strings.TrimRight(l, " \t"))
+	s.b.WriteByte('\n')
+}
+
+func (s *sections) close() {
+	text := strings.Trim(s.b.String(), "\n")
+	s.b.Reset()
+	if strings.TrimSpace(text) != "" {
+		s.out = append(s.out, Section{Heading: append([]string(nil), s.path...), Place: s.place, Text: text})
+	}
+}
+
+func (s *sections) done() []Section {
+	s.close()
+	return s.out
+}

@@ -1,0 +1,208 @@
+package document
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// book is an Excel workbook that is read (ECMA-376 part 1, 18).
+type book struct {
+	*box
+	shared []string
+	dates  []bool // by the number of a cell's format
+	y1904  bool
+}
+
+// xlsx reads the sheets row by row; the first row with words is the header.
+// Formulas show the value that was computed last.
+func (p *parser) xlsx(_ string, data []byte) (*Document, error) {
+	b, err := p.box(data)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{}
+	b.properties(d)
+	k := &book{box: b}
+	type sheet struct{ name, id string }
+	var sheets []sheet
+	err = b.walk("xl/workbook.xml", func(e *element) {
+		switch {
+		case e.Start && e.Name == "sheet":
+			sheets = append(sheets, sheet{e.Get("name"), e.Get("id")})
+		case e.Start && e.Name == "workbookPr":
+			k.y1904 = e.Get("date1904") == "1" || e.Get("date1904") == "true"
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	parts, _, err := b.relations("xl/workbook.xml")
+	if err != nil {
+		return nil, err
+	}
+	if err := k.strings(); err != nil {
+		return nil, err
+	}
+	if err := k.formats(); err != nil {
+		return nil, err
+	}
+	for _, s := range sheets {
+		t, cut, err := k.sheet(parts[s.id])
+		if err != nil {
+			return nil, err
+		}
+		d.Cut = d.Cut || cut
+		d.Sections = append(d.Sections, t.sections("sheet "+line(s.name, 60), nil)...)
+	}
+	return d, nil
+}
+
+// strings reads the texts that cells share; the reading help of Japanese ones
+// (rPh) is no part of them.
+func (k *book) strings() error {
+	if k.files["xl/sharedStrings.xml"] == nil {
+		return nil
+	}
+	var b strings.Builder
+	return k.walk("xl/sharedStrings.xml", func(e *element) {
+		switch {
+		case e.Name == "t" && e.Text != "" && !e.In("rPh"):
+			b.WriteString(e.Text)
+		case e.End && e.Name == "si":
+			k.shared = append(k.shared, b.String())
+			b.Reset()
+		}
+	})
+}
+
+// formats finds out which formats of cells are dates (18.8.30).
+func (k *book) formats() error {
+	if k.files["xl/styles.xml"] == nil {
+		return nil
+	}
+	own := map[string]bool{}
+	return k.walk("xl/styles.xml", func(e *element) {
+		switch {
+		case !e.Start:
+		case e.Name == "numFmt":
+			own[e.Get("numFmtId")] = datelike(e.Get("formatCode"))
+		case e.Name == "xf" && e.In("cellXfs"):
+			id := e.Get("numFmtId")
+			n, _ := strconv.Atoi(id)
+			k.dates = append(k.dates, own[id] || n >= 14 && n <= 22 || n >= 45 && n <= 47)
+		}
+	})
+}
+
+func datelike(code string) bool {
+	plain := strings.Builder{}
+	quoted := false
+	for i := 0; i < len(code); i++ {
+		switch c := code[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\':
+			i++
+		case c == '[':
+			if j := strings.IndexByte(code[i:], ']'); j > 0 {
+				i += j
+			}
+		case !quoted:
+			plain.WriteByte(c)
+		}
+	}
+	return strings.ContainsAny(strings.ToLower(plain.String()), "ymdhs") && !strings.Contains(strings.ToLower(plain.String()), "general")
+}
+
+// sheet reads one.
+func (k *book) sheet(part string) (t table, cut bool, err error) {
+	var cells []string
+	var value strings.Builder
+	var kind string
+	var style, at int
+	err = k.walk(part, func(e *element) {
+		switch {
+		case cut:
+		case e.Start && e.Name == "row":
+			cells = nil
+		case e.Start && e.Name == "c":
+			kind = e.Get("t")
+			style, _ = strconv.Atoi(e.Get("s"))
+			at = column(e.Get("r"), len(cells))
+			value.Reset()
+		case e.Text != "" && (e.Name == "v" || e.Name == "t" && e.In("is")):
+			value.WriteString(e.Text)
+		case e.End && e.Name == "c":
+			for len(cells) <= at {
+				cells = append(cells, "")
+			}
+			cells[at] = k.value(kind, style, value.String())
+		case e.End && e.Name == "row":
+			t.row(cells)
+			cut = len(t.rows) >= k.p.limits.Entries
+		}
+	})
+	return t, cut, err
+}
+
+// maxColumns is how many columns are read; Excel has 16,384.
+const maxColumns = 512
+
+// column is the number of a cell such as "C7", from 0.
+func column(ref string, next int) int {
+	n := 0
+	for _, r := range ref {
+		if r < 'A' || r > 'Z' {
+			break
+		}
+		if n = n*26 + int(r-'A') + 1; n > maxColumns {
+			return maxColumns - 1
+		}
+	}
+	if n == 0 {
+		return min(next, maxColumns-1)
+	}
+	return n - 1
+}
+
+func (k *book) value(kind string, style int, v string) string {
+	switch kind {
+	case "s":
+		if i, err := strconv.Atoi(v); err == nil && i >= 0 && i < len(k.shared) {
+			return k.shared[i]
+		}
+		return ""
+	case "b":
+		return map[string]string{"1": "TRUE", "0": "FALSE"}[v]
+	case "", "n":
+		if style >= 0 && style < len(k.dates) && k.dates[style] {
+			return k.date(v)
+		}
+		if f, err := strconv.ParseFloat(v, 64); err == nil { // 0.1 is kept as 0.10000000000000001
+			return strconv.FormatFloat(f, 'f', -1, 64)
+		}
+	}
+	return v
+}
+
+// date turns a day's number into a date (18.17.4.1).
+func (k *book) date(v string) string {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || f < 0 || f > 2_958_465 {
+		return v
+	}
+	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	if k.y1904 {
+		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	days := int(f)
+	t := epoch.AddDate(0, 0, days).Add(time.Duration((f - float64(days)) * 86400 * float64(time.Second))).Round(time.Second)
+	switch {
+	case days == 0:
+		return t.Format("15:04")
+	case t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0:
+		return t.Format("2006-01-02")
+	}
+	return t.Format("2006-01-02 15:04")
+}
