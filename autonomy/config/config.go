@@ -202,6 +202,11 @@ type Knowledge struct {
 	ExtractionWait  Duration `toml:"extraction_wait"`  // how long fewer are waited for
 	ForgetMost      int      `toml:"forget_most"`      // facts and rows that one request to forget may change
 
+	Folders      []string `toml:"folders"`  // whose documents are kept in step
+	MaxFile      Size     `toml:"max_file"` // a larger document is not read
+	ChunkSize    int      `toml:"chunk_size"`
+	ChunkOverlap int      `toml:"chunk_overlap"`
+
 	Ranking Ranking `toml:"ranking"`
 }
 

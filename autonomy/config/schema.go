@@ -96,6 +96,8 @@ func (s shape) accepts() string {
 	switch {
 	case s.Type == reflect.TypeFor[Duration]():
 		return `a duration such as "30s", "15m" or "2h"`
+	case s.Type == reflect.TypeFor[Size]():
+		return `a size such as "500KB" or "10MB"`
 	case s.text(), s.Kind() == reflect.String:
 		return "text in quotes"
 	case s.Kind() == reflect.Bool:

@@ -45,6 +45,7 @@ func (c *Config) validate() Errors {
 	k.between("knowledge.summary_keep", c.Knowledge.SummaryKeep, 2, 200)
 	k.extraction()
 	k.index()
+	k.documents()
 	k.meaning()
 	k.ranking()
 	k.providers()

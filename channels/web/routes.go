@@ -63,7 +63,7 @@ func (s *Server) table() []route {
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
-	for _, name := range []string{"agents", "delegations"} {
+	for _, name := range []string{"agents", "delegations", "documents"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
 	t = append(
@@ -128,6 +128,8 @@ func listParams(name string) []string {
 		return []string{"id", "q", "source", "all"}
 	case "memory/erasures":
 		return []string{"id", "limit"}
+	case "documents":
+		return []string{"limit"}
 	case "tasks":
 		return append(p, "all", "state")
 	case "memory":

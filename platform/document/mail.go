@@ -205,7 +205,7 @@ func (d *Document) headers(h *mail.Header) {
 	d.Sections = append(d.Sections, Section{Text: b.String()})
 }
 
-var wrote = regexp.MustCompile(`(?i)^(on .{4,200} wrote:|am .{4,200} schrieb .{1,120}:|le .{4,200} a écrit ?:|el .{4,200} escribió:|-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|message d'origine|mensaje original)\s*-{2,})\s*$`)
+var wrote = regexp.MustCompile(`(?i)^(on .+ wrote:|am .+ schrieb .+:|le .+ a écrit ?:|el .+ escribió:|-{2,}\s*(original message|forwarded message|ursprüngliche nachricht|message d'origine|mensaje original)\s*-{2,})\s*$`)
 
 // body keeps what was written apart from what is quoted.
 func (d *Document) body(s string) {

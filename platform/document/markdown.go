@@ -10,7 +10,7 @@ import (
 
 var (
 	atx     = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	mdLink  = regexp.MustCompile(`!?\[([^\]\n]{0,300})\]\([^)\n]{0,2000}\)`)
+	mdLink  = regexp.MustCompile(`!?\[([^\]\n]*)\]\([^)\n]*\)`)
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 )
 

@@ -49,6 +49,8 @@ type Deps struct {
 	Forgetting memory.Forgetting
 	// Linker links who and what is talked about; nil leaves its tool out.
 	Linker knowledge.Linker
+	// Documents takes documents in; nil leaves its tool out.
+	Documents memory.Documents
 	// Currency gives the ISO 4217 code of expenses that name none; nil leaves it
 	// to the tools.
 	Currency func() string
@@ -62,7 +64,7 @@ func All(d Deps) []tools.Tool {
 	var out []tools.Tool
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
-		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker}),
+		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents}),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Briefs: Briefs(d)}),
 		watch.Tools(watch.Deps{Manager: d.Watchers}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),

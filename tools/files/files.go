@@ -122,6 +122,7 @@ func (f *Files) Tools() []tools.Tool {
 type Place struct {
 	Path    string // absolute, links resolved
 	Exists  bool
+	Folder  bool
 	Trusted bool // lies in a trusted folder
 	Drop    bool // lies in the drop folder
 	// Inert: a plain document by its name, no dot-file, nothing that runs, and
@@ -137,7 +138,7 @@ func (f *Files) Inspect(path string) (Place, error) {
 		return Place{}, err
 	}
 	defer s.Close()
-	p := Place{Path: s.abs, Exists: s.info != nil, Trusted: f.source(s) == provenance.Owner}
+	p := Place{Path: s.abs, Exists: s.info != nil, Folder: s.info != nil && s.info.IsDir(), Trusted: f.source(s) == provenance.Owner}
 	if f.opt.Drop != "" {
 		if drop, err := f.expand(f.opt.Drop); err == nil {
 			p.Drop = f.inside(drop, s.abs)

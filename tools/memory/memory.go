@@ -28,6 +28,8 @@ type Deps struct {
 	Forgetting Forgetting
 	// Linker links entities; nil leaves the tool for it out.
 	Linker knowledge.Linker
+	// Documents takes documents in; nil leaves the tool for them out.
+	Documents Documents
 }
 
 // Tools returns the category's tools.
@@ -41,6 +43,9 @@ func Tools(d Deps) []tools.Tool {
 	}
 	if d.Linker != nil {
 		out = append(out, d.linkEntities())
+	}
+	if d.Documents != nil {
+		out = append(out, d.ingestDocument())
 	}
 	return out
 }

@@ -40,6 +40,7 @@ import (
 	"hob/knowledge/embed"
 	"hob/knowledge/graph"
 	"hob/knowledge/index"
+	"hob/knowledge/ingest"
 	"hob/knowledge/store"
 	"hob/platform/redact"
 	"hob/platform/safehttp"
@@ -105,6 +106,8 @@ type Daemon struct {
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
 	erasing   *knowledge.Erasing
+	documents *ingest.Library
+	folders   *ingest.Sync
 	books     *usage.Books
 	spending  *spending
 	models    *models
@@ -173,6 +176,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 func Migrations() []store.Set {
 	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
+	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
 	return append(append(sets, toolsall.Migrations()...), graph.Migrations())
 }
@@ -365,6 +369,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
+		parts = append(parts, d.folders.Run)
 		if len(d.boxes) > 0 {
 			parts = append(parts, d.openBoxes)
 		}

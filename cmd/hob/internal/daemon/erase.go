@@ -37,6 +37,7 @@ func (d *Daemon) erasers() []erase.Eraser {
 	out := []erase.Eraser{
 		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), crew.Eraser(),
 		autonomy.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
+		d.documents,
 	}
 	out = append(out, watchers.Erasers(watchersall.Drivers())...)
 	out = append(out, toolsall.Erasers(d.files)...)

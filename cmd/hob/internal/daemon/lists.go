@@ -36,6 +36,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"inbox":      b.listInbox,
 		"tasks":      b.listTasks,
 		"notes":      b.listNotes,
+		"documents":  b.listDocuments,
 
 		"agents":      b.listAgents,
 		"delegations": b.listDelegations,

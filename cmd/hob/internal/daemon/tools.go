@@ -42,8 +42,12 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := d.openDocuments(); err != nil {
+		return err
+	}
 	list := toolsall.All(toolsall.Deps{
-		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
+		Documents: documents{d},
+		Store:     d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Crew: delegations{d}, Post: post{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker:   d.graph,
 		Currency: sync.OnceValue(d.currency),
 	})

@@ -1,0 +1,271 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/channels/web"
+	"hob/knowledge/ingest"
+	"hob/platform/document"
+	"hob/platform/provenance"
+	"hob/platform/safehttp"
+	"hob/platform/system"
+	"hob/tools"
+	"hob/tools/files"
+	"hob/tools/memory"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+)
+
+// openDocuments makes what takes documents in and keeps folders in step. Besides
+// the allowed folders it may read those of [knowledge] folders.
+func (d *Daemon) openDocuments() error {
+	c, k := d.opt.Config.Files, d.opt.Config.Knowledge
+	reach, err := d.reach(slices.Concat(c.Allowed, []string{c.Drop}, k.Folders))
+	if err != nil {
+		return err
+	}
+	d.documents, err = ingest.New(ingest.Options{
+		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
+	})
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(watchersall.Drivers(), func(w watchers.Driver) bool { return w.Kind() == "file" })
+	d.folders, err = ingest.NewSync(ingest.SyncOptions{
+		Library: d.documents, Folders: d.documentFolders(k.Folders), Driver: watchersall.Drivers()[i],
+		Deps: watchers.Deps{
+			Store: d.store, Log: d.opt.Log, Zone: d.zone, AllowedRead: d.files.Watchable,
+			Trouble: func(ctx context.Context, _ string, err error) {
+				d.opt.Log.WarnContext(ctx, "a folder of documents is not noticed at once", "err", err)
+			},
+		},
+		Within: files.Reached, Show: d.files.Show, Log: d.opt.Log,
+		Tell: func(ctx context.Context, key, text string) {
+			if err := d.loop.Tell(ctx, key, text); err != nil {
+				d.opt.Log.ErrorContext(ctx, "the owner could not be told of documents", "err", err)
+			}
+		},
+	})
+	return err
+}
+
+// documentFolders are absolute, with links resolved as far as they are there, as
+// files below them are named.
+func (d *Daemon) documentFolders(list []string) []string {
+	var out []string
+	for _, p := range list {
+		if rest, ok := strings.CutPrefix(p, "~"); ok && d.opt.UserHome != "" {
+			p = filepath.Join(d.opt.UserHome, rest)
+		} else if abs, err := system.Expand(p); err == nil {
+			p = abs
+		}
+		out = append(out, resolved(p))
+	}
+	return out
+}
+
+func resolved(p string) string {
+	if real, err := filepath.EvalSymlinks(p); err == nil {
+		return real
+	}
+	return filepath.Clean(p)
+}
+
+// reach is the way to the files in some folders.
+func (d *Daemon) reach(allowed []string) (reach, error) {
+	c := d.opt.Config.Files
+	f, err := files.New(files.Options{
+		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.opt.Paths.Own(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
+	})
+	return reach{f}, err
+}
+
+// reach gives the documents of tools/files to package ingest.
+type reach struct{ f *files.Files }
+
+// Walk implements ingest.Files.
+func (r reach) Walk(ctx context.Context, path string, visit func(ingest.Entry) error) (string, error) {
+	return r.f.Documents(ctx, path, func(x files.Document) error {
+		return visit(ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified})
+	})
+}
+
+// Read implements ingest.Files.
+func (r reach) Read(ctx context.Context, path string, limit int64) (ingest.File, error) {
+	x, err := r.f.ReadDocument(ctx, path, limit)
+	return ingest.File{Entry: ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified}, Content: x.Content, Source: x.Source, Origins: x.Origins}, err
+}
+
+// There implements ingest.Files.
+func (r reach) There(_ context.Context, path string) (bool, error) { return r.f.Exists(path) }
+
+func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
+	return b.d.documents.Documents(ctx, q.Limit)
+}
+
+// importDocuments takes in what the owner named, wherever it lies. It stays
+// outside text unless he trusts its folder or vouches for it.
+func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step func(done, total int, name string)) (ingest.Report, error) {
+	path := resolved(in.Path)
+	r, err := d.reach([]string{filepath.Dir(path)})
+	if err != nil {
+		return ingest.Report{}, err
+	}
+	return d.documents.With(r).Ingest(ctx, ingest.Want{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Progress: step})
+}
+
+// documents gives the library to the tools.
+type documents struct{ d *Daemon }
+
+// CheckURL implements memory.Documents.
+func (x documents) CheckURL(raw string) (*url.URL, error) {
+	u, err := x.d.network.Check(raw)
+	return u, refusedURL(err)
+}
+
+func refusedURL(err error) error {
+	e, ok := errors.AsType[*safehttp.Error](err)
+	if !ok {
+		return err
+	}
+	out := &tools.Error{Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err}
+	switch {
+	case e.Kind == safehttp.BadURL:
+		out.Code = tools.InvalidArguments
+	case e.Refusal():
+		out.Code = tools.PolicyDenied
+	case e.Kind == safehttp.NotFound:
+		out.Code = tools.NotFound
+	case e.Kind == safehttp.TimedOut:
+		out.Code = tools.TimedOut
+	}
+	if e.Sent || e.Kind == safehttp.TLS || e.Kind == safehttp.Proxy { // others chose these words
+		out.Source = provenance.Outside
+	}
+	return out
+}
+
+// Ingest implements memory.Documents.
+func (x documents) Ingest(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
+	if want.URL != "" {
+		return x.page(ctx, c, want)
+	}
+	place, err := x.d.files.Inspect(want.Path)
+	if err != nil {
+		return memory.DocumentTaken{}, err
+	}
+	if place.Folder {
+		return x.folder(ctx, c, place.Path)
+	}
+	r, err := x.d.documents.Ingest(ctx, ingest.Want{
+		Path: place.Path, Title: want.Title, Tags: want.Tags, Realm: c.Realm, Asked: true, Now: c.Now, Provenance: c.Provenance, Origins: c.Origins,
+		Progress: func(done, total int, name string) { c.Progress(float64(done)/float64(max(total, 1)), name) },
+	})
+	return taken(r, place.Path), documentError(err)
+}
+
+// enough is how long a call takes in what lies in a folder; the rest follows.
+const enough = 2 * time.Minute
+
+func (x documents) folder(ctx context.Context, c tools.Call, path string) (memory.DocumentTaken, error) {
+	f := ingest.Folder{Path: path, Realm: c.Realm}
+	fresh, err := x.d.documents.AddFolder(ctx, f, c.Now)
+	if err != nil {
+		return memory.DocumentTaken{}, err
+	}
+	short, cancel := context.WithTimeout(ctx, enough)
+	defer cancel()
+	r, err := x.d.documents.Reconcile(short, f, func(done, total int, name string) {
+		c.Progress(float64(done)/float64(max(total, 1)), filepath.Base(name))
+	})
+	x.d.folders.Wake()
+	out := taken(r, path)
+	if fresh {
+		out.Folder = path
+	}
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		out.More, err = true, nil
+	}
+	return out, documentError(err)
+}
+
+func taken(r ingest.Report, path string) memory.DocumentTaken {
+	t := memory.DocumentTaken{Documents: r.Documents, Chunks: r.Chunks, Unchanged: r.Unchanged, Fresh: r.Fresh, Origins: []provenance.Origin{{Kind: "file", Label: path, Via: "ingest_document"}}}
+	for _, s := range r.Skipped {
+		t.Skipped = append(t.Skipped, memory.DocumentSkipped(s))
+	}
+	return t
+}
+
+// documentError gives what is wrong with a file its code.
+func documentError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, document.ErrTooLarge), errors.Is(err, document.ErrUnsupported), errors.Is(err, document.ErrEncrypted), errors.Is(err, document.ErrNoText), errors.Is(err, document.ErrBroken):
+		return tools.Errorf(tools.Unsupported, "%w", err)
+	case errors.Is(err, ingest.ErrForgotten):
+		return tools.Errorf(tools.Conflict, "%w", err)
+	}
+	return err
+}
+
+// page fetches one and takes it in.
+func (x documents) page(ctx context.Context, c tools.Call, want memory.DocumentWant) (memory.DocumentTaken, error) {
+	limit := x.d.opt.Config.Knowledge.MaxFile.Bytes
+	resp, err := x.d.network.Fetch(ctx, safehttp.Request{URL: want.URL, MaxBody: limit})
+	if err != nil {
+		return memory.DocumentTaken{}, refusedURL(err)
+	}
+	if resp.Status < 200 || resp.Status > 299 {
+		return memory.DocumentTaken{}, tools.Errorf(tools.Failed, "%s answered %d %s", resp.URL.Host, resp.Status, http.StatusText(resp.Status))
+	}
+	final := resp.URL.String()
+	origins := provenance.Join([]provenance.Origin{{Kind: "web", Label: final, Via: "ingest_document"}}, c.Origins)
+	out, err := x.d.documents.Put(ctx, ingest.Input{
+		Source: "url:" + final, Name: cmp.Or(strings.Trim(path.Base(resp.URL.Path), "/."), resp.URL.Host), Title: want.Title, Tags: want.Tags,
+		Content: resp.Body, Size: int64(len(resp.Body)), Provenance: provenance.Outside, Origins: origins, Realm: c.Realm, Now: c.Now, Asked: true,
+	})
+	if err != nil {
+		return memory.DocumentTaken{}, tools.Quoting(documentError(err), provenance.Outside)
+	}
+	t := memory.DocumentTaken{Documents: out.Documents, Chunks: out.Chunks, Origins: origins}
+	if out.Unchanged {
+		t.Unchanged = out.Documents
+	}
+	if out.Fresh {
+		t.Fresh = []string{out.Source}
+	}
+	for _, s := range out.Skipped {
+		t.Skipped = append(t.Skipped, memory.DocumentSkipped(s))
+	}
+	return t, nil
+}
+
+// Forget implements memory.Documents.
+func (x documents) Forget(ctx context.Context, realm string, t memory.DocumentTaken) error {
+	if t.Folder != "" {
+		f := ingest.Folder{Path: t.Folder, Realm: realm}
+		if err := x.d.documents.RemoveFolder(ctx, f); err != nil {
+			return err
+		}
+		x.d.folders.Wake()
+		return x.d.documents.RemoveAll(ctx, f)
+	}
+	for _, s := range t.Fresh {
+		if err := x.d.documents.Remove(ctx, realm, s); err != nil && !errors.Is(err, ingest.ErrNotFound) {
+			return fmt.Errorf("documents: %w", err)
+		}
+	}
+	return nil
+}

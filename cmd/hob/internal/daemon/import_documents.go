@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"hob/channels/web"
+	"hob/knowledge/port"
+	"hob/platform/document"
+)
+
+// mostListed is how many documents an export names.
+const mostListed = 1_000_000
+
+// documents names what was taken in; its parts follow as rows.
+func (x exporter) documents(ctx context.Context) error {
+	list, err := x.d.documents.Documents(ctx, mostListed)
+	if err != nil {
+		return err
+	}
+	for _, one := range list {
+		if one.ID == "" {
+			continue // it could not be read
+		}
+		raw, err := json.Marshal(one)
+		if err != nil {
+			return err
+		}
+		if err := x.w.Write(port.Record{Document: raw}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents takes in the file, or the files of the folder, that the owner named.
+func (im *importer) documents(ctx context.Context) error {
+	r, err := im.d.importDocuments(ctx, im.in, func(done, total int, name string) {
+		im.step(map[string]any{"doing": "reading " + filepath.Base(name), "done": done, "total": total})
+	})
+	if errors.Is(err, document.ErrUnsupported) || errors.Is(err, document.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	if err != nil {
+		return err
+	}
+	if im.src.Format == port.Document && len(r.Skipped) == 1 && r.Files == 0 {
+		return fmt.Errorf("%w: %s: %s", web.ErrInvalid, im.name, r.Skipped[0].Reason)
+	}
+	for _, s := range r.Skipped {
+		im.skip(s.Name, errors.New(s.Reason))
+	}
+	im.out.Known += r.Unchanged
+	if n := r.Documents - r.Same; n > 0 {
+		im.out.Counts["document"] += n
+		im.out.Counts["chunk"] += r.Chunks - r.SameChunks
+		im.out.Added += n
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package knowledge
+
+import (
+	"fmt"
+
+	"hob/knowledge/store"
+)
+
+// Group returns the rows of a kind that are parts of one group, in their order.
+func (b *Base) Group(q store.Querier, kind, group string) ([]Doc, error) {
+	list, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.grp = ? AND d.kind = ? ORDER BY d.pos, d.n`, group, kind)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: group: %w", err)
+	}
+	out := make([]Doc, 0, len(list))
+	for _, c := range list {
+		out = append(out, c.Doc)
+	}
+	return out, nil
+}

@@ -1,0 +1,285 @@
+package ingest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/document"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/shortid"
+)
+
+// batch is how many chunks one transaction writes: a turn waits no longer than
+// that takes. A source that changes less is replaced in one.
+const batch = 400
+
+// Put takes one source in, in place of what was kept of it. What cannot be read
+// is an error that wraps one of package document; what was kept before stays.
+func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
+	l.work.Lock()
+	defer l.work.Unlock()
+	out := Outcome{Source: in.Source}
+	if in.Now.IsZero() {
+		in.Now = time.Now()
+	}
+	in.Provenance = provenance.Worst(in.Provenance)
+	sum := sha256.Sum256(in.Content)
+	known, err := l.known(ctx, &in, sum[:])
+	if err != nil {
+		return out, err
+	}
+	if known != nil && known.failed != "" && !in.Asked && bytes.Equal(known.digest, sum[:]) {
+		return out, told(known.failed)
+	}
+	if known != nil && known.failed == "" && in.Title == "" && bytes.Equal(known.digest, sum[:]) {
+		return l.same(ctx, known, in, out)
+	}
+	out.Fresh = known == nil
+	docs, err := l.read(ctx, in, &out)
+	if err != nil {
+		if ctx.Err() == nil && !in.Dry {
+			err = errors.Join(err, l.failed(ctx, in, sum[:], err))
+		}
+		return out, err
+	}
+	out.Kind, out.Documents = docs[0].Kind, len(docs)
+	out.Title = docs[0].Title
+	if in.Dry {
+		for _, d := range docs {
+			out.Chunks += len(l.chunks(in, d))
+		}
+		return out, nil
+	}
+	return out, l.write(ctx, in, sum[:], docs, &out)
+}
+
+// told is why a file could not be read when it was tried.
+type told string
+
+func (t told) Error() string { return string(t) }
+
+func (told) Is(target error) bool { return target == document.ErrBroken }
+
+// same notes that a file has new times but the old content.
+func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Outcome, error) {
+	out.Unchanged = true
+	q := l.opt.Store.Reader(ctx)
+	err := q.QueryRow(`SELECT count(*), coalesce(sum(chunks), 0), coalesce(min(title), ''), coalesce(min(kind), '') FROM documents WHERE src = ?`, k.n).Scan(&out.Documents, &out.Chunks, &out.Title, &out.Kind)
+	if err != nil {
+		return out, fmt.Errorf("ingest: %w", err)
+	}
+	if in.Dry || k.size == in.Size && k.mtime == stamp(in.Modified) && (in.Folder == "" || k.folder == in.Folder) {
+		return out, nil
+	}
+	return out, l.opt.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE doc_sources SET size = ?, mtime = ?, folder = ? WHERE n = ?`, in.Size, stamp(in.Modified), cmp.Or(in.Folder, k.folder), k.n)
+		return err
+	})
+}
+
+// read turns the content into documents.
+func (l *Library) read(ctx context.Context, in Input, out *Outcome) ([]document.Document, error) {
+	f, err := document.Parse(ctx, in.Name, in.Content, l.opt.Limits)
+	if err != nil && document.Detect(in.Name, in.Content) == "image" {
+		f, err = l.picture(ctx, in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range f.Skipped {
+		out.Skipped = append(out.Skipped, SkippedPart{phrase.Cut(s.Name, 120), reason(s.Err)})
+	}
+	for i := range f.Documents {
+		d := &f.Documents[i]
+		if in.Title != "" && i == 0 {
+			d.Title = in.Title
+		}
+		d.Title = phrase.Cut(cmp.Or(d.Title, d.Name, path.Base(strings.ReplaceAll(in.Name, `\`, "/"))), 200)
+		if d.At.IsZero() {
+			d.At = in.Modified
+		}
+		if d.Cut {
+			out.Skipped = append(out.Skipped, SkippedPart{d.Title, "only the beginning was taken in: the rest is too large"})
+		}
+	}
+	return f.Documents, nil
+}
+
+// reason words an error without this machine's details.
+func reason(err error) string { return phrase.Cut(err.Error(), 300) }
+
+// Reason words for the owner why something was not taken in.
+func Reason(err error) string { return reason(err) }
+
+// picture has a model say what is on it.
+func (l *Library) picture(ctx context.Context, in Input) (document.File, error) {
+	none := fmt.Errorf("%w: it is a picture, and no model that can see is configured", document.ErrUnsupported)
+	if l.opt.Pictures == nil {
+		return document.File{}, none
+	}
+	text, err := l.opt.Pictures.Describe(ctx, in.Name, in.Content)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return document.File{}, none
+	}
+	if err != nil {
+		return document.File{}, err
+	}
+	return document.File{Kind: "image", Documents: []document.Document{{Kind: "image", Sections: []document.Section{{Text: text}}}}}, nil
+}
+
+// chunks are the rows of one document.
+func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
+	var out []knowledge.Doc
+	at := d.At
+	if at.IsZero() {
+		at = in.Now
+	}
+	list := in.Origins
+	if in.Provenance.Tainted() && len(list) == 0 {
+		list = []provenance.Origin{originOf(in.Source)}
+	}
+	for _, s := range d.Sections {
+		title := titled(d.Title, s)
+		for _, text := range Split(s, l.opt.ChunkSize, l.opt.ChunkOverlap) {
+			out = append(out, knowledge.Doc{
+				Kind: knowledge.KindChunk, Title: title, Text: text, At: at, Provenance: in.Provenance, Origins: list,
+				Realm: in.Realm, Pos: len(out), Source: in.Source, Speaker: speaker(d, s),
+			})
+		}
+	}
+	return out
+}
+
+// speaker is who wrote a mail; what it quotes is of somebody else.
+func speaker(d document.Document, s document.Section) string {
+	if d.Kind != "mail" || s.Quoted || len(d.People) == 0 {
+		return ""
+	}
+	return phrase.Cut(d.Author, 100)
+}
+
+// titled is the path to a section: "Manual › Boiler › Pressure (page 3)".
+func titled(title string, s document.Section) string {
+	parts := []string{title}
+	for _, h := range s.Heading {
+		if h != parts[len(parts)-1] {
+			parts = append(parts, h)
+		}
+	}
+	out := phrase.Cut(strings.Join(parts, " › "), 300)
+	if s.Place != "" {
+		out += " (" + s.Place + ")"
+	}
+	return out
+}
+
+func originOf(source string) provenance.Origin {
+	kind, name, _ := strings.Cut(source, ":")
+	if kind == "url" {
+		kind = "web"
+	}
+	if kind == "import" {
+		kind = "file"
+	}
+	return provenance.Origin{Kind: kind, Label: name}
+}
+
+// planned is one document as it is to be.
+type planned struct {
+	doc    document.Document
+	id     string
+	chunks []knowledge.Doc // those to write
+	gone   []string        // those to remove
+	total  int
+}
+
+// write replaces what is kept of a source.
+func (l *Library) write(ctx context.Context, in Input, sum []byte, docs []document.Document, out *Outcome) error {
+	var src int64
+	var have map[string]string // id by part
+	err := l.opt.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if src, err = sourceTx(tx, in); err == nil {
+			have, err = partsTx(tx, src)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	var plans []planned
+	work := 0
+	q := l.opt.Store.Reader(ctx)
+	for _, d := range docs {
+		p, err := l.plan(q, in, d, have[d.Part])
+		if err != nil {
+			return err
+		}
+		delete(have, d.Part)
+		plans = append(plans, p)
+		work += len(p.chunks) + len(p.gone)
+		out.Chunks += p.total
+	}
+	w := &writing{l: l, ctx: ctx, in: in, src: src, whole: work <= batch}
+	for i := range plans {
+		if err := w.document(&plans[i]); err != nil {
+			return err
+		}
+	}
+	for _, id := range have {
+		if err := w.drop(id); err != nil {
+			return err
+		}
+	}
+	return w.done(sum)
+}
+
+// plan compares a document with what is kept of it.
+func (l *Library) plan(q store.Querier, in Input, d document.Document, id string) (planned, error) {
+	p := planned{doc: d, id: id}
+	var old []knowledge.Doc
+	if id == "" {
+		p.id = shortid.New("d")
+	} else {
+		var err error
+		if old, err = l.opt.Base.Group(q, knowledge.KindChunk, id); err != nil {
+			return p, err
+		}
+	}
+	at := map[string]knowledge.Doc{}
+	for _, o := range old {
+		at[o.Ref] = o
+	}
+	for _, c := range l.chunks(in, d) {
+		c.Group, c.Ref = p.id, fmt.Sprintf("%s.%d", p.id, c.Pos)
+		if o, ok := at[c.Ref]; !ok || !equal(o, c) {
+			p.chunks = append(p.chunks, c)
+		}
+		delete(at, c.Ref)
+		p.total++
+	}
+	for ref := range at {
+		p.gone = append(p.gone, ref)
+	}
+	return p, nil
+}
+
+func equal(a, b knowledge.Doc) bool {
+	return a.Title == b.Title && a.Text == b.Text && a.Source == b.Source && a.Speaker == b.Speaker && a.Provenance == b.Provenance && a.Realm == b.Realm && store.Millis(a.At) == store.Millis(b.At)
+}
+
+func stamp(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixNano()
+}

@@ -1,0 +1,248 @@
+package ingest
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/platform/document"
+)
+
+// How well a text may be cut after an atom.
+const (
+	atWord = iota
+	atSentence
+	atLine
+	atParagraph
+)
+
+// atom is a piece that is not cut any more, with what follows it.
+type atom struct {
+	text string
+	n    int // characters
+	cut  int
+}
+
+// Split cuts a section into chunks of at most size characters that share up to
+// overlap of them with the one before: at paragraphs where that leaves chunks
+// of half the size, else at lines, sentences and words, never within a
+// character as readers see it. Rows stand whole below their header.
+func Split(s document.Section, size, overlap int) []string {
+	switch {
+	case len(s.Rows) > 0:
+		return rows(s, size, overlap)
+	case s.Code:
+		return pack(lines(s.Text, size), size, overlap)
+	}
+	return pack(atoms(s.Text, size), size, overlap)
+}
+
+// rows packs the rows of a table below its header.
+func rows(s document.Section, size, overlap int) []string {
+	head := ""
+	if s.Header != "" {
+		head = s.Header + "\n"
+	}
+	room := max(size-utf8.RuneCountInString(head), size/2)
+	var out []string
+	var b strings.Builder
+	n := 0
+	flush := func() {
+		if n > 0 {
+			out = append(out, head+strings.TrimSuffix(b.String(), "\n"))
+		}
+		b.Reset()
+		n = 0
+	}
+	for _, r := range s.Rows {
+		k := utf8.RuneCountInString(r) + 1
+		if n > 0 && n+k > room {
+			flush()
+		}
+		if k > room {
+			for _, part := range pack(atoms(r, room), room, min(overlap, room/4)) {
+				out = append(out, head+part)
+			}
+			continue
+		}
+		b.WriteString(r + "\n")
+		n += k
+	}
+	flush()
+	return out
+}
+
+// pack joins atoms to chunks.
+func pack(list []atom, size, overlap int) []string {
+	var out []string
+	for from := 0; from < len(list); {
+		to, n := from, 0
+		for to < len(list) && (to == from || n+list[to].n <= size) {
+			n += list[to].n
+			to++
+		}
+		if to < len(list) {
+			to = best(list, from, to, size)
+		}
+		if text := strings.Trim(join(list[from:to]), "\n"); strings.TrimSpace(text) != "" {
+			out = append(out, strings.TrimRight(text, " \t\n"))
+		}
+		if to == len(list) {
+			break
+		}
+		next := to
+		for shared := list[to].n; next-1 > from && overlapped(list, next-1, to, overlap) && shared+list[next-1].n <= size; next-- {
+			shared += list[next-1].n
+		}
+		from = next
+	}
+	return out
+}
+
+func overlapped(list []atom, from, to, overlap int) bool {
+	n := 0
+	for _, a := range list[from:to] {
+		n += a.n
+	}
+	return n <= overlap
+}
+
+// best is where to cut: the last place of the best kind in the second half.
+func best(list []atom, from, to, size int) int {
+	n, at, kind := 0, to, -1
+	for i := from; i < to; i++ {
+		n += list[i].n
+		if n*2 >= size && list[i].cut >= kind {
+			at, kind = i+1, list[i].cut
+		}
+	}
+	return at
+}
+
+func join(list []atom) string {
+	var b strings.Builder
+	for _, a := range list {
+		b.WriteString(a.text)
+	}
+	return b.String()
+}
+
+// atoms cuts a text into sentences.
+func atoms(s string, size int) []atom {
+	var out []atom
+	for l := range strings.SplitAfterSeq(s, "\n") {
+		if strings.TrimSpace(l) == "" {
+			if len(out) > 0 && l != "" {
+				last := &out[len(out)-1]
+				last.text, last.n, last.cut = strings.TrimRight(last.text, "\n")+"\n\n", last.n+1, atParagraph
+			}
+			continue
+		}
+		parts := sentences(l)
+		for i, p := range parts {
+			kind := atSentence
+			if i == len(parts)-1 && strings.HasSuffix(l, "\n") {
+				kind = atLine
+			}
+			out = append(out, words(p, kind, size)...)
+		}
+	}
+	return out
+}
+
+// sentences cuts a line behind the marks that end one.
+func sentences(l string) []string {
+	var out []string
+	from := 0
+	ended := false
+	for i, r := range l {
+		switch {
+		case strings.ContainsRune("。！？", r):
+			j := i + utf8.RuneLen(r)
+			out, from, ended = append(out, l[from:j]), j, false
+		case strings.ContainsRune(".!?…", r):
+			ended = true
+		case ended && strings.ContainsRune(`"'”’»)]`, r):
+		case ended && unicode.IsSpace(r):
+			j := i + utf8.RuneLen(r)
+			out, from, ended = append(out, l[from:j]), j, false
+		default:
+			ended = false
+		}
+	}
+	if from < len(l) {
+		out = append(out, l[from:])
+	}
+	return out
+}
+
+// wordRun is how many characters of a long sentence stand together.
+const wordRun = 100
+
+// words cuts a sentence that is too long for a chunk's half.
+func words(s string, kind, size int) []atom {
+	n := utf8.RuneCountInString(s)
+	if n*2 <= size {
+		return []atom{{s, n, kind}}
+	}
+	most := min(wordRun, size/2)
+	var out []atom
+	from, count, blank := 0, 0, -1
+	var before rune
+	for i, r := range s {
+		if count >= most {
+			switch {
+			case blank > from:
+				out = append(out, atom{s[from:blank], utf8.RuneCountInString(s[from:blank]), atWord})
+				count = utf8.RuneCountInString(s[blank:i])
+				from = blank
+			case !glued(before, r) || count > 4*most:
+				out = append(out, atom{s[from:i], count, atWord})
+				from, count = i, 0
+			}
+		}
+		if unicode.IsSpace(r) {
+			blank = i + utf8.RuneLen(r)
+		}
+		count++
+		before = r
+	}
+	if from < len(s) {
+		out = append(out, atom{s[from:], utf8.RuneCountInString(s[from:]), kind})
+	}
+	return out
+}
+
+// glued reports whether two code points are seen as one character: marks,
+// joiners, flags and skin tones (UAX #29, as far as that needs no tables).
+func glued(a, b rune) bool {
+	switch {
+	case unicode.In(b, unicode.Mn, unicode.Me, unicode.Mc), b == 0x200d, a == 0x200d, b >= 0xfe00 && b <= 0xfe0f, b >= 0x1f3fb && b <= 0x1f3ff:
+		return true
+	case a >= 0x1f1e6 && a <= 0x1f1ff && b >= 0x1f1e6 && b <= 0x1f1ff:
+		return true
+	case a >= 0x1100 && a <= 0x115f && b >= 0x1160 && b <= 0x11ff: // Hangul that is written in parts
+		return true
+	}
+	return false
+}
+
+// lines cuts source code: before a line without indent that follows an empty
+// one, where functions begin, else at empty lines.
+func lines(s string, size int) []atom {
+	var out []atom
+	all := strings.SplitAfter(s, "\n")
+	for i, l := range all {
+		kind := atSentence
+		if i+1 < len(all) && strings.TrimSpace(l) == "" {
+			kind = atLine
+			if next := all[i+1]; next != "" && !unicode.IsSpace(rune(next[0])) && next[0] != '}' {
+				kind = atParagraph
+			}
+		}
+		if l != "" {
+			out = append(out, words(l, kind, size)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/provenance"
+)
+
+// Document is a file that is read as a whole, with whose text it is.
+type Document struct {
+	Path     string // absolute, links resolved
+	Size     int64
+	Modified time.Time
+	Content  []byte // set by ReadDocument
+	Source   provenance.Source
+	Origins  []provenance.Origin
+}
+
+// maxDocuments bounds how many files one walk visits.
+const maxDocuments = 200_000
+
+// Documents visits a file, or the files below a folder as search_files would:
+// no hidden ones, no links, nothing of the folders that nobody looks into. left
+// says what was left out. The error wraps fs.ErrNotExist when nothing is there.
+func (f *Files) Documents(ctx context.Context, path string, visit func(Document) error) (left string, err error) {
+	s, err := f.at(path)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if s.info == nil {
+		return "", errors.Join(f.trouble("read", s, fs.ErrNotExist), fs.ErrNotExist)
+	}
+	if !s.info.IsDir() {
+		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime()})
+	}
+	dir, err := s.folder()
+	if err != nil {
+		return "", f.trouble("look into", s, err)
+	}
+	defer func() { _ = dir.Close() }()
+	w := &walk{f: f, recursive: true, limit: maxDocuments, visit: func(e entry) error {
+		if !e.info.Mode().IsRegular() {
+			return nil
+		}
+		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime()})
+	}}
+	if err := w.run(ctx, dir, s.abs); err != nil {
+		return "", err
+	}
+	delete(w.left, "hidden") // nobody misses them
+	delete(w.left, "protected")
+	if w.stopped == "" && len(w.left) == 0 {
+		return "", nil
+	}
+	return w.said(), nil
+}
+
+// Reached reports whether Documents would come to a file below a folder, by
+// their names.
+func Reached(folder, path string) bool {
+	rel, ok := below(folder, path)
+	if !ok {
+		return false
+	}
+	parts := split(rel)
+	for i, c := range parts {
+		if strings.HasPrefix(c, ".") || i < len(parts)-1 && slices.Contains(heavy, strings.ToLower(c)) {
+			return false
+		}
+	}
+	return len(parts) > 0 && len(parts) <= maxDepth
+}
+
+// ReadDocument reads a file of at most limit bytes.
+func (f *Files) ReadDocument(ctx context.Context, path string, limit int64) (Document, error) {
+	s, err := f.at(path)
+	if err != nil {
+		return Document{}, err
+	}
+	defer s.Close()
+	b, err := s.read(limit)
+	if err != nil {
+		return Document{}, f.trouble("read", s, err)
+	}
+	d := Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Content: b}
+	d.Source, d.Origins = f.origin(ctx, s, b)
+	return d, nil
+}
+
+// Exists reports whether something is at a path.
+func (f *Files) Exists(path string) (bool, error) {
+	s, err := f.at(path)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	return s.info != nil, nil
+}
+
+// Show shortens a path for the owner: "~/Documents/a.txt".
+func (f *Files) Show(path string) string { return f.show(filepath.Clean(path)) }

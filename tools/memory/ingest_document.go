@@ -1,0 +1,164 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Documents takes documents into the memory.
+type Documents interface {
+	// CheckURL returns an address as it would be fetched, without looking
+	// anything up.
+	CheckURL(raw string) (*url.URL, error)
+	// Ingest takes one in: a file, a folder, which is kept in step from then on,
+	// or a page.
+	Ingest(ctx context.Context, c tools.Call, want DocumentWant) (DocumentTaken, error)
+	// Forget takes that back.
+	Forget(ctx context.Context, realm string, taken DocumentTaken) error
+}
+
+// DocumentWant is what to take in: a Path or a URL.
+type DocumentWant struct {
+	Path, URL, Title string
+	Tags             []string
+}
+
+// DocumentTaken is what came of it; its fields are also what an undo needs.
+type DocumentTaken struct {
+	Documents int               `json:"documents"`
+	Chunks    int               `json:"chunks"`
+	Unchanged int               `json:"unchanged"`
+	Skipped   []DocumentSkipped `json:"skipped,omitempty"`
+	// Fresh are the sources that were not known before, Folder one that is kept
+	// in step since.
+	Fresh  []string `json:"fresh,omitempty"`
+	Folder string   `json:"folder,omitempty"`
+	// More: the time was not enough; the rest follows in the background.
+	More    bool                `json:"more,omitempty"`
+	Origins []provenance.Origin `json:"-"`
+}
+
+// DocumentSkipped is a file that was not taken in.
+type DocumentSkipped struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+type ingestIn struct {
+	Path  string   `json:"path,omitempty" jsonschema:"file or folder"`
+	URL   string   `json:"url,omitempty" jsonschema:"https://host/path"`
+	Title string   `json:"title,omitempty"`
+	Tags  []string `json:"tags,omitempty"`
+}
+
+// ingestUndo is what taking it back needs.
+type ingestUndo struct {
+	Realm string        `json:"realm,omitempty"`
+	Taken DocumentTaken `json:"taken"`
+}
+
+func (d Deps) ingestDocument() tools.Tool {
+	return tools.New(tools.Def[ingestIn]{
+		Spec: tools.Spec{
+			Name: "ingest_document", Category: "memory", Effects: tools.Write | tools.Egress, Timeout: 10 * time.Minute,
+			Description: "Take a document into the memory, so that what is in it is found: a file, a folder (kept in step from then on) or a page. Give path or url.",
+			Keywords:    "import index learn read file folder pdf docx xlsx epub mail manual knowledge base add document",
+		},
+		Summary: func(in ingestIn) string {
+			if in.URL != "" {
+				return "Take the page " + quoted(phrase.Cut(in.URL, 200)) + " into the memory"
+			}
+			return "Take " + quoted(phrase.Cut(in.Path, 200)) + " into the memory"
+		},
+		Judge: func(_ context.Context, in ingestIn) tools.Judgement { return d.judgeIngest(in) },
+		Run:   d.runIngest,
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			var u ingestUndo
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			if err := d.Documents.Forget(ctx, u.Realm, u.Taken); err != nil {
+				return "", err
+			}
+			return "Removed from the memory what was taken in.", nil
+		},
+	})
+}
+
+// judgeIngest: a file stays on this machine, a page is fetched.
+func (d Deps) judgeIngest(in ingestIn) tools.Judgement {
+	if (strings.TrimSpace(in.Path) == "") == (strings.TrimSpace(in.URL) == "") {
+		return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give exactly one of path and url")}
+	}
+	if in.URL == "" {
+		return tools.Judgement{Effects: tools.Write}
+	}
+	u, err := d.Documents.CheckURL(in.URL)
+	if err != nil {
+		return tools.Judgement{Refused: err}
+	}
+	return tools.Judgement{
+		Effects: tools.Write | tools.Egress, URLs: []string{u.String()}, Get: true, Why: "contacts " + u.Host, Pattern: "host:" + u.Host,
+	}
+}
+
+func (d Deps) runIngest(ctx context.Context, c tools.Call, in ingestIn) (tools.Result, error) {
+	taken, err := d.Documents.Ingest(ctx, c, DocumentWant{Path: strings.TrimSpace(in.Path), URL: strings.TrimSpace(in.URL), Title: in.Title, Tags: in.Tags})
+	if err != nil {
+		return tools.Result{}, err
+	}
+	r := tools.Result{Text: takenText(taken), Data: taken}
+	if len(taken.Skipped) > 0 { // names of files are not Hob's words
+		r.Source, r.Origins = provenance.Outside, taken.Origins
+	}
+	if len(taken.Fresh) > 0 || taken.Folder != "" {
+		kept := taken
+		kept.Skipped = nil
+		r.Undo = tools.NewUndo("remove from the memory what was taken in", ingestUndo{c.Realm, kept})
+	}
+	return r, nil
+}
+
+// takenText says what came of it.
+func takenText(t DocumentTaken) string {
+	var b strings.Builder
+	switch fresh := t.Documents; {
+	case fresh == 0 && len(t.Skipped) == 0:
+		b.WriteString("There was nothing to take in.")
+	case fresh == 0:
+		b.WriteString("Nothing could be taken in.")
+	case t.Unchanged > 0 && t.Unchanged >= t.Documents:
+		b.WriteString("It was taken in before and has not changed.")
+	default:
+		fmt.Fprintf(&b, "Took in %s in %s.", count(t.Documents, "document", "documents"), count(t.Chunks, "part", "parts"))
+	}
+	if t.Folder != "" {
+		b.WriteString(" The folder is kept in step from now on.")
+	}
+	if t.More {
+		b.WriteString(" There is more in it, which follows in the background.")
+	}
+	for i, s := range t.Skipped {
+		if i == 20 {
+			fmt.Fprintf(&b, "\n- and %d more", len(t.Skipped)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n- skipped %s: %s", phrase.Cut(s.Name, 160), s.Reason)
+	}
+	return b.String()
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
