@@ -83,7 +83,7 @@ func readLanguages(r reader) ([]language, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index: languages: %w", err)
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	var out []language
 	for {
 		e, err := d.Next()

@@ -88,7 +88,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	g, err := x.open()
+	g, err := x.open() //nolint:contextcheck // a search, which opens it as well, has none
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	api "github.com/blevesearch/bleve_index_api"
-	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Keys that the index keeps beside its rows, written with each batch.
@@ -50,7 +50,7 @@ func openGeneration(path, name string) (*generation, error) {
 	}
 	if err != nil {
 		g.queue.Close()
-		if errors.Is(err, bbolt.ErrTimeout) {
+		if errors.Is(err, bbolterrors.ErrTimeout) {
 			return nil, ErrBusy
 		}
 		return nil, fmt.Errorf("index: open %s: %w", path, err)
@@ -77,7 +77,7 @@ func (g *generation) readKeys() error {
 		if err != nil {
 			return fmt.Errorf("index: read: %w", err)
 		}
-		defer r.Close()
+		defer func() { _ = r.Close() }()
 		format, err := r.GetInternal([]byte(keyFormat))
 		if err != nil {
 			return fmt.Errorf("index: read: %w", err)

@@ -66,7 +66,7 @@ func (g *generation) clean() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("index: %w", err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	list := segments(r)
 	for _, s := range list {
 		if gone := s.FullSize() - s.LiveSize(); gone > 1 || gone == 1 && !lacks(s, nobody) {

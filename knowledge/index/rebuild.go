@@ -19,7 +19,7 @@ import (
 func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) error {
 	x.work.Lock()
 	defer x.work.Unlock()
-	if _, err := x.open(); err != nil && !errors.Is(err, ErrDamaged) {
+	if _, err := x.open(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search, which opens it as well, has none
 		return err
 	}
 	return x.rebuild(ctx, progress)

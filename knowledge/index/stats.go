@@ -24,7 +24,7 @@ type Stats struct {
 // Stats returns how the index is. One that cannot be opened is no error: it is
 // in Trouble.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
-	_, oerr := x.open()
+	_, oerr := x.open() //nolint:contextcheck // a search, which opens it as well, has none
 	s := Stats{Folder: x.dir, Languages: map[string]int{}}
 	last, err := x.base.LastChange(x.st.Reader(ctx))
 	if err != nil {
@@ -42,11 +42,11 @@ func (x *Index) Stats(ctx context.Context) (Stats, error) {
 	if err != nil {
 		return s, err
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	if s.Seq, err = internal(r, keySeq); err != nil {
 		return s, err
 	}
-	fig, err := x.figures(r, s.Seq)
+	fig, err := x.figures(r, s.Seq) //nolint:contextcheck // likewise
 	if err != nil {
 		return s, err
 	}
