@@ -8,6 +8,7 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/when"
 	"hob/tools"
 )
 
@@ -47,6 +48,10 @@ func (d Deps) remember() tools.Tool {
 			}
 			out.Text = "I will remember " + quoted(r.Fact.Text) + "."
 			for _, o := range r.Retired {
+				if o.RetiredAt.IsZero() { // it holds until the new one begins
+					out.Text += " From " + when.FormatDay(o.ValidUntil.In(c.Now.Location()), c.Now) + " on it replaces " + quoted(o.Text) + "."
+					continue
+				}
 				out.Text += " It replaces " + quoted(o.Text) + "."
 			}
 			// No text in the label: the journal must not outlive a forgotten fact.
