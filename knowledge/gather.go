@@ -311,10 +311,7 @@ func (g *gathering) byTime() error {
 // forget takes the words of an event out of the question: they told the time.
 func (k *question) forget(event string) {
 	gone := tokens(event)
-	rest := slices.DeleteFunc(slices.Clone(k.terms), func(t term) bool { return slices.Contains(gone, t.text) })
-	if len(rest) > 0 {
-		k.terms = rest
-	}
+	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(gone, t.text) })
 }
 
 // anchored finds when something happened, and the stretch beside it.

@@ -1,0 +1,63 @@
+package knowledge
+
+import (
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// A small conversation over a year, asked as people ask.
+func TestRetrieve(t *testing.T) {
+	b, st := open(t)
+	say := func(group string, at time.Time, lines ...string) {
+		write(t, st, func(tx *store.Tx) error {
+			for i, s := range lines {
+				who := []string{"Ida", "Tom"}[i%2]
+				d := Doc{Kind: KindTurn, Ref: group + string(rune('0'+i)), Text: s, At: at, Provenance: provenance.Owner, Group: group, Pos: i, Speaker: who}
+				if err := b.IndexTx(tx, d); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	say("spring", time.Date(2026, 4, 2, 9, 0, 0, 0, time.UTC), "Where do you keep the ladder now?", "Behind the shed.", "I painted the fence green.", "Nice colour!")
+	say("summer", time.Date(2026, 7, 20, 9, 0, 0, 0, time.UTC), "We swam in the lake.", "I painted the boat.", "My exam is over, it was today.", "Well done!")
+	say("july", time.Date(2026, 7, 15, 9, 0, 0, 0, time.UTC), "I only sleep and read these days.", "Rest well.")
+	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC)
+	for _, tc := range []struct{ name, text, route, want string }{
+		{"the answer has no word of the question", "Where is the ladder?", RouteSingle, "Behind the shed."},
+		{"who is named said it", "What did Tom paint?", RouteSingle, "I painted the boat."},
+		{"a month", "What was painted in April?", RouteSingle, "I painted the fence green."},
+		{"a season", "What did somebody paint last summer?", RouteSingle, "I painted the boat."},
+		{"an irregular form", "Who swims in a lake?", RouteSingle, "We swam in the lake."},
+		{"a time told by what happened", "What did Ida do the week before her exam?", RouteMultiHop, "I only sleep and read these days."},
+		{"several", "Which things were painted?", RouteMulti, "I painted the boat."},
+		{"nothing asked", "and what is it with the", RouteNone, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: tc.text, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if len(a.Hits) > 0 {
+				got = a.Hits[0].Text
+			}
+			if got != tc.want || a.Route.Kind != tc.route {
+				t.Errorf("%q by %v, want %q by %s", got, a.Route, tc.want, tc.route)
+			}
+			for _, h := range a.Hits {
+				sum := 0.0
+				for _, p := range h.Parts {
+					sum += p.Value
+				}
+				if d := sum - h.Score; d > 1e-9 || d < -1e-9 {
+					t.Errorf("%q: the parts are %v of %v", h.Text, sum, h.Score)
+				}
+			}
+		})
+	}
+}
