@@ -13,7 +13,7 @@ func (a *app) memoryCmd() *cobra.Command {
 	return a.group(
 		&cobra.Command{Use: "memory", Short: "What Hob remembers", SuggestFor: []string{"remember", "fact", "facts", "knowledge"}},
 		a.memoryListCmd(), a.memorySearchCmd(), a.memoryShowCmd(), a.memoryWhyCmd(), a.memoryAddCmd(), a.memoryLinkCmd(), a.memoryGraphCmd(), a.forgetCmd(),
-		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
+		a.memoryExportCmd(), a.memoryImportCmd(), a.memoryDocumentsCmd(), a.memoryStatsCmd(), a.memoryReindexCmd(), a.lessonsCmd(), a.userCmd(),
 	)
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"sync/atomic"
 )
 
 func notExist() error { return notThere{fs.ErrNotExist} }
@@ -16,11 +17,17 @@ func sorted(m map[string]Entry) []string { return slices.Sorted(maps.Keys(m)) }
 // tiring is a context that ends after it was looked at so often.
 type tiring struct {
 	context.Context
-	left int
+	left atomic.Int64
+}
+
+func tiringAfter(ctx context.Context, looks int) *tiring {
+	c := &tiring{Context: ctx}
+	c.left.Store(int64(looks))
+	return c
 }
 
 func (c *tiring) Err() error {
-	if c.left--; c.left < 0 {
+	if c.left.Add(-1) < 0 {
 		return context.Canceled
 	}
 	return nil

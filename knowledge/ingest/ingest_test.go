@@ -182,7 +182,7 @@ func TestLargeIsResumed(t *testing.T) {
 	}
 	w.put("/f/large.txt", b.String())
 	for left := 2; w.changes() == 0; left += left { // until some of it is written
-		if _, err := w.l.Reconcile(&tiring{t.Context(), left}, Folder{Path: "/f"}, nil); err == nil {
+		if _, err := w.l.Reconcile(tiringAfter(t.Context(), left), Folder{Path: "/f"}, nil); err == nil {
 			t.Fatal("it was not cut short")
 		}
 	}

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"hob/channels/web"
+	"hob/knowledge"
 	"hob/knowledge/ingest"
+	"hob/knowledge/store"
 	"hob/platform/document"
 	"hob/platform/provenance"
 	"hob/platform/safehttp"
@@ -36,6 +38,7 @@ func (d *Daemon) openDocuments() error {
 	}
 	d.documents, err = ingest.New(ingest.Options{
 		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
+		Entities: persons{d},
 	})
 	if err != nil {
 		return err
@@ -79,6 +82,26 @@ func resolved(p string) string {
 		return real
 	}
 	return filepath.Clean(p)
+}
+
+// persons tells the graph for whom people on cards work.
+type persons struct{ d *Daemon }
+
+// PeopleTx implements ingest.Entities.
+func (p persons) PeopleTx(tx *store.Tx, list []document.Person, from ingest.Origin) error {
+	for _, who := range list {
+		if who.Name == "" || who.Org == "" {
+			continue
+		}
+		_, err := p.d.graph.LinkTx(tx, knowledge.Link{
+			From: who.Name, FromKind: knowledge.Person, Relation: "works at", To: who.Org, ToKind: knowledge.Company,
+			Realm: from.Realm, Provenance: from.Provenance, Source: from.Source, At: from.At,
+		})
+		if err != nil && !errors.Is(err, knowledge.ErrNobody) && !errors.Is(err, knowledge.ErrAmbiguous) && !errors.Is(err, knowledge.ErrSame) {
+			return err
+		}
+	}
+	return nil
 }
 
 // reach is the way to the files in some folders.
