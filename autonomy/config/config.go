@@ -204,6 +204,7 @@ type Knowledge struct {
 
 	Folders      []string `toml:"folders"`  // whose documents are kept in step
 	MaxFile      Size     `toml:"max_file"` // a larger document is not read
+	Pictures     string   `toml:"pictures"` // "auto" or "off"
 	ChunkSize    int      `toml:"chunk_size"`
 	ChunkOverlap int      `toml:"chunk_overlap"`
 

@@ -69,6 +69,8 @@ type Report struct {
 	Fresh      []string      `json:"fresh,omitempty"` // sources that were not known before, at most 1,000
 	Titles     []string      `json:"titles,omitempty"`
 	Skipped    []SkippedPart `json:"skipped,omitempty"`
+
+	later map[string]bool // names of those skipped that are tried again
 }
 
 // maxTold bounds the lists of a Report.
@@ -95,6 +97,12 @@ func (r *Report) add(o Outcome) {
 func (r *Report) skip(name string, err error) {
 	if len(r.Skipped) < maxTold {
 		r.Skipped = append(r.Skipped, SkippedPart{name, reason(err)})
+	}
+	if errors.Is(err, ErrLater) {
+		if r.later == nil {
+			r.later = map[string]bool{}
+		}
+		r.later[name] = true
 	}
 }
 
@@ -165,6 +173,9 @@ func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 			return Outcome{}, told(k.failed)
 		}
 		return l.same(ctx, k, Input{Source: name, Size: e.Size, Modified: e.Modified, Dry: true}, Outcome{Source: name})
+	}
+	if err := l.waiting(ctx, k, e); err != nil && !w.Asked {
+		return Outcome{}, err
 	}
 	if gone, err := forgotten(l.opt.Store.Reader(ctx), w.Realm, name, e.Size, stamp(e.Modified)); err != nil || gone && !w.Asked {
 		return Outcome{}, errors.Join(err, errIf(gone, ErrForgotten))

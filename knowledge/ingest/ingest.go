@@ -55,16 +55,20 @@ type Origin struct {
 	At         time.Time
 }
 
-// Pictures describes a picture in words: a model that can see.
-// errors.ErrUnsupported when there is none now.
+// Pictures describes a picture in words: a model that can see. An error that
+// wraps ErrLater is no fault of the picture.
 type Pictures interface {
-	Describe(ctx context.Context, name string, data []byte) (string, error)
+	// Ready says why none can be described now, nil when one may be tried.
+	Ready(ctx context.Context) error
+	Describe(ctx context.Context, data []byte) (string, error)
 }
 
 // Errors a caller can act on.
 var (
 	ErrNotFound  = errors.New("no such document")
 	ErrForgotten = errors.New("it was forgotten, and has not changed since")
+	// ErrLater: what is wrong may end without a change of the file.
+	ErrLater = errors.New("it is tried again later")
 )
 
 // Library takes documents in. Its methods may be called concurrently.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -45,10 +44,10 @@ func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
 		return l.same(ctx, known, in, out)
 	}
 	out.Fresh = known == nil
-	docs, err := l.read(ctx, in, &out)
+	docs, err := l.read(ctx, &in, &out)
 	if err != nil {
 		if ctx.Err() == nil && !in.Dry {
-			err = errors.Join(err, l.failed(ctx, in, sum[:], err))
+			err = l.failed(ctx, in, sum[:], err)
 		}
 		return out, err
 	}
@@ -70,6 +69,13 @@ func (t told) Error() string { return string(t) }
 
 func (told) Is(target error) bool { return target == document.ErrBroken }
 
+// waits is why a file is not read yet.
+type waits string
+
+func (w waits) Error() string { return string(w) }
+
+func (waits) Is(target error) bool { return target == ErrLater || target == document.ErrUnsupported }
+
 // same notes that a file has new times but the old content.
 func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Outcome, error) {
 	out.Unchanged = true
@@ -88,7 +94,7 @@ func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Out
 }
 
 // read turns the content into documents.
-func (l *Library) read(ctx context.Context, in Input, out *Outcome) ([]document.Document, error) {
+func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document.Document, error) {
 	f, err := document.Parse(ctx, in.Name, in.Content, l.opt.Limits)
 	if err != nil && document.Detect(in.Name, in.Content) == "image" {
 		f, err = l.picture(ctx, in)
@@ -120,22 +126,6 @@ func reason(err error) string { return phrase.Cut(err.Error(), 300) }
 
 // Reason words for the owner why something was not taken in.
 func Reason(err error) string { return reason(err) }
-
-// picture has a model say what is on it.
-func (l *Library) picture(ctx context.Context, in Input) (document.File, error) {
-	none := fmt.Errorf("%w: it is a picture, and no model that can see is configured", document.ErrUnsupported)
-	if l.opt.Pictures == nil {
-		return document.File{}, none
-	}
-	text, err := l.opt.Pictures.Describe(ctx, in.Name, in.Content)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return document.File{}, none
-	}
-	if err != nil {
-		return document.File{}, err
-	}
-	return document.File{Kind: "image", Documents: []document.Document{{Kind: "image", Sections: []document.Section{{Text: text}}}}}, nil
-}
 
 // chunks are the rows of one document.
 func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {

@@ -116,8 +116,11 @@ func partsTx(q store.Querier, src int64) (out map[string]string, err error) {
 }
 
 // failed notes why a source cannot be read, so that it is not tried again before
-// it changes.
+// it changes, and returns that. What may be read later is noted without a digest.
 func (l *Library) failed(ctx context.Context, in Input, sum []byte, cause error) error {
+	if errors.Is(cause, ErrLater) {
+		sum = []byte{}
+	}
 	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
 		if _, err := sourceTx(tx, in); err != nil {
 			return err
@@ -126,9 +129,9 @@ func (l *Library) failed(ctx context.Context, in Input, sum []byte, cause error)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("ingest: %w", err)
+		return fmt.Errorf("%w; ingest: %w", cause, err)
 	}
-	return nil
+	return cause
 }
 
 // writing is one source being written, in one transaction or in batches.

@@ -116,6 +116,7 @@ func (s *Sync) folders(ctx context.Context) (map[Folder]bool, error) {
 const (
 	againAfter = 30 * time.Second
 	goneAfter  = 5 * time.Minute
+	laterAfter = 15 * time.Minute // with what may be read although it has not changed
 )
 
 // keep watches one folder. It is watched before it is looked through, so that
@@ -151,6 +152,8 @@ func (s *Sync) keep(ctx context.Context, f Folder) {
 		case err != nil:
 			s.opt.Log.WarnContext(ctx, "a folder cannot be brought in step", "err", err)
 			next.Reset(againAfter)
+		case len(r.later) > 0:
+			next.Reset(laterAfter)
 		}
 	}
 }
@@ -169,12 +172,12 @@ func (s *Sync) look(ctx context.Context, f Folder, paths []string) (Report, erro
 }
 
 // told tells the owner of files that cannot be read, without their names: these
-// are somebody else's words.
+// are somebody else's words. Of those that are tried again nothing is said.
 func (s *Sync) told(ctx context.Context, f Folder, r Report) {
 	n := 0
 	sum := sha256.New()
 	for _, x := range r.Skipped {
-		if x.Name != f.Path {
+		if x.Name != f.Path && !r.later[x.Name] {
 			n++
 			sum.Write([]byte(x.Name + "\x00" + x.Reason + "\x00"))
 		}

@@ -8,6 +8,8 @@
 // What it says is read strictly; anything else is an error, with which the
 // caller leaves the findings as they were. Budget, limits and retries are those
 // of the model that is handed in.
+//
+// A Describer has a model say what is on a picture among the owner's documents.
 package refine
 
 import (

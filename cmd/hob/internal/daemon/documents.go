@@ -36,9 +36,13 @@ func (d *Daemon) openDocuments() error {
 	if err != nil {
 		return err
 	}
+	pictures, err := d.pictures()
+	if err != nil {
+		return err
+	}
 	d.documents, err = ingest.New(ingest.Options{
 		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
-		Entities: persons{d},
+		Entities: persons{d}, Pictures: pictures,
 	})
 	if err != nil {
 		return err

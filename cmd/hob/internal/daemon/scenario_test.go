@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -46,7 +47,7 @@ import (
 //	/ a regular expression which it does not fit
 //
 // Other sections: web/HOST/PATH is what the web has at that address (see
-// webOf), and dns says where names lead. home/PATH is a file that is there beforehand. config, with {home} for that home, is put at
+// webOf), and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
@@ -144,7 +145,13 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key}, script...)
 	home := t.TempDir()
 	for _, f := range a.Files {
-		if name, ok := strings.CutPrefix(f.Name, "home/"); ok {
+		name, ok := strings.CutPrefix(f.Name, "home/")
+		if coded, is := strings.CutPrefix(f.Name, "home64/"); is {
+			name, ok = coded, true
+			f.Data, err = base64.StdEncoding.DecodeString(strings.TrimSpace(string(f.Data)))
+			fatal(t, err)
+		}
+		if ok {
 			fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700))
 			fatal(t, os.WriteFile(filepath.Join(home, name), f.Data, 0o600))
 		}

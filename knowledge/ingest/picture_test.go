@@ -1,0 +1,88 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/platform/document"
+	"hob/platform/provenance"
+)
+
+const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+
+// eye is a model that can see, when it is asked at the right time.
+type eye struct {
+	away, bad bool
+	asked     int
+}
+
+func (e *eye) Ready(context.Context) error {
+	if e.away {
+		return fmt.Errorf("the budget is used up; %w", ErrLater)
+	}
+	return nil
+}
+
+func (e *eye) Describe(context.Context, []byte) (string, error) {
+	e.asked++
+	if e.bad {
+		return "", errors.New("it is no picture at all")
+	}
+	return "A red bicycle in front of the town hall.", nil
+}
+
+func TestPictureIsTriedAgain(t *testing.T) {
+	w := open(t)
+	see := &eye{away: true}
+	w.l.opt.Pictures = see
+	f := Folder{Path: "/f"}
+	w.put("/f/bike.png", png)
+	r, err := w.l.Reconcile(t.Context(), f, nil)
+	fatal(t, err)
+	if len(r.Skipped) != 1 || !r.later["/f/bike.png"] || !strings.Contains(r.Skipped[0].Reason, "the budget is used up; it is tried again later") {
+		t.Fatalf("%+v", r)
+	}
+	list, err := w.l.Documents(t.Context(), 10)
+	fatal(t, err)
+	if len(list) != 1 || !strings.Contains(list[0].Error, "budget") {
+		t.Fatalf("%+v", list)
+	}
+	see.away = false
+	for range 3 {
+		r, err = w.l.Reconcile(t.Context(), f, nil)
+		fatal(t, err)
+	}
+	if r.Documents != 1 || len(r.Skipped) > 0 || see.asked != 1 {
+		t.Fatalf("%+v, asked %d times", r, see.asked)
+	}
+	list, err = w.l.Documents(t.Context(), 10)
+	fatal(t, err)
+	if len(list) != 1 || list[0].Provenance != provenance.Outside || list[0].Kind != "image" || list[0].Error != "" {
+		t.Fatalf("%+v", list)
+	}
+}
+
+// A picture that cannot be described is left until it changes, or somebody asks.
+func TestPictureThatIsBad(t *testing.T) {
+	w := open(t)
+	see := &eye{bad: true}
+	w.l.opt.Pictures = see
+	w.put("/f/bike.png", png)
+	for range 2 {
+		r, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil)
+		fatal(t, err)
+		if len(r.Skipped) != 1 || len(r.later) > 0 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if see.asked != 1 {
+		t.Errorf("asked %d times", see.asked)
+	}
+	_, err := w.l.Ingest(t.Context(), Want{Path: "/f/bike.png", Asked: true, Dry: true})
+	if !errors.Is(err, document.ErrUnsupported) && err != nil || see.asked != 1 {
+		t.Errorf("%v, asked %d times", err, see.asked)
+	}
+}
