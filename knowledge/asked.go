@@ -20,9 +20,17 @@ var askedText string
 // lists are the words of questions, folded.
 type lists struct {
 	nothing, little, time, number map[string]bool
+	marks                         map[string]uint8    // in which of them a word is, in one look
 	base                          map[string]string   // of an irregular form
 	forms                         map[string][]string // of a word, with itself
 }
+
+// In which lists a word is.
+const (
+	tellsNothing = 1 << iota
+	tellsTime
+	tellsNumber
+)
 
 var asked = sync.OnceValue(func() lists {
 	l := lists{nothing: map[string]bool{}, little: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
@@ -47,6 +55,12 @@ var asked = sync.OnceValue(func() lists {
 					}
 				}
 			}
+		}
+	}
+	l.marks = map[string]uint8{}
+	for bit, set := range map[uint8]map[string]bool{tellsNothing: l.nothing, tellsTime: l.time, tellsNumber: l.number} {
+		for w := range set {
+			l.marks[w] |= bit
 		}
 	}
 	return l

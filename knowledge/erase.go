@@ -13,12 +13,16 @@ import (
 	"hob/platform/phrase"
 )
 
-// What forgetting is made of; see package erase. Every package that keeps text
-// has an Eraser.
+// Forgetting is made of the types of package erase. Every package that keeps
+// text has an Eraser.
 type (
-	Erasure  = erase.Erasure
-	Erased   = erase.Erased
-	Eraser   = erase.Eraser
+	// Erasure is what is to go.
+	Erasure = erase.Erasure
+	// Erased counts what went.
+	Erased = erase.Erased
+	// Eraser takes it out of what one package keeps.
+	Eraser = erase.Eraser
+	// Scrubber blots phrases out of texts.
 	Scrubber = erase.Scrubber
 )
 

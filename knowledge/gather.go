@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -284,7 +285,9 @@ func (g *gathering) fetch(found []WordMatch) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return g.read(`SELECT `+rowColumns+` FROM docs d WHERE d.n IN (`+strings.Join(ids, ",")+`) AND `+g.where.sql, g.where.args, func(r *row) { r.has = has[r.n] })
+	// One list as JSON: the statement is the same each time, and compiled once.
+	args := append([]any{"[" + strings.Join(ids, ",") + "]"}, g.where.args...)
+	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.n = v.value WHERE `+g.where.sql, args, func(r *row) { r.has = has[r.n] })
 }
 
 // byTime adds rows of the time that is named: they may have none of the words.
@@ -389,8 +392,9 @@ const maxHops = 4
 // neighbours adds the rows beside those there are.
 func (g *gathering) neighbours() error {
 	type stretch struct {
-		group    string
-		from, to int
+		Group string `json:"g"`
+		From  int    `json:"a"`
+		To    int    `json:"z"`
 	}
 	var list []stretch
 	by := map[string][]int{}
@@ -403,8 +407,8 @@ func (g *gathering) neighbours() error {
 		slices.Sort(at)
 		for _, p := range at {
 			from, to := p-g.b.tune.Neighbours, p+g.b.tune.Neighbours
-			if n := len(list); n > 0 && list[n-1].group == group && list[n-1].to >= from-1 {
-				list[n-1].to = to
+			if n := len(list); n > 0 && list[n-1].Group == group && list[n-1].To >= from-1 {
+				list[n-1].To = to
 				continue
 			}
 			list = append(list, stretch{group, from, to})
@@ -413,19 +417,13 @@ func (g *gathering) neighbours() error {
 	if len(list) == 0 || g.b.tune.Neighbours == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.group, b.group) })
-	for part := range slices.Chunk(list, 200) {
-		args := make([]any, 0, 3*len(part)+len(g.where.args))
-		for _, s := range part {
-			args = append(args, s.group, s.from, s.to)
-		}
-		stmt := `WITH v(g, a, z) AS (VALUES (?, ?, ?)` + strings.Repeat(", (?, ?, ?)", len(part)-1) + `)
-			SELECT ` + rowColumns + ` FROM v CROSS JOIN docs d ON d.grp = v.g AND d.grp <> '' AND d.pos BETWEEN v.a AND v.z WHERE ` + g.where.sql
-		if err := g.read(stmt, append(args, g.where.args...), nil); err != nil {
-			return err
-		}
+	slices.SortFunc(list, func(a, b stretch) int { return strings.Compare(a.Group, b.Group) })
+	raw, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("knowledge: neighbours: %w", err)
 	}
-	return nil
+	return g.read(`SELECT `+rowColumns+` FROM json_each(?) v CROSS JOIN docs d ON d.grp = v.value ->> 'g' AND d.grp <> '' AND d.pos BETWEEN v.value ->> 'a' AND v.value ->> 'z'
+		WHERE `+g.where.sql, append([]any{string(raw)}, g.where.args...), nil)
 }
 
 const rowColumns = `d.n, d.kind, d.ref, d.title, d.text, d.at, d.provenance, d.realm, d.grp, d.pos, d.speaker, d.source`
@@ -460,9 +458,9 @@ func (g *gathering) read(stmt string, args []any, each func(*row)) (err error) {
 func (g *gathering) ranked() []*row {
 	rank := &ranking{k: g.k, t: g.b.tune, half: g.b.opt.HalfLife}
 	for _, r := range g.rows {
-		r.read(g.k, g.b.tune.Form)
 		rank.rows = append(rank.rows, r)
 	}
-	slices.SortFunc(rank.rows, func(a, b *row) int { return int(a.n - b.n) })
+	slices.SortFunc(rank.rows, func(a, b *row) int { return cmp.Compare(a.n, b.n) })
+	readAll(rank.rows, g.k, g.b.tune.Form)
 	return rank.score()
 }

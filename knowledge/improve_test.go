@@ -16,7 +16,6 @@ type reader struct {
 	again string
 	err   error
 	seen  int
-	last  bool // it wants the last hit first
 }
 
 func (r *reader) Correct(context.Context, string, []Hit) (string, error) { return r.again, r.err }

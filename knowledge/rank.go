@@ -3,8 +3,10 @@ package knowledge
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hob/platform/phrase"
@@ -46,18 +48,39 @@ func (r *row) add(name string, v float64) {
 	}
 }
 
-// read takes from the text what the score needs.
-func (r *row) read(k *question, form float64) {
+// readAll takes from the texts what the score needs, side by side: it is a good
+// part of the time of a search.
+func readAll(rows []*row, k *question, form float64) {
+	const least = 64 // rows for which it is worth it
+	workers := min(runtime.GOMAXPROCS(0), maxReaders, 1+len(rows)/least)
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(rows, max(1, (len(rows)+workers-1)/workers)) {
+		wg.Go(func() {
+			var scratch []string
+			for _, r := range part {
+				scratch = r.read(k, form, scratch)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// maxReaders bounds how many rows are read side by side.
+const maxReaders = 4
+
+// read takes from the text what the score needs. scratch is reused.
+func (r *row) read(k *question, form float64, scratch []string) []string {
 	l := asked()
 	r.own = make([]float64, len(k.terms))
 	count := func(text string, times float64) {
-		k.scratch = appendTokens(k.scratch[:0], text)
-		for _, w := range k.scratch {
-			if !l.nothing[w] {
+		scratch = appendTokens(scratch[:0], text)
+		for _, w := range scratch {
+			marks := l.marks[w]
+			if marks&tellsNothing == 0 {
 				r.length++
 			}
-			r.timed = r.timed || l.time[w] || len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && isNumber(w)
-			r.numbered = r.numbered || l.number[w] || w[0] >= '0' && w[0] <= '9'
+			r.timed = r.timed || marks&tellsTime != 0 || len(w) == 4 && (w[:2] == "19" || w[:2] == "20") && isNumber(w)
+			r.numbered = r.numbered || marks&tellsNumber != 0 || w[0] >= '0' && w[0] <= '9'
 			for i := range k.terms {
 				if v := k.terms[i].in(w, form); v > 0 {
 					r.own[i] += v * times
@@ -79,6 +102,7 @@ func (r *row) read(k *question, form float64) {
 		}
 	}
 	r.question = asks(r.doc.Text)
+	return scratch
 }
 
 // asks reports whether a text ends with a question; a remark in brackets after

@@ -23,7 +23,6 @@ type question struct {
 	number   bool     // a number is asked for
 	history  bool     // what was so before is asked for
 	total    float64
-	scratch  []string // for words of rows
 	route    Route
 }
 

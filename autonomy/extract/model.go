@@ -218,7 +218,7 @@ func owned(words, text string) (share float64, all bool) {
 	list := phrase.Split(text)
 	slices.Sort(list)
 	for _, w := range slices.Compact(list) { // each once
-		if slices.Contains(glue, w) {
+		if slices.Contains(glue(), w) {
 			continue
 		}
 		n++

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hob/knowledge"
@@ -79,11 +80,11 @@ func Passing(words string, at time.Time) (out []say.Statement) {
 		switch {
 		case !about, s.Past, !slices.Contains(kept, s.Attr) && !strings.HasPrefix(s.Attr, "favourite "):
 		case slices.ContainsFunc(text, func(w string) bool { return slices.Contains(hedges, w) || secret(w) }):
-		case s.More && !slices.ContainsFunc(text, func(w string) bool { return slices.Contains(besides, w) }):
+		case s.More && !slices.ContainsFunc(text, func(w string) bool { return slices.Contains(besides(), w) }):
 		case s.Attr == say.Called && s.More && s.Subject.Role != "" && len(out) > 0 && out[len(out)-1].Text == s.Text:
 		case s.Attr == "number" && !slices.Contains(text, "phone"):
 		case s.Attr == "likes" && (len(text) < 3 || s.Subject.Name != "" && s.Subject.Role == ""):
-		case s.Attr == "owns" && !s.Ended && !slices.ContainsFunc(lasting, func(w string) bool { return slices.Contains(text, w) }):
+		case s.Attr == "owns" && !s.Ended && !slices.ContainsFunc(lasting(), func(w string) bool { return slices.Contains(text, w) }):
 		case len(s.Text) > 200 || len(text) < 2:
 		default:
 			out = append(out, s)
@@ -93,11 +94,15 @@ func Passing(words string, at time.Time) (out []say.Statement) {
 }
 
 // lasting are possessions worth knowing of: "I have a headache" is none.
-var lasting = strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
+var lasting = sync.OnceValue(func() []string {
+	return strings.Fields(`own owns bought house flat apartment car bike bicycle motorbike boat dog cat horse garden cabin van camper piano guitar daughter son sister brother
 	child children kids company shop farm pet parrot rabbit hamster twins`)
+})
 
 // besides say that something holds as well.
-var besides = strings.Fields("also too another second both auch aussi tambien anche tez taip")
+var besides = sync.OnceValue(func() []string {
+	return strings.Fields("also too another second both auch aussi tambien anche tez taip")
+})
 
 func secret(w string) bool {
 	return slices.Contains([]string{"password", "passcode", "passphrase", "pin", "passwort", "kennwort", "iban", "combination", "secret", "token", "cvv", "haslo", "slaptazodis"}, w)
@@ -113,5 +118,7 @@ func (x *Extractor) fact(t turn, s say.Statement) knowledge.Fact {
 var sentence = regexp.MustCompile(`[^.!?\n]+[.!?]*`)
 
 // glue are words that say nothing by themselves.
-var glue = strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
+var glue = sync.OnceValue(func() []string {
+	return strings.Fields(`the a an of in on at to for and or is are was were be been has have had do does with by from as that this i my me we our he she they his her their it its s not no
 	owner lives live works work likes like prefers prefer called named since until`)
+})

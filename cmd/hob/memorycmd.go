@@ -39,10 +39,7 @@ func (a *app) memorySearchCmd() *cobra.Command {
 	c := a.listing(&cobra.Command{
 		Use: "search TEXT...", Short: "Find what is kept about something", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			q, err := a.memoryQuery(c, words(args))
-			if err != nil {
-				return err
-			}
+			q := a.memoryQuery(c, words(args))
 			return a.list(c.Context(), memoryPath, q, "Nothing matches.",
 				col("ID", "id"), col("KIND", "kind"), at(a.zone(), "AT", "at"), from("FROM"), excerpt("TEXT"))
 		}),
@@ -64,7 +61,7 @@ func memoryFlags(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("speaker", cobra.FixedCompletions([]string{"owner", "hob"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (a *app) memoryQuery(c *cobra.Command, text string) (url.Values, error) {
+func (a *app) memoryQuery(c *cobra.Command, text string) url.Values {
 	q := query("q", text)
 	a.setGiven(c, q, "speaker", "since", "until", "limit")
 	if kinds, _ := c.Flags().GetStringSlice("kind"); len(kinds) > 0 {
@@ -76,7 +73,7 @@ func (a *app) memoryQuery(c *cobra.Command, text string) (url.Values, error) {
 	if offline, _ := c.Flags().GetBool("offline"); !offline {
 		q.Set("meaning", "1")
 	}
-	return q, nil
+	return q
 }
 
 // setGiven adds the flags that were set to a query.

@@ -35,10 +35,7 @@ func (a *app) memoryWhyCmd() *cobra.Command {
 	c := a.listing(&cobra.Command{
 		Use: "why QUERY...", Short: "Explain what a search finds, and in which order", Args: cobra.MinimumNArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) error {
-			q, err := a.memoryQuery(c, words(args))
-			if err != nil {
-				return err
-			}
+			q := a.memoryQuery(c, words(args))
 			return a.with(c.Context(), func(cl *client) error {
 				if only != "" && !q.Has("limit") {
 					q.Set("limit", "1000")

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -58,7 +59,7 @@ type cursor interface {
 }
 
 func strs(rows cursor) (out []string, err error) {
-	defer rows.Close()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var s string
 		if err := rows.Scan(&s); err != nil {
@@ -197,7 +198,7 @@ type relation struct {
 }
 
 func relations(rows cursor) (out []relation, err error) {
-	defer rows.Close()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var r relation
 		var from, until, created int64

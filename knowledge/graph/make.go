@@ -204,7 +204,7 @@ func (m *making) toOwner(id, role string) error {
 	if err != nil {
 		return err
 	}
-	r, ok := byRoles[role]
+	r, ok := byRoles()[role]
 	if !ok {
 		r = roleRelation{"is_" + role + "_of", true}
 	}
@@ -215,7 +215,7 @@ func (m *making) toOwner(id, role string) error {
 }
 
 func kindOfRole(role string) string {
-	if byRoles[role].name == "owns" {
+	if byRoles()[role].name == "owns" {
 		return knowledge.Thing
 	}
 	return knowledge.Person

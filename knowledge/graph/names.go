@@ -2,6 +2,7 @@ package graph
 
 import (
 	"strings"
+	"sync"
 
 	"hob/platform/phrase"
 )
@@ -70,8 +71,8 @@ func Normal(name string) (normal string, turned bool) {
 	if n, ok := synonyms[s]; ok {
 		s = n
 	}
-	if role, ok := strings.CutSuffix(s, "_of"); ok && byRoles[role].name != "" {
-		r := byRoles[role]
+	if role, ok := strings.CutSuffix(s, "_of"); ok && byRoles()[role].name != "" {
+		r := byRoles()[role]
 		return r.name, !r.fromRole // "Ana sister of Tom": from the one who fills the role
 	}
 	for _, p := range inverses {
@@ -95,7 +96,8 @@ type roleRelation struct {
 	fromRole bool
 }
 
-var byRoles = func() map[string]roleRelation {
+// byRoles are the relations that roles stand for, by folded role.
+var byRoles = sync.OnceValue(func() map[string]roleRelation {
 	m := map[string]roleRelation{}
 	for name, roles := range map[string]string{
 		"sibling_of<":       "sister brother sibling schwester bruder soeur frere hermana hermano sorella fratello sesuo brolis siostra brat",
@@ -125,4 +127,4 @@ var byRoles = func() map[string]roleRelation {
 		}
 	}
 	return m
-}()
+})

@@ -183,8 +183,8 @@ func (g *Graph) next(q store.Querier, realms, ids []string, seen map[string]bool
 	var out []string
 	for _, id := range ids {
 		rows, err := q.Query(`SELECT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM (
-				SELECT to_id AS id, realm FROM relations WHERE from_id = ?1 AND over = 0 UNION SELECT from_id, realm FROM relations WHERE to_id = ?1 AND over = 0) r
-			JOIN entities e ON e.id = r.id LIMIT ?2`, id, maxFan)
+				SELECT to_id AS id, realm FROM relations WHERE from_id = ? AND over = 0 UNION SELECT from_id, realm FROM relations WHERE to_id = ? AND over = 0) r
+			JOIN entities e ON e.id = r.id WHERE r.realm IN (`+placeholders(len(realms))+`) LIMIT ?`, append(append([]any{id, id}, anys(realms)...), maxFan)...)
 		if err != nil {
 			return nil, fmt.Errorf("graph: relations: %w", err)
 		}

@@ -68,7 +68,7 @@ func (x *Index) search(q store.Querier, w knowledge.WordQuery) (knowledge.WordAn
 	if err != nil {
 		return knowledge.WordAnswer{}, fmt.Errorf("index: search: %w", err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }() // it was only read
 	seq, err := internal(r, keySeq)
 	if err != nil {
 		return knowledge.WordAnswer{}, err

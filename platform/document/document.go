@@ -158,7 +158,7 @@ func (p *parser) file(name string, data []byte, depth int) (docs []Document, err
 	}
 	read, ok := p.readers()[kind]
 	if !ok {
-		return nil, unsupported(kind, name)
+		return nil, unsupported(kind)
 	}
 	d, err := read(name, data)
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *parser) readers() map[string]func(string, []byte) (*Document, error) {
 	}
 }
 
-func unsupported(kind, name string) error {
+func unsupported(kind string) error {
 	switch kind {
 	case "empty":
 		return ErrNoText

@@ -143,7 +143,6 @@ func (p *parser) json(_ string, data []byte) (*Document, error) {
 	d := &Document{}
 	rows, ok := v.([]any)
 	if !ok {
-		rows = []any{v}
 		var text []string
 		p.flat(&text, "", v, 0)
 		d.Sections = []Section{{Text: strings.Join(text, "\n")}}

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,7 +89,7 @@ func utf16(b []byte, order xunicode.Endianness) (string, bool) {
 func decoded(b []byte) (string, error) {
 	s, ok := decode(b)
 	if !ok {
-		return "", unsupported("binary data", "")
+		return "", unsupported("binary data")
 	}
 	return tidy(s), nil
 }
@@ -143,24 +142,11 @@ func shouted(l string) bool {
 	return letters >= 4
 }
 
-// stem is a file's name as a title: without folder and ending.
-func stem(name string) string {
-	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
-	if i := strings.LastIndexByte(base, '.'); i > 0 {
-		base = base[:i]
-	}
-	if base == "." || base == "/" {
-		return ""
-	}
-	return base
-}
-
 // sections gathers lines under headings.
 type sections struct {
-	out   []Section
-	path  []string // by level, from 1
-	b     strings.Builder
-	place string
+	out  []Section
+	path []string // by level, from 1
+	b    strings.Builder
 }
 
 // head begins a section under a heading of a level from 1.
@@ -173,14 +159,6 @@ func (s *sections) head(level int, title string) {
 	s.path = append(s.path[:level-1:level-1], strings.TrimSpace(title))
 }
 
-// at begins a section in another place.
-func (s *sections) at(place string) {
-	if place != s.place {
-		s.close()
-		s.place = place
-	}
-}
-
 func (s *sections) line(l string) {
 	s.b.WriteString(strings.TrimRight(l, " \t"))
 	s.b.WriteByte('\n')
@@ -190,7 +168,7 @@ func (s *sections) close() {
 	text := strings.Trim(s.b.String(), "\n")
 	s.b.Reset()
 	if strings.TrimSpace(text) != "" {
-		s.out = append(s.out, Section{Heading: append([]string(nil), s.path...), Place: s.place, Text: text})
+		s.out = append(s.out, Section{Heading: append([]string(nil), s.path...), Text: text})
 	}
 }
 

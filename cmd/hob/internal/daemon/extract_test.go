@@ -40,7 +40,7 @@ func (h *house) drained() {
 			return
 		}
 		if time.Now().After(deadline) {
-			h.t.Fatal(fmt.Sprintf("%d turns were not read", n))
+			h.t.Fatalf("%d turns were not read", n)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
