@@ -19,10 +19,10 @@ var askedText string
 
 // lists are the words of questions, folded.
 type lists struct {
-	nothing, little, time, number map[string]bool
-	marks                         map[string]uint8    // in which of them a word is, in one look
-	base                          map[string]string   // of an irregular form
-	forms                         map[string][]string // of a word, with itself
+	nothing, little, before, time, number map[string]bool
+	marks                                 map[string]uint8    // in which of them a word is, in one look
+	base                                  map[string]string   // of an irregular form
+	forms                                 map[string][]string // of a word, with itself
 }
 
 // In which lists a word is.
@@ -33,8 +33,8 @@ const (
 )
 
 var asked = sync.OnceValue(func() lists {
-	l := lists{nothing: map[string]bool{}, little: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
-	sets := map[string]map[string]bool{"[nothing]": l.nothing, "[little]": l.little, "[time]": l.time, "[number]": l.number}
+	l := lists{nothing: map[string]bool{}, little: map[string]bool{}, before: map[string]bool{}, time: map[string]bool{}, number: map[string]bool{}, base: map[string]string{}, forms: map[string][]string{}}
+	sets := map[string]map[string]bool{"[nothing]": l.nothing, "[little]": l.little, "[before]": l.before, "[time]": l.time, "[number]": l.number}
 	var set map[string]bool
 	for line := range strings.Lines(askedText) {
 		f := strings.Fields(line)

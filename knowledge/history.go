@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hob/knowledge/store"
+	"hob/platform/phrase"
 )
 
 // historyRows is how much of what was so before is shown.
@@ -59,24 +61,137 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 	return nil
 }
 
-// history looks for what was so before: retired facts, and rows in which they
-// were told.
+// history looks for what was so before: retired facts that the question is
+// about, those in whose place the answers stand, and rows in which they were told.
 func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answer) error {
+	asked := r.Strict
 	r.Kinds, r.Limit, r.History, r.Meaning = []string{KindRetired}, historyRows, false, false
 	k := understand(r.Text, r.Now)
-	g, err := b.gather(q, r, k)
-	if err != nil {
-		return errors.Join(err, ctx.Err())
-	}
+	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return bygone(t.text) })
 	old := Answer{}
-	if err := b.settle(q, &old, g.ranked(), historyRows); err != nil {
+	if len(k.terms) > 0 {
+		g, err := b.gather(q, r, k)
+		if err != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		rows := g.ranked()
+		if asked && len(rows) > 0 {
+			rows = strict(rows, b.tune)
+		}
+		if err := b.settle(q, &old, rows, historyRows); err != nil {
+			return err
+		}
+	}
+	before, err := b.chain(q, a.Hits)
+	if err != nil {
 		return err
 	}
-	a.History = old.Hits
-	for _, h := range a.said {
-		if len(a.History) < historyRows {
+	for _, h := range slices.Concat(old.Hits, before, a.said) {
+		same := func(x Hit) bool { return x.Kind == h.Kind && x.Ref == h.Ref }
+		if len(a.History) < historyRows && !slices.ContainsFunc(a.History, same) {
 			a.History = append(a.History, h)
 		}
 	}
+	return b.ended(q, a.History)
+}
+
+// chainTop is of how many answers the facts that they replaced are history.
+const chainTop = 3
+
+// chain lists what the best facts replaced, and what that had replaced.
+func (b *Base) chain(q store.Querier, list []Hit) ([]Hit, error) {
+	var ids []any
+	for _, h := range list[:min(len(list), chainTop)] {
+		if h.Kind == KindFact {
+			ids = append(ids, h.Ref)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return hits(q, `WITH RECURSIVE v(id, realm, at) AS (
+			SELECT id, realm, retired_at FROM facts WHERE retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`)
+			UNION SELECT f.id, f.realm, f.retired_at FROM v JOIN facts f ON f.retired_by = v.id AND f.realm = v.realm)
+		SELECT `+docColumns+`, 0.0 FROM v JOIN docs d ON d.kind = '`+KindRetired+`' AND d.ref = v.id ORDER BY v.at DESC`+atMost(historyRows), ids...)
+}
+
+// bygones lists the newest of what was so before, when nothing says of what.
+func (b *Base) bygones(q store.Querier, r Request, a *Answer) (err error) {
+	r.Kinds = []string{KindRetired}
+	g := &gathering{r: r}
+	g.narrowed()
+	if a.History, err = b.newest(q, g.where, historyRows); err != nil {
+		return err
+	}
+	return b.ended(q, a.History)
+}
+
+// ended says of what is history until when it was so.
+func (b *Base) ended(q store.Querier, list []Hit) error {
+	for i := range list {
+		h := &list[i]
+		if h.Kind != KindRetired {
+			continue
+		}
+		f, err := fact(q, h.Ref)
+		if err != nil {
+			return err
+		}
+		h.Until = f.RetiredAt
+	}
 	return nil
+}
+
+// minTold is how long what a fact said must be for a row to be held to repeat it.
+const minTold = 4
+
+// repeated puts messages that repeat what a fact said which is among the hits as
+// replaced, and which are older than what replaced it, behind all others, and
+// marks them: they were right when they were written.
+func (b *Base) repeated(q store.Querier, list []Hit) error {
+	var ids []any
+	for _, h := range list {
+		for _, f := range h.Replaced {
+			ids = append(ids, f.ID)
+		}
+	}
+	if len(ids) == 0 || !slices.ContainsFunc(list, func(h Hit) bool { return h.Kind == KindTurn }) {
+		return nil
+	}
+	rows, err := q.Query(`SELECT DISTINCT c.value, f.retired_at FROM claims c JOIN facts f ON f.id = c.fact WHERE f.retired_at > 0 AND f.id IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`, ids...)
+	if err != nil {
+		return fmt.Errorf("knowledge: what was replaced: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var value string
+		var at int64
+		if err := rows.Scan(&value, &at); err != nil {
+			return fmt.Errorf("knowledge: what was replaced: %w", err)
+		}
+		value = " " + strings.Join(phrase.Split(value), " ") + " "
+		if len(value) < minTold+2 || slices.ContainsFunc(list, func(h Hit) bool { return h.Kind == KindFact && says(h.Text, value) }) {
+			continue // it holds of something else, or again
+		}
+		for i := range list {
+			if h := &list[i]; h.Kind == KindTurn && h.At.Before(store.Time(at)) && says(h.Text, value) {
+				h.Until = store.Time(at)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(x, y Hit) int {
+		switch {
+		case x.Until.IsZero() == y.Until.IsZero():
+			return 0
+		case x.Until.IsZero():
+			return -1
+		}
+		return 1
+	})
+	return rows.Err()
+}
+
+// says reports whether words stand in a text one after the other.
+func says(text, words string) bool {
+	return strings.Contains(" "+strings.Join(phrase.Split(text), " ")+" ", words)
 }

@@ -96,6 +96,8 @@ type Hit struct {
 	Score float64 `json:"score"`
 	// Parts are what the score is made of, see Base.Retrieve.
 	Parts []Part `json:"parts,omitempty"`
+	// Until is when it ceased to be so: of what is history, or tells it.
+	Until time.Time `json:"until,omitzero"`
 	// Replaced are the older facts that this one corrects.
 	Replaced []Fact `json:"replaced,omitempty"`
 }

@@ -105,6 +105,9 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	a := Answer{Route: k.route}
 	if k.route.Kind == RouteNone {
 		if strings.TrimSpace(r.Text) != "" {
+			if r.History || k.history {
+				return a, b.bygones(q, r, &a)
+			}
 			return a, nil
 		}
 		g := &gathering{r: r}
@@ -242,7 +245,10 @@ func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error 
 	if err := whence(q, a.Hits); err != nil {
 		return err
 	}
-	return b.replaced(q, a.Hits)
+	if err := b.replaced(q, a.Hits); err != nil {
+		return err
+	}
+	return b.repeated(q, a.Hits)
 }
 
 // whence adds to rows with outside text from where it came.

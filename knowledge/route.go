@@ -60,8 +60,9 @@ func (k *question) read(text string) {
 	k.time = len(t) > 0 && t[0] == "when" || has("how", "long") || has("what", "time") || has("what", "day") || has("what", "date") ||
 		has("which", "day") || has("which", "year") || has("what", "year") || has("which", "month") || has("what", "month")
 	k.number = has("how", "many") || has("how", "much") || has("how", "often") || has("how", "old")
-	k.history = has("before") && k.anchor == nil || has("previous") || has("previously") || has("formerly") || has("former") || has("used", "to") ||
-		has("old") && !has("how", "old") && !has("years", "old") || has("earlier") || has("originally") || has("history")
+	old := has("old") && !has("how", "old") && !has("years", "old")
+	k.history = has("before") && k.anchor == nil || has("used", "to") || old || has("earlier") || has("history") || has("until", "now") ||
+		slices.ContainsFunc(t, func(w string) bool { return asked().before[w] })
 }
 
 // words takes the words that tell something, or all of them when none does.
@@ -118,6 +119,10 @@ func (k *question) plan() {
 	}
 }
 
+// bygone reports whether a word of a question asks for what was so before, and
+// tells little of what it is about.
+func bygone(w string) bool { return w == "old" || w == "earlier" || w == "before" || asked().before[w] }
+
 // several finds the word that asks for more than one thing.
 func several(t []string) string {
 	for i, w := range t {
@@ -151,7 +156,7 @@ func (k *question) weigh(a WordAnswer, little float64) {
 				break
 			}
 		}
-		if asked().little[t.text] {
+		if asked().little[t.text] || k.history && bygone(t.text) {
 			t.weight *= little
 		}
 		k.total += min(t.weight, maxWeight)

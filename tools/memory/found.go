@@ -47,10 +47,15 @@ func line(h knowledge.Hit, query string, now time.Time) string {
 	}
 	kind, day := h.Kind, when.FormatDay(h.At, now)
 	switch h.Kind {
+	case knowledge.KindRetired:
+		kind = knowledge.KindFact
 	case knowledge.KindTurn:
 		kind, day = "said by "+phrase.Cut(h.Speaker, 60), day+", message "+strings.TrimPrefix(h.Ref, "m")
 	case knowledge.KindChunk:
 		kind = "document"
+	}
+	if !h.Until.IsZero() {
+		day += ", so until " + when.FormatDay(h.Until, now)
 	}
 	if h.Provenance.Tainted() {
 		day += ", from outside"

@@ -54,7 +54,7 @@ func (d Deps) recall() tools.Tool {
 				return tools.Result{}, classify(err)
 			}
 			return tools.Result{
-				Text: recallText(in.Query, facts, c.Now) + beforeText(before, c.Now), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before},
+				Text: strings.TrimLeft(recallText(in.Query, facts, c.Now, len(before) > 0)+beforeText(before, c.Now), "\n"), Data: recallOut{Facts: append([]knowledge.Fact{}, facts...), Before: before},
 				Source: sourceOf(append(facts, before...), factSource),
 			}, nil
 		},
@@ -90,8 +90,10 @@ func beforeText(facts []knowledge.Fact, now time.Time) string {
 
 func factSource(f knowledge.Fact) provenance.Source { return f.Provenance }
 
-func recallText(query string, facts []knowledge.Fact, now time.Time) string {
+func recallText(query string, facts []knowledge.Fact, now time.Time, before bool) string {
 	switch {
+	case len(facts) == 0 && before:
+		return ""
 	case len(facts) == 0 && strings.TrimSpace(query) == "":
 		return "I was not asked to remember anything yet."
 	case len(facts) == 0:

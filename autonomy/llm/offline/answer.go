@@ -93,6 +93,9 @@ func (p plan) query() string {
 // foundNothing recognises the answer of a search that found nothing.
 func foundNothing(text string) bool {
 	lower := strings.ToLower(strings.TrimSpace(text))
+	if strings.HasPrefix(lower, strings.ToLower(bygone)) {
+		return false
+	}
 	for _, head := range []string{"nothing", "no ", "i know nothing", "i remember nothing", "i found nothing", "there is no", "there are no"} {
 		if strings.HasPrefix(lower, head) {
 			return true
@@ -110,31 +113,52 @@ func (d done) superseded(later []done) bool {
 // preface is how a result of recall begins.
 const preface = "I remember:"
 
+// bygone is how the part of a result begins that tells what was so before.
+const bygone = "No longer so:"
+
 // recalled words remembered facts for the owner: "my" becomes "your", and of
-// several facts those that answer the question best are shown. A text of
-// another form stands as it is.
+// several facts those that answer the question best are shown. What was so
+// before stands behind them. A text of another form stands as it is.
 func recalled(text string, p plan) string {
-	body, ok := strings.CutPrefix(text, preface)
-	if !ok {
-		return text
+	text, before, was := strings.Cut(text, bygone)
+	text = strings.TrimSpace(text)
+	if body, ok := strings.CutPrefix(text, preface); ok {
+		text = current(body, p)
 	}
-	var facts []string
+	if was {
+		text += "\n" + bygone + listed(factsOf(before))
+	}
+	return strings.TrimSpace(text)
+}
+
+func current(body string, p plan) string {
+	facts := factsOf(body)
+	if strings.Contains(body, "\n") && !strings.HasPrefix(strings.TrimSpace(body), "-") {
+		facts = []string{strings.TrimSpace(body)} // one fact of several lines
+	}
+	facts = fitting(facts, p.query())
+	if len(facts) == 1 {
+		return capitalised(factToOwner(facts[0]))
+	}
+	return preface + listed(facts)
+}
+
+// factsOf are the lines of a list.
+func factsOf(body string) (facts []string) {
 	for line := range strings.SplitSeq(body, "\n") {
 		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- ")); line != "" {
 			facts = append(facts, line)
 		}
 	}
-	if strings.Contains(body, "\n") && !strings.HasPrefix(strings.TrimSpace(body), "-") {
-		facts = []string{strings.TrimSpace(body)} // one fact of several lines
+	return facts
+}
+
+func listed(facts []string) string {
+	var b strings.Builder
+	for _, f := range facts {
+		b.WriteString("\n- " + factToOwner(f))
 	}
-	facts = fitting(facts, p.query())
-	for i, f := range facts {
-		facts[i] = factToOwner(f)
-	}
-	if len(facts) == 1 {
-		return capitalised(facts[0])
-	}
-	return preface + "\n- " + strings.Join(facts, "\n- ")
+	return b.String()
 }
 
 // factToOwner turns a fact around and leaves the note in parentheses behind it,

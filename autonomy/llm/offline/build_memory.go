@@ -55,6 +55,8 @@ func aboutMemory(w *wish) (plan, bool) {
 	switch strings.ToLower(query) {
 	case "me", "us", "myself":
 		return calling("recall", everything())
+	case "me before", "us before", "me earlier", "me previously":
+		return calling("recall", arguments("query", "before"))
 	case "you", "yourself", "hob":
 		return not()
 	}

@@ -59,7 +59,7 @@ func contradict(t *testing.T, lines []string) {
 		}
 		return string(body)
 	}
-	var answer string
+	var question, answer string
 	for _, line := range lines {
 		mark, rest, _ := strings.Cut(line, " ")
 		switch mark {
@@ -71,6 +71,7 @@ func contradict(t *testing.T, lines []string) {
 				return err
 			}))
 		case "?":
+			question = rest
 			answer = said(rest)
 		case "=":
 			if !regexp.MustCompile(rest).MatchString(answer) {
@@ -78,6 +79,7 @@ func contradict(t *testing.T, lines []string) {
 			}
 		case "!":
 			h.retired(t, rest, answer)
+			bygone(t, rest, past(question), said)
 		}
 	}
 }
@@ -105,5 +107,22 @@ func (h *house) retired(t *testing.T, pattern, answer string) {
 	}
 	if kept == 0 {
 		t.Errorf("nothing that fits %s is kept as history", pattern)
+	}
+}
+
+// past makes a question about what was so before of one about what is so.
+func past(question string) string {
+	q := strings.NewReplacer(" is ", " was ", " are ", " were ", " do ", " did ", " does ", " did ").Replace(" " + strings.TrimSuffix(question, "?") + " before?")
+	return strings.Replace(strings.TrimSpace(q), "am I ", "was I ", 1)
+}
+
+// bygone: asked for what was so before, the answer has it as history.
+func bygone(t *testing.T, pattern, question string, said func(string) string) {
+	t.Helper()
+	answer := said(question)
+	_, before, found := strings.Cut(answer, "No longer so:")
+	pattern = strings.NewReplacer("^", "", "I am ", "(I am|you are) ", "I ", "(I|you) ", "my ", "(my|your) ").Replace(pattern)
+	if !found || !regexp.MustCompile("(?i)"+pattern).MatchString(before) || !strings.Contains(before, "until today") {
+		t.Errorf("%s: %s is not shown as history: %s", question, pattern, answer)
 	}
 }

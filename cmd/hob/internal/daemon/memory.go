@@ -30,13 +30,14 @@ type memoryRow struct {
 	Score      float64             `json:"score,omitempty"`
 	Parts      []knowledge.Part    `json:"parts,omitempty"`
 	Replaced   []knowledge.Fact    `json:"replaced,omitempty"`
+	Until      time.Time           `json:"until,omitzero"` // when it ceased to be so
 	Past       bool                `json:"past,omitempty"` // it was so before
 }
 
 func rowOf(h knowledge.Hit) memoryRow {
 	return memoryRow{
 		ID: h.Ref, Kind: h.Kind, Title: h.Title, Text: h.Text, At: h.At, Provenance: h.Provenance, Origins: h.Origins, Realm: h.Realm, Group: h.Group, Pos: h.Pos,
-		Speaker: h.Speaker, Source: h.Source, Score: h.Score, Parts: h.Parts, Replaced: h.Replaced,
+		Speaker: h.Speaker, Source: h.Source, Score: h.Score, Parts: h.Parts, Until: h.Until, Replaced: h.Replaced,
 	}
 }
 
