@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
@@ -142,53 +143,77 @@ func (b *Base) ended(q store.Querier, list []Hit) error {
 	return nil
 }
 
-// minTold is how long what a fact said must be for a row to be held to repeat it.
-const minTold = 4
+const (
+	// minTold is how long what a fact said must be for a message to be held to
+	// repeat it, and factsTop of how many of the best facts that is looked at.
+	minTold  = 4
+	factsTop = 10
+)
 
-// repeated puts messages that repeat what a fact said which is among the hits as
-// replaced, and which are older than what replaced it, behind all others, and
-// marks them: they were right when they were written.
-func (b *Base) repeated(q store.Querier, list []Hit) error {
+// repeated puts messages that repeat what one of the best facts replaced, and
+// that are older than it, behind all others, and marks them: they were right
+// when they were written.
+func repeated(q store.Querier, rows []*row) error {
+	var facts []*row
 	var ids []any
-	for _, h := range list {
-		for _, f := range h.Replaced {
-			ids = append(ids, f.ID)
+	for _, r := range rows {
+		if r.doc.Kind == KindFact && len(facts) < factsTop {
+			facts = append(facts, r)
+			ids = append(ids, r.doc.Ref)
 		}
 	}
-	if len(ids) == 0 || !slices.ContainsFunc(list, func(h Hit) bool { return h.Kind == KindTurn }) {
+	if len(ids) == 0 || !slices.ContainsFunc(rows, func(r *row) bool { return r.doc.Kind == KindTurn }) {
 		return nil
 	}
-	rows, err := q.Query(`SELECT DISTINCT c.value, f.retired_at FROM claims c JOIN facts f ON f.id = c.fact WHERE f.retired_at > 0 AND f.id IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`, ids...)
-	if err != nil {
-		return fmt.Errorf("knowledge: what was replaced: %w", err)
+	old, err := outlivedBy(q, `SELECT DISTINCT c.value, f.retired_at FROM facts f JOIN claims c ON c.fact = f.id
+		WHERE f.retired_by <> '' AND f.retired_by IN (?`+strings.Repeat(", ?", len(ids)-1)+`)`, ids...)
+	if err != nil || len(old) == 0 {
+		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var value string
-		var at int64
-		if err := rows.Scan(&value, &at); err != nil {
-			return fmt.Errorf("knowledge: what was replaced: %w", err)
-		}
-		value = " " + strings.Join(phrase.Split(value), " ") + " "
-		if len(value) < minTold+2 || slices.ContainsFunc(list, func(h Hit) bool { return h.Kind == KindFact && says(h.Text, value) }) {
+	for _, v := range old {
+		if len(v.words) < minTold+2 || slices.ContainsFunc(facts, func(r *row) bool { return says(r.doc.Text, v.words) }) {
 			continue // it holds of something else, or again
 		}
-		for i := range list {
-			if h := &list[i]; h.Kind == KindTurn && h.At.Before(store.Time(at)) && says(h.Text, value) {
-				h.Until = store.Time(at)
+		for _, r := range rows {
+			if r.doc.Kind == KindTurn && r.doc.At.Before(v.until) && says(r.doc.Text, v.words) {
+				r.until = v.until
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(x, y Hit) int {
+	slices.SortStableFunc(rows, func(x, y *row) int {
 		switch {
-		case x.Until.IsZero() == y.Until.IsZero():
+		case x.until.IsZero() == y.until.IsZero():
 			return 0
-		case x.Until.IsZero():
+		case x.until.IsZero():
 			return -1
 		}
 		return 1
 	})
-	return rows.Err()
+	return nil
+}
+
+// outlived is a value that a fact gave until it was replaced.
+type outlived struct {
+	words string
+	until time.Time
+}
+
+func outlivedBy(q store.Querier, stmt string, args ...any) (out []outlived, err error) {
+	rows, err := q.Query(stmt, args...)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: what was replaced: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var v outlived
+		var at int64
+		if err := rows.Scan(&v.words, &at); err != nil {
+			return nil, fmt.Errorf("knowledge: what was replaced: %w", err)
+		}
+		v.words, v.until = " "+strings.Join(phrase.Split(v.words), " ")+" ", store.Time(at)
+		out = append(out, v)
+	}
+	return out, rows.Err()
 }
 
 // says reports whether words stand in a text one after the other.

@@ -36,8 +36,9 @@ type row struct {
 	meant    bool // nothing but its meaning led to it
 
 	score, matched float64
-	share          float64 // of the words it has, itself or beside it, by their weight
-	dated          bool    // is of the time that is named
+	share          float64   // of the words it has, itself or beside it, by their weight
+	dated          bool      // is of the time that is named
+	until          time.Time // a message: what it says was so until then
 	parts          []Part
 }
 

@@ -228,13 +228,16 @@ func join(rows []*row, slow int) {
 // hit: its words are those of the question, and it is wrong.
 func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error {
 	join(rows, b.tune.Meaning)
+	if err := repeated(q, rows); err != nil {
+		return err
+	}
 	rows = rows[:min(len(rows), limit+historyRows)]
 	old, err := outdated(q, rows)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
-		h := Hit{Doc: r.doc, N: r.n, Score: r.score, Parts: r.parts}
+		h := Hit{Doc: r.doc, N: r.n, Score: r.score, Parts: r.parts, Until: r.until}
 		switch {
 		case old[r.doc.Source]:
 			a.said = append(a.said, h)
@@ -245,10 +248,7 @@ func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error 
 	if err := whence(q, a.Hits); err != nil {
 		return err
 	}
-	if err := b.replaced(q, a.Hits); err != nil {
-		return err
-	}
-	return b.repeated(q, a.Hits)
+	return b.replaced(q, a.Hits)
 }
 
 // whence adds to rows with outside text from where it came.

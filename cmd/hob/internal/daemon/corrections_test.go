@@ -126,3 +126,59 @@ func bygone(t *testing.T, pattern, question string, said func(string) string) {
 		t.Errorf("%s: %s is not shown as history: %s", question, pattern, answer)
 	}
 }
+
+// TestBefore asks the built-in brain for what is so and for what was.
+func TestBefore(t *testing.T) {
+	h := openOffline(t)
+	say := func(text string) string {
+		t.Helper()
+		code, body := h.api(http.MethodPost, "/api/v1/sessions/main/messages", map[string]string{"text": text})
+		if code != http.StatusOK {
+			t.Fatalf("%s: %d %s", text, code, body)
+		}
+		return string(body)
+	}
+	for _, told := range []string{"the cabin wifi password is Kestrel-1", "my address is 5 Elm Road", "my cat is called Rex"} {
+		say("remember that " + told)
+	}
+	say("I wrote Kestrel-1 on the wall of the cabin, where the wifi password belongs")
+	say("remember that the cabin wifi password is now Heron-2")
+	say("remember that my address is 7 Oak Lane")
+	const history = "No longer so:"
+	for _, tc := range []struct{ ask, now, before string }{
+		{"what is the wifi password of the cabin?", "Heron-2", ""},
+		{"what was the wifi password of the cabin before?", "Heron-2", "Kestrel-1"},
+		{"what was my old address?", "7 Oak Lane", "5 Elm Road"},
+		{"what was my previous address?", "7 Oak Lane", "5 Elm Road"},
+		{"what did you know about me before?", "", "5 Elm Road"},
+		{"what is my cat called?", "Rex", ""},
+	} {
+		now, before, _ := strings.Cut(say(tc.ask), history)
+		if !strings.Contains(now, tc.now) || tc.before != "" && strings.Contains(now, tc.before) || !strings.Contains(before, tc.before) || tc.before == "" && before != "" || strings.Contains(before, "Rex") {
+			t.Errorf("%s: %q, before %q", tc.ask, now, before)
+		}
+	}
+	for _, q := range []string{"altes Passwort cabin wifi vorher", "ancien cabin wifi password"} {
+		a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: q, Kinds: []string{knowledge.KindFact}, Strict: true})
+		fatal(t, err)
+		if len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Text, "Heron-2") || len(a.History) == 0 || !strings.Contains(a.History[0].Text, "Kestrel-1") || a.History[0].Until.IsZero() {
+			t.Errorf("%s: %+v, before %+v", q, a.Hits, a.History)
+		}
+	}
+	fatal(t, h.d.library.Index(t.Context()))
+	a, err := h.d.base.Ask(t.Context(), knowledge.Request{Text: "wifi password of the cabin", Limit: 100})
+	fatal(t, err)
+	repeats, behind := 0, false
+	for _, x := range a.Hits {
+		old := strings.Contains(x.Text, "Kestrel-1") && !strings.Contains(x.Text, "Heron-2") && !strings.Contains(x.Text, history) // said before it was corrected
+		if behind && !old || old && x.Until.IsZero() {
+			t.Errorf("a message that repeats what no longer holds stands before, or has no mark: %+v", x)
+		}
+		if behind = behind || old; old {
+			repeats++
+		}
+	}
+	if repeats == 0 {
+		t.Errorf("the message that repeats it is not found: %+v", a.Hits)
+	}
+}
