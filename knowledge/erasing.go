@@ -389,3 +389,15 @@ func (x *Erasing) Wait(ctx context.Context, id string) (ErasureStatus, error) {
 		}
 	}
 }
+
+// ErasedMark names how far erasures are. Whoever holds a text outside of a transaction
+// reads it before the text, and again in the transaction that writes of it: when
+// it is another, what is held may have been forgotten meanwhile.
+func ErasedMark(q store.Querier) (mark string, err error) {
+	var begun, open, swept int
+	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0) FROM erasures`, EraseOpen, EraseSwept).Scan(&begun, &open, &swept)
+	if err != nil {
+		return "", fmt.Errorf("knowledge: erasures: %w", err)
+	}
+	return fmt.Sprintf("%d.%d.%d", begun, open, swept), nil
+}

@@ -232,17 +232,26 @@ func (x *Extractor) Rule(ctx context.Context) error {
 			return err
 		}
 		for _, t := range list {
+			mark, err := knowledge.ErasedMark(x.o.Store.Reader(ctx))
+			if err != nil {
+				return err
+			}
 			if err := x.fill(ctx, &t); err != nil {
 				return err
 			}
-			if err := x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.ruleTx(tx, t) }); err != nil {
+			if err := x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.ruleTx(tx, mark, t) }); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-func (x *Extractor) ruleTx(tx *store.Tx, t turn) error {
+// ruleTx reads one turn, unless something was forgotten since mark: then it is
+// read again.
+func (x *Extractor) ruleTx(tx *store.Tx, mark string, t turn) error {
+	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
+		return err
+	}
 	var there int
 	if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ? AND ruled = 0`, t.event).Scan(&there); err != nil || there == 0 {
 		return err

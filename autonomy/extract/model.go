@@ -58,6 +58,10 @@ func (x *Extractor) ask(ctx context.Context, list []turn) error {
 	if m == nil || m.Info().Provider == "offline" || m.Info().Acts {
 		return x.drop(ctx, list)
 	}
+	mark, err := knowledge.ErasedMark(x.o.Store.Reader(ctx))
+	if err != nil {
+		return err
+	}
 	for i := range list {
 		if err := x.fill(ctx, &list[i]); err != nil {
 			return err
@@ -75,7 +79,7 @@ func (x *Extractor) ask(ctx context.Context, list []turn) error {
 	if err != nil {
 		return x.later(ctx, list, err)
 	}
-	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.keepTx(tx, list, read, items) })
+	return x.o.Store.Write(ctx, func(tx *store.Tx) error { return x.keepTx(tx, mark, list, read, items) })
 }
 
 // call asks once. Only the owner's words are sent.
@@ -124,7 +128,12 @@ func Parse(answer string) ([]item, error) {
 	return (*out.Items)[:min(len(*out.Items), maxItems)], nil
 }
 
-func (x *Extractor) keepTx(tx *store.Tx, list, read []turn, items []item) error {
+// keepTx keeps what was found, unless something was forgotten since mark: what
+// the model was given may hold it. Then the turns are read again.
+func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []turn, items []item) error {
+	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
+		return err
+	}
 	for _, t := range list {
 		var there int
 		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
