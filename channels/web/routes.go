@@ -129,7 +129,7 @@ func listParams(name string) []string {
 	case "memory/erasures":
 		return []string{"id", "limit"}
 	case "documents":
-		return []string{"limit"}
+		return []string{"limit", "state"}
 	case "tasks":
 		return append(p, "all", "state")
 	case "memory":

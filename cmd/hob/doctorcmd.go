@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,6 +57,9 @@ func (a *app) doctor(ctx context.Context) error {
 			}
 			err := c.get(ctx, memoryPath+"/stats", nil, &n)
 			return n.Derived, err
+		}
+		e.Documents = func(ctx context.Context) (list []doctor.Document, err error) {
+			return list, c.get(ctx, "/api/v1/documents", url.Values{"state": {"failed"}, "limit": {"1000"}}, &list)
 		}
 	}
 	for _, m := range e.Config.Members {

@@ -302,11 +302,20 @@ type Document struct {
 
 // Documents lists what was taken in, the newest first, and after these the
 // files that could not be.
-func (l *Library) Documents(ctx context.Context, limit int) (out []Document, err error) {
+func (l *Library) Documents(ctx context.Context, limit int) ([]Document, error) {
+	return l.list(ctx, `d.id IS NOT NULL OR s.error <> ''`, limit)
+}
+
+// Broken lists those of them that could not be taken in as they are now.
+func (l *Library) Broken(ctx context.Context, limit int) ([]Document, error) {
+	return l.list(ctx, `s.error <> ''`, limit)
+}
+
+func (l *Library) list(ctx context.Context, which string, limit int) (out []Document, err error) {
 	rows, err := l.opt.Store.Reader(ctx).Query(`
 		SELECT coalesce(d.id, ''), coalesce(d.title, ''), coalesce(d.kind, ''), s.source, coalesce(d.part, ''), coalesce(d.author, ''), coalesce(d.language, ''), coalesce(d.tags, ''),
 			s.folder, s.realm, coalesce(d.provenance, ''), coalesce(d.chunks, 0), coalesce(d.at, 0), coalesce(d.added_at, 0), s.error
-		FROM doc_sources s LEFT JOIN documents d ON d.src = s.n WHERE d.id IS NOT NULL OR s.error <> '' ORDER BY d.n IS NULL, d.n DESC, s.n DESC LIMIT ?`, limit)
+		FROM doc_sources s LEFT JOIN documents d ON d.src = s.n WHERE `+which+` ORDER BY d.n IS NULL, d.n DESC, s.n DESC LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: list: %w", err)
 	}

@@ -54,7 +54,7 @@ func memoryCases() []toolstest.Case {
 		{Step: step("smart_recall", `{"query":"when is the birthday of my sister?"}`), Before: []toolstest.Step{note, fact}, Want: "- fact: my sister's birthday is on 3 May (today)"},
 		{
 			Step: step("smart_recall", `{"query":"what was my sister's birthday before?"}`), Before: []toolstest.Step{fact, step("remember", `{"text":"My sister's birthday is on 4 May."}`)},
-			Want: "- fact: My sister's birthday is on 4 May. (today)\nNo longer so:\n- retired: my sister's birthday is on 3 May (today)",
+			Want: "- fact: My sister's birthday is on 4 May. (today)\nNo longer so:\n- fact: my sister's birthday is on 3 May (today, so until today)",
 		},
 		{Step: step("smart_recall", `{"query":"zebra"}`), Before: []toolstest.Step{fact}, Want: "I found nothing about"},
 		{Step: step("recall", `{"query":"what was my sister's birthday before?"}`), Before: []toolstest.Step{fact, step("remember", `{"text":"My sister's birthday is on 4 May."}`)}, Want: "No longer so:\n- my sister's birthday is on 3 May (you told me today, until today)"},

@@ -137,6 +137,9 @@ func (r reach) Read(ctx context.Context, path string, limit int64) (ingest.File,
 func (r reach) There(_ context.Context, path string) (bool, error) { return r.f.Exists(path) }
 
 func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
+	if q.State == "failed" {
+		return b.d.documents.Broken(ctx, q.Limit)
+	}
 	return b.d.documents.Documents(ctx, q.Limit)
 }
 

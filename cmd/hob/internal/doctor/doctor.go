@@ -50,6 +50,8 @@ type Env struct {
 	// Memory asks the running daemon how what derives from the memory stands; nil:
 	// there is none to ask.
 	Memory func(context.Context) ([]Derived, error)
+	// Documents lists what it could not take in; nil likewise.
+	Documents func(context.Context) ([]Document, error)
 	// Agents are those that may not be able to work.
 	Agents []Agent
 	// Confined looks for the sandbox of commands; nil leaves that out.
@@ -68,7 +70,7 @@ const deadline = 15 * time.Second
 // mend first.
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
-		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory,
+		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory, checkDocuments,
 		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check

@@ -1,0 +1,89 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hob/platform/phrase"
+)
+
+// Document is one that Hob could not take in, as the running daemon lists it.
+type Document struct {
+	Source string `json:"source"`
+	Error  string `json:"error"`
+}
+
+// mostBroken is how many documents that could not be taken in are named.
+const mostBroken = 5
+
+// checkDocuments looks whether the folders of [knowledge] folders are there, and
+// which documents could not be taken in.
+func checkDocuments(ctx context.Context, e Env) []Check {
+	var out []Check
+	folders := e.Config.Knowledge.Folders
+	for _, f := range folders {
+		out = append(out, checkFolder(f)...)
+	}
+	if e.Documents == nil {
+		if len(folders) > 0 && len(out) == 0 {
+			return ok("documents", count(len(folders), "folder is", "folders are")+" there; what is in them is looked at while Hob runs")
+		}
+		return out
+	}
+	list, err := e.Documents(ctx)
+	if err != nil {
+		return append(out, failed("documents", err, "look at what Hob says: hob logs")...)
+	}
+	var broken []string
+	for _, d := range list {
+		broken = append(broken, filepath.Base(strings.TrimPrefix(d.Source, "file:"))+": "+phrase.Cut(d.Error, 200))
+	}
+	if n := len(broken); n > 0 {
+		said := strings.Join(broken[:min(n, mostBroken)], "; ")
+		if n > mostBroken {
+			said += fmt.Sprintf("; and %d more", n-mostBroken)
+		}
+		out = append(out, warn("documents", count(n, "document", "documents")+" could not be taken in: "+said, "mend or remove them; all of them lists: hob memory documents")...)
+	}
+	if len(out) == 0 && len(folders) > 0 {
+		return ok("documents", "all that is in "+count(len(folders), "folder", "folders")+" can be taken in")
+	}
+	return out
+}
+
+// checkFolder looks whether a folder can be read.
+func checkFolder(path string) []Check {
+	dir, err := os.Open(path)
+	if err == nil {
+		defer func() { _ = dir.Close() }()
+		var info fs.FileInfo
+		if info, err = dir.Stat(); err == nil && !info.IsDir() {
+			return warn("documents", path+" is not a folder", "name the folder it lies in: [knowledge] folders")
+		}
+	}
+	if err == nil {
+		if _, err = dir.Readdirnames(1); err != nil && !errors.Is(err, fs.ErrPermission) { // it may be empty
+			err = nil
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return warn("documents", "the folder "+path+" is not there; what was taken in from it is kept", "make it, plug its disk in, or take it out of [knowledge] folders")
+	default:
+		return warn("documents", fmt.Sprintf("the folder %s cannot be read: %v", path, err), "let yourself read it: chmod u+rx "+path)
+	}
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
