@@ -146,7 +146,7 @@ var said = []int{1, 2, 9, 12, 14}
 
 // act does one thing with a phrase in it.
 func (f *forgetful) act(ctx context.Context, session, p string) {
-	f.do(ctx, session, p, f.rnd.IntN(15))
+	f.do(ctx, session, p, f.rnd.IntN(19))
 }
 
 func (f *forgetful) do(ctx context.Context, session, p string, what int) {
@@ -183,6 +183,16 @@ func (f *forgetful) do(ctx context.Context, session, p string, what int) {
 		use("run_command", map[string]any{"command": "touch /tmp/" + url.PathEscape(p)})
 	case 13:
 		use("log_expense", map[string]any{"amount": "12.50", "currency": "EUR", "category": "gifts", "vendor": p})
+	case 15, 16:
+		name := filepath.Join(f.docs, fmt.Sprintf("%d.md", f.rnd.IntN(1e6)))
+		text := "# Of " + p + "\n\n" + strings.Repeat("The roof was done in May. ", f.rnd.IntN(300)) + "\n\nThe gate is at " + p + ".\n"
+		check(f.t, os.WriteFile(name, []byte(text), 0o600))
+		f.tool(ctx, session, "ingest_document", map[string]any{"path": name, "title": "Paper on " + p})
+	case 17:
+		f.get(ctx, "/api/v1/memory/export?format=jsonl&conversations=1")
+		f.get(ctx, "/api/v1/memory?q="+url.QueryEscape(p))
+	case 18:
+		f.tool(ctx, session, "link_entities", map[string]any{"from": "Ana", "relation": "works at", "to": p, "to_kind": "organisation"})
 	case 14:
 		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
 	}
@@ -219,6 +229,13 @@ func (f *forgetful) post(ctx context.Context, path string, in any) map[string]an
 	err := f.call(ctx, http.MethodPost, path, in, &out)
 	f.note("POST %s %.150v: %.150v %v", path, in, out, err)
 	return out
+}
+
+// get reads what may be there; a daemon that died meanwhile has nothing.
+func (f *forgetful) get(ctx context.Context, path string) {
+	var out any
+	err := f.call(ctx, http.MethodGet, path, nil, &out)
+	f.note("GET %s: %.150v %v", path, out, err)
 }
 
 // tool runs one as the owner, who says yes to it.
