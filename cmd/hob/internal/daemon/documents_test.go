@@ -108,3 +108,18 @@ func TestFolderStaysInStep(t *testing.T) {
 	write("after.md", "# After\n\nIt came later.\n")
 	h.until("what comes after a restart", is("after.md: After", "kept.md: Kept", "late.md: Late"))
 }
+
+// The built-in brain answers from a document as from anything else that is kept.
+func TestBuiltInBrainKnowsDocuments(t *testing.T) {
+	h := open(t, "")
+	manual := filepath.Join(h.home, "manual.md")
+	fatal(t, os.WriteFile(manual, []byte("# Boiler\n\nThe pressure of the boiler must stay between 1.2 and 1.8 bar.\n"), 0o600))
+	code, body := h.api(http.MethodPost, "/api/v1/memory/import", map[string]string{"path": manual})
+	if code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	h.until("it is found", func() bool { return h.found("pressure", "1.8 bar") })
+	if got := h.say("what do you know about the boiler pressure?"); !strings.Contains(got, "1.8 bar") {
+		t.Errorf("%q", got)
+	}
+}
