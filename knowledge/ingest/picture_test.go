@@ -58,6 +58,9 @@ func TestPictureIsTriedAgain(t *testing.T) {
 	if r.Documents != 1 || len(r.Skipped) > 0 || see.asked != 1 {
 		t.Fatalf("%+v, asked %d times", r, see.asked)
 	}
+	if broken, err := w.l.Broken(t.Context(), 10); err != nil || len(broken) > 0 {
+		t.Fatalf("%+v, %v", broken, err)
+	}
 	list, err = w.l.Documents(t.Context(), 10)
 	fatal(t, err)
 	if len(list) != 1 || list[0].Provenance != provenance.Outside || list[0].Kind != "image" || list[0].Error != "" {
