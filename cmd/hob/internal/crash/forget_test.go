@@ -192,7 +192,7 @@ func (f *forgetful) do(ctx context.Context, session, p string, what int) {
 		f.get(ctx, "/api/v1/memory/export?format=jsonl&conversations=1")
 		f.get(ctx, "/api/v1/memory?q="+url.QueryEscape(p))
 	case 18:
-		f.tool(ctx, session, "link_entities", map[string]any{"from": "Ana", "relation": "works at", "to": p, "to_kind": "organisation"})
+		f.tool(ctx, session, "link_entities", map[string]any{"from": "Ana", "relation": "works at", "to": p})
 	case 14:
 		f.say(ctx, session, "No, that's wrong: always write "+p+" instead. Don't ask me about "+p+" again.")
 	}
