@@ -65,7 +65,7 @@ func (b *Base) replaced(q store.Querier, hits []Hit) error {
 // history looks for what was so before: retired facts that the question is
 // about, those in whose place the answers stand, and rows in which they were told.
 func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answer) error {
-	asked := r.Strict
+	picky := r.Strict
 	r.Kinds, r.Limit, r.History, r.Meaning = []string{KindRetired}, historyRows, false, false
 	k := understand(r.Text, r.Now)
 	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return bygone(t.text) })
@@ -76,7 +76,7 @@ func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answe
 			return errors.Join(err, ctx.Err())
 		}
 		rows := g.ranked()
-		if asked && len(rows) > 0 {
+		if picky && len(rows) > 0 {
 			rows = strict(rows, b.tune)
 		}
 		if err := b.settle(q, &old, rows, historyRows); err != nil {
