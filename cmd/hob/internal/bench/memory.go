@@ -132,6 +132,9 @@ func (r *memoryRun) grow(ctx context.Context, have, rows int) (g Growth, err err
 	if err := r.fill(ctx, &g, rows-have); err != nil {
 		return g, errors.Join(err, r.close())
 	}
+	if err := r.settle(ctx); err != nil {
+		return g, errors.Join(err, r.close())
+	}
 	if err := r.ask(ctx, &g); err != nil {
 		return g, errors.Join(err, r.close())
 	}
@@ -155,6 +158,28 @@ func (r *memoryRun) open(ctx context.Context) (err error) {
 	}
 	r.base, err = knowledge.New(r.st, knowledge.Options{Index: r.ix})
 	return err
+}
+
+// settle waits until the index has merged what it took in: that takes a
+// processor for itself, and nobody fills a memory with so much at once.
+func (r *memoryRun) settle(ctx context.Context) error {
+	const calm, longest = 6, 240 // halves of a second
+	fmt.Fprintln(r.o.Progress, "waiting for the index to merge what it took in ...")
+	var last index.Stats
+	for i, same := 0, 0; i < longest && same < calm; i++ {
+		s, err := r.ix.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		if same++; s.Bytes != last.Bytes || s.Segments != last.Segments {
+			same = 0
+		}
+		last = s
+		if err := wait(ctx, time.Second/2); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *memoryRun) vectors(first string) (*embed.Vectors, error) {
