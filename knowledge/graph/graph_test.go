@@ -124,6 +124,28 @@ func TestFactsMakeAGraph(t *testing.T) {
 	}
 }
 
+func TestACorrectedFactKeepsWhoItWasAbout(t *testing.T) {
+	h := open(t)
+	h.remember(provenance.Owner, "my sister Ana works at Initech in Vilnius")
+	h.tx(func(tx *store.Tx) error {
+		return h.b.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "Ana says that Initech in Vilnius is fine", At: noon, Provenance: provenance.Owner, Speaker: "owner"})
+	})
+	h.follow()
+	h.remember(provenance.Owner, "my sister Ana now works at Globex")
+	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{EveryRealm: true, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	if d := cmp.Diff([]string{"Ana", "Globex", "Initech in Vilnius", "you"}, names); d != "" {
+		t.Error(d)
+	}
+}
+
 // near are the texts of the rows around whoever a text names.
 func (h *house) near(text string, hops int) (out []string) {
 	h.t.Helper()

@@ -22,7 +22,11 @@ type making struct {
 	fact  knowledge.Fact
 	at    time.Time
 	fresh []string
+	old   map[named]bool // by what the row named entities before, as far as it does no longer
 }
+
+// named is an entity by one of its names.
+type named struct{ entity, key string }
 
 func (m *making) exec(stmt string, args ...any) error {
 	if _, err := m.tx.Exec(stmt, args...); err != nil {
@@ -31,18 +35,38 @@ func (m *making) exec(stmt string, args ...any) error {
 	return nil
 }
 
-// clear removes what an earlier form of the row led to. Entities that nothing
-// mentions any more go in tidy.
+// clear removes what an earlier form of the row led to. The names stay until
+// tidy: by them the row finds its entities again.
 func (m *making) clear() error {
 	if err := m.exec(`DELETE FROM relations WHERE doc = ?`, m.doc); err != nil {
 		return err
 	}
-	return m.exec(`DELETE FROM entity_aliases WHERE doc = ?`, m.doc)
+	rows, err := m.tx.Query(`SELECT entity || ' ' || key FROM entity_aliases WHERE doc = ?`, m.doc)
+	if err != nil {
+		return fmt.Errorf("graph: names: %w", err)
+	}
+	list, err := strs(rows)
+	m.old = map[named]bool{}
+	for _, s := range list {
+		entity, key, _ := strings.Cut(s, " ")
+		m.old[named{entity, key}] = true
+	}
+	return err
 }
 
-// tidy drops mentions that no longer hold: of entities with no name left.
+// tidy drops the names that the row gives no more, and entities that have none
+// left with all their mentions.
 func (m *making) tidy() error {
-	return m.exec(`DELETE FROM mentions WHERE doc = ?1 AND entity <> 'owner' AND NOT EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity = mentions.entity)`, m.doc)
+	for n := range m.old {
+		if err := m.exec(`DELETE FROM entity_aliases WHERE entity = ? AND key = ? AND doc = ?`, n.entity, n.key, m.doc); err != nil {
+			return err
+		}
+		err := m.exec(`DELETE FROM mentions WHERE entity = ?1 AND entity <> 'owner' AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = ?1)`, n.entity)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *making) mention(id string) error {
@@ -134,6 +158,7 @@ func (m *making) alias(id, key, text, kind string) error {
 		m.fresh = append(m.fresh, text)
 		m.g.forgetNames()
 	}
+	delete(m.old, named{id, key})
 	return m.exec(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc) VALUES (?, ?, ?, ?, ?)`, id, key, text, kind, m.doc)
 }
 
