@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,14 +37,19 @@ type relation struct {
 	To       string `json:"to"`
 	FromName string `json:"from_name"`
 	ToName   string `json:"to_name"`
+	Over     bool   `json:"over"` // it held once
 }
 
 // line says a relation as one of its ends sees it.
 func (r relation) line(of string) string {
+	line := "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
 	if r.From == of {
-		return oneLine(r.Name) + " → " + oneLine(r.ToName)
+		line = oneLine(r.Name) + " → " + oneLine(r.ToName)
 	}
-	return "← " + oneLine(r.Name) + " " + oneLine(r.FromName)
+	if r.Over {
+		line += " (no longer)"
+	}
+	return line
 }
 
 func (a *app) memoryGraphCmd() *cobra.Command {
@@ -81,8 +87,10 @@ func (a *app) draw(ctx context.Context, g graphData, dot bool, svg string) error
 	for _, e := range g.Entities {
 		p.Nodes = append(p.Nodes, picture.Node{ID: e.ID, Name: e.Name, Kind: e.Kind})
 	}
-	for _, r := range g.Relations {
-		p.Edges = append(p.Edges, picture.Edge{From: r.From, Label: r.Name, To: r.To})
+	for _, r := range g.Relations { // several facts may say the same
+		if e := (picture.Edge{From: r.From, Label: r.Name, To: r.To}); !slices.Contains(p.Edges, e) {
+			p.Edges = append(p.Edges, e)
+		}
 	}
 	switch {
 	case len(p.Nodes) == 0:

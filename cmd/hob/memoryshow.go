@@ -179,8 +179,12 @@ func (a *app) showEntity(it remembered) {
 	})
 	if len(it.Relations) > 0 {
 		fmt.Fprintf(a.out, "\n%s\n", a.paint(a.out, bold, "Relations"))
+		var said []string // several facts may say the same, and one that held once may hold again
 		for _, r := range it.Relations {
-			fmt.Fprintf(a.out, "  %s\n", r.line(e.ID))
+			if line := r.line(e.ID); !slices.Contains(said, line) && !slices.Contains(said, strings.TrimSuffix(line, " (no longer)")) {
+				said = append(said, line)
+				fmt.Fprintf(a.out, "  %s\n", line)
+			}
 		}
 	}
 	if len(it.Near) > 0 {
