@@ -372,7 +372,9 @@ func (p *parrot) reply(r llmtest.Request) (llmtest.Answer, bool) {
 	if len(r.Results) > 0 {
 		return llmtest.Answer{Text: fmt.Sprintf("It says: %.3000s", r.Results[len(r.Results)-1].Text)}, true
 	}
-	if m := order.FindStringSubmatch(r.LastUser); m != nil {
+	// The owner's words stand last; what is recalled before them may hold earlier orders.
+	said := r.LastUser[max(0, strings.LastIndex(r.LastUser, "\n\n")):]
+	if m := order.FindStringSubmatch(said); m != nil {
 		args, err := json.Marshal(map[string]any{"name": m[1], "arguments": json.RawMessage(m[2])})
 		if err != nil {
 			return llmtest.Answer{Text: "what?"}, true
