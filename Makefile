@@ -20,11 +20,13 @@ run: build ## start Hob if it does not run, and talk with it
 RACE := $(shell command -v $$($(GO) env CC) >/dev/null 2>&1 && echo -race)
 
 # The adversary's thousands of attempts take eight times as long with the race
-# detector, and the code they go through is raced by the other tests.
+# detector, and the code they go through is raced by the other tests. The daemon's
+# scenarios are raced in one way each of asking a model, and then played in all.
 test: ## every test, shuffled, with the race detector where there is a C compiler; Rego's rules, which only -tags rego builds
 	@test -n "$(RACE)" || echo "No C compiler: testing without the race detector."
-	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 15m $$($(GO) list ./... | grep -v /internal/adversary)
+	$(if $(RACE),CGO_ENABLED=1) $(GO) test $(RACE) -shuffle=on -timeout 25m $$($(GO) list ./... | grep -v /internal/adversary)
 	$(GO) test -shuffle=on -timeout 15m ./cmd/hob/internal/adversary
+	$(if $(RACE),$(GO) test -shuffle=on -timeout 15m -run TestScenarios ./cmd/hob/internal/daemon)
 	$(GO) vet -tags rego ./autonomy/rules && $(GO) test -tags rego -shuffle=on ./autonomy/rules
 
 check: lint-tools ## formatting, vet, linters (staticcheck among them) and builds for three systems
