@@ -79,7 +79,7 @@ func specimens(t *testing.T) []tools.Tool {
 func helloCost(t *testing.T, extra []tools.Tool) (rows string, total int) {
 	t.Helper()
 	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Hello!"}})
-	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "", extra...)
+	h := openScripted(t, t.TempDir(), model.URL, plays()[0], aloneConfig, extra...)
 	defer h.stop()
 	h.say("hello")
 	r := model.Requests()[0]
@@ -127,7 +127,7 @@ func converse(t *testing.T, api llmtest.API) []llmtest.Request {
 		}
 		return llmtest.Answer{Text: "That is done. The first of them comes up on Monday at nine, the other two follow on Wednesday; I have left the rest of the list as it was, and nothing else stands in the way of it."}, true
 	}})
-	h := openScripted(t, t.TempDir(), model.URL, playWay{api: api}, "")
+	h := openScripted(t, t.TempDir(), model.URL, playWay{api: api}, aloneConfig)
 	defer h.stop()
 	kinds := slices.Sorted(func(yield func(string) bool) {
 		for k := range conversation {

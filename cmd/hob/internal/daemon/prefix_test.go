@@ -30,14 +30,14 @@ func TestEachRequestIsAPrefixOfTheNext(t *testing.T) {
 				fatal(t, os.WriteFile(filepath.Join(home, "Documents", name), []byte(text), 0o600))
 			}
 			model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: chatter})
-			h := openScripted(t, home, model.URL, p, "")
+			h := openScripted(t, home, model.URL, p, aloneConfig)
 			for n := range 40 {
 				switch r.IntN(8) {
 				case 0:
 					fatal(t, os.WriteFile(filepath.Join(home, "hob", "USER.md"), []byte(fmt.Sprintf("Version %d.\n", n)), 0o600))
 				case 1:
 					h.stop()
-					h = openScripted(t, home, model.URL, p, "")
+					h = openScripted(t, home, model.URL, p, aloneConfig)
 				}
 				h.say(sayings[r.IntN(len(sayings))])
 			}
@@ -98,3 +98,7 @@ func messagesIn(t *testing.T, api llmtest.API, body []byte) []byte {
 	}
 	return bytes.TrimSuffix(r.Messages, []byte("]"))
 }
+
+// aloneConfig keeps requests that are made beside the turns away from a model
+// whose requests are compared.
+const aloneConfig = "[knowledge]\nextraction = \"rules\"\n"
