@@ -42,15 +42,11 @@ func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 // goTx removes the rows that go as a whole and counts them.
 func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 	for _, id := range e.Facts {
-		r, err := tx.Exec(`DELETE FROM facts WHERE id = ?`, id)
+		k, err := deleted(tx, `DELETE FROM facts WHERE id = ?`, id)
 		if err != nil {
-			return n, fmt.Errorf("knowledge: forget: %w", err)
+			return n, err
 		}
-		k, err := r.RowsAffected()
-		if err != nil {
-			return n, fmt.Errorf("knowledge: forget: %w", err)
-		}
-		n += int(k)
+		n += k
 		if err := b.removeTx(tx, id); err != nil {
 			return n, err
 		}
@@ -61,17 +57,26 @@ func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 		}
 	}
 	for _, source := range e.Sources {
-		r, err := tx.Exec(`DELETE FROM docs WHERE source = ?`, source)
+		k, err := deleted(tx, `DELETE FROM docs WHERE source = ?`, source)
 		if err != nil {
-			return n, fmt.Errorf("knowledge: forget: %w", err)
+			return n, err
 		}
-		k, err := r.RowsAffected()
-		if err != nil {
-			return n, fmt.Errorf("knowledge: forget: %w", err)
-		}
-		n += int(k)
+		n += k
 	}
 	return n, nil
+}
+
+// deleted runs a statement that removes rows and counts them.
+func deleted(tx *store.Tx, stmt string, args ...any) (int, error) {
+	r, err := tx.Exec(stmt, args...)
+	if err != nil {
+		return 0, fmt.Errorf("knowledge: forget: %w", err)
+	}
+	n, err := r.RowsAffected()
+	if err != nil {
+		return 0, fmt.Errorf("knowledge: forget: %w", err)
+	}
+	return int(n), nil
 }
 
 // againTx brings what is derived from the text of a fact to the text as it is

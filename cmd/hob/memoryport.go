@@ -92,7 +92,9 @@ func (a *app) memoryImportCmd() *cobra.Command {
 			if in.Path, err = filepath.Abs(args[0]); err != nil { // the daemon has another working folder
 				return err
 			}
-			if _, err := os.Stat(in.Path); err != nil {
+			if _, err := os.Stat(in.Path); errors.Is(err, os.ErrNotExist) {
+				return &failure{code: exitFailed, cause: "there is no " + printable(in.Path), remedy: "give the path of a file or a folder", err: err}
+			} else if err != nil {
 				return &failure{code: exitFailed, cause: err.Error(), err: err}
 			}
 			return a.with(c.Context(), func(cl *client) error {

@@ -124,9 +124,6 @@ func (l *Library) read(ctx context.Context, in *Input, out *Outcome) ([]document
 // reason words an error without this machine's details.
 func reason(err error) string { return phrase.Cut(err.Error(), 300) }
 
-// Reason words for the owner why something was not taken in.
-func Reason(err error) string { return reason(err) }
-
 // chunks are the rows of one document.
 func (l *Library) chunks(in Input, d document.Document) []knowledge.Doc {
 	var out []knowledge.Doc

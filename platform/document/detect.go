@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Detect says what a file is: by its content, and by its name among the kinds
@@ -153,6 +152,3 @@ func isMail(s string) bool {
 	}
 	return names["received"] && names["from"] || names["from"] && names["date"] && (names["message-id"] || names["mime-version"] || names["subject"] && names["to"])
 }
-
-// IsText reports whether bytes are text in an encoding that is known.
-func IsText(data []byte) bool { _, ok := decode(data); return ok && utf8.Valid(data) }
