@@ -94,6 +94,7 @@ func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
 	if err != nil {
 		return err
 	}
+	known := map[string]bool{} // each fact once, however often it says so
 	for _, c := range list {
 		old, err := fact(w.tx, c.fact)
 		if err != nil {
@@ -104,7 +105,10 @@ func (w *weighing) weigh(s *say.Statement, covered map[string]int) error {
 		case w.f.Kind == KindObservation && old.Kind != KindObservation && !same(*s, c.Statement):
 		case same(*s, c.Statement):
 			if outside || !old.Provenance.Tainted() {
-				covered[c.fact]++
+				if !known[c.fact] {
+					known[c.fact] = true
+					covered[c.fact]++
+				}
 			} else {
 				w.fault(c.fact, c.n)
 			}
@@ -162,7 +166,8 @@ func (w *weighing) rephrased() error {
 		if s.Attr != "" || s.Old == "" {
 			continue
 		}
-		old, err := claimsOf(w.tx, w.f.Realm, `c.words = ?`, valueKey(s.Old))
+		clean := !w.f.Provenance.Tainted() // its words become its own: never those of an outside text
+		old, err := claimsOf(w.tx, w.f.Realm, `c.words = ? AND (NOT ? OR f.provenance IN ('owner', 'hob', 'tool'))`, valueKey(s.Old), clean)
 		if err != nil || len(old) == 0 {
 			return err
 		}
@@ -240,15 +245,30 @@ func (w *weighing) restTx(old Fact) error {
 			continue
 		}
 		said = append(said, c.Text)
-		f := old
-		f.ID, f.Text, f.RetiredAt, f.RetiredBy = shortid.New("f"), c.Text, time.Time{}, ""
-		f.ValidFrom, f.ValidUntil = limits(say.Read(c.Text, w.now))
-		if err := w.b.insertTx(w.tx, f, say.Read(c.Text, w.now)); err != nil {
+		if err := w.partTx(old, c.Text); err != nil {
 			return err
 		}
-		if _, err := w.tx.Exec(`UPDATE claimed SET split = ? WHERE fact = ?`, w.f.ID, f.ID); err != nil {
-			return fmt.Errorf("knowledge: retire: %w", err)
+	}
+	for _, text := range say.Unread(old.Text, old.CreatedAt) {
+		if err := w.partTx(old, text); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// partTx keeps a part of an older fact as one of its own. What it says of times
+// was said when that one was.
+func (w *weighing) partTx(old Fact, text string) error {
+	list := say.Read(text, old.CreatedAt)
+	f := old
+	f.ID, f.Text, f.RetiredAt, f.RetiredBy = shortid.New("f"), text, time.Time{}, ""
+	f.ValidFrom, f.ValidUntil = limits(list)
+	if err := w.b.insertTx(w.tx, f, list); err != nil {
+		return err
+	}
+	if _, err := w.tx.Exec(`UPDATE claimed SET split = ? WHERE fact = ?`, w.f.ID, f.ID); err != nil {
+		return fmt.Errorf("knowledge: retire: %w", err)
 	}
 	return nil
 }
@@ -258,6 +278,16 @@ func (w *weighing) restTx(old Fact) error {
 // next one is due (zero: none).
 func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
 	ms := store.Millis(now)
+	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
+		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.retired_at = 0 AND f.valid_from <= ?)`, ms)
+	if err != nil {
+		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+	}
+	for _, f := range replaced {
+		if err := b.replaceTx(tx, f, now); err != nil {
+			return 0, next, err
+		}
+	}
 	over, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
 	if err != nil {
 		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
@@ -267,20 +297,36 @@ func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err
 			return 0, next, err
 		}
 	}
-	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
-		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.valid_from <= ?)`, ms)
-	if err != nil {
-		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
-	}
-	for _, f := range replaced {
-		var by string
-		if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, f.ID).Scan(&by); err != nil {
-			return 0, next, fmt.Errorf("knowledge: expire: %w", err)
-		}
-		if err := b.retireTx(tx, &f, by, now); err != nil {
-			return 0, next, err
-		}
-	}
 	next, err = nextExpiry(tx)
 	return len(over) + len(replaced), next, err
+}
+
+// replaceTx retires a fact in whose place another one begins. What it says
+// besides stays, as when that one was kept.
+func (b *Base) replaceTx(tx *store.Tx, old Fact, now time.Time) error {
+	var by string
+	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, old.ID).Scan(&by); err != nil {
+		return fmt.Errorf("knowledge: expire: %w", err)
+	}
+	f, err := fact(tx, by)
+	if err != nil {
+		return err
+	}
+	if err := b.readTx(tx); err != nil {
+		return err
+	}
+	w := &weighing{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
+	covered := map[string]int{}
+	for i := range w.list {
+		if s := &w.list[i]; s.Attr != "" {
+			if err := w.weigh(s, covered); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.retireTx(tx, &old, by, now); err != nil || len(w.wrong[old.ID]) == 0 {
+		return err
+	}
+	old.RetiredAt, old.RetiredBy = time.Time{}, ""
+	return w.restTx(old)
 }

@@ -54,7 +54,7 @@ func (b *Base) bounded() {
 func nextExpiry(q store.Querier) (time.Time, error) {
 	var due int64
 	err := q.QueryRow(`SELECT coalesce(min(at), 0) FROM (SELECT min(valid_until) AS at FROM facts WHERE retired_at = 0 AND valid_until > 0
-		UNION ALL SELECT min(f.valid_from) FROM claimed c JOIN facts o ON o.id = c.fact JOIN facts f ON f.id = c.next WHERE c.next <> '' AND o.retired_at = 0)`).Scan(&due)
+		UNION ALL SELECT min(f.valid_from) FROM claimed c JOIN facts o ON o.id = c.fact JOIN facts f ON f.id = c.next WHERE c.next <> '' AND o.retired_at = 0 AND f.retired_at = 0)`).Scan(&due)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("knowledge: expire: %w", err)
 	}

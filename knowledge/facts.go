@@ -179,6 +179,9 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	if err != nil {
 		return fmt.Errorf("knowledge: take back: %w", err)
 	}
+	if slices.ContainsFunc(rest, func(r Fact) bool { return !r.RetiredAt.IsZero() }) { // the old fact would say it again
+		return fmt.Errorf("%w: what it left of another one was corrected since", ErrNotFound)
+	}
 	for _, r := range rest { // it stands in the old fact again
 		if err := b.removeTx(tx, r.ID); err != nil {
 			return err

@@ -11,6 +11,7 @@ package statement
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,14 +78,19 @@ const (
 // Read returns what a text says. now is the owner's time in the owner's zone:
 // "until June" is counted from it.
 func Read(text string, now time.Time) []Statement {
+	return read(text, now).out
+}
+
+func read(text string, now time.Time) reader {
 	r := reader{now: now, text: unquoted(clip(text))}
 	for _, s := range sentences(r.text) {
 		r.sentence(s)
 		if len(r.out) >= maxStatements {
-			return r.out[:maxStatements]
+			r.out = r.out[:maxStatements]
+			break
 		}
 	}
-	return r.out
+	return r
 }
 
 type reader struct {
@@ -92,7 +98,11 @@ type reader struct {
 	now  time.Time
 	out  []Statement
 	last Subject // for "she"
+	said []said
 }
+
+// said is a part of the text, in bytes, that says the statements from the nth on.
+type said struct{ from, to, n int }
 
 // sentence reads the clauses of one sentence.
 func (r *reader) sentence(toks []tok) {
@@ -103,12 +113,15 @@ func (r *reader) sentence(toks []tok) {
 	subject := Subject{}
 	if len(verbsOf(l.toks)) == 0 {
 		if v := r.valueOf(l.toks); l.sure && len(v.old) > 0 { // "I meant Kaunas, not Vilnius"
+			r.says(toks[0].from, toks)
 			r.out = append(r.out, Statement{Value: r.span(v.toks), Old: r.span(v.old), Sure: true, Text: r.span(toks)})
 		}
 		return
 	}
 	for i, c := range clauses(l.toks) {
+		from := toks[0].from
 		if i > 0 {
+			from = c.toks[0].from
 			more := lead(c.toks)
 			if more.skip {
 				return
@@ -126,14 +139,56 @@ func (r *reader) sentence(toks []tok) {
 				r.last = s
 			}
 		}
-		if !ok {
+		if !ok || len(st) == 0 {
 			continue
 		}
+		r.says(from, c.toks)
 		for _, x := range st {
 			x.Sure, x.Now, x.More = x.Sure || l.sure, x.Now || l.now, x.More || l.more
 			r.out = append(r.out, x)
 		}
 	}
+}
+
+// says notes which part of the text says something: not what comes after a
+// comma and "and" and is no clause that is understood.
+func (r *reader) says(from int, toks []tok) {
+	end := len(toks)
+	for i := 1; i+3 < len(toks); i++ {
+		if toks[i].after != 0 && slices.Contains(joining, toks[i+1].w) {
+			end = i + 1
+			break
+		}
+	}
+	r.said = append(r.said, said{from, toks[end-1].to, len(r.out)})
+}
+
+// Unread are the parts of a text of which Read makes no statement.
+func Unread(text string, now time.Time) (out []string) {
+	text = strings.ToValidUTF8(text, " ")
+	r := read(text, now)
+	at := 0
+	add := func(to int) {
+		part := strings.Trim(text[at:max(at, to)], " \t\r\n,;:.!–—-)")
+		for {
+			first, more, _ := strings.Cut(part, " ")
+			if !slices.Contains(joining, strings.ToLower(first)) {
+				break
+			}
+			part = strings.TrimSpace(more)
+		}
+		if len(Words(part)) > 0 {
+			out = append(out, part)
+		}
+	}
+	for _, s := range r.said {
+		if s.n < len(r.out) {
+			add(s.from)
+			at = max(at, s.to)
+		}
+	}
+	add(len(text))
+	return out
 }
 
 // ClassOf tells what kind of value one is.

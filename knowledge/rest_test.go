@@ -1,0 +1,143 @@
+package knowledge
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// inForce are the texts of the facts that hold, sorted.
+func inForce(t *testing.T, b *Base) []string {
+	t.Helper()
+	list, err := b.Facts(t.Context(), 50, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := texts(list)
+	slices.Sort(out)
+	return out
+}
+
+func TestWhatAFactSaysBesidesStays(t *testing.T) {
+	for _, tc := range []struct {
+		name, old, new string
+		want           []string
+	}{
+		{"another statement", "I live in Vilnius and work at Acme", "I moved to Kaunas", []string{"I moved to Kaunas", "I work at Acme"}},
+		{
+			"sentences that say no more than words", "I live in Vilnius. The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly.", "I moved to Kaunas",
+			[]string{"I moved to Kaunas", "The spare fuse lies behind the meter, ask Tomas first. Water the balcony plants twice weekly"},
+		},
+		{"a question between", "Where is the ladder? I live in Vilnius, and the cellar smells of paint", "I moved to Kaunas", []string{"I moved to Kaunas", "Where is the ladder?", "the cellar smells of paint"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b, st := open(t)
+			remember(t, b, st, t0, provenance.Owner, tc.old)
+			r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, tc.new)
+			if d := cmp.Diff(tc.want, inForce(t, b)); d != "" {
+				t.Error(d)
+			}
+			write(t, st, func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
+			if d := cmp.Diff([]string{tc.old}, inForce(t, b)); d != "" {
+				t.Errorf("after taking it back: %s", d)
+			}
+		})
+	}
+}
+
+func TestACorrectionThatBeginsLater(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Owner, "I live in Vilnius and work at Acme. The fuse lies behind the meter")
+	r := remember(t, b, st, t0, provenance.Owner, "From Friday I live in Kaunas")
+	write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, r.Fact.ValidFrom); return err })
+	if d := cmp.Diff([]string{"From Friday I live in Kaunas", "I work at Acme", "The fuse lies behind the meter"}, inForce(t, b)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWhatWasCancelledReplacesNothing(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
+	r := remember(t, b, st, t0, provenance.Owner, "From Friday I work at Globex")
+	remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I no longer work at Globex")
+	if due, err := nextExpiry(st.Reader(t.Context())); err != nil || !due.IsZero() {
+		t.Errorf("the next one is due on %v, %v", due, err)
+	}
+	write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, r.Fact.ValidFrom); return err })
+	if got := inForce(t, b); !slices.Contains(got, "I work at Initech") {
+		t.Errorf("in force: %q", got)
+	}
+}
+
+// A fact that was over before the program looked again has had its time all the
+// same.
+func TestReplacedByWhatIsOver(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Owner, "I work at Initech")
+	remember(t, b, st, t0, provenance.Owner, "From Friday until June I work at Globex")
+	write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, t0.AddDate(1, 0, 0)); return err })
+	if got := inForce(t, b); len(got) != 0 {
+		t.Errorf("in force: %q", got)
+	}
+}
+
+func TestTheRestKeepsItsTimes(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Owner, "I work at Acme since February and live in Vilnius")
+	remember(t, b, st, t0.AddDate(1, 6, 0), provenance.Owner, "I moved to Kaunas")
+	list, err := b.Facts(t.Context(), 10, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(f Fact) bool { return f.Text == "I work at Acme since February" })
+	if i < 0 || list[i].ValidFrom.Year() != t0.Year() {
+		t.Errorf("%+v", list)
+	}
+}
+
+// Each statement of a new fact has to be known, not one of them twice.
+func TestKnownIsAllOfIt(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Owner, "My sister Ana lives in Kaunas and my sister Ana works at Acme")
+	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "my sister Ana plays tennis"); r.Known {
+		t.Errorf("known as %q", r.Fact.Text)
+	}
+	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "my sister Ana lives in Kaunas"); !r.Known {
+		t.Error("what was said before is not known")
+	}
+}
+
+// What an outside text says never becomes the owner's word by a slip that the
+// owner mends.
+func TestOutsideTextIsNotSetRight(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Outside, "The landlord Acme works at Vilnius")
+	if r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I meant Kaunas, not Vilnius"); r.Fact.Text != "I meant Kaunas, not Vilnius" {
+		t.Errorf("%q has become %s's", r.Fact.Text, r.Fact.Provenance)
+	}
+	remember(t, b, st, t0.Add(2*time.Hour), provenance.Owner, "Ana lives in Riga")
+	remember(t, b, st, t0.Add(2*time.Hour), provenance.Outside, "Mallory lives in Riga")
+	if r := remember(t, b, st, t0.Add(3*time.Hour), provenance.Owner, "I meant Tartu, not Riga"); r.Fact.Text != "Ana lives in Tartu" {
+		t.Errorf("%q", r.Fact.Text)
+	}
+}
+
+func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
+	b, st := open(t)
+	remember(t, b, st, t0, provenance.Owner, "I live in Vilnius and work at Acme")
+	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "I moved to Kaunas")
+	remember(t, b, st, t0.Add(2*time.Hour), provenance.Owner, "I work at Globex now")
+	err := st.Write(t.Context(), func(tx *store.Tx) error { return b.TakeBackTx(tx, r.Fact.ID) })
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if d := cmp.Diff([]string{"I moved to Kaunas", "I work at Globex now"}, inForce(t, b)); d != "" {
+		t.Error(d)
+	}
+}
