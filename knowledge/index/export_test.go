@@ -3,6 +3,11 @@ package index
 import (
 	"context"
 	"fmt"
+
+	api "github.com/blevesearch/bleve_index_api"
+
+	"hob/knowledge"
+	"hob/platform/terms"
 )
 
 // Dump lists everything the index holds: field, term, row, how often, length.
@@ -51,4 +56,23 @@ func (x *Index) Dump() (map[string]bool, error) {
 		}
 	}
 	return out, nil
+}
+
+// Damage takes the index out of use, as a search does that meets a bad segment.
+func (x *Index) Damage() {
+	x.mu.RLock()
+	g := x.cur
+	x.mu.RUnlock()
+	if g != nil {
+		x.damaged(g, ErrDamaged)
+	}
+}
+
+// WriteClosed writes to an index that was taken out of use.
+func (x *Index) WriteClosed(ctx context.Context) error {
+	g := x.cur
+	x.Damage()
+	b := api.NewBatch()
+	b.Update(newRow(1, knowledge.Doc{Kind: "note"}, terms.Of(terms.Part{Text: "milk"})))
+	return g.apply(ctx, b)
 }

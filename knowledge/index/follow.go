@@ -121,10 +121,14 @@ func (x *Index) catchUp(ctx context.Context) error {
 }
 
 // broke closes an index that could not be written, so that it is opened anew,
-// as it was at the last batch that is whole. work is held.
+// as it was at the last batch that is whole. One that was taken out of use is
+// made anew. work is held.
 func (x *Index) broke(ctx context.Context, g *generation, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, errGone) {
+		return x.rebuild(ctx, nil)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

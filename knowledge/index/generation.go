@@ -30,13 +30,14 @@ type generation struct {
 	seq    int64 // guarded by Index.work
 	done   int64
 	format string
-	nobody bool // guarded by Index.work
+	nobody bool          // guarded by Index.work
+	gone   chan struct{} // closed when the index is
 }
 
 // openGeneration opens or makes the index in a folder. ErrBusy: another process
 // has it.
 func openGeneration(path, name string) (*generation, error) {
-	g := &generation{name: name, path: path, queue: api.NewAnalysisQueue(1)}
+	g := &generation{name: name, path: path, queue: api.NewAnalysisQueue(1), gone: make(chan struct{})}
 	ix, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path": path, "bolt_timeout": "200ms", // without it a second process waits for ever
 		// few segments: a query looks into each
@@ -109,6 +110,9 @@ func internal(r api.IndexReader, key string) (int64, error) {
 	return n, nil
 }
 
+// errGone: a search that met damage took the index out of use meanwhile.
+var errGone = errors.New("index: it was taken out of use")
+
 // apply makes a batch durable. A failure leaves the index unusable until it is
 // opened anew.
 func (g *generation) apply(ctx context.Context, b *api.Batch) error {
@@ -126,6 +130,8 @@ func (g *generation) apply(ctx context.Context, b *api.Batch) error {
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-g.gone: // scorch leaves a batch that it was given waiting for ever
+			return errGone
 		case <-t.C: // scorch's own goroutines end when they panic, and a batch would wait for ever
 			if g.errors() > before {
 				return fmt.Errorf("index: write: %w", ErrDamaged)
@@ -142,6 +148,7 @@ func (g *generation) errors() uint64 {
 }
 
 func (g *generation) close() error {
+	close(g.gone)
 	err := guarded(g.ix.Close)
 	g.queue.Close()
 	if err != nil {

@@ -238,10 +238,13 @@ func (x *Index) fits(g *generation) (bool, error) {
 	return g.seq <= last && g.seq >= done && g.done <= done, nil
 }
 
+// asideFolder is where a damaged index is put.
+const asideFolder = "damaged"
+
 // setAside puts a damaged index where it is in nobody's way; mu is held. One is
 // kept.
 func (x *Index) setAside(path string, why error) error {
-	aside := filepath.Join(x.dir, "damaged")
+	aside := filepath.Join(x.dir, asideFolder)
 	err := os.RemoveAll(aside)
 	if err == nil {
 		err = os.Rename(path, aside)

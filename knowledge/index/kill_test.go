@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, busy(context.Background(), dir, n))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, // scorch never ends a batch that it has when it is closed
+		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve/v2/index/scorch.(*Scorch).Batch"),
+		goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.(*AnalysisQueue).Queue"))
 }
 
 // busy writes, changes and removes rows for ever while the index follows, is

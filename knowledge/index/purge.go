@@ -21,29 +21,51 @@ import (
 func (x *Index) Compact(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
-	if err := os.RemoveAll(filepath.Join(x.dir, "damaged")); x.dir != "" && err != nil {
-		return fmt.Errorf("index: %w", err)
+	if err := x.compact(ctx); err != nil {
+		return err
 	}
+	return x.dropAside() // last: on the way there a damaged one may be put there
+}
+
+func (x *Index) compact(ctx context.Context) error {
 	if err := x.catchUp(ctx); err != nil {
 		return err
 	}
-	x.mu.RLock()
-	g := x.cur
-	x.mu.RUnlock()
-	if g == nil {
-		return ErrClosed
-	}
-	if clean, err := g.clean(); err != nil || clean {
+	g, err := x.open() //nolint:contextcheck // a search, which opens it as well, has none
+	if err != nil {
 		return err
 	}
-	if err := g.merge(ctx); err != nil {
-		return err
+	if g == nil { // a search took it out of use
+		return x.rebuild(ctx, nil)
 	}
 	clean, err := g.clean()
-	if err != nil || clean {
-		return err
+	if err == nil && !clean {
+		if err = g.merge(ctx); err == nil {
+			clean, err = g.clean()
+		}
+	}
+	if err != nil {
+		return x.broke(ctx, g, err)
+	}
+	if clean {
+		return nil
 	}
 	return x.rebuild(ctx, nil) // nothing of the old one stays then
+}
+
+// dropAside removes the damaged index that was put aside: it holds what was
+// removed since.
+func (x *Index) dropAside() error {
+	if x.dir == "" {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := os.RemoveAll(filepath.Join(x.dir, asideFolder)); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	x.aside = ""
+	return nil
 }
 
 // Tables implements erase.Eraser: the index has none.
@@ -61,7 +83,17 @@ func (x *Index) Purge(ctx context.Context, _ *erase.Erasure, _ *erase.Scrubber) 
 
 // clean says that no segment holds a removed row and no file lies about that is
 // not in use.
-func (g *generation) clean() (bool, error) {
+func (g *generation) clean() (clean bool, err error) {
+	err = guarded(func() (err error) { clean, err = g.cleanly(); return err })
+	select {
+	case <-g.gone: // nothing of it holds
+		return false, errGone
+	default:
+		return clean, err
+	}
+}
+
+func (g *generation) cleanly() (bool, error) {
 	r, err := g.ix.Reader()
 	if err != nil {
 		return false, fmt.Errorf("index: %w", err)

@@ -22,7 +22,10 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	if _, err := x.open(); err != nil && !errors.Is(err, ErrDamaged) { //nolint:contextcheck // a search, which opens it as well, has none
 		return err
 	}
-	return x.rebuild(ctx, progress)
+	if err := x.rebuild(ctx, progress); err != nil {
+		return err
+	}
+	return x.dropAside() // there is another that is sound
 }
 
 // rebuild makes the next generation. work is held, so that nobody else tells

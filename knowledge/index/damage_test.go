@@ -1,0 +1,94 @@
+package index_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hob/knowledge"
+	"hob/knowledge/index"
+)
+
+// A search that meets a bad segment takes the index out of use at any instant:
+// nobody who changes it meanwhile waits for ever.
+func TestTakenOutOfUse(t *testing.T) {
+	w := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	const rows = 200
+	for i := range 6 {
+		f := []func(context.Context) error{w.ix.CatchUp, w.ix.Compact}[i%2]
+		var docs []knowledge.Doc
+		for k := range rows {
+			docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i, "-", k), Text: fmt.Sprintf("row %d about milk", k)})
+		}
+		w.put(t, docs...)
+		w.remove(t, "0-0")
+		done := make(chan error)
+		go func() { done <- f(ctx) }()
+		for busy := true; busy; {
+			select {
+			case err := <-done:
+				fatal(t, err)
+				busy = false
+			case <-time.After(time.Duration(1+i) * time.Millisecond):
+				w.ix.Damage()
+			}
+		}
+	}
+	fatal(t, w.ix.CatchUp(ctx))
+	if s, err := w.ix.Stats(ctx); err != nil || s.Rows != 6*rows-1 || s.Behind != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A batch that scorch has when it is closed is given up.
+func TestBatchOfAClosedIndex(t *testing.T) {
+	w := open(t)
+	w.put(t, knowledge.Doc{Ref: "a", Text: "milk"})
+	fatal(t, w.ix.CatchUp(t.Context()))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := w.ix.WriteClosed(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("%v, %v", err, ctx.Err())
+	}
+	fatal(t, w.ix.Compact(t.Context()))
+	if got := w.find(t, "milk"); got != "a" {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+// What was set aside holds what was removed since: forgetting and making anew
+// leave nothing of it.
+func TestNothingIsLeftAside(t *testing.T) {
+	for name, f := range map[string]func(*world) func(context.Context) error{
+		"compact": func(w *world) func(context.Context) error { return w.ix.Compact },
+		"reindex": func(w *world) func(context.Context) error {
+			return func(ctx context.Context) error { return w.ix.Reindex(ctx, nil) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t)
+			w.put(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
+			fatal(t, w.ix.CatchUp(t.Context()))
+			fatal(t, w.ix.Close())
+			spoil(t, w, "root.bolt", []byte("no index at all"))
+			w.ix = nil
+			w.reopen(t, index.Options{})
+			w.remove(t, "secret")
+			fatal(t, f(w)(t.Context()))
+			if left := holds(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
+				t.Errorf("left in %v", left)
+			}
+			if _, err := os.Stat(filepath.Join(w.dir, "damaged")); !os.IsNotExist(err) {
+				t.Errorf("set aside: %v", err)
+			}
+			if s, err := w.ix.Stats(t.Context()); err != nil || s.SetAside != "" || s.Rows != 1 {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
+}
