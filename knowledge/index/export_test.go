@@ -74,5 +74,5 @@ func (x *Index) WriteClosed(ctx context.Context) error {
 	x.Damage()
 	b := api.NewBatch()
 	b.Update(newRow(1, knowledge.Doc{Kind: "note"}, terms.Of(terms.Part{Text: "milk"})))
-	return g.apply(ctx, b)
+	return g.apply(b)
 }

@@ -95,7 +95,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if g == nil {
 		return x.rebuild(ctx, nil)
 	}
-	if err := g.tidy(ctx); err != nil { // after a crash
+	if err := g.tidy(); err != nil { // after a crash
 		return x.broke(ctx, g, err)
 	}
 	n, before := 0, g.seq
@@ -152,7 +152,7 @@ func (x *Index) step(ctx context.Context, g *generation) (int, error) {
 	b := x.batch(list)
 	setNumber(b, keySeq, seq)
 	setNumber(b, keyDone, g.done)
-	if err := g.apply(ctx, b); err != nil {
+	if err := g.apply(b); err != nil {
 		return 0, err
 	}
 	x.moved(g, seq)

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -113,9 +112,10 @@ func internal(r api.IndexReader, key string) (int64, error) {
 // errGone: a search that met damage took the index out of use meanwhile.
 var errGone = errors.New("index: it was taken out of use")
 
-// apply makes a batch durable. A failure leaves the index unusable until it is
+// apply makes a batch durable, whoever stops meanwhile: scorch cannot be closed
+// under it. A failure leaves the index unusable until it is
 // opened anew.
-func (g *generation) apply(ctx context.Context, b *api.Batch) error {
+func (g *generation) apply(b *api.Batch) error {
 	before := g.errors()
 	done := make(chan error, 1)
 	go func() { done <- guarded(func() error { return g.ix.Batch(b) }) }()
@@ -128,8 +128,6 @@ func (g *generation) apply(ctx context.Context, b *api.Batch) error {
 				return fmt.Errorf("index: write: %w", err)
 			}
 			return nil
-		case <-ctx.Done():
-			return ctx.Err()
 		case <-g.gone: // scorch leaves a batch that it was given waiting for ever
 			return errGone
 		case <-t.C: // scorch's own goroutines end when they panic, and a batch would wait for ever

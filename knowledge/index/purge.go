@@ -133,28 +133,28 @@ func (g *generation) merge(ctx context.Context) error {
 	b := api.NewBatch()
 	b.Update(&row{id: nobody})
 	b.SetInternal([]byte(keyNobody), []byte("1"))
-	if err := g.apply(ctx, b); err != nil {
+	if err := g.apply(b); err != nil {
 		return err
 	}
 	g.nobody = true
 	if err := g.ix.ForceMerge(ctx, nil); err != nil {
 		return fmt.Errorf("index: merge: %w", err)
 	}
-	if err := g.tidy(ctx); err != nil {
+	if err := g.tidy(); err != nil {
 		return err
 	}
 	return g.settle(ctx)
 }
 
 // tidy removes the row of no words.
-func (g *generation) tidy(ctx context.Context) error {
+func (g *generation) tidy() error {
 	if !g.nobody {
 		return nil
 	}
 	b := api.NewBatch()
 	b.Delete(nobody)
 	b.DeleteInternal([]byte(keyNobody))
-	err := g.apply(ctx, b)
+	err := g.apply(b)
 	g.nobody = err != nil
 	return err
 }
@@ -170,7 +170,7 @@ func (g *generation) settle(ctx context.Context) error {
 		}
 		b := api.NewBatch()
 		b.SetInternal([]byte("purged"), []byte("1"))
-		if err := g.apply(ctx, b); err != nil {
+		if err := g.apply(b); err != nil {
 			return err
 		}
 		select {

@@ -97,7 +97,7 @@ func (x *Index) fill(ctx context.Context, g *generation, progress func(done, tot
 			break
 		}
 		after = list[len(list)-1].N
-		if err := g.apply(ctx, x.batch(list)); err != nil {
+		if err := g.apply(x.batch(list)); err != nil {
 			return err
 		}
 		if done += len(list); progress != nil {
@@ -117,7 +117,7 @@ func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
 	setNumber(b, keySeq, seq)
 	setNumber(b, keyDone, told)
 	b.SetInternal([]byte(keyFormat), []byte(x.format()))
-	if err := g.apply(ctx, b); err != nil {
+	if err := g.apply(b); err != nil {
 		return err
 	}
 	g.seq, g.done, g.format = seq, told, x.format()
