@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"hob/platform/command"
+	"hob/platform/document"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
@@ -29,6 +30,9 @@ func main() {
 func run() int {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper { // before anything else, since it is started for each command
 		return command.Serve(os.Stdin, os.Stdout, os.Stderr)
+	}
+	if len(os.Args) == 2 && os.Args[1] == document.Helper {
+		return document.Serve(os.Stdin, os.Stdout)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -20,10 +20,14 @@ import (
 	"hob/autonomy/llm/llmtest"
 	"hob/autonomy/rules"
 	"hob/platform/command"
+	"hob/platform/document"
 	"hob/platform/system"
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == document.Helper {
+		os.Exit(document.Serve(os.Stdin, os.Stdout))
+	}
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}

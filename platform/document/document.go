@@ -37,6 +37,9 @@ type Limits struct {
 	Depth    int           // of attachments within attachments (3)
 	Text     int           // bytes of text of one document (8 MB); the rest is left out and said
 	Time     time.Duration // for one file (30 s)
+	// Helper starts Serve in a process of its own: this program and its hidden
+	// command. Without it no PDF is read.
+	Helper []string `json:"-"`
 }
 
 func (l Limits) complete() Limits {
@@ -177,7 +180,7 @@ func (p *parser) file(name string, data []byte, depth int) (docs []Document, err
 
 func (p *parser) readers() map[string]func(string, []byte) (*Document, error) {
 	return map[string]func(string, []byte) (*Document, error){
-		"text": p.text, "markdown": p.markdown, "html": p.html, "pdf": p.pdf, "docx": p.docx, "xlsx": p.xlsx, "pptx": p.pptx, "epub": p.epub,
+		"text": p.text, "markdown": p.markdown, "html": p.html, "pdf": p.apart, "docx": p.docx, "xlsx": p.xlsx, "pptx": p.pptx, "epub": p.epub,
 		"calendar": p.calendar, "cards": p.cards, "csv": p.csv, "json": p.json, "jsonl": p.jsonl, "code": p.code,
 	}
 }

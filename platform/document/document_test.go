@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := Parse(t.Context(), file, data, Limits{})
+			f, err := Parse(t.Context(), file, data, withHelper(t, Limits{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,9 +51,30 @@ func TestGolden(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == Helper {
+		os.Exit(Serve(os.Stdin, os.Stdout))
+	}
 	flag.Bool("update", false, "write the golden files")
 	flag.Parse()
 	os.Exit(m.Run())
+}
+
+// withHelper has PDFs read by this very test; see TestMain.
+func withHelper(t testing.TB, l Limits) Limits {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Helper = []string{exe, Helper}
+	return l
+}
+
+// stating is a PDF whose table of objects says that it has so many.
+func stating(size string) []byte {
+	head := "%PDF-1.5\n"
+	xref := "1 0 obj<</Type/XRef/Size " + size + "/W[1 2 1]/Root 1 0 R/Length 0>>stream\n\nendstream\nendobj\n" + strings.Repeat("%\n", 40)
+	return []byte(head + xref + fmt.Sprintf("startxref\n%d\n%%%%EOF\n", len(head)))
 }
 
 // shown writes a file as plain lines.
@@ -143,13 +164,15 @@ func TestHostile(t *testing.T) {
 		{"missing part", "a.docx", zipped(t, map[string]string{"[Content_Types].xml": "<Types/>", "word/document.xml": ""}), Limits{}, ErrNoText},
 		{"torn PDF", "a.pdf", []byte("%PDF-1.4\nnothing"), Limits{}, ErrBroken},
 		{"PDF bomb", "a.pdf", append([]byte("%PDF-1.4\n1 0 obj<</Length 9>>stream\n"), z.Bytes()...), Limits{}, ErrTooLarge},
+		{"PDF that states objects for more memory than there is", "a.pdf", stating("8000000000"), Limits{}, ErrBroken},
+		{"PDF that states objects for much memory", "a.pdf", stating("40000000"), Limits{}, ErrBroken},
 		{"locked PDF", "a.pdf", []byte("%PDF-1.4\n/Encrypt 1 0 R\nstartxref\n0\n%%EOF"), Limits{}, ErrEncrypted},
 		{"mail in mail in mail", "a.eml", []byte(strings.Repeat(nested, 8) + "end"), Limits{}, nil},
 		{"deep JSON", "a.json", []byte(strings.Repeat("[", 20000)), Limits{}, ErrBroken},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Parse(t.Context(), tt.file, tt.data, tt.limits)
+			_, err := Parse(t.Context(), tt.file, tt.data, withHelper(t, tt.limits))
 			if !errors.Is(err, tt.want) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
@@ -166,7 +189,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		limits := Limits{Text: 1 << 20, Unpacked: 4 << 20, Time: 20 * time.Second}
+		limits := withHelper(t, Limits{Text: 1 << 20, Unpacked: 4 << 20, Time: 20 * time.Second})
 		got, err := Parse(t.Context(), name, data, limits)
 		if err != nil {
 			if errors.Is(err, ErrBroken) || errors.Is(err, ErrUnsupported) || errors.Is(err, ErrEncrypted) || errors.Is(err, ErrNoText) || errors.Is(err, ErrTooLarge) {

@@ -14,36 +14,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// pdf reads the text of the pages. The library cannot be stopped, so it works
-// beside: what takes too long is left to end by itself.
-func (p *parser) pdf(_ string, data []byte) (*Document, error) {
+// pdf reads the text of the pages. The library cannot be stopped and believes
+// what a file says of itself: this runs in the helper alone.
+func (p *parser) pdf(data []byte) (*Document, error) {
 	if i := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); i > 0 {
 		data = data[i:] // PDF 32000-1 allows something before it, the library does not
 	}
 	if err := p.inflates(data); err != nil {
 		return nil, err
 	}
-	type result struct {
-		d   *Document
-		err error
-	}
-	done := make(chan result, 1)
-	go func() { // ends with the reading; nobody waits for it after the deadline
-		var r result
-		defer func() {
-			if x := recover(); x != nil {
-				r = result{err: brokenf("%.200v", x)}
-			}
-			done <- r
-		}()
-		r.d, r.err = p.pages(data)
-	}()
-	select {
-	case r := <-done:
-		return r.d, r.err
-	case <-p.ctx.Done():
-		return nil, p.ctx.Err()
-	}
+	return p.pages(data)
 }
 
 // inflates looks beforehand how large the compressed parts become.

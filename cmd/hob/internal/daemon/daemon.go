@@ -64,6 +64,9 @@ type Options struct {
 	// Helper starts this program as the helper of commands (command.Serve); nil:
 	// no command runs.
 	Helper []string
+	// Reader starts this program as the reader of documents (document.Serve);
+	// nil: no PDF is read.
+	Reader []string
 	// HTTP is the client for model providers; nil means one of its own.
 	HTTP *http.Client
 	// Network is the way to addresses that others chose; what the configuration

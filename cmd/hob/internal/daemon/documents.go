@@ -41,7 +41,7 @@ func (d *Daemon) openDocuments() error {
 		return err
 	}
 	d.documents, err = ingest.New(ingest.Options{
-		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
+		Base: d.base, Store: d.store, Files: reach, Limits: document.Limits{File: k.MaxFile.Bytes, Helper: d.opt.Reader}, ChunkSize: k.ChunkSize, ChunkOverlap: k.ChunkOverlap, Log: d.opt.Log,
 		Entities: persons{d}, Pictures: pictures,
 	})
 	if err != nil {

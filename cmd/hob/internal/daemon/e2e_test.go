@@ -20,11 +20,15 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/acp/acptest"
 	"hob/platform/command"
+	"hob/platform/document"
 	"hob/platform/system"
 )
 
 func TestMain(m *testing.M) {
 	acptest.Main()
+	if len(os.Args) == 2 && os.Args[1] == document.Helper {
+		os.Exit(document.Serve(os.Stdin, os.Stdout))
+	}
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
 		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
@@ -71,6 +75,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 		exe, err := os.Executable()
 		fatal(t, err)
 		o.Helper = []string{exe, command.Helper}
+		o.Reader = []string{exe, document.Helper}
 	}
 	d, err := Open(t.Context(), o)
 	fatal(t, err)

@@ -1,0 +1,231 @@
+package document
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/system"
+)
+
+// Helper is the hidden command that reads one file apart; see Serve.
+const Helper = "document-read"
+
+// Bounds of a process that reads a file.
+const (
+	helperMemory = 512 << 20
+	// helperExit is its status when it ended itself because of its memory.
+	helperExit = 77
+	// helperAnswer is how much of an answer is read besides its text.
+	helperAnswer = 4 << 20
+)
+
+// wanted is what the helper is told, on a line before the file.
+type wanted struct {
+	Limits Limits `json:"limits"`
+}
+
+// answered is what it says.
+type answered struct {
+	Document *Document `json:"document,omitempty"`
+	Skipped  []failed  `json:"skipped,omitempty"`
+	Error    *failed   `json:"error,omitempty"`
+}
+
+// failed is an error on its way between two processes.
+type failed struct {
+	Name string `json:"name,omitempty"` // of what was skipped
+	Kind int    `json:"kind"`           // of kinds, from 1; 0: none of them
+	Text string `json:"text"`
+}
+
+func kinds() []error {
+	return []error{ErrUnsupported, ErrBroken, ErrEncrypted, ErrNoText, ErrTooLarge}
+}
+
+func sent(name string, err error) failed {
+	f := failed{Name: name, Text: line(err.Error(), 300)}
+	for i, k := range kinds() {
+		if errors.Is(err, k) {
+			f.Kind = i + 1
+		}
+	}
+	return f
+}
+
+// came is the error again; one of no kind is the file's fault as well.
+func (f failed) came() error {
+	text := line(f.Text, 400)
+	if f.Kind > 0 && f.Kind <= len(kinds()) {
+		return &apartError{text, kinds()[f.Kind-1]}
+	}
+	return brokenf("%s", text)
+}
+
+// apartError is an error that another process met.
+type apartError struct {
+	text string
+	kind error
+}
+
+func (e *apartError) Error() string { return e.text }
+
+func (e *apartError) Unwrap() error { return e.kind }
+
+// apart has a file read by the helper: a process that ends when it takes too
+// much time or memory, and takes nothing with it. The library for PDFs believes
+// the sizes that a file states, and cannot be stopped.
+func (p *parser) apart(_ string, data []byte) (*Document, error) {
+	if len(p.limits.Helper) == 0 {
+		return nil, fmt.Errorf("%w: it is read in a process of its own, and the program cannot start itself", ErrUnsupported)
+	}
+	limits := p.limits
+	limits.Helper = nil
+	head, err := json.Marshal(wanted{limits})
+	if err != nil {
+		return nil, err
+	}
+	out, ended, err := runHelper(p.ctx, p.limits.Helper, append(head, '\n'), data, int64(limits.Text)*3+helperAnswer)
+	if err != nil {
+		return nil, err
+	}
+	var a answered
+	if err := json.Unmarshal(out, &a); err != nil {
+		return nil, brokenf("reading it needs more than %d MB of memory, or ended the process that read it (%s)", helperMemory>>20, osrun.Signalled(ended))
+	}
+	for _, s := range a.Skipped {
+		p.skipped = append(p.skipped, Skipped{Name: line(s.Name, 120), Err: s.came()})
+	}
+	switch {
+	case a.Error != nil:
+		return nil, a.Error.came()
+	case a.Document == nil:
+		return nil, ErrNoText
+	}
+	return a.Document, nil
+}
+
+// runHelper starts it and returns at most limit bytes of what it said, and how
+// it ended. The error is ctx's, or that it could not be started.
+func runHelper(ctx context.Context, args []string, head, data []byte, limit int64) (out []byte, ended, err error) {
+	inR, inW, err := osrun.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	outR, outW, err := osrun.Pipe()
+	if err != nil {
+		return nil, nil, errors.Join(err, inR.Close(), inW.Close())
+	}
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx,gosec // this program; its tree is ended whole, below
+	cmd.Stdin, cmd.Stdout = inR, outW
+	cmd.Dir, cmd.Env = os.TempDir(), helperEnv()
+	tree, err := osrun.Start(cmd)
+	_, _ = inR.Close(), outW.Close() // they are the child's
+	if err != nil {
+		return nil, nil, errors.Join(err, inW.Close(), outR.Close())
+	}
+	var work sync.WaitGroup
+	work.Go(func() {
+		_, _ = inW.Write(head) // a child that died is told by how it ended
+		_, _ = inW.Write(data)
+		_ = inW.Close()
+	})
+	work.Go(func() {
+		out, _ = io.ReadAll(io.LimitReader(outR, limit)) // it ends with the child
+		_ = outR.Close()
+	})
+	select {
+	case <-tree.Done():
+	case <-ctx.Done():
+		tree.Kill()
+		<-tree.Done()
+	}
+	work.Wait()
+	return out, tree.Err(), ctx.Err()
+}
+
+// helperEnv is what the helper sees: what a program cannot start without, and
+// that it does not speak for the owner.
+func helperEnv() []string {
+	env := []string{system.Marker + "=document", "GOTRACEBACK=none"}
+	if root := os.Getenv("SystemRoot"); root != "" {
+		env = append(env, "SystemRoot="+root)
+	}
+	return env
+}
+
+// Serve reads one file from in and writes what is in it to out; it returns the
+// exit status. It gives itself its limits first, and ends itself at the latest
+// when the time for a file is over: nobody may be there to end it.
+func Serve(in io.Reader, out io.Writer) int {
+	if err := bound(helperMemory); err != nil {
+		return 1
+	}
+	debug.SetMemoryLimit(helperMemory * 3 / 4)
+	go watchMemory()
+	var w wanted
+	r := bufio.NewReader(in)
+	head, err := r.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(head, &w)
+	}
+	if err != nil {
+		return 1
+	}
+	w.Limits = w.Limits.complete()
+	time.AfterFunc(w.Limits.Time+time.Second, func() { os.Exit(1) })
+	data, err := io.ReadAll(io.LimitReader(r, w.Limits.File+1))
+	if err != nil {
+		return 1
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), w.Limits.Time)
+	defer cancel()
+	p := &parser{ctx: ctx, limits: w.Limits}
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	if e.Encode(p.answer(data)) != nil {
+		return 1
+	}
+	return 0
+}
+
+// answer reads the file; a panic of the library is the file's fault.
+func (p *parser) answer(data []byte) (a answered) {
+	defer func() {
+		if x := recover(); x != nil {
+			f := sent("", brokenf("%.200v", x))
+			a = answered{Error: &f}
+		}
+	}()
+	d, err := p.pdf(data)
+	if err != nil {
+		f := sent("", err)
+		return answered{Error: &f}
+	}
+	p.bound(d)
+	a.Document = d
+	for _, s := range p.skipped {
+		a.Skipped = append(a.Skipped, sent(s.Name, s.Err))
+	}
+	return a
+}
+
+// watchMemory ends the process where the system does not keep to the limit.
+func watchMemory() {
+	for range time.Tick(50 * time.Millisecond) {
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.Sys-m.HeapReleased > helperMemory {
+			os.Exit(helperExit)
+		}
+	}
+}
