@@ -127,11 +127,24 @@ func Parse(ctx context.Context, name string, data []byte, limits Limits) (File, 
 	if err != nil {
 		return File{}, err
 	}
+	distinct(docs)
 	f := File{Documents: docs, Skipped: p.skipped}
 	if len(docs) > 0 {
 		f.Kind = docs[0].Kind
 	}
 	return f, nil
+}
+
+// distinct gives parts that have the same name one each: mails without an id, and
+// what is attached twice.
+func distinct(docs []Document) {
+	seen := map[string]int{}
+	for i := range docs {
+		key := docs[i].Part
+		if seen[key]++; seen[key] > 1 {
+			docs[i].Part = fmt.Sprintf("%s~%d", key, seen[key])
+		}
+	}
 }
 
 // parser is one call of Parse.

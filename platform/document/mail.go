@@ -52,13 +52,6 @@ func (p *parser) mailbox(data []byte, depth int) (out []Document, err error) {
 			break
 		}
 	}
-	seen := map[string]int{}
-	for i := range out { // mails without an id, or twice there
-		key := out[i].Part
-		if seen[key]++; seen[key] > 1 {
-			out[i].Part = fmt.Sprintf("%s~%d", key, seen[key])
-		}
-	}
 	if len(out) == 0 {
 		return nil, ErrNoText
 	}
@@ -78,9 +71,6 @@ func (p *parser) mail(data []byte, depth int) ([]Document, error) {
 	d.headers(&r.Header)
 	if id, err := r.Header.MessageID(); err == nil && id != "" {
 		d.Part = "mail:" + short(id)
-	}
-	if depth == 0 && !bytes.Contains(data, []byte("\nFrom ")) && d.Part == "" {
-		d.Part = ""
 	}
 	var body, marked string
 	var attached []Document

@@ -1,9 +1,7 @@
 package document
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +41,7 @@ func (p *parser) csv(_ string, data []byte) (*Document, error) {
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = separator(s), -1, true, true
 	d := &Document{}
 	t := &table{}
-	for {
+	for left := p.limits.Text; ; {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			break
@@ -51,11 +49,17 @@ func (p *parser) csv(_ string, data []byte) (*Document, error) {
 		if err != nil {
 			return nil, brokenf("%w", err)
 		}
-		if len(t.rows) >= p.limits.Entries {
+		if len(t.rows) >= p.limits.Entries || left <= 0 {
 			d.Cut = true
 			break
 		}
-		t.row(row)
+		if len(row) > maxColumns {
+			row, d.Cut = row[:maxColumns], true
+		}
+		for i, c := range row {
+			row[i] = CutRunes(c, maxCell)
+		}
+		left -= t.row(row)
 	}
 	d.Sections = t.sections("", nil)
 	return d, p.ctx.Err()
@@ -86,7 +90,8 @@ type table struct {
 	rows   []string
 }
 
-func (t *table) row(cells []string) {
+// row takes one in and returns the bytes that it takes.
+func (t *table) row(cells []string) int {
 	l := joined(cells)
 	switch {
 	case l == "":
@@ -95,6 +100,7 @@ func (t *table) row(cells []string) {
 	default:
 		t.rows = append(t.rows, l)
 	}
+	return len(l)
 }
 
 // joined writes cells on one line.
@@ -122,104 +128,4 @@ func (t *table) sections(place string, heading []string) []Section {
 		return []Section{{Place: place, Heading: heading, Text: t.header}}
 	}
 	return []Section{{Place: place, Heading: heading, Header: t.header, Rows: t.rows}}
-}
-
-// maxJSON bounds how deep JSON is looked into.
-const maxJSON = 40
-
-// json reads a list of objects as rows, and anything else as lines of names and
-// values.
-func (p *parser) json(_ string, data []byte) (*Document, error) {
-	s, err := decoded(data)
-	if err != nil {
-		return nil, err
-	}
-	var v any
-	dec := json.NewDecoder(strings.NewReader(s))
-	dec.UseNumber()
-	if err := dec.Decode(&v); err != nil {
-		return nil, brokenf("%w", err)
-	}
-	d := &Document{}
-	rows, ok := v.([]any)
-	if !ok {
-		var text []string
-		p.flat(&text, "", v, 0)
-		d.Sections = []Section{{Text: strings.Join(text, "\n")}}
-		return d, p.ctx.Err()
-	}
-	d.Sections, d.Cut = p.rows(rows)
-	return d, p.ctx.Err()
-}
-
-// jsonl reads one value a line; lines that are none are left out.
-func (p *parser) jsonl(_ string, data []byte) (*Document, error) {
-	s, err := decoded(data)
-	if err != nil {
-		return nil, err
-	}
-	var rows []any
-	for l := range strings.Lines(s) {
-		var v any
-		dec := json.NewDecoder(bytes.NewReader([]byte(l)))
-		dec.UseNumber()
-		if strings.TrimSpace(l) == "" || dec.Decode(&v) != nil {
-			continue
-		}
-		rows = append(rows, v)
-	}
-	if len(rows) == 0 {
-		return nil, brokenf("none of its lines is JSON")
-	}
-	d := &Document{}
-	d.Sections, d.Cut = p.rows(rows)
-	return d, p.ctx.Err()
-}
-
-func (p *parser) rows(rows []any) (out []Section, cut bool) {
-	s := Section{}
-	for i, r := range rows {
-		if i >= p.limits.Entries {
-			cut = true
-			break
-		}
-		var parts []string
-		p.flat(&parts, "", r, 0)
-		if l := strings.Join(parts, "; "); l != "" {
-			s.Rows = append(s.Rows, l)
-		}
-	}
-	return []Section{s}, cut
-}
-
-// flat writes "name.name: value" for each value.
-func (p *parser) flat(out *[]string, name string, v any, depth int) {
-	if depth > maxJSON || len(*out) >= p.limits.Entries {
-		return
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		for _, k := range keys {
-			p.flat(out, strings.TrimPrefix(name+"."+k, "."), v[k], depth+1)
-		}
-	case []any:
-		for _, x := range v {
-			p.flat(out, name, x, depth+1)
-		}
-	case nil:
-	default:
-		text := strings.TrimSpace(fmt.Sprint(v))
-		if text == "" {
-			return
-		}
-		if name != "" {
-			text = name + ": " + text
-		}
-		*out = append(*out, text)
-	}
 }

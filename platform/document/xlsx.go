@@ -12,7 +12,15 @@ type book struct {
 	shared []string
 	dates  []bool // by the number of a cell's format
 	y1904  bool
+	left   int // bytes of text that may still come
 }
+
+// maxCell is how many characters a cell has at most, as in Excel; maxShared how
+// many texts cells share.
+const (
+	maxCell   = 32_767
+	maxShared = 2_000_000
+)
 
 // xlsx reads the sheets row by row; the first row with words is the header.
 // Formulas show the value that was computed last.
@@ -23,7 +31,7 @@ func (p *parser) xlsx(_ string, data []byte) (*Document, error) {
 	}
 	d := &Document{}
 	b.properties(d)
-	k := &book{box: b}
+	k := &book{box: b, left: p.limits.Text}
 	type sheet struct{ name, id string }
 	var sheets []sheet
 	err = b.walk("xl/workbook.xml", func(e *element) {
@@ -68,9 +76,11 @@ func (k *book) strings() error {
 	return k.walk("xl/sharedStrings.xml", func(e *element) {
 		switch {
 		case e.Name == "t" && e.Text != "" && !e.In("rPh"):
-			b.WriteString(e.Text)
-		case e.End && e.Name == "si":
-			k.shared = append(k.shared, b.String())
+			if b.Len() <= 4*maxCell {
+				b.WriteString(e.Text)
+			}
+		case e.End && e.Name == "si" && len(k.shared) < maxShared:
+			k.shared = append(k.shared, CutRunes(b.String(), maxCell))
 			b.Reset()
 		}
 	})
@@ -120,27 +130,32 @@ func (k *book) sheet(part string) (t table, cut bool, err error) {
 	var cells []string
 	var value strings.Builder
 	var kind string
-	var style, at int
+	var style, at, width int
 	err = k.walk(part, func(e *element) {
 		switch {
 		case cut:
 		case e.Start && e.Name == "row":
-			cells = nil
+			cells, width = nil, 0
 		case e.Start && e.Name == "c":
 			kind = e.Get("t")
 			style, _ = strconv.Atoi(e.Get("s"))
 			at = column(e.Get("r"), len(cells))
 			value.Reset()
 		case e.Text != "" && (e.Name == "v" || e.Name == "t" && e.In("is")):
-			value.WriteString(e.Text)
+			if value.Len() <= 4*maxCell {
+				value.WriteString(e.Text)
+			}
 		case e.End && e.Name == "c":
 			for len(cells) <= at {
 				cells = append(cells, "")
 			}
-			cells[at] = k.value(kind, style, value.String())
+			text := CutRunes(k.value(kind, style, value.String()), maxCell)
+			if width += len(text); width <= k.left {
+				cells[at] = text
+			}
 		case e.End && e.Name == "row":
-			t.row(cells)
-			cut = len(t.rows) >= k.p.limits.Entries
+			cut = len(t.rows) >= k.p.limits.Entries || width >= k.left
+			k.left -= t.row(cells)
 		}
 	})
 	return t, cut, err
