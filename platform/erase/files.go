@@ -12,7 +12,7 @@ import (
 
 // largest is the size in bytes of a file that is looked into as a whole; larger
 // ones are looked into by parts.
-const largest = 32 << 20
+const largest = 4 << 20
 
 // RemoveFiles removes the files below a folder that hold one of the phrases, in
 // their name or in their content: copies that are of no use with a gap in them.
@@ -90,7 +90,7 @@ func (s *Scrubber) FileHas(path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	overlap := int64(s.longest() * 8) // as it may be encoded
+	overlap := int64(s.overlap())
 	for from := int64(0); from < max(info.Size(), 1); from += largest {
 		part, err := io.ReadAll(io.NewSectionReader(f, from, largest+overlap))
 		if err != nil || len(s.find(part, 0)) > 0 {
@@ -98,12 +98,4 @@ func (s *Scrubber) FileHas(path string) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// longest is the length of the longest phrase in bytes.
-func (s *Scrubber) longest() int {
-	if len(s.wanted) == 0 {
-		return 0
-	}
-	return len(s.wanted[0].text)
 }

@@ -39,6 +39,12 @@ func (f folded) alone(i, j int) bool {
 	return !wordy(before) && !wordy(after)
 }
 
+// inNumber reports whether a digit touches a part.
+func (f folded) inNumber(i, j int) bool {
+	digit := func(c byte) bool { return c >= '0' && c <= '9' }
+	return i > 0 && digit(f.text[i-1]) || j < len(f.text) && digit(f.text[j])
+}
+
 func wordy(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
 // fold lower-cases, drops accents and what is not seen, and makes one space of

@@ -15,13 +15,16 @@ import (
 // It may be used concurrently.
 type Scrubber struct {
 	wanted []wanted
-	least  int // bytes of the shortest phrase
+	least  int  // bytes of the shortest phrase
+	odd    bool // a phrase holds what no text does, such as control characters
+	pages  [256]bool
 }
 
 // wanted is a phrase as it is compared.
 type wanted struct {
-	text string // folded
-	word bool   // short and of letters alone: only as a word of its own
+	text   string // folded
+	word   bool   // short and of letters alone: only as a word of its own
+	digits bool   // of digits alone: never as a part of a longer number
 }
 
 // shortWord is the length in characters up to which a word is not looked for
@@ -35,13 +38,17 @@ const coded = 6
 // NewScrubber takes phrases as people write them; what is empty is left out.
 func NewScrubber(phrases ...string) *Scrubber {
 	s := &Scrubber{}
+	s.readUnits(wideSigns)
 	for _, p := range phrases {
 		f := strings.TrimSpace(string(fold([]byte(p), nil).text))
 		if f == "" || strings.Contains(Mark, f) || slices.ContainsFunc(s.wanted, func(w wanted) bool { return w.text == f }) {
 			continue
 		}
 		w := wanted{text: f, word: utf8.RuneCountInString(f) <= shortWord && !strings.ContainsFunc(f, func(r rune) bool { return !unicode.IsLetter(r) })}
+		w.digits = !strings.ContainsFunc(f, func(r rune) bool { return r < '0' || r > '9' })
 		s.wanted = append(s.wanted, w)
+		s.odd = s.odd || !slices.Equal(s.stretches([]byte(f), 1), []span{{to: len(f)}})
+		s.readUnits(p)
 		// In UTF-16 a phrase of three-byte characters is shorter.
 		if n := min(len(f), 2*utf8.RuneCountInString(f)); s.least == 0 || n < s.least {
 			s.least = n
@@ -102,24 +109,6 @@ func replace(b []byte, found []span) []byte {
 	return append(out, b[end:]...)
 }
 
-// find looks for the phrases in every view of a text. depth counts the layers
-// of encodings around it.
-func (s *Scrubber) find(b []byte, depth int) []span {
-	if len(s.wanted) == 0 || len(b) == 0 {
-		return nil
-	}
-	var out []span
-	for _, v := range views(b) {
-		out = append(out, s.in(v, depth)...)
-	}
-	if depth < 3 {
-		out = append(out, s.wide(b)...)
-		out = append(out, s.base64(b, depth)...)
-		out = append(out, s.hex(b, depth)...)
-	}
-	return out
-}
-
 // in looks in one view.
 func (s *Scrubber) in(v view, depth int) []span {
 	f := fold(v.text, v.at)
@@ -135,7 +124,7 @@ func (s *Scrubber) in(v view, depth int) []span {
 			}
 			j := i + len(w.text)
 			from = i + 1
-			if w.word && !f.alone(i, j) {
+			if w.word && !f.alone(i, j) || w.digits && f.inNumber(i, j) {
 				continue
 			}
 			out = append(out, span{f.origin(i), f.origin(j), Mark})

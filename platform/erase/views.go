@@ -20,9 +20,10 @@ type view struct {
 // are JSON within JSON within JSON.
 const maxLayers = 5
 
-// views are the text itself and all that it may mean.
-func views(b []byte) []view {
-	out := []view{{text: b}}
+// views are the text itself and all that it may mean. The first of them, so many
+// as layers, differ in nothing but backslashes.
+func views(b []byte) (out []view, layers int) {
+	out = []view{{text: b}}
 	for range maxLayers {
 		v, ok := out[len(out)-1].undo('\\', backslash)
 		if !ok {
@@ -30,6 +31,7 @@ func views(b []byte) []view {
 		}
 		out = append(out, v)
 	}
+	layers = len(out)
 	for _, v := range out {
 		for _, e := range []struct {
 			sign byte
@@ -45,7 +47,7 @@ func views(b []byte) []view {
 			}
 		}
 	}
-	return out
+	return out, layers
 }
 
 // undo makes the view in which escapes that begin with sign are replaced. The
