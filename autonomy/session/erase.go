@@ -39,7 +39,9 @@ type stored struct {
 // EraseTx implements erase.Eraser. Messages stay where they are, with their
 // calls and results, so that the conversation can go on.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
-	r.s.erasing()
+	if e.ID != "" {
+		r.s.erasing()
+	}
 	tx.AfterCommit(r.s.drop)
 	msgs, err := read(tx, `SELECT id, session, turn, message, 0, 0 FROM messages`)
 	if err != nil {
@@ -175,8 +177,11 @@ func cleanPart(p *llm.Part, all bool, s *erase.Scrubber) bool {
 		if all {
 			c.Args = json.RawMessage(`{}`)
 		}
-		args, _ := s.Bytes(c.Args)
-		c.Args = args
+		if args, changed := s.Bytes(c.Args); changed {
+			if c.Args = args; !json.Valid(args) {
+				c.Args = json.RawMessage(`{}`)
+			}
+		}
 		p.Call = &c
 	case p.Result != nil:
 		r := *p.Result

@@ -24,6 +24,7 @@ type Doc struct {
 // Erasure is what is to go. It is computed once, so that finishing it after a
 // crash erases the same.
 type Erasure struct {
+	// ID names it; one without is only tried, and what it changes is undone.
 	ID string `json:"id"`
 	// Facts and Docs are removed as whole rows.
 	Facts []string `json:"facts,omitempty"`

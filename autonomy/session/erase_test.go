@@ -1,0 +1,77 @@
+package session_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/session"
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// forget takes a phrase out of the conversations, as the program does; with dry
+// it only looks.
+func (f *fixture) forget(phrase string, dry bool) {
+	f.t.Helper()
+	base, err := knowledge.New(f.store, knowledge.Options{})
+	fatal(f.t, err)
+	ers := knowledge.NewErasing(f.store, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{f.Eraser(base), base} }})
+	e := knowledge.Erasure{Phrases: []string{phrase}}
+	if dry {
+		n, err := ers.Try(f.t.Context(), e)
+		fatal(f.t, err)
+		if n.Scrubbed == 0 {
+			f.t.Errorf("%q is not found", phrase)
+		}
+		return
+	}
+	f.write(func(tx *store.Tx) error {
+		_, err := ers.BeginTx(tx, base, e, "", true)
+		return err
+	})
+	fatal(f.t, ers.Finish(f.t.Context()))
+}
+
+// A summary that is being made is thrown away when what it is made of is
+// forgotten, and kept when it was only asked what would be.
+func TestForgettingWhileASummaryIsMade(t *testing.T) {
+	for _, dry := range []bool{true, false} {
+		f := newSessions(t)
+		asked := 0
+		m := newBrain(0, func(llmtest.Request) llmtest.Answer {
+			if asked++; asked == 1 {
+				f.forget("question 3 q", dry)
+			}
+			return summaryOf("much was said of question 3 qqqq")
+		})
+		c := f.compactor(m, session.CompactorOptions{})
+		f.talk("s", 0, 50, 1500)
+		_ = c.Tidy(t.Context(), "s", "t49", false)
+		w, _ := f.same("s", "next")
+		if kept := summarised(w) && strings.Contains(all(w), "much was said"); kept != dry || asked != 1 {
+			t.Errorf("dry run %v: the summary is kept: %v, asked %d times", dry, kept, asked)
+		}
+	}
+}
+
+// Whatever arguments a model gave, forgetting comes to its end and the
+// conversation can go on.
+func TestForgettingWithinArguments(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"pin":4711,"door":"of 4711"}`: `{"pin":0,"door":"of ` + erase.Mark + `"}`,
+		`4711`:                          `{}`,
+	} {
+		f := newSessions(t)
+		f.add("s", "t0", user("the pin is 4711"), llm.Message{Role: llm.Assistant, Parts: []llm.Part{{Call: &llm.ToolCall{ID: "c1", Name: "open", Args: json.RawMessage(args)}}}},
+			llm.Message{Role: llm.User, Parts: []llm.Part{{Result: &llm.ToolResult{ID: "c1", Text: "opened with 4711"}}}}, says("done"))
+		f.forget("4711", false)
+		w, _ := f.same("s", "next")
+		if got := string(w[1].Parts[0].Call.Args); got != want || strings.Contains(all(w), "4711") {
+			t.Errorf("%s became %s: %s", args, got, all(w))
+		}
+	}
+}
