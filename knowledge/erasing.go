@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hob/knowledge/store"
-	"hob/platform/failpoint"
 	"hob/platform/shortid"
 )
 
@@ -39,27 +38,8 @@ type Erasing struct {
 	wake    chan struct{}
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when a state has changed
-}
-
-// States of an erasure.
-const (
-	EraseOpen    = "open"    // begun: the facts are gone, the rest waits for the turn that asked to end
-	EraseSwept   = "swept"   // taken out once; turns that ran meanwhile may have written of it again
-	EraseCleared = "cleared" // nothing is left but what the file of the database holds of removed rows
-	EraseDone    = "done"
-)
-
-// ErasureStatus says how far an erasure is.
-type ErasureStatus struct {
-	ID       string    `json:"id"`
-	State    string    `json:"state"`
-	Rows     int       `json:"rows"`     // removed
-	Scrubbed int       `json:"scrubbed"` // rows and files in which something was replaced
-	Files    int       `json:"files"`    // removed
-	Backups  int       `json:"backups"`  // older ones, in whose place a new one was made
-	BegunAt  time.Time `json:"begun_at"`
-	EndedAt  time.Time `json:"ended_at,omitzero"`
+	changed chan struct{}     // closed when a state has changed
+	trouble map[string]string // why an erasure could not be finished, by its id
 }
 
 const erasuresTable = `
@@ -78,7 +58,7 @@ func NewErasing(st *store.Store, opt ErasingOptions) *Erasing {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Erasing{st: st, opt: opt, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &Erasing{st: st, opt: opt, wake: make(chan struct{}, 1), changed: make(chan struct{}), trouble: map[string]string{}}
 }
 
 // BeginTx begins an erasure: facts and rows go in this transaction, all else
@@ -175,23 +155,37 @@ func (x *Erasing) work(ctx context.Context, patient bool) (left bool, err error)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	keep, cleared := true, 0
-	for _, p := range list {
-		done, err := x.bring(ctx, p, patient)
-		if err != nil {
-			return true, err
-		}
+	keep := true
+	var cleared []string
+	for _, p := range list { // one that fails does not keep the others
+		done, berr := x.bring(ctx, p, patient)
+		x.troubled(berr, p.id)
+		err = errors.Join(err, berr)
 		if !done {
 			left = true
 			continue
 		}
 		keep = keep && p.keep
-		cleared++
+		cleared = append(cleared, p.id)
 	}
-	if cleared > 0 {
-		err = x.compact(ctx, keep)
+	if len(cleared) > 0 {
+		cerr := x.compact(ctx, keep)
+		x.troubled(cerr, cleared...)
+		err = errors.Join(err, cerr)
 	}
 	return left, err
+}
+
+// troubled notes how it went with erasures.
+func (x *Erasing) troubled(err error, ids ...string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, id := range ids {
+		delete(x.trouble, id)
+		if err != nil {
+			x.trouble[id] = err.Error()
+		}
+	}
 }
 
 func (x *Erasing) pending(ctx context.Context) (out []pending, err error) {
@@ -219,185 +213,19 @@ func (x *Erasing) bring(ctx context.Context, p pending, patient bool) (bool, err
 	if p.state == EraseCleared {
 		return true, nil
 	}
-	var running []string
 	if patient {
-		var err error
-		if running, err = x.opt.Running(x.st.Reader(ctx)); err != nil {
+		running, err := x.opt.Running(x.st.Reader(ctx))
+		if err != nil {
 			return false, err
 		}
+		if p.state == EraseOpen && slices.Contains(running, p.event) || slices.ContainsFunc(p.running, func(ev string) bool { return slices.Contains(running, ev) }) {
+			return false, nil
+		}
 	}
-	if p.state == EraseOpen && slices.Contains(running, p.event) || slices.ContainsFunc(p.running, func(ev string) bool { return slices.Contains(running, ev) }) {
-		return false, nil
-	}
-	if p.state == EraseSwept {
-		running = nil // those that may hold it have ended; what began later read what is clean
-	}
-	if err := x.sweep(ctx, p, running); err != nil {
+	// Once swept, those that may hold it have ended; what began later read what is clean.
+	holders, err := x.sweep(ctx, p, patient && p.state == EraseOpen)
+	if err != nil || holders > 0 {
 		return false, err
 	}
-	if len(running) > 0 {
-		return false, nil
-	}
 	return true, x.note(ctx, `UPDATE erasures SET state = ?, plan = NULL, running = '[]', event = '' WHERE id = ?`, EraseCleared, p.id)
-}
-
-// sweep lets every eraser take out what it has.
-func (x *Erasing) sweep(ctx context.Context, p pending, running []string) error {
-	var e Erasure
-	if err := json.Unmarshal(p.plan, &e); err != nil {
-		return fmt.Errorf("knowledge: erasure %s: %w", p.id, err)
-	}
-	s := e.Scrubber()
-	holders, err := json.Marshal(running)
-	if err != nil {
-		return fmt.Errorf("knowledge: erasure %s: %w", p.id, err)
-	}
-	var n Erased
-	err = x.st.Write(ctx, func(tx *store.Tx) error {
-		n = Erased{}
-		for _, r := range x.opt.Erasers() {
-			m, err := r.EraseTx(tx, &e, s)
-			if err != nil {
-				return err
-			}
-			n = n.Add(m)
-		}
-		_, err := tx.Exec(`UPDATE erasures SET state = ?, running = ?, removed = removed + ?, scrubbed = scrubbed + ? WHERE id = ?`,
-			EraseSwept, string(holders), n.Rows, n.Scrubbed, p.id)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("knowledge: forget: %w", err)
-	}
-	failpoint.Hit("erase.swept")
-	n = Erased{}
-	for _, r := range x.opt.Erasers() {
-		m, err := r.Purge(ctx, &e, s)
-		if err != nil {
-			return fmt.Errorf("knowledge: forget: %w", err)
-		}
-		n = n.Add(m)
-	}
-	failpoint.Hit("erase.purged")
-	return x.note(ctx, `UPDATE erasures SET removed = removed + ?, scrubbed = scrubbed + ?, files = files + ? WHERE id = ?`, n.Rows, n.Scrubbed, n.Files, p.id)
-}
-
-// errTried ends a transaction that only looked.
-var errTried = errors.New("tried")
-
-// Try says what an erasure would change in the database, and changes nothing.
-func (x *Erasing) Try(ctx context.Context, e Erasure) (n Erased, err error) {
-	s := e.Scrubber()
-	err = x.st.Write(ctx, func(tx *store.Tx) error {
-		for _, r := range x.opt.Erasers() {
-			m, err := r.EraseTx(tx, &e, s)
-			if err != nil {
-				return err
-			}
-			n = n.Add(m)
-		}
-		return errTried
-	})
-	if errors.Is(err, errTried) {
-		err = nil
-	}
-	return n, err
-}
-
-// compact takes out of the file of the database what removed rows left there,
-// and of the backups what they still hold.
-func (x *Erasing) compact(ctx context.Context, keep bool) error {
-	failpoint.Hit("erase.cleared")
-	if err := x.st.Compact(ctx); err != nil {
-		return err
-	}
-	failpoint.Hit("erase.compacted")
-	gone := 0
-	if x.opt.Renew != nil && !keep {
-		var err error
-		if gone, err = x.opt.Renew(ctx); err != nil {
-			return err
-		}
-	}
-	return x.note(ctx, `UPDATE erasures SET state = ?, backups = ?, ended_at = ? WHERE state = ?`, EraseDone, gone, time.Now().UnixMilli(), EraseCleared)
-}
-
-func (x *Erasing) note(ctx context.Context, stmt string, args ...any) error {
-	err := x.st.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(stmt, args...)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("knowledge: erasures: %w", err)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	close(x.changed)
-	x.changed = make(chan struct{})
-	return nil
-}
-
-// Status of one erasure, ErrNoErasure when there is none of that id.
-func (x *Erasing) Status(ctx context.Context, id string) (ErasureStatus, error) {
-	list, err := x.list(ctx, `WHERE id = ?`, id)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("%w: %s", ErrNoErasure, id)
-	}
-	if err != nil {
-		return ErasureStatus{ID: id}, err
-	}
-	return list[0], nil
-}
-
-// List returns erasures, the newest first.
-func (x *Erasing) List(ctx context.Context, limit int) ([]ErasureStatus, error) {
-	return x.list(ctx, `ORDER BY begun_at DESC, id LIMIT ?`, limit)
-}
-
-func (x *Erasing) list(ctx context.Context, where string, args ...any) (out []ErasureStatus, err error) {
-	rows, err := x.st.Reader(ctx).Query(`SELECT id, state, removed, scrubbed, files, backups, begun_at, ended_at FROM erasures `+where, args...)
-	if err != nil {
-		return nil, fmt.Errorf("knowledge: erasures: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var s ErasureStatus
-		var begun, ended int64
-		if err := rows.Scan(&s.ID, &s.State, &s.Rows, &s.Scrubbed, &s.Files, &s.Backups, &begun, &ended); err != nil {
-			return nil, fmt.Errorf("knowledge: erasures: %w", err)
-		}
-		s.BegunAt, s.EndedAt = store.Time(begun), store.Time(ended)
-		out = append(out, s)
-	}
-	return out, rows.Err()
-}
-
-// Wait returns when an erasure is done, or with ctx's error. Run must be running.
-func (x *Erasing) Wait(ctx context.Context, id string) (ErasureStatus, error) {
-	for {
-		x.mu.Lock()
-		changed := x.changed
-		x.mu.Unlock()
-		s, err := x.Status(ctx, id)
-		if err != nil || s.State == EraseDone {
-			return s, err
-		}
-		select {
-		case <-ctx.Done():
-			return s, ctx.Err()
-		case <-changed:
-		}
-	}
-}
-
-// ErasedMark names how far erasures are. Whoever holds a text outside of a transaction
-// reads it before the text, and again in the transaction that writes of it: when
-// it is another, what is held may have been forgotten meanwhile.
-func ErasedMark(q store.Querier) (mark string, err error) {
-	var begun, open, swept int
-	err = q.QueryRow(`SELECT count(*), coalesce(sum(state = ?), 0), coalesce(sum(state = ?), 0) FROM erasures`, EraseOpen, EraseSwept).Scan(&begun, &open, &swept)
-	if err != nil {
-		return "", fmt.Errorf("knowledge: erasures: %w", err)
-	}
-	return fmt.Sprintf("%d.%d.%d", begun, open, swept), nil
 }

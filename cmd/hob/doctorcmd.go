@@ -61,6 +61,9 @@ func (a *app) doctor(ctx context.Context) error {
 		e.Documents = func(ctx context.Context) (list []doctor.Document, err error) {
 			return list, c.get(ctx, "/api/v1/documents", url.Values{"state": {"failed"}, "limit": {"1000"}}, &list)
 		}
+		e.Erasures = func(ctx context.Context) (list []doctor.Erasure, err error) {
+			return list, c.get(ctx, memoryPath+"/erasures", nil, &list)
+		}
 	}
 	for _, m := range e.Config.Members {
 		if box, _, err := daemon.NewBox(p, e.Config, m); err != nil {

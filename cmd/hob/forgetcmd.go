@@ -97,9 +97,13 @@ type erased struct {
 	Scrubbed int    `json:"scrubbed"`
 	Files    int    `json:"files"`
 	Backups  int    `json:"backups"`
+	Trouble  string `json:"trouble,omitempty"`
 }
 
 func (e erased) text(kept bool) string {
+	if e.State != "done" && e.Trouble != "" {
+		return "It is forgotten, but not gone everywhere yet: " + printable(e.Trouble) + ". That is tried again by itself; hob doctor says how it stands."
+	}
 	if e.State != "done" {
 		return "It is forgotten. A conversation that still has it in mind is going on; when that has ended, the last traces go by themselves."
 	}

@@ -52,6 +52,8 @@ type Env struct {
 	Memory func(context.Context) ([]Derived, error)
 	// Documents lists what it could not take in; nil likewise.
 	Documents func(context.Context) ([]Document, error)
+	// Erasures lists how far what was forgotten is gone; nil likewise.
+	Erasures func(context.Context) ([]Erasure, error)
 	// Agents are those that may not be able to work.
 	Agents []Agent
 	// Confined looks for the sandbox of commands; nil leaves that out.
@@ -70,7 +72,7 @@ const deadline = 15 * time.Second
 // mend first.
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
-		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory, checkDocuments,
+		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory, checkDocuments, checkForgetting,
 		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkSearch, checkTriggers, checkWatches, checkLog,
 	}
 	var out []Check

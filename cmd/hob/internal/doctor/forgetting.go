@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"hob/platform/phrase"
+)
+
+// Erasure is how far something that was forgotten is gone, as the running daemon
+// says.
+type Erasure struct {
+	State   string    `json:"state"`
+	Trouble string    `json:"trouble"`
+	BegunAt time.Time `json:"begun_at"`
+}
+
+// longForgetting is how long turns may be waited for without a word.
+const longForgetting = time.Hour
+
+// checkForgetting looks whether what was forgotten is gone.
+func checkForgetting(ctx context.Context, e Env) []Check {
+	const name = "forgetting"
+	if e.Erasures == nil {
+		return nil
+	}
+	list, err := e.Erasures(ctx)
+	if err != nil {
+		return failed(name, err, "look at what Hob says: hob logs")
+	}
+	var troubled, waiting []Erasure
+	begun := 0
+	for _, x := range list {
+		switch {
+		case x.State == "done":
+		case x.Trouble != "":
+			troubled = append(troubled, x)
+		case e.Now.Sub(x.BegunAt) > longForgetting:
+			waiting = append(waiting, x)
+		default:
+			begun++
+		}
+	}
+	switch {
+	case len(troubled) > 0:
+		return fail(name, "what was forgotten "+troubled[0].BegunAt.Local().Format("2006-01-02 15:04")+" is not gone everywhere: "+phrase.Cut(troubled[0].Trouble, 300),
+			"mend that; it is tried again by itself, and at once after: hob stop, then hob start")
+	case len(waiting) > 0:
+		return warn(name, "what was forgotten "+waiting[0].BegunAt.Local().Format("2006-01-02 15:04")+" still stands where a turn works that does not end",
+			"look which: hob status; it goes when that turn ends, or after: hob stop, then hob start")
+	case begun > 0:
+		return ok(name, "what was forgotten goes when the turns that run have ended")
+	case len(list) > 0:
+		return ok(name, "what was forgotten is gone")
+	}
+	return nil
+}

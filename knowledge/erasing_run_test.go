@@ -1,0 +1,168 @@
+package knowledge_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/provenance"
+)
+
+// turns are those that run.
+type turns struct {
+	mu   sync.Mutex
+	list []string
+	seen func(*turns) // after each look
+}
+
+func (r *turns) running(store.Querier) ([]string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := slices.Clone(r.list)
+	if r.seen != nil {
+		r.seen(r)
+	}
+	return now, nil
+}
+
+func (r *turns) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list, r.seen = nil, nil
+}
+
+// begin begins to forget a phrase, and goes on in the background.
+func (h house) begin(t *testing.T, phrase string) (id string) {
+	t.Helper()
+	err := h.st.Write(t.Context(), func(tx *store.Tx) (err error) {
+		id, err = h.ers.BeginTx(tx, h.base, knowledge.Erasure{Phrases: []string{phrase}}, "", true)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (h house) run(t *testing.T) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := h.ers.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { <-done })
+}
+
+func (h house) write(t *testing.T, text string) {
+	t.Helper()
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+		return h.base.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: "n1", Text: text, Provenance: provenance.Owner})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A turn that begins just when the texts are taken out has read them, and may
+// write of them once more.
+func TestATurnThatBeganMeanwhileIsWaitedFor(t *testing.T) {
+	h := newHouse(t)
+	h.write(t, "the gate opens with Kestrel-9981")
+	swept := make(chan struct{})
+	var once sync.Once
+	late := &turns{}
+	late.seen = func(r *turns) { r.list = []string{"late"} } // it begins right after somebody looked
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: late.running, Erasers: func() []knowledge.Eraser {
+		return []knowledge.Eraser{h.base, erase.Owned{Forgot: func() { once.Do(func() { close(swept) }) }}}
+	}})
+	id := h.begin(t, "Kestrel-9981")
+	h.run(t)
+	<-swept
+	h.write(t, "as was said, Kestrel-9981") // the turn had it in mind
+	late.end()
+	s, err := h.ers.Wait(t.Context(), id)
+	if err != nil || s.State != knowledge.EraseDone {
+		t.Fatalf("%+v %v", s, err)
+	}
+	if in := h.holds(t, "Kestrel-9981"); in != nil {
+		t.Errorf("still in %v", in)
+	}
+}
+
+// What one holds who read a text between the two sweeps is worthless after the
+// second.
+func TestTheMarkMovesWithEachSweep(t *testing.T) {
+	h := newHouse(t)
+	running := &turns{list: []string{"other"}}
+	var marks []string
+	var rewrite bool
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Running: running.running, Erasers: func() []knowledge.Eraser {
+		return []knowledge.Eraser{h.base, erase.Owned{Forgot: func() {
+			m, err := knowledge.ErasedMark(h.st.Reader(t.Context()))
+			if err != nil {
+				t.Error(err)
+			}
+			marks = append(marks, m)
+			if !rewrite { // the other turn writes of it and ends
+				rewrite = true
+				h.write(t, "as was said, Kestrel-9981")
+				running.end()
+			}
+		}}}
+	}})
+	id := h.begin(t, "Kestrel-9981")
+	h.run(t)
+	if _, err := h.ers.Wait(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if len(marks) != 2 || marks[0] == marks[1] {
+		t.Errorf("%v", marks)
+	}
+}
+
+// An erasure that cannot be finished says why, and others go on without it.
+func TestAnErasureThatCannotBeFinishedSaysWhy(t *testing.T) {
+	h := newHouse(t)
+	broken := errors.New("the disk is gone")
+	mend := broken
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser {
+		return []knowledge.Eraser{h.base, failing{err: &mend}}
+	}})
+	bad, good := h.begin(t, "Kestrel-9981"), h.begin(t, "Heron-1234")
+	if err := h.ers.Finish(t.Context()); !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{bad: "the disk is gone", good: ""} {
+		if s, err := h.ers.Status(t.Context(), id); err != nil || !strings.Contains(s.Trouble, want) || (want == "") != (s.State == knowledge.EraseDone) {
+			t.Errorf("%+v %v", s, err)
+		}
+	}
+	mend = nil
+	if err := h.ers.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := h.ers.Status(t.Context(), bad); err != nil || s.Trouble != "" || s.State != knowledge.EraseDone {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// failing cannot take out a certain phrase.
+type failing struct {
+	erase.Owned
+	err *error
+}
+
+func (f failing) EraseTx(_ *store.Tx, e *knowledge.Erasure, _ *knowledge.Scrubber) (knowledge.Erased, error) {
+	if slices.Contains(e.Phrases, "Kestrel-9981") {
+		return knowledge.Erased{}, *f.err
+	}
+	return knowledge.Erased{}, nil
+}
