@@ -176,17 +176,38 @@ func (g *gathering) speakers() error {
 	if len(k.names) == 0 {
 		return nil
 	}
-	stmt := make([]string, len(k.names))
-	args := make([]any, 0, 4*len(k.names))
-	for i, name := range k.names {
-		end := name + "\U0010FFFF"
-		if len([]rune(name)) < 3 {
-			end = name + "!" // the whole name, or the first word of it
-		}
-		stmt[i] = `SELECT ` + strconv.Itoa(i) + `, (SELECT speaker FROM docs WHERE speaker <> '' AND speaker >= ? COLLATE NOCASE AND speaker < ? COLLATE NOCASE LIMIT 1)`
-		args = append(args, name, end)
+	type name struct {
+		From string `json:"a"`
+		To   string `json:"z"`
 	}
-	rows, err := g.q.Query(strings.Join(stmt, " UNION ALL "), args...)
+	type part struct {
+		Kind  string `json:"k"`
+		Realm string `json:"r"`
+	}
+	names := make([]name, len(k.names))
+	for i, n := range k.names {
+		names[i] = name{n, n + "\U0010FFFF"}
+		if len([]rune(n)) < 3 {
+			names[i].To = n + "!" // the whole name, or the first word of it
+		}
+	}
+	var parts []part
+	for _, d := range g.scope {
+		for _, kind := range d.kinds {
+			for _, realm := range d.realms {
+				parts = append(parts, part{kind, realm})
+			}
+		}
+	}
+	raw, err := json.Marshal([]any{names, parts})
+	if err != nil {
+		return fmt.Errorf("knowledge: who said something: %w", err)
+	}
+	// What of these rows is not searched may not say who is there: each part of the
+	// scope is looked into by itself, by a jump in the index.
+	rows, err := g.q.Query(`SELECT n.key, min((SELECT d.speaker FROM docs d WHERE d.speaker <> '' AND d.realm = s.value ->> 'r' AND d.kind = s.value ->> 'k'
+			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
+		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
 	if err != nil {
 		return fmt.Errorf("knowledge: who said something: %w", err)
 	}

@@ -168,7 +168,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts was the index before there was another; see schema5.
@@ -252,3 +252,8 @@ DROP TRIGGER docs_insert;
 DROP TRIGGER docs_delete;
 DROP TRIGGER docs_update;
 DROP TABLE docs_fts;`
+
+// schema6: who has said something in a realm is found without looking at others.
+const schema6 = `
+DROP INDEX docs_speaker;
+CREATE INDEX docs_speaker ON docs (realm, kind, speaker COLLATE NOCASE) WHERE speaker <> '';`

@@ -1,8 +1,12 @@
 package knowledge
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hob/knowledge/store"
 	"hob/platform/provenance"
@@ -59,5 +63,37 @@ func TestRetrieve(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Who speaks in one agent's memory changes nothing of what another's answers.
+func TestSpeakersOfARealm(t *testing.T) {
+	b, st := open(t)
+	turn := func(realm, ref, who, text string) {
+		write(t, st, func(tx *store.Tx) error {
+			return b.IndexTx(tx, Doc{Kind: KindTurn, Ref: ref, Text: text, At: t0, Provenance: provenance.Owner, Realm: realm, Group: realm, Speaker: who})
+		})
+	}
+	turn("work", "w1", "owner", "Tom owes me twenty euros")
+	turn("work", "w2", "Ida", "the bank owes me ninety euros and an apology")
+	ask := func(r Request) Answer {
+		r.Text, r.Now = "What does Tom owe?", t0
+		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	before := ask(Request{Realm: "work"})
+	for i, realm := range []string{"", "home"} {
+		turn(realm, "h"+realm, []string{"Tom", "tomas"}[i], "they owe nobody anything")
+	}
+	if d := cmp.Diff(before, ask(Request{Realm: "work"}), cmpopts.IgnoreUnexported(Answer{})); d != "" {
+		t.Errorf("the answer changed: %s", d)
+	}
+	for name, r := range map[string]Request{"every realm": {EveryRealm: true}, "the main one": {}, "their own": {Realm: "home"}} {
+		if a := ask(r); len(a.Hits) == 0 || !strings.Contains(a.Hits[0].Text, "they owe") {
+			t.Errorf("%s: %+v", name, a.Hits)
+		}
 	}
 }
