@@ -15,9 +15,10 @@ import (
 // historyRows is how much of what was so before is shown.
 const historyRows = 5
 
-// outdated lists the sources of rows in which a fact was told that is retired
-// since.
-func outdated(q store.Querier, rows []*row) (map[string]bool, error) {
+// outdated lists the rows that tell what is no longer so and no more than that
+// of what is asked for. A message in which a fact was told that is retired since
+// may say other things, of which it is right.
+func outdated(q store.Querier, k *question, rows []*row, form float64) (map[*row]bool, error) {
 	var events []any
 	for _, r := range rows {
 		if e, ok := strings.CutPrefix(r.doc.Source, "event:"); ok && r.doc.Kind == KindTurn {
@@ -31,11 +32,37 @@ func outdated(q store.Querier, rows []*row) (map[string]bool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("knowledge: what is no longer so: %w", err)
 	}
-	out := map[string]bool{}
+	told := map[string]*row{} // by the event, as if they were one
 	for _, f := range list {
-		out["event:"+f.Event] = true
+		if told["event:"+f.Event] == nil {
+			told["event:"+f.Event] = &row{}
+		}
+		told["event:"+f.Event].doc.Text += f.Text + "\n"
+	}
+	for _, t := range told {
+		t.read(k, form, nil)
+	}
+	out := map[*row]bool{}
+	for _, r := range rows {
+		if t := told[r.doc.Source]; t != nil && r.doc.Kind == KindTurn && r.within(t) {
+			out[r] = true
+		}
 	}
 	return out, nil
+}
+
+// within reports whether a row says nothing besides another of what is asked
+// for; where it has no word of that, nothing at all.
+func (r *row) within(o *row) bool {
+	has := false
+	for i, n := range r.own {
+		if n > 0 && o.own[i] == 0 {
+			return false
+		}
+		has = has || n > 0
+	}
+	words := tokens(o.doc.Text)
+	return has || !slices.ContainsFunc(Subjects(r.doc.Text), func(w string) bool { return !slices.Contains(words, phrase.Fold(w)) })
 }
 
 // replaced adds to facts what they replaced.
@@ -79,7 +106,7 @@ func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answe
 		if picky && len(rows) > 0 {
 			rows = strict(rows, b.tune)
 		}
-		if err := b.settle(q, &old, rows, historyRows); err != nil {
+		if err := b.settle(q, k, &old, rows, historyRows); err != nil {
 			return err
 		}
 	}

@@ -131,7 +131,7 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	if r.Strict {
 		rows = strict(rows, b.tune)
 	}
-	if err := b.settle(q, &a, rows, r.Limit); err != nil {
+	if err := b.settle(q, k, &a, rows, r.Limit); err != nil {
 		return a, err
 	}
 	if r.Meaning {
@@ -224,22 +224,22 @@ func join(rows []*row, slow int) {
 	sortRows(rows)
 }
 
-// settle makes hits of the best rows. What told an old fact is history, and no
-// hit: its words are those of the question, and it is wrong.
-func (b *Base) settle(q store.Querier, a *Answer, rows []*row, limit int) error {
+// settle makes hits of the best rows. What told an old fact that is asked for is
+// history, and no hit: its words are those of the question, and it is wrong.
+func (b *Base) settle(q store.Querier, k *question, a *Answer, rows []*row, limit int) error {
 	join(rows, b.tune.Meaning)
 	if err := repeated(q, rows); err != nil {
 		return err
 	}
 	rows = rows[:min(len(rows), limit+historyRows)]
-	old, err := outdated(q, rows)
+	old, err := outdated(q, k, rows, b.tune.Form)
 	if err != nil {
 		return err
 	}
 	for _, r := range rows {
 		h := Hit{Doc: r.doc, N: r.n, Score: r.score, Parts: r.parts, Until: r.until}
 		switch {
-		case old[r.doc.Source]:
+		case old[r]:
 			a.said = append(a.said, h)
 		case len(a.Hits) < limit:
 			a.Hits = append(a.Hits, h)
@@ -311,7 +311,7 @@ func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer,
 		return err
 	}
 	more := Answer{}
-	if err := b.settle(q, &more, g.ranked(), limit); err != nil {
+	if err := b.settle(q, k, &more, g.ranked(), limit); err != nil {
 		return err
 	}
 	a.Route.Reasons = append(a.Route.Reasons, "looked again for: "+text)

@@ -97,3 +97,50 @@ func TestSpeakersOfARealm(t *testing.T) {
 		}
 	}
 }
+
+// A message in which a fact was told that is corrected since is no answer about
+// that; what it says besides is.
+func TestMessagesOfCorrectedFacts(t *testing.T) {
+	b, st := open(t)
+	for i, m := range []struct {
+		event, message string
+		facts          []string
+	}{
+		{"e1", "My address is 5 Elm Road. The plumber comes with a ladder and stays until noon.", []string{"my address is 5 Elm Road"}},
+		{"e2", "remember that the cabin wifi password is Kestrel-1", []string{"the cabin wifi password is Kestrel-1"}},
+		{"e3", "Please note two changes!", []string{"my address is 7 Oak Lane", "the cabin wifi password is now Heron-2"}},
+	} {
+		at := t0.AddDate(0, 0, 10*i)
+		write(t, st, func(tx *store.Tx) error {
+			for _, f := range m.facts {
+				if _, err := b.RememberTx(tx, Fact{Text: f, Event: m.event, Provenance: provenance.Owner, CreatedAt: at}); err != nil {
+					return err
+				}
+			}
+			return b.IndexTx(tx, Doc{Kind: KindTurn, Ref: m.event, Text: m.message, At: at, Provenance: provenance.Owner, Group: m.event, Speaker: "owner", Source: "event:" + m.event})
+		})
+	}
+	for _, tc := range []struct{ name, text, want string }{
+		{"about something else", "When does the plumber come?", "e1"},
+		{"about both", "Does the plumber know my address?", "e1"},
+		{"about what was corrected", "What is my address?", ""},
+		{"nothing else is said", "What is the wifi password?", ""},
+		{"nothing else is said, asked with more words", "What is the wifi password of the cabin by the lake?", ""},
+		{"by the day alone", "What was there on 9 March 2026?", "e1"},
+		{"by the day alone, nothing else is said", "What was there on 19 March 2026?", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: tc.text, Kinds: []string{KindTurn}, Now: t0.AddDate(0, 1, 0)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, h := range a.Hits {
+				got += h.Ref
+			}
+			if got = strings.TrimSuffix(got, "e3"); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
+	}
+}
