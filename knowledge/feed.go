@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -51,7 +52,10 @@ func (b *Base) LastChange(q store.Querier) (seq int64, err error) {
 // DoneTx says that what derives from the docs under a name holds every change
 // up to seq for good. What all of them hold is dropped.
 func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
-	_, err := tx.Exec(`INSERT INTO derived (name, seq) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET seq = max(seq, excluded.seq)`, name, seq)
+	mark, _, err := b.Mark(tx, seq)
+	if err == nil {
+		_, err = tx.Exec(`INSERT INTO derived (name, seq, mark) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, mark = excluded.mark WHERE excluded.seq > seq`, name, seq, mark)
+	}
 	if err == nil {
 		_, err = tx.Exec(`DELETE FROM doc_changes WHERE seq <= (SELECT min(seq) FROM derived)`)
 	}
@@ -59,6 +63,21 @@ func (b *Base) DoneTx(tx *store.Tx, name string, seq int64) error {
 		return fmt.Errorf("knowledge: %s is done: %w", name, err)
 	}
 	return nil
+}
+
+// Mark is that of the change with a Seq; known is false when the database has no
+// such change, or has dropped changes after it. What derives from the docs keeps it
+// with its Seq. When it is another now, the database is an older copy that was put
+// back, or another one altogether: then it is made anew.
+func (b *Base) Mark(q store.Querier, seq int64) (mark int64, known bool, err error) {
+	err = q.QueryRow(`SELECT mark FROM doc_changes WHERE seq = ?1 UNION ALL SELECT mark FROM derived WHERE seq = ?1 LIMIT 1`, seq).Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("knowledge: the mark of a change: %w", err)
+	}
+	return mark, true, nil
 }
 
 // Done is the Seq that DoneTx was told under a name, 0 when there is none.

@@ -168,7 +168,7 @@ func New(st *store.Store, opt Options) (*Base, error) {
 // Migrations are the tables of this package, and that of the origins of what it
 // keeps.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
+	return []store.Set{{Owner: "knowledge", Steps: []string{schema1, schema2, schema3, schema4, schema5, schema6, schema7}}, {Owner: "claims", Steps: []string{claims1}}, origins.Migrations(), {Owner: "erasures", Steps: []string{erasuresTable}}}
 }
 
 // schema1: docs_fts was the index before there was another; see schema5.
@@ -257,3 +257,16 @@ DROP TABLE docs_fts;`
 const schema6 = `
 DROP INDEX docs_speaker;
 CREATE INDEX docs_speaker ON docs (realm, kind, speaker COLLATE NOCASE) WHERE speaker <> '';`
+
+// schema7: each change has a mark of its own, so that what derives is told from
+// what derives from another copy of the database, which has gone on since with
+// changes of the same numbers.
+const schema7 = `
+ALTER TABLE doc_changes ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE derived ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
+DROP TRIGGER docs_inserted;
+DROP TRIGGER docs_deleted;
+DROP TRIGGER docs_updated;
+CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;
+CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (old.n, random()); END;
+CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;`

@@ -98,7 +98,7 @@ func (x *Index) catchUp(ctx context.Context) error {
 	if err := g.tidy(); err != nil { // after a crash
 		return x.broke(ctx, g, err)
 	}
-	n, before := 0, g.seq
+	n := 0
 	for g.seq < last {
 		k, err := x.step(ctx, g)
 		if err != nil {
@@ -109,8 +109,8 @@ func (x *Index) catchUp(ctx context.Context) error {
 		}
 		n += k
 	}
-	if g.seq > before || g.done < g.seq {
-		if err := x.tell(ctx, g); err != nil {
+	if done, err := x.base.Done(q, Name); err != nil || done < g.seq {
+		if err = errors.Join(err, x.tell(ctx, g)); err != nil {
 			return err
 		}
 	}
@@ -149,9 +149,13 @@ func (x *Index) step(ctx context.Context, g *generation) (int, error) {
 		return 0, err
 	}
 	seq := list[len(list)-1].Seq
+	mark, _, err := x.base.Mark(x.st.Reader(ctx), seq)
+	if err != nil {
+		return 0, err
+	}
 	b := x.batch(list)
 	setNumber(b, keySeq, seq)
-	setNumber(b, keyDone, g.done)
+	setNumber(b, keyMark, mark)
 	if err := g.apply(b); err != nil {
 		return 0, err
 	}
@@ -207,11 +211,7 @@ func (x *Index) tell(ctx context.Context, g *generation) error {
 		return nil
 	}
 	seq := g.seq
-	err := x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
-	if err == nil {
-		g.done = seq
-	}
-	return err
+	return x.st.Write(ctx, func(tx *store.Tx) error { return x.base.DoneTx(tx, Name, seq) })
 }
 
 // mkdir makes the folder of the index.

@@ -15,7 +15,7 @@ import (
 // Keys that the index keeps beside its rows, written with each batch.
 const (
 	keySeq    = "seq"    // the last change it holds
-	keyDone   = "done"   // the last one that the store was told before this batch
+	keyMark   = "mark"   // its mark
 	keyFormat = "format" // how the rows were analysed; only of a whole index
 	keyNobody = "nobody" // there is a row of no words, see merge
 )
@@ -27,7 +27,7 @@ type generation struct {
 	ix     *scorch.Scorch
 	queue  *api.AnalysisQueue
 	seq    int64 // guarded by Index.work
-	done   int64
+	mark   int64 // as it was opened
 	format string
 	nobody bool          // guarded by Index.work
 	gone   chan struct{} // closed when the index is
@@ -91,7 +91,7 @@ func (g *generation) readKeys() error {
 		if g.seq, err = internal(r, keySeq); err != nil {
 			return err
 		}
-		g.done, err = internal(r, keyDone)
+		g.mark, err = internal(r, keyMark)
 		return err
 	})
 }

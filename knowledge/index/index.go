@@ -219,23 +219,15 @@ func (x *Index) load() (*generation, error) {
 	return nil, errors.Join(err, g.close())
 }
 
-// fits says whether an index goes on from where the store is: it is of another
-// time when the store does not know what the index was told it knows, as after
-// a restored backup, or has dropped changes that the index has not seen.
+// fits says whether an index goes on from where the store is. It does not where
+// the store has dropped changes that the index has not seen, nor where the last
+// one that it has seen is not the store's, as after a restored backup.
 func (x *Index) fits(g *generation) (bool, error) {
 	if g.format != x.format() {
 		return false, nil
 	}
-	q := x.st.Reader(context.Background())
-	last, err := x.base.LastChange(q)
-	if err != nil {
-		return false, err
-	}
-	done, err := x.base.Done(q, Name)
-	if err != nil {
-		return false, err
-	}
-	return g.seq <= last && g.seq >= done && g.done <= done, nil
+	mark, known, err := x.base.Mark(x.st.Reader(context.Background()), g.seq)
+	return known && mark == g.mark, err
 }
 
 // asideFolder is where a damaged index is put.

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,6 +39,21 @@ func open(t testing.TB) *world {
 	}
 	w.reopen(t, index.Options{})
 	return w
+}
+
+// restore puts a copy in the place of the database.
+func (w *world) restore(t testing.TB, copied string) {
+	t.Helper()
+	path := w.st.Path()
+	fatal(t, w.st.Close())
+	fatal(t, os.Rename(copied, path))
+	var err error
+	if w.st, err = store.Open(t.Context(), path, knowledge.Migrations(), store.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.st.Close() })
+	w.base, err = knowledge.New(w.st, knowledge.Options{})
+	fatal(t, err)
 }
 
 // reopen opens the index as another start would.

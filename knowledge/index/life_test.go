@@ -163,6 +163,18 @@ func TestMadeAnew(t *testing.T) {
 			}))
 			return index.Options{}
 		}},
+		{"an older copy of the database that has gone on since", func(t *testing.T, w *world) index.Options {
+			copied := filepath.Join(t.TempDir(), "copy.db")
+			fatal(t, w.st.Backup(t.Context(), copied))
+			w.ix = nil
+			w.reopen(t, index.Options{})
+			w.put(t, knowledge.Doc{Ref: "b", Text: "butter"}) // lost with what follows
+			fatal(t, w.ix.CatchUp(t.Context()))
+			fatal(t, w.ix.Close())
+			w.restore(t, copied)
+			w.put(t, knowledge.Doc{Ref: "a", Text: "milk and honey"})
+			return index.Options{}
+		}},
 		{"changes that nobody has any more", func(t *testing.T, w *world) index.Options {
 			w.put(t, knowledge.Doc{Ref: "b", Text: "bread"})
 			fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {

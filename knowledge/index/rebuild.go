@@ -109,18 +109,18 @@ func (x *Index) fill(ctx context.Context, g *generation, progress func(done, tot
 
 // finish marks a generation as whole and follows until nothing is left.
 func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
-	told, err := x.base.Done(x.st.Reader(ctx), Name)
+	mark, _, err := x.base.Mark(x.st.Reader(ctx), seq)
 	if err != nil {
 		return err
 	}
 	b := api.NewBatch()
 	setNumber(b, keySeq, seq)
-	setNumber(b, keyDone, told)
+	setNumber(b, keyMark, mark)
 	b.SetInternal([]byte(keyFormat), []byte(x.format()))
 	if err := g.apply(b); err != nil {
 		return err
 	}
-	g.seq, g.done, g.format = seq, told, x.format()
+	g.seq, g.format = seq, x.format()
 	for {
 		n, err := x.step(ctx, g)
 		if err != nil {
