@@ -315,6 +315,51 @@ func TestAnOlderFile(t *testing.T) {
 	}
 }
 
+// An older copy of the store that was put back and went on has other changes by
+// the same numbers.
+func TestAnOlderStore(t *testing.T) {
+	for name, f := range map[string]func(*world) error{
+		"followed":  func(*world) error { return nil },
+		"forgotten": func(w *world) error { _, err := w.Forget(t.Context()); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, embedtest.Options{})
+			w.put(knowledge.Doc{Ref: "tea", Text: "green tea"})
+			w.catchUp()
+			copied := filepath.Join(t.TempDir(), "copy.db")
+			fatal(t, w.st.Backup(t.Context(), copied))
+			lost := knowledge.Doc{Ref: "car", Text: "kestrel 9981"}
+			w.put(lost)
+			w.catchUp()
+			fatal(t, w.Close())
+			path := w.st.Path()
+			fatal(t, w.st.Close())
+			fatal(t, os.Rename(copied, path))
+			st, err := store.Open(t.Context(), path, knowledge.Migrations(), store.Options{})
+			fatal(t, err)
+			t.Cleanup(func() { _ = st.Close() })
+			w.st, w.opt.Store = st, st
+			w.base, err = knowledge.New(st, knowledge.Options{})
+			fatal(t, err)
+			w.put(knowledge.Doc{Ref: "tea", Text: "black tea"})
+			w.Vectors, err = embed.New(w.opt)
+			fatal(t, err)
+			t.Cleanup(func() { _ = w.Close() })
+			fatal(t, f(w))
+			w.catchUp()
+			if holds(t, w.dir, packed(embedtest.Vector(w.opt.DocumentPrefix+lost.Text, embedtest.Options{}))) {
+				t.Error("what is not there any more is held")
+			}
+			if s := w.stats(); s.Held != 1 || s.Behind != 0 {
+				t.Errorf("%+v", s)
+			}
+			if got := w.find("black tea", notes, mine, 1); !slices.Equal(got, []string{"tea"}) {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
 func TestAnotherModel(t *testing.T) {
 	w := newWorld(t, embedtest.Options{})
 	w.put(knowledge.Doc{Ref: "tea", Text: "green tea"}, knowledge.Doc{Ref: "car", Text: "a car"})

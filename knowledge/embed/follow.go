@@ -193,24 +193,26 @@ func (v *Vectors) sound(ctx context.Context, s state, f *file) (state, *file, er
 			return s, f, err
 		}
 	}
-	q := v.o.Store.Reader(ctx)
-	told, err := v.base.Done(q, Name)
-	if err != nil {
+	lost, err := v.lost(ctx, s)
+	if err != nil || !lost && s.model != "" {
 		return s, f, err
-	}
-	last, err := v.base.LastChange(q)
-	if err != nil {
-		return s, f, err
-	}
-	// A file that is older than what the store was told may miss changes that are
-	// dropped by now; one that is newer is of another store, or that one is an older copy.
-	if s.model != "" && (told > 0 || s.seq == 0) && told <= s.seq && s.seq <= last {
-		return s, f, nil
 	}
 	if s, err = v.begin(ctx, s); err != nil {
 		return s, f, err
 	}
 	return s, f, f.write(ctx, func(tx *sql.Tx) error { return s.write(ctx, tx) })
+}
+
+// lost reports whether the store does not go on from what is held: changes are
+// dropped that are not in, or are others, because it is an older copy.
+func (v *Vectors) lost(ctx context.Context, s state) (bool, error) {
+	q := v.o.Store.Reader(ctx)
+	told, err := v.base.Done(q, Name)
+	if err != nil {
+		return false, err
+	}
+	mark, known, err := v.base.Mark(q, s.seq)
+	return !known || mark != s.mark || told == 0 && s.seq > 0, err
 }
 
 // begin is the state at the beginning of a way through all docs. From now on
@@ -221,7 +223,13 @@ func (v *Vectors) begin(ctx context.Context, s state) (state, error) {
 		return s, err
 	}
 	s.model, s.seq, s.walking, s.walked, s.anew = v.identity(), last, true, 0, false
-	return s, v.o.Store.Write(ctx, func(tx *store.Tx) error { return v.base.DoneTx(tx, Name, last) })
+	err = v.o.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if err = v.base.DoneTx(tx, Name, last); err == nil {
+			s.mark, _, err = v.base.Mark(tx, last)
+		}
+		return err
+	})
+	return s, err
 }
 
 // empty drops everything that is held.
@@ -279,6 +287,9 @@ func (v *Vectors) take(ctx context.Context, f *file, rows []knowledge.Change, s,
 		}
 	}
 	if after.dims, err = v.embed(ctx, s, &w); err != nil {
+		return 0, s, err
+	}
+	if after.mark, _, err = v.base.Mark(v.o.Store.Reader(ctx), after.seq); err != nil {
 		return 0, s, err
 	}
 	err = f.write(ctx, func(tx *sql.Tx) error {

@@ -37,13 +37,12 @@ func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 	if err != nil || s.model == "" {
 		return 0, err
 	}
-	s.anew = false
-	if told, err := v.base.Done(v.o.Store.Reader(ctx), Name); err != nil {
+	lost, err := v.lost(ctx, s)
+	if err != nil {
 		return 0, err
-	} else if told == 0 || told > s.seq {
-		s.walking = true // changes may be missing: look at all
 	}
-	s.walked = 0
+	s.anew, s.walked = false, 0
+	s.walking = s.walking || lost // changes may be missing: look at all
 	for {
 		list, next, more, err := v.next(ctx, s)
 		if err != nil {

@@ -13,6 +13,7 @@ type state struct {
 	model string // see Vectors.identity; "" in an empty file
 	dims  int    // of each vector, 0 until there is one
 	seq   int64  // every change up to it is in
+	mark  int64  // of that change
 	// walking: all docs are gone through, up to walked by now; seq counts once
 	// that is done.
 	walking bool
@@ -44,6 +45,8 @@ func readState(ctx context.Context, q queryer) (s state, err error) {
 			s.dims = int(n)
 		case "seq":
 			s.seq = n
+		case "mark":
+			s.mark = n
 		case "walking":
 			s.walking = n == 1
 		case "walked":
@@ -58,7 +61,7 @@ func readState(ctx context.Context, q queryer) (s state, err error) {
 func (s state) write(ctx context.Context, tx *sql.Tx) error {
 	one := map[bool]int{true: 1}
 	for name, value := range map[string]any{
-		"model": s.model, "dims": s.dims, "seq": s.seq, "walking": one[s.walking], "walked": s.walked, "anew": one[s.anew],
+		"model": s.model, "dims": s.dims, "seq": s.seq, "mark": s.mark, "walking": one[s.walking], "walked": s.walked, "anew": one[s.anew],
 	} {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value); err != nil {
 			return err
