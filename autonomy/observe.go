@@ -291,7 +291,7 @@ func (l *Loop) Fire(ctx context.Context, id string, signals []watchers.Signal, s
 }
 
 func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) {
-	if s.Skipped > 0 { // the policy dropped it: nothing runs, the owner is told
+	if s.Skipped > 0 || s.Notice { // it was dropped, or is about the watcher: nothing runs, the owner is told
 		spec.Mode = watchers.Notify
 	}
 	payload, err := json.Marshal(fired{

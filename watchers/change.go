@@ -24,6 +24,9 @@ const (
 // Title, Mode, Missed, State and CreatedAt may be empty and are filled in.
 // Errors wrap ErrInvalid when the owner has to ask for something else.
 func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
+	if err := spec.lift(); err != nil {
+		return Spec{}, err
+	}
 	m.fill(&spec)
 	if err := check(spec); err != nil {
 		return Spec{}, err
@@ -31,6 +34,9 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 	made, err := m.build(spec)
 	if err != nil {
 		return Spec{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err := spec.paced(made); err != nil {
+		return Spec{}, err
 	}
 	spec.NextAt = time.Time{}
 	if timed, ok := made.(Timed); ok {
@@ -44,7 +50,7 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		}
 		spec.NextAt = next
 	}
-	return spec, m.add(tx, spec, false)
+	return spec, m.add(tx, made, spec, false)
 }
 
 // RestoreTx puts back a watcher as CancelTx returned it. Occurrences that
@@ -54,16 +60,17 @@ func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if err := check(spec); err != nil {
 		return err
 	}
-	if _, err := m.build(spec); err != nil {
+	made, err := m.build(spec)
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
 		return errors.Join(fmt.Errorf("%w: %s exists", ErrInvalid, spec.ID), err)
 	}
-	return m.add(tx, spec, true)
+	return m.add(tx, made, spec, true)
 }
 
-func (m *Manager) add(tx *store.Tx, spec Spec, again bool) error {
+func (m *Manager) add(tx *store.Tx, made any, spec Spec, again bool) error {
 	if spec.State == Active {
 		if err := m.room(tx); err != nil {
 			return err
@@ -72,7 +79,7 @@ func (m *Manager) add(tx *store.Tx, spec Spec, again bool) error {
 	if err := insertRow(tx, spec); err != nil {
 		return err
 	}
-	if err := m.begin(tx, spec); err != nil {
+	if err := m.begin(tx, made, spec); err != nil {
 		return err
 	}
 	m.changed(tx, spec.ID, again)
@@ -99,6 +106,9 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 	}
 	if _, err := tx.Exec("DELETE FROM watchers WHERE id = ?", id); err != nil {
 		return Spec{}, fmt.Errorf("watchers: cancel: %w", err)
+	}
+	if err := forgetPoll(tx, id); err != nil {
+		return Spec{}, err
 	}
 	if k, ok := m.drivers[r.Kind].(Keeper); ok {
 		if err := k.Forget(tx, id); err != nil {
@@ -154,10 +164,15 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 		}
 		r.NextAt = next
 	}
-	return m.begin(tx, r.Spec)
+	return m.begin(tx, made, r.Spec)
 }
 
-func (m *Manager) begin(tx *store.Tx, spec Spec) error {
+func (m *Manager) begin(tx *store.Tx, made any, spec Spec) error {
+	if _, ok := made.(Polled); ok {
+		if err := beginPoll(tx, spec.ID, time.Now()); err != nil {
+			return err
+		}
+	}
 	if k, ok := m.drivers[spec.Kind].(Keeper); ok {
 		return k.Begin(tx, spec)
 	}
@@ -213,6 +228,9 @@ func check(s Spec) error {
 	case RunOnce, Skip, RunAll:
 	default:
 		return bad("unknown policy %q for missed times; there are run_once, skip and run_all", s.Missed)
+	}
+	if _, err := s.Pace.parse(); err != nil {
+		return bad("%v", err)
 	}
 	switch {
 	case s.ID == "":

@@ -11,7 +11,7 @@ import (
 )
 
 // Eraser takes phrases out of watchers, schedules and reminders, which go on with
-// what is left; one that is named goes as a whole. What the drivers keep of their
+// what is left; one that is named goes as a whole. Keys of polled ones are kept as digests. What the drivers keep of their
 // own they erase themselves, see DriverEraser.
 func (m *Manager) Eraser() erase.Eraser { return eraser{m} }
 
@@ -36,7 +36,7 @@ func docKinds() []string { return []string{"reminder", "watcher", "schedule"} }
 type eraser struct{ m *Manager }
 
 // Tables implements erase.Eraser.
-func (eraser) Tables() []string { return []string{"watchers"} }
+func (eraser) Tables() []string { return []string{"watchers", "watcher_polls", "watcher_keys"} }
 
 // EraseTx implements erase.Eraser.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
@@ -49,12 +49,18 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		}
 	}
 	t := erase.Table{Name: "watchers", Key: []string{"id"}, Text: []string{"title", "config", "action", "report", "last_error"}}
+	where := erase.Table{Name: "watcher_polls", Key: []string{"watcher"}, Text: []string{"cursor"}}
+	cursors, err := where.EraseTx(tx, e, s)
+	if err != nil {
+		return n, err
+	}
 	before, err := r.versions(tx)
 	if err != nil {
 		return n, err
 	}
-	if n, err = t.EraseTx(tx, e, s); err != nil || n.Scrubbed == 0 {
-		return n, err
+	n, err = t.EraseTx(tx, e, s)
+	if err != nil || n.Scrubbed == 0 {
+		return n.Add(cursors), err
 	}
 	after, err := r.versions(tx)
 	if err != nil {
@@ -65,7 +71,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 			r.m.changed(tx, id, true)
 		}
 	}
-	return n, nil
+	return n.Add(cursors), nil
 }
 
 // versions are what each watcher is made of.

@@ -156,6 +156,9 @@ func (m *Manager) Upcoming(ctx context.Context, from, to time.Time) ([]Occurrenc
 // Describe says in plain words what a watcher watches and does.
 func (m *Manager) Describe(s Spec) string {
 	what := m.describeConfig(s)
+	if pace := s.Pace.words(); pace != "" {
+		what += " (" + pace + ")"
+	}
 	if s.Action == "" {
 		return what
 	}

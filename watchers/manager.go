@@ -10,10 +10,16 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/safehttp"
 )
 
-// defaultMax is how many active watchers there may be.
-const defaultMax = 1000
+// The defaults of Options.
+const (
+	defaultMax      = 1000
+	defaultWorkers  = 4
+	defaultPerDay   = 200
+	defaultMinEvery = time.Minute
+)
 
 // ErrInvalid is wrapped by errors about a watcher that cannot be made as asked.
 var ErrInvalid = errors.New("this watcher cannot be made")
@@ -31,6 +37,15 @@ type Options struct {
 	AllowedRead func(path string) error
 	// Max is how many active watchers there may be (default 1000).
 	Max int
+	// Network and Secret are handed to the drivers.
+	Network *safehttp.Client
+	Secret  func(ref string) (string, error)
+	// Workers is how many sources are asked at a time (default 4), MinEvery the
+	// shortest interval at which one is asked (default 1m), PerDay how often a
+	// polled watcher may fire on a day unless the owner says else (default 200).
+	Workers  int
+	MinEvery time.Duration
+	PerDay   int
 }
 
 // Manager keeps the watchers and, while Run runs, makes them work. Its other
@@ -63,8 +78,21 @@ func New(opt Options) (*Manager, error) {
 			return fmt.Errorf("no folder may be looked at, so neither may %s", path)
 		}
 	}
-	if opt.Max <= 0 {
-		opt.Max = defaultMax
+	if opt.Secret == nil {
+		opt.Secret = func(ref string) (string, error) {
+			return "", fmt.Errorf("no secret can be read, so neither can %s", ref)
+		}
+	}
+	for _, d := range []struct {
+		to    *int
+		usual int
+	}{{&opt.Max, defaultMax}, {&opt.Workers, defaultWorkers}, {&opt.PerDay, defaultPerDay}} {
+		if *d.to <= 0 {
+			*d.to = d.usual
+		}
+	}
+	if opt.MinEvery <= 0 {
+		opt.MinEvery = defaultMinEvery
 	}
 	m := &Manager{
 		opt: opt, drivers: map[string]Driver{}, wake: make(chan struct{}, 1),
@@ -81,7 +109,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations are the manager's own tables.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers}}}
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls}}}
 }
 
 // AllMigrations are the manager's tables and those of the drivers.
@@ -111,16 +139,16 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	}
 	made, err := d.New(s, Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
-		AllowedRead: m.opt.AllowedRead, Trouble: trouble,
+		AllowedRead: m.opt.AllowedRead, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 	})
 	if err != nil {
 		return nil, err
 	}
 	switch made.(type) {
-	case Timed, Watcher:
+	case Timed, Watcher, Polled:
 		return made, nil
 	}
-	return nil, fmt.Errorf("%w: the kind %q made a %T, which is neither a Timed nor a Watcher", ErrPermanent, s.Kind, made)
+	return nil, fmt.Errorf("%w: the kind %q made a %T, which is no Timed, Watcher or Polled", ErrPermanent, s.Kind, made)
 }
 
 func (m *Manager) kinds() string {

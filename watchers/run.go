@@ -3,6 +3,7 @@ package watchers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -24,6 +25,7 @@ type loop struct {
 	zone    *time.Location
 	looked  time.Time // when the clock was last compared
 	told    map[string]*told
+	poller  *poller
 }
 
 // Run makes the watchers work until ctx ends; it returns when all have ended.
@@ -40,7 +42,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.running = true
 	m.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*told{}}
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*told{}, poller: newPoller(m)}
 	defer func() {
 		cancel()
 		l.wg.Wait()
@@ -56,6 +58,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	l.wg.Go(func() { l.poller.run(ctx) })
 	l.run(ctx)
 	return nil
 }
@@ -118,7 +121,7 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 	maps.DeleteFunc(l.running, func(_ string, r *runner) bool { return r.ended() })
 	var again time.Duration
 	for id, restart := range ids {
-		if l.running[id] != nil && !restart {
+		if (l.running[id] != nil || l.poller.has(id)) && !restart {
 			continue
 		}
 		r, err := selectRow(l.m.opt.Store.Reader(ctx), id)
@@ -139,6 +142,7 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 
 func (l *loop) drop(id string) {
 	l.clock.remove(id)
+	l.poller.remove(id)
 	if r, ok := l.running[id]; ok {
 		r.cancel()
 	}
@@ -155,11 +159,38 @@ func (l *loop) place(ctx context.Context, r row) {
 		l.clock.set(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt})
 		return
 	}
+	if polled, ok := made.(Polled); ok && err == nil {
+		l.poll(ctx, r, polled)
+		return
+	}
 	if _, timed := made.(Timed); !timed && r.NextAt.IsZero() && !errors.Is(err, ErrPermanent) {
 		l.start(ctx, r.Spec) // also when New failed: it is tried again there
 		return
 	}
 	l.m.breakDown(ctx, r.Spec, err)
+}
+
+// poll hands a watcher to the poller. One that has no baseline yet is asked at
+// once.
+func (l *loop) poll(ctx context.Context, r row, made Polled) {
+	p, err := selectPoll(l.m.opt.Store.Reader(ctx), r.ID)
+	checked, perr := r.Pace.parse()
+	if err = errors.Join(err, perr); err != nil && ctx.Err() == nil {
+		l.m.breakDown(ctx, r.Spec, fmt.Errorf("%w: %w", ErrPermanent, err))
+		return
+	}
+	due := time.Now().Round(0)
+	if p.based || p.fails > 0 {
+		due = l.poller.spread(l.m.everyOf(made, r.Spec)).Round(0)
+	}
+	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // else the clock was wrong then
+		due = later(due, p.notBefore)
+	}
+	group := ""
+	if g, ok := made.(Grouped); ok {
+		group = g.Group()
+	}
+	l.poller.set(r.ID, checked.hours, group, due, l.told[r.ID])
 }
 
 // tick fires what is due and returns how long to sleep, -1 for as long as

@@ -109,7 +109,12 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 		well := time.AfterFunc(healthyAfter, func() { m.recovered(spec.ID, told) })
 		defer well.Stop()
 	}
-	return made.(Watcher).Run(ctx, func(ctx context.Context, signals []Signal, save func(*store.Tx) error) error {
+	w, ok := made.(Watcher)
+	if !ok { // it could not be made at first, and is of another nature
+		m.mark(spec.ID, true)
+		return errGone
+	}
+	return w.Run(ctx, func(ctx context.Context, signals []Signal, save func(*store.Tx) error) error {
 		return m.commit(ctx, spec.ID, signals, save)
 	})
 }

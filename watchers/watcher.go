@@ -18,6 +18,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/safehttp"
 )
 
 // Mode says what happens when a watcher fires.
@@ -68,11 +69,12 @@ type Spec struct {
 	// Provenance is Outside when outside text had a part in its making.
 	Provenance provenance.Source `json:"provenance"`
 	State      State             `json:"state"`
-	CreatedAt  time.Time         `json:"created_at"`
-	FiredAt    time.Time         `json:"fired_at,omitzero"` // last time
-	Fired      int               `json:"fired"`
-	NextAt     time.Time         `json:"next_at,omitzero"` // for those that fire at a time
-	LastError  string            `json:"last_error,omitempty"`
+	Pace
+	CreatedAt time.Time `json:"created_at"`
+	FiredAt   time.Time `json:"fired_at,omitzero"` // last time
+	Fired     int       `json:"fired"`
+	NextAt    time.Time `json:"next_at,omitzero"` // for those that fire at a time
+	LastError string    `json:"last_error,omitempty"`
 }
 
 // Signal is one thing a watcher noticed.
@@ -86,7 +88,8 @@ type Signal struct {
 	// Source is Outside when Text or Payload hold text that Hob did not write,
 	// such as a file's name or a mail's subject.
 	Source provenance.Source
-	// At is when it happened or was due.
+	// At is when it happened or was due. A Polled leaves it zero when its source
+	// does not say.
 	At time.Time
 	// Late is how long after its time it fires; 0 when on time.
 	Late time.Duration
@@ -94,6 +97,9 @@ type Signal struct {
 	// dropped. When it is not 0 the action must not run: the owner is only
 	// told Text.
 	Skipped int
+	// Notice says that this is about the watcher itself, such as a source that
+	// does not answer: the action must not run, the owner is only told Text.
+	Notice bool
 }
 
 // Sink takes signals. With each batch the watcher's own progress is committed:
@@ -141,11 +147,15 @@ type Deps struct {
 	// Trouble tells that the watcher goes on, but not with everything ("cannot
 	// look into ~/x: permission denied"). Told once per kind of error.
 	Trouble func(ctx context.Context, watcher string, err error)
+	// Network is the way out to what a watcher asks; nil when there is none.
+	Network *safehttp.Client
+	// Secret resolves a reference to a secret, such as "keychain:github".
+	Secret func(ref string) (string, error)
 }
 
 // Driver makes watchers of one kind. New checks the configuration strictly
-// (unknown keys are errors) and returns a Watcher or a Timed; it does no I/O
-// beyond looking whether what it should watch exists.
+// (unknown keys are errors) and returns a Watcher, a Timed or a Polled; it does
+// no I/O beyond looking whether what it should watch exists.
 type Driver interface {
 	Kind() string
 	// Describe says in plain words what a configuration watches: "new PDF

@@ -84,11 +84,16 @@ func (s *Sink) Fail(err error) {
 	s.fail = err
 }
 
-// Fired returns what was committed so far.
-func (s *Sink) Fired() []Fired {
+// Fired returns what was committed so far, without the notices.
+func (s *Sink) Fired() []Fired { return s.which(false) }
+
+// Notices are what was said about watchers themselves.
+func (s *Sink) Notices() []Fired { return s.which(true) }
+
+func (s *Sink) which(notices bool) []Fired {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.fired)
+	return slices.DeleteFunc(slices.Clone(s.fired), func(f Fired) bool { return f.Notice != notices })
 }
 
 // Calls is how often Fire ran, failed ones included.
@@ -125,7 +130,7 @@ func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) watchers.Options {
 	return watchers.Options{
 		Store: st, Drivers: drivers, Sink: sink, Log: slog.New(slog.DiscardHandler),
-		AllowedRead: func(string) error { return nil },
+		AllowedRead: func(string) error { return nil }, MinEvery: 10 * time.Millisecond,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/knowledge/store"
+	"hob/platform/safehttp"
 	"hob/watchers"
 )
 
@@ -29,6 +30,16 @@ type Suite struct {
 	// exists, longer than the clocks of file systems are coarse, and must
 	// never fire.
 	Provoke func(t *testing.T, config json.RawMessage, n int)
+
+	// Polled says that the kind is asked again and again. Timeless says that its
+	// source tells no times, so that what happened before the first Poll is not
+	// news. Fail makes the source answer with errors, until it is told to stop;
+	// a polled kind should have it. Network and Secret are handed to the driver.
+	Polled   bool
+	Timeless bool
+	Fail     func(t *testing.T, on bool)
+	Network  *safehttp.Client
+	Secret   func(ref string) (string, error)
 }
 
 // Run puts a driver through the promises of the contract.
@@ -40,20 +51,30 @@ func Run(t *testing.T, s Suite) {
 		return
 	}
 	t.Run("fires what is new, once, over restarts", s.restarts)
-	t.Run("created without a manager", s.offline)
+	if !s.Timeless {
+		t.Run("created without a manager", s.offline)
+	}
 	t.Run("a failed save fires again", s.saveFails)
 	t.Run("cancelled and restored", s.cancelled)
+	if s.Polled {
+		s.polled(t)
+	}
 }
 
 func (s Suite) deps(st *store.Store) watchers.Deps {
 	return watchers.Deps{
 		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
 		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
+		Network: s.Network, Secret: s.Secret,
 	}
 }
 
 func (s Suite) spec(config json.RawMessage) watchers.Spec {
-	return watchers.Spec{Kind: s.New().Kind(), Config: config, Report: "test", Mode: watchers.Notify}
+	spec := watchers.Spec{Kind: s.New().Kind(), Config: config, Report: "test", Mode: watchers.Notify}
+	if s.Polled {
+		spec.Every = "20ms"
+	}
+	return spec
 }
 
 func (s Suite) refuses(t *testing.T) {
@@ -139,7 +160,9 @@ func (b *bench) create() { b.spec = Create(b.t, b.st, b.m, b.s.spec(b.config)) }
 
 // restart makes a new driver and manager, as a new process has them.
 func (b *bench) restart() {
-	m, err := watchers.New(Options(b.st, b.sink, b.s.New()))
+	opt := Options(b.st, b.sink, b.s.New())
+	opt.Network, opt.Secret = b.s.Network, b.s.Secret
+	m, err := watchers.New(opt)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -1,0 +1,233 @@
+package watchers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The bounds of a pace.
+const (
+	longestEvery = 31 * 24 * time.Hour
+	mostPerDay   = 100_000
+)
+
+// Pace is how much of a watcher the owner wants. The zero value leaves it to the
+// kind and the manager. In a configuration its keys may stand among the kind's
+// own: CreateTx takes them out.
+type Pace struct {
+	// Every is how often to ask, such as "30m"; for polled kinds.
+	Every string `json:"every,omitempty"`
+	// Hours is when it works, in the owner's zone: "08:00-18:00",
+	// "mon-fri 08:00-18:00", "22:00-06:00". What happens outside of them is
+	// found when they begin.
+	Hours string `json:"active_hours,omitempty"`
+	// PerDay is how often it may fire on one day of the owner's; what is more is
+	// left out, and the owner is told so once a day.
+	PerDay int `json:"per_day,omitempty"`
+}
+
+// pace is a checked Pace.
+type pace struct {
+	every  time.Duration
+	hours  hours
+	perDay int
+}
+
+func (p Pace) parse() (out pace, err error) {
+	if p.Every != "" {
+		if out.every, err = parseEvery(p.Every); err != nil {
+			return pace{}, err
+		}
+	}
+	if out.hours, err = parseHours(p.Hours); err != nil {
+		return pace{}, err
+	}
+	if p.PerDay < 0 || p.PerDay > mostPerDay {
+		return pace{}, fmt.Errorf(`"per_day" must be between 1 and %d (0: as usual), not %d`, mostPerDay, p.PerDay)
+	}
+	out.perDay = p.PerDay
+	return out, nil
+}
+
+func parseEvery(s string) (time.Duration, error) {
+	text := strings.TrimPrefix(strings.TrimSpace(strings.ToLower(s)), "every ")
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 31 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 || d > longestEvery {
+		return 0, fmt.Errorf(`"every" must be a duration such as "30m", "6h" or "1d", not %q`, s)
+	}
+	return d, nil
+}
+
+// lift takes the keys of a Pace out of a configuration. What the spec says
+// itself holds.
+func (s *Spec) lift() error {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(s.Config, &keys) != nil || len(keys) == 0 {
+		return nil // the kind says what is wrong with it
+	}
+	var p Pace
+	found := false
+	for name, to := range map[string]any{"every": &p.Every, "active_hours": &p.Hours, "per_day": &p.PerDay} {
+		raw, ok := keys[name]
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal(raw, to); err != nil {
+			return fmt.Errorf(`%w: %q must be %s`, ErrInvalid, name, map[bool]string{true: "a number", false: "a text"}[name == "per_day"])
+		}
+		delete(keys, name)
+		found = true
+	}
+	if !found {
+		return nil
+	}
+	config, err := json.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	s.Config = config
+	if s.Every == "" {
+		s.Every = p.Every
+	}
+	if s.Hours == "" {
+		s.Hours = p.Hours
+	}
+	if s.PerDay == 0 {
+		s.PerDay = p.PerDay
+	}
+	return nil
+}
+
+// paced refuses a pace that means nothing for what was made.
+func (s Spec) paced(made any) error {
+	if _, ok := made.(Polled); !ok && s.Pace != (Pace{}) {
+		return fmt.Errorf("%w: the kind %s is not asked again and again, so it has no \"every\", \"active_hours\" or \"per_day\"", ErrInvalid, s.Kind)
+	}
+	return nil
+}
+
+// words describes a pace for the owner, "" when it says nothing.
+func (p Pace) words() string {
+	var parts []string
+	if p.Every != "" {
+		parts = append(parts, "every "+strings.TrimPrefix(p.Every, "every "))
+	}
+	if p.Hours != "" {
+		parts = append(parts, "only "+p.Hours)
+	}
+	if p.PerDay > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d a day", p.PerDay))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// hours are the minutes of the week in which a watcher works.
+type hours struct {
+	set      bool
+	days     [7]bool // by time.Weekday, of the beginning
+	from, to int     // minutes of the day; to may be smaller: over midnight
+}
+
+// in reports whether t lies in the hours, by the clock on the wall of its zone.
+func (h hours) in(t time.Time) bool {
+	if !h.set {
+		return true
+	}
+	minute := t.Hour()*60 + t.Minute()
+	today, before := h.days[t.Weekday()], h.days[(t.Weekday()+6)%7]
+	if h.from < h.to {
+		return today && minute >= h.from && minute < h.to
+	}
+	return today && minute >= h.from || before && minute < h.to
+}
+
+// opens returns the next time after t at which the hours begin, looking a week
+// ahead.
+func (h hours) opens(t time.Time) time.Time {
+	y, m, d := t.Date()
+	for i := range 9 {
+		at := time.Date(y, m, d+i, h.from/60, h.from%60, 0, 0, t.Location())
+		if h.days[at.Weekday()] && at.After(t) {
+			return at
+		}
+	}
+	return t.Add(24 * time.Hour)
+}
+
+// parseHours reads "08:00-18:00", "mon-fri 08:00-18:00", "sat,sun 10:00-12:00";
+// "" is always.
+func parseHours(s string) (hours, error) {
+	bad := func() (hours, error) {
+		return hours{}, fmt.Errorf(`"active_hours" must be written like "08:00-18:00" or "mon-fri 08:00-18:00", not %q`, s)
+	}
+	fields := strings.Fields(strings.ToLower(s))
+	if len(fields) == 0 {
+		return hours{}, nil
+	}
+	h := hours{set: true}
+	span := fields[len(fields)-1]
+	ok := len(fields) <= 2
+	if len(fields) == 2 {
+		ok = h.weekdays(fields[0])
+	} else {
+		h.days = [7]bool{true, true, true, true, true, true, true}
+	}
+	from, to, cut := strings.Cut(span, "-")
+	var ok1, ok2 bool
+	h.from, ok1 = minuteOf(from)
+	h.to, ok2 = minuteOf(to)
+	if !ok || !cut || !ok1 || !ok2 || h.from == h.to || h.from == 24*60 {
+		return bad()
+	}
+	return h, nil
+}
+
+func (h *hours) weekdays(s string) bool {
+	for part := range strings.SplitSeq(s, ",") {
+		a, b, ranged := strings.Cut(part, "-")
+		from, ok1 := weekday(a)
+		to, ok2 := from, true
+		if ranged {
+			to, ok2 = weekday(b)
+		}
+		if !ok1 || !ok2 {
+			return false
+		}
+		for d := from; ; d = (d + 1) % 7 {
+			if h.days[d] = true; d == to {
+				break
+			}
+		}
+	}
+	return true
+}
+
+func weekday(s string) (time.Weekday, bool) {
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		if len(s) >= 3 && strings.HasPrefix(strings.ToLower(d.String()), s) {
+			return d, true
+		}
+	}
+	return 0, false
+}
+
+func minuteOf(s string) (int, bool) {
+	hh, mm, ok := strings.Cut(s, ":")
+	if !ok {
+		mm = "00"
+	}
+	h, err1 := strconv.Atoi(hh)
+	m, err2 := strconv.Atoi(mm)
+	if err1 != nil || err2 != nil || len(mm) != 2 || h < 0 || m < 0 || m > 59 || h > 24 || h == 24 && m != 0 {
+		return 0, false
+	}
+	return h*60 + m, true
+}

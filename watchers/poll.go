@@ -1,0 +1,323 @@
+package watchers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// The pace of polls.
+const (
+	usualEvery  = 15 * time.Minute
+	pollTimeout = 2 * time.Minute
+	// firstRetry is the pause after a failure; it doubles up to longestRetry.
+	firstRetry   = time.Minute
+	longestRetry = 4 * time.Hour
+	// offlineRetry is the longest pause while there is no network, so that work
+	// goes on soon when it is back.
+	offlineRetry = 5 * time.Minute
+	// longestWish is how long a source may ask to be left alone.
+	longestWish = 24 * time.Hour
+	// tellAfter failures in a row the owner is told; of what mends itself (no
+	// network, a spent limit) after tellLate.
+	tellAfter = 5
+	tellLate  = 24 * time.Hour
+	// ahead is how far a source's clock may be ahead of ours.
+	ahead = time.Minute
+)
+
+// verdict is what came of one poll, for the poller.
+type verdict struct {
+	gone  bool      // nothing more to do for it, or it starts anew
+	again time.Time // when to ask next
+	group time.Time // until when its whole group waits
+}
+
+// poll asks the source of one watcher and keeps what it found.
+func (m *Manager) poll(ctx context.Context, id string, told *told) verdict {
+	r, err := selectRow(m.opt.Store.Reader(ctx), id)
+	if err == nil && r.State != Active {
+		return verdict{gone: true}
+	}
+	var p poll
+	if err == nil {
+		p, err = selectPoll(m.opt.Store.Reader(ctx), id)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return verdict{gone: true}
+	}
+	if err != nil {
+		m.trouble(ctx, told, id, err)
+		return verdict{again: time.Now().Add(firstRetry)}
+	}
+	made, found, err := m.ask(ctx, r.Spec, p, told)
+	switch {
+	case ctx.Err() != nil:
+		return verdict{gone: true}
+	case errors.Is(err, ErrPermanent):
+		m.breakDown(ctx, r.Spec, err)
+		return verdict{gone: true}
+	case err != nil:
+		return m.pollFailed(ctx, r.Spec, p, err)
+	}
+	return m.keep(ctx, r.Spec, p, found, m.everyOf(made, r.Spec), told)
+}
+
+// ask makes the driver's side and polls it. A panic in a driver is an error of it.
+func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made Polled, found Found, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(x), "stack", string(debug.Stack()))
+			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, x)
+		}
+	}()
+	built, err := m.buildWith(spec, func(ctx context.Context, id string, err error) {
+		told.keep()
+		m.trouble(ctx, told, id, err)
+	})
+	if err != nil {
+		return nil, Found{}, err
+	}
+	made, ok := built.(Polled)
+	if !ok {
+		return nil, Found{}, fmt.Errorf("%w: its stored form does not fit its kind", ErrPermanent)
+	}
+	limited, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	found, err = made.Poll(limited, Progress{Begun: p.begun, First: !p.based, Cursor: p.cursor})
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %s: %w", pollTimeout, err)
+	}
+	return made, found, err
+}
+
+// everyOf is how often to ask a watcher.
+func (m *Manager) everyOf(made Polled, spec Spec) time.Duration {
+	checked, err := spec.Pace.parse()
+	every := checked.every
+	if every == 0 || err != nil {
+		if every = made.Every(); every <= 0 {
+			every = usualEvery
+		}
+	}
+	return max(every, m.opt.MinEvery)
+}
+
+// keep commits what a poll found, if there is anything to keep, and says when to
+// ask next.
+func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, every time.Duration, told *told) verdict {
+	now := time.Now()
+	v := verdict{again: now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish)))}
+	if wake := found.Wake.Round(0); !found.Wake.IsZero() && wake.Before(v.again) {
+		v.again = later(wake, now.Add(time.Second))
+	}
+	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
+	if err == nil {
+		err = m.commitPoll(ctx, spec, p, fresh, found, now)
+	}
+	switch {
+	case err == nil:
+		if told.any() {
+			m.recovered(spec.ID, told)
+		}
+	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound) || ctx.Err() != nil:
+		return verdict{gone: true}
+	default:
+		m.trouble(ctx, told, spec.ID, err)
+		v.again = now.Add(min(every, backoff(3)))
+	}
+	return v
+}
+
+func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Signal, found Found, now time.Time) error {
+	fire := m.news(&p, fresh, now)
+	run := m.limit(spec, &p, fire, now)
+	changed := len(fresh) > 0 || !p.based || p.fails > 0 || (found.Cursor != nil && !bytes.Equal(found.Cursor, p.cursor))
+	if !changed {
+		return nil
+	}
+	if p.told {
+		run = append(run, m.back(spec, p, now))
+	}
+	mend := p.fails > 0
+	p.based, p.fails, p.since, p.told, p.notBefore = true, 0, time.Time{}, false, time.Time{}
+	if found.Cursor != nil {
+		p.cursor = found.Cursor
+	}
+	fired := 0
+	for _, s := range run {
+		if !s.Notice {
+			fired++
+		}
+	}
+	return m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
+		at := int64(0)
+		if fired > 0 {
+			at = store.Millis(now)
+		}
+		err := one(tx.Exec(`UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = iif(?, '', last_error)
+			WHERE id = ? AND state = ?`, fired, at, mend, spec.ID, string(Active)))
+		if err != nil {
+			return err
+		}
+		if err := learn(tx, spec.ID, fresh); err != nil {
+			return err
+		}
+		return p.save(tx)
+	})
+}
+
+// fireWith commits signals with what save writes, or save alone.
+func (m *Manager) fireWith(ctx context.Context, id string, signals []Signal, save func(*store.Tx) error) error {
+	if len(signals) == 0 {
+		return m.opt.Store.Write(ctx, save)
+	}
+	gone := false
+	err := m.opt.Sink.Fire(ctx, id, signals, func(tx *store.Tx) error {
+		err := save(tx)
+		gone = errors.Is(err, errGone)
+		return err
+	})
+	if gone {
+		return errGone
+	}
+	return err
+}
+
+// news are the signals to fire, oldest first: at the baseline only what is dated
+// after the beginning.
+func (m *Manager) news(p *poll, fresh []Signal, now time.Time) []Signal {
+	var out []Signal
+	for _, s := range fresh {
+		if !p.based && (!s.At.After(p.begun) || s.At.After(now.Add(ahead))) {
+			continue
+		}
+		if s.At.IsZero() {
+			s.At = now
+		}
+		if s.Source == "" {
+			s.Source = provenance.Outside
+		}
+		out = append(out, s)
+	}
+	slices.SortStableFunc(out, func(a, b Signal) int { return a.At.Compare(b.At) })
+	return out
+}
+
+// limit keeps what may still fire today. The first time on a day that something
+// is left out, a notice takes its place.
+func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Signal {
+	if day := now.In(m.opt.Zone()).Format(time.DateOnly); day != p.day {
+		p.day, p.fired, p.left = day, 0, 0
+	}
+	most := spec.PerDay
+	if most == 0 {
+		most = m.opt.PerDay
+	}
+	room := min(len(fire), max(most-p.fired, 0))
+	run, rest := fire[:room:room], fire[room:]
+	p.fired += room
+	if len(rest) > 0 && p.left == 0 {
+		run = append(run, Signal{
+			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),
+			Text:    fmt.Sprintf("%s has fired %d times today, which is its limit: the rest of today is left out.", m.label(spec), most),
+			Payload: payload(map[string]any{"limit": most, "day": p.day}),
+		})
+	}
+	p.left += len(rest)
+	return run
+}
+
+// back is the notice that a source works again.
+func (m *Manager) back(spec Spec, p poll, now time.Time) Signal {
+	return Signal{
+		Key: spec.ID + "/back@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: sourceOf(spec),
+		Text:    fmt.Sprintf("Watching %s works again (it did not since %s).", m.label(spec), clockTime(p.since, now, m.opt.Zone())),
+		Payload: payload(map[string]any{"failing_since": p.since.Format(time.RFC3339)}),
+	}
+}
+
+// pollFailed records a failure, says when to try again and, when it stays, tells
+// the owner once.
+func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, cause error) verdict {
+	now := time.Now()
+	if p.fails++; p.fails == 1 {
+		p.since = now.UTC().Truncate(time.Millisecond)
+	}
+	v := verdict{again: now.Add(m.retry(spec, p.fails, cause))}
+	if wait, ok := errors.AsType[*LaterError](cause); ok {
+		until := wait.Until.Round(0)
+		if most := now.Add(longestWish); until.After(most) {
+			until = most
+		}
+		v.group, v.again = until, later(until, v.again)
+	}
+	p.notBefore = v.again
+	m.opt.Log.Warn("watcher's source does not answer", "watcher", spec.ID, "fails", p.fails, "again", v.again.UTC().Format(time.RFC3339), "err", cause)
+	text := phrase.Cut(cause.Error(), 500)
+	var signals []Signal
+	if !p.told && stays(p, cause, now) {
+		p.told = true
+		signals = append(signals, Signal{
+			Key: spec.ID + "/trouble@" + p.since.Format(time.RFC3339Nano), At: now, Notice: true, Source: provenance.Outside,
+			Text: fmt.Sprintf("There is a problem with watching %s: %s. I go on trying, and tell you when it works again.",
+				m.label(spec), phrase.Cut(text, 300)),
+			Payload: payload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
+		})
+	}
+	err := m.fireWith(ctx, spec.ID, signals, func(tx *store.Tx) error {
+		if err := one(tx.Exec("UPDATE watchers SET last_error = ? WHERE id = ? AND state = ?", text, spec.ID, string(Active))); err != nil {
+			return err
+		}
+		return p.save(tx)
+	})
+	switch {
+	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
+		return verdict{gone: true}
+	case err != nil && ctx.Err() == nil: // the count is one short, and the next failure is told
+		m.opt.Log.Error("failure of a watcher not recorded", "watcher", spec.ID, "err", err)
+	}
+	return v
+}
+
+// stays reports whether a failure is one that the owner should know of.
+func stays(p poll, cause error, now time.Time) bool {
+	_, asked := errors.AsType[*LaterError](cause)
+	if asked || errors.Is(cause, ErrOffline) {
+		return now.Sub(p.since) >= tellLate
+	}
+	return p.fails >= tellAfter
+}
+
+// retry is the pause after a number of failures, with half of it random.
+func (m *Manager) retry(spec Spec, fails int, cause error) time.Duration {
+	longest := longestRetry
+	if errors.Is(cause, ErrOffline) {
+		longest = offlineRetry
+	}
+	first := max(firstRetry, m.opt.MinEvery)
+	if p, err := spec.Pace.parse(); err == nil && p.every > 0 {
+		first = max(min(first, p.every), m.opt.MinEvery)
+	}
+	d := longest
+	if fails < 20 {
+		d = min(first<<(fails-1), longest)
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,595 @@
+package watchers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+// source is a polled kind over a list of lines.
+type source struct {
+	mu     sync.Mutex
+	kind   string
+	group  string
+	lines  []line
+	err    error
+	polls  []time.Time
+	now    int // polls in work
+	most   int
+	take   time.Duration // how long a poll takes
+	extra  watchers.Found
+	firsts int
+}
+
+type line struct {
+	text string
+	at   time.Time
+}
+
+func (s *source) Kind() string                    { return "source" + s.kind }
+func (*source) Describe(c json.RawMessage) string { return "lines" }
+func (*source) Migrations() []store.Set           { return nil }
+
+func (s *source) New(spec watchers.Spec, _ watchers.Deps) (any, error) {
+	var c struct {
+		Name string `json:"name"`
+	}
+	if err := watchers.Decode(spec.Config, &c); err != nil {
+		return nil, err
+	}
+	return asked{s}, nil
+}
+
+func (s *source) add(text string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lines = append(s.lines, line{text, at})
+}
+
+func (s *source) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *source) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.polls)
+}
+
+type asked struct{ s *source }
+
+func (asked) Every() time.Duration { return 10 * time.Minute }
+func (a asked) Group() string      { return a.s.group }
+
+func (a asked) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
+	s := a.s
+	s.mu.Lock()
+	s.polls = append(s.polls, time.Now())
+	s.now++
+	s.most = max(s.most, s.now)
+	if p.First {
+		s.firsts++
+	}
+	take := s.take
+	s.mu.Unlock()
+	if take > 0 {
+		select {
+		case <-time.After(take):
+		case <-ctx.Done():
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now--
+	if s.err != nil {
+		return watchers.Found{}, s.err
+	}
+	f := s.extra
+	for _, l := range s.lines {
+		f.Signals = append(f.Signals, watchers.Signal{Key: l.text, Text: l.text, Payload: json.RawMessage(`{}`), At: l.at})
+	}
+	f.Cursor = json.RawMessage(strconv.Itoa(len(s.lines)))
+	return f, ctx.Err()
+}
+
+func every(d string) func(*watchers.Spec) { return func(s *watchers.Spec) { s.Every = d } }
+
+func TestPolledConforms(t *testing.T) {
+	s := &source{}
+	watcherstest.Run(t, watcherstest.Suite{
+		New:    func() watchers.Driver { return s },
+		Config: func(t *testing.T) json.RawMessage { return json.RawMessage(fmt.Sprintf(`{"name":%q}`, t.Name())) },
+		Provoke: func(t *testing.T, _ json.RawMessage, n int) {
+			s.add(fmt.Sprintf("%s %d", t.Name(), n), time.Now())
+		},
+		Polled: true,
+		Fail: func(_ *testing.T, on bool) {
+			if s.fail(nil); on {
+				s.fail(errors.New("no answer"))
+			}
+		},
+	})
+}
+
+func TestPolledBaseline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		for i := range 50 {
+			s.add(fmt.Sprint("old ", i), time.Time{})
+		}
+		s.add("from the future", time.Now().AddDate(1, 0, 0))
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := len(h.keys()); n != 0 {
+			t.Fatalf("%d old things fired", n)
+		}
+		s.add("new", time.Now().AddDate(-1, 0, 0))
+		time.Sleep(12 * time.Minute)
+		if diff := cmp.Diff([]string{"new"}, h.keys()); diff != "" {
+			t.Error(diff)
+		}
+		h.stop()
+		if got := h.get(w.ID); got.Fired != 1 || got.FiredAt.IsZero() {
+			t.Errorf("afterwards %+v", got)
+		}
+	})
+}
+
+// What happened between the creation and the first look is news when the source
+// says when it happened.
+func TestPolledCreatedOffline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		s.add("old", time.Now())
+		time.Sleep(time.Second)
+		h.create("source", `{}`)
+		time.Sleep(time.Hour)
+		s.add("dated", time.Now())
+		s.add("undated", time.Time{})
+		h.start()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"dated"}, h.keys()); diff != "" {
+			t.Error(diff)
+		}
+		h.stop()
+	})
+}
+
+// A key fires once for ever: also when it goes and comes back, and over a pause.
+func TestPolledKeysFireOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		s.add("a", time.Time{})
+		time.Sleep(15 * time.Minute)
+		s.mu.Lock()
+		s.lines = nil
+		s.mu.Unlock()
+		time.Sleep(15 * time.Minute)
+		s.add("a", time.Time{})
+		time.Sleep(15 * time.Minute)
+		for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
+			if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, w.ID, state); return err }); err != nil {
+				t.Fatal(err)
+			}
+			s.add("in the pause", time.Now())
+			time.Sleep(time.Hour)
+		}
+		h.stop()
+		s.add("b", time.Time{})
+		h.start()
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		if diff := cmp.Diff([]string{"a", "b"}, h.keys()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestPolledInterval(t *testing.T) {
+	for _, c := range []struct {
+		name, every      string
+		extra            watchers.Found
+		atLeast, atMost  int
+		wantErr, wantSay string
+	}{
+		{"of the kind", "", watchers.Found{}, 131, 145, "", ""},
+		{"of the owner", "1h", watchers.Found{}, 22, 25, "", "lines (every 1h)"},
+		{"not below the shortest", "1s", watchers.Found{}, 1300, 1441, "", ""},
+		{"as the source wishes", "", watchers.Found{Wait: 3 * time.Hour}, 7, 9, "", ""},
+		{"a wish beyond reason", "", watchers.Found{Wait: 100_000 * time.Hour}, 1, 2, "", ""},
+		{"days", "2d", watchers.Found{}, 1, 1, "", ""},
+		{"nonsense", "often", watchers.Found{}, 0, 0, `"every" must be a duration such as "30m"`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &source{extra: c.extra}
+				h := newHouse(t, s)
+				h.start()
+				defer h.stop()
+				spec := watchers.Spec{Kind: "source", Config: json.RawMessage(`{}`), Report: "main"}
+				spec.Every = c.every
+				err := h.write(func(tx *store.Tx) (err error) { spec, err = h.m.CreateTx(tx, spec); return err })
+				if c.wantErr != "" {
+					if err == nil || !errors.Is(err, watchers.ErrInvalid) || !strings.Contains(err.Error(), c.wantErr) {
+						t.Fatalf("%v", err)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(24 * time.Hour)
+				synctest.Wait()
+				if n := s.count(); n < c.atLeast || n > c.atMost {
+					t.Errorf("asked %d times a day, want %d to %d", n, c.atLeast, c.atMost)
+				}
+				if c.wantSay != "" && h.m.Describe(spec) != c.wantSay {
+					t.Errorf("described as %q", h.m.Describe(spec))
+				}
+			})
+		})
+	}
+}
+
+func TestPolledWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		at := time.Now().Add(4*time.Minute + 30*time.Second)
+		s.extra.Wake = at
+		h.start()
+		h.create("source", `{}`, every("10m"))
+		time.Sleep(4*time.Minute + 29*time.Second)
+		synctest.Wait()
+		if n := s.count(); n != 1 {
+			t.Errorf("asked %d times before the time", n)
+		}
+		s.mu.Lock()
+		s.extra.Wake = time.Time{}
+		s.mu.Unlock()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := s.count(); n != 2 {
+			t.Errorf("asked %d times at the time", n)
+		}
+		h.stop()
+	})
+}
+
+// The keys of the pace may stand among those of the kind.
+func TestPaceInConfig(t *testing.T) {
+	h := newHouse(t, &source{})
+	s := h.create("source", `{"name":"x","every":"2h","active_hours":"Mon-Fri 08:00-18:00","per_day":3}`)
+	if string(s.Config) != `{"name":"x"}` || h.m.Describe(s) != "lines (every 2h, only Mon-Fri 08:00-18:00, at most 3 a day)" {
+		t.Errorf("%s: %s", s.Config, h.m.Describe(s))
+	}
+	if got := h.get(s.ID); got.Pace != s.Pace {
+		t.Errorf("stored as %+v", got.Pace)
+	}
+	for _, bad := range []string{
+		`{"every":5}`, `{"active_hours":"at night"}`, `{"active_hours":"8-8"}`, `{"active_hours":"foo-bar 8-9"}`, `{"per_day":-1}`,
+		`{"per_day":"many"}`, `{"every":"-1h"}`, `{"every":"9999h"}`, `{"active_hours":"25:00-26:00"}`,
+	} {
+		err := h.write(func(tx *store.Tx) error {
+			_, err := h.m.CreateTx(tx, watchers.Spec{Kind: "source", Config: json.RawMessage(bad), Report: "x"})
+			return err
+		})
+		if !errors.Is(err, watchers.ErrInvalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	err := h.write(func(tx *store.Tx) error {
+		_, err := h.m.CreateTx(tx, watchers.Spec{Kind: "cron", Config: json.RawMessage(`{"cron":"0 8 * * *","every":"1h"}`), Report: "x"})
+		return err
+	})
+	if !errors.Is(err, watchers.ErrInvalid) {
+		t.Errorf("a pace for cron: %v", err)
+	}
+}
+
+func TestPolledActiveHours(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // begins on Sat 1 Jan 2000 at 00:00 UTC
+		s := &source{}
+		h := newHouse(t, s)
+		h.travel(zone(t, "Europe/Vilnius")) // +2
+		h.start()
+		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "mon-fri 08:00-18:00" })
+		time.Sleep(14 * 24 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		perDay := map[string]int{}
+		for _, at := range s.polls {
+			local := at.In(zone(t, "Europe/Vilnius"))
+			perDay[local.Weekday().String()]++
+			if local.Hour() < 8 || local.Hour() >= 18 {
+				t.Errorf("asked at %s", local)
+			}
+		}
+		if perDay["Saturday"]+perDay["Sunday"] > 0 || perDay["Monday"] < 100 || len(perDay) != 5 {
+			t.Errorf("%v", perDay)
+		}
+	})
+}
+
+// Outside of the hours nothing is lost.
+func TestPolledFindsAfterTheNight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "22:00-02:00" }) // over midnight: now it is 00:00
+		time.Sleep(3 * time.Hour)
+		s.add("in the day", time.Time{})
+		time.Sleep(18*time.Hour + 59*time.Minute)
+		synctest.Wait()
+		if n := len(h.keys()); n != 0 {
+			t.Fatal("fired outside of its hours")
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		if diff := cmp.Diff([]string{"in the day"}, h.keys()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestPolledDailyLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay, s.Title = 3, "The lines" })
+		time.Sleep(time.Minute)
+		for day := range 2 {
+			for i := range 10 {
+				s.add(fmt.Sprint(day, " ", i), time.Time{})
+				time.Sleep(20 * time.Minute)
+			}
+			h.stop() // the count is of the day, not of the process
+			h.start()
+			s.add(fmt.Sprint(day, " late"), time.Time{})
+			time.Sleep(24*time.Hour - 200*time.Minute)
+		}
+		synctest.Wait()
+		h.stop()
+		if diff := cmp.Diff([]string{"0 0", "0 1", "0 2", "1 0", "1 1", "1 2"}, h.texts()); diff != "" {
+			t.Error(diff)
+		}
+		var notices []string
+		for _, n := range h.sink.Notices() {
+			notices = append(notices, n.Text)
+		}
+		say := "The lines has fired 3 times today, which is its limit: the rest of today is left out."
+		if diff := cmp.Diff([]string{say, say}, notices); diff != "" {
+			t.Error(diff)
+		}
+		if got := h.get(w.ID); got.Fired != 6 {
+			t.Errorf("counted %d", got.Fired)
+		}
+	})
+}
+
+func TestPolledFailures(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		err            func() error
+		least, most    int // polls in six hours
+		notices        int
+		wantIn, longer string
+	}{
+		{"an answer that is none", func() error { return errors.New("status 500") }, 8, 14, 1, "status 500", ""},
+		{"no network", func() error { return fmt.Errorf("look up: %w", watchers.ErrOffline) }, 70, 150, 0, "", ""},
+		{"asked to wait", func() error { return watchers.Later(time.Now().Add(2*time.Hour), errors.New("too many")) }, 3, 12, 0, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &source{}
+				h := newHouse(t, s)
+				h.start()
+				w := h.create("source", `{}`, func(s *watchers.Spec) { s.Title = "Lines" })
+				time.Sleep(time.Minute)
+				before := s.count()
+				s.fail(c.err())
+				for range 6 {
+					time.Sleep(time.Hour)
+					synctest.Wait()
+					h.stop() // a restart does not forget
+					h.start()
+				}
+				if n := s.count() - before; n < c.least || n > c.most {
+					t.Errorf("asked %d times in six hours, want %d to %d", n, c.least, c.most)
+				}
+				if got := h.get(w.ID); got.State != watchers.Active || got.LastError == "" {
+					t.Errorf("%+v", got)
+				}
+				s.add("meanwhile", time.Time{})
+				s.fail(nil)
+				time.Sleep(9 * time.Hour)
+				synctest.Wait()
+				h.stop()
+				if diff := cmp.Diff([]string{"meanwhile"}, h.texts()); diff != "" {
+					t.Error(diff)
+				}
+				if n := h.sink.Notices(); len(n) != 2*c.notices {
+					t.Fatalf("told %v", n)
+				} else if c.notices > 0 && (!strings.Contains(n[0].Text, c.wantIn) || !strings.HasPrefix(n[1].Text, "Watching Lines works again")) {
+					t.Errorf("told %q, %q", n[0].Text, n[1].Text)
+				}
+				if got := h.get(w.ID); got.LastError != "" {
+					t.Errorf("still %q", got.LastError)
+				}
+			})
+		})
+	}
+}
+
+func TestPolledOfflineForDays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{err: fmt.Errorf("look up: %w", watchers.ErrOffline)}
+		h := newHouse(t, s)
+		h.start()
+		h.create("source", `{}`)
+		time.Sleep(72 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		if n := len(h.sink.Notices()); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+	})
+}
+
+func TestPolledPermanent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{err: fmt.Errorf("%w: there is no such repository", watchers.ErrPermanent)}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		if got := h.get(w.ID); got.State != watchers.Broken || s.count() != 1 || len(h.sink.Troubles()) != 1 {
+			t.Errorf("%+v, asked %d times, told %v", got, s.count(), h.sink.Troubles())
+		}
+	})
+}
+
+func TestPolledPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		s.extra.Signals = []watchers.Signal{{Key: "x"}}
+		h := newHouse(t, s, &source{kind: "2"})
+		h.start()
+		w := h.create("source", `{}`)
+		s.mu.Lock()
+		s.polls = nil
+		s.mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		h.stop()
+		if got := h.get(w.ID); got.State != watchers.Active {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Few workers, one at a time for each group, and all of a group wait when one is
+// told to.
+func TestPolledTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		alone := &source{take: time.Second}
+		shared := &source{kind: "2", group: "one host", take: time.Second}
+		h := newHouse(t, alone, shared)
+		h.start()
+		for range 40 {
+			h.create("source", `{}`, every("10m"))
+			h.create("source2", `{}`, every("10m"))
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if alone.most < 2 || alone.most > 4 || shared.most != 1 {
+			t.Errorf("at a time %d (of 4 workers) and %d (of one host)", alone.most, shared.most)
+		}
+		if a, b := alone.count(), shared.count(); a < 40*10 || b < 40*10 {
+			t.Errorf("asked %d and %d times in two hours", a, b)
+		}
+		shared.fail(watchers.Later(time.Now().Add(time.Hour), errors.New("limit")))
+		time.Sleep(12 * time.Minute)
+		before := shared.count()
+		time.Sleep(40 * time.Minute)
+		synctest.Wait()
+		if n := shared.count() - before; n != 0 {
+			t.Errorf("%d more were asked although the host wants to be left alone", n)
+		}
+		shared.fail(nil)
+		before = shared.count()
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		if n := shared.count() - before; n < 40 {
+			t.Errorf("%d of 40 were asked again afterwards", n)
+		}
+	})
+}
+
+// A restart does not ask everything at once, and what has its baseline keeps it.
+func TestPolledRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		for range 200 {
+			h.create("source", `{}`, every("1h"))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.stop()
+		before := s.count()
+		h.start()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := s.count() - before; n > 40 {
+			t.Errorf("%d of 200 were asked in the first second", n)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.stop()
+		if n := s.count() - before; n != 200 || s.firsts != 200 {
+			t.Errorf("%d of 200 were asked in a minute; %d baselines", n, s.firsts)
+		}
+	})
+}
+
+func TestPolledEndsWhileAsking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		s.mu.Lock()
+		s.take = time.Minute
+		s.mu.Unlock()
+		s.add("a", time.Time{})
+		time.Sleep(11 * time.Minute) // it is being asked, or about to
+		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, w.ID); return err }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		h.stop()
+		if n := len(h.keys()); n > 1 {
+			t.Errorf("fired %d times", n)
+		}
+		var rows int
+		err := h.st.Reader(t.Context()).QueryRow("SELECT (SELECT count(*) FROM watcher_polls) + (SELECT count(*) FROM watcher_keys)").Scan(&rows)
+		if err != nil || rows != 0 {
+			t.Errorf("%d rows stay, %v", rows, err)
+		}
+	})
+}

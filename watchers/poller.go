@@ -1,0 +1,322 @@
+package watchers
+
+import (
+	"container/heap"
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// The pace of the poller.
+const (
+	// startGap is how far apart the first polls after a start lie.
+	startGap = 200 * time.Millisecond
+	// lookAgain bounds a pause outside active hours: the zone may change.
+	lookAgain = 15 * time.Minute
+	// afterSleep is how long polls wait for the network after a suspend.
+	afterSleep = 10 * time.Second
+	// lifeEnds is how soon to look again whether a poll that was ended has ended.
+	lifeEnds = 100 * time.Millisecond
+)
+
+// poller asks the polled watchers of one Run: a heap of when each is due, and a
+// few workers. A watcher at rest is one entry of it and nothing else.
+type poller struct {
+	m    *Manager
+	wake chan struct{}
+
+	mu     sync.Mutex
+	heap   entries
+	byID   map[string]*entry
+	busy   map[string]bool   // ids that are being asked
+	groups map[string]*group // those with a poll in work, waiting or held back
+	work   int               // polls in work
+}
+
+// entry is one polled watcher.
+type entry struct {
+	id     string
+	due    time.Time
+	hours  hours
+	group  string
+	told   *told
+	cancel context.CancelFunc // of the poll in work
+	gone   bool               // removed, or replaced by another entry
+	index  int                // in the heap, -1 when it is not there
+}
+
+// group are the watchers of one server.
+type group struct {
+	busy    bool
+	until   time.Time
+	waiting []*entry
+}
+
+func newPoller(m *Manager) *poller {
+	return &poller{
+		m: m, wake: make(chan struct{}, 1),
+		byID: map[string]*entry{}, busy: map[string]bool{}, groups: map[string]*group{},
+	}
+}
+
+// set places a watcher that started or changed.
+func (p *poller) set(id string, h hours, groupName string, due time.Time, told *told) {
+	p.mu.Lock()
+	p.drop(id)
+	e := &entry{id: id, hours: h, group: groupName, due: due, told: told}
+	p.byID[id] = e
+	heap.Push(&p.heap, e)
+	p.mu.Unlock()
+	p.nudge()
+}
+
+func (p *poller) has(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.byID[id] != nil
+}
+
+// spread is when a watcher is first asked that went on over a start: not all at
+// once.
+func (p *poller) spread(every time.Duration) time.Time {
+	p.mu.Lock()
+	n := len(p.byID) + 1
+	p.mu.Unlock()
+	return time.Now().Add(rand.N(min(every, time.Duration(n)*startGap) + 1))
+}
+
+// remove forgets a watcher and ends a poll of it that is in work.
+func (p *poller) remove(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(id)
+}
+
+func (p *poller) drop(id string) {
+	e, ok := p.byID[id]
+	if !ok {
+		return
+	}
+	delete(p.byID, id)
+	e.gone = true
+	if e.cancel != nil {
+		e.cancel()
+	}
+	if e.index >= 0 {
+		heap.Remove(&p.heap, e.index)
+	}
+}
+
+func (p *poller) nudge() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run asks until ctx ends, and returns when all polls have ended.
+func (p *poller) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	looked := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		case <-timer.C:
+		}
+		now := time.Now()
+		if jump := jumped(looked, now); jump > time.Minute || jump < -smallJump {
+			p.rebase(now, jump)
+		}
+		looked = now
+		for e := p.next(now); e != nil; e = p.next(now) {
+			ctx, cancel := context.WithCancel(ctx)
+			if !p.begin(e, cancel) {
+				cancel()
+				continue
+			}
+			wg.Go(func() {
+				defer cancel()
+				p.finish(e, p.m.poll(ctx, e.id, e.told))
+			})
+		}
+		timer.Stop()
+		if wait := p.wait(time.Now()); wait >= 0 {
+			timer.Reset(wait)
+		}
+	}
+}
+
+// rebase moves what is due after the wall clock jumped: forward (a suspend) it
+// waits a little for the network, backward nothing waits longer than it should.
+func (p *poller) rebase(now time.Time, jump time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.heap {
+		switch {
+		case jump < 0:
+			e.due = e.due.Add(jump)
+		case e.due.Before(now):
+			e.due = now.Add(afterSleep + rand.N(min(afterSleep, time.Duration(len(p.heap))*startGap)))
+		}
+	}
+	for _, g := range p.groups {
+		if jump < 0 && !g.until.IsZero() {
+			g.until = g.until.Add(jump)
+		}
+	}
+	heap.Init(&p.heap)
+}
+
+// next takes the watcher out of the heap that is to be asked now, nil when there
+// is none or every worker works. Whose group is at work or held back, and who is
+// outside their hours, are put where they wait.
+func (p *poller) next(now time.Time) *entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.work < p.m.opt.Workers && len(p.heap) > 0 && !p.heap[0].due.After(now) {
+		e := p.heap[0]
+		local := now.In(p.m.opt.Zone())
+		g := p.groups[e.group]
+		switch {
+		case !e.hours.in(local):
+			e.due = earlier(e.hours.opens(local), now.Add(lookAgain)).Add(rand.N(time.Second))
+			heap.Fix(&p.heap, 0)
+		case p.busy[e.id]: // an earlier life of it is about to end
+			e.due = now.Add(lifeEnds)
+			heap.Fix(&p.heap, 0)
+		case g != nil && g.until.After(now):
+			e.due = g.until.Add(rand.N(time.Second))
+			heap.Fix(&p.heap, 0)
+		case g != nil && g.busy:
+			heap.Pop(&p.heap)
+			g.waiting = append(g.waiting, e)
+		default:
+			heap.Pop(&p.heap)
+			return e
+		}
+	}
+	return nil
+}
+
+// begin marks a poll as in work.
+func (p *poller) begin(e *entry, cancel context.CancelFunc) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e.gone {
+		return false
+	}
+	e.cancel = cancel
+	p.work++
+	p.busy[e.id] = true
+	if e.group != "" {
+		p.groupOf(e.group).busy = true
+	}
+	return true
+}
+
+// finish puts the watcher where its next poll waits, and the next of its group
+// into the heap.
+func (p *poller) finish(e *entry, v verdict) {
+	p.mu.Lock()
+	p.work--
+	delete(p.busy, e.id)
+	e.cancel = nil
+	if e.group != "" {
+		g := p.groupOf(e.group)
+		g.busy = false
+		g.until = later(g.until, v.group)
+		p.release(e.group)
+	}
+	switch {
+	case e.gone:
+	case v.gone: // its row says what happens next
+		p.drop(e.id)
+	default:
+		e.due = v.again.Round(0)
+		heap.Push(&p.heap, e)
+	}
+	p.mu.Unlock()
+	p.nudge()
+}
+
+func (p *poller) groupOf(name string) *group {
+	g, ok := p.groups[name]
+	if !ok {
+		g = &group{}
+		p.groups[name] = g
+	}
+	return g
+}
+
+// release puts the next waiting watcher of a group into the heap, or all of them
+// when the group is held back: next gives them their time.
+func (p *poller) release(name string) {
+	g, ok := p.groups[name]
+	if !ok {
+		return
+	}
+	for len(g.waiting) > 0 {
+		e := g.waiting[0]
+		g.waiting = g.waiting[1:]
+		if !e.gone {
+			heap.Push(&p.heap, e)
+			if !g.until.After(time.Now()) {
+				return
+			}
+		}
+	}
+	if g.waiting = nil; !g.busy && !g.until.After(time.Now()) {
+		delete(p.groups, name)
+	}
+}
+
+// wait is how long to sleep; negative when there is nothing to wait for but a
+// worker.
+func (p *poller) wait(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.heap) == 0 || p.work >= p.m.opt.Workers {
+		return -1
+	}
+	return min(max(p.heap[0].due.Sub(now), 0), longestSleep)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// entries is the heap of container/heap.
+type entries []*entry
+
+func (h entries) Len() int           { return len(h) }
+func (h entries) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h entries) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+// Push is for container/heap.
+func (h *entries) Push(x any) {
+	e := x.(*entry)
+	e.index = len(*h)
+	*h = append(*h, e)
+}
+
+// Pop is for container/heap.
+func (h *entries) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.index = -1
+	return e
+}

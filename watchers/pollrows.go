@@ -1,0 +1,137 @@
+package watchers
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// polls is the schema of polled watchers: where they stand, and the digests of
+// the keys that fired or were there at first.
+const polls = `ALTER TABLE watchers ADD COLUMN every TEXT NOT NULL DEFAULT '';
+ALTER TABLE watchers ADD COLUMN active_hours TEXT NOT NULL DEFAULT '';
+ALTER TABLE watchers ADD COLUMN per_day INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE watcher_polls (
+	watcher TEXT PRIMARY KEY,
+	life INTEGER NOT NULL DEFAULT 1,
+	begun_at INTEGER NOT NULL,
+	based INTEGER NOT NULL DEFAULT 0,
+	cursor TEXT NOT NULL DEFAULT '',
+	not_before INTEGER NOT NULL DEFAULT 0,
+	fails INTEGER NOT NULL DEFAULT 0,
+	failing_since INTEGER NOT NULL DEFAULT 0,
+	told INTEGER NOT NULL DEFAULT 0,
+	day TEXT NOT NULL DEFAULT '',
+	fired_today INTEGER NOT NULL DEFAULT 0,
+	left_today INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE watcher_keys (
+	watcher TEXT NOT NULL,
+	key BLOB NOT NULL,
+	PRIMARY KEY (watcher, key)
+) WITHOUT ROWID;`
+
+// poll is a row of watcher_polls.
+type poll struct {
+	watcher   string
+	life      int64 // counts the beginnings: what an earlier one found is not kept
+	begun     time.Time
+	based     bool // the baseline was taken
+	cursor    json.RawMessage
+	notBefore time.Time
+	fails     int // in a row
+	since     time.Time
+	told      bool // the owner knows that it fails
+	day       string
+	fired     int // on that day
+	left      int // left out on that day
+}
+
+func selectPoll(q store.Querier, id string) (poll, error) {
+	p := poll{watcher: id}
+	var begun, before, since int64
+	var cursor string
+	err := q.QueryRow(`SELECT life, begun_at, based, cursor, not_before, fails, failing_since, told, day, fired_today, left_today
+		FROM watcher_polls WHERE watcher = ?`, id).
+		Scan(&p.life, &begun, &p.based, &cursor, &before, &p.fails, &since, &p.told, &p.day, &p.fired, &p.left)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, fmt.Errorf("%w: %s has no progress", ErrNotFound, id)
+	}
+	if err != nil {
+		return p, fmt.Errorf("watchers: read progress: %w", err)
+	}
+	if cursor != "" {
+		p.cursor = json.RawMessage(cursor)
+	}
+	p.begun, p.notBefore, p.since = store.Time(begun), store.Time(before), store.Time(since)
+	return p, nil
+}
+
+// beginPoll makes a watcher stand at its beginning. The keys that it knows stay:
+// what fired once never fires again.
+func beginPoll(tx *store.Tx, id string, now time.Time) error {
+	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at) VALUES (?, ?)
+		ON CONFLICT (watcher) DO UPDATE SET life = life + 1, begun_at = excluded.begun_at, based = 0, cursor = '',
+		fails = 0, failing_since = 0, told = 0`, id, store.Millis(now))
+	if err != nil {
+		return fmt.Errorf("watchers: begin: %w", err)
+	}
+	return nil
+}
+
+func forgetPoll(tx *store.Tx, id string) error {
+	for _, table := range []string{"watcher_polls", "watcher_keys"} {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", id); err != nil {
+			return fmt.Errorf("watchers: forget progress: %w", err)
+		}
+	}
+	return nil
+}
+
+// save writes the row, unless the watcher began anew meanwhile.
+func (p *poll) save(tx *store.Tx) error {
+	return one(tx.Exec(`UPDATE watcher_polls SET based = ?, cursor = ?, not_before = ?, fails = ?, failing_since = ?, told = ?,
+		day = ?, fired_today = ?, left_today = ? WHERE watcher = ? AND life = ?`,
+		p.based, string(p.cursor), store.Millis(p.notBefore), p.fails, store.Millis(p.since), p.told,
+		p.day, p.fired, p.left, p.watcher, p.life))
+}
+
+// digest stands for a key: short, and not the text of others.
+func digest(key string) []byte {
+	sum := sha256.Sum256([]byte(key))
+	return sum[:16]
+}
+
+// unknown returns the signals whose keys the watcher has not met, each once.
+func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
+	var out []Signal
+	seen := map[string]bool{}
+	for _, s := range signals {
+		if s.Key == "" || seen[s.Key] {
+			continue
+		}
+		seen[s.Key] = true
+		var n int
+		if err := q.QueryRow("SELECT count(*) FROM watcher_keys WHERE watcher = ? AND key = ?", id, digest(s.Key)).Scan(&n); err != nil {
+			return nil, fmt.Errorf("watchers: look for a key: %w", err)
+		}
+		if n == 0 {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func learn(tx *store.Tx, id string, signals []Signal) error {
+	for _, s := range signals {
+		if _, err := tx.Exec("INSERT OR IGNORE INTO watcher_keys (watcher, key) VALUES (?, ?)", id, digest(s.Key)); err != nil {
+			return fmt.Errorf("watchers: keep a key: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package watcherstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+// polled are the promises of kinds that are asked again and again.
+func (s Suite) polled(t *testing.T) {
+	t.Run("is a polled kind", func(t *testing.T) {
+		d := s.New()
+		made, err := d.New(s.spec(s.Config(t)), s.deps(Open(t, d)))
+		p, ok := made.(watchers.Polled)
+		if err != nil || !ok {
+			t.Fatalf("New made a %T, %v", made, err)
+		}
+		if every := p.Every(); every != 0 && every < time.Minute {
+			t.Errorf("it wants to be asked every %s", every)
+		}
+	})
+	t.Run("a failed poll moves nothing", s.unmoved)
+	t.Run("nothing lost or doubled over ends at any moment", s.killed)
+	if s.Fail != nil {
+		t.Run("a source that stays broken is told once, and once that it is back", s.broken)
+	}
+}
+
+// poll makes the driver's side anew and asks it once, as the poller does.
+func (s Suite) poll(t *testing.T, st *store.Store, config json.RawMessage, p watchers.Progress) (watchers.Found, error) {
+	t.Helper()
+	made, err := s.New().New(s.spec(config), s.deps(st))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	return made.(watchers.Polled).Poll(ctx, p)
+}
+
+// unmoved: the same Progress gives the same signals again, since the first time
+// may not have been kept; and the answers fit into the database.
+func (s Suite) unmoved(t *testing.T) {
+	st, config := Open(t, s.New()), s.Config(t)
+	s.Provoke(t, config, 0)
+	begun := time.Now()
+	first, err := s.poll(t, st, config, watchers.Progress{Begun: begun, First: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Provoke(t, config, 1)
+	p := watchers.Progress{Begun: begun, Cursor: first.Cursor}
+	known := map[string]bool{}
+	for _, sig := range first.Signals {
+		known[sig.Key] = true
+	}
+	keys := func(f watchers.Found) string {
+		var out []string
+		for _, sig := range f.Signals {
+			if !known[sig.Key] {
+				out = append(out, sig.Key)
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	one, err1 := s.poll(t, st, config, p)
+	two, err2 := s.poll(t, st, config, p)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	if keys(one) == "" || keys(one) != keys(two) {
+		t.Errorf("the same progress gave %q, then %q", keys(one), keys(two))
+	}
+	for _, f := range []watchers.Found{first, one} {
+		if f.Cursor != nil && !json.Valid(f.Cursor) || len(f.Cursor) > 1<<20 {
+			t.Errorf("a cursor of %d bytes that is JSON or not: %.200s", len(f.Cursor), f.Cursor)
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	made, err := s.New().New(s.spec(config), s.deps(st))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := made.(watchers.Polled).Poll(cancelled, p); err == nil && len(f.Signals) > 0 {
+		t.Error("Poll answers although its context has ended")
+	}
+}
+
+// killed ends the manager again and again at moments of chance, with a sink that
+// fails now and then, while things happen: each fires once.
+func (s Suite) killed(t *testing.T) {
+	const rounds = 12
+	b := s.bench(t)
+	b.create()
+	stop := Start(t, b.m)
+	Eventually(t, "the baseline", func() bool { return b.based() })
+	for n := range rounds {
+		if n%3 == 1 {
+			b.sink.Fail(ErrSink)
+		}
+		s.Provoke(t, b.config, n+1)
+		<-time.After(rand.N(40 * time.Millisecond))
+		stop()
+		b.sink.Fail(nil)
+		b.restart()
+		stop = Start(t, b.m)
+	}
+	b.expect(rounds)
+	stop()
+}
+
+// based reports whether the watcher has its baseline.
+func (b *bench) based() bool {
+	var based bool
+	err := b.st.Reader(context.Background()).QueryRow("SELECT based FROM watcher_polls WHERE watcher = ?", b.spec.ID).Scan(&based)
+	return err == nil && based
+}
+
+func (s Suite) broken(t *testing.T) {
+	b := s.bench(t)
+	b.create()
+	stop := Start(t, b.m)
+	Eventually(t, "the baseline", func() bool { return b.based() })
+	s.Fail(t, true)
+	Eventually(t, "the trouble is told", func() bool { return len(b.sink.Notices()) == 1 })
+	stop()
+	b.restart()
+	stop = Start(t, b.m)
+	<-time.After(300 * time.Millisecond)
+	s.Provoke(t, b.config, 1)
+	s.Fail(t, false)
+	Eventually(t, "the return is told", func() bool { return len(b.sink.Notices()) == 2 })
+	b.expect(1)
+	stop()
+	var texts []string
+	for _, n := range b.sink.Notices() {
+		texts = append(texts, n.Text)
+	}
+	if len(texts) != 2 || !strings.Contains(texts[0], "problem") || !strings.Contains(texts[1], "works again") {
+		t.Errorf("told %q", texts)
+	}
+	if got, err := b.m.Get(context.Background(), b.spec.ID); err != nil || got.LastError != "" || got.Fired != 1 {
+		t.Errorf("afterwards %s", fmt.Sprint(got, err))
+	}
+}
