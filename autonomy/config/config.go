@@ -30,6 +30,7 @@ type Config struct {
 	Knowledge Knowledge
 	Search    Search
 	Web       Web
+	Accounts  []Account // [accounts.NAME], in the order of the file
 	Channels  []Section // in the order of the file
 	Triggers  []Trigger // in the order of the file
 	Members   []Member  // [agents.NAME], in the order of the file
@@ -258,6 +259,7 @@ type file struct {
 	Search    Search              `toml:"search"`
 	Web       Web                 `toml:"web"`
 	Channels  map[string]raw      `toml:"channels"`
+	Accounts  map[string]Account  `toml:"accounts"`
 	Triggers  map[string]Trigger  `toml:"triggers"`
 	Agents    map[string]Member   `toml:"agents"`
 	Routes    []Route             `toml:"routes"`
@@ -342,7 +344,7 @@ func decode(d *document) (file, error) {
 func defaults() (file, error) {
 	var f file
 	err := toml.Unmarshal(defaultText, &f)
-	f.Providers, f.Prices, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil // only described there
+	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil, nil // only described there
 	return f, err
 }
 
@@ -368,6 +370,11 @@ func (c *Config) spread() {
 		p := f.Prices[n]
 		p.Name = n
 		c.Prices = append(c.Prices, p)
+	}
+	for _, n := range c.doc.names("accounts") {
+		a := f.Accounts[n]
+		a.Name = n
+		c.Accounts = append(c.Accounts, a)
 	}
 	for _, n := range c.doc.names("triggers") {
 		t := f.Triggers[n]

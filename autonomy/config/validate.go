@@ -50,6 +50,7 @@ func (c *Config) validate() Errors {
 	k.ranking()
 	k.providers()
 	k.sections()
+	k.accounts()
 	k.outside()
 	k.notify()
 	k.crew()

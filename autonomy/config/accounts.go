@@ -1,0 +1,105 @@
+package config
+
+import (
+	"fmt"
+	"net/mail"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hob/platform/pim"
+	"hob/platform/system"
+)
+
+// Account is one [accounts.NAME]: mail and calendars at a provider.
+type Account struct {
+	Name     string `toml:"-"`
+	IMAP     string `toml:"imap"` // see pim.ParseServer
+	SMTP     string `toml:"smtp"`
+	CalDAV   string `toml:"caldav"` // see pim.ParseURL
+	CardDAV  string `toml:"carddav"`
+	Address  string `toml:"address"`
+	User     string `toml:"user"`     // "" = the address
+	Password string `toml:"password"` // a reference or the secret itself
+	Auth     string `toml:"auth"`     // "" or "password", "token"
+	CA       string `toml:"ca"`       // absolute
+}
+
+// Account finds an account by its name; "" is the only one that has what has
+// asks for. The error says which there are.
+func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
+	var fit []Account
+	var names []string
+	for _, a := range c.Accounts {
+		switch {
+		case a.Name == name && has(a):
+			return a, nil
+		case has(a):
+			fit, names = append(fit, a), append(names, a.Name)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return Account{}, fmt.Errorf("no account is configured for that; add one under [accounts.NAME] with hob config set (docs/accounts.md)")
+	case name == "" && len(fit) == 1:
+		return fit[0], nil
+	case name == "":
+		return Account{}, fmt.Errorf("say which account: %s", strings.Join(names, ", "))
+	}
+	return Account{}, fmt.Errorf("there is no account %q for that; there are %s", name, strings.Join(names, ", "))
+}
+
+// Servers is the account as its servers are reached, but for the secret.
+func (a Account) Servers() pim.Account {
+	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, CardDAV: a.CardDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
+}
+
+// accounts checks what would otherwise show only when a server is asked. One that
+// is not whole is no mistake, since its keys are set one by one; the doctor says
+// what is missing.
+func (k *checker) accounts() {
+	for i := range k.c.Accounts {
+		a := &k.c.Accounts[i]
+		key := "accounts." + a.Name
+		k.name(key, a.Name)
+		for name, protocol := range map[string]string{"imap": pim.IMAP, "smtp": pim.SMTP} {
+			value := map[string]string{"imap": a.IMAP, "smtp": a.SMTP}[name]
+			if value == "" {
+				continue
+			}
+			_, err := pim.ParseServer(protocol, value)
+			k.require(key+"."+name, err == nil, "%v", err)
+		}
+		for name, value := range map[string]string{"caldav": a.CalDAV, "carddav": a.CardDAV} {
+			if value == "" {
+				continue
+			}
+			_, err := pim.ParseURL(value)
+			k.require(key+"."+name, err == nil, "%v", err)
+		}
+		if a.Address != "" {
+			p, err := mail.ParseAddress(a.Address)
+			k.require(key+".address", err == nil && p.Address == a.Address, `it must be a mail address such as "ada@example.org"`)
+		}
+		k.require(key+".user", a.User == "" || oneLine(a.User), "it must stand on one line")
+		k.require(key+".auth", slices.Contains([]string{"", pim.AuthPassword, pim.AuthToken}, a.Auth), `it must be "password" or "token"`)
+		if a.CA != "" {
+			abs, err := system.Expand(a.CA)
+			k.require(key+".ca", err == nil && filepath.IsAbs(abs), `it must be a whole path such as "~/certificates/mail.pem"`)
+			a.CA = abs
+		}
+	}
+}
+
+// Missing says what an account lacks to be of use, "" when nothing.
+func (a Account) Missing() string {
+	switch {
+	case a.IMAP+a.SMTP+a.CalDAV+a.CardDAV == "":
+		return "it has no server; set imap, smtp or caldav"
+	case a.Address+a.User == "":
+		return "it does not say who signs in; set address"
+	case a.Password == "":
+		return "it has no password; set password"
+	}
+	return ""
+}

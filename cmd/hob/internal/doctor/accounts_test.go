@@ -1,0 +1,48 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/platform/pim/pimtest"
+)
+
+func TestAccounts(t *testing.T) {
+	e := healthy(t)
+	one := func(t *testing.T, text string) Check {
+		t.Helper()
+		got := checkAccounts(t.Context(), with(t, e, "[accounts.work]\n"+text))
+		if len(got) != 1 || got[0].Name != "account work" {
+			t.Fatalf("%+v", got)
+		}
+		return got[0]
+	}
+	t.Run("half of one", func(t *testing.T) {
+		for text, want := range map[string]string{
+			"address = \"a@example.org\"\npassword = \"x\"": "no server",
+			"imap = \"imap.example.org\"\npassword = \"x\"": "who signs in",
+			"imap = \"imap.example.org\"\nuser = \"a\"":     "no password",
+		} {
+			if c := one(t, text); c.State != Fail || !strings.Contains(c.Cause, want) || c.Remedy == "" {
+				t.Errorf("%s: %+v", text, c)
+			}
+		}
+	})
+	t.Run("nobody there", func(t *testing.T) {
+		c := one(t, "imap = \"127.0.0.1:1\"\naddress = \"a@example.org\"\npassword = \"hunter2\"")
+		if c.State != Fail || !strings.Contains(c.Cause, "refused") || strings.Contains(c.Cause, "hunter2") {
+			t.Errorf("%+v", c)
+		}
+	})
+	t.Run("dovecot", func(t *testing.T) {
+		d := pimtest.StartDovecot(t, "")
+		text := fmt.Sprintf("imap = %q\nca = %q\naddress = \"tester@test.local\"\npassword = ", d.IMAPS, d.CA)
+		if c := one(t, text+`"secret"`); c.State != OK || !strings.Contains(c.Cause, "at once") {
+			t.Errorf("%+v", c)
+		}
+		if c := one(t, text+`"hunter2"`); c.State != Fail || !strings.Contains(c.Cause, "sign-in") || !strings.Contains(c.Remedy, "app password") || strings.Contains(c.Cause, "hunter2") {
+			t.Errorf("%+v", c)
+		}
+	})
+}

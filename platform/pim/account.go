@@ -1,0 +1,204 @@
+package pim
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The ways to sign in.
+const (
+	AuthPassword = "password"
+	AuthToken    = "token" // the secret is an OAuth 2 access token (XOAUTH2, Bearer)
+)
+
+// Account is one of the owner's accounts. Servers that it does not have are "".
+type Account struct {
+	Name    string
+	IMAP    string // see ParseServer
+	SMTP    string // likewise
+	CalDAV  string // see ParseURL
+	CardDAV string // likewise
+	Address string
+	User    string // who signs in; "" is Address
+	Auth    string // AuthPassword ("") or AuthToken
+	// CA is a PEM file with further authorities whose certificates are good for
+	// this account's servers.
+	CA string
+	// Secret gives the password or token; it is asked for each sign-in.
+	Secret func(context.Context) (string, error)
+}
+
+// Login is who signs in.
+func (a Account) Login() string {
+	if a.User != "" {
+		return a.User
+	}
+	return a.Address
+}
+
+// Server is a mail server.
+type Server struct {
+	Host string
+	Port string
+	// Implicit: TLS from the first byte; else STARTTLS before anything else.
+	Implicit bool
+}
+
+// Addr is host:port.
+func (s Server) Addr() string { return net.JoinHostPort(s.Host, s.Port) }
+
+// The protocols of mail servers, for ParseServer.
+const (
+	IMAP = "imap"
+	SMTP = "smtp"
+)
+
+// ParseServer reads "host", "host:port" or "imaps://host:port" (TLS from the
+// start; the schemes without s begin with STARTTLS). Without a scheme the port
+// decides: 993 and 465 mean TLS from the start. Without a port it is 993 for
+// IMAP and 587 for SMTP.
+func ParseServer(protocol, s string) (Server, error) {
+	bad := fmt.Errorf(`%q must be the name of a server such as "%s.example.org" or "%[2]s.example.org:%s"`, s, protocol, standardPort(protocol, false))
+	scheme, rest, found := strings.Cut(s, "://")
+	if !found {
+		scheme, rest = "", s
+	} else if scheme != protocol && scheme != protocol+"s" {
+		return Server{}, bad
+	}
+	host, port := rest, ""
+	if h, p, err := net.SplitHostPort(rest); err == nil {
+		host, port = h, p
+	} else if strings.Contains(rest, ":") && !validHost(rest) {
+		return Server{}, bad
+	}
+	if !validHost(host) {
+		return Server{}, bad
+	}
+	if port == "" {
+		port = standardPort(protocol, scheme == protocol)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return Server{}, bad
+	}
+	implicit := scheme == protocol+"s" || scheme == "" && (port == "993" || port == "465")
+	return Server{Host: host, Port: port, Implicit: implicit}, nil
+}
+
+func standardPort(protocol string, startTLS bool) string {
+	switch {
+	case protocol == SMTP:
+		return "587"
+	case startTLS:
+		return "143"
+	}
+	return "993"
+}
+
+func validHost(h string) bool {
+	if _, err := netip.ParseAddr(h); err == nil {
+		return true
+	}
+	odd := func(r rune) bool {
+		return r != '.' && r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}
+	return h != "" && len(h) <= 253 && !strings.ContainsFunc(h, odd)
+}
+
+// ParseURL reads the address of a CalDAV or CardDAV server: https, or http on
+// this machine. A bare host means https.
+func ParseURL(s string) (*url.URL, error) {
+	if !strings.Contains(s, "://") {
+		s = "https://" + s
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || !validHost(u.Hostname()) || u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf(`%q must be an address such as "https://dav.example.org/"`, s)
+	case u.User != nil:
+		return nil, errors.New("the address must not hold a name or password; there are user and password for them")
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the address must not have a query or fragment")
+	case u.Scheme == "http" && !ThisMachine(u.Hostname()):
+		return nil, fmt.Errorf("%q would send the password unencrypted; write https", s)
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, nil
+}
+
+// ThisMachine reports whether a host is the loopback.
+func ThisMachine(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// maxCA bounds the file of authorities.
+const maxCA = 1 << 20
+
+// TLS is the configuration for one of the account's hosts. Certificates are
+// always verified.
+func (a Account) TLS(host string) (*tls.Config, error) {
+	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if a.CA == "" {
+		return c, nil
+	}
+	fi, err := os.Stat(a.CA)
+	if err == nil && (fi.Size() > maxCA || !fi.Mode().IsRegular()) {
+		err = errors.New("it is not a file of certificates")
+	}
+	var pem []byte
+	if err == nil {
+		pem, err = os.ReadFile(a.CA)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("account %s: the file of authorities (ca): %w", a.Name, err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("account %s: %s (ca) holds no certificate in PEM form", a.Name, a.CA)
+	}
+	c.RootCAs = pool
+	return c, nil
+}
+
+// The bounds of a connection.
+const (
+	dialWait  = 20 * time.Second
+	keepAlive = 2 * time.Minute
+)
+
+// Dial connects to a host of the account, with a deadline.
+func (a Account) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialWait, KeepAlive: keepAlive}
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: %w", a.Name, err)
+	}
+	return c, nil
+}
+
+// Password gives the secret, or says why there is none.
+func (a Account) Password(ctx context.Context) (string, error) {
+	if a.Secret == nil {
+		return "", fmt.Errorf("account %s: %w: it has no password; hob config set accounts.%[1]s.password", a.Name, ErrSignIn)
+	}
+	s, err := a.Secret(ctx)
+	if err != nil {
+		return "", fmt.Errorf("account %s: its password: %w", a.Name, err)
+	}
+	return s, nil
+}

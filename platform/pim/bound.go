@@ -1,0 +1,60 @@
+package pim
+
+import (
+	"net"
+	"strings"
+	"sync/atomic"
+	"unicode"
+
+	"hob/platform/phrase"
+)
+
+// Line makes one line of at most n characters from outside text.
+func Line(s string, n int) string {
+	return phrase.Cut(strings.Join(strings.FieldsFunc(Clean(s), unicode.IsSpace), " "), n)
+}
+
+// Clean takes out what is not text: broken UTF-8, control characters but tabs
+// and ends of lines, and those that turn the direction of writing.
+func Clean(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// Bounded is a connection that gives at most as many bytes as were allowed since
+// the last Allow. A server that sends more is cut off.
+type Bounded struct {
+	net.Conn
+	left atomic.Int64
+}
+
+// Bound wraps c; n bytes may come at first.
+func Bound(c net.Conn, n int64) *Bounded {
+	b := &Bounded{Conn: c}
+	b.left.Store(n)
+	return b
+}
+
+// Allow lets n further bytes come, counted from now.
+func (b *Bounded) Allow(n int64) { b.left.Store(n) }
+
+// Read implements net.Conn.
+func (b *Bounded) Read(p []byte) (int, error) {
+	left := b.left.Load()
+	if left <= 0 {
+		return 0, ErrTooLarge
+	}
+	n, err := b.Conn.Read(p[:min(int64(len(p)), left)])
+	b.left.Add(int64(-n))
+	return n, err
+}

@@ -1,0 +1,335 @@
+// Package mailbox reads a mailbox over IMAP (RFC 3501, 9051): it signs in, looks
+// at a folder without changing anything in it, waits until something changes
+// there, and reads mails in part.
+//
+// The IMAP is go-imap's. A server is not trusted: everything it sends to one
+// question is bounded, every question has a deadline, and mails are asked for as
+// opaque bytes, which are taken apart here, so that no mail can be written that
+// breaks the conversation with the server.
+package mailbox
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"mime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+	"github.com/emersion/go-message/charset"
+	"github.com/emersion/go-sasl"
+
+	"hob/platform/pim"
+)
+
+// The bounds of a conversation.
+const (
+	askWait  = time.Minute // for one answer
+	askBytes = 1 << 20     // of one answer without mails in it
+	// idleFor is how long a server is trusted to speak up by itself. Some forget,
+	// and so do routers on the way (RFC 2177 says 29 minutes at most).
+	idleFor = 9 * time.Minute
+	// pollEach is how often a server is asked that cannot speak up.
+	pollEach = time.Minute
+)
+
+// Conn is a signed-in connection. One goroutine uses it.
+type Conn struct {
+	account string
+	c       *imapclient.Client
+	bound   *pim.Bounded
+	news    chan struct{} // the folder changed; has room for one
+	folder  string
+	idle    bool // whether the server can speak up
+
+	mu     sync.Mutex
+	exists uint32
+}
+
+// Open connects and signs in. Its errors wrap pim.ErrSignIn and pim.ErrNoServer.
+func Open(ctx context.Context, a pim.Account) (*Conn, error) {
+	if a.IMAP == "" {
+		return nil, fmt.Errorf("account %s: %w: it has no imap", a.Name, pim.ErrNoServer)
+	}
+	s, err := pim.ParseServer(pim.IMAP, a.IMAP)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: imap: %w", a.Name, err)
+	}
+	conf, err := a.TLS(s.Host)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := a.Password(ctx) // before the network: it may ask the owner
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	raw, err := a.Dial(ctx, s.Addr())
+	if err != nil {
+		return nil, err
+	}
+	m := &Conn{account: a.Name, bound: pim.Bound(raw, askBytes), news: make(chan struct{}, 1)}
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
+	if err := m.greet(ctx, s, conf); err != nil {
+		_ = raw.Close()
+		return nil, m.fail("connect to "+s.Addr(), err)
+	}
+	if err := m.signIn(a, secret); err != nil {
+		_ = m.c.Close()
+		return nil, err
+	}
+	m.idle = m.c.Caps().Has(imap.CapIdle) || m.c.Caps().Has(imap.CapIMAP4rev2)
+	return m, nil
+}
+
+func (m *Conn) greet(ctx context.Context, s pim.Server, conf *tls.Config) (err error) {
+	o := &imapclient.Options{
+		TLSConfig:             conf,
+		WordDecoder:           &mime.WordDecoder{CharsetReader: charset.Reader},
+		UnilateralDataHandler: &imapclient.UnilateralDataHandler{Mailbox: m.heard, Expunge: func(uint32) { m.changed() }},
+	}
+	if !s.Implicit {
+		m.c, err = imapclient.NewStartTLS(m.bound, o)
+		return err
+	}
+	conf.NextProtos = []string{"imap"}
+	t := tls.Client(m.bound, conf)
+	if err := t.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	m.c = imapclient.New(t, o)
+	if err := m.c.WaitGreeting(); err != nil {
+		_ = m.c.Close()
+		return err
+	}
+	return nil
+}
+
+func (m *Conn) signIn(a pim.Account, secret string) error {
+	caps := m.c.Caps()
+	var err error
+	switch {
+	case a.Auth == pim.AuthToken:
+		err = m.c.Authenticate(pim.XOAuth2(a.Login(), secret))
+	case caps.Has(imap.AuthCap("PLAIN")):
+		err = m.c.Authenticate(sasl.NewPlainClient("", a.Login(), secret))
+	case caps.Has(imap.CapLoginDisabled):
+		return fmt.Errorf("account %s: %w: it takes no password; set auth to \"token\"", a.Name, pim.ErrSignIn)
+	default:
+		err = m.c.Login(a.Login(), secret).Wait()
+	}
+	if no, is := errors.AsType[*imap.Error](err); is {
+		if no.Code == imap.ResponseCodeUnavailable || no.Code == "INUSE" || no.Code == "LIMIT" {
+			return fmt.Errorf("account %s: the server cannot sign anybody in now: %s", a.Name, pim.Line(no.Text, 200))
+		}
+		return fmt.Errorf("account %s: %w: %s", a.Name, pim.ErrSignIn, pim.Line(no.Text, 200))
+	}
+	if err != nil {
+		return m.fail("sign in", err)
+	}
+	return nil
+}
+
+// fail words an error, of whose text a server may have written a part.
+func (m *Conn) fail(what string, err error) error {
+	if no, is := errors.AsType[*imap.Error](err); is {
+		kind := error(nil)
+		if no.Code == imap.ResponseCodeNonExistent || no.Code == imap.ResponseCodeTryCreate {
+			kind = pim.ErrNoFolder
+		}
+		if kind != nil {
+			return fmt.Errorf("account %s: %s: %w: %s", m.account, what, kind, pim.Line(no.Text, 200))
+		}
+		return fmt.Errorf("account %s: %s: the server says no: %s", m.account, what, pim.Line(no.Text, 200))
+	}
+	return fmt.Errorf("account %s: %s: %w", m.account, what, err)
+}
+
+// Pushes reports whether the server tells of new mail by itself.
+func (m *Conn) Pushes() bool { return m.idle }
+
+// ask bounds what do sends for in time and bytes.
+func (m *Conn) ask(ctx context.Context, bytes int64, what string, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	m.bound.Allow(bytes)
+	stop := context.AfterFunc(ctx, func() { _ = m.bound.Close() })
+	err := do()
+	if !stop() {
+		return fmt.Errorf("account %s: %s: %w", m.account, what, context.Cause(ctx))
+	}
+	if err != nil {
+		return m.fail(what, err)
+	}
+	return nil
+}
+
+// Folders lists the folders that can be opened, at most 1,000.
+func (m *Conn) Folders(ctx context.Context) (out []pim.Folder, err error) {
+	err = m.ask(ctx, askBytes, "list the folders", func() error {
+		var o *imap.ListOptions
+		if m.c.Caps().Has(imap.CapSpecialUse) && m.c.Caps().Has("LIST-EXTENDED") {
+			o = &imap.ListOptions{ReturnSpecialUse: true}
+		}
+		list, err := m.c.List("", "*", o).Collect()
+		for _, l := range list {
+			f := pim.Folder{Name: l.Mailbox}
+			skip := false
+			for _, a := range l.Attrs {
+				skip = skip || strings.EqualFold(string(a), string(imap.MailboxAttrNoSelect)) || strings.EqualFold(string(a), string(imap.MailboxAttrNonExistent))
+				if u := use(a); u != "" {
+					f.Use = u
+				}
+			}
+			if !skip && len(out) < 1000 {
+				out = append(out, f)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+func use(a imap.MailboxAttr) string {
+	for _, u := range []imap.MailboxAttr{imap.MailboxAttrAll, imap.MailboxAttrArchive, imap.MailboxAttrDrafts, imap.MailboxAttrJunk, imap.MailboxAttrSent, imap.MailboxAttrTrash} {
+		if strings.EqualFold(string(a), string(u)) {
+			return strings.ToLower(strings.TrimPrefix(string(u), `\`))
+		}
+	}
+	return ""
+}
+
+// State is a folder as it was when it was opened.
+type State struct {
+	Validity uint32 // while it stays, UIDs mean the same mails
+	Next     uint32 // the UID after the newest; 0 when the server does not say
+	Messages uint32
+}
+
+// Select opens a folder to look at it. A name that no folder has, but a use
+// ("sent", "archive"), opens the folder for that.
+func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
+	s, err := m.examine(ctx, folder)
+	if err == nil || !errors.Is(err, pim.ErrNoFolder) && !refused(err) {
+		return s, err
+	}
+	all, lerr := m.Folders(ctx)
+	if lerr != nil {
+		return State{}, lerr
+	}
+	var names []string
+	for _, f := range all {
+		if f.Use != "" && strings.EqualFold(f.Use, folder) || strings.EqualFold(f.Name, folder) && f.Name != folder {
+			return m.examine(ctx, f.Name)
+		}
+		names = append(names, f.Name)
+	}
+	return State{}, fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
+}
+
+// refused reports an answer of the server's.
+func refused(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "the server says no")
+}
+
+func (m *Conn) examine(ctx context.Context, folder string) (out State, err error) {
+	err = m.ask(ctx, askBytes, "open the folder "+pim.Line(folder, 80), func() error {
+		d, err := m.c.Select(folder, &imap.SelectOptions{ReadOnly: true}).Wait()
+		if err != nil {
+			return err
+		}
+		if d.UIDValidity == 0 {
+			return errors.New("the server does not number its mails (no UIDVALIDITY)")
+		}
+		m.folder = folder
+		m.mu.Lock()
+		m.exists = d.NumMessages
+		m.mu.Unlock()
+		out = State{Validity: d.UIDValidity, Next: uint32(d.UIDNext), Messages: d.NumMessages}
+		return nil
+	})
+	return out, err
+}
+
+// heard is called by the connection's reader.
+func (m *Conn) heard(d *imapclient.UnilateralDataMailbox) {
+	if d.NumMessages == nil {
+		return
+	}
+	m.mu.Lock()
+	more := *d.NumMessages != m.exists
+	m.exists = *d.NumMessages
+	m.mu.Unlock()
+	if more {
+		m.changed()
+	}
+}
+
+func (m *Conn) changed() {
+	select {
+	case m.news <- struct{}{}:
+	default:
+	}
+}
+
+// Wait returns when the folder has changed, when the server has been trusted
+// long enough, or when wake says so. It does not return an error for the end of
+// ctx. A server without IDLE is asked now and then.
+func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
+	if !m.idle {
+		return m.poll(ctx, wake)
+	}
+	m.bound.Allow(askBytes)
+	var cmd *imapclient.IdleCommand
+	err := m.ask(ctx, askBytes, "wait for mail", func() (err error) {
+		cmd, err = m.c.Idle()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	rest := time.NewTimer(idleFor)
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wake:
+	case <-m.news:
+	case <-rest.C:
+	case <-m.c.Closed():
+	}
+	return m.ask(context.WithoutCancel(ctx), askBytes, "wait for mail", func() error {
+		return errors.Join(cmd.Close(), cmd.Wait())
+	})
+}
+
+func (m *Conn) poll(ctx context.Context, wake <-chan struct{}) error {
+	rest := time.NewTimer(pollEach)
+	defer rest.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-wake:
+	case <-m.news:
+	case <-rest.C:
+	case <-m.c.Closed():
+	}
+	return m.ask(ctx, askBytes, "ask for mail", func() error { return m.c.Noop().Wait() })
+}
+
+// Close signs out, if that is quick, and closes the connection.
+func (m *Conn) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = m.ask(ctx, askBytes, "sign out", func() error { return m.c.Logout().Wait() })
+	err := m.c.Close()
+	if err != nil && strings.Contains(err.Error(), "closed") {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,116 @@
+package mailbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+
+	"hob/platform/pim"
+)
+
+// The bounds of what is read of mails.
+const (
+	maxHeader = 32 << 10 // bytes of a mail's header fields
+	maxText   = 64 << 10 // bytes of a mail, from its beginning
+	// Page is how many mails are read at once, at most.
+	Page = 50
+)
+
+// headerFields are those that are asked for.
+func headerFields() []string {
+	return []string{"From", "To", "Cc", "Subject", "Date", "Message-ID"}
+}
+
+// After lists the UIDs from uid on, ascending.
+func (m *Conn) After(ctx context.Context, uid uint32) ([]uint32, error) {
+	found, err := m.search(ctx, imap.SearchCriteria{UID: []imap.UIDSet{{imap.UIDRange{Start: imap.UID(max(uid, 1))}}}})
+	// "n:*" names the newest mail even when its UID is smaller (RFC 3501, 6.4.8).
+	return slices.DeleteFunc(found, func(u uint32) bool { return u < uid }), err
+}
+
+// Since lists the UIDs of the mails that came at t or later, ascending, and a
+// day's worth before them: servers know days only.
+func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
+	return m.search(ctx, imap.SearchCriteria{Since: t.UTC().AddDate(0, 0, -1)})
+}
+
+func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32, err error) {
+	err = m.ask(ctx, 8<<20, "look for mails", func() error {
+		d, err := m.c.UIDSearch(&c, nil).Wait()
+		if err != nil {
+			return err
+		}
+		for _, u := range d.AllUIDs() {
+			out = append(out, uint32(u))
+		}
+		return nil
+	})
+	slices.Sort(out)
+	return slices.Compact(out), err
+}
+
+// Headers reads what is in the heads of mails, at most Page of them, in the order
+// of their UIDs. A mail that is gone is left out.
+func (m *Conn) Headers(ctx context.Context, uids []uint32) ([]pim.Message, error) {
+	section := &imap.FetchItemBodySection{
+		Specifier: imap.PartSpecifierHeader, HeaderFields: headerFields(), Peek: true, Partial: &imap.SectionPartial{Size: maxHeader},
+	}
+	var out []pim.Message
+	err := m.fetch(ctx, uids, maxHeader, section, func(x pim.Message, b []byte) {
+		readHeader(b, &x)
+		out = append(out, x)
+	})
+	return out, err
+}
+
+// Text reads the beginning of a mail's text into x.
+func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: maxText}}
+	return m.fetch(ctx, []uint32{x.UID}, maxText, section, func(_ pim.Message, b []byte) {
+		x.Text, x.Files, x.Cut = readText(b)
+		x.Cut = x.Cut || x.Size > int64(len(b))
+	})
+}
+
+func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
+	if len(uids) == 0 || len(uids) > Page {
+		return fmt.Errorf("account %s: %d mails at once; there may be 1 to %d", m.account, len(uids), Page)
+	}
+	var set imap.UIDSet
+	for _, u := range uids {
+		set.AddNum(imap.UID(u))
+	}
+	type found struct {
+		pim.Message
+		raw []byte
+	}
+	var all []found
+	err := m.ask(ctx, int64(len(uids)*(each+4<<10)+64<<10), "read mails", func() error {
+		list, err := m.c.Fetch(set, &imap.FetchOptions{
+			UID: true, Flags: true, InternalDate: true, RFC822Size: true, BodySection: []*imap.FetchItemBodySection{section},
+		}).Collect()
+		for _, f := range list {
+			if !slices.Contains(uids, uint32(f.UID)) || len(f.BodySection) == 0 {
+				continue // what nobody asked for, such as a change of flags
+			}
+			all = append(all, found{pim.Message{
+				UID: uint32(f.UID), Received: f.InternalDate.UTC(), Size: f.RFC822Size, Seen: slices.Contains(f.Flags, imap.FlagSeen),
+			}, f.BodySection[0].Bytes})
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.UID, b.UID) })
+	for i, f := range all {
+		if i == 0 || all[i-1].UID != f.UID {
+			take(f.Message, f.raw)
+		}
+	}
+	return nil
+}

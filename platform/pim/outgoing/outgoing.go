@@ -1,0 +1,102 @@
+// Package outgoing speaks with an account's server for outgoing mail (SMTP, RFC
+// 5321 and 6409). It signs in; nothing is sent before that, and nothing without
+// TLS.
+package outgoing
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"hob/platform/pim"
+)
+
+// The bounds of a conversation.
+const (
+	askWait  = 30 * time.Second
+	askBytes = 256 << 10
+)
+
+// SignIn looks whether the server takes mail from the owner. It sends none. Its
+// errors wrap pim.ErrSignIn and pim.ErrNoServer.
+func SignIn(ctx context.Context, a pim.Account) error {
+	ctx, cancel := context.WithTimeout(ctx, askWait)
+	defer cancel()
+	c, err := open(ctx, a)
+	if err != nil {
+		return err
+	}
+	if err := c.Quit(); err != nil {
+		return errors.Join(c.Close(), nil) //nolint:nilerr // it let us in, and that was the question
+	}
+	return nil
+}
+
+func open(ctx context.Context, a pim.Account) (*smtp.Client, error) {
+	if a.SMTP == "" {
+		return nil, fmt.Errorf("account %s: %w: it has no smtp", a.Name, pim.ErrNoServer)
+	}
+	s, err := pim.ParseServer(pim.SMTP, a.SMTP)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: smtp: %w", a.Name, err)
+	}
+	conf, err := a.TLS(s.Host)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := a.Password(ctx)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := a.Dial(ctx, s.Addr())
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
+	conn := pim.Bound(raw, askBytes)
+	var c *smtp.Client
+	if s.Implicit {
+		c = smtp.NewClient(tls.Client(conn, conf))
+	} else if c, err = smtp.NewClientStartTLS(conn, conf); err != nil {
+		_ = raw.Close()
+		return nil, fmt.Errorf("account %s: connect to %s: %w", a.Name, s.Addr(), err)
+	}
+	c.CommandTimeout, c.SubmissionTimeout = askWait, askWait
+	if err := signIn(c, a, secret); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func signIn(c *smtp.Client, a pim.Account, secret string) error {
+	if err := c.Hello("localhost"); err != nil {
+		return fmt.Errorf("account %s: greet the server for outgoing mail: %w", a.Name, err)
+	}
+	var way sasl.Client
+	switch {
+	case a.Auth == pim.AuthToken:
+		way = pim.XOAuth2(a.Login(), secret)
+	case c.SupportsAuth(sasl.Plain) || !c.SupportsAuth(sasl.Login):
+		way = sasl.NewPlainClient("", a.Login(), secret)
+	default:
+		way = sasl.NewLoginClient(a.Login(), secret)
+	}
+	err := c.Auth(way)
+	if no, is := errors.AsType[*smtp.SMTPError](err); is {
+		if no.Code >= 500 {
+			return fmt.Errorf("account %s: %w for outgoing mail: %s", a.Name, pim.ErrSignIn, pim.Line(no.Message, 200))
+		}
+		return fmt.Errorf("account %s: the server for outgoing mail cannot sign anybody in now: %s", a.Name, pim.Line(no.Message, 200))
+	}
+	if err != nil {
+		return fmt.Errorf("account %s: sign in for outgoing mail: %w", a.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+// Package pim has what mail, calendars and address books are to Hob, wherever
+// they live: an Account and how its servers are reached, Message, Event and
+// Calendar. The packages below it speak with the servers of an account: mailbox
+// (IMAP), outgoing (SMTP), caldav.
+//
+// Nothing here is trusted that a server or a sender says: texts are bounded and
+// freed of what controls a terminal, and a connection goes only to the hosts that
+// the owner wrote down, always over TLS with a verified certificate (a CalDAV
+// server on this machine may do without).
+package pim
+
+import (
+	"errors"
+	"time"
+)
+
+// Errors that a caller can act on; what is returned wraps them.
+var (
+	// ErrSignIn: the server knows who asks, and says no. Asking again with the
+	// same password does not help.
+	ErrSignIn = errors.New("the server refused the sign-in")
+	// ErrNoServer: the account has no server of this kind.
+	ErrNoServer = errors.New("the account has no such server")
+	// ErrNoFolder: there is no such folder or calendar.
+	ErrNoFolder = errors.New("there is no such folder")
+	// ErrTooLarge: the server sent more than anybody asked for.
+	ErrTooLarge = errors.New("the server sends more than was asked for")
+)
+
+// Person is a name and an address as a mail or an event gives them.
+type Person struct {
+	Name    string `json:"name,omitempty"`
+	Address string `json:"address,omitempty"` // lower case
+}
+
+// String is "Ada Lovelace <ada@example.org>".
+func (p Person) String() string {
+	switch {
+	case p.Name == "":
+		return p.Address
+	case p.Address == "":
+		return p.Name
+	}
+	return p.Name + " <" + p.Address + ">"
+}
+
+// Message is one mail. All texts are outside text.
+type Message struct {
+	UID      uint32    // in its folder, for one UIDVALIDITY
+	ID       string    // Message-ID without its brackets, "" when there is none
+	From     []Person  //
+	To       []Person  // To and Cc
+	Subject  string    // one line
+	Date     time.Time // as the sender says, zero when unreadable
+	Received time.Time // as the server says
+	Size     int64     // in bytes
+	Seen     bool
+	Text     string // what was read of its text
+	Cut      bool   // whether there is more of it
+	Files    []string
+}
+
+// Folder is one folder of a mailbox.
+type Folder struct {
+	Name string
+	// Use is what it is for, "" or one of archive, drafts, junk, sent, trash, all.
+	Use string
+}
+
+// Calendar is one calendar of an account.
+type Calendar struct {
+	Path  string `json:"path"` // its address on the server
+	Name  string `json:"name"`
+	Token string `json:"-"` // changes with its contents; "" when the server has none
+}
+
+// Event is one occurrence of a calendar's event. All texts are outside text.
+type Event struct {
+	// UID names the event and Occurrence which of its occurrences it is: its
+	// start as the rule has it, which a move does not change ("" for an event
+	// that does not recur).
+	UID        string    `json:"uid"`
+	Occurrence string    `json:"occurrence,omitempty"`
+	Title      string    `json:"title"`
+	Place      string    `json:"place,omitempty"`
+	Notes      string    `json:"notes,omitempty"`
+	Start      time.Time `json:"start"` // in its own zone
+	End        time.Time `json:"end"`
+	AllDay     bool      `json:"all_day,omitempty"`
+	Cancelled  bool      `json:"cancelled,omitempty"`
+	Organizer  Person    `json:"organizer,omitzero"`
+	Guests     []Person  `json:"guests,omitempty"`
+	Calendar   string    `json:"calendar,omitempty"`
+}

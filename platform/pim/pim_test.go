@@ -1,0 +1,75 @@
+package pim
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+func TestParseServer(t *testing.T) {
+	for in, want := range map[string]Server{
+		"imap.example.org":              {"imap.example.org", "993", true},
+		"imap.example.org:993":          {"imap.example.org", "993", true},
+		"imap.example.org:143":          {"imap.example.org", "143", false},
+		"imap://imap.example.org":       {"imap.example.org", "143", false},
+		"imap://127.0.0.1:1143":         {"127.0.0.1", "1143", false},
+		"imaps://imap.example.org:1993": {"imap.example.org", "1993", true},
+		"[::1]:993":                     {"::1", "993", true},
+	} {
+		if got, err := ParseServer(IMAP, in); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", in, got, err)
+		}
+	}
+	if got, err := ParseServer(SMTP, "smtp.example.org"); err != nil || got != (Server{"smtp.example.org", "587", false}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "http://x", "smtp://x", "a b", "x:0", "x:99999", "x:y", "ada@x", "x/y", "imaps://", "x:1:2", "u:p@h:993"} {
+		if got, err := ParseServer(IMAP, bad); err == nil {
+			t.Errorf("%q is accepted: %+v", bad, got)
+		}
+	}
+}
+
+func TestParseURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://dav.example.org":      "https://dav.example.org/",
+		"dav.example.org/cal/":         "https://dav.example.org/cal/",
+		"http://127.0.0.1:5232/":       "http://127.0.0.1:5232/",
+		"https://dav.example.org:8443": "https://dav.example.org:8443/",
+	} {
+		if got, err := ParseURL(in); err != nil || got.String() != want {
+			t.Errorf("%q: %v, %v", in, got, err)
+		}
+	}
+	for _, bad := range []string{"", "http://dav.example.org/", "ftp://x/", "https://u:p@x/", "https://x/?a=b", "https://x/#a", "https:///x", "https://a b/"} {
+		if got, err := ParseURL(bad); err == nil {
+			t.Errorf("%q is accepted: %v", bad, got)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	if got := Line("a\r\nb\x1b[31m \u202ec\x00\xff", 100); got != "a b[31m c\uFFFD" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBounded(t *testing.T) {
+	a, b := net.Pipe()
+	defer a.Close()
+	go func() {
+		defer b.Close()
+		_, _ = io.WriteString(b, strings.Repeat("x", 100))
+	}()
+	c := Bound(a, 10)
+	got, err := io.ReadAll(c)
+	if len(got) != 10 || !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	c.Allow(5)
+	if n, err := io.ReadFull(c, make([]byte, 5)); n != 5 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+}
