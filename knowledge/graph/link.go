@@ -154,6 +154,38 @@ func (g *Graph) makeTx(tx *store.Tx, l knowledge.Link, name, kind string) (strin
 	return id, nil
 }
 
+// KeepTx takes back the links that were made of a source, but for those of these
+// ids, with the ends that were made for them and that nothing else names.
+func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
+	rows, err := tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source)
+	if err != nil {
+		return fmt.Errorf("graph: keep: %w", err)
+	}
+	ids, err := strs(rows)
+	if err != nil {
+		return fmt.Errorf("graph: keep: %w", err)
+	}
+	stay := map[string]bool{}
+	for _, id := range keep {
+		stay[id] = true
+	}
+	for _, id := range ids {
+		if stay[id] {
+			continue
+		}
+		if _, err := tx.Exec(`DELETE FROM relations WHERE id = ?`, id); err != nil {
+			return fmt.Errorf("graph: keep: %w", err)
+		}
+	}
+	_, err = tx.Exec(`DELETE FROM entities WHERE realm = ? AND source = ? AND by_hand = 1 AND id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
+		AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id OR to_id = entities.id)`, realm, source)
+	if err != nil {
+		return fmt.Errorf("graph: keep: %w", err)
+	}
+	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
+	return nil
+}
+
 // UnlinkTx takes a link back, with the ends that were made for it and that
 // nothing else names. knowledge.ErrNobody when it is gone.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {

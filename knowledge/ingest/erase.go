@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hob/knowledge"
 	"hob/knowledge/store"
@@ -32,6 +33,11 @@ func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n 
 			return n, err
 		}
 		n = n.Add(m)
+	}
+	if e.ID != "" { // else it only looks
+		if err := l.held.eraseTx(tx, e, s); err != nil {
+			return n, err
+		}
 	}
 	m, err := erase.Table{Name: "documents", Text: []string{"title", "author", "tags"}}.EraseTx(tx, e, s)
 	if err != nil {
@@ -68,16 +74,16 @@ type gone struct {
 }
 
 func (l *Library) eraseSourceTx(tx *store.Tx, g gone) (n erase.Erased, err error) {
-	ids, err := partsTx(tx, g.n)
+	list, err := parts(tx, g.n)
 	if err != nil {
 		return n, fmt.Errorf("ingest: forget: %w", err)
 	}
-	for _, id := range ids {
-		list, err := l.opt.Base.Group(tx, knowledge.KindChunk, id)
+	for _, p := range list {
+		chunks, err := l.opt.Base.Group(tx, knowledge.KindChunk, p.id)
 		if err != nil {
 			return n, err
 		}
-		for _, c := range list {
+		for _, c := range chunks {
 			if err := l.opt.Base.UnindexTx(tx, c.Kind, c.Ref); err != nil {
 				return n, err
 			}
@@ -90,11 +96,80 @@ func (l *Library) eraseSourceTx(tx *store.Tx, g gone) (n erase.Erased, err error
 		}
 		n.Rows++
 	}
-	_, err = tx.Exec(`INSERT OR REPLACE INTO documents_forgotten (place, size, mtime) VALUES (?, ?, ?)`, place(g.realm, g.source), g.size, g.mtime)
-	if err != nil {
-		return n, fmt.Errorf("ingest: forget: %w", err)
+	return n, stayAwayTx(tx, g.realm, g.source, g.size, g.mtime)
+}
+
+// stayAwayTx keeps a source away until it changes.
+func stayAwayTx(tx *store.Tx, realm, source string, size, mtime int64) error {
+	if _, err := tx.Exec(`INSERT OR REPLACE INTO documents_forgotten (place, size, mtime) VALUES (?, ?, ?)`, place(realm, source), size, mtime); err != nil {
+		return fmt.Errorf("ingest: forget: %w", err)
 	}
-	return n, nil
+	return nil
+}
+
+// held are the sources whose text is held outside of the database now: of it,
+// what is forgotten meanwhile is not written any more.
+type held struct {
+	mu   sync.Mutex
+	list map[*reading]bool
+}
+
+// reading is one of them. What was erased since it began is only looked at in
+// transactions, of which there is one at a time.
+type reading struct {
+	realm, source string
+	size, mtime   int64
+	erased        []erased
+}
+
+type erased struct {
+	e *erase.Erasure
+	s *erase.Scrubber
+}
+
+func (h *held) hold(realm, source string, size, mtime int64) *reading {
+	r := &reading{realm: realm, source: source, size: size, mtime: mtime}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.list[r] = true
+	return r
+}
+
+func (h *held) let(r *reading) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.list, r)
+}
+
+func (h *held) eraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for r := range h.list {
+		if r.erased = append(r.erased, erased{e, s}); r.gone() {
+			if err := stayAwayTx(tx, r.realm, r.source, r.size, r.mtime); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// gone reports whether the source was forgotten.
+func (r *reading) gone() bool {
+	return slices.ContainsFunc(r.erased, func(x erased) bool { return slices.Contains(x.e.Sources, r.source) || x.s.Has(r.source) })
+}
+
+// goneRow reports whether one row of it was.
+func (r *reading) goneRow(d knowledge.Doc) bool {
+	return slices.ContainsFunc(r.erased, func(x erased) bool { return slices.Contains(x.e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref}) })
+}
+
+// clean takes out of a text what was forgotten.
+func (r *reading) clean(text string) string {
+	for _, x := range r.erased {
+		text, _ = x.s.Text(text)
+	}
+	return text
 }
 
 // Purge implements erase.Eraser: nothing lies outside of the database.

@@ -17,7 +17,8 @@ type Files interface {
 	// looks for (hidden ones, dependencies). left says in words what was left
 	// out, "" when nothing was.
 	Walk(ctx context.Context, path string, visit func(Entry) error) (left string, err error)
-	// Read returns a file; at most limit bytes.
+	// Read returns a file; at most limit bytes. What may be read later although
+	// it does not change wraps ErrLater, here and in Walk.
 	Read(ctx context.Context, path string, limit int64) (File, error)
 	// There reports whether something is at a path.
 	There(ctx context.Context, path string) (bool, error)
@@ -28,6 +29,7 @@ type Entry struct {
 	Path     string // absolute
 	Size     int64
 	Modified time.Time
+	Trusted  bool // the owner trusts where it lies
 }
 
 // File is a file as it was read.
@@ -70,7 +72,8 @@ type Report struct {
 	Titles     []string      `json:"titles,omitempty"`
 	Skipped    []SkippedPart `json:"skipped,omitempty"`
 
-	later map[string]bool // names of those skipped that are tried again
+	again bool            // some of those skipped may be read although they do not change
+	later map[string]bool // of those, the names of what nobody has to be told of
 }
 
 // maxTold bounds the lists of a Report.
@@ -98,7 +101,8 @@ func (r *Report) skip(name string, err error) {
 	if len(r.Skipped) < maxTold {
 		r.Skipped = append(r.Skipped, SkippedPart{name, reason(err)})
 	}
-	if errors.Is(err, ErrLater) {
+	r.again = r.again || errors.Is(err, ErrLater)
+	if errors.Is(err, ErrLater) && known(err) {
 		if r.later == nil {
 			r.later = map[string]bool{}
 		}
@@ -137,7 +141,7 @@ func (l *Library) Ingest(ctx context.Context, w Want) (Report, error) {
 			return r, ctx.Err()
 		}
 		if err != nil {
-			if len(list) == 1 && !errors.Is(err, ErrForgotten) && !known(err) {
+			if !errors.Is(err, ErrForgotten) && !known(err) && (len(list) == 1 || !ofFile(err)) {
 				return r, err
 			}
 			r.skip(e.Path, err)
@@ -161,6 +165,17 @@ func known(err error) bool {
 	return false
 }
 
+// unread is why a file cannot be read from its place.
+type unread struct{ error }
+
+func (e unread) Unwrap() error { return e.error }
+
+// ofFile: the error is about one file, and another may well be taken in.
+func ofFile(err error) bool {
+	var u unread
+	return known(err) || errors.Is(err, ErrLater) || errors.As(err, &u)
+}
+
 // file takes in one file, unless size and time say that nothing has changed.
 func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 	name := "file:" + e.Path
@@ -168,11 +183,15 @@ func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	if k != nil && !(w.Asked && k.failed != "") && len(k.digest) > 0 && k.size == e.Size && k.mtime == stamp(e.Modified) && w.Title == "" && (w.Folder == "" || w.Folder == k.folder) {
+	in := Input{
+		Source: name, Name: filepath.Base(e.Path), Title: w.Title, Tags: w.Tags, Size: e.Size, Modified: e.Modified,
+		Realm: w.Realm, Folder: w.Folder, Trust: w.trust(e), Now: w.Now, Asked: w.Asked, Dry: w.Dry,
+	}
+	if k != nil && !(w.Asked && k.failed != "") && len(k.digest) > 0 && k.size == e.Size && k.mtime == stamp(e.Modified) && w.Title == "" && (k.failed != "" || k.trust.holds(in.Trust)) {
 		if k.failed != "" {
 			return Outcome{}, told(k.failed)
 		}
-		return l.same(ctx, k, Input{Source: name, Size: e.Size, Modified: e.Modified, Dry: true}, Outcome{Source: name})
+		return l.same(ctx, k, in, Outcome{Source: name})
 	}
 	if err := l.waiting(ctx, k, e); err != nil && !w.Asked {
 		return Outcome{}, err
@@ -180,13 +199,15 @@ func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 	if gone, err := forgotten(l.opt.Store.Reader(ctx), w.Realm, name, e.Size, stamp(e.Modified)); err != nil || gone && !w.Asked {
 		return Outcome{}, errors.Join(err, errIf(gone, ErrForgotten))
 	}
+	held := l.held.hold(w.Realm, name, e.Size, stamp(e.Modified))
+	defer l.held.let(held)
 	limit := l.opt.Limits.File
 	if limit <= 0 {
 		limit = 10 << 20
 	}
 	f, err := l.opt.Files.Read(ctx, e.Path, limit)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, unread{err}
 	}
 	if w.Trust {
 		f.Source, f.Origins = provenance.Owner, nil
@@ -194,8 +215,16 @@ func (l *Library) file(ctx context.Context, w Want, e Entry) (Outcome, error) {
 	if w.Provenance.Tainted() {
 		f.Source, f.Origins = provenance.Outside, provenance.Join(f.Origins, w.Origins)
 	}
-	return l.Put(ctx, Input{
-		Source: name, Name: filepath.Base(e.Path), Title: w.Title, Tags: w.Tags, Content: f.Content, Size: f.Size, Modified: f.Modified,
-		Provenance: f.Source, Origins: f.Origins, Realm: w.Realm, Folder: w.Folder, Now: w.Now, Asked: w.Asked, Dry: w.Dry,
-	})
+	in.Content, in.Size, in.Modified, in.Provenance, in.Origins = f.Content, f.Size, f.Modified, f.Source, f.Origins
+	return l.put(ctx, held, in)
+}
+
+func (w Want) trust(e Entry) Trust {
+	switch {
+	case w.Trust:
+		return ByVouched
+	case e.Trusted:
+		return ByFolder
+	}
+	return NoTrust
 }

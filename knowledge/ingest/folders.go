@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/provenance"
 )
 
 // Folder is one that is kept in step.
@@ -64,8 +65,16 @@ func (l *Library) RemoveFolder(ctx context.Context, f Folder) error {
 	return nil
 }
 
-// RemoveAll removes what came from a folder.
+// RemoveAll removes what came in with a folder; what somebody asked for besides
+// stays.
 func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
+	err := l.opt.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE doc_sources SET folder = '' WHERE folder = ? AND realm = ? AND folder <> '' AND asked`, f.Path, f.Realm)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("ingest: folder: %w", err)
+	}
 	list, err := l.sourcesIn(ctx, f)
 	if err != nil {
 		return err
@@ -78,9 +87,12 @@ func (l *Library) RemoveAll(ctx context.Context, f Folder) error {
 	return nil
 }
 
+// inQuery repeats the condition of its index.
+const inQuery = `SELECT source FROM doc_sources WHERE folder = ? AND folder <> '' AND realm = ? ORDER BY n`
+
 // sourcesIn are the files that came from a folder.
 func (l *Library) sourcesIn(ctx context.Context, f Folder) (out []string, err error) {
-	rows, err := l.opt.Store.Reader(ctx).Query(`SELECT source FROM doc_sources WHERE folder = ? AND realm = ? ORDER BY n`, f.Path, f.Realm)
+	rows, err := l.opt.Store.Reader(ctx).Query(inQuery, f.Path, f.Realm)
 	if err != nil {
 		return nil, fmt.Errorf("ingest: %w", err)
 	}
@@ -163,15 +175,17 @@ func rest(ctx context.Context) bool {
 // take takes in one file of a folder; only ctx's errors and those of the store
 // are errors.
 func (l *Library) take(ctx context.Context, f Folder, e Entry, r *Report) (changed bool, err error) {
-	o, err := l.file(ctx, Want{Realm: f.Realm, Folder: f.Path}, e)
+	o, err := l.file(ctx, Want{Realm: f.Realm, Folder: f.Path, Provenance: provenance.Hob}, e)
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case errors.Is(err, ErrForgotten):
 		return false, nil
-	case err != nil:
+	case err != nil && ofFile(err):
 		r.skip(e.Path, err)
 		return false, nil
+	case err != nil:
+		return false, err
 	}
 	r.add(o)
 	return !o.Unchanged, nil

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"crypto/sha256"
 	"io/fs"
 	"maps"
 	"slices"
@@ -31,4 +32,9 @@ func (c *tiring) Err() error {
 		return context.Canceled
 	}
 	return nil
+}
+
+func sum(b []byte) []byte {
+	s := sha256.Sum256(b)
+	return s[:]
 }

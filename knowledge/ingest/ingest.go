@@ -43,7 +43,11 @@ type Options struct {
 
 // Entities takes persons whom documents name.
 type Entities interface {
-	PeopleTx(tx *store.Tx, list []document.Person, from Origin) error
+	// PeopleTx is told for whom people work, and returns the ids of what it keeps
+	// of it.
+	PeopleTx(tx *store.Tx, list []document.Person, from Origin) ([]string, error)
+	// KeepTx takes back what it was told from there, but for these.
+	KeepTx(tx *store.Tx, from Origin, ids []string) error
 }
 
 // Origin is where something comes from.
@@ -71,10 +75,20 @@ var (
 	ErrLater = errors.New("it is tried again later")
 )
 
+// Later is an error that may end without a change of the file.
+func Later(err error) error { return later{err} }
+
+type later struct{ error }
+
+func (e later) Unwrap() error { return e.error }
+
+func (later) Is(target error) bool { return target == ErrLater }
+
 // Library takes documents in. Its methods may be called concurrently.
 type Library struct {
 	opt  Options
 	work *sync.Mutex // one source at a time: this is background work on one machine
+	held *held
 }
 
 // New checks the options.
@@ -91,14 +105,14 @@ func New(opt Options) (*Library, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Library{opt: opt, work: &sync.Mutex{}}, nil
+	return &Library{opt: opt, work: &sync.Mutex{}, held: &held{list: map[*reading]bool{}}}, nil
 }
 
 // With is the same library with another way to files.
 func (l *Library) With(f Files) *Library {
 	opt := l.opt
 	opt.Files = f
-	return &Library{opt: opt, work: l.work}
+	return &Library{opt: opt, work: l.work, held: l.held}
 }
 
 // Input is one file, page or import to take in.
@@ -117,6 +131,7 @@ type Input struct {
 	Origins    []provenance.Origin
 	Realm      string
 	Folder     string // that it is kept in step with, "" for none
+	Trust      Trust
 	Now        time.Time
 	// Asked: somebody asked for this very thing. Then it is taken in although it
 	// was forgotten, and tried again although it could not be read.
@@ -124,6 +139,20 @@ type Input struct {
 	// Dry only says what would be done.
 	Dry bool
 }
+
+// Trust is why a text counts as the owner's. When it ends, so does that.
+type Trust string
+
+// Why a text may count as the owner's.
+const (
+	NoTrust   Trust = ""
+	ByFolder  Trust = "folder" // he trusts the folder
+	ByVouched Trust = "owner"  // he vouched for this very content
+)
+
+// holds reports whether what was taken in for one reason may stay as it is now
+// that it would be taken in for another.
+func (t Trust) holds(now Trust) bool { return t == now || t == ByVouched }
 
 // Outcome says what came of an Input.
 type Outcome struct {
@@ -144,7 +173,9 @@ type SkippedPart struct {
 }
 
 // Migrations are the tables of this package. documents_forgotten holds digests
-// only: what was forgotten leaves no name.
+// only: what was forgotten leaves no name. Of a source, trying and tries say what
+// is being read of it and how often that began, trust why its text counts as the
+// owner's, and asked that somebody asked for this very thing.
 func Migrations() []store.Set {
 	return []store.Set{{Owner: "ingest", Steps: []string{`
 CREATE TABLE doc_sources (
@@ -183,5 +214,11 @@ CREATE TABLE doc_folders (
 	PRIMARY KEY (path, realm)
 ) WITHOUT ROWID;
 CREATE TABLE documents_forgotten (place BLOB PRIMARY KEY, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID;
+`, `
+ALTER TABLE doc_sources ADD COLUMN trying BLOB NOT NULL DEFAULT x'';
+ALTER TABLE doc_sources ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE doc_sources ADD COLUMN asked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE doc_sources ADD COLUMN trust TEXT NOT NULL DEFAULT '';
+UPDATE doc_sources SET trust = 'folder' WHERE EXISTS (SELECT 1 FROM documents d WHERE d.src = doc_sources.n AND d.provenance = 'owner');
 `}}}
 }

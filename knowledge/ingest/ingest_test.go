@@ -141,7 +141,7 @@ func TestFolderInStep(t *testing.T) {
 	}
 
 	ids := w.ids()
-	w.disk["/f/c.txt"], w.text["/f/c.txt"] = Entry{"/f/c.txt", w.disk["/f/b.txt"].Size, w.disk["/f/b.txt"].Modified}, w.text["/f/b.txt"]
+	w.disk["/f/c.txt"], w.text["/f/c.txt"] = Entry{Path: "/f/c.txt", Size: w.disk["/f/b.txt"].Size, Modified: w.disk["/f/b.txt"].Modified}, w.text["/f/b.txt"]
 	delete(w.disk, "/f/b.txt")
 	w.reconcile()
 	if got := w.texts(); strings.Contains(got, "b.txt") || !strings.Contains(got, "file:/f/c.txt|c.txt|The spare key is with Bea") || w.ids() != ids {
@@ -181,7 +181,7 @@ func TestLargeIsResumed(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d says that the number of this paragraph is %d and that nothing else of interest stands in it; so that it is long enough, a little more follows. %s\n\n", i, i, strings.Repeat("word ", 120))
 	}
 	w.put("/f/large.txt", b.String())
-	for left := 2; w.changes() == 0; left += left { // until some of it is written
+	for left := 2; w.changes() == 0; left++ { // until some of it is written
 		if _, err := w.l.Reconcile(tiringAfter(t.Context(), left), Folder{Path: "/f"}, nil); err == nil {
 			t.Fatal("it was not cut short")
 		}

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +24,19 @@ import (
 // that takes. A source that changes less is replaced in one.
 const batch = 400
 
+// peopleAtOnce is how many people one transaction takes: each takes as much as
+// several chunks.
+const peopleAtOnce = 50
+
 // Put takes one source in, in place of what was kept of it. What cannot be read
 // is an error that wraps one of package document; what was kept before stays.
 func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
+	r := l.held.hold(in.Realm, in.Source, in.Size, stamp(in.Modified))
+	defer l.held.let(r)
+	return l.put(ctx, r, in)
+}
+
+func (l *Library) put(ctx context.Context, r *reading, in Input) (Outcome, error) {
 	l.work.Lock()
 	defer l.work.Unlock()
 	out := Outcome{Source: in.Source}
@@ -40,14 +52,24 @@ func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
 	if known != nil && known.failed != "" && !in.Asked && bytes.Equal(known.digest, sum[:]) {
 		return out, told(known.failed)
 	}
-	if known != nil && known.failed == "" && in.Title == "" && bytes.Equal(known.digest, sum[:]) {
+	if known != nil && known.failed == "" && in.Title == "" && bytes.Equal(known.digest, sum[:]) && known.trust.holds(in.Trust) {
 		return l.same(ctx, known, in, out)
 	}
 	out.Fresh = known == nil
-	docs, err := l.read(ctx, &in, &out)
+	w := &writing{l: l, ctx: ctx, in: in, r: r, sum: sum[:]}
+	if !in.Dry {
+		err = w.begin()
+	}
+	if errors.Is(err, errTried) {
+		return out, w.failed(err)
+	}
 	if err != nil {
-		if ctx.Err() == nil && !in.Dry {
-			err = l.failed(ctx, in, sum[:], err)
+		return out, err
+	}
+	docs, err := l.read(ctx, &w.in, &out)
+	if err != nil {
+		if !in.Dry {
+			err = w.failed(err)
 		}
 		return out, err
 	}
@@ -59,7 +81,10 @@ func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
 		}
 		return out, nil
 	}
-	return out, l.write(ctx, in, sum[:], docs, &out)
+	if err := w.all(docs, &out); err != nil {
+		return out, w.ended(err)
+	}
+	return out, nil
 }
 
 // told is why a file could not be read when it was tried.
@@ -84,11 +109,12 @@ func (l *Library) same(ctx context.Context, k *kept, in Input, out Outcome) (Out
 	if err != nil {
 		return out, fmt.Errorf("ingest: %w", err)
 	}
-	if in.Dry || k.size == in.Size && k.mtime == stamp(in.Modified) && (in.Folder == "" || k.folder == in.Folder) {
+	folder, asked := cmp.Or(k.folder, in.Folder), k.asked || in.Folder == ""
+	if in.Dry || k.size == in.Size && k.mtime == stamp(in.Modified) && k.folder == folder && k.asked == asked {
 		return out, nil
 	}
 	return out, l.opt.Store.Write(ctx, func(tx *store.Tx) error {
-		_, err := tx.Exec(`UPDATE doc_sources SET size = ?, mtime = ?, folder = ? WHERE n = ?`, in.Size, stamp(in.Modified), cmp.Or(in.Folder, k.folder), k.n)
+		_, err := tx.Exec(`UPDATE doc_sources SET size = ?, mtime = ?, folder = ?, asked = ? WHERE n = ? AND source = ?`, in.Size, stamp(in.Modified), folder, asked, k.n, k.source)
 		return err
 	})
 }
@@ -187,52 +213,54 @@ type planned struct {
 	id     string
 	chunks []knowledge.Doc // those to write
 	gone   []string        // those to remove
+	people []document.Person
 	total  int
 }
 
-// write replaces what is kept of a source.
-func (l *Library) write(ctx context.Context, in Input, sum []byte, docs []document.Document, out *Outcome) error {
-	var src int64
-	var have map[string]string // id by part
-	err := l.opt.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if src, err = sourceTx(tx, in); err == nil {
-			have, err = partsTx(tx, src)
-		}
-		return err
-	})
+// all replaces what is kept of the source.
+func (w *writing) all(docs []document.Document, out *Outcome) error {
+	q := w.l.opt.Store.Reader(w.ctx)
+	have, err := parts(q, w.src)
 	if err != nil {
 		return fmt.Errorf("ingest: %w", err)
 	}
+	w.people = had(have)
 	var plans []planned
 	work := 0
-	q := l.opt.Store.Reader(ctx)
 	for _, d := range docs {
-		p, err := l.plan(q, in, d, have[d.Part])
+		p, err := w.l.plan(q, w.in, d, have[d.Part].id)
 		if err != nil {
 			return err
 		}
 		delete(have, d.Part)
 		plans = append(plans, p)
-		work += len(p.chunks) + len(p.gone)
+		work += len(p.chunks) + len(p.gone) + len(p.people)*batch/peopleAtOnce
+		w.people = w.people || len(p.people) > 0
 		out.Chunks += p.total
 	}
-	w := &writing{l: l, ctx: ctx, in: in, src: src, whole: work <= batch}
+	w.whole = work <= batch
+	if err := w.add(w.read); err != nil {
+		return err
+	}
 	for i := range plans {
 		if err := w.document(&plans[i]); err != nil {
 			return err
 		}
 	}
-	for _, id := range have {
-		if err := w.drop(id); err != nil {
+	for _, p := range have {
+		if err := w.drop(p.id); err != nil {
 			return err
 		}
 	}
-	return w.done(sum)
+	return w.done()
 }
 
 // plan compares a document with what is kept of it.
 func (l *Library) plan(q store.Querier, in Input, d document.Document, id string) (planned, error) {
 	p := planned{doc: d, id: id}
+	if l.opt.Entities != nil {
+		p.people = slices.DeleteFunc(slices.Clone(d.People), func(x document.Person) bool { return x.Name == "" || x.Org == "" })
+	}
 	var old []knowledge.Doc
 	if id == "" {
 		p.id = shortid.New("d")

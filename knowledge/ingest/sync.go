@@ -4,14 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/watchers"
 )
 
@@ -40,7 +39,14 @@ type Sync struct {
 	wake chan struct{}
 
 	mu      sync.Mutex
-	running map[Folder]context.CancelFunc
+	running map[Folder]*keeping
+}
+
+// keeping is one folder that is kept in step now.
+type keeping struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	news   *news
 }
 
 // NewSync checks the options.
@@ -51,7 +57,7 @@ func NewSync(opt SyncOptions) (*Sync, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sync{opt: opt, wake: make(chan struct{}, 1), running: map[Folder]context.CancelFunc{}}, nil
+	return &Sync{opt: opt, wake: make(chan struct{}, 1), running: map[Folder]*keeping{}}, nil
 }
 
 // Wake says that the folders have changed.
@@ -66,37 +72,86 @@ func (s *Sync) Wake() {
 func (s *Sync) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	for {
-		want, err := s.folders(ctx)
-		if err != nil && ctx.Err() == nil {
+		if err := s.start(ctx, &wg); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
 			return err
 		}
-		s.mu.Lock()
-		for f, cancel := range s.running {
-			if !want[f] {
-				cancel()
-				delete(s.running, f)
-			}
-		}
-		for f := range want {
-			if s.running[f] != nil {
-				continue
-			}
-			fctx, cancel := context.WithCancel(ctx)
-			s.running[f] = cancel
-			wg.Go(func() { s.keep(fctx, f) })
-		}
-		s.mu.Unlock()
 		select {
 		case <-ctx.Done():
-			s.mu.Lock()
-			for _, cancel := range s.running {
-				cancel()
-			}
-			s.mu.Unlock()
 			return nil
 		case <-s.wake:
 		}
+	}
+}
+
+// start begins and ends what is to run. What there is to keep is read under the
+// lock: see End.
+func (s *Sync) start(ctx context.Context, wg *sync.WaitGroup) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	want, err := s.folders(ctx)
+	if err != nil {
+		return err
+	}
+	for f, k := range s.running {
+		if !want[f] {
+			k.cancel()
+			delete(s.running, f)
+		}
+	}
+	for f := range want {
+		if s.running[f] != nil {
+			continue
+		}
+		fctx, cancel := context.WithCancel(ctx)
+		k := &keeping{cancel: cancel, done: make(chan struct{}), news: &news{wake: make(chan struct{}, 1)}}
+		s.running[f] = k
+		wg.Go(func() {
+			defer close(k.done)
+			s.keep(fctx, f, k.news)
+		})
+	}
+	return nil
+}
+
+// Configured reports whether a folder is one of the configuration.
+func (s *Sync) Configured(f Folder) bool {
+	return f.Realm == "" && slices.Contains(s.opt.Folders, f.Path)
+}
+
+// End returns when a folder that was removed from the library is not kept in step
+// any more: nothing of it is taken in after that.
+func (s *Sync) End(ctx context.Context, f Folder) error {
+	if s.Configured(f) {
+		return nil
+	}
+	s.mu.Lock()
+	k := s.running[f]
+	delete(s.running, f)
+	s.mu.Unlock()
+	if k == nil {
+		return nil
+	}
+	k.cancel()
+	select {
+	case <-k.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Again has every folder looked at as a whole.
+func (s *Sync) Again() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range s.running {
+		k.news.everything()
 	}
 }
 
@@ -121,8 +176,7 @@ const (
 
 // keep watches one folder. It is watched before it is looked through, so that
 // nothing falls in between; what came while nobody watched is found by the look.
-func (s *Sync) keep(ctx context.Context, f Folder) {
-	news := &news{wake: make(chan struct{}, 1)}
+func (s *Sync) keep(ctx context.Context, f Folder, news *news) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.watch(ctx, f, news) })
@@ -130,17 +184,19 @@ func (s *Sync) keep(ctx context.Context, f Folder) {
 	defer next.Stop()
 	for {
 		var paths []string
+		all := false
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
 			news.take()
+			all = true
 		case <-news.wake:
-			if paths = news.take(); len(paths) == 0 {
+			if paths, all = news.take(); len(paths) == 0 && !all {
 				continue
 			}
 		}
-		r, err := s.look(ctx, f, paths)
+		r, err := s.look(ctx, f, paths, all)
 		if ctx.Err() != nil {
 			return
 		}
@@ -152,14 +208,14 @@ func (s *Sync) keep(ctx context.Context, f Folder) {
 		case err != nil:
 			s.opt.Log.WarnContext(ctx, "a folder cannot be brought in step", "err", err)
 			next.Reset(againAfter)
-		case len(r.later) > 0:
+		case r.again:
 			next.Reset(laterAfter)
 		}
 	}
 }
 
-func (s *Sync) look(ctx context.Context, f Folder, paths []string) (Report, error) {
-	if paths == nil {
+func (s *Sync) look(ctx context.Context, f Folder, paths []string, all bool) (Report, error) {
+	if all {
 		return s.opt.Library.Reconcile(ctx, f, nil)
 	}
 	var within []string
@@ -203,94 +259,4 @@ func (s *Sync) show(path string) string {
 		return s.opt.Show(path)
 	}
 	return path
-}
-
-// watch has the driver notice changes until ctx ends.
-func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
-	config, err := json.Marshal(map[string]any{"path": f.Path, "recursive": true, "events": []string{"created", "modified", "removed"}})
-	if err != nil { // texts always encode
-		panic(err)
-	}
-	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Kind(), Config: config, State: watchers.Active}
-	for {
-		err := s.watchOnce(ctx, spec, n)
-		if ctx.Err() != nil {
-			return
-		}
-		s.opt.Log.WarnContext(ctx, "a folder of documents cannot be watched now", "err", err)
-		t := time.NewTimer(againAfter)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return
-		case <-t.C:
-			n.add("") // look at everything: what happened meanwhile was not seen
-		}
-	}
-}
-
-func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error {
-	made, err := s.opt.Driver.New(spec, s.opt.Deps)
-	if err != nil {
-		return err
-	}
-	w, ok := made.(watchers.Watcher)
-	if !ok {
-		return errors.New("ingest: the driver watches nothing")
-	}
-	return w.Run(ctx, func(ctx context.Context, signals []watchers.Signal, save func(*store.Tx) error) error {
-		if err := s.opt.Deps.Store.Write(ctx, save); err != nil {
-			return err
-		}
-		for _, sig := range signals {
-			var p struct {
-				Path string `json:"path"`
-				Raw  []byte `json:"path_base64"`
-			}
-			if json.Unmarshal(sig.Payload, &p) == nil {
-				if p.Raw != nil {
-					p.Path = string(p.Raw)
-				}
-				n.add(p.Path)
-			}
-		}
-		return nil
-	})
-}
-
-// watcherID names the progress of a folder's watcher.
-func watcherID(f Folder) string {
-	sum := sha256.Sum256([]byte(f.Realm + "\x00" + f.Path))
-	return "documents-" + hex.EncodeToString(sum[:8])
-}
-
-// news are the paths that were reported.
-type news struct {
-	wake chan struct{}
-
-	mu    sync.Mutex
-	paths []string
-}
-
-// maxNews is how many paths wait; beyond them everything is looked at.
-const maxNews = 5000
-
-func (n *news) add(path string) {
-	n.mu.Lock()
-	if path != "" && len(n.paths) < maxNews {
-		n.paths = append(n.paths, path)
-	}
-	n.mu.Unlock()
-	select {
-	case n.wake <- struct{}{}:
-	default:
-	}
-}
-
-func (n *news) take() []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	out := n.paths
-	n.paths = nil
-	return out
 }

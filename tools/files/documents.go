@@ -17,6 +17,7 @@ type Document struct {
 	Path     string // absolute, links resolved
 	Size     int64
 	Modified time.Time
+	Trusted  bool   // the owner trusts where it lies; set by Documents
 	Content  []byte // set by ReadDocument
 	Source   provenance.Source
 	Origins  []provenance.Origin
@@ -38,7 +39,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 		return "", errors.Join(f.trouble("read", s, fs.ErrNotExist), fs.ErrNotExist)
 	}
 	if !s.info.IsDir() {
-		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime()})
+		return "", visit(Document{Path: s.abs, Size: s.info.Size(), Modified: s.info.ModTime(), Trusted: f.trusts(s.abs)})
 	}
 	dir, err := s.folder()
 	if err != nil {
@@ -49,7 +50,7 @@ func (f *Files) Documents(ctx context.Context, path string, visit func(Document)
 		if !e.info.Mode().IsRegular() {
 			return nil
 		}
-		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime()})
+		return visit(Document{Path: e.abs, Size: e.info.Size(), Modified: e.info.ModTime(), Trusted: f.trusts(e.abs)})
 	}}
 	if err := w.run(ctx, dir, s.abs); err != nil {
 		return "", err

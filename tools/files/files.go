@@ -151,12 +151,15 @@ func (f *Files) Inspect(path string) (Place, error) {
 // source is the provenance of what lies at s: names and contents of files are
 // outside text unless the owner trusts their folder.
 func (f *Files) source(s *spot) provenance.Source {
-	for _, t := range f.trusted {
-		if f.inside(t, s.abs) {
-			return provenance.Owner
-		}
+	if f.trusts(s.abs) {
+		return provenance.Owner
 	}
 	return provenance.Outside
+}
+
+// trusts reports whether a resolved path lies in a trusted folder.
+func (f *Files) trusts(abs string) bool {
+	return slices.ContainsFunc(f.trusted, func(t string) bool { return f.inside(t, abs) })
 }
 
 // inside reports whether the resolved path abs is folder or lies below it.

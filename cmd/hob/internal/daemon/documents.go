@@ -14,9 +14,7 @@ import (
 	"time"
 
 	"hob/channels/web"
-	"hob/knowledge"
 	"hob/knowledge/ingest"
-	"hob/knowledge/store"
 	"hob/platform/document"
 	"hob/platform/provenance"
 	"hob/platform/safehttp"
@@ -88,54 +86,6 @@ func resolved(p string) string {
 	return filepath.Clean(p)
 }
 
-// persons tells the graph for whom people on cards work.
-type persons struct{ d *Daemon }
-
-// PeopleTx implements ingest.Entities.
-func (p persons) PeopleTx(tx *store.Tx, list []document.Person, from ingest.Origin) error {
-	for _, who := range list {
-		if who.Name == "" || who.Org == "" {
-			continue
-		}
-		_, err := p.d.graph.LinkTx(tx, knowledge.Link{
-			From: who.Name, FromKind: knowledge.Person, Relation: "works at", To: who.Org, ToKind: knowledge.Company,
-			Realm: from.Realm, Provenance: from.Provenance, Source: from.Source, At: from.At,
-		})
-		if err != nil && !errors.Is(err, knowledge.ErrNobody) && !errors.Is(err, knowledge.ErrAmbiguous) && !errors.Is(err, knowledge.ErrSame) {
-			return err
-		}
-	}
-	return nil
-}
-
-// reach is the way to the files in some folders.
-func (d *Daemon) reach(allowed []string) (reach, error) {
-	c := d.opt.Config.Files
-	f, err := files.New(files.Options{
-		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.opt.Paths.Own(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
-	})
-	return reach{f}, err
-}
-
-// reach gives the documents of tools/files to package ingest.
-type reach struct{ f *files.Files }
-
-// Walk implements ingest.Files.
-func (r reach) Walk(ctx context.Context, path string, visit func(ingest.Entry) error) (string, error) {
-	return r.f.Documents(ctx, path, func(x files.Document) error {
-		return visit(ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified})
-	})
-}
-
-// Read implements ingest.Files.
-func (r reach) Read(ctx context.Context, path string, limit int64) (ingest.File, error) {
-	x, err := r.f.ReadDocument(ctx, path, limit)
-	return ingest.File{Entry: ingest.Entry{Path: x.Path, Size: x.Size, Modified: x.Modified}, Content: x.Content, Source: x.Source, Origins: x.Origins}, err
-}
-
-// There implements ingest.Files.
-func (r reach) There(_ context.Context, path string) (bool, error) { return r.f.Exists(path) }
-
 func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
 	if q.State == "failed" {
 		return b.d.documents.Broken(ctx, q.Limit)
@@ -151,7 +101,7 @@ func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step 
 	if err != nil {
 		return ingest.Report{}, err
 	}
-	return d.documents.With(r).Ingest(ctx, ingest.Want{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Progress: step})
+	return d.documents.With(r).Ingest(ctx, ingest.Want{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
 }
 
 // documents gives the library to the tools.
@@ -209,9 +159,12 @@ const enough = 2 * time.Minute
 
 func (x documents) folder(ctx context.Context, c tools.Call, path string) (memory.DocumentTaken, error) {
 	f := ingest.Folder{Path: path, Realm: c.Realm}
-	fresh, err := x.d.documents.AddFolder(ctx, f, c.Now)
-	if err != nil {
-		return memory.DocumentTaken{}, err
+	fresh := false
+	if !x.d.folders.Configured(f) { // else it is kept in step, and stays so
+		var err error
+		if fresh, err = x.d.documents.AddFolder(ctx, f, c.Now); err != nil {
+			return memory.DocumentTaken{}, err
+		}
 	}
 	short, cancel := context.WithTimeout(ctx, enough)
 	defer cancel()
@@ -282,14 +235,18 @@ func (x documents) page(ctx context.Context, c tools.Call, want memory.DocumentW
 	return t, nil
 }
 
-// Forget implements memory.Documents.
+// Forget implements memory.Documents. What lies in a folder that is still kept in
+// step comes back with that.
 func (x documents) Forget(ctx context.Context, realm string, t memory.DocumentTaken) error {
+	defer x.d.folders.Again()
 	if t.Folder != "" {
 		f := ingest.Folder{Path: t.Folder, Realm: realm}
 		if err := x.d.documents.RemoveFolder(ctx, f); err != nil {
 			return err
 		}
-		x.d.folders.Wake()
+		if err := x.d.folders.End(ctx, f); err != nil {
+			return err
+		}
 		return x.d.documents.RemoveAll(ctx, f)
 	}
 	for _, s := range t.Fresh {

@@ -122,6 +122,8 @@ type importer struct {
 	into map[string]string
 	// entities are the ids here of those in the file.
 	entities map[string]string
+	// here are documents of the file whose parts are here already.
+	here map[string]bool
 }
 
 // Bounds of one transaction, and of what is told of what was skipped.
@@ -138,7 +140,7 @@ var errDry = errors.New("a dry run")
 type errUnfit struct{ error }
 
 func (im *importer) records(ctx context.Context) error {
-	im.pos, im.into, im.entities = map[string]int{}, map[string]string{}, map[string]string{}
+	im.pos, im.into, im.entities, im.here = map[string]int{}, map[string]string{}, map[string]string{}, map[string]bool{}
 	err := im.src.Read(func(r port.Record) error {
 		im.batch = append(im.batch, r)
 		im.size += weight(r)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"hob/autonomy/learn"
 	"hob/autonomy/session"
 	"hob/knowledge"
+	"hob/knowledge/ingest"
 	"hob/knowledge/port"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
@@ -62,7 +64,7 @@ func (p putting) one(r port.Record) (added bool, err error) {
 	case r.Entity != nil, r.Relation != nil:
 		return p.graph(r)
 	case r.Document != nil:
-		return false, nil // its parts are what is kept
+		return p.document(r.Document)
 	case r.Chunk != nil:
 		return p.doc(*r.Chunk, knowledge.KindChunk)
 	case r.Turn != nil:
@@ -110,9 +112,34 @@ func (p putting) learned(r port.Record) (added bool, err error) {
 	return added, err
 }
 
+// document is put back for its parts, so that they are known as those of their
+// file. Of a file of others the parts alone are kept.
+func (p putting) document(raw json.RawMessage) (bool, error) {
+	im := p.im
+	if !im.own() {
+		return false, nil
+	}
+	var d ingest.Document
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return false, errUnfit{err}
+	}
+	d.Provenance, _ = im.trust(d.Provenance, nil)
+	added, parts, err := im.d.documents.RestoreTx(p.tx, d)
+	if !parts {
+		im.here[d.ID] = true
+	}
+	if errors.Is(err, ingest.ErrTaken) || errors.Is(err, ingest.ErrNotFound) {
+		return false, errUnfit{err}
+	}
+	return added, err
+}
+
 // doc keeps a row that stands for itself. What is there is never overwritten.
 func (p putting) doc(d knowledge.Doc, kind string) (bool, error) {
 	im := p.im
+	if kind == knowledge.KindChunk && im.here[d.Group] {
+		return false, nil
+	}
 	if strings.TrimSpace(d.Text) == "" || d.Ref == "" {
 		return false, errUnfit{errors.New("it is empty")}
 	}

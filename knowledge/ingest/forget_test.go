@@ -1,0 +1,129 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// meddling is a disk on which something happens while a file is read.
+type meddling struct {
+	*world
+	during func()
+}
+
+func (m meddling) Read(ctx context.Context, path string, limit int64) (File, error) {
+	f, err := m.world.Read(ctx, path, limit)
+	if m.during != nil {
+		m.during()
+	}
+	return f, err
+}
+
+func (w *world) forget(e *erase.Erasure) {
+	w.t.Helper()
+	fatal(w.t, w.st.Write(w.t.Context(), func(tx *store.Tx) error {
+		if _, err := w.l.opt.Base.EraseTx(tx, e, e.Scrubber()); err != nil {
+			return err
+		}
+		_, err := w.l.EraseTx(tx, e, e.Scrubber())
+		return err
+	}))
+}
+
+// What is forgotten while it is read does not come back with what was read.
+func TestForgottenWhileItIsRead(t *testing.T) {
+	const secret = "Kestrel-9981 is the password.\n\nThe bins go out on Monday."
+	tests := []struct {
+		name  string
+		known bool // it was taken in before, and has changed
+		e     erase.Erasure
+		want  string // that is kept of it
+	}{
+		{"its source, known before", true, erase.Erasure{ID: "e1", Sources: []string{"file:/f/a.txt"}}, ""},
+		{"its source, new", false, erase.Erasure{ID: "e1", Sources: []string{"file:/f/a.txt"}}, ""},
+		{"its name", true, erase.Erasure{ID: "e1", Phrases: []string{"/f/a.txt"}}, ""},
+		{"a phrase in it", false, erase.Erasure{ID: "e1", Phrases: []string{"Kestrel-9981"}}, "Monday"},
+		{"a look at what would go", true, erase.Erasure{Sources: []string{"file:/f/a.txt"}}, "Kestrel-9981"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := open(t)
+			disk := &meddling{world: w}
+			w.l.opt.Files = disk
+			if tt.known {
+				w.put("/f/a.txt", "Kestrel-1 was the password.")
+				w.reconcile()
+			}
+			w.put("/f/a.txt", secret)
+			disk.during = func() {
+				if tt.e.ID != "" {
+					w.forget(&tt.e)
+					return
+				}
+				stop := errors.New("stop")
+				err := w.st.Write(t.Context(), func(tx *store.Tx) error {
+					_, err := w.l.EraseTx(tx, &tt.e, tt.e.Scrubber())
+					return errors.Join(err, stop)
+				})
+				if !errors.Is(err, stop) {
+					t.Error(err)
+				}
+			}
+			w.reconcile()
+			disk.during = nil
+			w.reconcile()
+			got := w.texts()
+			if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+				t.Errorf("kept: %s", got)
+			}
+			if tt.want != "Kestrel-9981" && strings.Contains(got, "Kestrel-9981") {
+				t.Errorf("what was forgotten came back: %s", got)
+			}
+		})
+	}
+}
+
+// It makes no difference how far a long source is written when it is forgotten.
+func TestForgottenWhileItIsWritten(t *testing.T) {
+	var b strings.Builder
+	for i := range 1200 {
+		fmt.Fprintf(&b, "Paragraph %d about Kestrel-9981. %s\n\n", i, strings.Repeat("word ", 150))
+	}
+	for _, phrase := range []bool{true, false} {
+		w := open(t)
+		w.put("/f/large.txt", b.String())
+		e := &erase.Erasure{ID: "e1", Sources: []string{"file:/f/large.txt"}}
+		if phrase {
+			e = &erase.Erasure{ID: "e1", Phrases: []string{"Kestrel-9981"}}
+		}
+		at := w.disk["/f/large.txt"]
+		in := Input{Source: "file:/f/large.txt", Name: "large.txt", Folder: "/f", Content: []byte(b.String()), Size: at.Size, Modified: at.Modified, Now: at.Modified}
+		r := w.l.held.hold(in.Realm, in.Source, in.Size, stamp(in.Modified))
+		one := &writing{l: w.l, ctx: t.Context(), in: in, r: r, sum: sum(in.Content)}
+		fatal(t, one.begin())
+		docs, err := w.l.read(t.Context(), &one.in, &Outcome{})
+		fatal(t, err)
+		p, err := w.l.plan(w.st.Reader(t.Context()), one.in, docs[0], "")
+		fatal(t, err)
+		fatal(t, one.document(&p))
+		if w.changes() == 0 || len(one.todo) == 0 {
+			t.Fatal("it is not in the middle of it")
+		}
+		w.forget(e)
+		if err := one.done(); errors.Is(err, ErrForgotten) == phrase {
+			t.Errorf("by phrase: %t; %v", phrase, err)
+		}
+		w.l.held.let(r)
+		w.reconcile()
+		got := w.texts()
+		if strings.Contains(got, "Kestrel-9981") || (got == "") == phrase {
+			t.Errorf("by phrase: %t; kept: %d bytes, %.300s", phrase, len(got), got)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Document is one that was taken in, as lists and exports show it.
+type Document struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Kind       string            `json:"kind"`
+	Source     string            `json:"source"`
+	Part       string            `json:"part,omitempty"`
+	Author     string            `json:"author,omitempty"`
+	Language   string            `json:"language,omitempty"`
+	Tags       []string          `json:"tags,omitempty"`
+	Folder     string            `json:"folder,omitempty"`
+	Realm      string            `json:"realm,omitempty"`
+	Provenance provenance.Source `json:"provenance"`
+	Chunks     int               `json:"chunks"`
+	At         time.Time         `json:"at,omitzero"`
+	AddedAt    time.Time         `json:"added_at"`
+	// Error says why a file could not be taken in; it has no id then.
+	Error string `json:"error,omitempty"`
+}
+
+// Documents lists what was taken in, the newest first, and after these the
+// files that could not be.
+func (l *Library) Documents(ctx context.Context, limit int) ([]Document, error) {
+	return l.list(ctx, `d.id IS NOT NULL OR s.error <> ''`, limit)
+}
+
+// Broken lists those of them that could not be taken in as they are now.
+func (l *Library) Broken(ctx context.Context, limit int) ([]Document, error) {
+	return l.list(ctx, `s.error <> ''`, limit)
+}
+
+func (l *Library) list(ctx context.Context, which string, limit int) (out []Document, err error) {
+	rows, err := l.opt.Store.Reader(ctx).Query(`
+		SELECT coalesce(d.id, ''), coalesce(d.title, ''), coalesce(d.kind, ''), s.source, coalesce(d.part, ''), coalesce(d.author, ''), coalesce(d.language, ''), coalesce(d.tags, ''),
+			s.folder, s.realm, coalesce(d.provenance, ''), coalesce(d.chunks, 0), coalesce(d.at, 0), coalesce(d.added_at, 0), s.error
+		FROM doc_sources s LEFT JOIN documents d ON d.src = s.n WHERE `+which+` ORDER BY d.n IS NULL, d.n DESC, s.n DESC LIMIT ?`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: list: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Document{}
+	for rows.Next() {
+		var d Document
+		var tags string
+		var at, added int64
+		if err := rows.Scan(&d.ID, &d.Title, &d.Kind, &d.Source, &d.Part, &d.Author, &d.Language, &tags, &d.Folder, &d.Realm, &d.Provenance, &d.Chunks, &at, &added, &d.Error); err != nil {
+			return nil, fmt.Errorf("ingest: list: %w", err)
+		}
+		d.Tags = strings.Fields(tags)
+		if tags != "" {
+			d.Tags = strings.Split(tags, "\n")
+		}
+		if at != 0 {
+			d.At = store.Time(at)
+		}
+		if added != 0 {
+			d.AddedAt = store.Time(added)
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// ErrTaken says that another document has the id of one that is to come back.
+var ErrTaken = errors.New("another document has its id")
+
+// RestoreTx puts a document of an export back, without its parts, which are rows
+// of their own. With parts false, these must not come: they are here already.
+// Its source is read again as soon as it is there.
+func (l *Library) RestoreTx(tx *store.Tx, d Document) (added, parts bool, err error) {
+	if d.ID == "" || d.Source == "" || len(d.ID) > 100 {
+		return false, false, ErrNotFound
+	}
+	_, err = tx.Exec(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, asked) VALUES (?, ?, '', 0, 0, x'', 1) ON CONFLICT DO NOTHING`, d.Realm, d.Source)
+	if err != nil {
+		return false, false, fmt.Errorf("ingest: restore: %w", err)
+	}
+	var src int64
+	var whole bool
+	var there, taken string
+	err = tx.QueryRow(`SELECT n, digest <> x'' AND error = '', coalesce((SELECT id FROM documents WHERE src = doc_sources.n AND part = ?), ''), coalesce((SELECT id FROM documents WHERE id = ?), '')
+		FROM doc_sources WHERE realm = ? AND source = ?`, d.Part, d.ID, d.Realm, d.Source).Scan(&src, &whole, &there, &taken)
+	switch {
+	case err != nil:
+		return false, false, fmt.Errorf("ingest: restore: %w", err)
+	case there != "":
+		return false, there == d.ID && !whole, nil // an import that was cut short goes on
+	case whole:
+		return false, false, nil // as it is now, the source has no such part
+	case taken != "":
+		return false, false, ErrTaken
+	}
+	_, err = tx.Exec(`INSERT INTO documents (id, src, part, kind, title, author, language, tags, at, chunks, provenance, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		d.ID, src, d.Part, d.Kind, d.Title, d.Author, d.Language, strings.Join(d.Tags, "\n"), store.Millis(d.At), d.Chunks, string(d.Provenance), store.Millis(d.AddedAt))
+	if err != nil {
+		return false, false, fmt.Errorf("ingest: restore: %w", err)
+	}
+	return true, true, nil
+}

@@ -1,0 +1,120 @@
+package ingest
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+// watch has the driver notice changes until ctx ends.
+func (s *Sync) watch(ctx context.Context, f Folder, n *news) {
+	config, err := json.Marshal(map[string]any{"path": f.Path, "recursive": true, "events": []string{"created", "modified", "removed"}})
+	if err != nil { // texts always encode
+		panic(err)
+	}
+	spec := watchers.Spec{ID: watcherID(f), Kind: s.opt.Driver.Kind(), Config: config, State: watchers.Active}
+	for {
+		err := s.watchOnce(ctx, spec, n)
+		if ctx.Err() != nil {
+			return
+		}
+		s.opt.Log.WarnContext(ctx, "a folder of documents cannot be watched now", "err", err)
+		t := time.NewTimer(againAfter)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+			n.everything() // what happened meanwhile was not seen
+		}
+	}
+}
+
+func (s *Sync) watchOnce(ctx context.Context, spec watchers.Spec, n *news) error {
+	made, err := s.opt.Driver.New(spec, s.opt.Deps)
+	if err != nil {
+		return err
+	}
+	w, ok := made.(watchers.Watcher)
+	if !ok {
+		return errors.New("ingest: the driver watches nothing")
+	}
+	return w.Run(ctx, func(ctx context.Context, signals []watchers.Signal, save func(*store.Tx) error) error {
+		if err := s.opt.Deps.Store.Write(ctx, save); err != nil {
+			return err
+		}
+		for _, sig := range signals {
+			var p struct {
+				Path string `json:"path"`
+				Raw  []byte `json:"path_base64"`
+			}
+			if json.Unmarshal(sig.Payload, &p) == nil {
+				if p.Raw != nil {
+					p.Path = string(p.Raw)
+				}
+				if p.Path == "" {
+					n.everything()
+					continue
+				}
+				n.add(p.Path)
+			}
+		}
+		return nil
+	})
+}
+
+// watcherID names the progress of a folder's watcher.
+func watcherID(f Folder) string {
+	sum := sha256.Sum256([]byte(f.Realm + "\x00" + f.Path))
+	return "documents-" + hex.EncodeToString(sum[:8])
+}
+
+// news are the paths that were reported.
+type news struct {
+	wake chan struct{}
+
+	mu    sync.Mutex
+	paths []string
+	all   bool // everything is to be looked at
+}
+
+// maxNews is how many paths wait; beyond them everything is looked at.
+const maxNews = 5000
+
+func (n *news) add(path string) {
+	n.mu.Lock()
+	if n.paths = append(n.paths, path); len(n.paths) > maxNews {
+		n.paths, n.all = nil, true
+	}
+	n.mu.Unlock()
+	n.poke()
+}
+
+func (n *news) everything() {
+	n.mu.Lock()
+	n.paths, n.all = nil, true
+	n.mu.Unlock()
+	n.poke()
+}
+
+func (n *news) poke() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *news) take() (paths []string, all bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	paths, all = n.paths, n.all
+	n.paths, n.all = nil, false
+	return paths, all
+}

@@ -1,0 +1,169 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/knowledge/store"
+	"hob/platform/document"
+)
+
+// A content during whose reading the process ended twice is broken; one that only
+// happened to be read when it ended is not, and who asks has it tried again.
+func TestReadingThatEndsTheProcess(t *testing.T) {
+	w := open(t)
+	w.put("/f/a.txt", "The valve opens at three bar.")
+	dies := func() {
+		t.Helper()
+		e := w.disk["/f/a.txt"]
+		one := &writing{l: w.l, ctx: t.Context(), r: &reading{}, in: Input{Source: "file:/f/a.txt", Name: "a.txt", Folder: "/f", Content: []byte(w.text["/f/a.txt"]), Size: e.Size, Modified: e.Modified}}
+		one.sum = sum(one.in.Content)
+		fatal(t, one.begin()) // and nothing after it
+	}
+	dies()
+	if r := w.reconcile(); r.Documents != 1 || len(r.Skipped) > 0 {
+		t.Fatalf("after one death: %+v", r)
+	}
+	w.put("/f/a.txt", "The valve opens at seven bar, and this takes Hob down.")
+	dies()
+	dies()
+	for range 2 {
+		if r := w.reconcile(); len(r.Skipped) != 1 || !strings.Contains(r.Skipped[0].Reason, "ended the program twice") {
+			t.Fatalf("after two deaths: %+v", r)
+		}
+	}
+	if list, err := w.l.Broken(t.Context(), 10); err != nil || len(list) == 0 || !strings.Contains(w.texts(), "three bar") {
+		t.Errorf("%+v, %v; kept: %s", list, err, w.texts())
+	}
+	r, err := w.l.Ingest(t.Context(), Want{Path: "/f/a.txt", Asked: true})
+	fatal(t, err)
+	if r.Documents != 1 || !strings.Contains(w.texts(), "seven bar") {
+		t.Errorf("asked for: %+v", r)
+	}
+}
+
+// failing is a disk on which reading one file fails, for a while.
+type failing struct {
+	*world
+	path string
+	err  error
+}
+
+func (f *failing) Read(ctx context.Context, path string, limit int64) (File, error) {
+	if path == f.path && f.err != nil {
+		return File{}, f.err
+	}
+	return f.world.Read(ctx, path, limit)
+}
+
+// What the disk or the database does not let in is taken in later, without a
+// change of the file.
+func TestTroubleIsOver(t *testing.T) {
+	t.Run("a file cannot be read now", func(t *testing.T) {
+		w := open(t)
+		disk := &failing{world: w, path: "/f/a.txt", err: Later(errors.New("input/output error"))}
+		w.l.opt.Files = disk
+		w.put("/f/a.txt", "The valve opens at three bar.")
+		w.put("/f/b.txt", "The spare key is with Ana.")
+		r := w.reconcile()
+		if !r.again || r.Documents != 1 || len(r.Skipped) != 1 {
+			t.Fatalf("%+v", r)
+		}
+		disk.err = nil
+		if r = w.reconcile(); r.again || !strings.Contains(w.texts(), "three bar") {
+			t.Errorf("%+v, kept: %s", r, w.texts())
+		}
+	})
+	t.Run("a file may not be read", func(t *testing.T) {
+		w := open(t)
+		w.l.opt.Files = &failing{world: w, path: "/f/a.txt", err: errors.New("it is protected")}
+		w.put("/f/a.txt", "The valve opens at three bar.")
+		if r := w.reconcile(); r.again || len(r.Skipped) != 1 {
+			t.Errorf("%+v", r)
+		}
+	})
+	t.Run("the database takes nothing", func(t *testing.T) {
+		w := open(t)
+		w.put("/f/a.txt", "The valve opens at three bar.")
+		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`CREATE TRIGGER full BEFORE INSERT ON doc_sources BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`)
+			return err
+		}))
+		if _, err := w.l.Reconcile(t.Context(), Folder{Path: "/f"}, nil); err == nil || !strings.Contains(err.Error(), "disk is full") {
+			t.Errorf("nobody would try it again: %v", err)
+		}
+		if _, err := w.l.Changed(t.Context(), Folder{Path: "/f"}, []string{"/f/a.txt"}); err == nil {
+			t.Error("nobody would try it again after a change")
+		}
+	})
+	t.Run("the reader cannot be started", func(t *testing.T) {
+		w := open(t)
+		w.l.opt.Limits.Helper = []string{"/nowhere/hob", document.Helper}
+		w.put("/f/a.pdf", "%PDF-1.4\nnothing")
+		if r := w.reconcile(); !r.again || len(r.Skipped) != 1 {
+			t.Errorf("%+v", r)
+		}
+		if list, err := w.l.Broken(t.Context(), 10); err != nil || len(list) > 0 {
+			t.Errorf("the file is not at fault: %+v, %v", list, err)
+		}
+	})
+}
+
+// However many files change at once, none is passed over.
+func TestManyChangesAreAllNoticed(t *testing.T) {
+	tests := []struct {
+		name string
+		do   func(n *news)
+		want int // paths
+		all  bool
+	}{
+		{"some", func(n *news) { n.add("/f/a"); n.add("/f/b") }, 2, false},
+		{"as many as wait", func(n *news) { many(n, maxNews) }, maxNews, false},
+		{"more than wait", func(n *news) { many(n, maxNews+1) }, 0, true},
+		{"what was not seen", func(n *news) { n.add("/f/a"); n.everything() }, 0, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := &news{wake: make(chan struct{}, 1)}
+			tt.do(n)
+			paths, all := n.take()
+			if len(paths) != tt.want || all != tt.all {
+				t.Errorf("%d paths, all: %t", len(paths), all)
+			}
+			if paths, all = n.take(); len(paths) > 0 || all {
+				t.Error("the same again")
+			}
+		})
+	}
+}
+
+func many(n *news, count int) {
+	for i := range count {
+		n.add(fmt.Sprint("/f/", i))
+	}
+}
+
+// The indexes that are there for the looks through all files serve them.
+func TestIndexesServe(t *testing.T) {
+	w := open(t)
+	for query, index := range map[string]string{movedQuery: "doc_sources_digest", inQuery: "doc_sources_folder"} {
+		args := []any{[]byte("x"), "", "/f"}[:strings.Count(query, "?")]
+		rows, err := w.st.Reader(t.Context()).Query(`EXPLAIN QUERY PLAN `+query, args...)
+		fatal(t, err)
+		var plan []string
+		for rows.Next() {
+			var a, b, c int
+			var detail string
+			fatal(t, rows.Scan(&a, &b, &c, &detail))
+			plan = append(plan, detail)
+		}
+		fatal(t, errors.Join(rows.Err(), rows.Close()))
+		if !slices.ContainsFunc(plan, func(s string) bool { return strings.Contains(s, "USING INDEX "+index) }) {
+			t.Errorf("%s: %q", query, plan)
+		}
+	}
+}

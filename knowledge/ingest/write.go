@@ -1,0 +1,231 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/document"
+)
+
+// writing is one source being written, in one transaction or in batches.
+type writing struct {
+	l     *Library
+	ctx   context.Context //nolint:containedctx // it lives as long as one call
+	in    Input
+	r     *reading
+	src   int64
+	sum   []byte
+	whole bool
+	todo  []func(*store.Tx) error
+	// people: the graph was told of some, or is; told are the relations that are
+	// said now.
+	people bool
+	told   []string
+}
+
+// mostTries is how often a content is read that ended this process each time.
+const mostTries = 2
+
+// errTried says that it is not read again.
+var errTried = fmt.Errorf("%w: reading it ended the program twice", document.ErrBroken)
+
+// begin makes the row of a source, or marks it as being read: should this
+// process end of it, that is known afterwards. errTried when it did too often.
+func (w *writing) begin() error {
+	trying, tries := w.sum, 0
+	if document.Detect(w.in.Name, w.in.Content) == "image" {
+		trying = []byte{} // a model looks at it, which takes time and ends nothing
+	}
+	err := w.commit(func(tx *store.Tx) error {
+		return tx.QueryRow(`INSERT INTO doc_sources (realm, source, folder, size, mtime, digest, trying, tries, asked) VALUES (?, ?, ?, ?, ?, x'', ?, 1, ?)
+			ON CONFLICT (realm, source) DO UPDATE SET folder = CASE WHEN folder = '' THEN excluded.folder ELSE folder END, size = excluded.size, mtime = excluded.mtime,
+				digest = x'', error = '', tries = CASE WHEN trying = excluded.trying AND trying <> x'' THEN tries + 1 ELSE 1 END, trying = excluded.trying, asked = max(asked, excluded.asked)
+			RETURNING n, tries`, w.in.Realm, w.in.Source, w.in.Folder, w.in.Size, stamp(w.in.Modified), trying, w.in.Folder == "").Scan(&w.src, &tries)
+	})
+	if err == nil && tries > mostTries && !w.in.Asked {
+		err = errTried
+	}
+	return err
+}
+
+// read notes that the source could be read.
+func (w *writing) read(tx *store.Tx) error {
+	_, err := tx.Exec(`UPDATE doc_sources SET trying = x'', tries = 0 WHERE n = ?`, w.src)
+	return err
+}
+
+// failed notes why a source cannot be read, so that it is not tried again before
+// it changes, and returns that. What may be read later is noted without a digest;
+// what is not the fault of the file is not noted.
+func (w *writing) failed(cause error) error {
+	switch {
+	case w.ctx.Err() != nil:
+		return w.ended(cause)
+	case !known(cause):
+		return w.ended(Later(cause))
+	}
+	sum := w.sum
+	if errors.Is(cause, ErrLater) {
+		sum = []byte{}
+	}
+	err := w.commit(func(tx *store.Tx) error {
+		if err := w.read(tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`UPDATE doc_sources SET digest = ?, error = ? WHERE n = ?`, sum, reason(cause), w.src)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%w (it was to be noted that it cannot be read: %s)", err, reason(cause)) //nolint:errorlint // this is about the store
+	}
+	return cause
+}
+
+// ended notes that reading it ended, though not well, and this process did not
+// end of it. It returns the cause.
+func (w *writing) ended(cause error) error {
+	w.ctx = context.WithoutCancel(w.ctx)
+	if err := w.commit(w.read); err != nil && !errors.Is(err, ErrForgotten) {
+		w.l.opt.Log.Warn("it could not be noted that a document was not taken in", "err", err)
+	}
+	return cause
+}
+
+// commit is a transaction of a source that was not forgotten meanwhile.
+func (w *writing) commit(fn func(*store.Tx) error) error {
+	err := w.l.opt.Store.Write(w.ctx, func(tx *store.Tx) error {
+		if w.r.gone() {
+			return ErrForgotten
+		}
+		return fn(tx)
+	})
+	if err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	return nil
+}
+
+// add puts a step into the transaction that comes next.
+func (w *writing) add(step func(*store.Tx) error) error {
+	w.todo = append(w.todo, step)
+	if !w.whole && len(w.todo) >= batch {
+		return w.flush()
+	}
+	return nil
+}
+
+func (w *writing) flush() error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	todo := w.todo
+	w.todo = nil
+	return w.commit(func(tx *store.Tx) error {
+		for _, step := range todo {
+			if err := step(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// document writes one and the chunks of it that differ.
+func (w *writing) document(p *planned) error {
+	err := w.add(func(tx *store.Tx) error {
+		d := p.doc
+		title, author, tags := w.r.clean(d.Title), w.r.clean(d.Author), w.r.clean(strings.Join(w.in.Tags, "\n"))
+		_, err := tx.Exec(`INSERT INTO documents (id, src, part, kind, title, author, language, tags, at, chunks, provenance, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (src, part) DO UPDATE SET kind = excluded.kind, title = excluded.title, author = excluded.author, language = excluded.language,
+				tags = CASE WHEN excluded.tags = '' THEN tags ELSE excluded.tags END, at = excluded.at, chunks = excluded.chunks, provenance = excluded.provenance`,
+			p.id, w.src, d.Part, d.Kind, title, author, d.Language, tags, store.Millis(d.At), p.total, string(w.in.Provenance), store.Millis(w.in.Now))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range p.chunks {
+		if err := w.add(func(tx *store.Tx) error { return w.chunkTx(tx, c) }); err != nil {
+			return err
+		}
+	}
+	for _, ref := range p.gone {
+		if err := w.add(func(tx *store.Tx) error { return w.l.opt.Base.UnindexTx(tx, knowledge.KindChunk, ref) }); err != nil {
+			return err
+		}
+	}
+	for list := range slices.Chunk(p.people, peopleAtOnce) {
+		if err := w.add(func(tx *store.Tx) error { return w.peopleTx(tx, list) }); err != nil {
+			return err
+		}
+		if !w.whole {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writing) chunkTx(tx *store.Tx, c knowledge.Doc) error {
+	if w.r.goneRow(c) {
+		return nil
+	}
+	c.Title, c.Text, c.Speaker = w.r.clean(c.Title), w.r.clean(c.Text), w.r.clean(c.Speaker)
+	return w.l.opt.Base.IndexTx(tx, c)
+}
+
+func (w *writing) peopleTx(tx *store.Tx, list []document.Person) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(x document.Person) bool {
+		return w.r.clean(x.Name) != x.Name || w.r.clean(x.Org) != x.Org
+	})
+	said, err := w.l.opt.Entities.PeopleTx(tx, list, w.origin())
+	w.told = append(w.told, said...)
+	return err
+}
+
+func (w *writing) origin() Origin {
+	return Origin{Source: w.in.Source, Realm: w.in.Realm, Provenance: w.in.Provenance, Origins: w.in.Origins, At: w.in.Now}
+}
+
+// keepPeople takes back what the source said of people and says no more.
+func (w *writing) keepPeople() {
+	if w.people && w.l.opt.Entities != nil {
+		w.todo = append(w.todo, func(tx *store.Tx) error { return w.l.opt.Entities.KeepTx(tx, w.origin(), w.told) })
+	}
+}
+
+// drop removes a document that its source has no more.
+func (w *writing) drop(id string) error {
+	list, err := w.l.opt.Base.Group(w.l.opt.Store.Reader(w.ctx), knowledge.KindChunk, id)
+	if err != nil {
+		return err
+	}
+	for _, c := range list {
+		if err := w.add(func(tx *store.Tx) error { return w.l.opt.Base.UnindexTx(tx, c.Kind, c.Ref) }); err != nil {
+			return err
+		}
+	}
+	return w.add(func(tx *store.Tx) error {
+		_, err := tx.Exec(`DELETE FROM documents WHERE id = ?`, id)
+		return err
+	})
+}
+
+// done makes the source whole.
+func (w *writing) done() error {
+	w.keepPeople()
+	w.todo = append(w.todo, func(tx *store.Tx) error {
+		if _, err := tx.Exec(`DELETE FROM documents_forgotten WHERE place = ?`, place(w.in.Realm, w.in.Source)); err != nil {
+			return err
+		}
+		_, err := tx.Exec(`UPDATE doc_sources SET digest = ?, trust = ?, error = '' WHERE n = ?`, w.sum, string(w.in.Trust), w.src)
+		return err
+	})
+	return w.flush()
+}
