@@ -66,6 +66,40 @@ func TestRetrieve(t *testing.T) {
 	}
 }
 
+// The same is said on many days: the one that is named comes first.
+func TestNamedTimes(t *testing.T) {
+	b, st := open(t)
+	now := time.Date(2026, 9, 1, 9, 0, 0, 0, time.UTC) // a Tuesday
+	write(t, st, func(tx *store.Tx) error {
+		for _, d := range []string{"2025-09-04", "2025-09-09", "2025-12-20", "2025-12-26", "2026-05-02", "2026-05-04", "2026-08-19", "2026-08-26", "2026-08-30", "2026-08-31"} {
+			at, err := time.Parse(time.DateOnly, d)
+			if err == nil {
+				err = b.IndexTx(tx, Doc{Kind: KindTurn, Ref: d, Text: "We walked along the river.", At: at.Add(12 * time.Hour), Provenance: provenance.Owner, Group: d})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for ask, want := range map[string]string{
+		"Where did we walk yesterday?":                         "2026-08-31",
+		"Where did we walk the day before yesterday?":          "2026-08-30",
+		"Where was it the day before yesterday that we walked": "2026-08-30",
+		"Where did we walk the week before last?":              "2026-08-19",
+		"Where did we walk the day after 3 May?":               "2026-05-04",
+		"Where did we walk the week before Christmas?":         "2025-12-20",
+		"Where did we walk last Christmas?":                    "2025-12-26",
+		"Where shall we walk next week?":                       "2026-08-31", // nothing is of then: the newest
+		"Where shall we walk this Friday?":                     "2026-08-31",
+	} {
+		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: now})
+		if err != nil || len(a.Hits) == 0 || a.Hits[0].Ref != want {
+			t.Errorf("%s: %+v, %v, want %s", ask, a, err, want)
+		}
+	}
+}
+
 // Who speaks in one agent's memory changes nothing of what another's answers.
 func TestSpeakersOfARealm(t *testing.T) {
 	b, st := open(t)

@@ -36,10 +36,17 @@ func understand(text string, now time.Time) *question {
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	k := &question{text: text}
-	if a, rest, ok := anchorOf(text); ok {
-		k.anchor, k.text = &a, rest+" "+a.event
+	a, rest, ok := anchorOf(text, now)
+	if ok {
+		k.text = rest + " " + a.event
 	}
 	k.spans, k.text = spans(k.text, now)
+	switch {
+	case ok && a.time != nil:
+		k.spans = append(k.spans, a.beside(*a.time))
+	case ok:
+		k.anchor = &a
+	}
 	k.read(text)
 	k.words()
 	k.plan()

@@ -20,7 +20,7 @@ const (
 )
 
 // spans reads the times that a text names and returns the text without them.
-// One that has no year is the latest before now.
+// One that has no year is the latest before now, unless it is said to come.
 func spans(text string, now time.Time) (list []span, rest string) {
 	found := when.Find(text, now)
 	slices.SortFunc(found, func(a, b when.Match) int { return b.Start - a.Start })
@@ -34,8 +34,9 @@ func spans(text string, now time.Time) (list []span, rest string) {
 }
 
 func spanOf(m when.Match, now time.Time) (s span, ok bool) {
-	switch p, err := when.ParsePeriod(m.Text, now); {
-	case err == nil: // reads what has no year as what was
+	p, err := when.ParsePeriod(m.Text, now) // reads what has no year as what was
+	switch {
+	case err == nil:
 		s = span{p.From, p.To}
 	case m.Period != nil:
 		s = span{m.Period.From, m.Period.To}
@@ -49,7 +50,7 @@ func spanOf(m when.Match, now time.Time) (s span, ok bool) {
 	if s.from.IsZero() || s.to.IsZero() || s.to.Sub(s.from) < day {
 		return s, false // open, or a part of a day
 	}
-	for s.from.After(now) && now.Year() > 1 {
+	for err != nil && s.from.After(now) && now.Year() > 1 {
 		s.from, s.to = s.from.AddDate(-1, 0, 0), s.to.AddDate(-1, 0, 0)
 	}
 	return s, true
@@ -77,12 +78,14 @@ type anchor struct {
 	unit   string // "day", "week", ...
 	before bool
 	event  string
+	time   *span // when that was, where it is a time
 }
 
 var anchored = regexp.MustCompile(`(?i)\b(?:the\s+)?(day|week|weekend|month|year)s?\s+(before|after)\s+([^?.!,;]+)`)
 
-// anchorOf reads an anchor and returns the text without it.
-func anchorOf(text string) (a anchor, rest string, ok bool) {
+// anchorOf reads an anchor and returns the text without it. It is none where it is
+// a time itself ("the day before yesterday").
+func anchorOf(text string, now time.Time) (a anchor, rest string, ok bool) {
 	m := anchored.FindStringSubmatchIndex(text)
 	if m == nil {
 		return a, text, false
@@ -91,13 +94,34 @@ func anchorOf(text string) (a anchor, rest string, ok bool) {
 	if a.event == "" || len(tokens(a.event)) > 8 {
 		return a, text, false
 	}
+	for _, t := range when.Find(text, now) {
+		if t.Start <= m[2] && t.End > m[5] && !a.atTime(now) {
+			return a, text, false
+		}
+	}
 	return a, text[:m[0]] + " " + text[m[1]:], true
+}
+
+// atTime reports whether what happened is told by a time ("the week before
+// Christmas"), and reads it.
+func (a *anchor) atTime(now time.Time) bool {
+	for _, t := range when.Find(a.event, now) {
+		if s, ok := spanOf(t, now); ok && t.Start == 0 {
+			a.time, a.event = &s, a.event[t.End:]
+			return true
+		}
+	}
+	return false
 }
 
 // span is the stretch beside the day on which it happened.
 func (a anchor) span(at time.Time) span {
 	from := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
-	next := from.AddDate(0, 0, 1)
+	return a.beside(span{from, from.AddDate(0, 0, 1)})
+}
+
+// beside is the stretch before or after another.
+func (a anchor) beside(s span) span {
 	years, months, days := 0, 0, 1
 	switch a.unit {
 	case "week", "weekend":
@@ -108,9 +132,9 @@ func (a anchor) span(at time.Time) span {
 		years, days = 1, 0
 	}
 	if a.before {
-		return span{from.AddDate(-years, -months, -days), from}
+		return span{s.from.AddDate(-years, -months, -days), s.from}
 	}
-	return span{next, next.AddDate(years, months, days)}
+	return span{s.to, s.to.AddDate(years, months, days)}
 }
 
 // happened is when what a row tells of was: by its words for a time, read by
