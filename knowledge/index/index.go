@@ -101,7 +101,6 @@ type Index struct {
 	closed  bool
 	tried   time.Time // when opening failed last
 	trouble error     // why
-	aside   string    // where a damaged index was put
 
 	overlay overlay
 
@@ -245,7 +244,6 @@ func (x *Index) setAside(path string, why error) error {
 	if err != nil {
 		return fmt.Errorf("%w; and it could not be set aside: %w", why, err)
 	}
-	x.aside = aside
 	x.opt.Log.Error("the index was damaged; it has been set aside and is made anew", "folder", aside, "err", why)
 	return nil
 }

@@ -207,8 +207,9 @@ func TestMadeAnew(t *testing.T) {
 			}
 			s, err := w.ix.Stats(t.Context())
 			fatal(t, err)
-			if s.Rows != 2 || s.Behind != 0 || s.Trouble != "" || strings.Contains(tc.name, "file") != (s.SetAside != "") {
-				t.Errorf("%+v", s)
+			_, err = os.Stat(filepath.Join(w.dir, "damaged"))
+			if s.Rows != 2 || s.Behind != 0 || s.Trouble != "" || strings.Contains(tc.name, "file") != (err == nil) {
+				t.Errorf("%+v; set aside: %v", s, err)
 			}
 		})
 	}
@@ -231,6 +232,36 @@ func TestBusy(t *testing.T) {
 	}
 	if s, err := second.Stats(t.Context()); err != nil || !strings.Contains(s.Trouble, "another process") {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A new home has an index that is being made, or is made when it is looked at; none
+// that cannot be used.
+func TestStatsOfANewHome(t *testing.T) {
+	for name, running := range map[string]bool{"without a daemon": false, "with one": true} {
+		t.Run(name, func(t *testing.T) {
+			w := open(t)
+			ctx, cancel := contextOf(t)
+			done := make(chan error, 1)
+			if running {
+				go func() { done <- w.ix.Run(ctx) }()
+			}
+			for {
+				s, err := w.ix.Stats(t.Context())
+				fatal(t, err)
+				if s.Trouble != "" {
+					t.Fatalf("%+v", s)
+				}
+				if !s.Building {
+					break
+				}
+				<-time.After(time.Millisecond)
+			}
+			cancel()
+			if running {
+				fatal(t, <-done)
+			}
+		})
 	}
 }
 

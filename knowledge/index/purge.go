@@ -64,7 +64,6 @@ func (x *Index) dropAside() error {
 	if err := os.RemoveAll(filepath.Join(x.dir, asideFolder)); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	x.aside = ""
 	return nil
 }
 

@@ -135,12 +135,13 @@ func (x *Index) finish(ctx context.Context, g *generation, seq int64) error {
 // swap makes a generation the one that serves and removes the one before. A
 // crash on the way leaves either in use, and the other to be swept.
 func (x *Index) swap(g *generation) error {
+	x.mu.Lock() // first: a search that opens what is current would find it in use
 	if g.path != "" {
 		if err := setCurrent(x.dir, g.name); err != nil {
+			x.mu.Unlock()
 			return err
 		}
 	}
-	x.mu.Lock()
 	old := x.cur
 	x.cur, x.trouble = g, nil
 	x.overlay.drop(g.seq)

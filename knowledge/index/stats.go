@@ -15,27 +15,29 @@ type Stats struct {
 	Segments  int            `json:"segments"`
 	Bytes     int64          `json:"bytes"` // on the disk
 	Languages map[string]int `json:"languages,omitempty"`
-	Folder    string         `json:"folder,omitempty"`
-	SetAside  string         `json:"set_aside,omitempty"` // where a damaged one was put
-	// Trouble says why there is no index to ask; rows are looked through then.
+	// Building: there is none to ask yet; rows are looked through until it is made.
+	Building bool `json:"building,omitempty"`
+	// Trouble says why there is none, or will be; rows are looked through then.
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// Stats returns how the index is. One that cannot be opened is no error: it is
-// in Trouble.
+// Stats returns how the index is. One that is not there yet is made as for a
+// search. One that cannot be opened is no error: it is in Trouble.
 func (x *Index) Stats(ctx context.Context) (Stats, error) {
-	_, oerr := x.open() //nolint:contextcheck // a search, which opens it as well, has none
-	s := Stats{Folder: x.dir, Languages: map[string]int{}}
-	last, err := x.base.LastChange(x.st.Reader(ctx))
+	q := x.st.Reader(ctx)
+	oerr := x.prepare(q) //nolint:contextcheck // a search, which opens it as well, has none
+	s := Stats{Languages: map[string]int{}}
+	last, err := x.base.LastChange(q)
 	if err != nil {
 		return s, err
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	s.SetAside = x.aside
 	s.Behind = last
 	if x.cur == nil {
-		s.Trouble = errors.Join(oerr, errNotYet).Error()
+		if s.Building = oerr == nil || errors.Is(oerr, errNotYet); !s.Building {
+			s.Trouble = oerr.Error()
+		}
 		return s, nil
 	}
 	r, err := x.cur.ix.Reader()

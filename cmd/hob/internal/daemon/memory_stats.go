@@ -27,7 +27,7 @@ type memoryStats struct {
 // derivedStats is how something that derives from the rows stands.
 type derivedStats struct {
 	Name      string         `json:"name"`
-	State     string         `json:"state"` // "ready", "behind", "building", "damaged", "held", "off"
+	State     string         `json:"state"` // "ready", "behind", "building", "held", "off"
 	Cause     string         `json:"cause,omitempty"`
 	Rows      int            `json:"rows"`
 	Behind    int            `json:"behind"`
@@ -104,6 +104,8 @@ func (d *Daemon) derived(ctx context.Context) ([]derivedStats, error) {
 		switch {
 		case s.Trouble != "":
 			x.State = "off"
+		case s.Building:
+			x.State = "building"
 		case s.Behind > 0:
 			x.State = "behind"
 		}

@@ -45,6 +45,8 @@ func checkMemory(ctx context.Context, e Env) []Check {
 			said += "; no " + d.Name
 		case d.Cause != "":
 			return warn("memory", fmt.Sprintf("the %s cannot be used: %s", d.Name, d.Cause), reindex)
+		case d.State == "building":
+			said += "; the " + d.Name + " is being made"
 		case d.Behind > muchBehind:
 			return warn("memory", fmt.Sprintf("the %s lags %d changes behind", d.Name, d.Behind), "leave Hob running; if that does not change: hob memory reindex")
 		}

@@ -26,6 +26,7 @@ func TestMemory(t *testing.T) {
 		{"all is well", says(Derived{Name: "index", State: "ready"}, Derived{Name: "vectors", State: "off"}), false, OK, "no vectors"},
 		{"a little behind", says(Derived{Name: "index", State: "behind", Behind: 12}), false, OK, "can be found"},
 		{"far behind", says(Derived{Name: "index", State: "behind", Behind: 20_000}), false, Warn, "20000 changes behind"},
+		{"it is being made", says(Derived{Name: "index", State: "building", Behind: 20_000}), false, OK, "is being made"},
 		{"it cannot be used", says(Derived{Name: "index", State: "off", Cause: "locked"}), false, Warn, "locked"},
 		{"held", says(Derived{Name: "vectors", State: "held", Cause: "no key"}), false, Warn, "no key"},
 		{"it was damaged", nil, true, Warn, "set aside"},
