@@ -22,7 +22,8 @@ func (a *app) evalRetrievalCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := evaluate.Options{Tuning: daemon.Tuning(cfg.Knowledge)}
+			k := cfg.Knowledge
+			o := evaluate.Options{Tuning: daemon.Tuning(k), HalfLife: k.Ranking.HalfLife.Duration, Index: daemon.IndexOptions(k)}
 			wipe := func() {}
 			if _, tty := terminal(a.err); tty && !a.asJSON {
 				o.Progress = func(done, all int) { fmt.Fprint(a.err, "\r\x1b[K"+questionBar(done, all)) } // EL, ECMA-48 8.3.41

@@ -1,13 +1,16 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"hob/knowledge"
@@ -18,7 +21,10 @@ import (
 
 // Options of Run; the zero value is useful.
 type Options struct {
-	Tuning knowledge.Tuning
+	// Tuning, HalfLife and Index are what the memory is made with.
+	Tuning   knowledge.Tuning
+	HalfLife time.Duration
+	Index    index.Options
 	// Progress is told how many questions are done.
 	Progress func(done, all int)
 	// Temp is where the base is made (default: the system's folder for such).
@@ -90,14 +96,15 @@ func Run(ctx context.Context, dirs []string, o Options) (r Report, err error) {
 
 func realm(i int) string { return "collection-" + strconv.Itoa(i) }
 
-// natural orders numbers by their size.
+// natural orders numbers by their size, and the rest after them.
 func natural(a, b string) int {
-	x, err1 := strconv.Atoi(a)
-	y, err2 := strconv.Atoi(b)
-	if err1 == nil && err2 == nil {
-		return x - y
+	size := func(s string) int {
+		if n, err := strconv.Atoi(s); err == nil {
+			return n
+		}
+		return math.MaxInt
 	}
-	return len(a) - len(b)
+	return cmp.Or(cmp.Compare(size(a), size(b)), strings.Compare(a, b))
 }
 
 // newest is when the last row was said: it is asked the day after.
@@ -135,10 +142,10 @@ func open(ctx context.Context, o Options) (b *base, err error) {
 	if b.store, err = store.Open(ctx, filepath.Join(b.dir, "hob.db"), knowledge.Migrations(), store.Options{}); err != nil {
 		return b, err
 	}
-	if b.index, err = index.New(b.store, filepath.Join(b.dir, "index"), index.Options{}); err != nil {
+	if b.index, err = index.New(b.store, filepath.Join(b.dir, "index"), o.Index); err != nil {
 		return b, err
 	}
-	b.know, err = knowledge.New(b.store, knowledge.Options{Tuning: o.Tuning, Index: b.index, Changed: b.index.Changed})
+	b.know, err = knowledge.New(b.store, knowledge.Options{Tuning: o.Tuning, HalfLife: o.HalfLife, Index: b.index, Changed: b.index.Changed})
 	return b, err
 }
 
