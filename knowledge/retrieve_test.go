@@ -178,3 +178,23 @@ func TestMessagesOfCorrectedFacts(t *testing.T) {
 		})
 	}
 }
+
+// What is not configured has the default that is documented.
+func TestTuning(t *testing.T) {
+	if d := cmp.Diff(DefaultTuning(), Tuning{}.filled()); d != "" {
+		t.Error(d)
+	}
+	if got := (Tuning{Graph: -1, Hops: -1, K1: 2}).filled(); got.Graph != 0 || got.Hops != 0 || got.K1 != 2 {
+		t.Errorf("%+v", got)
+	}
+	b, st := open(t)
+	for _, s := range []string{"the plumber comes on Tuesday with a long ladder", "a ladder has steps"} {
+		remember(t, b, st, t0, provenance.Owner, s)
+	}
+	for strict, want := range map[bool]int{false: 2, true: 1} {
+		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: "When does the plumber come with the ladder?", Strict: strict})
+		if err != nil || len(a.Hits) != want {
+			t.Errorf("strict %v: %+v, %v", strict, a.Hits, err)
+		}
+	}
+}

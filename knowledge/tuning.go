@@ -1,5 +1,7 @@
 package knowledge
 
+import "reflect"
+
 // Tuning are the thresholds and weights of Retrieve; what is zero has its
 // default, and a weight below zero is off. Weights of parts are shares of what
 // all words of a text together are worth; docs/retrieval.md says what each gives.
@@ -51,38 +53,14 @@ func DefaultTuning() Tuning {
 
 // filled puts the defaults where nothing is said.
 func (t Tuning) filled() Tuning {
-	d := DefaultTuning()
-	for _, p := range []struct{ have, otherwise *int }{
-		{&t.Candidates, &d.Candidates}, {&t.Neighbours, &d.Neighbours}, {&t.Hops, &d.Hops}, {&t.Leads, &d.Leads}, {&t.Meaning, &d.Meaning},
-	} {
-		*p.have = fill(*p.have, *p.otherwise)
-	}
-	for _, p := range []struct{ have, otherwise *float64 }{
-		{&t.K1, &d.K1},
-		{&t.B, &d.B},
-		{&t.Answer, &d.Answer},
-		{&t.Before, &d.Before},
-		{&t.After, &d.After},
-		{&t.Reply, &d.Reply},
-		{&t.Near, &d.Near},
-		{&t.Window, &d.Window},
-		{&t.Session, &d.Session},
-		{&t.Spread, &d.Spread},
-		{&t.Form, &d.Form},
-		{&t.Little, &d.Little},
-		{&t.Speaker, &d.Speaker},
-		{&t.Question, &d.Question},
-		{&t.Time, &d.Time},
-		{&t.Number, &d.Number},
-		{&t.Date, &d.Date},
-		{&t.Later, &d.Later},
-
-		{&t.Recent, &d.Recent},
-		{&t.Fact, &d.Fact},
-		{&t.Entity, &d.Entity},
-		{&t.Graph, &d.Graph},
-	} {
-		*p.have = fill(*p.have, *p.otherwise)
+	have, otherwise := reflect.ValueOf(&t).Elem(), reflect.ValueOf(DefaultTuning())
+	for i := range have.NumField() {
+		switch f := have.Field(i); {
+		case f.IsZero():
+			f.Set(otherwise.Field(i))
+		case f.CanInt() && f.Int() < 0 || f.CanFloat() && f.Float() < 0:
+			f.SetZero()
+		}
 	}
 	return t
 }
