@@ -3,18 +3,13 @@ package extract
 import (
 	"context"
 	"iter"
-	"path/filepath"
 	"testing"
-	"time"
 
-	"hob/autonomy/bus"
-	"hob/autonomy/learn"
 	"hob/autonomy/llm"
 	"hob/autonomy/llm/llmtest"
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/erase"
-	"hob/platform/provenance"
 )
 
 // slow is a model while which answers something happens.
@@ -31,37 +26,16 @@ func (s slow) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, er
 // What is forgotten while a model reads it is not written again, and what else
 // was said in the same turns is read once more, without it.
 func TestForgottenMeanwhile(t *testing.T) {
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), Migrations()), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
-	base, err := knowledge.New(st, knowledge.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := bus.New(st, bus.Options{})
+	h := open(t)
+	st, base, b := h.st, h.base, h.bus
 	const answer = `{"items":[{"turn":1,"quote":"my gate is painted in Kestrel grey","text":"my gate is painted in Kestrel grey","kind":"fact"},
 		{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 	const without = `{"items":[{"turn":2,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
 	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: answer}, llmtest.Answer{Text: without}), func() {}}
-	x, err := New(Options{Store: st, Bus: b, Base: base, Mode: Model, Model: func(context.Context) (llm.Model, error) { return m, nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := h.extractor(func(context.Context) (llm.Model, error) { return m, nil })
 	ers := knowledge.NewErasing(st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{base, b.Eraser(), x.Eraser()} }})
 	for i, text := range []string{"my gate is painted in Kestrel grey", "Uwe next door does our roofs"} {
-		ev := string(rune('a' + i))
-		err := st.Write(t.Context(), func(tx *store.Tx) error {
-			if _, err := b.PutTx(tx, bus.Event{ID: ev, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: text, Provenance: provenance.Owner}); err != nil {
-				return err
-			}
-			x.Study(learn.Turn{Event: ev, Session: "s", Channel: "web", Text: text, Owner: true, At: time.Now()})(tx)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h.says(x, string(rune('a'+i)), text)
 	}
 	read := func() int {
 		t.Helper()

@@ -167,8 +167,11 @@ func (x *Extractor) step(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	list, err := x.pending(ctx, 1, x.o.Turns)
-	if err != nil || len(list) == 0 {
-		return idle, err
+	if err != nil {
+		return 0, err
+	}
+	if len(list) == 0 {
+		return x.postponed(ctx)
 	}
 	due := list[0].at.Add(x.o.Wait)
 	if len(list) >= x.o.Turns || !time.Now().Before(due) {
@@ -178,6 +181,18 @@ func (x *Extractor) step(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	return time.Until(due), nil
+}
+
+// postponed is how long the next turn that was put off is to wait.
+func (x *Extractor) postponed(ctx context.Context) (time.Duration, error) {
+	var next int64
+	if err := x.o.Store.Reader(ctx).QueryRow(`SELECT coalesce(min(not_before), 0) FROM extractions WHERE ruled = 1`).Scan(&next); err != nil {
+		return 0, fmt.Errorf("extract: %w", err)
+	}
+	if next == 0 {
+		return idle, nil
+	}
+	return min(idle, time.Until(store.Time(next))), nil
 }
 
 // pending lists turns that wait: for the rules (0) or for the model (1).

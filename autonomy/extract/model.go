@@ -134,17 +134,16 @@ func (x *Extractor) keepTx(tx *store.Tx, mark string, list, read []turn, items [
 	if now, err := knowledge.ErasedMark(tx); err != nil || now != mark {
 		return err
 	}
-	for _, t := range list {
+	gone := make([]bool, len(read))
+	for i, t := range read {
 		var there int
 		if err := tx.QueryRow(`SELECT count(*) FROM extractions WHERE event = ?`, t.event).Scan(&there); err != nil {
 			return fmt.Errorf("extract: %w", err)
 		}
-		if there == 0 { // it was to be forgotten meanwhile
-			read = slices.DeleteFunc(slices.Clone(read), func(r turn) bool { return r.event == t.event })
-		}
+		gone[i] = there == 0 // it was to be forgotten meanwhile
 	}
 	for _, it := range items {
-		if it.Turn < 1 || it.Turn > len(read) {
+		if it.Turn < 1 || it.Turn > len(read) || gone[it.Turn-1] {
 			continue
 		}
 		if err := x.itemTx(tx, read[it.Turn-1], it); err != nil {

@@ -1,0 +1,143 @@
+package extract
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/learn"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/knowledge"
+	"hob/knowledge/graph"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// house is a memory in which turns are read.
+type house struct {
+	t    *testing.T
+	st   *store.Store
+	base *knowledge.Base
+	bus  *bus.Bus
+	g    *graph.Graph
+}
+
+func open(t *testing.T) *house {
+	t.Helper()
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), bus.Migrations(), Migrations(), graph.Migrations()), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	base, err := knowledge.New(st, knowledge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := graph.New(graph.Options{Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &house{t, st, base, bus.New(st, bus.Options{}), g}
+}
+
+func (h *house) extractor(model func(context.Context) (llm.Model, error)) *Extractor {
+	h.t.Helper()
+	x, err := New(Options{Store: h.st, Bus: h.bus, Base: h.base, Linker: h.g, Mode: Model, Model: model})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return x
+}
+
+func (h *house) tx(f func(tx *store.Tx) error) {
+	h.t.Helper()
+	if err := h.st.Write(h.t.Context(), f); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) says(x *Extractor, event, text string) {
+	h.t.Helper()
+	h.tx(func(tx *store.Tx) error {
+		if _, err := h.bus.PutTx(tx, bus.Event{ID: event, Kind: bus.Message, Source: "web", Session: "s", Channel: "web", Text: text, Provenance: provenance.Owner}); err != nil {
+			return err
+		}
+		x.Study(learn.Turn{Event: event, Session: "s", Channel: "web", Text: text, Owner: true, At: time.Now()})(tx)
+		return nil
+	})
+}
+
+func (h *house) facts() (out []string) {
+	h.t.Helper()
+	list, err := h.base.Facts(h.t.Context(), 10, false)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, f := range list {
+		out = append(out, f.Text)
+	}
+	return out
+}
+
+const roofs = `{"items":[{"turn":1,"quote":"Uwe next door does our roofs","text":"Uwe next door does our roofs","kind":"fact"}]}`
+
+// A model that could not be asked is asked again within the hour.
+func TestPutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		down := errors.New("overloaded")
+		x := h.extractor(func(context.Context) (llm.Model, error) {
+			if down != nil {
+				return nil, down
+			}
+			return llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: roofs}), nil
+		})
+		h.says(x, "a", "Uwe next door does our roofs")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- x.Run(ctx) }()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		down = nil
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := h.facts(); len(got) != 1 {
+			t.Errorf("kept after an hour: %q", got)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		_ = h.st.Close()
+	})
+}
+
+// An answer is about the turns it was given, also when one of them went
+// meanwhile.
+func TestATurnThatWentMeanwhile(t *testing.T) {
+	h := open(t)
+	m := slow{llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
+		{"turn":2,"quote":"Lea next door does our roofs","text":"Lea next door does our roofs","kind":"fact"},
+		{"turn":3,"quote":"Uwe next door does our lamps","text":"Uwe next door does our lamps","kind":"fact"}]}`}), func() {
+		h.tx(func(tx *store.Tx) error { _, err := tx.Exec(`DELETE FROM extractions WHERE event = 'b'`); return err })
+	}}
+	x := h.extractor(func(context.Context) (llm.Model, error) { return m, nil })
+	h.says(x, "a", "I am told that it rains")
+	h.says(x, "b", "Lea next door does our roofs")
+	h.says(x, "c", "Uwe next door does our lamps")
+	list, err := x.pending(t.Context(), 1, 10)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if err := x.ask(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.facts(); len(got) != 1 || got[0] != "Uwe next door does our lamps" {
+		t.Errorf("kept: %q", got)
+	}
+}
