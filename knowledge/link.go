@@ -23,9 +23,12 @@ type Link struct {
 	Realm              string
 	Provenance         provenance.Source
 	Source             string
-	ValidFrom          time.Time
-	ValidUntil         time.Time
-	At                 time.Time
+	// Fact is the one that says so, if there is one: the link ends with it, and
+	// goes with it.
+	Fact       string
+	ValidFrom  time.Time
+	ValidUntil time.Time
+	At         time.Time
 }
 
 // Linked is what linking did.

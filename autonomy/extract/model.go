@@ -159,13 +159,16 @@ func (x *Extractor) itemTx(tx *store.Tx, t turn, it item) error {
 		return nil
 	}
 	f.CreatedAt, f.Realm, f.Event, f.Source = t.at.In(x.o.Zone()), t.realm, t.event, "event:"+t.event
-	if _, err := x.o.Base.LearnTx(tx, f); err != nil {
+	r, err := x.o.Base.LearnTx(tx, f)
+	if err != nil || r.Fact.ID == "" { // it was left out
 		return err
 	}
 	if x.o.Linker == nil || f.Kind == knowledge.KindObservation || it.From == "" || it.To == "" || !related(it.Relation) || !stands(t.words, it.From) || !stands(t.words, it.To) {
 		return nil
 	}
-	_, err := x.o.Linker.LinkTx(tx, knowledge.Link{From: it.From, Relation: it.Relation, To: it.To, Realm: t.realm, Provenance: provenance.Owner, Source: f.Source, At: t.at})
+	_, err = x.o.Linker.LinkTx(tx, knowledge.Link{
+		From: it.From, Relation: it.Relation, To: it.To, Realm: t.realm, Provenance: provenance.Owner, Source: f.Source, Fact: r.Fact.ID, At: t.at,
+	})
 	if errors.Is(err, knowledge.ErrAmbiguous) || errors.Is(err, knowledge.ErrSame) || errors.Is(err, knowledge.ErrNobody) {
 		return nil
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/learn"
@@ -140,4 +143,50 @@ func TestATurnThatWentMeanwhile(t *testing.T) {
 	if got := h.facts(); len(got) != 1 || got[0] != "Uwe next door does our lamps" {
 		t.Errorf("kept: %q", got)
 	}
+}
+
+// A relation that a model found is that of the fact which says it: it ends with
+// the fact, and is none where the fact is left out.
+func TestRelationsEndWithTheirFacts(t *testing.T) {
+	h := open(t)
+	m := llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: `{"items":[
+		{"turn":1,"quote":"Uwe lives in Riga","text":"Uwe lives in Riga","kind":"fact","from":"Uwe","relation":"neighbour_of","to":"me"},
+		{"turn":2,"quote":"we switched from Acme to Globex","text":"we switched from Acme to Globex","kind":"fact","from":"me","relation":"client_of","to":"Globex"}]}`})
+	x := h.extractor(func(context.Context) (llm.Model, error) { return m, nil })
+	h.says(x, "a", "Uwe lives in Riga, next door")
+	h.says(x, "b", "By the way, we switched from Acme to Globex")
+	list, err := x.pending(t.Context(), 1, 10)
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if err := x.ask(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"lives_in", "neighbour_of"}, h.relations()); d != "" {
+		t.Error(d)
+	}
+	h.tx(func(tx *store.Tx) error {
+		_, err := h.base.RememberTx(tx, knowledge.Fact{Text: "Uwe moved to Vilnius", Provenance: provenance.Owner})
+		return err
+	})
+	if d := cmp.Diff([]string{"lives_in"}, h.relations()); d != "" {
+		t.Errorf("after a correction: %s", d)
+	}
+}
+
+// relations are the names of those that hold.
+func (h *house) relations() (out []string) {
+	h.t.Helper()
+	if err := h.g.CatchUp(h.t.Context(), h.base); err != nil {
+		h.t.Fatal(err)
+	}
+	err := h.g.Each(h.st.Reader(h.t.Context()), func(knowledge.Entity) error { return nil }, func(r knowledge.Relation) error {
+		out = append(out, r.Name)
+		return nil
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	slices.Sort(out)
+	return out
 }

@@ -18,6 +18,13 @@ const Name = "graph"
 // look is how often the graph looks for changes that nobody told it of.
 const look = 30 * time.Second
 
+// moment is how long somebody who looks waits for what was just said, and atOnce
+// how many new names are looked for in one step.
+const (
+	moment = 2 * time.Second
+	atOnce = 20
+)
+
 // Base is what the graph follows.
 type Base interface {
 	Changes(q store.Querier, after int64, limit int) ([]knowledge.Change, error)
@@ -50,88 +57,90 @@ func (g *Graph) Run(ctx context.Context, b Base) error {
 
 // Follow takes in the next changes and reports whether there may be more.
 func (g *Graph) Follow(ctx context.Context, b Base) (more bool, err error) {
+	g.following.Lock()
+	defer g.following.Unlock()
 	q := g.o.Store.Reader(ctx)
 	var seq int64
 	if err := q.QueryRow(`SELECT seq FROM graph_state`).Scan(&seq); err != nil {
 		return false, fmt.Errorf("graph: state: %w", err)
 	}
 	list, err := b.Changes(q, seq, g.o.Follow)
-	if err != nil || len(list) == 0 {
-		return false, err
-	}
-	var fresh []string
-	err = g.o.Store.Write(ctx, func(tx *store.Tx) error {
-		fresh = nil
-		for _, c := range list {
-			seq = max(seq, c.Seq)
-			added, err := g.takeTx(tx, b, c)
-			if err != nil {
-				return err
-			}
-			fresh = append(fresh, added...)
-		}
-		if _, err := tx.Exec(`UPDATE graph_state SET seq = ?`, seq); err != nil {
-			return fmt.Errorf("graph: state: %w", err)
-		}
-		return b.DoneTx(tx, Name, seq)
-	})
 	if err != nil {
 		return false, err
 	}
-	if len(fresh) > 0 {
-		g.forgetNames()
-		if err := g.backTx(ctx, b, fresh); err != nil {
+	if len(list) > 0 {
+		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.changesTx(tx, b, list, seq) }); err != nil {
+			g.forgetNames() // it may know some that were not kept
 			return false, err
 		}
 	}
-	return len(list) == g.o.Follow, nil
+	again, err := g.back(ctx, b)
+	return again || len(list) == g.o.Follow, err
 }
 
-// Rebuild forgets what was made from docs and makes it anew: it follows from
-// the beginning. What was linked by hand stays.
-func (g *Graph) Rebuild(ctx context.Context, all func(tx *store.Tx) error) error {
-	defer g.forgetNames()
-	return g.o.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, s := range []string{
-			`DELETE FROM relations WHERE doc <> 0`, `DELETE FROM entity_aliases WHERE doc <> 0`, `DELETE FROM mentions`, `UPDATE graph_state SET seq = 0`,
-		} {
-			if _, err := tx.Exec(s); err != nil {
-				return fmt.Errorf("graph: rebuild: %w", err)
-			}
+// CatchUp follows until nothing is left to take in, but not longer than a
+// moment: who looks shall see what was just said.
+func (g *Graph) CatchUp(ctx context.Context, b Base) error {
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	for {
+		more, err := g.Follow(ctx, b)
+		if err != nil && ctx.Err() == nil {
+			return err
 		}
-		return all(tx)
-	})
+		if !more || err != nil {
+			return nil
+		}
+	}
 }
 
-// takeTx brings the graph to one row of docs as it is now. It returns names
-// that were not known before.
-func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) (fresh []string, err error) {
+func (g *Graph) changesTx(tx *store.Tx, b Base, list []knowledge.Change, seq int64) error {
+	for _, c := range list {
+		seq = max(seq, c.Seq)
+		if err := g.takeTx(tx, b, c); err != nil {
+			return err
+		}
+	}
+	if err := g.regroupTx(tx); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(`UPDATE graph_state SET seq = ?`, seq); err != nil {
+		return fmt.Errorf("graph: state: %w", err)
+	}
+	return b.DoneTx(tx, Name, seq)
+}
+
+// takeTx brings the graph to one row of docs as it is now.
+func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 	if c.Gone {
-		return nil, nil // the triggers have taken it out
+		return nil // the triggers have taken it out
 	}
 	m := &making{g: g, tx: tx, doc: c.N, d: c.Doc, at: c.Doc.At}
 	if err := m.clear(); err != nil {
-		return nil, err
+		return err
 	}
 	switch c.Doc.Kind {
 	case knowledge.KindFact, knowledge.KindRetired:
 		f, err := b.Fact(tx, c.Doc.Ref)
 		if err != nil {
-			return nil, nil //nolint:nilerr // it went since; its own change comes
+			return nil //nolint:nilerr // it went since; its own change comes
 		}
 		m.fact = f
 		if err := m.facts(); err != nil {
-			return nil, err
+			return err
+		}
+		if err := m.linked(); err != nil {
+			return err
 		}
 	default:
 		if err := m.speaker(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := m.mentions(); err != nil {
-		return nil, err
+		return err
 	}
-	return m.fresh, m.tidy()
+	return m.tidy()
 }
 
 // speaker makes an entity of who said something, where that is a name.
@@ -149,6 +158,15 @@ func (m *making) speaker() error {
 
 // names are the keys that are looked for in texts, by realm.
 type names map[string]map[string][]string // key -> realm -> ids
+
+func (n names) add(key, realm, id string) {
+	if n[key] == nil {
+		n[key] = map[string][]string{}
+	}
+	if !contains(n[key][realm], id) {
+		n[key][realm] = append(n[key][realm], id)
+	}
+}
 
 // mentions notes every known name that stands in the row.
 func (m *making) mentions() error {
@@ -188,7 +206,7 @@ func (g *Graph) known(q store.Querier) (names, error) {
 	if n != nil {
 		return n, nil
 	}
-	rows, err := q.Query(`SELECT a.key, e.realm, e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.kind IN ('name', 'role') AND length(a.key) > 2 AND e.id <> 'owner' LIMIT 50000`)
+	rows, err := q.Query(`SELECT a.key, e.realm, e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.kind IN ('name', 'role', 'called') AND length(a.key) > 2 AND e.id <> 'owner' LIMIT 50000`)
 	if err != nil {
 		return nil, fmt.Errorf("graph: names: %w", err)
 	}
@@ -199,12 +217,7 @@ func (g *Graph) known(q store.Querier) (names, error) {
 		if err := rows.Scan(&key, &realm, &id); err != nil {
 			return nil, fmt.Errorf("graph: names: %w", err)
 		}
-		if n[key] == nil {
-			n[key] = map[string][]string{}
-		}
-		if !contains(n[key][realm], id) {
-			n[key][realm] = append(n[key][realm], id)
-		}
+		n.add(key, realm, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("graph: names: %w", err)
@@ -215,31 +228,51 @@ func (g *Graph) known(q store.Querier) (names, error) {
 	return n, nil
 }
 
-// backTx finds the rows that mentioned a name before it was known.
-func (g *Graph) backTx(ctx context.Context, b Base, fresh []string) error {
-	for _, name := range fresh[:min(len(fresh), 20)] {
+// learn adds a name to those that are looked for. Like known, it is called by
+// the one who writes.
+func (g *Graph) learn(key, realm, id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.names != nil && len(key) > 2 && id != OwnerID {
+		g.names.add(key, realm, id)
+	}
+}
+
+// back looks for the rows that mentioned a name before it was known, a few names
+// at a time, and reports whether there are more.
+func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
+	rows, err := g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce)
+	if err != nil {
+		return false, fmt.Errorf("graph: names: %w", err)
+	}
+	fresh, err := strs(rows)
+	if err != nil {
+		return false, fmt.Errorf("graph: names: %w", err)
+	}
+	for _, name := range fresh {
 		hits, err := b.Search(g.o.Store.Reader(ctx), name, knowledge.SearchOptions{Limit: 200, All: true, EveryRealm: true})
 		if err != nil {
+			return false, err
+		}
+		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.backTx(tx, name, hits) }); err != nil {
+			return false, err
+		}
+	}
+	return len(fresh) == atOnce, nil
+}
+
+func (g *Graph) backTx(tx *store.Tx, name string, hits []knowledge.Hit) error {
+	for _, h := range hits {
+		m := &making{g: g, tx: tx, d: h.Doc}
+		if err := tx.QueryRow(`SELECT n FROM docs WHERE kind = ? AND ref = ?`, h.Kind, h.Ref).Scan(&m.doc); err != nil {
+			continue // it went since
+		}
+		if err := m.mentions(); err != nil {
 			return err
 		}
-		if len(hits) == 0 {
-			continue
-		}
-		err = g.o.Store.Write(ctx, func(tx *store.Tx) error {
-			for _, h := range hits {
-				m := &making{g: g, tx: tx, d: h.Doc}
-				if err := tx.QueryRow(`SELECT n FROM docs WHERE kind = ? AND ref = ?`, h.Kind, h.Ref).Scan(&m.doc); err != nil {
-					continue // it went since
-				}
-				if err := m.mentions(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	}
+	if _, err := tx.Exec(`UPDATE entity_aliases SET fresh = 0 WHERE fresh = 1 AND text = ?`, name); err != nil {
+		return fmt.Errorf("graph: names: %w", err)
 	}
 	return nil
 }
@@ -253,6 +286,33 @@ func (m *making) facts() error {
 		}
 		if err := m.statement(s, over || s.Past); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// linked keeps what was linked because of the fact, as long as that is so.
+func (m *making) linked() error {
+	over := m.d.Kind == knowledge.KindRetired
+	if err := m.exec(`UPDATE relations SET over = ?, valid_until = ? WHERE fact = ? AND doc = 0 AND fact <> ''`, over, millis(m.fact.RetiredAt), m.d.Ref); err != nil {
+		return err
+	}
+	ends := map[string]bool{}
+	err := m.each(func(s string) {
+		from, to, _ := strings.Cut(s, " ")
+		ends[from], ends[to] = true, true
+	}, `SELECT from_id || ' ' || to_id FROM relations WHERE fact = ? AND doc = 0 AND fact <> ''`, m.d.Ref)
+	if err != nil {
+		return err
+	}
+	for id := range ends {
+		if err := m.mention(id); err != nil {
+			return err
+		}
+	}
+	for n := range m.old {
+		if ends[n.entity] {
+			delete(m.old, n)
 		}
 	}
 	return nil

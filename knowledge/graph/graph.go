@@ -5,8 +5,9 @@
 // What it reads out of facts derives from them: it follows the changes of docs,
 // off the path of a turn, and goes with its row when that is removed, in the
 // same transaction. What the owner linked by hand (LinkTx) is its own. Two
-// entities are one when they have a mail address, a telephone number or a name
-// in common; that can be undone (SplitTx). No model is called here.
+// entities are one as long as they have a mail address or a telephone number in
+// common, or one is called what the other is (see regroupTx). No model is called
+// here.
 package graph
 
 import (
@@ -39,6 +40,8 @@ type Graph struct {
 	o    Options
 	wake chan struct{}
 
+	following sync.Mutex // one at a time: each begins where the last one ended
+
 	mu    sync.Mutex
 	names names // that are looked for in texts; nil: to be read again
 }
@@ -59,7 +62,7 @@ func New(o Options) (*Graph, error) {
 }
 
 // Migrations of the package's tables. They refer to those of package knowledge.
-func Migrations() store.Set { return store.Set{Owner: "graph", Steps: []string{schema1}} }
+func Migrations() store.Set { return store.Set{Owner: "graph", Steps: []string{schema1, schema2}} }
 
 // schema1: what was made from a row of docs goes with it, whoever removes it.
 const schema1 = `
@@ -98,14 +101,53 @@ CREATE TRIGGER entities_gone AFTER DELETE ON entities BEGIN
 	UPDATE entities SET merged_into = '' WHERE merged_into = old.id;
 END;`
 
+// schema2: a name is looked for in earlier rows until that is done (fresh). A
+// name goes with the last row that gives it, and an entity with its last name.
+// What was linked because of a fact goes with the fact. merged_into derives from
+// the aliases, and is made anew when these changed (regroup).
+const schema2 = `
+ALTER TABLE entity_aliases ADD COLUMN fresh INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX entity_aliases_fresh ON entity_aliases (text) WHERE fresh = 1;
+CREATE INDEX entity_aliases_kind ON entity_aliases (kind, key);
+CREATE INDEX relations_fact ON relations (fact) WHERE doc = 0 AND fact <> '';
+ALTER TABLE graph_state ADD COLUMN regroup INTEGER NOT NULL DEFAULT 1;
+CREATE TRIGGER aliases_made AFTER INSERT ON entity_aliases WHEN new.kind IN ('mail', 'phone', 'role', 'called') BEGIN
+	UPDATE graph_state SET regroup = 1;
+END;
+CREATE TRIGGER aliases_gone AFTER DELETE ON entity_aliases BEGIN
+	DELETE FROM entity_aliases WHERE entity = old.entity AND doc = old.doc AND kind = 'first' AND NOT EXISTS (SELECT 1 FROM entity_aliases b
+		WHERE b.entity = old.entity AND b.doc = old.doc AND b.kind = 'name' AND b.key > entity_aliases.key || ' ' AND b.key < entity_aliases.key || '!');
+	UPDATE graph_state SET regroup = 1 WHERE old.kind IN ('mail', 'phone', 'role', 'called');
+	UPDATE entities SET name = (SELECT text FROM entity_aliases WHERE entity = old.entity ORDER BY kind <> 'name', length(text) DESC, text LIMIT 1)
+		WHERE id = old.entity AND id <> 'owner' AND EXISTS (SELECT 1 FROM entity_aliases WHERE entity = old.entity)
+		AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = old.entity AND text = entities.name);
+	DELETE FROM mentions WHERE entity = old.entity AND entity <> 'owner' AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = old.entity);
+END;
+DROP TRIGGER docs_graph_gone;
+CREATE TRIGGER docs_graph_gone AFTER DELETE ON docs BEGIN
+	DELETE FROM relations WHERE doc = old.n;
+	DELETE FROM relations WHERE doc = 0 AND fact <> '' AND fact = old.ref AND old.kind IN ('fact', 'retired');
+	DELETE FROM entity_aliases WHERE doc = old.n;
+	DELETE FROM mentions WHERE doc = old.n;
+END;
+DROP TRIGGER entities_gone;
+CREATE TRIGGER entities_gone AFTER DELETE ON entities BEGIN
+	DELETE FROM entity_aliases WHERE entity = old.id;
+	DELETE FROM relations WHERE from_id = old.id OR to_id = old.id;
+	DELETE FROM mentions WHERE entity = old.id;
+	UPDATE entities SET merged_into = '' WHERE merged_into = old.id;
+	UPDATE graph_state SET regroup = 1 WHERE old.merged_into <> '';
+END;`
+
 // OwnerID is the entity that is the owner.
 const OwnerID = "owner"
 
 // Kinds of aliases.
 const (
 	byName  = "name"
-	byFirst = "first" // the first of several names
-	byRole  = "role"  // "my sister"
+	byFirst = "first"  // the first of several names
+	byRole  = "role"   // "my sister", of whoever is said to be one
+	byCall  = "called" // the same, of whoever is said to be she
 	byMail  = "mail"
 	byPhone = "phone"
 )

@@ -224,28 +224,6 @@ func TestLink(t *testing.T) {
 	}
 }
 
-func TestMergeCanBeUndone(t *testing.T) {
-	h := open(t)
-	h.remember(provenance.Owner, "Ana lives in Vilnius", "Anna works at Initech")
-	q := h.st.Reader(t.Context())
-	id := func(name string) string {
-		list, err := h.g.Entities(q, Filter{Text: name, Kind: knowledge.Person})
-		if err != nil || len(list) != 1 {
-			t.Fatalf("%s: %+v, %v", name, list, err)
-		}
-		return list[0].ID
-	}
-	ana, anna := id("ana"), id("anna")
-	h.tx(func(tx *store.Tx) error { return h.g.MergeTx(tx, anna, ana) })
-	if d := cmp.Diff([]string{"Ana lives_in Vilnius", "Ana works_at Initech"}, h.around("Anna")); d != "" {
-		t.Error(d)
-	}
-	h.tx(func(tx *store.Tx) error { return h.g.SplitTx(tx, anna) })
-	if d := cmp.Diff([]string{"Anna works_at Initech"}, h.around("Anna")); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestWhatIsForgottenLeavesTheGraph(t *testing.T) {
 	h := open(t)
 	r := h.remember(provenance.Owner, "Ana lives in Vilnius")
@@ -253,7 +231,7 @@ func TestWhatIsForgottenLeavesTheGraph(t *testing.T) {
 		_, err := h.g.LinkTx(tx, knowledge.Link{From: "Bela Kestrel", Relation: "knows", To: "Carl", Provenance: provenance.Outside, Source: "mail:7"})
 		return err
 	})
-	h.tx(func(tx *store.Tx) error { _, err := h.b.ForgetTx(tx, r.Fact.ID); return err })
+	h.forget(knowledge.Forget{ID: r.Fact.ID})
 	h.tx(func(tx *store.Tx) error {
 		_, err := h.g.Eraser().EraseTx(tx, &erase.Erasure{Sources: []string{"mail:7"}}, erase.NewScrubber("Kestrel"))
 		return err

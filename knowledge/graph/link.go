@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // LinkTx keeps a relation. An end that is not there yet is made, unless it
 // looks like an id.
-func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (knowledge.Linked, error) {
+func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, err error) {
 	if l.At.IsZero() {
 		l.At = time.Now()
 	}
@@ -24,125 +25,143 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (knowledge.Linked, error)
 	}
 	name, turned := Normal(l.Relation)
 	if name == "" {
-		return knowledge.Linked{}, errors.New(`a relation is needed, such as "works at"`)
+		return out, errors.New(`a relation is needed, such as "works at"`)
 	}
 	if turned {
 		l.From, l.To, l.FromKind, l.ToKind = l.To, l.From, l.ToKind, l.FromKind
 	}
-	var out knowledge.Linked
-	for i, end := range []string{l.From, l.To} {
-		kind := l.FromKind
-		if i == 1 {
-			kind = l.ToKind
-			if kind == "" {
-				kind = objects[name]
-			}
+	if l.ToKind == "" {
+		l.ToKind = objects[name]
+	}
+	m := &making{g: g, tx: tx, at: l.At, d: knowledge.Doc{Realm: l.Realm, Provenance: l.Provenance, Source: l.Source}}
+	if l.Fact != "" {
+		err := tx.QueryRow(`SELECT n FROM docs WHERE ref = ? AND kind = ?`, l.Fact, knowledge.KindFact).Scan(&m.doc)
+		if err != nil {
+			return out, fmt.Errorf("graph: link: the fact is not there: %w", err)
 		}
-		id, made, err := g.endTx(tx, l, end, kind)
+	}
+	var ids [2]string
+	for i, end := range []struct{ name, kind string }{{l.From, l.FromKind}, {l.To, l.ToKind}} {
+		id, made, err := m.end(end.name, end.kind)
 		if err != nil {
 			return out, err
 		}
 		if made {
 			out.Made = append(out.Made, id)
 		}
-		e, err := g.root(tx, id)
-		if err != nil {
-			return out, err
-		}
-		if i == 0 {
-			out.From = e
-		} else {
-			out.To = e
-		}
+		ids[i] = id
+	}
+	if out.From, err = g.root(tx, ids[0]); err != nil {
+		return out, err
+	}
+	if out.To, err = g.root(tx, ids[1]); err != nil {
+		return out, err
 	}
 	if out.From.ID == out.To.ID {
 		return out, knowledge.ErrSame
 	}
-	return out, g.relateTx(tx, l, name, &out)
+	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
+	out.Relation, out.Known, err = relateTx(tx, l, ids[0], name, ids[1])
+	return out, err
 }
 
-func (g *Graph) relateTx(tx *store.Tx, l knowledge.Link, name string, out *knowledge.Linked) error {
-	rows, err := tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0`, out.From.ID, name, out.To.ID)
+// relateTx keeps a relation, unless it is known as well as this one is.
+func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
+	rows, err := tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact)
 	if err != nil {
-		return fmt.Errorf("graph: link: %w", err)
+		return r, false, fmt.Errorf("graph: link: %w", err)
 	}
 	list, err := relations(rows)
 	if err != nil {
-		return fmt.Errorf("graph: link: %w", err)
+		return r, false, fmt.Errorf("graph: link: %w", err)
 	}
 	if len(list) > 0 && (list[0].Provenance.Tainted() == l.Provenance.Tainted() || l.Provenance.Tainted()) {
-		out.Relation, out.Known = list[0].Relation, true
-		return nil
+		return list[0].Relation, true, nil
 	}
-	r := knowledge.Relation{
-		ID: shortid.New("r"), From: out.From.ID, Name: name, To: out.To.ID, Realm: l.Realm, Provenance: l.Provenance, Source: l.Source,
+	r = knowledge.Relation{
+		ID: shortid.New("r"), From: from, Name: name, To: to, Fact: l.Fact, Realm: l.Realm, Provenance: l.Provenance, Source: l.Source,
 		ValidFrom: l.ValidFrom, ValidUntil: l.ValidUntil, CreatedAt: store.Time(store.Millis(l.At)),
 	}
-	if _, err := tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, realm, provenance, source, valid_from, valid_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.From, r.Name, r.To, r.Realm, string(r.Provenance), r.Source, millis(r.ValidFrom), millis(r.ValidUntil), millis(l.At)); err != nil {
-		return fmt.Errorf("graph: link: %w", err)
+	if _, err := tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, fact, realm, provenance, source, valid_from, valid_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.From, r.Name, r.To, r.Fact, r.Realm, string(r.Provenance), r.Source, millis(r.ValidFrom), millis(r.ValidUntil), millis(l.At)); err != nil {
+		return r, false, fmt.Errorf("graph: link: %w", err)
 	}
-	out.Relation = r
-	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
-	return nil
+	return r, false, nil
 }
 
-// endTx finds an end of a link by id or name, or makes it.
-func (g *Graph) endTx(tx *store.Tx, l knowledge.Link, end, kind string) (id string, made bool, err error) {
-	end = strings.TrimSpace(strings.ToValidUTF8(end, "\uFFFD"))
-	key := nameKey(end)
+// end finds an end of a link by id or name, or makes it. The link is one of
+// those that give it its name.
+func (m *making) end(name, kind string) (id string, made bool, err error) {
+	name = strings.TrimSpace(strings.ToValidUTF8(name, "\uFFFD"))
+	key := nameKey(name)
 	switch key {
 	case "":
 		return "", false, knowledge.ErrNobody
 	case "me", "i", "owner", "the owner", "you", "us", "myself":
-		return OwnerID, false, ownerTx(tx, l.At)
+		return OwnerID, false, ownerTx(m.tx, m.at)
 	}
 	var there int
-	if err := tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ? AND realm IN (?, '')`, end, l.Realm).Scan(&there); err != nil {
+	if err := m.tx.QueryRow(`SELECT count(*) FROM entities WHERE id = ? AND realm = ?`, name, m.d.Realm).Scan(&there); err != nil {
 		return "", false, fmt.Errorf("graph: link: %w", err)
 	}
-	if there > 0 {
-		return end, false, nil
+	switch {
+	case there > 0 && m.doc == 0:
+		return name, false, nil
+	case there > 0:
+		return name, false, m.mention(name)
+	case likeID(name):
+		return "", false, fmt.Errorf("%w: %s", knowledge.ErrNobody, name)
 	}
-	kinds := []string{byName, byMail, byPhone, byRole, byFirst}
-	if e164, ok := Phone(end, g.o.Region()); ok {
+	if e164, ok := Phone(name, m.g.o.Region()); ok {
 		key = nameKey(e164)
-	} else if strings.Contains(end, "@") {
-		key = strings.ToLower(end)
+	} else if strings.Contains(name, "@") {
+		key = strings.ToLower(name)
 	}
-	rows, err := tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
-		WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+placeholders(len(kinds))+`) LIMIT 5`, append([]any{key, l.Realm}, anys(kinds)...)...)
-	if err != nil {
-		return "", false, fmt.Errorf("graph: link: %w", err)
-	}
-	ids, err := strs(rows)
+	ids, err := namesakes(m.tx, m.d.Realm, key, byName, byMail, byPhone, byRole, byCall, byFirst)
 	switch {
 	case err != nil:
-		return "", false, fmt.Errorf("graph: link: %w", err)
-	case len(ids) == 1:
-		return ids[0], false, nil
+		return "", false, err
 	case len(ids) > 1:
-		return "", false, fmt.Errorf("%w: %q can be %s", knowledge.ErrAmbiguous, phrase.Cut(end, 60), strings.Join(ids, ", "))
-	case len(key) > 100:
+		return "", false, fmt.Errorf("%w: %q can be %s", knowledge.ErrAmbiguous, phrase.Cut(name, 60), strings.Join(ids, ", "))
+	case len(ids) == 0 && len(key) > 100:
 		return "", false, knowledge.ErrNobody
+	case len(ids) == 0:
+		id, err = m.make(name, kind)
+		return id, true, err
 	}
-	id, err = g.makeTx(tx, l, end, kind)
-	return id, true, err
+	id = ids[0]
+	if err := m.exec(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc) SELECT entity, key, CASE kind WHEN 'first' THEN ? ELSE text END, CASE kind WHEN 'first' THEN 'name' ELSE kind END, ?
+		FROM entity_aliases WHERE entity = ? AND key = ? LIMIT 1`, name, m.doc, id, key); err != nil {
+		return "", false, err
+	}
+	if m.doc == 0 {
+		return id, false, nil
+	}
+	return id, false, m.mention(id)
 }
 
-func (g *Graph) makeTx(tx *store.Tx, l knowledge.Link, name, kind string) (string, error) {
+// likeID reports whether a name is one that only an id has.
+func likeID(s string) bool {
+	return len(s) == len(shortid.New("e")) && s[0] == 'e' && strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789abcdefghjkmnpqrstvwxyz") == ""
+}
+
+func (m *making) make(name, kind string) (string, error) {
 	if kind == "" {
 		kind = knowledge.Thing
 		if r := []rune(name); len(r) > 0 && strings.ToUpper(string(r[0])) == string(r[0]) {
 			kind = knowledge.Person
 		}
 	}
-	m := &making{g: g, tx: tx, at: l.At, d: knowledge.Doc{Realm: l.Realm, Provenance: l.Provenance, Source: l.Source}}
 	id, err := m.create(name, kind)
 	if err != nil {
 		return "", err
 	}
-	if err := m.exec(`UPDATE entities SET by_hand = 1 WHERE id = ?`, id); err != nil {
+	if m.doc == 0 {
+		err = m.exec(`UPDATE entities SET by_hand = 1 WHERE id = ?`, id)
+	} else {
+		err = m.mention(id)
+	}
+	if err != nil {
 		return "", err
 	}
 	if err := m.alias(id, nameKey(name), name, byName); err != nil {
@@ -189,58 +208,28 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 // UnlinkTx takes a link back, with the ends that were made for it and that
 // nothing else names. knowledge.ErrNobody when it is gone.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
-	r, err := tx.Exec(`DELETE FROM relations WHERE id = ? AND doc = 0`, relation)
+	var from, to string
+	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id`, relation).Scan(&from, &to)
+	if errors.Is(err, sql.ErrNoRows) {
+		return knowledge.ErrNobody
+	}
 	if err != nil {
 		return fmt.Errorf("graph: unlink: %w", err)
 	}
-	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, knowledge.ErrNobody)
+	for _, stmt := range []string{ // what it gave those who were there before
+		`DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (SELECT id FROM entities e WHERE id IN (?1, ?2) AND id <> 'owner' AND by_hand = 0
+			AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = e.id AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = e.id AND doc = 0))`,
+		`DELETE FROM entities WHERE id IN (?1, ?2) AND by_hand = 0 AND ` + orphan,
+	} {
+		if _, err := run(tx, stmt, from, to); err != nil {
+			return err
+		}
 	}
 	for _, id := range made {
-		if _, err := tx.Exec(`DELETE FROM entities WHERE id = ?1 AND id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)
-			AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = ?1 OR to_id = ?1)`, id); err != nil {
-			return fmt.Errorf("graph: unlink: %w", err)
+		if _, err := run(tx, `DELETE FROM entities WHERE id = ? AND `+orphan, id); err != nil {
+			return err
 		}
 	}
 	tx.AfterCommit(g.forgetNames)
-	return nil
-}
-
-// MergeTx says that two entities are one. SplitTx undoes it.
-func (g *Graph) MergeTx(tx *store.Tx, from, into string) error {
-	a, err := g.root(tx, from)
-	if err != nil {
-		return err
-	}
-	b, err := g.root(tx, into)
-	if err != nil {
-		return err
-	}
-	if a.ID == b.ID || a.ID == OwnerID {
-		return knowledge.ErrSame
-	}
-	if a.Realm != b.Realm {
-		return fmt.Errorf("%w in this memory", knowledge.ErrNobody)
-	}
-	return mergeTx(tx, a.ID, b.ID)
-}
-
-// mergeTx leaves the rows where they are and lets one stand for the other.
-func mergeTx(tx *store.Tx, from, into string) error {
-	if _, err := tx.Exec(`UPDATE entities SET merged_into = ?2 WHERE (id = ?1 OR merged_into = ?1) AND id <> ?2`, from, into); err != nil {
-		return fmt.Errorf("graph: merge: %w", err)
-	}
-	return nil
-}
-
-// SplitTx undoes a merge: the entity stands for itself again.
-func (g *Graph) SplitTx(tx *store.Tx, id string) error {
-	r, err := tx.Exec(`UPDATE entities SET merged_into = '' WHERE id = ? AND merged_into <> ''`, id)
-	if err != nil {
-		return fmt.Errorf("graph: split: %w", err)
-	}
-	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, knowledge.ErrNobody)
-	}
 	return nil
 }

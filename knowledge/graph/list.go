@@ -151,26 +151,6 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 	return out, nil
 }
 
-// Relations lists every relation of a realm, for a picture and for export.
-func (g *Graph) Relations(q store.Querier, f Filter) ([]knowledge.Relation, error) {
-	if f.Limit <= 0 {
-		f.Limit = 1000
-	}
-	rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND (?1 OR r.realm = ?2) ORDER BY r.created_at DESC, r.id LIMIT ?3`, f.EveryRealm, f.Realm, min(f.Limit, 100_000))
-	if err != nil {
-		return nil, fmt.Errorf("graph: relations: %w", err)
-	}
-	list, err := relations(rows)
-	if err != nil {
-		return nil, fmt.Errorf("graph: relations: %w", err)
-	}
-	var out []knowledge.Relation
-	for _, r := range list {
-		out = append(out, r.Relation)
-	}
-	return out, nil
-}
-
 // root is the entity that an id stands for.
 func (g *Graph) root(q store.Querier, id string) (knowledge.Entity, error) {
 	var into string

@@ -100,7 +100,10 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 			id, e.Name, e.Kind, e.Realm, string(e.Provenance), e.Source, millis(e.CreatedAt), millis(e.CreatedAt)); err != nil {
 			return "", false, err
 		}
+	} else if err := m.exec(`UPDATE entities SET by_hand = 1 WHERE id = ?`, id); err != nil {
+		return "", false, err
 	}
+	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
 	for _, name := range append([]string{e.Name}, e.Aliases...) {
 		key, kind := g.aliasOf(name)
 		if key == "" || len(key) > 200 {
@@ -164,7 +167,7 @@ func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
 var ErrNoEnd = errors.New("one of those whom the relation joins is not there")
 
 // RestoreRelationTx keeps a relation between two entities by their ids; false
-// when they are joined so already.
+// when they are joined so already. It is bound to its fact when that is so here.
 func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, error) {
 	name, turned := Normal(r.Name)
 	if name == "" {
@@ -196,8 +199,9 @@ func (g *Graph) RestoreRelationTx(tx *store.Tx, r knowledge.Relation) (bool, err
 	if there > 0 || r.ID == "" || len(r.ID) > 100 {
 		r.ID = shortid.New("r")
 	}
-	_, err = tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, realm, provenance, source, valid_from, valid_until, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.From, name, r.To, r.Realm, string(r.Provenance), r.Source, store.Millis(r.ValidFrom), store.Millis(r.ValidUntil), store.Millis(r.CreatedAt))
+	_, err = tx.Exec(`INSERT INTO relations (id, from_id, name, to_id, fact, realm, provenance, source, valid_from, valid_until, created_at)
+		VALUES (?, ?, ?, ?, coalesce((SELECT id FROM facts WHERE id = ? AND retired_at = 0), ''), ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.From, name, r.To, r.Fact, r.Realm, string(r.Provenance), r.Source, store.Millis(r.ValidFrom), store.Millis(r.ValidUntil), store.Millis(r.CreatedAt))
 	if err != nil {
 		return false, fmt.Errorf("graph: restore: %w", err)
 	}

@@ -1,0 +1,369 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// forget carries out what the owner asks to forget.
+func (h *house) forget(f knowledge.Forget) {
+	h.t.Helper()
+	f.EveryRealm = true
+	going, err := h.b.Plan(h.t.Context(), f)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	e := going.Erasure
+	h.tx(func(tx *store.Tx) error {
+		s := e.Scrubber()
+		if _, err := h.b.EraseTx(tx, &e, s); err != nil {
+			return err
+		}
+		_, err := h.g.Eraser().EraseTx(tx, &e, s)
+		return err
+	})
+	h.follow()
+}
+
+// known are those who are known, each with the names they go by.
+func (h *house) known() (out []string) {
+	h.t.Helper()
+	list, err := h.g.Entities(h.st.Reader(h.t.Context()), Filter{EveryRealm: true, Limit: 1000})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, e := range list {
+		if e.ID != OwnerID {
+			out = append(out, strings.Join(append([]string{e.Name}, e.Aliases...), ", "))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// kept is every word that the tables hold.
+func (h *house) kept() (out string) {
+	h.t.Helper()
+	rows, err := h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text FROM entity_aliases UNION ALL SELECT source FROM relations`)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	list, err := strs(rows)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.Join(list, "\n")
+}
+
+func (h *house) link(l knowledge.Link) (out knowledge.Linked) {
+	h.t.Helper()
+	if l.Provenance == provenance.Unknown {
+		l.Provenance = provenance.Owner
+	}
+	l.At = noon
+	h.tx(func(tx *store.Tx) (err error) { out, err = h.g.LinkTx(tx, l); return err })
+	h.follow()
+	return out
+}
+
+func (h *house) note(ref, text string) {
+	h.t.Helper()
+	h.tx(func(tx *store.Tx) error {
+		return h.b.IndexTx(tx, knowledge.Doc{Kind: "note", Ref: ref, Text: text, At: noon, Provenance: provenance.Owner})
+	})
+	h.follow()
+}
+
+func TestASharedAddressJoins(t *testing.T) {
+	const ana, bob = "Ana Silva works at Acme", "Bob Berg works at Initech"
+	anas, bobs := "Ana Silva's email is a@x.lt", "Bob Berg's email is a@x.lt"
+	apart := []string{"Ana Silva works_at Acme"}
+	one := []string{"Ana Silva works_at Acme", "Ana Silva works_at Initech"}
+	for _, tc := range []struct {
+		name         string
+		first, third provenance.Source // whose word the facts and the last one are
+		want         []string
+	}{
+		{"of the owner's words", provenance.Owner, provenance.Owner, one},
+		{"not by outside text", provenance.Owner, provenance.Outside, apart},
+		{"of outside text alone", provenance.Outside, provenance.Outside, one},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := open(t)
+			h.remember(tc.first, ana, bob, anas)
+			r := h.remember(tc.third, bobs)
+			if d := cmp.Diff(tc.want, h.around("Ana Silva")); d != "" {
+				t.Error(d)
+			}
+			h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
+			h.follow()
+			if d := cmp.Diff(apart, h.around("Ana Silva")); d != "" {
+				t.Errorf("after the last one was taken back: %s", d)
+			}
+			if d := cmp.Diff([]string{"Bob Berg works_at Initech"}, h.around("Bob Berg")); d != "" {
+				t.Errorf("after the last one was taken back: %s", d)
+			}
+		})
+	}
+}
+
+// Whoever has no name is the one who is called so, as long as that is said.
+func TestTheOneWhoIsCalledSo(t *testing.T) {
+	h := open(t)
+	h.remember(provenance.Owner, "My sister lives in Vilnius")
+	h.remember(provenance.Outside, "My sister is called Mallory")
+	if got := h.around("Mallory"); strings.Contains(strings.Join(got, "; "), "Vilnius") {
+		t.Errorf("outside text said who she is: %q", got)
+	}
+	h.remember(provenance.Owner, "My sister is called Ana")
+	if got := h.around("Ana"); !slices.Contains(got, "Ana lives_in Vilnius") {
+		t.Errorf("%q", got)
+	}
+	h.remember(provenance.Owner, "My sister is called Eva, not Ana")
+	if got := h.around("Eva"); !slices.Contains(got, "Eva lives_in Vilnius") {
+		t.Errorf("%q", got)
+	}
+	if got := h.around("Ana"); slices.Contains(got, "Ana lives_in Vilnius") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Two of one name do not become more with every fact.
+func TestNamesakes(t *testing.T) {
+	h := open(t)
+	h.remember(provenance.Owner, "My friend Ana Silva lives in Kaunas")
+	h.tx(func(tx *store.Tx) error {
+		_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{ID: "x1", Name: "Ana Silva", Kind: knowledge.Person, Aliases: []string{"ana@x.lt"}, Provenance: provenance.Outside})
+		return err
+	})
+	h.remember(provenance.Owner, "Ana Silva works at Acme", "Ana Silva drives a Volvo", "Ana Silva is married to Tomas Berg")
+	h.remember(provenance.Outside, "Ana Silva lives in Riga")
+	if d := cmp.Diff([]string{"Acme", "Ana Silva, ana@x.lt", "Ana Silva, my friend", "Kaunas", "Riga", "Tomas Berg", "Volvo"}, h.known()); d != "" {
+		t.Error(d)
+	}
+	if got := h.around("Tomas Berg"); !slices.Contains(got, "Tomas Berg married_to Ana Silva") {
+		t.Errorf("%q", got)
+	}
+	h = open(t)
+	h.remember(provenance.Owner, "My sister Ana lives in Kaunas", "My sister Eva lives in Riga", "My sister likes tea", "My sister works at Acme", "My sister drives a Volvo")
+	if d := cmp.Diff([]string{"Acme", "Ana, my sister", "Eva, my sister", "Kaunas", "Riga", "Volvo", "my sister"}, h.known()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestForgettingLeavesWhatOthersSay(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		make   func(h *house) knowledge.Forget
+		want   []string // those who are still known
+		gone   string   // is nowhere any more
+		around []string // of Ana
+	}{
+		{"a source, and a fact besides", func(h *house) knowledge.Forget {
+			h.tx(func(tx *store.Tx) error {
+				_, err := h.b.RememberTx(tx, knowledge.Fact{Text: "My friend Ana Silva likes tea", Provenance: provenance.Owner, CreatedAt: noon, Source: "event:1", Event: "1"})
+				return err
+			})
+			h.remember(provenance.Owner, "Ana works at Acme")
+			return knowledge.Forget{Source: "event:1"}
+		}, []string{"Acme", "Ana"}, "silva", []string{"Ana works_at Acme"}},
+		{"a fact, and another one besides", func(h *house) knowledge.Forget {
+			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
+			h.remember(provenance.Owner, "Ana drives a Volvo")
+			return knowledge.Forget{ID: r.Fact.ID}
+		}, []string{"Ana", "Volvo"}, "silva", []string{"Ana drives Volvo"}},
+		{"a fact, and a link besides", func(h *house) knowledge.Forget {
+			r := h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
+			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
+			return knowledge.Forget{ID: r.Fact.ID}
+		}, []string{"Ana", "Otto"}, "silva", []string{"Ana knows Otto"}},
+		{"a fact by which a note was about somebody", func(h *house) knowledge.Forget {
+			h.note("n1", "Dinner with Quark")
+			r := h.remember(provenance.Owner, "My friend Quark works at Acme")
+			return knowledge.Forget{ID: r.Fact.ID}
+		}, nil, "quark", nil},
+		{"a link, and a fact besides", func(h *house) knowledge.Forget {
+			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+			h.remember(provenance.Owner, "Ana works at Acme")
+			return knowledge.Forget{Source: "event:1"}
+		}, []string{"Acme", "Ana"}, "quark", []string{"Ana works_at Acme"}},
+		{"a link, and a note besides", func(h *house) knowledge.Forget {
+			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+			h.note("n1", "Dinner with Ana Quark")
+			return knowledge.Forget{Source: "event:1"}
+		}, nil, "quark", nil},
+		{"a name", func(h *house) knowledge.Forget {
+			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
+			return knowledge.Forget{Query: "Ana Quark", Everything: true}
+		}, []string{"Otto Berg"}, "quark", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := open(t)
+			h.forget(tc.make(h))
+			if d := cmp.Diff(tc.want, h.known()); d != "" {
+				t.Error(d)
+			}
+			if all := h.kept(); strings.Contains(strings.ToLower(all), tc.gone) {
+				t.Errorf("still kept: %s", all)
+			}
+			if d := cmp.Diff(tc.around, h.around("Ana")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// What was linked in a conversation goes with it.
+func TestForgettingAConversation(t *testing.T) {
+	h := open(t)
+	b, err := knowledge.New(h.st, knowledge.Options{Graph: h.g, Events: func(store.Querier, string) ([]string, error) { return []string{"1"}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.b = b
+	h.link(knowledge.Link{From: "Zelda Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+	h.forget(knowledge.Forget{Source: "session:s1"})
+	if got := h.known(); got != nil {
+		t.Errorf("still known: %q", got)
+	}
+}
+
+// A link that a fact led to is so as long as the fact is.
+func TestLinkOfAFact(t *testing.T) {
+	h := open(t)
+	f := h.remember(provenance.Owner, "Uwe lives in Riga").Fact
+	h.link(knowledge.Link{From: "Uwe", Relation: "neighbour of", To: "me", Fact: f.ID, Source: "event:1"})
+	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.around("Uwe")); d != "" {
+		t.Error(d)
+	}
+	r := h.remember(provenance.Owner, "Uwe moved to Vilnius")
+	if d := cmp.Diff([]string{"Uwe lives_in Riga (over)", "Uwe lives_in Vilnius", "Uwe neighbour_of you (over)"}, h.around("Uwe")); d != "" || len(r.Retired) != 1 {
+		t.Errorf("after a correction (%+v): %s", r.Retired, d)
+	}
+	h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
+	h.follow()
+	if d := cmp.Diff([]string{"Uwe lives_in Riga", "Uwe neighbour_of you"}, h.around("Uwe")); d != "" {
+		t.Errorf("after it was taken back: %s", d)
+	}
+	h.forget(knowledge.Forget{ID: f.ID})
+	if got := h.known(); got != nil {
+		t.Errorf("after the fact is forgotten: %q", got)
+	}
+}
+
+func TestUnlinkLeavesWhatWasThere(t *testing.T) {
+	h := open(t)
+	h.remember(provenance.Owner, "Ana Silva works at Acme")
+	before := h.kept()
+	out := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"})
+	h.tx(func(tx *store.Tx) error { return h.g.UnlinkTx(tx, out.Relation.ID, out.Made) })
+	if d := cmp.Diff(before, h.kept()); d != "" {
+		t.Error(d)
+	}
+}
+
+// An id of somebody in another memory names nobody here.
+func TestLinkKeepsToItsMemory(t *testing.T) {
+	h := open(t)
+	ana := h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Otto"}).From
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := h.g.LinkTx(tx, knowledge.Link{From: ana.ID, Relation: "knows", To: "Kim", Realm: "guest", Provenance: provenance.Outside, At: noon})
+		return err
+	})
+	if !errors.Is(err, knowledge.ErrNobody) {
+		t.Errorf("%v", err)
+	}
+	h.link(knowledge.Link{From: "me", Relation: "knows", To: "Kim", Realm: "guest"})
+	if got := h.around("Kim"); got != nil {
+		t.Errorf("the guest's is known here: %q", got)
+	}
+}
+
+func TestWhatARowMentions(t *testing.T) {
+	h := open(t)
+	h.remember(provenance.Owner, "My friend Ana Silva works at Acme")
+	h.note("n1", "Dinner with Ana Silva")
+	if got := h.near("Ana Silva", 0); !slices.Contains(got, "Dinner with Ana Silva") {
+		t.Fatalf("%q", got)
+	}
+	h.note("n1", "Dinner with Bob")
+	if got := h.near("Ana Silva", 0); slices.Contains(got, "Dinner with Bob") {
+		t.Errorf("after the note was changed: %q", got)
+	}
+}
+
+// stopping is a base of which a search fails: the process is killed there.
+type stopping struct {
+	*knowledge.Base
+
+	after int
+}
+
+func (s *stopping) Search(q store.Querier, text string, opt knowledge.SearchOptions) ([]knowledge.Hit, error) {
+	if s.after--; s.after < 0 {
+		return nil, errors.New("killed")
+	}
+	return s.Base.Search(q, text, opt)
+}
+
+// Names that became known are looked for in the rows that were there before,
+// however many they are, whoever gave them, and after a crash as well.
+func TestEveryNewNameIsLookedFor(t *testing.T) {
+	const many = 45
+	name := func(i int) string { return fmt.Sprintf("Ana%c%c Quark", 'a'+i/26, 'a'+i%26) }
+	for _, tc := range []struct {
+		name string
+		give func(h *house, tx *store.Tx, name string) error
+	}{
+		{"facts", func(h *house, tx *store.Tx, name string) error {
+			_, err := h.b.RememberTx(tx, knowledge.Fact{Text: name + " works at Initech", Provenance: provenance.Owner, CreatedAt: noon})
+			return err
+		}},
+		{"links", func(h *house, tx *store.Tx, name string) error {
+			_, err := h.g.LinkTx(tx, knowledge.Link{From: name, Relation: "works at", To: "Initech", Provenance: provenance.Owner, At: noon})
+			return err
+		}},
+		{"an import", func(h *house, tx *store.Tx, name string) error {
+			_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: name, Kind: knowledge.Person, Provenance: provenance.Owner})
+			return err
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := open(t)
+			for i := range many {
+				h.note(fmt.Sprint("n", i), "Dinner with "+name(i))
+			}
+			h.tx(func(tx *store.Tx) error {
+				for i := range many {
+					if err := tc.give(h, tx, name(i)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if _, err := h.g.Follow(t.Context(), &stopping{h.b, 10}); err == nil {
+				t.Fatal("it was not stopped")
+			}
+			g, err := New(Options{Store: h.st})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.g = g
+			h.follow()
+			for i := range many {
+				if got := h.near(name(i), 0); !slices.Contains(got, "Dinner with "+name(i)) {
+					t.Errorf("around %s: %q", name(i), got)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,177 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/knowledge/store"
+)
+
+// clean tells of an alias a of an entity e, whose row of docs is d, that it is
+// not of outside text.
+const clean = `coalesce(d.provenance, e.provenance) IN ('owner', 'hob', 'tool')`
+
+// namesakes are the entities that go by a key, the oldest first; of those that
+// are one, the one that does. Those that do so in outside text alone are not
+// among others.
+func namesakes(q store.Querier, realm, key string, kinds ...string) (out []string, err error) {
+	rows, err := q.Query(`SELECT e.id, CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END, max(`+clean+`) AS clean FROM entity_aliases a
+		JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc WHERE a.key = ? AND e.realm = ? AND a.kind IN (`+placeholders(len(kinds))+`)
+		GROUP BY e.id ORDER BY clean DESC, e.created_at, min(a.doc), e.id LIMIT 20`, append([]any{key, realm}, anys(kinds)...)...)
+	if err != nil {
+		return nil, fmt.Errorf("graph: find: %w", err)
+	}
+	defer rows.Close()
+	var roots []string
+	var best bool
+	for rows.Next() {
+		var id, root string
+		var clean bool
+		if err := rows.Scan(&id, &root, &clean); err != nil {
+			return nil, fmt.Errorf("graph: find: %w", err)
+		}
+		best = best || clean
+		if clean == best && !slices.Contains(roots, root) {
+			out, roots = append(out, id), append(roots, root)
+		}
+	}
+	return out, rows.Err()
+}
+
+// only is the one of a list, "" when there are several or none.
+func only(list []string, err error) (string, error) {
+	if err != nil || len(list) != 1 {
+		return "", err
+	}
+	return list[0], nil
+}
+
+// first is the best of a list, "" when there is none.
+func first(list []string, err error) (string, error) {
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return list[0], nil
+}
+
+// sign is an alias by which an entity may be known as another one.
+type sign struct {
+	entity, kind, key string
+	realm             string
+	// clean: it is not of outside text. outside: all of the entity is.
+	clean, outside bool
+	named          bool
+}
+
+// regroupTx finds out which entities are one, when their aliases have changed:
+// those with an address or a number in common, and "my sister" with the one who
+// is called so. Outside text joins none but those it alone speaks of. It all
+// derives, so that what joined two parts them when it goes.
+func (g *Graph) regroupTx(tx *store.Tx) error {
+	var changed bool
+	if err := tx.QueryRow(`SELECT regroup FROM graph_state`).Scan(&changed); err != nil || !changed {
+		return err
+	}
+	list, err := signs(tx)
+	if err != nil {
+		return err
+	}
+	into := groups(list)
+	if _, err := tx.Exec(`UPDATE entities SET merged_into = '' WHERE merged_into <> ''`); err != nil {
+		return fmt.Errorf("graph: regroup: %w", err)
+	}
+	for from, to := range into {
+		if _, err := tx.Exec(`UPDATE entities SET merged_into = ? WHERE id = ?`, to, from); err != nil {
+			return fmt.Errorf("graph: regroup: %w", err)
+		}
+	}
+	if _, err := tx.Exec(`UPDATE graph_state SET regroup = 0`); err != nil {
+		return fmt.Errorf("graph: regroup: %w", err)
+	}
+	return nil
+}
+
+// signs lists them by entity: those with names first, then the oldest.
+func signs(q store.Querier) (out []sign, err error) {
+	rows, err := q.Query(`SELECT a.entity, a.kind, a.key, e.realm, max(`+clean+`),
+			NOT EXISTS (SELECT 1 FROM entity_aliases b LEFT JOIN docs bd ON bd.n = b.doc WHERE b.entity = e.id AND coalesce(bd.provenance, e.provenance) IN ('owner', 'hob', 'tool')),
+			EXISTS (SELECT 1 FROM entity_aliases b WHERE b.entity = e.id AND b.kind = ?) AS named
+		FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
+		WHERE a.kind IN (?, ?, ?, ?) AND e.id <> 'owner' GROUP BY a.entity, a.kind, a.key ORDER BY named DESC, e.created_at, (SELECT min(b.doc) FROM entity_aliases b WHERE b.entity = e.id), e.id`, byName, byMail, byPhone, byRole, byCall)
+	if err != nil {
+		return nil, fmt.Errorf("graph: regroup: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s sign
+		if err := rows.Scan(&s.entity, &s.kind, &s.key, &s.realm, &s.clean, &s.outside, &s.named); err != nil {
+			return nil, fmt.Errorf("graph: regroup: %w", err)
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+// groups says of each entity that is another one which that is.
+func groups(list []sign) map[string]string {
+	by := map[string][]sign{}
+	for _, s := range list {
+		if !s.clean && !s.outside {
+			continue // what outside text says of somebody the owner knows
+		}
+		kind := s.kind
+		if kind == byCall {
+			kind = byRole
+		}
+		k := strings.Join([]string{s.realm, kind, s.key, fmt.Sprint(s.clean)}, "\x00")
+		by[k] = append(by[k], s)
+	}
+	rank := map[string]int{}
+	for i, s := range list {
+		if _, ok := rank[s.entity]; !ok {
+			rank[s.entity] = i
+		}
+	}
+	into := map[string]string{}
+	root := func(id string) string {
+		for into[id] != "" {
+			id = into[id]
+		}
+		return id
+	}
+	for _, group := range by {
+		for _, p := range joined(group) {
+			a, b := root(p[0]), root(p[1])
+			if rank[a] > rank[b] {
+				a, b = b, a
+			}
+			if a != b {
+				into[b] = a
+			}
+		}
+	}
+	for id := range into {
+		into[id] = root(id)
+	}
+	return into
+}
+
+// joined are the pairs of a group that are one.
+func joined(group []sign) (out [][2]string) {
+	one := group[0].entity
+	if k := group[0].kind; k == byRole || k == byCall {
+		called := slices.DeleteFunc(slices.Clone(group), func(s sign) bool { return s.kind != byCall })
+		if len(called) == 0 || slices.ContainsFunc(called, func(s sign) bool { return s.entity != called[0].entity }) {
+			return nil // two sisters
+		}
+		one = called[0].entity
+		group = slices.DeleteFunc(slices.Clone(group), func(s sign) bool { return s.named })
+	}
+	for _, s := range group {
+		if s.entity != one {
+			out = append(out, [2]string{one, s.entity})
+		}
+	}
+	return out
+}

@@ -1,0 +1,225 @@
+package graph
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/knowledge"
+	"hob/platform/shortid"
+	say "hob/platform/statement"
+)
+
+// subject is the entity that a statement is about, "" when it is none.
+func (m *making) subject(s say.Subject) (string, error) {
+	switch {
+	case s.Owner:
+		return m.owner()
+	case s.Role != "":
+		return m.role(s)
+	case s.Name != "" && s.Key == sorted(s.Name):
+		return m.entity(titled(s.Name), knowledge.Person)
+	}
+	return "", nil
+}
+
+func sorted(name string) string {
+	w := strings.Fields(name)
+	slices.Sort(w)
+	return strings.Join(w, " ")
+}
+
+// role is the entity of "my sister" or "my sister Ana".
+func (m *making) role(s say.Subject) (string, error) {
+	if s.Name == "" && s.Key != s.Role { // "my sister's dog"
+		return "", nil
+	}
+	key := "my " + s.Role
+	var id string
+	var err error
+	if s.Name != "" {
+		if id, err = m.entity(titled(s.Name), kindOfRole(s.Role)); err != nil || id == "" {
+			return id, err
+		}
+	} else if id, err = m.inRole(key); err != nil {
+		return "", err
+	}
+	if id == "" {
+		if id, err = m.create(key, kindOfRole(s.Role)); err != nil {
+			return "", err
+		}
+	}
+	if err := m.mention(id); err != nil {
+		return "", err
+	}
+	if err := m.alias(id, key, key, byRole); err != nil {
+		return "", err
+	}
+	return id, m.toOwner(id, s.Role)
+}
+
+// inRole is who is known by a role alone: the one who has it, else the one of
+// whom no more is known. It is "" when there are several, who all have names.
+func (m *making) inRole(key string) (string, error) {
+	list, err := namesakes(m.tx, m.d.Realm, key, byRole, byCall)
+	if err != nil || len(list) < 2 {
+		return first(list, err)
+	}
+	for _, id := range list {
+		var name string
+		if err := m.tx.QueryRow(`SELECT name FROM entities WHERE id = ?`, id).Scan(&name); err != nil || name == key {
+			return id, err
+		}
+	}
+	return "", nil
+}
+
+// toOwner relates whoever fills a role to the owner.
+func (m *making) toOwner(id, role string) error {
+	owner, err := m.owner()
+	if err != nil {
+		return err
+	}
+	r, ok := byRoles()[role]
+	if !ok {
+		r = roleRelation{"is_" + role + "_of", true}
+	}
+	if r.fromRole {
+		return m.relate(id, r.name, owner, say.Statement{}, false)
+	}
+	return m.relate(owner, r.name, id, say.Statement{}, false)
+}
+
+func kindOfRole(role string) string {
+	if byRoles()[role].name == "owns" {
+		return knowledge.Thing
+	}
+	return knowledge.Person
+}
+
+// titled gives a folded name its capitals back.
+func titled(s string) string {
+	f := strings.Fields(s)
+	for i, w := range f {
+		r := []rune(w)
+		r[0] = unicode.ToUpper(r[0])
+		f[i] = string(r)
+	}
+	return strings.Join(f, " ")
+}
+
+// objects are the relations whose other end is an entity, and what it is.
+var objects = map[string]string{
+	"lives_in": knowledge.Place, "works_at": knowledge.Company, "studies_at": knowledge.Company, "married_to": knowledge.Person, "engaged_to": knowledge.Person,
+	"dating": knowledge.Person, "works_with": knowledge.Person, "reports_to": knowledge.Person, "drives": knowledge.Thing, "owns": knowledge.Thing,
+	"member_of": knowledge.Company, "bank": knowledge.Company, "employer": knowledge.Company, "hometown": knowledge.Place,
+}
+
+// statement makes entities and a relation of what was said.
+func (m *making) statement(s say.Statement, over bool) error {
+	if s.Attr == say.Called {
+		return m.called(s, over)
+	}
+	who := s.Subject
+	if slices.Contains([]string{"phone", "number", "email"}, s.Attr) { // "Ana's phone number" is about Ana
+		switch {
+		case who.Name != "":
+			who.Key = sorted(who.Name)
+		case who.Role != "":
+			who.Key = who.Role
+		case who.Key == "phone" || who.Key == "mobile phone":
+			who.Owner = true
+		}
+	}
+	from, err := m.subject(who)
+	if err != nil || from == "" {
+		return err
+	}
+	switch kind, ok := objects[s.Attr]; {
+	case over && !ok: // somebody else may have the address now
+	case s.Attr == "email" || strings.Contains(s.Value, "@") && !strings.Contains(s.Value, " ") && s.One:
+		return m.alias(from, strings.ToLower(s.Value), s.Value, byMail)
+	case s.Attr == "phone" || s.Attr == "number" && strings.Contains(s.Subject.Key+" "+s.Text, "phone"):
+		if e164, ok := Phone(s.Value, m.g.o.Region()); ok {
+			return m.alias(from, nameKey(e164), e164, byPhone)
+		}
+	case ok && s.Value != "":
+		return m.object(from, s, kind, over)
+	}
+	return nil
+}
+
+// called joins a name to whoever has a role.
+func (m *making) called(s say.Statement, over bool) error {
+	if s.Subject.Owner {
+		id, err := m.owner()
+		if err != nil {
+			return err
+		}
+		return m.alias(id, nameKey(s.Value), s.Value, byName)
+	}
+	if s.Subject.Role == "" {
+		return nil
+	}
+	x := s.Subject
+	x.Name = nameKey(s.Value)
+	if x.Key != x.Role && s.Subject.Name == "" {
+		return nil // "my sister's dog is called Rex"
+	}
+	id, err := m.entity(titled(x.Name), kindOfRole(x.Role))
+	if err != nil || id == "" || over {
+		return err
+	}
+	key := "my " + x.Role
+	if err := m.alias(id, key, key, byCall); err != nil { // she may have had no name until now, see regroupTx
+		return err
+	}
+	return m.toOwner(id, x.Role)
+}
+
+func (m *making) object(from string, s say.Statement, kind string, over bool) error {
+	name := strings.Join(strings.Fields(s.Value), " ")
+	for _, article := range []string{"the ", "a ", "an ", "my ", "our "} {
+		if len(name) > len(article) && strings.EqualFold(name[:len(article)], article) {
+			name = name[len(article):]
+		}
+	}
+	to, err := m.entity(name, kind)
+	if err != nil || to == "" || to == from {
+		return err
+	}
+	attr, turned := Normal(s.Attr)
+	switch s.Attr {
+	case "bank":
+		attr, turned = "client_of", false
+	case "employer":
+		attr = "works_at"
+	case "hometown":
+		attr = "from"
+	}
+	if turned {
+		from, to = to, from
+	}
+	return m.relate(from, attr, to, s, over)
+}
+
+// relate keeps a relation that the row says.
+func (m *making) relate(from, name, to string, s say.Statement, over bool) error {
+	until := s.Until
+	if m.d.Kind == knowledge.KindRetired {
+		over = true
+		if until.IsZero() || m.fact.RetiredAt.Before(until) {
+			until = m.fact.RetiredAt
+		}
+	}
+	var there int
+	if err := m.tx.QueryRow(`SELECT count(*) FROM relations WHERE doc = ? AND from_id = ? AND name = ? AND to_id = ?`, m.doc, from, name, to).Scan(&there); err != nil || there > 0 {
+		return err
+	}
+	since := s.From
+	if since.IsZero() {
+		since = m.fact.ValidFrom
+	}
+	return m.exec(`INSERT INTO relations (id, from_id, name, to_id, fact, doc, realm, provenance, source, valid_from, valid_until, over, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		shortid.New("r"), from, name, to, m.d.Ref, m.doc, m.d.Realm, string(m.d.Provenance), m.d.Source, millis(since), millis(until), over, millis(m.at))
+}
