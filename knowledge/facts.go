@@ -198,29 +198,6 @@ func (b *Base) TakeBackTx(tx *store.Tx, id string) error {
 	return b.removeTx(tx, id)
 }
 
-// ForgetTx removes a fact for good, with everything it had replaced, from the
-// table and the index. It returns how many facts went. It cannot be undone.
-func (b *Base) ForgetTx(tx *store.Tx, id string) (int, error) {
-	if _, err := fact(tx, id); err != nil {
-		return 0, err
-	}
-	gone := 0
-	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
-		old, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_by = ?`, queue[0])
-		if err != nil {
-			return 0, fmt.Errorf("knowledge: forget: %w", err)
-		}
-		for _, o := range old {
-			queue = append(queue, o.ID)
-		}
-		if err := b.removeTx(tx, queue[0]); err != nil {
-			return 0, err
-		}
-		gone++
-	}
-	return gone, nil
-}
-
 func (b *Base) removeTx(tx *store.Tx, id string) error {
 	if _, err := tx.Exec(`DELETE FROM facts WHERE id = ?`, id); err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
@@ -247,17 +224,7 @@ func (b *Base) Facts(ctx context.Context, limit int, all bool) ([]Fact, error) {
 // Recall returns the facts of a realm that are nearest to a question in plain
 // words, best first; an empty query lists the newest.
 func (b *Base) Recall(q store.Querier, realm, text string, limit int) ([]Fact, error) {
-	return b.recall(q, text, SearchOptions{Limit: limit, Realm: realm})
-}
-
-// RecallAll is Recall over all realms, for the owner.
-func (b *Base) RecallAll(q store.Querier, text string, limit int) ([]Fact, error) {
-	return b.recall(q, text, SearchOptions{Limit: limit, EveryRealm: true})
-}
-
-func (b *Base) recall(q store.Querier, text string, opt SearchOptions) ([]Fact, error) {
-	opt.Kinds = []string{KindFact}
-	hits, err := b.Search(q, text, opt)
+	hits, err := b.Search(q, text, SearchOptions{Limit: limit, Realm: realm, Kinds: []string{KindFact}})
 	if err != nil {
 		return nil, err
 	}

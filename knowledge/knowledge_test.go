@@ -159,11 +159,12 @@ func TestForgetLeavesNothing(t *testing.T) {
 	remember(t, b, st, t0, provenance.Owner, "Kestrel-9981 is the wifi password of the cabin")
 	remember(t, b, st, t0, provenance.Owner, "something else about a flowerpot")
 	r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, "the cabin wifi password is Heron-1234")
+	going, err := b.Plan(t.Context(), Forget{ID: r.Fact.ID})
+	if err != nil || len(going.Facts) != 2 {
+		t.Fatalf("%+v would go, want the new and the old one: %v", going.Facts, err)
+	}
 	write(t, st, func(tx *store.Tx) error {
-		n, err := b.ForgetTx(tx, r.Fact.ID)
-		if n != 2 {
-			t.Errorf("forgot %d facts, want the new and the old one", n)
-		}
+		_, err := b.EraseTx(tx, &going.Erasure, going.Erasure.Scrubber())
 		return err
 	})
 	for _, q := range []string{"kestrel", "heron", "wifi"} {
@@ -172,8 +173,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 			t.Errorf("Search(%q) = %v, %v", q, hits, err)
 		}
 	}
-	err := st.Write(t.Context(), func(tx *store.Tx) error { _, err := b.ForgetTx(tx, r.Fact.ID); return err })
-	if !errors.Is(err, ErrNotFound) {
+	if _, err := b.Plan(t.Context(), Forget{ID: r.Fact.ID}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("forgetting twice: %v", err)
 	}
 	path := st.Path()

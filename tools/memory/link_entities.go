@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"hob/knowledge"
@@ -17,6 +18,8 @@ type linkIn struct {
 	From     string `json:"from" jsonschema:"name or id of a person, organisation, place or thing; me is the owner"`
 	Relation string `json:"relation" jsonschema:"how from is related to to, such as works at, sister of, lives in, owns"`
 	To       string `json:"to" jsonschema:"name or id"`
+	FromKind string `json:"from_kind,omitempty" jsonschema:"person, organisation, place, event or thing"`
+	ToKind   string `json:"to_kind,omitempty" jsonschema:"the same"`
 }
 
 type linkUndo struct {
@@ -35,7 +38,14 @@ func (d Deps) linkEntities() tools.Tool {
 			return "Note that " + quoted(phrase.Cut(in.From+" "+strings.ReplaceAll(in.Relation, "_", " ")+" "+in.To, 120))
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in linkIn) (tools.Result, error) {
-			out, err := d.Linker.LinkTx(tx, knowledge.Link{From: in.From, Relation: in.Relation, To: in.To, Realm: c.Realm, Provenance: from(c), Source: eventSource(c.Event), At: c.Now})
+			for _, kind := range []string{in.FromKind, in.ToKind} {
+				if kind != "" && !slices.Contains([]string{knowledge.Person, knowledge.Company, knowledge.Place, knowledge.Happened, knowledge.Thing}, kind) {
+					return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%q is no kind; there are person, organisation, place, event and thing", phrase.Cut(kind, 40))
+				}
+			}
+			out, err := d.Linker.LinkTx(tx, knowledge.Link{
+				From: in.From, FromKind: in.FromKind, Relation: in.Relation, To: in.To, ToKind: in.ToKind, Realm: c.Realm, Provenance: from(c), Source: eventSource(c.Event), At: c.Now,
+			})
 			if err != nil {
 				return tools.Result{}, classifyLink(err)
 			}

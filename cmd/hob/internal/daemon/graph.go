@@ -21,6 +21,3 @@ func (d *Daemon) followDocs(ctx context.Context) error { return d.graph.Run(ctx,
 
 // expireFacts retires facts whose time is over.
 func (d *Daemon) expireFacts(ctx context.Context) error { return d.base.RunExpiry(ctx, d.opt.Log) }
-
-// Graph is who and what is talked about.
-func (d *Daemon) Graph() *graph.Graph { return d.graph }

@@ -109,6 +109,9 @@ type memoryItem struct {
 
 // MemoryItem implements web.Memory.
 func (b *backend) MemoryItem(ctx context.Context, id string) (any, error) {
+	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
+		return nil, classify(err)
+	}
 	q := b.d.store.Reader(ctx)
 	f, err := b.d.base.Fact(q, id)
 	if err == nil {
@@ -120,7 +123,7 @@ func (b *backend) MemoryItem(ctx context.Context, id string) (any, error) {
 	}
 	it, ok, err := b.rowItem(q, id)
 	if err == nil && !ok {
-		it, ok, err = b.entityItem(ctx, q, id)
+		it, ok, err = b.entityItem(q, id)
 	}
 	if err == nil && !ok {
 		err = fmt.Errorf("nothing that is remembered has the id or name %q: %w; find it with: hob memory search", id, web.ErrNotFound)

@@ -37,6 +37,9 @@ const graphHops = 2
 
 // MemoryGraph implements web.Memory.
 func (b *backend) MemoryGraph(ctx context.Context, name string, limit int) (any, error) {
+	if err := b.d.graph.CatchUp(ctx, b.d.base); err != nil {
+		return nil, classify(err)
+	}
 	q := b.d.store.Reader(ctx)
 	v := graphView{Entities: []knowledge.Entity{}, Relations: []graphEdge{}}
 	if name == "" {
@@ -148,7 +151,7 @@ func (b *backend) entity(q store.Querier, name string) (e knowledge.Entity, ok b
 // nearRows is how many rows about an entity are shown.
 const nearRows = 10
 
-func (b *backend) entityItem(_ context.Context, q store.Querier, name string) (it memoryItem, ok bool, err error) {
+func (b *backend) entityItem(q store.Querier, name string) (it memoryItem, ok bool, err error) {
 	e, ok, err := b.entity(q, name)
 	if err != nil || !ok {
 		return it, ok, err
@@ -186,7 +189,10 @@ func (d *Daemon) countGraph(q store.Querier) (entities, relations int, err error
 	return d.graph.Count(q)
 }
 
-func (x exporter) graph(context.Context) error {
+func (x exporter) graph(ctx context.Context) error {
+	if err := x.d.graph.CatchUp(ctx, x.d.base); err != nil {
+		return err
+	}
 	return x.d.graph.Each(x.q,
 		func(e knowledge.Entity) error { return x.w.Write(port.Record{Entity: &e}) },
 		func(r knowledge.Relation) error { return x.w.Write(port.Record{Relation: &r}) })
@@ -221,6 +227,7 @@ func (p putting) graph(r port.Record) (added bool, err error) {
 		return false, nil
 	}
 	x.ID = im.id("r", x.ID)
+	x.Fact = im.id("f", x.Fact)
 	x.Source = im.source(x.Source)
 	x.Provenance = im.vouched(x.Provenance)
 	x.From, x.To = im.end(x.From), im.end(x.To)
