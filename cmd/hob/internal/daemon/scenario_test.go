@@ -35,7 +35,7 @@ import (
 //	? a regular expression which the question to the owner fits
 //	! a regular expression which a notice fits
 //	~ a regular expression which a reply fits that comes later
-//	@ a regular expression which the last request to the model fits
+//	@ a regular expression which the last request of a turn to the model fits
 //	^ what the owner says once the next answer has begun to come
 //	& what the owner says while the next request to the model is open
 //	- a regular expression which it does not fit
@@ -224,6 +224,17 @@ type scene struct {
 	said []string // to be said while the next request is open
 }
 
+// lastRequest is the last one of a turn: what is worth keeping of it is asked
+// for beside it.
+func (s *scene) lastRequest() (body string) {
+	for _, r := range s.model.Requests() {
+		if !strings.Contains(string(r.Body), "You note what an owner says in passing") {
+			body = string(r.Body)
+		}
+	}
+	return body
+}
+
 func (s *scene) line(line string) {
 	s.t.Helper()
 	mark, rest, _ := strings.Cut(line, " ")
@@ -260,11 +271,9 @@ func (s *scene) line(line string) {
 	case "~":
 		s.wait("reply", rest)
 	case "@":
-		all := s.model.Requests()
-		fits("the last request", string(all[len(all)-1].Body))
+		fits("the last request", s.lastRequest())
 	case "-":
-		all := s.model.Requests()
-		if body := string(all[len(all)-1].Body); regexp.MustCompile(rest).MatchString(body) {
+		if body := s.lastRequest(); regexp.MustCompile(rest).MatchString(body) {
 			s.t.Errorf("%s: the last request %q fits", line, body)
 		}
 	case "%":
