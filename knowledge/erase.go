@@ -47,9 +47,20 @@ type Forget struct {
 	// Source: everything that came from there, see Doc.Source; besides those
 	// "session:ID" is a whole conversation.
 	Source string `json:"source,omitempty"`
-	// Realm narrows which facts go; EveryRealm is the owner's view.
+	// Realm narrows what goes to the memory of one agent and to what is nobody's;
+	// the main agent ("") acts for the owner, whose view is EveryRealm.
 	Realm      string `json:"-"`
 	EveryRealm bool   `json:"-"`
+	// Asking is the event whose turn asks.
+	Asking string `json:"-"`
+}
+
+// narrow reports whether no other memory may be reached.
+func (f Forget) narrow() bool { return f.Realm != "" && !f.EveryRealm }
+
+// reaches reports whether a row of a memory may go.
+func (f Forget) reaches(kind, realm string) bool {
+	return !f.narrow() || realm == f.Realm || realm == "" && !slices.Contains(private, kind)
 }
 
 // Going is what an erasure would take, for showing it.
@@ -66,6 +77,10 @@ type Going struct {
 	// Turns and Calls count what goes of conversations.
 	Turns int `json:"turns,omitempty"`
 	Calls int `json:"calls,omitempty"`
+
+	asking string
+	own    []string // calls of the events that go, and those of the turn that asks
+	here   bool     // the turn that asks is among what goes
 }
 
 // Items is how many things go or change.
@@ -77,23 +92,41 @@ func (g Going) Items() int {
 	return n
 }
 
-// Digest names exactly what goes, so that a yes is bound to it.
+// Digest names exactly what goes, so that a yes is bound to it. What was said
+// stands for by its events and conversations. What the turn that asks, and the
+// yes to it, add to their own conversation is left out: the yes would never fit.
 func (g Going) Digest() string {
+	e := g.Erasure
 	var ids []string
+	add := func(kind string, list ...string) {
+		for _, id := range list {
+			ids = append(ids, kind+":"+id)
+		}
+	}
 	for _, f := range g.Facts {
-		ids = append(ids, "fact:"+f.ID)
+		add("fact", f.ID)
 	}
 	for _, d := range g.Docs {
-		ids = append(ids, d.Kind+":"+d.Ref)
+		if d.Kind != KindTurn || !strings.HasPrefix(d.Source, "event:") {
+			add(d.Kind, d.Ref)
+		}
 	}
+	add("session", e.Sessions...)
+	if !g.here || len(e.Sessions) == 0 {
+		add("event", e.Events...)
+	}
+	add("call", slices.DeleteFunc(slices.Clone(e.Calls), func(c string) bool { return slices.Contains(g.own, c) })...)
+	add("phrase", e.Phrases...)
+	add("source", e.Sources...)
 	slices.Sort(ids)
-	return digest(append(ids, append(g.Erasure.Phrases, g.Erasure.Sources...)...))
+	return digest(ids)
 }
 
 // Going works out what would be forgotten. It changes nothing. ErrTooCommon
 // when too much would go, with the remedy.
 func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 	id, text, source := strings.TrimSpace(f.ID), strings.TrimSpace(f.Query), strings.TrimSpace(f.Source)
+	g.asking = f.Asking
 	given := 0
 	for _, s := range []string{id, text, source} {
 		if s != "" {
@@ -109,12 +142,12 @@ func (b *Base) Going(q store.Querier, f Forget) (g Going, err error) {
 	case text != "":
 		err = b.goingByQuery(q, f, text, &g)
 	default:
-		err = b.goingBySource(q, source, &g)
+		err = b.goingBySource(q, f, source, &g)
 	}
 	if err != nil {
 		return g, err
 	}
-	return g, b.complete(q, &g)
+	return g, b.complete(q, f, &g)
 }
 
 // Plan is Going as things stand.
@@ -131,7 +164,7 @@ func (g Going) Found() bool { return g.Items() > 0 }
 func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
 	one, err := fact(q, id)
 	switch {
-	case err == nil && (f.EveryRealm || f.Realm == "" || one.Realm == f.Realm): // the main agent acts for the owner, who sees them all
+	case err == nil && f.reaches(KindFact, one.Realm):
 		return b.withOlder(q, one, g)
 	case err == nil:
 		return fmt.Errorf("%w: %s", ErrNotFound, phrase.Cut(id, 40))
@@ -143,7 +176,7 @@ func (b *Base) goingByID(q store.Querier, f Forget, id string, g *Going) error {
 		return fmt.Errorf("knowledge: forget: %w", rerr)
 	}
 	for _, c := range rows {
-		if c.Doc.Realm == "" || f.EveryRealm || f.Realm == "" || c.Doc.Realm == f.Realm {
+		if f.reaches(c.Doc.Kind, c.Doc.Realm) {
 			g.Docs = append(g.Docs, c.Doc)
 		}
 	}
@@ -194,7 +227,7 @@ func (b *Base) goingByQuery(q store.Querier, f Forget, text string, g *Going) er
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, one := range all {
-		if f.Realm != "" && !f.EveryRealm && one.Realm != f.Realm || !s.Has(one.Text) && !holds(one.Text, words) {
+		if !f.reaches(KindFact, one.Realm) || !s.Has(one.Text) && !holds(one.Text, words) {
 			continue
 		}
 		if err := b.withOlder(q, one, g); err != nil {
@@ -225,15 +258,15 @@ func alike(a, b string) bool {
 
 // complete adds what the rows that go say, for what is kept of it elsewhere,
 // and counts.
-func (b *Base) complete(q store.Querier, g *Going) error {
+func (b *Base) complete(q store.Querier, f Forget, g *Going) error {
 	e := &g.Erasure
-	for _, f := range g.Facts {
-		e.Facts = append(e.Facts, f.ID)
+	for _, one := range g.Facts {
+		e.Facts = append(e.Facts, one.ID)
 	}
 	for _, d := range g.Docs {
 		e.Docs = append(e.Docs, erase.Doc{Kind: d.Kind, Ref: d.Ref})
 	}
-	if err := b.phrases(q, g); err != nil {
+	if err := b.phrases(q, f, g); err != nil {
 		return err
 	}
 	g.Turns, g.Calls = len(e.Events)+len(e.Sessions), len(e.Calls)

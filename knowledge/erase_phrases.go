@@ -15,37 +15,67 @@ import (
 
 // phrases are the texts of what goes and the values in them by which it would
 // be known: a number, an address, a password. A value that something which
-// stays says as well is left alone, unless it was asked for.
-func (b *Base) phrases(q store.Querier, g *Going) error {
-	asked := slices.Clone(g.Erasure.Phrases)
-	var whole, values []string
-	for _, f := range g.Facts {
-		whole = append(whole, variants(f.Text)...)
-		values = append(values, tellingValues(f.Text)...)
+// stays says as well is left alone, unless it was asked for. Of messages and
+// documents nothing is: they say ordinary things, and are taken out where they
+// are by their events and sources.
+func (b *Base) phrases(q store.Querier, f Forget, g *Going) error {
+	list := slices.Clone(g.Erasure.Phrases)
+	var values, told []string
+	for _, one := range g.Facts {
+		list = append(list, variants(one.Text)...)
+		values = append(values, tellingValues(one.Text)...)
 	}
 	for _, d := range g.Docs {
-		whole = append(whole, lines(d.Title)...)
-		whole = append(whole, lines(d.Text)...)
-		values = append(values, tellingValues(d.Text)...)
-	}
-	if len(values) > 0 {
-		all, err := query(q, `SELECT `+factColumns+` FROM facts`)
-		if err != nil {
-			return fmt.Errorf("knowledge: forget: %w", err)
+		if d.Kind != KindTurn && d.Kind != KindChunk {
+			told = slices.Concat(told, lines(d.Title), lines(d.Text), tellingValues(d.Text))
 		}
-		stays := slices.DeleteFunc(all, func(f Fact) bool { return slices.Contains(g.Erasure.Facts, f.ID) })
-		values = slices.DeleteFunc(values, func(v string) bool {
-			s := erase.NewScrubber(v)
-			return slices.ContainsFunc(stays, func(f Fact) bool { return s.Has(f.Text) })
-		})
+	}
+	values, err := b.unsaid(q, g, values, func(d Doc) bool { return d.Kind == KindFact || d.Kind == KindRetired })
+	if err != nil {
+		return err
+	}
+	if told, err = b.unsaid(q, g, told, func(d Doc) bool { return d.Kind != KindTurn && d.Kind != KindChunk }); err != nil {
+		return err
+	}
+	list = slices.Concat(list, values, told)
+	if f.narrow() {
+		if list, err = b.unsaid(q, g, list, func(d Doc) bool { return !f.reaches(d.Kind, d.Realm) }); err != nil {
+			return err
+		}
 	}
 	g.Erasure.Phrases = nil
-	for _, p := range slices.Concat(asked, whole, values) {
+	for _, p := range list {
 		if p = strings.TrimSpace(p); len([]rune(p)) >= leastQuery && !slices.Contains(g.Erasure.Phrases, p) {
 			g.Erasure.Phrases = append(g.Erasure.Phrases, p)
 		}
 	}
 	return nil
+}
+
+// unsaid are those of the phrases that no row says which stays and is one of
+// which.
+func (b *Base) unsaid(q store.Querier, g *Going, phrases []string, which func(Doc) bool) ([]string, error) {
+	any := erase.NewScrubber(phrases...)
+	for after := int64(0); len(phrases) > 0; {
+		rows, err := b.All(q, after, 500)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range rows {
+			after = c.N
+			if !which(c.Doc) || g.goes(c.Doc) || !any.Has(c.Doc.Title) && !any.Has(c.Doc.Text) {
+				continue
+			}
+			phrases = slices.DeleteFunc(phrases, func(p string) bool {
+				s := erase.NewScrubber(p)
+				return s.Has(c.Doc.Title) || s.Has(c.Doc.Text)
+			})
+		}
+		if len(rows) < 500 {
+			break
+		}
+	}
+	return phrases, nil
 }
 
 // variants are a text and the same without the full stop at its end.

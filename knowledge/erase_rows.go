@@ -57,7 +57,7 @@ func (b *Base) goTx(tx *store.Tx, e *Erasure) (n int, err error) {
 		}
 	}
 	for _, source := range e.Sources {
-		k, err := deleted(tx, `DELETE FROM docs WHERE source = ?`, source)
+		k, err := deleted(tx, `DELETE FROM docs WHERE source = ?1 AND (?2 = '' OR realm = ?2)`, source, e.Realm)
 		if err != nil {
 			return n, err
 		}

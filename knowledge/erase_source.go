@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,52 +31,160 @@ func sourceKinds(kind string) []string {
 
 // goingBySource collects the rows that came from a source, and those that were
 // made with it in view.
-func (b *Base) goingBySource(q store.Querier, source string, g *Going) error {
+func (b *Base) goingBySource(q store.Querier, f Forget, source string, g *Going) error {
 	kind, name, ok := strings.Cut(source, ":")
 	kinds := sourceKinds(kind)
 	if !ok || kinds == nil || strings.TrimSpace(name) == "" {
 		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
 	}
-	g.Erasure.Sources = []string{source}
-	switch kind {
-	case "event":
-		g.Erasure.Events = []string{name}
-	case "session":
-		g.Erasure.Sessions = []string{name}
-		if b.opt.Events != nil {
-			events, err := b.opt.Events(q, name)
-			if err != nil {
-				return err
-			}
-			g.Erasure.Events = events
-		}
+	if kind == "file" {
+		name = b.expand(name)
+		source = "file:" + name
 	}
-	if err := b.factsFrom(q, source, g); err != nil {
+	ours, err := b.said(q, f, kind, name, g)
+	if err != nil || !ours {
 		return err
 	}
-	rows, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR d.grp = ? AND d.kind = ? ORDER BY d.n`, source, name, KindTurn)
+	g.Erasure.Sources = []string{source}
+	if f.narrow() {
+		g.Erasure.Realm = f.Realm
+	}
+	if err := b.factsFrom(q, f, source, g); err != nil {
+		return err
+	}
+	if err := b.rowsFrom(q, f, kind, name, source, g); err != nil {
+		return err
+	}
+	labels := b.labels(kind, name)
+	return b.madeOf(q, f, g, func(o provenance.Origin) bool {
+		return slices.Contains(g.Erasure.Events, o.Event) || slices.Contains(kinds, o.Kind) && slices.Contains(labels, o.Label) ||
+			kind == "session" && o.Kind == "conversation" && slices.Contains(labels, o.Label)
+	})
+}
+
+// said adds the events and calls of a source that is a turn or a conversation;
+// false when it is none of this memory.
+func (b *Base) said(q store.Querier, f Forget, kind, name string, g *Going) (ours bool, err error) {
+	var events []string
+	switch kind {
+	case "event":
+		events = []string{name}
+	case "session":
+		if b.opt.Events != nil {
+			if events, err = b.opt.Events(q, name); err != nil {
+				return false, err
+			}
+		}
+	default:
+		return true, nil
+	}
+	if f.narrow() {
+		if ours, err = b.inRealm(q, f.Realm, kind, name); err != nil || !ours {
+			return false, err
+		}
+	}
+	for i := 0; b.opt.Below != nil && i < len(events); i++ {
+		below, err := b.opt.Below(q, events[i])
+		if err != nil {
+			return false, err
+		}
+		for _, ev := range below {
+			if !slices.Contains(events, ev) {
+				events = append(events, ev)
+			}
+		}
+	}
+	g.Erasure.Events = events
+	if kind == "session" {
+		g.Erasure.Sessions = []string{name}
+	}
+	g.here = f.Asking != "" && slices.Contains(events, f.Asking)
+	if b.opt.Calls == nil {
+		return true, nil
+	}
+	if g.Erasure.Calls, err = b.opt.Calls(q, events); err != nil {
+		return false, err
+	}
+	g.own = slices.Clone(g.Erasure.Calls)
+	return true, nil
+}
+
+// inRealm reports whether something was said in a turn or a conversation, and
+// nothing of that belongs to another memory.
+func (b *Base) inRealm(q store.Querier, realm, kind, name string) (bool, error) {
+	column := "source"
+	if kind == "session" {
+		column = "grp"
+	} else {
+		name = "event:" + name
+	}
+	var all, others int
+	err := q.QueryRow(`SELECT count(*), coalesce(sum(realm <> ?), 0) FROM docs WHERE kind = ? AND `+column+` = ?`, realm, KindTurn, name).Scan(&all, &others)
+	if err != nil {
+		return false, fmt.Errorf("knowledge: forget: %w", err)
+	}
+	return all > 0 && others == 0, nil
+}
+
+// rowsFrom adds the other rows of a source.
+func (b *Base) rowsFrom(q store.Querier, f Forget, kind, name, source string, g *Going) error {
+	rows, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.source = ? OR ? = 'session' AND d.grp = ? AND d.kind = ? ORDER BY d.n`, source, kind, name, KindTurn)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
+	if b.opt.Parts != nil {
+		parts, err := b.opt.Parts(q, source)
+		if err != nil {
+			return err
+		}
+		for _, p := range parts {
+			more, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.kind = ? AND d.grp = ? ORDER BY d.n`, KindChunk, p)
+			if err != nil {
+				return fmt.Errorf("knowledge: forget: %w", err)
+			}
+			rows = append(rows, more...)
+		}
+	}
 	for _, c := range rows {
-		if c.Doc.Kind != KindFact && c.Doc.Kind != KindRetired {
+		if c.Doc.Kind != KindFact && c.Doc.Kind != KindRetired && f.reaches(c.Doc.Kind, c.Doc.Realm) {
 			g.Docs = append(g.Docs, c.Doc)
 		}
 	}
-	return b.madeOf(q, kind, name, kinds, g)
+	return nil
+}
+
+// expand makes a path whole.
+func (b *Base) expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && b.opt.Home != "" {
+		return filepath.Join(b.opt.Home, rest)
+	}
+	return path
+}
+
+// labels are how a source is named in origins: files of the owner's are shown
+// from his home on, and what is long is cut.
+func (b *Base) labels(kind, name string) (out []string) {
+	names := []string{name}
+	if rest, ok := strings.CutPrefix(name, b.opt.Home+"/"); ok && kind == "file" && b.opt.Home != "" {
+		names = append(names, "~/"+rest)
+	}
+	for _, n := range names {
+		out = append(out, provenance.Join([]provenance.Origin{{Kind: kind, Label: n}})[0].Label)
+	}
+	return out
 }
 
 // factsFrom adds the facts of a source, and of the events that go.
-func (b *Base) factsFrom(q store.Querier, source string, g *Going) error {
+func (b *Base) factsFrom(q store.Querier, f Forget, source string, g *Going) error {
 	all, err := query(q, `SELECT `+factColumns+` FROM facts WHERE source = ? OR event <> '' ORDER BY n`, source)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
-	for _, f := range all {
-		if f.Source != source && !slices.Contains(g.Erasure.Events, f.Event) {
+	for _, one := range all {
+		if one.Source != source && !slices.Contains(g.Erasure.Events, one.Event) || !f.reaches(KindFact, one.Realm) {
 			continue
 		}
-		if err := b.withOlder(q, f, g); err != nil {
+		if err := b.withOlder(q, one, g); err != nil {
 			return err
 		}
 	}
@@ -83,35 +192,38 @@ func (b *Base) factsFrom(q store.Querier, source string, g *Going) error {
 }
 
 // madeOf follows the origins: facts and results that were made of the source go
-// with it, other rows are shown.
-func (b *Base) madeOf(q store.Querier, kind, name string, kinds []string, g *Going) error {
-	made, err := withOrigin(q, func(o provenance.Origin) bool {
-		return kind == "event" && o.Event == name || slices.Contains(kinds, o.Kind) && o.Label == name
-	})
+// with it, other rows are shown. Calls of other agents are left to them.
+func (b *Base) madeOf(q store.Querier, f Forget, g *Going, is func(provenance.Origin) bool) error {
+	made, err := withOrigin(q, is)
 	if err != nil {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, m := range made {
 		switch m.kind {
 		case origins.Call, origins.Result:
-			if !slices.Contains(g.Erasure.Calls, m.ref) {
+			if !f.narrow() && !slices.Contains(g.Erasure.Calls, m.ref) {
 				g.Erasure.Calls = append(g.Erasure.Calls, m.ref)
 			}
 		case origins.Row:
-			if err := b.madeRow(q, m.ref, g); err != nil {
+			if err := b.madeRow(q, f, m.ref, g); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	if f.Asking == "" || b.opt.Calls == nil {
+		return nil
+	}
+	asking, err := b.opt.Calls(q, []string{f.Asking})
+	g.own = append(g.own, asking...)
+	return err
 }
 
-func (b *Base) madeRow(q store.Querier, ref string, g *Going) error {
-	f, err := fact(q, ref)
-	if err == nil {
-		return b.withOlder(q, f, g)
+func (b *Base) madeRow(q store.Querier, f Forget, ref string, g *Going) error {
+	one, err := fact(q, ref)
+	if err == nil && f.reaches(KindFact, one.Realm) {
+		return b.withOlder(q, one, g)
 	}
-	if !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	rows, err := changes(q, `SELECT 0, d.n, 0, `+docOrEmpty+` FROM docs d WHERE d.ref = ?`, ref)
@@ -119,7 +231,7 @@ func (b *Base) madeRow(q store.Querier, ref string, g *Going) error {
 		return fmt.Errorf("knowledge: forget: %w", err)
 	}
 	for _, c := range rows {
-		if !slices.ContainsFunc(g.Docs, func(d Doc) bool { return d.Kind == c.Doc.Kind && d.Ref == c.Doc.Ref }) {
+		if f.reaches(c.Doc.Kind, c.Doc.Realm) && !slices.ContainsFunc(g.Docs, func(d Doc) bool { return d.Kind == c.Doc.Kind && d.Ref == c.Doc.Ref }) {
 			g.Made = append(g.Made, c.Doc)
 		}
 	}

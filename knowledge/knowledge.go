@@ -123,6 +123,17 @@ type Options struct {
 	// Events lists the events of a conversation, so that what was remembered in
 	// them can be forgotten with it; nil: none are known.
 	Events func(q store.Querier, session string) ([]string, error)
+	// Below lists the events of the tasks that were handed on in a turn, which go
+	// with it; nil: there are none.
+	Below func(q store.Querier, event string) ([]string, error)
+	// Calls lists the tool calls of events, whose results go with them; nil: none
+	// are known.
+	Calls func(q store.Querier, events []string) ([]string, error)
+	// Parts lists the documents (Doc.Group) that a source names which is a part of
+	// another one, such as a mail of a mailbox; nil: there are none.
+	Parts func(q store.Querier, source string) ([]string, error)
+	// Home is what "~" stands for in the path of a source; "" leaves it as it is.
+	Home string
 	// ForgetMost is how many facts and rows one request to forget may remove or
 	// change (default 500).
 	ForgetMost int

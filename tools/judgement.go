@@ -59,6 +59,19 @@ type Judgement struct {
 	Exact string
 }
 
+type askingKey struct{}
+
+// WithAsking notes which event's turn a judgement is for.
+func WithAsking(ctx context.Context, event string) context.Context {
+	return context.WithValue(ctx, askingKey{}, event)
+}
+
+// Asking is the event whose turn a judgement is for, "" when none is known.
+func Asking(ctx context.Context) string {
+	event, _ := ctx.Value(askingKey{}).(string)
+	return event
+}
+
 // JudgementOf asks the tool, unless somebody else wrote it.
 func JudgementOf(ctx context.Context, t Tool, args json.RawMessage) Judgement {
 	j, ok := t.(Judge)

@@ -125,6 +125,18 @@ func (b *Bus) EventsIn(q store.Querier, session string) ([]string, error) {
 	return ids(q, `SELECT id FROM inbox WHERE session = ? ORDER BY seq`, session)
 }
 
+// CallIDs lists the tool calls of events.
+func (b *Bus) CallIDs(q store.Querier, events []string) (out []string, err error) {
+	for _, ev := range events {
+		list, err := ids(q, `SELECT call FROM ledger WHERE event = ? ORDER BY seq`, ev)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
 // Running lists the events whose turns run now.
 func (b *Bus) Running(q store.Querier) ([]string, error) {
 	return ids(q, `SELECT id FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND state = 'claimed'`)

@@ -1,6 +1,29 @@
 package crew
 
-import "hob/platform/erase"
+import (
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// EventsOf lists the events of the tasks that were handed on in a turn.
+func EventsOf(q store.Querier, parent string) (out []string, err error) {
+	rows, err := q.Query(`SELECT event FROM crew_tasks WHERE parent = ?`, parent)
+	if err != nil {
+		return nil, fmt.Errorf("crew: tasks of a turn: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var event string
+		if err := rows.Scan(&event); err != nil {
+			return nil, fmt.Errorf("crew: tasks of a turn: %w", err)
+		}
+		out = append(out, event)
+	}
+	return out, rows.Err()
+}
 
 // Eraser takes texts out of the tasks that were handed on.
 func Eraser() erase.Eraser {

@@ -239,7 +239,7 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
 		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
 	}
-	r.judged = tools.JudgementOf(ctx, r.Tool, r.Args)
+	r.judged = tools.JudgementOf(tools.WithAsking(ctx, r.Event), r.Tool, r.Args)
 	d, err := g.decide(ctx, r)
 	d.Judgement = r.judged
 	return d, err

@@ -30,7 +30,7 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		sources = append(sources[:len(sources):len(sources)], "event:"+id)
 	}
 	for _, source := range sources { // before a source is blotted out
-		k, err := fromTx(tx, source)
+		k, err := fromTx(tx, source, e.Realm)
 		if err != nil {
 			return n, err
 		}
@@ -46,20 +46,20 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 }
 
 // fromTx removes what came from a source. Somebody of whom something else speaks
-// stays, by the name that this gives.
-func fromTx(tx *store.Tx, source string) (n int, err error) {
+// stays, by the name that this gives. With a realm nothing but what is there goes.
+func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
 	for _, stmt := range []string{
-		`DELETE FROM relations WHERE source = ?`,
-		`DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (SELECT id FROM entities e WHERE source = ? AND e.id <> 'owner'
+		`DELETE FROM relations WHERE source = ?1 AND (?2 = '' OR realm = ?2)`,
+		`DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (SELECT id FROM entities e WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND e.id <> 'owner'
 			AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = e.id AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = e.id AND doc = 0))`,
 	} {
-		k, err := run(tx, stmt, source)
+		k, err := run(tx, stmt, source, realm)
 		if err != nil {
 			return n, err
 		}
 		n += k
 	}
-	if _, err := run(tx, `UPDATE entities SET source = '', by_hand = 0 WHERE source = ? AND id <> 'owner'`, source); err != nil {
+	if _, err := run(tx, `UPDATE entities SET source = '', by_hand = 0 WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND id <> 'owner'`, source, realm); err != nil {
 		return n, err
 	}
 	k, err := run(tx, `DELETE FROM entities WHERE by_hand = 0 AND `+orphan)

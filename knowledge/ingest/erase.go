@@ -39,7 +39,16 @@ func (l *Library) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n 
 			return n, err
 		}
 	}
-	m, err := erase.Table{Name: "documents", Text: []string{"title", "author", "tags"}}.EraseTx(tx, e, s)
+	m, err := l.mailsTx(tx, e)
+	if err != nil {
+		return n, err
+	}
+	n = n.Add(m)
+	if m, err = foldersTx(tx, e, s); err != nil {
+		return n, err
+	}
+	n = n.Add(m)
+	m, err = erase.Table{Name: "documents", Text: []string{"title", "author", "tags"}}.EraseTx(tx, e, s)
 	if err != nil {
 		return n, err
 	}
@@ -60,11 +69,47 @@ func goingTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (out []gone, err
 		if err := rows.Scan(&g.n, &g.realm, &g.source, &g.size, &g.mtime); err != nil {
 			return nil, fmt.Errorf("ingest: forget: %w", err)
 		}
-		if slices.Contains(e.Sources, g.source) || s.Has(g.source) {
+		if e.From(g.source, g.realm) || s.Has(g.source) {
 			out = append(out, g)
 		}
 	}
 	return out, rows.Err()
+}
+
+// foldersTx: a folder that goes, or whose path holds a phrase, is not kept in
+// step any more.
+func foldersTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+	n, err = erase.Table{Name: "doc_folders", Key: []string{"path", "realm"}, Names: []string{"path"}}.EraseTx(tx, e, s)
+	if err != nil {
+		return n, err
+	}
+	for _, source := range e.Sources {
+		r, err := tx.Exec(`DELETE FROM doc_folders WHERE 'file:' || path = ?1 AND (?2 = '' OR realm = ?2)`, source, e.Realm)
+		if err != nil {
+			return n, fmt.Errorf("ingest: forget: %w", err)
+		}
+		k, err := r.RowsAffected()
+		if err != nil {
+			return n, fmt.Errorf("ingest: forget: %w", err)
+		}
+		n.Rows += int(k)
+	}
+	return n, nil
+}
+
+// eraseDocumentTx removes what was made of a document.
+func (l *Library) eraseDocumentTx(tx *store.Tx, id string, n erase.Erased) (erase.Erased, error) {
+	list, err := l.opt.Base.Group(tx, knowledge.KindChunk, id)
+	if err != nil {
+		return n, err
+	}
+	for _, c := range list {
+		if err := l.opt.Base.UnindexTx(tx, c.Kind, c.Ref); err != nil {
+			return n, err
+		}
+		n.Rows++
+	}
+	return n, nil
 }
 
 type gone struct {
@@ -79,15 +124,8 @@ func (l *Library) eraseSourceTx(tx *store.Tx, g gone) (n erase.Erased, err error
 		return n, fmt.Errorf("ingest: forget: %w", err)
 	}
 	for _, p := range list {
-		chunks, err := l.opt.Base.Group(tx, knowledge.KindChunk, p.id)
-		if err != nil {
+		if n, err = l.eraseDocumentTx(tx, p.id, n); err != nil {
 			return n, err
-		}
-		for _, c := range chunks {
-			if err := l.opt.Base.UnindexTx(tx, c.Kind, c.Ref); err != nil {
-				return n, err
-			}
-			n.Rows++
 		}
 	}
 	for _, stmt := range []string{`DELETE FROM documents WHERE src = ?`, `DELETE FROM doc_sources WHERE n = ?`} {
@@ -156,7 +194,7 @@ func (h *held) eraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) error 
 
 // gone reports whether the source was forgotten.
 func (r *reading) gone() bool {
-	return slices.ContainsFunc(r.erased, func(x erased) bool { return slices.Contains(x.e.Sources, r.source) || x.s.Has(r.source) })
+	return slices.ContainsFunc(r.erased, func(x erased) bool { return x.e.From(r.source, r.realm) || x.s.Has(r.source) })
 }
 
 // goneRow reports whether one row of it was.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -227,6 +228,65 @@ func TestForgottenStaysAway(t *testing.T) {
 	w.reconcile()
 	if got := w.texts(); !strings.Contains(got, "A new text") {
 		t.Errorf("once it has changed: %s", got)
+	}
+}
+
+// One mail of a mailbox goes with what is attached to it, by the id in its header
+// or as lists show it, and does not come back when other mails arrive.
+func TestAForgottenMailStaysAway(t *testing.T) {
+	mail := func(id, text string) string {
+		return "From ana@example.org Sat Jan  3 10:00:00 2026\nFrom: Ana <ana@example.org>\nSubject: the " + id + "\nMessage-ID: <" + id + "@example.org>\nMIME-Version: 1.0\n" +
+			"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\n" + text + "\n" +
+			"--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename=a.txt\n\nattached to " + text + "\n--b--\n\n"
+	}
+	for _, how := range []func(Document) string{
+		func(Document) string { return "mail:one@example.org" },
+		func(Document) string { return "mail:<one@example.org>" },
+		func(d Document) string { return d.Part },
+	} {
+		w := open(t)
+		box := mail("one", "Kestrel-9981 is the password") + mail("two", "the boiler is mended")
+		w.put("/f/box.mbox", box)
+		w.reconcile()
+		list, err := w.l.Documents(t.Context(), 10)
+		fatal(t, err)
+		if len(list) != 4 || strings.Count(w.texts(), "Kestrel") != 2 {
+			t.Fatalf("%+v\n%s", list, w.texts())
+		}
+		one := list[slices.IndexFunc(list, func(d Document) bool { return d.Title == "the one" })]
+		if parts, err := w.l.Parts(w.st.Reader(t.Context()), how(one)); err != nil || len(parts) != 2 {
+			t.Errorf("%s: %v %v", how(one), parts, err)
+		}
+		e := &erase.Erasure{ID: "e1", Sources: []string{how(one)}}
+		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := w.l.EraseTx(tx, e, e.Scrubber())
+			return err
+		}))
+		w.put("/f/box.mbox", box+mail("three", "the roof leaks"))
+		w.reconcile()
+		if got := w.texts(); strings.Contains(got, "Kestrel") || !strings.Contains(got, "boiler") || !strings.Contains(got, "roof") {
+			t.Errorf("%s: %s", how(one), got)
+		}
+	}
+}
+
+// A folder that is forgotten, or has it in its name, is not kept in step any more.
+func TestAForgottenFolder(t *testing.T) {
+	w := open(t)
+	for _, f := range []Folder{{Path: "/Kestrel-9981/letters"}, {Path: "/b"}, {Path: "/b", Realm: "cook"}, {Path: "/c"}} {
+		_, err := w.l.AddFolder(t.Context(), f, time.Now())
+		fatal(t, err)
+	}
+	for _, e := range []*erase.Erasure{{ID: "e1", Phrases: []string{"Kestrel-9981"}}, {ID: "e2", Sources: []string{"file:/b"}, Realm: "cook"}, {ID: "e3", Sources: []string{"file:/c"}}} {
+		fatal(t, w.st.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := w.l.EraseTx(tx, e, e.Scrubber())
+			return err
+		}))
+	}
+	left, err := w.l.Folders(t.Context())
+	fatal(t, err)
+	if len(left) != 1 || left[0] != (Folder{Path: "/b"}) {
+		t.Errorf("%+v", left)
 	}
 }
 

@@ -228,6 +228,11 @@ func (w *writing) all(docs []document.Document, out *Outcome) error {
 	var plans []planned
 	work := 0
 	for _, d := range docs {
+		if gone, err := away(q, w.in, d.Part); err != nil {
+			return err
+		} else if gone {
+			continue
+		}
 		p, err := w.l.plan(q, w.in, d, have[d.Part].id)
 		if err != nil {
 			return err

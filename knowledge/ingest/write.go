@@ -139,6 +139,9 @@ func (w *writing) flush() error {
 func (w *writing) document(p *planned) error {
 	err := w.add(func(tx *store.Tx) error {
 		d := p.doc
+		if gone, err := away(tx, w.in, d.Part); err != nil || gone { // meanwhile
+			return err
+		}
 		title, author, tags := w.r.clean(d.Title), w.r.clean(d.Author), w.r.clean(strings.Join(w.in.Tags, "\n"))
 		_, err := tx.Exec(`INSERT INTO documents (id, src, part, kind, title, author, language, tags, at, chunks, provenance, added_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (src, part) DO UPDATE SET kind = excluded.kind, title = excluded.title, author = excluded.author, language = excluded.language,

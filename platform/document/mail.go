@@ -70,7 +70,7 @@ func (p *parser) mail(data []byte, depth int) ([]Document, error) {
 	d := Document{Kind: "mail"}
 	d.headers(&r.Header)
 	if id, err := r.Header.MessageID(); err == nil && id != "" {
-		d.Part = "mail:" + short(id)
+		d.Part = MailPart(id)
 	}
 	var body, marked string
 	var attached []Document
@@ -149,6 +149,9 @@ func (p *parser) attachment(of *Document, name string, data []byte, depth int) [
 }
 
 // short is an id as part of a name.
+// MailPart is the Part of a mail with such a Message-ID.
+func MailPart(id string) string { return "mail:" + short(strings.Trim(id, "<> ")) }
+
 func short(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])

@@ -29,8 +29,10 @@ type Erasure struct {
 	// Facts and Docs are removed as whole rows.
 	Facts []string `json:"facts,omitempty"`
 	Docs  []Doc    `json:"docs,omitempty"`
-	// Sources: everything that came from there goes ("mail:ID", "file:PATH").
+	// Sources: everything that came from there goes ("mail:ID", "file:PATH"); with
+	// a Realm nothing but what is in the memory of this agent.
 	Sources []string `json:"sources,omitempty"`
+	Realm   string   `json:"realm,omitempty"`
 	// Events are events of the inbox whose texts go, with all that was said and
 	// done in their turns; Sessions are whole conversations.
 	Events   []string `json:"events,omitempty"`
@@ -44,6 +46,11 @@ type Erasure struct {
 // Empty reports whether nothing is to go.
 func (e *Erasure) Empty() bool {
 	return len(e.Facts)+len(e.Docs)+len(e.Sources)+len(e.Events)+len(e.Sessions)+len(e.Calls)+len(e.Phrases) == 0
+}
+
+// From reports whether what a memory keeps of a source goes.
+func (e *Erasure) From(source, realm string) bool {
+	return slices.Contains(e.Sources, source) && (e.Realm == "" || e.Realm == realm)
 }
 
 // Whole reports whether everything of a thing goes: its event, its

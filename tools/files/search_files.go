@@ -159,7 +159,7 @@ func (r *search) lines(ctx context.Context, e entry) error {
 	}
 	if found > 0 && r.copied == nil {
 		if list, is, err := r.f.marks.copyOf(ctx, b); is || err != nil {
-			r.copied = append([]provenance.Origin{{Kind: "file", Label: e.rel}}, list...)
+			r.copied = append([]provenance.Origin{{Kind: "file", Label: r.f.show(e.abs)}}, list...)
 		}
 	}
 	return nil

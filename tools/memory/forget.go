@@ -58,7 +58,7 @@ func (d Deps) forget() tools.Tool {
 
 // judgeForget shows the owner what would go. What he says yes to is just that.
 func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
-	g, err := d.plan(d.Knowledge.Reader(ctx), in, "", true)
+	g, err := d.plan(d.Knowledge.Reader(ctx), in, knowledge.Forget{EveryRealm: true, Asking: tools.Asking(ctx)})
 	switch {
 	case errors.Is(err, knowledge.ErrTooCommon), errors.Is(err, knowledge.ErrSourceUnknown):
 		return tools.Judgement{Refused: classify(err)}
@@ -69,9 +69,9 @@ func (d Deps) judgeForget(ctx context.Context, in forgetIn) tools.Judgement {
 }
 
 // plan is what the call would take. A query that fits several facts has to say
-// that all of them are meant.
-func (d Deps) plan(q store.Querier, in forgetIn, realm string, every bool) (knowledge.Going, error) {
-	f := knowledge.Forget{ID: in.ID, Query: in.Query, Everything: in.Everything, Source: in.Source, Realm: realm, EveryRealm: every || realm == ""}
+// that all of them are meant. f says for whom it is made.
+func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.Going, error) {
+	f.ID, f.Query, f.Everything, f.Source = in.ID, in.Query, in.Everything, in.Source
 	g, err := d.Knowledge.Going(q, f)
 	if err != nil || in.Query == "" || in.Everything {
 		return g, err
@@ -144,7 +144,7 @@ func many(kind string, n int) string {
 
 func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forgetIn) (tools.Result, error) {
 	if c.Exact != "" {
-		all, err := d.plan(tx, in, "", true)
+		all, err := d.plan(tx, in, knowledge.Forget{EveryRealm: true, Asking: c.Event})
 		if err != nil {
 			return tools.Result{}, classify(err)
 		}
@@ -152,7 +152,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 			return tools.Result{}, tools.Errorf(tools.Failed, "there is more, or less, to forget now than was shown to the owner; ask again")
 		}
 	}
-	g, err := d.plan(tx, in, c.Realm, false)
+	g, err := d.plan(tx, in, knowledge.Forget{Realm: c.Realm, Asking: c.Event})
 	switch {
 	case errors.Is(err, knowledge.ErrNotFound), err == nil && len(g.Facts) == 0 && in.Query != "" && !in.Everything:
 		return tools.Result{}, d.nothingToForget(tx, c.Realm, in)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"hob/autonomy/crew"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/usage"
@@ -69,9 +70,14 @@ func (d *Daemon) dropVectors(ctx context.Context, path string) error {
 
 // knowledgeOptions are what the memory is made with.
 func (d *Daemon) knowledgeOptions() (knowledge.Options, error) {
+	home := d.opt.UserHome
+	if home == "" {
+		home, _ = os.UserHomeDir() // tools/files says when there is none
+	}
 	o := knowledge.Options{
 		Index: d.index, Graph: d.graph, Changed: d.docsChanged, Tuning: Tuning(d.opt.Config.Knowledge), HalfLife: d.opt.Config.Knowledge.Ranking.HalfLife.Duration,
-		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.EventsIn,
+		ForgetMost: d.opt.Config.Knowledge.ForgetMost, Events: d.bus.EventsIn, Below: crew.EventsOf, Calls: d.bus.CallIDs, Home: home,
+		Parts: func(q store.Querier, source string) ([]string, error) { return d.documents.Parts(q, source) },
 	}
 	if d.vectors != nil {
 		o.Vectors = d.vectors

@@ -1,0 +1,234 @@
+package knowledge_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"hob/knowledge"
+	"hob/knowledge/store"
+	"hob/platform/origins"
+	"hob/platform/provenance"
+)
+
+// with gives the base of a house other options.
+func (h *house) with(t *testing.T, o knowledge.Options) {
+	t.Helper()
+	var err error
+	if h.base, err = knowledge.New(h.st, o); err != nil {
+		t.Fatal(err)
+	}
+	h.ers = knowledge.NewErasing(h.st, knowledge.ErasingOptions{Erasers: func() []knowledge.Eraser { return []knowledge.Eraser{h.base} }})
+}
+
+func (h house) put(t *testing.T, docs ...knowledge.Doc) {
+	t.Helper()
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+		for _, d := range docs {
+			d.Provenance = provenance.Owner
+			if err := h.base.IndexTx(tx, d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h house) remember(t *testing.T, realm, text, event string) string {
+	t.Helper()
+	var id string
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+		r, err := h.base.RememberTx(tx, knowledge.Fact{Text: text, Realm: realm, Event: event, Provenance: provenance.Owner})
+		id = r.Fact.ID
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (h house) plan(t *testing.T, f knowledge.Forget) knowledge.Going {
+	t.Helper()
+	g, err := h.base.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// texts are those of the rows that are left, by what names them.
+func (h house) texts(t *testing.T) map[string]string {
+	t.Helper()
+	all, err := h.base.All(h.st.Reader(t.Context()), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, c := range all {
+		if c.Doc.Kind != knowledge.KindFact {
+			out[c.Doc.Ref] = c.Doc.Text
+		}
+	}
+	return out
+}
+
+func TestForgettingLeavesOrdinaryLines(t *testing.T) {
+	const thanks, milk = "thanks, that is all for today", "buy milk and eggs on the way"
+	for _, tc := range []struct {
+		name string
+		f    knowledge.Forget
+		want map[string]string
+	}{
+		{"a conversation", knowledge.Forget{Source: "session:s1"}, map[string]string{"m2": thanks, "d1.0": thanks, "n1": milk + "\nthe gate opens with Kestrel-9981", "n2": milk, "m3": "noted: the gate opens with Kestrel-9981"}},
+		{"a document", knowledge.Forget{Source: "file:/a.txt"}, map[string]string{"m1": thanks, "m2": thanks, "n1": milk + "\nthe gate opens with Kestrel-9981", "n2": milk, "m3": "noted: the gate opens with Kestrel-9981"}},
+		{"a note", knowledge.Forget{ID: "n1"}, map[string]string{"m1": thanks, "m2": thanks, "d1.0": thanks, "n2": milk, "m3": "noted: [forgotten]"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			h := newHouse(t)
+			h.put(t,
+				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: thanks, Group: "s1", Source: "event:e1"},
+				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: thanks, Group: "s2", Source: "event:e2"},
+				knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m3", Text: "noted: the gate opens with Kestrel-9981", Group: "s2", Source: "event:e3"},
+				knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: thanks, Group: "d1", Source: "file:/a.txt"},
+				knowledge.Doc{Kind: "note", Ref: "n1", Text: milk + "\nthe gate opens with Kestrel-9981"},
+				knowledge.Doc{Kind: "note", Ref: "n2", Text: milk},
+			)
+			h.forget(t, tc.f)
+			if got := h.texts(t); !maps.Equal(got, tc.want) {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// What an agent with a memory of its own forgets leaves that of others alone.
+func TestAnAgentForgetsNothingOfOthers(t *testing.T) {
+	h := newHouse(t)
+	same := "the pump of the cellar has the number 771204"
+	main, mine := h.remember(t, "", same, "e1"), h.remember(t, "cook", same, "e2")
+	h.put(t,
+		knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "what was said to the main agent", Group: "s1", Source: "event:e1"},
+		knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: "what was said to the cook", Group: "s2", Source: "event:e2", Realm: "cook"},
+		knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m3", Text: "what was said to the gardener", Group: "s3", Source: "event:e3", Realm: "gardener"},
+		knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: "the manual", Group: "d1", Source: "file:/manual"},
+		knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d2.0", Text: "the manual", Group: "d2", Source: "file:/manual", Realm: "cook"},
+	)
+	for _, id := range []string{main, "d1.0"} {
+		if _, err := h.base.Plan(t.Context(), knowledge.Forget{ID: id, Realm: "cook"}); !errors.Is(err, knowledge.ErrNotFound) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	for _, source := range []string{"session:s1", "session:s3", "event:e1", "event:e3", "session:none"} {
+		if g := h.plan(t, knowledge.Forget{Source: source, Realm: "cook"}); g.Found() || !g.Erasure.Empty() {
+			t.Errorf("%s: %+v", source, g)
+		}
+	}
+	h.forget(t, knowledge.Forget{Source: "file:/manual", Realm: "cook"})
+	h.forget(t, knowledge.Forget{ID: mine, Realm: "cook"})
+	h.forget(t, knowledge.Forget{Source: "session:s2", Realm: "cook"})
+	want := map[string]string{"m1": "what was said to the main agent", "m3": "what was said to the gardener", "d1.0": "the manual"}
+	if got := h.texts(t); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if left, err := h.base.Facts(t.Context(), 10, true); err != nil || len(left) != 1 || left[0].ID != main || left[0].Text != same {
+		t.Errorf("%+v %v", left, err)
+	}
+	h.forget(t, knowledge.Forget{Source: "file:/manual"})
+	if got := h.texts(t); got["d1.0"] != "" {
+		t.Error("the main agent reaches every memory")
+	}
+}
+
+// ledger says which calls an event made.
+func ledger(calls map[string][]string) func(store.Querier, []string) ([]string, error) {
+	return func(_ store.Querier, events []string) (out []string, err error) {
+		for _, e := range events {
+			out = append(out, calls[e]...)
+		}
+		return out, nil
+	}
+}
+
+func talks(events map[string][]string) func(store.Querier, string) ([]string, error) {
+	return func(_ store.Querier, s string) ([]string, error) { return events[s], nil }
+}
+
+func (h house) origin(t *testing.T, kind, ref string, o provenance.Origin) {
+	t.Helper()
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error { return origins.KeepTx(tx, kind, ref, []provenance.Origin{o}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// With a conversation go its tool calls, those of the tasks that were handed on
+// in it, and those that were made of what was said there.
+func TestForgettingAConversationTakesItsCalls(t *testing.T) {
+	h := newHouse(t)
+	h.with(t, knowledge.Options{
+		Events: talks(map[string][]string{"s": {"e1", "e2"}}), Calls: ledger(map[string][]string{"e1": {"c1"}, "e3": {"c3"}, "e9": {"c9"}}),
+		Below: func(_ store.Querier, event string) ([]string, error) {
+			return map[string][]string{"e2": {"e3"}}[event], nil
+		},
+	})
+	h.origin(t, origins.Result, "c4", provenance.Origin{Kind: "conversation", Label: "s", Event: "e1"})
+	h.origin(t, origins.Call, "c5", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e2"})
+	h.origin(t, origins.Result, "c6", provenance.Origin{Kind: "conversation", Label: "other", Event: "e9"})
+	g := h.plan(t, knowledge.Forget{Source: "session:s"})
+	slices.Sort(g.Erasure.Calls)
+	if !slices.Equal(g.Erasure.Calls, []string{"c1", "c3", "c4", "c5"}) || g.Calls != 4 || !slices.Equal(g.Erasure.Events, []string{"e1", "e2", "e3"}) {
+		t.Errorf("%+v", g.Erasure)
+	}
+}
+
+// A file of the owner's is known by its path, however that is written.
+func TestForgettingAFileBelowTheHome(t *testing.T) {
+	h := newHouse(t)
+	h.with(t, knowledge.Options{Home: "/home/ana"})
+	h.put(t, knowledge.Doc{Kind: knowledge.KindChunk, Ref: "d1.0", Text: "the manual", Group: "d1", Source: "file:/home/ana/doc/manual.pdf"})
+	h.origin(t, origins.Result, "c1", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf"})
+	h.origin(t, origins.Result, "c2", provenance.Origin{Kind: "file", Label: "/home/ana/doc/manual.pdf"})
+	h.origin(t, origins.Result, "c3", provenance.Origin{Kind: "file", Label: "~/doc/manual.pdf.txt"})
+	for _, source := range []string{"file:~/doc/manual.pdf", "file:/home/ana/doc/manual.pdf"} {
+		g := h.plan(t, knowledge.Forget{Source: source})
+		slices.Sort(g.Erasure.Calls)
+		if !slices.Equal(g.Erasure.Calls, []string{"c1", "c2"}) || len(g.Docs) != 1 || g.Erasure.Sources[0] != "file:/home/ana/doc/manual.pdf" {
+			t.Errorf("%s: %+v", source, g.Erasure)
+		}
+	}
+}
+
+// A yes is for what was shown: it holds while the turn that asks goes on, and
+// for nothing else.
+func TestTheYesIsForWhatWasShown(t *testing.T) {
+	h := newHouse(t)
+	events, calls := map[string][]string{"here": {"e1", "asks"}, "there": {"e5"}}, map[string][]string{"e1": {"c1"}, "asks": {"c2"}}
+	h.with(t, knowledge.Options{Events: talks(events), Calls: ledger(calls)})
+	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m1", Text: "hello", Group: "here", Source: "event:e1"})
+	digest := func(source string) string {
+		return h.plan(t, knowledge.Forget{Source: source, EveryRealm: true, Asking: "asks"}).Digest()
+	}
+	here, there, page := digest("session:here"), digest("session:there"), digest("url:https://x.example")
+	if here == there || there == page {
+		t.Fatal("what is different is not told apart")
+	}
+	// The turn goes on: what is asked becomes a row, the call is written down, the yes is a message.
+	h.put(t, knowledge.Doc{Kind: knowledge.KindTurn, Ref: "m2", Text: "forget what was said here", Group: "here", Source: "event:asks"})
+	calls["asks"] = append(calls["asks"], "c3")
+	events["here"] = append(events["here"], "yes")
+	h.origin(t, origins.Call, "c3", provenance.Origin{Kind: "web", Label: "https://x.example", Event: "e1"})
+	if digest("session:here") != here || digest("session:there") != there || digest("url:https://x.example") != page {
+		t.Error("the yes is stale")
+	}
+	// Somebody else goes on elsewhere.
+	events["there"] = append(events["there"], "e6")
+	h.origin(t, origins.Result, "c7", provenance.Origin{Kind: "web", Label: "https://x.example"})
+	if digest("session:there") == there || digest("url:https://x.example") == page {
+		t.Error("the yes covers what was not shown")
+	}
+}
