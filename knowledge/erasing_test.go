@@ -95,11 +95,15 @@ func TestForgettingLeavesNoByte(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	half := filepath.Join(h.dir, "backups", "hob-20260101T000000.000.db.part") // one that a kill cut off
+	if err := os.WriteFile(half, []byte("Kestrel-9981"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if len(h.holds(t, "Kestrel-9981")) == 0 {
 		t.Fatal("the test sees nothing")
 	}
 	s := h.forget(t, knowledge.Forget{Query: "Kestrel-9981"})
-	if s.Rows != 1 || s.Backups != 2 {
+	if s.Rows != 1 || s.Backups != 3 {
 		t.Errorf("%+v", s)
 	}
 	if in := h.holds(t, "Kestrel"); in != nil {

@@ -18,6 +18,12 @@ const keepBackups = 5
 // Backup writes a consistent copy of the whole database to dst, which must not
 // exist, while everything goes on (https://www.sqlite.org/lang_vacuum.html).
 func (s *Store) Backup(ctx context.Context, dst string) error {
+	s.copying.Lock()
+	defer s.copying.Unlock()
+	return s.copy(ctx, dst)
+}
+
+func (s *Store) copy(ctx context.Context, dst string) error {
 	if fileExists(dst) {
 		return fmt.Errorf("store: backup: %s already exists; choose another name", dst)
 	}
@@ -242,10 +248,12 @@ func escape(path string) string {
 // that were set aside as damaged: they hold what was removed since. It returns
 // how many went. Where there was no backup none is made.
 func (s *Store) RenewBackups(ctx context.Context) (int, error) {
+	s.copying.Lock() // one that is being made would hold it
+	defer s.copying.Unlock()
 	old := backups(s.backupDir)
-	aside := besides(s.path, ".damaged-")
+	aside := append(besides(s.path, ".damaged-"), halves(s.backupDir)...)
 	if len(old) > 0 {
-		if err := s.Backup(ctx, dated(s.backupDir, "")); err != nil {
+		if err := s.copy(ctx, dated(s.backupDir, "")); err != nil {
 			return 0, err
 		}
 	}
@@ -257,6 +265,11 @@ func (s *Store) RenewBackups(ctx context.Context) (int, error) {
 		gone++
 	}
 	return gone, nil
+}
+
+// halves are the copies that were being made when Hob was killed.
+func halves(dir string) []string {
+	return slices.DeleteFunc(besides(filepath.Join(dir, "hob-"), ""), func(name string) bool { return !strings.HasSuffix(name, ".db.part") })
 }
 
 // besides lists the files whose names begin as a path does with more added.

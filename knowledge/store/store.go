@@ -66,6 +66,7 @@ type Store struct {
 	done      chan struct{}
 	closing   func() error
 	setAside  string
+	copying   sync.Mutex // one backup at a time
 }
 
 // Open opens or creates the file and brings every set to its newest version.

@@ -91,6 +91,33 @@ func (d Deps) plan(q store.Querier, in forgetIn, f knowledge.Forget) (knowledge.
 // excerpts are how many of the rows that go are shown by their first words.
 const excerpts = 4
 
+// excerptsOf shows some of the rows that go. What is shown is blotted out as well
+// (see runForget): the question stays. Of messages and documents nothing is.
+func excerptsOf(g knowledge.Going) (out []string) {
+	for _, f := range g.Facts[:min(excerpts, len(g.Facts))] {
+		out = append(out, quoted(phrase.Cut(f.Text, 60)))
+	}
+	for _, doc := range g.Docs {
+		if len(out) < excerpts && !isSaid(doc) {
+			out = append(out, doc.Kind+" "+quoted(phrase.Cut(strings.TrimSpace(doc.Title+" "+doc.Text), 60)))
+		}
+	}
+	return out
+}
+
+func isSaid(doc knowledge.Doc) bool {
+	return doc.Kind == knowledge.KindTurn || doc.Kind == knowledge.KindChunk
+}
+
+func said(g knowledge.Going) (n int) {
+	for _, doc := range g.Docs {
+		if isSaid(doc) {
+			n++
+		}
+	}
+	return n
+}
+
 // goes says what goes in a line for the owner.
 func goes(g knowledge.Going) string {
 	var parts, names []string
@@ -103,21 +130,17 @@ func goes(g knowledge.Going) string {
 		}
 	}
 	add(len(g.Facts), "fact", "facts")
-	add(len(g.Docs), "other row", "other rows")
+	add(len(g.Docs)-said(g), "other row", "other rows")
+	add(said(g), "message or part of a document", "messages and parts of documents")
 	add(g.Turns, "conversation or turn", "conversations or turns")
 	add(g.Calls, "tool call", "tool calls")
-	for _, f := range g.Facts {
-		names = append(names, quoted(phrase.Cut(f.Text, 60)))
-	}
-	for _, doc := range g.Docs {
-		names = append(names, doc.Kind+" "+quoted(phrase.Cut(strings.TrimSpace(doc.Title+" "+doc.Text), 60)))
-	}
+	names = excerptsOf(g)
 	text := "it removes " + strings.Join(parts, ", ")
 	if len(parts) == 0 {
 		text = "it removes no whole row"
 	}
-	if len(names) > excerpts {
-		names = append(names[:excerpts], fmt.Sprintf("%d more", len(names)-excerpts))
+	if more := len(g.Facts) + len(g.Docs) - said(g) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	if len(names) > 0 {
 		text += " (" + strings.Join(names, ", ") + ")"
@@ -143,6 +166,7 @@ func many(kind string, n int) string {
 }
 
 func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forgetIn) (tools.Result, error) {
+	var shown []string
 	if c.Exact != "" {
 		all, err := d.plan(tx, in, knowledge.Forget{EveryRealm: true, Asking: c.Event})
 		if err != nil {
@@ -151,6 +175,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 		if c.Exact != "forget:"+all.Digest() {
 			return tools.Result{}, tools.Errorf(tools.Failed, "there is more, or less, to forget now than was shown to the owner; ask again")
 		}
+		shown = excerptsOf(all)
 	}
 	g, err := d.plan(tx, in, knowledge.Forget{Realm: c.Realm, Asking: c.Event})
 	switch {
@@ -161,6 +186,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	case err != nil:
 		return tools.Result{}, classify(err)
 	}
+	g.Erasure.Phrases = append(g.Erasure.Phrases, shown...)
 	out := ForgetOut{Forgotten: len(g.Facts), Rows: len(g.Docs), Within: g.Within}
 	if out.Erasure, err = d.eraseTx(tx, g, c, in.KeepBackups); err != nil {
 		return tools.Result{}, classify(err)
