@@ -72,6 +72,7 @@ type term struct {
 	stem   string
 	forms  []string // irregular ones
 	dense  bool     // of a script that does not part words
+	whole  bool     // a name with punctuation in it; its parts are terms as well, and the index alone knows it
 	weight float64  // inverse document frequency
 	bit    uint64   // in WordMatch.Has
 }

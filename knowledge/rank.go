@@ -98,7 +98,7 @@ func (r *row) read(k *question, form float64, scratch []string) []string {
 		case r.own[i] > 0:
 		case t.dense:
 			r.own[i] = float64(strings.Count(phrase.Fold(r.doc.Text), t.text))
-		case t.bit&r.has != 0: // the index knows the word in another form or language
+		case t.bit&r.has != 0: // the index knows the word in another form or language, or as a whole
 			r.own[i] = 1
 		}
 	}

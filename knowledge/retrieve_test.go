@@ -66,6 +66,29 @@ func TestRetrieve(t *testing.T) {
 	}
 }
 
+// What has punctuation in it is found as it stands, before what has the same parts.
+func TestNamesWithPunctuation(t *testing.T) {
+	b, st := open(t)
+	for i, s := range []string{
+		"the boiler has firmware 1.26.3", "the printer is at 192.168.0.17", "write to ana@example.com about the roof", "invoice-4711.pdf is paid",
+		"the pump has firmware 3.26.1", "the router is at 192.168.17.0", "write to com.ana@example about the cellar", "the invoice 4712.pdf has the number 4711", "the fan has firmware 26.1.3",
+	} {
+		remember(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
+	}
+	for ask, want := range map[string]string{
+		"Which thing has firmware 1.26.3?":    "the boiler has firmware 1.26.3",
+		"What is at 192.168.0.17?":            "the printer is at 192.168.0.17",
+		"what did I write to Ana@Example.com": "write to ana@example.com about the roof",
+		"is invoice-4711.pdf paid?":           "invoice-4711.pdf is paid",
+		"is invoice-4712.pdf there?":          "the invoice 4712.pdf has the number 4711", // its parts
+	} {
+		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Now: t0, Strict: true})
+		if err != nil || len(a.Hits) == 0 || a.Hits[0].Text != want {
+			t.Errorf("%s: %+v, %v, want %s", ask, a, err, want)
+		}
+	}
+}
+
 // The same is said on many days: the one that is named comes first.
 func TestNamedTimes(t *testing.T) {
 	b, st := open(t)

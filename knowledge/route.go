@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"hob/platform/phrase"
+	"hob/platform/terms"
 )
 
 // question is a request as it was understood.
@@ -89,7 +90,12 @@ func (k *question) words() {
 			}
 		}
 		if len(k.terms) > 0 || len(k.spans) > 0 {
-			return
+			break
+		}
+	}
+	for _, w := range terms.Query(k.text, nil, maxTerms) {
+		if w.Extra && len(k.terms) < maxTerms {
+			k.terms = append(k.terms, term{text: phrase.Fold(w.Text), whole: true})
 		}
 	}
 }
@@ -156,7 +162,9 @@ func (k *question) weigh(a WordAnswer, little float64) {
 	k.total = 1e-9
 	for i := range k.terms {
 		t := &k.terms[i]
-		t.weight = inverse(a.Rows, 0)
+		if t.weight = inverse(a.Rows, 0); t.whole { // its parts may be what is meant
+			t.weight = 0
+		}
 		for j, w := range a.Words {
 			if phrase.Fold(w.Text) == t.text {
 				t.weight, t.bit = inverse(a.Rows, w.Rows), 1<<min(j, 63)
