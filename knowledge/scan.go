@@ -18,24 +18,24 @@ const (
 	mostScanned = 5_000  // by a Scan, for words
 )
 
-// ScanOptions of NewScan; the zero value is useful.
-type ScanOptions struct {
-	Weights Weights // default 2 for the title and 1 for the speaker
-	K1, B   float64 // of BM25, default 0.9 and 0.4
-}
-
 // Scan is an Index that keeps nothing: it reads the newest 5,000 rows for each
 // search. It serves while there is no other.
-type Scan struct{ opt ScanOptions }
+type Scan struct{ weights Weights }
 
-// NewScan returns a Scan.
-func NewScan(opt ScanOptions) *Scan {
-	opt.K1 = fill(opt.K1, 0.9)
-	opt.B = fill(opt.B, 0.4)
-	if opt.Weights == (Weights{}) {
-		opt.Weights = Weights{Title: 2, Speaker: 1}
+// NewScan returns a Scan; the default is 2 for the title and 1 for the speaker.
+func NewScan(w Weights) *Scan {
+	if w == (Weights{}) {
+		w = Weights{Title: 2, Speaker: 1}
 	}
-	return &Scan{opt: opt}
+	return &Scan{w}
+}
+
+// BM25 is what a word of this weight, its inverse document frequency, counts that
+// stands so often in a row of this length, with k1 0.9 and b 0.4
+// (https://en.wikipedia.org/wiki/Okapi_BM25).
+func BM25(weight, freq, length, avg float64) float64 {
+	const k1, b = 0.9, 0.4
+	return weight * freq * (k1 + 1) / (freq + k1*(1-b+b*length/max(avg, 1)))
 }
 
 // words is the index, or what stands in for it.
@@ -43,7 +43,7 @@ func (b *Base) words() Index {
 	if b.opt.Index != nil {
 		return b.opt.Index
 	}
-	return NewScan(ScanOptions{K1: b.tune.K1, B: b.tune.B})
+	return NewScan(Weights{})
 }
 
 type scannedRow struct {
@@ -92,15 +92,14 @@ func (s *Scan) rank(rows []scannedRow, words []Word, freqs [][]float64) []WordMa
 	for _, r := range rows {
 		length += r.t.Length
 	}
-	avg := max(1, float64(length)/float64(max(1, len(rows))))
+	avg := float64(length) / float64(max(1, len(rows)))
 	var out []WordMatch
 	for k, r := range rows {
 		m := WordMatch{N: r.n}
-		norm := s.opt.K1 * (1 - s.opt.B + s.opt.B*float64(r.t.Length)/avg)
 		for i := range words {
 			if f := freqs[i][k]; f > 0 {
 				m.Has |= 1 << i
-				m.Score += words[i].Weight * f * (s.opt.K1 + 1) / (f + norm)
+				m.Score += BM25(words[i].Weight, f, float64(r.t.Length), avg)
 			}
 		}
 		if m.Has != 0 {
@@ -133,7 +132,7 @@ func (s *Scan) read(q store.Querier, w WordQuery) (out []scannedRow, langs []str
 			return nil, nil, err
 		}
 		d.At = store.Time(at)
-		r.t = TermsOf(d, s.opt.Weights)
+		r.t = TermsOf(d, s.weights)
 		if r.t.Lang != "" && !slices.Contains(langs, r.t.Lang) {
 			langs = append(langs, r.t.Lang)
 		}

@@ -64,13 +64,3 @@ func (t Tuning) filled() Tuning {
 	}
 	return t
 }
-
-func fill[T int | float64](have, otherwise T) T {
-	switch {
-	case have == 0:
-		return otherwise
-	case have < 0:
-		return 0
-	}
-	return have
-}

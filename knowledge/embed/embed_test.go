@@ -347,7 +347,7 @@ func TestAnOlderStore(t *testing.T) {
 			t.Cleanup(func() { _ = w.Close() })
 			fatal(t, f(w))
 			w.catchUp()
-			if holds(t, w.dir, packed(embedtest.Vector(w.opt.DocumentPrefix+lost.Text, embedtest.Options{}))) {
+			if holds(t, w.dir, embedtest.Packed(w.opt.DocumentPrefix+lost.Text, embedtest.Options{})) {
 				t.Error("what is not there any more is held")
 			}
 			if s := w.stats(); s.Held != 1 || s.Behind != 0 {
@@ -475,7 +475,7 @@ func TestForgetLeavesNothing(t *testing.T) {
 	secret := knowledge.Doc{Ref: "secret", Text: "kestrel 9981 opens the cabin"}
 	w.put(append(docs, secret)...)
 	w.catchUp()
-	packed := packed(embedtest.Vector(w.opt.DocumentPrefix+secret.Text, embedtest.Options{}))
+	packed := embedtest.Packed(w.opt.DocumentPrefix+secret.Text, embedtest.Options{})
 	if !holds(t, w.dir, packed) {
 		t.Fatal("its vector is not there to begin with")
 	}
@@ -538,8 +538,6 @@ func TestRun(t *testing.T) {
 	stop()
 	fatal(t, <-ended)
 }
-
-func packed(v []float32) []byte { return embed.Packed(v) }
 
 // holds reports whether a file of the folder has a part of the bytes.
 func holds(t *testing.T, dir string, b []byte) bool {

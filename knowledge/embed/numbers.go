@@ -5,15 +5,6 @@ import (
 	"math"
 )
 
-// Packed is the form in which a vector is kept, nil for one without a direction.
-func Packed(v []float32) []byte {
-	u := unit(v)
-	if u == nil {
-		return nil
-	}
-	return pack(u)
-}
-
 // unit brings a vector to the length 1, and returns nil for one that has none
 // or holds what is no number.
 func unit(v []float32) []float32 {

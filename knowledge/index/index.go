@@ -41,9 +41,6 @@ var (
 
 // Options of New; the zero value is useful.
 type Options struct {
-	// K1 (default 0.9) and B (default 0.4) are those of BM25
-	// (https://en.wikipedia.org/wiki/Okapi_BM25).
-	K1, B float64
 	// Title (default 2) and Speaker (default 1) are how much a word of the title
 	// and of the speaker's name counts beside one of the text.
 	Title, Speaker int
@@ -57,12 +54,6 @@ type Options struct {
 }
 
 func (o *Options) fill() {
-	if o.K1 <= 0 {
-		o.K1 = 0.9
-	}
-	if o.B <= 0 {
-		o.B = 0.4
-	}
 	if o.Title <= 0 {
 		o.Title = 2
 	}
@@ -119,7 +110,7 @@ func New(st *store.Store, dir string, opt Options) (*Index, error) {
 	opt.fill()
 	x := &Index{
 		st: st, base: base, dir: dir, opt: opt, wake: make(chan struct{}, 1),
-		scan: knowledge.NewScan(knowledge.ScanOptions{Weights: knowledge.Weights{Title: opt.Title, Speaker: opt.Speaker}, K1: opt.K1, B: opt.B}),
+		scan: knowledge.NewScan(knowledge.Weights{Title: opt.Title, Speaker: opt.Speaker}),
 	}
 	return x, nil
 }

@@ -197,7 +197,7 @@ func TestLikeScan(t *testing.T) {
 	for i, s := range texts {
 		docs = append(docs, knowledge.Doc{Ref: fmt.Sprint(i), Title: fmt.Sprintf("Row %d", i), Text: s, At: t0.Add(time.Duration(i) * time.Hour)})
 	}
-	scan := knowledge.NewScan(knowledge.ScanOptions{})
+	scan := knowledge.NewScan(knowledge.Weights{})
 	w.put(t, docs[:6]...)
 	fatal(t, w.ix.CatchUp(t.Context()))
 	w.put(t, docs[6:]...)

@@ -173,7 +173,7 @@ func (s *search) answer(list []knowledge.WordMatch) knowledge.WordAnswer {
 
 // score is BM25 of one word.
 func (s *search) score(word int, freq, length, avg float64) float64 {
-	return s.weight[word] * freq * (s.opt.K1 + 1) / (freq + s.opt.K1*(1-s.opt.B+s.opt.B*length/max(avg, 1)))
+	return knowledge.BM25(s.weight[word], freq, length, avg)
 }
 
 // matchFresh searches the rows that the index does not hold yet.

@@ -5,8 +5,10 @@
 package embedtest
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -111,7 +113,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		bytes += len(text)
-		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": Vector(text, o)})
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": vector(text, o)})
 	}
 	s.set(func() { s.calls, s.texts = s.calls+1, append(s.texts, in.Input...) })
 	w.Header().Set("Content-Type", "application/json")
@@ -126,9 +128,24 @@ func fail(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "server_error"}}) // likewise
 }
 
-// Vector is what a text becomes: the sum of a random direction for each of its
+// Packed is the stored form of that: of the length 1, as little-endian 32-bit
+// floats.
+func Packed(text string, o Options) []byte {
+	v := vector(text, o)
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	var out []byte
+	for _, x := range v {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(float64(x)*(1/math.Sqrt(sum)))))
+	}
+	return out
+}
+
+// vector is what a text becomes: the sum of a random direction for each of its
 // words, the same each time. Words of one meaning have one direction.
-func Vector(text string, o Options) []float32 {
+func vector(text string, o Options) []float32 {
 	if o.Numbers == 0 {
 		o.Numbers = 256
 	}

@@ -243,7 +243,7 @@ func TestSwitchedOffNothingIsLeft(t *testing.T) {
 }
 
 // embedded is the stored form of a text's vector, but for its length.
-func embedded(text string) []byte { return embed.Packed(embedtest.Vector(text, synonyms())) }
+func embedded(text string) []byte { return embedtest.Packed(text, synonyms()) }
 
 // holding names a file of the home with a part of the bytes.
 func (m *meant) holding(b []byte) (where string) {
