@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"hob/knowledge/store"
-	"hob/platform/phrase"
 )
 
 // gathering collects the rows that may be in an answer. It asks a fixed number
@@ -48,196 +47,6 @@ func (b *Base) gather(q store.Querier, r Request, k *question) (*gathering, erro
 	return g, nil
 }
 
-// narrowed sets what the request allows: kinds, realm, times and speaker.
-func (g *gathering) narrowed() {
-	g.where = filter(SearchOptions{Kinds: g.r.Kinds, Realm: g.r.Realm, EveryRealm: g.r.EveryRealm})
-	for _, k := range g.r.Without {
-		g.where.sql += " AND d.kind <> ?"
-		g.where.args = append(g.where.args, k)
-	}
-	if !g.r.Since.IsZero() {
-		g.where.sql += " AND d.at >= ?"
-		g.where.args = append(g.where.args, store.Millis(g.r.Since))
-	}
-	if !g.r.Until.IsZero() {
-		g.where.sql += " AND d.at < ?"
-		g.where.args = append(g.where.args, store.Millis(g.r.Until))
-	}
-	if g.r.Speaker != "" {
-		g.where.sql += " AND d.speaker = ? COLLATE NOCASE"
-		g.where.args = append(g.where.args, g.r.Speaker)
-	}
-}
-
-// narrow reports whether the request has bounds that an index does not know.
-func (g *gathering) narrow() bool {
-	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
-}
-
-// private are the kinds that belong to one memory alone, see filter.
-var private = []string{KindFact, KindRetired, KindTurn, KindChunk}
-
-// domain is a part of what is searched: rows of these kinds in these realms.
-type domain struct{ kinds, realms []string }
-
-// scope lists what a request means: what is private of its realm, and of the rest
-// also what is nobody's memory. Kinds and realms are few; each is found by a jump in
-// an index and not by reading all rows.
-func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
-	kinds := r.Kinds
-	if len(kinds) == 0 {
-		kinds, err = distinct(q, "kind", "")
-		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindRetired })
-	}
-	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return slices.Contains(r.Without, k) })
-	if err != nil || len(kinds) == 0 {
-		return nil, err
-	}
-	switch {
-	case r.EveryRealm:
-		realms, err := distinct(q, "realm", "realm <> '' AND ")
-		return []domain{{kinds, append(realms, "")}}, err
-	case r.Realm == "":
-		return []domain{{kinds, []string{""}}}, nil
-	}
-	var facts, others []string
-	for _, k := range kinds {
-		if slices.Contains(private, k) {
-			facts = append(facts, k)
-		} else {
-			others = append(others, k)
-		}
-	}
-	if len(facts) > 0 {
-		out = append(out, domain{facts, []string{r.Realm}})
-	}
-	if len(others) > 0 {
-		out = append(out, domain{others, []string{r.Realm, ""}})
-	}
-	return out, nil
-}
-
-// lookup asks the index for each part and joins the answers.
-func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, error) {
-	var all WordAnswer
-	for i, d := range in {
-		w.Kinds, w.Realms = d.kinds, d.realms
-		a, err := b.words().Words(q, w)
-		if err != nil {
-			return all, fmt.Errorf("knowledge: search: %w", err)
-		}
-		if i == 0 {
-			all = a
-			continue
-		}
-		all.Rows += a.Rows
-		all.Matches = append(all.Matches, a.Matches...)
-		for j := range min(len(all.Words), len(a.Words)) {
-			all.Words[j].Rows += a.Words[j].Rows
-		}
-	}
-	if len(in) > 1 {
-		slices.SortStableFunc(all.Matches, func(x, y WordMatch) int { return cmp.Compare(y.Score, x.Score) })
-		for j := range all.Words {
-			all.Words[j].Weight = inverse(all.Rows, all.Words[j].Rows)
-		}
-	}
-	return all, nil
-}
-
-// distinct lists the values of an indexed column.
-func distinct(q store.Querier, column, cond string) (out []string, err error) {
-	next := `SELECT min(` + column + `) FROM docs WHERE ` + cond + column + ` > `
-	rows, err := q.Query(`WITH RECURSIVE v(x) AS (` + next + `'' UNION ALL SELECT (` + next + `v.x) FROM v WHERE v.x IS NOT NULL)
-		SELECT x FROM v WHERE x IS NOT NULL LIMIT 1000`)
-	if err != nil {
-		return nil, fmt.Errorf("knowledge: list the %ss: %w", column, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, rows.Err()
-}
-
-// speakers finds out who of the named has said something: a name may be the
-// beginning of a speaker's.
-func (g *gathering) speakers() error {
-	k := g.k
-	for _, w := range tokens(k.text) {
-		if (w == "i" || w == "my" || w == "me") && !slices.Contains(k.speakers, "owner") {
-			k.speakers = append(k.speakers, "owner")
-		}
-	}
-	if len(k.names) == 0 {
-		return nil
-	}
-	type name struct {
-		From string `json:"a"`
-		To   string `json:"z"`
-	}
-	type part struct {
-		Kind  string `json:"k"`
-		Realm string `json:"r"`
-	}
-	names := make([]name, len(k.names))
-	for i, n := range k.names {
-		names[i] = name{n, n + "\U0010FFFF"}
-		if len([]rune(n)) < 3 {
-			names[i].To = n + "!" // the whole name, or the first word of it
-		}
-	}
-	var parts []part
-	for _, d := range g.scope {
-		for _, kind := range d.kinds {
-			for _, realm := range d.realms {
-				parts = append(parts, part{kind, realm})
-			}
-		}
-	}
-	raw, err := json.Marshal([]any{names, parts})
-	if err != nil {
-		return fmt.Errorf("knowledge: who said something: %w", err)
-	}
-	// What of these rows is not searched may not say who is there: each part of the
-	// scope is looked into by itself, by a jump in the index.
-	rows, err := g.q.Query(`SELECT n.key, min((SELECT d.speaker FROM docs d WHERE d.speaker <> '' AND d.realm = s.value ->> 'r' AND d.kind = s.value ->> 'k'
-			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
-		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
-	if err != nil {
-		return fmt.Errorf("knowledge: who said something: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var i int
-		var speaker *string
-		if err := rows.Scan(&i, &speaker); err != nil {
-			return fmt.Errorf("knowledge: who said something: %w", err)
-		}
-		if speaker == nil {
-			continue
-		}
-		if !slices.Contains(k.speakers, *speaker) {
-			k.speakers = append(k.speakers, *speaker)
-		}
-		k.drop(phrase.Fold(k.names[i]))
-	}
-	return rows.Err()
-}
-
-// drop takes a speaker's name out of the words: who is meant says nothing about
-// what was said, and others say the name when they speak to them.
-func (k *question) drop(name string) {
-	k.called = append(k.called, name)
-	if len(k.terms) > 1 {
-		k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return t.text == name })
-	}
-}
-
 // byWords asks the index.
 func (g *gathering) byWords() error {
 	limit := max(g.b.tune.Candidates, 2*g.r.Limit)
@@ -266,31 +75,6 @@ func (g *gathering) byWords() error {
 		return err
 	}
 	return g.fetch(g.found)
-}
-
-// named looks for what is about a speaker but said by nobody ("Ana lives in
-// Leipzig"): there the name is a word like others.
-func (g *gathering) named(limit int) error {
-	if len(g.k.called) == 0 {
-		return nil
-	}
-	var scope []domain
-	for _, d := range g.scope {
-		d.kinds = slices.DeleteFunc(slices.Clone(d.kinds), func(k string) bool { return k == KindTurn })
-		if len(d.kinds) > 0 {
-			scope = append(scope, d)
-		}
-	}
-	text := slices.Clone(g.k.called)
-	for _, t := range g.k.terms {
-		text = append(text, t.text)
-	}
-	a, err := g.b.lookup(g.q, scope, WordQuery{Text: strings.Join(text, " "), Limit: limit})
-	for _, m := range a.Matches {
-		m.Has = 0 // its bits are of another query
-		g.found = append(g.found, m)
-	}
-	return err
 }
 
 // fetch reads the rows that were found, as far as the request allows them.
@@ -388,23 +172,6 @@ func (g *gathering) byGraph() error {
 		}
 	}
 	return nil
-}
-
-// realms are those of the scope, each once. The graph keeps facts: of a realm
-// with a memory of its own it sees that alone.
-func (g *gathering) realms() []string {
-	if g.r.Realm != "" && !g.r.EveryRealm {
-		return []string{g.r.Realm}
-	}
-	return g.scope[0].realms
-}
-
-// kinds are those of the scope.
-func (g *gathering) kinds() (out []string) {
-	for _, d := range g.scope {
-		out = append(out, d.kinds...)
-	}
-	return out
 }
 
 // maxHops bounds how far a request may ask to go.

@@ -2,8 +2,6 @@ package index
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,151 +11,12 @@ import (
 	"hob/knowledge"
 )
 
-// posting is one term of a word in one field.
-type posting struct {
-	term   string
-	weight float64 // what a match by this term is worth
-	count  int
-	exact  bool // how often and of how many words is read; else only where
-	rows   api.TermFieldReader
-	place  int64 // where it stands; -1 before the first
-	freq   float64
-	length float64
-	tfd    api.TermFieldDoc
-	goal   api.IndexInternalID
-}
-
 // candidate is a row that was found, by its place in the snapshot.
 type candidate struct {
 	has    uint64
 	score  float64
 	place  uint32
 	length float32
-}
-
-// open opens the terms of each word in each field.
-func (s *search) open() error {
-	for _, f := range s.fields {
-		fig, ok := s.fig.fields[f.name]
-		if f.known = ok && fig.rows > 0; !f.known {
-			continue
-		}
-		f.lists = make([][]posting, len(s.words))
-		for i := range s.words {
-			n, err := s.openWord(f, i)
-			if err != nil {
-				return err
-			}
-			s.df[i] += n
-		}
-	}
-	return nil
-}
-
-// openWord opens the terms of a word in a field and says how many rows have it.
-func (s *search) openWord(f *fieldSearch, i int) (int, error) {
-	rows := 0
-	add := func(term string, weight float64) error {
-		p, err := s.posting(f.name, term, weight)
-		if err != nil || p == nil {
-			return err
-		}
-		f.lists[i] = append(f.lists[i], *p)
-		rows = max(rows, p.count)
-		return nil
-	}
-	for _, v := range s.words[i].Variants {
-		if err := add(v.Term, v.Weight); err != nil {
-			return 0, err
-		}
-	}
-	if s.loose && !s.words[i].Extra {
-		list, err := s.expand(f.name, i, rows == 0)
-		if err != nil {
-			return 0, err
-		}
-		for _, v := range list {
-			if err := add(v.Term, v.Weight); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return rows, nil
-}
-
-// posting opens a term; nil when no row has it.
-func (s *search) posting(field, term string, weight float64) (*posting, error) {
-	t, err := s.r.TermFieldReader(context.Background(), []byte(term), field, false, false, false)
-	if err != nil {
-		return nil, fmt.Errorf("index: search: %w", err)
-	}
-	n := int(t.Count())
-	if n == 0 {
-		return nil, t.Close()
-	}
-	return &posting{term: term, weight: weight, count: n, rows: t, place: -1, freq: 1}, nil
-}
-
-// measure opens the terms of a word in a field so that it is known how often a
-// row has them. That is for rare words: to find one row among many with a word,
-// all before it in a block of 1,024 must be read then.
-func (s *search) measure(f *fieldSearch, i int) error {
-	for k := range f.lists[i] {
-		p := &f.lists[i][k]
-		t, err := s.r.TermFieldReader(context.Background(), []byte(p.term), f.name, true, true, false)
-		if err != nil {
-			return fmt.Errorf("index: search: %w", err)
-		}
-		err = p.rows.Close()
-		p.rows, p.exact, p.place = t, true, -1
-		if err != nil {
-			return fmt.Errorf("index: search: %w", err)
-		}
-	}
-	return nil
-}
-
-func (s *search) close() error {
-	var errs []error
-	for _, f := range s.fields {
-		for _, list := range f.lists {
-			for i := range list {
-				errs = append(errs, list[i].rows.Close())
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// end is the place after the last.
-const end = math.MaxInt64
-
-// to moves a posting to the first row at or after a place.
-func (p *posting) to(place int64) error {
-	if p.place >= place {
-		return nil
-	}
-	var d *api.TermFieldDoc
-	var err error
-	if place == p.place+1 {
-		d, err = p.rows.Next(&p.tfd)
-	} else {
-		p.goal = api.NewIndexInternalID(p.goal, uint64(place)) // not in tfd: the reader looks at where it was
-		d, err = p.rows.Advance(p.goal, &p.tfd)
-	}
-	if err != nil {
-		return fmt.Errorf("index: search: %w", err)
-	}
-	if d == nil {
-		p.place = end
-		return nil
-	}
-	p.place = int64(d.ID.Value())
-	if p.exact {
-		p.freq = float64(d.Freq)
-		p.length = math.Round(1 / (d.Norm * d.Norm)) // kept as a 32-bit number
-	}
-	return nil
 }
 
 // collect finds the candidates: every row that has a rare word, as long as

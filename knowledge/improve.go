@@ -1,0 +1,102 @@
+package knowledge
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"hob/knowledge/store"
+)
+
+// Corrector looks at what was found and says what else to search for; "" when
+// it is good. It may ask a model.
+type Corrector interface {
+	Correct(ctx context.Context, text string, hits []Hit) (again string, err error)
+}
+
+// Reranker puts hits in a better order: it returns a score for each. It may ask
+// a model.
+type Reranker interface {
+	Rerank(ctx context.Context, text string, hits []Hit) ([]float64, error)
+}
+
+// improve lets a model look at what was found.
+func (b *Base) improve(ctx context.Context, q store.Querier, r Request, a *Answer) error {
+	if b.opt.Corrector != nil {
+		again, err := b.opt.Corrector.Correct(ctx, r.Text, a.Hits)
+		if err == nil && again != "" {
+			err = b.again(ctx, q, r, a, again)
+		}
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		if err != nil { // what was found stands
+			a.Route.Reasons = append(a.Route.Reasons, "it was not looked again: "+err.Error())
+		}
+	}
+	if b.opt.Reranker == nil || len(a.Hits) < 2 {
+		return nil
+	}
+	scores, err := b.opt.Reranker.Rerank(ctx, r.Text, a.Hits)
+	if err != nil {
+		return fmt.Errorf("rank anew: %w", err)
+	}
+	if len(scores) != len(a.Hits) {
+		return fmt.Errorf("rank anew: %d scores for %d hits", len(scores), len(a.Hits))
+	}
+	for i := range a.Hits {
+		a.Hits[i].Parts = append(a.Hits[i].Parts, Part{"before the model", a.Hits[i].Score}, Part{"model", scores[i]})
+		a.Hits[i].Score = scores[i]
+	}
+	slices.SortStableFunc(a.Hits, func(x, y Hit) int { return cmp.Compare(y.Score, x.Score) })
+	return nil
+}
+
+// again is the corrective round: what it finds is joined with what there is.
+func (b *Base) again(ctx context.Context, q store.Querier, r Request, a *Answer, text string) error {
+	limit := r.Limit
+	r.Text, r.History = text, false
+	k := understand(text, r.Now)
+	if k.route.Kind == RouteNone {
+		return nil
+	}
+	g, err := b.gather(q, r, k)
+	if err == nil {
+		err = b.byMeaning(ctx, g)
+	}
+	if err != nil {
+		return err
+	}
+	more := Answer{}
+	if err := b.settle(q, k, &more, g.ranked(), limit); err != nil {
+		return err
+	}
+	a.Route.Reasons = append(a.Route.Reasons, "looked again for: "+text)
+	a.Hits = fuse(a.Hits, more.Hits, b.tune.Meaning, limit)
+	return nil
+}
+
+// fuse joins two lists by their ranks.
+func fuse(first, second []Hit, slow, limit int) []Hit {
+	all := map[int64]*Hit{}
+	var order []*Hit
+	for _, list := range [][]Hit{first, second} {
+		for i, h := range list {
+			v := 1 / float64(slow+i+1)
+			if all[h.N] == nil {
+				h.Score = 0
+				all[h.N] = &h
+				order = append(order, all[h.N])
+			}
+			all[h.N].Score += v
+			all[h.N].Parts = append(all[h.N].Parts, Part{"rank in a round", v})
+		}
+	}
+	slices.SortStableFunc(order, func(x, y *Hit) int { return cmp.Compare(y.Score, x.Score) })
+	out := make([]Hit, 0, limit)
+	for _, h := range order[:min(len(order), limit)] {
+		out = append(out, *h)
+	}
+	return out
+}

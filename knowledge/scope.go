@@ -1,0 +1,143 @@
+package knowledge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hob/knowledge/store"
+)
+
+// narrowed sets what the request allows: kinds, realm, times and speaker.
+func (g *gathering) narrowed() {
+	g.where = filter(SearchOptions{Kinds: g.r.Kinds, Realm: g.r.Realm, EveryRealm: g.r.EveryRealm})
+	for _, k := range g.r.Without {
+		g.where.sql += " AND d.kind <> ?"
+		g.where.args = append(g.where.args, k)
+	}
+	if !g.r.Since.IsZero() {
+		g.where.sql += " AND d.at >= ?"
+		g.where.args = append(g.where.args, store.Millis(g.r.Since))
+	}
+	if !g.r.Until.IsZero() {
+		g.where.sql += " AND d.at < ?"
+		g.where.args = append(g.where.args, store.Millis(g.r.Until))
+	}
+	if g.r.Speaker != "" {
+		g.where.sql += " AND d.speaker = ? COLLATE NOCASE"
+		g.where.args = append(g.where.args, g.r.Speaker)
+	}
+}
+
+// narrow reports whether the request has bounds that an index does not know.
+func (g *gathering) narrow() bool {
+	return !g.r.Since.IsZero() || !g.r.Until.IsZero() || g.r.Speaker != ""
+}
+
+// private are the kinds that belong to one memory alone, see filter.
+var private = []string{KindFact, KindRetired, KindTurn, KindChunk}
+
+// domain is a part of what is searched: rows of these kinds in these realms.
+type domain struct{ kinds, realms []string }
+
+// scope lists what a request means: what is private of its realm, and of the rest
+// also what is nobody's memory. Kinds and realms are few; each is found by a jump in
+// an index and not by reading all rows.
+func (b *Base) scope(q store.Querier, r Request) (out []domain, err error) {
+	kinds := r.Kinds
+	if len(kinds) == 0 {
+		kinds, err = distinct(q, "kind", "")
+		kinds = slices.DeleteFunc(kinds, func(k string) bool { return k == KindRetired })
+	}
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return slices.Contains(r.Without, k) })
+	if err != nil || len(kinds) == 0 {
+		return nil, err
+	}
+	switch {
+	case r.EveryRealm:
+		realms, err := distinct(q, "realm", "realm <> '' AND ")
+		return []domain{{kinds, append(realms, "")}}, err
+	case r.Realm == "":
+		return []domain{{kinds, []string{""}}}, nil
+	}
+	var facts, others []string
+	for _, k := range kinds {
+		if slices.Contains(private, k) {
+			facts = append(facts, k)
+		} else {
+			others = append(others, k)
+		}
+	}
+	if len(facts) > 0 {
+		out = append(out, domain{facts, []string{r.Realm}})
+	}
+	if len(others) > 0 {
+		out = append(out, domain{others, []string{r.Realm, ""}})
+	}
+	return out, nil
+}
+
+// lookup asks the index for each part and joins the answers.
+func (b *Base) lookup(q store.Querier, in []domain, w WordQuery) (WordAnswer, error) {
+	var all WordAnswer
+	for i, d := range in {
+		w.Kinds, w.Realms = d.kinds, d.realms
+		a, err := b.words().Words(q, w)
+		if err != nil {
+			return all, fmt.Errorf("knowledge: search: %w", err)
+		}
+		if i == 0 {
+			all = a
+			continue
+		}
+		all.Rows += a.Rows
+		all.Matches = append(all.Matches, a.Matches...)
+		for j := range min(len(all.Words), len(a.Words)) {
+			all.Words[j].Rows += a.Words[j].Rows
+		}
+	}
+	if len(in) > 1 {
+		slices.SortStableFunc(all.Matches, func(x, y WordMatch) int { return cmp.Compare(y.Score, x.Score) })
+		for j := range all.Words {
+			all.Words[j].Weight = inverse(all.Rows, all.Words[j].Rows)
+		}
+	}
+	return all, nil
+}
+
+// distinct lists the values of an indexed column.
+func distinct(q store.Querier, column, cond string) (out []string, err error) {
+	next := `SELECT min(` + column + `) FROM docs WHERE ` + cond + column + ` > `
+	rows, err := q.Query(`WITH RECURSIVE v(x) AS (` + next + `'' UNION ALL SELECT (` + next + `v.x) FROM v WHERE v.x IS NOT NULL)
+		SELECT x FROM v WHERE x IS NOT NULL LIMIT 1000`)
+	if err != nil {
+		return nil, fmt.Errorf("knowledge: list the %ss: %w", column, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, rows.Err()
+}
+
+// realms are those of the scope, each once. The graph keeps facts: of a realm
+// with a memory of its own it sees that alone.
+func (g *gathering) realms() []string {
+	if g.r.Realm != "" && !g.r.EveryRealm {
+		return []string{g.r.Realm}
+	}
+	return g.scope[0].realms
+}
+
+// kinds are those of the scope.
+func (g *gathering) kinds() (out []string) {
+	for _, d := range g.scope {
+		out = append(out, d.kinds...)
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package knowledge
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/phrase"
+)
+
+// speakers finds out who of the named has said something: a name may be the
+// beginning of a speaker's.
+func (g *gathering) speakers() error {
+	k := g.k
+	for _, w := range tokens(k.text) {
+		if (w == "i" || w == "my" || w == "me") && !slices.Contains(k.speakers, "owner") {
+			k.speakers = append(k.speakers, "owner")
+		}
+	}
+	if len(k.names) == 0 {
+		return nil
+	}
+	type name struct {
+		From string `json:"a"`
+		To   string `json:"z"`
+	}
+	type part struct {
+		Kind  string `json:"k"`
+		Realm string `json:"r"`
+	}
+	names := make([]name, len(k.names))
+	for i, n := range k.names {
+		names[i] = name{n, n + "\U0010FFFF"}
+		if len([]rune(n)) < 3 {
+			names[i].To = n + "!" // the whole name, or the first word of it
+		}
+	}
+	var parts []part
+	for _, d := range g.scope {
+		for _, kind := range d.kinds {
+			for _, realm := range d.realms {
+				parts = append(parts, part{kind, realm})
+			}
+		}
+	}
+	raw, err := json.Marshal([]any{names, parts})
+	if err != nil {
+		return fmt.Errorf("knowledge: who said something: %w", err)
+	}
+	// What of these rows is not searched may not say who is there: each part of the
+	// scope is looked into by itself, by a jump in the index.
+	rows, err := g.q.Query(`SELECT n.key, min((SELECT d.speaker FROM docs d WHERE d.speaker <> '' AND d.realm = s.value ->> 'r' AND d.kind = s.value ->> 'k'
+			AND d.speaker >= n.value ->> 'a' COLLATE NOCASE AND d.speaker < n.value ->> 'z' COLLATE NOCASE ORDER BY d.speaker COLLATE NOCASE LIMIT 1))
+		FROM json_each(?1, '$[0]') n CROSS JOIN json_each(?1, '$[1]') s GROUP BY n.key ORDER BY n.key`, string(raw))
+	if err != nil {
+		return fmt.Errorf("knowledge: who said something: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var i int
+		var speaker *string
+		if err := rows.Scan(&i, &speaker); err != nil {
+			return fmt.Errorf("knowledge: who said something: %w", err)
+		}
+		if speaker == nil {
+			continue
+		}
+		if !slices.Contains(k.speakers, *speaker) {
+			k.speakers = append(k.speakers, *speaker)
+		}
+		k.drop(phrase.Fold(k.names[i]))
+	}
+	return rows.Err()
+}
+
+// drop takes a speaker's name out of the words: who is meant says nothing about
+// what was said, and others say the name when they speak to them.
+func (k *question) drop(name string) {
+	k.called = append(k.called, name)
+	if len(k.terms) > 1 {
+		k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return t.text == name })
+	}
+}
+
+// named looks for what is about a speaker but said by nobody ("Ana lives in
+// Leipzig"): there the name is a word like others.
+func (g *gathering) named(limit int) error {
+	if len(g.k.called) == 0 {
+		return nil
+	}
+	var scope []domain
+	for _, d := range g.scope {
+		d.kinds = slices.DeleteFunc(slices.Clone(d.kinds), func(k string) bool { return k == KindTurn })
+		if len(d.kinds) > 0 {
+			scope = append(scope, d)
+		}
+	}
+	text := slices.Clone(g.k.called)
+	for _, t := range g.k.terms {
+		text = append(text, t.text)
+	}
+	a, err := g.b.lookup(g.q, scope, WordQuery{Text: strings.Join(text, " "), Limit: limit})
+	for _, m := range a.Matches {
+		m.Has = 0 // its bits are of another query
+		g.found = append(g.found, m)
+	}
+	return err
+}
