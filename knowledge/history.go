@@ -95,7 +95,7 @@ func (b *Base) history(ctx context.Context, q store.Querier, r Request, a *Answe
 	picky := r.Strict
 	r.Kinds, r.Limit, r.History, r.Meaning = []string{KindRetired}, historyRows, false, false
 	k := understand(r.Text, r.Now)
-	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return bygone(t.text) })
+	k.terms = slices.DeleteFunc(k.terms, func(t term) bool { return slices.Contains(k.bygone, t.text) })
 	old := Answer{}
 	if len(k.terms) > 0 {
 		g, err := b.gather(q, r, k)

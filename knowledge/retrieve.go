@@ -93,7 +93,8 @@ func (b *Base) Retrieve(ctx context.Context, q store.Querier, r Request) (Answer
 	if k.route.Kind == RouteNone {
 		if strings.TrimSpace(r.Text) != "" {
 			if r.History || k.history {
-				return a, b.bygones(q, r, &a)
+				err := b.bygones(q, r, &a)
+				return a, err
 			}
 			return a, nil
 		}

@@ -89,6 +89,42 @@ func TestNamesWithPunctuation(t *testing.T) {
 	}
 }
 
+// What was so before is shown when it is asked for, in whatever words, and else not.
+func TestAskedForBefore(t *testing.T) {
+	b, st := open(t)
+	for i, s := range []string{"my address is 5 Elm Road", "I live in Kaunas", "my address is 7 Oak Lane", "I moved to Vilnius"} {
+		remember(t, b, st, t0.AddDate(0, 0, i), provenance.Owner, s)
+	}
+	for ask, want := range map[string]string{
+		"What was my address before?":                            "5 Elm Road",
+		"What used to be my address?":                            "5 Elm Road",
+		"What did my address use to be?":                         "5 Elm Road",
+		"Which address did I have previously?":                   "5 Elm Road",
+		"my former address":                                      "5 Elm Road",
+		"What was my address formerly?":                          "5 Elm Road",
+		"What was my prior address?":                             "5 Elm Road",
+		"What was my address initially?":                         "5 Elm Road",
+		"Which address is no longer mine?":                       "5 Elm Road",
+		"What was my address in the past?":                       "5 Elm Road",
+		"Where did I live before?":                               "Kaunas",
+		"Where did I use to live?":                               "Kaunas",
+		"What was so before?":                                    "Kaunas",
+		"What is my address?":                                    "",
+		"Where do I live?":                                       "",
+		"What was my address the day before yesterday?":          "",
+		"Which address did I write down the week before my exam": "",
+	} {
+		a, err := b.Retrieve(t.Context(), st.Reader(t.Context()), Request{Text: ask, Kinds: []string{KindFact}, Now: t0.AddDate(0, 1, 0), Strict: true})
+		got := ""
+		if len(a.History) > 0 {
+			got = a.History[0].Text
+		}
+		if err != nil || !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: %q, want %q, %v", ask, got, want, err)
+		}
+	}
+}
+
 // The same is said on many days: the one that is named comes first.
 func TestNamedTimes(t *testing.T) {
 	b, st := open(t)

@@ -23,6 +23,7 @@ type question struct {
 	time     bool     // a time is asked for
 	number   bool     // a number is asked for
 	history  bool     // what was so before is asked for
+	bygone   []string // the words that ask for it, and tell little of what it is about
 	total    float64
 	route    Route
 }
@@ -68,9 +69,20 @@ func (k *question) read(text string) {
 	k.time = len(t) > 0 && t[0] == "when" || has("how", "long") || has("what", "time") || has("what", "day") || has("what", "date") ||
 		has("which", "day") || has("which", "year") || has("what", "year") || has("which", "month") || has("what", "month")
 	k.number = has("how", "many") || has("how", "much") || has("how", "often") || has("how", "old")
-	old := has("old") && !has("how", "old") && !has("years", "old")
-	k.history = has("before") && k.anchor == nil || has("used", "to") || old || has("earlier") || has("history") || has("until", "now") ||
-		slices.ContainsFunc(t, func(w string) bool { return asked().before[w] })
+	for _, words := range [][]string{{"used", "to"}, {"use", "to"}, {"until", "now"}, {"no", "longer"}, {"in", "the", "past"}} {
+		if has(words...) && (words[0] != "use" || has("did")) { // "where did I use to live"
+			k.bygone = append(k.bygone, words...)
+		}
+	}
+	if has("old") && !has("how", "old") && !has("years", "old") {
+		k.bygone = append(k.bygone, "old")
+	}
+	for _, w := range tokens(k.text) { // "the day before" is a time
+		if w == "before" || w == "earlier" || asked().before[w] {
+			k.bygone = append(k.bygone, w)
+		}
+	}
+	k.history = len(k.bygone) > 0 || has("history")
 }
 
 // words takes the words that tell something, or all of them when none does.
@@ -132,10 +144,6 @@ func (k *question) plan() {
 	}
 }
 
-// bygone reports whether a word of a question asks for what was so before, and
-// tells little of what it is about.
-func bygone(w string) bool { return w == "old" || w == "earlier" || w == "before" || asked().before[w] }
-
 // several finds the word that asks for more than one thing.
 func several(t []string) string {
 	for i, w := range t {
@@ -171,7 +179,7 @@ func (k *question) weigh(a WordAnswer, little float64) {
 				break
 			}
 		}
-		if asked().little[t.text] || k.history && bygone(t.text) {
+		if asked().little[t.text] || slices.Contains(k.bygone, t.text) {
 			t.weight *= little
 		}
 		k.total += min(t.weight, maxWeight)
