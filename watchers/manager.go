@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/pim"
 	"hob/platform/safehttp"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	Zone func() *time.Location
 	// AllowedRead says whether a folder may be looked at; without it none may.
 	AllowedRead func(path string) error
+	// Account finds one of the owner's accounts; without it there is none.
+	Account func(name, server string) (pim.Account, error)
 	// Max is how many active watchers there may be (default 1000).
 	Max int
 	// Network and Secret are handed to the drivers.
@@ -81,6 +84,11 @@ func New(opt Options) (*Manager, error) {
 	if opt.Secret == nil {
 		opt.Secret = func(ref string) (string, error) {
 			return "", fmt.Errorf("no secret can be read, so neither can %s", ref)
+		}
+	}
+	if opt.Account == nil {
+		opt.Account = func(string, string) (pim.Account, error) {
+			return pim.Account{}, errors.New("no account is configured (docs/accounts.md)")
 		}
 	}
 	for _, d := range []struct {
@@ -139,7 +147,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	}
 	made, err := d.New(s, Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
-		AllowedRead: m.opt.AllowedRead, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
+		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 	})
 	if err != nil {
 		return nil, err

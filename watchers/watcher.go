@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/platform/safehttp"
 )
@@ -144,6 +145,10 @@ type Deps struct {
 	// AllowedRead reports whether the owner let Hob look at this folder, by
 	// configuration or by naming it; the error says how to allow it.
 	AllowedRead func(path string) error
+	// Account finds one of the owner's accounts that has a server ("imap",
+	// "caldav"); the name "" is the only one that has. The error says which
+	// there are, or how to add one.
+	Account func(name, server string) (pim.Account, error)
 	// Trouble tells that the watcher goes on, but not with everything ("cannot
 	// look into ~/x: permission denied"). Told once per kind of error.
 	Trouble func(ctx context.Context, watcher string, err error)

@@ -103,3 +103,9 @@ func (a Account) Missing() string {
 	}
 	return ""
 }
+
+// Has reports whether the account has a server: "imap", "smtp", "caldav" or
+// "carddav".
+func (a Account) Has(server string) bool {
+	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV, "carddav": a.CardDAV}[server] != ""
+}

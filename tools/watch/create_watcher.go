@@ -14,8 +14,8 @@ import (
 )
 
 type watcherIn struct {
-	Kind     string         `json:"kind" jsonschema:"file"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?"`
+	Kind     string         `json:"kind" jsonschema:"file, email"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
@@ -26,7 +26,7 @@ func (d Deps) createWatcher() tools.Tool {
 		Spec: tools.Spec{
 			Name: "create_watcher", Category: "watch", Effects: tools.Write, Core: true,
 			Description: "Watch for something and tell the owner or act.",
-			Keywords:    "monitor observe watch folder file new notify when",
+			Keywords:    "monitor observe watch folder file mail email sender new notify when",
 		},
 		Summary: func(in watcherIn) string {
 			config, _ := json.Marshal(in.Config)

@@ -5,6 +5,7 @@ package all
 import (
 	"hob/watchers"
 	"hob/watchers/cron"
+	"hob/watchers/email"
 	"hob/watchers/file"
 	"hob/watchers/oneshot"
 )
@@ -14,6 +15,7 @@ import (
 func Drivers() []watchers.Driver {
 	return []watchers.Driver{
 		cron.New(),
+		email.New(),
 		file.New(),
 		oneshot.New(),
 	}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"hob/knowledge/store"
+	"hob/platform/pim"
 	"hob/platform/safehttp"
 	"hob/watchers"
 )
@@ -40,6 +41,8 @@ type Suite struct {
 	Fail     func(t *testing.T, on bool)
 	Network  *safehttp.Client
 	Secret   func(ref string) (string, error)
+	// Account is likewise handed to the driver.
+	Account func(name, server string) (pim.Account, error)
 }
 
 // Run puts a driver through the promises of the contract.
@@ -65,7 +68,7 @@ func (s Suite) deps(st *store.Store) watchers.Deps {
 	return watchers.Deps{
 		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
 		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
-		Network: s.Network, Secret: s.Secret,
+		Network: s.Network, Secret: s.Secret, Account: s.Account,
 	}
 }
 
@@ -161,7 +164,7 @@ func (b *bench) create() { b.spec = Create(b.t, b.st, b.m, b.s.spec(b.config)) }
 // restart makes a new driver and manager, as a new process has them.
 func (b *bench) restart() {
 	opt := Options(b.st, b.sink, b.s.New())
-	opt.Network, opt.Secret = b.s.Network, b.s.Secret
+	opt.Network, opt.Secret, opt.Account = b.s.Network, b.s.Secret, b.s.Account
 	m, err := watchers.New(opt)
 	if err != nil {
 		b.t.Fatal(err)

@@ -132,6 +132,18 @@ func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.t.Helper()
 	c := d.client(name)
 	defer c.Close()
+	d.put(c, folder, mail, came)
+}
+
+// Appender is Deliver for many mails that come now.
+func (d *Dovecot) Appender(name, folder string) func(mail string) {
+	c := d.client(name)
+	d.t.Cleanup(func() { _ = c.Close() })
+	return func(mail string) { d.put(c, folder, mail, time.Time{}) }
+}
+
+func (d *Dovecot) put(c *imapclient.Client, folder, mail string, came time.Time) {
+	d.t.Helper()
 	raw := []byte(strings.ReplaceAll(mail, "\n", "\r\n"))
 	var o *imap.AppendOptions
 	if !came.IsZero() {

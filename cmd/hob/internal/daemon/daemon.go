@@ -273,7 +273,7 @@ func (d *Daemon) openGuard(ctx context.Context) error {
 func (d *Daemon) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
 		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
-		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret,
+		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret, Account: d.account,
 	})
 	return err
 }

@@ -1,0 +1,257 @@
+package email
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+)
+
+// maxRecent is how many of the newest mails a box remembers for its watchers.
+const maxRecent = 100
+
+// errBoxOver is the answer to who asks while the connection ends.
+var errBoxOver = errors.New("the connection to the mail server ended")
+
+// box is the connection to one folder. Its goroutine (run) is the only one that
+// speaks with the server.
+type box struct {
+	hub     *hub
+	at      place
+	account pim.Account
+	log     *slog.Logger
+	cancel  context.CancelFunc
+	done    chan struct{}
+	users   int // guarded by hub.mu
+
+	wake chan struct{} // ends the wait for the server; has room for one
+
+	mu      sync.Mutex
+	online  bool
+	asks    []ask         // none while not online
+	changed chan struct{} // closed, and made anew, when news is
+	news    news
+}
+
+// news is how a box stands.
+type news struct {
+	count    int // goes up with each change
+	validity uint32
+	next     uint32 // the UID after the newest mail
+	// recent are the newest mails: all from the UID from on.
+	recent []pim.Message
+	from   uint32
+	// err is what the owner has to hear of; one watcher takes it.
+	err error
+}
+
+// ask is something to do on the connection.
+type ask struct {
+	do   func(context.Context, *mailbox.Conn) error
+	done chan error // has room for one
+}
+
+func (b *box) run(ctx context.Context) {
+	defer close(b.done)
+	for ctx.Err() == nil {
+		if !b.rest(ctx, b.hub.wait(b.at)) {
+			return
+		}
+		err := b.serve(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		tell := b.hub.failed(b.at, err)
+		b.log.InfoContext(ctx, "mail server not reached, trying again", "account", b.at.account, "folder", b.at.folder, "err", err)
+		if tell {
+			b.publish(func(n *news) { n.err = err })
+		}
+	}
+}
+
+// rest waits; false when ctx ended.
+func (b *box) rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+// serve is one life of the connection.
+func (b *box) serve(ctx context.Context) (err error) {
+	c, err := mailbox.Open(ctx, b.account)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	s, err := c.Select(ctx, b.at.folder)
+	if err != nil {
+		return err
+	}
+	b.hub.works(b.at)
+	next := s.Next
+	if next == 0 { // an old server, which does not say
+		if next, err = after(ctx, c, 1); err != nil {
+			return err
+		}
+	}
+	defer b.offline()
+	b.publish(func(n *news) {
+		b.online = true
+		if n.validity != s.Validity || n.next > next {
+			*n = news{count: n.count, validity: s.Validity}
+		}
+		if n.next < next {
+			n.recent, n.from = nil, next
+		}
+		n.next, n.err = next, nil
+	})
+	for ctx.Err() == nil {
+		if err := b.answer(ctx, c); err != nil {
+			return err
+		}
+		if err := c.Wait(ctx, b.wake); err != nil || ctx.Err() != nil {
+			return err
+		}
+		if err := b.look(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// after is the UID after the newest mail.
+func after(ctx context.Context, c *mailbox.Conn, from uint32) (uint32, error) {
+	all, err := c.After(ctx, from)
+	if err != nil || len(all) == 0 {
+		return from, err
+	}
+	return all[len(all)-1] + 1, nil
+}
+
+// answer does what watchers ask for, until none asks.
+func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
+	for ctx.Err() == nil {
+		b.mu.Lock()
+		if len(b.asks) == 0 {
+			b.mu.Unlock()
+			return nil
+		}
+		a := b.asks[0]
+		b.asks = b.asks[1:]
+		b.mu.Unlock()
+		err := a.do(ctx, c)
+		if err != nil { // the next one may be asked on a new connection
+			a.done <- errBoxOver
+			return err
+		}
+		a.done <- nil
+	}
+	return nil
+}
+
+// offline lets nobody wait for an answer that does not come.
+func (b *box) offline() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.online = false
+	for _, a := range b.asks {
+		a.done <- errBoxOver
+	}
+	b.asks = nil
+}
+
+// look finds what came since the last look and tells all watchers.
+func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
+	b.mu.Lock()
+	next := b.news.next
+	b.mu.Unlock()
+	uids, err := c.After(ctx, next)
+	if err != nil || len(uids) == 0 {
+		return err
+	}
+	var fresh []pim.Message
+	if len(uids) <= maxRecent {
+		for page := range slices.Chunk(uids, mailbox.Page) {
+			some, err := c.Headers(ctx, page)
+			if err != nil {
+				return err
+			}
+			fresh = append(fresh, some...)
+		}
+	}
+	b.publish(func(n *news) {
+		n.next = uids[len(uids)-1] + 1
+		if n.recent = append(slices.Clone(n.recent), fresh...); len(uids) > maxRecent {
+			n.recent, n.from = nil, n.next
+		}
+		if over := len(n.recent) - maxRecent; over > 0 {
+			n.from = n.recent[over-1].UID + 1
+			n.recent = slices.Clone(n.recent[over:])
+		}
+	})
+	return nil
+}
+
+func (b *box) publish(change func(*news)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.news)
+	b.news.count++
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// await returns how the box stands once that is known and differs from what was
+// seen, and an error that this watcher has to tell.
+func (b *box) await(ctx context.Context, seen int) (news, error) {
+	for {
+		b.mu.Lock()
+		n, changed := b.news, b.changed
+		b.news.err = nil
+		b.mu.Unlock()
+		switch {
+		case n.err != nil:
+			return n, n.err
+		case n.count != seen && n.validity != 0:
+			return n, nil
+		}
+		select {
+		case <-ctx.Done():
+			return n, ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// do runs something on the connection and waits for it; errBoxOver when there is
+// none or it ends meanwhile.
+func (b *box) do(ctx context.Context, f func(context.Context, *mailbox.Conn) error) error {
+	a := ask{f, make(chan error, 1)}
+	b.mu.Lock()
+	if !b.online {
+		b.mu.Unlock()
+		return errBoxOver
+	}
+	b.asks = append(b.asks, a)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case err := <-a.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

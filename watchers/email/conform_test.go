@@ -1,0 +1,280 @@
+package email
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+// configured answers as the daemon does, for one account.
+func configured(a pim.Account) func(string, string) (pim.Account, error) {
+	return func(name, server string) (pim.Account, error) {
+		if server != pim.IMAP || name != "" && name != a.Name {
+			return pim.Account{}, fmt.Errorf("there is no account %q for that", name)
+		}
+		return a, nil
+	}
+}
+
+func mail(id, from, subject, text string) string {
+	return fmt.Sprintf("From: %s\nTo: tester@test.local\nSubject: %s\nMessage-ID: <%s@test.local>\nDate: %s\n\n%s\n",
+		from, subject, id, time.Now().Format(time.RFC1123Z), text)
+}
+
+// nextSecond waits until what comes now has another time than what was there:
+// servers stamp mails with whole seconds.
+func nextSecond() {
+	now := time.Now()
+	<-time.After(now.Truncate(time.Second).Add(time.Second + 20*time.Millisecond).Sub(now))
+}
+
+func TestConformance(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	var mu sync.Mutex
+	n, boxes := 0, map[string]bool{}
+	watcherstest.Run(t, watcherstest.Suite{
+		New:     func() watchers.Driver { return New() },
+		Account: configured(d.Account("tester")),
+		Config: func(t *testing.T) json.RawMessage {
+			mu.Lock()
+			defer mu.Unlock()
+			n++
+			return json.RawMessage(fmt.Sprintf(`{"account":"work","folder":"box%d","from":"ada@test.local"}`, n))
+		},
+		Bad: []string{
+			`{"account":"other"}`, `{"from":7}`, `{"from":[7]}`, `{"from":""}`, `{"words":[" "]}`, `{"folder":"a\nb"}`,
+			`{"subject":"` + strings.Repeat("x", 300) + `"}`,
+		},
+		Provoke: func(t *testing.T, raw json.RawMessage, n int) {
+			f, err := parse(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			if !boxes[f.Folder] {
+				d.Create("tester", f.Folder)
+				boxes[f.Folder] = true
+			}
+			mu.Unlock()
+			d.Deliver("tester", f.Folder, mail(fmt.Sprint(n), "Ada <ada@test.local>", "hello", "x"), time.Time{})
+			nextSecond()
+		},
+	})
+}
+
+// world is a manager over a dovecot.
+type world struct {
+	t    *testing.T
+	d    *pimtest.Dovecot
+	st   *store.Store
+	sink *watcherstest.Sink
+	m    *watchers.Manager
+	stop func()
+}
+
+func newWorld(t *testing.T, d *pimtest.Dovecot) *world {
+	w := &world{t: t, d: d, st: watcherstest.Open(t, New())}
+	w.sink = watcherstest.NewSink(w.st)
+	w.start()
+	return w
+}
+
+func (w *world) start() {
+	w.t.Helper()
+	o := watcherstest.Options(w.st, w.sink, New())
+	o.Account = configured(w.d.Account("tester"))
+	m, err := watchers.New(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.m, w.stop = m, watcherstest.Start(w.t, m)
+}
+
+func (w *world) watch(config string) watchers.Spec {
+	w.t.Helper()
+	return watcherstest.Create(w.t, w.st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test"})
+}
+
+// based waits until a watcher has looked at its folder.
+func (w *world) based(s watchers.Spec) {
+	w.t.Helper()
+	watcherstest.Eventually(w.t, "the baseline is taken", func() bool {
+		c, err := (&watch{id: s.ID, deps: watchers.Deps{Store: w.st}}).load(context.Background())
+		return err == nil && c.validity != 0
+	})
+}
+
+// keys are the mails that fired, by their Message-IDs, for a watcher.
+func (w *world) keys(s watchers.Spec) (out []string) {
+	for _, f := range w.sink.Fired() {
+		if f.Watcher == s.ID {
+			out = append(out, strings.TrimSuffix(strings.TrimPrefix(f.Key, "mail:"), "@test.local"))
+		}
+	}
+	return out
+}
+
+func (w *world) expect(s watchers.Spec, want ...string) {
+	w.t.Helper()
+	watcherstest.Eventually(w.t, fmt.Sprintf("%s fires %v", s.Config, want), func() bool { return len(w.keys(s)) >= len(want) })
+	if got := w.keys(s); fmt.Sprint(got) != fmt.Sprint(want) {
+		w.t.Errorf("%s fired %v, want %v", s.Config, got, want)
+	}
+}
+
+func TestFiltersShareOneConnection(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	w := newWorld(t, d)
+	all := w.watch(`{}`)
+	ada := w.watch(`{"from":"Ada","words":"invoice"}`)
+	house := w.watch(`{"from":["test.local"],"subject":["Invoice","Rechnung"]}`)
+	march := w.watch(`{"words":["march","invoice"],"to":"tester@test.local"}`)
+	for _, s := range []watchers.Spec{all, ada, house, march} {
+		w.based(s)
+	}
+	for _, m := range []string{
+		mail("1", "Ada Lovelace <a@x.org>", "The invoice", "for you"),
+		mail("2", "Bob <bob@test.local>", "Rechnung", "März"),
+		mail("3", "ada@y.org", "Hello", "The INVOICE of\nMarch is there"),
+		mail("4", "Adamo <o@z.org>", "invoice", "not for her"),
+	} {
+		d.Deliver("tester", "INBOX", m, time.Time{})
+	}
+	w.expect(all, "1", "2", "3", "4")
+	w.expect(ada, "1", "3")
+	w.expect(house, "2")
+	w.expect(march, "3")
+	if n := d.Connections("tester"); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	first := slices.IndexFunc(w.sink.Fired(), func(f watcherstest.Fired) bool { return f.Key == "mail:1@test.local" })
+	if f := w.sink.Fired()[first]; f.Source != "outside" || f.Text != "Mail from Ada Lovelace <a@x.org>: The invoice" || !strings.Contains(string(f.Payload), `"text":"for you"`) {
+		t.Errorf("%+v, %s", f, f.Payload)
+	}
+}
+
+func TestNothingIsLostWhenTheServerGoesOrRenumbers(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	for n := range 60 { // an old mailbox
+		d.Deliver("tester", "INBOX", mail(fmt.Sprint("old", n), "ada@test.local", "old", "x"), time.Now().AddDate(0, 0, -10))
+	}
+	w := newWorld(t, d)
+	s := w.watch(`{"from":"ada@test.local"}`)
+	w.based(s)
+	d.Deliver("tester", "INBOX", mail("1", "ada@test.local", "a", "x"), time.Time{})
+	w.expect(s, "1")
+	d.Stop()
+	d.Start()
+	d.Deliver("tester", "INBOX", mail("2", "ada@test.local", "b", "x"), time.Time{})
+	w.expect(s, "1", "2")
+	w.stop()
+	d.Deliver("tester", "INBOX", mail("3", "ada@test.local", "c", "x"), time.Time{})
+	d.Deliver("tester", "INBOX", mail("4", "ada@test.local", "d", "x"), time.Time{})
+	d.Renumber("tester")
+	w.start()
+	w.expect(s, "1", "2", "3", "4")
+	got, err := w.m.Get(t.Context(), s.ID)
+	if err != nil || got.Fired != 4 {
+		t.Errorf("fired %d times, %v", got.Fired, err)
+	}
+	if n := len(w.sink.Troubles()); n != 0 {
+		t.Errorf("a short absence of the server is told: %v", w.sink.Troubles())
+	}
+}
+
+// TestManyAtOnce: more mails than fit a page or the memory of the connection,
+// while the manager is killed again and again in the middle.
+func TestManyAtOnce(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	w := newWorld(t, d)
+	s := w.watch(`{}`)
+	w.based(s)
+	w.stop()
+	const most = 2*maxRecent + 30
+	c := d.Appender("tester", "INBOX")
+	for n := range most {
+		c(mail(fmt.Sprint(n), "ada@test.local", "x", "y"))
+	}
+	for range 8 {
+		w.sink.Fail(nil)
+		calls := w.sink.Calls()
+		w.start()
+		watcherstest.Eventually(t, "a batch", func() bool { return w.sink.Calls() > calls || len(w.keys(s)) == most })
+		w.sink.Fail(errors.New("the disk is full")) // what is under way is not kept
+		w.stop()
+	}
+	w.sink.Fail(nil)
+	w.start()
+	watcherstest.Eventually(t, "all fire", func() bool { return len(w.keys(s)) >= most })
+	for n, k := range w.keys(s) {
+		if k != fmt.Sprint(n) {
+			t.Fatalf("the %d. that fired is %s", n, k)
+		}
+	}
+	if got, err := w.m.Get(t.Context(), s.ID); err != nil || got.Fired != most { // a sink drops a key that it knows
+		t.Errorf("fired %d times, %v", got.Fired, err)
+	}
+}
+
+func TestRefusedSignInIsToldOnce(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	st := watcherstest.Open(t, New())
+	sink := watcherstest.NewSink(st)
+	a := d.Account("tester")
+	asked := 0
+	var mu sync.Mutex
+	a.Secret = func(context.Context) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked++
+		return "hunter2", nil
+	}
+	o := watcherstest.Options(st, sink, New())
+	o.Account = configured(a)
+	m, err := watchers.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watcherstest.Start(t, m)
+	for range 5 {
+		watcherstest.Create(t, st, m, watchers.Spec{Kind: Kind, Config: json.RawMessage(`{}`), Report: "test"})
+	}
+	watcherstest.Eventually(t, "the owner is told", func() bool { return len(sink.Troubles()) > 0 })
+	<-time.After(3 * time.Second) // the manager tries the one again that told
+	mu.Lock()
+	defer mu.Unlock()
+	if n := len(sink.Troubles()); n != 1 || asked != 1 || strings.Contains(sink.Troubles()[0].Error(), "hunter2") {
+		t.Errorf("told %d times, signed in %d times: %v", n, asked, sink.Troubles())
+	}
+}
+
+func TestPast(t *testing.T) {
+	d := pimtest.StartDovecot(t, "")
+	now := time.Now()
+	d.Deliver("tester", "INBOX", mail("1", "ada@test.local", "long ago", "x"), now.AddDate(0, 0, -20))
+	d.Deliver("tester", "INBOX", mail("2", "ada@test.local", "this week", "x"), now.AddDate(0, 0, -2))
+	d.Deliver("tester", "INBOX", mail("3", "bob@test.local", "this week", "x"), now.AddDate(0, 0, -1))
+	st := watcherstest.Open(t, New())
+	made, err := New().New(watchers.Spec{ID: "w1", Kind: Kind, Config: json.RawMessage(`{"from":"ada"}`)},
+		watchers.Deps{Store: st, Log: slog.New(slog.DiscardHandler), Account: configured(d.Account("tester"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := made.(watchers.Historian).Past(t.Context(), now.AddDate(0, 0, -7))
+	if err != nil || len(got) != 1 || got[0].Key != "mail:2@test.local" {
+		t.Errorf("%v, %v", got, err)
+	}
+}

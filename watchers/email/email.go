@@ -1,0 +1,128 @@
+// Package email is the kind of watcher that notices new mail in a folder of one
+// of the owner's accounts, by sender, recipient, subject and words.
+//
+// All watchers of one folder share one connection (box), on which the server
+// tells of new mail by itself (IDLE) or is asked now and then. Each has a cursor
+// of its own: the number of the next mail (UID) and what that number belongs to
+// (UIDVALIDITY). A mail fires under its Message-ID. So a server that renumbers
+// its mails loses none and repeats none: what came since the last look is looked
+// at again, and what was told is known by its name.
+//
+// Only what came after the watcher was made counts. Nothing is changed in the
+// mailbox; a mail that was looked at stays unread.
+package email
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/pim"
+	"hob/watchers"
+)
+
+// Kind is the kind's name.
+const Kind = "email"
+
+// tables: email_watches has one row for each watcher: since when mails are new
+// and where it stands; validity 0: it has not looked yet. email_told has the
+// names of the mails that fired, as digests.
+const tables = `CREATE TABLE email_watches (
+	watcher TEXT PRIMARY KEY,
+	since INTEGER NOT NULL,
+	box TEXT NOT NULL DEFAULT '',
+	validity INTEGER NOT NULL DEFAULT 0,
+	next INTEGER NOT NULL DEFAULT 0,
+	looked INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE email_told (
+	watcher TEXT NOT NULL,
+	mail BLOB NOT NULL,
+	PRIMARY KEY (watcher, mail)
+) WITHOUT ROWID;`
+
+// Driver makes email watchers, which share its hub.
+type Driver struct{ hub *hub }
+
+// New returns the driver.
+func New() *Driver { return &Driver{hub: newHub()} }
+
+// Kind implements watchers.Driver.
+func (*Driver) Kind() string { return Kind }
+
+// Migrations implements watchers.Driver.
+func (*Driver) Migrations() []store.Set {
+	return []store.Set{{Owner: "watchers/email", Steps: []string{tables}}}
+}
+
+// New implements watchers.Driver.
+func (d *Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+	f, err := parse(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	a, err := deps.Account(f.Account, pim.IMAP)
+	if err != nil {
+		return nil, fmt.Errorf("email: %w", err)
+	}
+	return &watch{id: spec.ID, filter: f, account: a, deps: deps, hub: d.hub}, nil
+}
+
+// Begin implements watchers.Keeper.
+func (d *Driver) Begin(tx *store.Tx, spec watchers.Spec) error {
+	if err := d.Forget(tx, spec.ID); err != nil {
+		return err
+	}
+	// Servers stamp a mail with the second in which it came.
+	since := time.Now().Truncate(time.Second)
+	if _, err := tx.Exec("INSERT INTO email_watches (watcher, since) VALUES (?, ?)", spec.ID, store.Millis(since)); err != nil {
+		return fmt.Errorf("email: begin: %w", err)
+	}
+	return nil
+}
+
+// Forget implements watchers.Keeper.
+func (*Driver) Forget(tx *store.Tx, watcher string) error {
+	for _, table := range []string{"email_watches", "email_told"} {
+		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", watcher); err != nil {
+			return fmt.Errorf("email: forget: %w", err)
+		}
+	}
+	return nil
+}
+
+// Eraser has nothing to take out: numbers and digests are all that is kept.
+func (*Driver) Eraser() erase.Eraser {
+	return erase.Owned{Besides: []string{"email_watches", "email_told"}}
+}
+
+// Describe implements watchers.Driver: "mail from Ada about invoice (work)".
+func (*Driver) Describe(raw json.RawMessage) string {
+	f, err := parse(raw)
+	if err != nil {
+		return "mail, in an unreadable way"
+	}
+	var b strings.Builder
+	b.WriteString("mail")
+	for _, x := range []struct {
+		word string
+		list list
+	}{{" from ", f.From}, {" to ", f.To}, {" with the subject ", f.Subject}} {
+		if len(x.list) > 0 {
+			b.WriteString(x.word + strings.Join(x.list, " or "))
+		}
+	}
+	if len(f.Words) > 0 {
+		b.WriteString(" about " + strings.Join(f.Words, " and "))
+	}
+	if !strings.EqualFold(f.Folder, inbox) {
+		b.WriteString(" in " + f.Folder)
+	}
+	if f.Account != "" {
+		b.WriteString(" (" + f.Account + ")")
+	}
+	return pim.Line(b.String(), 300)
+}

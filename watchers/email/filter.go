@@ -1,0 +1,141 @@
+package email
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/watchers"
+)
+
+const inbox = "INBOX"
+
+// The bounds of a configuration.
+const (
+	maxValues = 50
+	maxValue  = 200 // characters
+)
+
+// filter is what the owner or a tool gives: which mails. What is empty admits
+// all.
+type filter struct {
+	Account string `json:"account,omitempty"` // [accounts.NAME]; needed when there are several
+	Folder  string `json:"folder,omitempty"`  // default INBOX; a name or a use such as "archive"
+	From    list   `json:"from,omitempty"`    // one of these: a name, an address or a domain
+	To      list   `json:"to,omitempty"`      // likewise, of the recipients
+	Subject list   `json:"subject,omitempty"` // one of these is in the subject
+	Words   list   `json:"words,omitempty"`   // all of these are in the subject or the text
+}
+
+// list is a list of texts, or one text.
+type list []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *list) UnmarshalJSON(b []byte) error {
+	var one string
+	if json.Unmarshal(b, &one) == nil {
+		*l = list{one}
+		return nil
+	}
+	var many []string
+	if err := json.Unmarshal(b, &many); err != nil {
+		return errors.New("from, to, subject and words are a text or a list of texts")
+	}
+	*l = many
+	return nil
+}
+
+func parse(raw json.RawMessage) (filter, error) {
+	var f filter
+	if err := watchers.Decode(raw, &f); err != nil {
+		return f, fmt.Errorf("email: %w", err)
+	}
+	f.Account = strings.TrimSpace(f.Account)
+	if f.Folder = strings.TrimSpace(f.Folder); f.Folder == "" {
+		f.Folder = inbox
+	}
+	for name, l := range map[string]*list{"from": &f.From, "to": &f.To, "subject": &f.Subject, "words": &f.Words} {
+		var out list
+		for _, v := range *l {
+			if v = pim.Line(v, maxValue+1); v != "" {
+				out = append(out, v)
+			}
+			if len([]rune(v)) > maxValue || len(out) > maxValues {
+				return f, fmt.Errorf("email: %q may have %d entries of %d characters", name, maxValues, maxValue)
+			}
+		}
+		if len(*l) > 0 && len(out) == 0 {
+			return f, fmt.Errorf("email: %q is empty; leave it out to admit every mail", name)
+		}
+		*l = out
+	}
+	if pim.Line(f.Folder, maxValue) != f.Folder {
+		return f, fmt.Errorf("email: the folder must be a name of at most %d characters on one line", maxValue)
+	}
+	return f, nil
+}
+
+// head reports whether a mail fits as far as its header fields tell.
+func (f filter) head(m pim.Message) bool {
+	return (len(f.From) == 0 || anybody(m.From, f.From)) &&
+		(len(f.To) == 0 || anybody(m.To, f.To)) &&
+		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return within(m.Subject, s) }))
+}
+
+// text reports whether all words are there.
+func (f filter) text(m pim.Message) bool {
+	all := m.Subject + "\n" + m.Text
+	for _, w := range f.Words {
+		if !within(all, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// within compares as people do: case, accents and spaces do not count.
+func within(text, part string) bool {
+	return strings.Contains(squeeze(text), squeeze(part))
+}
+
+func squeeze(s string) string { return strings.Join(strings.Fields(phrase.Fold(s)), " ") }
+
+func anybody(people []pim.Person, who []string) bool {
+	return slices.ContainsFunc(people, func(p pim.Person) bool {
+		return slices.ContainsFunc(who, func(w string) bool { return is(p, w) })
+	})
+}
+
+// is reports whether a person is who is named: "ada@example.org" by the address,
+// "example.org" or "@example.org" by the domain, "Ada" by words of the name.
+func is(p pim.Person, who string) bool {
+	who = strings.ToLower(strings.TrimSpace(who))
+	local, domain, _ := strings.Cut(p.Address, "@")
+	if !strings.ContainsAny(who, " \t") {
+		if before, after, ok := strings.Cut(who, "@"); ok && before != "" {
+			return p.Address == who
+		} else if ok {
+			return inDomain(domain, after)
+		}
+		if strings.Contains(who, ".") && inDomain(domain, who) {
+			return true
+		}
+	}
+	have := phrase.Split(p.Name + " " + local)
+	want := phrase.Split(who)
+	for _, w := range want {
+		if !slices.Contains(have, w) {
+			return false
+		}
+	}
+	return len(want) > 0
+}
+
+// inDomain reports whether a domain is another one or lies in it.
+func inDomain(domain, of string) bool {
+	return of != "" && (domain == of || strings.HasSuffix(domain, "."+of))
+}

@@ -1,0 +1,81 @@
+package email
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/pim"
+)
+
+// cursor is where a watcher stands.
+type cursor struct {
+	since    time.Time // mails before it are not new
+	box      string    // account and folder to which the rest belongs
+	validity uint32    // 0: it has not looked yet
+	next     uint32    // the first UID that it has not looked at
+	looked   time.Time // when it last looked
+}
+
+func (w *watch) load(ctx context.Context) (c cursor, err error) {
+	var since, looked int64
+	err = w.deps.Store.Reader(ctx).QueryRow("SELECT since, box, validity, next, looked FROM email_watches WHERE watcher = ?", w.id).
+		Scan(&since, &c.box, &c.validity, &c.next, &looked)
+	if errors.Is(err, sql.ErrNoRows) {
+		return cursor{since: time.Now().Truncate(time.Second)}, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("email: read progress: %w", err)
+	}
+	c.since, c.looked = store.Time(since), store.Time(looked)
+	return c, nil
+}
+
+func (c cursor) save(tx *store.Tx, watcher string) error {
+	_, err := tx.Exec(`INSERT INTO email_watches VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (watcher) DO UPDATE SET box = excluded.box, validity = excluded.validity, next = excluded.next, looked = excluded.looked`,
+		watcher, store.Millis(c.since), c.box, c.validity, c.next, store.Millis(c.looked))
+	if err != nil {
+		return fmt.Errorf("email: save progress: %w", err)
+	}
+	return nil
+}
+
+func (w *watch) told(ctx context.Context, name []byte) (known bool, err error) {
+	err = w.deps.Store.Reader(ctx).QueryRow("SELECT EXISTS (SELECT 1 FROM email_told WHERE watcher = ? AND mail = ?)", w.id, name).Scan(&known)
+	if err != nil {
+		return false, fmt.Errorf("email: read what was told: %w", err)
+	}
+	return known, nil
+}
+
+func remember(tx *store.Tx, watcher string, name []byte) error {
+	if _, err := tx.Exec("INSERT OR IGNORE INTO email_told VALUES (?, ?)", watcher, name); err != nil {
+		return fmt.Errorf("email: save what was told: %w", err)
+	}
+	return nil
+}
+
+// nameOf names a mail for ever: by its Message-ID, or by what it is when it has
+// none.
+func nameOf(m pim.Message) string {
+	if m.ID != "" {
+		return "mail:" + m.ID
+	}
+	from := ""
+	if len(m.From) > 0 {
+		from = m.From[0].String()
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", from, m.Subject, m.Date.Unix(), m.Size))
+	return "mail:unnamed:" + hex.EncodeToString(sum[:16])
+}
+
+func digest(name string) []byte {
+	sum := sha256.Sum256([]byte(name))
+	return sum[:16]
+}

@@ -1,0 +1,263 @@
+package email
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+const (
+	// older is by how much a mail may be older than its watcher and yet be new:
+	// clocks differ. What is older was moved here, such as an old archive.
+	older = 24 * time.Hour
+	// again is how far behind the last look a renumbered folder is looked at.
+	again = 48 * time.Hour
+	// maxTold is how much of a mail's text goes with its signal, in characters.
+	maxTold = 4000
+	// maxPast is how many of the newest mails a look at the past reads.
+	maxPast = 1000
+)
+
+type watch struct {
+	id      string
+	filter  filter
+	account pim.Account
+	deps    watchers.Deps
+	hub     *hub
+}
+
+type fire = func(context.Context, []watchers.Signal, func(*store.Tx) error) error
+
+// Run implements watchers.Watcher.
+func (w *watch) Run(ctx context.Context, fire fire) error {
+	at, err := w.load(ctx)
+	if err != nil {
+		return err
+	}
+	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log)
+	defer w.hub.leave(b)
+	for seen := 0; ; {
+		n, err := b.await(ctx, seen)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		seen = n.count
+		err = w.catchUp(ctx, b, n, &at, fire)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errBoxOver): // the next connection finds the rest
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// catchUp fires what is new and brings the cursor to the end of the folder.
+func (w *watch) catchUp(ctx context.Context, b *box, n news, at *cursor, fire fire) error {
+	end := cursor{since: at.since, box: b.at.account + "\x00" + b.at.folder, validity: n.validity, next: n.next, looked: time.Now()}
+	if at.validity != n.validity || at.box != end.box {
+		return w.rescan(ctx, b, at, end, fire)
+	}
+	if at.next >= n.next {
+		return nil
+	}
+	for at.next < n.next {
+		page, upTo, err := b.page(ctx, n, at.next)
+		if err != nil {
+			return err
+		}
+		to := end
+		to.next = upTo
+		if err := w.tell(ctx, b, page, at.since.Add(-older), &to, fire); err != nil {
+			return err
+		}
+		*at = to
+	}
+	return nil
+}
+
+// rescan looks at all that came since the last look, or since the watcher was
+// made: it has no number to go on from, or one that means nothing any more. The
+// cursor moves at the end, so that what a crash interrupts is done again; what
+// was told by then is known.
+func (w *watch) rescan(ctx context.Context, b *box, at *cursor, end cursor, fire fire) error {
+	from, not := at.since, at.since
+	renumbered := at.validity != 0 && at.box == end.box
+	if renumbered {
+		not = at.since.Add(-older)
+		if from = at.looked.Add(-again); from.Before(not) {
+			from = not
+		}
+	} else if at.validity != 0 { // the watcher looks at another account now
+		from, not = at.looked, at.looked
+	}
+	uids, err := b.since(ctx, from, end.next)
+	if err != nil {
+		return err
+	}
+	for len(uids) > 0 {
+		page := uids[:min(len(uids), mailbox.Page)]
+		uids = uids[len(page):]
+		mails, err := b.headers(ctx, page)
+		if err != nil {
+			return err
+		}
+		if renumbered {
+			mails = dated(mails, not)
+		}
+		if err := w.tell(ctx, b, mails, not, nil, fire); err != nil {
+			return err
+		}
+	}
+	if err := fire(ctx, nil, func(tx *store.Tx) error { return end.save(tx, w.id) }); err != nil {
+		return err
+	}
+	*at = end
+	return nil
+}
+
+// dated drops what its sender dated before t: a server that lost its index may
+// say of every mail that it came just now.
+func dated(mails []pim.Message, t time.Time) (out []pim.Message) {
+	for _, m := range mails {
+		if m.Date.IsZero() || !m.Date.Before(t) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// tell fires the mails that fit, came not before t and were not told, and moves
+// the cursor to to, if there is one.
+func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Time, to *cursor, fire fire) error {
+	var signals []watchers.Signal
+	var names [][]byte
+	for _, m := range mails {
+		if m.Received.Before(t) || !w.filter.head(m) {
+			continue
+		}
+		name := digest(nameOf(m))
+		if known, err := w.told(ctx, name); err != nil || known {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := b.text(ctx, &m); err != nil {
+			return err
+		}
+		if !w.filter.text(m) {
+			continue
+		}
+		s, err := w.signal(b, m)
+		if err != nil {
+			return err
+		}
+		signals, names = append(signals, s), append(names, name)
+	}
+	if len(signals) == 0 && to == nil {
+		return nil
+	}
+	return fire(ctx, signals, func(tx *store.Tx) error {
+		for _, n := range names {
+			if err := remember(tx, w.id, n); err != nil {
+				return err
+			}
+		}
+		if to == nil {
+			return nil
+		}
+		return to.save(tx, w.id)
+	})
+}
+
+// Past implements watchers.Historian.
+func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signal, err error) {
+	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log)
+	defer w.hub.leave(b)
+	n, err := b.await(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	uids, err := b.since(ctx, since, n.next)
+	if err != nil {
+		return nil, err
+	}
+	for page := range slices.Chunk(uids[max(len(uids)-maxPast, 0):], mailbox.Page) {
+		mails, err := b.headers(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range mails {
+			if m.Received.Before(since) || !w.filter.head(m) {
+				continue
+			}
+			if err := b.text(ctx, &m); err != nil {
+				return nil, err
+			}
+			if !w.filter.text(m) {
+				continue
+			}
+			s, err := w.signal(b, m)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// payload is a mail for programs.
+type payload struct {
+	Account   string       `json:"account"`
+	Folder    string       `json:"folder"`
+	MessageID string       `json:"message_id,omitempty"`
+	From      []pim.Person `json:"from"`
+	To        []pim.Person `json:"to,omitempty"`
+	Subject   string       `json:"subject"`
+	Date      time.Time    `json:"date,omitzero"`
+	Received  time.Time    `json:"received"`
+	Text      string       `json:"text,omitempty"`
+	Cut       bool         `json:"cut,omitempty"` // there is more text
+	Files     []string     `json:"files,omitempty"`
+}
+
+func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
+	p := payload{
+		Account: b.at.account, Folder: b.at.folder, MessageID: m.ID, From: m.From, To: m.To[:min(len(m.To), 20)], Subject: m.Subject,
+		Date: m.Date, Received: m.Received, Text: m.Text, Cut: m.Cut, Files: m.Files[:min(len(m.Files), 20)],
+	}
+	if r := []rune(p.Text); len(r) > maxTold {
+		p.Text, p.Cut = string(r[:maxTold]), true
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return watchers.Signal{}, err
+	}
+	from := "nobody named"
+	if len(m.From) > 0 {
+		from = m.From[0].String()
+	}
+	subject := m.Subject
+	if subject == "" {
+		subject = "(no subject)"
+	}
+	return watchers.Signal{
+		Key: nameOf(m), Text: phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400), Payload: raw,
+		Source: provenance.Outside, At: m.Received,
+	}, nil
+}
