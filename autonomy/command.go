@@ -33,6 +33,7 @@ func commands() []command {
 		{[]string{"status"}, "", "what I am doing", (*Loop).cmdStatus},
 		{[]string{"undo"}, "[ID|N|all]", "take back my last action, the last N, or all that my last answer did", (*Loop).cmdUndo},
 		{[]string{"redo"}, "[ID]", "do again what was undone last", (*Loop).cmdRedo},
+		{[]string{forgetCommand}, "TEXT", "forget that for good, wherever it stands; I show what would go and ask", (*Loop).cmdForget},
 		{[]string{"approve", "yes", "y"}, "[ID|all] [session|task|pattern] [for 1h]", "say yes to my question, and to more like it", (*Loop).cmdYes},
 		{[]string{"deny", "no", "n"}, "[ID|all] [why]", "say no to my question", (*Loop).cmdNo},
 		{[]string{"grants"}, "", "what you have allowed beforehand", (*Loop).cmdGrants},

@@ -232,6 +232,8 @@ func (l *Loop) event(ctx context.Context, in channels.Inbound) (bus.Event, error
 	ev.Provenance = provenance.Owner
 	if command, args := parseCommand(in.Text); command == steerCommand && args != "" {
 		ev.Lane = steerLane(in.Session, ev.ID)
+	} else if command == forgetCommand && args != "" {
+		return ev, nil
 	} else if command != "" {
 		ev.Lane = commandLane(in.Session)
 	} else if _, yes := parseAnswer(in.Text); yes {

@@ -67,6 +67,9 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 	if !m.Until.IsZero() {
 		return l.limited(ev, m), nil
 	}
+	if text := forgets(ev); text != "" {
+		return l.forget(ctx, ev, text)
+	}
 	if res, ok, err := l.takeBack(ctx, ev, m); ok || err != nil {
 		return res, err
 	}

@@ -149,8 +149,10 @@ func goes(g knowledge.Going) string {
 	for _, kind := range slices.Sorted(maps.Keys(g.Within)) {
 		within = append(within, fmt.Sprintf("%d %s", g.Within[kind], many(kind, g.Within[kind])))
 	}
-	if len(within) > 0 {
-		text += "; in " + strings.Join(within, ", ") + " the words are blotted out"
+	if len(within) > 0 { // what was said a moment ago is no row yet
+		text += "; in " + strings.Join(within, ", ") + ", and wherever else they stand, the words are blotted out"
+	} else if len(g.Erasure.Phrases) > 0 {
+		text += "; wherever else the words stand, they are blotted out"
 	}
 	return text + ". It cannot be undone."
 }
@@ -232,7 +234,7 @@ func forgotten(g knowledge.Going, keep bool) string {
 	if keep {
 		text += " Older backups still hold it."
 	}
-	return text + " Do not repeat what was forgotten."
+	return text + " It is not to be repeated."
 }
 
 func (d Deps) nothingToForget(tx *store.Tx, realm string, in forgetIn) error {

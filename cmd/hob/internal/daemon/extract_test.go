@@ -5,10 +5,17 @@ import (
 	"time"
 )
 
-// remembered are the facts once no turn waits to be read for some.
+// remembered are the facts once no turn waits to be read for some, and what was
+// forgotten is gone.
 func (s *scene) remembered() string {
 	s.t.Helper()
 	s.drained()
+	gone, err := s.d.erasing.List(s.t.Context(), 100)
+	fatal(s.t, err)
+	for _, e := range gone {
+		_, err := s.d.erasing.Wait(s.t.Context(), e.ID)
+		fatal(s.t, err)
+	}
 	all, err := s.d.base.Facts(s.t.Context(), 1000, true)
 	fatal(s.t, err)
 	var b strings.Builder

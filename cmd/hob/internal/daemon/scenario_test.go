@@ -44,7 +44,7 @@ import (
 //	  the other, as a regular expression
 //	= PATH: what a file below the home then holds, or nothing if there is none
 //	+ what is remembered once what was said in passing is read fits this: a fact
-//	  a line, as "PROVENANCE [KIND] [was] TEXT"
+//	  a line, as "PROVENANCE [KIND] [was] TEXT"; what was forgotten is gone then
 //	/ a regular expression which it does not fit
 //
 // Other sections: web/HOST/PATH is what the web has at that address (see

@@ -1,0 +1,56 @@
+package autonomy
+
+import (
+	"context"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// forgetCommand has the tool of this name called, without a model. It asks, so it
+// runs among the messages of its conversation: the yes is a command, which must
+// not wait behind it.
+const forgetCommand = "forget"
+
+// forgets is what a message of the owner's wants forgotten, "" when it is none.
+func forgets(ev bus.Event) string {
+	if name, text := parseCommand(ev.Text); name == forgetCommand && ev.Provenance == provenance.Owner {
+		return text
+	}
+	return ""
+}
+
+// forget calls the tool as the owner's own call. What it says stands in a
+// conversation of its own, as that of each such call; this one gets the answer.
+func (l *Loop) forget(ctx context.Context, ev bus.Event, text string) (result, error) {
+	res := result{how: "call", kind: channels.Reply, said: true, session: ev.Session, channel: ev.Channel, chat: ev.Chat}
+	own := ev
+	own.Session = "tool:" + ev.ID
+	t := agent.Turn{
+		Event: own, Text: "/" + forgetCommand, Source: provenance.Owner, Attended: true, Origin: ev.Channel, Report: ev.Session, Channel: ev.Channel, Chat: ev.Chat,
+		Call:      &llm.ToolCall{Name: forgetCommand, Args: mustJSON(map[string]any{"query": text, "everything": true})},
+		Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID), Person: ownerPerson, Level: l.o.Level(ev.Channel, ownerPerson),
+	}
+	out, err := l.o.Agent.Run(ctx, t)
+	said := out.Messages
+	res.Outcome, res.Messages = out, nil
+	record := out.Record
+	res.Record = func(tx *store.Tx) error {
+		if record != nil {
+			if err := record(tx); err != nil {
+				return err
+			}
+		}
+		return l.o.Sessions.AppendTx(tx, own.Session, ev.ID, said)
+	}
+	return res, err
+}
+
+// cmdForget is what the command does that does not say what it means.
+func (l *Loop) cmdForget(context.Context, bus.Event, string) (string, error) {
+	return "Say what to forget: /" + forgetCommand + " TEXT", nil
+}
