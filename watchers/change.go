@@ -24,7 +24,7 @@ const (
 // Title, Mode, Missed, State and CreatedAt may be empty and are filled in.
 // Errors wrap ErrInvalid when the owner has to ask for something else.
 func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
-	if err := spec.lift(); err != nil {
+	if err := spec.Lift(); err != nil {
 		return Spec{}, err
 	}
 	m.fill(&spec)
@@ -146,6 +146,15 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	}
 	m.changed(tx, id, true)
 	return r.Spec, nil
+}
+
+// SetSourceTx says anew where a watcher comes from; "" makes it the owner's own.
+// It goes on as it is.
+func (m *Manager) SetSourceTx(tx *store.Tx, id, source string) error {
+	if _, err := tx.Exec("UPDATE watchers SET source = ? WHERE id = ?", source, id); err != nil {
+		return fmt.Errorf("watchers: set source: %w", err)
+	}
+	return nil
 }
 
 func (m *Manager) resume(tx *store.Tx, r *row) error {

@@ -117,7 +117,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations are the manager's own tables.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls}}}
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources}}}
 }
 
 // AllMigrations are the manager's tables and those of the drivers.

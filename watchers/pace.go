@@ -66,9 +66,9 @@ func parseEvery(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// lift takes the keys of a Pace out of a configuration. What the spec says
+// Lift takes the keys of a Pace out of a configuration. What the spec says
 // itself holds.
-func (s *Spec) lift() error {
+func (s *Spec) Lift() error {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(s.Config, &keys) != nil || len(keys) == 0 {
 		return nil // the kind says what is wrong with it

@@ -65,7 +65,10 @@ type Spec struct {
 	// Report is the session in which the owner is told.
 	Report string `json:"report"`
 	// Agent is who set it up and runs it, "" for the default one.
-	Agent  string `json:"agent,omitempty"`
+	Agent string `json:"agent,omitempty"`
+	// Source says what set it up when nobody asked for it by itself, such as
+	// "template:housekeeper".
+	Source string `json:"source,omitempty"`
 	Missed Missed `json:"missed,omitempty"`
 	// Provenance is Outside when outside text had a part in its making.
 	Provenance provenance.Source `json:"provenance"`

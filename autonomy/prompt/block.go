@@ -122,6 +122,17 @@ func (b *Builder) categories() string {
 	return strings.Join(slices.Compact(out), ", ")
 }
 
+// Persona is the built-in persona of an assistant of that name, as it would stand
+// in a SOUL.md.
+func Persona(name string) (string, error) {
+	t, err := template.New("soul").Parse(soulText)
+	if err != nil {
+		return "", fmt.Errorf("prompt: %w", err)
+	}
+	s, err := execute(t, struct{ Name string }{name})
+	return s + "\n", err
+}
+
 func execute(t *template.Template, data any) (string, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {

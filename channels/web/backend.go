@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/templates"
 )
 
 // Backend is what the HTTP API needs from the engine; the composition root
@@ -69,6 +70,9 @@ type Backend interface {
 
 	// ConfigChanged journals a change of the configuration, to be undone.
 	ConfigChanged(ctx context.Context, ch ConfigChange) error
+	// Template makes the schedules, watchers and goals of templates those that are
+	// wanted.
+	Template(ctx context.Context, w templates.Wanted) (templates.Done, error)
 
 	// Audit lists lines of the audit log, newest first; AuditLine tells all about
 	// one; AuditVerify checks the whole (ErrConflict: it was altered); AuditExport

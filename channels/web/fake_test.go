@@ -17,6 +17,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/web"
+	"hob/templates"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -247,6 +248,10 @@ func (e *engine) AuditVerify(context.Context) (any, error) { return map[string]i
 func (e *engine) AuditExport(_ context.Context, w io.Writer, format string, _, _ time.Time) error {
 	_, err := io.WriteString(w, format)
 	return err
+}
+
+func (e *engine) Template(context.Context, templates.Wanted) (templates.Done, error) {
+	return templates.Done{}, nil
 }
 
 func (e *engine) ConfigChanged(context.Context, web.ConfigChange) error { return nil }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"hob/templates"
 )
 
 const (
@@ -121,6 +123,20 @@ func (s *Server) configChanged(w http.ResponseWriter, r *http.Request, _ surface
 		return err
 	}
 	s.reply(w, http.StatusOK, map[string]bool{"journalled": true})
+	return nil
+}
+
+// template makes, or only tries to make, the things of a template.
+func (s *Server) template(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in templates.Wanted
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	out, err := s.backend.Template(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 

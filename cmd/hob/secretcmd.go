@@ -249,6 +249,9 @@ func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
 	if err := copies.Purge(); err != nil {
 		return fmt.Errorf("former texts of the configuration hold the secret and cannot be removed: %w", errors.Join(err))
 	}
+	if err := a.adoptInTemplates(p, values); err != nil {
+		return fmt.Errorf("what the configuration said before the template in use still holds the secret: %w", err)
+	}
 	fmt.Fprintln(a.out, "The configuration refers to them now. Former texts of it, which held them, are removed; this is not undone.")
 	return nil
 }

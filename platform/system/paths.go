@@ -140,6 +140,12 @@ func (p Paths) AgentsFile() string { return filepath.Join(p.Home, "AGENTS.md") }
 // AgentDir is the folder of an agent other than the default one.
 func (p Paths) AgentDir(name string) string { return filepath.Join(p.Home, "agents", name) }
 
+// TemplatesDir holds the owner's own templates.
+func (p Paths) TemplatesDir() string { return filepath.Join(p.Home, "templates") }
+
+// TemplateState holds which template is in use and what the files said before.
+func (p Paths) TemplateState() string { return filepath.Join(p.TemplatesDir(), ".state") }
+
 // PolicyDir holds the owner's own rules about tool calls.
 func (p Paths) PolicyDir() string { return filepath.Join(p.Home, "policy") }
 

@@ -70,6 +70,10 @@ func (d *Daemon) eraseFiles(ctx context.Context, _ *erase.Erasure, s *erase.Scru
 		return n, err
 	}
 	n = n.Add(m)
+	if m, err = erase.ScrubFiles(ctx, p.TemplatesDir(), s, system.WriteFile); err != nil { // with what the files said before one was used
+		return n, err
+	}
+	n = n.Add(m)
 	if m, err = erase.ScrubFiles(ctx, p.Logs, s, inPlace); err != nil {
 		return n, err
 	}

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Text edits configurations in memory, for those who merge what others give with
+// what the owner wrote. It implements the Editor of package templates.
+type Text struct{}
+
+// Value is the value in force of a key, and whether the text itself sets it.
+func (Text) Value(text []byte, key string) (any, bool, error) {
+	c, err := Parse("config.toml", text)
+	if err != nil {
+		return nil, false, err
+	}
+	v, err := c.Get(key)
+	if err != nil {
+		return nil, false, err
+	}
+	return v, c.doc.find(splitKey(key)) != nil, nil
+}
+
+// Set sets a key to a value written as TOML; comments and order stay.
+func (Text) Set(text []byte, key, value string) ([]byte, error) {
+	out, _, err := edit("config.toml", text, key, value)
+	return out, err
+}
+
+// Unset takes the line of a key out again. A section stays, also when it is
+// empty then.
+func (Text) Unset(text []byte, key string) ([]byte, error) {
+	d, err := parse("config.toml", text)
+	if err != nil {
+		return nil, err
+	}
+	e := d.find(splitKey(key))
+	switch {
+	case e == nil:
+		return text, nil
+	case e.inline:
+		return d.unsetInline(e), nil
+	case e.header():
+		return nil, &Error{File: d.file, Line: e.line, Key: key, Msg: "it is written in a way that cannot be edited here; edit it by hand"}
+	}
+	from := d.lines[e.line-1]
+	to := d.lineEnd(e.end)
+	if len(bytes.TrimSpace(d.text[from:e.start])) > 0 {
+		return nil, fmt.Errorf("%s does not begin its line; edit it by hand", key)
+	}
+	return d.marked(d.splice(from, to, "")), nil
+}
+
+// marked puts the byte order mark back.
+func (d *document) marked(text []byte) []byte {
+	if d.bom {
+		return append([]byte(bom), text...)
+	}
+	return text
+}
+
+// unsetInline takes a key out of `section = { .. }`, with the comma behind it or
+// before it.
+func (d *document) unsetInline(e *entry) []byte {
+	from, to := e.start, e.end
+	rest := bytes.TrimLeft(d.text[to:], " \t")
+	if next, ok := bytes.CutPrefix(rest, []byte(",")); ok {
+		to = len(d.text) - len(bytes.TrimLeft(next, " \t"))
+	} else {
+		head := bytes.TrimRight(d.text[:from], " \t")
+		from = len(bytes.TrimSuffix(head, []byte(",")))
+	}
+	return d.marked(d.splice(from, to, ""))
+}
+
+// Check returns the mistakes that after has and before has not.
+func (Text) Check(before, after []byte) error {
+	_, had := Parse("config.toml", before)
+	if _, has := Parse("config.toml", after); has != nil {
+		return newMistakes(had, has)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/channels/web"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/templates"
+	"hob/watchers"
+)
+
+// Template implements web.Backend: the things of templates become those that are
+// wanted, in one transaction. The ids of what a template makes tell its content,
+// so that doing it again changes nothing and an edit of the owner's shows.
+func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.Done, error) {
+	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
+		return templates.Done{}, fmt.Errorf("%w: %q is no source of a template", web.ErrInvalid, w.Source)
+	}
+	r := reconciling{m: b.d.watchers, w: w, now: time.Now().In(b.d.zone()), done: templates.Done{
+		Made: []templates.Thing{}, Removed: []templates.Thing{}, Kept: []templates.Thing{}, Failed: []templates.Thing{},
+	}}
+	err := b.d.store.Write(ctx, func(tx *store.Tx) error {
+		if err := r.run(tx); err != nil || !w.Dry {
+			return err
+		}
+		return errDry
+	})
+	if errors.Is(err, errDry) {
+		err = nil
+	}
+	return r.done, classify(err)
+}
+
+// reconciling is one run of Template.
+type reconciling struct {
+	m    *watchers.Manager
+	w    templates.Wanted
+	now  time.Time
+	done templates.Done
+}
+
+func (r *reconciling) run(tx *store.Tx) error {
+	specs := r.specs()
+	there, err := r.m.ListIn(tx, watchers.Filter{})
+	if err != nil {
+		return err
+	}
+	have := map[string]bool{}
+	for _, s := range there {
+		if !strings.HasPrefix(s.Source, templates.SourceOf("")) {
+			if wants(specs, s.ID) { // the owner took it over when he changed it
+				have[s.ID] = true
+				t := r.thing(s)
+				t.Why = "you have it already, and it is " + string(s.State)
+				r.done.Kept = append(r.done.Kept, t)
+			}
+			continue
+		}
+		if s.Source == r.w.Source && wants(specs, s.ID) && s.ID == idOf(s) {
+			have[s.ID] = true // as it is, paused or not
+			continue
+		}
+		if err := r.drop(tx, s); err != nil {
+			return err
+		}
+	}
+	for _, s := range specs {
+		if have[s.ID] {
+			continue
+		}
+		have[s.ID] = true
+		if err := r.add(tx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func wants(specs []watchers.Spec, id string) bool {
+	for _, s := range specs {
+		if s.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// drop takes back what a template made, unless the owner changed it.
+func (r *reconciling) drop(tx *store.Tx, s watchers.Spec) error {
+	t := r.thing(s)
+	switch {
+	case s.ID != idOf(s):
+		t.Why = "you changed it"
+	case s.State == watchers.Paused:
+		t.Why = "you paused it"
+	default:
+		_, err := r.m.CancelTx(tx, s.ID)
+		r.done.Removed = append(r.done.Removed, t)
+		return err
+	}
+	r.done.Kept = append(r.done.Kept, t)
+	return r.m.SetSourceTx(tx, s.ID, "")
+}
+
+func (r *reconciling) add(tx *store.Tx, s watchers.Spec) error {
+	made, err := r.m.CreateTx(tx, s)
+	if errors.Is(err, watchers.ErrInvalid) {
+		t := r.thing(s)
+		t.Why = reason(err)
+		r.done.Failed = append(r.done.Failed, t)
+		return nil
+	}
+	if err == nil {
+		r.done.Made = append(r.done.Made, r.thing(made))
+	}
+	return err
+}
+
+// reason is what a watcher's error says beyond that it cannot be made.
+func reason(err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), watchers.ErrInvalid.Error()+": "), watchers.ErrPermanent.Error()+": ")
+}
+
+func (r *reconciling) thing(s watchers.Spec) templates.Thing {
+	what := "watcher"
+	switch {
+	case s.Mode == watchers.Remind:
+		what = "reminder"
+	case s.Kind == watchers.KindCron, s.Kind == watchers.KindOneshot:
+		what = "schedule"
+	}
+	return templates.Thing{What: what, ID: s.ID, Text: r.m.Describe(s)}
+}
+
+// specs are the watchers that the template wants. What cannot be read is said.
+func (r *reconciling) specs() []watchers.Spec {
+	var out []watchers.Spec
+	base := watchers.Spec{Source: r.w.Source, Provenance: provenance.Outside, CreatedAt: r.now}
+	if r.w.Trusted {
+		base.Provenance = provenance.Hob
+	}
+	for _, x := range r.w.Schedules {
+		s := base
+		kind, config, err := watchers.InWords(x.At, x.Every, r.now)
+		if err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Thing{What: "schedule", Text: x.Every + x.At + ": " + x.Do + x.Say, Why: reason(err)})
+			continue
+		}
+		s.Kind, s.Config, s.Missed = kind, config, watchers.Missed(x.Missed)
+		s.Mode, s.Action = watchers.Do, x.Do
+		if x.Do == "" {
+			s.Mode, s.Action = watchers.Remind, x.Say
+		}
+		out = append(out, r.named(s))
+	}
+	for _, x := range r.w.Watchers {
+		s := base
+		config, err := json.Marshal(x.Config)
+		if err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Thing{What: "watcher", Text: x.Kind, Why: err.Error()})
+			continue
+		}
+		s.Kind, s.Config, s.Mode = x.Kind, config, watchers.Notify
+		if err := s.Lift(); err != nil {
+			r.done.Failed = append(r.done.Failed, templates.Thing{What: "watcher", Text: x.Kind, Why: reason(err)})
+			continue
+		}
+		if s.Action = strings.TrimSpace(x.Do); s.Action != "" {
+			s.Mode = watchers.Do
+		}
+		out = append(out, r.named(s))
+	}
+	return out
+}
+
+// named gives a spec what makes its id tell its content.
+func (r *reconciling) named(s watchers.Spec) watchers.Spec {
+	if s.Missed == "" {
+		s.Missed = watchers.RunOnce
+	}
+	s.Action = strings.TrimSpace(s.Action)
+	s.ID = idOf(s)
+	return s
+}
+
+// idOf is the id of a watcher that a template made and nobody changed.
+func idOf(s watchers.Spec) string {
+	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+	b, err := json.Marshal([]any{s.Source, s.Kind, s.Config, s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.Pace})
+	if err != nil {
+		return "" // no id at all, so that it counts as changed
+	}
+	sum := sha256.Sum256(b)
+	out := []byte("w")
+	for _, c := range sum[:9] {
+		out = append(out, alphabet[c&31])
+	}
+	return string(out)
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/autonomy/prompt"
+	"hob/platform/failpoint"
+	"hob/platform/system"
+	"hob/templates"
+)
+
+func (a *app) templateCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the templates", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error { return a.listTemplates() }),
+	})
+	info := a.listing(&cobra.Command{
+		Use: "info TEMPLATE", Short: "Show what a template holds and asks for", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
+	})
+	var yes bool
+	use := a.listing(&cobra.Command{
+		Use: "use TEMPLATE", Short: "Show what a template would change, and use it", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.useTemplate(c.Context(), args[0], yes) }),
+	})
+	use.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reset := a.listing(&cobra.Command{
+		Use: "reset", Short: "Bring back what was there before the template", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
+	})
+	reset.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	var about string
+	create := &cobra.Command{
+		Use: "create NAME", Short: "Make a template of how Hob is set up now", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.createTemplate(c.Context(), args[0], about) }),
+	}
+	create.Flags().StringVar(&about, "about", "", "what it is for, in a sentence")
+	remove := &cobra.Command{
+		Use: "remove NAME", Short: "Delete a template of yours", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeTemplate(c.Context(), args[0], yes) }),
+	}
+	remove.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return a.group(&cobra.Command{Use: "template", Short: "Personalities with schedules and settings", SuggestFor: []string{"templates", "persona"}},
+		list, info, use, reset, create, remove)
+}
+
+func shelf(p system.Paths) templates.Shelf { return templates.Shelf{Dir: p.TemplatesDir()} }
+
+func completeTemplates(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := system.DefaultPaths()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	list, err := shelf(p).List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var out []string
+	for _, t := range list {
+		out = append(out, t.Name+"\t"+t.Description)
+	}
+	return out, cobra.ShellCompDirectiveDefault
+}
+
+// things keeps what templates make beside files, over the API.
+type things struct{ a *app }
+
+// Reconcile implements templates.Things.
+func (t things) Reconcile(ctx context.Context, w templates.Wanted) (done templates.Done, err error) {
+	err = t.a.with(ctx, func(c *client) error { return c.post(ctx, "/api/v1/manage/template", w, &done) })
+	return done, err
+}
+
+// templateHome is what uses templates and takes them back.
+func (a *app) templateHome(p system.Paths) (*templates.Home, error) {
+	name := "Hob"
+	if cfg, err := config.Load(p.ConfigFile()); err == nil {
+		name = cfg.Agent.Name
+	}
+	persona, err := prompt.Persona(name)
+	if err != nil {
+		return nil, err
+	}
+	return templates.NewHome(templates.Options{
+		Dir: p.TemplateState(), Config: p.ConfigFile(), Soul: p.SoulFile(), Persona: persona,
+		Editor: config.Text{}, Things: things{a}, Write: system.WriteFile, Step: failpoint.Hit,
+	})
+}
+
+// changing runs fn while no other command changes templates. What a crash left
+// unfinished is finished first.
+func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates.Home) error) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	lock, err := system.Acquire(ctx, filepath.Join(p.TemplateState(), "lock"), system.RoleCLI)
+	if err != nil {
+		return fmt.Errorf("another command changes templates: %w", err)
+	}
+	defer func() { _ = lock.Release() }() // the process ends anyway
+	h, err := a.templateHome(p)
+	if err != nil {
+		return err
+	}
+	_, there, err := h.Finish(ctx)
+	if err != nil {
+		return fmt.Errorf("a change of templates was interrupted and cannot be finished yet: %w", err)
+	}
+	if there {
+		s, err := h.State()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "A change that was interrupted is finished: %s.\n", inUse(s))
+	}
+	return fn(p, h)
+}
+
+func inUse(s templates.State) string {
+	if s.Name == "" {
+		return "no template is in use"
+	}
+	return "the template in use is " + s.Name
+}
+
+func (a *app) listTemplates() error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	list, err := shelf(p).List()
+	if err != nil {
+		return err
+	}
+	h, err := a.templateHome(p)
+	if err != nil {
+		return err
+	}
+	s, err := h.State()
+	if err != nil {
+		return err
+	}
+	rows := []row{}
+	for _, t := range list {
+		r := row{"name": t.Name, "description": t.Description, "version": t.Version, "origin": string(t.Origin), "path": t.Path, "in_use": t.Name == s.Name}
+		if t.Err != nil {
+			r["error"] = t.Err.Error()
+		}
+		rows = append(rows, r)
+	}
+	if pending, err := h.Pending(); err != nil || pending {
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"a change of templates was interrupted; any of use, reset and remove finishes it")
+	}
+	if a.asJSON {
+		return a.printJSON(rows)
+	}
+	a.table(rows, []column{
+		{"NAME", func(r row) string { return mark(r["in_use"] == true) + r.text("name") }},
+		col("FROM", "origin"), col("VERSION", "version"), col("ABOUT", "error", "description"),
+	})
+	if s.Name != "" {
+		fmt.Fprintf(a.out, "* in use; back to before with: hob template reset\n")
+	}
+	return nil
+}
+
+func mark(on bool) string {
+	if on {
+		return "* "
+	}
+	return "  "
+}
+
+func (a *app) useTemplate(ctx context.Context, ref string, yes bool) error {
+	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+		t, err := shelf(p).Find(ref)
+		if err != nil {
+			return templateError(err)
+		}
+		plan, err := h.Plan(ctx, t)
+		if err != nil {
+			return templateError(err)
+		}
+		return a.carryOut(ctx, p, h, plan, t, yes)
+	})
+}
+
+func (a *app) resetTemplate(ctx context.Context, yes bool) error {
+	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+		plan, err := h.Plan(ctx, nil)
+		if errors.Is(err, templates.ErrNoneInUse) {
+			if a.asJSON {
+				return a.printJSON(map[string]any{"applied": false, "was": ""})
+			}
+			fmt.Fprintln(a.out, "No template is in use; nothing was changed.")
+			return nil
+		}
+		if err != nil {
+			return templateError(err)
+		}
+		return a.carryOut(ctx, p, h, plan, nil, yes)
+	})
+}
+
+// templateError adds the remedy.
+func templateError(err error) error {
+	if errors.Is(err, templates.ErrNotFound) || errors.Is(err, templates.ErrInvalid) {
+		return &failure{code: exitFailed, err: err, cause: err.Error(), remedy: "nothing was changed; see: hob template list"}
+	}
+	return err
+}
+
+// laidOn is what use and reset print with --json.
+type laidOn struct {
+	*templates.Plan
+	Applied bool     `json:"applied"`
+	Kept    []string `json:"kept_files"`
+	Marks   []string `json:"marks"` // what in its texts looks like an attack
+}
+
+func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, plan *templates.Plan, t *templates.Template, yes bool) error {
+	out := laidOn{Plan: plan, Kept: []string{}, Marks: suspicious(t)}
+	if !a.asJSON {
+		a.preview(plan, t)
+	}
+	if !yes {
+		if a.asJSON {
+			return a.printJSON(out)
+		}
+		ok, err := a.sure(ctx, plan)
+		if err != nil || !ok {
+			return err
+		}
+	}
+	done, kept, err := h.Apply(ctx, plan)
+	if err != nil {
+		return err
+	}
+	out.Applied, out.Things = true, done
+	out.Kept = append(out.Kept, kept...)
+	if a.asJSON {
+		return a.printJSON(out)
+	}
+	a.applied(p, plan, done, kept)
+	return nil
+}
+
+// sure asks on a terminal; elsewhere it fails and says how to answer.
+func (a *app) sure(ctx context.Context, plan *templates.Plan) (bool, error) {
+	what := "Use " + plan.Template + "?"
+	if plan.Template == "" {
+		what = "Take " + plan.Was + " back?"
+	}
+	ok, asked, err := a.yesOrNo(ctx, what)
+	if err == nil && !asked {
+		return false, &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
+	}
+	if err == nil && !ok {
+		fmt.Fprintln(a.err, "Nothing was changed.")
+	}
+	return ok, err
+}
+
+func (a *app) removeTemplate(ctx context.Context, name string, yes bool) error {
+	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+		s, err := h.State()
+		if err != nil {
+			return err
+		}
+		if s.Name == name {
+			return &failure{code: exitFailed, cause: name + " is in use", remedy: "take it back first: hob template reset"}
+		}
+		if templates.IsBuiltin(name) {
+			return &failure{code: exitFailed, cause: name + " is built in and cannot be removed"}
+		}
+		if !yes {
+			ok, asked, err := a.yesOrNo(ctx, "Delete the template "+name+" for good?")
+			if err != nil {
+				return err
+			}
+			if !asked {
+				return &failure{code: exitDenied, cause: "nothing was deleted, as nobody can be asked here", remedy: "say yes with: --yes"}
+			}
+			if !ok {
+				return nil
+			}
+		}
+		if err := shelf(p).Remove(name); err != nil {
+			return templateError(err)
+		}
+		fmt.Fprintf(a.out, "The template %s is gone.\n", name)
+		return nil
+	})
+}
+
+// plainTOML shows a setting without the quotes of a text.
+func plainTOML(v string) string { return strings.Trim(v, `"`) }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/platform/injection"
+	"hob/platform/system"
+	"hob/templates"
+)
+
+// suspicious are the families of tricks that the texts of a template show. One
+// that is built in is known.
+func suspicious(t *templates.Template) []string {
+	out := []string{}
+	if t == nil || t.Origin == templates.Builtin {
+		return out
+	}
+	texts := []string{t.Soul, t.Description}
+	for _, g := range t.Goals {
+		texts = append(texts, g.Description, g.Success)
+	}
+	for _, s := range t.Schedules {
+		texts = append(texts, s.Do, s.Say)
+	}
+	for _, w := range t.Watchers {
+		texts = append(texts, w.Do)
+	}
+	for _, s := range texts {
+		for _, m := range injection.Scan(s) {
+			if !slices.Contains(out, m) {
+				out = append(out, m)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// yesOrNo asks on a terminal; asked is false where there is none.
+func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
+	_, in := terminal(a.in)
+	if _, out := terminal(a.err); !in || !out {
+		return false, false, nil
+	}
+	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	got := make(chan string, 1)
+	go func() { // ends with the process when nobody answers
+		s, _ := bufio.NewReader(a.in).ReadString('\n') // what cannot be read is no yes
+		got <- s
+	}()
+	select {
+	case <-ctx.Done():
+		return false, true, ctx.Err()
+	case s := <-got:
+		s = strings.ToLower(strings.TrimSpace(s))
+		return s == "y" || s == "yes", true, nil
+	}
+}
+
+// colourDiff paints the lines of a diff on a terminal.
+func (a *app) colourDiff(diff string) {
+	for line := range strings.Lines(diff) {
+		line = printable(strings.TrimSuffix(line, "\n"))
+		switch {
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			line = a.paint(a.out, bold, line)
+		case strings.HasPrefix(line, "@@"):
+			line = a.paint(a.out, dim, line)
+		case strings.HasPrefix(line, "+"):
+			line = a.paint(a.out, green, line)
+		case strings.HasPrefix(line, "-"):
+			line = a.paint(a.out, red, line)
+		}
+		fmt.Fprintln(a.out, line)
+	}
+}
+
+// preview shows what use or reset would change.
+func (a *app) preview(plan *templates.Plan, t *templates.Template) {
+	switch {
+	case t == nil:
+		fmt.Fprintf(a.out, "Taking %s back would change this:\n\n", plan.Was)
+	case plan.Was != "" && plan.Was != t.Name:
+		fmt.Fprintf(a.out, "%s (%s) instead of %s: %s\n\n", t.Name, t.Version, plan.Was, printable(t.Description))
+	default:
+		fmt.Fprintf(a.out, "%s (%s): %s\n\n", t.Name, t.Version, printable(t.Description))
+	}
+	a.foreign(t)
+	a.colourDiff(plan.Soul.Diff)
+	a.colourDiff(plan.Config.Diff)
+	if plan.Soul.Diff == "" && plan.Config.Diff == "" {
+		fmt.Fprintln(a.out, "SOUL.md and config.toml stay as they are.")
+	}
+	for _, s := range plan.Settings {
+		switch {
+		case s.Stays != "":
+			fmt.Fprintf(a.out, "%s stays %s; the template would set %s, and %s\n", s.Key, s.Was, plainTOML(s.Now), s.Stays)
+		case s.Yours && s.Was != plainTOML(s.Now):
+			fmt.Fprintf(a.out, "%s you had set %s to %s; it becomes %s, and reset brings yours back\n", a.paint(a.out, amber, "yours:"), s.Key, s.Was, plainTOML(s.Now))
+		default:
+			fmt.Fprintf(a.out, "sets %s to %s (now %s)\n", s.Key, plainTOML(s.Now), s.Was)
+		}
+	}
+	a.showThings("would make", plan.Things.Made)
+	a.showThings("would remove", plan.Things.Removed)
+	a.showThings("keeps", plan.Things.Kept)
+	a.showThings("cannot make", plan.Things.Failed)
+	a.goalsNote(t, plan.Things)
+	for _, c := range plan.Conflicts {
+		fmt.Fprintf(a.out, "%s %s: %s\n", a.paint(a.out, amber, "conflict:"), c.File, printable(c.Text))
+	}
+}
+
+// foreign says what a template is that did not come with Hob.
+func (a *app) foreign(t *templates.Template) {
+	if t == nil || t.Origin == templates.Builtin {
+		return
+	}
+	fmt.Fprintf(a.out, "It is not built in (%s). What its schedules, watchers and goals have Hob do counts as text from outside. Its SOUL.md\nbecomes a part of every conversation: read it.\n", printable(t.Path))
+	if m := suspicious(t); len(m) > 0 {
+		fmt.Fprintf(a.out, "%s its texts look like an attack on the model: %s\n", a.paint(a.out, red, "careful:"), strings.Join(m, ", "))
+	}
+	fmt.Fprintln(a.out)
+}
+
+func (a *app) showThings(verb string, list []templates.Thing) {
+	for _, t := range list {
+		line := fmt.Sprintf("%s %s: %s", verb, t.What, oneLine(t.Text))
+		if t.Why != "" {
+			line += " (" + oneLine(t.Why) + ")"
+		}
+		fmt.Fprintln(a.out, line)
+	}
+}
+
+func (a *app) goalsNote(t *templates.Template, d templates.Done) {
+	if t == nil || len(t.Goals) == 0 || d.GoalsApplied {
+		return
+	}
+	fmt.Fprintf(a.out, "Its %s not applied: this version has no goals yet. Use it again when there are.\n", counted(len(t.Goals), "goal is", "goals are"))
+}
+
+// applied says what was done.
+func (a *app) applied(p system.Paths, plan *templates.Plan, d templates.Done, kept []string) {
+	if plan.Template == "" {
+		fmt.Fprintf(a.out, "\nThe template %s is taken back.\n", plan.Was)
+	} else {
+		fmt.Fprintf(a.out, "\nThe template %s is in use: %s made, %d removed. Back with: hob template reset\n", plan.Template, counted(len(d.Made), "thing", "things"), len(d.Removed))
+	}
+	for _, path := range kept {
+		fmt.Fprintln(a.out, "kept: "+path)
+	}
+	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon && plan.Config.Diff != "" {
+		fmt.Fprintln(a.out, "Hob reads the settings at its next start: hob stop, then hob start. The personality holds from the next conversation on.")
+	}
+}
+
+// showTemplate says all that a template holds and what it asks for.
+func (a *app) showTemplate(ref string) error {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return err
+	}
+	t, err := shelf(p).Find(ref)
+	if err != nil {
+		return templateError(err)
+	}
+	if a.asJSON {
+		return a.printJSON(struct {
+			*templates.Template
+			Asks  []string `json:"asks"`
+			Marks []string `json:"marks"`
+		}{t, t.Asks(), suspicious(t)})
+	}
+	fmt.Fprintf(a.out, "%s %s", a.paint(a.out, bold, t.Name), t.Version)
+	if t.Author != "" {
+		fmt.Fprintf(a.out, " by %s", oneLine(t.Author))
+	}
+	fmt.Fprintf(a.out, " (%s)\n%s\n\n", t.Origin, oneLine(t.Description))
+	a.foreign(t)
+	fmt.Fprintln(a.out, "What it asks for:")
+	for _, s := range t.Asks() {
+		fmt.Fprintln(a.out, "  "+oneLine(s))
+	}
+	if t.Soul != "" {
+		fmt.Fprintf(a.out, "\nIts personality:\n\n%s\n", strings.TrimSpace(printable(t.Soul)))
+	}
+	return nil
+}

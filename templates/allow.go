@@ -1,0 +1,140 @@
+package templates
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// bound says how a key may be changed by a template.
+type bound int
+
+const (
+	free   bound = iota
+	atMost       // a number that may only become smaller
+	longer       // a duration that may only grow
+	capped       // a number where 0 means no cap: it may only become tighter
+	level        // watch < supervised < trusted: it may only become narrower
+)
+
+// allowed are the keys that a template may set: how Hob behaves, never what it
+// may do, whom it contacts, what it may read or who pays. Everything that is
+// not named here is refused, keys of later versions included.
+func allowed() map[string]bound {
+	return map[string]bound{
+		"agent.name":                free,
+		"agent.max_rounds":          atMost,
+		"agent.max_tokens_per_turn": atMost,
+		"autonomy.tick":             free,
+		"autonomy.level":            level,
+		"autonomy.calls_per_minute": atMost,
+		"autonomy.guest_messages":   atMost,
+		"autonomy.send_delay":       longer,
+		"autonomy.max_goals":        atMost,
+		"budget.daily_usd":          capped,
+		"budget.monthly_usd":        capped,
+		"budget.daily_tokens":       capped,
+		"budget.warn_at":            free,
+		"notify.queue_notices":      free,
+		"notify.quiet_hours.start":  free,
+		"notify.quiet_hours.end":    free,
+		"plan.at":                   free,
+	}
+}
+
+// AllowedKeys lists the keys that a template may set.
+func AllowedKeys() []string { return slices.Sorted(maps.Keys(allowed())) }
+
+// settings flattens [config] and refuses what no template may set.
+func settings(table map[string]any) ([]Setting, error) {
+	var out []Setting
+	for _, l := range leaves(table) {
+		key := strings.Join(l.path, ".")
+		if _, ok := allowed()[key]; !ok {
+			return nil, fmt.Errorf("%w: it may not set %s; a template may set %s", ErrInvalid, cut(key, 80), strings.Join(AllowedKeys(), ", "))
+		}
+		v, err := written(l.value)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, key, err)
+		}
+		out = append(out, Setting{Key: key, Value: v})
+	}
+	return out, nil
+}
+
+// written is a scalar as TOML.
+func written(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		if len(v) > 200 || strings.ContainsFunc(v, unicode.IsControl) {
+			return "", fmt.Errorf("it must be one line of at most 200 characters")
+		}
+		var b bytes.Buffer
+		e := json.NewEncoder(&b) // a string of JSON without control characters is one of TOML
+		e.SetEscapeHTML(false)
+		err := e.Encode(v)
+		return strings.TrimSpace(b.String()), err
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		s := strconv.FormatFloat(v, 'f', -1, 64)
+		if !strings.Contains(s, ".") {
+			s += ".0"
+		}
+		return s, nil
+	}
+	return "", fmt.Errorf("it must be a text, a number, or true or false")
+}
+
+// widens reports whether a template's value would loosen a bound of the owner's.
+// What cannot be compared counts as looser.
+func widens(key, value string, now any) bool {
+	switch allowed()[key] {
+	case free:
+		return false
+	case level:
+		order := []string{"watch", "supervised", "trusted"}
+		a, b := slices.Index(order, strings.Trim(value, `"`)), slices.Index(order, fmt.Sprint(now))
+		return a < 0 || b < 0 || a > b
+	case longer:
+		a, aerr := time.ParseDuration(strings.Trim(value, `"`))
+		b, berr := time.ParseDuration(fmt.Sprint(now))
+		return aerr != nil || berr != nil || a < b
+	case atMost:
+		a, b, ok := numbers(value, now)
+		return !ok || a > b
+	case capped:
+		a, b, ok := numbers(value, now)
+		return !ok || a < 0 || (b > 0 && (a == 0 || a > b))
+	}
+	return true
+}
+
+func numbers(value string, now any) (a, b float64, ok bool) {
+	a, aerr := strconv.ParseFloat(value, 64)
+	b, berr := strconv.ParseFloat(fmt.Sprint(now), 64)
+	return a, b, aerr == nil && berr == nil
+}
+
+// Settings are those of a configuration that a template may hold.
+func Settings(text []byte) ([]Setting, error) {
+	var out []Setting
+	there, err := keys(string(text))
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range AllowedKeys() {
+		if v, ok := there[key]; ok {
+			out = append(out, Setting{Key: key, Value: v}) // JSON of a scalar is TOML
+		}
+	}
+	return out, nil
+}

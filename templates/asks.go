@@ -1,0 +1,54 @@
+package templates
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Asks says in plain words all that a template wants, one line for each thing,
+// and what it cannot have.
+func (t *Template) Asks() []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if t.Soul != "" {
+		add("personality: its SOUL.md takes the place of yours")
+	}
+	for _, s := range t.Config {
+		what := "sets " + s.Key + " = " + s.Value
+		if allowed()[s.Key] != free {
+			what += ", unless yours is tighter"
+		}
+		add("setting: %s", what)
+	}
+	for _, s := range t.Schedules {
+		if s.Say != "" {
+			add("reminder, %s%s: %s", s.Every, s.At, s.Say)
+			continue
+		}
+		add("schedule, %s%s: %s", s.Every, s.At, s.Do)
+	}
+	for _, w := range t.Watchers {
+		b, err := json.Marshal(w.Config)
+		if err != nil {
+			b = []byte("{}")
+		}
+		then := "tells you"
+		if w.Do != "" {
+			then = "then: " + w.Do
+		}
+		add("watcher of %s %s; %s", w.Kind, b, then)
+	}
+	for _, g := range t.Goals {
+		every := ""
+		if g.CheckEvery != "" {
+			every = ", looked at every " + g.CheckEvery
+		}
+		add("goal (priority %d%s): %s", g.Priority, every, g.Description)
+	}
+	if len(t.Skills) > 0 {
+		add("skills, which this version does not use: %s", strings.Join(t.Skills, ", "))
+	}
+	add("rights: none. It cannot allow commands, folders, hosts, accounts, channels or models, and raises no limit.")
+	return out
+}

@@ -1,0 +1,57 @@
+package templates
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// builtins holds builtin/NAME/template.toml and SOUL.md.
+//
+//go:embed builtin/*/template.toml builtin/*/SOUL.md
+var builtins embed.FS
+
+// Builtins returns the templates that come with Hob, by name.
+func Builtins() ([]*Template, error) {
+	list, err := fs.ReadDir(builtins, "builtin")
+	if err != nil {
+		return nil, err
+	}
+	var out []*Template
+	for _, d := range list {
+		t, err := readBuiltin(d.Name())
+		if err != nil {
+			return nil, fmt.Errorf("the built-in template %s: %w", d.Name(), err)
+		}
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b *Template) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// IsBuiltin reports whether a name is that of a template that comes with Hob.
+func IsBuiltin(name string) bool {
+	if CheckName(name) != nil {
+		return false
+	}
+	_, err := fs.Stat(builtins, "builtin/"+name)
+	return err == nil
+}
+
+func readBuiltin(name string) (*Template, error) {
+	f := files{}
+	for _, file := range []string{manifestFile, soulFile} {
+		b, err := builtins.ReadFile("builtin/" + name + "/" + file)
+		if err != nil {
+			return nil, err
+		}
+		f[file] = b
+	}
+	t, err := f.template(Builtin, "")
+	if err == nil && t.Name != name {
+		err = fmt.Errorf("its folder has another name than %q", t.Name)
+	}
+	return t, err
+}

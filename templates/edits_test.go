@@ -1,0 +1,270 @@
+package templates_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/config"
+	"hob/templates"
+)
+
+// TestEdits: what the owner edits while a template is in use.
+func TestEdits(t *testing.T) {
+	const conf = "[agent]\nname = \"Robin\"\n\n[autonomy]\ntick = \"10s\" # quick\n"
+	calm := made(t, "calm", "Be calm.\nBe kind.\nBe short.\n", "[config.autonomy]\ntick = \"5m\"\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 2\n")
+	for _, tc := range []struct {
+		name       string
+		edit       func(w *world)
+		conf, soul string
+		conflict   string // in a key or a text; "" is none
+		kept       string // a text that a kept file must hold
+	}{
+		{name: "nothing", edit: func(*world) {}, conf: conf, soul: "Mine.\n"},
+		{
+			name: "another key", edit: func(w *world) { set(t, w, "agent.max_rounds", "7") },
+			conf: strings.Replace(conf, "\"Robin\"\n", "\"Robin\"\nmax_rounds = 7\n", 1), soul: "Mine.\n",
+		},
+		{
+			name: "a key of the template", edit: func(w *world) { set(t, w, "autonomy.tick", "1m") },
+			conf: strings.Replace(conf, "10s", "1m", 1), soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s",
+		},
+		{
+			name: "a key in a section that the template made", edit: func(w *world) { set(t, w, "budget.monthly_usd", "20.0") },
+			conf: conf + "\n[budget]\nmonthly_usd = 20.0\n", soul: "Mine.\n",
+		},
+		{
+			name: "a line at the end of the personality", edit: func(w *world) { w.write("SOUL.md", w.read("SOUL.md")+"Call me Ada.\n") },
+			conf: conf, soul: "Mine.\nCall me Ada.\n",
+		},
+		{
+			name: "a line of the template's personality", edit: func(w *world) { w.write("SOUL.md", "Be calm.\nBe very kind.\nBe short.\nCall me Ada.\n") },
+			conf: conf, soul: "Mine.\nCall me Ada.\n", conflict: "personality", kept: "Be very kind.",
+		},
+		{name: "the personality is gone", edit: func(w *world) { w.write("SOUL.md", "") }, conf: conf, soul: "Mine.\n"},
+		{name: "the configuration is gone", edit: func(w *world) { w.write("config.toml", "") }, conf: "", soul: "Mine.\n", conflict: "autonomy.tick", kept: "10s"},
+		{
+			name: "all in another order",
+			edit: func(w *world) {
+				w.write("config.toml", "[budget]\ndaily_usd = 2.0\n[autonomy]\nlevel = \"watch\"\ntick = \"5m\"\n[agent]\nname = \"Wren\"\n")
+			},
+			conf: "[autonomy]\ntick = \"10s\"\n[agent]\nname = \"Wren\"\n", soul: "Mine.\n",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, conf, "Mine.\n")
+			w.use(calm)
+			tc.edit(w)
+			p, kept := w.use(nil)
+			if d := cmp.Diff(tc.conf, w.read("config.toml")); d != "" {
+				t.Errorf("config.toml (- wanted): %s", d)
+			}
+			if d := cmp.Diff(tc.soul, w.read("SOUL.md")); d != "" {
+				t.Errorf("SOUL.md (- wanted): %s", d)
+			}
+			said := ""
+			for _, c := range p.Conflicts {
+				said += c.Key + " " + c.Text + "\n"
+			}
+			if (tc.conflict == "") != (said == "") || !strings.Contains(said, tc.conflict) {
+				t.Errorf("conflicts %q, want %q", said, tc.conflict)
+			}
+			all := ""
+			for _, path := range kept {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all += string(b)
+			}
+			if !strings.Contains(all, tc.kept) {
+				t.Errorf("kept %q, want %q in it", all, tc.kept)
+			}
+		})
+	}
+}
+
+// TestTighterStays: a template loosens nothing, and what the owner set is shown.
+func TestTighterStays(t *testing.T) {
+	w := newWorld(t, "[agent]\nmax_rounds = 3\n[autonomy]\nlevel = \"watch\"\ncalls_per_minute = 2\nsend_delay = \"5m\"\n[budget]\ndaily_usd = 1.0\n", "")
+	before := w.read("config.toml")
+	p, _ := w.use(made(t, "greedy", "", "[config.agent]\nmax_rounds = 50\nmax_tokens_per_turn = 900000\n[config.autonomy]\nlevel = \"trusted\"\ncalls_per_minute = 500\nsend_delay = \"0s\"\n[config.budget]\ndaily_usd = 0.0\nmonthly_usd = 10.0\n"))
+	for _, c := range p.Settings {
+		if (c.Stays == "") != (c.Key == "budget.monthly_usd") {
+			t.Errorf("%s: stays %q", c.Key, c.Stays)
+		}
+	}
+	if got, want := w.read("config.toml"), strings.Replace(before, "daily_usd = 1.0\n", "daily_usd = 1.0\nmonthly_usd = 10.0\n", 1); got != want {
+		t.Errorf("the configuration is %q", got)
+	}
+	w = newWorld(t, "[autonomy]\ntick = \"10s\"\n", "")
+	p, _ = w.use(builtin(t, "housekeeper"))
+	if len(p.Settings) != 1 || !p.Settings[0].Yours || p.Settings[0].Was != "10s" {
+		t.Errorf("an overwritten key is not shown as the owner's: %+v", p.Settings)
+	}
+}
+
+// TestChangedMeanwhile: what was not in the preview is not overwritten.
+func TestChangedMeanwhile(t *testing.T) {
+	w := newWorld(t, "", "Mine.\n")
+	h := w.home()
+	p, err := h.Plan(t.Context(), builtin(t, "housekeeper"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("SOUL.md", "Mine, and newer.\n")
+	if _, _, err := h.Apply(t.Context(), p); !errors.Is(err, templates.ErrChanged) {
+		t.Fatalf("err = %v", err)
+	}
+	if w.read("SOUL.md") != "Mine, and newer.\n" || w.read("config.toml") != "" {
+		t.Error("something was changed")
+	}
+}
+
+// points are those at which a process may die.
+func points() []string {
+	return []string{"template.begin", "template.journal", "template.things", "template.config", "template.soul", "template.state"}
+}
+
+// TestCrash: a process that is killed at any point leaves what the next command
+// finishes, or nothing.
+func TestCrash(t *testing.T) {
+	if dir := os.Getenv("TEMPLATES_CRASH_DIR"); dir != "" {
+		crash(t, dir)
+		return
+	}
+	const conf, soul = "[agent]\nname = \"Robin\"\n", "Mine.\n"
+	for _, point := range points() {
+		for _, act := range []string{"use", "reset"} {
+			t.Run(act+" "+point, func(t *testing.T) {
+				w := newWorld(t, conf, soul)
+				if act == "reset" {
+					w.use(builtin(t, "housekeeper"))
+				}
+				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrash$") //nolint:gosec // this test itself
+				cmd.Env = append(os.Environ(), "TEMPLATES_CRASH_DIR="+w.dir, "TEMPLATES_CRASH_AT="+point, "TEMPLATES_CRASH_ACT="+act)
+				if out, err := cmd.CombinedOutput(); err == nil {
+					t.Fatalf("it did not die: %s", out)
+				}
+				h := w.home()
+				if _, _, err := h.Finish(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				s, err := h.State()
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantSoul := soul
+				if s.Name != "" {
+					wantSoul = builtin(t, "housekeeper").Soul
+				}
+				if w.read("SOUL.md") != wantSoul || strings.Contains(w.read("config.toml"), "1m") != (s.Name != "") {
+					t.Errorf("%q is in use, and the files say %q, %q", s.Name, w.read("config.toml"), w.read("SOUL.md"))
+				}
+				if point != "template.begin" && (s.Name != "") != (act == "use") {
+					t.Errorf("the %s was not finished", act)
+				}
+				if s.Name != "" {
+					w.use(nil)
+				}
+				if w.read("config.toml") != conf || w.read("SOUL.md") != soul {
+					t.Errorf("reset left %q, %q", w.read("config.toml"), w.read("SOUL.md"))
+				}
+			})
+		}
+	}
+}
+
+// crash is the process that dies.
+func crash(t *testing.T, dir string) {
+	w := &world{t: t, dir: dir, shop: &shop{}, step: func(name string) {
+		if name != os.Getenv("TEMPLATES_CRASH_AT") {
+			return
+		}
+		me, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = me.Kill()
+		}
+		t.Log(err)
+		select {}
+	}}
+	var x *templates.Template
+	if os.Getenv("TEMPLATES_CRASH_ACT") == "use" {
+		x = builtin(t, "housekeeper")
+	}
+	w.use(x)
+}
+
+// TestEditedAfterACrash: edits between the crash and the next command stay,
+// whether the file had been changed before it or not.
+func TestEditedAfterACrash(t *testing.T) {
+	for _, point := range points()[1:] {
+		t.Run(point, func(t *testing.T) {
+			w := newWorld(t, "[agent]\nname = \"Robin\"\n", "Mine.\n")
+			w.step = func(name string) {
+				if name == point {
+					panic("crash")
+				}
+			}
+			func() {
+				defer func() { _ = recover() }()
+				w.use(builtin(t, "housekeeper"))
+			}()
+			w.step = nil
+			set(t, w, "agent.currency", "EUR")
+			w.write("SOUL.md", w.read("SOUL.md")+"Call me Ada.\n")
+			if _, _, err := w.home().Finish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := config.Parse("config.toml", []byte(w.read("config.toml")))
+			if err != nil || got.Agent.Currency != "EUR" || got.Autonomy.Tick.String() != "1m0s" {
+				t.Errorf("%v; the configuration is %q", err, w.read("config.toml"))
+			}
+			if !strings.HasSuffix(w.read("SOUL.md"), "Call me Ada.\n") || !strings.HasPrefix(w.read("SOUL.md"), "You are the housekeeper") {
+				t.Errorf("the personality is %q", w.read("SOUL.md"))
+			}
+			w.use(nil)
+			if got, want := w.read("SOUL.md"), "Mine.\nCall me Ada.\n"; got != want {
+				t.Errorf("after reset the personality is %q", got)
+			}
+			if got, want := w.read("config.toml"), "[agent]\nname = \"Robin\"\ncurrency = \"EUR\"\n"; got != want {
+				t.Errorf("after reset the configuration is %q", got)
+			}
+		})
+	}
+}
+
+func TestCreateAndRemove(t *testing.T) {
+	s := templates.Shelf{Dir: filepath.Join(t.TempDir(), "templates")}
+	x := made(t, "night-owl", "Whoo.\n", "[config.autonomy]\ntick = \"2m\"\n[[goals]]\ndescription = \"Sleep\"\n[[schedules]]\nevery = \"day at 23:00\"\nsay = \"Bed \\\"now\\\"\"\n[[watchers]]\nkind = \"file\"\nconfig = { path = \"~/Documents\", events = [\"created\"] }\n")
+	if _, err := s.Create(x, write); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(x, write); !errors.Is(err, templates.ErrThere) {
+		t.Errorf("created twice: %v", err)
+	}
+	got, err := s.Find("night-owl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Origin, x.Path = templates.Own, filepath.Join(s.Dir, "night-owl")
+	if d := cmp.Diff(x, got); d != "" {
+		t.Errorf("what was written reads differently: %s", d)
+	}
+	for _, bad := range []string{"housekeeper", "../x", ".state", "nothing", ""} {
+		if err := s.Remove(bad); err == nil {
+			t.Errorf("removed %q", bad)
+		}
+	}
+	if err := s.Remove("night-owl"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Find("night-owl"); !errors.Is(err, templates.ErrNotFound) {
+		t.Errorf("it is there: %v", err)
+	}
+}

@@ -1,0 +1,289 @@
+package templates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+)
+
+// Editor knows the format of the configuration.
+type Editor interface {
+	// Value is the value in force of a key, and whether the text itself sets it.
+	Value(text []byte, key string) (v any, set bool, err error)
+	// Set sets a key to a value written as TOML; comments and order stay.
+	Set(text []byte, key, value string) ([]byte, error)
+	// Unset takes a key out again.
+	Unset(text []byte, key string) ([]byte, error)
+	// Check returns the mistakes that after has and before has not.
+	Check(before, after []byte) error
+}
+
+// Things keeps what templates make beside files.
+type Things interface {
+	// Reconcile makes the things of all templates those of Wanted, and no
+	// others, in one transaction. What the owner changed is kept and becomes his
+	// own. Doing the same again changes nothing.
+	Reconcile(ctx context.Context, w Wanted) (Done, error)
+}
+
+// Wanted is what there shall be of things from templates.
+type Wanted struct {
+	Source    string     `json:"source"`  // see SourceOf; "" when no template is in use
+	Trusted   bool       `json:"trusted"` // built in; the rest counts as outside text
+	Goals     []Goal     `json:"goals"`
+	Schedules []Schedule `json:"schedules"`
+	Watchers  []Watcher  `json:"watchers"`
+	Dry       bool       `json:"dry"` // only say what would be done
+}
+
+// Done is what was done about things.
+type Done struct {
+	Made    []Thing `json:"made"`
+	Removed []Thing `json:"removed"`
+	Kept    []Thing `json:"kept"`   // the owner changed them: they are his now
+	Failed  []Thing `json:"failed"` // could not be made
+	// GoalsApplied is false while this Hob has no place for goals.
+	GoalsApplied bool `json:"goals_applied"`
+}
+
+// Thing is a goal, a schedule, a reminder or a watcher.
+type Thing struct {
+	What string `json:"what"`
+	ID   string `json:"id,omitempty"`
+	Text string `json:"text"` // for the owner
+	Why  string `json:"why,omitempty"`
+}
+
+// Options of NewHome.
+type Options struct {
+	Dir    string // for the state and the journal, of Hob's own
+	Config string // path of config.toml
+	Soul   string // path of SOUL.md
+	// Persona is what SOUL.md means when there is none.
+	Persona string
+	Editor  Editor
+	Things  Things
+	// Write replaces a private file as a whole, durably.
+	Write func(path string, data []byte) error
+	// Step is called at each point at which a crash may happen; nil is fine.
+	Step func(name string)
+	Now  func() time.Time // default: time.Now
+}
+
+// Home is one Hob's templates in use: none or one. It is used by one process at
+// a time; who calls it keeps others out.
+type Home struct{ opt Options }
+
+// NewHome checks the options and does no I/O.
+func NewHome(opt Options) (*Home, error) {
+	if opt.Dir == "" || opt.Config == "" || opt.Soul == "" || opt.Editor == nil || opt.Things == nil || opt.Write == nil {
+		return nil, errors.New("templates: Dir, Config, Soul, Editor, Things and Write are needed")
+	}
+	if opt.Step == nil {
+		opt.Step = func(string) {}
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	return &Home{opt}, nil
+}
+
+// State says which template is in use.
+type State struct {
+	Name    string    `json:"name"` // "" is none
+	Version string    `json:"version,omitempty"`
+	Origin  Origin    `json:"origin,omitempty"`
+	Path    string    `json:"path,omitempty"`
+	At      time.Time `json:"at"`
+	// The files as they were before it, and as it left them.
+	Config pair `json:"config"`
+	Soul   pair `json:"soul"`
+}
+
+// pair is a file before and after; nil is no file.
+type pair struct {
+	Before *string `json:"before"`
+	After  *string `json:"after"`
+}
+
+// journal is what is being done. It stands before anything is changed and
+// becomes the state when all is done.
+type journal struct {
+	State  State  `json:"state"`
+	Config pair   `json:"config"` // from what to what
+	Soul   pair   `json:"soul"`
+	Wanted Wanted `json:"wanted"`
+}
+
+func (h *Home) statePath() string   { return filepath.Join(h.opt.Dir, "state.json") }
+func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, "journal.json") }
+
+// Files are those in which Home keeps copies of the owner's texts, for those who
+// erase.
+func (h *Home) Files() []string { return []string{h.statePath(), h.journalPath()} }
+
+// State reads which template is in use.
+func (h *Home) State() (State, error) {
+	var s State
+	_, err := readJSON(h.statePath(), &s)
+	return s, err
+}
+
+// Pending reports whether a change was begun and not finished.
+func (h *Home) Pending() (bool, error) {
+	switch _, err := os.Stat(h.journalPath()); {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+func readJSON(path string, v any) (bool, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return true, fmt.Errorf("%s is damaged (%w); nothing was changed; what your files said before the template stands in it as text", path, err)
+	}
+	return true, nil
+}
+
+// maxFile bounds the files that are merged, in bytes.
+const maxFile = 1 << 20
+
+// readText reads a file that may be missing.
+func readText(path string) (*string, error) {
+	fi, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && (!fi.Mode().IsRegular() || fi.Size() > maxFile) {
+		return nil, fmt.Errorf("%s is not a text of at most %d KB; move it away", path, maxFile>>10)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(b) {
+		return nil, fmt.Errorf("%s is not valid UTF-8; save it as UTF-8", path)
+	}
+	s := string(b)
+	return &s, nil
+}
+
+func equal(a, b *string) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// put makes a file say what it shall; nil removes it.
+func (h *Home) put(path string, s *string) error {
+	if s != nil {
+		return h.opt.Write(path, []byte(*s))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Finish ends what a crash interrupted, and reports whether there was anything.
+func (h *Home) Finish(ctx context.Context) (Done, bool, error) {
+	var j journal
+	there, err := readJSON(h.journalPath(), &j)
+	if err != nil || !there {
+		return Done{}, there, err
+	}
+	done, err := h.carryOut(ctx, j)
+	return done, true, err
+}
+
+// carryOut does what the journal says, all of it or what is left of it.
+func (h *Home) carryOut(ctx context.Context, j journal) (Done, error) {
+	h.opt.Step("template.journal")
+	done, err := h.opt.Things.Reconcile(ctx, j.Wanted)
+	if err != nil {
+		return done, err
+	}
+	h.opt.Step("template.things")
+	if err := h.bring(h.opt.Config, j.Config, h.ours); err != nil {
+		return done, err
+	}
+	h.opt.Step("template.config")
+	if err := h.bring(h.opt.Soul, j.Soul, theirs); err != nil {
+		return done, err
+	}
+	h.opt.Step("template.soul")
+	b, err := json.Marshal(j.State)
+	if err != nil {
+		return done, err
+	}
+	if err := h.opt.Write(h.statePath(), b); err != nil {
+		return done, err
+	}
+	h.opt.Step("template.state")
+	return done, os.Remove(h.journalPath())
+}
+
+// bring makes a file say what it shall. It may say so already. When it was edited
+// after a crash the edit stays, and the change is merged into it unless it was
+// made already.
+func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string) string) error {
+	now, err := readText(path)
+	if err != nil || equal(now, p.After) {
+		return err
+	}
+	if equal(now, p.Before) {
+		return h.put(path, p.After)
+	}
+	if nearer(text(now), text(p.After), text(p.Before)) {
+		return nil
+	}
+	if now != nil {
+		if _, err := h.keep(filepath.Base(path), *now); err != nil {
+			return err
+		}
+	}
+	out := merged(text(p.Before), text(now), text(p.After))
+	if out == "" && p.After == nil {
+		return h.put(path, nil)
+	}
+	return h.put(path, &out)
+}
+
+// nearer reports whether a text differs in fewer lines from a than from b.
+func nearer(s, a, b string) bool {
+	count := func(from string) (n int) {
+		for _, x := range diff(split(from), split(s)) {
+			n += x.to - x.from + len(x.lines)
+		}
+		return n
+	}
+	return count(a) <= count(b)
+}
+
+// keep writes a text aside and returns where.
+func (h *Home) keep(name, s string) (string, error) {
+	path := filepath.Join(h.opt.Dir, "kept", h.opt.Now().UTC().Format("20060102T150405.000")+"-"+name)
+	return path, h.opt.Write(path, []byte(s))
+}

@@ -1,0 +1,315 @@
+package templates_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
+
+	"hob/autonomy/config"
+	"hob/templates"
+)
+
+// shop stands for the database: it has what was wanted last.
+type shop struct{ now templates.Wanted }
+
+func (s *shop) Reconcile(_ context.Context, w templates.Wanted) (templates.Done, error) {
+	if !w.Dry {
+		s.now = w
+	}
+	return templates.Done{}, nil
+}
+
+// world is a home with a configuration and a personality; "" is no file.
+type world struct {
+	t    *testing.T
+	dir  string
+	shop *shop
+	step func(string)
+}
+
+func newWorld(t *testing.T, conf, soul string) *world {
+	w := &world{t: t, dir: t.TempDir(), shop: &shop{}}
+	w.write("config.toml", conf)
+	w.write("SOUL.md", soul)
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	var err error
+	if text == "" {
+		if err = os.Remove(w.path(name)); os.IsNotExist(err) {
+			err = nil
+		}
+	} else {
+		err = os.WriteFile(w.path(name), []byte(text), 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) read(name string) string {
+	w.t.Helper()
+	b, err := os.ReadFile(w.path(name))
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// write is system.WriteFile without waiting for the disk.
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+const persona = "You are Hob.\n"
+
+func (w *world) home() *templates.Home {
+	w.t.Helper()
+	h, err := templates.NewHome(templates.Options{
+		Dir: w.path("state"), Config: w.path("config.toml"), Soul: w.path("SOUL.md"), Persona: persona,
+		Editor: config.Text{}, Things: w.shop, Write: write, Step: w.step,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h
+}
+
+// use uses a template, or resets with nil.
+func (w *world) use(t *templates.Template) (*templates.Plan, []string) {
+	w.t.Helper()
+	h := w.home()
+	if _, _, err := h.Finish(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	p, err := h.Plan(w.t.Context(), t)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	_, kept, err := h.Apply(w.t.Context(), p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p, kept
+}
+
+func builtin(t *testing.T, name string) *templates.Template {
+	t.Helper()
+	x, err := templates.Shelf{}.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// made is a template that sets the keys.
+func made(t *testing.T, name, soul, conf string) *templates.Template {
+	t.Helper()
+	x, err := templates.Parse([]byte("[template]\nname = \""+name+"\"\ndescription = \"x\"\n"+conf), []byte(soul))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// configs are texts as owners write them.
+func configs() map[string]string {
+	return map[string]string{
+		"none":         "",
+		"of init":      string(config.Template()),
+		"short":        "[agent]\nname = \"Robin\" # mine\n\n# about the loop\n[autonomy]\ntick = \"10s\"\nlevel = \"watch\"\n",
+		"no end":       "[autonomy]\n  tick   =   \"45s\"   # odd spaces\n[agent]\nname='Robin'",
+		"windows":      "[agent]\r\nname = \"Robin\"\r\n\r\n[autonomy]\r\ntick = \"10s\"\r\n",
+		"with a mark":  "\ufeff[agent]\nname = \"Robin\"\n",
+		"inline":       "autonomy = { tick = \"10s\", sessions = 3 }\n[agent]\nname = \"Robin\"\n",
+		"dotted":       "agent.name = \"Robin\"\nautonomy.tick = \"10s\"\n",
+		"comments":     "# only words\n\n# [autonomy]\n# tick = \"1s\"\n",
+		"empty":        "\n",
+		"long section": "[autonomy]\n# the tick\n# tick = \"30s\"\n\n# how many\nsessions = 4\n\n[web]\nlisten = \"127.0.0.1:7000\"\n",
+	}
+}
+
+func TestResetRestoresToTheByte(t *testing.T) {
+	for name, conf := range configs() {
+		for _, soul := range []string{"", "I am mine.", "I am mine.\n\nTwo lines.\n"} {
+			t.Run(name, func(t *testing.T) {
+				w := newWorld(t, conf, soul)
+				for _, x := range []string{"stock-analyst", "code-reviewer", "housekeeper", "housekeeper"} {
+					w.use(builtin(t, x))
+					if got := w.read("SOUL.md"); got != builtin(t, x).Soul {
+						t.Errorf("SOUL.md is not that of %s", x)
+					}
+					if _, err := config.Load(w.path("config.toml")); err != nil {
+						t.Errorf("%s: %v", x, err)
+					}
+				}
+				p, _ := w.use(nil)
+				if d := cmp.Diff(conf, w.read("config.toml")); d != "" {
+					t.Errorf("config.toml: %s", d)
+				}
+				if d := cmp.Diff(soul, w.read("SOUL.md")); d != "" {
+					t.Errorf("SOUL.md: %s", d)
+				}
+				if len(p.Conflicts) > 0 || w.shop.now.Source != "" {
+					t.Errorf("conflicts %v, things of %q", p.Conflicts, w.shop.now.Source)
+				}
+			})
+		}
+	}
+}
+
+// TestRoundTrips: whatever the owner edits while templates come and go is there
+// in the end, as if there had never been one.
+func TestRoundTrips(t *testing.T) {
+	names := slices.Sorted(func(yield func(string) bool) {
+		for n := range configs() {
+			if !yield(n) {
+				return
+			}
+		}
+	})
+	rounds := 200
+	if testing.Short() {
+		rounds = 40
+	}
+	for seed := range rounds {
+		name := names[seed%len(names)]
+		t.Run(fmt.Sprintf("%d %s", seed, name), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(seed), 7)) //nolint:gosec // a test that can be repeated
+			w := newWorld(t, configs()[name], []string{"", "I am mine.\n", "I am mine.\nAnd so on."}[r.IntN(3)])
+			alone := newWorld(t, w.read("config.toml"), w.read("SOUL.md")) // the same owner without templates
+			inUse := false
+			for range 3 + r.IntN(10) {
+				switch n := r.IntN(10); {
+				case n < 3:
+					w.use(pick(t, r))
+					inUse = true
+				case n == 3 && inUse:
+					w.use(nil)
+					inUse = false
+					same(t, alone, w)
+				default:
+					edit(t, r, alone, w)
+				}
+			}
+			if inUse {
+				w.use(nil)
+			}
+			same(t, alone, w)
+		})
+	}
+}
+
+// same compares what the files mean, and the owner's comments: a section that he
+// added while a template was in use may stand at another place.
+func same(t *testing.T, alone, w *world) {
+	t.Helper()
+	if d := cmp.Diff(alone.read("SOUL.md"), w.read("SOUL.md")); d != "" {
+		t.Fatalf("SOUL.md (- without templates, + after reset): %s", d)
+	}
+	if d := cmp.Diff(lines(alone), lines(w)); d != "" {
+		t.Fatalf("config.toml (- without templates, + after reset): %s\nthe whole is:\n%s", d, w.read("config.toml"))
+	}
+	if d := cmp.Diff(values(t, alone), values(t, w)); d != "" {
+		t.Fatalf("config.toml (- without templates, + after reset): %s\nthe whole is:\n%s", d, w.read("config.toml"))
+	}
+}
+
+// lines are those of the configuration that say something, in any order.
+func lines(w *world) []string {
+	var out []string
+	for l := range strings.Lines(w.read("config.toml")) {
+		if l = strings.TrimSpace(l); l != "" {
+			out = append(out, l)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func values(t *testing.T, w *world) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := toml.Unmarshal([]byte(strings.TrimPrefix(w.read("config.toml"), "\ufeff")), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func pick(t *testing.T, r *rand.Rand) *templates.Template {
+	all, err := templates.Builtins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(
+		all,
+		made(t, "namer", "", "[config.agent]\nname = \"Sparrow\"\nmax_rounds = 5\n[config.autonomy]\nlevel = \"watch\"\n[config.budget]\ndaily_usd = 1.5\n"),
+		made(t, "quiet", "Hush.\n", "[config.notify]\nqueue_notices = false\n[config.budget]\nwarn_at = 0.25\ndaily_tokens = 1000\n"),
+	)
+	return all[r.IntN(len(all))]
+}
+
+// edit makes the same edit in both worlds.
+func edit(t *testing.T, r *rand.Rand, worlds ...*world) {
+	t.Helper()
+	n := r.IntN(1000)
+	switch r.IntN(4) {
+	case 0: // a key that no template sets
+		key := []string{"web.listen", "agent.currency", "notify.channel", "log.level", "knowledge.summary_keep", "files.drop"}[r.IntN(6)]
+		value := map[string]string{"web.listen": fmt.Sprintf("127.0.0.1:%d", 7000+n), "agent.currency": "EUR", "notify.channel": "origin", "log.level": "debug", "knowledge.summary_keep": fmt.Sprint(2 + n%100), "files.drop": fmt.Sprintf("~/In%d", n)}[key]
+		for _, w := range worlds {
+			set(t, w, key, value)
+		}
+	case 1: // one that some set: what the owner says stays
+		for _, w := range worlds {
+			set(t, w, "autonomy.sessions", fmt.Sprint(1+n%60))
+		}
+	case 2:
+		for _, w := range worlds {
+			if worlds[0].read("config.toml") != "" {
+				w.write("config.toml", strings.TrimRight(w.read("config.toml"), "\r\n")+fmt.Sprintf("\n# note %d\n", n))
+			}
+		}
+	case 3: // the personality gets a line; without a file it is the built-in one that does
+		for i, w := range worlds {
+			soul := w.read("SOUL.md")
+			if i == 0 && soul == "" {
+				soul = persona
+			}
+			if i > 0 && soul == "" {
+				soul = persona
+			}
+			if !strings.HasSuffix(soul, "\n") {
+				soul += "\n"
+			}
+			w.write("SOUL.md", soul+fmt.Sprintf("Line %d.\n", n))
+		}
+	}
+}
+
+func set(t *testing.T, w *world, key, value string) {
+	t.Helper()
+	out, err := config.Text{}.Set([]byte(w.read("config.toml")), key, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("config.toml", string(out))
+}

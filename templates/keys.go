@@ -1,0 +1,90 @@
+package templates
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// leaf is one value of a TOML text.
+type leaf struct {
+	path  []string
+	value any
+}
+
+// leaves lists the values of a table in order of their keys. An empty table is
+// a value, too.
+func leaves(table map[string]any) []leaf {
+	var out []leaf
+	for _, k := range slices.Sorted(maps.Keys(table)) {
+		sub, ok := table[k].(map[string]any)
+		if !ok {
+			out = append(out, leaf{[]string{k}, table[k]})
+			continue
+		}
+		for _, l := range leaves(sub) {
+			out = append(out, leaf{append([]string{k}, l.path...), l.value})
+		}
+	}
+	return out
+}
+
+// keys are the values of a TOML text by their dotted keys, in a form that
+// compares.
+func keys(text string) (map[string]string, error) {
+	var table map[string]any
+	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &table); err != nil {
+		return nil, fmt.Errorf("the configuration cannot be read (%w); correct it first: hob config check", err)
+	}
+	out := map[string]string{}
+	for _, l := range leaves(table) {
+		b, err := json.Marshal(l.value)
+		if err != nil {
+			b = []byte(fmt.Sprint(l.value))
+		}
+		for i, p := range l.path {
+			l.path[i] = quotePart(p)
+		}
+		out[strings.Join(l.path, ".")] = string(b)
+	}
+	return out, nil
+}
+
+// quotePart keeps a part with a dot apart from two parts.
+func quotePart(p string) string {
+	if strings.ContainsAny(p, `."`) {
+		b, _ := json.Marshal(p) // a string always can
+		return string(b)
+	}
+	return p
+}
+
+// keys3 merges three ways: base with what ours and theirs changed of it. Where
+// both changed a key differently, ours stays and the key is a conflict.
+func keys3(base, ours, theirs map[string]string) (merged map[string]string, conflicts []string) {
+	merged = map[string]string{}
+	all := maps.Clone(base)
+	maps.Copy(all, ours)
+	maps.Copy(all, theirs)
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		b, inB := base[k]
+		o, inO := ours[k]
+		t, inT := theirs[k]
+		v, in := o, inO
+		switch {
+		case o == b && inO == inB:
+			v, in = t, inT
+		case t == b && inT == inB, t == o && inT == inO:
+		default:
+			conflicts = append(conflicts, k)
+		}
+		if in {
+			merged[k] = v
+		}
+	}
+	return merged, conflicts
+}

@@ -1,0 +1,178 @@
+package templates
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The files of a template.
+const (
+	manifestFile = "template.toml"
+	soulFile     = "SOUL.md"
+	skillFile    = "SKILL.md" // in skills/NAME
+)
+
+// files are the texts of a template by their slashed paths.
+type files map[string][]byte
+
+// wanted says how large a file of a template may be; 0 is no file of one.
+func wanted(name string) int {
+	dir, file := path.Split(name)
+	switch {
+	case name == manifestFile:
+		return maxManifest
+	case name == soulFile:
+		return maxSoul
+	case file == skillFile && path.Dir(path.Clean(dir)) == "skills":
+		return maxSkill
+	}
+	return 0
+}
+
+// template makes a template of its files.
+func (f files) template(origin Origin, from string) (*Template, error) {
+	text, ok := f[manifestFile]
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no %s in it", ErrInvalid, manifestFile)
+	}
+	t, err := Parse(text, f[soulFile])
+	if err != nil {
+		return nil, err
+	}
+	t.Origin, t.Path = origin, from
+	for name := range f {
+		if path.Base(name) != skillFile {
+			continue
+		}
+		skill := path.Base(path.Dir(name))
+		if err := CheckName(skill); err != nil {
+			return nil, fmt.Errorf("skills: %w", err)
+		}
+		t.Skills = append(t.Skills, skill)
+	}
+	if slices.Sort(t.Skills); len(t.Skills) > maxThings {
+		return nil, fmt.Errorf("%w: it has more than %d skills", ErrInvalid, maxThings)
+	}
+	if origin != Builtin && IsBuiltin(t.Name) {
+		return nil, fmt.Errorf("%w: the name %q belongs to one that is built in; give it another in %s", ErrInvalid, t.Name, manifestFile)
+	}
+	return t, nil
+}
+
+// Load reads a template from a folder or an archive (.tar.gz, .tgz, .zip).
+func Load(from string) (*Template, error) {
+	fi, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s", ErrNotFound, cut(from, 200))
+	}
+	if err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(from)
+	if err != nil {
+		return nil, err
+	}
+	if fi.IsDir() {
+		f, err := readFolder(from)
+		if err != nil {
+			return nil, err
+		}
+		return f.template(Folder, abs)
+	}
+	f, err := readArchive(from, fi)
+	if err != nil {
+		return nil, err
+	}
+	return f.template(Archive, abs)
+}
+
+// readFolder reads what belongs to a template and nothing else. Links are
+// refused, also those that stay inside.
+func readFolder(dir string) (files, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	out := files{}
+	names := []string{manifestFile, soulFile}
+	switch fi, err := root.Lstat("skills"); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !fi.IsDir():
+		return nil, fmt.Errorf("%w: skills is no folder", ErrInvalid)
+	default:
+		list, err := fs.ReadDir(root.FS(), "skills")
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 2*maxThings {
+			return nil, fmt.Errorf("%w: it has more than %d skills", ErrInvalid, maxThings)
+		}
+		for _, d := range list {
+			if d.Type()&fs.ModeSymlink != 0 {
+				return nil, notPlain(path.Join("skills", d.Name()))
+			}
+			if d.IsDir() {
+				names = append(names, path.Join("skills", d.Name(), skillFile))
+			}
+		}
+	}
+	for _, name := range names {
+		b, err := readPlain(root, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[name] = b
+	}
+	return out, nil
+}
+
+func notPlain(name string) error {
+	return fmt.Errorf("%w: %s is a link or something else that is no plain file", ErrInvalid, cut(name, 120))
+}
+
+func readPlain(root *os.Root, name string) ([]byte, error) {
+	fi, err := root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !fi.Mode().IsRegular() {
+		return nil, notPlain(name)
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return bounded(f, name, wanted(name))
+}
+
+// bounded reads at most limit bytes; more is an error.
+func bounded(r io.Reader, name string, limit int) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s cannot be read: %w", ErrInvalid, cut(name, 120), err)
+	}
+	if len(b) > limit {
+		return nil, fmt.Errorf("%w: %s is larger than %d KB", ErrInvalid, cut(name, 120), limit>>10)
+	}
+	return b, nil
+}
+
+// isArchive reports whether a path is named like an archive.
+func isArchive(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, ".zip") || strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
+}

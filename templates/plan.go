@@ -1,0 +1,180 @@
+package templates
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Plan is what using or resetting would change; Apply does it.
+type Plan struct {
+	Template string `json:"template"` // "" is a reset
+	Was      string `json:"was"`      // the template in use now, "" for none
+	// Settings are the keys that the template sets.
+	Settings []Change `json:"settings"`
+	// Conflicts are edits of the owner's that do not go together with taking
+	// back the template in use.
+	Conflicts []Conflict `json:"conflicts"`
+	Things    Done       `json:"things"`
+
+	Config FilePlan `json:"config"`
+	Soul   FilePlan `json:"soul"`
+
+	state  State
+	wanted Wanted
+	keep   map[string]string // texts to be kept aside, by their names
+}
+
+// FilePlan is what becomes of one file.
+type FilePlan struct {
+	Path string `json:"path"`
+	Diff string `json:"diff"` // "" when it stays as it is
+	pair pair
+}
+
+// Change is one key of the configuration.
+type Change struct {
+	Key string `json:"key"`
+	Was string `json:"was"` // the value in force
+	Now string `json:"now"`
+	// Yours: the owner's file sets the key itself.
+	Yours bool `json:"yours"`
+	// Stays says why the template's value is not taken, "" when it is.
+	Stays string `json:"stays,omitempty"`
+}
+
+// Conflict is an edit that cannot be merged, and what becomes of it.
+type Conflict struct {
+	File string `json:"file"`
+	Key  string `json:"key,omitempty"`
+	Text string `json:"text"`
+}
+
+// ErrNoneInUse says that there is nothing to reset.
+var ErrNoneInUse = errors.New("no template is in use")
+
+// ErrChanged says that something changed between the preview and the consent.
+var ErrChanged = errors.New("the files were changed meanwhile; look at the preview again")
+
+// Plan says what using t would change, or resetting when it is nil. Nothing is
+// written. An unfinished change must have been finished.
+func (h *Home) Plan(ctx context.Context, t *Template) (*Plan, error) {
+	s, err := h.State()
+	if err != nil {
+		return nil, err
+	}
+	if t == nil && s.Name == "" {
+		return nil, ErrNoneInUse
+	}
+	p := &Plan{Was: s.Name, keep: map[string]string{}, Settings: []Change{}, Conflicts: []Conflict{}}
+	config, err := h.takeBackConfig(s, p)
+	if err != nil {
+		return nil, err
+	}
+	soul, err := h.takeBackSoul(s, p)
+	if err != nil {
+		return nil, err
+	}
+	if t != nil {
+		err = h.layOn(t, p, config, soul)
+	} else {
+		p.Config.pair.After, p.Soul.pair.After = config, soul
+		p.state = State{At: h.opt.Now()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := h.opt.Editor.Check([]byte(text(p.Config.pair.Before)), []byte(text(p.Config.pair.After))); err != nil {
+		return nil, fmt.Errorf("the configuration would have a mistake: %w", err)
+	}
+	p.Config.Path, p.Soul.Path = h.opt.Config, h.opt.Soul
+	p.Config.Diff = Diff(filepath.Base(h.opt.Config), text(p.Config.pair.Before), text(p.Config.pair.After), 0)
+	p.Soul.Diff = Diff(filepath.Base(h.opt.Soul), text(p.Soul.pair.Before), text(p.Soul.pair.After), 3)
+	w := p.wanted
+	w.Dry = true
+	p.Things, err = h.opt.Things.Reconcile(ctx, w)
+	return p, err
+}
+
+// layOn adds what the template gives to the owner's own texts.
+func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
+	p.Template = t.Name
+	p.wanted = Wanted{Source: t.Source(), Trusted: t.Origin == Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
+	now := []byte(text(config))
+	for _, s := range t.Config {
+		v, set, err := h.opt.Editor.Value(now, s.Key)
+		if err != nil {
+			return err
+		}
+		c := Change{Key: s.Key, Was: fmt.Sprint(v), Now: s.Value, Yours: set}
+		switch {
+		case widens(s.Key, s.Value, v):
+			c.Stays = "yours is tighter"
+		default:
+			if now, err = h.opt.Editor.Set(now, s.Key, s.Value); err != nil {
+				return fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
+		}
+		p.Settings = append(p.Settings, c)
+	}
+	p.Config.pair.After = config
+	if string(now) != text(config) {
+		s := string(now)
+		p.Config.pair.After = &s
+	}
+	p.Soul.pair.After = soul
+	if t.Soul != "" {
+		p.Soul.pair.After = &t.Soul
+	}
+	p.state = State{
+		Name: t.Name, Version: t.Version, Origin: t.Origin, Path: t.Path, At: h.opt.Now(),
+		Config: pair{config, p.Config.pair.After}, Soul: pair{soul, p.Soul.pair.After},
+	}
+	return nil
+}
+
+// Apply does what the plan says. When it returns an error after it began, the
+// next Finish ends it.
+func (h *Home) Apply(ctx context.Context, p *Plan) (Done, []string, error) {
+	for path, want := range map[string]*string{h.opt.Config: p.Config.pair.Before, h.opt.Soul: p.Soul.pair.Before} {
+		now, err := readText(path)
+		if err != nil {
+			return Done{}, nil, err
+		}
+		if !equal(now, want) {
+			return Done{}, nil, ErrChanged
+		}
+	}
+	if s, err := h.State(); err != nil || s.Name != p.Was {
+		return Done{}, nil, errors.Join(err, ErrChanged)
+	}
+	if there, err := h.Pending(); err != nil || there {
+		return Done{}, nil, errors.Join(err, ErrChanged)
+	}
+	var kept []string
+	for _, name := range slices.Sorted(mapKeys(p.keep)) {
+		path, err := h.keep(name, p.keep[name])
+		if err != nil {
+			return Done{}, kept, err
+		}
+		kept = append(kept, path)
+	}
+	j := journal{State: p.state, Config: p.Config.pair, Soul: p.Soul.pair, Wanted: p.wanted}
+	b, err := json.Marshal(j)
+	if err != nil {
+		return Done{}, kept, err
+	}
+	if err := os.MkdirAll(h.opt.Dir, 0o700); err != nil {
+		return Done{}, kept, err
+	}
+	h.opt.Step("template.begin")
+	if err := h.opt.Write(h.journalPath(), b); err != nil {
+		return Done{}, kept, err
+	}
+	done, err := h.carryOut(ctx, j)
+	return done, kept, err
+}

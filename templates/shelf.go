@@ -1,0 +1,141 @@
+package templates
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Shelf finds templates by what the owner calls them: the built-in ones, those
+// in Hob's own folder, and folders and archives anywhere.
+type Shelf struct {
+	Dir string // Hob's own folder of templates
+}
+
+// Listed is a template of the list, or what is wrong with it.
+type Listed struct {
+	*Template
+	Err error
+}
+
+// List returns the built-in templates and those in Hob's folder, by name. One
+// that cannot be read has an error and the name of its folder.
+func (s Shelf) List() ([]Listed, error) {
+	all, err := Builtins()
+	if err != nil {
+		return nil, err
+	}
+	var out []Listed
+	for _, t := range all {
+		out = append(out, Listed{Template: t})
+	}
+	list, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, d := range list {
+		if !d.IsDir() || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		t, err := s.own(d.Name())
+		if err != nil {
+			t = &Template{Name: cut(d.Name(), 60), Origin: Own, Path: filepath.Join(s.Dir, d.Name())}
+		}
+		out = append(out, Listed{t, err})
+	}
+	slices.SortStableFunc(out, func(a, b Listed) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// own reads a template of Hob's folder, which has the name of its folder.
+func (s Shelf) own(name string) (*Template, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	f, err := readFolder(filepath.Join(s.Dir, name))
+	if err != nil {
+		return nil, err
+	}
+	t, err := f.template(Own, filepath.Join(s.Dir, name))
+	if err == nil && t.Name != name {
+		err = fmt.Errorf("%w: its folder is %q, and the name in it %q; make them the same", ErrInvalid, name, t.Name)
+	}
+	return t, err
+}
+
+// Find returns the template that the owner names: a name, or the path of a folder
+// or an archive.
+func (s Shelf) Find(ref string) (*Template, error) {
+	if IsBuiltin(ref) {
+		return readBuiltin(ref)
+	}
+	if CheckName(ref) == nil {
+		switch _, err := os.Stat(filepath.Join(s.Dir, ref)); {
+		case err == nil:
+			return s.own(ref)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	if strings.ContainsAny(ref, `/\`) || isArchive(ref) {
+		return Load(ref)
+	}
+	return nil, fmt.Errorf("%w: %q; see: hob template list, or give the path of a folder or an archive", ErrNotFound, cut(ref, 60))
+}
+
+// ErrThere is wrapped when a template of a name exists already.
+var ErrThere = errors.New("a template of this name is there already")
+
+// Create writes a template into Hob's folder, under its name, and returns its
+// path. write makes a private file and the folders above it.
+func (s Shelf) Create(t *Template, write func(path string, data []byte) error) (string, error) {
+	if err := CheckName(t.Name); err != nil {
+		return "", err
+	}
+	dir := filepath.Join(s.Dir, t.Name)
+	if IsBuiltin(t.Name) {
+		return "", fmt.Errorf("%w: %s is built in", ErrThere, t.Name)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w: %s", ErrThere, dir)
+	}
+	text, err := t.Encode()
+	if err != nil {
+		return "", err
+	}
+	if _, err := Parse(text, []byte(t.Soul)); err != nil {
+		return "", err
+	}
+	if t.Soul != "" {
+		if err := write(filepath.Join(dir, soulFile), []byte(t.Soul)); err != nil {
+			return "", err
+		}
+	}
+	return dir, write(filepath.Join(dir, manifestFile), text)
+}
+
+// Remove deletes a template from Hob's folder.
+func (s Shelf) Remove(name string) error {
+	if IsBuiltin(name) {
+		return fmt.Errorf("%s is built in and cannot be removed", name)
+	}
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.Dir) // nothing beside it is ever deleted
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	return root.RemoveAll(name)
+}

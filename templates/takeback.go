@@ -1,0 +1,189 @@
+package templates
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
+
+// takeBackConfig returns the configuration without what the template in use
+// changed, and with what the owner did.
+func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
+	now, err := readText(h.opt.Config)
+	p.Config.pair.Before = now
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Name == "" || equal(s.Config.Before, s.Config.After):
+		return now, nil
+	case equal(now, s.Config.After):
+		return s.Config.Before, nil
+	}
+	before, after := text(s.Config.Before), text(s.Config.After)
+	base, err := keys(after)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := keys(text(now))
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := keys(before)
+	if err != nil {
+		return nil, err
+	}
+	want, conflicts := keys3(base, ours, theirs)
+	for _, k := range conflicts {
+		p.Conflicts = append(p.Conflicts, Conflict{
+			File: filepath.Base(h.opt.Config), Key: k,
+			Text: fmt.Sprintf("%s stays %s, as you set it while the template was in use; before that it was %s", k, shown(ours, k), shown(theirs, k)),
+		})
+	}
+	if len(conflicts) > 0 {
+		p.keep["config.toml"] = before
+	}
+	if now == nil {
+		return nil, nil // the owner removed the file, and what it said
+	}
+	out := h.ours(after, *now, before)
+	if !h.says(out, want, *now) {
+		out = withoutEmpty(h.byKey(*now, base, ours, theirs), after, before)
+	}
+	if !h.says(out, want, *now) {
+		p.keep["config.toml"] = before
+		p.Conflicts = append(p.Conflicts, Conflict{
+			File: filepath.Base(h.opt.Config),
+			Text: "your edits and what is taken back stand too close together; the file stays as it is now, and what it said before is kept",
+		})
+		return now, nil
+	}
+	if s.Config.Before == nil && strings.TrimSpace(out) == "" {
+		return nil, nil
+	}
+	return &out, nil
+}
+
+func shown(m map[string]string, k string) string {
+	if v, ok := m[k]; ok {
+		return cut(v, 80)
+	}
+	return "not set"
+}
+
+// says reports whether a text means what it shall, and has no new mistakes.
+func (h *Home) says(out string, want map[string]string, now string) bool {
+	got, err := keys(out)
+	return err == nil && maps.Equal(got, want) && h.opt.Editor.Check([]byte(now), []byte(out)) == nil
+}
+
+// ours merges by lines; where both changed the same ones the owner's stay.
+func (h *Home) ours(base, ours, theirs string) string {
+	b := split(base)
+	out, _ := merge(b, diff(b, split(ours)), diff(b, split(theirs)))
+	return out
+}
+
+// theirs merges by lines, the change as one: where the owner edited what goes,
+// his edit goes with it.
+func theirs(base, ours, theirs string) string {
+	b := split(base)
+	out, _ := merge(b, whole(b, split(theirs)), diff(b, split(ours)))
+	return out
+}
+
+// byKey takes back key by key what the owner left as the template set it.
+func (h *Home) byKey(now string, base, ours, theirs map[string]string) string {
+	out := []byte(now)
+	for _, k := range slices.Sorted(mapKeys(base)) {
+		was, had := theirs[k]
+		if has, ok := ours[k]; !ok || has != base[k] || (had && was == base[k]) {
+			continue
+		}
+		edit := func() ([]byte, error) { return h.opt.Editor.Unset(out, k) }
+		if had {
+			edit = func() ([]byte, error) { return h.opt.Editor.Set(out, k, was) } // JSON of a scalar is TOML
+		}
+		next, err := edit()
+		if err != nil {
+			return now // the caller sees that it does not say what it shall
+		}
+		out = next
+	}
+	return string(out)
+}
+
+// withoutEmpty drops the headers of sections that the template brought and in
+// which nothing is any more.
+func withoutEmpty(s, after, before string) string {
+	header := func(line string) string {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") && !strings.HasPrefix(line, "[[") && strings.HasSuffix(line, "]") {
+			return line
+		}
+		return ""
+	}
+	has := func(text, line string) bool {
+		return slices.ContainsFunc(split(text), func(l string) bool { return header(l) == line })
+	}
+	lines := split(s)
+	var out []string
+	for i, l := range lines {
+		name := header(l)
+		if name == "" || has(before, name) || !has(after, name) || !empty(lines[i+1:]) {
+			out = append(out, l)
+			continue
+		}
+		if n := len(out); n > 0 && strings.TrimSpace(out[n-1]) == "" {
+			out = out[:n-1] // the blank line that came with it
+		}
+	}
+	return strings.Join(out, "")
+}
+
+// empty reports whether no key stands before the next header.
+func empty(lines []string) bool {
+	for _, l := range lines {
+		l = strings.TrimSpace(l)
+		if l != "" && !strings.HasPrefix(l, "#") {
+			return strings.HasPrefix(l, "[")
+		}
+	}
+	return true
+}
+
+// takeBackSoul returns the personality without the template's, and with what the
+// owner added to it. What he changed within the template's own text is kept aside.
+func (h *Home) takeBackSoul(s State, p *Plan) (*string, error) {
+	now, err := readText(h.opt.Soul)
+	p.Soul.pair.Before = now
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Name == "" || equal(s.Soul.Before, s.Soul.After):
+		return now, nil
+	case equal(now, s.Soul.After) || now == nil:
+		return s.Soul.Before, nil
+	}
+	before := text(s.Soul.Before)
+	if s.Soul.Before == nil {
+		before = h.opt.Persona // what was in force without a file
+	}
+	base := split(text(s.Soul.After))
+	out, left := merge(base, whole(base, split(before)), diff(base, split(*now)))
+	if len(left) > 0 {
+		name := filepath.Base(h.opt.Soul)
+		p.keep[name] = *now
+		p.Conflicts = append(p.Conflicts, Conflict{
+			File: name, Text: "you changed lines of the template's personality; they go with it, and your version is kept",
+		})
+	}
+	if s.Soul.Before == nil && out == before {
+		return nil, nil // nothing of the owner's is left
+	}
+	return &out, nil
+}

@@ -1,0 +1,253 @@
+package templates
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// The bounds of a template, in bytes and pieces.
+const (
+	maxManifest = 64 << 10
+	maxSoul     = 64 << 10
+	maxSkill    = 64 << 10
+	maxThings   = 50 // of each kind
+	maxText     = 2000
+)
+
+// ErrInvalid is wrapped by errors about a template that cannot be used as it is.
+var ErrInvalid = errors.New("this template cannot be used")
+
+// ErrNotFound is wrapped when there is no template of a name.
+var ErrNotFound = errors.New("there is no such template")
+
+// Template is one template, checked.
+type Template struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Version     string     `json:"version"`
+	Author      string     `json:"author,omitempty"`
+	Origin      Origin     `json:"origin"`
+	Path        string     `json:"path,omitempty"` // of the folder or archive; "" when built in
+	Goals       []Goal     `json:"goals"`
+	Schedules   []Schedule `json:"schedules"`
+	Watchers    []Watcher  `json:"watchers"`
+	Config      []Setting  `json:"config"` // in order of their keys
+	Soul        string     `json:"soul,omitempty"`
+	// Skills are the names of skills that came along. They are not used yet.
+	Skills []string `json:"skills,omitempty"`
+}
+
+// Origin says where a template comes from.
+type Origin string
+
+// The origins. What is not built in counts as outside text.
+const (
+	Builtin Origin = "built-in"
+	Own     Origin = "own" // in Hob's folder of templates
+	Folder  Origin = "folder"
+	Archive Origin = "archive"
+)
+
+// Source is how things that the template made are marked.
+func (t *Template) Source() string { return SourceOf(t.Name) }
+
+// SourceOf is how things are marked that a template of the name made.
+func SourceOf(name string) string { return "template:" + name }
+
+// Goal is something that Hob pursues.
+type Goal struct {
+	Description string `json:"description" toml:"description"`
+	Priority    int    `json:"priority" toml:"priority"` // 1 to 5, 3 when it is not given
+	Success     string `json:"success,omitempty" toml:"success"`
+	CheckEvery  string `json:"check_every,omitempty" toml:"check_every"` // "30m"
+}
+
+// Schedule is done, or said, at a time; exactly one of Every and At, and of Do
+// and Say, is set.
+type Schedule struct {
+	Every  string `json:"every,omitempty" toml:"every"` // "weekday at 8:30"
+	At     string `json:"at,omitempty" toml:"at"`
+	Do     string `json:"do,omitempty" toml:"do"`   // a wish, in plain words
+	Say    string `json:"say,omitempty" toml:"say"` // a reminder, told as it stands
+	Missed string `json:"missed,omitempty" toml:"missed"`
+}
+
+// Watcher notices something.
+type Watcher struct {
+	Kind   string         `json:"kind" toml:"kind"`
+	Config map[string]any `json:"config" toml:"config"`   // the kind's own
+	Do     string         `json:"do,omitempty" toml:"do"` // empty: the owner is told
+}
+
+// Setting is one key of the configuration.
+type Setting struct {
+	Key   string `json:"key"`   // dotted
+	Value string `json:"value"` // as TOML
+}
+
+// manifest is the layout of template.toml.
+type manifest struct {
+	Template struct {
+		Name        string `toml:"name"`
+		Description string `toml:"description"`
+		Version     string `toml:"version"`
+		Author      string `toml:"author"`
+	} `toml:"template"`
+	Goals     []Goal         `toml:"goals"`
+	Schedules []Schedule     `toml:"schedules"`
+	Watchers  []Watcher      `toml:"watchers"`
+	Config    map[string]any `toml:"config"`
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// CheckName says what is wrong with a template's name; it becomes part of paths.
+func CheckName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("%w: %q is not a name; use up to 40 small letters, digits and -, such as \"night-owl\"", ErrInvalid, cut(name, 60))
+	}
+	return nil
+}
+
+// Parse reads and checks template.toml and SOUL.md (nil: there is none).
+// Unknown keys are errors, and so are settings that no template may make.
+func Parse(toml, soul []byte) (*Template, error) {
+	m, err := decode(toml)
+	if err != nil {
+		return nil, err
+	}
+	t := &Template{
+		Name: m.Template.Name, Description: strings.TrimSpace(m.Template.Description), Version: m.Template.Version, Author: m.Template.Author,
+		Goals: m.Goals, Schedules: m.Schedules, Watchers: m.Watchers,
+	}
+	if t.Config, err = settings(m.Config); err != nil {
+		return nil, err
+	}
+	if len(soul) > maxSoul || !utf8.Valid(soul) {
+		return nil, fmt.Errorf("%w: SOUL.md must be UTF-8 text of at most %d KB", ErrInvalid, maxSoul>>10)
+	}
+	t.Soul = string(soul)
+	return t, t.check()
+}
+
+func decode(text []byte) (m manifest, err error) {
+	if len(text) > maxManifest || !utf8.Valid(text) {
+		return m, fmt.Errorf("%w: template.toml must be UTF-8 text of at most %d KB", ErrInvalid, maxManifest>>10)
+	}
+	err = toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&m)
+	if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(strict.Errors) > 0 {
+		line, _ := strict.Errors[0].Position()
+		return m, fmt.Errorf("%w: template.toml:%d: %s is not a key of a template", ErrInvalid, line, cut(strings.Join(strict.Errors[0].Key(), "."), 80))
+	}
+	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := bad.Position()
+		return m, fmt.Errorf("%w: template.toml:%d: %s", ErrInvalid, line, cut(strings.TrimPrefix(bad.Error(), "toml: "), 200))
+	}
+	if err != nil {
+		return m, fmt.Errorf("%w: template.toml: %s", ErrInvalid, cut(strings.TrimPrefix(err.Error(), "toml: "), 200))
+	}
+	return m, nil
+}
+
+func (t *Template) check() error {
+	if err := CheckName(t.Name); err != nil {
+		return err
+	}
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+	}
+	if t.Version == "" {
+		t.Version = "0.1.0"
+	}
+	for what, text := range map[string]string{"description": t.Description, "version": t.Version, "author": t.Author} {
+		if len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
+			return bad("its %s must be one line of at most %d characters", what, maxText)
+		}
+	}
+	if t.Description == "" {
+		return bad("it does not say what it is for: [template] description")
+	}
+	if len(t.Goals) > maxThings || len(t.Schedules) > maxThings || len(t.Watchers) > maxThings || len(t.Config) > maxThings {
+		return bad("it has more than %d goals, schedules, watchers or settings", maxThings)
+	}
+	for i := range t.Goals {
+		if err := t.Goals[i].check(); err != nil {
+			return bad("goal %d: %v", i+1, err)
+		}
+	}
+	for i, s := range t.Schedules {
+		if err := s.check(); err != nil {
+			return bad("schedule %d: %v", i+1, err)
+		}
+	}
+	for i, w := range t.Watchers {
+		if err := w.check(); err != nil {
+			return bad("watcher %d: %v", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (g *Goal) check() error {
+	g.Description = strings.TrimSpace(g.Description)
+	if g.Priority == 0 {
+		g.Priority = 3
+	}
+	switch every, err := time.ParseDuration(g.CheckEvery); {
+	case g.Description == "" || len(g.Description) > maxText || len(g.Success) > maxText:
+		return fmt.Errorf("it needs a description of at most %d characters", maxText)
+	case g.Priority < 1 || g.Priority > 5:
+		return errors.New("its priority must be 1 to 5")
+	case g.CheckEvery != "" && (err != nil || every < time.Minute || every > 366*24*time.Hour):
+		return errors.New(`check_every must be a duration from "1m" to a year, such as "30m"`)
+	}
+	return nil
+}
+
+func (s Schedule) check() error {
+	switch {
+	case (s.Every == "") == (s.At == ""):
+		return errors.New(`give exactly one of "every" and "at"`)
+	case (strings.TrimSpace(s.Do) == "") == (strings.TrimSpace(s.Say) == ""):
+		return errors.New(`give exactly one of "do" and "say"`)
+	case len(s.Every+s.At) > 200 || len(s.Do+s.Say) > maxText:
+		return fmt.Errorf("its texts are too long; do and say may have %d characters", maxText)
+	case s.Missed != "" && s.Missed != "run_once" && s.Missed != "skip" && s.Missed != "run_all":
+		return errors.New(`missed must be "run_once", "skip" or "run_all"`)
+	}
+	return nil
+}
+
+func (w Watcher) check() error {
+	switch {
+	case w.Kind == "" || len(w.Kind) > 40:
+		return errors.New(`it needs a kind, such as "file"`)
+	case w.Kind == "cron" || w.Kind == "oneshot":
+		return errors.New("what happens at a time is a schedule")
+	case len(w.Do) > maxText:
+		return fmt.Errorf("do may have %d characters", maxText)
+	}
+	return nil
+}
+
+// cut shortens a text for an error, and drops what a terminal would obey.
+func cut(s string, n int) string {
+	r := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?")))
+	if len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return string(r)
+}
