@@ -1,6 +1,7 @@
 package autonomy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,10 +19,11 @@ import (
 )
 
 // act makes the end of an event durable in one transaction.
-func (l *Loop) act(ctx context.Context, t *turn, res result) error {
+func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 	ev := t.ev
-	learned := l.study(ev, res)
+	learned := l.study(ev, end)
 	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		res := end
 		if res.Record != nil {
 			if err := res.Record(tx); err != nil {
 				return err
@@ -41,8 +43,15 @@ func (l *Loop) act(ctx context.Context, t *turn, res result) error {
 		if err := l.endTask(tx, ev, res); err != nil {
 			return err
 		}
-		if err := l.o.Bus.FinishTx(tx, ev.ID, res.Answer); err != nil {
+		told, err := l.endGoal(tx, ev, res)
+		if err != nil {
 			return err
+		}
+		if err := l.o.Bus.FinishTx(tx, ev.ID, cmp.Or(told, res.Answer)); err != nil {
+			return err
+		}
+		if told != "" {
+			res.said, res.Answer = true, told
 		}
 		if res.said {
 			out := bus.Out{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
@@ -105,6 +114,9 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 	permanent := false
 	if e, ok := errors.AsType[*llm.Error](cause); ok {
 		permanent = !e.Retryable()
+	}
+	if ev.Kind == bus.Goal && (permanent || ev.Attempts >= bus.MaxAttempts) {
+		return l.goalFailed(ctx, t, res, cause)
 	}
 	if permanent || ev.Attempts >= bus.MaxAttempts {
 		return l.tellDead(ctx, ev, llm.Sentence(cause))

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/brain"
 	"hob/autonomy/bus"
+	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/autonomy/prompt"
@@ -137,7 +138,7 @@ func start(t testing.TB, s setup) *engine {
 	}
 	e := &engine{t: t, path: filepath.Join(s.dir, "hob.db"), effects: s.effects, specs: map[string]watchers.Spec{}}
 	ctx := t.Context()
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), goals.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
 	var err error
 	if e.store, err = store.Open(ctx, e.path, sets, store.Options{}); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/crew"
+	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	"hob/autonomy/session"
@@ -31,6 +32,14 @@ type Options struct {
 	Catalogue *tools.Catalogue
 	// Acts are tools that no model is offered, but whose actions can be undone.
 	Acts []tools.Tool
+	// Goals are the owner's; nil: there are none. Facts are what their rules look
+	// at where there is no model; Offline says that there is none for an agent.
+	Goals   *goals.Goals
+	Facts   goals.Facts
+	Offline func(ctx context.Context, agent string) bool
+	// Due put what is due by itself into the inbox, such as reviews of goals, and
+	// say when the next of it is.
+	Due []func(ctx context.Context, now time.Time) (next time.Time, err error)
 	// Crew says which agent answers where, and keeps the tasks among them; nil:
 	// there is the default agent only.
 	Crew *crew.Crew
@@ -103,6 +112,7 @@ type Loop struct {
 	chores  chan chore
 	unfound atomic.Bool // something was said that was not gathered yet
 	guests  guests
+	asker   *agent.Agent // puts the decisions of goals before the owner
 	// undoing: one undo at a time, so that none is done twice.
 	undoing sync.Mutex
 
@@ -155,8 +165,15 @@ func New(o Options) (*Loop, error) {
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return false }
 	}
+	if o.Offline == nil {
+		o.Offline = func(context.Context, string) bool { return false }
+	}
+	asker, err := questioner(o.Agent)
+	if err != nil {
+		return nil, err
+	}
 	return &Loop{
-		o: o, guests: guests{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
+		o: o, asker: asker, guests: guests{perHour: o.GuestMessages}, freed: make(chan struct{}, 1),
 		running: map[string]*turn{}, cancelled: map[string]bool{}, chores: make(chan chore, 64),
 	}, nil
 }

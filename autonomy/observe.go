@@ -63,7 +63,9 @@ type fired struct {
 // observe claims what is due and starts a turn for each event. It returns when
 // the next waiting event becomes due.
 func (l *Loop) observe(ctx, work context.Context) time.Time {
+	due := l.due(ctx)
 	events, next, err := l.o.Bus.Claim(ctx, l.free())
+	next = earlier(next, due)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.o.Log.Error("cannot claim events; trying again", "err", err)

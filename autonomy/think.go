@@ -11,6 +11,7 @@ import (
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
 	"hob/autonomy/crew"
+	"hob/autonomy/goals"
 	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/platform/provenance"
@@ -27,7 +28,8 @@ type result struct {
 	kind channels.DeliveryKind
 	// said: false when there is nothing to tell.
 	said                   bool
-	session, channel, chat string // where it is told
+	session, channel, chat string       // where it is told
+	goal                   *goals.Ended // how an event of a goal ended
 }
 
 // think turns an event into an answer.
@@ -43,6 +45,8 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 		return l.converse(ctx, ev)
 	case bus.Watcher, bus.Schedule, bus.Webhook:
 		return l.noticed(ctx, ev)
+	case bus.Goal:
+		return l.goal(ctx, ev)
 	case bus.Task:
 		if crew.Is(ev) {
 			return l.delegated(ctx, ev)

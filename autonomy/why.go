@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/channels"
@@ -43,6 +44,8 @@ type Why struct {
 	Audit      []guard.Record      `json:"audit"`
 	Deliveries []bus.Delivery      `json:"deliveries"`
 	Spent      *Spent              `json:"spent,omitempty"`
+	// Goal is what the event came to, when it belongs to a goal.
+	Goal *goals.Reviewed `json:"goal,omitempty"`
 }
 
 // Spent says which model was chosen for a turn and why, and what its calls took.
@@ -74,6 +77,11 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	}
 	if err = l.trace(ctx, &w); err != nil {
 		return w, err
+	}
+	if w.Event.Kind == bus.Goal && l.o.Goals != nil {
+		if w.Goal, err = l.o.Goals.Trace(ctx, ev.ID); err != nil {
+			return w, err
+		}
 	}
 	if w.Approvals, err = l.o.Guard.Approvals(ctx, "", "", ev.ID, 100); err != nil {
 		return w, err
@@ -117,7 +125,7 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 	if c, cerr := l.o.Bus.Call(ctx, id); cerr == nil {
 		return l.o.Bus.Event(ctx, c.Event)
 	}
-	for _, kind := range []bus.Kind{bus.Watcher, bus.Schedule} {
+	for _, kind := range []bus.Kind{bus.Watcher, bus.Schedule, bus.Goal} {
 		if list, lerr := l.o.Bus.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
 			return list[0], nil
 		}
@@ -183,6 +191,9 @@ func (w Why) Text(zone *time.Location) string {
 		b.WriteString("\n")
 		toldFrom(&b, "in view of it", c.Origins)
 		toldFrom(&b, "it returned", c.Returned)
+	}
+	if w.Goal != nil {
+		b.WriteString(w.Goal.Text(at))
 	}
 	for _, a := range w.Approvals {
 		fmt.Fprintf(&b, "%s  asked you: %s — %s (%s)\n", at(a.CreatedAt), a.Summary, a.State, a.Reason)

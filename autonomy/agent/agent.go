@@ -165,6 +165,9 @@ type Turn struct {
 	// nobody speaks. Level, when it is narrower than the agent's, holds instead.
 	Person string
 	Level  guard.Level
+	// Doubt says why the owner has to be asked before a call with these effects,
+	// though it would be allowed; "" when he need not. nil: never.
+	Doubt func(s *tools.Spec, e tools.Effects) string
 	// Report is the session in which the owner is asked and told.
 	Report, Channel, Chat string
 	// Told is what Hob said by itself in this session since its last turn.

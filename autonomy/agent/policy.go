@@ -14,6 +14,9 @@ func (r *run) request(ctx context.Context, s *step) guard.Request {
 		Attended: r.t.Attended, Guest: r.t.Guest, Tainted: r.tainted(), Origins: r.origins(), Origin: r.t.Origin, Level: r.o.Level.Narrower(r.t.Level),
 		Channel: r.t.Event.Channel, Person: r.t.Person, Agent: r.o.Name, Seen: func() guard.Seen { return r.seen(ctx, s) },
 	}
+	if r.t.Doubt != nil {
+		q.Doubt = func(e tools.Effects) string { return r.t.Doubt(s.tool.Spec(), e) }
+	}
 	if !s.tool.Spec().Effects.ReadOnly() {
 		q.Made, q.Agreed, q.Refused = r.made(ctx, s)
 	}

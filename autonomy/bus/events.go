@@ -155,3 +155,12 @@ func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat stri
 	}
 	return session, channel, chat, err
 }
+
+// OpenTx reports whether a queue holds an event that has not ended.
+func (b *Bus) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ? AND state IN ('pending', 'claimed'))`, lane).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("bus: open events: %w", err)
+	}
+	return open, nil
+}

@@ -85,15 +85,27 @@ func (p Provider) Acts() bool { return p.Kind == "acp" }
 
 // Autonomy is [autonomy].
 type Autonomy struct {
-	Enabled        bool     `toml:"enabled"`
-	Tick           Duration `toml:"tick"`
-	Sessions       int      `toml:"sessions"`
-	Level          Level    `toml:"level"`
-	CallsPerMinute int      `toml:"calls_per_minute"`
-	Groups         Groups   `toml:"groups"`
-	SendDelay      Duration `toml:"send_delay"`     // before a text to somebody else goes out; see Section
-	Recipients     []string `toml:"recipients"`     // normalised; whom Hob may write to at the level trusted
-	GuestMessages  int      `toml:"guest_messages"` // an hour, of each sender who is not the owner
+	Enabled        bool       `toml:"enabled"`
+	Tick           Duration   `toml:"tick"`
+	Sessions       int        `toml:"sessions"`
+	Level          Level      `toml:"level"`
+	CallsPerMinute int        `toml:"calls_per_minute"`
+	Groups         Groups     `toml:"groups"`
+	SendDelay      Duration   `toml:"send_delay"` // before a text to somebody else goes out; see Section
+	MaxGoals       int        `toml:"max_goals"`
+	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
+	Confidence     Confidence `toml:"confidence"`
+	Recipients     []string   `toml:"recipients"`     // normalised; whom Hob may write to at the level trusted
+	GuestMessages  int        `toml:"guest_messages"` // an hour, of each sender who is not the owner
+}
+
+// Confidence is [autonomy.confidence]: how sure a goal's review must be to do
+// something by itself, by what it may cause; 0 to 1.
+type Confidence struct {
+	Read    float64 `toml:"read"`
+	Write   float64 `toml:"write"`
+	Send    float64 `toml:"send"`
+	Destroy float64 `toml:"destroy"`
 }
 
 // Groups says who shares a conversation in a group chat.

@@ -141,6 +141,11 @@ func (k *checker) autonomy() {
 	k.between("autonomy.sessions", a.Sessions, 1, 64)
 	k.between("autonomy.calls_per_minute", a.CallsPerMinute, 0, 1000)
 	k.between("autonomy.guest_messages", a.GuestMessages, 1, 1000)
+	k.between("autonomy.max_goals", a.MaxGoals, 1, 1000)
+	k.between("autonomy.goal_backoff", a.GoalBackoff, 1, 100)
+	for key, v := range map[string]float64{"read": a.Confidence.Read, "write": a.Confidence.Write, "send": a.Confidence.Send, "destroy": a.Confidence.Destroy} {
+		k.require("autonomy.confidence."+key, v > 0 && v <= 1, "it must lie above 0 and be at most 1")
+	}
 	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
 }

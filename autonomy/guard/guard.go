@@ -93,6 +93,9 @@ type Request struct {
 	// Channel and Person are where the words came from that are answered, and
 	// whose they are ("owner", or "channel:sender"); Agent is who calls.
 	Channel, Person, Agent string
+	// Doubt says why the owner has to be asked for effects that would be allowed;
+	// nil, or "": he need not be.
+	Doubt func(e tools.Effects) string
 	// Origin names the entry point in the audit log: "chat", "api", "openai",
 	// "watcher", "schedule", "tool", ...
 	Origin string
@@ -252,7 +255,7 @@ func (g *Guard) decide(ctx context.Context, r Request) (Decision, error) {
 	if d, held := g.held(r); held {
 		return d, nil
 	}
-	d := g.table(r)
+	d := doubted(r, g.table(r))
 	if d.Verdict == Deny {
 		return d, nil
 	}

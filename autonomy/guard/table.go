@@ -182,3 +182,19 @@ func exec(r Request) Decision {
 }
 
 func ask(rule, reason string) Decision { return Decision{Verdict: Ask, Rule: rule, Reason: reason} }
+
+// doubted asks where whoever decided on a call is not sure enough of it.
+func doubted(r Request, d Decision) Decision {
+	if r.Doubt == nil || d.Verdict == Deny {
+		return d
+	}
+	switch why := r.Doubt(r.effects()); {
+	case why == "":
+		return d
+	case d.Verdict == Ask:
+		d.Reason += "; " + why
+		return d
+	default:
+		return ask("not sure enough", why)
+	}
+}

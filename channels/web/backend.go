@@ -47,7 +47,7 @@ type Backend interface {
 
 	// List answers a read-only question by name: "sessions", "messages"
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
-	// "schedules", "triggers", "tasks", "reminders", "notes", "goals",
+	// "schedules", "triggers", "tasks", "reminders", "notes", "goals" (Query.Of = id),
 	// "memory/lessons", "memory/user", "tools", "usage", "budget",
 	// "undo", "inbox", "agents", "delegations" (Query.Of = id), "memory/forget"
 	// (what forgetting the row Query.Of, the words Query.Text or what came from

@@ -181,6 +181,33 @@ func (s *Server) cancel(w http.ResponseWriter, r *http.Request, _ surface) error
 	return nil
 }
 
+// newGoal makes a goal: the body is the arguments of the tool that does.
+func (s *Server) newGoal(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in struct {
+		Description string `json:"description"`
+		Success     string `json:"success,omitempty"`
+		Priority    int    `json:"priority,omitempty"`
+		CheckEvery  string `json:"check_every,omitempty"`
+		NextReview  string `json:"next_review,omitempty"`
+		ReportTo    string `json:"report_to,omitempty"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	args, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := until(r.Context())
+	defer cancel()
+	out, err := s.backend.Call(ctx, "api", "create_goal", args)
+	if err != nil {
+		return err
+	}
+	s.reply(w, toolStatus(out), out)
+	return nil
+}
+
 // tool runs one tool through the guard. A tool that failed answers with its
 // outcome, whose code says why, and a status to match.
 func (s *Server) tool(w http.ResponseWriter, r *http.Request, _ surface) error {

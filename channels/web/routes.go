@@ -74,6 +74,7 @@ func (s *Server) table() []route {
 		route{method: "GET", path: "/api/v1/audit/{line}", owner: s.auditLine},
 	)
 	t = append(t, s.memoryRoutes()...)
+	t = append(t, route{method: "POST", path: "/api/v1/goals", grave: true, owner: s.newGoal})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/template", grave: true, owner: s.template})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
@@ -111,7 +112,9 @@ func listParams(name string) []string {
 		return append(p, "session", "state")
 	case "inbox":
 		return append(p, "session")
-	case "watchers", "schedules", "goals":
+	case "goals":
+		return []string{"limit", "state", "all", "id"}
+	case "watchers", "schedules":
 		return append(p, "state")
 	case "grants":
 		return []string{"limit", "session", "all"}

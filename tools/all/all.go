@@ -35,6 +35,8 @@ type Deps struct {
 	Files     *files.Files
 	Watchers  Watchers
 	Engine    system.Engine
+	// Goals keeps goals; nil leaves their tools out.
+	Goals watch.Goals
 	// Crew hands tasks on; nil leaves its tools out.
 	Crew crew.Engine
 	// Post is the way out to other people; nil leaves its tools out.
@@ -66,7 +68,7 @@ func All(d Deps) []tools.Tool {
 		d.Files.Tools(),
 		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents}),
 		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Briefs: Briefs(d)}),
-		watch.Tools(watch.Deps{Manager: d.Watchers}),
+		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
 		health.Tools(health.Deps{Store: d.Store}),
 		system.Tools(d.Engine),

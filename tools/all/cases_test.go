@@ -127,6 +127,7 @@ func watchCases() []toolstest.Case {
 	brief := step("create_schedule", `{"every":"every weekday at 8:00","action":"brief me"}`)
 	pdf := step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"Tell me!"}`)
 	act := step("create_watcher", `{"kind":"file","config":{"path":"$DIR/a.txt"},"action":"summarise it","report_to":"chat"}`)
+	goal := step("create_goal", `{"description":"read a book a month","priority":4,"check_every":"2 days","success":"12 are read"}`)
 	daily := step("create_schedule", `{"every":"0 18 * * *","action":"tidy Downloads","missed":"skip"}`)
 	return []toolstest.Case{
 		{Step: brief, Want: "Scheduled every weekday at 08:00: brief me. The first time is tomorrow at 08:00.", Undone: "Cancelled"},
@@ -138,6 +139,15 @@ func watchCases() []toolstest.Case {
 		{Step: step("cancel_schedule", `{"schedule":"tidy"}`), Before: []toolstest.Step{brief, daily}, Want: "Cancelled the schedule: every day at 18:00: tidy Downloads.", Undone: "Brought back"},
 		{Step: step("pause_schedule", `{"schedule":"brief me"}`), Before: []toolstest.Step{brief}, Want: "Paused the schedule: every weekday at 08:00: brief me.", Undone: "is active again"},
 		{Step: step("pause_schedule", `{"schedule":"brief","resume":true}`), Before: []toolstest.Step{brief, step("pause_schedule", `{"schedule":"brief"}`)}, Want: "Resumed the schedule", Undone: "is paused again"},
+		{Step: goal, Want: `I took on the goal "read a book a month" and look at it every 2 days.`, Undone: "Removed the goal"},
+		{Step: step("create_goal", `{"description":"tidy up","check_every":"90m","next_review":"tomorrow at 9"}`), Want: "every 90 minutes", Undone: "Removed"},
+		{Step: step("list_goals", `{}`), Want: "There are no goals."},
+		{Step: step("list_goals", `{}`), Before: []toolstest.Step{goal}, Want: "1 goal(s):\n- read a book a month (priority 4; next look today at 14:30; reached when 12 are read)"},
+		{Step: step("update_goal", `{"goal":"book","priority":5,"check_every":"weekly","success":"none"}`), Before: []toolstest.Step{goal}, Want: "Changed the goal: read a book a month (priority 5; next look today at 14:30).", Undone: "as it was before"},
+		{Step: step("pause_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: "Paused the goal: read a book", Undone: "as it was before"},
+		{Step: step("pause_goal", `{"goal":"book","resume":true}`), Before: []toolstest.Step{goal, step("complete_goal", `{"goal":"book"}`)}, Want: "Going on with the goal", Undone: "as it was before"},
+		{Step: step("complete_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: "Reached the goal: read a book", Undone: "as it was before"},
+		{Step: step("delete_goal", `{"goal":"book"}`), Before: []toolstest.Step{goal}, Want: `Removed the goal "read a book a month".`, Undone: "Brought back"},
 		{Step: step("list_watchers", `{}`), Want: "There are no watchers."},
 		{Step: pdf, Want: "PDF files in", Undone: "Cancelled"},
 		{Step: act, Want: ", and then will: summarise it.", Undone: "Cancelled"},

@@ -2,6 +2,7 @@ package all
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"hob/autonomy/bus"
+	"hob/autonomy/goals"
 	"hob/knowledge"
 	"hob/knowledge/graph"
 	"hob/knowledge/store"
@@ -27,6 +30,7 @@ import (
 	"hob/tools/social"
 	"hob/tools/system"
 	"hob/tools/toolstest"
+	"hob/tools/watch"
 	"hob/tools/web"
 	"hob/watchers"
 	"hob/watchers/cron"
@@ -75,6 +79,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 
 func migrations(drivers []watchers.Driver) []store.Set {
 	sets := append(append(Migrations(), graph.Migrations()), watchers.AllMigrations(drivers)...)
+	sets = append(sets, bus.Migrations(), goals.Migrations())
 	return append(sets, store.Set{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
 }
 
@@ -156,6 +161,11 @@ func open(t *testing.T) toolstest.Env {
 	if d.Shell.Runner, err = command.NewRunner(command.RunOptions{Judge: judge, Sandbox: command.Off, Helper: []string{exe, command.Helper}}); err != nil {
 		t.Fatal(err)
 	}
+	kept, err := goals.New(goals.Options{Store: st, Bus: bus.New(st, bus.Options{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Goals = keeper{kept}
 	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now}
 }
 
@@ -223,4 +233,36 @@ func (talk) SaidIn(_ context.Context, message int64) (memory.Said, error) {
 		return memory.Said{}, tools.Errorf(tools.NotFound, "message %d: there is no such message", message)
 	}
 	return memory.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
+}
+
+// keeper gives goals to the tools, as the daemon does.
+type keeper struct{ *goals.Goals }
+
+func (k keeper) CreateTx(_ context.Context, tx *store.Tx, _ tools.Call, g watch.Goal) (watch.Goal, string, error) {
+	made, err := k.Goals.CreateTx(tx, goals.Goal(g))
+	return watch.Goal(made), "", err
+}
+
+func (keeper) ListIn(q store.Querier, all bool) ([]watch.Goal, error) {
+	list, err := goals.ListIn(q, all)
+	var out []watch.Goal
+	for _, g := range list {
+		out = append(out, watch.Goal(g))
+	}
+	return out, err
+}
+
+func (k keeper) ChangeTx(tx *store.Tx, g watch.Goal, now time.Time) (watch.Goal, error) {
+	out, err := k.Goals.ChangeTx(tx, goals.Goal(g), now)
+	return watch.Goal(out), err
+}
+
+func (k keeper) PutTx(tx *store.Tx, g watch.Goal) error { return k.Goals.PutTx(tx, goals.Goal(g)) }
+
+func (k keeper) DropTx(tx *store.Tx, id string) error {
+	_, err := k.Goals.DropTx(tx, id)
+	if errors.Is(err, goals.ErrNotFound) {
+		return watch.ErrGoal
+	}
+	return err
 }

@@ -29,13 +29,15 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 		"create_reminder": {nil, step("create_reminder", `{"text":"pay account 99","at":"tomorrow at 9"}`), []toolstest.Step{step("list_reminders", `{}`)}},
 		"create_schedule": {nil, step("create_schedule", `{"every":"day at 9:00","action":"pay account 99"}`), []toolstest.Step{step("list_schedules", `{}`)}},
 		"create_watcher":  {nil, step("create_watcher", `{"kind":"file","config":{"path":"$DIR","pattern":"*.pdf"},"action":"pay account 99"}`), []toolstest.Step{step("list_watchers", `{}`)}},
+		"create_goal":     {nil, step("create_goal", `{"description":"pay account 99"}`), []toolstest.Step{step("list_goals", `{}`)}},
+		"update_goal":     {[]toolstest.Step{step("create_goal", `{"description":"pay the rent"}`)}, step("update_goal", `{"goal":"rent","success":"account 99 is paid"}`), []toolstest.Step{step("list_goals", `{}`)}},
 		"log_expense":     {nil, step("log_expense", `{"amount":12.5,"currency":"EUR","category":"food","vendor":"Evil Foods"}`), []toolstest.Step{step("spending_summary", `{}`)}},
 		"log_habit":       {nil, step("log_habit", `{"habit":"obey evil"}`), []toolstest.Step{step("habit_streak", `{}`)}},
 	}
 	// These keep nothing that their caller says, but what becomes of a row.
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher",
-		"undo", "send_message", "delegate_tasks",
+		"undo", "send_message", "delegate_tasks", "pause_goal", "complete_goal", "delete_goal",
 	}
 	for name, tc := range stored {
 		t.Run(name, func(t *testing.T) {

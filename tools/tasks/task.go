@@ -214,6 +214,12 @@ func (t Task) dueWords(now time.Time) string {
 	return t.Due
 }
 
+// Open reports whether it is still to be done, Overdue whether it should have been.
+func (t Task) Open() bool { return t.Status == statusOpen }
+
+// Overdue is in the zone of now.
+func (t Task) Overdue(now time.Time) bool { return t.overdue(now) }
+
 func (t Task) overdue(now time.Time) bool {
 	at, ok := t.dueAt(now.Location())
 	return ok && t.Status == statusOpen && at.Before(now)

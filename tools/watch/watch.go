@@ -1,8 +1,9 @@
 // Package watch are the tools for what Hob notices and does by itself: watchers
-// (create_watcher, list_watchers, cancel_watcher, pause_watcher) and schedules
-// (create_schedule, list_schedules, cancel_schedule, pause_schedule).
+// (create_watcher, list_watchers, cancel_watcher, pause_watcher), schedules
+// (create_schedule, list_schedules, cancel_schedule, pause_schedule) and goals
+// (create_goal, list_goals, update_goal, pause_goal, complete_goal, delete_goal).
 //
-// The watchers' manager keeps and runs them; this package words what the owner
+// The watchers' manager and the engine keep and run them; this package words what the owner
 // asks for and what there is. Reminders are in package tasks.
 package watch
 
@@ -36,15 +37,17 @@ type Manager interface {
 // Deps are what the tools need.
 type Deps struct {
 	Manager Manager
+	// Goals keeps goals; nil leaves their tools out.
+	Goals Goals
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	w, s := d.family("watcher"), d.family("schedule")
-	return []tools.Tool{
+	return append([]tools.Tool{
 		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(),
 		d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
-	}
+	}, d.goalTools()...)
 }
 
 // family is either the watchers or the schedules, whose tools are alike.

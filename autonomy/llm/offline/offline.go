@@ -20,6 +20,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"hob/autonomy/llm"
@@ -51,8 +52,18 @@ func New(o Options) *Brain {
 	})}
 }
 
+// Provider is the name of the brain among the providers.
+const Provider = "offline"
+
+// Understands reports whether the brain would do something when it is asked this,
+// without another question.
+func (b *Brain) Understands(text string, now time.Time) bool {
+	p := b.grammar().plan(text, now, 0)
+	return p.outcome == act && len(p.calls) > 0 && p.question == nil
+}
+
 // Info says that the brain is local and calls tools.
-func (b *Brain) Info() llm.Info { return llm.Info{Provider: "offline", Tools: true, Local: true} }
+func (b *Brain) Info() llm.Info { return llm.Info{Provider: Provider, Tools: true, Local: true} }
 
 // Stream answers a request. Its only error is llm.Interrupted, when ctx ends.
 func (b *Brain) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Event, error] {

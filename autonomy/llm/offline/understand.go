@@ -162,6 +162,9 @@ func (sp *splitter) rest(text string) plan {
 // belongs: what follows is part of a schedule or watcher ("every day at 8
 // brief me and list my tasks"), unless it has a time of its own.
 func (sp *splitter) belongs(whole, right plan, s *sentence, next int) bool {
+	if whole.outcome == act && whole.intent.name == "goal.add" { // a goal is all that is said of it
+		return true
+	}
 	if whole.outcome != act || whole.intent.name != "schedule.add" && whole.intent.name != "watch.add" {
 		return false
 	}

@@ -23,9 +23,11 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/crew"
 	"hob/autonomy/extract"
+	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
 	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/llm/offline"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
 	"hob/autonomy/results"
@@ -103,6 +105,8 @@ type Daemon struct {
 	tools     []tools.Tool // all of them, also those that cannot run here
 	catalogue *tools.Catalogue
 	crew      *crew.Crew
+	goals     *goals.Goals
+	rules     func() *offline.Brain // reads the rules of goals
 	boxes     []agentBox
 	files     *files.Files
 	base      *knowledge.Base
@@ -159,7 +163,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -177,7 +181,7 @@ func zoneOf(name string) (func() *time.Location, error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), goals.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
@@ -311,7 +315,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get,
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,

@@ -37,6 +37,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"tasks":      b.listTasks,
 		"notes":      b.listNotes,
 		"documents":  b.listDocuments,
+		"goals":      b.listGoals,
 
 		"agents":      b.listAgents,
 		"delegations": b.listDelegations,

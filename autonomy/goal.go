@@ -1,0 +1,246 @@
+package autonomy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/agent"
+	"hob/autonomy/bus"
+	"hob/autonomy/goals"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/origins"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Sources of what is due by itself put it into the inbox and say when the next of
+// it is (zero: nothing is).
+type dueSource = func(ctx context.Context, now time.Time) (next time.Time, err error)
+
+// due puts what is due into the inbox and returns when the next of it is.
+func (l *Loop) due(ctx context.Context) (next time.Time) {
+	for _, source := range l.o.Due {
+		at, err := source(ctx, time.Now())
+		if err != nil && ctx.Err() == nil {
+			l.o.Log.Error("what is due cannot be found; trying again", "err", err)
+		}
+		next = earlier(next, at)
+	}
+	return next
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// questioner is an agent whose only call is the one that puts a goal's decision
+// before the owner.
+func questioner(a *agent.Agent) (*agent.Agent, error) {
+	c, err := tools.NewCatalogue(goals.Question())
+	if err != nil {
+		return nil, err
+	}
+	return a.With(func(o *agent.Options) { o.Catalogue, o.Whole = c, nil })
+}
+
+// goal works on an event of a goal: its review, what that decided, or the question
+// whether to do it.
+func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
+	res := result{how: "goal", kind: channels.Notice}
+	order, err := goals.OrderOf(ev)
+	if err != nil || l.o.Goals == nil {
+		return res, cmp.Or(err, errors.New("goals are not kept here any more"))
+	}
+	res.goal = &goals.Ended{Order: order}
+	goal, err := goals.Get(l.o.Store.Reader(ctx), order.Goal)
+	if errors.Is(err, goals.ErrNotFound) {
+		return res, nil
+	}
+	if err != nil {
+		return res, err
+	}
+	if at := goals.Status(goal.Status); at != goals.Active && !(order.Phase == goals.Ask && at == goals.Waiting) {
+		res.goal.Failed = "the goal is " + goal.Status
+		return res, nil
+	}
+	if res.session, res.channel, res.chat, err = l.place(ctx, goal.Report); err != nil {
+		return res, err
+	}
+	switch order.Phase {
+	case goals.Ask:
+		return l.askAbout(ctx, ev, goal, res)
+	case goals.Review:
+		if l.o.Facts != nil && l.o.Offline(ctx, goal.Agent) {
+			return l.byRule(ctx, goal, res)
+		}
+	}
+	who, err := l.maker(ctx, ev, fired{Agent: goal.Agent})
+	if err != nil {
+		return res, err
+	}
+	if ok, at := l.o.Room(time.Now()); !ok {
+		return result{Outcome: agent.Outcome{Suspended: true}}, l.later(ctx, ev, at)
+	}
+	t, err := l.goalTurn(ctx, ev, goal, order, res)
+	if err != nil {
+		return res, err
+	}
+	res.Outcome, err = who.Agent.Run(ctx, t)
+	if err != nil || res.Suspended {
+		return res, err
+	}
+	return l.goalEnded(ctx, goal, order, res)
+}
+
+// goalTurn is the turn of a phase. Whatever is not the doing of it only reads.
+func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, order goals.Order, res result) (agent.Turn, error) {
+	t := agent.Turn{
+		Event: ev, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
+		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
+	}
+	var err error
+	if t.Text, err = goals.Text(goal, order, time.Now().In(l.o.Zone())); err != nil {
+		return t, err
+	}
+	if t.Source.Tainted() {
+		if t.Origins, err = l.goalOrigins(ctx, goal, order); err != nil {
+			return t, err
+		}
+	}
+	t.Level = l.o.Level(t.Channel, "")
+	if order.Phase != goals.Act {
+		t.Level = t.Level.Narrower(guard.Watch)
+		return t, nil
+	}
+	if !order.Agreed { // what the owner has agreed to is his own word
+		t.Doubt = func(s *tools.Spec, e tools.Effects) string {
+			risk := goals.RiskOf(e)
+			if s.Category == "crew" { // what it hands on may do anything
+				risk = goals.RiskDestroy
+			}
+			return l.o.Goals.Doubt(order.Decision, risk)
+		}
+	}
+	return t, nil
+}
+
+// goalOrigins are from where the outside text came that had a part in a goal or in
+// what was decided about it.
+func (l *Loop) goalOrigins(ctx context.Context, goal goals.Goal, order goals.Order) ([]provenance.Origin, error) {
+	made, err := origins.Of(l.o.Store.Reader(ctx), origins.Row, goal.ID)
+	if err != nil {
+		return nil, err
+	}
+	own := provenance.Origin{Kind: "goal", Label: goal.Name(), Event: order.Review}
+	return provenance.Join([]provenance.Origin{own}, made), nil
+}
+
+// byRule reviews a goal without a model.
+func (l *Loop) byRule(ctx context.Context, goal goals.Goal, res result) (result, error) {
+	d, err := goals.Follow(ctx, goal, l.o.Facts, time.Now().In(l.o.Zone()))
+	if err != nil {
+		return res, fmt.Errorf("review the goal %q: %w", goal.Name(), err)
+	}
+	res.how, res.Source = "rule", provenance.Worst(provenance.Hob, goal.Provenance)
+	if d.Told != "" || d.Seen != "" { // it may name what stands in tasks and facts
+		res.Source = provenance.Worst(res.Source, d.Source)
+	}
+	res.Answer = d.Reason
+	res.goal.Decision, res.goal.By = d, goals.Rule
+	return res, nil
+}
+
+// goalEnded reads what a turn of a goal came to.
+func (l *Loop) goalEnded(ctx context.Context, goal goals.Goal, order goals.Order, res result) (result, error) {
+	res.goal.By = res.Model
+	if res.Interrupted {
+		res.goal.Failed, res.goal.Err = "stopped by the owner", errors.New("stopped by the owner")
+		return res, nil
+	}
+	switch order.Phase {
+	case goals.Review:
+		if l.o.Facts != nil && strings.HasPrefix(res.Model, offlineProvider) { // the models failed, or the budget is used up
+			return l.byRule(ctx, goal, res)
+		}
+		res.goal.Decision, res.goal.Err = goals.Parse(res.Answer, time.Now())
+	case goals.Act:
+		res.said = strings.TrimSpace(res.Answer) != ""
+	}
+	return res, nil
+}
+
+// offlineProvider begins the name of the built-in brain.
+const offlineProvider = "offline"
+
+// askAbout puts a decision before the owner.
+func (l *Loop) askAbout(ctx context.Context, ev bus.Event, goal goals.Goal, res result) (result, error) {
+	order := res.goal.Order
+	args, err := goals.QuestionArgs(goal, order.Decision)
+	if err != nil {
+		return res, err
+	}
+	bar := l.o.Goals.Weigh(goal, order.Decision).Bar
+	t := agent.Turn{
+		Event: ev, Text: ev.Text, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
+		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
+		Call: &llm.ToolCall{Name: goals.QuestionTool, Args: args}, Level: l.o.Level(res.channel, ""),
+		Doubt: func(*tools.Spec, tools.Effects) string {
+			return fmt.Sprintf("I am only %.0f %% sure, and do this by myself from %.0f %% on", 100*order.Decision.Confidence, 100*bar)
+		},
+	}
+	if t.Source.Tainted() {
+		if t.Origins, err = l.goalOrigins(ctx, goal, order); err != nil {
+			return res, err
+		}
+	}
+	if res.Outcome, err = l.asker.Run(ctx, t); err != nil || res.Suspended {
+		return res, err
+	}
+	res.goal.By = "owner"
+	if res.goal.Agreed = res.Answer == goals.Agreed; !res.goal.Agreed {
+		res.goal.Failed = cmp.Or(firstLine(res.Answer), "not agreed")
+	}
+	return res, nil
+}
+
+// endGoal records the end of a goal's event; it returns what the owner is told
+// besides, "" for nothing.
+func (l *Loop) endGoal(tx *store.Tx, ev bus.Event, res result) (string, error) {
+	if l.o.Goals == nil || res.goal == nil {
+		return "", nil
+	}
+	e := *res.goal
+	e.Now, e.Source = time.Now(), provenance.Worst(provenance.Hob, res.Source, ev.Provenance)
+	out, err := l.o.Goals.EndTx(tx, ev, e)
+	return out.Told, err
+}
+
+// goalFailed ends a goal's event that cannot be worked on. The goal itself goes
+// on: its next review is another one.
+func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error) error {
+	if res.goal == nil {
+		return l.tellDead(ctx, t.ev, llm.Sentence(cause))
+	}
+	why := llm.Sentence(cause)
+	res.how, res.said, res.Answer = "error", false, why
+	res.goal.Err, res.goal.Failed = cause, why
+	name := strings.TrimPrefix(strings.TrimPrefix(t.ev.Text, "Review of "), "Work on ")
+	err := l.act(ctx, t, res)
+	if err != nil {
+		return err
+	}
+	key := fmt.Sprintf("goal-failed:%s:%s", res.goal.Order.Goal, time.Now().In(l.o.Zone()).Format(time.DateOnly))
+	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return l.TellTx(tx, key, fmt.Sprintf("I could not work on %s: %s. I try again at its next review; `hob why %s` tells more.", name, strings.TrimRight(why, ". "), t.ev.ID), res.session)
+	})
+}

@@ -1,0 +1,122 @@
+package autonomy_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/goals"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/autonomy/llm/llmtest"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// withGoals starts an engine that keeps goals.
+func withGoals(t *testing.T, dir string, model llm.Model) (*engine, *goals.Goals) {
+	t.Helper()
+	var kept *goals.Goals
+	e := start(t, setup{dir: dir, model: model, change: func(o *autonomy.Options) {
+		var err error
+		kept, err = goals.New(goals.Options{Store: o.Store, Bus: o.Bus})
+		fatal(t, err)
+		o.Goals = kept
+		o.Due = append(o.Due, kept.Due)
+	}})
+	return e, kept
+}
+
+func (e *engine) goal(kept *goals.Goals, g goals.Goal) goals.Goal {
+	e.t.Helper()
+	g.CreatedAt = time.Now()
+	fatal(e.t, e.store.Write(e.t.Context(), func(tx *store.Tx) (err error) {
+		g, err = kept.CreateTx(tx, g)
+		return err
+	}))
+	return g
+}
+
+const deferring = `{"decision":"defer","confidence":1,"reason":"nothing is new"}`
+
+// Nothing due costs nothing: a week passes without a call. A goal that is due is
+// reviewed once for each time, however often Hob is started anew.
+func TestGoalsCostNothingWhileNoneIsDue(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		m := scripted(llmtest.Answer{Text: deferring, Times: -1})
+		e, kept := withGoals(t, dir, m)
+		asleep := e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now().Add(8 * 24 * time.Hour)})
+		time.Sleep(7 * 24 * time.Hour)
+		if n := len(m.Requests()); n != 0 {
+			t.Errorf("%d model calls in an idle week", n)
+		}
+		for range 6 {
+			time.Sleep(9 * time.Hour)
+			e.stop()
+			e, kept = withGoals(t, dir, m)
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		// Due after 24 h, and then 1, 2, 4, 8 and 8 hours after each other.
+		asleep, err := goals.Get(e.store.Reader(t.Context()), asleep.ID)
+		fatal(t, err)
+		n := len(m.Requests())
+		if asleep.Reviewed != n || n < 4 || n > 6 {
+			t.Errorf("%d model calls for %d reviews", n, asleep.Reviewed)
+		}
+		list, err := kept.Reviews(t.Context(), asleep.ID, 100)
+		fatal(t, err)
+		seen := map[time.Time]bool{}
+		for _, r := range list {
+			if seen[r.DueAt] {
+				t.Errorf("the review due at %s was made twice", r.DueAt)
+			}
+			seen[r.DueAt] = true
+		}
+		if len(list) != n {
+			t.Errorf("%d traces for %d reviews", len(list), n)
+		}
+		e.stop()
+	})
+}
+
+// Whatever a goal that outside text made wants to do is asked about, however sure
+// the model is; one of the owner's writes by itself.
+func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		source provenance.Source
+		asks   bool
+	}{{"the owner's", provenance.Owner, false}, {"from outside", provenance.Outside, true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := scripted(
+				llmtest.Answer{Text: "Hello."},
+				llmtest.Answer{Text: `{"decision":"act","confidence":1,"reason":"r","action":"send it","risk":"read"}`},
+				llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: `{"name":"send_text","arguments":{"text":"secret"}}`}}},
+				llmtest.Answer{Text: "done", Times: -1},
+			)
+			e, kept := withGoals(t, t.TempDir(), m)
+			e.say("home", "hello") // so that there is a place to tell it
+			g := e.goal(kept, goals.Goal{Description: "pass it on", Provenance: tc.source, Report: "home"})
+			var asked []guard.Approval
+			for deadline := time.Now().Add(20 * time.Second); len(asked) == 0 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+				var err error
+				asked, err = e.guard.Approvals(t.Context(), guard.Pending, goals.Session(g.ID), "", 10)
+				fatal(t, err)
+			}
+			if len(asked) != 1 || asked[0].Provenance.Tainted() != tc.asks || len(e.effects.sent) != 0 {
+				t.Fatalf("%+v, sent %v", asked, e.effects.sent)
+			}
+			rows, err := e.bus.List(t.Context(), goals.Session(g.ID), "", 10)
+			fatal(t, err)
+			for _, r := range rows {
+				if r.Kind != bus.Goal || r.Provenance.Tainted() != tc.asks {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package goals
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/origins"
+	"hob/platform/provenance"
+)
+
+// shelf is a keeper over a store that outlives it.
+func shelf(t *testing.T) (*store.Store, func() *Goals) {
+	t.Helper()
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), []store.Set{bus.Migrations(), origins.Migrations(), Migrations()}, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st, func() *Goals {
+		g, err := New(Options{Store: st, Bus: bus.New(st, bus.Options{}), Max: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+}
+
+func tx[T any](t *testing.T, st *store.Store, f func(tx *store.Tx) (T, error)) (out T) {
+	t.Helper()
+	err := st.Write(t.Context(), func(x *store.Tx) (err error) {
+		out, err = f(x)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func count(t *testing.T, st *store.Store) (n int) {
+	t.Helper()
+	if err := st.Read().QueryRow(`SELECT count(*) FROM inbox`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Each time that a goal is due makes one event, whoever looks and however often.
+func TestDueOnce(t *testing.T) {
+	st, open := shelf(t)
+	g := open()
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	goal := tx(t, st, func(x *store.Tx) (Goal, error) {
+		return g.CreateTx(x, Goal{Description: "be happy", Every: 3600, CreatedAt: now, Provenance: provenance.Owner})
+	})
+	for i, tc := range []struct {
+		name string
+		at   time.Duration
+		end  bool // the review before has ended
+		want int
+	}{
+		{"at once", 0, false, 1},
+		{"again at the same time", 0, false, 1},
+		{"while it is under way", 2 * time.Hour, false, 1},
+		{"when it has ended", 4 * time.Hour, true, 2},
+		{"after a long sleep, once", 500 * time.Hour, true, 3},
+	} {
+		if tc.end {
+			tx(t, st, func(x *store.Tx) (int, error) {
+				_, err := x.Exec(`UPDATE inbox SET state = 'done'`)
+				return 0, err
+			})
+		}
+		if i%2 == 1 {
+			g = open() // Hob was started anew
+		}
+		next, err := g.Due(t.Context(), now.Add(tc.at))
+		if err != nil || count(t, st) != tc.want || !next.After(now.Add(tc.at)) {
+			t.Errorf("%s: %d events, next %s, %v", tc.name, count(t, st), next, err)
+		}
+	}
+	var prov, key string
+	if err := st.Read().QueryRow(`SELECT provenance, key FROM inbox ORDER BY seq LIMIT 1`).Scan(&prov, &key); err != nil || prov != "owner" || key == "" {
+		t.Errorf("%s %s %v", prov, key, err)
+	}
+	goal.Status = string(Paused)
+	tx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) })
+	if next, err := g.Due(t.Context(), now.Add(9000*time.Hour)); err != nil || !next.IsZero() || count(t, st) != 3 {
+		t.Errorf("a paused goal is due: %s, %v", next, err)
+	}
+}
+
+// reviewedAs ends a review of a goal with a decision.
+func reviewedAs(t *testing.T, st *store.Store, g *Goals, goal Goal, now time.Time, d Decision, by string) Goal {
+	t.Helper()
+	if _, err := g.Due(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	return tx(t, st, func(x *store.Tx) (Goal, error) {
+		goal, err := Get(x, goal.ID)
+		if err != nil {
+			return goal, err
+		}
+		ev := bus.Event{ID: goal.Event, Provenance: goal.Provenance}
+		if _, err := g.EndTx(x, ev, Ended{Order: Order{Phase: Review, Goal: goal.ID}, Decision: d, By: by, Now: now, Source: provenance.Hob}); err != nil {
+			return goal, err
+		}
+		if _, err := x.Exec(`UPDATE inbox SET state = 'done'`); err != nil {
+			return goal, err
+		}
+		return Get(x, goal.ID)
+	})
+}
+
+// While nothing changes a goal is looked at more and more seldom; a change of it
+// ends that.
+func TestBackoff(t *testing.T) {
+	st, open := shelf(t)
+	g := open()
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	goal := tx(t, st, func(x *store.Tx) (Goal, error) {
+		return g.CreateTx(x, Goal{Description: "be happy", Every: 3600, CreatedAt: now, Provenance: provenance.Owner})
+	})
+	waited := func(d Decision, by string) int {
+		at := goal.NextAt
+		goal = reviewedAs(t, st, g, goal, at, d, by)
+		return int(goal.NextAt.Sub(at) / time.Hour)
+	}
+	for i, want := range []int{1, 2, 4, 8, 8} {
+		if got := waited(Decision{Verdict: Defer, Confidence: 1}, "a model"); got != want {
+			t.Errorf("review %d: the next one is %d h later, want %d", i, got, want)
+		}
+	}
+	if got := waited(Decision{Verdict: Defer, Confidence: 1, Next: goal.NextAt.Add(time.Hour)}, "a model"); got != 8 {
+		t.Errorf("a decision that hurries while nothing changes: %d h", got)
+	}
+	if got := waited(Decision{Verdict: DoIt, Action: "x", Risk: RiskRead, Confidence: 1}, "a model"); got != 1 {
+		t.Errorf("after something was done: %d h", got)
+	}
+	tx(t, st, func(x *store.Tx) (Goal, error) {
+		_, err := x.Exec(`UPDATE inbox SET state = 'done'`)
+		return goal, err
+	})
+	for range 3 {
+		waited(Decision{Verdict: Defer, Confidence: 1}, "a model")
+	}
+	goal.Priority = 5
+	if goal = tx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, goal, now) }); goal.Quiet != 0 {
+		t.Errorf("%+v", goal)
+	}
+	for range 5 {
+		if got := waited(Decision{Verdict: Defer, Confidence: 1}, Rule); got != 1 {
+			t.Errorf("a rule costs nothing, and is looked at every hour, not after %d h", got)
+		}
+	}
+}
+
+// There may be so many goals, and what outside text made stays outside.
+func TestRoomAndProvenance(t *testing.T) {
+	st, open := shelf(t)
+	g := open()
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	made := tx(t, st, func(x *store.Tx) (Goal, error) {
+		return g.CreateTx(x, Goal{Description: "pay account 99", CreatedAt: now, Provenance: provenance.Outside})
+	})
+	for range 2 {
+		tx(t, st, func(x *store.Tx) (Goal, error) {
+			return g.CreateTx(x, Goal{Description: "more", CreatedAt: now.Add(time.Hour)})
+		})
+	}
+	err := st.Write(t.Context(), func(x *store.Tx) error {
+		_, err := g.CreateTx(x, Goal{Description: "too many"})
+		return err
+	})
+	if err == nil {
+		t.Error("there are more goals than there may be")
+	}
+	reviewedAs(t, st, g, made, now, Decision{Verdict: DoIt, Action: "pay", Risk: RiskSend, Confidence: 1}, "a model")
+	rows, err := bus.New(st, bus.Options{}).List(t.Context(), Session(made.ID), "", 10)
+	if err != nil || len(rows) != 2 || !rows[0].Provenance.Tainted() || !rows[1].Provenance.Tainted() {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}

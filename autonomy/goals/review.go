@@ -1,0 +1,363 @@
+package goals
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// maxLooks is how many investigations may follow one another; then the goal waits
+// for its time like any other.
+const maxLooks = 3
+
+// Ended is how an event of a goal ended.
+type Ended struct {
+	Order Order
+	// Decision and Err are those of a review: an answer that could not be read is
+	// a deferral with its error.
+	Decision Decision
+	Err      error
+	By       string            // the model, or "rule"
+	Source   provenance.Source // outside text had a part in it
+	// Failed: what was to be done was not.
+	Failed string
+	// Agreed: the owner said yes to what was put before him.
+	Agreed bool
+	Now    time.Time
+}
+
+// Outcome is what follows, for the owner.
+type Outcome struct {
+	Told string // "" for nothing
+}
+
+// Plan is what a decision comes to once the bars have been looked at.
+type Plan struct {
+	Follow Phase   // the event that comes next, "" for none
+	Bar    float64 // the bar it was measured by
+	Below  bool
+}
+
+// Weigh measures a decision by the bars.
+func (g *Goals) Weigh(goal Goal, d Decision) Plan {
+	p := Plan{}
+	switch d.Verdict {
+	case DoIt:
+		risk := d.Risk
+		if risk == "" { // whoever does not say is held to the bar of what leaves
+			risk = RiskSend
+		}
+		p.Bar, p.Follow = g.o.Bars.Of(risk), Act
+		if d.Told != "" {
+			p.Follow = ""
+		}
+	case Investigate:
+		p.Bar = g.o.Bars.Read
+		if goal.Looked < maxLooks {
+			p.Follow = Look
+		}
+	case Complete, Abandon:
+		p.Bar = g.o.Bars.Write
+	default:
+		return p
+	}
+	if d.Confidence < p.Bar {
+		p.Below, p.Follow = true, Ask
+	}
+	return p
+}
+
+// Doubt says why the owner has to be asked before a call with these effects, ""
+// when the one who decided was sure enough.
+func (g *Goals) Doubt(d Decision, risk Risk) string {
+	if bar := g.o.Bars.Of(risk); d.Confidence < bar {
+		return fmt.Sprintf("Hob is only %.0f %% sure that this helps the goal, and for something of this kind (%s) it must be %.0f %% ([autonomy.confidence])", 100*d.Confidence, risk, 100*bar)
+	}
+	return ""
+}
+
+// EndTx records the end of a goal's event in the transaction that finishes it:
+// what was decided, when the goal is looked at again, and the event that follows.
+func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e Ended) (Outcome, error) {
+	goal, err := Get(tx, e.Order.Goal)
+	if errors.Is(err, ErrNotFound) { // removed meanwhile
+		return Outcome{}, nil
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	if e.Order.Phase == Review {
+		return g.reviewed(tx, ev, goal, e)
+	}
+	return g.followed(tx, ev, goal, e)
+}
+
+// reviewed takes up a decision.
+func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
+	if goal.Status != string(Active) { // paused or completed meanwhile
+		return Outcome{}, g.noteTx(tx, ev, goal, e, Plan{}, "", "the goal is "+goal.Status)
+	}
+	d := e.Decision
+	var out Outcome
+	why := ""
+	if e.Err != nil {
+		d = Decision{Verdict: Defer, Reason: "the answer of the review could not be read"}
+		why = phrase.Cut(e.Err.Error(), maxReason)
+	}
+	e.Decision = d
+	p := g.Weigh(goal, d)
+	goal.Reviewed++
+	goal.LastAt, goal.Last, goal.Reason = e.Now, string(d.Verdict), d.Reason
+	if d.Seen != "" {
+		goal.Seen = d.Seen
+	}
+	if d.Verdict == Defer && e.Err == nil && e.By == Rule {
+		goal.Seen = d.Seen
+	}
+	if e.By == Rule && e.Err == nil || p.Follow != "" || d.Told != "" || d.Verdict == Complete || d.Verdict == Abandon {
+		goal.Quiet = 0
+	} else {
+		goal.Quiet++
+	}
+	if d.Verdict == Investigate {
+		goal.Looked++
+	} else {
+		goal.Looked = 0
+	}
+	goal.NextAt = g.nextReview(goal, d, e)
+	then := ""
+	switch {
+	case p.Follow != "":
+		follow, err := event(goal, Order{Phase: p.Follow, Goal: goal.ID, Review: ev.ID, Decision: d, Rule: e.By == Rule}, words(p.Follow, goal))
+		if err != nil {
+			return out, err
+		}
+		follow.Provenance = provenance.Worst(goal.Provenance, e.Source)
+		follow.Key = "after:" + ev.ID
+		acc, err := g.o.Bus.PutTx(tx, follow)
+		if err != nil {
+			return out, err
+		}
+		then, goal.Event = acc.Event, acc.Event
+		if p.Follow == Ask {
+			goal.Status = string(Waiting)
+		}
+	case d.Verdict == Complete:
+		out.Told = fmt.Sprintf("The goal %q is reached: %s (Not so? hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		goal.Status = string(Done)
+	case d.Verdict == Abandon:
+		out.Told = fmt.Sprintf("I give up the goal %q: %s (To go on after all: hob goal resume %s)", goal.Name(), d.Reason, goal.ID)
+		goal.Status = string(Abandoned)
+	case d.Told != "":
+		out.Told = d.Told
+	}
+	goal.UpdatedAt = e.Now
+	if err := g.update(tx, goal); err != nil {
+		return out, err
+	}
+	return out, g.noteTx(tx, ev, goal, e, p, then, why)
+}
+
+// followed takes up what came of an action, an investigation or a question.
+func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
+	var out Outcome
+	then := ""
+	if goal.Status == string(Waiting) {
+		goal.Status = string(Active)
+	}
+	living := goal.Status == string(Active)
+	switch {
+	case e.Order.Phase == Ask && e.Agreed && living:
+		switch d := e.Order.Decision; d.Verdict {
+		case Complete:
+			goal.Status = string(Done)
+		case Abandon:
+			goal.Status = string(Abandoned)
+		default:
+			phase := Act
+			if d.Verdict == Investigate {
+				phase = Look
+			}
+			d.Confidence = 1
+			follow, err := event(goal, Order{Phase: phase, Goal: goal.ID, Review: e.Order.Review, Decision: d, Agreed: true}, words(phase, goal))
+			if err != nil {
+				return out, err
+			}
+			follow.Provenance = provenance.Worst(goal.Provenance, ev.Provenance)
+			follow.Key = "after:" + ev.ID
+			acc, err := g.o.Bus.PutTx(tx, follow)
+			if err != nil {
+				return out, err
+			}
+			then, goal.Event = acc.Event, acc.Event
+		}
+	case e.Order.Phase == Look && living && e.Failed == "":
+		goal.NextAt = e.Now // decide with what was found
+	case e.Failed != "":
+		goal.Quiet++
+		if at := g.later(goal, e.Now); living && at.After(goal.NextAt) {
+			goal.NextAt = at
+		}
+	}
+	goal.UpdatedAt = e.Now
+	if err := g.update(tx, goal); err != nil {
+		return out, err
+	}
+	e.Decision = e.Order.Decision
+	return out, g.noteTx(tx, ev, goal, e, Plan{}, then, e.Failed)
+}
+
+// words is what an event of a phase is called.
+func words(p Phase, goal Goal) string {
+	switch p {
+	case Act:
+		return `Work on the goal "` + goal.Name() + `"`
+	case Look:
+		return `Look into the goal "` + goal.Name() + `"`
+	case Ask:
+		return `A question about the goal "` + goal.Name() + `"`
+	}
+	return `Review of the goal "` + goal.Name() + `"`
+}
+
+// nextReview is when a goal is looked at again: when the decision says so, but no
+// sooner than the backoff wants where nothing has changed.
+func (g *Goals) nextReview(goal Goal, d Decision, e Ended) time.Time {
+	own := g.later(goal, e.Now)
+	switch {
+	case d.Next.IsZero():
+		return own
+	case goal.Quiet > 1 && d.Next.Before(own):
+		return own
+	}
+	return d.Next
+}
+
+// later is the time of the next review: the longer nothing has changed, the later.
+func (g *Goals) later(goal Goal, now time.Time) time.Time {
+	every, factor := goal.EveryDuration(), 1
+	for range max(0, goal.Quiet-1) {
+		if factor *= 2; factor >= g.o.Backoff {
+			factor = g.o.Backoff
+			break
+		}
+	}
+	return now.Add(min(every*time.Duration(factor), max(every, furthest)))
+}
+
+// Rule is who decided where there is no model.
+const Rule = "rule"
+
+// Reviewed is what is known of one event of a goal.
+type Reviewed struct {
+	Event      string    `json:"event"`
+	Goal       string    `json:"goal"`
+	Phase      string    `json:"phase"`
+	DueAt      time.Time `json:"due_at,omitzero"`
+	At         time.Time `json:"at"`
+	By         string    `json:"by"`
+	Decision   string    `json:"decision"`
+	Confidence float64   `json:"confidence"`
+	Bar        float64   `json:"bar"`
+	Risk       string    `json:"risk,omitempty"`
+	Reason     string    `json:"reason"`
+	Action     string    `json:"action,omitempty"`
+	NextAt     time.Time `json:"next_review,omitzero"`
+	Error      string    `json:"error,omitempty"`
+	Then       string    `json:"then,omitempty"` // the event that follows
+}
+
+func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e Ended, p Plan, then, problem string) error {
+	next := goal.NextAt
+	if goal.Status != string(Active) {
+		next = time.Time{}
+	}
+	d := e.Decision
+	_, err := tx.Exec(`INSERT INTO goal_reviews (event, goal, phase, due_at, at, by, decision, confidence, bar, risk, reason, action, next_at, error, then_event)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (event) DO NOTHING`,
+		ev.ID, goal.ID, string(e.Order.Phase), store.Millis(e.Order.Due), store.Millis(e.Now), e.By, string(d.Verdict), d.Confidence, p.Bar, string(d.Risk), d.Reason, d.Action,
+		store.Millis(next), problem, then)
+	if err != nil {
+		return fmt.Errorf("goals: trace: %w", err)
+	}
+	return nil
+}
+
+const reviewColumns = `event, goal, phase, due_at, at, by, decision, confidence, bar, risk, reason, action, next_at, error, then_event`
+
+func scanReview(row interface{ Scan(...any) error }) (r Reviewed, err error) {
+	var due, at, next int64
+	err = row.Scan(&r.Event, &r.Goal, &r.Phase, &due, &at, &r.By, &r.Decision, &r.Confidence, &r.Bar, &r.Risk, &r.Reason, &r.Action, &next, &r.Error, &r.Then)
+	r.DueAt, r.At, r.NextAt = store.Time(due), store.Time(at), store.Time(next)
+	return r, err
+}
+
+// Trace reads what became of an event of a goal; nil when it has not ended.
+func (g *Goals) Trace(ctx context.Context, event string) (*Reviewed, error) {
+	r, err := scanReview(g.o.Store.Read().QueryRowContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE event = ?`, event))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("goals: trace: %w", err)
+	}
+	return &r, nil
+}
+
+// Reviews lists what was done about a goal, newest first.
+func (g *Goals) Reviews(ctx context.Context, goal string, limit int) (out []Reviewed, err error) {
+	rows, err := g.o.Store.Read().QueryContext(ctx, `SELECT `+reviewColumns+` FROM goal_reviews WHERE goal = ? ORDER BY at DESC, event DESC LIMIT ?`, goal, limit)
+	if err != nil {
+		return nil, fmt.Errorf("goals: reviews: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Reviewed{}
+	for rows.Next() {
+		r, err := scanReview(rows)
+		if err != nil {
+			return nil, fmt.Errorf("goals: reviews: %w", err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// Text tells in words what became of an event of a goal.
+func (r Reviewed) Text(at func(time.Time) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  goal %s, %s", at(r.At), r.Goal, r.Phase)
+	if !r.DueAt.IsZero() {
+		fmt.Fprintf(&b, " (due %s)", at(r.DueAt))
+	}
+	if r.Decision != "" {
+		fmt.Fprintf(&b, ": %s decided %s", cmp.Or(r.By, "nobody"), r.Decision)
+		if r.By != Rule && r.Error == "" {
+			fmt.Fprintf(&b, ", %.0f %% sure", 100*r.Confidence)
+			if r.Bar > 0 {
+				fmt.Fprintf(&b, " (the bar is %.0f %%)", 100*r.Bar)
+			}
+		}
+		if r.Reason != "" {
+			fmt.Fprintf(&b, ": %s", r.Reason)
+		}
+	}
+	b.WriteString("\n")
+	for _, line := range []struct{ head, text string }{{"to do", r.Action}, {"problem", r.Error}, {"went on as", r.Then}} {
+		if line.text != "" {
+			fmt.Fprintf(&b, "    %s: %s\n", line.head, phrase.Cut(line.text, 300))
+		}
+	}
+	if !r.NextAt.IsZero() {
+		fmt.Fprintf(&b, "    next review: %s\n", at(r.NextAt))
+	}
+	return b.String()
+}

@@ -1,0 +1,116 @@
+package goals
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+)
+
+// Migrations of the package's tables: the goals, and what each review came to.
+func Migrations() store.Set {
+	return store.Set{Owner: "goals", Steps: []string{`
+CREATE TABLE goals (
+	n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+	description TEXT NOT NULL, priority INTEGER NOT NULL, success TEXT NOT NULL, every INTEGER NOT NULL, next_at INTEGER NOT NULL,
+	status TEXT NOT NULL, source TEXT NOT NULL, provenance TEXT NOT NULL, report TEXT NOT NULL, agent TEXT NOT NULL,
+	quiet INTEGER NOT NULL, looked INTEGER NOT NULL, seen TEXT NOT NULL, reviewed INTEGER NOT NULL, last_at INTEGER NOT NULL, last TEXT NOT NULL, reason TEXT NOT NULL,
+	event TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+CREATE INDEX goals_due ON goals(next_at) WHERE status = 'active';
+CREATE TABLE goal_reviews (
+	event TEXT PRIMARY KEY, goal TEXT NOT NULL, phase TEXT NOT NULL, due_at INTEGER NOT NULL, at INTEGER NOT NULL, by TEXT NOT NULL,
+	decision TEXT NOT NULL, confidence REAL NOT NULL, bar REAL NOT NULL, risk TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL,
+	next_at INTEGER NOT NULL, error TEXT NOT NULL, then_event TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX goal_reviews_goal ON goal_reviews(goal, at);
+`}}
+}
+
+// Eraser takes texts out of the goals and out of what their reviews came to.
+func Eraser() erase.Eraser {
+	return erase.Owned{List: []erase.Table{
+		{Name: "goals", Text: []string{"description", "success", "reason", "seen", "report"}},
+		{
+			Name: "goal_reviews", Key: []string{"event"}, Text: []string{"reason", "action", "error"}, Event: "event",
+			Whole: map[string]any{"reason": erase.Mark, "action": erase.Mark, "error": erase.Mark},
+		},
+	}}
+}
+
+const columns = `id, description, priority, success, every, next_at, status, source, provenance, report, agent, quiet, looked, seen, reviewed, last_at, last, reason, event, created_at, updated_at`
+
+func values(g Goal) []any {
+	return []any{
+		g.ID, g.Description, g.Priority, g.Success, g.Every, store.Millis(g.NextAt), g.Status, g.Source, string(g.Provenance), g.Report, g.Agent,
+		g.Quiet, g.Looked, g.Seen, g.Reviewed, store.Millis(g.LastAt), g.Last, g.Reason, g.Event, store.Millis(g.CreatedAt), store.Millis(g.UpdatedAt),
+	}
+}
+
+func scan(row interface{ Scan(...any) error }) (g Goal, err error) {
+	var next, last, created, updated int64
+	err = row.Scan(&g.ID, &g.Description, &g.Priority, &g.Success, &g.Every, &next, &g.Status, &g.Source, &g.Provenance, &g.Report, &g.Agent,
+		&g.Quiet, &g.Looked, &g.Seen, &g.Reviewed, &last, &g.Last, &g.Reason, &g.Event, &created, &updated)
+	g.NextAt, g.LastAt, g.CreatedAt, g.UpdatedAt = store.Time(next), store.Time(last), store.Time(created), store.Time(updated)
+	return g, err
+}
+
+func (g *Goals) insert(tx *store.Tx, goal Goal) error {
+	_, err := tx.Exec(`INSERT INTO goals (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, values(goal)...)
+	if err != nil {
+		return fmt.Errorf("goals: %w", err)
+	}
+	g.changed(tx)
+	return nil
+}
+
+func (g *Goals) update(tx *store.Tx, goal Goal) error {
+	_, err := tx.Exec(`UPDATE goals SET description = ?2, priority = ?3, success = ?4, every = ?5, next_at = ?6, status = ?7, source = ?8, provenance = ?9, report = ?10, agent = ?11,
+		quiet = ?12, looked = ?13, seen = ?14, reviewed = ?15, last_at = ?16, last = ?17, reason = ?18, event = ?19, created_at = ?20, updated_at = ?21 WHERE id = ?1`, values(goal)...)
+	if err != nil {
+		return fmt.Errorf("goals: %w", err)
+	}
+	g.changed(tx)
+	return nil
+}
+
+// Get reads one goal.
+func Get(q store.Querier, id string) (Goal, error) {
+	goal, err := scan(q.QueryRow(`SELECT `+columns+` FROM goals WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Goal{}, fmt.Errorf("goal %q: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return Goal{}, fmt.Errorf("goals: %w", err)
+	}
+	return goal, nil
+}
+
+// ListIn lists the goals that Hob has, or all there ever were, the more important
+// ones first, and then the newer.
+func ListIn(q store.Querier, all bool) ([]Goal, error) {
+	return list(q, `WHERE ? OR status IN ('active', 'paused', 'waiting') ORDER BY status NOT IN ('active', 'paused', 'waiting'), priority DESC, n DESC`, all)
+}
+
+func list(q store.Querier, tail string, args ...any) (out []Goal, err error) {
+	rows, err := q.Query(`SELECT `+columns+` FROM goals `+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("goals: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Goal{}
+	for rows.Next() {
+		goal, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("goals: %w", err)
+		}
+		out = append(out, goal)
+	}
+	return out, rows.Err()
+}
+
+// List is ListIn over what is committed.
+func (g *Goals) List(ctx context.Context, all bool) ([]Goal, error) {
+	return ListIn(g.o.Store.Reader(ctx), all)
+}

@@ -1,0 +1,219 @@
+package goals
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// Facts are what a rule can look at: what Hob has stored, and what its watchers
+// and schedules have noticed.
+type Facts interface {
+	Tasks(ctx context.Context) ([]Task, error)
+	// Fired finds a watcher, schedule or reminder by words and says when it last
+	// fired; ok is false when there is none.
+	Fired(ctx context.Context, words string) (f Firing, ok bool, err error)
+	// Known finds a fact that has all the words.
+	Known(ctx context.Context, words string) (f Fact, ok bool, err error)
+	// Understands reports whether the built-in brain could do what the words say.
+	Understands(words string) bool
+}
+
+// Task is one of the owner's.
+type Task struct {
+	ID, Title     string
+	Done, Overdue bool
+	Source        provenance.Source
+}
+
+// Firing is when a watcher or a schedule last fired.
+type Firing struct {
+	ID, Title string
+	At        time.Time
+	Source    provenance.Source
+}
+
+// Fact is one that Hob remembers.
+type Fact struct {
+	ID, Text string
+	Source   provenance.Source
+}
+
+// rule is a goal that can be worked on without a model: when a condition holds, do
+// something, until another one does.
+type rule struct {
+	when  string // "" holds at each review
+	do    string
+	until string
+}
+
+var forms = sync.OnceValue(func() (f struct{ rule, always *regexp.Regexp }) {
+	f.rule = regexp.MustCompile(`(?is)^(?:when|whenever|if|as soon as|once|every time|each time)\s+(.+?)(?:\s*,\s*(?:then\s+)?|\s+then\s+)(.+?)(?:[,;]?\s+until\s+(.+?))?[.!]*$`)
+	f.always = regexp.MustCompile(`(?is)^(.+?)(?:[,;]?\s+until\s+(.+?))?[.!]*$`)
+	return f
+})
+
+// ruleOf reads a description as a rule.
+func ruleOf(description string) rule {
+	text := strings.Join(strings.Fields(description), " ")
+	if m := forms().rule.FindStringSubmatch(text); m != nil {
+		return rule{when: m[1], do: m[2], until: m[3]}
+	}
+	m := forms().always.FindStringSubmatch(text)
+	if m == nil {
+		return rule{do: text}
+	}
+	return rule{do: m[1], until: m[2]}
+}
+
+// telling are ways of saying that the owner just wants to be told.
+func telling(do string) bool {
+	do = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(do), "please "), ".")
+	for _, head := range []string{"tell me", "let me know", "notify me", "alert me", "warn me", "inform me", "say so", "remind me"} {
+		if do == head || do == head+" about it" || do == head+" of it" || do == head+" which" || do == head+" about them" {
+			return true
+		}
+	}
+	return false
+}
+
+// held is what looking at a condition came to.
+type held struct {
+	yes  bool
+	seen string            // identifies what holds, so that it is acted on once
+	what string            // in words
+	from provenance.Source // of what the words quote
+	next time.Time
+}
+
+// Follow decides on a goal by its rule, without a model.
+func Follow(ctx context.Context, goal Goal, facts Facts, now time.Time) (Decision, error) {
+	r := ruleOf(goal.Description)
+	sure := Decision{Confidence: 1, Risk: RiskRead, Source: provenance.Hob}
+	var at time.Time
+	for _, end := range []string{r.until, strings.TrimPrefix(strings.TrimSuffix(goal.Success, "."), "when ")} {
+		h, ok, err := look(ctx, end, goal, facts, now)
+		if err != nil {
+			return Decision{}, err
+		}
+		if ok && h.yes {
+			sure.Verdict, sure.Reason, sure.Source = Complete, h.what, h.from
+			return sure, nil
+		}
+		if h.next.After(now) {
+			at = h.next
+		}
+	}
+	sure.Next = at
+	if at.IsZero() || at.After(now.Add(goal.EveryDuration())) {
+		sure.Next = time.Time{}
+	}
+	h, ok, err := look(ctx, r.when, goal, facts, now)
+	if err != nil {
+		return Decision{}, err
+	}
+	sure.Source = cmp.Or(h.from, provenance.Hob)
+	tell := telling(r.do)
+	if r.when != "" && !ok || !tell && !facts.Understands(r.do) || tell && r.when == "" {
+		return beyond(goal, r, ok || r.when == "", sure), nil
+	}
+	switch {
+	case r.when == "":
+		sure.Verdict, sure.Reason, sure.Action = DoIt, "it is to be done at each review", r.do
+	case !h.yes:
+		sure.Verdict, sure.Reason = Defer, "not so yet: "+r.when
+		if sure.Next.IsZero() && h.next.After(now) && h.next.Before(now.Add(goal.EveryDuration())) {
+			sure.Next = h.next
+		}
+	case h.seen == goal.Seen:
+		sure.Verdict, sure.Reason, sure.Seen = Defer, "done about this already: "+h.what, h.seen
+	case tell:
+		sure.Verdict, sure.Reason, sure.Seen = DoIt, h.what, h.seen
+		sure.Told = fmt.Sprintf("About the goal %q: %s.", goal.Name(), h.what)
+	default:
+		sure.Verdict, sure.Reason, sure.Seen, sure.Action = DoIt, h.what, h.seen, r.do
+	}
+	return sure, nil
+}
+
+// unable is what the goal's Seen says once the owner knows that nobody works on it.
+const unable = "told"
+
+// beyond is for a goal that needs a model: the owner is told once, plainly.
+func beyond(goal Goal, r rule, whenOK bool, d Decision) Decision {
+	part := "I do not understand " + strconv.Quote(phrase.Cut(r.do, 120)) + " as something that I can do by myself"
+	if !whenOK {
+		part = "I cannot tell whether " + strconv.Quote(phrase.Cut(r.when, 120)) + " is so"
+	}
+	d.Verdict, d.Reason, d.Confidence = Defer, "without a model "+part, 1
+	d.Seen = unable
+	if goal.Seen != unable {
+		d.Told = fmt.Sprintf("I keep the goal %q, but work on it only once there is a model: without one %s. What I can follow by myself looks like \"when a task is overdue then tell me, until Friday\".", goal.Name(), part)
+	}
+	return d
+}
+
+// condition is one form of words that can be looked at.
+type condition struct {
+	form *regexp.Regexp
+	look func(ctx context.Context, m []string, l *looking) (held, error)
+}
+
+// looking is what the forms have at hand.
+type looking struct {
+	goal  Goal
+	facts Facts
+	now   time.Time
+}
+
+var conditions = sync.OnceValue(func() []condition {
+	c := func(form string, look func(ctx context.Context, m []string, l *looking) (held, error)) condition {
+		return condition{regexp.MustCompile(`(?is)^` + form + `$`), look}
+	}
+	return []condition{
+		c(`(?:a|any|some|one of my|one|the|my|something|anything)?\s*(?:tasks?)?\s*(?:is|are|becomes?|gets?|goes) (overdue|late)`, anyOverdue),
+		c(`(?:there (?:is|are) |i have )?(?:(more than|over|at least|fewer than|less than) )?(\d+|no|any|one|an?|all)( or more)?(?: of)?(?: my| the)? (open |overdue |unfinished )?tasks?(?: (?:is|are) (open|overdue|left|done|finished|unfinished))?(?: left)?`, counted),
+		c(`(?:the |my )?task (.+?) (?:is|gets?|becomes?) (done|finished|completed|complete|open|overdue|late)`, named),
+		c(`(?:the |my )?(?:watcher|watch|schedule|reminder)(?: on| of| for| in| called| named)? (.+?) (?:fires|fired|has fired|runs|ran|has run|goes off|went off)`, fired),
+		c(`(?:something|a file|a new file|anything|any file) (?:new )?(?:arrives|changes|appears|happens|is there|comes|has changed|has happened) (?:in|at|to) (.+)`, fired),
+		c(`(?:you know|you remember|you learn|you have learned|i told you|i tell you|i have told you|i say|i said|it is known|there is a fact)(?: that| about)? (.+)`, known),
+		c(`(?:it is |it's )?(?:after|past) (.+)`, passed),
+		c(`(?:it is |it's )?(.+)`, passed),
+	}
+})
+
+// look judges a condition; ok is false when its words are not understood.
+func look(ctx context.Context, words string, goal Goal, facts Facts, now time.Time) (h held, ok bool, err error) {
+	words = strings.Trim(strings.TrimSpace(words), `."`)
+	if words == "" {
+		return held{}, false, nil
+	}
+	l := &looking{goal: goal, facts: facts, now: now}
+	for _, c := range conditions() {
+		m := c.form.FindStringSubmatch(words)
+		if m == nil {
+			continue
+		}
+		h, err := c.look(ctx, m, l)
+		if err == errNotThis { //nolint:errorlint // a mark of this file, never wrapped
+			continue
+		}
+		h.from = cmp.Or(h.from, provenance.Hob)
+		return h, err == nil, err
+	}
+	return held{}, false, nil
+}
+
+// Followable reports whether a goal can be worked on without a model.
+func Followable(ctx context.Context, goal Goal, facts Facts, now time.Time) bool {
+	d, err := Follow(ctx, goal, facts, now)
+	return err != nil || d.Seen != unable
+}

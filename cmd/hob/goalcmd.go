@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) goalCmd() *cobra.Command {
+	var all bool
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the goals", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query()
+			if all {
+				q.Set("all", "1")
+			}
+			return a.list(c.Context(), "/api/v1/goals", q, `No goals. Take one on with: hob goal add "when a task is overdue then tell me"`,
+				col("ID", "id"), col("STATUS", "status"), col("PRIORITY", "priority"), col("EVERY", "check_every"), at(a.zone(), "NEXT", "next_review"), col("SOURCE", "source"), col("GOAL", "description"))
+		}),
+	})
+	list.Flags().BoolVarP(&all, "all", "a", false, "also those that are done or given up")
+	add := a.listing(&cobra.Command{
+		Use: "add GOAL...", Short: "Take on a goal", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := goalGiven(c)
+			in["description"] = words(args)
+			return a.do(c.Context(), false, "create_goal", in)
+		}),
+	})
+	goalFlags(add)
+	edit := a.listing(&cobra.Command{
+		Use: "edit GOAL...", Short: "Change a goal", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := goalGiven(c)
+			for k, v := range given(c, "description") {
+				in[k] = v
+			}
+			if len(in) == 0 {
+				return usage("say what to change: --description, --success, --priority, --every or --next")
+			}
+			in["goal"] = words(args)
+			return a.do(c.Context(), false, "update_goal", in)
+		}),
+	})
+	goalFlags(edit)
+	edit.Flags().String("description", "", "what is to come about")
+	show := a.listing(&cobra.Command{
+		Use: "show ID", Short: "Show a goal and what was done about it", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.showGoal(c.Context(), args[0]) }),
+	})
+	return a.group(&cobra.Command{Use: "goal", Short: "What Hob works towards by itself", SuggestFor: []string{"goals", "objective"}}, list, add, show, edit,
+		a.onOne("pause GOAL...", "Pause a goal", "pause_goal", "goal"),
+		a.resume("resume GOAL...", "Let a goal go on, or take it up again", "pause_goal", "goal"),
+		a.onOne("done GOAL...", "Mark a goal as reached", "complete_goal", "goal"),
+		a.onOne("remove GOAL...", "Remove a goal (undo brings it back)", "delete_goal", "goal"))
+}
+
+func goalFlags(c *cobra.Command) {
+	c.Flags().String("success", "", "when it is reached, in plain words")
+	c.Flags().Int("priority", 0, "1 (least) to 5 (default 3)")
+	c.Flags().String("every", "", `how often to look at it: "6h", "2 days" (default 1h)`)
+	c.Flags().String("next", "", `when to look at it next: "tomorrow at 9"`)
+}
+
+// goalGiven are the flags of a goal as the arguments of its tools.
+func goalGiven(c *cobra.Command) map[string]any {
+	in := given(c, "success", "every", "next")
+	if n, err := c.Flags().GetInt("priority"); err == nil && c.Flags().Changed("priority") {
+		in["priority"] = n
+	}
+	for flag, arg := range map[string]string{"every": "check_every", "next": "next_review"} {
+		if v, ok := in[flag]; ok {
+			delete(in, flag)
+			in[arg] = v
+		}
+	}
+	return in
+}
+
+// goalShown is a goal with what was done about it.
+type goalShown struct {
+	ID          string `json:"id"`
+	Description string `json:"description"`
+	Success     string `json:"success"`
+	Status      string `json:"status"`
+	Priority    int    `json:"priority"`
+	CheckEvery  string `json:"check_every"`
+	NextReview  string `json:"next_review"`
+	Source      string `json:"source"`
+	Provenance  string `json:"provenance"`
+	Report      string `json:"report"`
+	Quiet       int    `json:"quiet"`
+	Reviews     []struct {
+		At, Event, Phase, By, Decision, Reason, Action, Error string
+		Confidence                                            float64
+	} `json:"reviews"`
+}
+
+func (a *app) showGoal(ctx context.Context, id string) error {
+	q := url.Values{"id": {id}, "limit": {"20"}}
+	return a.with(ctx, func(c *client) error {
+		var rows []map[string]any
+		if a.asJSON {
+			if err := c.get(ctx, "/api/v1/goals", q, &rows); err != nil {
+				return err
+			}
+			return a.printJSON(rows)
+		}
+		var list []goalShown
+		if err := c.get(ctx, "/api/v1/goals", q, &list); err != nil {
+			return err
+		}
+		for _, g := range list {
+			a.printGoal(g)
+		}
+		return nil
+	})
+}
+
+func (a *app) printGoal(g goalShown) {
+	fmt.Fprintln(a.out, g.Description)
+	for _, l := range [][2]string{
+		{"id", g.ID},
+		{"status", g.Status},
+		{"reached when", g.Success},
+		{"priority", fmt.Sprint(g.Priority)},
+		{"looked at every", g.CheckEvery},
+		{"next review", localTime(a.zone(), g.NextReview)},
+		{"came through", g.Source},
+		{"words of", g.Provenance},
+		{"reports to", g.Report},
+	} {
+		if l[1] != "" {
+			fmt.Fprintf(a.out, "  %-16s %s\n", l[0]+":", l[1])
+		}
+	}
+	if g.Quiet > 0 {
+		fmt.Fprintf(a.out, "  %-16s %d review(s)\n", "unchanged for:", g.Quiet)
+	}
+	for _, r := range g.Reviews {
+		fmt.Fprintf(a.out, "%s  %s: %s", localTime(a.zone(), r.At), r.Phase, r.Decision)
+		if r.By != "" {
+			fmt.Fprintf(a.out, " by %s, %.0f %% sure", r.By, 100*r.Confidence)
+		}
+		for _, more := range []string{r.Reason, r.Action, r.Error} {
+			if more = strings.TrimSpace(more); more != "" {
+				fmt.Fprintf(a.out, "\n    %s", more)
+			}
+		}
+		fmt.Fprintf(a.out, "\n    hob why %s\n", r.Event)
+	}
+}

@@ -1,0 +1,221 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/goals"
+	"hob/autonomy/llm/offline"
+	"hob/channels/web"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+	"hob/tools/tasks"
+	toolswatch "hob/tools/watch"
+	"hob/watchers"
+)
+
+// openGoals makes the keeper of goals.
+func (d *Daemon) openGoals(context.Context) (err error) {
+	a := d.opt.Config.Autonomy
+	d.rules = sync.OnceValue(func() *offline.Brain { return offline.New(offline.Options{Name: d.opt.Config.Agent.Name}) })
+	d.goals, err = goals.New(goals.Options{Store: d.store, Bus: d.bus, Max: a.MaxGoals, Backoff: a.GoalBackoff, Bars: barsOf(a.Confidence), Log: d.opt.Log})
+	return err
+}
+
+func barsOf(c config.Confidence) goals.Bars {
+	return goals.Bars{Read: c.Read, Write: c.Write, Send: c.Send, Destroy: c.Destroy}
+}
+
+// due are the sources of what is due by itself. Where Hob does not act by itself
+// there is none.
+func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
+	if d.opt.InProcess || !d.opt.Config.Autonomy.Enabled {
+		return nil
+	}
+	return []func(context.Context, time.Time) (time.Time, error){d.goals.Due}
+}
+
+// offline reports whether an agent has no model but the built-in brain.
+func (d *Daemon) offline(ctx context.Context, agent string) bool {
+	b := d.brain
+	if own, ok := d.brains[agent]; ok {
+		b = own
+	}
+	m, _, err := b.standing(ctx)
+	return err == nil && m.Info().Provider == offline.Provider
+}
+
+// goalKeeper gives the goals to the tools.
+type goalKeeper struct{ d *Daemon }
+
+// goalError gives errors of the goals the class that the tools know.
+func goalError(err error) error {
+	if errors.Is(err, goals.ErrInvalid) || errors.Is(err, goals.ErrNotFound) {
+		return goalFault{err}
+	}
+	return err
+}
+
+// goalFault is an error of the goals that only other arguments mend.
+type goalFault struct{ error }
+
+func (f goalFault) Is(target error) bool { return target == toolswatch.ErrGoal }
+func (f goalFault) Unwrap() error        { return f.error }
+
+// CreateTx implements the tools' Goals.
+func (k goalKeeper) CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g toolswatch.Goal) (toolswatch.Goal, string, error) {
+	g.Source = k.d.madeBy(ctx, c.Event)
+	made, err := k.d.goals.CreateTx(tx, goals.Goal(g))
+	if err != nil {
+		return toolswatch.Goal{}, "", goalError(err)
+	}
+	note := ""
+	if name, _ := k.d.brain.describe(); strings.HasPrefix(name, offline.Provider) && !goals.Followable(ctx, made, goalFacts(k), time.Now().In(k.d.zone())) {
+		note = `Without a model I keep it, but work on it only once there is one; what I can follow by myself looks like "when a task is overdue then tell me, until Friday".`
+	}
+	return toolswatch.Goal(made), note, nil
+}
+
+// madeBy says through what the event of a call makes a goal.
+func (d *Daemon) madeBy(ctx context.Context, event string) string {
+	ev, err := d.bus.Event(ctx, event)
+	switch {
+	case err != nil:
+		return "tool"
+	case ev.Kind == bus.Message && ev.Provenance == provenance.Owner:
+		return "chat"
+	case ev.Kind == bus.Task && ev.Source == "tool": // a call that the owner made himself
+		var c struct{ Report string }
+		if json.Unmarshal(ev.Payload, &c) == nil && c.Report == "api" {
+			return "api"
+		}
+		return "cli"
+	}
+	return "tool"
+}
+
+// ListIn implements the tools' Goals.
+func (goalKeeper) ListIn(q store.Querier, all bool) ([]toolswatch.Goal, error) {
+	list, err := goals.ListIn(q, all)
+	out := make([]toolswatch.Goal, len(list))
+	for i, g := range list {
+		out[i] = toolswatch.Goal(g)
+	}
+	return out, err
+}
+
+// ChangeTx implements the tools' Goals.
+func (k goalKeeper) ChangeTx(tx *store.Tx, g toolswatch.Goal, now time.Time) (toolswatch.Goal, error) {
+	out, err := k.d.goals.ChangeTx(tx, goals.Goal(g), now)
+	return toolswatch.Goal(out), goalError(err)
+}
+
+// PutTx implements the tools' Goals.
+func (k goalKeeper) PutTx(tx *store.Tx, g toolswatch.Goal) error {
+	return goalError(k.d.goals.PutTx(tx, goals.Goal(g)))
+}
+
+// DropTx implements the tools' Goals.
+func (k goalKeeper) DropTx(tx *store.Tx, id string) error {
+	_, err := k.d.goals.DropTx(tx, id)
+	return goalError(err)
+}
+
+// goalFacts are what the rules of goals look at.
+type goalFacts struct{ d *Daemon }
+
+// Tasks implements goals.Facts.
+func (f goalFacts) Tasks(ctx context.Context) ([]goals.Task, error) {
+	list, err := tasks.List(ctx, f.d.store, true)
+	now := time.Now().In(f.d.zone())
+	out := make([]goals.Task, len(list))
+	for i, t := range list {
+		out[i] = goals.Task{ID: t.ID, Title: t.Title, Done: !t.Open(), Overdue: t.Overdue(now), Source: t.Provenance}
+	}
+	return out, err
+}
+
+// Fired implements goals.Facts.
+func (f goalFacts) Fired(ctx context.Context, words string) (goals.Firing, bool, error) {
+	list, err := f.d.watchers.List(ctx, watchers.Filter{})
+	if err != nil {
+		return goals.Firing{}, false, err
+	}
+	want := phrase.Split(words)
+	for _, s := range list {
+		title := f.d.watchers.Describe(s)
+		in := phrase.Split(title + " " + s.Title + " " + s.Action + " " + s.ID)
+		if len(want) > 0 && !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(in, w) }) {
+			return goals.Firing{ID: s.ID, Title: title, At: s.FiredAt, Source: s.Provenance}, true, nil
+		}
+	}
+	return goals.Firing{}, false, nil
+}
+
+// Known implements goals.Facts.
+func (f goalFacts) Known(ctx context.Context, words string) (goals.Fact, bool, error) {
+	hits, err := f.d.base.Recall(f.d.store.Reader(ctx), "", words, 20)
+	if err != nil {
+		return goals.Fact{}, false, err
+	}
+	want := phrase.Split(words)
+	for _, h := range hits {
+		in := phrase.Split(h.Text)
+		if !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(in, w) }) {
+			return goals.Fact{ID: h.ID, Text: h.Text, Source: h.Provenance}, true, nil
+		}
+	}
+	return goals.Fact{}, false, nil
+}
+
+// Understands implements goals.Facts.
+func (f goalFacts) Understands(words string) bool {
+	return f.d.rules().Understands(words, time.Now().In(f.d.zone()))
+}
+
+// goalRow is a goal as lists show it.
+type goalRow struct {
+	goals.Goal
+	CheckEvery string           `json:"check_every"`
+	Reviews    []goals.Reviewed `json:"reviews,omitempty"`
+}
+
+// listGoals lists the goals that there are; with an id that one, with what was
+// done about it.
+func (b *backend) listGoals(ctx context.Context, q web.Query) (any, error) {
+	if err := oneOf(q.State, goals.Active, goals.Paused, goals.Waiting, goals.Done, goals.Abandoned); err != nil {
+		return nil, err
+	}
+	list, err := b.d.goals.List(ctx, q.All || q.State != "" || q.Of != "")
+	if err != nil {
+		return nil, err
+	}
+	out := []goalRow{}
+	for _, g := range list {
+		if q.State != "" && g.Status != q.State || q.Of != "" && g.ID != q.Of {
+			continue
+		}
+		r := goalRow{Goal: g, CheckEvery: goals.Every(g.Every)}
+		if q.Of != "" {
+			if r.Reviews, err = b.d.goals.Reviews(ctx, g.ID, q.Limit); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, r)
+	}
+	if q.Of != "" && len(out) == 0 {
+		return nil, fmt.Errorf("goal %q: %w", q.Of, web.ErrNotFound)
+	}
+	slices.SortStableFunc(out, func(x, y goalRow) int { return y.CreatedAt.Compare(x.CreatedAt) })
+	return out[:min(len(out), q.Limit)], nil
+}

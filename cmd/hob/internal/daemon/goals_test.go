@@ -1,0 +1,92 @@
+package daemon
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// goal waits until the only goal fits.
+func (h *house) goal(fits func(g goalRow) bool) goalRow {
+	h.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	var list []goalRow
+	for time.Now().Before(deadline) {
+		_, body := h.api(http.MethodGet, "/api/v1/goals?all=1", nil)
+		fatal(h.t, json.Unmarshal(body, &list))
+		if len(list) == 1 && fits(list[0]) {
+			_, body := h.api(http.MethodGet, "/api/v1/goals?id="+list[0].ID, nil)
+			fatal(h.t, json.Unmarshal(body, &list))
+			return list[0]
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	h.t.Fatalf("no such goal: %+v", list)
+	return goalRow{}
+}
+
+// A goal without a model follows its rule, says what it does and stops when it
+// should.
+func TestGoalByRule(t *testing.T) {
+	h := open(t, "")
+	h.say("add a task to pay the rent due 2020-01-01")
+	if got := h.say("set a goal: when a task is overdue then tell me, until no tasks are left"); !strings.Contains(got, "I took on the goal") {
+		t.Fatal(got)
+	}
+	h.wait("notice", `About the goal "when a task is overdue .*": overdue: "pay the rent"`)
+	g := h.goal(func(g goalRow) bool { return g.Reviewed == 1 })
+	if g.Source != "chat" || g.Provenance != "owner" || g.Report != "home" || len(g.Reviews) != 1 || g.Reviews[0].By != "rule" {
+		t.Errorf("%+v", g)
+	}
+	if n := strings.Count(h.say("what are my goals?"), "overdue"); n == 0 {
+		t.Error("the goal is not listed")
+	}
+	_, why := h.api(http.MethodGet, "/api/v1/why?id="+g.Reviews[0].Event, nil)
+	if !strings.Contains(string(why), `"decision":"act"`) || !strings.Contains(string(why), `"how":"rule"`) {
+		t.Errorf("%s", why)
+	}
+	h.say("I finished pay the rent")
+	h.say("check the goal about overdue every 2 hours") // it is looked at again at once
+	h.wait("notice", `The goal .* is reached: there is no open task`)
+	h.goal(func(g goalRow) bool { return g.Status == "done" })
+}
+
+// What the built-in brain can do is done, and what comes of it is told.
+func TestGoalActsByRule(t *testing.T) {
+	h := open(t, "")
+	h.say("add a task to pay the rent due 2020-01-01")
+	h.say("set a goal: when a task is overdue then list my tasks")
+	h.wait("notice", `pay the rent \(overdue`)
+	g := h.goal(func(g goalRow) bool { return len(g.Last) > 0 })
+	if g.Last != "act" {
+		t.Errorf("%+v", g)
+	}
+	if got := h.say("set a goal: be happy"); !strings.Contains(got, "Without a model I keep it") {
+		t.Error(got)
+	}
+	h.wait("notice", `I keep the goal "be happy", but work on it only once there is a model`)
+}
+
+// An answer that is no decision defers, with the reason in the trace.
+func TestGoalMalformed(t *testing.T) {
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "I would rather buy milk."}})
+	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
+	code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "keep milk in the house", "priority": 2})
+	if code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	g := h.goal(func(g goalRow) bool { return g.Reviewed == 1 })
+	if g.Source != "api" || g.Last != "defer" || g.Status != "active" || len(g.Reviews) != 1 || !strings.Contains(g.Reviews[0].Error, "not the one JSON object") || g.Quiet != 1 {
+		t.Errorf("%+v", g)
+	}
+	if n := len(model.Requests()); n != 1 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	if code, body := h.api(http.MethodPost, "/api/v1/goals", map[string]any{"description": "x", "priority": 9}); code != http.StatusBadRequest {
+		t.Errorf("%d %s", code, body)
+	}
+}

@@ -1,0 +1,200 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// Goal is one thing that is to come about in time. Priority goes from 1 to 5; its
+// status is active, paused, waiting, done or abandoned.
+type Goal struct {
+	ID          string            `json:"id"`
+	Description string            `json:"description"`
+	Priority    int               `json:"priority"`
+	Success     string            `json:"success"`
+	Every       int64             `json:"check_every_seconds"`
+	NextAt      time.Time         `json:"next_review,omitzero"`
+	Status      string            `json:"status"`
+	Source      string            `json:"source"`
+	Provenance  provenance.Source `json:"provenance"`
+	Report      string            `json:"report"`
+	Agent       string            `json:"agent,omitempty"`
+	Quiet       int               `json:"quiet"`
+	Looked      int               `json:"looked"`
+	Seen        string            `json:"seen,omitempty"`
+	Reviewed    int               `json:"reviewed"`
+	LastAt      time.Time         `json:"last_review,omitzero"`
+	Last        string            `json:"last_decision,omitempty"`
+	Reason      string            `json:"last_reason,omitempty"`
+	Event       string            `json:"event,omitempty"`
+	CreatedAt   time.Time         `json:"created_at"`
+	UpdatedAt   time.Time         `json:"updated_at"`
+}
+
+// The statuses that a tool sets.
+const (
+	goalActive = "active"
+	goalPaused = "paused"
+	goalDone   = "done"
+)
+
+// ErrGoal is wrapped by errors of Goals that only other arguments mend.
+var ErrGoal = errors.New("this cannot be a goal")
+
+// Goals keeps goals.
+type Goals interface {
+	// CreateTx makes one for a call. note is what the owner should know about how
+	// it will be worked on, "" for nothing.
+	CreateTx(ctx context.Context, tx *store.Tx, c tools.Call, g Goal) (made Goal, note string, err error)
+	// ListIn lists those that Hob has, the more important first, or all.
+	ListIn(q store.Querier, all bool) ([]Goal, error)
+	ChangeTx(tx *store.Tx, g Goal, now time.Time) (Goal, error)
+	// PutTx stores one exactly as it is; DropTx removes it.
+	PutTx(tx *store.Tx, g Goal) error
+	DropTx(tx *store.Tx, id string) error
+}
+
+func (d Deps) goalTools() []tools.Tool {
+	if d.Goals == nil {
+		return nil
+	}
+	return []tools.Tool{d.createGoal(), d.listGoals(), d.updateGoal(), d.pauseGoal(), d.completeGoal(), d.deleteGoal()}
+}
+
+// pickGoal finds the goal that is meant, among those that Hob has first.
+func (d Deps) pickGoal(q store.Querier, query string) (Goal, error) {
+	key := func(g Goal) (string, string) { return g.ID, g.Description }
+	list, err := d.Goals.ListIn(q, false)
+	if err != nil {
+		return Goal{}, err
+	}
+	g, err := tools.Pick("goal", query, list, key)
+	if err = tools.Quoting(err, goalSources(list)...); err == nil || tools.CodeOf(err) != tools.NotFound {
+		return g, err
+	}
+	all, aerr := d.Goals.ListIn(q, true)
+	if aerr != nil {
+		return Goal{}, aerr
+	}
+	if g, aerr := tools.Pick("goal", query, all, key); aerr == nil {
+		return g, nil
+	}
+	return Goal{}, err
+}
+
+func goalSources(list []Goal) []provenance.Source {
+	out := []provenance.Source{provenance.Tool}
+	for _, g := range list {
+		out = append(out, g.Provenance)
+	}
+	return out
+}
+
+func goalSource(list ...Goal) provenance.Source { return provenance.Worst(goalSources(list)...) }
+
+// goalName is a goal in one line.
+func goalName(g Goal) string {
+	return phrase.Cut(strings.Join(strings.Fields(g.Description), " "), 100)
+}
+
+// goalLine is a goal as one line of a list.
+func goalLine(g Goal, now time.Time) string {
+	parts := []string{fmt.Sprintf("priority %d", g.Priority)}
+	switch g.Status {
+	case goalActive:
+		parts = append(parts, "next look "+when.Format(g.NextAt.In(now.Location()), now))
+	default:
+		parts = append(parts, g.Status)
+	}
+	if g.Success != "" {
+		parts = append(parts, "reached when "+phrase.Cut(g.Success, 100))
+	}
+	if g.Reason != "" {
+		parts = append(parts, "last: "+g.Last+", "+phrase.Cut(g.Reason, 120))
+	}
+	return goalName(g) + " (" + strings.Join(parts, "; ") + ")"
+}
+
+// everyField reads how often a goal is looked at: "6h", "2 days", "every 30
+// minutes", "daily".
+func everyField(s string, _ time.Time) (int64, error) {
+	words := strings.Fields(strings.ToLower(strings.TrimSpace(s)))
+	if len(words) == 0 {
+		return 0, nil
+	}
+	if len(words) > 1 && words[0] == "every" {
+		words = words[1:]
+	}
+	if d, err := time.ParseDuration(strings.Join(words, "")); err == nil {
+		return int64(d / time.Second), nil
+	}
+	n, unit := 1, words[len(words)-1]
+	var err error
+	if len(words) == 2 && words[0] != "a" && words[0] != "an" && words[0] != "one" {
+		n, err = strconv.Atoi(words[0])
+	}
+	if digits := strings.TrimRight(unit, "dw"); len(words) == 1 && len(digits) == len(unit)-1 && digits != "" {
+		n, err = strconv.Atoi(digits)
+		unit = unit[len(digits):]
+	}
+	seconds := map[string]int64{
+		"minute": 60, "minutes": 60, "hour": 3600, "hours": 3600, "hourly": 3600, "day": 86400, "days": 86400, "d": 86400, "daily": 86400, "morning": 86400,
+		"week": 7 * 86400, "weeks": 7 * 86400, "w": 7 * 86400, "weekly": 7 * 86400, "month": 30 * 86400, "months": 30 * 86400, "monthly": 30 * 86400,
+	}[unit]
+	if err != nil || seconds == 0 || n < 1 || n > 1000 || len(words) > 2 {
+		return 0, tools.Errorf(tools.InvalidArguments, "%q is no interval; say 30m, 6h or \"2 days\"", phrase.Cut(s, 40))
+	}
+	return int64(n) * seconds, nil
+}
+
+// classifyGoal gives errors of the goals their code.
+func classifyGoal(err error) error {
+	if errors.Is(err, ErrGoal) {
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	return err
+}
+
+// goalUndo is the undo data of a call that changed a goal.
+type goalUndo struct {
+	Before Goal `json:"before"`
+	After  Goal `json:"after"`
+}
+
+// owned is what the owner sets of a goal. What reviews note in it stands in
+// nobody's way.
+func (g Goal) owned() Goal {
+	return Goal{Description: g.Description, Success: g.Success, Priority: g.Priority, Every: g.Every, Status: strings.Replace(g.Status, "waiting", goalActive, 1)}
+}
+
+// undoGoal brings a changed goal back to what it was.
+func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+	u, err := decode[goalUndo](data)
+	if err != nil {
+		return "", err
+	}
+	all, err := d.Goals.ListIn(tx, true)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(all, func(g Goal) bool { return g.ID == u.Before.ID })
+	switch {
+	case i < 0:
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was removed since", goalName(u.Before)), u.Before.Provenance)
+	case all[i].owned() != u.After.owned():
+		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was changed since; undoing would destroy that", goalName(all[i])), all[i].Provenance)
+	}
+	return fmt.Sprintf("The goal %q is as it was before.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.Before))
+}
