@@ -37,6 +37,8 @@ type Options struct {
 	Goals   *goals.Goals
 	Facts   goals.Facts
 	Offline func(ctx context.Context, agent string) bool
+	// Plan words the plan of the day; nil: there is none.
+	Plan *goals.Plan
 	// Due put what is due by itself into the inbox, such as reviews of goals, and
 	// say when the next of it is.
 	Due []func(ctx context.Context, now time.Time) (next time.Time, err error)

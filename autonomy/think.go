@@ -53,6 +53,9 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 		}
 		return l.call(ctx, ev)
 	case bus.System:
+		if ev.Source == goals.PlanSource {
+			return l.dayPlan(ctx, ev)
+		}
 		var f fired
 		if err := json.Unmarshal(ev.Payload, &f); err != nil {
 			return result{}, fmt.Errorf("event %s: %w", ev.ID, err)

@@ -54,6 +54,15 @@ func (b *Bus) Event(ctx context.Context, id string) (Event, error) {
 	return e, err
 }
 
+// EventTx reads one event in a transaction.
+func (b *Bus) EventTx(tx *store.Tx, id string) (Event, error) {
+	e, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE id = ?`, id))
+	if err != nil {
+		return Event{}, fmt.Errorf("bus: event %s: %w", id, err)
+	}
+	return e, nil
+}
+
 // Position counts the open events before this one in its queue.
 func (b *Bus) Position(ctx context.Context, e Event) (n int, err error) {
 	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?

@@ -62,6 +62,8 @@ type Crew struct {
 	Parallel int      `toml:"parallel"`
 	Depth    int      `toml:"depth"`
 	Timeout  Duration `toml:"timeout"`
+	// BackgroundTimeout bounds a task for which nobody waits.
+	BackgroundTimeout Duration `toml:"background_timeout"`
 }
 
 // Member finds an agent's section by its name.
@@ -89,6 +91,7 @@ func (k *checker) crew() {
 	k.between("crew.parallel", c.Parallel, 1, 16)
 	k.between("crew.depth", c.Depth, 1, 2)
 	k.require("crew.timeout", c.Timeout.Duration >= time.Second && c.Timeout.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+	k.require("crew.background_timeout", c.BackgroundTimeout.Duration >= time.Minute && c.BackgroundTimeout.Duration <= 168*time.Hour, `it must lie between "1m" and "168h"`)
 	if c.Default != "" {
 		k.agentName("crew.default", c.Default)
 	}

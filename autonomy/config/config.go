@@ -36,6 +36,7 @@ type Config struct {
 	Members   []Member  // [agents.NAME], in the order of the file
 	Routes    []Route   // in the order of the file
 	Crew      Crew
+	Plan      Plan
 	Levels    []Bound // in the order of the file
 	Log       Log
 	// Warnings are things the owner should know and that hinder nothing.
@@ -106,6 +107,12 @@ type Confidence struct {
 	Write   float64 `toml:"write"`
 	Send    float64 `toml:"send"`
 	Destroy float64 `toml:"destroy"`
+}
+
+// Plan is [plan]: the plan of the day.
+type Plan struct {
+	At   string   `toml:"at"`   // "07:00"; "" = none
+	Late Duration `toml:"late"` // how long after its time it is still told
 }
 
 // Groups says who shares a conversation in a group chat.
@@ -276,6 +283,7 @@ type file struct {
 	Agents    map[string]Member   `toml:"agents"`
 	Routes    []Route             `toml:"routes"`
 	Crew      Crew                `toml:"crew"`
+	Plan      Plan                `toml:"plan"`
 	Levels    []Bound             `toml:"levels"`
 	Log       Log                 `toml:"log"`
 }
@@ -398,7 +406,7 @@ func (c *Config) spread() {
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
-	c.Routes, c.Crew, c.Levels, c.Network, c.Guard = f.Routes, f.Crew, f.Levels, f.Network, f.Guard
+	c.Routes, c.Crew, c.Levels, c.Network, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Guard, f.Plan
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
 		s := Section{Name: n, Enabled: on || !ok, SendDelay: c.Autonomy.SendDelay, doc: c.doc}

@@ -39,6 +39,7 @@ func (c *Config) validate() Errors {
 	k := &checker{c: c}
 	k.agent()
 	k.autonomy()
+	k.plan()
 	k.budget()
 	k.files()
 	k.between("knowledge.summary_chars", c.Knowledge.SummaryChars, 4000, 2_000_000)
@@ -132,6 +133,13 @@ func (k *checker) budget() {
 // amount is money in US dollars. The comparison is false for what is no number.
 func (k *checker) amount(key string, v float64) {
 	k.require(key, v >= 0 && v <= 1_000_000, "it must be an amount in US dollars, such as 2.5; 0 is none")
+}
+
+func (k *checker) plan() {
+	p := k.c.Plan
+	_, err := time.Parse("15:04", p.At)
+	k.require("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `it must be a time of day such as "07:00", or empty`)
+	k.require("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
 }
 
 func (k *checker) autonomy() {

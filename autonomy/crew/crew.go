@@ -56,8 +56,10 @@ type Options struct {
 	Parallel int
 	// Depth is how deep tasks may be handed on (default 1).
 	Depth int
-	// Timeout is how long a turn waits for its tasks (default 10 minutes).
+	// Timeout is how long a turn waits for its tasks (default 10 minutes), Longest
+	// how long one may take for which nobody waits (default 2 hours).
 	Timeout time.Duration
+	Longest time.Duration
 	Log     *slog.Logger
 }
 
@@ -70,6 +72,8 @@ type Crew struct {
 	mu      sync.Mutex
 	owners  map[string]owner // by session; nil until they were read
 	running map[string]func(error)
+	next    time.Time // when the next task in the background takes too long
+	looked  bool      // next has been read
 }
 
 // New checks the options.
@@ -85,6 +89,9 @@ func New(o Options) (*Crew, error) {
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Minute
+	}
+	if o.Longest <= 0 {
+		o.Longest = 2 * time.Hour
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

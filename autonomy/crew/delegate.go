@@ -25,9 +25,12 @@ const (
 	maxTask  = 100_000 // bytes of one task with its input
 )
 
-// delegating is the tool that hands tasks on: whoever may not go deeper does
-// not have it.
-const delegating = "delegate_tasks"
+// delegating and spawning are the tools that hand tasks on: whoever may not go
+// deeper does not have them.
+const (
+	delegating = "delegate_tasks"
+	spawning   = "spawn_background_task"
+)
 
 // standing is the category of tools that make standing orders.
 const standing = "watch"
@@ -56,6 +59,7 @@ func (c *Crew) BeginTx(ctx context.Context, tx *store.Tx, call tools.Call, wishe
 		return err
 	}
 	running := 0
+	c.watchBackground(tx)
 	for n, w := range wishes {
 		o, err := c.order(who, w, len(wishes))
 		if err != nil {
@@ -160,7 +164,7 @@ func (c *Crew) tools(who agent.Caller, m Member, patterns []string, depth int) (
 	for _, t := range m.Options.Catalogue.All() {
 		name := t.Spec().Name
 		switch {
-		case !slices.Contains(who.Tools, name), name == delegating && depth >= c.o.Depth:
+		case !slices.Contains(who.Tools, name), (name == delegating || name == spawning) && depth >= c.o.Depth:
 		case t.Spec().Category == standing: // such an order would outlive the task and its narrower rights
 		default:
 			both = append(both, t)

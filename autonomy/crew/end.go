@@ -68,6 +68,7 @@ func (c *Crew) closeTx(tx *store.Tx, t Task, e End) error {
 	}
 	t.State = e.State
 	c.feed(tx, t)
+	c.watchBackground(tx)
 	if err := c.nextTx(tx, t.Call); err != nil || t.Background {
 		return err
 	}

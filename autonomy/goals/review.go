@@ -40,16 +40,16 @@ type Outcome struct {
 	Told string // "" for nothing
 }
 
-// Plan is what a decision comes to once the bars have been looked at.
-type Plan struct {
+// Measured is what a decision comes to once the bars have been looked at.
+type Measured struct {
 	Follow Phase   // the event that comes next, "" for none
 	Bar    float64 // the bar it was measured by
 	Below  bool
 }
 
 // Weigh measures a decision by the bars.
-func (g *Goals) Weigh(goal Goal, d Decision) Plan {
-	p := Plan{}
+func (g *Goals) Weigh(goal Goal, d Decision) Measured {
+	p := Measured{}
 	switch d.Verdict {
 	case DoIt:
 		risk := d.Risk
@@ -104,7 +104,7 @@ func (g *Goals) EndTx(tx *store.Tx, ev bus.Event, e Ended) (Outcome, error) {
 // reviewed takes up a decision.
 func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcome, error) {
 	if goal.Status != string(Active) { // paused or completed meanwhile
-		return Outcome{}, g.noteTx(tx, ev, goal, e, Plan{}, "", "the goal is "+goal.Status)
+		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal is "+goal.Status)
 	}
 	d := e.Decision
 	var out Outcome
@@ -213,7 +213,7 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 		return out, err
 	}
 	e.Decision = e.Order.Decision
-	return out, g.noteTx(tx, ev, goal, e, Plan{}, then, e.Failed)
+	return out, g.noteTx(tx, ev, goal, e, Measured{}, then, e.Failed)
 }
 
 // words is what an event of a phase is called.
@@ -276,7 +276,7 @@ type Reviewed struct {
 	Then       string    `json:"then,omitempty"` // the event that follows
 }
 
-func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e Ended, p Plan, then, problem string) error {
+func (g *Goals) noteTx(tx *store.Tx, ev bus.Event, goal Goal, e Ended, p Measured, then, problem string) error {
 	next := goal.NextAt
 	if goal.Status != string(Active) {
 		next = time.Time{}

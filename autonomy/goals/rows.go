@@ -25,6 +25,7 @@ CREATE TABLE goal_reviews (
 	decision TEXT NOT NULL, confidence REAL NOT NULL, bar REAL NOT NULL, risk TEXT NOT NULL, reason TEXT NOT NULL, action TEXT NOT NULL,
 	next_at INTEGER NOT NULL, error TEXT NOT NULL, then_event TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX goal_reviews_goal ON goal_reviews(goal, at);
+CREATE TABLE plans (day TEXT PRIMARY KEY, outcome TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
 `}}
 }
 
@@ -36,7 +37,7 @@ func Eraser() erase.Eraser {
 			Name: "goal_reviews", Key: []string{"event"}, Text: []string{"reason", "action", "error"}, Event: "event",
 			Whole: map[string]any{"reason": erase.Mark, "action": erase.Mark, "error": erase.Mark},
 		},
-	}}
+	}, Besides: []string{"plans"}}
 }
 
 const columns = `id, description, priority, success, every, next_at, status, source, provenance, report, agent, quiet, looked, seen, reviewed, last_at, last, reason, event, created_at, updated_at`

@@ -1,6 +1,8 @@
 // Package crew are the tools with which an agent hands tasks to others:
-// delegate_tasks makes them and brings back what they come to, and
-// delegation_result reads the whole of a result that was cut. They hold no
+// delegate_tasks makes them and brings back what they come to,
+// delegation_result reads the whole of a result that was cut,
+// spawn_background_task begins one that nobody waits for, agent_status tells how
+// far they are, and stop_task ends one. They hold no
 // policy: who may hand what to whom, and what a sub-agent may do, is the
 // engine's word.
 package crew
@@ -32,10 +34,15 @@ type Engine interface {
 	BeginTx(ctx context.Context, tx *store.Tx, c tools.Call, tasks []Task) error
 	OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) (tools.Outcome, error)
 	ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error)
+	// StatusTx tells how far one task is, or all that are under way; StopTx ends one.
+	StatusTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
+	StopTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error)
 }
 
 // Tools returns the category's tools.
-func Tools(e Engine) []tools.Tool { return []tools.Tool{delegateTasks(e), delegationResult(e)} }
+func Tools(e Engine) []tools.Tool {
+	return []tools.Tool{delegateTasks(e), delegationResult(e), spawnBackgroundTask(e), agentStatus(e), stopTask(e)}
+}
 
 type delegateIn struct {
 	Tasks []Task `json:"tasks"`

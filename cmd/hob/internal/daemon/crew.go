@@ -22,7 +22,7 @@ func (d *Daemon) openCrew(base agent.Options) error {
 	c := d.opt.Config
 	o := crew.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Otherwise: c.Crew.Default, Parallel: c.Crew.Parallel,
-		Depth: c.Crew.Depth, Timeout: c.Crew.Timeout.Duration, Log: d.opt.Log,
+		Depth: c.Crew.Depth, Timeout: c.Crew.Timeout.Duration, Longest: c.Crew.BackgroundTimeout.Duration, Log: d.opt.Log,
 	}
 	for _, name := range c.AgentNames() {
 		section, ok := c.Member(name)
@@ -154,6 +154,16 @@ func (e delegations) OutcomeTx(ctx context.Context, tx *store.Tx, c tools.Call) 
 // ReadTx implements the tools' Engine.
 func (e delegations) ReadTx(ctx context.Context, tx *store.Tx, c tools.Call, task string, offset int) (tools.Result, error) {
 	return e.d.crew.ReadTx(ctx, tx, c, task, offset)
+}
+
+// StatusTx implements the tools' Engine.
+func (e delegations) StatusTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error) {
+	return e.d.crew.StatusTx(ctx, tx, c, task)
+}
+
+// StopTx implements the tools' Engine.
+func (e delegations) StopTx(ctx context.Context, tx *store.Tx, c tools.Call, task string) (tools.Result, error) {
+	return e.d.crew.StopTx(ctx, tx, c, task)
 }
 
 // memberBrain gives an agent a brain of its own when its section names one.

@@ -29,7 +29,38 @@ func (d *Daemon) openGoals(context.Context) (err error) {
 	a := d.opt.Config.Autonomy
 	d.rules = sync.OnceValue(func() *offline.Brain { return offline.New(offline.Options{Name: d.opt.Config.Agent.Name}) })
 	d.goals, err = goals.New(goals.Options{Store: d.store, Bus: d.bus, Max: a.MaxGoals, Backoff: a.GoalBackoff, Bars: barsOf(a.Confidence), Log: d.opt.Log})
+	if err != nil {
+		return err
+	}
+	return d.openPlan()
+}
+
+// openPlan makes the plan of the day, unless it is switched off.
+func (d *Daemon) openPlan() error {
+	c := d.opt.Config.Plan
+	if c.At == "" {
+		return nil
+	}
+	at, err := goals.ParseClock(c.At)
+	if err != nil {
+		return d.opt.Config.Errorf("plan.at", "%v", err)
+	}
+	d.plan, err = goals.NewPlan(goals.PlanOptions{
+		Store: d.store, Bus: d.bus, At: at, Late: c.Late.Duration, Zone: d.zone, Sections: d.planSections(), Log: d.opt.Log,
+	})
 	return err
+}
+
+// planSections are the parts of the plan of the day: what there is no source for
+// (a calendar, mail, the weather) is left out until there is one.
+func (d *Daemon) planSections() []tools.BriefSource {
+	now := func() time.Time { return time.Now().In(d.zone()) }
+	return []tools.BriefSource{
+		tasks.TaskBrief{Store: d.store, Now: now},
+		tasks.ClockBrief{Clock: d.watchers, Reminders: true},
+		tasks.ClockBrief{Clock: d.watchers},
+		goals.Brief{Store: d.store},
+	}
 }
 
 func barsOf(c config.Confidence) goals.Bars {
@@ -42,7 +73,11 @@ func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
 	if d.opt.InProcess || !d.opt.Config.Autonomy.Enabled {
 		return nil
 	}
-	return []func(context.Context, time.Time) (time.Time, error){d.goals.Due}
+	list := []func(context.Context, time.Time) (time.Time, error){d.goals.Due, d.crew.Due}
+	if d.plan != nil {
+		list = append(list, d.plan.Due)
+	}
+	return list
 }
 
 // offline reports whether an agent has no model but the built-in brain.

@@ -90,3 +90,38 @@ func TestGoalMalformed(t *testing.T) {
 		t.Errorf("%d %s", code, body)
 	}
 }
+
+// The plan of the day is told once, where the owner is; a day with nothing on is
+// not told, and says why.
+func TestPlanOfTheDay(t *testing.T) {
+	h := open(t, "")
+	eventually(t, "the first day is noted", func() bool {
+		var n int
+		return h.d.store.Read().QueryRow(`SELECT count(*) FROM plans`).Scan(&n) == nil && n == 1
+	})
+	morning := func(days int) time.Time {
+		y, m, d := time.Now().UTC().Date()
+		return time.Date(y, m, d+days, 7, 1, 0, 0, time.UTC)
+	}
+	plan := func(days int) {
+		t.Helper()
+		_, err := h.d.plan.Due(t.Context(), morning(days))
+		fatal(t, err)
+	}
+	plan(1)
+	var events []struct{ ID, Source, State, Answer string }
+	eventually(t, "an empty plan says why nobody is told", func() bool {
+		_, body := h.api(http.MethodGet, "/api/v1/inbox?session=plan", nil)
+		return json.Unmarshal(body, &events) == nil && len(events) == 1 && strings.Contains(events[0].Answer, "Nothing is on today")
+	})
+	h.say("add a task to pay the rent due today")
+	h.say("set a goal: be happy")
+	h.wait("notice", "I keep the goal") // it has been looked at
+	plan(2)
+	plan(2)
+	h.wait("notice", `Your plan for .*\n\nTasks\n- pay the rent`)
+	_, body := h.api(http.MethodGet, "/api/v1/deliveries", nil)
+	if n := strings.Count(string(body), "Your plan for"); n != 1 {
+		t.Errorf("the plan was told %d times", n)
+	}
+}

@@ -1,0 +1,182 @@
+package crew
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// progress is one task as agent_status shows it.
+type progress struct {
+	Task
+	Calls   int    `json:"tool_calls"`
+	Last    string `json:"last_tool,omitempty"`
+	Waiting bool   `json:"waiting_for_owner,omitempty"`
+}
+
+// StatusTx tells how far the tasks of a conversation are: one of them, or all that
+// are under way.
+func (c *Crew) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id string) (tools.Result, error) {
+	list, err := tasksTx(tx, `session = ? AND (id = ? OR ? = '' AND state IN ('queued', 'open')) ORDER BY created_at DESC, n LIMIT 50`, call.Session, id, id)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	switch {
+	case len(list) == 0 && id != "":
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", phrase.Cut(id, 40))
+	case len(list) == 0:
+		return tools.Result{Text: "No task of this conversation is under way.", Data: map[string]any{"tasks": []progress{}}}, nil
+	}
+	var b strings.Builder
+	var data []progress
+	sources := []provenance.Source{provenance.Tool}
+	for _, t := range list {
+		p, err := c.progressTx(ctx, tx, t)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		fmt.Fprintf(&b, "%s\n", p.words(call.Now))
+		p.Result = ""
+		data = append(data, p)
+		if ev, err := c.o.Bus.Event(ctx, t.Event); err == nil { // its words may be those of outside text
+			sources = append(sources, ev.Provenance)
+		}
+	}
+	return tools.Result{Text: strings.TrimSpace(b.String()), Data: map[string]any{"tasks": data}, Source: provenance.Worst(sources...)}, nil
+}
+
+func (c *Crew) progressTx(ctx context.Context, tx *store.Tx, t Task) (progress, error) {
+	p := progress{Task: t}
+	calls, err := c.o.Bus.CallsIn(tx, t.Event)
+	if err != nil {
+		return p, err
+	}
+	if p.Calls = len(calls); p.Calls > 0 {
+		p.Last = calls[len(calls)-1].Tool
+	}
+	asked, err := c.o.Guard.Approvals(ctx, guard.Pending, "", t.Event, 1)
+	p.Waiting = len(asked) > 0
+	return p, err
+}
+
+// words is where a task stands, in one line.
+func (p progress) words(now time.Time) string {
+	s := fmt.Sprintf("%s (%s) %q: ", p.ID, p.Agent, phrase.Cut(p.Task.Task, 100))
+	switch {
+	case p.State == Queued:
+		s += "waits for a place"
+	case p.State.Ended():
+		s += string(p.State)
+		if p.State == Done {
+			s += fmt.Sprintf("; its result: delegation_result {\"task\": %q}", p.ID)
+		}
+	case p.Waiting:
+		s += "waits for the owner's answer"
+	default:
+		s += fmt.Sprintf("under way for %s", max(0, now.Sub(p.CreatedAt)).Round(time.Second))
+	}
+	if p.Calls > 0 {
+		s += fmt.Sprintf(", %d tool call(s), the last one %s", p.Calls, p.Last)
+	}
+	return s
+}
+
+// StopTx ends a task of the conversation and those below it.
+func (c *Crew) StopTx(_ context.Context, tx *store.Tx, call tools.Call, id string) (tools.Result, error) {
+	t, ok, err := taskTx(tx, `id = ?`, id)
+	switch {
+	case err != nil:
+		return tools.Result{}, err
+	case !ok || t.Session != call.Session:
+		return tools.Result{}, tools.Errorf(tools.NotFound, "this conversation has no task %q; agent_status {} lists those under way", phrase.Cut(id, 40))
+	case t.State.Ended():
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the task %s has ended: %s", t.ID, t.State)
+	}
+	if err := c.cutTx(tx, t, Cancelled, "ended from the conversation that began it"); err != nil {
+		return tools.Result{}, err
+	}
+	return tools.Result{Text: fmt.Sprintf("Ended the task %s.", t.ID), Data: map[string]string{"id": t.ID, "state": string(Cancelled)}}, nil
+}
+
+// watchBackground makes the next look at what takes too long read it anew.
+func (c *Crew) watchBackground(tx *store.Tx) {
+	tx.AfterCommit(func() {
+		c.mu.Lock()
+		c.looked = false
+		c.mu.Unlock()
+		c.o.Bus.Poke()
+	})
+}
+
+// Due gives up tasks in the background that take too long, and returns when the
+// next of them would. Where none is there it costs nothing.
+func (c *Crew) Due(ctx context.Context, now time.Time) (time.Time, error) {
+	c.mu.Lock()
+	next, known := c.next, c.looked
+	c.looked = true // what begins from here on is seen the next time
+	c.mu.Unlock()
+	if known && (next.IsZero() || next.After(now)) {
+		return next, nil
+	}
+	next, err := c.giveUp(ctx, now)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.looked = false
+		return now.Add(time.Second), err
+	}
+	c.next = next
+	return next, nil
+}
+
+func (c *Crew) giveUp(ctx context.Context, now time.Time) (next time.Time, err error) {
+	late, err := tasks(c.o.Store.Read().QueryContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks INDEXED BY crew_tasks_open
+		WHERE state IN ('queued', 'open') AND background = 1 AND created_at <= ? ORDER BY created_at, n`, now.Add(-c.o.Longest).UnixMilli()))
+	if err != nil {
+		return next, err
+	}
+	for _, t := range late {
+		if err := c.o.Store.Write(ctx, func(tx *store.Tx) error { return c.giveUpTx(tx, t.ID) }); err != nil {
+			return next, fmt.Errorf("crew: give up: %w", err)
+		}
+	}
+	c.mu.Lock()
+	c.looked = true // what ended above is read right here
+	c.mu.Unlock()
+	var first sql.NullInt64
+	err = c.o.Store.Read().QueryRowContext(ctx, `SELECT min(created_at) FROM crew_tasks INDEXED BY crew_tasks_open WHERE state IN ('queued', 'open') AND background = 1`).Scan(&first)
+	if err != nil || !first.Valid {
+		return next, err
+	}
+	return store.Time(first.Int64).Add(c.o.Longest), nil
+}
+
+// giveUpTx ends one that took too long, and tells whoever is told of its end.
+func (c *Crew) giveUpTx(tx *store.Tx, id string) error {
+	t, ok, err := taskTx(tx, `id = ?`, id)
+	if err != nil || !ok || t.State.Ended() {
+		return err
+	}
+	ev, err := c.o.Bus.EventTx(tx, t.Event)
+	if err != nil {
+		return err
+	}
+	o, err := orderOf(ev)
+	if err != nil {
+		return err
+	}
+	why := fmt.Sprintf("it did not end within %s ([crew] background_timeout) and was given up", c.o.Longest)
+	if err := c.cutTx(tx, t, TimedOut, why); err != nil {
+		return err
+	}
+	t.State, t.Result, t.Source = TimedOut, why, provenance.Hob
+	return c.tellTx(tx, t, o)
+}

@@ -1,0 +1,247 @@
+package goals
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// PlanSource is the source of the events of the plan of the day.
+const PlanSource = "plan"
+
+// Clock is a time of day.
+type Clock struct{ Hour, Minute int }
+
+// ParseClock reads "07:00".
+func ParseClock(s string) (Clock, error) {
+	t, err := time.Parse("15:04", strings.TrimSpace(s))
+	if err != nil {
+		return Clock{}, fmt.Errorf("%q is no time of day such as \"07:00\"", s)
+	}
+	return Clock{t.Hour(), t.Minute()}, nil
+}
+
+// PlanOptions of NewPlan; Store, Bus and Zone are required.
+type PlanOptions struct {
+	Store *store.Store
+	Bus   *bus.Bus
+	At    Clock
+	// Late is how long after its time a plan is still told (default 6 hours).
+	Late time.Duration
+	// Zone is the owner's; it may change while Hob runs.
+	Zone func() *time.Location
+	// Sections are the parts of the plan, in order: those that have nothing to say
+	// are left out.
+	Sections []tools.BriefSource
+	Log      *slog.Logger
+}
+
+// Plan is the plan of the day: what is on, told once a day at a set time. The day
+// is the one on the owner's calendar, whatever the zone, the clock and restarts do.
+// Its methods may be called concurrently.
+type Plan struct {
+	o PlanOptions
+
+	mu    sync.Mutex
+	begun bool   // there is a first row
+	last  string // the last day that is settled
+}
+
+// NewPlan checks the options.
+func NewPlan(o PlanOptions) (*Plan, error) {
+	if o.Store == nil || o.Bus == nil || o.Zone == nil {
+		return nil, errors.New("goals: an option of the plan is missing")
+	}
+	if o.Late <= 0 {
+		o.Late = 6 * time.Hour
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Plan{o: o}, nil
+}
+
+// on is the time of the plan on the day that lies so many days after the one of
+// local. Of a time that is there twice it is the first, and where the clocks skip
+// it the next instant that there is.
+func (p *Plan) on(local time.Time, days int) time.Time {
+	y, m, d := local.Date()
+	wall := time.Date(y, m, d+days, p.o.At.Hour, p.o.At.Minute, 0, 0, time.UTC)
+	_, before := time.Date(y, m, d+days-1, 12, 0, 0, 0, local.Location()).Zone()
+	early := wall.Add(-time.Duration(before) * time.Second).In(local.Location())
+	at := time.Date(y, m, d+days, p.o.At.Hour, p.o.At.Minute, 0, 0, local.Location())
+	same := func(t time.Time) bool { return t.Format(time.DateTime) == wall.Format(time.DateTime) }
+	switch {
+	case same(early) && (early.Before(at) || !same(at)):
+		return early
+	case same(at):
+		return at
+	}
+	if start, _ := early.ZoneBounds(); !start.IsZero() {
+		return start.In(local.Location())
+	}
+	return early
+}
+
+// Due puts the plan of the day into the inbox once its time has come, and returns
+// when the next one is due.
+func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
+	local := now.In(p.o.Zone())
+	day, at := local.Format(time.DateOnly), p.on(local, 0)
+	next := p.on(local, 1)
+	if local.Before(at) {
+		next = at
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.begun && (local.Before(at) || p.last >= day) { // ISO days sort by time
+		return next, nil
+	}
+	err := p.o.Store.Write(ctx, func(tx *store.Tx) error { return p.settleTx(tx, local, at) })
+	if err != nil {
+		return now.Add(time.Second), fmt.Errorf("plan of the day: %w", err)
+	}
+	p.begun = true
+	if !local.Before(at) {
+		p.last = day
+	}
+	return next, nil
+}
+
+// settleTx settles a day: its plan is put into the inbox, or the reason why there is
+// none is noted. Days that are past are not made up for.
+func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
+	var newest string
+	if err := tx.QueryRow(`SELECT coalesce(max(day), '') FROM plans`).Scan(&newest); err != nil {
+		return err
+	}
+	day := local.Format(time.DateOnly)
+	note := func(day, outcome, event string) error {
+		_, err := tx.Exec(`INSERT INTO plans (day, outcome, event, at) VALUES (?,?,?,?) ON CONFLICT (day) DO NOTHING`, day, outcome, event, store.Millis(local))
+		return err
+	}
+	switch {
+	case newest == "" && local.Before(at): // the first day: its plan is still to come
+		return note(local.AddDate(0, 0, -1).Format(time.DateOnly), "before the first day", "")
+	case newest == "":
+		return note(day, "Hob began in the middle of it", "")
+	case local.Before(at), newest >= day: // also when the owner has travelled back over midnight
+		return nil
+	case local.Sub(at) > p.o.Late:
+		return note(day, "Hob was off at its time", "")
+	}
+	acc, err := p.o.Bus.PutTx(tx, bus.Event{
+		ID: bus.NewID(), Kind: bus.System, Source: PlanSource, Session: PlanSource, Key: "plan:" + day, Text: "The plan of the day, " + day, Payload: []byte(`{}`), Provenance: provenance.Hob,
+	})
+	if err != nil {
+		return err
+	}
+	return note(day, "told", acc.Event)
+}
+
+//go:embed text/plan.tmpl
+var planText string
+
+// planSection is a part of the plan as its template sees it.
+type planSection struct {
+	Title string
+	Lines []string
+}
+
+// Text words the plan of today; it is "" when there is nothing to say.
+func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Source, error) {
+	local := now.In(p.o.Zone())
+	from := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location())
+	src := provenance.Hob
+	view := struct {
+		Day      string
+		Sections []planSection
+	}{Day: local.Format("Monday 2 January")}
+	for _, s := range p.o.Sections {
+		items, err := s.Brief(ctx, from, from.AddDate(0, 0, 1))
+		sec := planSection{Title: s.BriefTitle()}
+		if err != nil { // what cannot be read does not look empty
+			p.o.Log.WarnContext(ctx, "a part of the plan of the day cannot be read", "part", sec.Title, "err", err)
+			sec.Lines = append(sec.Lines, "could not be read: "+err.Error())
+		}
+		slices.SortStableFunc(items, func(a, b tools.BriefItem) int {
+			if a.At.IsZero() != b.At.IsZero() {
+				if a.At.IsZero() {
+					return 1
+				}
+				return -1
+			}
+			return a.At.Compare(b.At)
+		})
+		for _, it := range items {
+			line := it.Text
+			if !it.At.IsZero() {
+				line = it.At.In(local.Location()).Format("15:04") + " " + line
+			}
+			sec.Lines = append(sec.Lines, line)
+			src = provenance.Worst(src, it.Source)
+		}
+		if len(sec.Lines) > 0 {
+			view.Sections = append(view.Sections, sec)
+		}
+	}
+	if len(view.Sections) == 0 {
+		return "", src, nil
+	}
+	tmpl, err := template.New("plan").Parse(planText)
+	if err != nil {
+		return "", src, fmt.Errorf("plan of the day: %w", err)
+	}
+	var b strings.Builder
+	if err := tmpl.Execute(&b, view); err != nil {
+		return "", src, fmt.Errorf("plan of the day: %w", err)
+	}
+	return strings.TrimSpace(b.String()), src, nil
+}
+
+// Brief contributes the goals to a briefing: those that wait for the owner, and
+// those that are looked at that day.
+type Brief struct{ Store *store.Store }
+
+// BriefTitle implements tools.BriefSource.
+func (Brief) BriefTitle() string { return "Goals" }
+
+// most is how many goals a briefing names.
+const most = 10
+
+// Brief implements tools.BriefSource.
+func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
+	list, err := ListIn(b.Store.Reader(ctx), false)
+	if err != nil {
+		return nil, err
+	}
+	var out []tools.BriefItem
+	for _, g := range list {
+		text := g.Name()
+		switch {
+		case len(out) == most:
+			return append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more: hob goal list", len(list)-most), Source: provenance.Hob}), nil
+		case g.Status == string(Waiting):
+			text += " (waits for your answer)"
+		case g.Status != string(Active) || !g.NextAt.Before(to):
+			continue
+		case g.Reason != "":
+			text += " (" + g.Last + " " + when.FormatDay(g.LastAt.In(from.Location()), from) + ")"
+		}
+		out = append(out, tools.BriefItem{Text: text, Source: g.Provenance})
+	}
+	return out, nil
+}

@@ -1,0 +1,184 @@
+package goals
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// part is a section of a plan.
+type part struct {
+	title string
+	items []tools.BriefItem
+	err   error
+}
+
+func (p part) BriefTitle() string { return p.title }
+
+func (p part) Brief(context.Context, time.Time, time.Time) ([]tools.BriefItem, error) {
+	return p.items, p.err
+}
+
+// planned lists the days whose plan was put into the inbox, with the times.
+func planned(t *testing.T, st *store.Store) (out []string) {
+	t.Helper()
+	rows, err := st.Read().Query(`SELECT key FROM inbox WHERE source = 'plan' ORDER BY seq`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		if err := rows.Scan(&key); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, strings.TrimPrefix(key, "plan:"))
+	}
+	return out
+}
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+// A whole year in zones with all kinds of clock changes: one plan a day, at its
+// time, though Hob is started anew again and again.
+func TestPlanOnceADay(t *testing.T) {
+	for _, tc := range []struct {
+		zone string
+		at   Clock
+	}{
+		{"Europe/Vilnius", Clock{7, 0}},
+		{"Europe/Vilnius", Clock{3, 30}},      // does not exist on one day, is there twice on another
+		{"America/Santiago", Clock{0, 0}},     // midnight does not exist on one day
+		{"Australia/Lord_Howe", Clock{2, 15}}, // half an hour
+		{"Pacific/Apia", Clock{23, 59}},
+	} {
+		t.Run(tc.zone, func(t *testing.T) {
+			st, _ := shelf(t)
+			loc := zone(t, tc.zone)
+			open := func() *Plan {
+				p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), At: tc.at, Zone: func() *time.Location { return loc }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p
+			}
+			p := open()
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, loc)
+			end := now.AddDate(1, 0, 0)
+			for n := 0; now.Before(end); n++ {
+				next, err := p.Due(t.Context(), now)
+				if err != nil || !next.After(now) || next.Sub(now) > 50*time.Hour {
+					t.Fatalf("at %s: next %s, %v", now, next, err)
+				}
+				if n%7 == 0 {
+					p = open()
+				}
+				now = now.Add(min(next.Sub(now), time.Duration(1+n%11)*time.Hour))
+			}
+			got := planned(t, st)
+			seen := map[string]bool{}
+			for _, day := range got {
+				if seen[day] {
+					t.Errorf("%s has two plans", day)
+				}
+				seen[day] = true
+			}
+			if len(got) < 364 || len(got) > 365 {
+				t.Errorf("%d plans in a year", len(got))
+			}
+		})
+	}
+}
+
+// What happens around a day: a late start, a start in its middle, travelling both
+// ways, a clock that was wrong.
+func TestPlanDays(t *testing.T) {
+	at := func(loc *time.Location, day, hour int) time.Time {
+		return time.Date(2026, 3, day, hour, 0, 0, 0, loc)
+	}
+	vilnius, tokyo, york := zone(t, "Europe/Vilnius"), zone(t, "Asia/Tokyo"), zone(t, "America/New_York")
+	type step struct {
+		loc  *time.Location
+		day  int
+		hour int
+	}
+	for _, tc := range []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"the first day, before its time", []step{{vilnius, 10, 6}, {vilnius, 10, 8}}, "2026-03-10"},
+		{"the first day, after its time", []step{{vilnius, 10, 8}, {vilnius, 10, 20}, {vilnius, 11, 6}, {vilnius, 11, 7}}, "2026-03-11"},
+		{"off at its time", []step{{vilnius, 10, 20}, {vilnius, 11, 9}}, "2026-03-11"},
+		{"off for most of the day", []step{{vilnius, 10, 20}, {vilnius, 11, 20}, {vilnius, 12, 7}}, "2026-03-12"},
+		{"off for days", []step{{vilnius, 10, 20}, {vilnius, 15, 8}}, "2026-03-15"},
+		{"eastward", []step{{vilnius, 10, 20}, {vilnius, 11, 7}, {tokyo, 11, 20}, {tokyo, 12, 7}}, "2026-03-11 2026-03-12"},
+		{"westward, the same day again", []step{{vilnius, 10, 20}, {vilnius, 11, 7}, {york, 11, 6}, {york, 11, 8}, {york, 12, 7}}, "2026-03-11 2026-03-12"},
+		{"westward, over midnight", []step{{tokyo, 10, 20}, {tokyo, 11, 7}, {york, 10, 19}, {york, 11, 8}}, "2026-03-11"},
+		{"the clock is set back", []step{{vilnius, 10, 20}, {vilnius, 12, 7}, {vilnius, 11, 7}, {vilnius, 12, 7}, {vilnius, 13, 7}}, "2026-03-12 2026-03-13"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st, _ := shelf(t)
+			var here *time.Location
+			for _, s := range tc.steps {
+				here = s.loc
+				p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), At: Clock{7, 0}, Zone: func() *time.Location { return here }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 2 {
+					if _, err := p.Due(t.Context(), at(s.loc, s.day, s.hour)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if got := strings.Join(planned(t, st), " "); got != tc.want {
+				t.Errorf("plans for %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPlanText(t *testing.T) {
+	now := time.Date(2026, 3, 10, 7, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		name     string
+		sections []tools.BriefSource
+		want     string
+		tainted  bool
+	}{
+		{"nothing is on", []tools.BriefSource{part{title: "Tasks"}, part{title: "Reminders"}}, "", false},
+		{"empty sections are left out", []tools.BriefSource{
+			part{title: "Calendar"},
+			part{title: "Tasks", items: []tools.BriefItem{{Text: "pay the rent", Source: provenance.Owner}, {Text: "call Ada", At: now.Add(2 * time.Hour), Source: provenance.Owner}}},
+		}, "Your plan for Tuesday 10 March:\n\nTasks\n- 09:00 call Ada\n- pay the rent", false},
+		{"what cannot be read does not look empty", []tools.BriefSource{part{title: "Mail", err: errors.New("no connection")}}, "Mail\n- could not be read: no connection", false},
+		{"outside text stays outside", []tools.BriefSource{part{title: "Mail", items: []tools.BriefItem{{Text: "buy now", Source: provenance.Outside}}}}, "- buy now", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st, _ := shelf(t)
+			p, err := NewPlan(PlanOptions{Store: st, Bus: bus.New(st, bus.Options{}), Zone: func() *time.Location { return time.UTC }, Sections: tc.sections})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, src, err := p.Text(t.Context(), now)
+			if err != nil || !strings.Contains(text, tc.want) || tc.want == "" && text != "" || src.Tainted() != tc.tainted {
+				t.Errorf("%q, %s, %v", text, src, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package daemon
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// useTool is an answer that calls a tool of the catalogue.
+func useTool(name string, args map[string]any) llmtest.Answer {
+	b, _ := json.Marshal(map[string]any{"name": name, "arguments": args})
+	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}
+}
+
+// spawning is a Hob whose model begins the task "the long part" in the background
+// when it hears "begin", tells how far it is when asked "how far", and ends it
+// when it hears "end". The task itself first lists the tasks.
+func spawning(gate chan struct{}) func(r llmtest.Request) llmtest.Answer {
+	id := regexp.MustCompile(`t[0-9a-z]{9}`)
+	return func(r llmtest.Request) llmtest.Answer {
+		last := words(r)
+		switch {
+		case strings.Contains(last, "the long part"):
+			if len(r.Results) == 0 {
+				return llmtest.Answer{Calls: []llmtest.Call{{Name: "list_tasks", Args: `{}`}}}
+			}
+			<-gate
+			return llmtest.Answer{Text: "the long part is done"}
+		case len(r.Results) > 0:
+			return llmtest.Answer{Text: "so: " + r.Results[len(r.Results)-1].Text}
+		case strings.Contains(last, "begin"):
+			return useTool("spawn_background_task", map[string]any{"task": "the long part"})
+		case strings.Contains(last, "how far"):
+			return useTool("agent_status", map[string]any{})
+		default:
+			return useTool("stop_task", map[string]any{"task": id.FindString(last)})
+		}
+	}
+}
+
+// A task in the background tells how far it is, can be ended, and nothing more
+// comes of it then.
+func TestBackgroundTask(t *testing.T) {
+	gate := make(chan struct{})
+	h := crewHouse(t, "", spawning(gate))
+	defer close(gate)
+	if got := h.say("begin"); !strings.Contains(got, "under way in the background") {
+		t.Fatal(got)
+	}
+	id := h.delegations()[0].ID
+	eventually(t, "the task tells how far it is", func() bool {
+		got := h.say("how far is it?")
+		return strings.Contains(got, id) && strings.Contains(got, "under way for") && strings.Contains(got, "1 tool call(s), the last one list_tasks")
+	})
+	if got := h.say("end " + id); !strings.Contains(got, "Ended the task "+id) {
+		t.Error(got)
+	}
+	eventually(t, "the task has ended", func() bool { return h.delegations()[0].State == "cancelled" })
+	if got := h.say("how far is it?"); !strings.Contains(got, "No task of this conversation is under way") {
+		t.Error(got)
+	}
+	if got := h.say("end " + id); !strings.Contains(got, "has ended: cancelled") {
+		t.Error(got)
+	}
+}
+
+// A task in the background goes on after a restart, and one that takes too long is
+// given up and told of.
+func TestBackgroundTaskOverARestart(t *testing.T) {
+	t.Parallel()
+	gate := make(chan struct{})
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Reply: func(r llmtest.Request) (llmtest.Answer, bool) { return spawning(gate)(r), true }})
+	home := t.TempDir()
+	h := openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
+	h.say("begin")
+	eventually(t, "it works", func() bool { return strings.Contains(h.say("how far?"), "the last one list_tasks") })
+	h.stop() // in the middle of it
+	close(gate)
+	h = openScripted(t, home, model.URL, playWay{api: llmtest.OpenAI}, "")
+	h.wait("notice", `The task "the long part" .* has ended: done\nthe long part is done`)
+}
+
+func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
+	gate := make(chan struct{})
+	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
+	defer close(gate)
+	h.say("begin")
+	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.delegations()[0].State != "open" {
+		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
+	}
+	_, err := h.d.crew.Due(t.Context(), time.Now().Add(31*time.Minute))
+	fatal(t, err)
+	h.wait("notice", `has ended: failed: timeout: it did not end within 30m`)
+	if got := h.delegations()[0].State; got != "timeout" {
+		t.Error(got)
+	}
+}

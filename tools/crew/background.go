@@ -1,0 +1,71 @@
+package crew
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type spawnIn struct {
+	Task     string   `json:"task" jsonschema:"what to do, whole and in plain words: it sees nothing else"`
+	Input    string   `json:"input,omitempty" jsonschema:"material for it"`
+	Agent    string   `json:"agent,omitempty" jsonschema:"who does it; default yourself"`
+	Tools    []string `json:"tools,omitempty" jsonschema:"only these, as names or patterns"`
+	FollowUp bool     `json:"follow_up,omitempty" jsonschema:"work on with the result here"`
+}
+
+// spawnBackgroundTask is delegate_tasks for one task that nobody waits for.
+func spawnBackgroundTask(e Engine) tools.Tool {
+	t := tools.New(tools.Def[spawnIn]{
+		Spec: tools.Spec{
+			Name: "spawn_background_task", Category: "crew", Effects: tools.Read,
+			Description: "Begin a longer task in the background and go on at once; its result is told to the owner when it is there.",
+			Keywords:    "async meanwhile long running later start job detach work on it while",
+		},
+		Summary: func(in spawnIn) string { return "Begin in the background: " + phrase.Cut(in.Task, 160) },
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in spawnIn) (tools.Result, error) {
+			return tools.Result{}, e.BeginTx(ctx, tx, c, []Task{{Agent: in.Agent, Task: in.Task, Input: in.Input, Tools: in.Tools, Background: true, FollowUp: in.FollowUp}})
+		},
+	})
+	return delegate{Own: t.(tools.Own), engine: e} //nolint:forcetypeassert // a Def with RunTx is own
+}
+
+type statusIn struct {
+	Task string `json:"task,omitempty" jsonschema:"its id; empty for all that are under way"`
+}
+
+func agentStatus(e Engine) tools.Tool {
+	return tools.New(tools.Def[statusIn]{
+		Spec: tools.Spec{
+			Name: "agent_status", Category: "crew", Effects: tools.Read,
+			Description: "Tell how far background tasks and sub-agents are: what they do, since when, and what they wait for.",
+			Keywords:    "progress running tasks subagents background how far still working",
+		},
+		Summary: func(statusIn) string { return "Look how far the tasks are" },
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in statusIn) (tools.Result, error) {
+			return e.StatusTx(ctx, tx, c, strings.TrimSpace(in.Task))
+		},
+	})
+}
+
+type stopIn struct {
+	Task string `json:"task" jsonschema:"its id"`
+}
+
+func stopTask(e Engine) tools.Tool {
+	return tools.New(tools.Def[stopIn]{
+		Spec: tools.Spec{
+			Name: "stop_task", Category: "crew", Effects: tools.Write,
+			Description: "End a background task or a sub-agent of this conversation, with all that it has handed on.",
+			Keywords:    "cancel kill abort halt background subagent",
+		},
+		Summary: func(in stopIn) string { return fmt.Sprintf("End the task %s", phrase.Cut(in.Task, 40)) },
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in stopIn) (tools.Result, error) {
+			return e.StopTx(ctx, tx, c, strings.TrimSpace(in.Task))
+		},
+	})
+}
