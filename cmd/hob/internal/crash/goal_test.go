@@ -1,0 +1,97 @@
+//go:build unix
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+var goalWord = regexp.MustCompile(`aim (\d+)`)
+
+// goalReply decides to act on each goal, acts once, and says so.
+func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
+	m := goalWord.FindStringSubmatch(r.LastUser)
+	switch {
+	case m == nil:
+		return llmtest.Answer{Text: "what?"}, true
+	case strings.Contains(r.LastUser, "This is the review"):
+		return llmtest.Answer{Text: fmt.Sprintf(`{"decision":"act","confidence":1,"reason":"it is due","action":"do aim %s","risk":"write"}`, m[1])}, true
+	case len(r.Results) > 0:
+		return llmtest.Answer{Text: "done with aim " + m[1]}, true
+	}
+	b, _ := json.Marshal(map[string]any{"name": "create_task", "arguments": map[string]string{"title": "aim " + m[1]}})
+	return llmtest.Answer{Calls: []llmtest.Call{{Name: "use_tool", Args: string(b)}}}, true
+}
+
+// Goals fall due while the daemon is killed again and again: each is reviewed
+// once, what it decides is done once, and the owner is told once.
+func TestGoalsOverKills(t *testing.T) {
+	const goals = 10
+	kills := number("HOB_CRASH_KILLS", 25)/3 + 1
+	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
+	w.replies = goalReply
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	w.daemonUp()
+	for n := range goals {
+		in := map[string]any{"description": fmt.Sprintf("aim %d", n), "next_review": time.Now().Add(time.Duration(n) * 1500 * time.Millisecond).UTC().Format(time.RFC3339Nano)}
+		var out struct{ Code string }
+		if err := w.call(ctx, http.MethodPost, "/api/v1/goals", in, &out); err != nil || out.Code != "" {
+			t.Fatalf("goal %d: %v %s", n, err, out.Code)
+		}
+	}
+	for n := range kills {
+		w.killOnce(n)
+	}
+	w.daemonUp()
+	told := func() map[string]int {
+		out := map[string]int{}
+		for _, d := range w.receiver.all() {
+			if d.Kind == "notice" {
+				out[d.Text]++
+			}
+		}
+		return out
+	}
+	w.settle(ctx, "all goals", func() bool { return len(told()) >= goals })
+	var tasks []struct{ Title string }
+	check(t, w.call(ctx, http.MethodGet, "/api/v1/tasks?all=1", nil, &tasks))
+	made := map[string]int{}
+	for _, task := range tasks {
+		made[task.Title]++
+	}
+	var list []struct{ ID, Description string }
+	check(t, w.call(ctx, http.MethodGet, "/api/v1/goals", nil, &list))
+	for n := range goals {
+		if got := told()[fmt.Sprintf("done with aim %d", n)]; got != 1 {
+			t.Errorf("the owner was told of goal %d %d times", n, got)
+		}
+		if got := made[fmt.Sprintf("aim %d", n)]; got != 1 {
+			t.Errorf("goal %d was acted on %d times", n, got)
+		}
+	}
+	for _, g := range list {
+		var one []struct {
+			Reviews []struct{ Phase, Error string }
+		}
+		check(t, w.call(ctx, http.MethodGet, "/api/v1/goals?id="+g.ID, nil, &one))
+		phases := ""
+		for _, r := range one[0].Reviews {
+			phases += r.Phase + r.Error + " "
+		}
+		if phases != "act review " {
+			t.Errorf("%s: %q", g.Description, phases)
+		}
+	}
+	t.Logf("kills at failpoints %v, %d at random instants", w.points, w.random)
+	w.stop()
+}
