@@ -92,12 +92,12 @@ type Autonomy struct {
 	Level          Level      `toml:"level"`
 	CallsPerMinute int        `toml:"calls_per_minute"`
 	Groups         Groups     `toml:"groups"`
-	SendDelay      Duration   `toml:"send_delay"` // before a text to somebody else goes out; see Section
+	SendDelay      Duration   `toml:"send_delay"`     // before a text to somebody else goes out; see Section
+	Recipients     []string   `toml:"recipients"`     // normalised; whom Hob may write to at the level trusted
+	GuestMessages  int        `toml:"guest_messages"` // an hour, of each sender who is not the owner
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
 	Confidence     Confidence `toml:"confidence"`
-	Recipients     []string   `toml:"recipients"`     // normalised; whom Hob may write to at the level trusted
-	GuestMessages  int        `toml:"guest_messages"` // an hour, of each sender who is not the owner
 }
 
 // Confidence is [autonomy.confidence]: how sure a goal's review must be to do
@@ -267,6 +267,7 @@ type file struct {
 	Agent     Agent               `toml:"agent"`
 	Providers map[string]Provider `toml:"providers"`
 	Autonomy  Autonomy            `toml:"autonomy"`
+	Plan      Plan                `toml:"plan"`
 	Budget    Budget              `toml:"budget"`
 	Prices    map[string]Price    `toml:"prices"`
 	Notify    Notify              `toml:"notify"`
@@ -283,7 +284,6 @@ type file struct {
 	Agents    map[string]Member   `toml:"agents"`
 	Routes    []Route             `toml:"routes"`
 	Crew      Crew                `toml:"crew"`
-	Plan      Plan                `toml:"plan"`
 	Levels    []Bound             `toml:"levels"`
 	Log       Log                 `toml:"log"`
 }

@@ -220,8 +220,16 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 	if goal.Description != old.Description {
 		goal.Seen = ""
 	}
+	if !worked(goal.Status) && worked(old.Status) {
+		if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil { // a question that waits waits in vain
+			return Goal{}, err
+		}
+	}
 	return goal, g.update(tx, goal)
 }
+
+// worked reports whether a goal of this status is worked on.
+func worked(status string) bool { return status == string(Active) || status == string(Waiting) }
 
 // PutTx stores a goal exactly as it is given, to take a change back.
 func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
@@ -249,6 +257,9 @@ func (g *Goals) DropTx(tx *store.Tx, id string) (Goal, error) {
 	}
 	if _, err := tx.Exec(`DELETE FROM goals WHERE id = ?`, id); err != nil {
 		return Goal{}, fmt.Errorf("goals: remove: %w", err)
+	}
+	if err := g.o.Bus.ResumeTx(tx, goal.Event); err != nil {
+		return Goal{}, err
 	}
 	g.changed(tx)
 	return goal, nil

@@ -107,6 +107,13 @@ func (p *Plan) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.begun {
+		err := p.o.Store.Read().QueryRowContext(ctx, `SELECT coalesce(max(day), '') FROM plans`).Scan(&p.last)
+		if err != nil {
+			return now.Add(time.Second), fmt.Errorf("plan of the day: %w", err)
+		}
+		p.begun = p.last != ""
+	}
 	if p.begun && (local.Before(at) || p.last >= day) { // ISO days sort by time
 		return next, nil
 	}
