@@ -249,7 +249,7 @@ func (w *weighing) restTx(old Fact) error {
 			return err
 		}
 	}
-	for _, text := range say.Unread(old.Text, old.CreatedAt) {
+	for _, text := range say.Unread(old.Text, w.saidOn(old)) {
 		if err := w.partTx(old, text); err != nil {
 			return err
 		}
@@ -257,10 +257,13 @@ func (w *weighing) restTx(old Fact) error {
 	return nil
 }
 
+// saidOn is when an older fact was kept, in the zone of the new one.
+func (w *weighing) saidOn(old Fact) time.Time { return old.CreatedAt.In(w.now.Location()) }
+
 // partTx keeps a part of an older fact as one of its own. What it says of times
 // was said when that one was.
 func (w *weighing) partTx(old Fact, text string) error {
-	list := say.Read(text, old.CreatedAt)
+	list := say.Read(text, w.saidOn(old))
 	f := old
 	f.ID, f.Text, f.RetiredAt, f.RetiredBy = shortid.New("f"), text, time.Time{}, ""
 	f.ValidFrom, f.ValidUntil = limits(list)
@@ -271,62 +274,4 @@ func (w *weighing) partTx(old Fact, text string) error {
 		return fmt.Errorf("knowledge: retire: %w", err)
 	}
 	return nil
-}
-
-// ExpireTx retires the facts that no longer hold: those whose time is over and
-// those in whose place another one has come. It returns how many, and when the
-// next one is due (zero: none).
-func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
-	ms := store.Millis(now)
-	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
-		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.retired_at = 0 AND f.valid_from <= ?)`, ms)
-	if err != nil {
-		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
-	}
-	for _, f := range replaced {
-		if err := b.replaceTx(tx, f, now); err != nil {
-			return 0, next, err
-		}
-	}
-	over, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
-	if err != nil {
-		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
-	}
-	for _, f := range over {
-		if err := b.retireTx(tx, &f, "", f.ValidUntil); err != nil {
-			return 0, next, err
-		}
-	}
-	next, err = nextExpiry(tx)
-	return len(over) + len(replaced), next, err
-}
-
-// replaceTx retires a fact in whose place another one begins. What it says
-// besides stays, as when that one was kept.
-func (b *Base) replaceTx(tx *store.Tx, old Fact, now time.Time) error {
-	var by string
-	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, old.ID).Scan(&by); err != nil {
-		return fmt.Errorf("knowledge: expire: %w", err)
-	}
-	f, err := fact(tx, by)
-	if err != nil {
-		return err
-	}
-	if err := b.readTx(tx); err != nil {
-		return err
-	}
-	w := &weighing{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
-	covered := map[string]int{}
-	for i := range w.list {
-		if s := &w.list[i]; s.Attr != "" {
-			if err := w.weigh(s, covered); err != nil {
-				return err
-			}
-		}
-	}
-	if err := b.retireTx(tx, &old, by, now); err != nil || len(w.wrong[old.ID]) == 0 {
-		return err
-	}
-	old.RetiredAt, old.RetiredBy = time.Time{}, ""
-	return w.restTx(old)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hob/knowledge/store"
+	say "hob/platform/statement"
 )
 
 // longest is how long at most RunExpiry sleeps: the machine may have slept too.
@@ -59,4 +60,66 @@ func nextExpiry(q store.Querier) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("knowledge: expire: %w", err)
 	}
 	return store.Time(due), nil
+}
+
+// ExpireTx retires the facts that no longer hold: those whose time is over and
+// those in whose place another one has come. It returns how many, and when the
+// next one is due (zero: none).
+func (b *Base) ExpireTx(tx *store.Tx, now time.Time) (n int, next time.Time, err error) {
+	ms := store.Millis(now)
+	replaced, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND id IN (
+		SELECT c.fact FROM claimed c JOIN facts f ON f.id = c.next WHERE c.next <> '' AND f.retired_at = 0 AND f.valid_from <= ?)`, ms)
+	if err != nil {
+		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+	}
+	for _, f := range replaced {
+		if err := b.replaceTx(tx, f.ID, now); err != nil {
+			return 0, next, err
+		}
+	}
+	over, err := query(tx, `SELECT `+factColumns+` FROM facts WHERE retired_at = 0 AND valid_until > 0 AND valid_until <= ?`, ms)
+	if err != nil {
+		return 0, next, fmt.Errorf("knowledge: expire: %w", err)
+	}
+	for _, f := range over {
+		if err := b.retireTx(tx, &f, "", f.ValidUntil); err != nil {
+			return 0, next, err
+		}
+	}
+	next, err = nextExpiry(tx)
+	return len(over) + len(replaced), next, err
+}
+
+// replaceTx retires a fact in whose place another one begins. What it says
+// besides stays, as when that one was kept.
+func (b *Base) replaceTx(tx *store.Tx, id string, now time.Time) error {
+	var by string
+	if err := tx.QueryRow(`SELECT next FROM claimed WHERE fact = ?`, id).Scan(&by); err != nil {
+		return fmt.Errorf("knowledge: expire: %w", err)
+	}
+	f, err := fact(tx, by)
+	if err != nil {
+		return err
+	}
+	old, err := fact(tx, id) // with its origins
+	if err != nil {
+		return err
+	}
+	if err := b.readTx(tx); err != nil {
+		return err
+	}
+	w := &weighing{b: b, tx: tx, f: f, now: f.CreatedAt, wrong: map[string][]int{}, list: say.Read(f.Text, f.CreatedAt)}
+	covered := map[string]int{}
+	for i := range w.list {
+		if s := &w.list[i]; s.Attr != "" {
+			if err := w.weigh(s, covered); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.retireTx(tx, &old, by, now); err != nil || len(w.wrong[old.ID]) == 0 {
+		return err
+	}
+	old.RetiredAt, old.RetiredBy = time.Time{}, ""
+	return w.restTx(old)
 }

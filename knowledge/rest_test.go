@@ -141,3 +141,48 @@ func TestTakingBackWhatWasBuiltUpon(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What an outside fact says besides stays outside text, of the same origin.
+func TestTheRestKeepsItsOrigin(t *testing.T) {
+	from := []provenance.Origin{{Kind: "mail", Label: "m1"}}
+	for name, later := range map[string]string{"at once": "I moved to Kaunas", "when the new one begins": "From Friday I live in Kaunas"} {
+		t.Run(name, func(t *testing.T) {
+			b, st := open(t)
+			write(t, st, func(tx *store.Tx) error {
+				_, err := b.RememberTx(tx, Fact{Text: "I live in Vilnius and work at Acme", Provenance: provenance.Outside, Origins: from, CreatedAt: t0})
+				return err
+			})
+			r := remember(t, b, st, t0.Add(time.Hour), provenance.Owner, later)
+			write(t, st, func(tx *store.Tx) error { _, _, err := b.ExpireTx(tx, t0.AddDate(0, 1, 0)); return err })
+			list, err := b.Facts(t.Context(), 10, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = slices.DeleteFunc(list, func(f Fact) bool { return f.ID == r.Fact.ID })
+			if len(list) != 1 || list[0].Text != "I work at Acme" {
+				t.Fatalf("%+v", list)
+			}
+			rest, err := b.Fact(st.Reader(t.Context()), list[0].ID)
+			if d := cmp.Diff(from, rest.Origins); d != "" || err != nil || rest.Provenance != provenance.Outside {
+				t.Errorf("%+v, %v: %s", rest, err, d)
+			}
+		})
+	}
+}
+
+// "tomorrow" is that of the owner's zone.
+func TestTheRestIsReadInTheOwnersZone(t *testing.T) {
+	b, st := open(t)
+	zone := time.FixedZone("west", -8*3600)
+	evening := time.Date(2026, 3, 2, 20, 0, 0, 0, zone) // a day later in UTC
+	remember(t, b, st, evening, provenance.Owner, "I live in Vilnius and I work at Acme from tomorrow")
+	remember(t, b, st, evening.Add(time.Minute), provenance.Owner, "I moved to Kaunas")
+	list, err := b.Facts(t.Context(), 10, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list, func(f Fact) bool { return f.Text == "I work at Acme from tomorrow" })
+	if i < 0 || !list[i].ValidFrom.Equal(time.Date(2026, 3, 3, 0, 0, 0, 0, zone)) {
+		t.Errorf("%+v", list)
+	}
+}

@@ -3,6 +3,7 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func (h *house) known() (out []string) {
 // kept is every word that the tables hold.
 func (h *house) kept() (out string) {
 	h.t.Helper()
-	rows, err := h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text FROM entity_aliases UNION ALL SELECT source FROM relations`)
+	rows, err := h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -83,6 +84,23 @@ func (h *house) note(ref, text string) {
 	h.follow()
 }
 
+// exported checks that what is exported is whole.
+func (h *house) exported() {
+	h.t.Helper()
+	there := map[string]bool{}
+	relations := 0
+	err := h.g.Each(h.st.Reader(h.t.Context()), func(e knowledge.Entity) error { there[e.ID] = true; return nil }, func(r knowledge.Relation) error {
+		relations++
+		if !there[r.From] || !there[r.To] {
+			h.t.Errorf("an end of %+v is not exported", r)
+		}
+		return nil
+	})
+	if err != nil || relations != 2 {
+		h.t.Errorf("%d relations were exported: %v", relations, err)
+	}
+}
+
 func TestASharedAddressJoins(t *testing.T) {
 	const ana, bob = "Ana Silva works at Acme", "Bob Berg works at Initech"
 	anas, bobs := "Ana Silva's email is a@x.lt", "Bob Berg's email is a@x.lt"
@@ -104,6 +122,7 @@ func TestASharedAddressJoins(t *testing.T) {
 			if d := cmp.Diff(tc.want, h.around("Ana Silva")); d != "" {
 				t.Error(d)
 			}
+			h.exported()
 			h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
 			h.follow()
 			if d := cmp.Diff(apart, h.around("Ana Silva")); d != "" {
@@ -201,6 +220,20 @@ func TestForgettingLeavesWhatOthersSay(t *testing.T) {
 			h.note("n1", "Dinner with Ana Quark")
 			return knowledge.Forget{Source: "event:1"}
 		}, nil, "quark", nil},
+		{"a link, and another one besides", func(h *house) knowledge.Forget {
+			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto", Source: "event:1"})
+			h.link(knowledge.Link{From: "Ana", Relation: "knows", To: "Kim", Source: "event:2"})
+			return knowledge.Forget{Source: "event:1"}
+		}, []string{"Ana", "Kim"}, "quark", []string{"Ana knows Kim"}},
+		{"an import, and another one besides", func(h *house) knowledge.Forget {
+			for source, alias := range map[string]string{"import:a": "a@quark.lt", "import:b": "ana@x.lt"} {
+				h.tx(func(tx *store.Tx) error {
+					_, _, err := h.g.RestoreEntityTx(tx, knowledge.Entity{Name: "Ana", Kind: knowledge.Person, Aliases: []string{alias}, Provenance: provenance.Outside, Source: source})
+					return err
+				})
+			}
+			return knowledge.Forget{Source: "import:a"}
+		}, []string{"Ana, ana@x.lt"}, "quark", nil},
 		{"a name", func(h *house) knowledge.Forget {
 			h.link(knowledge.Link{From: "Ana Quark", Relation: "married to", To: "Otto Berg"})
 			return knowledge.Forget{Query: "Ana Quark", Everything: true}
@@ -248,6 +281,13 @@ func TestLinkOfAFact(t *testing.T) {
 	r := h.remember(provenance.Owner, "Uwe moved to Vilnius")
 	if d := cmp.Diff([]string{"Uwe lives_in Riga (over)", "Uwe lives_in Vilnius", "Uwe neighbour_of you (over)"}, h.around("Uwe")); d != "" || len(r.Retired) != 1 {
 		t.Errorf("after a correction (%+v): %s", r.Retired, d)
+	}
+	err := h.st.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := h.g.LinkTx(tx, knowledge.Link{From: "Uwe", Relation: "knows", To: "Lea", Fact: f.ID, Provenance: provenance.Owner})
+		return err
+	})
+	if !errors.Is(err, knowledge.ErrNobody) {
+		t.Errorf("a link because of what is no longer so: %v", err)
 	}
 	h.tx(func(tx *store.Tx) error { return h.b.TakeBackTx(tx, r.Fact.ID) })
 	h.follow()
@@ -365,5 +405,39 @@ func TestEveryNewNameIsLookedFor(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A graph that an older version kept is read by this one.
+func TestAnOlderGraph(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hob.db")
+	old := Migrations()
+	old.Steps = old.Steps[:1]
+	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), old), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		for _, s := range []string{
+			`INSERT INTO entities (id, name, kind, realm, provenance, source, by_hand, created_at, updated_at) VALUES ('e1', 'Ana Quark', 'person', '', 'owner', 'event:1', 1, 1, 1)`,
+			`INSERT INTO entity_aliases VALUES ('e1', 'ana quark', 'Ana Quark', 'name', 0)`,
+		} {
+			if _, err := tx.Exec(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	h := openAt(t, path)
+	h.remember(provenance.Owner, "Ana Quark works at Acme")
+	if d := cmp.Diff([]string{"Ana Quark works_at Acme"}, h.around("Ana Quark")); d != "" {
+		t.Error(d)
+	}
+	h.forget(knowledge.Forget{Query: "Ana Quark", Everything: true})
+	if all := h.kept(); strings.Contains(strings.ToLower(all), "quark") {
+		t.Errorf("still kept: %s", all)
 	}
 }

@@ -13,7 +13,7 @@ func (g *Graph) Eraser() erase.Eraser {
 	return eraser{erase.Owned{
 		List: []erase.Table{
 			{Name: "entities", Key: []string{"id"}, Text: []string{"name"}, Names: []string{"source"}},
-			{Name: "entity_aliases", Key: []string{"entity", "key", "doc"}, Text: []string{"text"}, Names: []string{"key"}},
+			{Name: "entity_aliases", Key: []string{"entity", "key", "doc", "source"}, Text: []string{"text"}, Names: []string{"key", "source"}},
 			{Name: "relations", Key: []string{"id"}, Names: []string{"source"}},
 		},
 		Besides: []string{"mentions", "graph_state"}, Forgot: g.forgetNames,
@@ -46,12 +46,14 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 }
 
 // fromTx removes what came from a source. Somebody of whom something else speaks
-// stays, by the name that this gives. With a realm nothing but what is there goes.
+// stays, by a name that this gives; the last name stays with a link. With a realm
+// nothing but what is there goes.
 func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
+	const there = ` AND (?2 = '' OR entity IN (SELECT id FROM entities WHERE realm = ?2))`
 	for _, stmt := range []string{
 		`DELETE FROM relations WHERE source = ?1 AND (?2 = '' OR realm = ?2)`,
-		`DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (SELECT id FROM entities e WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND e.id <> 'owner'
-			AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = e.id AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = e.id AND doc = 0))`,
+		`DELETE FROM entity_aliases WHERE doc = 0 AND source = ?1` + there + ` AND (` + unlinked + `
+			OR EXISTS (SELECT 1 FROM entity_aliases b WHERE b.entity = entity_aliases.entity AND (b.doc <> 0 OR b.source <> entity_aliases.source)))`,
 	} {
 		k, err := run(tx, stmt, source, realm)
 		if err != nil {
@@ -59,16 +61,27 @@ func fromTx(tx *store.Tx, source, realm string) (n int, err error) {
 		}
 		n += k
 	}
-	if _, err := run(tx, `UPDATE entities SET source = '', by_hand = 0 WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND id <> 'owner'`, source, realm); err != nil {
-		return n, err
+	for _, stmt := range []string{
+		`UPDATE OR REPLACE entity_aliases SET source = '' WHERE source = ?1` + there,
+		`UPDATE entities SET source = '', by_hand = 0 WHERE source = ?1 AND (?2 = '' OR realm = ?2) AND id <> 'owner'`,
+	} {
+		if _, err := run(tx, stmt, source, realm); err != nil {
+			return n, err
+		}
 	}
 	k, err := run(tx, `DELETE FROM entities WHERE by_hand = 0 AND `+orphan)
 	return n + k, err
 }
 
-// orphan says of an entity that nothing speaks of it.
-const orphan = `id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
+const (
+	// unspoken says of an entity that nothing speaks of it, orphan that nobody
+	// gave it a name by hand either.
+	unspoken = `id <> 'owner' AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = entities.id)
 	AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entities.id) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entities.id)`
+	orphan = unspoken + ` AND NOT EXISTS (SELECT 1 FROM entity_aliases WHERE entity = entities.id AND doc = 0)`
+	// unlinked says of an alias that its entity is in no link.
+	unlinked = `NOT EXISTS (SELECT 1 FROM relations WHERE from_id = entity_aliases.entity AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = entity_aliases.entity AND doc = 0)`
+)
 
 func run(tx *store.Tx, stmt string, args ...any) (int, error) {
 	r, err := tx.Exec(stmt, args...)

@@ -8,7 +8,6 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
-	"hob/platform/phrase"
 	say "hob/platform/statement"
 )
 
@@ -154,127 +153,6 @@ func (m *making) speaker() error {
 		return err
 	}
 	return m.mention(id)
-}
-
-// names are the keys that are looked for in texts, by realm.
-type names map[string]map[string][]string // key -> realm -> ids
-
-func (n names) add(key, realm, id string) {
-	if n[key] == nil {
-		n[key] = map[string][]string{}
-	}
-	if !contains(n[key][realm], id) {
-		n[key][realm] = append(n[key][realm], id)
-	}
-}
-
-// mentions notes every known name that stands in the row.
-func (m *making) mentions() error {
-	known, err := m.g.known(m.tx)
-	if err != nil || len(known) == 0 {
-		return err
-	}
-	text := m.d.Title + "\n" + m.d.Text
-	if len(text) > 20_000 {
-		text = strings.ToValidUTF8(text[:20_000], "")
-	}
-	w := phrase.Split(text)
-	done := 0
-	for i := range w {
-		for n := 1; n <= maxName && i+n <= len(w) && done < 50; n++ {
-			key := w[i]
-			if n > 1 {
-				key = strings.Join(w[i:i+n], " ")
-			}
-			for _, id := range known[key][m.d.Realm] {
-				done++
-				if err := m.mention(id); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// known are the names that are looked for: those of one word have three
-// letters or more.
-func (g *Graph) known(q store.Querier) (names, error) {
-	g.mu.Lock()
-	n := g.names
-	g.mu.Unlock()
-	if n != nil {
-		return n, nil
-	}
-	rows, err := q.Query(`SELECT a.key, e.realm, e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.kind IN ('name', 'role', 'called') AND length(a.key) > 2 AND e.id <> 'owner' LIMIT 50000`)
-	if err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
-	}
-	defer rows.Close()
-	n = names{}
-	for rows.Next() {
-		var key, realm, id string
-		if err := rows.Scan(&key, &realm, &id); err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
-		}
-		n.add(key, realm, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("graph: names: %w", err)
-	}
-	g.mu.Lock()
-	g.names = n
-	g.mu.Unlock()
-	return n, nil
-}
-
-// learn adds a name to those that are looked for. Like known, it is called by
-// the one who writes.
-func (g *Graph) learn(key, realm, id string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.names != nil && len(key) > 2 && id != OwnerID {
-		g.names.add(key, realm, id)
-	}
-}
-
-// back looks for the rows that mentioned a name before it was known, a few names
-// at a time, and reports whether there are more.
-func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
-	rows, err := g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce)
-	if err != nil {
-		return false, fmt.Errorf("graph: names: %w", err)
-	}
-	fresh, err := strs(rows)
-	if err != nil {
-		return false, fmt.Errorf("graph: names: %w", err)
-	}
-	for _, name := range fresh {
-		hits, err := b.Search(g.o.Store.Reader(ctx), name, knowledge.SearchOptions{Limit: 200, All: true, EveryRealm: true})
-		if err != nil {
-			return false, err
-		}
-		if err := g.o.Store.Write(ctx, func(tx *store.Tx) error { return g.backTx(tx, name, hits) }); err != nil {
-			return false, err
-		}
-	}
-	return len(fresh) == atOnce, nil
-}
-
-func (g *Graph) backTx(tx *store.Tx, name string, hits []knowledge.Hit) error {
-	for _, h := range hits {
-		m := &making{g: g, tx: tx, d: h.Doc}
-		if err := tx.QueryRow(`SELECT n FROM docs WHERE kind = ? AND ref = ?`, h.Kind, h.Ref).Scan(&m.doc); err != nil {
-			continue // it went since
-		}
-		if err := m.mentions(); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.Exec(`UPDATE entity_aliases SET fresh = 0 WHERE fresh = 1 AND text = ?`, name); err != nil {
-		return fmt.Errorf("graph: names: %w", err)
-	}
-	return nil
 }
 
 // facts makes entities and relations of what a fact says.

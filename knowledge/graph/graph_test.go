@@ -26,7 +26,12 @@ type house struct {
 
 func open(t *testing.T) *house {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "hob.db"), append(knowledge.Migrations(), Migrations()), store.Options{})
+	return openAt(t, filepath.Join(t.TempDir(), "hob.db"))
+}
+
+func openAt(t *testing.T, path string) *house {
+	t.Helper()
+	st, err := store.Open(t.Context(), path, append(knowledge.Migrations(), Migrations()), store.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

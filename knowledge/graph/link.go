@@ -36,8 +36,11 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 	m := &making{g: g, tx: tx, at: l.At, d: knowledge.Doc{Realm: l.Realm, Provenance: l.Provenance, Source: l.Source}}
 	if l.Fact != "" {
 		err := tx.QueryRow(`SELECT n FROM docs WHERE ref = ? AND kind = ?`, l.Fact, knowledge.KindFact).Scan(&m.doc)
+		if errors.Is(err, sql.ErrNoRows) {
+			return out, fmt.Errorf("%w; the fact does not hold", knowledge.ErrNobody)
+		}
 		if err != nil {
-			return out, fmt.Errorf("graph: link: the fact is not there: %w", err)
+			return out, fmt.Errorf("graph: link: %w", err)
 		}
 	}
 	var ids [2]string
@@ -130,8 +133,10 @@ func (m *making) end(name, kind string) (id string, made bool, err error) {
 		return id, true, err
 	}
 	id = ids[0]
-	if err := m.exec(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc) SELECT entity, key, CASE kind WHEN 'first' THEN ? ELSE text END, CASE kind WHEN 'first' THEN 'name' ELSE kind END, ?
-		FROM entity_aliases WHERE entity = ? AND key = ? LIMIT 1`, name, m.doc, id, key); err != nil {
+	if err := m.exec(`INSERT INTO entity_aliases (entity, key, text, kind, doc, source)
+		SELECT ?1, ?2, CASE kind WHEN 'first' THEN ?3 ELSE text END, CASE kind WHEN 'first' THEN 'name' ELSE kind END, ?4, CASE ?4 WHEN 0 THEN ?5 ELSE '' END
+		FROM entity_aliases WHERE entity = ?1 AND key = ?2 ORDER BY kind = 'first' LIMIT 1
+		ON CONFLICT DO UPDATE SET text = excluded.text, kind = excluded.kind WHERE kind = 'first'`, id, key, name, m.doc, m.d.Source); err != nil {
 		return "", false, err
 	}
 	if m.doc == 0 {
@@ -208,25 +213,23 @@ func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error 
 // UnlinkTx takes a link back, with the ends that were made for it and that
 // nothing else names. knowledge.ErrNobody when it is gone.
 func (g *Graph) UnlinkTx(tx *store.Tx, relation string, made []string) error {
-	var from, to string
-	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id`, relation).Scan(&from, &to)
+	var from, to, source string
+	err := tx.QueryRow(`DELETE FROM relations WHERE id = ? AND doc = 0 RETURNING from_id, to_id, source`, relation).Scan(&from, &to, &source)
 	if errors.Is(err, sql.ErrNoRows) {
 		return knowledge.ErrNobody
 	}
 	if err != nil {
 		return fmt.Errorf("graph: unlink: %w", err)
 	}
-	for _, stmt := range []string{ // what it gave those who were there before
-		`DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (SELECT id FROM entities e WHERE id IN (?1, ?2) AND id <> 'owner' AND by_hand = 0
-			AND NOT EXISTS (SELECT 1 FROM relations WHERE from_id = e.id AND doc = 0) AND NOT EXISTS (SELECT 1 FROM relations WHERE to_id = e.id AND doc = 0))`,
-		`DELETE FROM entities WHERE id IN (?1, ?2) AND by_hand = 0 AND ` + orphan,
-	} {
-		if _, err := run(tx, stmt, from, to); err != nil {
-			return err
-		}
+	if _, err := run(tx, `DELETE FROM entity_aliases WHERE doc = 0 AND entity IN (?1, ?2) AND source = ?3 AND `+unlinked+` AND NOT EXISTS (SELECT 1 FROM entities WHERE id = entity AND by_hand = 1)`,
+		from, to, source); err != nil { // what it gave those who were there before
+		return err
+	}
+	if _, err := run(tx, `DELETE FROM entities WHERE id IN (?, ?) AND by_hand = 0 AND `+orphan, from, to); err != nil {
+		return err
 	}
 	for _, id := range made {
-		if _, err := run(tx, `DELETE FROM entities WHERE id = ? AND `+orphan, id); err != nil {
+		if _, err := run(tx, `DELETE FROM entities WHERE id = ? AND `+unspoken, id); err != nil {
 			return err
 		}
 	}

@@ -163,7 +163,8 @@ func (m *making) alias(id, key, text, kind string) error {
 		m.g.learn(key, m.d.Realm, id)
 	}
 	delete(m.old, named{id, key})
-	return m.exec(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc, fresh) VALUES (?, ?, ?, ?, ?, ?)`, id, key, text, kind, m.doc, fresh)
+	return m.exec(`INSERT OR IGNORE INTO entity_aliases (entity, key, text, kind, doc, fresh, source) VALUES (?, ?, ?, ?, ?, ?, CASE ?5 WHEN 0 THEN ?7 ELSE '' END)`,
+		id, key, text, kind, m.doc, fresh, m.d.Source)
 }
 
 // owner is the entity of the owner in a realm.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -42,6 +43,19 @@ func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relat
 }
 
 func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) error {
+	rows, err := q.Query(`SELECT id || ' ' || merged_into FROM entities WHERE merged_into <> ''`)
+	if err != nil {
+		return fmt.Errorf("graph: export: %w", err)
+	}
+	merged, err := strs(rows)
+	if err != nil {
+		return fmt.Errorf("graph: export: %w", err)
+	}
+	root := map[string]string{}
+	for _, s := range merged {
+		id, into, _ := strings.Cut(s, " ")
+		root[id] = into
+	}
 	for after := ""; ; {
 		rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page)
 		if err != nil {
@@ -52,10 +66,14 @@ func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) 
 			return fmt.Errorf("graph: export: %w", err)
 		}
 		for _, r := range list {
+			after = r.ID
+			r.From, r.To = cmp.Or(root[r.From], r.From), cmp.Or(root[r.To], r.To)
+			if r.From == r.To {
+				continue
+			}
 			if err := fn(r.Relation); err != nil {
 				return err
 			}
-			after = r.ID
 		}
 		if len(list) < page {
 			return nil
@@ -100,8 +118,6 @@ func (g *Graph) RestoreEntityTx(tx *store.Tx, e knowledge.Entity) (id string, ad
 			id, e.Name, e.Kind, e.Realm, string(e.Provenance), e.Source, millis(e.CreatedAt), millis(e.CreatedAt)); err != nil {
 			return "", false, err
 		}
-	} else if err := m.exec(`UPDATE entities SET by_hand = 1 WHERE id = ?`, id); err != nil {
-		return "", false, err
 	}
 	tx.AfterCommit(func() { g.forgetNames(); g.Wake() })
 	for _, name := range append([]string{e.Name}, e.Aliases...) {
@@ -147,8 +163,8 @@ func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
 			continue
 		}
 		rows, err := tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
-			WHERE a.key = ? AND a.kind = ? AND e.realm = ? AND (? = '' OR e.kind = ?) AND (? OR e.provenance = ?) LIMIT 2`,
-			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted(), string(provenance.Outside))
+			WHERE a.key = ? AND a.kind = ? AND e.realm = ? AND (? = '' OR e.kind = ?) AND (? OR `+foreign+`) LIMIT 2`,
+			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted())
 		if err != nil {
 			return "", fmt.Errorf("graph: restore: %w", err)
 		}

@@ -12,6 +12,9 @@ import (
 // not of outside text.
 const clean = `coalesce(d.provenance, e.provenance) IN ('owner', 'hob', 'tool')`
 
+// foreign tells of an entity e that outside text alone speaks of it by a name.
+const foreign = `NOT EXISTS (SELECT 1 FROM entity_aliases b LEFT JOIN docs bd ON bd.n = b.doc WHERE b.entity = e.id AND coalesce(bd.provenance, e.provenance) IN ('owner', 'hob', 'tool'))`
+
 // namesakes are the entities that go by a key, the oldest first; of those that
 // are one, the one that does. Those that do so in outside text alone are not
 // among others.
@@ -95,7 +98,7 @@ func (g *Graph) regroupTx(tx *store.Tx) error {
 // signs lists them by entity: those with names first, then the oldest.
 func signs(q store.Querier) (out []sign, err error) {
 	rows, err := q.Query(`SELECT a.entity, a.kind, a.key, e.realm, max(`+clean+`),
-			NOT EXISTS (SELECT 1 FROM entity_aliases b LEFT JOIN docs bd ON bd.n = b.doc WHERE b.entity = e.id AND coalesce(bd.provenance, e.provenance) IN ('owner', 'hob', 'tool')),
+			`+foreign+`,
 			EXISTS (SELECT 1 FROM entity_aliases b WHERE b.entity = e.id AND b.kind = ?) AS named
 		FROM entity_aliases a JOIN entities e ON e.id = a.entity LEFT JOIN docs d ON d.n = a.doc
 		WHERE a.kind IN (?, ?, ?, ?) AND e.id <> 'owner' GROUP BY a.entity, a.kind, a.key ORDER BY named DESC, e.created_at, (SELECT min(b.doc) FROM entity_aliases b WHERE b.entity = e.id), e.id`, byName, byMail, byPhone, byRole, byCall)
