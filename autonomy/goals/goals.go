@@ -135,7 +135,10 @@ func (g *Goals) CreateTx(tx *store.Tx, goal Goal) (Goal, error) {
 		goal.CreatedAt = time.Now()
 	}
 	goal.CreatedAt = store.Time(store.Millis(goal.CreatedAt))
-	goal.ID, goal.Status, goal.UpdatedAt = shortid.New("g"), string(Active), goal.CreatedAt
+	goal.Status, goal.UpdatedAt = string(Active), goal.CreatedAt
+	if goal.ID == "" {
+		goal.ID = shortid.New("g")
+	}
 	if goal.NextAt.IsZero() {
 		goal.NextAt = goal.CreatedAt
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hob/autonomy/goals"
 	"hob/channels/web"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
@@ -23,7 +24,7 @@ func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.D
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
 		return templates.Done{}, fmt.Errorf("%w: %q is no source of a template", web.ErrInvalid, w.Source)
 	}
-	r := reconciling{m: b.d.watchers, w: w, now: time.Now().In(b.d.zone()), done: templates.Done{
+	r := reconciling{m: b.d.watchers, kept: b.d.goals, w: w, now: time.Now().In(b.d.zone()), done: templates.Done{
 		Made: []templates.Thing{}, Removed: []templates.Thing{}, Kept: []templates.Thing{}, Failed: []templates.Thing{},
 	}}
 	err := b.d.store.Write(ctx, func(tx *store.Tx) error {
@@ -41,6 +42,7 @@ func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.D
 // reconciling is one run of Template.
 type reconciling struct {
 	m    *watchers.Manager
+	kept *goals.Goals
 	w    templates.Wanted
 	now  time.Time
 	done templates.Done
@@ -80,7 +82,7 @@ func (r *reconciling) run(tx *store.Tx) error {
 			return err
 		}
 	}
-	return nil
+	return r.goals(tx)
 }
 
 func wants(specs []watchers.Spec, id string) bool {
