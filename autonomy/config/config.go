@@ -26,6 +26,7 @@ type Config struct {
 	Files     Files
 	Shell     Shell
 	Network   Network
+	Watchers  Watchers
 	Guard     Guard
 	Knowledge Knowledge
 	Search    Search
@@ -274,6 +275,7 @@ type file struct {
 	Files     Files               `toml:"files"`
 	Shell     Shell               `toml:"shell"`
 	Network   Network             `toml:"network"`
+	Watchers  Watchers            `toml:"watchers"`
 	Guard     Guard               `toml:"guard"`
 	Knowledge Knowledge           `toml:"knowledge"`
 	Search    Search              `toml:"search"`
@@ -406,7 +408,7 @@ func (c *Config) spread() {
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
-	c.Routes, c.Crew, c.Levels, c.Network, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Guard, f.Plan
+	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
 		s := Section{Name: n, Enabled: on || !ok, SendDelay: c.Autonomy.SendDelay, doc: c.doc}

@@ -58,6 +58,7 @@ func (c *Config) validate() Errors {
 	k.levels()
 	k.shell()
 	k.network()
+	k.watchers()
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.web()
 	return k.errs

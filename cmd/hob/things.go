@@ -1,9 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-	"strings"
-
 	"github.com/spf13/cobra"
 )
 
@@ -85,38 +82,7 @@ func (a *app) watchCmd() *cobra.Command {
 				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
 		}),
 	})
-	var events []string
-	add := &cobra.Command{
-		Use: "add PATH", Short: "Watch a file or a folder", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(c *cobra.Command, args []string) error {
-			path := args[0]
-			if !strings.HasPrefix(path, "~") { // the daemon has another working folder
-				abs, err := filepath.Abs(path)
-				if err != nil {
-					return err
-				}
-				path = abs
-			}
-			config := given(c, "pattern", "recursive")
-			config["path"] = path
-			if len(events) > 0 {
-				config["events"] = events
-			}
-			in := map[string]any{"kind": "file", "config": config}
-			for flag, arg := range map[string]string{"do": "action", "report": "report_to"} {
-				if v, _ := c.Flags().GetString(flag); v != "" {
-					in[arg] = v
-				}
-			}
-			return a.do(c.Context(), false, "create_watcher", in)
-		}),
-	}
-	add.Flags().String("pattern", "", `only names like this: "*.pdf"`)
-	add.Flags().Bool("recursive", false, "also in the folders below")
-	add.Flags().StringSliceVar(&events, "events", nil, "created, modified, removed (default: created)")
-	add.Flags().String("do", "", "what to do then, in plain words (default: just tell me)")
-	add.Flags().String("report", "", "the conversation in which to tell")
-	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files and folders", SuggestFor: []string{"watcher", "watchers"}}, list, add,
+	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files, feeds and other things", SuggestFor: []string{"watcher", "watchers"}}, list, a.watchAdd(),
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
 		a.resume("resume WATCHER...", "Let a paused watcher go on", "pause_watcher", "watcher"))

@@ -181,8 +181,11 @@ func (c *Client) transport(d *dialer) *http.Transport {
 		ResponseHeaderTimeout:  20 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // it is unpacked here, with a bound
-		ForceAttemptHTTP2:      true,
+		// A request that is given up while its connection is made leaves one of
+		// HTTP/2 behind, which nobody else would close.
+		IdleConnTimeout:    200 * time.Millisecond,
+		DisableCompression: true, // it is unpacked here, with a bound
+		ForceAttemptHTTP2:  true,
 	}
 }
 

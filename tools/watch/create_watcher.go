@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 
 	"hob/knowledge/store"
@@ -14,8 +16,8 @@ import (
 )
 
 type watcherIn struct {
-	Kind     string         `json:"kind" jsonschema:"file, email"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?"`
+	Kind     string         `json:"kind" jsonschema:"file, email, feed, page"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; feed, page also: every?, active_hours?"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
@@ -24,10 +26,11 @@ func (d Deps) createWatcher() tools.Tool {
 	f := d.family("watcher")
 	return tools.New(tools.Def[watcherIn]{
 		Spec: tools.Spec{
-			Name: "create_watcher", Category: "watch", Effects: tools.Write, Core: true,
+			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Core: true,
 			Description: "Watch for something and tell the owner or act.",
-			Keywords:    "monitor observe watch folder file mail email sender new notify when",
+			Keywords:    "monitor observe watch folder file mail email sender new notify when feed rss news site page change",
 		},
+		Judge: func(_ context.Context, in watcherIn) tools.Judgement { return d.judge(in) },
 		Summary: func(in watcherIn) string {
 			config, _ := json.Marshal(in.Config)
 			s := fmt.Sprintf("Watch (%s) %s", in.Kind, phrase.Cut(string(config), 160))
@@ -37,7 +40,7 @@ func (d Deps) createWatcher() tools.Tool {
 			return s + " and tell the owner"
 		},
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in watcherIn) (tools.Result, error) {
-			kind := strings.ToLower(strings.TrimSpace(in.Kind))
+			kind := in.kind()
 			if timed(kind) {
 				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "for times there are create_schedule and create_reminder")
 			}
@@ -68,4 +71,36 @@ func (d Deps) createWatcher() tools.Tool {
 			return f.undoCreate(tx, data)
 		},
 	})
+}
+
+func (in watcherIn) kind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
+
+// judge: what stays on this machine is a write; what asks a server again and
+// again contacts it, and a secret that is named is sent there.
+func (d Deps) judge(in watcherIn) tools.Judgement {
+	config, err := json.Marshal(in.Config)
+	if err != nil {
+		return tools.Judgement{Effects: tools.Write} // refused when it is made
+	}
+	reach, err := d.Manager.Reach(in.kind(), config)
+	if err != nil {
+		return tools.Judgement{Refused: classify(err)}
+	}
+	j := tools.Judgement{Effects: tools.Write}
+	if len(reach.URLs) > 0 {
+		j.Effects |= tools.Egress
+		j.URLs, j.Get = reach.URLs, true
+		var hosts []string
+		for _, u := range reach.URLs {
+			if at, err := url.Parse(u); err == nil && !slices.Contains(hosts, at.Host) {
+				hosts = append(hosts, at.Host)
+			}
+		}
+		j.Why = "contacts " + strings.Join(hosts, ", ") + " again and again"
+	}
+	if len(reach.Secrets) > 0 {
+		j.Effects |= tools.Secret
+		j.Why += " with the secret " + strings.Join(reach.Secrets, ", ")
+	}
+	return j
 }

@@ -32,6 +32,7 @@ type Manager interface {
 	SetStateTx(tx *store.Tx, id string, state watchers.State) (watchers.Spec, error)
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
 	Describe(s watchers.Spec) string
+	Reach(kind string, config json.RawMessage) (watchers.Reach, error)
 }
 
 // Deps are what the tools need.

@@ -6,8 +6,10 @@ import (
 	"hob/watchers"
 	"hob/watchers/cron"
 	"hob/watchers/email"
+	"hob/watchers/feed"
 	"hob/watchers/file"
 	"hob/watchers/oneshot"
+	"hob/watchers/page"
 )
 
 // Drivers returns one driver of each kind. Drivers may hold resources that
@@ -16,7 +18,9 @@ func Drivers() []watchers.Driver {
 	return []watchers.Driver{
 		cron.New(),
 		email.New(),
+		feed.New(),
 		file.New(),
 		oneshot.New(),
+		page.New(),
 	}
 }

@@ -113,6 +113,9 @@ func (s Suite) killed(t *testing.T) {
 		b.sink.Fail(nil)
 		b.restart()
 		stop = Start(t, b.m)
+		if s.Merges {
+			Eventually(t, "the change is told", func() bool { return len(b.sink.Fired()) > n })
+		}
 	}
 	b.expect(rounds)
 	stop()

@@ -43,6 +43,9 @@ type Suite struct {
 	Secret   func(ref string) (string, error)
 	// Account is likewise handed to the driver.
 	Account func(name, server string) (pim.Account, error)
+	// Merges says that two things between two polls are one, such as two changes
+	// of a page.
+	Merges bool
 }
 
 // Run puts a driver through the promises of the contract.
@@ -248,6 +251,9 @@ func (s Suite) cancelled(t *testing.T) {
 	b := s.bench(t)
 	stop := Start(t, b.m)
 	b.create()
+	if s.Timeless {
+		Eventually(t, "the baseline", b.based)
+	}
 	s.Provoke(t, b.config, 1)
 	b.expect(1)
 	ctx := context.Background()

@@ -279,6 +279,7 @@ func (d *Daemon) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
 		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret, Account: d.account,
+		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
 	})
 	return err
 }

@@ -48,7 +48,7 @@ import (
 //	/ a regular expression which it does not fit
 //
 // Other sections: web/HOST/PATH is what the web has at that address (see
-// webOf), and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
+// webOf), several of one name what it has the first time, the second and from then on, and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
 // the end of the configuration, and its lines before the first [section] into
 // [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -18,19 +19,30 @@ import (
 
 // webOf is the web of a scenario. A section web/HOST/PATH answers at that
 // address, by the type that its ending names; one that begins with "HTTP/1.1 "
-// is the whole answer, head and all. Everything else is not there. In the
+// is the whole answer, head and all; of several with one name each answers once,
+// and the last from then on. Everything else is not there. In the
 // section dns, "NAME: 1.2.3.4 5.6.7.8, 10.0.0.1" says what the name resolves to
 // first and from then on; all other names lead to one public address.
 func webOf(t *testing.T, a *txtar.Archive) *safehttptest.Internet {
 	t.Helper()
-	pages := map[string]string{}
+	var mu sync.Mutex
+	pages := map[string][]string{}
 	for _, f := range a.Files {
 		if at, ok := strings.CutPrefix(f.Name, "web/"); ok {
-			pages[at] = string(f.Data)
+			pages[at] = append(pages[at], string(f.Data))
 		}
 	}
 	n := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, ok := pages[r.Host+r.URL.Path]
+		mu.Lock()
+		answers, ok := pages[r.Host+r.URL.Path]
+		text := ""
+		if ok {
+			text = answers[0]
+		}
+		if len(answers) > 1 { // the next time it says something else
+			pages[r.Host+r.URL.Path] = answers[1:]
+		}
+		mu.Unlock()
 		switch {
 		case !ok:
 			http.NotFound(w, r)

@@ -1,0 +1,18 @@
+package config
+
+import "time"
+
+// Watchers is [watchers]: how sources are asked that have to be asked again and
+// again.
+type Watchers struct {
+	Workers  int      `toml:"workers"`
+	MinEvery Duration `toml:"min_every"`
+	PerDay   int      `toml:"per_day"`
+}
+
+func (k *checker) watchers() {
+	w := k.c.Watchers
+	k.between("watchers.workers", w.Workers, 1, 64)
+	k.between("watchers.per_day", w.PerDay, 1, 100_000)
+	k.require("watchers.min_every", w.MinEvery.Duration >= time.Second && w.MinEvery.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// watchKey is the key of a kind's configuration that the argument of "watch add"
+// stands for.
+func watchKey(kind string) string {
+	switch kind {
+	case "file":
+		return "path"
+	case "feed", "page":
+		return "url"
+	case "github":
+		return "repo"
+	}
+	return ""
+}
+
+func (a *app) watchAdd() *cobra.Command {
+	add := &cobra.Command{
+		Use: "add [WHAT]", Short: "Watch a file, a folder, a feed or something else", Args: cobra.MaximumNArgs(1),
+		Long: `Watch something and be told of what is new.
+
+A path is watched as a file or a folder. An address needs --kind, since it may be
+that of a feed or of a page. What a kind can be told besides, see docs/watchers.md,
+is given with --set.`,
+		Example: `  hob watch add ~/Downloads --pattern '*.pdf'
+  hob watch add --kind feed https://example.org/feed.xml --set words='["release"]' --every 1h
+  hob watch add --kind page https://example.org/shop --set select=#price`,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in, err := watcherOf(c, args)
+			if err != nil {
+				return err
+			}
+			for flag, arg := range map[string]string{"do": "action", "report": "report_to"} {
+				if v, _ := c.Flags().GetString(flag); v != "" {
+					in[arg] = v
+				}
+			}
+			return a.do(c.Context(), false, "create_watcher", in)
+		}),
+	}
+	watcherFlags(add)
+	add.Flags().String("do", "", "what to do then, in plain words (default: just tell me)")
+	add.Flags().String("report", "", "the conversation in which to tell")
+	return add
+}
+
+// watcherFlags are what says what is to be watched.
+func watcherFlags(c *cobra.Command) {
+	c.Flags().String("kind", "", "what it is: file, feed, page (default: file)")
+	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
+	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
+	c.Flags().String("hours", "", `when to ask: "08:00-18:00", "mon-fri 08:00-18:00"`)
+	c.Flags().Int("per-day", 0, "how often it may tell on one day")
+	c.Flags().String("pattern", "", `files: only names like this: "*.pdf"`)
+	c.Flags().Bool("recursive", false, "files: also in the folders below")
+	c.Flags().StringSlice("events", nil, "files: created, modified, removed (default: created)")
+}
+
+// watcherOf reads kind and configuration from the arguments and flags.
+func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
+	kind, _ := c.Flags().GetString("kind")
+	address := len(args) > 0 && strings.Contains(args[0], "://")
+	switch {
+	case kind == "" && address:
+		return nil, usage("is it a feed or a page? Say so with --kind")
+	case kind == "":
+		kind = "file"
+	}
+	config := map[string]any{}
+	set, _ := c.Flags().GetStringArray("set")
+	for _, s := range set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return nil, usage("--set wants KEY=VALUE, not %q", s)
+		}
+		var v any
+		if json.Unmarshal([]byte(value), &v) != nil {
+			v = value
+		}
+		config[key] = v
+	}
+	if kind == "file" {
+		maps.Copy(config, given(c, "pattern", "recursive"))
+		if events, _ := c.Flags().GetStringSlice("events"); len(events) > 0 {
+			config["events"] = events
+		}
+	}
+	for flag, key := range map[string]string{"every": "every", "hours": "active_hours"} {
+		if v, _ := c.Flags().GetString(flag); v != "" {
+			config[key] = v
+		}
+	}
+	if n, _ := c.Flags().GetInt("per-day"); n != 0 {
+		config["per_day"] = n
+	}
+	if len(args) == 0 {
+		if kind == "file" {
+			return nil, usage("say which file or folder")
+		}
+		return map[string]any{"kind": kind, "config": config}, nil
+	}
+	key := watchKey(kind)
+	if key == "" {
+		return nil, usage("the kind %s is told everything with --set KEY=VALUE; it has no one thing that it watches", kind)
+	}
+	config[key] = args[0]
+	if kind == "file" && !strings.HasPrefix(args[0], "~") { // the daemon has another working folder
+		abs, err := filepath.Abs(args[0])
+		if err != nil {
+			return nil, err
+		}
+		config[key] = abs
+	}
+	return map[string]any{"kind": kind, "config": config}, nil
+}

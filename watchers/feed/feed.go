@@ -1,0 +1,230 @@
+// Package feed is the kind of watcher that tells of new entries in a feed: RSS,
+// Atom or JSON Feed, perhaps only of those with certain words. It asks with the
+// validators of the last answer, so that a feed in which nothing is new costs
+// one small request.
+//
+// Which entries are new is the manager's to say, by their keys; this package
+// names them so that a key stays what it is (see keys).
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/safehttp"
+	"hob/watchers"
+)
+
+// Kind is the kind's name.
+const Kind = "feed"
+
+// The bounds of a feed.
+const (
+	maxBody  = 5 << 20
+	maxItems = 2000
+	every    = 30 * time.Minute
+)
+
+// config is what the owner or a tool gives.
+type config struct {
+	URL    string         `json:"url"`
+	Words  watchers.Words `json:"words,omitempty"`  // tell only of entries with one of these
+	Except watchers.Words `json:"except,omitempty"` // but not of those with one of these
+}
+
+// Driver makes feed watchers.
+type Driver struct{}
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Kind implements watchers.Driver.
+func (*Driver) Kind() string { return Kind }
+
+// Migrations implements watchers.Driver.
+func (*Driver) Migrations() []store.Set { return nil }
+
+// Describe implements watchers.Driver.
+func (*Driver) Describe(raw json.RawMessage) string {
+	c, err := parse(raw)
+	if err != nil {
+		return "an unreadable feed"
+	}
+	text := "new entries of the feed " + phrase.Cut(c.URL, 200)
+	if len(c.Words) > 0 {
+		text += " with " + c.Words.List()
+	}
+	if len(c.Except) > 0 {
+		text += " without " + c.Except.List()
+	}
+	return text
+}
+
+// Reach implements watchers.Reacher.
+func (*Driver) Reach(raw json.RawMessage) (watchers.Reach, error) {
+	c, err := parse(raw)
+	return watchers.Reach{URLs: []string{c.URL}}, err
+}
+
+// New implements watchers.Driver.
+func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+	c, err := parse(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	u, err := watchers.Address(deps.Network, c.URL)
+	if err != nil {
+		return nil, fmt.Errorf("feed: %w", err)
+	}
+	c.URL = u.String()
+	return &feed{config: c, host: u.Host, network: deps.Network}, nil
+}
+
+func parse(raw json.RawMessage) (config, error) {
+	var c config
+	if err := watchers.Decode(raw, &c); err != nil {
+		return config{}, fmt.Errorf("feed: %w", err)
+	}
+	address := strings.TrimSpace(c.URL)
+	if rest, ok := strings.CutPrefix(address, "feed:"); ok { // the scheme that feed readers register
+		if address = strings.TrimPrefix(rest, "//"); !strings.Contains(address, "://") {
+			address = "https://" + address
+		}
+	}
+	if address == "" {
+		return config{}, errors.New(`feed: "url" is missing; it is the address of the feed, such as "https://example.org/feed.xml"`)
+	}
+	if !strings.Contains(address, "://") {
+		address = "https://" + address
+	}
+	c.URL = address
+	return c, nil
+}
+
+// feed is one poll of a watcher.
+type feed struct {
+	config
+	host    string
+	network *safehttp.Client
+}
+
+// cursor is what is remembered between polls.
+type cursor struct {
+	ETag     string `json:"etag,omitempty"`
+	Modified string `json:"modified,omitempty"`
+	// Oldest is the date of the oldest entry at the baseline, in Unix seconds:
+	// what is older and stands below the others came with a longer feed.
+	Oldest int64 `json:"oldest,omitempty"`
+}
+
+// Every implements watchers.Polled.
+func (*feed) Every() time.Duration { return every }
+
+// Group implements watchers.Grouped.
+func (f *feed) Group() string { return f.host }
+
+// Poll implements watchers.Polled.
+func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
+	var c cursor
+	if json.Unmarshal(p.Cursor, &c) != nil {
+		c = cursor{}
+	}
+	items, title, v, err := f.fetch(ctx, safehttp.Validators{ETag: c.ETag, LastModified: c.Modified})
+	if err != nil || items == nil {
+		return watchers.Found{}, err
+	}
+	c.ETag, c.Modified = v.ETag, v.LastModified
+	if p.First {
+		c.Oldest = oldest(items)
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return watchers.Found{}, fmt.Errorf("feed: %w", err)
+	}
+	found := watchers.Found{Cursor: raw}
+	top := firstRecent(items, c.Oldest)
+	for i, it := range items {
+		if i > top && it.at.Unix() < c.Oldest && !it.at.IsZero() || !f.wants(it) {
+			continue
+		}
+		found.Signals = append(found.Signals, it.signal(f.URL, title))
+	}
+	return found, nil
+}
+
+// Past implements watchers.Historian.
+func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, error) {
+	items, title, _, err := f.fetch(ctx, safehttp.Validators{})
+	if err != nil {
+		return nil, err
+	}
+	var out []watchers.Signal
+	for _, it := range items {
+		if it.at.After(since) && f.wants(it) {
+			out = append(out, it.signal(f.URL, title))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b watchers.Signal) int { return a.At.Compare(b.At) })
+	return out, nil
+}
+
+// fetch asks for the feed; no items and no error when it is what it was.
+func (f *feed) fetch(ctx context.Context, v safehttp.Validators) (items []item, title string, fresh safehttp.Validators, err error) {
+	resp, err := watchers.Fetch(ctx, f.network, safehttp.Request{
+		URL: f.URL, If: v, MaxBody: maxBody,
+		Header: http.Header{"Accept": {"application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,application/json;q=0.9,text/xml;q=0.9,*/*;q=0.5"}},
+	})
+	if err != nil || resp.NotModified() {
+		return nil, "", v, err
+	}
+	items, title, err = read(resp.Body, resp.URL)
+	if err != nil {
+		return nil, "", v, fmt.Errorf("%s does not answer with a feed: %w", resp.URL.Host, err)
+	}
+	return items, title, bounded(resp.Validators()), nil
+}
+
+// bounded drops validators that are longer than one would send again.
+func bounded(v safehttp.Validators) safehttp.Validators {
+	if len(v.ETag) > 1024 {
+		v.ETag = ""
+	}
+	if len(v.LastModified) > 100 {
+		v.LastModified = ""
+	}
+	return v
+}
+
+func (f *feed) wants(it item) bool {
+	text := it.Title + "\n" + it.Summary + "\n" + strings.Join(it.Categories, "\n")
+	return (len(f.Words) == 0 || f.Words.In(text)) && !f.Except.In(text)
+}
+
+func oldest(items []item) int64 {
+	var first int64
+	for _, it := range items {
+		if at := it.at.Unix(); !it.at.IsZero() && at > 0 && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	return first
+}
+
+// firstRecent is the place of the first entry that is not older than the
+// baseline's oldest; len(items) when there is none.
+func firstRecent(items []item, oldest int64) int {
+	for i, it := range items {
+		if it.at.Unix() >= oldest && !it.at.IsZero() {
+			return i
+		}
+	}
+	return len(items)
+}

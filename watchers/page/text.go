@@ -1,0 +1,283 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/andybalholm/cascadia"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+
+	"hob/platform/phrase"
+	"hob/platform/readable"
+	"hob/platform/safehttp"
+)
+
+// The bounds of what is said of a change.
+const (
+	maxLines = 40  // of a diff
+	maxLine  = 300 // characters
+	maxTable = 4 << 20
+)
+
+// read returns what is compared: the part of the page that was asked for, as
+// lines without noise. A part that is not there is an error, and not an empty
+// text: the page may have failed to load, or been rebuilt.
+func (p *page) read(resp *safehttp.Response) (text, title string, err error) {
+	body, err := decoded(resp)
+	if err != nil {
+		return "", "", err
+	}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case kind == "", strings.Contains(kind, "html"):
+		text, title, err = p.part(body)
+	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "json"), strings.Contains(kind, "xml"):
+		if text = readable.Tidy(body); p.Select != "" {
+			err = fmt.Errorf("%s answers with %s, in which no CSS selector finds anything", p.host, kind)
+		}
+	default:
+		err = fmt.Errorf("%s answers with %s, which is no text", p.host, readable.CutRunes(kind, 60))
+	}
+	if err == nil {
+		text, err = p.between(text)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return p.quiet(text), readable.CutRunes(title, 150), nil
+}
+
+func decoded(resp *safehttp.Response) (string, error) {
+	r, err := charset.NewReader(bytes.NewReader(resp.Body), resp.Header.Get("Content-Type"))
+	if errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("%s answers with nothing", resp.URL.Host)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", resp.URL.Host, err)
+	}
+	b, err := io.ReadAll(io.LimitReader(r, 2*maxBody))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", resp.URL.Host, err)
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
+}
+
+// part is the readable text of the page, or of what the selector finds in it.
+func (p *page) part(body string) (text, title string, err error) {
+	whole, err := readable.HTML(body, nil)
+	if err != nil || p.Select == "" {
+		if err != nil {
+			return "", "", fmt.Errorf("%s: %w", p.host, err)
+		}
+		return whole.Text, whole.Title, nil
+	}
+	doc, err := html.Parse(strings.NewReader(body))
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", p.host, err)
+	}
+	want, err := cascadia.ParseGroup(p.Select)
+	if err != nil {
+		return "", "", fmt.Errorf("page: %w", err)
+	}
+	found := cascadia.QueryAll(doc, want)
+	if len(found) == 0 {
+		return "", "", fmt.Errorf("the part %q is not on the page; was it rebuilt?", readable.CutRunes(p.Select, 100))
+	}
+	var b strings.Builder
+	for _, n := range found {
+		if inside(n, found) || b.Len() > maxText {
+			continue
+		}
+		var part bytes.Buffer
+		if err := html.Render(&part, n); err != nil {
+			return "", "", fmt.Errorf("%s: %w", p.host, err)
+		}
+		b.WriteString(strings.TrimSpace(fragment(n, part.String())) + "\n")
+	}
+	return b.String(), whole.Title, nil
+}
+
+// fragment is the text of an element; those of tables need a table around them.
+func fragment(n *html.Node, s string) string {
+	switch n.Data {
+	case "td", "th":
+		s = "<table><tr>" + s + "</tr></table>"
+	case "tr", "tbody", "thead", "caption":
+		s = "<table>" + s + "</table>"
+	}
+	return readable.Words("<div>" + s + "</div>")
+}
+
+// inside reports whether an element lies in another one of those that were found.
+func inside(n *html.Node, found []*html.Node) bool {
+	for up := n.Parent; up != nil; up = up.Parent {
+		if slices.Contains(found, up) {
+			return true
+		}
+	}
+	return false
+}
+
+// between cuts the text that lies between two others, blanks aside.
+func (p *page) between(text string) (string, error) {
+	if p.From+p.To == "" {
+		return text, nil
+	}
+	flat := strings.Join(lines(text), "\n")
+	if p.From != "" {
+		_, end := locate(flat, p.From)
+		if end < 0 {
+			return "", fmt.Errorf("the text %q is not on the page; was it rebuilt?", readable.CutRunes(p.From, 100))
+		}
+		flat = flat[end:]
+	}
+	if p.To != "" {
+		begin, _ := locate(flat, p.To)
+		if begin < 0 {
+			return "", fmt.Errorf("the text %q is not on the page where it was to be; was it rebuilt?", readable.CutRunes(p.To, 100))
+		}
+		flat = flat[:begin]
+	}
+	return flat, nil
+}
+
+// locate finds a text of one line in one of several lines: where it begins and
+// ends, -1 when it is not there. Line breaks count as blanks.
+func locate(text, want string) (begin, end int) {
+	i := strings.Index(strings.ReplaceAll(text, "\n", " "), want)
+	if i < 0 {
+		return -1, -1
+	}
+	return i, i + len(want)
+}
+
+// lines are the lines of a text that say something.
+func lines(text string) []string {
+	var out []string
+	for l := range strings.Lines(text) {
+		if l = readable.Squeeze(l); l != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// noise is what changes by itself: times that go by ("3 minutes ago") and tokens.
+var noise = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:(?:\d+|an?|a few)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago|just now|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
+})
+
+// quiet drops what does not count.
+func (p *page) quiet(text string) string {
+	var b strings.Builder
+	for _, l := range lines(text) {
+		if p.Ignore.In(l) {
+			continue
+		}
+		l = readable.Squeeze(noise().ReplaceAllString(l, "…"))
+		if b.Len()+len(l) > maxText {
+			break
+		}
+		b.WriteString(l + "\n")
+	}
+	return b.String()
+}
+
+// changes are the lines that went and those that came, in their order.
+func changes(a, b []string) (gone, come []string) {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if len(a) == 0 || len(b) == 0 || len(a)*len(b) > maxTable { // too much to compare in order
+		return without(a, b), without(b, a)
+	}
+	w := len(b) + 1
+	longest := make([]uint32, (len(a)+1)*w) // common subsequences of what follows
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				longest[i*w+j] = longest[(i+1)*w+j+1] + 1
+			} else {
+				longest[i*w+j] = max(longest[(i+1)*w+j], longest[i*w+j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			i, j = i+1, j+1
+		case longest[(i+1)*w+j] >= longest[i*w+j+1]:
+			gone = append(gone, a[i])
+			i++
+		default:
+			come = append(come, b[j])
+			j++
+		}
+	}
+	return append(gone, a[i:]...), append(come, b[j:]...)
+}
+
+// without are the lines of a that are not among b, as often as they are there.
+func without(a, b []string) []string {
+	have := map[string]int{}
+	for _, l := range b {
+		have[l]++
+	}
+	var out []string
+	for _, l := range a {
+		if have[l]--; have[l] < 0 {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// diff shows the lines as programs and people know them.
+func diff(gone, come []string) string {
+	var b strings.Builder
+	for _, side := range []struct {
+		mark  string
+		lines []string
+	}{{"- ", gone}, {"+ ", come}} {
+		for i, l := range side.lines {
+			if i == maxLines {
+				fmt.Fprintf(&b, "%s(%d more lines)\n", side.mark, len(side.lines)-maxLines)
+				break
+			}
+			b.WriteString(side.mark + readable.CutRunes(l, maxLine) + "\n")
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// brief is a change on one line.
+func brief(gone, come []string) string {
+	say := func(ls []string) string {
+		text := `"` + phrase.Cut(ls[0], 120) + `"`
+		if n := len(ls) - 1; n == 1 {
+			text += " and 1 more line"
+		} else if n > 1 {
+			text += fmt.Sprintf(" and %d more lines", n)
+		}
+		return text
+	}
+	switch {
+	case len(gone) == 0:
+		return "new is " + say(come)
+	case len(come) == 0:
+		return "gone is " + say(gone)
+	}
+	return say(gone) + " became " + say(come)
+}
