@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,10 +94,10 @@ const roofs = `{"items":[{"turn":1,"quote":"Uwe next door does our roofs","text"
 func TestPutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
-		down := errors.New("overloaded")
+		var up atomic.Bool
 		x := h.extractor(func(context.Context) (llm.Model, error) {
-			if down != nil {
-				return nil, down
+			if !up.Load() {
+				return nil, errors.New("overloaded")
 			}
 			return llmtest.NewScripted(llmtest.Options{}, llmtest.Answer{Text: roofs}), nil
 		})
@@ -106,7 +107,7 @@ func TestPutOff(t *testing.T) {
 		go func() { done <- x.Run(ctx) }()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		down = nil
+		up.Store(true)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if got := h.facts(); len(got) != 1 {
