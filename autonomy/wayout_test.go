@@ -34,10 +34,13 @@ func waysOut() map[string][]string {
 // chose goes through platform/safehttp, and is not on this list.
 func mayGoOut() map[string]string {
 	return map[string]string{
-		"autonomy/llm/watch.go":          "to the model servers that the owner configured",
-		"channels/web/client.go":         "to Hob itself, without a network",
-		"cmd/hob/connect.go":             "to the daemon on this machine",
-		"cmd/hob/internal/bench/home.go": "to a daemon that the measurement started itself",
+		"autonomy/llm/watch.go":             "to the model servers that the owner configured",
+		"channels/web/client.go":            "to Hob itself, without a network",
+		"cmd/hob/connect.go":                "to the daemon on this machine",
+		"platform/pim/account.go":           "to the mail and calendar servers that the owner configured",
+		"platform/pim/mailbox/mailbox.go":   "the same, encrypting a connection that is there",
+		"platform/pim/outgoing/outgoing.go": "the same",
+		"cmd/hob/internal/bench/home.go":    "to a daemon that the measurement started itself",
 	}
 }
 

@@ -100,7 +100,7 @@ func readFolder(dir string) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	out := files{}
 	names := []string{manifestFile, soulFile}
 	switch fi, err := root.Lstat("skills"); {

@@ -133,7 +133,7 @@ func (s Shelf) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s", ErrNotFound, name)
 	}

@@ -54,11 +54,7 @@ func (h *house) known() (out []string) {
 // kept is every word that the tables hold.
 func (h *house) kept() (out string) {
 	h.t.Helper()
-	rows, err := h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	list, err := strs(rows)
+	list, err := strs(h.st.Reader(h.t.Context()).Query(`SELECT name || ' ' || source FROM entities UNION ALL SELECT key || ' ' || text || ' ' || source FROM entity_aliases UNION ALL SELECT source FROM relations`))
 	if err != nil {
 		h.t.Fatal(err)
 	}

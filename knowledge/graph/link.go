@@ -70,11 +70,7 @@ func (g *Graph) LinkTx(tx *store.Tx, l knowledge.Link) (out knowledge.Linked, er
 
 // relateTx keeps a relation, unless it is known as well as this one is.
 func relateTx(tx *store.Tx, l knowledge.Link, from, name, to string) (r knowledge.Relation, known bool, err error) {
-	rows, err := tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact)
-	if err != nil {
-		return r, false, fmt.Errorf("graph: link: %w", err)
-	}
-	list, err := relations(rows)
+	list, err := relations(tx.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id = ? AND r.name = ? AND r.to_id = ? AND r.over = 0 AND r.doc = 0 AND r.fact IN ('', ?)`, from, name, to, l.Fact))
 	if err != nil {
 		return r, false, fmt.Errorf("graph: link: %w", err)
 	}
@@ -181,11 +177,7 @@ func (m *making) make(name, kind string) (string, error) {
 // KeepTx takes back the links that were made of a source, but for those of these
 // ids, with the ends that were made for them and that nothing else names.
 func (g *Graph) KeepTx(tx *store.Tx, realm, source string, keep []string) error {
-	rows, err := tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source)
-	if err != nil {
-		return fmt.Errorf("graph: keep: %w", err)
-	}
-	ids, err := strs(rows)
+	ids, err := strs(tx.Query(`SELECT id FROM relations WHERE realm = ? AND source = ? AND doc = 0`, realm, source))
 	if err != nil {
 		return fmt.Errorf("graph: keep: %w", err)
 	}

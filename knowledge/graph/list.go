@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,28 +39,20 @@ func (g *Graph) Entities(q store.Querier, f Filter) ([]knowledge.Entity, error) 
 		f.Limit = 100
 	}
 	like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.Join(phrase.Split(f.Text), " ")) + "%"
-	rows, err := q.Query(`SELECT e.id FROM entities e WHERE e.merged_into = '' AND (?1 = '' OR e.kind = ?1) AND (?2 OR e.realm = ?3)
+	ids, err := strs(q.Query(`SELECT e.id FROM entities e WHERE e.merged_into = '' AND (?1 = '' OR e.kind = ?1) AND (?2 OR e.realm = ?3)
 		AND (?4 = '%%' OR e.id = ?5 OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = e.id OR merged_into = e.id) AND a.key LIKE ?4 ESCAPE '\'))
-		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000))
-	if err != nil {
-		return nil, fmt.Errorf("graph: list: %w", err)
-	}
-	ids, err := strs(rows)
+		ORDER BY e.updated_at DESC, e.id LIMIT ?6`, f.Kind, f.EveryRealm, f.Realm, like, strings.TrimSpace(f.Text), min(f.Limit, 10_000)))
 	if err != nil {
 		return nil, fmt.Errorf("graph: list: %w", err)
 	}
 	return g.entities(q, ids)
 }
 
-type cursor interface {
-	Next() bool
-	Scan(...any) error
-	Err() error
-	Close() error
-}
-
-func strs(rows cursor) (out []string, err error) {
-	defer func() { err = errors.Join(err, rows.Close()) }()
+func strs(rows *sql.Rows, err error) (out []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var s string
 		if err := rows.Scan(&s); err != nil {
@@ -88,30 +81,18 @@ func (g *Graph) entities(q store.Querier, ids []string) ([]knowledge.Entity, err
 	for _, id := range ids {
 		var e knowledge.Entity
 		var created, updated int64
-		rows, err := q.Query(`SELECT `+entityColumns+` FROM entities e WHERE e.id = ?`, id)
-		if err != nil {
-			return nil, fmt.Errorf("graph: entity: %w", err)
-		}
-		there := rows.Next()
-		if there {
-			err = rows.Scan(&e.ID, &e.Name, &e.Kind, &e.Realm, &e.Provenance, &e.Source, &e.ByHand, &created, &updated)
-		}
-		if cerr := rows.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			return nil, fmt.Errorf("graph: entity: %w", err)
-		}
-		if !there {
+		err := q.QueryRow(`SELECT `+entityColumns+` FROM entities e WHERE e.id = ?`, id).
+			Scan(&e.ID, &e.Name, &e.Kind, &e.Realm, &e.Provenance, &e.Source, &e.ByHand, &created, &updated)
+		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
-		e.CreatedAt, e.UpdatedAt = store.Time(created), store.Time(updated)
-		names, err := q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
-			ORDER BY a.text LIMIT 50`, id, e.Name)
 		if err != nil {
-			return nil, fmt.Errorf("graph: names: %w", err)
+			return nil, fmt.Errorf("graph: entity: %w", err)
 		}
-		if e.Aliases, err = strs(names); err != nil {
+		e.CreatedAt, e.UpdatedAt = store.Time(created), store.Time(updated)
+		e.Aliases, err = strs(q.Query(`SELECT DISTINCT a.text FROM entity_aliases a WHERE a.entity IN (SELECT id FROM entities WHERE id = ?1 OR merged_into = ?1) AND a.kind <> 'first' AND a.text <> ?2
+			ORDER BY a.text LIMIT 50`, id, e.Name))
+		if err != nil {
 			return nil, fmt.Errorf("graph: names: %w", err)
 		}
 		out = append(out, e)
@@ -126,11 +107,7 @@ func (g *Graph) Neighbours(q store.Querier, id string) ([]Neighbour, error) {
 		return nil, err
 	}
 	p := placeholders(len(all))
-	rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(anys(all), anys(all)...)...)
-	if err != nil {
-		return nil, fmt.Errorf("graph: relations: %w", err)
-	}
-	list, err := relations(rows)
+	list, err := relations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.from_id IN (`+p+`) OR r.to_id IN (`+p+`) ORDER BY r.over, r.created_at DESC, r.id LIMIT 1000`, append(anys(all), anys(all)...)...))
 	if err != nil {
 		return nil, fmt.Errorf("graph: relations: %w", err)
 	}
@@ -177,8 +154,11 @@ type relation struct {
 	over bool
 }
 
-func relations(rows cursor) (out []relation, err error) {
-	defer func() { err = errors.Join(err, rows.Close()) }()
+func relations(rows *sql.Rows, err error) (out []relation, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var r relation
 		var from, until, created int64

@@ -53,11 +53,7 @@ func (m *making) clear() error {
 
 // each calls f with what a question yields.
 func (m *making) each(f func(string), stmt string, args ...any) error {
-	rows, err := m.tx.Query(stmt, args...)
-	if err != nil {
-		return fmt.Errorf("graph: names: %w", err)
-	}
-	list, err := strs(rows)
+	list, err := strs(m.tx.Query(stmt, args...))
 	if err != nil {
 		return fmt.Errorf("graph: names: %w", err)
 	}

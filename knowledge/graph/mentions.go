@@ -95,11 +95,7 @@ func (g *Graph) learn(key, realm, id string) {
 // back looks for the rows that mentioned a name before it was known, a few names
 // at a time, and reports whether there are more.
 func (g *Graph) back(ctx context.Context, b Base) (more bool, err error) {
-	rows, err := g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce)
-	if err != nil {
-		return false, fmt.Errorf("graph: names: %w", err)
-	}
-	fresh, err := strs(rows)
+	fresh, err := strs(g.o.Store.Reader(ctx).Query(`SELECT DISTINCT text FROM entity_aliases WHERE fresh = 1 LIMIT ?`, atOnce))
 	if err != nil {
 		return false, fmt.Errorf("graph: names: %w", err)
 	}

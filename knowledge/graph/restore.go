@@ -17,11 +17,7 @@ import (
 func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relation func(knowledge.Relation) error) error {
 	const page = 500
 	for after := ""; ; {
-		rows, err := q.Query(`SELECT id FROM entities WHERE id > ? AND merged_into = '' ORDER BY id LIMIT ?`, after, page)
-		if err != nil {
-			return fmt.Errorf("graph: export: %w", err)
-		}
-		ids, err := strs(rows)
+		ids, err := strs(q.Query(`SELECT id FROM entities WHERE id > ? AND merged_into = '' ORDER BY id LIMIT ?`, after, page))
 		if err != nil {
 			return fmt.Errorf("graph: export: %w", err)
 		}
@@ -43,11 +39,7 @@ func (g *Graph) Each(q store.Querier, entity func(knowledge.Entity) error, relat
 }
 
 func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) error {
-	rows, err := q.Query(`SELECT id || ' ' || merged_into FROM entities WHERE merged_into <> ''`)
-	if err != nil {
-		return fmt.Errorf("graph: export: %w", err)
-	}
-	merged, err := strs(rows)
+	merged, err := strs(q.Query(`SELECT id || ' ' || merged_into FROM entities WHERE merged_into <> ''`))
 	if err != nil {
 		return fmt.Errorf("graph: export: %w", err)
 	}
@@ -57,11 +49,7 @@ func eachRelation(q store.Querier, page int, fn func(knowledge.Relation) error) 
 		root[id] = into
 	}
 	for after := ""; ; {
-		rows, err := q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page)
-		if err != nil {
-			return fmt.Errorf("graph: export: %w", err)
-		}
-		list, err := relations(rows)
+		list, err := relations(q.Query(`SELECT `+relationColumns+` FROM relations r WHERE r.over = 0 AND r.id > ? ORDER BY r.id LIMIT ?`, after, page))
 		if err != nil {
 			return fmt.Errorf("graph: export: %w", err)
 		}
@@ -162,13 +150,9 @@ func (g *Graph) same(tx *store.Tx, e knowledge.Entity) (string, error) {
 		if key == "" {
 			continue
 		}
-		rows, err := tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
+		ids, err := strs(tx.Query(`SELECT DISTINCT CASE WHEN e.merged_into <> '' THEN e.merged_into ELSE e.id END FROM entity_aliases a JOIN entities e ON e.id = a.entity
 			WHERE a.key = ? AND a.kind = ? AND e.realm = ? AND (? = '' OR e.kind = ?) AND (? OR `+foreign+`) LIMIT 2`,
-			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted())
-		if err != nil {
-			return "", fmt.Errorf("graph: restore: %w", err)
-		}
-		ids, err := strs(rows)
+			key, kind, e.Realm, e.Kind, e.Kind, !e.Provenance.Tainted()))
 		if err != nil {
 			return "", fmt.Errorf("graph: restore: %w", err)
 		}

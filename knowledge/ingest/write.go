@@ -81,7 +81,7 @@ func (w *writing) failed(cause error) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%w (it was to be noted that it cannot be read: %s)", err, reason(cause)) //nolint:errorlint // this is about the store
+		return fmt.Errorf("%w (it was to be noted that it cannot be read: %s)", err, reason(cause))
 	}
 	return cause
 }

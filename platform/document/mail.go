@@ -148,10 +148,10 @@ func (p *parser) attachment(of *Document, name string, data []byte, depth int) [
 	return docs
 }
 
-// short is an id as part of a name.
 // MailPart is the Part of a mail with such a Message-ID.
 func MailPart(id string) string { return "mail:" + short(strings.Trim(id, "<> ")) }
 
+// short is an id as part of a name.
 func short(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
