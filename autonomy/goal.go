@@ -20,11 +20,8 @@ import (
 	"hob/tools"
 )
 
-// Sources of what is due by itself put it into the inbox and say when the next of
-// it is (zero: nothing is).
-type dueSource = func(ctx context.Context, now time.Time) (next time.Time, err error)
-
-// due puts what is due into the inbox and returns when the next of it is.
+// due puts what is due into the inbox and returns when the next of it is (zero:
+// nothing is); each source says both of its own.
 func (l *Loop) due(ctx context.Context) (next time.Time) {
 	for _, source := range l.o.Due {
 		at, err := source(ctx, time.Now())
