@@ -66,7 +66,10 @@ type Vectors struct {
 	base    *knowledge.Base
 	queries *queries
 	wake    chan struct{}
-	writing sync.Mutex // one writer: Run, Purge or CatchUp
+	// stepping is held by Run or CatchUp, writing by whoever writes, and not while
+	// the embedder works; turn counts who came in between.
+	stepping, writing sync.Mutex
+	turn              int
 	// reading is held for reading while a search reads the file, and else by who
 	// closes it.
 	reading sync.RWMutex

@@ -50,6 +50,7 @@ func (v *Vectors) CatchUp(ctx context.Context, progress func(rows int)) error {
 func (v *Vectors) Reindex(ctx context.Context) error {
 	v.writing.Lock()
 	defer v.writing.Unlock()
+	v.turn++
 	s, f, err := v.state(ctx)
 	if err != nil {
 		return err
@@ -155,29 +156,65 @@ func (v *Vectors) state(ctx context.Context) (state, *file, error) {
 }
 
 // step takes the next rows in, in one transaction; n are the rows, more says
-// that there may be others. seq is how far the docs are held.
+// that there may be others. seq is how far the docs are held. While the embedder
+// works, nobody who forgets something waits for it: then the step begins again.
 func (v *Vectors) step(ctx context.Context) (n int, seq int64, more bool, err error) {
+	v.stepping.Lock()
+	defer v.stepping.Unlock()
+	p, err := v.prepare(ctx)
+	if err != nil || p.n == 0 && p.after == p.s {
+		return 0, p.s.seq, false, err
+	}
+	dims, err := v.embed(ctx, p.s, &p.work)
 	v.writing.Lock()
 	defer v.writing.Unlock()
-	s, f, err := v.state(ctx)
-	if err != nil {
+	switch {
+	case p.turn != v.turn:
+		return 0, p.s.seq, true, nil
+	case errors.Is(err, errDims): // vectors of different lengths cannot be compared
+		return 0, 0, false, errors.Join(err, v.empty())
+	case err != nil:
 		return 0, 0, false, err
 	}
-	if s, f, err = v.sound(ctx, s, f); err != nil {
+	p.after.dims = dims
+	if p.after.mark, _, err = v.base.Mark(v.o.Store.Reader(ctx), p.after.seq); err != nil {
 		return 0, 0, false, err
 	}
-	rows, next, more, err := v.next(ctx, s)
-	if err != nil {
-		return 0, 0, false, err
+	err = p.f.write(ctx, func(tx *sql.Tx) error {
+		if err := p.work.apply(ctx, tx); err != nil {
+			return err
+		}
+		return p.after.write(ctx, tx)
+	})
+	return p.n, p.after.seq, p.more, err
+}
+
+// prepared is a step that only needs its vectors.
+type prepared struct {
+	f        *file
+	s, after state
+	work     work
+	n        int // rows
+	more     bool
+	turn     int
+}
+
+// prepare finds out what the next step has to do.
+func (v *Vectors) prepare(ctx context.Context) (p prepared, err error) {
+	v.writing.Lock()
+	defer v.writing.Unlock()
+	p.turn = v.turn
+	if p.s, p.f, err = v.state(ctx); err != nil {
+		return p, err
 	}
-	if len(rows) == 0 && next == s {
-		return 0, s.seq, false, nil
+	if p.s, p.f, err = v.sound(ctx, p.s, p.f); err != nil {
+		return p, err
 	}
-	n, next, err = v.take(ctx, f, rows, s, next)
-	if err != nil {
-		return 0, 0, false, err
+	rows, after, more, err := v.next(ctx, p.s)
+	if p.after = after; err != nil || len(rows) == 0 && after == p.s {
+		return p, err
 	}
-	return n, next.seq, more || n < len(rows), nil
+	return p, v.fill(ctx, &p, rows, more)
 }
 
 // sound makes sure that the file is of this model and misses no change; else
@@ -271,34 +308,18 @@ type work struct {
 	drops []int64
 }
 
-// take brings rows in, as many as one call to the embedder allows, and returns
-// how many.
-func (v *Vectors) take(ctx context.Context, f *file, rows []knowledge.Change, s, after state) (int, state, error) {
-	w, n, err := v.sort(ctx, f, rows, s)
-	if err != nil {
-		return 0, s, err
+// fill takes as many rows as one call to the embedder allows.
+func (v *Vectors) fill(ctx context.Context, p *prepared, rows []knowledge.Change, more bool) (err error) {
+	if p.work, p.n, err = v.sort(ctx, p.f, rows, p.s); err != nil {
+		return err
 	}
-	if n < len(rows) {
-		after = s.upTo(rows[:n])
+	if p.more = more; p.n < len(rows) {
+		p.after, p.more = p.s.upTo(rows[:p.n]), true
 	}
-	if s.walking {
-		if w.drops, err = f.between(ctx, s.walked, after, rows[:n]); err != nil {
-			return 0, s, err
-		}
+	if p.s.walking {
+		p.work.drops, err = p.f.between(ctx, p.s.walked, p.after, rows[:p.n])
 	}
-	if after.dims, err = v.embed(ctx, s, &w); err != nil {
-		return 0, s, err
-	}
-	if after.mark, _, err = v.base.Mark(v.o.Store.Reader(ctx), after.seq); err != nil {
-		return 0, s, err
-	}
-	err = f.write(ctx, func(tx *sql.Tx) error {
-		if err := w.apply(ctx, tx); err != nil {
-			return err
-		}
-		return after.write(ctx, tx)
-	})
-	return n, after, err
+	return err
 }
 
 // upTo is the state once only these of the rows are in.

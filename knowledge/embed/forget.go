@@ -33,6 +33,7 @@ func (v *Vectors) Forget(ctx context.Context) (rows int, err error) {
 	v.queries.forget()
 	v.writing.Lock()
 	defer v.writing.Unlock()
+	v.turn++ // what is being embedded may be of it
 	s, f, err := v.state(ctx)
 	if err != nil || s.model == "" {
 		return 0, err

@@ -9,6 +9,7 @@ import (
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
+	"hob/platform/phrase"
 )
 
 // leastText is the shortest beginning of a text that is tried when the model
@@ -21,22 +22,9 @@ func (v *Vectors) text(d knowledge.Doc) (text string, hash []byte) {
 	if d.Title != "" {
 		text = d.Title + "\n" + d.Text
 	}
-	text = v.o.DocumentPrefix + cutRunes(text, v.o.Chars)
+	text = v.o.DocumentPrefix + phrase.First(text, v.o.Chars)
 	h := sha256.Sum256([]byte(text))
 	return text, h[:16]
-}
-
-func cutRunes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }
 
 // cut shortens to at most n bytes, not within a character.
@@ -81,10 +69,10 @@ func (v *Vectors) embed(ctx context.Context, s state, w *work) (dims int, err er
 	return dims, nil
 }
 
-// another drops what is held: vectors of different lengths cannot be compared.
+// another says that what is held is of no use any more.
 func (v *Vectors) another(had, has int) error {
 	v.o.Log.Info("vectors are made anew, because the model makes others now", "model", v.o.Model, "had", had, "has", has)
-	return errors.Join(fmt.Errorf("%w (%d, before it were %d); all are made anew", errDims, has, had), v.empty())
+	return fmt.Errorf("%w (%d, before it were %d); all are made anew", errDims, has, had)
 }
 
 // each embeds texts. One that the model refuses, or finds too long, is found by

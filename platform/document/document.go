@@ -16,6 +16,8 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+
+	"hob/platform/readable"
 )
 
 // Errors that say why a file cannot be read. They are wrapped with the details.
@@ -218,7 +220,7 @@ func (p *parser) bound(d *Document) {
 	var kept []Section
 	for _, s := range d.Sections {
 		s.Text = tidy(s.Text)
-		s.Header = CutRunes(s.Header, 600)
+		s.Header = readable.CutRunes(s.Header, 600)
 		if s.size() > left {
 			d.Cut = true
 			s.cut(left)
@@ -267,21 +269,8 @@ func clean(heading []string) []string {
 }
 
 // line makes one line of at most n characters.
-func line(s string, n int) string { return CutRunes(strings.Join(strings.Fields(tidy(s)), " "), n) }
-
-// CutRunes shortens a text to n characters.
-func CutRunes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	i := 0
-	for at := range s {
-		if i == n {
-			return s[:at] + "…"
-		}
-		i++
-	}
-	return s
+func line(s string, n int) string {
+	return readable.CutRunes(strings.Join(strings.Fields(tidy(s)), " "), n)
 }
 
 // tidy drops control characters, which are no text.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"hob/platform/readable"
 )
 
 // Bounds of JSON: how deep it is looked into, how deep it may be at all, and how
@@ -161,7 +163,7 @@ func (v *values) rest(tok json.Token, name string, depth int) error {
 				return err
 			}
 			key, _ := tok.(string) // the decoder lets nothing else stand there
-			inner = CutRunes(strings.TrimPrefix(name+"."+CutRunes(key, maxNames), "."), maxNames)
+			inner = readable.CutRunes(strings.TrimPrefix(name+"."+readable.CutRunes(key, maxNames), "."), maxNames)
 		}
 		if err := v.value(inner, depth+1); err != nil {
 			return err

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/charset"
+
+	"hob/platform/readable"
 )
 
 func brokenf(format string, args ...any) error {
@@ -57,7 +59,7 @@ func (p *parser) csv(_ string, data []byte) (*Document, error) {
 			row, d.Cut = row[:maxColumns], true
 		}
 		for i, c := range row {
-			row[i] = CutRunes(c, maxCell)
+			row[i] = readable.CutRunes(c, maxCell)
 		}
 		left -= t.row(row)
 	}

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hob/platform/readable"
 )
 
 // book is an Excel workbook that is read (ECMA-376 part 1, 18).
@@ -80,7 +82,7 @@ func (k *book) strings() error {
 				b.WriteString(e.Text)
 			}
 		case e.End && e.Name == "si" && len(k.shared) < maxShared:
-			k.shared = append(k.shared, CutRunes(b.String(), maxCell))
+			k.shared = append(k.shared, readable.CutRunes(b.String(), maxCell))
 			b.Reset()
 		}
 	})
@@ -149,7 +151,7 @@ func (k *book) sheet(part string) (t table, cut bool, err error) {
 			for len(cells) <= at {
 				cells = append(cells, "")
 			}
-			text := CutRunes(k.value(kind, style, value.String()), maxCell)
+			text := readable.CutRunes(k.value(kind, style, value.String()), maxCell)
 			if width += len(text); width <= k.left {
 				cells[at] = text
 			}

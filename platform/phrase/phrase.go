@@ -80,6 +80,20 @@ func Cut(s string, n int) string {
 	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
 }
 
+// First is the first n characters of a text.
+func First(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
 // Similar rates two words or titles from 0 (nothing in common) to 1 (same) by
 // the Dice coefficient of their letter pairs.
 func Similar(a, b string) float64 {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"hob/platform/phrase"
 	"hob/platform/safehttp"
 )
 
@@ -139,10 +140,10 @@ func title(doc *html.Node) string {
 // Squeeze makes one line.
 func Squeeze(s string) string { return strings.Join(strings.Fields(Tidy(s)), " ") }
 
-// CutRunes shortens a text to n characters.
+// CutRunes shortens a text to n characters, and shows it.
 func CutRunes(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n]) + "…"
+	if first := phrase.First(s, n); len(first) < len(s) {
+		return first + "…"
 	}
 	return s
 }

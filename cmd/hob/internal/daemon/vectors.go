@@ -102,9 +102,6 @@ func (d *Daemon) closeVectors() error {
 	return d.vectors.Close()
 }
 
-// Vectors are what finds by meaning, nil when that is off.
-func (d *Daemon) Vectors() *embed.Vectors { return d.vectors }
-
 // embedder makes the embedder of a name when it is needed first: its key may
 // lie in a keychain. One that cannot be made is an error of each call, and tried
 // again.
