@@ -281,3 +281,19 @@ DROP TRIGGER docs_updated;
 CREATE TRIGGER docs_inserted AFTER INSERT ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;
 CREATE TRIGGER docs_deleted AFTER DELETE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (old.n, random()); END;
 CREATE TRIGGER docs_updated AFTER UPDATE ON docs BEGIN INSERT INTO doc_changes (doc, mark) VALUES (new.n, random()); END;`
+
+// Speakers of conversations with other programs.
+const (
+	ByYou     = "you"
+	ByChatGPT = "chatgpt"
+	ByClaude  = "claude"
+)
+
+// Named reports whether a speaker is called by a name, as people are.
+func Named(speaker string) bool {
+	switch speaker {
+	case "", "owner", "hob", "tool", "outside", ByYou, ByChatGPT, ByClaude:
+		return false
+	}
+	return true
+}

@@ -50,8 +50,10 @@ type MemoryQuery struct {
 // MemoryImport says what is to be taken in, by its path on this machine.
 type MemoryImport struct {
 	Path   string `json:"path"`
-	Trust  bool   `json:"trust"`   // it is the owner's own word, whatever it is
-	DryRun bool   `json:"dry_run"` // only say what would be
+	Name   string `json:"name,omitempty"`   // by which it is known from then on, when the path is of no meaning
+	Format string `json:"format,omitempty"` // that it must be of, "" for whatever it is
+	Trust  bool   `json:"trust"`            // it is the owner's own word, whatever it is
+	DryRun bool   `json:"dry_run"`          // only say what would be
 }
 
 func (s *Server) memory(explain bool) func(http.ResponseWriter, *http.Request, surface) error {
@@ -170,6 +172,9 @@ func (s *Server) memoryImport(w http.ResponseWriter, r *http.Request, _ surface)
 	}
 	if in.Path == "" {
 		return invalid("the path is missing")
+	}
+	if strings.ContainsAny(in.Name, "/\\\x00\n") || len(in.Name) > 200 {
+		return invalid("the name must be one word, such as notes.md")
 	}
 	return s.steps(w, func(step func(any)) error { return s.backend.MemoryImport(r.Context(), in, step) })
 }

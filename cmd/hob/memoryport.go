@@ -3,10 +3,15 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,13 +88,29 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 func (a *app) memoryImportCmd() *cobra.Command {
 	var in struct {
 		Path   string `json:"path"`
+		Name   string `json:"name,omitempty"`
+		Format string `json:"format,omitempty"`
 		Trust  bool   `json:"trust"`
 		DryRun bool   `json:"dry_run"`
 	}
+	var format string
 	c := a.listing(&cobra.Command{
-		Use: "import FILE|FOLDER", Short: "Take in an export, contacts, a vault of notes or a document", Args: cobra.ExactArgs(1),
+		Use: "import FILE|FOLDER|-", Short: "Take in an export, contacts, a vault of notes or a document", Args: cobra.ExactArgs(1),
 		RunE: a.run(func(c *cobra.Command, args []string) (err error) {
-			if in.Path, err = filepath.Abs(args[0]); err != nil { // the daemon has another working folder
+			ext, ok := importEndings()[format]
+			if !ok {
+				in.Format = format
+			}
+			if format != "" && !slices.Contains(importFormats(), format) {
+				return &failure{code: exitUsage, cause: "there is no format " + printable(format), remedy: "use one of " + strings.Join(importFormats(), ", ") + ", or none"}
+			}
+			if args[0] == "-" {
+				var clean func()
+				if in.Path, in.Name, clean, err = a.spooled(ext); err != nil {
+					return err
+				}
+				defer clean()
+			} else if in.Path, err = filepath.Abs(args[0]); err != nil { // the daemon has another working folder
 				return err
 			}
 			if _, err := os.Stat(in.Path); errors.Is(err, os.ErrNotExist) {
@@ -106,9 +127,49 @@ func (a *app) memoryImportCmd() *cobra.Command {
 			})
 		}),
 	})
+	c.Flags().StringVarP(&format, "format", "f", "", "what it is (default: told by its content): "+strings.Join(importFormats(), ", "))
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(importFormats(), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&in.Trust, "trust", false, "take its words for your own, whatever it is (default: only Hob's own exports)")
 	c.Flags().BoolVarP(&in.DryRun, "dry-run", "n", false, "only say what would be taken in")
 	return c
+}
+
+// importFormats are what can be said to come in. The first are told by the
+// content as well: what is not of them is refused.
+func importFormats() []string {
+	return append([]string{"hob", "chatgpt", "claude", "vcard"}, slices.Sorted(maps.Keys(importEndings()))...)
+}
+
+// importEndings are those of documents, which a name tells.
+func importEndings() map[string]string {
+	return map[string]string{"text": ".txt", "markdown": ".md", "html": ".html", "csv": ".csv", "json": ".json", "mail": ".eml", "calendar": ".ics"}
+}
+
+// mostPiped is how much is taken from a pipe.
+const mostPiped = 1 << 30
+
+// spooled writes what comes in to a file, since it is looked at more than once,
+// and names it by its content: the same is known when it comes again.
+func (a *app) spooled(ending string) (path, name string, clean func(), err error) {
+	f, err := os.CreateTemp("", "hob-import-*") // 0600
+	if err != nil {
+		return "", "", nil, err
+	}
+	clean = func() { _ = os.Remove(f.Name()) }
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(a.in, mostPiped+1))
+	err = errors.Join(err, f.Close())
+	switch {
+	case err == nil && n > mostPiped:
+		err = &failure{code: exitFailed, cause: "what comes in is longer than " + bytesText(mostPiped), remedy: "save it to a file and import that"}
+	case err == nil && n == 0:
+		err = &failure{code: exitFailed, cause: "nothing came in", remedy: "pipe a file into it, or give its path"}
+	}
+	if err != nil {
+		clean()
+		return "", "", nil, err
+	}
+	return f.Name(), "stdin-" + hex.EncodeToString(sum.Sum(nil)[:4]) + ending, clean, nil
 }
 
 // imported says what came of an import.

@@ -144,8 +144,7 @@ func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 
 // speaker makes an entity of who said something, where that is a name.
 func (m *making) speaker() error {
-	switch m.d.Speaker {
-	case "", "owner", "hob", "tool", "outside":
+	if !knowledge.Named(m.d.Speaker) {
 		return nil
 	}
 	id, err := m.entity(m.d.Speaker, knowledge.Person)

@@ -129,6 +129,28 @@ func TestFactsMakeAGraph(t *testing.T) {
 	}
 }
 
+// Who speaks is somebody; another program, or who wrote to it, is nobody.
+func TestWhoSpeaksIsSomebody(t *testing.T) {
+	h := open(t)
+	for i, who := range []string{"owner", knowledge.ByYou, knowledge.ByChatGPT, knowledge.ByClaude, "Claude Martin"} {
+		h.tx(func(tx *store.Tx) error {
+			return h.b.IndexTx(tx, knowledge.Doc{Kind: knowledge.KindTurn, Ref: string(rune(97 + i)), Text: "Hello there", At: noon, Provenance: provenance.Outside, Speaker: who})
+		})
+	}
+	h.follow()
+	list, err := h.g.Entities(h.st.Reader(t.Context()), Filter{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name)
+	}
+	if !slices.Equal(names, []string{"Claude Martin"}) {
+		t.Errorf("people: %q", names)
+	}
+}
+
 func TestACorrectedFactKeepsWhoItWasAbout(t *testing.T) {
 	h := open(t)
 	h.remember(provenance.Owner, "my sister Ana works at Initech in Vilnius")

@@ -36,6 +36,19 @@ func (l *Library) Put(ctx context.Context, in Input) (Outcome, error) {
 	return l.put(ctx, r, in)
 }
 
+// Take is Put that reports a file at fault, as Ingest does.
+func (l *Library) Take(ctx context.Context, in Input) (r Report, err error) {
+	o, err := l.Put(ctx, in)
+	if err != nil && known(err) {
+		r.skip(in.Name, err)
+		return r, nil
+	}
+	if err == nil {
+		r.add(o)
+	}
+	return r, err
+}
+
 func (l *Library) put(ctx context.Context, r *reading, in Input) (Outcome, error) {
 	l.work.Lock()
 	defer l.work.Unlock()

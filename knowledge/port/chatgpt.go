@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"hob/knowledge"
 )
 
 // chatGPT is a conversation in the export of ChatGPT: a tree of messages, whose
@@ -109,7 +111,7 @@ func (c chatGPT) path(id string, done map[string]bool) (out []string) {
 }
 
 func (c chatGPT) conversation(path []string, branch int) conversation {
-	out := conversation{program: "chatgpt", id: c.ID, title: c.Title, branch: branch}
+	out := conversation{program: knowledge.ByChatGPT, id: c.ID, title: c.Title, branch: branch}
 	for _, id := range path {
 		m := c.Mapping[id].Message
 		if m == nil || m.Metadata.Hidden {
@@ -120,7 +122,7 @@ func (c chatGPT) conversation(path []string, branch int) conversation {
 		case "user":
 			speaker = You
 		case "assistant":
-			speaker = "chatgpt"
+			speaker = knowledge.ByChatGPT
 		default: // what the program told itself, and its tools
 			continue
 		}

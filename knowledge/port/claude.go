@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"hob/knowledge"
 )
 
 // claude is a conversation in the export of Claude.
@@ -48,9 +50,9 @@ func readClaude(r io.Reader, t take) error {
 }
 
 func (c claude) conversation() conversation {
-	out := conversation{program: "claude", id: c.UUID, title: c.Name}
+	out := conversation{program: knowledge.ByClaude, id: c.UUID, title: c.Name}
 	for i, m := range c.Messages {
-		speaker := "claude"
+		speaker := knowledge.ByClaude
 		if m.Sender == "human" {
 			speaker = You
 		}

@@ -64,7 +64,7 @@ func elements(r io.Reader, fn func(n int, raw json.RawMessage) error) error {
 
 // conversation is one of another program, in the order in which it is read.
 type conversation struct {
-	program  string // "chatgpt", "claude"
+	program  string // see knowledge.ByChatGPT
 	id       string
 	title    string
 	branch   int // 0: the one that went on
@@ -82,7 +82,7 @@ type utterance struct {
 const (
 	// You is who wrote to the other program. It is not the owner's word to Hob:
 	// anybody can make such a file.
-	You = "you"
+	You = knowledge.ByYou
 )
 
 // maxText bounds a message, in bytes; what is longer was pasted in.

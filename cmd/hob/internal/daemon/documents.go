@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -96,12 +98,35 @@ func (b *backend) listDocuments(ctx context.Context, q web.Query) (any, error) {
 // importDocuments takes in what the owner named, wherever it lies. It stays
 // outside text unless he trusts its folder or vouches for it.
 func (d *Daemon) importDocuments(ctx context.Context, in web.MemoryImport, step func(done, total int, name string)) (ingest.Report, error) {
+	if in.Name != "" {
+		return d.importContent(ctx, in)
+	}
 	path := resolved(in.Path)
 	r, err := d.reach([]string{filepath.Dir(path)})
 	if err != nil {
 		return ingest.Report{}, err
 	}
 	return d.documents.With(r).Ingest(ctx, ingest.Want{Path: path, Trust: in.Trust, Dry: in.DryRun, Asked: true, Now: time.Now(), Provenance: provenance.Owner, Progress: step})
+}
+
+// importContent takes in one file that has no place of its own.
+func (d *Daemon) importContent(ctx context.Context, in web.MemoryImport) (r ingest.Report, err error) {
+	f, err := os.Open(in.Path)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, d.opt.Config.Knowledge.MaxFile.Bytes+1)) // what is longer is refused by its reader
+	if err != nil {
+		return r, err
+	}
+	want := ingest.Input{
+		Source: "import:" + in.Name, Name: in.Name, Content: b, Size: int64(len(b)), Provenance: provenance.Outside, Now: time.Now(), Asked: true, Dry: in.DryRun,
+	}
+	if in.Trust {
+		want.Provenance, want.Trust = provenance.Owner, ingest.ByVouched
+	}
+	return d.documents.Take(ctx, want)
 }
 
 // documents gives the library to the tools.

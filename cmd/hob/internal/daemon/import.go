@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,7 +35,10 @@ func (b *backend) MemoryImport(ctx context.Context, in web.MemoryImport, step fu
 		return classify(err)
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	im := &importer{d: b.d, in: in, src: src, step: step, name: filepath.Base(in.Path), out: imported{Format: src.Format, Sealed: src.Sealed, DryRun: in.DryRun, Counts: map[string]int{}}}
+	if !strings.HasPrefix(string(src.Format), in.Format) { // "hob" is either of its own
+		return fmt.Errorf("%w: it is no %s file; it looks like %s", web.ErrInvalid, in.Format, src.Format)
+	}
+	im := &importer{d: b.d, in: in, src: src, step: step, name: cmp.Or(in.Name, filepath.Base(in.Path)), out: imported{Format: src.Format, Sealed: src.Sealed, DryRun: in.DryRun, Counts: map[string]int{}}}
 	if src.Records() {
 		if err := im.records(ctx); err != nil {
 			return classify(err)
