@@ -87,8 +87,22 @@ type Event struct {
 	Start      time.Time `json:"start"` // in its own zone
 	End        time.Time `json:"end"`
 	AllDay     bool      `json:"all_day,omitempty"`
+	Floating   bool      `json:"floating,omitempty"` // it goes where the owner goes: a whole day, or a time without a zone
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	Organizer  Person    `json:"organizer,omitzero"`
 	Guests     []Person  `json:"guests,omitempty"`
 	Calendar   string    `json:"calendar,omitempty"`
+	Version    string    `json:"version,omitempty"` // changes with what the server holds
 }
+
+// BusyError is a server's wish to be left alone until a time.
+type BusyError struct {
+	Until time.Time
+	Err   error
+}
+
+// Error implements error.
+func (e *BusyError) Error() string { return e.Err.Error() }
+
+// Unwrap implements errors.Unwrap.
+func (e *BusyError) Unwrap() error { return e.Err }

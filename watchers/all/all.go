@@ -4,6 +4,7 @@ package all
 
 import (
 	"hob/watchers"
+	"hob/watchers/calendar"
 	"hob/watchers/cron"
 	"hob/watchers/email"
 	"hob/watchers/feed"
@@ -16,6 +17,7 @@ import (
 // their watchers share, so make them once for a process.
 func Drivers() []watchers.Driver {
 	return []watchers.Driver{
+		calendar.New(),
 		cron.New(),
 		email.New(),
 		feed.New(),

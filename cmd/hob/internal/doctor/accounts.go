@@ -10,6 +10,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/pim"
+	"hob/platform/pim/caldav"
 	"hob/platform/pim/mailbox"
 	"hob/platform/pim/outgoing"
 )
@@ -53,7 +54,7 @@ func checkAccount(ctx context.Context, e Env, c config.Account) []Check {
 	for _, x := range []struct {
 		there bool
 		ask   func(context.Context, pim.Account) (string, error)
-	}{{a.IMAP != "", askMail}, {a.SMTP != "", askOutgoing}} {
+	}{{a.IMAP != "", askMail}, {a.SMTP != "", askOutgoing}, {a.CalDAV != "", askCalendars}} {
 		if !x.there {
 			continue
 		}
@@ -90,4 +91,21 @@ func askMail(ctx context.Context, a pim.Account) (string, error) {
 
 func askOutgoing(ctx context.Context, a pim.Account) (string, error) {
 	return "mail can be sent", outgoing.SignIn(ctx, a)
+}
+
+func askCalendars(ctx context.Context, a pim.Account) (string, error) {
+	c, err := caldav.Open(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	list, err := c.Calendars(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, l := range list {
+		names = append(names, l.Name)
+	}
+	return "calendars: " + pim.Line(strings.Join(names, ", "), 200), nil
 }

@@ -35,6 +35,17 @@ func TestAccounts(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
+	t.Run("radicale", func(t *testing.T) {
+		r := pimtest.StartRadicale(t)
+		r.Make("Work")
+		text := fmt.Sprintf("caldav = %q\nuser = \"tester\"\npassword = ", r.URL)
+		if c := one(t, text+`"secret"`); c.State != OK || c.Cause != "calendars: Work" {
+			t.Errorf("%+v", c)
+		}
+		if c := one(t, text+`"hunter2"`); c.State != Fail || !strings.Contains(c.Cause, "sign-in") {
+			t.Errorf("%+v", c)
+		}
+	})
 	t.Run("dovecot", func(t *testing.T) {
 		d := pimtest.StartDovecot(t, "")
 		text := fmt.Sprintf("imap = %q\nca = %q\naddress = \"tester@test.local\"\npassword = ", d.IMAPS, d.CA)

@@ -1,0 +1,183 @@
+// Package caldav reads calendars from a CalDAV server (RFC 4791): it finds the
+// owner's calendars, says whether one has changed, and returns what happens in a
+// span of time, with rules worked out (package ics). It changes nothing there.
+//
+// The requests are our own: go-webdav takes one broken event for a broken
+// calendar, drops the host of an address, and does not hand on the tokens of
+// changes. Only hosts of the configured one's own domain are asked, over TLS, and
+// redirects are followed by hand, since the password goes with them.
+package caldav
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+
+	"hob/platform/pim"
+)
+
+// The bounds of an answer.
+const (
+	askWait      = 30 * time.Second
+	maxBody      = 16 << 20
+	maxRedirects = 5
+)
+
+// Client asks the server of one account.
+type Client struct {
+	account pim.Account
+	base    *url.URL
+	secret  string
+	http    *http.Client
+}
+
+// Open checks the account and reads its password; it asks the server nothing.
+func Open(ctx context.Context, a pim.Account) (*Client, error) {
+	if a.CalDAV == "" {
+		return nil, fmt.Errorf("account %s: %w: it has no caldav", a.Name, pim.ErrNoServer)
+	}
+	u, err := pim.ParseURL(a.CalDAV)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: caldav: %w", a.Name, err)
+	}
+	secret, err := a.Password(ctx)
+	if err != nil {
+		return nil, err
+	}
+	conf, err := a.TLS("") // the host is filled in for each connection
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{account: a, base: u, secret: secret}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext:     func(ctx context.Context, _, addr string) (net.Conn, error) { return a.Dial(ctx, addr) },
+			TLSClientConfig: conf, TLSHandshakeTimeout: askWait, ResponseHeaderTimeout: askWait,
+			MaxResponseHeaderBytes: 64 << 10, MaxIdleConns: 1, IdleConnTimeout: 30 * time.Second, ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       askWait,
+	}
+	return c, nil
+}
+
+// Close ends what is open.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// statusError is an answer that is none.
+type statusError struct {
+	code int
+	what string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s: the server answers %d %s", e.what, e.code, http.StatusText(e.code))
+}
+
+// ask sends a request whose body is XML and reads the answers for each address.
+func (c *Client) ask(ctx context.Context, method string, at *url.URL, depth, body string) (*multistatus, *url.URL, error) {
+	for range maxRedirects {
+		next, ms, err := c.once(ctx, method, at, depth, body)
+		if err != nil {
+			return nil, nil, fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
+		}
+		if next == nil {
+			return ms, at, nil
+		}
+		at = next
+	}
+	return nil, nil, fmt.Errorf("account %s: calendars: the server sends us in circles", c.account.Name)
+}
+
+func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, body string) (next *url.URL, ms *multistatus, err error) {
+	if err := c.ours(at); err != nil {
+		return nil, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, at.String(), strings.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header.Set("Content-Type", "application/xml; charset=utf-8")
+	req.Header.Set("Depth", depth)
+	req.Header.Set("User-Agent", "hob")
+	if c.account.Auth == pim.AuthToken {
+		req.Header.Set("Authorization", "Bearer "+c.secret)
+	} else {
+		req.SetBasicAuth(c.account.Login(), c.secret)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		if u, is := errors.AsType[*url.Error](err); is {
+			err = u.Err // without the address, which is in the configuration
+		}
+		return nil, nil, err
+	}
+	defer res.Body.Close()
+	switch res.StatusCode {
+	case http.StatusMultiStatus:
+		ms, err := read(res.Body)
+		return nil, ms, err
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		to, err := at.Parse(res.Header.Get("Location"))
+		if err != nil || res.Header.Get("Location") == "" {
+			return nil, nil, errors.New("the server sends us on to an address that is none")
+		}
+		to.User = nil // some repeat the name and password (radicale)
+		return to, nil, nil
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, nil, fmt.Errorf("%w: %d %s", pim.ErrSignIn, res.StatusCode, http.StatusText(res.StatusCode))
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return nil, nil, &pim.BusyError{Until: retryAfter(res.Header.Get("Retry-After")), Err: &statusError{res.StatusCode, method}}
+	}
+	return nil, nil, &statusError{res.StatusCode, method}
+}
+
+func retryAfter(s string) time.Time {
+	if d, err := time.ParseDuration(s + "s"); err == nil && d > 0 {
+		return time.Now().Add(d)
+	}
+	if t, err := http.ParseTime(s); err == nil {
+		return t
+	}
+	return time.Now().Add(5 * time.Minute)
+}
+
+// ours refuses addresses at which the password has no business: those of other
+// domains than the configured one, and unencrypted ones.
+func (c *Client) ours(at *url.URL) error {
+	if at.Scheme == c.base.Scheme && strings.EqualFold(at.Host, c.base.Host) {
+		return nil
+	}
+	mine, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(c.base.Hostname()))
+	if err == nil && at.Scheme == "https" && net.ParseIP(c.base.Hostname()) == nil {
+		if theirs, err := publicsuffix.EffectiveTLDPlusOne(strings.ToLower(at.Hostname())); err == nil && theirs == mine {
+			return nil
+		}
+	}
+	return fmt.Errorf("the server sends us to %s, which is not the one that you configured; if that is right, set it as caldav", pim.Line(at.Scheme+"://"+at.Host, 200))
+}
+
+func read(r io.Reader) (*multistatus, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxBody {
+		return nil, pim.ErrTooLarge
+	}
+	var ms multistatus
+	if err := xml.NewDecoder(bytes.NewReader(b)).Decode(&ms); err != nil {
+		return nil, fmt.Errorf("the answer is no XML: %w", err)
+	}
+	return &ms, nil
+}

@@ -1,0 +1,160 @@
+package caldav
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/ics"
+)
+
+// The bounds of what an account has.
+const (
+	maxHomes     = 5
+	maxCalendars = 200
+)
+
+// Calendars finds the owner's calendars for events (RFC 4791, 6.2; RFC 6764).
+// The address of the account may be that of the server, of the owner's folder
+// there or of one calendar.
+func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
+	at, p, err := c.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.Type.Calendar != nil {
+		return []pim.Calendar{calendar(at, p)}, nil
+	}
+	homes := p.Homes.Href
+	if len(homes) == 0 && len(p.Principal.Href) > 0 {
+		to, err := at.Parse(p.Principal.Href[0])
+		if err != nil {
+			return nil, fmt.Errorf("account %s: the server names no folder of yours", c.account.Name)
+		}
+		ms, where, err := c.ask(ctx, "PROPFIND", to, "0", askHome)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range ms.Responses {
+			homes = append(homes, r.found().Homes.Href...)
+		}
+		at = where
+	}
+	var out []pim.Calendar
+	for _, home := range homes[:min(len(homes), maxHomes)] {
+		list, err := c.in(ctx, at, home)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("account %s: no calendar is found there; set caldav to the address of your calendars", c.account.Name)
+	}
+	return out[:min(len(out), maxCalendars)], nil
+}
+
+// begin asks the configured address who we are, and then the well-known one.
+func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
+	well := *c.base
+	well.Path, well.RawPath = "/.well-known/caldav", ""
+	var first error
+	for _, u := range []*url.URL{c.base, &well} {
+		ms, at, err := c.ask(ctx, "PROPFIND", u, "0", askHome)
+		if err == nil {
+			for _, r := range ms.Responses {
+				if p := r.found(); p.Type.Calendar != nil || len(p.Principal.Href)+len(p.Homes.Href) > 0 {
+					return at, p, nil
+				}
+			}
+			err = fmt.Errorf("account %s: there are no calendars at %s", c.account.Name, c.base.Host)
+		}
+		if first = errors.Join(first, err); errors.Is(err, pim.ErrSignIn) {
+			return nil, prop{}, err
+		}
+		if s, is := errors.AsType[*statusError](err); err != nil && is && s.code >= http.StatusInternalServerError {
+			return nil, prop{}, err
+		}
+	}
+	return nil, prop{}, first
+}
+
+func (c *Client) in(ctx context.Context, at *url.URL, home string) (out []pim.Calendar, err error) {
+	to, err := at.Parse(home)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: the server names a folder that is none", c.account.Name)
+	}
+	ms, where, err := c.ask(ctx, "PROPFIND", to, "1", askCalendars)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range ms.Responses {
+		p := r.found()
+		u, err := where.Parse(r.Href)
+		if err != nil || p.Type.Calendar == nil || !p.Takes.events() {
+			continue
+		}
+		out = append(out, calendar(u, p))
+	}
+	return out, nil
+}
+
+func calendar(at *url.URL, p prop) pim.Calendar {
+	name := pim.Line(p.Name, 120)
+	if name == "" {
+		parts := strings.Split(strings.Trim(at.Path, "/"), "/")
+		name = pim.Line(parts[len(parts)-1], 120)
+	}
+	token := p.SyncToken
+	if token == "" {
+		token = p.CTag
+	}
+	if len(token) > 500 {
+		token = ""
+	}
+	return pim.Calendar{Path: at.String(), Name: name, Token: token}
+}
+
+// Events returns what touches the span in one calendar, in order. What cannot be
+// read is left out and told by the error; the events are there all the same
+// unless they are nil.
+func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pim.Event, error) {
+	at, err := url.Parse(cal.Path)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.Line(cal.Path, 100))
+	}
+	const form = "20060102T150405Z"
+	// Servers take a day without a zone for one of UTC.
+	from, to := s.From.UTC().Add(-24*time.Hour), s.To.UTC().Add(24*time.Hour)
+	ms, _, err := c.ask(ctx, "REPORT", at, "1", fmt.Sprintf(askEvents, from.Format(form), to.Format(form)))
+	if err != nil {
+		return nil, err
+	}
+	out := []pim.Event{}
+	var bad []error
+	for _, r := range ms.Responses {
+		p := r.found()
+		if p.Data == "" {
+			continue
+		}
+		found, err := ics.Events([]byte(p.Data), s)
+		if err != nil {
+			bad = append(bad, err)
+		}
+		for _, e := range found {
+			e.Calendar, e.Version = cal.Name, p.ETag
+			out = append(out, e)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	return out, errors.Join(bad[:min(len(bad), 3)]...)
+}

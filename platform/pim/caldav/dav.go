@@ -1,0 +1,79 @@
+package caldav
+
+import (
+	"encoding/xml"
+	"strings"
+)
+
+// The parts of an answer that are read (RFC 4918, 14).
+type multistatus struct {
+	XMLName   xml.Name   `xml:"DAV: multistatus"`
+	Responses []response `xml:"DAV: response"`
+}
+
+type response struct {
+	Href   string     `xml:"DAV: href"`
+	Status string     `xml:"DAV: status"`
+	Stats  []propstat `xml:"DAV: propstat"`
+}
+
+type propstat struct {
+	Status string `xml:"DAV: status"`
+	Prop   prop   `xml:"DAV: prop"`
+}
+
+type prop struct {
+	Name      string   `xml:"DAV: displayname"`
+	ETag      string   `xml:"DAV: getetag"`
+	SyncToken string   `xml:"DAV: sync-token"`
+	CTag      string   `xml:"http://calendarserver.org/ns/ getctag"`
+	Data      string   `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
+	Principal hrefs    `xml:"DAV: current-user-principal"`
+	Homes     hrefs    `xml:"urn:ietf:params:xml:ns:caldav calendar-home-set"`
+	Type      resource `xml:"DAV: resourcetype"`
+	Takes     takes    `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
+}
+
+type hrefs struct {
+	Href []string `xml:"DAV: href"`
+}
+
+type resource struct {
+	Calendar *struct{} `xml:"urn:ietf:params:xml:ns:caldav calendar"`
+}
+
+type takes struct {
+	Comp []struct {
+		Name string `xml:"name,attr"`
+	} `xml:"urn:ietf:params:xml:ns:caldav comp"`
+}
+
+// events reports whether events may be in a calendar; one that does not say has
+// them.
+func (t takes) events() bool {
+	for _, c := range t.Comp {
+		if strings.EqualFold(c.Name, "VEVENT") {
+			return true
+		}
+	}
+	return len(t.Comp) == 0
+}
+
+// found brings the properties that a server has together.
+func (r response) found() (p prop) {
+	for _, s := range r.Stats {
+		if s.Status == "" || strings.Contains(s.Status, " 200") {
+			return s.Prop
+		}
+	}
+	return p
+}
+
+const (
+	askHome = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:s="http://calendarserver.org/ns/"><d:prop>` +
+		`<d:current-user-principal/><c:calendar-home-set/><d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/></d:prop></d:propfind>`
+	askCalendars = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:s="http://calendarserver.org/ns/"><d:prop>` +
+		`<d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/><c:supported-calendar-component-set/></d:prop></d:propfind>`
+	askEvents = `<?xml version="1.0"?><c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop><d:getetag/><c:calendar-data/></d:prop>` +
+		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT"><c:time-range start="%s" end="%s"/></c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
+)

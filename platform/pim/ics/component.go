@@ -1,0 +1,190 @@
+package ics
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-ical"
+
+	"hob/platform/pim"
+)
+
+// component is one VEVENT.
+type component struct {
+	pim.Event
+	start    moment
+	length   time.Duration // of a timed event
+	days     int           // of a whole-day one
+	rules    []string
+	added    []moment
+	removed  []moment
+	replaces *moment
+	sequence int
+}
+
+// moment is a date or a time as it is written: what the clock on the wall says,
+// as if it hung in UTC, and which clock that is.
+type moment struct {
+	wall time.Time
+	date bool
+	zone zone
+}
+
+// at is the instant.
+func (m moment) at() time.Time { return m.zone.at(m.wall) }
+
+// name tells occurrences of a series apart.
+func (m moment) name() string {
+	if m.date {
+		return m.wall.Format("20060102")
+	}
+	return m.at().UTC().Format("20060102T150405Z")
+}
+
+func (x *expander) read(c *ical.Component) (*component, error) {
+	e := &component{}
+	e.UID = pim.Line(value(c, ical.PropUID), maxTitle)
+	start := c.Props.Get(ical.PropDateTimeStart)
+	if start == nil {
+		return nil, fmt.Errorf("the event %q has no start", pim.Line(value(c, ical.PropSummary), 60))
+	}
+	list, err := x.moments(start)
+	if err != nil || len(list) != 1 {
+		return nil, fmt.Errorf("the start of %q: %w", pim.Line(value(c, ical.PropSummary), 60), errors.Join(err))
+	}
+	e.start = list[0]
+	if e.UID == "" {
+		e.UID = "unnamed-" + e.start.name() + "-" + pim.Line(value(c, ical.PropSummary), 60)
+	}
+	x.lasts(c, e)
+	e.AllDay, e.Floating = e.start.date, e.start.date || e.start.zone.floating
+	e.Title, e.Place = pim.Line(text(c, ical.PropSummary), maxTitle), pim.Line(text(c, ical.PropLocation), maxTitle)
+	if notes := []rune(strings.TrimSpace(pim.Clean(text(c, ical.PropDescription)))); len(notes) > 0 {
+		e.Notes = string(notes[:min(len(notes), maxNotes)])
+	}
+	e.Cancelled = strings.EqualFold(value(c, ical.PropStatus), "CANCELLED")
+	e.sequence, _ = strconv.Atoi(value(c, ical.PropSequence))
+	if o := c.Props.Get(ical.PropOrganizer); o != nil {
+		e.Organizer = somebody(o)
+	}
+	for _, g := range c.Props.Values(ical.PropAttendee)[:min(len(c.Props.Values(ical.PropAttendee)), maxGuests)] {
+		e.Guests = append(e.Guests, somebody(&g))
+	}
+	for _, p := range c.Props.Values(ical.PropRecurrenceRule) {
+		e.rules = append(e.rules, p.Value)
+	}
+	e.added, e.removed = x.all(c, ical.PropRecurrenceDates), x.all(c, ical.PropExceptionDates)
+	if p := c.Props.Get(ical.PropRecurrenceID); p != nil {
+		if list, err := x.moments(p); err == nil && len(list) == 1 {
+			e.replaces = &list[0]
+		}
+	}
+	return e, nil
+}
+
+// lasts reads how long an event is (RFC 5545, 3.6.1).
+func (x *expander) lasts(c *ical.Component, e *component) {
+	if e.start.date {
+		e.days = 1
+	}
+	if p := c.Props.Get(ical.PropDateTimeEnd); p != nil {
+		list, err := x.moments(p)
+		if err != nil || len(list) != 1 {
+			return
+		}
+		if e.start.date {
+			e.days = max(1, int(list[0].wall.Sub(e.start.wall)/(24*time.Hour)))
+		} else {
+			e.length = max(0, list[0].at().Sub(e.start.at()))
+		}
+		return
+	}
+	if p := c.Props.Get(ical.PropDuration); p != nil {
+		d, err := p.Duration()
+		if err != nil || d < 0 {
+			return
+		}
+		if e.length = d; e.start.date {
+			e.days = max(1, int(d/(24*time.Hour)))
+		}
+	}
+}
+
+// span is when an occurrence begins and ends.
+func (e *component) span(at moment) (start, end time.Time) {
+	start = at.at()
+	if e.start.date {
+		return start, at.zone.at(at.wall.AddDate(0, 0, min(e.days, 3660)))
+	}
+	return start, start.Add(e.length)
+}
+
+func (x *expander) all(c *ical.Component, name string) (out []moment) {
+	for _, p := range c.Props.Values(name) {
+		list, _ := x.moments(&p) // one that cannot be read excepts nothing
+		out = append(out, list...)
+	}
+	return out[:min(len(out), maxEvents)]
+}
+
+// moments reads dates and times, of periods their beginning.
+func (x *expander) moments(p *ical.Prop) (out []moment, err error) {
+	z := x.zones.named(p.Params.Get(ical.ParamTimezoneID))
+	for v := range strings.SplitSeq(p.Value, ",") {
+		v, _, _ = strings.Cut(strings.TrimSpace(v), "/")
+		switch {
+		case len(v) == len("20060102"):
+			t, perr := time.Parse("20060102", v)
+			if perr == nil {
+				out = append(out, moment{t, true, x.zones.own()})
+			}
+			err = errors.Join(err, perr)
+		case strings.HasSuffix(v, "Z"):
+			t, perr := time.Parse("20060102T150405Z", v)
+			if perr == nil {
+				out = append(out, moment{t, false, zone{loc: time.UTC}})
+			}
+			err = errors.Join(err, perr)
+		default:
+			t, perr := time.Parse("20060102T150405", v)
+			if perr == nil {
+				out = append(out, moment{t, false, z})
+			}
+			err = errors.Join(err, perr)
+		}
+	}
+	return out, err
+}
+
+func somebody(p *ical.Prop) pim.Person {
+	addr := p.Value
+	if len(addr) > 7 && strings.EqualFold(addr[:7], "mailto:") {
+		addr = addr[7:]
+	} else {
+		addr = ""
+	}
+	return pim.Person{Name: pim.Line(p.Params.Get(ical.ParamCommonName), 120), Address: strings.ToLower(pim.Line(addr, 254))}
+}
+
+func value(c *ical.Component, name string) string {
+	if p := c.Props.Get(name); p != nil {
+		return p.Value
+	}
+	return ""
+}
+
+// text is a value without its escapes; as it stands when they are wrong.
+func text(c *ical.Component, name string) string {
+	p := c.Props.Get(name)
+	if p == nil {
+		return ""
+	}
+	return unescaper().Replace(p.Value)
+}
+
+func unescaper() *strings.Replacer {
+	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";")
+}

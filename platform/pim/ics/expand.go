@@ -1,0 +1,173 @@
+package ics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/teambition/rrule-go"
+
+	"hob/platform/pim"
+)
+
+// The bounds of a rule.
+const (
+	maxRule  = 500     // bytes
+	maxSteps = 100_000 // occurrences looked at
+	// maxSpent is how long the rules of one object may take together.
+	maxSpent = time.Second
+)
+
+// expand returns the occurrences of a series in the span.
+func (x *expander) expand(s *series) (out []pim.Event, err error) {
+	moved := map[string]bool{}
+	for _, o := range s.others {
+		moved[o.replaces.name()] = true
+		if start, end := o.span(o.start); x.touches(start, end) {
+			e := o.Event
+			e.Start, e.End, e.Occurrence = start, end, o.replaces.name()
+			if s.master != nil && s.master.Cancelled {
+				e.Cancelled = true
+			}
+			out = append(out, e)
+		}
+	}
+	m := s.master
+	if m == nil {
+		return out, nil
+	}
+	starts, err := x.starts(m)
+	recurs := len(m.rules)+len(m.added) > 0
+	for _, at := range starts {
+		start, end := m.span(at)
+		if !x.touches(start, end) || moved[at.name()] {
+			continue
+		}
+		e := m.Event
+		if e.Start, e.End = start, end; recurs {
+			e.Occurrence = at.name()
+		}
+		if out = append(out, e); len(out) >= maxFound {
+			break
+		}
+	}
+	return out, err
+}
+
+// starts are the times at which a series may have an occurrence in the span,
+// without those that were taken out.
+func (x *expander) starts(m *component) (out []moment, err error) {
+	gone := map[string]bool{}
+	for _, r := range m.removed {
+		r.date = r.date || m.start.date
+		gone[r.name()] = true
+		if r.date && !m.start.date { // a day, of which all times are meant
+			gone[r.wall.Format("20060102")] = true
+		}
+	}
+	seen := map[string]bool{}
+	add := func(at moment) {
+		if n := at.name(); !seen[n] && !gone[n] && !gone[at.wall.Format("20060102")] {
+			seen[n] = true
+			out = append(out, at)
+		}
+	}
+	add(m.start)
+	for _, at := range m.added {
+		at.date = m.start.date
+		add(at)
+	}
+	// A day before and after: the wall's clock is not UTC, and events last.
+	from, to := x.From.AddDate(0, 0, -1).Add(-m.length).AddDate(0, 0, -min(m.days, 3660)).UTC(), x.To.AddDate(0, 0, 1).UTC()
+	for _, text := range m.rules {
+		began := time.Now()
+		walls, rerr := x.rule(text, m.start, from, to)
+		x.spent += time.Since(began)
+		if rerr != nil && err == nil {
+			err = fmt.Errorf("the rule of %q: %w", pim.Line(m.Title, 60), rerr)
+		}
+		for _, w := range walls {
+			add(moment{w, m.start.date, m.start.zone})
+		}
+	}
+	return out, err
+}
+
+// rule expands a rule on the clock on the wall, so that a meeting at nine stays
+// at nine when the clocks change (RFC 5545, 3.3.10).
+func (x *expander) rule(text string, start moment, from, to time.Time) (out []time.Time, err error) {
+	if len(text) > maxRule || x.spent > maxSpent {
+		return nil, pim.ErrTooLarge
+	}
+	o, err := rrule.StrToROption(strings.ToUpper(strings.TrimSuffix(strings.TrimSpace(text), ";")))
+	if err != nil {
+		return nil, err
+	}
+	if err := tame(o); err != nil {
+		return nil, err
+	}
+	if o.Dtstart = start.wall; !o.Until.IsZero() {
+		if z := strings.Contains(strings.ToUpper(text), "UNTIL="); z && !start.date && utcUntil(text) {
+			o.Until = start.zone.wall(o.Until)
+		}
+		if start.date { // the whole last day counts
+			o.Until = o.Until.Truncate(24 * time.Hour).Add(24*time.Hour - time.Second)
+		}
+	}
+	r, err := rrule.NewRRule(*o)
+	if err != nil {
+		return nil, err
+	}
+	next := r.Iterator()
+	began := time.Now()
+	for n := 0; n < maxSteps; n++ {
+		w, ok := next()
+		if !ok || w.After(to) {
+			return out, nil
+		}
+		if !w.Before(from) {
+			out = append(out, w)
+		}
+		if len(out) > maxFound || n%256 == 0 && time.Since(began) > maxSpent {
+			break
+		}
+	}
+	return out, pim.ErrTooLarge
+}
+
+func utcUntil(text string) bool {
+	_, after, _ := strings.Cut(strings.ToUpper(text), "UNTIL=")
+	value, _, _ := strings.Cut(after, ";")
+	return strings.HasSuffix(value, "Z")
+}
+
+// tame refuses rules that nobody writes and that take long: the expansion tries
+// one step after the other until the year 9999.
+func tame(o *rrule.ROption) error {
+	switch {
+	case o.Freq == rrule.SECONDLY || o.Freq == rrule.MINUTELY:
+		return fmt.Errorf("%w: it recurs each minute or more often", pim.ErrTooLarge)
+	case o.Interval < 0 || o.Interval > 10_000:
+		return fmt.Errorf("the interval %d is out of range", o.Interval)
+	case len(o.Byeaster) > 0:
+		return fmt.Errorf("BYEASTER is not part of the standard")
+	case o.Freq == rrule.DAILY && o.Interval <= 1 && len(o.Bymonthday) > 0:
+		o.Freq = rrule.MONTHLY // the same days, in months' steps
+	}
+	o.Bysecond = nil
+	if max(1, len(o.Byhour))*max(1, len(o.Byminute)) > 96 {
+		return fmt.Errorf("%w: too many times a day", pim.ErrTooLarge)
+	}
+	if o.Freq == rrule.HOURLY || o.Freq == rrule.DAILY || o.Freq == rrule.WEEKLY {
+		if len(o.Bymonthday)+len(o.Byyearday)+len(o.Byweekno) > 0 || o.Freq != rrule.WEEKLY && len(o.Bysetpos) > 0 {
+			return fmt.Errorf("%w: days that are no steps of its frequency", pim.ErrTooLarge)
+		}
+	}
+	if o.Freq == rrule.HOURLY && len(o.Byhour) > 0 && o.Interval > 1 {
+		return fmt.Errorf("%w: hours that its steps may never meet", pim.ErrTooLarge)
+	}
+	slices.Sort(o.Bymonth)
+	o.Bymonth = slices.Compact(o.Bymonth)
+	return nil
+}

@@ -1,0 +1,120 @@
+// Package ics turns iCalendar data (RFC 5545) into the occurrences of its events
+// within a span of time: rules, exceptions and moved occurrences, in the zones
+// that the data names.
+//
+// The data is somebody else's: an invitation can be written by anybody. It is
+// cleaned before it is read, so that one bad line does not hide an event, and
+// rules are bounded, so that none can keep the program busy.
+package ics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-ical"
+
+	"hob/platform/pim"
+)
+
+// The bounds of one object's data.
+const (
+	maxData   = 2 << 20 // bytes
+	maxTitle  = 300     // characters
+	maxNotes  = 2000
+	maxGuests = 50
+	maxEvents = 2000 // components in one object
+	maxFound  = 1000 // occurrences
+)
+
+// Span is what to look at: what lies in [From, To), seen from Zone, in which
+// days begin and times without a zone are meant.
+type Span struct {
+	From, To time.Time
+	Zone     *time.Location
+}
+
+// Events returns the occurrences of the events in data that touch the span, in
+// order, at most 1,000. An event that cannot be read is left out and makes the
+// error, which says how many there are; the others are there all the same.
+func Events(data []byte, s Span) (out []pim.Event, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the reader has its limits
+			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+		}
+	}()
+	if len(data) > maxData {
+		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))
+	}
+	cal, err := ical.NewDecoder(strings.NewReader(clean(data))).Decode()
+	if err != nil {
+		return nil, fmt.Errorf("ics: %w", err)
+	}
+	if s.Zone == nil {
+		s.Zone = time.UTC
+	}
+	x := &expander{Span: s, zones: zonesOf(cal, s.Zone)}
+	var bad []error
+	for _, set := range x.group(cal, &bad) {
+		found, err := x.expand(set)
+		if err != nil {
+			bad = append(bad, err)
+		}
+		out = append(out, found...)
+		if len(out) > maxFound {
+			break
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	out = out[:min(len(out), maxFound)]
+	if len(bad) > 0 {
+		return out, fmt.Errorf("ics: %d events cannot be read, the first because: %w", len(bad), bad[0])
+	}
+	return out, nil
+}
+
+// series is an event with its exceptions.
+type series struct {
+	master *component
+	others []*component // with a RECURRENCE-ID
+}
+
+type expander struct {
+	Span
+	zones zones
+	spent time.Duration // on rules
+}
+
+// group brings together what belongs to one event, in the order of the data.
+func (x *expander) group(cal *ical.Calendar, bad *[]error) (out []*series) {
+	byUID := map[string]*series{}
+	for i, c := range cal.Children {
+		if c.Name != ical.CompEvent || i >= maxEvents {
+			continue
+		}
+		e, err := x.read(c)
+		if err != nil {
+			*bad = append(*bad, err)
+			continue
+		}
+		s := byUID[e.UID]
+		if s == nil {
+			s = &series{}
+			byUID[e.UID] = s
+			out = append(out, s)
+		}
+		switch {
+		case e.replaces != nil:
+			s.others = append(s.others, e)
+		case s.master == nil || e.sequence >= s.master.sequence:
+			s.master = e
+		}
+	}
+	return out
+}
+
+// touches reports whether an event lies in the span, at least in part.
+func (x *expander) touches(start, end time.Time) bool {
+	return start.Before(x.To) && (end.After(x.From) || start.Equal(end) && !start.Before(x.From))
+}

@@ -1,0 +1,162 @@
+package ics
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-ical"
+	"github.com/teambition/rrule-go"
+
+	"hob/platform/system"
+)
+
+// zone is a clock on a wall somewhere.
+type zone struct {
+	loc      *time.Location // nil: by changes
+	changes  []change
+	floating bool // the owner's, wherever that is
+}
+
+// change is a moment on the old clock from which another offset holds.
+type change struct {
+	wall   time.Time
+	offset time.Duration // from UTC
+}
+
+// at is the instant at which the clock shows wall.
+func (z zone) at(wall time.Time) time.Time {
+	if z.loc != nil {
+		y, m, d := wall.Date()
+		return time.Date(y, m, d, wall.Hour(), wall.Minute(), wall.Second(), 0, z.loc)
+	}
+	return wall.Add(-z.offset(wall))
+}
+
+// wall is what the clock shows at t.
+func (z zone) wall(t time.Time) time.Time {
+	if z.loc != nil {
+		t = t.In(z.loc)
+		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+	}
+	t = t.UTC()
+	return t.Add(z.offset(t.Add(z.offset(t))))
+}
+
+func (z zone) offset(wall time.Time) time.Duration {
+	i, _ := slices.BinarySearchFunc(z.changes, wall, func(c change, w time.Time) int {
+		if c.wall.After(w) {
+			return 1
+		}
+		return -1
+	})
+	return z.changes[max(i-1, 0)].offset
+}
+
+// zones knows the clocks that data names.
+type zones struct {
+	home    *time.Location
+	defined map[string]zone
+}
+
+func (z zones) own() zone { return zone{loc: z.home, floating: true} }
+
+// named finds a zone: by its IANA name, which some put behind a path of theirs;
+// by what Windows calls it; or as the data defines it. An unknown one is the
+// owner's.
+func (z zones) named(id string) zone {
+	if id = strings.Trim(id, `"`); id == "" {
+		return z.own()
+	}
+	if len(id) < 100 {
+		for name := id; name != ""; _, name, _ = strings.Cut(strings.TrimPrefix(name, "/"), "/") {
+			if loc, err := system.Zone(name); err == nil && name != "Local" {
+				return zone{loc: loc}
+			}
+		}
+		if name, err := system.WindowsZone(id); err == nil {
+			if loc, err := system.Zone(name); err == nil {
+				return zone{loc: loc}
+			}
+		}
+	}
+	if d, ok := z.defined[id]; ok {
+		return d
+	}
+	return z.own()
+}
+
+func zonesOf(cal *ical.Calendar, home *time.Location) zones {
+	z := zones{home: home, defined: map[string]zone{}}
+	for i, c := range cal.Children {
+		if c.Name != ical.CompTimezone || i > 50 {
+			continue
+		}
+		if d := defined(c); len(d.changes) > 0 {
+			z.defined[value(c, ical.PropTimezoneID)] = d
+		}
+	}
+	return z
+}
+
+// The span in which the changes of a zone are worked out.
+const (
+	firstYear = 1970
+	lastYear  = 2060
+)
+
+// defined works out a VTIMEZONE (RFC 5545, 3.6.5).
+func defined(c *ical.Component) (z zone) {
+	for i, part := range c.Children {
+		if part.Name != ical.CompTimezoneStandard && part.Name != ical.CompTimezoneDaylight || i > 20 {
+			continue
+		}
+		offset, ok := utcOffset(value(part, ical.PropTimezoneOffsetTo))
+		start, err := time.Parse("20060102T150405", value(part, ical.PropDateTimeStart))
+		if !ok || err != nil {
+			continue
+		}
+		z.changes = append(z.changes, change{start, offset})
+		text := value(part, ical.PropRecurrenceRule)
+		if text == "" || len(text) > maxRule {
+			continue
+		}
+		o, err := rrule.StrToROption(text)
+		if err != nil || o.Freq != rrule.YEARLY || tame(o) != nil {
+			continue
+		}
+		if o.Dtstart = start; start.Year() < firstYear { // the rule of long ago, from where it matters
+			o.Dtstart = start.AddDate(firstYear-start.Year(), 0, 0)
+		}
+		r, err := rrule.NewRRule(*o)
+		if err != nil {
+			continue
+		}
+		next := r.Iterator()
+		for range lastYear - firstYear {
+			w, ok := next()
+			if !ok || w.Year() > lastYear {
+				break
+			}
+			z.changes = append(z.changes, change{w, offset})
+		}
+	}
+	slices.SortStableFunc(z.changes, func(a, b change) int { return a.wall.Compare(b.wall) })
+	return z
+}
+
+func utcOffset(s string) (time.Duration, bool) {
+	if len(s) != 5 && len(s) != 7 || s[0] != '+' && s[0] != '-' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s[1:5])
+	if err != nil || n/100 > 23 || n%100 > 59 {
+		return 0, false
+	}
+	d := time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
+	if s[0] == '-' {
+		d = -d
+	}
+	return d, true
+}

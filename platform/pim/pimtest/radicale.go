@@ -1,0 +1,141 @@
+package pimtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/platform/pim"
+)
+
+// Radicale is a running radicale.
+type Radicale struct {
+	URL string // "http://127.0.0.1:port/"
+
+	t    testing.TB
+	dir  string
+	bin  string
+	cmd  *exec.Cmd
+	port string
+}
+
+// StartRadicale starts one with the user tester.
+func StartRadicale(t testing.TB) *Radicale {
+	t.Helper()
+	r := &Radicale{t: t, bin: program(t, "radicale"), dir: place(t), port: port(t)}
+	r.URL = "http://127.0.0.1:" + r.port + "/"
+	write(t, filepath.Join(r.dir, "users"), "tester:"+Secret+"\nother:"+Secret+"\n")
+	write(t, filepath.Join(r.dir, "radicale.conf"), fmt.Sprintf(`[server]
+hosts = 127.0.0.1:%s
+[auth]
+type = htpasswd
+htpasswd_filename = %s/users
+htpasswd_encryption = plain
+delay = 0
+[rights]
+type = owner_only
+[logging]
+level = info
+[storage]
+filesystem_folder = %[2]s/collections
+`, r.port, r.dir))
+	r.Start()
+	t.Cleanup(r.Stop)
+	return r
+}
+
+// Account is the account of a user.
+func (r *Radicale) Account(name string) pim.Account {
+	return pim.Account{
+		Name: "home", CalDAV: r.URL, User: name,
+		Secret: func(context.Context) (string, error) { return Secret, nil },
+	}
+}
+
+// Start starts it again after Stop.
+func (r *Radicale) Start() {
+	r.t.Helper()
+	r.cmd = exec.Command(r.bin, "--config", filepath.Join(r.dir, "radicale.conf")) //nolint:noctx // Stop ends it
+	r.cmd.Dir = r.dir
+	r.cmd.Env = append(os.Environ(), "HOME="+r.dir)
+	unprivileged(r.cmd)
+	log, err := os.OpenFile(filepath.Join(r.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer log.Close()
+	r.cmd.Stdout, r.cmd.Stderr = log, log
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	if !reachable(r.port) {
+		r.t.Fatal("radicale does not answer")
+	}
+}
+
+// Stop ends it.
+func (r *Radicale) Stop() {
+	if r.cmd == nil {
+		return
+	}
+	_ = r.cmd.Process.Kill()
+	_ = r.cmd.Wait()
+	r.cmd = nil
+}
+
+// Make makes a calendar of the user tester.
+func (r *Radicale) Make(calendar string) {
+	r.t.Helper()
+	r.do("MKCALENDAR", calendar+"/", fmt.Sprintf(`<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop><D:displayname>%s</D:displayname></D:prop></D:set></C:mkcalendar>`, calendar))
+}
+
+// Put stores one object: the lines of its events.
+func (r *Radicale) Put(calendar, name string, events ...string) {
+	r.t.Helper()
+	text := "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n"
+	for _, e := range events {
+		text += "BEGIN:VEVENT\nUID:" + name + "\nDTSTAMP:20261101T000000Z\n" + strings.TrimSpace(e) + "\nEND:VEVENT\n"
+	}
+	r.do(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(text+"END:VCALENDAR\n", "\n", "\r\n"))
+}
+
+// Requests is how many requests were answered, roughly.
+func (r *Radicale) Requests() int {
+	b, err := os.ReadFile(filepath.Join(r.dir, "log"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.Count(string(b), "response status")
+}
+
+// Delete removes one.
+func (r *Radicale) Delete(calendar, name string) {
+	r.t.Helper()
+	r.do(http.MethodDelete, calendar+"/"+name+".ics", "")
+}
+
+func (r *Radicale) do(method, path, body string) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), method, r.URL+"tester/"+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.SetBasicAuth("tester", Secret)
+	if method == http.MethodPut {
+		req.Header.Set("Content-Type", "text/calendar; charset=utf-8")
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	if res.StatusCode >= 300 {
+		r.t.Fatalf("%s %s: %s", method, path, res.Status)
+	}
+}

@@ -1,0 +1,224 @@
+// Package calendar is the kind of watcher that tells before an event of the
+// owner's calendars starts, and when one is changed, moved or cancelled.
+//
+// It is asked again and again by the manager's poller. Its cursor holds what lies
+// ahead as it was last seen; what differs is news. The moment at which the next
+// event has to be told is when it wants to be polled again: so it looks at the
+// calendar right before it speaks, and an event that was moved a minute ago is
+// told at its new time only.
+//
+// An event is known by its UID, and an occurrence of a recurring one besides by
+// the time that its rule gives it, which a move does not change.
+package calendar
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/watchers"
+)
+
+// Kind is the kind's name.
+const Kind = "calendar"
+
+// What a watcher can tell.
+const (
+	starts    = "starts"
+	added     = "added"
+	changed   = "changed"
+	moved     = "moved"
+	cancelled = "cancelled"
+)
+
+func allNews() []string { return []string{starts, changed, moved, cancelled} }
+
+// The defaults and bounds of a configuration.
+const (
+	usualLead    = 15 * time.Minute
+	longestLead  = 7 * 24 * time.Hour
+	maxLeads     = 5
+	usualMorning = "08:00" // when whole days are told
+	every        = 5 * time.Minute
+)
+
+// Driver makes calendar watchers.
+type Driver struct{}
+
+// New returns the driver.
+func New() *Driver { return &Driver{} }
+
+// Kind implements watchers.Driver.
+func (*Driver) Kind() string { return Kind }
+
+// Migrations implements watchers.Driver: the manager keeps the cursor.
+func (*Driver) Migrations() []store.Set { return nil }
+
+// New implements watchers.Driver.
+func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
+	s, err := parse(spec.Config)
+	if err != nil {
+		return nil, err
+	}
+	a, err := deps.Account(s.account, "caldav")
+	if err != nil {
+		return nil, fmt.Errorf("calendar: %w", err)
+	}
+	return &watch{settings: s, account: a, zone: deps.Zone, log: deps.Log}, nil
+}
+
+// config is what the owner or a tool gives.
+type config struct {
+	Account   string   `json:"account,omitempty"`   // [accounts.NAME]; needed when there are several
+	Calendars []string `json:"calendars,omitempty"` // their names; default all
+	Tell      []string `json:"tell,omitempty"`      // starts, added, changed, moved, cancelled; default all but added
+	Before    []string `json:"before,omitempty"`    // how long before an event starts; default 15m
+	Words     []string `json:"words,omitempty"`     // all of these are in its title, place or notes
+	Morning   string   `json:"morning,omitempty"`   // when an event of a whole day is told, on that day; default 08:00
+}
+
+// settings is a checked configuration.
+type settings struct {
+	account   string
+	calendars []string
+	tell      []string
+	before    []time.Duration // longest first
+	words     []string
+	morning   time.Duration // since midnight
+}
+
+func (s settings) tells(what string) bool { return slices.Contains(s.tell, what) }
+
+func parse(raw json.RawMessage) (settings, error) {
+	var c config
+	if err := watchers.Decode(raw, &c); err != nil {
+		return settings{}, fmt.Errorf("calendar: %w", err)
+	}
+	s := settings{account: strings.TrimSpace(c.Account), calendars: c.Calendars, words: c.Words, tell: c.Tell}
+	for _, w := range c.Tell {
+		if !slices.Contains(append(allNews(), added), w) {
+			return s, fmt.Errorf("calendar: unknown %q in tell; there are %s, %s", w, strings.Join(allNews(), ", "), added)
+		}
+	}
+	if len(s.tell) == 0 {
+		s.tell = allNews()
+	}
+	if len(c.Calendars)+len(c.Words) > 50 {
+		return s, fmt.Errorf("calendar: at most 50 calendars and words")
+	}
+	for _, w := range slices.Concat(c.Calendars, c.Words) {
+		if strings.TrimSpace(w) == "" || pim.Line(w, 200) != w {
+			return s, fmt.Errorf("calendar: calendars and words are texts of at most 200 characters on one line")
+		}
+	}
+	if len(c.Before) == 0 {
+		s.before = []time.Duration{usualLead}
+	}
+	if len(c.Before) > maxLeads {
+		return s, fmt.Errorf("calendar: at most %d times in before", maxLeads)
+	}
+	for _, b := range c.Before {
+		d, err := duration(b)
+		if err != nil || d < 0 || d > longestLead {
+			return s, fmt.Errorf(`calendar: before holds times such as "15m", "2h" or "1d", at most 7d, not %q`, b)
+		}
+		s.before = append(s.before, d)
+	}
+	slices.SortFunc(s.before, func(a, b time.Duration) int { return int(b - a) })
+	s.before = slices.Compact(s.before)
+	if c.Morning == "" {
+		c.Morning = usualMorning
+	}
+	m, err := time.Parse("15:04", c.Morning)
+	if err != nil {
+		return s, fmt.Errorf(`calendar: morning is a time of day such as "08:00", not %q`, c.Morning)
+	}
+	s.morning = time.Duration(m.Hour())*time.Hour + time.Duration(m.Minute())*time.Minute
+	return s, nil
+}
+
+// duration reads "15m", "2h", "1h30m" and "1d".
+func duration(s string) (time.Duration, error) {
+	s = strings.TrimSpace(s)
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		d, err := time.ParseDuration(days + "h")
+		return d * 24, err
+	}
+	return time.ParseDuration(s)
+}
+
+// Describe implements watchers.Driver: "events 15 minutes before they start, and
+// when they are changed, moved or cancelled".
+func (*Driver) Describe(raw json.RawMessage) string {
+	s, err := parse(raw)
+	if err != nil {
+		return "events, in an unreadable way"
+	}
+	var when []string
+	if s.tells(starts) {
+		var leads []string
+		for _, b := range s.before {
+			leads = append(leads, plain(b))
+		}
+		when = append(when, strings.Join(leads, " and ")+" before they start")
+	}
+	var news []string
+	for _, n := range []string{added, changed, moved, cancelled} {
+		if s.tells(n) {
+			news = append(news, n)
+		}
+	}
+	if len(news) > 0 {
+		when = append(when, "when they are "+join(news))
+	}
+	what := "events"
+	if len(s.words) > 0 {
+		what += " about " + strings.Join(s.words, " and ")
+	}
+	if len(s.calendars) > 0 {
+		what += " in " + join(s.calendars)
+	}
+	return pim.Line(what+" "+strings.Join(when, ", and "), 300)
+}
+
+func join(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " or " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// plain writes a time for people: "15 minutes", "2 hours".
+func plain(d time.Duration) string {
+	unit := func(n int64, word string) string {
+		if n == 1 {
+			return "1 " + word
+		}
+		return fmt.Sprintf("%d %ss", n, word)
+	}
+	switch {
+	case d >= 24*time.Hour && d%(24*time.Hour) == 0:
+		return unit(int64(d/(24*time.Hour)), "day")
+	case d >= time.Hour && d%time.Hour == 0:
+		return unit(int64(d/time.Hour), "hour")
+	case d > 2*time.Hour:
+		return unit(int64(d/time.Hour), "hour") + " " + unit(int64(d%time.Hour/time.Minute), "minute")
+	}
+	return unit(int64(d.Round(time.Minute)/time.Minute), "minute")
+}
+
+// wants reports whether an event is one of those that the owner asked for.
+func (s settings) wants(e pim.Event) bool {
+	all := phrase.Fold(e.Title + "\n" + e.Place + "\n" + e.Notes)
+	for _, w := range s.words {
+		if !strings.Contains(all, phrase.Fold(w)) {
+			return false
+		}
+	}
+	return true
+}

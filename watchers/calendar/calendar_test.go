@@ -1,0 +1,168 @@
+package calendar
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+func configured(a pim.Account) func(string, string) (pim.Account, error) {
+	return func(name, server string) (pim.Account, error) {
+		if server != "caldav" || name != "" && name != a.Name {
+			return pim.Account{}, fmt.Errorf("there is no account %q for that", name)
+		}
+		return a, nil
+	}
+}
+
+// utc writes a time for an event.
+func utc(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
+
+// world is a manager over a radicale, in which the watcher looks often.
+type world struct {
+	t    *testing.T
+	r    *pimtest.Radicale
+	sink *watcherstest.Sink
+	m    *watchers.Manager
+	make func(config string) watchers.Spec
+	stop func()
+	open func()
+}
+
+func newWorld(t *testing.T, r *pimtest.Radicale) *world {
+	st := watcherstest.Open(t, New())
+	w := &world{t: t, r: r, sink: watcherstest.NewSink(st)}
+	w.open = func() {
+		o := watcherstest.Options(st, w.sink, New())
+		o.Account, o.MinEvery = configured(r.Account("tester")), 10*time.Millisecond
+		m, err := watchers.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.m, w.stop = m, watcherstest.Start(t, m)
+	}
+	w.open()
+	w.make = func(config string) watchers.Spec {
+		return watcherstest.Create(t, st, w.m, watchers.Spec{Kind: Kind, Config: json.RawMessage(config), Report: "test", Pace: watchers.Pace{Every: "50ms"}})
+	}
+	return w
+}
+
+func (w *world) texts() (out []string) {
+	for _, f := range w.sink.Fired() {
+		out = append(out, f.Text)
+	}
+	return out
+}
+
+// tells waits until something is told that begins so.
+func (w *world) tells(begins string) {
+	w.t.Helper()
+	watcherstest.Eventually(w.t, begins+": "+fmt.Sprint(w.texts()), func() bool {
+		return slices.ContainsFunc(w.texts(), func(s string) bool { return strings.HasPrefix(s, begins) })
+	})
+}
+
+// looked waits until the watcher has looked again, twice.
+func (w *world) looked(s watchers.Spec, r *pimtest.Radicale) {
+	w.t.Helper()
+	n := r.Requests()
+	watcherstest.Eventually(w.t, "it looks", func() bool { return r.Requests() > n+8 })
+	_ = s
+}
+
+func TestConformance(t *testing.T) {
+	r := pimtest.StartRadicale(t)
+	made := 0
+	var failing atomic.Bool
+	watcherstest.Run(t, watcherstest.Suite{
+		New: func() watchers.Driver { return New() },
+		Account: func(name, server string) (pim.Account, error) {
+			a, err := configured(r.Account("tester"))(name, server)
+			if failing.Load() {
+				a.Secret = func(context.Context) (string, error) { return "wrong", nil }
+			}
+			return a, err
+		},
+		Config: func(*testing.T) json.RawMessage {
+			made++
+			name := fmt.Sprint("Cal", made)
+			r.Make(name)
+			return json.RawMessage(fmt.Sprintf(`{"account":"home","calendars":[%q],"tell":["added"]}`, name))
+		},
+		Bad: []string{
+			`{"account":"other"}`, `{"tell":["sung"]}`, `{"before":["soon"]}`, `{"before":["8d"]}`, `{"before":["-5m"]}`, `{"before":["1m","2m","3m","4m","5m","6m"]}`,
+			`{"morning":"25:00"}`, `{"calendars":[""]}`, `{"words":["a\nb"]}`, `{"words":"x"}`,
+		},
+		Provoke: func(t *testing.T, raw json.RawMessage, n int) {
+			s, err := parse(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Put(s.calendars[0], fmt.Sprint("e", n), fmt.Sprintf("SUMMARY:Event %d\nDTSTART:%s", n, utc(time.Now().AddDate(0, 0, 1))))
+		},
+		Polled: true, Timeless: true,
+		Fail: func(_ *testing.T, on bool) { failing.Store(on) },
+	})
+}
+
+func TestWhatIsTold(t *testing.T) {
+	r := pimtest.StartRadicale(t)
+	r.Make("Work")
+	now := time.Now()
+	day := now.AddDate(0, 0, 3).Truncate(time.Hour)
+	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+utc(day)+"\nDTEND:"+utc(day.Add(time.Hour)))
+	r.Put("Work", "gone", "SUMMARY:Party\nDTSTART:"+utc(day))
+	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+utc(day)+"\nRRULE:FREQ=DAILY;COUNT=9")
+	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+utc(now.Add(10*time.Minute)))
+	w := newWorld(t, r)
+	s := w.make(`{"tell":["starts","added","changed","moved","cancelled"]}`)
+	w.tells("Call starts in 10 minutes (")
+	w.looked(s, r)
+	if got := w.texts(); len(got) != 1 {
+		t.Fatalf("what was there before is told: %v", got)
+	}
+	r.Put("Work", "old", "SUMMARY:Old one\nDTSTART:"+utc(day.Add(2*time.Hour))+"\nDTEND:"+utc(day.Add(3*time.Hour)))
+	w.tells("Old one was moved to ")
+	r.Put("Work", "old", "SUMMARY:New name\nDTSTART:"+utc(day.Add(2*time.Hour))+"\nDTEND:"+utc(day.Add(3*time.Hour)))
+	w.tells("New name was changed")
+	r.Delete("Work", "gone")
+	w.tells("Party was cancelled")
+	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+utc(day)+"\nRRULE:FREQ=DAILY;COUNT=9", "SUMMARY:Standup\nSTATUS:CANCELLED\nRECURRENCE-ID:"+utc(day.AddDate(0, 0, 1))+"\nDTSTART:"+utc(day.AddDate(0, 0, 1)))
+	w.tells("Standup was cancelled")
+	r.Put("Work", "series", "SUMMARY:Standup\nDTSTART:"+utc(day.Add(time.Hour))+"\nRRULE:FREQ=DAILY;COUNT=9")
+	w.tells("Standup was ")
+	r.Put("Work", "new", "SUMMARY:Lunch\nDTSTART:"+utc(day))
+	w.tells("New in your calendar: Lunch")
+	r.Put("Work", "soon", "SUMMARY:Call\nDTSTART:"+utc(now.Add(13*time.Minute))) // told anew, at its real start
+	w.tells("Call was moved to")
+	w.tells("Call starts in 1") // both
+	w.stop()
+	r.Stop()
+	r.Start()
+	r.Put("Work", "new", "SUMMARY:Lunch\nSTATUS:CANCELLED\nDTSTART:"+utc(day))
+	w.open()
+	w.tells("Lunch was cancelled")
+	w.looked(s, r)
+	for text, n := range map[string]int{"Call starts": 2, "Call was moved": 1, "Party": 1, "Lunch was cancelled": 1, "New name": 1, "Old one": 1} {
+		if got := len(slices.DeleteFunc(w.texts(), func(s string) bool { return !strings.HasPrefix(s, text) })); got != n {
+			t.Errorf("%q is told %d times, want %d: %v", text, got, n, w.texts())
+		}
+	}
+	if n := len(w.texts()); n > 13 {
+		t.Errorf("a flood of %d: %v", n, w.texts())
+	}
+	if f := w.sink.Fired()[0]; f.Source != "outside" || !strings.Contains(string(f.Payload), `"news":"starts"`) {
+		t.Errorf("%+v", f)
+	}
+}

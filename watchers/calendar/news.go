@@ -1,0 +1,196 @@
+package calendar
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// lateFor is how long after its start an event is still told that began while
+// nobody could tell it.
+const lateFor = time.Hour
+
+// soon returns what starts within its lead time, and when to look again.
+func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (out []watchers.Signal, wake time.Time) {
+	for _, e := range events {
+		if e.Cancelled {
+			continue
+		}
+		var due watchers.Signal
+		for i, at := range w.times(e) {
+			if at.After(now) {
+				if wake.IsZero() || at.Before(wake) {
+					wake = at
+				}
+				continue
+			}
+			if over(e, now) {
+				continue
+			}
+			// Of several lead times that have passed the last one counts.
+			due = w.signal(starts, e, fmt.Sprintf("%s:%d", e.Start.UTC().Format(time.RFC3339), i), "", now)
+			if due.At = at; p.First && now.After(p.Begun) {
+				due.At = now // what is about to start is news to who asks just now
+			}
+		}
+		if due.Key != "" {
+			out = append(out, due)
+		}
+	}
+	return out, wake
+}
+
+// times are when an event has to be told, in order.
+func (w *watch) times(e pim.Event) (out []time.Time) {
+	if e.AllDay {
+		y, m, d := e.Start.Date()
+		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, e.Start.Location())}
+	}
+	for _, b := range w.before {
+		out = append(out, e.Start.Add(-b))
+	}
+	return out
+}
+
+// over reports whether it is too late to say that an event starts.
+func over(e pim.Event, now time.Time) bool {
+	if e.AllDay {
+		return !now.Before(e.End) || now.Sub(e.Start) >= 24*time.Hour
+	}
+	return now.Sub(e.Start) >= lateFor || now.After(e.Start) && !now.Before(e.End)
+}
+
+// differences compares what was seen with what is there. Occurrences of one
+// series with the same news are told as one.
+func (w *watch) differences(was, is cursor, now time.Time) (out []watchers.Signal) {
+	told := map[string]bool{}
+	add := func(what string, e pim.Event, key, before string) {
+		fold := what + "\x00" + e.UID + "\x00" + e.Version
+		if w.tells(what) && !told[fold] {
+			told[fold] = true
+			out = append(out, w.signal(what, e, key, before, now))
+		}
+	}
+	for _, e := range is.Events {
+		if e.End.Before(now) {
+			continue
+		}
+		i := slices.IndexFunc(was.Events, func(b pim.Event) bool { return same(b, e) })
+		if i < 0 {
+			if !e.Cancelled && e.Start.After(now) && e.Start.Before(was.To) && was.looked(e.Calendar) && !w.renamed(e, was.Events) {
+				add(added, e, e.Version, "")
+			}
+			continue
+		}
+		before := was.Events[i]
+		switch {
+		case e.Cancelled && !before.Cancelled:
+			add(cancelled, e, e.Version, "")
+		case e.Cancelled:
+		case before.Cancelled:
+			add(changed, e, "again:"+e.Version, "")
+		case whenOf(before) != whenOf(e):
+			add(moved, e, whenOf(before)+">"+whenOf(e)+":"+e.Version, when(before.Start, e.AllDay, w.zone(), now))
+		case before.Title != e.Title || before.Place != e.Place:
+			add(changed, e, e.Version, "")
+		}
+	}
+	for _, e := range was.Events {
+		there := func(b pim.Event) bool { return same(b, e) }
+		if e.Cancelled || !e.Start.After(now) || !e.Start.Before(is.To) || !is.looked(e.Calendar) ||
+			slices.ContainsFunc(is.Events, there) || w.renamed(e, is.Events) {
+			continue
+		}
+		add(cancelled, e, "gone:"+whenOf(e)+":"+e.Version, "")
+	}
+	return out
+}
+
+func (c cursor) looked(calendar string) bool {
+	return slices.ContainsFunc(c.Calendars, func(s seen) bool { return s.Name == calendar })
+}
+
+// renamed reports whether an occurrence is new or gone only because its event
+// became a recurring one, or stopped being one: it has another name there.
+func (w *watch) renamed(e pim.Event, others []pim.Event) bool {
+	return slices.ContainsFunc(others, func(o pim.Event) bool { return o.UID == e.UID && whenOf(o) == whenOf(e) })
+}
+
+// signal words one piece of news.
+func (w *watch) signal(what string, e pim.Event, key, before string, now time.Time) watchers.Signal {
+	title := phrase.Cut(e.Title, 120)
+	if title == "" {
+		title = "An event without a title"
+	}
+	at := when(e.Start, e.AllDay, w.zone(), now)
+	text := ""
+	switch what {
+	case starts:
+		text = fmt.Sprintf("%s %s", title, begins(e, now, at))
+		if e.Place != "" {
+			text += ", " + phrase.Cut(e.Place, 100)
+		}
+	case added:
+		text = fmt.Sprintf("New in your calendar: %s, %s", title, at)
+	case moved:
+		text = fmt.Sprintf("%s was moved to %s (it was %s)", title, strings.TrimPrefix(at, "on "), before)
+	case cancelled:
+		text = fmt.Sprintf("%s was cancelled (%s)", title, at)
+	default:
+		text = fmt.Sprintf("%s was changed (%s)", title, at)
+	}
+	raw, err := json.Marshal(struct {
+		News string `json:"news"`
+		pim.Event
+	}{what, e})
+	if err != nil { // it is made of texts and times
+		raw = json.RawMessage("{}")
+	}
+	return watchers.Signal{
+		Key: what + ":" + e.UID + ":" + e.Occurrence + ":" + key, Text: text, Payload: raw, Source: provenance.Outside, At: now,
+	}
+}
+
+// begins says when an event starts, seen from now.
+func begins(e pim.Event, now time.Time, at string) string {
+	left := e.Start.Sub(now)
+	switch {
+	case e.AllDay:
+		return "is " + at
+	case left > 30*time.Second:
+		return "starts in " + plain(max(left.Round(time.Minute), time.Minute)) + " (" + at + ")"
+	case left > -90*time.Second:
+		return "starts now"
+	}
+	return "started " + plain(max((-left).Round(time.Minute), time.Minute)) + " ago (" + at + ")"
+}
+
+// when writes a time for people.
+func when(t time.Time, allDay bool, zone *time.Location, now time.Time) string {
+	day := func(t time.Time) string { return t.Format("2006-01-02") }
+	if allDay {
+		now = now.In(t.Location())
+	} else {
+		t, now = t.In(zone), now.In(zone)
+	}
+	name := t.Format("on Mon 2 Jan")
+	switch {
+	case t.Year() != now.Year():
+		name = t.Format("on Mon 2 Jan 2006")
+	case day(t) == day(now):
+		name = "today"
+	case day(t) == day(now.AddDate(0, 0, 1)):
+		name = "tomorrow"
+	}
+	if allDay {
+		return name
+	}
+	return name + " at " + t.Format("15:04")
+}

@@ -1,0 +1,154 @@
+package calendar
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/pim"
+	"hob/watchers"
+)
+
+func watchOf(t *testing.T, config string, zone *time.Location) *watch {
+	t.Helper()
+	s, err := parse(json.RawMessage(config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &watch{settings: s, zone: func() *time.Location { return zone }, log: slog.New(slog.DiscardHandler)}
+}
+
+func place(t *testing.T, name string) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+func TestSoon(t *testing.T) {
+	berlin := place(t, "Europe/Berlin")
+	start := time.Date(2026, 11, 2, 9, 0, 0, 0, berlin)
+	timed := pim.Event{UID: "e", Title: "Call", Place: "Room 1", Start: start, End: start.Add(time.Hour)}
+	whole := pim.Event{UID: "e", Title: "Birthday", Start: time.Date(2026, 11, 2, 0, 0, 0, 0, berlin), End: time.Date(2026, 11, 3, 0, 0, 0, 0, berlin), AllDay: true, Floating: true}
+	gone := timed
+	gone.Cancelled = true
+	tests := []struct {
+		name, config string
+		e            pim.Event
+		now          time.Time
+		text, wake   string // in Berlin
+	}{
+		{"long before", `{}`, timed, start.Add(-2 * time.Hour), "", "08:45"},
+		{"its time", `{}`, timed, start.Add(-15 * time.Minute), "Call starts in 15 minutes (today at 09:00), Room 1", ""},
+		{"the first of two times", `{"before":["1h","10m"]}`, timed, start.Add(-time.Hour), "Call starts in 1 hour (today at 09:00), Room 1", "08:50"},
+		{"both have passed", `{"before":["1h","10m"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""},
+		{"the day before", `{"before":["1d"]}`, timed, start.AddDate(0, 0, -1), "Call starts in 1 day (tomorrow at 09:00), Room 1", ""},
+		{"a moment late", `{}`, timed, start.Add(time.Minute), "Call starts now, Room 1", ""},
+		{"it goes on", `{}`, timed, start.Add(20 * time.Minute), "Call started 20 minutes ago (today at 09:00), Room 1", ""},
+		{"it is over", `{}`, timed, start.Add(61 * time.Minute), "", ""},
+		{"cancelled", `{}`, gone, start.Add(-5 * time.Minute), "", ""},
+		{"not asked for", `{"tell":["moved"]}`, timed, start.Add(-5 * time.Minute), "Call starts in 5 minutes (today at 09:00), Room 1", ""}, // Poll asks
+		{"a whole day, at night", `{}`, whole, whole.Start.Add(time.Hour), "", "08:00"},
+		{"a whole day, in the morning", `{}`, whole, whole.Start.Add(8 * time.Hour), "Birthday is today", ""},
+		{"a whole day that is over", `{}`, whole, whole.End, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := watchOf(t, tt.config, berlin)
+			got, wake := w.soon([]pim.Event{tt.e}, watchers.Progress{}, tt.now)
+			text, at := "", ""
+			if len(got) == 1 {
+				text = got[0].Text
+			}
+			if !wake.IsZero() {
+				at = wake.In(berlin).Format("15:04")
+			}
+			if text != tt.text || at != tt.wake || len(got) > 1 {
+				t.Errorf("%q, wakes at %q; %d signals", text, at, len(got))
+			}
+		})
+	}
+}
+
+// TestAnotherZone: who travels is told nothing of events that only look another
+// way, and a whole day stays the day it is.
+func TestAnotherZone(t *testing.T) {
+	berlin, tokyo := place(t, "Europe/Berlin"), place(t, "Asia/Tokyo")
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	in := func(loc *time.Location) cursor {
+		fixed := time.Date(2026, 11, 3, 8, 0, 0, 0, time.UTC).In(loc)
+		day, floating := time.Date(2026, 11, 4, 0, 0, 0, 0, loc), time.Date(2026, 11, 5, 9, 0, 0, 0, loc)
+		return cursor{To: now.AddDate(0, 0, 14), Zone: loc.String(), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{
+			{UID: "1", Title: "Call", Calendar: "Work", Start: fixed, End: fixed.Add(time.Hour)},
+			{UID: "2", Title: "Day", Calendar: "Work", Start: day, End: day.AddDate(0, 0, 1), AllDay: true, Floating: true},
+			{UID: "3", Title: "Alarm", Calendar: "Work", Start: floating, End: floating, Floating: true},
+		}}
+	}
+	raw, err := json.Marshal(in(berlin)) // as it comes out of the database
+	if err != nil {
+		t.Fatal(err)
+	}
+	var was cursor
+	if err := json.Unmarshal(raw, &was); err != nil {
+		t.Fatal(err)
+	}
+	w := watchOf(t, `{"tell":["starts","added","changed","moved","cancelled"]}`, tokyo)
+	if got := w.differences(was, in(tokyo), now); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	soon, wake := w.soon(in(tokyo).Events[1:2], watchers.Progress{}, now)
+	if len(soon) != 0 || !wake.Equal(time.Date(2026, 11, 4, 8, 0, 0, 0, tokyo)) {
+		t.Errorf("%v, %s", soon, wake)
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	at := func(day int) time.Time { return time.Date(2026, 11, day, 9, 0, 0, 0, time.UTC) }
+	one := func(uid, occurrence string, day int) pim.Event {
+		return pim.Event{UID: uid, Occurrence: occurrence, Title: "Standup", Calendar: "Work", Start: at(day), End: at(day).Add(time.Hour), Version: "v"}
+	}
+	look := func(to int, events ...pim.Event) cursor {
+		return cursor{To: at(to), Calendars: []seen{{Name: "Work"}}, Events: events}
+	}
+	series := func(hour int) (out []pim.Event) {
+		for d := 2; d < 12; d++ {
+			e := one("s", at(d).Format("20060102"), d)
+			e.Start, e.End = e.Start.Add(time.Duration(hour)*time.Hour), e.End.Add(time.Duration(hour)*time.Hour)
+			out = append(out, e)
+		}
+		return out
+	}
+	tests := []struct {
+		name    string
+		was, is cursor
+		want    string
+	}{
+		{"nothing", look(14, one("1", "", 3)), look(14, one("1", "", 3)), ""},
+		{"new", look(14), look(14, one("1", "", 3)), "New in your calendar: Standup, on Tue 3 Nov at 09:00"},
+		{"only now within sight", look(14), look(16, one("1", "", 15)), ""},
+		{"no longer within sight", look(16, one("1", "", 15)), look(14), ""},
+		{"gone", look(14, one("1", "", 3)), look(14), "Standup was cancelled (on Tue 3 Nov at 09:00)"},
+		{"over, and gone", cursor{To: at(14), Calendars: []seen{{Name: "Work"}}, Events: []pim.Event{one("1", "", 1)}}, look(14), ""},
+		{"a calendar that is not looked into any more", look(14, one("1", "", 3)), cursor{To: at(14)}, ""},
+		{"moved", look(14, one("1", "", 3)), look(14, one("1", "", 4)), "Standup was moved to Wed 4 Nov at 09:00 (it was on Tue 3 Nov at 09:00)"},
+		{"a whole series moved", look(14, series(0)...), look(14, series(1)...), "Standup was moved to tomorrow at 10:00 (it was tomorrow at 09:00)"},
+		{"it recurs from now on", look(14, one("1", "", 3)), look(14, one("1", "20261103T090000Z", 3)), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := watchOf(t, `{"tell":["starts","added","changed","moved","cancelled"]}`, time.UTC)
+			var texts []string
+			for _, s := range w.differences(tt.was, tt.is, now) {
+				texts = append(texts, s.Text)
+			}
+			if got := strings.Join(texts, "|"); got != tt.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

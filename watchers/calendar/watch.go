@@ -1,0 +1,187 @@
+package calendar
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/caldav"
+	"hob/platform/pim/ics"
+	"hob/watchers"
+)
+
+// horizon is how far ahead changes are noticed, and behind how far an event that
+// goes on is remembered.
+const (
+	horizon = 14 * 24 * time.Hour
+	behind  = 24 * time.Hour
+)
+
+// The bounds of what the cursor holds.
+const (
+	maxEvents = 300
+	maxNotes  = 500 // characters
+	maxGuests = 10
+)
+
+type watch struct {
+	settings
+	account pim.Account
+	zone    func() *time.Location
+	log     *slog.Logger
+}
+
+// Every implements watchers.Polled.
+func (*watch) Every() time.Duration { return every }
+
+// Group implements watchers.Grouped.
+func (w *watch) Group() string { return "caldav:" + w.account.Name }
+
+// cursor is what was last seen.
+type cursor struct {
+	// To is how far ahead it looked, and Zone from where.
+	To   time.Time `json:"to"`
+	Zone string    `json:"zone"`
+	// Calendars are those that it looked into, as they were.
+	Calendars []seen      `json:"calendars"`
+	Events    []pim.Event `json:"events"`
+}
+
+// seen is a calendar as it was.
+type seen struct {
+	Path  string `json:"path"`
+	Name  string `json:"name"`
+	Token string `json:"token,omitempty"`
+}
+
+// whenOf tells a moved event from one that only shows another time because the
+// owner is in another zone now.
+func whenOf(e pim.Event) string {
+	const form = "2006-01-02T15:04:05"
+	if e.Floating {
+		return e.Start.Format(form) + "/" + e.End.Format(form)
+	}
+	return e.Start.UTC().Format(form) + "Z/" + e.End.UTC().Format(form) + "Z"
+}
+
+func same(a, b pim.Event) bool {
+	return a.UID == b.UID && a.Occurrence == b.Occurrence && a.Calendar == b.Calendar
+}
+
+// Poll implements watchers.Polled.
+func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
+	now := time.Now()
+	var was *cursor
+	if p.Cursor != nil {
+		if err := json.Unmarshal(p.Cursor, &was); err != nil {
+			return watchers.Found{}, fmt.Errorf("calendar: its progress cannot be read: %w", err)
+		}
+	}
+	is, err := w.read(ctx, was, now)
+	if err != nil {
+		return watchers.Found{}, busy(err)
+	}
+	var found watchers.Found
+	if was != nil {
+		found.Signals = w.differences(*was, is, now)
+	}
+	if w.tells(starts) {
+		soon, wake := w.soon(is.Events, p, now)
+		found.Signals, found.Wake = append(found.Signals, soon...), wake
+	}
+	found.Cursor, err = json.Marshal(is)
+	return found, err
+}
+
+// busy gives the manager the time that a server asked for.
+func busy(err error) error {
+	if b, is := errors.AsType[*pim.BusyError](err); is {
+		return watchers.Later(b.Until, err)
+	}
+	return err
+}
+
+// read returns what the calendars hold around now, in order. What has not changed
+// since is not asked for again.
+func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor, err error) {
+	c, err := caldav.Open(ctx, w.account)
+	if err != nil {
+		return is, err
+	}
+	defer c.Close()
+	list, err := c.Calendars(ctx)
+	if err != nil {
+		return is, err
+	}
+	if list, err = w.chosen(list); err != nil {
+		return is, err
+	}
+	zone := w.zone()
+	// In steps of an hour, so that the cursor is not written each time.
+	span := ics.Span{From: now.Add(-behind), To: now.Truncate(time.Hour).Add(max(horizon, w.before[0]+24*time.Hour)), Zone: zone}
+	is = cursor{To: span.To, Zone: zone.String()}
+	known := was != nil && was.To.Equal(is.To) && was.Zone == is.Zone && len(was.Calendars) == len(list)
+	for i, cal := range list {
+		is.Calendars = append(is.Calendars, seen{cal.Path, cal.Name, cal.Token})
+		known = known && cal.Token != "" && was.Calendars[i] == is.Calendars[i]
+	}
+	if known {
+		is.Events = was.Events
+		return is, nil
+	}
+	for _, cal := range list {
+		some, err := c.Events(ctx, cal, span)
+		if some == nil && err != nil {
+			return is, err
+		}
+		if err != nil {
+			w.log.WarnContext(ctx, "some events cannot be read", "calendar", cal.Name, "err", err)
+		}
+		for _, e := range some {
+			if w.wants(e) {
+				is.Events = append(is.Events, short(e))
+			}
+		}
+	}
+	slices.SortStableFunc(is.Events, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	if len(is.Events) > maxEvents {
+		is.To = is.Events[maxEvents].Start
+		is.Events = is.Events[:maxEvents]
+	}
+	return is, nil
+}
+
+// short is an event as the cursor keeps it.
+func short(e pim.Event) pim.Event {
+	if r := []rune(e.Notes); len(r) > maxNotes {
+		e.Notes = string(r[:maxNotes])
+	}
+	e.Guests = e.Guests[:min(len(e.Guests), maxGuests)]
+	return e
+}
+
+// chosen are the calendars that the owner named.
+func (w *watch) chosen(all []pim.Calendar) (out []pim.Calendar, err error) {
+	if len(w.calendars) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	for _, want := range w.calendars {
+		i := slices.IndexFunc(all, func(c pim.Calendar) bool { return phrase.Same(c.Name, want) || c.Name == want })
+		if i < 0 {
+			return nil, fmt.Errorf("calendar: %w: the calendar %q; there are %s", pim.ErrNoFolder, want, pim.Line(strings.Join(names, ", "), 300))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
