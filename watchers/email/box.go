@@ -28,6 +28,9 @@ type box struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 	users   int // guarded by hub.mu
+	// refused: the last thing that was asked for failed, so that a connection
+	// alone does not mean that it works. The goroutine's own.
+	refused bool
 
 	wake chan struct{} // ends the wait for the server; has room for one
 
@@ -97,7 +100,9 @@ func (b *box) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b.hub.works(b.at)
+	if !b.refused {
+		b.hub.works(b.at)
+	}
 	next := s.Next
 	if next == 0 { // an old server, which does not say
 		if next, err = after(ctx, c, 1); err != nil {
@@ -151,8 +156,13 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		b.mu.Unlock()
 		err := a.do(ctx, c)
 		if err != nil { // the next one may be asked on a new connection
+			b.refused = true
 			a.done <- errBoxOver
 			return err
+		}
+		if b.refused {
+			b.refused = false
+			b.hub.works(b.at)
 		}
 		a.done <- nil
 	}

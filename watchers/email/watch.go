@@ -146,7 +146,7 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	var signals []watchers.Signal
 	var names [][]byte
 	for _, m := range mails {
-		if m.Received.Before(t) || !w.filter.head(m) {
+		if !m.Received.IsZero() && m.Received.Before(t) || !w.filter.head(m) {
 			continue
 		}
 		name := digest(nameOf(m))

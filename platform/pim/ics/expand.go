@@ -164,6 +164,11 @@ func tame(o *rrule.ROption) error {
 			return fmt.Errorf("%w: days that are no steps of its frequency", pim.ErrTooLarge)
 		}
 	}
+	for _, pos := range o.Bysetpos { // in a week there are so many
+		if o.Freq == rrule.WEEKLY && max(pos, -pos) > max(1, len(o.Byweekday))*max(1, len(o.Byhour))*max(1, len(o.Byminute)) {
+			return fmt.Errorf("%w: a place in the week that there is not", pim.ErrTooLarge)
+		}
+	}
 	if o.Freq == rrule.HOURLY && len(o.Byhour) > 0 && o.Interval > 1 {
 		return fmt.Errorf("%w: hours that its steps may never meet", pim.ErrTooLarge)
 	}

@@ -39,7 +39,7 @@ func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
 }
 
 func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32, err error) {
-	err = m.ask(ctx, 8<<20, "look for mails", func() error {
+	err = m.ask(ctx, 2<<20, "look for mails", func() error {
 		d, err := m.c.UIDSearch(&c, nil).Wait()
 		if err != nil {
 			return err

@@ -1,0 +1,151 @@
+package mailbox_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/pim/pimtest"
+)
+
+// speak starts a server that says hello and then answers each command as told;
+// an answer of "" closes the connection.
+func speak(t *testing.T, hello string, answer func(tag, command string) string) pim.Account {
+	t.Helper()
+	ca, conf := pimtest.Certificate(t)
+	var lc net.ListenConfig
+	raw, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := tls.NewListener(raw, conf)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			talk(c, hello, answer)
+		}
+	}()
+	t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	return pim.Account{
+		Name: "work", IMAP: "imaps://" + raw.Addr().String(), Address: "ada@example.org", CA: ca,
+		Secret: func(context.Context) (string, error) { return pimtest.Secret, nil },
+	}
+}
+
+func talk(c net.Conn, hello string, answer func(tag, command string) string) {
+	defer c.Close()
+	if _, err := io.WriteString(c, hello); err != nil {
+		return
+	}
+	for r := bufio.NewReader(c); ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		tag, command, _ := strings.Cut(strings.TrimSpace(line), " ")
+		said := answer(tag, command)
+		if said == "" {
+			return
+		}
+		for left := said; left != ""; left = left[min(len(left), 64<<10):] {
+			if _, err := io.WriteString(c, left[:min(len(left), 64<<10)]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestHostileServers(t *testing.T) {
+	const hello = "* OK [CAPABILITY IMAP4rev1 IDLE] hi\r\n"
+	plain := func(tag, command string) string {
+		switch strings.ToUpper(strings.Fields(command + " x")[0]) {
+		case "SELECT", "EXAMINE":
+			return "* 1 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 5] x\r\n" + tag + " OK [READ-ONLY] done\r\n"
+		}
+		return tag + " OK done\r\n"
+	}
+	on := func(word, said string) func(tag, command string) string {
+		return func(tag, command string) string {
+			if strings.Contains(strings.ToUpper(command), word) {
+				return strings.ReplaceAll(said, "TAG", tag)
+			}
+			return plain(tag, command)
+		}
+	}
+	tests := []struct {
+		name, hello string
+		answer      func(tag, command string) string
+		want        string // of the error; "" for none
+	}{
+		{"an ordinary one", hello, plain, ""},
+		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "more than was asked for"},
+		{"no IMAP at all", "HTTP/1.1 400 Bad Request\r\n\r\n", plain, "connect"},
+		{"goodbye at once", "* BYE we are full\r\n", plain, "we are full"},
+		{"an answer to nobody", hello, on("LOGIN", "a99 OK x\r\n"), "sign in"},
+		{"hangs up", hello, on("LOGIN", ""), "sign in"},
+		{"busy", hello, on("LOGIN", "TAG NO [UNAVAILABLE] later\r\n"), "cannot sign anybody in now"},
+		{"colours the terminal", hello, on("LOGIN", "TAG NO \x1b[31mred\r\n"), "refused the sign-in: [31mred"},
+		{"numbers nothing", hello, on("EXAMINE", "TAG OK done\r\n"), "does not number"},
+		{"lists nest deeply", hello, on("EXAMINE", "* FLAGS "+strings.Repeat("(", 4000)+"\r\n"), "open the folder"},
+		{"endless UIDs", hello, on("UID SEARCH", "* SEARCH"+strings.Repeat(" 4294967295", 1<<20)+"\r\nTAG OK done\r\n"), "more than was asked for"},
+		{"a huge mail", hello, on("UID FETCH", "* 1 FETCH (UID 5 BODY[] {99999999}\r\n"+strings.Repeat("x", 4<<20)), "more than was asked for"},
+		{"a mail that nobody asked for", hello, on("UID FETCH", "* 1 FETCH (UID 99 BODY[] {1}\r\nx)\r\nTAG OK done\r\n"), ""},
+		{"numbers out of range", hello, on("UID FETCH", "* 99999999999999 FETCH (UID 5)\r\n"), "read mails"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			err := visit(ctx, speak(t, tt.hello, tt.answer))
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if err != nil && strings.ContainsAny(err.Error(), "\x1b\x00") {
+				t.Errorf("%q", err)
+			}
+		})
+	}
+	t.Run("one that says nothing", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if err := visit(ctx, speak(t, hello, on("LOGIN", "* OK still thinking\r\n"))); err == nil {
+			t.Error("it answered")
+		}
+	})
+}
+
+// visit does what a watcher does.
+func visit(ctx context.Context, a pim.Account) (err error) {
+	c, err := mailbox.Open(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := c.Select(ctx, "INBOX"); err != nil {
+		return err
+	}
+	if _, err := c.After(ctx, 5); err != nil {
+		return err
+	}
+	list, err := c.Headers(ctx, []uint32{5})
+	if err == nil && len(list) > 0 && list[0].UID != 5 {
+		return fmt.Errorf("a mail that nobody asked for: %+v", list)
+	}
+	return err
+}
