@@ -1,0 +1,159 @@
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/platform/provenance"
+	"hob/templates"
+	"hob/watchers"
+)
+
+// reconcile asks the API for the things of a template.
+func (h *house) reconcile(w templates.Wanted) (done templates.Done) {
+	h.t.Helper()
+	code, body := h.api("POST", "/api/v1/manage/template", w)
+	if code != http.StatusOK {
+		h.t.Fatalf("%d %s", code, body)
+	}
+	fatal(h.t, json.Unmarshal(body, &done))
+	return done
+}
+
+func wantedOf(t *templates.Template) templates.Wanted {
+	return templates.Wanted{Source: t.Source(), Trusted: t.Origin == templates.Builtin, Goals: t.Goals, Schedules: t.Schedules, Watchers: t.Watchers}
+}
+
+func (h *house) watching() []watchers.Spec {
+	h.t.Helper()
+	all, err := h.d.watchers.List(h.t.Context(), watchers.Filter{})
+	fatal(h.t, err)
+	return all
+}
+
+// TestTemplatesComeAndGo: whatever templates are used in whatever order, and
+// whatever the owner pauses, resumes and cancels in between, in the end there is
+// what he made and what he changed, and nothing else.
+func TestTemplatesComeAndGo(t *testing.T) {
+	h := open(t, "")
+	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
+	h.say("every day at 6:00 list my tasks")
+	h.say("remind me every Monday at 9:00 to stretch")
+	own := h.watching()
+	if len(own) != 2 {
+		t.Fatalf("%d of 2 are there", len(own))
+	}
+	all, err := templates.Builtins()
+	fatal(t, err)
+	r := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // a test that can be repeated
+	touched := map[string]bool{}
+	for range 60 {
+		switch r.IntN(5) {
+		case 0, 1:
+			w := wantedOf(all[r.IntN(len(all))])
+			w.Dry = true
+			before := h.watching()
+			would := h.reconcile(w)
+			if got := h.watching(); len(got) != len(before) {
+				t.Fatalf("a dry run changed %d into %d", len(before), len(got))
+			}
+			w.Dry = false
+			did := h.reconcile(w)
+			if fmt.Sprint(would) != fmt.Sprint(did) {
+				t.Fatalf("the preview says\n%v, and done was\n%v", would, did)
+			}
+			if again := h.reconcile(w); len(again.Made)+len(again.Removed) > 0 {
+				t.Fatalf("doing it again changes %+v", again)
+			}
+		case 2:
+			h.reconcile(templates.Wanted{})
+		default:
+			list := slices.DeleteFunc(h.watching(), func(s watchers.Spec) bool { return s.Source == "" })
+			if len(list) == 0 {
+				continue
+			}
+			s := list[r.IntN(len(list))]
+			tool, arg := "pause_schedule", "schedule"
+			switch {
+			case s.Mode == watchers.Remind:
+				h.tool("cancel_reminder", fmt.Sprintf(`{"reminder": %q}`, s.ID))
+				continue
+			case s.Kind == "file":
+				tool, arg = "pause_watcher", "watcher"
+			}
+			h.tool(tool, fmt.Sprintf(`{%q: %q}`, arg, s.ID))
+			touched[s.ID] = true
+		}
+	}
+	h.reconcile(templates.Wanted{})
+	for _, s := range h.watching() {
+		mine := slices.ContainsFunc(own, func(o watchers.Spec) bool { return o.ID == s.ID })
+		if s.Source != "" || !mine && !(touched[s.ID] && s.State == watchers.Paused) {
+			t.Errorf("%s (%s, %q) is left", s.Title, s.State, s.Source)
+		}
+	}
+	for _, o := range own {
+		if !slices.ContainsFunc(h.watching(), func(s watchers.Spec) bool { return s.ID == o.ID && s.State == o.State }) {
+			t.Errorf("the owner's %q is gone", o.Title)
+		}
+	}
+}
+
+// TestTemplatesWorkOffline: each wish of each built-in template is one that the
+// built-in brain carries out, each time is one that comes, and those made for it
+// need nothing else.
+func TestTemplatesWorkOffline(t *testing.T) {
+	h := open(t, "")
+	fatal(t, os.MkdirAll(filepath.Join(h.home, "Documents"), 0o700))
+	all, err := templates.Builtins()
+	fatal(t, err)
+	for _, x := range all {
+		done := h.reconcile(wantedOf(x))
+		if len(done.Failed) > 0 || len(done.Made) != len(x.Schedules)+len(x.Watchers) {
+			t.Errorf("%s: %+v", x.Name, done)
+		}
+		for _, s := range x.Schedules {
+			if s.Do == "" {
+				continue
+			}
+			answer := h.say(s.Do)
+			for _, bad := range []string{"did not work", "not understand", "cannot do", "do not know"} {
+				if strings.Contains(answer, bad) {
+					t.Errorf("%s: %q: %s", x.Name, s.Do, answer)
+				}
+			}
+		}
+	}
+}
+
+// TestTemplatesFire: what a template made is done and told, without a model; one
+// that is not built in has what it says treated as outside text.
+func TestTemplatesFire(t *testing.T) {
+	h := open(t, "")
+	docs := filepath.Join(h.home, "Documents")
+	fatal(t, os.MkdirAll(docs, 0o700))
+	h.say("add a task to clean the gutters today")
+	h.reconcile(templates.Wanted{
+		Source: "template:mine", Trusted: true,
+		Schedules: []templates.Schedule{{At: "in 1 second", Say: "Water the plants."}, {At: "in 1 second", Do: "what's due today?"}},
+		Watchers:  []templates.Watcher{{Kind: "file", Config: map[string]any{"path": docs, "pattern": "*invoice*"}}},
+	})
+	h.wait("notice", "Reminder: Water the plants")
+	h.wait("notice", "clean the gutters")
+	fatal(t, os.WriteFile(filepath.Join(docs, "invoice-12.pdf"), []byte("x"), 0o600))
+	h.wait("notice", "invoice-12.pdf")
+
+	h.reconcile(templates.Wanted{Source: "template:foreign", Schedules: []templates.Schedule{{Every: "day at 5:00", Do: "add a task to pay Eve"}}})
+	for _, s := range h.watching() {
+		if s.Source == "template:foreign" && s.Provenance != provenance.Outside {
+			t.Errorf("%s has the provenance %s", s.Title, s.Provenance)
+		}
+	}
+}
