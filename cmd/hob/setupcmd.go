@@ -33,7 +33,15 @@ func (a *app) setup(ctx context.Context, answers string) error {
 		return err
 	}
 	o := setup.Options{Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p)}
-	run := func() error { return setup.Answers(o, answers) }
+	o.FindTemplate = func(name string) error {
+		_, err := shelf(p).Find(name)
+		return err
+	}
+	template := ""
+	run := func() (err error) {
+		template, err = setup.Answers(o, answers)
+		return err
+	}
 	if answers == "" {
 		fd, tty := terminal(a.in)
 		if !tty {
@@ -44,6 +52,9 @@ func (a *app) setup(ctx context.Context, answers string) error {
 	err = a.editConfig(ctx, p, "the set-up", run)
 	if err != nil {
 		return err
+	}
+	if template != "" {
+		return a.useTemplate(ctx, template, true)
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
 		fmt.Fprintln(a.out, "Hob reads it at its next start: hob stop, then hob start")

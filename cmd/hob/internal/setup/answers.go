@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -14,21 +15,41 @@ import (
 )
 
 // Answers reads the answers from a TOML file and writes them at once: any keys
-// of the configuration, and "model" for agent.model.
-func Answers(o Options, path string) error {
+// of the configuration, and "model" for agent.model. It returns the template that
+// the owner wants to use, "" for none.
+func Answers(o Options, path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the answers: %w", err)
+		return "", fmt.Errorf("read the answers: %w", err)
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(b, &all); err != nil {
-		return fmt.Errorf("%s: %w; write it like the configuration: hob init shows one", path, err)
+		return "", fmt.Errorf("%s: %w; write it like the configuration: hob init shows one", path, err)
+	}
+	template, err := o.template(all)
+	if err != nil {
+		return "", fmt.Errorf("%s: template: %w", path, err)
 	}
 	var values []config.Value
 	if err := flatten(all, "", &values); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	return o.write(values)
+	return template, o.write(values)
+}
+
+// template takes the template's name out of the answers, and looks whether there
+// is one.
+func (o Options) template(all map[string]any) (string, error) {
+	v, ok := all["template"]
+	if !ok {
+		return "", nil
+	}
+	delete(all, "template")
+	name, ok := v.(string)
+	if !ok || name == "" || o.FindTemplate == nil {
+		return "", errors.New("it must be the name of a template, such as \"housekeeper\"")
+	}
+	return name, o.FindTemplate(name)
 }
 
 // flatten turns tables into dotted keys, in order of their names.

@@ -41,6 +41,8 @@ type Options struct {
 	Secrets system.Secrets
 	Out     io.Writer
 	HTTP    *http.Client // for model servers; nil means one of its own
+	// FindTemplate looks whether there is a template of a name; nil: there is none.
+	FindTemplate func(name string) error
 }
 
 // provider is one way to a model that the wizard offers.
