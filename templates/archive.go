@@ -70,11 +70,11 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	case !fs.ValidPath(clean) || strings.ContainsAny(clean, "\\:\x00"):
 		return "", fmt.Errorf("%w: the archive holds a file with the path %q, which leads elsewhere", ErrInvalid, cut(name, 120))
 	}
-	if low := strings.ToLower(clean); u.seen[low] && !mode.IsDir() {
+	low := strings.ToLower(clean)
+	if u.seen[low] && !mode.IsDir() {
 		return "", fmt.Errorf("%w: the archive holds %q twice", ErrInvalid, cut(clean, 120))
-	} else {
-		u.seen[low] = true
 	}
+	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
 	if !below && !mode.IsDir() {
 		u.bare = true
