@@ -116,7 +116,7 @@ func TestTemplatesWorkOffline(t *testing.T) {
 	fatal(t, err)
 	for _, x := range all {
 		done := h.reconcile(wantedOf(x))
-		if len(done.Failed) > 0 || len(done.Made) != len(x.Schedules)+len(x.Watchers) {
+		if len(done.Failed) > 0 || len(done.Made) != len(x.Schedules)+len(x.Watchers)+len(x.Goals) {
 			t.Errorf("%s: %+v", x.Name, done)
 		}
 		for _, s := range x.Schedules {
