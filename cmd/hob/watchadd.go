@@ -33,7 +33,8 @@ that of a feed or of a page. What a kind can be told besides, see docs/watchers.
 is given with --set.`,
 		Example: `  hob watch add ~/Downloads --pattern '*.pdf'
   hob watch add --kind feed https://example.org/feed.xml --set words='["release"]' --every 1h
-  hob watch add --kind page https://example.org/shop --set select=#price`,
+  hob watch add --kind page https://example.org/shop --set select=#price
+  hob watch add --kind github owner/name --set what='["releases","failures"]'`,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			in, err := watcherOf(c, args)
 			if err != nil {
@@ -55,7 +56,7 @@ is given with --set.`,
 
 // watcherFlags are what says what is to be watched.
 func watcherFlags(c *cobra.Command) {
-	c.Flags().String("kind", "", "what it is: file, feed, page (default: file)")
+	c.Flags().String("kind", "", "what it is: file, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
 	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
 	c.Flags().String("hours", "", `when to ask: "08:00-18:00", "mon-fri 08:00-18:00"`)

@@ -9,6 +9,7 @@ import (
 	"hob/watchers/email"
 	"hob/watchers/feed"
 	"hob/watchers/file"
+	"hob/watchers/github"
 	"hob/watchers/oneshot"
 	"hob/watchers/page"
 )
@@ -22,6 +23,7 @@ func Drivers() []watchers.Driver {
 		email.New(),
 		feed.New(),
 		file.New(),
+		github.New(),
 		oneshot.New(),
 		page.New(),
 	}

@@ -1,0 +1,186 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/readable"
+	"hob/platform/safehttp"
+	"hob/watchers"
+)
+
+// The bounds of one question.
+const (
+	maxPages = 30
+	maxBody  = 8 << 20
+	// secondary is how long to wait after a secondary limit that names no time
+	// (https://docs.github.com/rest/using-the-rest-api/best-practices-for-using-the-rest-api).
+	secondary = time.Minute
+)
+
+// asker asks the endpoints of one poll.
+type asker struct {
+	r     *repo
+	token string
+	skew  time.Duration // GitHub's clock against ours
+	wait  time.Duration // what GitHub wants between polls
+}
+
+func (r *repo) asker() (*asker, error) {
+	a := &asker{r: r}
+	if r.Token == "" {
+		return a, nil
+	}
+	if r.secret == nil {
+		return nil, fmt.Errorf("%w: no secret can be read here", watchers.ErrPermanent)
+	}
+	token, err := r.secret(r.Token)
+	if err != nil {
+		return nil, fmt.Errorf("the token %s cannot be read: %w", r.Token, err)
+	}
+	if a.token = strings.TrimSpace(token); a.token == "" || strings.ContainsAny(a.token, "\r\n\x00") {
+		return nil, fmt.Errorf("the token %s is empty or no token", r.Token)
+	}
+	return a, nil
+}
+
+// list asks one endpoint, page after page, for what changed since; nothing when
+// the first page is what it was.
+func (a *asker) list(ctx context.Context, what string, at stand) ([]item, stand, error) {
+	var out []item
+	fresh := at
+	next := a.r.address(what)
+	for page := 0; next != ""; page++ {
+		if page == maxPages {
+			return nil, at, fmt.Errorf("%s has more than %d pages of news; some would be lost", a.r.host, maxPages)
+		}
+		etag := ""
+		if page == 0 {
+			etag = at.ETag
+		}
+		resp, err := a.get(ctx, next, etag)
+		if err != nil {
+			return nil, at, err
+		}
+		if resp.NotModified() {
+			return nil, at, nil
+		}
+		items, oldest, newest, err := parseList(what, resp.Body)
+		if err != nil {
+			return nil, at, fmt.Errorf("%s: %w", a.r.host, err)
+		}
+		out = append(out, items...)
+		if page == 0 {
+			if fresh.ETag = resp.Header.Get("ETag"); len(fresh.ETag) > 500 {
+				fresh.ETag = ""
+			}
+		}
+		if newest.After(fresh.Newest) {
+			fresh.Newest = newest
+		}
+		if next = a.next(resp); at.Newest.IsZero() || oldest.IsZero() || oldest.Before(at.Newest.Add(-overlap)) {
+			break // the rest was seen; the first time one page is enough, since what is older than the watcher is not told
+		}
+	}
+	return out, fresh, nil
+}
+
+func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Response, error) {
+	header := http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
+	if a.token != "" {
+		header.Set("Authorization", "Bearer "+a.token)
+	}
+	asked := time.Now()
+	resp, err := watchers.Fetch(ctx, a.r.network, safehttp.Request{URL: address, Header: header, If: safehttp.Validators{ETag: etag}, MaxBody: maxBody})
+	if resp == nil {
+		return nil, err
+	}
+	if date, derr := http.ParseTime(resp.Header.Get("Date")); derr == nil {
+		if a.skew = date.Sub(asked); a.skew.Abs() < 5*time.Second { // the header has no fractions
+			a.skew = 0
+		}
+	}
+	if n, aerr := strconv.Atoi(resp.Header.Get("X-Poll-Interval")); aerr == nil && n > 0 {
+		a.wait = max(a.wait, time.Duration(min(n, 86400))*time.Second)
+	}
+	if err == nil {
+		return resp, nil
+	}
+	return nil, a.explain(resp, err)
+}
+
+// explain says what a refusal means.
+func (a *asker) explain(resp *safehttp.Response, err error) error {
+	now := time.Now()
+	said := message(resp.Body)
+	limited := resp.Status == http.StatusTooManyRequests || resp.Status == http.StatusForbidden
+	switch {
+	case limited && resp.Header.Get("Retry-After") != "":
+		until, ok := watchers.RetryAfter(resp.Header, now)
+		if !ok {
+			until = now.Add(secondary)
+		}
+		return watchers.Later(until, fmt.Errorf("%s wants fewer requests", a.r.host))
+	case limited && resp.Header.Get("X-RateLimit-Remaining") == "0":
+		until := now.Add(secondary)
+		if n, perr := strconv.ParseInt(resp.Header.Get("X-RateLimit-Reset"), 10, 64); perr == nil {
+			if reset := time.Unix(n, 0).Add(-a.skew); reset.After(until) {
+				until = reset
+			}
+		}
+		remedy := ""
+		if a.token == "" {
+			remedy = "; with a token it allows many more"
+		}
+		return watchers.Later(until, fmt.Errorf("the limit of requests to %s is used up%s", a.r.host, remedy))
+	case limited && strings.Contains(strings.ToLower(said), "rate limit"):
+		return watchers.Later(now.Add(secondary), fmt.Errorf("%s wants fewer requests", a.r.host))
+	case resp.Status == http.StatusUnauthorized:
+		return fmt.Errorf("%s does not accept the token (401); is it expired?", a.r.host)
+	case resp.Status == http.StatusForbidden:
+		return fmt.Errorf("%s does not allow this (403): %s", a.r.host, said)
+	case resp.Status == http.StatusNotFound && a.token == "":
+		return fmt.Errorf("%s has no public repository %s (404); for a private one give a token", a.r.host, a.r.Repo)
+	case resp.Status == http.StatusNotFound:
+		return fmt.Errorf("%s has no repository %s which the token may see (404)", a.r.host, a.r.Repo)
+	case errors.Is(err, watchers.ErrPermanent), said == "":
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, said)
+}
+
+func message(body []byte) string {
+	var m struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(body, &m)
+	return readable.CutRunes(readable.Squeeze(m.Message), 200)
+}
+
+// next is the following page (RFC 8288), if it is on the same server: the token
+// goes nowhere else.
+func (a *asker) next(resp *safehttp.Response) string {
+	for _, part := range strings.Split(strings.Join(resp.Header.Values("Link"), ","), ",") {
+		ref, params, ok := strings.Cut(strings.TrimSpace(part), ">")
+		if !ok || !strings.HasPrefix(ref, "<") || !strings.Contains(strings.ReplaceAll(params, " ", ""), `rel="next"`) {
+			continue
+		}
+		u, err := url.Parse(ref[1:])
+		if err != nil {
+			return ""
+		}
+		u = resp.URL.ResolveReference(u)
+		if u.Scheme != resp.URL.Scheme || u.Host != resp.URL.Host || resp.URL.Host != a.r.host {
+			return ""
+		}
+		return u.String()
+	}
+	return ""
+}

@@ -1,0 +1,284 @@
+package github_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/platform/safehttp/safehttptest"
+	"hob/watchers"
+	"hob/watchers/github"
+	"hob/watchers/watcherstest"
+)
+
+const issuesOf = "/repos/o/r/issues"
+
+func TestConforms(t *testing.T) {
+	h := newHub()
+	net := safehttptest.New(t, h)
+	pathOf := func(config json.RawMessage) string {
+		var c struct {
+			Repo string `json:"repo"`
+		}
+		_ = json.Unmarshal(config, &c)
+		return "/repos/" + c.Repo + "/issues"
+	}
+	repos := 0
+	watcherstest.Run(t, watcherstest.Suite{
+		New: func() watchers.Driver { return github.New() },
+		Config: func(*testing.T) json.RawMessage {
+			repos++
+			config := json.RawMessage(fmt.Sprintf(`{"repo":"o/r%d","what":["issues"],"base_url":"https://git.example.com","token":"env:TOKEN"}`, repos))
+			h.do(func() { h.lists[pathOf(config)] = []map[string]any{} })
+			return config
+		},
+		Bad: []string{
+			`{}`, `{"repo":"x"}`, `{"repo":"a/b/c"}`, `{"repo":"a/.."}`, `{"repo":"o/r","what":["gossip"]}`, `{"repo":"o/r","token":"ghp_abcdefghijklmnop"}`,
+			`{"repo":"o/r","base_url":"ftp://x"}`, `{"repo":"o/r","base_url":"http://git.example.com","token":"env:T"}`, `{"repo":"o/r","base_url":"https://10.0.0.1"}`,
+			`{"repo":"o/r","base_url":"https://user:pw@git.example.com"}`,
+		},
+		Provoke: func(_ *testing.T, config json.RawMessage, n int) {
+			now := time.Now().Add(time.Millisecond)
+			h.put(pathOf(config), "updated_at", issue(n, fmt.Sprint("thing ", n), now, now))
+		},
+		Polled: true, Network: net.Client(t), Secret: func(string) (string, error) { return "s3cret", nil },
+		Fail: func(_ *testing.T, on bool) {
+			h.do(func() {
+				if h.fail = 0; on {
+					h.fail = http.StatusBadGateway
+				}
+			})
+		},
+	})
+}
+
+// watch polls a repository with a driver of its own each time.
+type watch struct {
+	t     *testing.T
+	h     *hub
+	net   *safehttptest.Internet
+	more  string
+	p     watchers.Progress
+	known map[string]bool
+}
+
+func newWatch(t *testing.T, h *hub, more string) *watch {
+	return &watch{t: t, h: h, net: safehttptest.New(t, h), more: more, p: watchers.Progress{First: true, Begun: time.Now()}, known: map[string]bool{}}
+}
+
+func (w *watch) made() watchers.Polled {
+	w.t.Helper()
+	made, err := github.New().New(watchers.Spec{Config: json.RawMessage(`{"repo":"o/r","base_url":"https://git.example.com"` + w.more + `}`)}, watchers.Deps{
+		Network: w.net.Client(w.t), Secret: func(ref string) (string, error) {
+			return map[string]string{"env:GOOD": "s3cret", "env:OLD": "old"}[ref], nil
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return made.(watchers.Polled)
+}
+
+func (w *watch) poll() (said []string, err error) {
+	w.t.Helper()
+	found, err := w.made().Poll(w.t.Context(), w.p)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range found.Signals {
+		if !w.known[s.Key] && (!w.p.First || s.At.After(w.p.Begun)) {
+			said = append(said, s.Text)
+		}
+		w.known[s.Key] = true
+	}
+	w.p.First, w.p.Cursor = false, found.Cursor
+	return said, nil
+}
+
+func (w *watch) want(want ...string) {
+	w.t.Helper()
+	got, err := w.poll()
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		w.t.Error(diff, err)
+	}
+}
+
+func TestIssuesAndPulls(t *testing.T) {
+	h := newHub()
+	old := time.Now().AddDate(-1, 0, 0)
+	for n := range 150 {
+		h.put(issuesOf, "updated_at", issue(n+1, "old", old, old.Add(time.Duration(n)*time.Minute)))
+	}
+	h.lists["/repos/o/r/pulls"] = nil
+	w := newWatch(t, h, `,"what":["issues","pulls"]`)
+	w.want()
+	w.want()
+	if h.same != 2 {
+		t.Errorf("asked with validators: %d", h.same)
+	}
+	now := time.Now().Add(time.Second)
+	h.put(issuesOf, "updated_at", issue(201, "It\nburns", now, now))
+	pull := issue(202, "Water", now, now)
+	h.put("/repos/o/r/pulls", "updated_at", pull)
+	asIssue := issue(202, "Water", now, now)
+	asIssue["pull_request"] = map[string]any{"url": "x"}
+	h.put(issuesOf, "updated_at", asIssue)
+	commented := issue(3, "old", old, now) // somebody said something on an old one
+	h.put(issuesOf, "updated_at", commented)
+	w.want("o/r: issue opened #201: It burns (ada)", "o/r: pull request opened #202: Water (ada)")
+	later := now.Add(time.Second)
+	closed := issue(201, "It burns", now, later)
+	closed["closed_at"] = stamp(later)
+	h.put(issuesOf, "updated_at", closed)
+	merged := issue(202, "Water", now, later)
+	merged["closed_at"], merged["merged_at"] = stamp(later), stamp(later)
+	h.put("/repos/o/r/pulls", "updated_at", merged)
+	w.want("o/r: issue closed #201: It burns (ada)", "o/r: pull request merged #202: Water (ada)")
+	w.want()
+}
+
+// A burst over several pages is told as a whole.
+func TestPages(t *testing.T) {
+	h := newHub()
+	h.perMax = 10
+	old := time.Now().AddDate(0, 0, -1)
+	h.put(issuesOf, "updated_at", issue(1, "old", old, old))
+	w := newWatch(t, h, `,"what":["issues"]`)
+	w.want()
+	now := time.Now()
+	for n := range 75 {
+		at := now.Add(time.Duration(n+1) * time.Millisecond)
+		h.put(issuesOf, "updated_at", issue(100+n, fmt.Sprint(n), at, at))
+	}
+	got, err := w.poll()
+	if err != nil || len(got) != 75 {
+		t.Errorf("%d of 75 are told, %v", len(got), err)
+	}
+	h.do(func() { h.link = "https://evil.example/steal" })
+	h.put(issuesOf, "updated_at", issue(999, "x", now.Add(time.Second), now.Add(time.Second)))
+	w.want("o/r: issue opened #999: x (ada)")
+	for _, r := range w.net.Heard() {
+		if r.Host != "git.example.com" {
+			t.Errorf("asked %s", r.Host)
+		}
+	}
+}
+
+func TestReleasesRunsEvents(t *testing.T) {
+	h := newHub()
+	for _, p := range []string{"releases", "actions/runs", "events"} {
+		h.lists["/repos/o/r/"+p] = nil
+	}
+	w := newWatch(t, h, `,"what":["releases","failures","events"],"branch":"main"`)
+	w.want()
+	now := time.Now().Add(time.Second)
+	h.put("/repos/o/r/releases", "created_at", map[string]any{"id": 1, "tag_name": "v2", "name": "Two", "created_at": stamp(now), "published_at": stamp(now), "author": map[string]any{"login": "ada"}})
+	h.put("/repos/o/r/releases", "created_at", map[string]any{"id": 2, "tag_name": "v3", "created_at": stamp(now), "draft": true})
+	h.put("/repos/o/r/actions/runs", "created_at", run(7, "success", now))
+	h.put("/repos/o/r/actions/runs", "created_at", run(8, "failure", now))
+	h.put("/repos/o/r/events", "created_at", map[string]any{
+		"id": "55", "type": "IssueCommentEvent", "actor": map[string]any{"login": "eve"}, "created_at": stamp(now),
+		"payload": map[string]any{"action": "created", "issue": map[string]any{"number": 9, "title": "A question"}},
+	})
+	w.want("o/r: release: v2 Two (ada)", "o/r: run failed: CI on main: fix (bob)", "o/r: issue comment created #9: A question (eve)")
+	again := run(8, "failure", now.Add(time.Second))
+	again["run_attempt"] = 2
+	h.put("/repos/o/r/actions/runs", "created_at", again)
+	w.want("o/r: run failed: CI on main: fix (bob)")
+	if !strings.Contains(strings.Join(h.asked, " "), "branch=main") {
+		t.Error("the branch was not asked for")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		set    func(*hub)
+		config string
+		later  time.Duration // about
+		want   string
+	}{
+		{"primary", func(h *hub) { h.limit = 0 }, "", time.Hour, "with a token it allows many more"},
+		{"secondary", func(h *hub) { h.retry = "90" }, "", 90 * time.Second, "wants fewer requests"},
+		{"a token that is wrong", func(h *hub) { h.token = "s3cret" }, `,"token":"env:OLD"`, 0, "does not accept the token"},
+		{"a private repository without a token", func(h *hub) { h.token = "s3cret" }, "", 0, "for a private one give a token"},
+		{"a secret that is not there", func(*hub) {}, `,"token":"env:NONE"`, 0, "is empty or no token"},
+		{"no such repository", func(h *hub) { clear(h.lists) }, `,"token":"env:GOOD"`, 0, "which the token may see"},
+		{"an outage", func(h *hub) { h.fail = 502 }, "", 0, "status 502"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHub()
+			h.lists[issuesOf] = nil
+			c.set(h)
+			_, err := newWatch(t, h, `,"what":["issues"]`+c.config).poll()
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "s3cret") {
+				t.Fatalf("%v", err)
+			}
+			later, ok := errors.AsType[*watchers.LaterError](err)
+			if ok != (c.later > 0) {
+				t.Fatalf("%v", err)
+			}
+			if ok {
+				if d := time.Until(later.Until); d < c.later-10*time.Second || d > c.later+10*time.Second {
+					t.Errorf("waits %s", d)
+				}
+			}
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	h := newHub()
+	h.token, h.lists[issuesOf] = "s3cret", nil
+	w := newWatch(t, h, `,"what":["issues"],"token":"env:GOOD"`)
+	w.want()
+	reach, err := github.New().Reach(json.RawMessage(`{"repo":"o/r","token":"env:GOOD"}`))
+	if err != nil || len(reach.Secrets) != 1 || len(reach.URLs) != 3 || !strings.HasPrefix(reach.URLs[0], "https://api.github.com/repos/o/r/issues") {
+		t.Errorf("%+v, %v", reach, err)
+	}
+}
+
+// GitHub's clock decides, also when ours is wrong.
+func TestClocks(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
+		h := newHub()
+		h.skew, h.lists[issuesOf] = skew, nil
+		there := func(d time.Duration) time.Time { return time.Now().Add(skew + d) }
+		h.put(issuesOf, "updated_at", issue(1, "before", there(-time.Minute), there(-time.Minute)))
+		w := newWatch(t, h, `,"what":["issues"]`)
+		_, _ = w.poll()
+		h.put(issuesOf, "updated_at", issue(2, "after", there(2*time.Second), there(2*time.Second)))
+		w.want("o/r: issue opened #2: after (ada)")
+	}
+}
+
+func TestPast(t *testing.T) {
+	h := newHub()
+	now := time.Now()
+	for n, ago := range []time.Duration{time.Hour, 48 * time.Hour, 30 * 24 * time.Hour} {
+		h.put(issuesOf, "updated_at", issue(n, fmt.Sprint("ago ", ago), now.Add(-ago), now.Add(-ago)))
+	}
+	past, err := newWatch(t, h, `,"what":["issues"]`).made().(watchers.Historian).Past(t.Context(), now.AddDate(0, 0, -7))
+	if err != nil || len(past) != 2 || !strings.Contains(past[0].Text, "48h") {
+		t.Errorf("%v, %v", past, err)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"repo":"o/r"}`: "issues, pull requests, releases of o/r",
+		`{"repo":"https://github.com/o/r.git","what":["failures"],"branch":"main"}`:   "failed workflow runs of o/r on the branch main",
+		`{"repo":"https://git.example.com/o/r/issues","what":"issues","words":["x"]}`: `issues of o/r on git.example.com with "x"`,
+		`{"repo":"o"}`: "an unreadable repository",
+	} {
+		if got := github.New().Describe(json.RawMessage(config)); got != want {
+			t.Errorf("%s: %q", config, got)
+		}
+	}
+}
