@@ -12,6 +12,10 @@
 //	act.go      one transaction: the event is done, the transcript grew, the
 //	            answer is in the outbox, the trace is written
 //
+// What is due by itself (reviews of goals, the plan of the day, tasks that take
+// too long) is put into the inbox by sources of its own, see Options.Due, and
+// then handled like anything else (goal.go, plan.go).
+//
 // Between events the loop sleeps until the tick, the next due time or a wake
 // signal, whichever comes first, and makes no model call. It notices jumps of
 // the wall clock (sleep, suspend, a manual change) by comparing wall and

@@ -41,6 +41,9 @@ func planned(t *testing.T, st *store.Store) (out []string) {
 		}
 		out = append(out, strings.TrimPrefix(key, "plan:"))
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 
@@ -87,7 +90,7 @@ func TestPlanOnceADay(t *testing.T) {
 				if n%7 == 0 {
 					p = open()
 				}
-				now = now.Add(min(next.Sub(now), time.Duration(1+n%11)*time.Hour))
+				now = now.Add(min(next.Sub(now), time.Duration(3+n%19)*time.Hour))
 			}
 			got := planned(t, st)
 			seen := map[string]bool{}
