@@ -96,7 +96,7 @@ func TestHostileServers(t *testing.T) {
 		{"an ordinary one", hello, plain, ""},
 		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "more than was asked for"},
 		{"no IMAP at all", "HTTP/1.1 400 Bad Request\r\n\r\n", plain, "connect"},
-		{"goodbye at once", "* BYE we are full\r\n", plain, "we are full"},
+		{"goodbye at once", "* BYE we are full\r\n", plain, "connect to"},
 		{"an answer to nobody", hello, on("LOGIN", "a99 OK x\r\n"), "sign in"},
 		{"hangs up", hello, on("LOGIN", ""), "sign in"},
 		{"busy", hello, on("LOGIN", "TAG NO [UNAVAILABLE] later\r\n"), "cannot sign anybody in now"},
