@@ -95,7 +95,7 @@ func (b *box) serve(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	defer func() { err = errors.Join(err, c.Close()) }() //nolint:contextcheck // signing out has a time of its own
 	s, err := c.Select(ctx, b.at.folder)
 	if err != nil {
 		return err

@@ -43,7 +43,7 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 	if err != nil {
 		return err
 	}
-	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log)
+	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
 	defer w.hub.leave(b)
 	for seen := 0; ; {
 		n, err := b.await(ctx, seen)
@@ -186,7 +186,7 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 
 // Past implements watchers.Historian.
 func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signal, err error) {
-	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log)
+	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
 	defer w.hub.leave(b)
 	n, err := b.await(ctx, 0)
 	if err != nil {

@@ -131,7 +131,7 @@ func (d *Dovecot) Renumber(name string) {
 func (d *Dovecot) Deliver(name, folder, mail string, came time.Time) {
 	d.t.Helper()
 	c := d.client(name)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	d.put(c, folder, mail, came)
 }
 
@@ -165,7 +165,7 @@ func (d *Dovecot) put(c *imapclient.Client, folder, mail string, came time.Time)
 func (d *Dovecot) Create(name, folder string) {
 	d.t.Helper()
 	c := d.client(name)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	if err := c.Create(folder, nil).Wait(); err != nil {
 		d.t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func port(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	_, p, _ := net.SplitHostPort(l.Addr().String())
 	return p
 }
@@ -356,7 +356,7 @@ func portOf(s string) string { return s[strings.LastIndexByte(s, ':')+1:] }
 func reachable(port string) bool {
 	for end := time.Now().Add(15 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		d := net.Dialer{Timeout: time.Second}
-		if c, err := d.Dial("tcp", "127.0.0.1:"+port); err == nil { //nolint:noctx // bounded above
+		if c, err := d.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			_ = c.Close()
 			return true
 		}

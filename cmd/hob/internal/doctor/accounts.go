@@ -79,7 +79,7 @@ func askMail(ctx context.Context, a pim.Account) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = m.Close() }()
+	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
 	if _, err := m.Select(ctx, "INBOX"); err != nil {
 		return "", err
 	}
