@@ -38,6 +38,7 @@ func mayGoOut() map[string]string {
 		"channels/web/client.go":            "to Hob itself, without a network",
 		"cmd/hob/connect.go":                "to the daemon on this machine",
 		"platform/pim/account.go":           "to the mail and calendar servers that the owner configured",
+		"platform/pim/caldav/caldav.go":     "the same, over HTTPS; another host only of the same domain",
 		"platform/pim/mailbox/mailbox.go":   "the same, encrypting a connection that is there",
 		"platform/pim/outgoing/outgoing.go": "the same",
 		"cmd/hob/internal/bench/home.go":    "to a daemon that the measurement started itself",
