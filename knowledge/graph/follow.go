@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -121,8 +122,11 @@ func (g *Graph) takeTx(tx *store.Tx, b Base, c knowledge.Change) error {
 	switch c.Doc.Kind {
 	case knowledge.KindFact, knowledge.KindRetired:
 		f, err := b.Fact(tx, c.Doc.Ref)
+		if errors.Is(err, knowledge.ErrNotFound) { // it went since; its own change comes
+			return nil
+		}
 		if err != nil {
-			return nil //nolint:nilerr // it went since; its own change comes
+			return err
 		}
 		m.fact = f
 		if err := m.facts(); err != nil {

@@ -61,8 +61,8 @@ func TestBatchOfAClosedIndex(t *testing.T) {
 	}
 }
 
-// What was set aside holds what was removed since: forgetting and making anew
-// leave nothing of it.
+// What was set aside, and what a rebuild left that did not end, holds what was
+// removed since: forgetting and making anew leave nothing of it.
 func TestNothingIsLeftAside(t *testing.T) {
 	for name, f := range map[string]func(*world) func(context.Context) error{
 		"compact": func(w *world) func(context.Context) error { return w.ix.Compact },
@@ -70,25 +70,30 @@ func TestNothingIsLeftAside(t *testing.T) {
 			return func(ctx context.Context) error { return w.ix.Reindex(ctx, nil) }
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := open(t)
-			w.put(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
-			fatal(t, w.ix.CatchUp(t.Context()))
-			fatal(t, w.ix.Close())
-			spoil(t, w, "root.bolt", []byte("no index at all"))
-			w.ix = nil
-			w.reopen(t, index.Options{})
-			w.remove(t, "secret")
-			fatal(t, f(w)(t.Context()))
-			if left := holds(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
-				t.Errorf("left in %v", left)
-			}
-			if _, err := os.Stat(filepath.Join(w.dir, "damaged")); !os.IsNotExist(err) {
-				t.Errorf("set aside: %v", err)
-			}
-			if s, err := w.ix.Stats(t.Context()); err != nil || s.Rows != 1 {
-				t.Errorf("%+v, %v", s, err)
-			}
-		})
+		for _, sound := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, sound: %t", name, sound), func(t *testing.T) {
+				w := open(t)
+				w.put(t, knowledge.Doc{Ref: "secret", Text: "zzyzxqwerty"}, knowledge.Doc{Ref: "a", Text: "milk"})
+				fatal(t, w.ix.CatchUp(t.Context()))
+				fatal(t, w.ix.Close())
+				fatal(t, os.CopyFS(filepath.Join(w.dir, "77"), os.DirFS(filepath.Join(w.dir, "1")))) // it ended while the index was made anew
+				if !sound {
+					spoil(t, w, "root.bolt", []byte("no index at all"))
+				}
+				w.ix = nil
+				w.reopen(t, index.Options{})
+				w.remove(t, "secret")
+				fatal(t, f(w)(t.Context()))
+				if left := holds(t, w.dir, "zzyzxqwerty"); len(left) > 0 {
+					t.Errorf("left in %v", left)
+				}
+				if _, err := os.Stat(filepath.Join(w.dir, "damaged")); !os.IsNotExist(err) {
+					t.Errorf("set aside: %v", err)
+				}
+				if s, err := w.ix.Stats(t.Context()); err != nil || s.Rows != 1 {
+					t.Errorf("%+v, %v", s, err)
+				}
+			})
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,7 +25,7 @@ func (x *Index) Compact(ctx context.Context) error {
 	if err := x.compact(ctx); err != nil {
 		return err
 	}
-	return x.dropAside() // last: on the way there a damaged one may be put there
+	return x.dropRest() // last: on the way there a damaged one may be put aside
 }
 
 func (x *Index) compact(ctx context.Context) error {
@@ -53,9 +54,10 @@ func (x *Index) compact(ctx context.Context) error {
 	return x.rebuild(ctx, nil) // nothing of the old one stays then
 }
 
-// dropAside removes the damaged index that was put aside: it holds what was
-// removed since.
-func (x *Index) dropAside() error {
+// dropRest removes what is not in use and holds what was removed since: the
+// damaged index that was put aside, and what an end in the middle of making the
+// index anew left. work is held.
+func (x *Index) dropRest() error {
 	if x.dir == "" {
 		return nil
 	}
@@ -63,6 +65,13 @@ func (x *Index) dropAside() error {
 	defer x.mu.Unlock()
 	if err := os.RemoveAll(filepath.Join(x.dir, asideFolder)); err != nil {
 		return fmt.Errorf("index: %w", err)
+	}
+	name, err := currentName(x.dir)
+	if err != nil {
+		return err
+	}
+	if err := sweep(x.dir, name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (x *Index) Reindex(ctx context.Context, progress func(done, total int)) err
 	if err := x.rebuild(ctx, progress); err != nil {
 		return err
 	}
-	return x.dropAside() // there is another that is sound
+	return x.dropRest() // there is another that is sound
 }
 
 // rebuild makes the next generation. work is held, so that nobody else tells
