@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -407,7 +408,16 @@ func (p *parrot) seen() string {
 func traces(t *testing.T, dir, phrase string) (out []string) {
 	t.Helper()
 	forms := forms(phrase)
-	check(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	err := fs.ErrNotExist
+	for n := 0; errors.Is(err, fs.ErrNotExist) && n < 20; n++ { // what goes or moves while it is looked through is looked for again
+		out, err = look(dir, forms)
+	}
+	check(t, err)
+	return out
+}
+
+func look(dir string, forms map[string][]byte) (out []string, _ error) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
@@ -426,8 +436,8 @@ func traces(t *testing.T, dir, phrase string) (out []string) {
 			}
 		}
 		return nil
-	}))
-	return out
+	})
+	return out, err
 }
 
 func forms(p string) map[string][]byte {
