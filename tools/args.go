@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,15 +22,14 @@ func Check(t Tool, args json.RawMessage) error {
 }
 
 // Check validates arguments without running anything.
-func (t *typed[In]) Check(args json.RawMessage) error {
+func (t *typed) Check(args json.RawMessage) error {
 	_, err := t.decode(args)
 	return err
 }
 
-// decode is strict: unknown, missing and mistyped arguments are errors that
-// name the argument.
-func (t *typed[In]) decode(args json.RawMessage) (In, error) {
-	var in In
+// decode makes a pointer to the struct. It is strict: unknown, missing and
+// mistyped arguments are errors that name the argument.
+func (t *typed) decode(args json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
 		args = json.RawMessage("{}")
 	}
@@ -44,24 +44,25 @@ func (t *typed[In]) decode(args json.RawMessage) (In, error) {
 		err = tidy(v)
 	}
 	if err != nil {
-		return in, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", t.def.Name, err)
+		return nil, Errorf(InvalidArguments, "the arguments of %s are not a JSON object: %v", t.spec.Name, err)
 	}
 	for k := range v {
 		if err := t.known(k); err != nil {
-			return in, err
+			return nil, err
 		}
 	}
 	if err := t.schema().resolved.Validate(v); err != nil {
-		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, plainSchemaError(err))
+		return nil, Errorf(InvalidArguments, "%s: %s", t.spec.Name, plainSchemaError(err))
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return in, Errorf(InvalidArguments, "%s: %v", t.def.Name, err)
+		return nil, Errorf(InvalidArguments, "%s: %v", t.spec.Name, err)
 	}
 	dec = json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&in); err != nil {
-		return in, Errorf(InvalidArguments, "%s: %s", t.def.Name, strings.TrimPrefix(err.Error(), "json: "))
+	in := reflect.New(t.args).Interface()
+	if err := dec.Decode(in); err != nil {
+		return nil, Errorf(InvalidArguments, "%s: %s", t.spec.Name, strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return in, nil
 }
@@ -107,11 +108,11 @@ func number(n json.Number) (any, error) {
 	return f, nil
 }
 
-func (t *typed[In]) known(key string) error {
+func (t *typed) known(key string) error {
 	if slices.Contains(t.schema().names, key) {
 		return nil
 	}
-	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.def.Name, key, orNone(strings.Join(t.schema().names, ", ")))
+	return Errorf(InvalidArguments, "%s has no argument %q; it takes %s", t.spec.Name, key, orNone(strings.Join(t.schema().names, ", ")))
 }
 
 func orNone(s string) string {

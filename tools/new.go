@@ -42,16 +42,56 @@ var validName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 // New checks the definition and makes the tool. It panics on a definition that
 // can never work (a bad name, no effects, no body): that is a programming
 // error which the first test finds.
+//
+// It is compiled once for each In, so what need not know the type is in typed.
 func New[In any](d Def[In]) Tool {
-	if err := d.check(); err != nil {
-		panic(fmt.Sprintf("tools: %s: %v", d.Name, err))
+	t := &typed{args: reflect.TypeFor[In](), spec: d.Spec, undo: d.Undo, undoTx: d.UndoTx, redo: d.Redo}
+	if d.Run != nil {
+		t.run = func(ctx context.Context, c Call, in any) (Result, error) { return d.Run(ctx, c, *in.(*In)) }
 	}
-	d.Own = d.RunTx != nil
-	t := &typed[In]{def: d}
+	if d.RunTx != nil {
+		t.runTx = func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error) {
+			return d.RunTx(ctx, tx, c, *in.(*In))
+		}
+	}
+	if d.Paths != nil {
+		t.paths = func(in any) []string { return d.Paths(*in.(*In)) }
+	}
+	if d.Summary != nil {
+		t.summary = func(in any) string { return d.Summary(*in.(*In)) }
+	}
+	if d.Judge != nil {
+		t.judge = func(ctx context.Context, in any) Judgement { return d.Judge(ctx, *in.(*In)) }
+	}
+	return t.made()
+}
+
+// typed is a tool whose arguments are a struct. Its functions get a pointer to
+// one.
+type typed struct {
+	args    reflect.Type
+	schema  func() described
+	spec    Spec
+	run     func(ctx context.Context, c Call, in any) (Result, error)
+	runTx   func(ctx context.Context, tx *store.Tx, c Call, in any) (Result, error)
+	undo    func(ctx context.Context, data json.RawMessage) (string, error)
+	undoTx  func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error)
+	redo    func(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error)
+	paths   func(in any) []string
+	summary func(in any) string
+	judge   func(ctx context.Context, in any) Judgement
+}
+
+// made checks the tool and finishes it.
+func (t *typed) made() Tool {
+	if err := t.sound(); err != nil {
+		panic(fmt.Sprintf("tools: %s: %v", t.spec.Name, err))
+	}
+	t.spec.Own = t.runTx != nil
 	t.schema = sync.OnceValue(t.describe)
-	t.def.Schema = func() json.RawMessage { return t.schema().raw }
-	if t.def.Own {
-		return &ownTyped[In]{typed: t}
+	t.spec.Schema = func() json.RawMessage { return t.schema().raw }
+	if t.spec.Own {
+		return &ownTyped{typed: t}
 	}
 	return t
 }
@@ -64,9 +104,9 @@ type described struct {
 }
 
 // describe makes the schema.
-func (t *typed[In]) describe() described {
-	name := t.def.Name
-	schema, err := jsonschema.For[In](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+func (t *typed) describe() described {
+	name := t.spec.Name
+	schema, err := jsonschema.ForType(t.args, &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[json.Number](): {Type: "number"}, // exact amounts
 	}})
 	if err != nil {
@@ -84,23 +124,23 @@ func (t *typed[In]) describe() described {
 	return described{raw, resolved, schema.PropertyOrder}
 }
 
-func (d *Def[In]) check() error {
+func (t *typed) sound() error {
 	switch {
-	case reflect.TypeFor[In]().Kind() != reflect.Struct:
+	case t.args.Kind() != reflect.Struct:
 		return errors.New("the arguments must be a struct")
-	case !validName.MatchString(d.Name):
+	case !validName.MatchString(t.spec.Name):
 		return errors.New("the name must be snake_case")
-	case d.Effects == 0:
+	case t.spec.Effects == 0:
 		return errors.New("a tool must declare its effects")
-	case d.Category == "" || d.Description == "":
+	case t.spec.Category == "" || t.spec.Description == "":
 		return errors.New("category and description are required")
-	case (d.Run == nil) == (d.RunTx == nil):
+	case (t.run == nil) == (t.runTx == nil):
 		return errors.New("exactly one of Run and RunTx is required")
-	case d.Run != nil && d.UndoTx != nil, d.RunTx != nil && d.Undo != nil:
+	case t.run != nil && t.undoTx != nil, t.runTx != nil && t.undo != nil:
 		return errors.New("Undo belongs to Run, UndoTx to RunTx")
-	case d.Redo != nil && d.Undo == nil:
+	case t.redo != nil && t.undo == nil:
 		return errors.New("Redo belongs to Undo")
-	case d.Effects.ReadOnly() && (d.Undo != nil || d.UndoTx != nil):
+	case t.spec.Effects.ReadOnly() && (t.undo != nil || t.undoTx != nil):
 		return errors.New("a read-only tool has nothing to undo")
 	}
 	return nil
@@ -121,89 +161,84 @@ func nullable(s *jsonschema.Schema) {
 	nullable(s.Items)
 }
 
-type typed[In any] struct {
-	def    Def[In]
-	schema func() described
-}
+func (t *typed) Spec() *Spec { return &t.spec }
 
-func (t *typed[In]) Spec() *Spec { return &t.def.Spec }
-
-func (t *typed[In]) Call(ctx context.Context, c Call) (Result, error) {
+func (t *typed) Call(ctx context.Context, c Call) (Result, error) {
 	in, err := t.decode(c.Args)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := t.def.Run(ctx, c.complete(), in)
+	r, err := t.run(ctx, c.complete(), in)
 	return r.complete(), err
 }
 
-func (t *typed[In]) CanUndo() bool { return t.def.Undo != nil || t.def.UndoTx != nil }
+func (t *typed) CanUndo() bool { return t.undo != nil || t.undoTx != nil }
 
-func (t *typed[In]) Undo(ctx context.Context, data json.RawMessage) (string, error) {
-	if t.def.Undo == nil {
-		return "", Errorf(Unsupported, "%s cannot be undone", t.def.Name)
+func (t *typed) Undo(ctx context.Context, data json.RawMessage) (string, error) {
+	if t.undo == nil {
+		return "", Errorf(Unsupported, "%s cannot be undone", t.spec.Name)
 	}
-	return t.def.Undo(ctx, data)
+	return t.undo(ctx, data)
 }
 
-func (t *typed[In]) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
-	if t.def.UndoTx == nil {
-		return "", Errorf(Unsupported, "%s cannot be undone", t.def.Name)
+func (t *typed) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+	if t.undoTx == nil {
+		return "", Errorf(Unsupported, "%s cannot be undone", t.spec.Name)
 	}
-	return t.def.UndoTx(ctx, tx, data)
+	return t.undoTx(ctx, tx, data)
 }
 
-func (t *typed[In]) CanRedo() bool { return t.def.Redo != nil }
+func (t *typed) CanRedo() bool { return t.redo != nil }
 
-func (t *typed[In]) Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
-	if t.def.Redo == nil {
-		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", t.def.Name)
+func (t *typed) Redo(ctx context.Context, data json.RawMessage) (string, json.RawMessage, error) {
+	if t.redo == nil {
+		return "", nil, Errorf(Unsupported, "%s cannot be done again by itself", t.spec.Name)
 	}
-	return t.def.Redo(ctx, data)
+	return t.redo(ctx, data)
 }
 
-func (t *typed[In]) Paths(args json.RawMessage) []string {
-	if t.def.Paths == nil {
+func (t *typed) Paths(args json.RawMessage) []string {
+	if t.paths == nil {
 		return nil
 	}
 	in, err := t.decode(args)
 	if err != nil {
 		return nil
 	}
-	return t.def.Paths(in)
+	return t.paths(in)
 }
 
-func (t *typed[In]) Summary(args json.RawMessage) string {
+func (t *typed) Summary(args json.RawMessage) string {
 	in, err := t.decode(args)
-	if err != nil || t.def.Summary == nil {
-		return t.def.Name
+	if err != nil || t.summary == nil {
+		return t.spec.Name
 	}
-	return t.def.Summary(in)
+	return t.summary(in)
 }
 
-func (t *typed[In]) Judge(ctx context.Context, args json.RawMessage) Judgement {
-	if t.def.Judge == nil {
+func (t *typed) Judge(ctx context.Context, args json.RawMessage) Judgement {
+	if t.judge == nil {
 		return Judgement{}
 	}
 	in, err := t.decode(args)
 	if err != nil {
 		return Judgement{Refused: err}
 	}
-	return t.def.Judge(ctx, in)
+	return t.judge(ctx, in)
 }
 
-type ownTyped[In any] struct{ *typed[In] }
+type ownTyped struct{ *typed }
 
-func (t *ownTyped[In]) Call(context.Context, Call) (Result, error) {
+func (t *ownTyped) Call(context.Context, Call) (Result, error) {
 	return Result{}, errors.New("tools: an own tool runs through CallTx")
 }
 
-func (t *ownTyped[In]) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
+func (t *ownTyped) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
 	in, err := t.decode(c.Args)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := t.def.RunTx(ctx, tx, c.complete(), in)
+	r, err := t.runTx(ctx, tx, c.complete(), in)
 	return r.complete(), err
 }
 
