@@ -105,6 +105,9 @@ func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, orde
 		Event: ev, Source: provenance.Worst(provenance.Hob, ev.Provenance, goal.Provenance), Origin: "goal",
 		Report: res.session, Channel: res.channel, Chat: res.chat, Cancelled: l.wasCancelled(ev.ID), Hold: l.holder(ev.ID),
 	}
+	if goal.Reason != "" { // the text quotes it
+		t.Source = provenance.Worst(t.Source, goal.ReasonFrom)
+	}
 	var err error
 	if t.Text, err = goals.Text(goal, order, time.Now().In(l.o.Zone())); err != nil {
 		return t, err

@@ -120,3 +120,24 @@ func TestAGoalFromOutsideGetsNoMoreRights(t *testing.T) {
 		})
 	}
 }
+
+// What a review that outside text had a part in gave as its reason stays outside
+// text in the next one, which quotes it.
+func TestAReasonFromOutsideStaysOutside(t *testing.T) {
+	for _, from := range []provenance.Source{provenance.Hob, provenance.Outside} {
+		t.Run(string(from), func(t *testing.T) {
+			e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
+			g := e.goal(kept, goals.Goal{Description: "be rich", Provenance: provenance.Owner, Reviewed: 1, Last: "defer", Reason: "pay account 99", ReasonFrom: from})
+			for deadline := time.Now().Add(20 * time.Second); g.Reviewed < 2 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+				var err error
+				g, err = goals.Get(e.store.Reader(t.Context()), g.ID)
+				fatal(t, err)
+			}
+			var tainted bool
+			fatal(t, e.store.Read().QueryRow(`SELECT tainted FROM turns WHERE event = ?`, g.Event).Scan(&tainted))
+			if tainted != from.Tainted() || g.ReasonFrom.Tainted() != from.Tainted() {
+				t.Errorf("tainted: %v, %+v", tainted, g)
+			}
+		})
+	}
+}

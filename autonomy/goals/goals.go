@@ -69,14 +69,16 @@ type Goal struct {
 	Quiet  int `json:"quiet"`
 	Looked int `json:"looked"`
 	// Seen is what its rule saw last, so that one thing is acted on once.
-	Seen      string    `json:"seen,omitempty"`
-	Reviewed  int       `json:"reviewed"`
-	LastAt    time.Time `json:"last_review,omitzero"`
-	Last      string    `json:"last_decision,omitempty"`
-	Reason    string    `json:"last_reason,omitempty"`
-	Event     string    `json:"event,omitempty"` // of the review that is under way, or the last one
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Seen     string    `json:"seen,omitempty"`
+	Reviewed int       `json:"reviewed"`
+	LastAt   time.Time `json:"last_review,omitzero"`
+	Last     string    `json:"last_decision,omitempty"`
+	Reason   string    `json:"last_reason,omitempty"`
+	// ReasonFrom is the source of what Reason says, which may be outside text.
+	ReasonFrom provenance.Source `json:"last_reason_source,omitempty"`
+	Event      string            `json:"event,omitempty"` // of the review that is under way, or the last one
+	CreatedAt  time.Time         `json:"created_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
 }
 
 // ErrInvalid is wrapped by errors that only other words of the owner mend;

@@ -116,7 +116,7 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	e.Decision = d
 	p := g.Weigh(goal, d)
 	goal.Reviewed++
-	goal.LastAt, goal.Last, goal.Reason = e.Now, string(d.Verdict), d.Reason
+	goal.LastAt, goal.Last, goal.Reason, goal.ReasonFrom = e.Now, string(d.Verdict), d.Reason, e.Source
 	if d.Seen != "" {
 		goal.Seen = d.Seen
 	}

@@ -26,6 +26,8 @@ CREATE TABLE goal_reviews (
 	next_at INTEGER NOT NULL, error TEXT NOT NULL, then_event TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX goal_reviews_goal ON goal_reviews(goal, at);
 CREATE TABLE plans (day TEXT PRIMARY KEY, outcome TEXT NOT NULL, event TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
+`, `
+ALTER TABLE goals ADD COLUMN reason_source TEXT NOT NULL DEFAULT 'outside'; -- of what was noted before nothing is known
 `}}
 }
 
@@ -40,25 +42,25 @@ func Eraser() erase.Eraser {
 	}, Besides: []string{"plans"}}
 }
 
-const columns = `id, description, priority, success, every, next_at, status, source, provenance, report, agent, quiet, looked, seen, reviewed, last_at, last, reason, event, created_at, updated_at`
+const columns = `id, description, priority, success, every, next_at, status, source, provenance, report, agent, quiet, looked, seen, reviewed, last_at, last, reason, event, created_at, updated_at, reason_source`
 
 func values(g Goal) []any {
 	return []any{
 		g.ID, g.Description, g.Priority, g.Success, g.Every, store.Millis(g.NextAt), g.Status, g.Source, string(g.Provenance), g.Report, g.Agent,
-		g.Quiet, g.Looked, g.Seen, g.Reviewed, store.Millis(g.LastAt), g.Last, g.Reason, g.Event, store.Millis(g.CreatedAt), store.Millis(g.UpdatedAt),
+		g.Quiet, g.Looked, g.Seen, g.Reviewed, store.Millis(g.LastAt), g.Last, g.Reason, g.Event, store.Millis(g.CreatedAt), store.Millis(g.UpdatedAt), string(g.ReasonFrom),
 	}
 }
 
 func scan(row interface{ Scan(...any) error }) (g Goal, err error) {
 	var next, last, created, updated int64
 	err = row.Scan(&g.ID, &g.Description, &g.Priority, &g.Success, &g.Every, &next, &g.Status, &g.Source, &g.Provenance, &g.Report, &g.Agent,
-		&g.Quiet, &g.Looked, &g.Seen, &g.Reviewed, &last, &g.Last, &g.Reason, &g.Event, &created, &updated)
+		&g.Quiet, &g.Looked, &g.Seen, &g.Reviewed, &last, &g.Last, &g.Reason, &g.Event, &created, &updated, &g.ReasonFrom)
 	g.NextAt, g.LastAt, g.CreatedAt, g.UpdatedAt = store.Time(next), store.Time(last), store.Time(created), store.Time(updated)
 	return g, err
 }
 
 func (g *Goals) insert(tx *store.Tx, goal Goal) error {
-	_, err := tx.Exec(`INSERT INTO goals (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, values(goal)...)
+	_, err := tx.Exec(`INSERT INTO goals (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, values(goal)...)
 	if err != nil {
 		return fmt.Errorf("goals: %w", err)
 	}
@@ -68,7 +70,7 @@ func (g *Goals) insert(tx *store.Tx, goal Goal) error {
 
 func (g *Goals) update(tx *store.Tx, goal Goal) error {
 	_, err := tx.Exec(`UPDATE goals SET description = ?2, priority = ?3, success = ?4, every = ?5, next_at = ?6, status = ?7, source = ?8, provenance = ?9, report = ?10, agent = ?11,
-		quiet = ?12, looked = ?13, seen = ?14, reviewed = ?15, last_at = ?16, last = ?17, reason = ?18, event = ?19, created_at = ?20, updated_at = ?21 WHERE id = ?1`, values(goal)...)
+		quiet = ?12, looked = ?13, seen = ?14, reviewed = ?15, last_at = ?16, last = ?17, reason = ?18, event = ?19, created_at = ?20, updated_at = ?21, reason_source = ?22 WHERE id = ?1`, values(goal)...)
 	if err != nil {
 		return fmt.Errorf("goals: %w", err)
 	}

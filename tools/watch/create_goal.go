@@ -10,7 +10,6 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
-	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -131,12 +130,10 @@ func (d Deps) listGoals() tools.Tool {
 			}
 			var b strings.Builder
 			fmt.Fprintf(&b, "%d goal(s):", len(list))
-			sources := []provenance.Source{provenance.Tool}
 			for _, g := range list {
 				b.WriteString("\n- " + goalLine(g, c.Now))
-				sources = append(sources, g.Provenance)
 			}
-			return tools.Result{Text: b.String(), Data: map[string]any{"goals": list}, Source: provenance.Worst(sources...)}, nil
+			return tools.Result{Text: b.String(), Data: map[string]any{"goals": list}, Source: goalSource(list...)}, nil
 		},
 	})
 }

@@ -38,6 +38,7 @@ type Goal struct {
 	LastAt      time.Time         `json:"last_review,omitzero"`
 	Last        string            `json:"last_decision,omitempty"`
 	Reason      string            `json:"last_reason,omitempty"`
+	ReasonFrom  provenance.Source `json:"last_reason_source,omitempty"`
 	Event       string            `json:"event,omitempty"`
 	CreatedAt   time.Time         `json:"created_at"`
 	UpdatedAt   time.Time         `json:"updated_at"`
@@ -98,6 +99,9 @@ func goalSources(list []Goal) []provenance.Source {
 	out := []provenance.Source{provenance.Tool}
 	for _, g := range list {
 		out = append(out, g.Provenance)
+		if g.Reason != "" {
+			out = append(out, g.ReasonFrom)
+		}
 	}
 	return out
 }
