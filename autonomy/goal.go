@@ -151,10 +151,7 @@ func (l *Loop) byRule(ctx context.Context, goal goals.Goal, res result) (result,
 	if err != nil {
 		return res, fmt.Errorf("review the goal %q: %w", goal.Name(), err)
 	}
-	res.how, res.Source = "rule", provenance.Worst(provenance.Hob, goal.Provenance)
-	if d.Told != "" || d.Seen != "" { // it may name what stands in tasks and facts
-		res.Source = provenance.Worst(res.Source, d.Source)
-	}
+	res.how, res.Source = "rule", provenance.Worst(provenance.Hob, goal.Provenance, d.Source) // its reason may quote tasks and facts
 	res.Answer = d.Reason
 	res.goal.Decision, res.goal.By = d, goals.Rule
 	return res, nil
@@ -234,13 +231,20 @@ func (l *Loop) goalFailed(ctx context.Context, t *turn, res result, cause error)
 	why := llm.Sentence(cause)
 	res.how, res.said, res.Answer = "error", false, why
 	res.goal.Err, res.goal.Failed = cause, why
-	name := strings.TrimPrefix(strings.TrimPrefix(t.ev.Text, "Review of "), "Work on ")
-	err := l.act(ctx, t, res)
-	if err != nil {
-		return err
+	if res.Source != provenance.Outside { // a provider's error may quote what it was asked
+		res.Source = provenance.Hob
 	}
+	name, record := strings.TrimPrefix(strings.TrimPrefix(t.ev.Text, "Review of "), "Work on "), res.Record
 	key := fmt.Sprintf("goal-failed:%s:%s", res.goal.Order.Goal, time.Now().In(l.o.Zone()).Format(time.DateOnly))
-	return l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
-		return l.TellTx(tx, key, fmt.Sprintf("I could not work on %s: %s. I try again at its next review; `hob why %s` tells more.", name, strings.TrimRight(why, ". "), t.ev.ID), res.session)
-	})
+	text := fmt.Sprintf("I could not work on %s: %s. I try again at its next review; `hob why %s` tells more.", name, strings.TrimRight(why, ". "), t.ev.ID)
+	from, report := provenance.Worst(provenance.Hob, t.ev.Provenance, res.Source), res.session
+	res.Record = func(tx *store.Tx) error {
+		if record != nil {
+			if err := record(tx); err != nil {
+				return err
+			}
+		}
+		return l.tellTx(tx, from, key, text, report)
+	}
+	return l.act(ctx, t, res)
 }

@@ -371,8 +371,13 @@ func (l *Loop) Tell(ctx context.Context, key, text string) error {
 
 // TellTx is Tell in a transaction, into the conversation named.
 func (l *Loop) TellTx(tx *store.Tx, key, text, report string) error {
+	return l.tellTx(tx, provenance.Hob, key, text, report)
+}
+
+// tellTx is TellTx of a text that quotes others.
+func (l *Loop) tellTx(tx *store.Tx, from provenance.Source, key, text, report string) error {
 	_, err := l.o.Bus.PutTx(tx, bus.Event{
-		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key,
+		ID: bus.NewID(), Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: from, Key: key,
 		Payload: mustJSON(fired{Mode: watchers.Notify, Report: report}),
 	})
 	return err
