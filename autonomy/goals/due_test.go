@@ -184,3 +184,39 @@ func TestRoomAndProvenance(t *testing.T) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }
+
+// What is taken back does not leave a goal waiting for an answer that nobody is
+// asked for any more.
+func TestPutBackOneThatWaited(t *testing.T) {
+	for state, want := range map[bus.State]Status{bus.Pending: Waiting, bus.Done: Active} {
+		t.Run(string(state), func(t *testing.T) {
+			st, open := shelf(t)
+			g := open()
+			now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+			goal := tx(t, st, func(x *store.Tx) (Goal, error) {
+				return g.CreateTx(x, Goal{Description: "be happy", CreatedAt: now, Provenance: provenance.Owner})
+			})
+			goal = reviewedAs(t, st, g, goal, now, Decision{Verdict: DoIt, Action: "x", Risk: RiskSend}, "a model")
+			if goal.Status != string(Waiting) {
+				t.Fatalf("%+v", goal)
+			}
+			back := tx(t, st, func(x *store.Tx) (Goal, error) {
+				paused := goal
+				paused.Status = string(Paused)
+				if _, err := g.ChangeTx(x, paused, now); err != nil {
+					return goal, err
+				}
+				if _, err := x.Exec(`UPDATE inbox SET state = ? WHERE id = ?`, state, goal.Event); err != nil {
+					return goal, err
+				}
+				if err := g.PutTx(x, goal); err != nil {
+					return goal, err
+				}
+				return Get(x, goal.ID)
+			})
+			if back.Status != string(want) {
+				t.Errorf("%s, want %s", back.Status, want)
+			}
+		})
+	}
+}

@@ -236,8 +236,12 @@ func (g *Goals) ChangeTx(tx *store.Tx, goal Goal, now time.Time) (Goal, error) {
 // worked reports whether a goal of this status is worked on.
 func worked(status string) bool { return status == string(Active) || status == string(Waiting) }
 
-// PutTx stores a goal exactly as it is given, to take a change back.
+// PutTx stores a goal as it is given, to take a change back. One that waited for an
+// answer goes on by itself when its question is gone.
 func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
+	if goal.Status == string(Waiting) && !g.asked(tx, goal) {
+		goal.Status = string(Active)
+	}
 	_, err := Get(tx, goal.ID)
 	if errors.Is(err, ErrNotFound) {
 		if Status(goal.Status).Living() {
@@ -251,6 +255,16 @@ func (g *Goals) PutTx(tx *store.Tx, goal Goal) error {
 		return err
 	}
 	return g.update(tx, goal)
+}
+
+// asked reports whether a question about a goal is open.
+func (g *Goals) asked(tx *store.Tx, goal Goal) bool {
+	ev, err := g.o.Bus.EventTx(tx, goal.Event)
+	if err != nil || ev.State != bus.Pending && ev.State != bus.Claimed {
+		return false
+	}
+	o, err := OrderOf(ev)
+	return err == nil && o.Phase == Ask
 }
 
 // DropTx removes a goal and returns it as it was, for PutTx. A review of it that

@@ -200,5 +200,20 @@ func (d Deps) undoGoal(_ context.Context, tx *store.Tx, data json.RawMessage) (s
 	case all[i].owned() != u.After.owned():
 		return "", tools.Quoting(tools.Errorf(tools.Conflict, "the goal %q was changed since; undoing would destroy that", goalName(all[i])), all[i].Provenance)
 	}
-	return fmt.Sprintf("The goal %q is as it was before.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.Before))
+	return fmt.Sprintf("The goal %q is as it was before.", goalName(u.Before)), classifyGoal(d.Goals.PutTx(tx, u.back(all[i])))
+}
+
+// back is the goal as it was before the change. What reviews have noted in it since
+// stays, lest something be done twice or a review be left out.
+func (u goalUndo) back(now Goal) Goal {
+	g := u.Before
+	g.Quiet, g.Looked, g.Reviewed, g.Event = now.Quiet, now.Looked, now.Reviewed, now.Event
+	g.LastAt, g.Last, g.Reason, g.ReasonFrom = now.LastAt, now.Last, now.Reason, now.ReasonFrom
+	if now.Seen != "" {
+		g.Seen = now.Seen
+	}
+	if !now.NextAt.Equal(u.After.NextAt) {
+		g.NextAt = now.NextAt
+	}
+	return g
 }
