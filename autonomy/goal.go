@@ -66,6 +66,7 @@ func (l *Loop) goal(ctx context.Context, ev bus.Event) (result, error) {
 	if err != nil {
 		return res, err
 	}
+	res.goal.As = goal
 	if at := goals.Status(goal.Status); at != goals.Active && !(order.Phase == goals.Ask && at == goals.Waiting) {
 		res.goal.Failed = "the goal is " + goal.Status
 		return res, nil
@@ -161,7 +162,7 @@ func (l *Loop) byRule(ctx context.Context, goal goals.Goal, res result) (result,
 func (l *Loop) goalEnded(ctx context.Context, goal goals.Goal, order goals.Order, res result) (result, error) {
 	res.goal.By = res.Model
 	if res.Interrupted {
-		res.goal.Failed, res.goal.Err = "stopped by the owner", errors.New("stopped by the owner")
+		res.goal.Failed, res.goal.Err = goals.Stopped, errors.New(goals.Stopped)
 		return res, nil
 	}
 	switch order.Phase {

@@ -37,9 +37,9 @@ func Question() tools.Tool {
 			case Abandon:
 				what = "give it up"
 			case Investigate:
-				what = "look into it: " + phrase.Cut(in.Action, 300)
+				what = "look into it: " + shown(in.Action)
 			default:
-				what = phrase.Cut(in.Action, 300)
+				what = shown(in.Action)
 			}
 			s := fmt.Sprintf("For the goal %q: %s", phrase.Cut(in.Goal, 80), what)
 			if in.Reason != "" {
@@ -52,6 +52,9 @@ func Question() tools.Tool {
 		},
 	})
 }
+
+// shown is as much of an action as the owner is asked about.
+func shown(action string) string { return phrase.Cut(action, 300) }
 
 // QuestionArgs are the arguments of the call for a decision.
 func QuestionArgs(goal Goal, d Decision) (json.RawMessage, error) {

@@ -19,9 +19,14 @@ import (
 // for its time like any other.
 const maxLooks = 3
 
+// Stopped is why something was not done that the owner stopped.
+const Stopped = "stopped by the owner"
+
 // Ended is how an event of a goal ended.
 type Ended struct {
 	Order Order
+	// As is the goal as it was when this began.
+	As Goal
 	// Decision and Err are those of a review: an answer that could not be read is
 	// a deferral with its error.
 	Decision Decision
@@ -106,11 +111,23 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	if goal.Status != string(Active) { // paused or completed meanwhile
 		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal is "+goal.Status)
 	}
+	if as := e.As; as.ID != "" && !as.UpdatedAt.Equal(goal.UpdatedAt) { // decided about what it said before
+		if as.Description != goal.Description || as.Success != goal.Success {
+			goal.NextAt = e.Now
+		}
+		if err := g.update(tx, goal); err != nil {
+			return Outcome{}, err
+		}
+		return Outcome{}, g.noteTx(tx, ev, goal, e, Measured{}, "", "the goal was changed meanwhile")
+	}
 	d := e.Decision
 	var out Outcome
 	why := ""
 	if e.Err != nil {
 		d = Decision{Verdict: Defer, Reason: "the answer of the review could not be read"}
+		if e.Failed != "" {
+			d.Reason = "the review did not come to its end"
+		}
 		why = phrase.Cut(e.Err.Error(), maxReason)
 	}
 	e.Decision = d
@@ -128,7 +145,7 @@ func (g *Goals) reviewed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	} else {
 		goal.Quiet++
 	}
-	if d.Verdict == Investigate {
+	if d.Verdict == Investigate && p.Follow != "" {
 		goal.Looked++
 	} else {
 		goal.Looked = 0
@@ -187,8 +204,11 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 			if d.Verdict == Investigate {
 				phase = Look
 			}
-			d.Confidence = 1
-			follow, err := event(goal, Order{Phase: phase, Goal: goal.ID, Review: e.Order.Review, Decision: d, Agreed: true}, words(phase, goal))
+			whole := shown(d.Action) == phrase.Cut(d.Action, maxAction)
+			if whole { // his yes is to what he was shown
+				d.Confidence = 1
+			}
+			follow, err := event(goal, Order{Phase: phase, Goal: goal.ID, Review: e.Order.Review, Decision: d, Agreed: whole}, words(phase, goal))
 			if err != nil {
 				return out, err
 			}
@@ -203,6 +223,9 @@ func (g *Goals) followed(tx *store.Tx, ev bus.Event, goal Goal, e Ended) (Outcom
 	case e.Order.Phase == Look && living && e.Failed == "":
 		goal.NextAt = e.Now // decide with what was found
 	case e.Failed != "":
+		if e.Order.Rule && e.Order.Phase == Act && e.Failed != Stopped { // what it saw is still to be acted on
+			goal.Seen = ""
+		}
 		goal.Quiet++
 		if at := g.later(goal, e.Now); living && at.After(goal.NextAt) {
 			goal.NextAt = at

@@ -1,0 +1,107 @@
+package goals
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// made keeps a goal of the owner's; it is reviewed at now.
+func made(t *testing.T, now time.Time) (*store.Store, *Goals, Goal) {
+	t.Helper()
+	st, open := shelf(t)
+	g := open()
+	return st, g, tx(t, st, func(x *store.Tx) (Goal, error) {
+		return g.CreateTx(x, Goal{Description: "be happy", Every: 3600, CreatedAt: now, Provenance: provenance.Owner})
+	})
+}
+
+// ended ends an event of a goal.
+func ended(t *testing.T, st *store.Store, g *Goals, event string, e Ended) Goal {
+	t.Helper()
+	return tx(t, st, func(x *store.Tx) (Goal, error) {
+		if _, err := g.EndTx(x, bus.Event{ID: event, Provenance: provenance.Owner}, e); err != nil {
+			return Goal{}, err
+		}
+		return Get(x, e.Order.Goal)
+	})
+}
+
+// What is decided about the words that a goal had before is not done for those that
+// it has now: they are reviewed instead.
+func TestAGoalThatIsChangedDuringItsReview(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	st, g, as := made(t, now)
+	changed := as
+	changed.Description = "be rich"
+	tx(t, st, func(x *store.Tx) (Goal, error) { return g.ChangeTx(x, changed, now.Add(time.Second)) })
+	later := now.Add(time.Minute)
+	got := ended(t, st, g, "e1", Ended{Order: Order{Phase: Review, Goal: as.ID}, As: as, Decision: Decision{Verdict: Complete, Confidence: 1, Reason: "you are happy"}, Now: later})
+	if got.Status != string(Active) || got.Description != "be rich" || got.Reviewed != 0 || got.NextAt.After(later) {
+		t.Errorf("%+v", got)
+	}
+	if r, err := g.Trace(t.Context(), "e1"); err != nil || !strings.Contains(r.Error, "changed meanwhile") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A rule's action that failed is done at the next review, unless the owner stopped it.
+func TestARuleWhoseActionFailed(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	for failed, want := range map[string]string{"": "t1", Stopped: "t1", "no connection": ""} {
+		st, g, goal := made(t, now)
+		goal = reviewedAs(t, st, g, goal, now, Decision{Verdict: DoIt, Action: "list my tasks", Risk: RiskRead, Confidence: 1, Seen: "t1"}, Rule)
+		got := ended(t, st, g, goal.Event, Ended{Order: Order{Phase: Act, Goal: goal.ID, Rule: true}, Failed: failed, Now: now})
+		if got.Seen != want {
+			t.Errorf("after %q it has seen %q", failed, got.Seen)
+		}
+	}
+}
+
+// Investigations do not follow one another without end, but a goal that has had its
+// share is looked into again when its time comes.
+func TestInvestigations(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	st, g, goal := made(t, now)
+	var followed []bool
+	for range 6 {
+		before := count(t, st)
+		goal = reviewedAs(t, st, g, goal, goal.NextAt, Decision{Verdict: Investigate, Action: "look", Confidence: 1}, "a model")
+		followed = append(followed, count(t, st) == before+2)
+	}
+	for i, want := range []bool{true, true, true, false, true, true} {
+		if followed[i] != want {
+			t.Errorf("review %d: looked into: %v", i, followed[i])
+		}
+	}
+}
+
+// The owner's yes covers what he was shown.
+func TestAgreedToWhatWasShown(t *testing.T) {
+	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		name, action string
+		agreed       bool
+	}{
+		{"the whole", "buy\nmilk", true},
+		{"its beginning", strings.Repeat("buy milk and ", 40) + "pay account 99", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			st, g, goal := made(t, now)
+			d := Decision{Verdict: DoIt, Action: tc.action, Risk: RiskSend, Confidence: 0.2}
+			goal = ended(t, st, g, "e1", Ended{Order: Order{Phase: Ask, Goal: goal.ID, Decision: d}, Agreed: true, Now: now})
+			ev, err := bus.New(st, bus.Options{}).Event(t.Context(), goal.Event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := OrderOf(ev)
+			if err != nil || o.Agreed != tc.agreed || (o.Decision.Confidence == 1) != tc.agreed {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+}
