@@ -3,6 +3,7 @@ package goals
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -150,13 +151,29 @@ func (p *Plan) settleTx(tx *store.Tx, local, at time.Time) error {
 	case local.Sub(at) > p.o.Late:
 		return note(day, "Hob was off at its time", "")
 	}
+	payload, err := json.Marshal(planOf{Day: day})
+	if err != nil {
+		return err
+	}
 	acc, err := p.o.Bus.PutTx(tx, bus.Event{
-		ID: bus.NewID(), Kind: bus.System, Source: PlanSource, Session: PlanSource, Key: "plan:" + day, Text: "The plan of the day, " + day, Payload: []byte(`{}`), Provenance: provenance.Hob,
+		ID: bus.NewID(), Kind: bus.System, Source: PlanSource, Session: PlanSource, Key: "plan:" + day, Text: "The plan of the day, " + day, Payload: payload, Provenance: provenance.Hob,
 	})
 	if err != nil {
 		return err
 	}
 	return note(day, "told", acc.Event)
+}
+
+// planOf is the payload of the event of a plan.
+type planOf struct {
+	Day string `json:"day"`
+}
+
+// Over reports whether the day of a plan has passed: what is on the next one is
+// told by its own.
+func (p *Plan) Over(ev bus.Event, now time.Time) bool {
+	var of planOf
+	return json.Unmarshal(ev.Payload, &of) == nil && of.Day != "" && of.Day < now.In(p.o.Zone()).Format(time.DateOnly)
 }
 
 //go:embed text/plan.tmpl

@@ -185,3 +185,29 @@ func TestPlanText(t *testing.T) {
 		})
 	}
 }
+
+// A plan that is told only when its day is over is not told: the next day has its own.
+func TestPlanOfADayThatIsOver(t *testing.T) {
+	st, _ := shelf(t)
+	b := bus.New(st, bus.Options{})
+	p, err := NewPlan(PlanOptions{Store: st, Bus: b, At: Clock{7, 0}, Zone: func() *time.Location { return time.UTC }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(d, h int) time.Time { return time.Date(2026, 3, d, h, 0, 0, 0, time.UTC) }
+	for _, at := range []time.Time{day(10, 8), day(11, 7)} {
+		if _, err := p.Due(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := b.List(t.Context(), PlanSource, "", 10)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for at, want := range map[time.Time]bool{day(11, 7): false, day(11, 23): false, day(12, 0): true} {
+		ev, err := b.Event(t.Context(), list[0].ID)
+		if got := p.Over(ev, at); err != nil || got != want {
+			t.Errorf("at %s: %v, %v", at, got, err)
+		}
+	}
+}
