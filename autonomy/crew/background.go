@@ -2,7 +2,6 @@ package crew
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -138,25 +137,27 @@ func (c *Crew) Due(ctx context.Context, now time.Time) (time.Time, error) {
 }
 
 func (c *Crew) giveUp(ctx context.Context, now time.Time) (next time.Time, err error) {
-	late, err := tasks(c.o.Store.Read().QueryContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks INDEXED BY crew_tasks_open
-		WHERE state IN ('queued', 'open') AND background = 1 AND created_at <= ? ORDER BY created_at, n`, now.Add(-c.o.Longest).UnixMilli()))
+	list, err := tasks(c.o.Store.Read().QueryContext(ctx, `SELECT `+taskColumns+` FROM crew_tasks INDEXED BY crew_tasks_open
+		WHERE state IN ('queued', 'open') AND background = 1 ORDER BY created_at, n`))
 	if err != nil {
 		return next, err
 	}
-	for _, t := range late {
+	for _, t := range list {
+		until, err := c.deadline(ctx, t, c.o.Longest)
+		if err != nil {
+			return next, err
+		}
+		if now.Before(until) {
+			if next.IsZero() || until.Before(next) {
+				next = until
+			}
+			continue
+		}
 		if err := c.o.Store.Write(ctx, func(tx *store.Tx) error { return c.giveUpTx(tx, t.ID) }); err != nil {
 			return next, fmt.Errorf("crew: give up: %w", err)
 		}
 	}
-	c.mu.Lock()
-	c.looked = true // what ended above is read right here
-	c.mu.Unlock()
-	var first sql.NullInt64
-	err = c.o.Store.Read().QueryRowContext(ctx, `SELECT min(created_at) FROM crew_tasks INDEXED BY crew_tasks_open WHERE state IN ('queued', 'open') AND background = 1`).Scan(&first)
-	if err != nil || !first.Valid {
-		return next, err
-	}
-	return store.Time(first.Int64).Add(c.o.Longest), nil
+	return next, nil
 }
 
 // giveUpTx ends one that took too long, and tells whoever is told of its end.

@@ -43,7 +43,7 @@ func (c *Crew) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (to
 		if t.Background || t.State.Ended() {
 			continue
 		}
-		until, err := c.deadline(ctx, t)
+		until, err := c.deadline(ctx, t, c.o.Timeout)
 		if err != nil {
 			return tools.Outcome{}, err
 		}
@@ -71,7 +71,7 @@ func (c *Crew) OutcomeTx(ctx context.Context, tx *store.Tx, call tools.Call) (to
 
 // deadline is how long a task may take: from when it was made, or from the
 // owner's last answer to its questions; while one is open it does not count.
-func (c *Crew) deadline(ctx context.Context, t Task) (time.Time, error) {
+func (c *Crew) deadline(ctx context.Context, t Task, length time.Duration) (time.Time, error) {
 	from := t.CreatedAt
 	events := []string{t.Event}
 	below, err := c.Children(ctx, t.Event)
@@ -96,7 +96,7 @@ func (c *Crew) deadline(ctx context.Context, t Task) (time.Time, error) {
 			}
 		}
 	}
-	return from.Add(c.o.Timeout), nil
+	return from.Add(length), nil
 }
 
 // outcome words what the tasks of a call came to, in their order.

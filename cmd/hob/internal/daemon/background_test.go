@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/knowledge/store"
 )
 
 // useTool is an answer that calls a tool of the catalogue.
@@ -84,16 +85,38 @@ func TestBackgroundTaskOverARestart(t *testing.T) {
 	h.wait("notice", `The task "the long part" .* has ended: done\nthe long part is done`)
 }
 
-func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
+// While the owner is asked, the time of a task does not count.
+func TestBackgroundTaskThatAsks(t *testing.T) {
 	gate := make(chan struct{})
 	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n", spawning(gate))
+	defer close(gate)
+	h.say("begin")
+	open := h.delegations()[0]
+	fatal(t, h.d.store.Write(t.Context(), func(tx *store.Tx) error {
+		now := time.Now()
+		_, err := tx.Exec(`INSERT INTO approvals (id, event, session, call, tool, args, args_hash, summary, reason, provenance, attended, state, created_at, expires_at)
+			VALUES ('a1', (SELECT event FROM crew_tasks WHERE id = ?), 's', 'c1', 'x', '{}', '', 'x', 'x', 'owner', 0, 'pending', ?, ?)`, open.ID, now.UnixMilli(), now.Add(24*time.Hour).UnixMilli())
+		return err
+	}))
+	next, err := h.d.crew.Due(t.Context(), time.Now().Add(31*time.Minute))
+	if err != nil || time.Until(next) < 24*time.Hour || h.delegations()[0].State != "open" {
+		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
+	}
+}
+
+// Also where Hob does not act by itself.
+func TestBackgroundTaskThatTakesTooLong(t *testing.T) {
+	gate := make(chan struct{})
+	h := crewHouse(t, "[crew]\nbackground_timeout = \"30m\"\n\n[autonomy]\nenabled = false\n", spawning(gate))
 	defer close(gate)
 	h.say("begin")
 	if next, err := h.d.crew.Due(t.Context(), time.Now().Add(time.Minute)); err != nil || time.Until(next) < 29*time.Minute || h.delegations()[0].State != "open" {
 		t.Fatalf("%s, %v, %+v", next, err, h.delegations())
 	}
-	_, err := h.d.crew.Due(t.Context(), time.Now().Add(31*time.Minute))
-	fatal(t, err)
+	for _, due := range h.d.due() {
+		_, err := due(t.Context(), time.Now().Add(31*time.Minute))
+		fatal(t, err)
+	}
 	h.wait("notice", `has ended: failed: timeout: it did not end within 30m`)
 	if got := h.delegations()[0].State; got != "timeout" {
 		t.Error(got)

@@ -51,8 +51,8 @@ func (d *Daemon) openPlan() error {
 	return err
 }
 
-// planSections are the parts of the plan of the day: what there is no source for
-// (a calendar, mail, the weather) is left out until there is one.
+// planSections are the parts of the plan of the day; one with nothing to say is left
+// out.
 func (d *Daemon) planSections() []tools.BriefSource {
 	now := func() time.Time { return time.Now().In(d.zone()) }
 	return []tools.BriefSource{
@@ -68,12 +68,16 @@ func barsOf(c config.Confidence) goals.Bars {
 }
 
 // due are the sources of what is due by itself. Where Hob does not act by itself
-// there is none.
+// only tasks that the owner has let run are given up in time.
 func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
-	if d.opt.InProcess || !d.opt.Config.Autonomy.Enabled {
+	if d.opt.InProcess {
 		return nil
 	}
-	list := []func(context.Context, time.Time) (time.Time, error){d.goals.Due, d.crew.Due}
+	list := []func(context.Context, time.Time) (time.Time, error){d.crew.Due}
+	if !d.opt.Config.Autonomy.Enabled {
+		return list
+	}
+	list = append(list, d.goals.Due)
 	if d.plan != nil {
 		list = append(list, d.plan.Due)
 	}
