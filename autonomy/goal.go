@@ -126,7 +126,7 @@ func (l *Loop) goalTurn(ctx context.Context, ev bus.Event, goal goals.Goal, orde
 	if !order.Agreed { // what the owner has agreed to is his own word
 		t.Doubt = func(s *tools.Spec, e tools.Effects) string {
 			risk := goals.RiskOf(e)
-			if s.Category == "crew" { // what it hands on may do anything
+			if s.Name == "delegate_tasks" || s.Name == "spawn_background_task" { // what it hands on may do anything
 				risk = goals.RiskDestroy
 			}
 			return l.o.Goals.Doubt(order.Decision, risk)

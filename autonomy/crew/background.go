@@ -45,9 +45,11 @@ func (c *Crew) StatusTx(ctx context.Context, tx *store.Tx, call tools.Call, id s
 		fmt.Fprintf(&b, "%s\n", p.words(call.Now))
 		p.Result = ""
 		data = append(data, p)
-		if ev, err := c.o.Bus.Event(ctx, t.Event); err == nil { // its words may be those of outside text
-			sources = append(sources, ev.Provenance)
+		ev, err := c.o.Bus.Event(ctx, t.Event)
+		if err != nil {
+			return tools.Result{}, err
 		}
+		sources = append(sources, ev.Provenance) // its words may be those of outside text
 	}
 	return tools.Result{Text: strings.TrimSpace(b.String()), Data: map[string]any{"tasks": data}, Source: provenance.Worst(sources...)}, nil
 }
