@@ -17,6 +17,7 @@ import (
 	"hob/autonomy/config"
 	"hob/platform/system"
 	"hob/platform/vault"
+	"hob/templates"
 )
 
 func (a *app) secretCmd() *cobra.Command {
@@ -203,8 +204,13 @@ func (a *app) referred(ctx context.Context, s system.Secrets) ([]tested, error) 
 
 // adopt moves secrets out of the configuration. The file changes when all of them
 // are kept and have been read back. It cannot be undone: what undo would need is
-// the secret in the clear, so that the former texts of the file go, too.
+// the secret in the clear, so that the former texts of the file go, too. A change
+// of templates that was interrupted is finished first, as it has copies of its own.
 func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
+	return a.changing(ctx, func(_ system.Paths, h *templates.Home) error { return a.adoptAlone(ctx, h, keys, file) })
+}
+
+func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, file bool) error {
 	p, cfg, err := a.home()
 	if err != nil {
 		return err
@@ -249,7 +255,7 @@ func (a *app) adopt(ctx context.Context, keys []string, file bool) error {
 	if err := copies.Purge(); err != nil {
 		return fmt.Errorf("former texts of the configuration hold the secret and cannot be removed: %w", errors.Join(err))
 	}
-	if err := a.adoptInTemplates(p, values); err != nil {
+	if err := adoptInTemplates(h, found, values); err != nil {
 		return fmt.Errorf("what the configuration said before the template in use still holds the secret: %w", err)
 	}
 	fmt.Fprintln(a.out, "The configuration refers to them now. Former texts of it, which held them, are removed; this is not undone.")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,22 +141,20 @@ func everyOf(s active) (string, bool) {
 }
 
 // adoptInTemplates puts references in the place of secrets in the copies of the
-// configuration that are kept while a template is in use.
-func (a *app) adoptInTemplates(p system.Paths, values []config.Value) error {
-	h, err := a.templateHome(p)
-	if err != nil {
-		return err
-	}
+// configuration that are kept while a template is in use. Where one cannot be read
+// the secret goes as the text it is.
+func adoptInTemplates(h *templates.Home, found []config.PlainSecret, values []config.Value) error {
 	return h.RewriteConfig(func(text []byte) ([]byte, error) {
-		for _, v := range values {
-			if there, err := hasKey(text, v.Key); err != nil || !there {
-				continue // it cannot be read, or came later
+		for i, v := range values {
+			there, err := hasKey(text, v.Key)
+			switch {
+			case err != nil:
+				text = bytes.ReplaceAll(text, []byte(found[i].Value), []byte(v.Value))
+			case there:
+				if text, err = (config.Text{}).Set(text, v.Key, v.Value); err != nil {
+					return nil, err
+				}
 			}
-			out, err := config.Text{}.Set(text, v.Key, v.Value)
-			if err != nil {
-				return nil, err
-			}
-			text = out
 		}
 		return text, nil
 	})
