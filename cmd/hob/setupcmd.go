@@ -54,7 +54,7 @@ func (a *app) setup(ctx context.Context, answers string) error {
 		return err
 	}
 	if template != "" {
-		return a.useTemplate(ctx, template, true)
+		return a.useTemplate(ctx, template, consent{yes: true})
 	}
 	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
 		fmt.Fprintln(a.out, "Hob reads it at its next start: hob stop, then hob start")

@@ -25,12 +25,15 @@ func (a *app) templateCmd() *cobra.Command {
 		Use: "info TEMPLATE", Short: "Show what a template holds and asks for", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
 		RunE: a.run(func(_ *cobra.Command, args []string) error { return a.showTemplate(args[0]) }),
 	})
-	var yes bool
+	var yes, trust bool
 	use := a.listing(&cobra.Command{
 		Use: "use TEMPLATE", Short: "Show what a template would change, and use it", Args: cobra.ExactArgs(1), ValidArgsFunction: completeTemplates,
-		RunE: a.run(func(c *cobra.Command, args []string) error { return a.useTemplate(c.Context(), args[0], yes) }),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.useTemplate(c.Context(), args[0], consent{yes, trust})
+		}),
 	})
 	use.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	use.Flags().BoolVar(&trust, "trust", false, "take its SOUL.md also when it looks like an attack on the model")
 	reset := a.listing(&cobra.Command{
 		Use: "reset", Short: "Bring back what was there before the template", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.resetTemplate(c.Context(), yes) }),
@@ -179,7 +182,10 @@ func mark(on bool) string {
 	return "  "
 }
 
-func (a *app) useTemplate(ctx context.Context, ref string, yes bool) error {
+// consent is what the owner agreed to before he was asked.
+type consent struct{ yes, trust bool }
+
+func (a *app) useTemplate(ctx context.Context, ref string, given consent) error {
 	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
 		t, err := shelf(p).Find(ref)
 		if err != nil {
@@ -189,7 +195,7 @@ func (a *app) useTemplate(ctx context.Context, ref string, yes bool) error {
 		if err != nil {
 			return templateError(err)
 		}
-		return a.carryOut(ctx, p, h, plan, t, yes)
+		return a.carryOut(ctx, p, h, plan, t, given)
 	})
 }
 
@@ -206,7 +212,7 @@ func (a *app) resetTemplate(ctx context.Context, yes bool) error {
 		if err != nil {
 			return templateError(err)
 		}
-		return a.carryOut(ctx, p, h, plan, nil, yes)
+		return a.carryOut(ctx, p, h, plan, nil, consent{yes: yes})
 	})
 }
 
@@ -226,16 +232,17 @@ type laidOn struct {
 	Marks   []string `json:"marks"` // what in its texts looks like an attack
 }
 
-func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, plan *templates.Plan, t *templates.Template, yes bool) error {
+func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, plan *templates.Plan, t *templates.Template, given consent) error {
 	out := laidOn{Plan: plan, Kept: []string{}, Marks: suspicious(t)}
 	if !a.asJSON {
 		a.preview(plan, t)
 	}
-	if !yes {
-		if a.asJSON {
-			return a.printJSON(out)
-		}
-		ok, err := a.sure(ctx, plan)
+	doubtful := !given.trust && soulLooksBad(t)
+	if a.asJSON && !given.yes {
+		return a.printJSON(out)
+	}
+	if !given.yes || doubtful {
+		ok, err := a.sure(ctx, plan, doubtful)
 		if err != nil || !ok {
 			return err
 		}
@@ -253,13 +260,23 @@ func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, p
 	return nil
 }
 
-// sure asks on a terminal; elsewhere it fails and says how to answer.
-func (a *app) sure(ctx context.Context, plan *templates.Plan) (bool, error) {
+// sure asks on a terminal; elsewhere it fails and says how to answer. A
+// personality that looks like an attack becomes part of every conversation: for
+// that, a key pressed by habit is not enough.
+func (a *app) sure(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
 	what := "Use " + plan.Template + "?"
 	if plan.Template == "" {
 		what = "Take " + plan.Was + " back?"
 	}
-	ok, asked, err := a.yesOrNo(ctx, what)
+	ask := a.yesOrNo
+	if doubtful {
+		what = "Its SOUL.md looks like an attack on the model. " + what
+		ask = a.typedYes
+	}
+	ok, asked, err := ask(ctx, what)
+	if err == nil && !asked && doubtful {
+		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not take that", remedy: "read it; if you trust it all the same: hob template use with --yes --trust"}
+	}
 	if err == nil && !asked {
 		return false, &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
 	}

@@ -16,7 +16,7 @@ import (
 // that is built in is known.
 func suspicious(t *templates.Template) []string {
 	out := []string{}
-	if t == nil || t.Origin == templates.Builtin {
+	if !foreign(t) {
 		return out
 	}
 	texts := []string{t.Soul, t.Description}
@@ -40,13 +40,33 @@ func suspicious(t *templates.Template) []string {
 	return out
 }
 
+// foreign reports whether a template did not come with Hob.
+func foreign(t *templates.Template) bool { return t != nil && t.Origin != templates.Builtin }
+
+// soulLooksBad reports whether the personality of a foreign template shows tricks.
+func soulLooksBad(t *templates.Template) bool {
+	return foreign(t) && len(injection.Scan(t.Soul)) > 0
+}
+
 // yesOrNo asks on a terminal; asked is false where there is none.
 func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, err error) {
+	s, asked, err := a.typed(ctx, question+" [y/N] ")
+	return s == "y" || s == "yes", asked, err
+}
+
+// typedYes is yesOrNo where only the whole word will do.
+func (a *app) typedYes(ctx context.Context, question string) (yes, asked bool, err error) {
+	s, asked, err := a.typed(ctx, question+" [type yes] ")
+	return s == "yes", asked, err
+}
+
+// typed is what the owner types in answer, in small letters.
+func (a *app) typed(ctx context.Context, question string) (answer string, asked bool, err error) {
 	_, in := terminal(a.in)
 	if _, out := terminal(a.err); !in || !out {
-		return false, false, nil
+		return "", false, nil
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
+	fmt.Fprint(a.err, question)
 	got := make(chan string, 1)
 	go func() { // ends with the process when nobody answers
 		s, _ := bufio.NewReader(a.in).ReadString('\n') // what cannot be read is no yes
@@ -54,10 +74,9 @@ func (a *app) yesOrNo(ctx context.Context, question string) (yes, asked bool, er
 	}()
 	select {
 	case <-ctx.Done():
-		return false, true, ctx.Err()
+		return "", true, ctx.Err()
 	case s := <-got:
-		s = strings.ToLower(strings.TrimSpace(s))
-		return s == "y" || s == "yes", true, nil
+		return strings.ToLower(strings.TrimSpace(s)), true, nil
 	}
 }
 
@@ -117,7 +136,7 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 
 // foreign says what a template is that did not come with Hob.
 func (a *app) foreign(t *templates.Template) {
-	if t == nil || t.Origin == templates.Builtin {
+	if !foreign(t) {
 		return
 	}
 	fmt.Fprintf(a.out, "It is not built in (%s). What its schedules, watchers and goals have Hob do counts as text from outside. Its SOUL.md\nbecomes a part of every conversation: read it.\n", printable(t.Path))
