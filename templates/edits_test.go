@@ -239,6 +239,41 @@ func TestEditedAfterACrash(t *testing.T) {
 	}
 }
 
+// TestEditedTooClose: what the owner wrote after a crash and what was to be written
+// do not go together. His stays whole, and he is told.
+func TestEditedTooClose(t *testing.T) {
+	w := newWorld(t, "[agent]\nname = \"Robin\"\n", "")
+	w.step = func(name string) {
+		if name == "template.things" {
+			panic("crash")
+		}
+	}
+	func() {
+		defer func() { _ = recover() }()
+		w.use(made(t, "thrift", "", "[config.budget]\ndaily_usd = 1.0\ndaily_tokens = 9000\nmonthly_usd = 9.0\n"))
+	}()
+	w.step = nil
+	w.write("config.toml", w.read("config.toml")+"\n[budget]\nmonthly_usd = 5.0\n")
+	mine := w.read("config.toml")
+	kept, _, err := w.home().Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read("config.toml"); got != mine {
+		t.Errorf("the configuration is %q", got)
+	}
+	if len(kept) != 1 {
+		t.Fatalf("kept %q", kept)
+	}
+	if b, err := os.ReadFile(kept[0]); err != nil || !strings.Contains(string(b), "daily_tokens = 9000") {
+		t.Errorf("%v: what was wanted is not kept: %q", err, b)
+	}
+	w.use(nil)
+	if got := w.read("config.toml"); got != mine {
+		t.Errorf("after reset the configuration is %q", got)
+	}
+}
+
 func TestCreateAndRemove(t *testing.T) {
 	s := templates.Shelf{Dir: filepath.Join(t.TempDir(), "templates")}
 	x := made(t, "night-owl", "Whoo.\n", "[config.autonomy]\ntick = \"2m\"\n[[goals]]\ndescription = \"Sleep\"\n[[schedules]]\nevery = \"day at 23:00\"\nsay = \"Bed \\\"now\\\"\"\n[[watchers]]\nkind = \"file\"\nconfig = { path = \"~/Documents\", events = [\"created\"] }\n")

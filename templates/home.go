@@ -124,10 +124,6 @@ type journal struct {
 func (h *Home) statePath() string   { return filepath.Join(h.opt.Dir, "state.json") }
 func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, "journal.json") }
 
-// Files are those in which Home keeps copies of the owner's texts, for those who
-// erase.
-func (h *Home) Files() []string { return []string{h.statePath(), h.journalPath()} }
-
 // State reads which template is in use.
 func (h *Home) State() (State, error) {
 	var s State
@@ -208,67 +204,79 @@ func (h *Home) put(path string, s *string) error {
 }
 
 // Finish ends what a crash interrupted, and reports whether there was anything.
-func (h *Home) Finish(ctx context.Context) (Done, bool, error) {
+// Where files were edited meanwhile it returns what was kept aside of them.
+func (h *Home) Finish(ctx context.Context) (kept []string, there bool, err error) {
 	var j journal
-	there, err := readJSON(h.journalPath(), &j)
+	there, err = readJSON(h.journalPath(), &j)
 	if err != nil || !there {
-		return Done{}, there, err
+		return nil, there, err
 	}
-	done, err := h.carryOut(ctx, j)
-	return done, true, err
+	_, kept, err = h.carryOut(ctx, j)
+	return kept, true, err
 }
 
 // carryOut does what the journal says, all of it or what is left of it.
-func (h *Home) carryOut(ctx context.Context, j journal) (Done, error) {
+func (h *Home) carryOut(ctx context.Context, j journal) (done Done, kept []string, err error) {
 	h.opt.Step("template.journal")
-	done, err := h.opt.Things.Reconcile(ctx, j.Wanted)
-	if err != nil {
-		return done, err
+	if done, err = h.opt.Things.Reconcile(ctx, j.Wanted); err != nil {
+		return done, nil, err
 	}
 	h.opt.Step("template.things")
-	if err := h.bring(h.opt.Config, j.Config, h.ours); err != nil {
-		return done, err
+	if kept, err = h.bring(h.opt.Config, j.Config, h.ours, h.opt.Editor.Check); err != nil {
+		return done, kept, err
 	}
 	h.opt.Step("template.config")
-	if err := h.bring(h.opt.Soul, j.Soul, theirs); err != nil {
-		return done, err
+	more, err := h.bring(h.opt.Soul, j.Soul, theirs, func(_, _ []byte) error { return nil })
+	if kept = append(kept, more...); err != nil {
+		return done, kept, err
 	}
 	h.opt.Step("template.soul")
 	b, err := json.Marshal(j.State)
 	if err != nil {
-		return done, err
+		return done, kept, err
 	}
 	if err := h.opt.Write(h.statePath(), b); err != nil {
-		return done, err
+		return done, kept, err
 	}
 	h.opt.Step("template.state")
-	return done, os.Remove(h.journalPath())
+	return done, kept, os.Remove(h.journalPath())
 }
 
 // bring makes a file say what it shall. It may say so already. When it was edited
 // after a crash the edit stays, and the change is merged into it unless it was
-// made already.
-func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string) string) error {
+// made already. Where the two make no sense together the edit stays alone. What is
+// lost of either is kept aside.
+func (h *Home) bring(path string, p pair, merged func(base, ours, theirs string) string, check func(before, after []byte) error) (kept []string, err error) {
 	now, err := readText(path)
 	if err != nil || equal(now, p.After) {
-		return err
+		return nil, err
 	}
 	if equal(now, p.Before) {
-		return h.put(path, p.After)
+		return nil, h.put(path, p.After)
 	}
 	if nearer(text(now), text(p.After), text(p.Before)) {
-		return nil
-	}
-	if now != nil {
-		if _, err := h.keep(filepath.Base(path), *now); err != nil {
-			return err
-		}
+		return nil, nil
 	}
 	out := merged(text(p.Before), text(now), text(p.After))
-	if out == "" && p.After == nil {
-		return h.put(path, nil)
+	name, aside := filepath.Base(path), now
+	fits := check([]byte(text(now)), []byte(out)) == nil
+	if !fits {
+		name, aside = "wanted-"+name, p.After
 	}
-	return h.put(path, &out)
+	if aside != nil {
+		where, err := h.keep(name, *aside)
+		if err != nil {
+			return nil, err
+		}
+		kept = []string{where}
+	}
+	switch {
+	case !fits:
+		return kept, nil
+	case out == "" && p.After == nil:
+		return kept, h.put(path, nil)
+	}
+	return kept, h.put(path, &out)
 }
 
 // nearer reports whether a text differs in fewer lines from a than from b.

@@ -175,6 +175,6 @@ func (h *Home) Apply(ctx context.Context, p *Plan) (Done, []string, error) {
 	if err := h.opt.Write(h.journalPath(), b); err != nil {
 		return Done{}, kept, err
 	}
-	done, err := h.carryOut(ctx, j)
-	return done, kept, err
+	done, more, err := h.carryOut(ctx, j)
+	return done, append(kept, more...), err
 }

@@ -113,7 +113,7 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 	if err != nil {
 		return err
 	}
-	_, there, err := h.Finish(ctx)
+	kept, there, err := h.Finish(ctx)
 	if err != nil {
 		return fmt.Errorf("a change of templates was interrupted and cannot be finished yet: %w", err)
 	}
@@ -123,6 +123,9 @@ func (a *app) changing(ctx context.Context, fn func(p system.Paths, h *templates
 			return err
 		}
 		fmt.Fprintf(a.err, "A change that was interrupted is finished: %s.\n", inUse(s))
+		for _, path := range kept {
+			fmt.Fprintln(a.err, "You edited a file meanwhile, and your edit stays; kept of it or of the template: "+path)
+		}
 	}
 	return fn(p, h)
 }
