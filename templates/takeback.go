@@ -21,21 +21,20 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 		return nil, err
 	case s.Name == "" || equal(s.Config.Before, s.Config.After):
 		return now, nil
-	case equal(now, s.Config.After):
-		return s.Config.Before, nil
 	}
 	before, after := text(s.Config.Before), text(s.Config.After)
-	base, err := keys(after)
-	if err != nil {
-		return nil, err
+	if equal(now, s.Config.After) && h.opt.Editor.Check([]byte(after), []byte(before)) == nil {
+		return s.Config.Before, nil
 	}
 	ours, err := keys(text(now))
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := keys(before)
-	if err != nil {
-		return nil, err
+	base, berr := keys(after)
+	theirs, terr := keys(before)
+	if berr != nil || terr != nil || equal(now, s.Config.After) {
+		h.leave(p, before, "what it said before cannot be read any more, such as after something in it was forgotten")
+		return now, nil
 	}
 	want, conflicts := keys3(base, ours, theirs)
 	for _, k := range conflicts {
@@ -55,17 +54,21 @@ func (h *Home) takeBackConfig(s State, p *Plan) (*string, error) {
 		out = withoutEmpty(h.byKey(*now, base, ours, theirs), after, before)
 	}
 	if !h.says(out, want, *now) {
-		p.keep["config.toml"] = before
-		p.Conflicts = append(p.Conflicts, Conflict{
-			File: filepath.Base(h.opt.Config),
-			Text: "your edits and what is taken back stand too close together; the file stays as it is now, and what it said before is kept",
-		})
+		h.leave(p, before, "your edits and what is taken back stand too close together")
 		return now, nil
 	}
 	if s.Config.Before == nil && strings.TrimSpace(out) == "" {
 		return nil, nil
 	}
 	return &out, nil
+}
+
+// leave notes that the configuration stays as it is, and why.
+func (h *Home) leave(p *Plan, before, why string) {
+	p.keep["config.toml"] = before
+	p.Conflicts = append(p.Conflicts, Conflict{
+		File: filepath.Base(h.opt.Config), Text: why + "; the file stays as it is now, and what it said before is kept",
+	})
 }
 
 func shown(m map[string]string, k string) string {
