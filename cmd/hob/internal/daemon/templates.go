@@ -24,10 +24,15 @@ func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.D
 	if w.Source != "" && templates.CheckName(strings.TrimPrefix(w.Source, templates.SourceOf(""))) != nil {
 		return templates.Done{}, fmt.Errorf("%w: %q is no source of a template", web.ErrInvalid, w.Source)
 	}
-	r := reconciling{m: b.d.watchers, kept: b.d.goals, w: w, now: time.Now().In(b.d.zone()), done: templates.Done{
+	done, err := b.d.reconcile(ctx, w, time.Now().In(b.d.zone()))
+	return done, classify(err)
+}
+
+func (d *Daemon) reconcile(ctx context.Context, w templates.Wanted, now time.Time) (templates.Done, error) {
+	r := reconciling{m: d.watchers, kept: d.goals, w: w, now: now, done: templates.Done{
 		Made: []templates.Thing{}, Removed: []templates.Thing{}, Kept: []templates.Thing{}, Failed: []templates.Thing{},
 	}}
-	err := b.d.store.Write(ctx, func(tx *store.Tx) error {
+	err := d.store.Write(ctx, func(tx *store.Tx) error {
 		if err := r.run(tx); err != nil || !w.Dry {
 			return err
 		}
@@ -36,7 +41,7 @@ func (b *backend) Template(ctx context.Context, w templates.Wanted) (templates.D
 	if errors.Is(err, errDry) {
 		err = nil
 	}
-	return r.done, classify(err)
+	return r.done, err
 }
 
 // reconciling is one run of Template.
@@ -192,10 +197,35 @@ func (r *reconciling) named(s watchers.Spec) watchers.Spec {
 	return s
 }
 
+// steady is the configuration of a watcher without what the day told on which its
+// words were read: the first time of an interval counts as the weekday and the
+// clock that come again with it.
+func steady(s watchers.Spec) any {
+	var c map[string]any
+	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil {
+		return s.Config
+	}
+	text := func(key string) string { s, _ := c[key].(string); return s }
+	every, err := time.ParseDuration(text("interval"))
+	at, aerr := time.Parse(time.RFC3339, text("anchor"))
+	if err != nil || aerr != nil {
+		return s.Config
+	}
+	const day = 24 * time.Hour
+	delete(c, "anchor")
+	if every%day == 0 {
+		c["anchor"] = at.Format("15:04:05")
+	}
+	if every%(7*day) == 0 {
+		c["anchor"] = at.Format("Monday 15:04:05")
+	}
+	return c
+}
+
 // idOf is the id of a watcher that a template made and nobody changed.
 func idOf(s watchers.Spec) string {
 	const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
-	b, err := json.Marshal([]any{s.Source, s.Kind, s.Config, s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.Pace})
+	b, err := json.Marshal([]any{s.Source, s.Kind, steady(s), s.Mode, s.Action, s.Missed, s.Report, s.Agent, s.Pace})
 	if err != nil {
 		return "" // no id at all, so that it counts as changed
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/platform/provenance"
 	"hob/templates"
@@ -102,6 +103,41 @@ func TestTemplatesComeAndGo(t *testing.T) {
 	for _, o := range own {
 		if !slices.ContainsFunc(h.watching(), func(s watchers.Spec) bool { return s.ID == o.ID && s.State == o.State }) {
 			t.Errorf("the owner's %q is gone", o.Title)
+		}
+	}
+}
+
+// TestTemplatesAgainLater: the day on which a template is used again does not matter,
+// nor does the owner's zone; what he changes of a schedule does.
+func TestTemplatesAgainLater(t *testing.T) {
+	h := open(t, "")
+	w := templates.Wanted{Source: "template:mine", Trusted: true}
+	for _, every := range []string{"2 weeks on Friday", "90 minutes", "other day at 7:15", "3 days", "5 hours", "weekday at 8:30", "*/7 * * * *"} {
+		w.Schedules = append(w.Schedules, templates.Schedule{Every: every, Say: every})
+	}
+	first := time.Date(2026, 3, 3, 10, 20, 30, 0, time.UTC)
+	done, err := h.d.reconcile(t.Context(), w, first)
+	fatal(t, err)
+	if len(done.Made) != len(w.Schedules) {
+		t.Fatalf("%+v", done)
+	}
+	for _, later := range []time.Time{first.Add(time.Hour), first.AddDate(0, 0, 5), first.AddDate(1, 2, 3).In(time.FixedZone("", 7200))} {
+		done, err := h.d.reconcile(t.Context(), w, later)
+		fatal(t, err)
+		if len(done.Made)+len(done.Removed)+len(done.Kept) > 0 {
+			t.Errorf("at %s: %+v", later, done)
+		}
+	}
+	for _, s := range h.watching() {
+		if s.Action != "2 weeks on Friday" {
+			continue
+		}
+		for _, every := range []string{"2 weeks on Monday", "2 weeks on Friday at 10", "3 weeks on Friday"} {
+			_, s.Config, err = watchers.InWords("", every, first)
+			fatal(t, err)
+			if idOf(s) == s.ID {
+				t.Errorf("%q looks as if nobody had changed it", every)
+			}
 		}
 	}
 }
