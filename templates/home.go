@@ -48,8 +48,6 @@ type Done struct {
 	Removed []Thing `json:"removed"`
 	Kept    []Thing `json:"kept"`   // the owner changed them: they are his now
 	Failed  []Thing `json:"failed"` // could not be made
-	// GoalsApplied is false while this Hob has no place for goals.
-	GoalsApplied bool `json:"goals_applied"`
 }
 
 // Thing is a goal, a schedule, a reminder or a watcher.

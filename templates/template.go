@@ -196,6 +196,9 @@ func (t *Template) check() error {
 	return nil
 }
 
+// Fits reports whether a text is short enough for a template.
+func Fits(text string) bool { return len(text) <= maxText }
+
 func (g *Goal) check() error {
 	g.Description = strings.TrimSpace(g.Description)
 	if g.Priority == 0 {

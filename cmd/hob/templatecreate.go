@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"hob/autonomy/config"
 	"hob/platform/system"
+	"hob/platform/when"
 	"hob/templates"
+	"hob/watchers"
 )
 
 // createTemplate makes a template of the present state: what a template may
@@ -46,17 +50,25 @@ func (a *app) createTemplate(ctx context.Context, name, about string) error {
 		if err != nil {
 			return templateError(err)
 		}
-		fmt.Fprintf(a.out, "Made %s: %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"))
+		fmt.Fprintf(a.out, "Made %s: %s, %s, %s, %s", dir, counted(len(t.Config), "setting", "settings"), counted(len(t.Schedules), "schedule or reminder", "schedules and reminders"), counted(len(t.Watchers), "watcher", "watchers"), counted(len(t.Goals), "goal", "goals"))
 		if t.Soul != "" {
 			fmt.Fprint(a.out, ", and your SOUL.md")
 		}
 		fmt.Fprintln(a.out, ". Edit it there, then: hob template use "+name)
-		if left > 0 {
-			fmt.Fprintf(a.out, "%s left out: those that come once, or in another zone.\n", counted(left, "schedule is", "schedules are"))
+		for _, what := range slices.Sorted(maps.Keys(left)) {
+			fmt.Fprintf(a.out, "%d left out: %s.\n", left[what], what)
 		}
 		return nil
 	})
 }
+
+// Why something is left out of a template.
+const (
+	isPaused = "paused, and what a template makes runs"
+	isBroken = "stopped, as it does not work"
+	isOnce   = "comes once, in another zone, or at times that no words say"
+	isLong   = "its words are too many"
+)
 
 // active is a watcher as the API lists it.
 type active struct {
@@ -71,9 +83,22 @@ type active struct {
 	PerDay int             `json:"per_day"`
 }
 
-// gather takes what runs now, and says how many things no template can hold.
-func (a *app) gather(ctx context.Context, t *templates.Template) (left int, err error) {
+// stopped says why something that does not run is left out, "" for what runs.
+func stopped(state string) string {
+	switch state {
+	case "active", "waiting":
+		return ""
+	case "paused":
+		return isPaused
+	}
+	return isBroken
+}
+
+// gather takes what runs now, and counts by their reasons the things that no
+// template can hold.
+func (a *app) gather(ctx context.Context, t *templates.Template) (left map[string]int, err error) {
 	var timed, rest []active
+	var aims []aim
 	err = a.with(ctx, func(c *client) error {
 		for _, what := range []string{"schedules", "reminders"} {
 			var rows []active
@@ -82,62 +107,109 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left int, err 
 			}
 			timed = append(timed, rows...)
 		}
+		if err := c.get(ctx, "/api/v1/goals", nil, &aims); err != nil {
+			return err
+		}
 		return c.get(ctx, "/api/v1/watchers", nil, &rest)
 	})
+	left = map[string]int{}
 	for _, s := range timed {
-		if s.State != "active" && s.State != "paused" {
-			continue
-		}
-		every, ok := everyOf(s)
-		if !ok {
-			left++
-			continue
-		}
+		every, ok := everyOf(s, time.Now())
 		one := templates.Schedule{Every: every, Missed: s.Missed, Do: s.Action}
 		if s.Mode == "remind" {
 			one.Do, one.Say = "", s.Action
 		}
-		t.Schedules = append(t.Schedules, one)
+		switch why := stopped(s.State); {
+		case why != "":
+			left[why]++
+		case !ok:
+			left[isOnce]++
+		default:
+			t.Schedules = append(t.Schedules, one)
+		}
+	}
+	for _, g := range aims {
+		switch why := stopped(g.Status); {
+		case why != "":
+			left[why]++
+		case !templates.Fits(g.Description) || !templates.Fits(g.Success):
+			left[isLong]++
+		default:
+			t.Goals = append(t.Goals, templates.Goal{
+				Description: g.Description, Priority: g.Priority, Success: g.Success, CheckEvery: (time.Duration(g.Every) * time.Second).String(),
+			})
+		}
 	}
 	for _, w := range rest {
-		var config map[string]any
-		if w.State == "active" || w.State == "paused" {
-			if err := json.Unmarshal(w.Config, &config); err != nil {
-				return left, err
-			}
-			for key, v := range map[string]string{"every": w.Every, "active_hours": w.Hours} {
-				if v != "" {
-					config[key] = v
-				}
-			}
-			if w.PerDay > 0 {
-				config["per_day"] = w.PerDay
-			}
-			t.Watchers = append(t.Watchers, templates.Watcher{Kind: w.Kind, Config: config, Do: w.Action})
+		if why := stopped(w.State); why != "" {
+			left[why]++
+			continue
 		}
+		var config map[string]any
+		if err := json.Unmarshal(w.Config, &config); err != nil {
+			return left, err
+		}
+		for key, v := range map[string]string{"every": w.Every, "active_hours": w.Hours} {
+			if v != "" {
+				config[key] = v
+			}
+		}
+		if w.PerDay > 0 {
+			config["per_day"] = w.PerDay
+		}
+		t.Watchers = append(t.Watchers, templates.Watcher{Kind: w.Kind, Config: config, Do: w.Action})
 	}
 	return left, err
 }
 
-// everyOf are the words of a schedule that comes again and again.
-func everyOf(s active) (string, bool) {
-	var c struct{ Cron, Interval, TZ string }
-	if s.Kind != "cron" || json.Unmarshal(s.Config, &c) != nil || c.TZ != "" {
+// everyOf are the words of a schedule that comes again and again. What they do not
+// say again, read anew, is not said.
+func everyOf(s active, now time.Time) (string, bool) {
+	type times struct{ Cron, Interval, Anchor, TZ string }
+	var c, again times
+	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil || c.TZ != "" {
 		return "", false
 	}
-	if c.Cron != "" {
-		return c.Cron, true
-	}
+	words := c.Cron
 	d, err := time.ParseDuration(c.Interval)
+	at, aerr := time.Parse(time.RFC3339, c.Anchor)
 	switch {
-	case err != nil || d <= 0:
+	case c.Cron != "":
+	case err != nil:
 		return "", false
+	case d%(24*time.Hour) == 0 && aerr == nil:
+		words, now = when.DescribeEvery(when.Every{Interval: d, Anchor: at}), now.In(at.Location())
 	case d%time.Hour == 0:
-		return fmt.Sprintf("every %d hours", d/time.Hour), true
+		words = fmt.Sprintf("every %d hours", d/time.Hour)
 	case d%time.Minute == 0:
-		return fmt.Sprintf("every %d minutes", d/time.Minute), true
+		words = fmt.Sprintf("every %d minutes", d/time.Minute)
+	default:
+		words = fmt.Sprintf("every %d seconds", d/time.Second)
 	}
-	return fmt.Sprintf("every %d seconds", d/time.Second), true
+	_, config, err := watchers.InWords("", words, now)
+	if err != nil || json.Unmarshal(config, &again) != nil {
+		return "", false
+	}
+	if again.Cron != "" {
+		return words, c.Cron != "" || d == 24*time.Hour || d == 7*24*time.Hour
+	}
+	e, err := time.ParseDuration(again.Interval)
+	first, ferr := time.Parse(time.RFC3339, again.Anchor)
+	clock := "15:04"
+	if d%(7*24*time.Hour) == 0 {
+		clock = "Monday 15:04"
+	}
+	fixed := d%(24*time.Hour) == 0 && aerr == nil // it comes at a time of day
+	return words, err == nil && e == d && (!fixed || ferr == nil && first.Format(clock) == at.Format(clock))
+}
+
+// aim is a goal as the API lists it.
+type aim struct {
+	Description string `json:"description"`
+	Priority    int    `json:"priority"`
+	Success     string `json:"success"`
+	Every       int64  `json:"check_every_seconds"`
+	Status      string `json:"status"`
 }
 
 // adoptInTemplates puts references in the place of secrets in the copies of the

@@ -128,7 +128,6 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 	a.showThings("would remove", plan.Things.Removed)
 	a.showThings("keeps", plan.Things.Kept)
 	a.showThings("cannot make", plan.Things.Failed)
-	a.goalsNote(t, plan.Things)
 	for _, c := range plan.Conflicts {
 		fmt.Fprintf(a.out, "%s %s: %s\n", a.paint(a.out, amber, "conflict:"), c.File, printable(c.Text))
 	}
@@ -154,13 +153,6 @@ func (a *app) showThings(verb string, list []templates.Thing) {
 		}
 		fmt.Fprintln(a.out, line)
 	}
-}
-
-func (a *app) goalsNote(t *templates.Template, d templates.Done) {
-	if t == nil || len(t.Goals) == 0 || d.GoalsApplied {
-		return
-	}
-	fmt.Fprintf(a.out, "Its %s not applied: this version has no goals yet. Use it again when there are.\n", counted(len(t.Goals), "goal is", "goals are"))
 }
 
 // applied says what was done.

@@ -19,7 +19,6 @@ const ownGoal = "cli"
 // goals makes the goals of templates those that are wanted. As with watchers, the
 // id of one tells its content, so that an edit of the owner's shows.
 func (r *reconciling) goals(tx *store.Tx) error {
-	r.done.GoalsApplied = true
 	wanted := map[string]goals.Goal{}
 	var order []string
 	for _, x := range r.w.Goals {
