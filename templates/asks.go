@@ -44,7 +44,11 @@ func (t *Template) Asks() []string {
 		if g.CheckEvery != "" {
 			every = ", looked at every " + g.CheckEvery
 		}
-		add("goal (priority %d%s): %s", g.Priority, every, g.Description)
+		until := ""
+		if g.Success != "" {
+			until = "; reached when: " + g.Success
+		}
+		add("goal (priority %d%s): %s%s", g.Priority, every, g.Description, until)
 	}
 	if len(t.Skills) > 0 {
 		add("skills, which this version does not use: %s", strings.Join(t.Skills, ", "))

@@ -232,11 +232,15 @@ type laidOn struct {
 	*templates.Plan
 	Applied bool     `json:"applied"`
 	Kept    []string `json:"kept_files"`
+	Asks    []string `json:"asks,omitempty"`
 	Marks   []string `json:"marks"` // what in its texts looks like an attack
 }
 
 func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, plan *templates.Plan, t *templates.Template, given consent) error {
 	out := laidOn{Plan: plan, Kept: []string{}, Marks: suspicious(t)}
+	if t != nil {
+		out.Asks = t.Asks()
+	}
 	if !a.asJSON {
 		a.preview(plan, t)
 	}

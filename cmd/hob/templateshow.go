@@ -109,6 +109,10 @@ func (a *app) preview(plan *templates.Plan, t *templates.Template) {
 		fmt.Fprintf(a.out, "%s (%s): %s\n\n", t.Name, t.Version, printable(t.Description))
 	}
 	a.foreign(t)
+	if foreign(t) { // what it would make is said shortly below
+		a.asks(t)
+		fmt.Fprintln(a.out)
+	}
 	a.colourDiff(plan.Soul.Diff)
 	a.colourDiff(plan.Config.Diff)
 	if plan.Soul.Diff == "" && plan.Config.Diff == "" {
@@ -143,6 +147,14 @@ func (a *app) foreign(t *templates.Template) {
 		fmt.Fprintf(a.out, "%s its texts look like an attack on the model: %s\n", a.paint(a.out, red, "careful:"), strings.Join(m, ", "))
 	}
 	fmt.Fprintln(a.out)
+}
+
+// asks says all that a template wants, uncut.
+func (a *app) asks(t *templates.Template) {
+	fmt.Fprintln(a.out, "What it asks for:")
+	for _, s := range t.Asks() {
+		fmt.Fprintln(a.out, "  "+oneLine(s))
+	}
 }
 
 func (a *app) showThings(verb string, list []templates.Thing) {
@@ -193,10 +205,7 @@ func (a *app) showTemplate(ref string) error {
 	}
 	fmt.Fprintf(a.out, " (%s)\n%s\n\n", t.Origin, oneLine(t.Description))
 	a.foreign(t)
-	fmt.Fprintln(a.out, "What it asks for:")
-	for _, s := range t.Asks() {
-		fmt.Fprintln(a.out, "  "+oneLine(s))
-	}
+	a.asks(t)
 	if t.Soul != "" {
 		fmt.Fprintf(a.out, "\nIts personality:\n\n%s\n", strings.TrimSpace(printable(t.Soul)))
 	}
