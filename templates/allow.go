@@ -40,7 +40,7 @@ func allowed() map[string]bound {
 		"budget.daily_usd":          capped,
 		"budget.monthly_usd":        capped,
 		"budget.daily_tokens":       capped,
-		"budget.warn_at":            free,
+		"budget.warn_at":            capped,
 		"notify.queue_notices":      free,
 		"notify.quiet_hours.start":  free,
 		"notify.quiet_hours.end":    free,

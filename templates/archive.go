@@ -76,6 +76,9 @@ func (u *unpacking) entry(name string, mode fs.FileMode) (string, error) {
 	}
 	u.seen[low] = true
 	top, _, below := strings.Cut(clean, "/")
+	if top == "__MACOSX" { // what the Mac adds to archives; it counts, and is left alone
+		return "", nil
+	}
 	if !below && !mode.IsDir() {
 		u.bare = true
 	}

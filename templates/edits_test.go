@@ -93,7 +93,7 @@ func TestEdits(t *testing.T) {
 func TestTighterStays(t *testing.T) {
 	w := newWorld(t, "[agent]\nmax_rounds = 3\n[autonomy]\nlevel = \"watch\"\ncalls_per_minute = 2\nsend_delay = \"5m\"\n[budget]\ndaily_usd = 1.0\n", "")
 	before := w.read("config.toml")
-	p, _ := w.use(made(t, "greedy", "", "[config.agent]\nmax_rounds = 50\nmax_tokens_per_turn = 900000\n[config.autonomy]\nlevel = \"trusted\"\ncalls_per_minute = 500\nsend_delay = \"0s\"\n[config.budget]\ndaily_usd = 0.0\nmonthly_usd = 10.0\n"))
+	p, _ := w.use(made(t, "greedy", "", "[config.agent]\nmax_rounds = 50\nmax_tokens_per_turn = 900000\n[config.autonomy]\nlevel = \"trusted\"\ncalls_per_minute = 500\nsend_delay = \"0s\"\n[config.budget]\ndaily_usd = 0.0\nmonthly_usd = 10.0\nwarn_at = 0.0\n"))
 	for _, c := range p.Settings {
 		if (c.Stays == "") != (c.Key == "budget.monthly_usd") {
 			t.Errorf("%s: stays %q", c.Key, c.Stays)

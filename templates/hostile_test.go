@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -100,6 +101,10 @@ func TestArchives(t *testing.T) {
 	for i := range many {
 		many[i] = member{name: strings.Repeat("a", i%90+1) + string(rune('a'+i%26)) + "/" + strings.Repeat("b", i/90+1)}
 	}
+	mac := make([]member, 1001)
+	for i := range mac {
+		mac[i] = member{name: fmt.Sprintf("__MACOSX/%d", i)}
+	}
 	for _, tc := range []struct {
 		name    string
 		members []member
@@ -108,6 +113,11 @@ func TestArchives(t *testing.T) {
 		{"at the top", []member{good, soul}, ""},
 		{"in a folder", below, ""},
 		{"with a dot", []member{{name: "./template.toml", text: manifest}, {name: "./SOUL.md", text: "Whoo."}}, ""},
+		{"of a Mac", append([]member{{name: "__MACOSX/owl/._template.toml", text: "x"}, {name: "__MACOSX/._owl", text: "x"}}, below...), ""},
+		{"of a Mac, at the top", []member{good, soul, {name: "__MACOSX/", mode: fs.ModeDir}, {name: "__MACOSX/._SOUL.md", text: "x"}}, ""},
+		{"of a Mac, leads up", []member{good, {name: "__MACOSX/../../evil", text: "x"}}, "leads elsewhere"},
+		{"of a Mac, a bomb", []member{good, {name: "__MACOSX/z", text: strings.Repeat("\x00", 9<<20)}}, "unpacks to more than 8 MB"},
+		{"of a Mac, too many", append([]member{good}, mac...), "more than 1000 entries"},
 		{"none in it", []member{soul}, "there is no template.toml"},
 		{"leads up", []member{good, {name: "../../evil", text: "x"}}, "leads elsewhere"},
 		{"leads up within", []member{good, {name: "a/../../evil", text: "x"}}, "leads elsewhere"},
