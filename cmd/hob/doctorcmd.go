@@ -45,6 +45,18 @@ func (a *app) doctor(ctx context.Context) error {
 			return err
 		}
 	}
+	e.Template = func() (string, bool, error) {
+		h, err := a.templateHome(p)
+		if err != nil {
+			return "", false, err
+		}
+		pending, err := h.Pending()
+		if err != nil {
+			return "", false, err
+		}
+		s, err := h.State()
+		return s.Name, pending, err
+	}
 	c, running, err := a.dial(ctx, p)
 	switch {
 	case running && err != nil:

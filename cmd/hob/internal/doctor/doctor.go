@@ -54,6 +54,9 @@ type Env struct {
 	Documents func(context.Context) ([]Document, error)
 	// Erasures lists how far what was forgotten is gone; nil likewise.
 	Erasures func(context.Context) ([]Erasure, error)
+	// Template says which one is in use, and whether a change of it was begun and not
+	// finished; nil leaves that out.
+	Template func() (name string, pending bool, err error)
 	// Agents are those that may not be able to work.
 	Agents []Agent
 	// Confined looks for the sandbox of commands; nil leaves that out.
@@ -73,7 +76,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory, checkDocuments, checkForgetting,
-		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkAccounts, checkSearch, checkTriggers, checkWatches, checkLog,
+		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkAccounts, checkSearch, checkTriggers, checkWatches, checkTemplates, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {
