@@ -248,15 +248,17 @@ func (a *app) adoptAlone(ctx context.Context, h *templates.Home, keys []string, 
 		fmt.Fprintf(a.out, "%s is kept in the %s as %s.\n", s.Key, where, name)
 		values = append(values, config.Value{Key: s.Key, Value: "keychain:" + name})
 	}
+	// The copies come first: after a crash the secret still stands in the
+	// configuration, so that it is found again.
+	if err := adoptInTemplates(h, found, values); err != nil {
+		return fmt.Errorf("what the configuration said before the template in use still holds the secret: %w", err)
+	}
 	if _, err := config.SetAll(p.ConfigFile(), values); err != nil {
 		return fmt.Errorf("the configuration stays as it is: %w", err)
 	}
 	copies := config.Copies{Path: p.ConfigFile(), Dir: p.ConfigUndoDir()}
 	if err := copies.Purge(); err != nil {
 		return fmt.Errorf("former texts of the configuration hold the secret and cannot be removed: %w", errors.Join(err))
-	}
-	if err := adoptInTemplates(h, found, values); err != nil {
-		return fmt.Errorf("what the configuration said before the template in use still holds the secret: %w", err)
 	}
 	fmt.Fprintln(a.out, "The configuration refers to them now. Former texts of it, which held them, are removed; this is not undone.")
 	return nil
