@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hob/platform/system"
+	"hob/templates"
+)
+
+// consent is what the owner agreed to before he was asked.
+type consent struct{ yes, trust bool }
+
+func (a *app) useTemplate(ctx context.Context, ref string, given consent) error {
+	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+		t, err := shelf(p).Find(ref)
+		if err != nil {
+			return templateError(err)
+		}
+		plan, err := h.Plan(ctx, t)
+		if err != nil {
+			return templateError(err)
+		}
+		return a.carryOut(ctx, p, h, plan, t, given)
+	})
+}
+
+func (a *app) resetTemplate(ctx context.Context, yes bool) error {
+	return a.changing(ctx, func(p system.Paths, h *templates.Home) error {
+		plan, err := h.Plan(ctx, nil)
+		if errors.Is(err, templates.ErrNoneInUse) {
+			if a.asJSON {
+				return a.printJSON(map[string]any{"applied": false, "was": ""})
+			}
+			fmt.Fprintln(a.out, "No template is in use; nothing was changed.")
+			return nil
+		}
+		if err != nil {
+			return templateError(err)
+		}
+		return a.carryOut(ctx, p, h, plan, nil, consent{yes: yes})
+	})
+}
+
+// templateError adds the remedy.
+func templateError(err error) error {
+	if errors.Is(err, templates.ErrNotFound) || errors.Is(err, templates.ErrInvalid) {
+		return &failure{code: exitFailed, err: err, cause: err.Error(), remedy: "nothing was changed; see: hob template list"}
+	}
+	return err
+}
+
+// laidOn is what use and reset print with --json.
+type laidOn struct {
+	*templates.Plan
+	Applied bool     `json:"applied"`
+	Kept    []string `json:"kept_files"`
+	Asks    []string `json:"asks,omitempty"`
+	Marks   []string `json:"marks"` // what in its texts looks like an attack
+}
+
+func (a *app) carryOut(ctx context.Context, p system.Paths, h *templates.Home, plan *templates.Plan, t *templates.Template, given consent) error {
+	out := laidOn{Plan: plan, Kept: []string{}, Marks: suspicious(t)}
+	if t != nil {
+		out.Asks = t.Asks()
+	}
+	if !a.asJSON {
+		a.preview(plan, t)
+	}
+	doubtful := !given.trust && soulLooksBad(t)
+	if a.asJSON && !given.yes {
+		return a.printJSON(out)
+	}
+	if !given.yes || doubtful {
+		ok, err := a.sure(ctx, plan, doubtful)
+		if err != nil || !ok {
+			return err
+		}
+	}
+	done, kept, err := h.Apply(ctx, plan)
+	if err != nil {
+		return err
+	}
+	out.Applied, out.Things = true, done
+	out.Kept = append(out.Kept, kept...)
+	if a.asJSON {
+		return a.printJSON(out)
+	}
+	a.applied(p, plan, done, kept)
+	return nil
+}
+
+// sure asks on a terminal; elsewhere it fails and says how to answer. A
+// personality that looks like an attack becomes part of every conversation: for
+// that, a key pressed by habit is not enough.
+func (a *app) sure(ctx context.Context, plan *templates.Plan, doubtful bool) (bool, error) {
+	what := "Use " + plan.Template + "?"
+	if plan.Template == "" {
+		what = "Take " + plan.Was + " back?"
+	}
+	ask := a.yesOrNo
+	if doubtful {
+		what = "Its SOUL.md looks like an attack on the model. " + what
+		ask = a.typedYes
+	}
+	ok, asked, err := ask(ctx, what)
+	if err == nil && !asked && doubtful {
+		return false, &failure{code: exitDenied, cause: "nothing was changed: its SOUL.md looks like an attack on the model, and --yes alone does not take that", remedy: "read it; if you trust it all the same: hob template use with --yes --trust"}
+	}
+	if err == nil && !asked {
+		return false, &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
+	}
+	if err == nil && !ok {
+		fmt.Fprintln(a.err, "Nothing was changed.")
+	}
+	return ok, err
+}

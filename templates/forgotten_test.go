@@ -1,0 +1,60 @@
+package templates_test
+
+import (
+	"strings"
+	"testing"
+
+	"hob/autonomy/config"
+)
+
+// TestForgotten: what is forgotten goes out of the copies, whatever they say then.
+// Taking back still works; a copy that makes no sense any more is not used.
+func TestForgotten(t *testing.T) {
+	const conf = "[agent]\nname = \"Robin\"\ntimezone = \"Europe/Berlin\"\n"
+	for name, c := range map[string]struct{ phrase, edit string }{
+		"a value of before":   {"Berlin", ""},
+		"and edited":          {"Berlin", "EUR"},
+		"a key":               {"timezone = ", ""},
+		"a key, edited":       {"timezone = ", "EUR"},
+		"what no longer ends": {"Berlin\\\"", "EUR"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, conf, "Mine.\n")
+			w.use(builtin(t, "housekeeper"))
+			if c.edit != "" {
+				set(t, w, "agent.currency", c.edit)
+			}
+			state := w.read("state/state.json")
+			if !strings.Contains(state, c.phrase) {
+				t.Fatalf("the state does not hold it: %s", state)
+			}
+			w.write("state/state.json", strings.ReplaceAll(state, c.phrase, "[forgotten]"))
+			now := w.read("config.toml")
+			p, kept := w.use(nil)
+			if s, err := w.home().State(); err != nil || s.Name != "" {
+				t.Errorf("%v; %q is in use", err, s.Name)
+			}
+			if w.read("SOUL.md") != "Mine.\n" {
+				t.Errorf("the personality is %q", w.read("SOUL.md"))
+			}
+			if _, err := config.Load(w.path("config.toml")); err != nil {
+				t.Error(err)
+			}
+			if w.read("config.toml") == now && (len(p.Conflicts) == 0 || len(kept) == 0) {
+				t.Error("the configuration stays, and nobody is told")
+			}
+		})
+	}
+}
+
+// TestForgottenBefore: only what the file said before holds what was forgotten.
+func TestForgottenBefore(t *testing.T) {
+	w := newWorld(t, "[autonomy]\ntick = \"17s\"\n", "")
+	w.use(builtin(t, "housekeeper"))
+	w.write("state/state.json", strings.ReplaceAll(w.read("state/state.json"), "17s", "[forgotten]"))
+	now := w.read("config.toml")
+	p, kept := w.use(nil)
+	if len(p.Conflicts) != 1 || len(kept) != 1 || w.read("config.toml") != now {
+		t.Errorf("%+v, kept %q, the configuration is %q", p.Conflicts, kept, w.read("config.toml"))
+	}
+}
