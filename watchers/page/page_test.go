@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -171,6 +172,37 @@ func TestWhatChanged(t *testing.T) {
 				t.Errorf("asked with its validators %d times", s.same)
 			}
 		})
+	}
+}
+
+// What was told before a pause is told again when it happens again.
+func TestChangeAfterAPause(t *testing.T) {
+	s := &site{}
+	client := safehttptest.New(t, s).Client(t)
+	known := map[string]bool{}
+	for life := range 2 {
+		p, told := watchers.Progress{First: true, Begun: time.Now().Add(time.Duration(life) * time.Hour)}, 0
+		for _, v := range []string{"<p>sold out</p>", "<p>in stock</p>"} {
+			s.set("p", v)
+			made, err := page.New().New(watchers.Spec{Config: json.RawMessage(`{"url":"https://shop.example.com/p"}`)}, watchers.Deps{Network: client})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := made.(watchers.Polled).Poll(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sig := range found.Signals {
+				if !known[sig.Key] {
+					told++
+				}
+				known[sig.Key] = true
+			}
+			p.First, p.Cursor = false, found.Cursor
+		}
+		if told != 1 {
+			t.Errorf("told %d times in life %d", told, life+1)
+		}
 	}
 }
 
