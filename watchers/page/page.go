@@ -30,7 +30,7 @@ const Kind = "page"
 // The bounds of a page.
 const (
 	maxBody     = 5 << 20
-	maxText     = 200 << 10 // what is kept of a page, in bytes
+	maxText     = 200 << 10 // what is compared, in bytes
 	maxSelector = 1000
 	every       = time.Hour
 )
@@ -163,7 +163,7 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	if err != nil || resp.NotModified() {
 		return watchers.Found{}, err
 	}
-	text, title, err := p.read(resp)
+	text, title, err := p.read(ctx, resp)
 	if err != nil {
 		return watchers.Found{}, err
 	}

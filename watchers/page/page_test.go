@@ -141,6 +141,9 @@ func TestWhatChanged(t *testing.T) {
 			`Changed: https://shop.example.com/p: new is "- x" and 1 more line`, `Changed: https://shop.example.com/p: gone is "- x" and 1 more line`,
 		}, ""},
 		{"outside of the part", `,"select":"#price"`, []string{`<b id=price>5</b><p>1</p>`, `<b id=price>5</b><p>2</p>`}, nil, ""},
+		{"parts in parts", `,"select":"div"`, []string{`<div>a<div>b</div></div>`, `<div>a<div>c</div></div>`}, []string{
+			`Changed: https://shop.example.com/p: "b" became "c"`,
+		}, ""},
 		{"cells of a table", `,"select":"td.p"`, []string{`<table><tr><td class=p>5<td>1</table>`, `<table><tr><td class=p>6<td>2</table>`}, []string{
 			`Changed: https://shop.example.com/p: "5 |" became "6 |"`,
 		}, ""},
@@ -212,6 +215,9 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"a selector in a text": {"text/plain", "5", `,"select":"p"`, "no CSS selector"},
 		"nothing":              {"text/html", "", "", "answers with nothing"},
 		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot be read"},
+		"too many elements":    {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
+		"too long":             {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), "", `name a part of it with "select"`},
+		"a part too long":      {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), `,"select":"p"`, "more than 200 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := see(t, &site{kind: c.kind}, c.config, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -224,7 +230,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 // What is said and kept of a change has bounds.
 func TestLargeChange(t *testing.T) {
 	var a, b strings.Builder
-	for i := range 20_000 {
+	for i := range 10_000 {
 		fmt.Fprintf(&a, "<p>old line %d</p>", i)
 		fmt.Fprintf(&b, "<p>new line %d</p>", i)
 	}
