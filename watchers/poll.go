@@ -126,14 +126,18 @@ func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, ever
 	}
 	switch {
 	case err == nil:
+		told.kept()
 		if told.any() {
 			m.recovered(spec.ID, told)
 		}
+	case errors.Is(err, ErrPermanent):
+		m.breakDown(ctx, spec, err)
+		return verdict{gone: true}
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound) || ctx.Err() != nil:
 		return verdict{gone: true}
 	default:
 		m.trouble(ctx, told, spec.ID, err)
-		v.again = now.Add(min(every, backoff(3)))
+		v.again = now.Add(m.retry(spec, told.unkept(), err)) // the source is not to suffer for it
 	}
 	return v
 }
@@ -150,9 +154,7 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 	}
 	mend := p.fails > 0
 	p.based, p.fails, p.since, p.told, p.notBefore = true, 0, time.Time{}, false, time.Time{}
-	if found.Cursor != nil {
-		p.cursor = found.Cursor
-	}
+	p.cursor = found.Cursor
 	fired := 0
 	for _, s := range run {
 		if !s.Notice {
@@ -223,9 +225,18 @@ func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Sign
 	if most == 0 {
 		most = m.opt.PerDay
 	}
-	room := min(len(fire), max(most-p.fired, 0))
-	run, rest := fire[:room:room], fire[room:]
-	p.fired += room
+	var run, rest []Signal
+	for _, s := range fire {
+		switch {
+		case s.Notice:
+			run = append(run, s)
+		case p.fired < most:
+			run = append(run, s)
+			p.fired++
+		default:
+			rest = append(rest, s)
+		}
+	}
 	if len(rest) > 0 && p.left == 0 {
 		run = append(run, Signal{
 			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),
@@ -261,7 +272,7 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, cause error
 		}
 		v.group, v.again = until, later(until, v.again)
 	}
-	p.notBefore = v.again
+	p.notBefore, p.cursor = v.again, nil
 	m.opt.Log.Warn("watcher's source does not answer", "watcher", spec.ID, "fails", p.fails, "again", v.again.UTC().Format(time.RFC3339), "err", cause)
 	text := phrase.Cut(cause.Error(), 500)
 	var signals []Signal

@@ -208,6 +208,7 @@ type told struct {
 	kinds   map[string]bool
 	stored  string // error of an earlier process, which was told then
 	partial bool   // something does not work although the watcher runs
+	lost    int    // how often in a row what was found could not be kept
 }
 
 func newTold(stored string) *told { return &told{kinds: map[string]bool{}, stored: stored} }
@@ -231,6 +232,20 @@ func (t *told) any() bool {
 func (t *told) keep() {
 	t.mu.Lock()
 	t.partial = true
+	t.mu.Unlock()
+}
+
+// unkept counts what could not be kept, kept ends the row.
+func (t *told) unkept() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost++
+	return t.lost
+}
+
+func (t *told) kept() {
+	t.mu.Lock()
+	t.lost = 0
 	t.mu.Unlock()
 }
 
