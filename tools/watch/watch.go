@@ -154,8 +154,10 @@ func (f family) rows(list []watchers.Spec) []row {
 	return out
 }
 
+// sourceOf is where what is shown of watchers comes from: an error quotes what a
+// server or a mailbox said.
 func sourceOf(list []watchers.Spec) provenance.Source {
-	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() }) {
+	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() || s.LastError != "" }) {
 		return provenance.Outside
 	}
 	return provenance.Tool
