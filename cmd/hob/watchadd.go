@@ -56,7 +56,7 @@ is given with --set.`,
 
 // watcherFlags are what says what is to be watched.
 func watcherFlags(c *cobra.Command) {
-	c.Flags().String("kind", "", "what it is: file, feed, page, github (default: file)")
+	c.Flags().String("kind", "", "what it is: file, email, calendar, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
 	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
 	c.Flags().String("hours", "", `when to ask: "08:00-18:00", "mon-fri 08:00-18:00"`)
@@ -87,9 +87,21 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 		if json.Unmarshal([]byte(value), &v) != nil {
 			v = value
 		}
+		switch v.(type) {
+		case float64, nil: // "from=100" means a text; a number is told nothing but how often
+			if key != "per_day" {
+				v = value
+			}
+		}
 		config[key] = v
 	}
-	if kind == "file" {
+	if kind != "file" {
+		for _, flag := range []string{"pattern", "recursive", "events"} {
+			if c.Flags().Changed(flag) {
+				return nil, usage("--%s is for files, not for the kind %s; see docs/watchers.md for what it can be told with --set", flag, kind)
+			}
+		}
+	} else {
 		maps.Copy(config, given(c, "pattern", "recursive"))
 		if events, _ := c.Flags().GetStringSlice("events"); len(events) > 0 {
 			config["events"] = events

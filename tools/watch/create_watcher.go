@@ -17,7 +17,7 @@ import (
 
 type watcherIn struct {
 	Kind     string         `json:"kind" jsonschema:"file, email, calendar, feed, page, github"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; feed, page, github also: every?, active_hours?"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; calendar, feed, page, github also: every?, active_hours?"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
