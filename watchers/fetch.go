@@ -44,7 +44,7 @@ func unreachable(c *safehttp.Client, address string, err error) error {
 			return err
 		}
 		return fmt.Errorf("%w: %w", ErrPermanent, err)
-	case e.Kind == safehttp.Resolve, errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ENETDOWN):
+	case e.Kind == safehttp.Resolve, e.Kind == safehttp.NotFound && !c.Online(), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ENETDOWN):
 		return fmt.Errorf("%w: %w", ErrOffline, err)
 	}
 	return err

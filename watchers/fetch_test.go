@@ -2,6 +2,7 @@ package watchers_test
 
 import (
 	"errors"
+	"net"
 	"net/http"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 // What the network of the moment does passes by; only what was asked for can
 // break a watcher for good.
 func TestFetchPermanent(t *testing.T) {
-	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	web := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/moved":
 			http.Redirect(w, r, "http://10.0.0.1/login", http.StatusFound)
@@ -21,7 +22,7 @@ func TestFetchPermanent(t *testing.T) {
 			w.WriteHeader(http.StatusGone)
 		}
 	}))
-	net.Name("captive.example.com", "10.0.0.1")
+	web.Name("captive.example.com", "10.0.0.1")
 	for _, c := range []struct {
 		name, url string
 		permanent bool
@@ -32,8 +33,38 @@ func TestFetchPermanent(t *testing.T) {
 		{"one that is gone", "http://news.example.com/gone", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := watchers.Fetch(t.Context(), net.Client(t), safehttp.Request{URL: c.url})
+			_, err := watchers.Fetch(t.Context(), web.Client(t), safehttp.Request{URL: c.url})
 			if err == nil || errors.Is(err, watchers.ErrPermanent) != c.permanent {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// Without a network nobody is blamed, whatever the system says of names.
+func TestFetchOffline(t *testing.T) {
+	web := safehttptest.New(t, http.NotFoundHandler())
+	web.Name("news.example.com")
+	for _, c := range []struct {
+		name, address string
+		offline       bool
+	}{
+		{"in a network", "192.168.1.7/24", false},
+		{"nothing but this machine", "127.0.0.1/8", true},
+		{"a cable that leads nowhere", "fe80::1/64", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			opt := web.Options()
+			opt.Interfaces = func() ([]net.Addr, error) {
+				ip, n, err := net.ParseCIDR(c.address)
+				return []net.Addr{&net.IPNet{IP: ip, Mask: n.Mask}}, err
+			}
+			client, err := safehttp.New(opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = watchers.Fetch(t.Context(), client, safehttp.Request{URL: "https://news.example.com/feed"})
+			if err == nil || errors.Is(err, watchers.ErrOffline) != c.offline {
 				t.Errorf("%v", err)
 			}
 		})
