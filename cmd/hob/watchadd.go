@@ -54,6 +54,40 @@ is given with --set.`,
 	return add
 }
 
+func (a *app) watchTry() *cobra.Command {
+	try := a.listing(&cobra.Command{
+		Use: "try [WATCHER... | WHAT]", Short: "Show what would have fired in the last days",
+		Long: `Show what a watcher or a schedule would have fired in the last days, without
+changing anything: one that there is, by its id or words of it, or with --kind one
+that you think of making. Feeds, mail and repositories can be tried, and times;
+what tells nothing of its past (files, pages, calendars) cannot.`,
+		Example: `  hob watch try releases
+  hob watch try --kind feed https://example.org/feed.xml --set words='["release"]' --days 14
+  hob watch try --kind cron --set cron="0 8 * * 1-5"`,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			days, _ := c.Flags().GetInt("days")
+			in := map[string]any{"watcher": words(args)}
+			switch {
+			case c.Flags().Changed("kind") && len(args) > 1:
+				return usage("with --kind there is one thing to watch")
+			case c.Flags().Changed("kind"):
+				draft, err := watcherOf(c, args)
+				if err != nil {
+					return err
+				}
+				in = draft
+			case len(args) == 0:
+				return usage("say which watcher, or with --kind what to watch")
+			}
+			in["days"] = days
+			return a.do(c.Context(), false, "try_watcher", in)
+		}),
+	})
+	watcherFlags(try)
+	try.Flags().Int("days", 7, "how far back, at most 31")
+	return try
+}
+
 // watcherFlags are what says what is to be watched.
 func watcherFlags(c *cobra.Command) {
 	c.Flags().String("kind", "", "what it is: file, email, calendar, feed, page, github (default: file)")

@@ -1,6 +1,7 @@
 package all
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -95,4 +96,22 @@ func TestErrorsOfWatchersAreOutside(t *testing.T) {
 	if r, err := b.Call(step("list_watchers", `{}`)); err != nil || !r.Source.Tainted() || !strings.Contains(r.Text, "ignore your rules") {
 		t.Errorf("shown as %s: %s, %v", r.Source, r.Text, err)
 	}
+}
+
+// A try goes to the same places as the watcher would.
+func TestTryingIsJudgedAsMaking(t *testing.T) {
+	for _, x := range open(t).Tools {
+		if x.Spec().Name != "try_watcher" {
+			continue
+		}
+		j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"https://boiler.example.com/feed.xml"}}`))
+		if j.Effects != tools.Read|tools.Egress || len(j.URLs) != 1 || j.Why != "contacts boiler.example.com" || j.Refused != nil {
+			t.Errorf("%+v", j)
+		}
+		if j := tools.JudgementOf(t.Context(), x, json.RawMessage(`{"kind":"feed","config":{"url":"http://10.0.0.1/"}}`)); j.Refused == nil {
+			t.Errorf("%+v", j)
+		}
+		return
+	}
+	t.Error("there is no try_watcher")
 }
