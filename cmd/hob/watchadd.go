@@ -67,15 +67,15 @@ what tells nothing of its past (files, pages, calendars) cannot.`,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			days, _ := c.Flags().GetInt("days")
 			in := map[string]any{"watcher": words(args)}
+			draft := c.Flags().Changed("kind") || strings.Contains(words(args), "://")
 			switch {
-			case c.Flags().Changed("kind") && len(args) > 1:
+			case draft && len(args) > 1:
 				return usage("with --kind there is one thing to watch")
-			case c.Flags().Changed("kind"):
-				draft, err := watcherOf(c, args)
-				if err != nil {
+			case draft:
+				var err error
+				if in, err = watcherOf(c, args); err != nil {
 					return err
 				}
-				in = draft
 			case len(args) == 0:
 				return usage("say which watcher, or with --kind what to watch")
 			}

@@ -216,6 +216,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"nothing":              {"text/html", "", "", "answers with nothing"},
 		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot be read"},
 		"too many elements":    {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
+		"too deep for a part":  {"text/html", strings.Repeat("<div>", 300) + "<p>x", `,"select":"#a div div p"`, "128 deep"},
 		"too long":             {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), "", `name a part of it with "select"`},
 		"a part too long":      {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), `,"select":"p"`, "more than 200 KiB"},
 	} {
