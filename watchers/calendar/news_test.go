@@ -1,8 +1,12 @@
 package calendar
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +152,44 @@ func TestDifferences(t *testing.T) {
 			}
 			if got := strings.Join(texts, "|"); got != tt.want {
 				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// TestRemindersWithoutTheServer: what is known to start is told although nobody
+// answers, and the watcher wants to be asked at the time of the next.
+func TestRemindersWithoutTheServer(t *testing.T) {
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "36000")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer busy.Close()
+	now := time.Now()
+	at := func(d time.Duration) pim.Event {
+		return pim.Event{UID: d.String(), Title: "Call", Start: now.Add(d).UTC(), End: now.Add(d + time.Hour).UTC()}
+	}
+	raw, err := json.Marshal(cursor{To: now.Add(horizon), Zone: "UTC", Events: []pim.Event{at(10 * time.Minute), at(3 * time.Hour)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, server := range map[string]string{"nobody answers": "http://127.0.0.1:1/", "no such host": "https://nobody.invalid/", "busy": busy.URL} {
+		t.Run(name, func(t *testing.T) {
+			w := watchOf(t, `{}`, time.UTC)
+			w.account = pim.Account{Name: "home", CalDAV: server, User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
+			found, err := w.Poll(t.Context(), watchers.Progress{Cursor: raw})
+			if err == nil || len(found.Signals) != 1 || !strings.HasPrefix(found.Signals[0].Text, "Call starts in 10 minutes") {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			wake := now.Add(3*time.Hour - usualLead)
+			if !found.Wake.Equal(wake.Round(0)) {
+				t.Errorf("wakes at %s, want %s", found.Wake, wake)
+			}
+			if later, is := errors.AsType[*watchers.LaterError](err); is && later.Until.After(found.Wake) {
+				t.Errorf("it waits until %s", later.Until)
+			}
+			if errors.Is(err, watchers.ErrOffline) != (name == "no such host") {
+				t.Error(err)
 			}
 		})
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"hob/platform/phrase"
@@ -86,7 +88,7 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	}
 	is, err := w.read(ctx, was, now)
 	if err != nil {
-		return watchers.Found{}, busy(err)
+		return w.blind(was, p, err)
 	}
 	var found watchers.Found
 	if was != nil {
@@ -100,10 +102,27 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
-// busy gives the manager the time that a server asked for.
-func busy(err error) error {
+// blind tells what is known to start soon although the server cannot be asked.
+func (w *watch) blind(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
+	if was != nil && w.tells(starts) {
+		f.Signals, f.Wake = w.soon(was.Events, p, time.Now()) // asking may have taken long
+	}
+	return f, reason(cause, f.Wake)
+}
+
+// reason gives the manager what an error says: the time that a server asked for,
+// but not beyond wake, or that there is no network.
+func reason(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
-		return watchers.Later(b.Until, err)
+		until := b.Until
+		if !wake.IsZero() && wake.Before(until) {
+			until = wake
+		}
+		return watchers.Later(until, err)
+	}
+	_, nameless := errors.AsType[*net.DNSError](err)
+	if nameless || errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.ENETDOWN) {
+		return fmt.Errorf("%w: %w", watchers.ErrOffline, err)
 	}
 	return err
 }
