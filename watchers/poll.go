@@ -80,10 +80,7 @@ func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made 
 			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, x)
 		}
 	}()
-	built, err := m.buildWith(spec, func(ctx context.Context, id string, err error) {
-		told.keep()
-		m.trouble(ctx, told, id, err)
-	})
+	built, err := m.buildWith(spec, m.reporter(told))
 	if err != nil {
 		return nil, Found{}, err
 	}

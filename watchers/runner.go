@@ -98,10 +98,7 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, p)
 		}
 	}()
-	made, err := m.buildWith(spec, func(ctx context.Context, id string, err error) {
-		told.keep()
-		m.trouble(ctx, told, id, err)
-	})
+	made, err := m.buildWith(spec, m.reporter(told))
 	if err != nil {
 		return err
 	}
@@ -117,6 +114,20 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 	return w.Run(ctx, func(ctx context.Context, signals []Signal, save func(*store.Tx) error) error {
 		return m.commit(ctx, spec.ID, signals, save)
 	})
+}
+
+// reporter is what a watcher calls that goes on, but not with everything.
+func (m *Manager) reporter(told *told) func(context.Context, string, error) {
+	return func(ctx context.Context, id string, err error) {
+		if err == nil {
+			if told.mended() {
+				m.recovered(id, told)
+			}
+			return
+		}
+		told.keep()
+		m.trouble(ctx, told, id, err)
+	}
 }
 
 // commit saves a watcher's progress with its signals, unless it was cancelled
@@ -232,6 +243,14 @@ func (t *told) keep() {
 	t.mu.Lock()
 	t.partial = true
 	t.mu.Unlock()
+}
+
+// mended notes that everything works again, and reports whether that is news.
+func (t *told) mended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.partial = false
+	return len(t.kinds) > 0 || t.stored != ""
 }
 
 // reset forgets the errors, unless something still does not work.

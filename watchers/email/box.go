@@ -36,6 +36,7 @@ type box struct {
 
 	mu      sync.Mutex
 	online  bool
+	untold  bool          // a watcher has to tell of news.err
 	asks    []ask         // none while not online
 	changed chan struct{} // closed, and made anew, when news is
 	news    news
@@ -49,7 +50,7 @@ type news struct {
 	// recent are the newest mails: all from the UID from on.
 	recent []pim.Message
 	from   uint32
-	// err is what the owner has to hear of; one watcher takes it.
+	// err is why it does not work, once that is something to hear of.
 	err error
 }
 
@@ -69,10 +70,13 @@ func (b *box) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		tell := b.hub.failed(b.at, err)
+		grave, untold := b.hub.failed(b.at, err)
 		b.log.InfoContext(ctx, "mail server not reached, trying again", "account", b.at.account, "folder", b.at.folder, "err", err)
-		if tell {
-			b.publish(func(n *news) { n.err = err })
+		if grave {
+			b.publish(func(n *news) {
+				n.err = err
+				b.untold = b.untold || untold
+			})
 		}
 	}
 }
@@ -163,6 +167,7 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		if b.refused {
 			b.refused = false
 			b.hub.works(b.at)
+			b.publish(func(*news) {})
 		}
 		a.done <- nil
 	}
@@ -222,17 +227,13 @@ func (b *box) publish(change func(*news)) {
 }
 
 // await returns how the box stands once that is known and differs from what was
-// seen, and an error that this watcher has to tell.
+// seen.
 func (b *box) await(ctx context.Context, seen int) (news, error) {
 	for {
 		b.mu.Lock()
 		n, changed := b.news, b.changed
-		b.news.err = nil
 		b.mu.Unlock()
-		switch {
-		case n.err != nil:
-			return n, n.err
-		case n.count != seen && n.validity != 0:
+		if n.count != seen && (n.validity != 0 || n.err != nil) {
 			return n, nil
 		}
 		select {
@@ -241,6 +242,15 @@ func (b *box) await(ctx context.Context, seen int) (news, error) {
 		case <-changed:
 		}
 	}
+}
+
+// teller reports whether the one who asks has to tell why the box does not work.
+func (b *box) teller() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	mine := b.untold
+	b.untold = false
+	return mine
 }
 
 // do runs something on the connection and waits for it; errBoxOver when there is

@@ -54,6 +54,15 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 			return err
 		}
 		seen = n.count
+		switch {
+		case n.err != nil && b.teller():
+			w.deps.Trouble(ctx, w.id, n.err)
+		case n.err == nil && w.hub.fine(b.at):
+			w.deps.Trouble(ctx, w.id, nil)
+		}
+		if n.err != nil {
+			continue
+		}
 		err = w.catchUp(ctx, b, n, &at, fire)
 		switch {
 		case ctx.Err() != nil:
@@ -189,7 +198,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
 	defer w.hub.leave(b)
 	n, err := b.await(ctx, 0)
-	if err != nil {
+	if err = errors.Join(err, n.err); err != nil {
 		return nil, err
 	}
 	uids, err := b.since(ctx, since, n.next)
