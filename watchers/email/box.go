@@ -3,7 +3,9 @@ package email
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -31,6 +33,8 @@ type box struct {
 	// refused: the last thing that was asked for failed, so that a connection
 	// alone does not mean that it works. The goroutine's own.
 	refused bool
+	// refusals counts for each mail how often it could not be read. Likewise.
+	refusals map[uint32]int
 
 	wake chan struct{} // ends the wait for the server; has room for one
 
@@ -66,7 +70,7 @@ func (b *box) run(ctx context.Context) {
 		if !b.rest(ctx, b.hub.wait(b.at)) {
 			return
 		}
-		err := b.serve(ctx)
+		err := b.safely(func() error { return b.serve(ctx) })
 		if ctx.Err() != nil {
 			return
 		}
@@ -118,6 +122,7 @@ func (b *box) serve(ctx context.Context) (err error) {
 		b.online = true
 		if n.validity != s.Validity || n.next > next {
 			*n = news{count: n.count, validity: s.Validity}
+			clear(b.refusals)
 		}
 		if n.next < next {
 			n.recent, n.from = nil, next
@@ -158,7 +163,7 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		a := b.asks[0]
 		b.asks = b.asks[1:]
 		b.mu.Unlock()
-		err := a.do(ctx, c)
+		err := b.safely(func() error { return a.do(ctx, c) })
 		if err != nil { // the next one may be asked on a new connection
 			b.refused = true
 			a.done <- errBoxOver
@@ -172,6 +177,17 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		a.done <- nil
 	}
 	return nil
+}
+
+// safely makes an error of a panic: this goroutine is nobody's to catch it.
+func (b *box) safely(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("reading mail panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("reading mail crashed: %v", p)
+		}
+	}()
+	return do()
 }
 
 // offline lets nobody wait for an answer that does not come.
@@ -197,7 +213,7 @@ func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
 	var fresh []pim.Message
 	if len(uids) <= maxRecent {
 		for page := range slices.Chunk(uids, mailbox.Page) {
-			some, err := c.Headers(ctx, page)
+			some, err := b.heads(ctx, c, page)
 			if err != nil {
 				return err
 			}

@@ -50,7 +50,7 @@ func (h *hub) join(a pim.Account, folder string, log *slog.Logger) *box {
 	b := h.boxes[at]
 	if b == nil {
 		ctx, cancel := context.WithCancel(context.Background()) // it outlives who came first
-		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1)}
+		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
 		go b.run(ctx)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -155,20 +156,22 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	var signals []watchers.Signal
 	var names [][]byte
 	for _, m := range mails {
-		if !m.Received.IsZero() && m.Received.Before(t) || !w.filter.head(m) {
+		if !m.Received.IsZero() && m.Received.Before(t) || m.Refused == "" && !w.filter.head(m) {
 			continue
 		}
-		name := digest(nameOf(m))
+		name := digest(b.nameOf(m))
 		if known, err := w.told(ctx, name); err != nil || known {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := b.text(ctx, &m); err != nil {
-			return err
+		if m.Refused == "" {
+			if err := b.text(ctx, &m); err != nil {
+				return err
+			}
 		}
-		if !w.filter.text(m) {
+		if m.Refused == "" && !w.filter.text(m) {
 			continue
 		}
 		s, err := w.signal(b, m)
@@ -211,7 +214,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 			return nil, err
 		}
 		for _, m := range mails {
-			if m.Received.Before(since) || !w.filter.head(m) {
+			if m.Refused != "" || m.Received.Before(since) || !w.filter.head(m) {
 				continue
 			}
 			if err := b.text(ctx, &m); err != nil {
@@ -261,12 +264,22 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	if len(m.From) > 0 {
 		from = m.From[0].String()
 	}
+	about := ""
+	if m.ID != "" || len(m.From) > 0 {
+		about = "from " + phrase.Cut(from, 120) + " "
+	}
 	subject := m.Subject
 	if subject == "" {
 		subject = "(no subject)"
 	}
+	if m.Refused != "" {
+		return watchers.Signal{
+			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so that I do not know whether it is one of those you asked for: %s",
+				about, b.at.folder, m.Refused), 500), Payload: raw, Source: provenance.Outside, At: time.Now(), Notice: true,
+		}, nil
+	}
 	return watchers.Signal{
-		Key: nameOf(m), Text: phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400), Payload: raw,
+		Key: b.nameOf(m), Text: phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400), Payload: raw,
 		Source: provenance.Outside, At: m.Received,
 	}, nil
 }
