@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -190,6 +191,65 @@ func TestRemindersWithoutTheServer(t *testing.T) {
 			}
 			if errors.Is(err, watchers.ErrOffline) != (name == "no such host") {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWhatCannotBeReadIsNotGone: an answer that is not whole cancels nothing, and
+// makes nothing new once it is whole again. What is gone from a whole one is told.
+func TestWhatCannotBeReadIsNotGone(t *testing.T) {
+	now := time.Now()
+	event := func(name, uid, data string) string {
+		return fmt.Sprintf("<response><href>/cal/%s.ics</href><propstat><status>HTTP/1.1 200 OK</status><prop><getetag>1</getetag><c:calendar-data>"+
+			"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:%s\nDTSTAMP:20260101T000000Z\n%s\nEND:VEVENT\nEND:VCALENDAR\n"+
+			"</c:calendar-data></prop></propstat></response>", name, uid, data)
+	}
+	at := func(d int) string { return "DTSTART:" + now.AddDate(0, 0, d).UTC().Format("20060102T150405Z") }
+	a, b, c := event("a", "a", "SUMMARY:Standup\n"+at(2)), event("b", "b", "SUMMARY:Party\n"+at(3)), event("c", "c", "SUMMARY:Lunch\n"+at(4))
+	tests := []struct {
+		name, answer, want string
+	}{
+		{"only a part", a + "<response><href>/cal/</href><status>HTTP/1.1 507 Insufficient Storage</status></response>", ""},
+		{"one that is not given", a + c + "<response><href>/cal/b.ics</href><status>HTTP/1.1 404 Not Found</status></response>", ""},
+		{"one that fails", a + c + "<response><href>/cal/b.ics</href><propstat><status>HTTP/1.1 500 Oops</status><prop><c:calendar-data/></prop></propstat></response>", ""},
+		{"one that cannot be read", a + c + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), ""},
+		{"one that cannot be read, and one is gone", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was cancelled"},
+		{"one is gone", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was cancelled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := ""
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusMultiStatus)
+				body := answer
+				if r.Method == "PROPFIND" {
+					body = "<response><href>/cal/</href><propstat><status>HTTP/1.1 200 OK</status><prop><resourcetype><collection/><c:calendar/></resourcetype></prop></propstat></response>"
+				}
+				fmt.Fprint(w, `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">`, body, `</multistatus>`)
+			}))
+			defer s.Close()
+			w := watchOf(t, `{"tell":["added","changed","moved","cancelled"]}`, time.UTC)
+			w.account = pim.Account{Name: "home", CalDAV: s.URL + "/cal/", User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
+			var p watchers.Progress
+			look := func(body string) (out []string) {
+				answer = body
+				found, err := w.Poll(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Cursor = found.Cursor
+				for _, sig := range found.Signals {
+					out = append(out, sig.Text)
+				}
+				return out
+			}
+			look(a + b + c)
+			if got := strings.Join(look(tt.answer), "|"); tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) || strings.Contains(got, "|") {
+				t.Errorf("told %q, want %q", got, tt.want)
+			}
+			if got := look(a + b + c); tt.want == "" && len(got) != 0 {
+				t.Errorf("when it is whole again: %q", got)
 			}
 		})
 	}

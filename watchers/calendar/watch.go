@@ -61,6 +61,8 @@ type seen struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"`
 	Token string `json:"token,omitempty"`
+	// Partial: not all of it could be read, so that it is read again.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // whenOf tells a moved event from one that only shows another time because the
@@ -148,20 +150,23 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 	is = cursor{To: span.To, Zone: zone.String()}
 	known := was != nil && was.To.Equal(is.To) && was.Zone == is.Zone && len(was.Calendars) == len(list)
 	for i, cal := range list {
-		is.Calendars = append(is.Calendars, seen{cal.Path, cal.Name, cal.Token})
+		is.Calendars = append(is.Calendars, seen{Path: cal.Path, Name: cal.Name, Token: cal.Token})
 		known = known && cal.Token != "" && was.Calendars[i] == is.Calendars[i]
 	}
 	if known {
 		is.Events = was.Events
 		return is, nil
 	}
-	for _, cal := range list {
+	for i, cal := range list {
 		some, err := c.Events(ctx, cal, span)
-		if some == nil && err != nil {
-			return is, err
-		}
-		if err != nil {
+		part, partial := errors.AsType[*caldav.PartialError](err)
+		switch {
+		case partial:
 			w.log.WarnContext(ctx, "some events cannot be read", "calendar", cal.Name, "err", err)
+			is.Calendars[i].Partial = true
+			some = append(some, was.missing(cal.Name, part, some)...)
+		case err != nil:
+			return is, err
 		}
 		for _, e := range some {
 			if w.wants(e) {
@@ -175,6 +180,21 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 		is.Events = is.Events[:maxEvents]
 	}
 	return is, nil
+}
+
+// missing are the events of a calendar that were there and may be there still,
+// though they could not be read: they stay as they were.
+func (c *cursor) missing(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
+	if c == nil {
+		return nil
+	}
+	for _, e := range c.Events {
+		there := func(o pim.Event) bool { return same(o, e) }
+		if e.Calendar == calendar && part.Misses(e.UID) && !slices.ContainsFunc(is, there) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // short is an event as the cursor keeps it.
