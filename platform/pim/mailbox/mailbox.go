@@ -33,6 +33,8 @@ const (
 	// idleFor is how long a server is trusted to speak up by itself. Some forget,
 	// and so do routers on the way (RFC 2177 says 29 minutes at most).
 	idleFor = 9 * time.Minute
+	// tickEach is how often to look whether this machine was asleep.
+	tickEach = 20 * time.Second
 	// pollEach is how often a server is asked that cannot speak up.
 	pollEach = time.Minute
 )
@@ -96,7 +98,7 @@ func (m *Conn) greet(ctx context.Context, s pim.Server, conf *tls.Config) (said 
 	o := &imapclient.Options{
 		TLSConfig:             conf,
 		WordDecoder:           &mime.WordDecoder{CharsetReader: charset.Reader},
-		UnilateralDataHandler: &imapclient.UnilateralDataHandler{Mailbox: m.heard, Expunge: func(uint32) { m.changed() }},
+		UnilateralDataHandler: &imapclient.UnilateralDataHandler{Mailbox: m.heard, Expunge: m.expunged},
 	}
 	if !s.Implicit {
 		first := &greeted{Conn: m.bound}
@@ -275,9 +277,18 @@ func (m *Conn) heard(d *imapclient.UnilateralDataMailbox) {
 	more := *d.NumMessages != m.exists
 	m.exists = *d.NumMessages
 	m.mu.Unlock()
-	if more {
+	if more { // some say it each time
 		m.changed()
 	}
+}
+
+// expunged is likewise called: there is one mail less, so that the number that the
+// next one makes is news.
+func (m *Conn) expunged(uint32) {
+	m.mu.Lock()
+	m.exists -= min(m.exists, 1)
+	m.mu.Unlock()
+	m.changed()
 }
 
 func (m *Conn) changed() {
@@ -305,16 +316,30 @@ func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 	}
 	rest := time.NewTimer(idleFor)
 	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-wake:
-	case <-m.news:
-	case <-rest.C:
-	case <-m.c.Closed():
+	tick := time.NewTicker(tickEach)
+	defer tick.Stop()
+	for before, waits := time.Now(), true; waits; {
+		waits = false
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-m.news:
+		case <-rest.C:
+		case <-m.c.Closed():
+		case <-tick.C:
+			now := time.Now()
+			before, waits = now, !slept(before, now)
+		}
 	}
 	return m.ask(context.WithoutCancel(ctx), askBytes, "wait for mail", func() error {
 		return errors.Join(cmd.Close(), cmd.Wait())
 	})
+}
+
+// slept reports whether this machine was suspended between two ticks: its clock
+// went on, while its timers stood still. A server has forgotten us by then.
+func slept(before, now time.Time) bool {
+	return now.Round(0).Sub(before.Round(0)) > 3*tickEach
 }
 
 func (m *Conn) poll(ctx context.Context, wake <-chan struct{}) error {
