@@ -254,3 +254,32 @@ func TestWhatCannotBeReadIsNotGone(t *testing.T) {
 		})
 	}
 }
+
+// TestTheDayTheClocksChange: a whole day is told at eight on the wall, though its
+// midnight had another offset.
+func TestTheDayTheClocksChange(t *testing.T) {
+	berlin := place(t, "Europe/Berlin")
+	for _, date := range []string{"2026-10-25", "2026-03-29"} {
+		midnight, err := time.ParseInLocation(time.DateOnly, date, berlin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(pim.Event{UID: "e", Title: "Birthday", Start: midnight, End: midnight.AddDate(0, 0, 1), AllDay: true, Floating: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e pim.Event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			t.Fatal(err)
+		}
+		w := watchOf(t, `{}`, berlin)
+		_, wake := w.soon([]pim.Event{e}, watchers.Progress{}, midnight.Add(time.Hour))
+		if got := wake.In(berlin).Format("2006-01-02 15:04"); got != date+" 08:00" {
+			t.Errorf("it wakes at %s", got)
+		}
+		soon, _ := w.soon([]pim.Event{e}, watchers.Progress{}, wake)
+		if len(soon) != 1 || soon[0].Text != "Birthday is today" {
+			t.Errorf("%+v", soon)
+		}
+	}
+}
