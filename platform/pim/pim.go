@@ -1,7 +1,7 @@
-// Package pim has what mail, calendars and address books are to Hob, wherever
-// they live: an Account and how its servers are reached, Message, Event and
-// Calendar. The packages below it speak with the servers of an account: mailbox
-// (IMAP), outgoing (SMTP), caldav.
+// Package pim has what mail and calendars are to Hob, wherever they live: an
+// Account and how its servers are reached, Message, Event and Calendar. The
+// packages below it speak with the servers of an account: mailbox (IMAP), outgoing
+// (SMTP), caldav.
 //
 // Nothing here is trusted that a server or a sender says: texts are bounded and
 // freed of what controls a terminal, and a connection goes only to the hosts that
