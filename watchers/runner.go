@@ -244,14 +244,6 @@ func (t *told) keep() {
 	t.mu.Unlock()
 }
 
-// mended notes that everything works again, and reports whether that is news.
-func (t *told) mended() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.partial = false
-	return len(t.kinds) > 0 || t.stored != ""
-}
-
 // reset forgets the errors, unless something still does not work.
 func (t *told) reset() bool {
 	t.mu.Lock()
@@ -262,6 +254,14 @@ func (t *told) reset() bool {
 	clear(t.kinds)
 	t.stored = ""
 	return true
+}
+
+// mended notes that everything works again, and reports whether that is news.
+func (t *told) mended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.partial = false
+	return len(t.kinds) > 0 || t.stored != ""
 }
 
 // kindOf names the root of an error without what changes from one to the next,
