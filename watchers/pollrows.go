@@ -12,7 +12,8 @@ import (
 )
 
 // polls is the schema of polled watchers: where they stand, and the digests of
-// the keys that fired or were there at first.
+// the keys that fired or were there at first. Of other watchers it has what fired
+// today.
 const polls = `ALTER TABLE watchers ADD COLUMN every TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN active_hours TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN per_day INTEGER NOT NULL DEFAULT 0;
@@ -104,6 +105,17 @@ func (p *poll) save(tx *store.Tx) error {
 		day = ?, fired_today = ?, left_today = ? WHERE watcher = ? AND life = ?`,
 		p.based, cursor, store.Millis(p.notBefore), p.fails, store.Millis(p.since), p.told,
 		p.day, p.fired, p.left, p.watcher, p.life))
+}
+
+// count writes how much fired today for a watcher that is not polled.
+func (p *poll) count(tx *store.Tx) error {
+	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at, day, fired_today, left_today) VALUES (?, 0, ?, ?, ?)
+		ON CONFLICT (watcher) DO UPDATE SET day = excluded.day, fired_today = excluded.fired_today, left_today = excluded.left_today`,
+		p.watcher, p.day, p.fired, p.left)
+	if err != nil {
+		return fmt.Errorf("watchers: count what fires: %w", err)
+	}
+	return nil
 }
 
 // digest stands for a key: short, and not the text of others.
