@@ -26,19 +26,25 @@ func Fetch(ctx context.Context, c *safehttp.Client, r safehttp.Request) (*safeht
 	}
 	resp, err := c.Fetch(ctx, r)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, unreachable(c, r.URL, err)
 	}
 	return resp, StatusError(resp)
 }
 
-func unreachable(err error) error {
+// unreachable says what it means that an address cannot be asked. That it is
+// refused is for good only when it is so as written: where a name or a redirect
+// leads is up to the network of the moment, such as that of a hotel.
+func unreachable(c *safehttp.Client, address string, err error) error {
 	e, ok := errors.AsType[*safehttp.Error](err)
 	switch {
 	case !ok:
 		return err
 	case e.Refusal():
+		if _, refused := c.Check(address); refused == nil {
+			return err
+		}
 		return fmt.Errorf("%w: %w", ErrPermanent, err)
-	case e.Kind == safehttp.Resolve, errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ENETDOWN):
+	case e.Kind == safehttp.Resolve, e.Kind == safehttp.NotFound && !c.Online(), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.ENETDOWN):
 		return fmt.Errorf("%w: %w", ErrOffline, err)
 	}
 	return err

@@ -45,7 +45,7 @@ type Options struct {
 	Secret  func(ref string) (string, error)
 	// Workers is how many sources are asked at a time (default 4), MinEvery the
 	// shortest interval at which one is asked (default 1m), PerDay how often a
-	// polled watcher may fire on a day unless the owner says else (default 200).
+	// watcher that fires at no set time may fire on a day unless the owner says else (default 200).
 	Workers  int
 	MinEvery time.Duration
 	PerDay   int

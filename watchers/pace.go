@@ -20,12 +20,13 @@ const (
 type Pace struct {
 	// Every is how often to ask, such as "30m"; for polled kinds.
 	Every string `json:"every,omitempty"`
-	// Hours is when it works, in the owner's zone: "08:00-18:00",
+	// Hours is when it is asked, for polled kinds, in the owner's zone: "08:00-18:00",
 	// "mon-fri 08:00-18:00", "22:00-06:00". What happens outside of them is
 	// found when they begin.
 	Hours string `json:"active_hours,omitempty"`
 	// PerDay is how often it may fire on one day of the owner's; what is more is
-	// left out, and the owner is told so once a day.
+	// left out, and the owner is told so once a day; for all but those that fire
+	// at a time.
 	PerDay int `json:"per_day,omitempty"`
 }
 
@@ -108,8 +109,16 @@ func (s *Spec) Lift() error {
 
 // paced refuses a pace that means nothing for what was made.
 func (s Spec) paced(made any) error {
-	if _, ok := made.(Polled); !ok && s.Pace != (Pace{}) {
-		return fmt.Errorf("%w: the kind %s is not asked again and again, so it has no \"every\", \"active_hours\" or \"per_day\"", ErrInvalid, s.Kind)
+	switch made.(type) {
+	case Polled:
+	case Watcher:
+		if s.Every != "" || s.Hours != "" {
+			return fmt.Errorf("%w: the kind %s is not asked again and again, so it has no \"every\" or \"active_hours\"", ErrInvalid, s.Kind)
+		}
+	default:
+		if s.Pace != (Pace{}) {
+			return fmt.Errorf("%w: the kind %s has times of its own, so it has no \"every\", \"active_hours\" or \"per_day\"", ErrInvalid, s.Kind)
+		}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (m *Manager) poll(ctx context.Context, id string, told *told) verdict {
 		m.breakDown(ctx, r.Spec, err)
 		return verdict{gone: true}
 	case err != nil:
-		return m.pollFailed(ctx, r.Spec, p, err)
+		return m.pollFailed(ctx, r.Spec, p, found, err)
 	}
 	return m.keep(ctx, r.Spec, p, found, m.everyOf(made, r.Spec), told)
 }
@@ -80,10 +80,7 @@ func (m *Manager) ask(ctx context.Context, spec Spec, p poll, told *told) (made 
 			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, x)
 		}
 	}()
-	built, err := m.buildWith(spec, func(ctx context.Context, id string, err error) {
-		told.keep()
-		m.trouble(ctx, told, id, err)
-	})
+	built, err := m.buildWith(spec, m.reporter(told))
 	if err != nil {
 		return nil, Found{}, err
 	}
@@ -116,24 +113,25 @@ func (m *Manager) everyOf(made Polled, spec Spec) time.Duration {
 // ask next.
 func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, every time.Duration, told *told) verdict {
 	now := time.Now()
-	v := verdict{again: now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish)))}
-	if wake := found.Wake.Round(0); !found.Wake.IsZero() && wake.Before(v.again) {
-		v.again = later(wake, now.Add(time.Second))
-	}
+	v := verdict{again: found.sooner(now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish))), now)}
 	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
 	if err == nil {
 		err = m.commitPoll(ctx, spec, p, fresh, found, now)
 	}
 	switch {
 	case err == nil:
+		told.kept()
 		if told.any() {
 			m.recovered(spec.ID, told)
 		}
+	case errors.Is(err, ErrPermanent):
+		m.breakDown(ctx, spec, err)
+		return verdict{gone: true}
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound) || ctx.Err() != nil:
 		return verdict{gone: true}
 	default:
 		m.trouble(ctx, told, spec.ID, err)
-		v.again = now.Add(min(every, backoff(3)))
+		v.again = now.Add(m.retry(spec, told.unkept(), err)) // the source is not to suffer for it
 	}
 	return v
 }
@@ -150,20 +148,9 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 	}
 	mend := p.fails > 0
 	p.based, p.fails, p.since, p.told, p.notBefore = true, 0, time.Time{}, false, time.Time{}
-	if found.Cursor != nil {
-		p.cursor = found.Cursor
-	}
-	fired := 0
-	for _, s := range run {
-		if !s.Notice {
-			fired++
-		}
-	}
+	p.cursor = found.Cursor
+	fired, at := firing(run, now)
 	return m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
-		at := int64(0)
-		if fired > 0 {
-			at = store.Millis(now)
-		}
 		err := one(tx.Exec(`UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = iif(?, '', last_error)
 			WHERE id = ? AND state = ?`, fired, at, mend, spec.ID, string(Active)))
 		if err != nil {
@@ -174,6 +161,16 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 		}
 		return p.save(tx)
 	})
+}
+
+// firing counts what fires besides notices; at is 0 when nothing does.
+func firing(run []Signal, now time.Time) (n int, at int64) {
+	for _, s := range run {
+		if !s.Notice {
+			n, at = n+1, store.Millis(now)
+		}
+	}
+	return n, at
 }
 
 // fireWith commits signals with what save writes, or save alone.
@@ -223,9 +220,18 @@ func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Sign
 	if most == 0 {
 		most = m.opt.PerDay
 	}
-	room := min(len(fire), max(most-p.fired, 0))
-	run, rest := fire[:room:room], fire[room:]
-	p.fired += room
+	var run, rest []Signal
+	for _, s := range fire {
+		switch {
+		case s.Notice:
+			run = append(run, s)
+		case p.fired < most:
+			run = append(run, s)
+			p.fired++
+		default:
+			rest = append(rest, s)
+		}
+	}
 	if len(rest) > 0 && p.left == 0 {
 		run = append(run, Signal{
 			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),
@@ -247,8 +253,8 @@ func (m *Manager) back(spec Spec, p poll, now time.Time) Signal {
 }
 
 // pollFailed records a failure, says when to try again and, when it stays, tells
-// the owner once.
-func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, cause error) verdict {
+// the owner once. What the watcher found all the same fires.
+func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, found Found, cause error) verdict {
 	now := time.Now()
 	if p.fails++; p.fails == 1 {
 		p.since = now.UTC().Truncate(time.Millisecond)
@@ -261,10 +267,15 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, cause error
 		}
 		v.group, v.again = until, later(until, v.again)
 	}
-	p.notBefore = v.again
+	v.again = found.sooner(v.again, now)
+	p.notBefore, p.cursor = v.again, nil
 	m.opt.Log.Warn("watcher's source does not answer", "watcher", spec.ID, "fails", p.fails, "again", v.again.UTC().Format(time.RFC3339), "err", cause)
 	text := phrase.Cut(cause.Error(), 500)
-	var signals []Signal
+	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
+	if err != nil {
+		m.opt.Log.Error("what a watcher found is not known to be new", "watcher", spec.ID, "err", err)
+	}
+	signals := m.limit(spec, &p, m.news(&p, fresh, now), now)
 	if !p.told && stays(p, cause, now) {
 		p.told = true
 		signals = append(signals, Signal{
@@ -274,8 +285,14 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, cause error
 			Payload: payload(map[string]any{"error": text, "failing_since": p.since.Format(time.RFC3339)}),
 		})
 	}
-	err := m.fireWith(ctx, spec.ID, signals, func(tx *store.Tx) error {
-		if err := one(tx.Exec("UPDATE watchers SET last_error = ? WHERE id = ? AND state = ?", text, spec.ID, string(Active))); err != nil {
+	fired, at := firing(signals, now)
+	err = m.fireWith(ctx, spec.ID, signals, func(tx *store.Tx) error {
+		err := one(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?), last_error = ? WHERE id = ? AND state = ?",
+			fired, at, text, spec.ID, string(Active)))
+		if err != nil {
+			return err
+		}
+		if err := learn(tx, spec.ID, fresh); err != nil {
 			return err
 		}
 		return p.save(tx)
@@ -284,6 +301,7 @@ func (m *Manager) pollFailed(ctx context.Context, spec Spec, p poll, cause error
 	case errors.Is(err, errGone) || errors.Is(err, ErrNotFound):
 		return verdict{gone: true}
 	case err != nil && ctx.Err() == nil: // the count is one short, and the next failure is told
+		v.again = earlier(v.again, now.Add(firstRetry))
 		m.opt.Log.Error("failure of a watcher not recorded", "watcher", spec.ID, "err", err)
 	}
 	return v

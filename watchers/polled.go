@@ -18,9 +18,10 @@ type Polled interface {
 	// to the manager (15 minutes).
 	Every() time.Duration
 	// Poll asks the source once. It is never called twice at a time for one
-	// watcher, and ctx has a deadline. Nothing of it is kept when it fails: the
-	// next Poll gets the same Progress. See Later, ErrOffline and ErrPermanent
-	// for errors that mean more than "not now".
+	// watcher, and ctx has a deadline. When it fails the next Poll gets the same
+	// Progress; what it knows all the same it may return with the error: of that
+	// Signals and Wake count. See Later, ErrOffline and ErrPermanent for errors
+	// that mean more than "not now".
 	Poll(ctx context.Context, p Progress) (Found, error)
 }
 
@@ -62,6 +63,14 @@ type Found struct {
 	// Wait is how long the source wants to be left alone when that is longer
 	// than the interval; at most a day is believed.
 	Wait time.Duration
+}
+
+// sooner is when to ask again: at again, or at the time that was wished.
+func (f Found) sooner(again, now time.Time) time.Time {
+	if wake := f.Wake.Round(0); !f.Wake.IsZero() && wake.Before(again) {
+		return later(wake, now.Add(time.Second))
+	}
+	return again
 }
 
 // ErrOffline is wrapped by an error that has its cause on this machine: there is

@@ -31,6 +31,7 @@ type source struct {
 	most   int
 	take   time.Duration // how long a poll takes
 	extra  watchers.Found
+	blind  watchers.Found // with err
 	firsts int
 }
 
@@ -97,7 +98,7 @@ func (a asked) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	defer s.mu.Unlock()
 	s.now--
 	if s.err != nil {
-		return watchers.Found{}, s.err
+		return s.blind, s.err
 	}
 	f := s.extra
 	for _, l := range s.lines {
@@ -590,6 +591,40 @@ func TestPolledEndsWhileAsking(t *testing.T) {
 		err := h.st.Reader(t.Context()).QueryRow("SELECT (SELECT count(*) FROM watcher_polls) + (SELECT count(*) FROM watcher_keys)").Scan(&rows)
 		if err != nil || rows != 0 {
 			t.Errorf("%d rows stay, %v", rows, err)
+		}
+	})
+}
+
+// What a watcher knows while its source is away is told at its time, once.
+func TestPolledKnowsWhileItsSourceIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		s.fail(errors.New("no answer"))
+		time.Sleep(10 * time.Hour) // by now it is asked every few hours only
+		s.mu.Lock()
+		s.blind.Wake = time.Now().Add(5 * time.Hour)
+		s.mu.Unlock()
+		time.Sleep(5*time.Hour - time.Second)
+		synctest.Wait()
+		s.mu.Lock()
+		s.blind = watchers.Found{Signals: []watchers.Signal{{Key: "meeting", Text: "meeting", Payload: json.RawMessage(`{}`)}}}
+		s.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"meeting"}, h.keys()); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(20 * time.Hour)
+		s.fail(nil)
+		time.Sleep(20 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		if got := h.get(w.ID); len(h.keys()) != 1 || got.Fired != 1 || got.LastError != "" {
+			t.Errorf("fired %v, then %+v", h.keys(), got)
 		}
 	})
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // polls is the schema of polled watchers: where they stand, and the digests of
-// the keys that fired or were there at first.
+// the keys that fired or were there at first. Of other watchers it has what fired
+// today.
 const polls = `ALTER TABLE watchers ADD COLUMN every TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN active_hours TEXT NOT NULL DEFAULT '';
 ALTER TABLE watchers ADD COLUMN per_day INTEGER NOT NULL DEFAULT 0;
@@ -77,7 +78,7 @@ func selectPoll(q store.Querier, id string) (poll, error) {
 func beginPoll(tx *store.Tx, id string, now time.Time) error {
 	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at) VALUES (?, ?)
 		ON CONFLICT (watcher) DO UPDATE SET life = life + 1, begun_at = excluded.begun_at, based = 0, cursor = '',
-		fails = 0, failing_since = 0, told = 0`, id, store.Millis(now))
+		not_before = 0, fails = 0, failing_since = 0, told = 0`, id, store.Millis(now))
 	if err != nil {
 		return fmt.Errorf("watchers: begin: %w", err)
 	}
@@ -93,12 +94,28 @@ func forgetPoll(tx *store.Tx, id string) error {
 	return nil
 }
 
-// save writes the row, unless the watcher began anew meanwhile.
+// save writes the row, unless the watcher began anew meanwhile. A cursor of nil
+// leaves the stored one, from which something may have been erased since.
 func (p *poll) save(tx *store.Tx) error {
-	return one(tx.Exec(`UPDATE watcher_polls SET based = ?, cursor = ?, not_before = ?, fails = ?, failing_since = ?, told = ?,
+	var cursor any
+	if p.cursor != nil {
+		cursor = string(p.cursor)
+	}
+	return one(tx.Exec(`UPDATE watcher_polls SET based = ?, cursor = coalesce(?, cursor), not_before = ?, fails = ?, failing_since = ?, told = ?,
 		day = ?, fired_today = ?, left_today = ? WHERE watcher = ? AND life = ?`,
-		p.based, string(p.cursor), store.Millis(p.notBefore), p.fails, store.Millis(p.since), p.told,
+		p.based, cursor, store.Millis(p.notBefore), p.fails, store.Millis(p.since), p.told,
 		p.day, p.fired, p.left, p.watcher, p.life))
+}
+
+// count writes how much fired today for a watcher that is not polled.
+func (p *poll) count(tx *store.Tx) error {
+	_, err := tx.Exec(`INSERT INTO watcher_polls (watcher, begun_at, day, fired_today, left_today) VALUES (?, 0, ?, ?, ?)
+		ON CONFLICT (watcher) DO UPDATE SET day = excluded.day, fired_today = excluded.fired_today, left_today = excluded.left_today`,
+		p.watcher, p.day, p.fired, p.left)
+	if err != nil {
+		return fmt.Errorf("watchers: count what fires: %w", err)
+	}
+	return nil
 }
 
 // digest stands for a key: short, and not the text of others.
@@ -127,11 +144,25 @@ func unknown(q store.Querier, id string, signals []Signal) ([]Signal, error) {
 	return out, nil
 }
 
+// maxKeys is how many things a watcher may meet. A source that makes them up
+// would fill the disk.
+const maxKeys = 200_000
+
 func learn(tx *store.Tx, id string, signals []Signal) error {
 	for _, s := range signals {
 		if _, err := tx.Exec("INSERT OR IGNORE INTO watcher_keys (watcher, key) VALUES (?, ?)", id, digest(s.Key)); err != nil {
 			return fmt.Errorf("watchers: keep a key: %w", err)
 		}
+	}
+	if len(signals) == 0 {
+		return nil
+	}
+	var n int
+	if err := tx.QueryRow("SELECT count(*) FROM watcher_keys WHERE watcher = ?", id).Scan(&n); err != nil {
+		return fmt.Errorf("watchers: count keys: %w", err)
+	}
+	if n > maxKeys {
+		return fmt.Errorf("%w: its source has named more than %d things, which is all that can be remembered; make a new one that asks for less", ErrPermanent, maxKeys)
 	}
 	return nil
 }

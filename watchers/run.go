@@ -175,12 +175,15 @@ func (l *loop) place(ctx context.Context, r row) {
 func (l *loop) poll(ctx context.Context, r row, made Polled) {
 	p, err := selectPoll(l.m.opt.Store.Reader(ctx), r.ID)
 	checked, perr := r.Pace.parse()
-	if err = errors.Join(err, perr); err != nil && ctx.Err() == nil {
-		l.m.breakDown(ctx, r.Spec, fmt.Errorf("%w: %w", ErrPermanent, err))
+	if perr != nil || errors.Is(err, ErrNotFound) {
+		l.m.breakDown(ctx, r.Spec, fmt.Errorf("%w: %w", ErrPermanent, errors.Join(err, perr)))
 		return
 	}
 	due := time.Now().Round(0)
-	if p.based || p.fails > 0 {
+	switch {
+	case err != nil: // it is read again then
+		due = due.Add(firstRetry)
+	case p.based || p.fails > 0:
 		due = l.poller.spread(l.m.everyOf(made, r.Spec)).Round(0)
 	}
 	if most := time.Now().Add(longestWish); p.notBefore.Before(most) { // else the clock was wrong then

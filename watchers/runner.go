@@ -98,10 +98,7 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 			err = fmt.Errorf("the %s watcher crashed: %v", spec.Kind, p)
 		}
 	}()
-	made, err := m.buildWith(spec, func(ctx context.Context, id string, err error) {
-		told.keep()
-		m.trouble(ctx, told, id, err)
-	})
+	made, err := m.buildWith(spec, m.reporter(told))
 	if err != nil {
 		return err
 	}
@@ -115,33 +112,46 @@ func (m *Manager) attempt(ctx context.Context, spec Spec, told *told, failed boo
 		return errGone
 	}
 	return w.Run(ctx, func(ctx context.Context, signals []Signal, save func(*store.Tx) error) error {
-		return m.commit(ctx, spec.ID, signals, save)
+		return m.commit(ctx, spec, signals, save)
 	})
 }
 
-// commit saves a watcher's progress with its signals, unless it was cancelled
-// or paused meanwhile.
-func (m *Manager) commit(ctx context.Context, id string, signals []Signal, save func(*store.Tx) error) error {
-	gone := false
-	with := func(tx *store.Tx) error {
-		at := int64(0)
-		if len(signals) > 0 {
-			at = store.Millis(time.Now())
+// reporter is what a watcher calls that goes on, but not with everything.
+func (m *Manager) reporter(told *told) func(context.Context, string, error) {
+	return func(ctx context.Context, id string, err error) {
+		if err == nil {
+			if told.mended() {
+				m.recovered(id, told)
+			}
+			return
 		}
+		told.keep()
+		m.trouble(ctx, told, id, err)
+	}
+}
+
+// commit saves a watcher's progress with its signals, of which it keeps what may
+// still fire today, unless it was cancelled or paused meanwhile.
+func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save func(*store.Tx) error) error {
+	p, err := selectPoll(m.opt.Store.Reader(ctx), spec.ID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	now := time.Now()
+	run := m.limit(spec, &p, signals, now)
+	fired, at := firing(run, now)
+	err = m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
 		err := one(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
-			len(signals), at, id, string(Active)))
-		if gone = errors.Is(err, errGone); err != nil {
+			fired, at, spec.ID, string(Active)))
+		if err == nil && len(signals) > 0 {
+			err = p.count(tx)
+		}
+		if err != nil {
 			return err
 		}
 		return save(tx)
-	}
-	var err error
-	if len(signals) == 0 {
-		err = m.opt.Store.Write(ctx, with)
-	} else {
-		err = m.opt.Sink.Fire(ctx, id, signals, with)
-	}
-	if gone || errors.Is(err, ErrNotFound) {
+	})
+	if errors.Is(err, ErrNotFound) {
 		return errGone
 	}
 	return err
@@ -208,6 +218,7 @@ type told struct {
 	kinds   map[string]bool
 	stored  string // error of an earlier process, which was told then
 	partial bool   // something does not work although the watcher runs
+	lost    int    // how often in a row what was found could not be kept
 }
 
 func newTold(stored string) *told { return &told{kinds: map[string]bool{}, stored: stored} }
@@ -234,6 +245,20 @@ func (t *told) keep() {
 	t.mu.Unlock()
 }
 
+// unkept counts what could not be kept, kept ends the row.
+func (t *told) unkept() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost++
+	return t.lost
+}
+
+func (t *told) kept() {
+	t.mu.Lock()
+	t.lost = 0
+	t.mu.Unlock()
+}
+
 // reset forgets the errors, unless something still does not work.
 func (t *told) reset() bool {
 	t.mu.Lock()
@@ -244,6 +269,14 @@ func (t *told) reset() bool {
 	clear(t.kinds)
 	t.stored = ""
 	return true
+}
+
+// mended notes that everything works again, and reports whether that is news.
+func (t *told) mended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.partial = false
+	return len(t.kinds) > 0 || t.stored != ""
 }
 
 // kindOf names the root of an error without what changes from one to the next,

@@ -254,3 +254,78 @@ func TestFiresAndCounts(t *testing.T) {
 		h.stop()
 	})
 }
+
+// What a watcher says of itself stays its error until it says that it is over.
+func TestTroubleUntilItIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var id string
+		d := &scripted{check: func(s watchers.Spec) error { id = s.ID; return nil }}
+		d.live = func(ctx context.Context, _ int, deps watchers.Deps, _ fireFunc) error {
+			for range 2 {
+				for range 5 {
+					deps.Trouble(ctx, id, errors.New("the server is away"))
+					time.Sleep(time.Hour)
+				}
+				deps.Trouble(ctx, id, nil)
+				time.Sleep(time.Hour)
+			}
+			<-ctx.Done()
+			return nil
+		}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{}`)
+		for hour := range 12 {
+			time.Sleep(30 * time.Minute)
+			synctest.Wait()
+			if got := h.get(s.ID).LastError; (got != "") != (hour%6 < 5) {
+				t.Errorf("in hour %d the error is %q", hour, got)
+			}
+			time.Sleep(30 * time.Minute)
+		}
+		if n := len(h.sink.Troubles()); n != 2 {
+			t.Errorf("told %d times: %v", n, h.sink.Troubles())
+		}
+		h.stop()
+	})
+}
+
+// A flood of what anybody can send makes no flood of turns, over restarts too.
+func TestEventsHaveALimitADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := 0
+		d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+			for range 100 {
+				next++
+				if err := fire(ctx, append(signal(fmt.Sprint("a", next)), signal(fmt.Sprint("b", next))...), nothing); err != nil {
+					return err
+				}
+			}
+			<-ctx.Done()
+			return nil
+		}}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{"per_day":5}`)
+		for range 3 {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			h.stop()
+			h.start()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := h.get(s.ID); len(h.keys()) != 5 || got.Fired != 5 || len(h.sink.Notices()) != 1 {
+			t.Errorf("fired %v, %d times, and told %v", h.keys(), got.Fired, h.sink.Notices())
+		}
+		time.Sleep(24 * time.Hour)
+		h.stop()
+		h.start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(h.keys()); n != 10 {
+			t.Errorf("%d by the next day", n)
+		}
+		h.stop()
+	})
+}

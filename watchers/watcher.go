@@ -153,7 +153,8 @@ type Deps struct {
 	// there are, or how to add one.
 	Account func(name, server string) (pim.Account, error)
 	// Trouble tells that the watcher goes on, but not with everything ("cannot
-	// look into ~/x: permission denied"). Told once per kind of error.
+	// look into ~/x: permission denied"). Told once per kind of error, which
+	// stays the watcher's error until nil says that everything works again.
 	Trouble func(ctx context.Context, watcher string, err error)
 	// Network is the way out to what a watcher asks; nil when there is none.
 	Network *safehttp.Client

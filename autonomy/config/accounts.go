@@ -17,7 +17,6 @@ type Account struct {
 	IMAP     string `toml:"imap"` // see pim.ParseServer
 	SMTP     string `toml:"smtp"`
 	CalDAV   string `toml:"caldav"` // see pim.ParseURL
-	CardDAV  string `toml:"carddav"`
 	Address  string `toml:"address"`
 	User     string `toml:"user"`     // "" = the address
 	Password string `toml:"password"` // a reference or the secret itself
@@ -51,7 +50,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 
 // Servers is the account as its servers are reached, but for the secret.
 func (a Account) Servers() pim.Account {
-	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, CardDAV: a.CardDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
+	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
 }
 
 // accounts checks what would otherwise show only when a server is asked. One that
@@ -70,12 +69,9 @@ func (k *checker) accounts() {
 			_, err := pim.ParseServer(protocol, value)
 			k.require(key+"."+name, err == nil, "%v", err)
 		}
-		for name, value := range map[string]string{"caldav": a.CalDAV, "carddav": a.CardDAV} {
-			if value == "" {
-				continue
-			}
-			_, err := pim.ParseURL(value)
-			k.require(key+"."+name, err == nil, "%v", err)
+		if a.CalDAV != "" {
+			_, err := pim.ParseURL(a.CalDAV)
+			k.require(key+".caldav", err == nil, "%v", err)
 		}
 		if a.Address != "" {
 			p, err := mail.ParseAddress(a.Address)
@@ -94,7 +90,7 @@ func (k *checker) accounts() {
 // Missing says what an account lacks to be of use, "" when nothing.
 func (a Account) Missing() string {
 	switch {
-	case a.IMAP+a.SMTP+a.CalDAV+a.CardDAV == "":
+	case a.IMAP+a.SMTP+a.CalDAV == "":
 		return "it has no server; set imap, smtp or caldav"
 	case a.Address+a.User == "":
 		return "it does not say who signs in; set address"
@@ -104,8 +100,7 @@ func (a Account) Missing() string {
 	return ""
 }
 
-// Has reports whether the account has a server: "imap", "smtp", "caldav" or
-// "carddav".
+// Has reports whether the account has a server: "imap", "smtp" or "caldav".
 func (a Account) Has(server string) bool {
-	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV, "carddav": a.CardDAV}[server] != ""
+	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV}[server] != ""
 }

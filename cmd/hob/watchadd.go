@@ -54,9 +54,43 @@ is given with --set.`,
 	return add
 }
 
+func (a *app) watchTry() *cobra.Command {
+	try := a.listing(&cobra.Command{
+		Use: "try [WATCHER... | WHAT]", Short: "Show what would have fired in the last days",
+		Long: `Show what a watcher or a schedule would have fired in the last days, without
+changing anything: one that there is, by its id or words of it, or with --kind one
+that you think of making. Feeds, mail and repositories can be tried, and times;
+what tells nothing of its past (files, pages, calendars) cannot.`,
+		Example: `  hob watch try releases
+  hob watch try --kind feed https://example.org/feed.xml --set words='["release"]' --days 14
+  hob watch try --kind cron --set cron="0 8 * * 1-5"`,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			days, _ := c.Flags().GetInt("days")
+			in := map[string]any{"watcher": words(args)}
+			draft := c.Flags().Changed("kind") || strings.Contains(words(args), "://")
+			switch {
+			case draft && len(args) > 1:
+				return usage("with --kind there is one thing to watch")
+			case draft:
+				var err error
+				if in, err = watcherOf(c, args); err != nil {
+					return err
+				}
+			case len(args) == 0:
+				return usage("say which watcher, or with --kind what to watch")
+			}
+			in["days"] = days
+			return a.do(c.Context(), false, "try_watcher", in)
+		}),
+	})
+	watcherFlags(try)
+	try.Flags().Int("days", 7, "how far back, at most 31")
+	return try
+}
+
 // watcherFlags are what says what is to be watched.
 func watcherFlags(c *cobra.Command) {
-	c.Flags().String("kind", "", "what it is: file, feed, page, github (default: file)")
+	c.Flags().String("kind", "", "what it is: file, email, calendar, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
 	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
 	c.Flags().String("hours", "", `when to ask: "08:00-18:00", "mon-fri 08:00-18:00"`)
@@ -87,9 +121,21 @@ func watcherOf(c *cobra.Command, args []string) (map[string]any, error) {
 		if json.Unmarshal([]byte(value), &v) != nil {
 			v = value
 		}
+		switch v.(type) {
+		case float64, nil: // "from=100" means a text; a number is told nothing but how often
+			if key != "per_day" {
+				v = value
+			}
+		}
 		config[key] = v
 	}
-	if kind == "file" {
+	if kind != "file" {
+		for _, flag := range []string{"pattern", "recursive", "events"} {
+			if c.Flags().Changed(flag) {
+				return nil, usage("--%s is for files, not for the kind %s; see docs/watchers.md for what it can be told with --set", flag, kind)
+			}
+		}
+	} else {
 		maps.Copy(config, given(c, "pattern", "recursive"))
 		if events, _ := c.Flags().GetStringSlice("events"); len(events) > 0 {
 			config["events"] = events

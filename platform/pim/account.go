@@ -27,7 +27,6 @@ type Account struct {
 	IMAP    string // see ParseServer
 	SMTP    string // likewise
 	CalDAV  string // see ParseURL
-	CardDAV string // likewise
 	Address string
 	User    string // who signs in; "" is Address
 	Auth    string // AuthPassword ("") or AuthToken
@@ -114,7 +113,7 @@ func validHost(h string) bool {
 	return h != "" && len(h) <= 253 && !strings.ContainsFunc(h, odd)
 }
 
-// ParseURL reads the address of a CalDAV or CardDAV server: https, or http on
+// ParseURL reads the address of a CalDAV server: https, or http on
 // this machine. A bare host means https.
 func ParseURL(s string) (*url.URL, error) {
 	if !strings.Contains(s, "://") {

@@ -1,7 +1,7 @@
-// Package pim has what mail, calendars and address books are to Hob, wherever
-// they live: an Account and how its servers are reached, Message, Event and
-// Calendar. The packages below it speak with the servers of an account: mailbox
-// (IMAP), outgoing (SMTP), caldav.
+// Package pim has what mail and calendars are to Hob, wherever they live: an
+// Account and how its servers are reached, Message, Event and Calendar. The
+// packages below it speak with the servers of an account: mailbox (IMAP), outgoing
+// (SMTP), caldav.
 //
 // Nothing here is trusted that a server or a sender says: texts are bounded and
 // freed of what controls a terminal, and a connection goes only to the hosts that
@@ -23,6 +23,8 @@ var (
 	ErrNoServer = errors.New("the account has no such server")
 	// ErrNoFolder: there is no such folder or calendar.
 	ErrNoFolder = errors.New("there is no such folder")
+	// ErrRefused: the server answers, and says no to this one thing.
+	ErrRefused = errors.New("the server says no")
 	// ErrTooLarge: the server sent more than anybody asked for.
 	ErrTooLarge = errors.New("the server sends more than was asked for")
 )
@@ -58,6 +60,7 @@ type Message struct {
 	Text     string // what was read of its text
 	Cut      bool   // whether there is more of it
 	Files    []string
+	Refused  string // why it could not be read, or its text; "" when it was
 }
 
 // Folder is one folder of a mailbox.

@@ -1,7 +1,9 @@
 package safehttp
 
 import (
+	"net"
 	"net/netip"
+	"slices"
 	"sync"
 )
 
@@ -107,4 +109,18 @@ func (c *Client) classOf(a netip.Addr) (class, error) {
 		}
 	}
 	return class{}, nil
+}
+
+// Online reports whether this machine has an address in some network. Without
+// one, some systems answer that no name exists, instead of that none can be
+// looked up.
+func (c *Client) Online() bool {
+	own, err := c.opt.Interfaces()
+	if err != nil {
+		return true // unknown
+	}
+	return slices.ContainsFunc(own, func(x net.Addr) bool {
+		p, err := netip.ParsePrefix(x.String())
+		return err == nil && p.Addr().Unmap().IsGlobalUnicast()
+	})
 }

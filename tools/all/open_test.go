@@ -34,6 +34,7 @@ import (
 	"hob/tools/web"
 	"hob/watchers"
 	"hob/watchers/cron"
+	"hob/watchers/feed"
 	"hob/watchers/file"
 	"hob/watchers/oneshot"
 )
@@ -118,12 +119,13 @@ func open(t *testing.T) toolstest.Env {
 	if err := os.WriteFile(filepath.Join(docs, "a.txt"), []byte("first line\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	drivers := []watchers.Driver{cron.New(), file.New(), oneshot.New()}
+	drivers := []watchers.Driver{cron.New(), file.New(), oneshot.New(), feed.New()}
+	client := safehttptest.New(t, http.HandlerFunc(page)).Client(t)
 	st := openStore(t, home, drivers)
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	d.Conversations = talk{}
 	d.Post = post{}
-	d.Web = web.Deps{Network: safehttptest.New(t, http.HandlerFunc(page)).Client(t), Search: web.Search{BaseURL: "http://search.example"}}
+	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,7 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	d.Watchers, err = watchers.New(watchers.Options{
-		Store: st, Drivers: drivers, Zone: func() *time.Location { return now.Location() }, AllowedRead: func(path string) error {
+		Store: st, Drivers: drivers, Network: client, Zone: func() *time.Location { return now.Location() }, AllowedRead: func(path string) error {
 			if strings.HasPrefix(path, docs) {
 				return nil
 			}
@@ -176,10 +178,14 @@ func same(t *testing.T, before, after map[string][]string) {
 	}
 }
 
-// page is the web: a page at every address, and a search service.
+// page is the web: a page at every address, a feed, and a search service.
 func page(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/search" {
 		_, _ = io.WriteString(w, `{"results":[{"title":"Boilers","url":"https://boiler.example/a","content":"All about them."}]}`)
+		return
+	}
+	if r.URL.Path == "/feed.xml" {
+		_, _ = io.WriteString(w, `<rss version="2.0"><channel><title>Boilers</title><item><title>They are warm</title></item></channel></rss>`)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html")

@@ -17,7 +17,7 @@ import (
 
 type watcherIn struct {
 	Kind     string         `json:"kind" jsonschema:"file, email, calendar, feed, page, github"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; feed, page, github also: every?, active_hours?"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; calendar, feed, page, github also: every?, active_hours?"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
@@ -30,7 +30,13 @@ func (d Deps) createWatcher() tools.Tool {
 			Description: "Watch for something and tell the owner or act.",
 			Keywords:    "monitor observe watch folder file mail email sender calendar event meeting new notify when feed rss news site page change github issue pull request release",
 		},
-		Judge: func(_ context.Context, in watcherIn) tools.Judgement { return d.judge(in) },
+		Judge: func(_ context.Context, in watcherIn) tools.Judgement {
+			config, err := json.Marshal(in.Config)
+			if err != nil {
+				return tools.Judgement{Effects: tools.Write} // refused when it is made
+			}
+			return d.judge(tools.Write, in.kind(), config)
+		},
 		Summary: func(in watcherIn) string {
 			config, _ := json.Marshal(in.Config)
 			s := fmt.Sprintf("Watch (%s) %s", in.Kind, phrase.Cut(string(config), 160))
@@ -75,18 +81,14 @@ func (d Deps) createWatcher() tools.Tool {
 
 func (in watcherIn) kind() string { return strings.ToLower(strings.TrimSpace(in.Kind)) }
 
-// judge: what stays on this machine is a write; what asks a server again and
-// again contacts it, and a secret that is named is sent there.
-func (d Deps) judge(in watcherIn) tools.Judgement {
-	config, err := json.Marshal(in.Config)
-	if err != nil {
-		return tools.Judgement{Effects: tools.Write} // refused when it is made
-	}
-	reach, err := d.Manager.Reach(in.kind(), config)
+// judge: what stays on this machine does no more than own; what asks a server
+// contacts it, and a secret that is named is sent there.
+func (d Deps) judge(own tools.Effects, kind string, config json.RawMessage) tools.Judgement {
+	reach, err := d.Manager.Reach(kind, config)
 	if err != nil {
 		return tools.Judgement{Refused: classify(err)}
 	}
-	j := tools.Judgement{Effects: tools.Write}
+	j := tools.Judgement{Effects: own}
 	if len(reach.URLs) > 0 {
 		j.Effects |= tools.Egress
 		j.URLs, j.Get = reach.URLs, true
@@ -96,7 +98,10 @@ func (d Deps) judge(in watcherIn) tools.Judgement {
 				hosts = append(hosts, at.Host)
 			}
 		}
-		j.Why = "contacts " + strings.Join(hosts, ", ") + " again and again"
+		j.Why = "contacts " + strings.Join(hosts, ", ")
+		if own == tools.Write {
+			j.Why += " again and again"
+		}
 	}
 	if len(reach.Secrets) > 0 {
 		j.Effects |= tools.Secret

@@ -1,5 +1,5 @@
 // Package watch are the tools for what Hob notices and does by itself: watchers
-// (create_watcher, list_watchers, cancel_watcher, pause_watcher), schedules
+// (create_watcher, list_watchers, cancel_watcher, pause_watcher, try_watcher), schedules
 // (create_schedule, list_schedules, cancel_schedule, pause_schedule) and goals
 // (create_goal, list_goals, update_goal, pause_goal, complete_goal, delete_goal).
 //
@@ -9,6 +9,7 @@ package watch
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type Manager interface {
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
 	Describe(s watchers.Spec) string
 	Reach(kind string, config json.RawMessage) (watchers.Reach, error)
+	Find(ctx context.Context, words string, f watchers.Filter) (watchers.Spec, error)
+	Past(ctx context.Context, s watchers.Spec, since, until time.Time) ([]watchers.Signal, error)
 }
 
 // Deps are what the tools need.
@@ -47,7 +50,7 @@ func Tools(d Deps) []tools.Tool {
 	w, s := d.family("watcher"), d.family("schedule")
 	return append([]tools.Tool{
 		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(),
-		d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
+		d.tryWatcher(), d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
 	}, d.goalTools()...)
 }
 
@@ -154,8 +157,10 @@ func (f family) rows(list []watchers.Spec) []row {
 	return out
 }
 
+// sourceOf is where what is shown of watchers comes from: an error quotes what a
+// server or a mailbox said.
 func sourceOf(list []watchers.Spec) provenance.Source {
-	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() }) {
+	if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() || s.LastError != "" }) {
 		return provenance.Outside
 	}
 	return provenance.Tool

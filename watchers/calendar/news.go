@@ -49,9 +49,9 @@ func (w *watch) soon(events []pim.Event, p watchers.Progress, now time.Time) (ou
 
 // times are when an event has to be told, in order.
 func (w *watch) times(e pim.Event) (out []time.Time) {
-	if e.AllDay {
+	if e.AllDay { // its start came out of the cursor, which has no zone but an offset
 		y, m, d := e.Start.Date()
-		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, e.Start.Location())}
+		return []time.Time{time.Date(y, m, d, 0, int(w.morning/time.Minute), 0, 0, w.zone())}
 	}
 	for _, b := range w.before {
 		out = append(out, e.Start.Add(-b))
@@ -175,10 +175,8 @@ func begins(e pim.Event, now time.Time, at string) string {
 // when writes a time for people.
 func when(t time.Time, allDay bool, zone *time.Location, now time.Time) string {
 	day := func(t time.Time) string { return t.Format("2006-01-02") }
-	if allDay {
-		now = now.In(t.Location())
-	} else {
-		t, now = t.In(zone), now.In(zone)
+	if now = now.In(zone); !allDay { // a day is the same everywhere
+		t = t.In(zone)
 	}
 	name := t.Format("on Mon 2 Jan")
 	switch {

@@ -1,8 +1,13 @@
 package calendar
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +155,131 @@ func TestDifferences(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+// TestRemindersWithoutTheServer: what is known to start is told although nobody
+// answers, and the watcher wants to be asked at the time of the next.
+func TestRemindersWithoutTheServer(t *testing.T) {
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "36000")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer busy.Close()
+	now := time.Now()
+	at := func(d time.Duration) pim.Event {
+		return pim.Event{UID: d.String(), Title: "Call", Start: now.Add(d).UTC(), End: now.Add(d + time.Hour).UTC()}
+	}
+	raw, err := json.Marshal(cursor{To: now.Add(horizon), Zone: "UTC", Events: []pim.Event{at(10 * time.Minute), at(3 * time.Hour)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, server := range map[string]string{"nobody answers": "http://127.0.0.1:1/", "no such host": "https://nobody.invalid/", "busy": busy.URL} {
+		t.Run(name, func(t *testing.T) {
+			w := watchOf(t, `{}`, time.UTC)
+			w.account = pim.Account{Name: "home", CalDAV: server, User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
+			found, err := w.Poll(t.Context(), watchers.Progress{Cursor: raw})
+			if err == nil || len(found.Signals) != 1 || !strings.HasPrefix(found.Signals[0].Text, "Call starts in 10 minutes") {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			wake := now.Add(3*time.Hour - usualLead)
+			if !found.Wake.Equal(wake.Round(0)) {
+				t.Errorf("wakes at %s, want %s", found.Wake, wake)
+			}
+			if later, is := errors.AsType[*watchers.LaterError](err); is && later.Until.After(found.Wake) {
+				t.Errorf("it waits until %s", later.Until)
+			}
+			if errors.Is(err, watchers.ErrOffline) != (name == "no such host") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWhatCannotBeReadIsNotGone: an answer that is not whole cancels nothing, and
+// makes nothing new once it is whole again. What is gone from a whole one is told.
+func TestWhatCannotBeReadIsNotGone(t *testing.T) {
+	now := time.Now()
+	event := func(name, uid, data string) string {
+		return fmt.Sprintf("<response><href>/cal/%s.ics</href><propstat><status>HTTP/1.1 200 OK</status><prop><getetag>1</getetag><c:calendar-data>"+
+			"BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\nBEGIN:VEVENT\nUID:%s\nDTSTAMP:20260101T000000Z\n%s\nEND:VEVENT\nEND:VCALENDAR\n"+
+			"</c:calendar-data></prop></propstat></response>", name, uid, data)
+	}
+	at := func(d int) string { return "DTSTART:" + now.AddDate(0, 0, d).UTC().Format("20060102T150405Z") }
+	a, b, c := event("a", "a", "SUMMARY:Standup\n"+at(2)), event("b", "b", "SUMMARY:Party\n"+at(3)), event("c", "c", "SUMMARY:Lunch\n"+at(4))
+	tests := []struct {
+		name, answer, want string
+	}{
+		{"only a part", a + "<response><href>/cal/</href><status>HTTP/1.1 507 Insufficient Storage</status></response>", ""},
+		{"one that is not given", a + c + "<response><href>/cal/b.ics</href><status>HTTP/1.1 404 Not Found</status></response>", ""},
+		{"one that fails", a + c + "<response><href>/cal/b.ics</href><propstat><status>HTTP/1.1 500 Oops</status><prop><c:calendar-data/></prop></propstat></response>", ""},
+		{"one that cannot be read", a + c + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), ""},
+		{"one that cannot be read, and one is gone", a + event("b", "b", "SUMMARY:Party\nDTSTART:soon"), "Lunch was cancelled"},
+		{"one is gone", a + c + "<response><href>/cal/</href><propstat><status>HTTP/1.1 404 Not Found</status><prop><c:calendar-data/></prop></propstat></response>", "Party was cancelled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := ""
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusMultiStatus)
+				body := answer
+				if r.Method == "PROPFIND" {
+					body = "<response><href>/cal/</href><propstat><status>HTTP/1.1 200 OK</status><prop><resourcetype><collection/><c:calendar/></resourcetype></prop></propstat></response>"
+				}
+				fmt.Fprint(w, `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav">`, body, `</multistatus>`)
+			}))
+			defer s.Close()
+			w := watchOf(t, `{"tell":["added","changed","moved","cancelled"]}`, time.UTC)
+			w.account = pim.Account{Name: "home", CalDAV: s.URL + "/cal/", User: "x", Secret: func(context.Context) (string, error) { return "secret", nil }}
+			var p watchers.Progress
+			look := func(body string) (out []string) {
+				answer = body
+				found, err := w.Poll(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.Cursor = found.Cursor
+				for _, sig := range found.Signals {
+					out = append(out, sig.Text)
+				}
+				return out
+			}
+			look(a + b + c)
+			if got := strings.Join(look(tt.answer), "|"); tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) || strings.Contains(got, "|") {
+				t.Errorf("told %q, want %q", got, tt.want)
+			}
+			if got := look(a + b + c); tt.want == "" && len(got) != 0 {
+				t.Errorf("when it is whole again: %q", got)
+			}
+		})
+	}
+}
+
+// TestTheDayTheClocksChange: a whole day is told at eight on the wall, though its
+// midnight had another offset.
+func TestTheDayTheClocksChange(t *testing.T) {
+	berlin := place(t, "Europe/Berlin")
+	for _, date := range []string{"2026-10-25", "2026-03-29"} {
+		midnight, err := time.ParseInLocation(time.DateOnly, date, berlin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(pim.Event{UID: "e", Title: "Birthday", Start: midnight, End: midnight.AddDate(0, 0, 1), AllDay: true, Floating: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e pim.Event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			t.Fatal(err)
+		}
+		w := watchOf(t, `{}`, berlin)
+		_, wake := w.soon([]pim.Event{e}, watchers.Progress{}, midnight.Add(time.Hour))
+		if got := wake.In(berlin).Format("2006-01-02 15:04"); got != date+" 08:00" {
+			t.Errorf("it wakes at %s", got)
+		}
+		soon, _ := w.soon([]pim.Event{e}, watchers.Progress{}, wake)
+		if len(soon) != 1 || soon[0].Text != "Birthday is today" {
+			t.Errorf("%+v", soon)
+		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"hob/platform/phrase"
@@ -59,6 +61,8 @@ type seen struct {
 	Path  string `json:"path"`
 	Name  string `json:"name"`
 	Token string `json:"token,omitempty"`
+	// Partial: not all of it could be read, so that it is read again.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // whenOf tells a moved event from one that only shows another time because the
@@ -86,7 +90,7 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	}
 	is, err := w.read(ctx, was, now)
 	if err != nil {
-		return watchers.Found{}, busy(err)
+		return w.blind(was, p, err)
 	}
 	var found watchers.Found
 	if was != nil {
@@ -100,10 +104,27 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
-// busy gives the manager the time that a server asked for.
-func busy(err error) error {
+// blind tells what is known to start soon although the server cannot be asked.
+func (w *watch) blind(was *cursor, p watchers.Progress, cause error) (f watchers.Found, err error) {
+	if was != nil && w.tells(starts) {
+		f.Signals, f.Wake = w.soon(was.Events, p, time.Now()) // asking may have taken long
+	}
+	return f, reason(cause, f.Wake)
+}
+
+// reason gives the manager what an error says: the time that a server asked for,
+// but not beyond wake, or that there is no network.
+func reason(err error, wake time.Time) error {
 	if b, is := errors.AsType[*pim.BusyError](err); is {
-		return watchers.Later(b.Until, err)
+		until := b.Until
+		if !wake.IsZero() && wake.Before(until) {
+			until = wake
+		}
+		return watchers.Later(until, err)
+	}
+	_, nameless := errors.AsType[*net.DNSError](err)
+	if nameless || errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.ENETDOWN) {
+		return fmt.Errorf("%w: %w", watchers.ErrOffline, err)
 	}
 	return err
 }
@@ -129,20 +150,23 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 	is = cursor{To: span.To, Zone: zone.String()}
 	known := was != nil && was.To.Equal(is.To) && was.Zone == is.Zone && len(was.Calendars) == len(list)
 	for i, cal := range list {
-		is.Calendars = append(is.Calendars, seen{cal.Path, cal.Name, cal.Token})
+		is.Calendars = append(is.Calendars, seen{Path: cal.Path, Name: cal.Name, Token: cal.Token})
 		known = known && cal.Token != "" && was.Calendars[i] == is.Calendars[i]
 	}
 	if known {
 		is.Events = was.Events
 		return is, nil
 	}
-	for _, cal := range list {
+	for i, cal := range list {
 		some, err := c.Events(ctx, cal, span)
-		if some == nil && err != nil {
-			return is, err
-		}
-		if err != nil {
+		part, partial := errors.AsType[*caldav.PartialError](err)
+		switch {
+		case partial:
 			w.log.WarnContext(ctx, "some events cannot be read", "calendar", cal.Name, "err", err)
+			is.Calendars[i].Partial = true
+			some = append(some, was.missing(cal.Name, part, some)...)
+		case err != nil:
+			return is, err
 		}
 		for _, e := range some {
 			if w.wants(e) {
@@ -156,6 +180,21 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 		is.Events = is.Events[:maxEvents]
 	}
 	return is, nil
+}
+
+// missing are the events of a calendar that were there and may be there still,
+// though they could not be read: they stay as they were.
+func (c *cursor) missing(calendar string, part *caldav.PartialError, is []pim.Event) (out []pim.Event) {
+	if c == nil {
+		return nil
+	}
+	for _, e := range c.Events {
+		there := func(o pim.Event) bool { return same(o, e) }
+		if e.Calendar == calendar && part.Misses(e.UID) && !slices.ContainsFunc(is, there) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // short is an event as the cursor keeps it.

@@ -3,7 +3,9 @@ package email
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -31,11 +33,14 @@ type box struct {
 	// refused: the last thing that was asked for failed, so that a connection
 	// alone does not mean that it works. The goroutine's own.
 	refused bool
+	// refusals counts for each mail how often it could not be read. Likewise.
+	refusals map[uint32]int
 
 	wake chan struct{} // ends the wait for the server; has room for one
 
 	mu      sync.Mutex
 	online  bool
+	untold  bool          // a watcher has to tell of news.err
 	asks    []ask         // none while not online
 	changed chan struct{} // closed, and made anew, when news is
 	news    news
@@ -49,7 +54,7 @@ type news struct {
 	// recent are the newest mails: all from the UID from on.
 	recent []pim.Message
 	from   uint32
-	// err is what the owner has to hear of; one watcher takes it.
+	// err is why it does not work, once that is something to hear of.
 	err error
 }
 
@@ -65,14 +70,17 @@ func (b *box) run(ctx context.Context) {
 		if !b.rest(ctx, b.hub.wait(b.at)) {
 			return
 		}
-		err := b.serve(ctx)
+		err := b.safely(func() error { return b.serve(ctx) })
 		if ctx.Err() != nil {
 			return
 		}
-		tell := b.hub.failed(b.at, err)
+		grave, untold := b.hub.failed(b.at, err)
 		b.log.InfoContext(ctx, "mail server not reached, trying again", "account", b.at.account, "folder", b.at.folder, "err", err)
-		if tell {
-			b.publish(func(n *news) { n.err = err })
+		if grave {
+			b.publish(func(n *news) {
+				n.err = err
+				b.untold = b.untold || untold
+			})
 		}
 	}
 }
@@ -114,6 +122,7 @@ func (b *box) serve(ctx context.Context) (err error) {
 		b.online = true
 		if n.validity != s.Validity || n.next > next {
 			*n = news{count: n.count, validity: s.Validity}
+			clear(b.refusals)
 		}
 		if n.next < next {
 			n.recent, n.from = nil, next
@@ -154,7 +163,7 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		a := b.asks[0]
 		b.asks = b.asks[1:]
 		b.mu.Unlock()
-		err := a.do(ctx, c)
+		err := b.safely(func() error { return a.do(ctx, c) })
 		if err != nil { // the next one may be asked on a new connection
 			b.refused = true
 			a.done <- errBoxOver
@@ -163,10 +172,22 @@ func (b *box) answer(ctx context.Context, c *mailbox.Conn) error {
 		if b.refused {
 			b.refused = false
 			b.hub.works(b.at)
+			b.publish(func(*news) {})
 		}
 		a.done <- nil
 	}
 	return nil
+}
+
+// safely makes an error of a panic: this goroutine is nobody's to catch it.
+func (b *box) safely(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("reading mail panicked", "account", b.at.account, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			err = fmt.Errorf("reading mail crashed: %v", p)
+		}
+	}()
+	return do()
 }
 
 // offline lets nobody wait for an answer that does not come.
@@ -192,7 +213,7 @@ func (b *box) look(ctx context.Context, c *mailbox.Conn) error {
 	var fresh []pim.Message
 	if len(uids) <= maxRecent {
 		for page := range slices.Chunk(uids, mailbox.Page) {
-			some, err := c.Headers(ctx, page)
+			some, err := b.heads(ctx, c, page)
 			if err != nil {
 				return err
 			}
@@ -222,17 +243,13 @@ func (b *box) publish(change func(*news)) {
 }
 
 // await returns how the box stands once that is known and differs from what was
-// seen, and an error that this watcher has to tell.
+// seen.
 func (b *box) await(ctx context.Context, seen int) (news, error) {
 	for {
 		b.mu.Lock()
 		n, changed := b.news, b.changed
-		b.news.err = nil
 		b.mu.Unlock()
-		switch {
-		case n.err != nil:
-			return n, n.err
-		case n.count != seen && n.validity != 0:
+		if n.count != seen && (n.validity != 0 || n.err != nil) {
 			return n, nil
 		}
 		select {
@@ -241,6 +258,15 @@ func (b *box) await(ctx context.Context, seen int) (news, error) {
 		case <-changed:
 		}
 	}
+}
+
+// teller reports whether the one who asks has to tell why the box does not work.
+func (b *box) teller() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	mine := b.untold
+	b.untold = false
+	return mine
 }
 
 // do runs something on the connection and waits for it; errBoxOver when there is

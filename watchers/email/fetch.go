@@ -2,6 +2,7 @@ package email
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -32,7 +33,7 @@ func (b *box) page(ctx context.Context, n news, from uint32) (mails []pim.Messag
 			uids = uids[:mailbox.Page]
 		}
 		if len(uids) > 0 {
-			mails, err = c.Headers(ctx, uids)
+			mails, err = b.heads(ctx, c, uids)
 		}
 		return err
 	})
@@ -51,10 +52,51 @@ func (b *box) since(ctx context.Context, t time.Time, before uint32) (uids []uin
 
 func (b *box) headers(ctx context.Context, uids []uint32) (mails []pim.Message, err error) {
 	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) (err error) {
-		mails, err = c.Headers(ctx, uids)
+		mails, err = b.heads(ctx, c, uids)
 		return err
 	})
 	return mails, err
+}
+
+// maxTries is how often a mail is asked for that cannot be read, each time on a
+// new connection, before it is left out.
+const maxTries = 3
+
+// heads reads the heads of mails. One that cannot be read does not stop the
+// others for ever: it comes as one that was refused.
+func (b *box) heads(ctx context.Context, c *mailbox.Conn, uids []uint32) ([]pim.Message, error) {
+	mails, err := c.Headers(ctx, uids)
+	if !errors.Is(err, pim.ErrRefused) {
+		return mails, err
+	}
+	mails = nil
+	var again error
+	for _, u := range uids {
+		one, err := c.Headers(ctx, []uint32{u})
+		switch {
+		case errors.Is(err, pim.ErrRefused) && b.unreadable(u, err):
+			one = []pim.Message{{UID: u, Refused: err.Error()}}
+		case errors.Is(err, pim.ErrRefused):
+			again = err
+		case err != nil:
+			return nil, err
+		}
+		mails = append(mails, one...)
+	}
+	return mails, again
+}
+
+// unreadable counts that a mail could not be read, and reports whether that is
+// how it stays.
+func (b *box) unreadable(uid uint32, err error) bool {
+	if len(b.refusals) > 10*maxRecent {
+		clear(b.refusals)
+	}
+	if b.refusals[uid]++; b.refusals[uid] < maxTries {
+		return false
+	}
+	b.log.Warn("a mail cannot be read", "account", b.at.account, "folder", b.at.folder, "uid", uid, "err", err)
+	return true
 }
 
 // text reads a mail's text, once for all watchers.
@@ -62,7 +104,13 @@ func (b *box) text(ctx context.Context, m *pim.Message) error {
 	if m.Text != "" || b.remembered(m) {
 		return nil
 	}
-	err := b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error { return c.Text(ctx, m) })
+	err := b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error {
+		err := c.Text(ctx, m)
+		if errors.Is(err, pim.ErrRefused) && b.unreadable(m.UID, err) {
+			m.Refused, err = err.Error(), nil
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}

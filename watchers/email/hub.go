@@ -37,6 +37,7 @@ type mark struct {
 	down  time.Time // since when it does not work
 	again time.Time // when to try again
 	fails int
+	told  bool // the owner has heard of it
 }
 
 func newHub() *hub { return &hub{boxes: map[place]*box{}, marks: map[place]mark{}} }
@@ -49,7 +50,7 @@ func (h *hub) join(a pim.Account, folder string, log *slog.Logger) *box {
 	b := h.boxes[at]
 	if b == nil {
 		ctx, cancel := context.WithCancel(context.Background()) // it outlives who came first
-		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1)}
+		b = &box{hub: h, at: at, account: a, log: log, cancel: cancel, done: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1), refusals: map[uint32]int{}}
 		h.boxes[at] = b
 		go b.run(ctx)
 	}
@@ -79,8 +80,9 @@ func (h *hub) wait(at place) time.Duration {
 	return time.Until(h.marks[at].again)
 }
 
-// failed notes a failure and reports whether the owner has to hear of it.
-func (h *hub) failed(at place, err error) bool {
+// failed notes a failure and reports whether it is one to hear of, and whether
+// the owner has not heard of it yet.
+func (h *hub) failed(at place, err error) (grave, untold bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.marks[at]
@@ -97,8 +99,19 @@ func (h *hub) failed(at place, err error) bool {
 		pause = refusedPause
 	}
 	m.again = now.Add(pause/2 + rand.N(pause/2+1))
+	grave = lasting || now.Sub(m.down) >= tellAfter
+	untold = grave && !m.told
+	m.told = m.told || grave
 	h.marks[at] = m
-	return lasting || now.Sub(m.down) >= tellAfter
+	return grave, untold
+}
+
+// fine reports whether a place works, as far as is known.
+func (h *hub) fine(at place) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, down := h.marks[at]
+	return !down
 }
 
 func (h *hub) works(at place) {

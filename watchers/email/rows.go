@@ -62,8 +62,13 @@ func remember(tx *store.Tx, watcher string, name []byte) error {
 }
 
 // nameOf names a mail for ever: by its Message-ID, or by what it is when it has
-// none.
-func nameOf(m pim.Message) string {
+// none; by its place when that cannot be known.
+func (b *box) nameOf(m pim.Message) string {
+	if m.Refused != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return fmt.Sprintf("mail:unread:%d:%d", b.news.validity, m.UID)
+	}
 	if m.ID != "" {
 		return "mail:" + m.ID
 	}

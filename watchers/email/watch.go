@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -54,6 +55,15 @@ func (w *watch) Run(ctx context.Context, fire fire) error {
 			return err
 		}
 		seen = n.count
+		switch {
+		case n.err != nil && b.teller():
+			w.deps.Trouble(ctx, w.id, n.err)
+		case n.err == nil && w.hub.fine(b.at):
+			w.deps.Trouble(ctx, w.id, nil)
+		}
+		if n.err != nil {
+			continue
+		}
 		err = w.catchUp(ctx, b, n, &at, fire)
 		switch {
 		case ctx.Err() != nil:
@@ -146,20 +156,22 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	var signals []watchers.Signal
 	var names [][]byte
 	for _, m := range mails {
-		if !m.Received.IsZero() && m.Received.Before(t) || !w.filter.head(m) {
+		if !m.Received.IsZero() && m.Received.Before(t) || m.Refused == "" && !w.filter.head(m) {
 			continue
 		}
-		name := digest(nameOf(m))
+		name := digest(b.nameOf(m))
 		if known, err := w.told(ctx, name); err != nil || known {
 			if err != nil {
 				return err
 			}
 			continue
 		}
-		if err := b.text(ctx, &m); err != nil {
-			return err
+		if m.Refused == "" {
+			if err := b.text(ctx, &m); err != nil {
+				return err
+			}
 		}
-		if !w.filter.text(m) {
+		if m.Refused == "" && !w.filter.text(m) {
 			continue
 		}
 		s, err := w.signal(b, m)
@@ -189,7 +201,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 	b := w.hub.join(w.account, w.filter.Folder, w.deps.Log) //nolint:contextcheck // a box outlives who came first
 	defer w.hub.leave(b)
 	n, err := b.await(ctx, 0)
-	if err != nil {
+	if err = errors.Join(err, n.err); err != nil {
 		return nil, err
 	}
 	uids, err := b.since(ctx, since, n.next)
@@ -202,7 +214,7 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 			return nil, err
 		}
 		for _, m := range mails {
-			if m.Received.Before(since) || !w.filter.head(m) {
+			if m.Refused != "" || m.Received.Before(since) || !w.filter.head(m) {
 				continue
 			}
 			if err := b.text(ctx, &m); err != nil {
@@ -252,12 +264,22 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	if len(m.From) > 0 {
 		from = m.From[0].String()
 	}
+	about := ""
+	if m.ID != "" || len(m.From) > 0 {
+		about = "from " + phrase.Cut(from, 120) + " "
+	}
 	subject := m.Subject
 	if subject == "" {
 		subject = "(no subject)"
 	}
+	if m.Refused != "" {
+		return watchers.Signal{
+			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so that I do not know whether it is one of those you asked for: %s",
+				about, b.at.folder, m.Refused), 500), Payload: raw, Source: provenance.Outside, At: time.Now(), Notice: true,
+		}, nil
+	}
 	return watchers.Signal{
-		Key: nameOf(m), Text: phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400), Payload: raw,
+		Key: b.nameOf(m), Text: phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400), Payload: raw,
 		Source: provenance.Outside, At: m.Received,
 	}, nil
 }

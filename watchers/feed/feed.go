@@ -152,8 +152,14 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	found := watchers.Found{Cursor: raw}
 	top := firstRecent(items, c.Oldest)
 	for i, it := range items {
-		if i > top && it.at.Unix() < c.Oldest && !it.at.IsZero() || !f.wants(it) {
+		if i > top && it.at.Unix() < c.Oldest && !it.at.IsZero() {
 			continue
+		}
+		if !f.wants(it) {
+			if !p.First {
+				continue
+			}
+			it.at = time.Time{} // known from now on, and no news when an edit gives it the word
 		}
 		found.Signals = append(found.Signals, it.signal(f.URL, title))
 	}

@@ -198,6 +198,9 @@ func TestWhatIsNew(t *testing.T) {
 		{"an entry that was edited is no news", "", []string{
 			rss(entry{Title: "A", GUID: "1"}), rss(entry{Title: "A, corrected", GUID: "1", Text: "other"}),
 		}, nil},
+		{"nor one that gets the word by that", `,"words":["Rust"]`, []string{
+			rss(entry{Title: "A", GUID: "1", At: time.Now().Add(time.Hour)}), rss(entry{Title: "A about Rust", GUID: "1", At: time.Now().Add(time.Hour)}),
+		}, nil},
 		{"without ids the link counts", "", []string{
 			rss(entry{Title: "A", Link: "https://x.org/a"}), rss(entry{Title: "A!", Link: "https://x.org/a"}, entry{Title: "B", Link: "https://x.org/b"}),
 		}, []string{"New in The Daily: B (https://x.org/b)"}},

@@ -51,15 +51,22 @@ func (r *repo) asker() (*asker, error) {
 	return a, nil
 }
 
+// news is what one endpoint answers.
+type news struct {
+	items []item
+	stand stand
+	same  bool // the first page is what it was
+	left  bool // there is more than is read at a time
+}
+
 // list asks one endpoint, page after page, for what changed since; nothing when
 // the first page is what it was.
-func (a *asker) list(ctx context.Context, what string, at stand) ([]item, stand, error) {
-	var out []item
-	fresh := at
+func (a *asker) list(ctx context.Context, what string, at stand, begun time.Time) (news, error) {
+	n := news{stand: at}
 	next := a.r.address(what)
 	for page := 0; next != ""; page++ {
-		if page == maxPages {
-			return nil, at, fmt.Errorf("%s has more than %d pages of news; some would be lost", a.r.host, maxPages)
+		if n.left = page == maxPages; n.left {
+			break
 		}
 		etag := ""
 		if page == 0 {
@@ -67,31 +74,45 @@ func (a *asker) list(ctx context.Context, what string, at stand) ([]item, stand,
 		}
 		resp, err := a.get(ctx, next, etag)
 		if err != nil {
-			return nil, at, err
+			return news{}, err
 		}
 		if resp.NotModified() {
-			return nil, at, nil
+			n.same = true
+			break
 		}
 		items, oldest, newest, err := parseList(what, resp.Body)
 		if err != nil {
-			return nil, at, fmt.Errorf("%s: %w", a.r.host, err)
+			return news{}, fmt.Errorf("%s: %w", a.r.host, err)
 		}
-		out = append(out, items...)
+		for _, it := range items {
+			it.first = page == 0
+			n.items = append(n.items, it)
+		}
 		if page == 0 {
-			if fresh.ETag = resp.Header.Get("ETag"); len(fresh.ETag) > 500 {
-				fresh.ETag = ""
+			if n.stand.ETag = resp.Header.Get("ETag"); len(n.stand.ETag) > 500 {
+				n.stand.ETag = ""
 			}
 		}
-		if newest.After(fresh.Newest) {
-			fresh.Newest = newest
+		if newest.After(n.stand.Newest) {
+			n.stand.Newest = newest
 		}
-		if next = a.next(resp); at.Newest.IsZero() || oldest.IsZero() || oldest.Before(at.Newest.Add(-overlap)) {
-			break // the rest was seen; the first time one page is enough, since what is older than the watcher is not told
+		seen := at.Newest
+		if seen.IsZero() { // what is older than the watcher is not told
+			seen = begun.Add(a.skew)
+		}
+		if next = a.next(resp); oldest.IsZero() || oldest.Before(seen.Add(-overlap)) {
+			break // the rest was seen
 		}
 	}
-	return out, fresh, nil
+	if what == runs {
+		err := a.late(ctx, at, &n)
+		return n, err
+	}
+	return n, nil
 }
 
+// get asks for one page. What GitHub answers comes along with the error that it
+// means.
 func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Response, error) {
 	header := http.Header{"Accept": {"application/vnd.github+json"}, "X-Github-Api-Version": {"2022-11-28"}}
 	if a.token != "" {
@@ -113,7 +134,7 @@ func (a *asker) get(ctx context.Context, address, etag string) (*safehttp.Respon
 	if err == nil {
 		return resp, nil
 	}
-	return nil, a.explain(resp, err)
+	return resp, a.explain(resp, err)
 }
 
 // explain says what a refusal means.

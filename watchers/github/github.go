@@ -14,13 +14,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hob/knowledge/store"
@@ -77,12 +74,9 @@ func (*Driver) Describe(raw json.RawMessage) string {
 	if err != nil {
 		return "an unreadable repository"
 	}
-	names := map[string]string{
-		issues: "issues", pulls: "pull requests", releases: "releases", runs: "finished workflow runs", failures: "failed workflow runs", events: "everything",
-	}
 	var list []string
 	for _, w := range c.What {
-		list = append(list, names[w])
+		list = append(list, nameOf(w))
 	}
 	text := strings.Join(list, ", ") + " of " + c.Repo
 	if c.Base != public {
@@ -97,6 +91,12 @@ func (*Driver) Describe(raw json.RawMessage) string {
 		text += " with " + c.Words.List()
 	}
 	return text
+}
+
+func nameOf(what string) string {
+	return map[string]string{
+		issues: "issues", pulls: "pull requests", releases: "releases", runs: "finished workflow runs", failures: "failed workflow runs", events: "everything",
+	}[what]
 }
 
 // Reach implements watchers.Reacher.
@@ -128,106 +128,6 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	return &repo{config: c, host: u.Host, network: deps.Network, secret: deps.Secret}, nil
 }
 
-var (
-	name = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}$`)
-	})
-	secret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(env|keychain|file|secret|vault):\S{1,200}$`) })
-)
-
-func parse(raw json.RawMessage) (config, error) {
-	var c config
-	if err := watchers.Decode(raw, &c); err != nil {
-		return config{}, fmt.Errorf("github: %w", err)
-	}
-	c.Repo = strings.TrimSpace(c.Repo)
-	if u, err := url.Parse(c.Repo); err == nil && u.Host != "" { // the address of its page
-		c.Repo = strings.Trim(u.Path, "/")
-		if c.Base == "" && u.Host != "github.com" && u.Host != "www.github.com" {
-			c.Base = "https://" + u.Host
-		}
-		if parts := strings.Split(c.Repo, "/"); len(parts) > 2 {
-			c.Repo = parts[0] + "/" + parts[1]
-		}
-	}
-	c.Repo = strings.TrimSuffix(c.Repo, ".git")
-	if _, short, _ := strings.Cut(c.Repo, "/"); !name().MatchString(c.Repo) || short == "." || short == ".." {
-		return config{}, fmt.Errorf(`github: "repo" must be written as "owner/name", not %q`, c.Repo)
-	}
-	if len(c.What) == 0 {
-		c.What = watchers.Words{issues, pulls, releases}
-	}
-	for i, w := range c.What {
-		c.What[i] = strings.ToLower(w)
-		if !slices.Contains(whats(), c.What[i]) {
-			return config{}, fmt.Errorf("github: %q cannot be watched; there are %s", w, strings.Join(whats(), ", "))
-		}
-	}
-	if strings.ContainsAny(c.Branch, " \t\r\n\\") || len(c.Branch) > 250 {
-		return config{}, fmt.Errorf("github: %q is no branch", c.Branch)
-	}
-	if c.Token != "" && !secret().MatchString(c.Token) {
-		return config{}, errors.New(`github: "token" must be a reference such as "keychain:github", and not the token itself`)
-	}
-	return c, c.base()
-}
-
-// base finds the API: GitHub's own, or that of a server, which has it below /api/v3.
-func (c *config) base() error {
-	if c.Base = strings.TrimRight(strings.TrimSpace(c.Base), "/"); c.Base == "" {
-		c.Base = public
-		return nil
-	}
-	u, err := url.Parse(c.Base)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.User != nil || u.Fragment != "" {
-		return fmt.Errorf(`github: "base_url" must be an address such as "https://github.example.com", not %q`, c.Base)
-	}
-	if u.Scheme == "http" && c.Token != "" && !safehttp.Loopback(u) {
-		return errors.New("github: a token is not sent to an address without https")
-	}
-	switch {
-	case u.Host == "github.com" || u.Host == "www.github.com":
-		c.Base = public
-	case u.Host != "api.github.com" && u.Path == "":
-		c.Base += "/api/v3"
-	}
-	return nil
-}
-
-// endpoints are what has to be asked, each once: runs and failures are one.
-func (c config) endpoints() []string {
-	var out []string
-	for _, w := range c.What {
-		if w == failures {
-			w = runs
-		}
-		if !slices.Contains(out, w) {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// address is what is asked first of an endpoint.
-func (c config) address(what string) string {
-	at := c.Base + "/repos/" + c.Repo
-	switch what {
-	case issues:
-		return at + "/issues?state=all&sort=updated&direction=desc&per_page=100"
-	case pulls:
-		return at + "/pulls?state=all&sort=updated&direction=desc&per_page=100"
-	case releases:
-		return at + "/releases?per_page=50"
-	case runs:
-		at += "/actions/runs?per_page=100"
-		if c.Branch != "" {
-			at += "&branch=" + url.QueryEscape(c.Branch)
-		}
-		return at
-	}
-	return at + "/events?per_page=100"
-}
-
 // repo is one poll of a watcher.
 type repo struct {
 	config
@@ -248,6 +148,10 @@ type cursor struct {
 type stand struct {
 	ETag   string    `json:"etag,omitempty"`
 	Newest time.Time `json:"newest,omitzero"`
+	// Near are the runs on the first page that have not ended, Far those further
+	// down, see asker.late.
+	Near []int64 `json:"near,omitempty"`
+	Far  []int64 `json:"far,omitempty"`
 }
 
 // Every implements watchers.Polled.
@@ -272,24 +176,34 @@ func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 	}
 	var found watchers.Found
 	for _, what := range r.endpoints() {
-		at := c.Of[what]
-		items, fresh, err := a.list(ctx, what, at)
+		n, err := a.list(ctx, what, c.Of[what], p.Begun)
 		if err != nil {
 			return watchers.Found{}, err
 		}
 		if c.Since.IsZero() {
 			c.Since = p.Begun.Add(a.skew)
 		}
-		c.Of[what] = fresh
-		for _, it := range items {
+		c.Of[what] = n.stand
+		for _, it := range n.items {
 			if it.at.After(c.Since) && r.wants(it) {
 				found.Signals = append(found.Signals, it.signal(r.Repo))
 			}
+		}
+		if n.left {
+			found.Signals = append(found.Signals, r.leftOut(what, n.stand.Newest))
 		}
 	}
 	found.Wait = a.wait
 	found.Cursor, err = json.Marshal(c)
 	return found, err
+}
+
+// leftOut is the notice that more happened than is read at a time.
+func (r *repo) leftOut(what string, newest time.Time) watchers.Signal {
+	return watchers.Signal{
+		Key: "left/" + what + "@" + newest.UTC().Format(time.RFC3339), At: time.Now(), Notice: true, Payload: json.RawMessage(`{}`),
+		Text: fmt.Sprintf("So much has changed in %s since I last looked that I read only the newest %s, and left out the older ones.", r.Repo, nameOf(what)),
+	}
 }
 
 // Past implements watchers.Historian.
@@ -300,11 +214,11 @@ func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 	}
 	var out []watchers.Signal
 	for _, what := range r.endpoints() {
-		items, _, err := a.list(ctx, what, stand{Newest: since.Add(overlap)})
+		n, err := a.list(ctx, what, stand{Newest: since.Add(overlap)}, since)
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range items {
+		for _, it := range n.items {
 			if it.at.After(since) && r.wants(it) {
 				out = append(out, it.signal(r.Repo))
 			}
@@ -315,7 +229,7 @@ func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 }
 
 func (r *repo) wants(it item) bool {
-	if it.what == runs && !slices.Contains(r.What, runs) && !it.failed {
+	if it.open || it.what == runs && !it.failed && !slices.Contains(r.What, runs) {
 		return false
 	}
 	return len(r.Words) == 0 || r.Words.In(it.Title+"\n"+it.Body+"\n"+it.By+"\n"+strings.Join(it.Labels, "\n"))

@@ -196,6 +196,76 @@ func TestReleasesRunsEvents(t *testing.T) {
 	}
 }
 
+// A run that takes long is told also when newer ones have pushed it off the
+// first page meanwhile.
+func TestRunThatEndsLate(t *testing.T) {
+	const path = "/repos/o/r/actions/runs"
+	h := newHub()
+	h.perMax = 2
+	begun, now := time.Now().Add(-3*time.Hour), time.Now()
+	slow := func(id int, status, conclusion string, ended time.Time) {
+		r := run(id, conclusion, begun)
+		r["status"], r["updated_at"] = status, stamp(ended)
+		h.put(path, "created_at", r)
+	}
+	slow(1, "in_progress", "", begun)
+	slow(2, "queued", "", begun)
+	w := newWatch(t, h, `,"what":["runs"]`)
+	w.want()
+	for id := range 4 {
+		h.put(path, "created_at", run(10+id, "success", now.Add(time.Second)))
+	}
+	if said, err := w.poll(); err != nil || len(said) != 4 {
+		t.Fatal(said, err)
+	}
+	slow(1, "completed", "failure", now.Add(2*time.Second))
+	w.want("o/r: run failed: CI on main: fix (bob)")
+	h.put(path, "created_at", run(20, "success", now.Add(2*time.Hour)))
+	w.want("o/r: run success: CI on main: fix (bob)")
+	slow(2, "completed", "success", now.Add(3*time.Hour))
+	w.want("o/r: run success: CI on main: fix (bob)")
+	h.do(func() { h.asked = nil })
+	w.want()
+	if len(h.asked) != 1 {
+		t.Errorf("asked %v when all have ended", h.asked)
+	}
+}
+
+// A repository in which more happens than can be read is not stuck for ever.
+func TestTooMuch(t *testing.T) {
+	h := newHub()
+	h.perMax = 1
+	old := time.Now().AddDate(0, 0, -1)
+	h.put(issuesOf, "updated_at", issue(1, "old", old, old))
+	w := newWatch(t, h, `,"what":["issues"]`)
+	w.want()
+	for n := range 40 {
+		at := time.Now().Add(time.Duration(n+1) * time.Second)
+		h.put(issuesOf, "updated_at", issue(100+n, "x", at, at))
+	}
+	said, err := w.poll()
+	if err != nil || len(said) != 31 || !strings.Contains(said[30], "read only the newest issues") {
+		t.Errorf("%d, %q, %v", len(said), said, err)
+	}
+	w.want()
+}
+
+// What happened before the first look is told, however much it is.
+func TestManyBeforeTheFirstLook(t *testing.T) {
+	h := newHub()
+	h.perMax = 10
+	w := newWatch(t, h, `,"what":["issues"]`)
+	old := w.p.Begun.AddDate(0, 0, -1)
+	h.put(issuesOf, "updated_at", issue(1, "old", old, old))
+	for n := range 35 {
+		at := w.p.Begun.Add(time.Duration(n+1) * time.Millisecond)
+		h.put(issuesOf, "updated_at", issue(100+n, "x", at, at))
+	}
+	if said, err := w.poll(); err != nil || len(said) != 35 {
+		t.Errorf("%d of 35 are told, %v", len(said), err)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -19,6 +19,9 @@ type item struct {
 	what   string
 	at     time.Time
 	failed bool
+	run    int64 // its id, of workflow runs
+	open   bool  // the run has not ended: nothing to tell yet
+	first  bool  // on the first page
 
 	Kind   string   `json:"kind"`             // "issue opened", "run failed"
 	Number int      `json:"number,omitempty"` // of issues and pull requests
@@ -209,7 +212,7 @@ func readRun(raw json.RawMessage) ([]item, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	if r.Status != "completed" {
-		return nil, r.Created, nil
+		return []item{{run: r.ID, open: true}}, r.Created, nil
 	}
 	failed := r.Conclusion == "failure" || r.Conclusion == "timed_out" || r.Conclusion == "startup_failure"
 	kind := "run " + line(strings.ReplaceAll(r.Conclusion, "_", " "), 40)
@@ -217,7 +220,7 @@ func readRun(raw json.RawMessage) ([]item, time.Time, error) {
 		kind = "run failed"
 	}
 	return []item{{
-		key: fmt.Sprintf("run/%d/%d", r.ID, r.Attempt), at: r.Updated, failed: failed, Kind: kind,
+		key: fmt.Sprintf("run/%d/%d", r.ID, r.Attempt), run: r.ID, at: r.Updated, failed: failed, Kind: kind,
 		Title: line(r.Name+" on "+r.Branch+": "+r.Title, 300), By: line(r.Actor.Login, 60), URL: line(r.URL, 500),
 	}}, r.Created, nil
 }

@@ -79,7 +79,17 @@ func (h *hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(http.StatusUnauthorized, "Bad credentials")
 		return
 	}
-	list, ok := h.lists[strings.TrimPrefix(r.URL.Path, "/api/v3")]
+	path := strings.TrimPrefix(r.URL.Path, "/api/v3")
+	if of, id, one := strings.Cut(path, "/actions/runs/"); one {
+		for _, e := range h.lists[of+"/actions/runs"] {
+			if fmt.Sprint(e["id"]) == id {
+				text, _ := json.Marshal(e)
+				_, _ = w.Write(text)
+				return
+			}
+		}
+	}
+	list, ok := h.lists[path]
 	if !ok {
 		refuse(http.StatusNotFound, "Not Found")
 		return

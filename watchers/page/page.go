@@ -30,7 +30,7 @@ const Kind = "page"
 // The bounds of a page.
 const (
 	maxBody     = 5 << 20
-	maxText     = 200 << 10 // what is kept of a page, in bytes
+	maxText     = 200 << 10 // what is compared, in bytes
 	maxSelector = 1000
 	every       = time.Hour
 )
@@ -163,14 +163,14 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	if err != nil || resp.NotModified() {
 		return watchers.Found{}, err
 	}
-	text, title, err := p.read(resp)
+	text, title, err := p.read(ctx, resp)
 	if err != nil {
 		return watchers.Found{}, err
 	}
 	found := watchers.Found{}
 	if known && c.Text != text {
 		c.Changes++
-		if s, ok := p.signal(c, text, title); ok {
+		if s, ok := p.signal(at.Begun, c, text, title); ok {
 			found.Signals = append(found.Signals, s)
 		}
 	}
@@ -184,8 +184,9 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 }
 
 // signal is what changed since the cursor's text, false when it is not worth
-// telling.
-func (p *page) signal(c cursor, text, title string) (watchers.Signal, bool) {
+// telling. The changes are counted from the beginning, which is part of the key
+// therefore: the same change after a pause is another one.
+func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
 	gone, come := changes(lines(c.Text), lines(text))
 	touched := strings.Join(gone, "\n") + "\n" + strings.Join(come, "\n")
 	if len(gone)+len(come) == 0 || len(p.Words) > 0 && !p.Words.In(touched) {
@@ -203,7 +204,7 @@ func (p *page) signal(c cursor, text, title string) (watchers.Signal, bool) {
 	}
 	sum := sha256.Sum256([]byte(c.Text + "\x00" + text))
 	return watchers.Signal{
-		Key:  fmt.Sprintf("%d:%s", c.Changes, hex.EncodeToString(sum[:12])),
+		Key:  fmt.Sprintf("%d:%d:%s", begun.UnixMilli(), c.Changes, hex.EncodeToString(sum[:12])),
 		Text: "Changed: " + name + ": " + brief(gone, come), Payload: payload, Source: provenance.Outside,
 	}, true
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -140,6 +141,9 @@ func TestWhatChanged(t *testing.T) {
 			`Changed: https://shop.example.com/p: new is "- x" and 1 more line`, `Changed: https://shop.example.com/p: gone is "- x" and 1 more line`,
 		}, ""},
 		{"outside of the part", `,"select":"#price"`, []string{`<b id=price>5</b><p>1</p>`, `<b id=price>5</b><p>2</p>`}, nil, ""},
+		{"parts in parts", `,"select":"div"`, []string{`<div>a<div>b</div></div>`, `<div>a<div>c</div></div>`}, []string{
+			`Changed: https://shop.example.com/p: "b" became "c"`,
+		}, ""},
 		{"cells of a table", `,"select":"td.p"`, []string{`<table><tr><td class=p>5<td>1</table>`, `<table><tr><td class=p>6<td>2</table>`}, []string{
 			`Changed: https://shop.example.com/p: "5 |" became "6 |"`,
 		}, ""},
@@ -174,12 +178,47 @@ func TestWhatChanged(t *testing.T) {
 	}
 }
 
+// What was told before a pause is told again when it happens again.
+func TestChangeAfterAPause(t *testing.T) {
+	s := &site{}
+	client := safehttptest.New(t, s).Client(t)
+	known := map[string]bool{}
+	for life := range 2 {
+		p, told := watchers.Progress{First: true, Begun: time.Now().Add(time.Duration(life) * time.Hour)}, 0
+		for _, v := range []string{"<p>sold out</p>", "<p>in stock</p>"} {
+			s.set("p", v)
+			made, err := page.New().New(watchers.Spec{Config: json.RawMessage(`{"url":"https://shop.example.com/p"}`)}, watchers.Deps{Network: client})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := made.(watchers.Polled).Poll(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, sig := range found.Signals {
+				if !known[sig.Key] {
+					told++
+				}
+				known[sig.Key] = true
+			}
+			p.First, p.Cursor = false, found.Cursor
+		}
+		if told != 1 {
+			t.Errorf("told %d times in life %d", told, life+1)
+		}
+	}
+}
+
 func TestAnswersThatAreNone(t *testing.T) {
 	for name, c := range map[string]struct{ kind, body, config, want string }{
 		"a picture":            {"image/png", "\x89PNG", "", "which is no text"},
 		"a selector in a text": {"text/plain", "5", `,"select":"p"`, "no CSS selector"},
 		"nothing":              {"text/html", "", "", "answers with nothing"},
 		"too deep":             {"text/html", strings.Repeat("<div>", 100_000), "", "cannot be read"},
+		"too many elements":    {"text/html", strings.Repeat("<b></b>", 60_000), `,"select":"#price"`, "more than 50000 elements"},
+		"too deep for a part":  {"text/html", strings.Repeat("<div>", 300) + "<p>x", `,"select":"#a div div p"`, "128 deep"},
+		"too long":             {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), "", `name a part of it with "select"`},
+		"a part too long":      {"text/html", strings.Repeat("<p>a line of it</p>", 20_000), `,"select":"p"`, "more than 200 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := see(t, &site{kind: c.kind}, c.config, c.body); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -192,7 +231,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 // What is said and kept of a change has bounds.
 func TestLargeChange(t *testing.T) {
 	var a, b strings.Builder
-	for i := range 20_000 {
+	for i := range 10_000 {
 		fmt.Fprintf(&a, "<p>old line %d</p>", i)
 		fmt.Fprintf(&b, "<p>new line %d</p>", i)
 	}

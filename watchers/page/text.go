@@ -2,12 +2,12 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -30,7 +30,7 @@ const (
 // read returns what is compared: the part of the page that was asked for, as
 // lines without noise. A part that is not there is an error, and not an empty
 // text: the page may have failed to load, or been rebuilt.
-func (p *page) read(resp *safehttp.Response) (text, title string, err error) {
+func (p *page) read(ctx context.Context, resp *safehttp.Response) (text, title string, err error) {
 	body, err := decoded(resp)
 	if err != nil {
 		return "", "", err
@@ -38,7 +38,7 @@ func (p *page) read(resp *safehttp.Response) (text, title string, err error) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case kind == "", strings.Contains(kind, "html"):
-		text, title, err = p.part(body)
+		text, title, err = p.part(ctx, body)
 	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "json"), strings.Contains(kind, "xml"):
 		if text = readable.Tidy(body); p.Select != "" {
 			err = fmt.Errorf("%s answers with %s, in which no CSS selector finds anything", p.host, kind)
@@ -52,7 +52,10 @@ func (p *page) read(resp *safehttp.Response) (text, title string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return p.quiet(text), readable.CutRunes(title, 150), nil
+	if text, err = p.quiet(text); err != nil {
+		return "", "", err
+	}
+	return text, readable.CutRunes(title, 150), nil
 }
 
 func decoded(resp *safehttp.Response) (string, error) {
@@ -71,7 +74,7 @@ func decoded(resp *safehttp.Response) (string, error) {
 }
 
 // part is the readable text of the page, or of what the selector finds in it.
-func (p *page) part(body string) (text, title string, err error) {
+func (p *page) part(ctx context.Context, body string) (text, title string, err error) {
 	whole, err := readable.HTML(body, nil)
 	if err != nil || p.Select == "" {
 		if err != nil {
@@ -87,14 +90,17 @@ func (p *page) part(body string) (text, title string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("page: %w", err)
 	}
-	found := cascadia.QueryAll(doc, want)
+	found, err := (&finder{want: want}).in(ctx, doc, nil)
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", p.host, err)
+	}
 	if len(found) == 0 {
 		return "", "", fmt.Errorf("the part %q is not on the page; was it rebuilt?", readable.CutRunes(p.Select, 100))
 	}
 	var b strings.Builder
 	for _, n := range found {
-		if inside(n, found) || b.Len() > maxText {
-			continue
+		if b.Len() > maxText {
+			break // which is refused, see quiet
 		}
 		var part bytes.Buffer
 		if err := html.Render(&part, n); err != nil {
@@ -114,16 +120,6 @@ func fragment(n *html.Node, s string) string {
 		s = "<table>" + s + "</table>"
 	}
 	return readable.Words("<div>" + s + "</div>")
-}
-
-// inside reports whether an element lies in another one of those that were found.
-func inside(n *html.Node, found []*html.Node) bool {
-	for up := n.Parent; up != nil; up = up.Parent {
-		if slices.Contains(found, up) {
-			return true
-		}
-	}
-	return false
 }
 
 // between cuts the text that lies between two others, blanks aside.
@@ -175,8 +171,9 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:(?:\d+|an?|a few)\s+(?:second|sec|minute|min|hour|day|week|month|year)s?\s+ago|just now|[0-9a-f]{24,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b`)
 })
 
-// quiet drops what does not count.
-func (p *page) quiet(text string) string {
+// quiet drops what does not count. What is left must be short enough to compare
+// all of it: a change further down would go unseen.
+func (p *page) quiet(text string) (string, error) {
 	var b strings.Builder
 	for _, l := range lines(text) {
 		if p.Ignore.In(l) {
@@ -184,11 +181,11 @@ func (p *page) quiet(text string) string {
 		}
 		l = readable.Squeeze(noise().ReplaceAllString(l, "…"))
 		if b.Len()+len(l) > maxText {
-			break
+			return "", fmt.Errorf(`the page has more than %d KiB of text; name a part of it with "select", or "from" and "to"`, maxText>>10)
 		}
 		b.WriteString(l + "\n")
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // changes are the lines that went and those that came, in their order.

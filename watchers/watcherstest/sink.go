@@ -126,11 +126,12 @@ func Open(t testing.TB, drivers ...watchers.Driver) *store.Store {
 	return st
 }
 
-// Options are those of a manager over the store that may look everywhere.
+// Options are those of a manager over the store that may look everywhere and
+// fire as often as it likes.
 func Options(st *store.Store, sink watchers.Sink, drivers ...watchers.Driver) watchers.Options {
 	return watchers.Options{
 		Store: st, Drivers: drivers, Sink: sink, Log: slog.New(slog.DiscardHandler),
-		AllowedRead: func(string) error { return nil }, MinEvery: 10 * time.Millisecond,
+		AllowedRead: func(string) error { return nil }, MinEvery: 10 * time.Millisecond, PerDay: 100_000,
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 const (
 	maxHomes     = 5
 	maxCalendars = 200
+	maxMissing   = 1000 // events that cannot be read, by name
 )
 
 // Calendars finds the owner's calendars for events (RFC 4791, 6.2; RFC 6764).
@@ -121,9 +122,35 @@ func calendar(at *url.URL, p prop) pim.Calendar {
 	return pim.Calendar{Path: at.String(), Name: name, Token: token}
 }
 
-// Events returns what touches the span in one calendar, in order. What cannot be
-// read is left out and told by the error; the events are there all the same
-// unless they are nil.
+// PartialError says that not all of a calendar could be read: what is missing may
+// be there all the same.
+type PartialError struct {
+	// UIDs are the events that could not be read. All: there may be others.
+	UIDs []string
+	All  bool
+	errs []error
+}
+
+// Error implements error.
+func (e *PartialError) Error() string { return errors.Join(e.errs[:min(len(e.errs), 3)]...).Error() }
+
+// Misses reports whether an event may be there although it was not returned.
+func (e *PartialError) Misses(uid string) bool { return e.All || slices.Contains(e.UIDs, uid) }
+
+func (e *PartialError) add(data string, err error) {
+	e.errs = append(e.errs, err)
+	before := len(e.UIDs)
+	for line := range strings.Lines(data) {
+		name, value, ok := strings.Cut(line, ":")
+		if name, _, _ = strings.Cut(name, ";"); ok && strings.EqualFold(name, "UID") {
+			e.UIDs = append(e.UIDs, pim.Line(value, 300))
+		}
+	}
+	e.All = e.All || len(e.UIDs) == before || len(e.UIDs) > maxMissing
+}
+
+// Events returns what touches the span in one calendar, in order. What the server
+// does not give, or cannot be read, is left out and makes a PartialError.
 func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pim.Event, error) {
 	at, err := url.Parse(cal.Path)
 	if err != nil {
@@ -137,15 +164,18 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 		return nil, err
 	}
 	out := []pim.Event{}
-	var bad []error
+	var bad PartialError
 	for _, r := range ms.Responses {
 		p := r.found()
 		if p.Data == "" {
-			continue
+			if to, err := at.Parse(r.Href); err != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
+				bad.add("", fmt.Errorf("the server does not give %s", pim.Line(r.Href, 100)))
+			}
+			continue // the calendar itself, which some send along
 		}
 		found, err := ics.Events([]byte(p.Data), s)
 		if err != nil {
-			bad = append(bad, err)
+			bad.add(p.Data, err)
 		}
 		for _, e := range found {
 			e.Calendar, e.Version = cal.Name, p.ETag
@@ -156,5 +186,8 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 		}
 	}
 	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
-	return out, errors.Join(bad[:min(len(bad), 3)]...)
+	if len(bad.errs) > 0 {
+		return out, &bad
+	}
+	return out, nil
 }

@@ -59,6 +59,10 @@ func (t takes) events() bool {
 	return len(t.Comp) == 0
 }
 
+// cut reports an answer about the calendar itself that says that there is more
+// than it holds (RFC 6578, 3.6), or that it cannot be read.
+func (r response) cut() bool { return r.Status != "" && !strings.Contains(r.Status, " 200") }
+
 // found brings the properties that a server has together.
 func (r response) found() (p prop) {
 	for _, s := range r.Stats {

@@ -1,12 +1,8 @@
 package mailbox_test
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -15,61 +11,6 @@ import (
 	"hob/platform/pim/mailbox"
 	"hob/platform/pim/pimtest"
 )
-
-// speak starts a server that says hello and then answers each command as told;
-// an answer of "" closes the connection.
-func speak(t *testing.T, hello string, answer func(tag, command string) string) pim.Account {
-	t.Helper()
-	ca, conf := pimtest.Certificate(t)
-	var lc net.ListenConfig
-	raw, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := tls.NewListener(raw, conf)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			talk(c, hello, answer)
-		}
-	}()
-	t.Cleanup(func() {
-		_ = l.Close()
-		<-done
-	})
-	return pim.Account{
-		Name: "work", IMAP: "imaps://" + raw.Addr().String(), Address: "ada@example.org", CA: ca,
-		Secret: func(context.Context) (string, error) { return pimtest.Secret, nil },
-	}
-}
-
-func talk(c net.Conn, hello string, answer func(tag, command string) string) {
-	defer c.Close()
-	if _, err := io.WriteString(c, hello); err != nil {
-		return
-	}
-	for r := bufio.NewReader(c); ; {
-		line, err := r.ReadString('\n')
-		if err != nil {
-			return
-		}
-		tag, command, _ := strings.Cut(strings.TrimSpace(line), " ")
-		said := answer(tag, command)
-		if said == "" {
-			return
-		}
-		for left := said; left != ""; left = left[min(len(left), 64<<10):] {
-			if _, err := io.WriteString(c, left[:min(len(left), 64<<10)]); err != nil {
-				return
-			}
-		}
-	}
-}
 
 func TestHostileServers(t *testing.T) {
 	const hello = "* OK [CAPABILITY IMAP4rev1 IDLE] hi\r\n"
@@ -88,6 +29,15 @@ func TestHostileServers(t *testing.T) {
 			return plain(tag, command)
 		}
 	}
+	locked := func(tag, command string) string {
+		switch strings.ToUpper(strings.Fields(command + " x")[0]) {
+		case "EXAMINE":
+			return tag + " NO it is locked\r\n"
+		case "LIST":
+			return "* LIST () \"/\" INBOX\r\n" + tag + " OK done\r\n"
+		}
+		return plain(tag, command)
+	}
 	tests := []struct {
 		name, hello string
 		answer      func(tag, command string) string
@@ -96,7 +46,9 @@ func TestHostileServers(t *testing.T) {
 		{"an ordinary one", hello, plain, ""},
 		{"a line without end", "* OK " + strings.Repeat("x", 3<<20), plain, "more than was asked for"},
 		{"no IMAP at all", "HTTP/1.1 400 Bad Request\r\n\r\n", plain, "connect"},
-		{"goodbye at once", "* BYE we are full\r\n", plain, "connect to"},
+		{"goodbye at once", "* BYE we are full\r\n", plain, "we are full"},
+		{"goodbye, and asks to call again", "* BYE [UNAVAILABLE] back \x1b[31mat nine\r\n", plain, "back [31mat nine"},
+		{"its folder is locked", hello, locked, "open the folder INBOX: the server says no: it is locked"},
 		{"an answer to nobody", hello, on("LOGIN", "a99 OK x\r\n"), "sign in"},
 		{"hangs up", hello, on("LOGIN", ""), "sign in"},
 		{"busy", hello, on("LOGIN", "TAG NO [UNAVAILABLE] later\r\n"), "cannot sign anybody in now"},
@@ -112,7 +64,7 @@ func TestHostileServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			err := visit(ctx, speak(t, tt.hello, tt.answer))
+			err := visit(ctx, pimtest.Speak(t, tt.hello, tt.answer))
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
@@ -124,7 +76,7 @@ func TestHostileServers(t *testing.T) {
 	t.Run("one that says nothing", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		if err := visit(ctx, speak(t, hello, on("LOGIN", "* OK still thinking\r\n"))); err == nil {
+		if err := visit(ctx, pimtest.Speak(t, hello, on("LOGIN", "* OK still thinking\r\n"))); err == nil {
 			t.Error("it answered")
 		}
 	})

@@ -30,11 +30,6 @@ import (
 const (
 	askWait  = time.Minute // for one answer
 	askBytes = 1 << 20     // of one answer without mails in it
-	// idleFor is how long a server is trusted to speak up by itself. Some forget,
-	// and so do routers on the way (RFC 2177 says 29 minutes at most).
-	idleFor = 9 * time.Minute
-	// pollEach is how often a server is asked that cannot speak up.
-	pollEach = time.Minute
 )
 
 // Conn is a signed-in connection. One goroutine uses it.
@@ -76,8 +71,11 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	m := &Conn{account: a.Name, bound: pim.Bound(raw, askBytes), news: make(chan struct{}, 1)}
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
-	if err := m.greet(ctx, s, conf); err != nil {
+	if said, err := m.greet(ctx, s, conf); err != nil {
 		_ = raw.Close()
+		if said != "" { // the reason is there, whatever became of the connection meanwhile
+			err = fmt.Errorf("the server says goodbye: %s", said)
+		}
 		return nil, m.fail("connect to "+s.Addr(), err)
 	}
 	if err := m.signIn(a, secret); err != nil {
@@ -88,27 +86,30 @@ func Open(ctx context.Context, a pim.Account) (*Conn, error) {
 	return m, nil
 }
 
-func (m *Conn) greet(ctx context.Context, s pim.Server, conf *tls.Config) (err error) {
+// greet begins the conversation; said is with what the server ended it at once.
+func (m *Conn) greet(ctx context.Context, s pim.Server, conf *tls.Config) (said string, err error) {
 	o := &imapclient.Options{
 		TLSConfig:             conf,
 		WordDecoder:           &mime.WordDecoder{CharsetReader: charset.Reader},
-		UnilateralDataHandler: &imapclient.UnilateralDataHandler{Mailbox: m.heard, Expunge: func(uint32) { m.changed() }},
+		UnilateralDataHandler: &imapclient.UnilateralDataHandler{Mailbox: m.heard, Expunge: m.expunged},
 	}
 	if !s.Implicit {
-		m.c, err = imapclient.NewStartTLS(m.bound, o)
-		return err
+		first := &greeted{Conn: m.bound}
+		m.c, err = imapclient.NewStartTLS(first, o)
+		return first.goodbye(), err
 	}
 	conf.NextProtos = []string{"imap"}
 	t := tls.Client(m.bound, conf)
 	if err := t.HandshakeContext(ctx); err != nil {
-		return err
+		return "", err
 	}
-	m.c = imapclient.New(t, o)
+	first := &greeted{Conn: t}
+	m.c = imapclient.New(first, o)
 	if err := m.c.WaitGreeting(); err != nil {
 		_ = m.c.Close()
-		return err
+		return first.goodbye(), err
 	}
-	return nil
+	return "", nil
 }
 
 func (m *Conn) signIn(a pim.Account, secret string) error {
@@ -125,7 +126,7 @@ func (m *Conn) signIn(a pim.Account, secret string) error {
 		err = m.c.Login(a.Login(), secret).Wait()
 	}
 	if no, is := errors.AsType[*imap.Error](err); is {
-		if no.Code == imap.ResponseCodeUnavailable || no.Code == "INUSE" || no.Code == "LIMIT" {
+		if passing(no) {
 			return fmt.Errorf("account %s: the server cannot sign anybody in now: %s", a.Name, pim.Line(no.Text, 200))
 		}
 		return fmt.Errorf("account %s: %w: %s", a.Name, pim.ErrSignIn, pim.Line(no.Text, 200))
@@ -136,17 +137,22 @@ func (m *Conn) signIn(a pim.Account, secret string) error {
 	return nil
 }
 
+// passing reports an answer that says of itself that it does not last (RFC 5530).
+func passing(no *imap.Error) bool {
+	return no.Code == imap.ResponseCodeUnavailable || no.Code == "INUSE" || no.Code == "LIMIT"
+}
+
 // fail words an error, of whose text a server may have written a part.
 func (m *Conn) fail(what string, err error) error {
 	if no, is := errors.AsType[*imap.Error](err); is {
-		kind := error(nil)
-		if no.Code == imap.ResponseCodeNonExistent || no.Code == imap.ResponseCodeTryCreate {
+		kind := pim.ErrRefused
+		switch {
+		case no.Code == imap.ResponseCodeNonExistent || no.Code == imap.ResponseCodeTryCreate:
 			kind = pim.ErrNoFolder
+		case passing(no):
+			kind = errors.New("the server cannot do that now")
 		}
-		if kind != nil {
-			return fmt.Errorf("account %s: %s: %w: %s", m.account, what, kind, pim.Line(no.Text, 200))
-		}
-		return fmt.Errorf("account %s: %s: the server says no: %s", m.account, what, pim.Line(no.Text, 200))
+		return fmt.Errorf("account %s: %s: %w: %s", m.account, what, kind, pim.Line(no.Text, 200))
 	}
 	return fmt.Errorf("account %s: %s: %w", m.account, what, err)
 }
@@ -216,7 +222,7 @@ type State struct {
 // ("sent", "archive"), opens the folder for that.
 func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 	s, err := m.examine(ctx, folder)
-	if err == nil || !errors.Is(err, pim.ErrNoFolder) && !refused(err) {
+	if err == nil || !errors.Is(err, pim.ErrNoFolder) && !errors.Is(err, pim.ErrRefused) {
 		return s, err
 	}
 	all, lerr := m.Folders(ctx)
@@ -225,17 +231,15 @@ func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 	}
 	var names []string
 	for _, f := range all {
+		if f.Name == folder {
+			return State{}, err // it is there, and cannot be opened now
+		}
 		if f.Use != "" && strings.EqualFold(f.Use, folder) || strings.EqualFold(f.Name, folder) && f.Name != folder {
 			return m.examine(ctx, f.Name)
 		}
 		names = append(names, f.Name)
 	}
 	return State{}, fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
-}
-
-// refused reports an answer of the server's.
-func refused(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "the server says no")
 }
 
 func (m *Conn) examine(ctx context.Context, folder string) (out State, err error) {
@@ -255,71 +259,6 @@ func (m *Conn) examine(ctx context.Context, folder string) (out State, err error
 		return nil
 	})
 	return out, err
-}
-
-// heard is called by the connection's reader.
-func (m *Conn) heard(d *imapclient.UnilateralDataMailbox) {
-	if d.NumMessages == nil {
-		return
-	}
-	m.mu.Lock()
-	more := *d.NumMessages != m.exists
-	m.exists = *d.NumMessages
-	m.mu.Unlock()
-	if more {
-		m.changed()
-	}
-}
-
-func (m *Conn) changed() {
-	select {
-	case m.news <- struct{}{}:
-	default:
-	}
-}
-
-// Wait returns when the folder has changed, when the server has been trusted
-// long enough, or when wake says so. It does not return an error for the end of
-// ctx. A server without IDLE is asked now and then.
-func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
-	if !m.idle {
-		return m.poll(ctx, wake)
-	}
-	m.bound.Allow(askBytes)
-	var cmd *imapclient.IdleCommand
-	err := m.ask(ctx, askBytes, "wait for mail", func() (err error) {
-		cmd, err = m.c.Idle()
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	rest := time.NewTimer(idleFor)
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-	case <-wake:
-	case <-m.news:
-	case <-rest.C:
-	case <-m.c.Closed():
-	}
-	return m.ask(context.WithoutCancel(ctx), askBytes, "wait for mail", func() error {
-		return errors.Join(cmd.Close(), cmd.Wait())
-	})
-}
-
-func (m *Conn) poll(ctx context.Context, wake <-chan struct{}) error {
-	rest := time.NewTimer(pollEach)
-	defer rest.Stop()
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-wake:
-	case <-m.news:
-	case <-rest.C:
-	case <-m.c.Closed():
-	}
-	return m.ask(ctx, askBytes, "ask for mail", func() error { return m.c.Noop().Wait() })
 }
 
 // Close signs out, if that is quick, and closes the connection.

@@ -7,10 +7,12 @@ import (
 	"net/mail"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	message "github.com/emersion/go-message"
 	"github.com/emersion/go-message/charset"
 	gomail "github.com/emersion/go-message/mail"
+	"golang.org/x/text/encoding/charmap"
 
 	"hob/platform/pim"
 	"hob/platform/readable"
@@ -106,7 +108,11 @@ func id(value string) string {
 // decodeWords reads the encoded words of RFC 2047. Raw bytes that are not UTF-8
 // are taken for Latin-1, which they mostly are.
 func decodeWords(words *mime.WordDecoder, s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+	if !utf8.ValidString(s) {
+		if latin, err := charmap.ISO8859_1.NewDecoder().String(s); err == nil {
+			s = latin
+		}
+	}
 	if out, err := words.DecodeHeader(s); err == nil {
 		return out
 	}

@@ -17,6 +17,7 @@ func TestReadHeader(t *testing.T) {
 		{"plain", "From: Ada <ada@x.org>\r\nSubject: Hi\r\nMessage-ID: <1@x>\r\n\r\n", "Ada <ada@x.org>", "Hi", "1@x"},
 		{"folded, any case", "FROM: \"Ada\r\n Lovelace\" <ADA@x.org>\r\nsubject: a\r\n\tb\r\nMESSAGE-id:\r\n <1@x>\r\n", "Ada Lovelace <ada@x.org>", "a b", "1@x"},
 		{"encoded words", "Subject: =?iso-8859-1?q?M=E4rz?= =?utf-8?b?8J+Ygg==?=\nFrom: =?utf-8?q?J=C3=BCrgen?= <j@x>\n", "Jürgen <j@x>", "März😂", ""},
+		{"bytes of Latin-1", "Subject: Gr\xfc\xdfe\nFrom: J\xfcrgen <j@x>\n", "Jürgen <j@x>", "Grüße", ""},
 		{"an address that breaks the rules", "From: Ada Lovelace, Dr. <ada@x.org\nSubject: x\n", "Ada Lovelace", "x", ""},
 		{"no address at all", "From: nobody in particular\nSubject: x\n", "nobody in particular", "x", ""},
 		{"controls and turned writing", "Subject: a\x1b[2J\u202eb\x00c\nFrom: x@y\n", "x@y", "a[2Jbc", ""},

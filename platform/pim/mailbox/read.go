@@ -54,7 +54,8 @@ func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32,
 }
 
 // Headers reads what is in the heads of mails, at most Page of them, in the order
-// of their UIDs. A mail that is gone is left out.
+// of their UIDs. A mail that is gone is left out. pim.ErrRefused: one of them
+// cannot be read.
 func (m *Conn) Headers(ctx context.Context, uids []uint32) ([]pim.Message, error) {
 	section := &imap.FetchItemBodySection{
 		Specifier: imap.PartSpecifierHeader, HeaderFields: headerFields(), Peek: true, Partial: &imap.SectionPartial{Size: maxHeader},
@@ -109,8 +110,21 @@ func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.UID, b.UID) })
 	for i, f := range all {
 		if i == 0 || all[i-1].UID != f.UID {
-			take(f.Message, f.raw)
+			if err := m.taken(func() { take(f.Message, f.raw) }); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+// taken takes a mail apart. One that breaks the reader is one that cannot be read.
+func (m *Conn) taken(take func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("account %s: read mails: %w: a mail breaks the reader: %v", m.account, pim.ErrRefused, p)
+		}
+	}()
+	take()
 	return nil
 }

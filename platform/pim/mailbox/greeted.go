@@ -1,0 +1,53 @@
+package mailbox
+
+import (
+	"bytes"
+	"net"
+	"strings"
+	"sync"
+
+	"hob/platform/pim"
+)
+
+// maxGreeting is how much of a greeting is kept, in bytes.
+const maxGreeting = 500
+
+// greeted keeps the first line that a server says. A server that ends the
+// conversation with it closes the connection too, and whoever notices that first
+// forgets the line.
+type greeted struct {
+	net.Conn
+
+	mu   sync.Mutex
+	line []byte
+	over bool
+}
+
+// Read implements net.Conn.
+func (g *greeted) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over {
+		line, _, end := bytes.Cut(p[:n], []byte("\n"))
+		g.line = append(g.line, line[:min(len(line), maxGreeting-len(g.line))]...)
+		g.over = end || len(g.line) == maxGreeting
+	}
+	return n, err
+}
+
+// goodbye is what the server said when that was the end, without its code.
+func (g *greeted) goodbye() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	text := string(g.line)
+	if len(text) < 6 || !strings.EqualFold(text[:6], "* BYE ") {
+		return ""
+	}
+	if text = text[6:]; strings.HasPrefix(text, "[") {
+		if _, after, ok := strings.Cut(text, "]"); ok {
+			text = after
+		}
+	}
+	return pim.Line(text, 200)
+}

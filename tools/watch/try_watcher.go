@@ -1,0 +1,141 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+	"hob/watchers"
+)
+
+// The bounds of a look back.
+const (
+	usualDays = 7
+	maxDays   = 31
+	maxShown  = 50
+)
+
+type tryIn struct {
+	Watcher string         `json:"watcher,omitempty" jsonschema:"id or words of one that there is"`
+	Kind    string         `json:"kind,omitempty" jsonschema:"else the kind, as for create_watcher"`
+	Config  map[string]any `json:"config,omitempty"`
+	Days    int            `json:"days,omitempty" jsonschema:"how far back (7)"`
+}
+
+// history is the Data of try_watcher.
+type history struct {
+	Since   time.Time `json:"since"`
+	Count   int       `json:"count"`
+	Signals []would   `json:"signals"`
+}
+
+// would is one thing that would have fired.
+type would struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+}
+
+func (d Deps) tryWatcher() tools.Tool {
+	return tools.New(tools.Def[tryIn]{
+		Spec: tools.Spec{
+			Name: "try_watcher", Category: "watch", Effects: tools.Read | tools.Egress | tools.Secret, Timeout: 3 * time.Minute,
+			Description: "Try a watcher without making it: what it would have fired in the last days.",
+			Keywords:    "dry run test past week",
+		},
+		Summary: func(in tryIn) string {
+			config, _ := json.Marshal(in.Config)
+			return "Look what would have fired: " + phrase.Cut(cmp.Or(in.Watcher, in.Kind+" "+string(config)), 160)
+		},
+		Judge: func(ctx context.Context, in tryIn) tools.Judgement {
+			s, err := d.meant(ctx, in)
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			return d.judge(tools.Read, s.Kind, s.Config)
+		},
+		Run: func(ctx context.Context, c tools.Call, in tryIn) (tools.Result, error) {
+			s, err := d.meant(ctx, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if s.ID == "" { // made up by who calls
+				s.Provenance = from(c)
+			}
+			days := cmp.Or(in.Days, usualDays)
+			since := c.Now.AddDate(0, 0, -days)
+			list, err := d.Manager.Past(ctx, s, since, c.Now)
+			if errors.Is(err, watchers.ErrNoPast) {
+				err = tools.Errorf(tools.Unsupported, "%w", err)
+			}
+			if err != nil { // it may quote what a server said
+				return tools.Result{}, tools.Quoting(classify(err), provenance.Outside)
+			}
+			r := tools.Result{Source: sourceOf([]watchers.Spec{s}), Text: looked(list, days, c.Now), Data: dataOf(list, since)}
+			if !timed(s.Kind) {
+				r.Source = provenance.Outside
+			}
+			return r, nil
+		},
+	})
+}
+
+// meant is the watcher that there is, or the one that would be made.
+func (d Deps) meant(ctx context.Context, in tryIn) (watchers.Spec, error) {
+	switch {
+	case (in.Watcher == "") == (in.Kind == ""):
+		return watchers.Spec{}, tools.Errorf(tools.InvalidArguments, "give either watcher, or kind and config")
+	case in.Days < 0 || in.Days > maxDays:
+		return watchers.Spec{}, tools.Errorf(tools.InvalidArguments, "days must be 1 to %d", maxDays)
+	case in.Watcher != "":
+		s, err := d.Manager.Find(ctx, in.Watcher, watchers.Filter{})
+		if errors.Is(err, watchers.ErrAmbiguous) {
+			err = tools.Errorf(tools.InvalidArguments, "%w", err)
+		}
+		return s, tools.Quoting(classify(err), provenance.Outside) // it names the others
+	}
+	config, err := json.Marshal(in.Config)
+	if in.Config == nil {
+		config = json.RawMessage("{}")
+	}
+	return watchers.Spec{Kind: strings.ToLower(strings.TrimSpace(in.Kind)), Config: config}, err
+}
+
+func dataOf(list []watchers.Signal, since time.Time) history {
+	h := history{Since: since, Count: len(list), Signals: []would{}}
+	for _, s := range list {
+		h.Signals = append(h.Signals, would{At: s.At, Text: s.Text})
+	}
+	return h
+}
+
+func looked(list []watchers.Signal, days int, now time.Time) string {
+	span := fmt.Sprintf("In the last %d days it would", days)
+	if days == 1 {
+		span = "In the last day it would"
+	}
+	if len(list) == 0 {
+		return span + " not have fired."
+	}
+	text := span + fmt.Sprintf(" have fired %d times", len(list))
+	if len(list) == 1 {
+		text = span + " have fired once"
+	}
+	if len(list) > maxShown {
+		text += fmt.Sprintf(", the last %d of them", maxShown)
+		list = list[len(list)-maxShown:]
+	}
+	var b strings.Builder
+	b.WriteString(text + ":")
+	for _, s := range list {
+		b.WriteString("\n- " + when.Format(s.At, now) + ": " + phrase.Cut(s.Text, 300))
+	}
+	return b.String()
+}

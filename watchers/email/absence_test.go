@@ -1,0 +1,48 @@
+package email
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/platform/pim"
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+// TestAbsenceIsToldOnce: a server that is away for a day is told of once, and
+// stays the watcher's error.
+func TestAbsenceIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := watcherstest.Open(t, New())
+		sink := watcherstest.NewSink(st)
+		o := watcherstest.Options(st, sink, New())
+		o.Account = configured(pim.Account{
+			Name: "work", IMAP: "imaps://127.0.0.1:1", Address: "ada@example.org",
+			Secret: func(context.Context) (string, error) { return "secret", nil },
+		})
+		m, err := watchers.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := watcherstest.Start(t, m)
+		s := watcherstest.Create(t, st, m, watchers.Spec{Kind: Kind, Config: json.RawMessage(`{}`), Report: "test"})
+		time.Sleep(tellAfter - time.Minute)
+		if n := len(sink.Troubles()); n != 0 {
+			t.Errorf("a short absence is told: %v", sink.Troubles())
+		}
+		for range 24 {
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			if got, err := m.Get(t.Context(), s.ID); err != nil || got.LastError == "" {
+				t.Errorf("it is away, and the error is %q, %v", got.LastError, err)
+			}
+		}
+		if n := len(sink.Troubles()); n != 1 {
+			t.Errorf("told %d times: %v", n, sink.Troubles())
+		}
+		stop()
+	})
+}

@@ -1,0 +1,51 @@
+package watchers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// maxPast bounds the occurrences of what fires by the clock that Past returns.
+const maxPast = 1000
+
+// ErrNoPast is wrapped when nobody can say what would have fired.
+var ErrNoPast = errors.New("its source does not tell what was before")
+
+// Past is what a watcher, or one that is not made yet, would have fired in
+// [since, until), oldest first. It changes nothing.
+func (m *Manager) Past(ctx context.Context, s Spec, since, until time.Time) (out []Signal, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			m.opt.Log.Error("watcher panicked", "kind", s.Kind, "panic", fmt.Sprint(x), "stack", string(debug.Stack()))
+			err = fmt.Errorf("the %s watcher crashed: %v", s.Kind, x)
+		}
+	}()
+	if err := s.Lift(); err != nil {
+		return nil, err
+	}
+	if s.CreatedAt.IsZero() {
+		s.CreatedAt = since
+	}
+	made, err := m.build(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	switch w := made.(type) {
+	case Timed:
+		at, ok := following(w, since.Add(-time.Millisecond))
+		for ; ok && at.Before(until) && len(out) < maxPast; at, ok = following(w, at) {
+			out = append(out, Signal{Text: m.label(s), At: at, Source: sourceOf(s)})
+		}
+		return out, nil
+	case Historian:
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		defer cancel()
+		out, err := w.Past(ctx, since)
+		return slices.DeleteFunc(out, func(s Signal) bool { return !s.At.Before(until) }), err
+	}
+	return nil, fmt.Errorf("%w: there is nothing to try of the kind %s", ErrNoPast, s.Kind)
+}

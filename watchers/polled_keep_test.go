@@ -1,0 +1,168 @@
+package watchers_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+	"hob/watchers/watcherstest"
+)
+
+func (h *house) exec(query string, args ...any) {
+	h.t.Helper()
+	if err := h.write(func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err }); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) state(id string, to watchers.State) {
+	h.t.Helper()
+	if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, id, to); return err }); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A disk that is full is no reason to ask everybody every few seconds.
+func TestPolledCannotBeKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		s.add("a", time.Time{})
+		h.sink.Fail(watcherstest.ErrSink)
+		time.Sleep(10 * time.Minute)
+		before := s.count()
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if n := s.count() - before; n < 3 || n > 10 {
+			t.Errorf("asked %d times in two hours", n)
+		}
+		h.sink.Fail(nil)
+		time.Sleep(3 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		if diff := cmp.Diff([]string{"a"}, h.keys()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestPolledResumeAsksAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		s.fail(watchers.Later(time.Now().Add(20*time.Hour), errors.New("too many")))
+		time.Sleep(12 * time.Minute)
+		s.fail(nil)
+		h.state(w.ID, watchers.Paused)
+		time.Sleep(time.Minute)
+		before := s.count()
+		h.state(w.ID, watchers.Active)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.stop()
+		if n := s.count() - before; n != 1 {
+			t.Errorf("asked %d times in the minute after it was resumed", n)
+		}
+	})
+}
+
+// A database that cannot be read for a moment breaks nothing.
+func TestPolledReadErrorAtStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		w := h.create("source", `{}`)
+		h.exec("ALTER TABLE watcher_polls RENAME TO away")
+		h.start()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		h.exec("ALTER TABLE away RENAME TO watcher_polls")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		if got := h.get(w.ID); got.State != watchers.Active || s.count() == 0 {
+			t.Errorf("%s (%s), asked %d times", got.State, got.LastError, s.count())
+		}
+	})
+}
+
+// A source that makes things up does not fill the disk.
+func TestPolledTooManyKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		h.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+			INSERT INTO watcher_keys (watcher, key) SELECT ?, randomblob(16) FROM n`, w.ID)
+		s.add("one more", time.Time{})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		h.stop()
+		if got := h.get(w.ID); got.State != watchers.Broken || !strings.Contains(got.LastError, "200000 things") || len(h.keys()) > 0 {
+			t.Errorf("%s (%s), fired %v", got.State, got.LastError, h.keys())
+		}
+	})
+}
+
+// What was erased from a cursor does not come back with a poll that fails.
+func TestPolledFailureKeepsCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		w := h.create("source", `{}`)
+		time.Sleep(time.Minute)
+		s.mu.Lock()
+		s.take, s.err = 11*time.Minute, errors.New("no answer")
+		s.mu.Unlock()
+		time.Sleep(12 * time.Minute) // it is being asked
+		h.exec("UPDATE watcher_polls SET cursor = '7' WHERE watcher = ?", w.ID)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		var cursor string
+		var fails int
+		err := h.st.Reader(t.Context()).QueryRow("SELECT cursor, fails FROM watcher_polls").Scan(&cursor, &fails)
+		if err != nil || cursor != "7" || fails == 0 {
+			t.Errorf("%q after %d failures, %v", cursor, fails, err)
+		}
+	})
+}
+
+// What a watcher says of itself is not left out by the limit of a day.
+func TestPolledNoticeBeyondTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &source{}
+		h := newHouse(t, s)
+		h.start()
+		h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
+		time.Sleep(time.Minute)
+		for i := range 3 {
+			s.add(fmt.Sprint(i), time.Time{})
+		}
+		s.mu.Lock()
+		s.extra.Signals = []watchers.Signal{{Key: "left", Text: "Some were left out.", Notice: true}}
+		s.mu.Unlock()
+		time.Sleep(15 * time.Minute)
+		synctest.Wait()
+		h.stop()
+		if n := h.sink.Notices(); len(h.keys()) != 1 || len(n) != 2 || n[0].Text != "Some were left out." {
+			t.Errorf("fired %v, told %v", h.keys(), n)
+		}
+	})
+}
