@@ -45,7 +45,7 @@ func Speak(t testing.TB, hello string, answer func(tag, command string) string) 
 }
 
 func talk(c net.Conn, hello string, answer func(tag, command string) string) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	if _, err := io.WriteString(c, hello); err != nil {
 		return
 	}
