@@ -15,7 +15,6 @@ package goals
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -99,7 +98,6 @@ type Options struct {
 	Backoff int
 	// Bars are how sure one must be; see Bars.
 	Bars Bars
-	Log  *slog.Logger
 }
 
 // Goals keeps the goals. Its methods may be called concurrently.
@@ -123,9 +121,6 @@ func New(o Options) (*Goals, error) {
 		o.Backoff = 8
 	}
 	o.Bars = o.Bars.filled()
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Goals{o: o}, nil
 }
 

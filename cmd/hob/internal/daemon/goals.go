@@ -28,7 +28,7 @@ import (
 func (d *Daemon) openGoals(context.Context) (err error) {
 	a := d.opt.Config.Autonomy
 	d.rules = sync.OnceValue(func() *offline.Brain { return offline.New(offline.Options{Name: d.opt.Config.Agent.Name}) })
-	d.goals, err = goals.New(goals.Options{Store: d.store, Bus: d.bus, Max: a.MaxGoals, Backoff: a.GoalBackoff, Bars: barsOf(a.Confidence), Log: d.opt.Log})
+	d.goals, err = goals.New(goals.Options{Store: d.store, Bus: d.bus, Max: a.MaxGoals, Backoff: a.GoalBackoff, Bars: barsOf(a.Confidence)})
 	if err != nil {
 		return err
 	}
