@@ -69,7 +69,7 @@ func (r *run) auditTx(tx *store.Tx, s *step, outcome string) error {
 		Tool: "(none)", Verdict: s.dec.Verdict.String(), Rule: s.dec.Rule, Tainted: r.tainted(), Outcome: outcome, Args: s.args,
 	}
 	if s.tool != nil { // a name that a model made up is a text, and the log holds none
-		rec.Tool, rec.Effects = s.tool.Spec().Name, s.tool.Spec().Effects.String()
+		rec.Tool, rec.Effects = s.tool.Spec().Name, cmp.Or(s.dec.Judgement.Effects, s.tool.Spec().Effects).String() // of this very call
 	}
 	if rec.Tainted {
 		rec.Origins = r.origins()

@@ -63,7 +63,7 @@ func TestACommandDoesNotSpeakForTheOwner(t *testing.T) {
 			b, err := os.ReadFile(exe)
 			fatal(t, err)
 			fatal(t, os.WriteFile(program, b, 0o700))
-			w.api(http.MethodPost, "/api/v1/sessions/victim/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{{try("forget", map[string]any{"query": "everything"})}}})), "async": true})
+			w.api(http.MethodPost, "/api/v1/sessions/victim/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{{try("forget", map[string]any{"query": "the spare key"})}}})), "async": true})
 			w.until("the question is there", func() bool { return len(w.approvals("pending")) == 1 })
 			victim := w.approvals("pending")[0]
 			one := func(how string, parts ...string) string {

@@ -380,13 +380,13 @@ func TestIncidentI20_EveryEntryPassesTheGate(t *testing.T) {
 	w, v, _, _ := stage(t, "[triggers.door]\naction = \"see who it is (job 0)\"\nsecret = \"plain:a-secret-of-the-test\"\n")
 	w.mark()
 	v.add(job{batches: [][]attempt{{try("write_file", map[string]any{"path": filepath.Join(w.docs, "trigger.txt"), "content": "x"})}}})
-	forget := func() attempt { return try("forget", map[string]any{"query": "everything"}) }
+	forget := func() attempt { return try("forget", map[string]any{"query": "the spare key"}) }
 	entries := map[string]func(){
 		"chat": func() {
 			w.api(http.MethodPost, "/api/v1/sessions/chat/messages", map[string]any{"text": fmt.Sprintf("go (job %d)", v.add(job{batches: [][]attempt{{forget()}}})), "async": true})
 		},
 		"tool": func() {
-			w.api(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]any{"query": "x"}, "session": "tool"})
+			w.api(http.MethodPost, "/api/v1/tools/forget", map[string]any{"arguments": map[string]any{"query": "the spare key"}, "session": "tool"})
 		},
 		"trigger": func() { w.api(http.MethodPost, "/api/v1/triggers/door/fire", map[string]string{"text": "hello"}) },
 		"openai": func() {
