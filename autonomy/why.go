@@ -33,8 +33,10 @@ type Trace struct {
 // Why is everything that is known about one event: what came, what was decided
 // and on whose word, what was done, what was said.
 type Why struct {
-	Event bus.Event `json:"event"`
+	Event bus.Event `json:"event,omitzero"`
 	Trace *Trace    `json:"trace,omitempty"`
+	// Nothing: there is nothing to explain yet.
+	Nothing bool `json:"nothing,omitempty"`
 	// Origins are from where outside text in the event came; Thing is the row
 	// that was asked about.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
@@ -57,12 +59,19 @@ type Spent struct {
 	Cost    string   `json:"-"`        // for people
 }
 
+// nothingYet is the answer before anything has happened.
+const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first: `hob ask hello`."
+
 // Why explains an event, a delivery, the last firing of a watcher, or (id "")
-// the last thing that happened in the session (or, without one, anywhere).
+// the last thing that happened in the session (or, without one, anywhere). That
+// nothing has happened yet is an answer and no error.
 func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := l.find(ctx, id, session)
-	if errors.Is(err, bus.ErrNotFound) && id != "" {
+	if errors.Is(err, bus.ErrNotFound) && id == "" {
+		return Why{Nothing: true, Calls: []bus.Entry{}, Approvals: []guard.Approval{}, Audit: []guard.Record{}, Deliveries: []bus.Delivery{}}, nil
+	}
+	if errors.Is(err, bus.ErrNotFound) {
 		w.Thing, ev, err = l.madeIn(ctx, id, err)
 	}
 	if err != nil {
@@ -113,7 +122,7 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 				return e, err
 			}
 		}
-		return bus.Event{}, fmt.Errorf("nothing has happened here yet: %w", bus.ErrNotFound)
+		return bus.Event{}, bus.ErrNotFound
 	}
 	ev, err := l.o.Bus.Event(ctx, id)
 	if !errors.Is(err, bus.ErrNotFound) {
@@ -176,6 +185,9 @@ func wayOf(d bus.Delivery, at func(time.Time) string) string {
 
 // Text tells it in words.
 func (w Why) Text(zone *time.Location) string {
+	if w.Nothing {
+		return nothingYet
+	}
 	var b strings.Builder
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
 	if w.Thing != nil {
