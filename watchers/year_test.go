@@ -1,0 +1,272 @@
+package watchers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/watchers"
+)
+
+// The years in which the zones of the virtual year do what is odd about them.
+var virtualYears = []struct {
+	year  int
+	zones []string
+}{
+	{2010, []string{"America/St_Johns"}},                      // a minute past midnight
+	{2011, []string{"Pacific/Apia"}},                          // has no 30 December
+	{2018, []string{"America/Sao_Paulo", "America/Asuncion"}}, // at midnight
+	{2024, []string{
+		"Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "Africa/Casablanca", "Antarctica/Troll",
+		"America/Havana", "Australia/Sydney", "America/Los_Angeles",
+	}},
+}
+
+// A year of schedules in many zones, on a machine that sleeps and is restarted at
+// random: each occurrence fires once, or is accounted for as its policy says, and
+// nothing is late that came while Hob ran. HOB_TEST_SEEDS=20 tries more years.
+func TestVirtualYear(t *testing.T) {
+	seeds := 1
+	if n, err := strconv.Atoi(os.Getenv("HOB_TEST_SEEDS")); err == nil {
+		seeds = n
+	}
+	for seed := range uint64(seeds) {
+		for _, v := range virtualYears {
+			t.Run(fmt.Sprintf("%d seed %d", v.year, seed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { liveAYear(t, v.year, v.zones, seed) })
+			})
+		}
+	}
+}
+
+// span is a time in which the machine was on.
+type span struct{ from, to time.Time }
+
+// tracked is a schedule with the occurrences that an independent reading expects.
+type tracked struct {
+	spec watchers.Spec
+	name string
+	want []time.Time
+}
+
+func liveAYear(t *testing.T, year int, zones []string, seed uint64) {
+	begin := time.Date(year, 1, 1, 12, 0, 0, 0, time.UTC)
+	end := begin.AddDate(1, 0, 1)
+	time.Sleep(time.Until(begin))
+	rng := rand.New(rand.NewPCG(seed, uint64(year)))
+	h := newHouse(t)
+	var all []tracked
+	var changes []time.Time
+	policies := []watchers.Missed{watchers.RunOnce, watchers.Skip, watchers.RunAll}
+	for i, name := range zones {
+		r := readZone(zone(t, name), begin, end)
+		changes = append(changes, r.changes()...)
+		tz := name
+		if i == 0 { // the owner's: their schedules name no zone
+			h.travel(r.loc)
+			tz = ""
+		}
+		for _, c := range almanac {
+			p := policies[rng.IntN(len(policies))]
+			config, err := json.Marshal(map[string]string{"cron": c.cron, "tz": tz})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := h.create("cron", string(config), policy(p))
+			all = append(all, tracked{s, fmt.Sprintf("%s in %s, %s", c.cron, name, p), r.expect(c, begin, end)})
+		}
+		missing := changes[len(changes)-len(r.changes()):]
+		for _, at := range append(missing, begin.Add(time.Duration(rng.Int64N(int64(300*24*time.Hour))))) {
+			at = at.Truncate(time.Second)
+			s := h.create("oneshot", fmt.Sprintf(`{"at":%q}`, at.Format(time.RFC3339)), remind("once"), policy(policies[rng.IntN(3)]))
+			all = append(all, tracked{s, "once at " + at.String(), []time.Time{at}})
+		}
+	}
+	var on []span
+	for time.Now().Before(end) {
+		h.start()
+		from := time.Now()
+		near := slices.ContainsFunc(changes, func(c time.Time) bool { return time.Until(c).Abs() < 16*time.Hour })
+		stay, away := 2*time.Hour, 8*24*time.Hour
+		if near {
+			stay, away = 7*time.Hour, 4*time.Hour
+		}
+		time.Sleep(min(time.Duration(rng.Int64N(int64(stay))), time.Until(end)))
+		synctest.Wait()
+		on = append(on, span{from, time.Now()})
+		h.stop()
+		time.Sleep(min(time.Duration(rng.Int64N(int64(away))), time.Until(end)))
+	}
+	h.start()
+	synctest.Wait()
+	h.stop()
+	fired := map[string][]watchers.Signal{}
+	for _, f := range h.sink.Fired() {
+		fired[f.Watcher] = append(fired[f.Watcher], f.Signal)
+	}
+	for _, w := range all {
+		if problem := account(w, fired[w.spec.ID], on); problem != "" {
+			t.Errorf("%s: %s", w.name, problem)
+		}
+	}
+}
+
+// account goes through what fired and strikes off the occurrences it stands for,
+// in order; "" means that all of them are accounted for.
+func account(w tracked, signals []watchers.Signal, on []span) string {
+	left := w.want
+	for _, s := range signals {
+		var p struct{ Missed, Skipped int }
+		if err := json.Unmarshal(s.Payload, &p); err != nil {
+			return err.Error()
+		}
+		n := p.Missed + 1
+		if s.Skipped > 0 {
+			n = s.Skipped
+		}
+		if n > len(left) || !left[n-1].Equal(s.At) {
+			return fmt.Sprintf("%q of %s stands for %d, but what is due then is %v", s.Text, s.At, n, left[:min(n, 3, len(left))])
+		}
+		switch {
+		case s.Skipped > 0 && w.spec.Missed == watchers.RunOnce,
+			s.Late > 0 && w.spec.Missed == watchers.Skip,
+			p.Missed > 0 && w.spec.Missed != watchers.RunOnce:
+			return fmt.Sprintf("%q is against its policy", s.Text)
+		}
+		for i, at := range left[:n] {
+			here := slices.ContainsFunc(on, func(o span) bool { return !at.Before(o.from) && at.Before(o.to) })
+			if here && (i < n-1 || s.Late > 0 || s.Skipped > 0) {
+				return fmt.Sprintf("%s was missed (%q) although Hob was there", at, s.Text)
+			}
+		}
+		left = left[n:]
+	}
+	if len(left) > 0 {
+		return fmt.Sprintf("%d of %d are not accounted for, the first %s", len(left), len(w.want), left[0])
+	}
+	return ""
+}
+
+// entry is a cron text with an independent reading of it.
+type entry struct {
+	cron string
+	h, m int // h < 0: each hour
+	day  func(date time.Time) bool
+}
+
+func dom(n int) func(time.Time) bool { return func(d time.Time) bool { return d.Day() == n } }
+
+var almanac = []entry{
+	{"0 * * * *", -1, 0, func(time.Time) bool { return true }},
+	{"0 0 * * *", 0, 0, func(time.Time) bool { return true }},
+	{"30 2 * * *", 2, 30, func(time.Time) bool { return true }},
+	{"15 8 * * 1-5", 8, 15, func(d time.Time) bool { return d.Weekday() != time.Saturday && d.Weekday() != time.Sunday }},
+	{"45 1 * * 0", 1, 45, func(d time.Time) bool { return d.Weekday() == time.Sunday }},
+	{"5 0 1 * *", 0, 5, dom(1)},
+	{"0 9 29 * *", 9, 0, dom(29)},
+	{"0 9 30 * *", 9, 0, dom(30)},
+	{"0 9 31 * *", 9, 0, dom(31)},
+	{"0 9 29 2 *", 9, 0, func(d time.Time) bool { return d.Day() == 29 && d.Month() == time.February }},
+}
+
+// segment is a time in which the clocks of a zone do not change.
+type segment struct {
+	from, to time.Time
+	offset   time.Duration
+}
+
+// zoneRead is a zone as its clocks show it, found out without its rules.
+type zoneRead struct {
+	loc  *time.Location
+	segs []segment
+}
+
+func readZone(loc *time.Location, begin, end time.Time) zoneRead {
+	offset := func(t time.Time) time.Duration {
+		_, s := t.In(loc).Zone()
+		return time.Duration(s) * time.Second
+	}
+	r := zoneRead{loc: loc}
+	from := begin.AddDate(0, 0, -5)
+	for t, last := from, end.AddDate(0, 0, 5); ; t = t.Add(time.Hour) {
+		next := t.Add(time.Hour)
+		if !next.Before(last) {
+			r.segs = append(r.segs, segment{from, last, offset(t)})
+			return r
+		}
+		if offset(next) == offset(t) {
+			continue
+		}
+		change := t
+		for change = t; offset(change) == offset(t); change = change.Add(time.Second) {
+		}
+		r.segs = append(r.segs, segment{from, change, offset(t)})
+		from = change
+	}
+}
+
+func (r zoneRead) changes() []time.Time {
+	var out []time.Time
+	for _, s := range r.segs[1:] {
+		out = append(out, s.from)
+	}
+	return out
+}
+
+// expect lists the occurrences in (begin, end].
+func (r zoneRead) expect(e entry, begin, end time.Time) []time.Time {
+	var out []time.Time
+	y, m, d := begin.Date()
+	for date := time.Date(y, m, d-3, 0, 0, 0, 0, time.UTC); date.Before(end.AddDate(0, 0, 3)); date = date.AddDate(0, 0, 1) {
+		if !e.day(date) {
+			continue
+		}
+		if e.h < 0 {
+			for h := range 24 {
+				out = append(out, r.each(date.Add(time.Duration(h)*time.Hour+time.Duration(e.m)*time.Minute))...)
+			}
+			continue
+		}
+		out = append(out, r.first(date.Add(time.Duration(e.h)*time.Hour+time.Duration(e.m)*time.Minute)))
+	}
+	slices.SortFunc(out, time.Time.Compare)
+	out = slices.CompactFunc(out, time.Time.Equal)
+	return slices.DeleteFunc(out, func(t time.Time) bool { return !t.After(begin) || t.After(end) })
+}
+
+// first is when the clocks show wall for the first time, or are set past it.
+func (r zoneRead) first(wall time.Time) time.Time {
+	for _, s := range r.segs {
+		if at := wall.Add(-s.offset); at.Before(s.to) {
+			if at.Before(s.from) {
+				return s.from
+			}
+			return at
+		}
+	}
+	return time.Time{}
+}
+
+// each is whenever the clocks show wall, and when they would have if they had
+// not been set past it.
+func (r zoneRead) each(wall time.Time) []time.Time {
+	var out []time.Time
+	for i, s := range r.segs {
+		at := wall.Add(-s.offset)
+		next := segment{}
+		if i+1 < len(r.segs) {
+			next = r.segs[i+1]
+		}
+		gap := !next.from.IsZero() && !at.Before(s.to) && wall.Add(-next.offset).Before(next.from)
+		if !at.Before(s.from) && at.Before(s.to) || gap {
+			out = append(out, at)
+		}
+	}
+	return out
+}
