@@ -1,0 +1,245 @@
+//go:build linux
+
+// Package desktoptest holds what tests of the desktop need: a real bus of their
+// own (dbus-daemon), and a notification server on it that is written from the
+// Desktop Notifications Specification and can do all that real ones do, also what
+// they should not. It is used by tests only.
+package desktoptest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const config = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:dir=%s</listen><auth>EXTERNAL</auth><servicedir>%s</servicedir>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`
+
+// Bus is a private message bus.
+type Bus struct {
+	Address string
+	// Services is a folder for files of services that the bus may start.
+	Services string
+	dir      string
+	cmd      *exec.Cmd
+}
+
+// NewBus starts a dbus-daemon, or skips the test where there is none.
+func NewBus(t testing.TB) *Bus {
+	t.Helper()
+	program, err := exec.LookPath("dbus-daemon")
+	if err != nil {
+		t.Skip("there is no dbus-daemon here")
+	}
+	dir, err := os.MkdirTemp("", "bus") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	b := &Bus{Services: filepath.Join(dir, "services"), dir: dir}
+	if err := os.Mkdir(b.Services, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "bus.conf")
+	if err := os.WriteFile(file, fmt.Appendf(nil, config, dir, b.Services), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.cmd = exec.CommandContext(t.Context(), program, "--nofork", "--nopidfile", "--print-address=1", "--config-file="+file)
+	out, err := b.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Stop)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("dbus-daemon says no address: %v", err)
+	}
+	b.Address = strings.TrimSpace(line)
+	return b
+}
+
+// Stop ends the bus.
+func (b *Bus) Stop() {
+	_ = b.cmd.Process.Kill()
+	_ = b.cmd.Wait()
+}
+
+// Getenv is the environment of a process of this session.
+func (b *Bus) Getenv(key string) string {
+	if key == "DBUS_SESSION_BUS_ADDRESS" {
+		return b.Address
+	}
+	return ""
+}
+
+// Conn connects to the bus.
+func (b *Bus) Conn(t testing.TB) *dbus.Conn {
+	t.Helper()
+	c, err := dbus.Connect(b.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// The names of the specification.
+const (
+	Name = "org.freedesktop.Notifications"
+	path = dbus.ObjectPath("/org/freedesktop/Notifications")
+)
+
+// Shown is a note as the server was given it.
+type Shown struct {
+	ID, Replaces uint32
+	App, Icon    string
+	Title, Body  string
+	Actions      []string
+	Hints        map[string]dbus.Variant
+	Timeout      int32
+}
+
+// Server is a notification server.
+type Server struct {
+	conn *dbus.Conn
+	caps []string
+
+	mu    sync.Mutex
+	next  uint32
+	shown []Shown
+	fail  []*dbus.Error
+	stall chan struct{}
+	// Faster: presses of this key are told before Notify is answered.
+	Faster string
+}
+
+// NewServer takes the name on the bus; caps are what it can do.
+func NewServer(t testing.TB, b *Bus, caps ...string) *Server {
+	t.Helper()
+	s := &Server{conn: b.Conn(t), caps: caps, next: 1}
+	if err := s.conn.Export(served{s}, path, Name); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := s.conn.RequestName(Name, dbus.NameFlagReplaceExisting|dbus.NameFlagAllowReplacement)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatalf("own %s: %v %v", Name, reply, err)
+	}
+	return s
+}
+
+// Stop leaves the bus.
+func (s *Server) Stop() { _ = s.conn.Close() }
+
+// Fail makes the next n notes fail with a D-Bus error.
+func (s *Server) Fail(name string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		s.fail = append(s.fail, dbus.NewError(name, []any{"the server fails"}))
+	}
+}
+
+// Stall makes notes hang until release is called.
+func (s *Server) Stall() (release func()) {
+	c := make(chan struct{})
+	s.mu.Lock()
+	s.stall = c
+	s.mu.Unlock()
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		s.stall = nil
+		s.mu.Unlock()
+		close(c)
+	})
+}
+
+// All lists what was shown, in order.
+func (s *Server) All() []Shown {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Shown(nil), s.shown...)
+}
+
+// Last waits until n notes were shown and returns the last one.
+func (s *Server) Last(t testing.TB, n int) Shown {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		if all := s.All(); len(all) >= n {
+			return all[len(all)-1]
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d notes were shown, want %d", len(s.All()), n)
+		}
+	}
+}
+
+// Press tells that an action was chosen, and then that the note is closed.
+func (s *Server) Press(id uint32, key string) {
+	_ = s.conn.Emit(path, Name+".ActionInvoked", id, key)
+	s.Close(id, 2)
+}
+
+// Close tells that a note was closed.
+func (s *Server) Close(id, reason uint32) {
+	_ = s.conn.Emit(path, Name+".NotificationClosed", id, reason)
+}
+
+// served are the methods that the bus may call.
+type served struct{ s *Server }
+
+// GetCapabilities is of the specification.
+func (v served) GetCapabilities() ([]string, *dbus.Error) { return v.s.caps, nil }
+
+// GetServerInformation is of the specification.
+func (v served) GetServerInformation() (name, vendor, version, spec string, err *dbus.Error) {
+	return "test server", "hob", "1", "1.2", nil
+}
+
+// CloseNotification is of the specification.
+func (v served) CloseNotification(id uint32) *dbus.Error {
+	v.s.Close(id, 3)
+	return nil
+}
+
+// Notify is of the specification.
+func (v served) Notify(app string, replaces uint32, icon, title, body string, actions []string, hints map[string]dbus.Variant, timeout int32) (uint32, *dbus.Error) {
+	s := v.s
+	s.mu.Lock()
+	stall := s.stall
+	var fail *dbus.Error
+	if len(s.fail) > 0 {
+		fail, s.fail = s.fail[0], s.fail[1:]
+	}
+	s.mu.Unlock()
+	if stall != nil {
+		<-stall
+	}
+	if fail != nil {
+		return 0, fail
+	}
+	s.mu.Lock()
+	id := replaces
+	if id == 0 {
+		id = s.next
+		s.next++
+	}
+	s.shown = append(s.shown, Shown{id, replaces, app, icon, title, body, actions, hints, timeout})
+	fast := s.Faster
+	s.mu.Unlock()
+	if fast != "" {
+		s.Press(id, fast)
+	}
+	return id, nil
+}

@@ -1,0 +1,405 @@
+package desktop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// The names of the Desktop Notifications Specification 1.2, section 9.
+const (
+	notesName   = "org.freedesktop.Notifications"
+	notesPath   = "/org/freedesktop/Notifications"
+	notesPress  = notesName + ".ActionInvoked"
+	notesClosed = notesName + ".NotificationClosed"
+	busName     = "org.freedesktop.DBus"
+	busPath     = "/org/freedesktop/DBus"
+	busOwner    = busName + ".NameOwnerChanged"
+)
+
+func newShower(o Options, events chan<- Event) shower {
+	return &busShower{opt: o, events: events, dialing: make(chan struct{}, 1)}
+}
+
+// busShower shows notes over the session's bus.
+//
+// A signal on that bus reaches everybody, and everybody may send one that looks
+// alike. The bus itself stamps the sender: a press counts when it comes from the
+// very connection that has taken the note, and names the note's id there.
+type busShower struct {
+	opt     Options
+	events  chan<- Event
+	dialing chan struct{} // held by who connects
+
+	mu   sync.Mutex
+	link *link
+}
+
+// link is one connection to the bus.
+type link struct {
+	conn *dbus.Conn
+	wg   sync.WaitGroup
+
+	mu    sync.Mutex
+	owner *owner // who shows notes now; nil: not asked yet, or nobody
+	shown map[string]shownNote
+	// early signals came while notes were being sent, perhaps faster than the
+	// answer that names their note.
+	early   []*dbus.Signal
+	sending int
+}
+
+// owner is the connection that shows notes.
+type owner struct {
+	unique string
+	Server
+	markup bool
+}
+
+// shownNote is where a note is shown.
+type shownNote struct {
+	server string // unique name
+	id     uint32
+}
+
+const maxEarly = 16
+
+// notify implements shower.
+func (b *busShower) notify(ctx context.Context, n Note) error {
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
+	defer cancel()
+	for again := false; ; again = true {
+		l, o, err := b.reach(ctx)
+		if err != nil {
+			return err
+		}
+		id, err := l.send(ctx, o, b.opt.App, n)
+		b.keep(l, o, n.ID, id)
+		if err == nil {
+			return nil
+		}
+		// A server that has gone in the meantime has taken nothing.
+		if gone := named(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed); gone && !again && ctx.Err() == nil {
+			l.forget(o)
+			continue
+		}
+		if ctx.Err() != nil || named(err, "NoReply", "Disconnected", "Timeout") {
+			return fmt.Errorf("desktop: notify: %w: %w", ErrUnsure, err)
+		}
+		return fmt.Errorf("desktop: notify: %w", err)
+	}
+}
+
+// send calls Notify of the server.
+func (l *link) send(ctx context.Context, o *owner, app string, n Note) (id uint32, err error) {
+	hints := map[string]dbus.Variant{"urgency": dbus.MakeVariant(byte(n.Urgency)), "desktop-entry": dbus.MakeVariant("hob")}
+	if n.Transient {
+		hints["transient"] = dbus.MakeVariant(true)
+	}
+	actions := []string{}
+	if o.Actions {
+		for _, a := range n.Actions {
+			actions = append(actions, a.Key, a.Label)
+		}
+	}
+	body := n.Body
+	if o.markup {
+		body = escapeMarkup(body)
+	}
+	timeout := int32(-1)
+	switch {
+	case n.Timeout < 0:
+		timeout = 0
+	case n.Timeout > 0:
+		timeout = int32(min(n.Timeout.Milliseconds(), 1<<30))
+	}
+	var replaces uint32
+	l.mu.Lock()
+	l.sending++
+	for _, earlier := range []string{n.ID, n.Replaces} {
+		if s, there := l.shown[earlier]; there && s.server == o.unique {
+			replaces = s.id
+		}
+	}
+	l.mu.Unlock()
+	err = get(ctx, l.conn, o.unique, notesPath, notesName+".Notify",
+		[]any{app, replaces, cmp.Or(n.Icon, "dialog-information"), n.Title, body, actions, hints, timeout}, &id)
+	return id, err
+}
+
+// keep ends a send: it remembers the note that was taken (id 0: none was), and
+// makes up for signals that were faster than the answer.
+func (b *busShower) keep(l *link, o *owner, note string, id uint32) {
+	var early []*dbus.Signal
+	l.mu.Lock()
+	if id != 0 {
+		at := shownNote{o.unique, id}
+		maps.DeleteFunc(l.shown, func(_ string, s shownNote) bool { return s == at }) // it was replaced
+		l.shown[note] = at
+	}
+	if l.sending--; l.sending == 0 {
+		early, l.early = l.early, nil
+	}
+	l.mu.Unlock()
+	for _, s := range early {
+		b.heard(l, s)
+	}
+}
+
+// withdraw implements shower.
+func (b *busShower) withdraw(ctx context.Context, id string) error {
+	b.mu.Lock()
+	l := b.link
+	b.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	s, there := l.shown[id]
+	l.mu.Unlock()
+	if !there {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
+	defer cancel()
+	err := get(ctx, l.conn, s.server, notesPath, notesName+".CloseNotification", []any{s.id})
+	if named(err, "ServiceUnknown", "NameHasNoOwner") || errors.Is(err, dbus.ErrClosed) {
+		return nil // it went with its server
+	}
+	return err
+}
+
+// server implements shower.
+func (b *busShower) server(ctx context.Context) (Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
+	defer cancel()
+	_, o, err := b.reach(ctx)
+	if err != nil {
+		return Server{}, err
+	}
+	return o.Server, nil
+}
+
+// reach finds the connection and who shows notes on it.
+func (b *busShower) reach(ctx context.Context) (*link, *owner, error) {
+	l, err := b.connect(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("desktop: %w", err)
+	}
+	l.mu.Lock()
+	o := l.owner
+	l.mu.Unlock()
+	if o != nil {
+		return l, o, nil
+	}
+	if o, err = l.find(ctx, b.opt.Trust); err != nil {
+		return nil, nil, fmt.Errorf("desktop: %w", err)
+	}
+	l.mu.Lock()
+	l.owner = o
+	l.mu.Unlock()
+	return l, o, nil
+}
+
+// find asks who shows notes, and lets the bus start whoever would.
+func (l *link) find(ctx context.Context, trust func(int) error) (*owner, error) {
+	o := &owner{}
+	name := func() error {
+		return get(ctx, l.conn, busName, busPath, busName+".GetNameOwner", []any{notesName}, &o.unique)
+	}
+	err := name()
+	if named(err, "NameHasNoOwner") {
+		var started uint32
+		err = get(ctx, l.conn, busName, busPath, busName+".StartServiceByName", []any{notesName, uint32(0)}, &started)
+		if err == nil {
+			err = name()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w; start one, such as dunst, mako or your desktop's own: %w", ErrNoServer, err)
+	}
+	var pid uint32
+	err = get(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{o.unique}, &pid)
+	known := err == nil && pid > 0
+	if known && trust != nil {
+		if err := trust(int(pid)); err != nil {
+			return nil, fmt.Errorf("%w: process %d offers to: %w", ErrNoServer, pid, err)
+		}
+	}
+	var caps []string
+	if err := get(ctx, l.conn, o.unique, notesPath, notesName+".GetCapabilities", nil, &caps); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoServer, err)
+	}
+	var vendor, version, spec string
+	if err := get(ctx, l.conn, o.unique, notesPath, notesName+".GetServerInformation", nil, &o.Name, &vendor, &version, &spec); err != nil {
+		o.Name = "a notification server" // it need not tell
+	}
+	o.Sure, o.markup = true, slices.Contains(caps, "body-markup")
+	o.Actions = slices.Contains(caps, "actions") && (known || trust == nil)
+	return o, nil
+}
+
+// forget makes the next note look again who shows notes.
+func (l *link) forget(o *owner) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.owner == o {
+		l.owner = nil
+	}
+}
+
+// connect returns the connection, or makes one.
+func (b *busShower) connect(ctx context.Context) (*link, error) {
+	select {
+	case b.dialing <- struct{}{}:
+		defer func() { <-b.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b.mu.Lock()
+	l := b.link
+	b.mu.Unlock()
+	if l != nil && l.conn.Connected() {
+		return l, nil
+	}
+	address, err := sessionBus(b.opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dial(context.Background(), address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	signals := make(chan *dbus.Signal, 64)
+	conn.Signal(signals)
+	for _, match := range [][]dbus.MatchOption{
+		{dbus.WithMatchSender(notesName), dbus.WithMatchInterface(notesName), dbus.WithMatchObjectPath(notesPath)},
+		{dbus.WithMatchSender(busName), dbus.WithMatchInterface(busName), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, notesName)},
+	} {
+		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
+			return nil, errors.Join(fmt.Errorf("listen on the session's bus: %w", err), conn.Close())
+		}
+	}
+	l = &link{conn: conn, shown: map[string]shownNote{}}
+	b.mu.Lock()
+	b.link = l
+	b.mu.Unlock()
+	l.wg.Go(func() { b.follow(l, signals) })
+	return l, nil
+}
+
+// follow handles the signals of a connection until it ends.
+func (b *busShower) follow(l *link, signals <-chan *dbus.Signal) {
+	for s := range signals {
+		b.heard(l, s)
+	}
+	l.end(b, "")
+}
+
+// end tells that the notes of one server are gone; "" means of all.
+func (l *link) end(b *busShower, server string) {
+	var lost []string
+	l.mu.Lock()
+	for note, s := range l.shown {
+		if server == "" || s.server == server {
+			lost = append(lost, note)
+			delete(l.shown, note)
+		}
+	}
+	l.mu.Unlock()
+	slices.Sort(lost)
+	for _, note := range lost {
+		b.tell(l, Event{Note: note, Closed: Gone})
+	}
+}
+
+// heard handles one signal.
+func (b *busShower) heard(l *link, s *dbus.Signal) {
+	switch s.Name {
+	case busOwner:
+		var name, before, after string
+		if s.Sender != busName || dbus.Store(s.Body, &name, &before, &after) != nil || name != notesName {
+			return
+		}
+		l.mu.Lock()
+		if l.owner != nil && l.owner.unique != after {
+			l.owner = nil
+		}
+		l.mu.Unlock()
+		if before != "" {
+			l.end(b, before)
+		}
+	case notesPress:
+		var id uint32
+		var key string
+		if dbus.Store(s.Body, &id, &key) != nil || key == "" {
+			return
+		}
+		if note, ok := l.which(s, id, false); ok {
+			b.tell(l, Event{Note: note, Pressed: key})
+		}
+	case notesClosed:
+		var id, reason uint32
+		if dbus.Store(s.Body, &id, &reason) != nil {
+			return
+		}
+		if note, ok := l.which(s, id, true); ok {
+			why := Gone
+			if r := Reason(min(reason, 255)); r >= Expired && r <= Withdrawn {
+				why = r
+			}
+			b.tell(l, Event{Note: note, Closed: why})
+		}
+	}
+}
+
+// which finds the note that a signal of a server is about. One that comes from
+// anybody else than the server that took the note is about none.
+func (l *link) which(s *dbus.Signal, id uint32, over bool) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for note, at := range l.shown {
+		if at.id == id && at.server == s.Sender {
+			if over {
+				delete(l.shown, note)
+			}
+			return note, true
+		}
+	}
+	if l.sending > 0 && len(l.early) < maxEarly && l.owner != nil && l.owner.unique == s.Sender {
+		l.early = append(l.early, s)
+	}
+	return "", false
+}
+
+// tell hands an event on; a connection that ends does not wait for its reader.
+func (b *busShower) tell(l *link, e Event) {
+	select {
+	case b.events <- e:
+		return
+	default:
+	}
+	select {
+	case b.events <- e:
+	case <-l.conn.Context().Done():
+	}
+}
+
+// close implements shower.
+func (b *busShower) close() {
+	b.mu.Lock()
+	l := b.link
+	b.link = nil
+	b.mu.Unlock()
+	if l == nil {
+		return
+	}
+	_ = l.conn.Close() // nothing is waiting for it
+	l.wg.Wait()
+}

@@ -1,0 +1,26 @@
+//go:build !linux && !darwin && !windows
+
+package desktop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+// Available reports whether there may be a desktop for this process.
+func Available(func(string) string) bool { return false }
+
+func newShower(Options, chan<- Event) shower { return nobody{} }
+
+type nobody struct{}
+
+func (nobody) notify(context.Context, Note) error {
+	return fmt.Errorf("desktop: notifications of %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
+func (nobody) withdraw(context.Context, string) error { return nil }
+func (n nobody) server(ctx context.Context) (Server, error) {
+	return Server{}, n.notify(ctx, Note{})
+}
+func (nobody) close() {}

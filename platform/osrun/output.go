@@ -1,0 +1,102 @@
+package osrun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+)
+
+// Most of what Output keeps of what a program says.
+const (
+	maxOutput = 4 << 20
+	maxErrors = 16 << 10
+)
+
+// Output runs a program with in as its input and returns what it wrote. When ctx
+// ends the program is ended with all that it started, and the error is ctx's. The
+// error of a program that failed has the end of what it wrote to its stderr.
+func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err error) {
+	var pipes [3][2]io.Closer
+	defer func() {
+		for _, p := range pipes {
+			for _, end := range p {
+				if end != nil {
+					_ = end.Close() // twice for some, which does no harm
+				}
+			}
+		}
+	}()
+	inR, inW, err := Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pipes[0] = [2]io.Closer{inR, inW}
+	outR, outW, err := Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pipes[1] = [2]io.Closer{outR, outW}
+	errR, errW, err := Pipe()
+	if err != nil {
+		return nil, err
+	}
+	pipes[2] = [2]io.Closer{errR, errW}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+	tree, err := Start(cmd)
+	_, _, _ = inR.Close(), outW.Close(), errW.Close() // they are the child's
+	if err != nil {
+		return nil, err
+	}
+	var said []byte
+	var work sync.WaitGroup
+	work.Go(func() {
+		_, _ = inW.Write(in) // a child that does not read is told by how it ends
+		_ = inW.Close()
+	})
+	work.Go(func() { out = readMost(outR, maxOutput) })
+	work.Go(func() { said = readMost(errR, maxErrors) })
+	select {
+	case <-tree.Done():
+	case <-ctx.Done():
+		tree.Kill()
+		<-tree.Done()
+	}
+	work.Wait()
+	if ctx.Err() != nil {
+		return out, fmt.Errorf("run %s: %w", cmd.Path, ctx.Err())
+	}
+	if err := tree.Err(); err != nil {
+		return out, &Failure{Program: cmd.Path, Said: strings.TrimSpace(string(said)), Err: err}
+	}
+	return out, nil
+}
+
+// readMost reads to the end, and keeps the beginning.
+func readMost(r io.Reader, most int64) []byte {
+	out, err := io.ReadAll(io.LimitReader(r, most))
+	if err == nil {
+		_, _ = io.Copy(io.Discard, r) // so that the child can go on
+	}
+	return out
+}
+
+// Failure is a program that ended with an error.
+type Failure struct {
+	Program string
+	Said    string // on its stderr
+	Err     error
+}
+
+func (f *Failure) Error() string {
+	msg := "run " + f.Program + ": " + Signalled(f.Err)
+	if f.Said != "" {
+		msg += ": " + f.Said
+	}
+	return msg
+}
+
+// Unwrap returns how it ended.
+func (f *Failure) Unwrap() error { return f.Err }
