@@ -47,6 +47,8 @@ type Options struct {
 	Crew *crew.Crew
 	// Watcher reads a watcher's record.
 	Watcher func(ctx context.Context, id string) (watchers.Spec, error)
+	// Ears are the watchers of messages; nil: there are none.
+	Ears Ears
 	// Pushes reports whether a channel of this name is running and sends by
 	// itself (it is not one whose clients pull).
 	Pushes func(channel string) bool

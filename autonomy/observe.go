@@ -169,14 +169,16 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, err
 	}
 	if err := l.stranger(ctx, in, ev); err != nil {
-		return channels.Accepted{}, err
+		return channels.Accepted{}, l.refuse(ctx, ev, err)
 	}
 	now := time.Now()
 	over, tell, until := l.guests.take(ev, now)
 	if over && !tell {
 		l.o.Log.Info("a message was dropped, since its sender has written too many", "channel", ev.Channel, "sender", ev.Sender)
-		return channels.Accepted{}, ErrTooMany
+		return channels.Accepted{}, l.refuse(ctx, ev, ErrTooMany)
 	}
+	msg, heard := shown(ev)
+	msg.Ignored = tell
 	if tell {
 		ev.Payload = mustJSON(message{Until: until})
 	}
@@ -189,6 +191,11 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if acc, err = l.o.Bus.PutTx(tx, ev); err != nil {
 			return err
+		}
+		if heard && l.o.Ears != nil && !acc.Repeated {
+			if err := l.hear(tx, msg); err != nil {
+				return err
+			}
 		}
 		if acc.Repeated || acc.Position == 0 {
 			return nil

@@ -85,6 +85,12 @@ type Receiver interface {
 	Receive(ctx context.Context, in Inbound) (Accepted, error)
 }
 
+// Overhearer is a Receiver that is also shown what is not taken because of who
+// wrote it: nothing is answered, but the owner may have asked to hear of it.
+type Overhearer interface {
+	Overhear(ctx context.Context, in Inbound) error
+}
+
 // DeliveryKind says what an outbound text is.
 type DeliveryKind string
 

@@ -52,7 +52,7 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	case in.Sender == "" || !slices.Contains(g.allow, in.Sender):
 		n := g.refused.Add(1)
 		g.log.Info("message from a stranger was not taken", "channel", g.name, "sender", in.Sender, "refused", n)
-		return Accepted{}, ErrStranger
+		return Accepted{}, g.overhear(ctx, in, own)
 	default:
 		in.Session = own
 	}
@@ -86,4 +86,18 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	}
 	in.FromOwner, in.Text, in.Payload = true, PairedCommand, nil
 	return nil
+}
+
+// overhear shows a stranger's message to who wants to hear of it. It stays
+// untaken: a platform that asks again when that failed gets another try.
+func (g *gate) overhear(ctx context.Context, in Inbound, session string) error {
+	to, ok := g.to.(Overhearer)
+	if !ok {
+		return ErrStranger
+	}
+	in.Session, in.Text = session, strings.ToValidUTF8(in.Text, "\uFFFD")
+	if err := to.Overhear(ctx, in); err != nil {
+		return fmt.Errorf("channels: %s: a stranger's message: %w", g.name, err)
+	}
+	return ErrStranger
 }

@@ -38,6 +38,12 @@ type Options struct {
 	AllowedRead func(path string) error
 	// Account finds one of the owner's accounts; without it there is none.
 	Account func(name, server string) (pim.Account, error)
+	// Called gives the other names, addresses and numbers of whoever is named;
+	// without it nobody has any.
+	Called func(q store.Querier, name string) []string
+	// Messages calls each with the messages since then, oldest first, those that
+	// Hob did not answer left out; without it there are none.
+	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	// Max is how many active watchers there may be (default 1000).
 	Max int
 	// Network and Secret are handed to the drivers.
@@ -91,6 +97,9 @@ func New(opt Options) (*Manager, error) {
 			return pim.Account{}, errors.New("no account is configured (docs/accounts.md)")
 		}
 	}
+	if opt.Called == nil {
+		opt.Called = func(store.Querier, string) []string { return nil }
+	}
 	for _, d := range []struct {
 		to    *int
 		usual int
@@ -117,7 +126,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations are the manager's own tables.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources}}}
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners}}}
 }
 
 // AllMigrations are the manager's tables and those of the drivers.
@@ -148,15 +157,16 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	made, err := d.New(s, Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
 		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
+		Messages: m.opt.Messages, Called: m.opt.Called,
 	})
 	if err != nil {
 		return nil, err
 	}
 	switch made.(type) {
-	case Timed, Watcher, Polled:
+	case Timed, Watcher, Polled, Hearer:
 		return made, nil
 	}
-	return nil, fmt.Errorf("%w: the kind %q made a %T, which is no Timed, Watcher or Polled", ErrPermanent, s.Kind, made)
+	return nil, fmt.Errorf("%w: the kind %q made a %T, which is no Timed, Watcher, Polled or Hearer", ErrPermanent, s.Kind, made)
 }
 
 func (m *Manager) kinds() string {

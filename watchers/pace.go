@@ -111,7 +111,7 @@ func (s *Spec) Lift() error {
 func (s Spec) paced(made any) error {
 	switch made.(type) {
 	case Polled:
-	case Watcher:
+	case Watcher, Hearer:
 		if s.Every != "" || s.Hours != "" {
 			return fmt.Errorf("%w: the kind %s is not asked again and again, so it has no \"every\" or \"active_hours\"", ErrInvalid, s.Kind)
 		}

@@ -159,6 +159,9 @@ func (l *loop) place(ctx context.Context, r row) {
 		l.clock.set(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt})
 		return
 	}
+	if _, ok := made.(Hearer); ok && err == nil {
+		return // it works when there is a message
+	}
 	if polled, ok := made.(Polled); ok && err == nil {
 		l.poll(ctx, r, polled)
 		return

@@ -156,6 +156,9 @@ type Deps struct {
 	// look into ~/x: permission denied"). Told once per kind of error, which
 	// stays the watcher's error until nil says that everything works again.
 	Trouble func(ctx context.Context, watcher string, err error)
+	// Messages and Called are those of Options.
+	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
+	Called   func(q store.Querier, name string) []string
 	// Network is the way out to what a watcher asks; nil when there is none.
 	Network *safehttp.Client
 	// Secret resolves a reference to a secret, such as "keychain:github".
@@ -163,7 +166,7 @@ type Deps struct {
 }
 
 // Driver makes watchers of one kind. New checks the configuration strictly
-// (unknown keys are errors) and returns a Watcher, a Timed or a Polled; it does
+// (unknown keys are errors) and returns a Watcher, a Timed, a Polled or a Hearer; it does
 // no I/O beyond looking whether what it should watch exists.
 type Driver interface {
 	Kind() string

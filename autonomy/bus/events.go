@@ -173,3 +173,27 @@ func (b *Bus) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	}
 	return open, nil
 }
+
+// pastMessages bounds how many messages are looked at again.
+const pastMessages = 20_000
+
+// Messages calls each with the messages that came in since then, oldest first,
+// the newest of them when there are very many.
+func (b *Bus) Messages(ctx context.Context, since time.Time, each func(Event) error) error {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT * FROM (SELECT `+eventColumns+` FROM inbox WHERE kind = ? AND received_at >= ? ORDER BY seq DESC LIMIT ?) ORDER BY received_at`,
+		Message, store.Millis(since), pastMessages)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e, err := scanEvent(rows)
+		if err != nil {
+			return err
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -59,7 +59,7 @@ func (a *app) watchTry() *cobra.Command {
 		Use: "try [WATCHER... | WHAT]", Short: "Show what would have fired in the last days",
 		Long: `Show what a watcher or a schedule would have fired in the last days, without
 changing anything: one that there is, by its id or words of it, or with --kind one
-that you think of making. Feeds, mail and repositories can be tried, and times;
+that you think of making. Feeds, mail, messages and repositories can be tried, and times;
 what tells nothing of its past (files, pages, calendars) cannot.`,
 		Example: `  hob watch try releases
   hob watch try --kind feed https://example.org/feed.xml --set words='["release"]' --days 14
@@ -90,7 +90,7 @@ what tells nothing of its past (files, pages, calendars) cannot.`,
 
 // watcherFlags are what says what is to be watched.
 func watcherFlags(c *cobra.Command) {
-	c.Flags().String("kind", "", "what it is: file, email, calendar, feed, page, github (default: file)")
+	c.Flags().String("kind", "", "what it is: file, email, message, calendar, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
 	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
 	c.Flags().String("hours", "", `when to ask: "08:00-18:00", "mon-fri 08:00-18:00"`)

@@ -16,8 +16,8 @@ import (
 )
 
 type watcherIn struct {
-	Kind     string         `json:"kind" jsonschema:"file, email, calendar, feed, page, github"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; calendar, feed, page, github also: every?, active_hours?"`
+	Kind     string         `json:"kind" jsonschema:"file, email, message, calendar, feed, page, github"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; message: from?, words?, channel?, chat?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; all: per_day?; calendar, feed, page, github also: every?, active_hours?"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }
@@ -28,7 +28,7 @@ func (d Deps) createWatcher() tools.Tool {
 		Spec: tools.Spec{
 			Name: "create_watcher", Category: "watch", Effects: tools.Write | tools.Egress | tools.Secret, Core: true,
 			Description: "Watch for something and tell the owner or act.",
-			Keywords:    "monitor observe watch folder file mail email sender calendar event meeting new notify when feed rss news site page change github issue pull request release",
+			Keywords:    "monitor observe watch folder file mail email sender message chat person keyword mention calendar event meeting new notify when feed rss news site page change github issue pull request release",
 		},
 		Judge: func(_ context.Context, in watcherIn) tools.Judgement {
 			config, err := json.Marshal(in.Config)

@@ -10,6 +10,7 @@ import (
 	"hob/watchers/feed"
 	"hob/watchers/file"
 	"hob/watchers/github"
+	"hob/watchers/message"
 	"hob/watchers/oneshot"
 	"hob/watchers/page"
 )
@@ -24,6 +25,7 @@ func Drivers() []watchers.Driver {
 		feed.New(),
 		file.New(),
 		github.New(),
+		message.New(),
 		oneshot.New(),
 		page.New(),
 	}

@@ -56,17 +56,22 @@ func (s *Sink) Fire(ctx context.Context, watcher string, signals []watchers.Sign
 		if fail != nil {
 			return fail
 		}
-		tx.AfterCommit(func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			for _, sig := range signals {
-				if k := watcher + "\x00" + sig.Key; !s.keys[k] {
-					s.keys[k] = true
-					s.fired = append(s.fired, Fired{watcher, sig})
-				}
-			}
-		})
+		s.TakeTx(tx, watcher, signals...)
 		return nil
+	})
+}
+
+// TakeTx remembers signals once the transaction is committed.
+func (s *Sink) TakeTx(tx *store.Tx, watcher string, signals ...watchers.Signal) {
+	tx.AfterCommit(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, sig := range signals {
+			if k := watcher + "\x00" + sig.Key; !s.keys[k] {
+				s.keys[k] = true
+				s.fired = append(s.fired, Fired{watcher, sig})
+			}
+		}
 	})
 }
 

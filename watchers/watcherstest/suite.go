@@ -3,6 +3,7 @@ package watcherstest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -32,6 +33,9 @@ type Suite struct {
 	// never fire.
 	Provoke func(t *testing.T, config json.RawMessage, n int)
 
+	// Heard is the n-th message instead, for kinds that are shown messages.
+	Heard func(n int) watchers.Message
+
 	// Polled says that the kind is asked again and again. Timeless says that its
 	// source tells no times, so that what happened before the first Poll is not
 	// news. Fail makes the source answer with errors, until it is told to stop;
@@ -52,7 +56,7 @@ type Suite struct {
 func Run(t *testing.T, s Suite) {
 	t.Run("refuses bad configurations", s.refuses)
 	t.Run("describes itself", s.describes)
-	if s.Provoke == nil {
+	if s.Provoke == nil && s.Heard == nil {
 		t.Run("times go forward", s.forward)
 		return
 	}
@@ -60,7 +64,11 @@ func Run(t *testing.T, s Suite) {
 	if !s.Timeless {
 		t.Run("created without a manager", s.offline)
 	}
-	t.Run("a failed save fires again", s.saveFails)
+	if s.Heard != nil {
+		t.Run("a message that is not taken fires nothing", s.notTaken)
+	} else {
+		t.Run("a failed save fires again", s.saveFails)
+	}
 	t.Run("cancelled and restored", s.cancelled)
 	if s.Polled {
 		s.polled(t)
@@ -157,9 +165,32 @@ func (s Suite) bench(t *testing.T) *bench {
 	b.st = Open(t, s.New())
 	b.sink = NewSink(b.st)
 	b.restart()
-	s.Provoke(t, b.config, 0)
+	b.provoke(0)
 	<-time.After(50 * time.Millisecond)
 	return b
+}
+
+// provoke makes the n-th thing happen.
+func (b *bench) provoke(n int) {
+	b.t.Helper()
+	if b.s.Heard == nil {
+		b.s.Provoke(b.t, b.config, n)
+		return
+	}
+	if err := b.hear(n, nil); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// hear shows the n-th message in a transaction that ends with end.
+func (b *bench) hear(n int, end error) error {
+	return b.st.Write(context.Background(), func(tx *store.Tx) error {
+		heard, err := b.m.HearTx(tx, b.s.Heard(n))
+		for _, h := range heard {
+			b.sink.TakeTx(tx, h.Spec.ID, h.Signal)
+		}
+		return errors.Join(err, end)
+	})
 }
 
 func (b *bench) create() { b.spec = Create(b.t, b.st, b.m, b.s.spec(b.config)) }
@@ -200,18 +231,18 @@ func (s Suite) restarts(t *testing.T) {
 	stop := Start(t, b.m)
 	b.create()
 	b.expect(0)
-	s.Provoke(t, b.config, 1)
+	b.provoke(1)
 	b.expect(1)
 	stop()
 	b.restart()
 	stop = Start(t, b.m)
 	b.expect(1)
 	stop()
-	s.Provoke(t, b.config, 2)
+	b.provoke(2)
 	b.restart()
 	stop = Start(t, b.m)
 	b.expect(2)
-	s.Provoke(t, b.config, 3)
+	b.provoke(3)
 	b.expect(3)
 	stop()
 	got, err := b.m.Get(context.Background(), b.spec.ID)
@@ -223,7 +254,7 @@ func (s Suite) restarts(t *testing.T) {
 func (s Suite) offline(t *testing.T) {
 	b := s.bench(t)
 	b.create()
-	s.Provoke(t, b.config, 1)
+	b.provoke(1)
 	b.restart()
 	stop := Start(t, b.m)
 	b.expect(1)
@@ -236,7 +267,7 @@ func (s Suite) saveFails(t *testing.T) {
 	b.create()
 	b.expect(0)
 	b.sink.Fail(ErrSink)
-	s.Provoke(t, b.config, 1)
+	b.provoke(1)
 	Eventually(t, "the sink is asked", func() bool { return b.sink.Calls() > 0 })
 	Eventually(t, "trouble is told", func() bool { return len(b.sink.Troubles()) > 0 })
 	b.sink.Fail(nil)
@@ -247,6 +278,19 @@ func (s Suite) saveFails(t *testing.T) {
 	}
 }
 
+func (s Suite) notTaken(t *testing.T) {
+	b := s.bench(t)
+	stop := Start(t, b.m)
+	b.create()
+	if err := b.hear(1, ErrSink); !errors.Is(err, ErrSink) {
+		t.Fatal(err)
+	}
+	b.expect(0)
+	b.provoke(1)
+	b.expect(1)
+	stop()
+}
+
 func (s Suite) cancelled(t *testing.T) {
 	b := s.bench(t)
 	stop := Start(t, b.m)
@@ -254,7 +298,7 @@ func (s Suite) cancelled(t *testing.T) {
 	if s.Timeless {
 		Eventually(t, "the baseline", b.based)
 	}
-	s.Provoke(t, b.config, 1)
+	b.provoke(1)
 	b.expect(1)
 	ctx := context.Background()
 	var was watchers.Spec
@@ -265,13 +309,13 @@ func (s Suite) cancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Provoke(t, b.config, 2)
+	b.provoke(2)
 	b.expect(1)
 	if err := b.st.Write(ctx, func(tx *store.Tx) error { return b.m.RestoreTx(tx, was) }); err != nil {
 		t.Fatal(err)
 	}
 	b.expect(1)
-	s.Provoke(t, b.config, 3)
+	b.provoke(3)
 	b.expect(2)
 	stop()
 }

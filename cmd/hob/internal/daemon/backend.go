@@ -32,6 +32,11 @@ func (b *backend) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 	return acc, classify(err)
 }
 
+// Overhear implements channels.Overhearer.
+func (b *backend) Overhear(ctx context.Context, in channels.Inbound) error {
+	return b.d.loop.Overhear(ctx, in)
+}
+
 // Event implements web.Backend.
 func (b *backend) Event(ctx context.Context, id string) (web.EventStatus, error) {
 	e, err := b.d.bus.Event(ctx, id)

@@ -280,6 +280,9 @@ func (d *Daemon) openWatchers(context.Context) (err error) {
 		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret, Account: d.account,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
+		Called: d.called, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+			return d.loop.Said(ctx, since, each)
+		},
 	})
 	return err
 }
@@ -317,7 +320,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,

@@ -1,0 +1,100 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// Ears are the watchers of messages; *watchers.Manager is them.
+type Ears interface {
+	Overhears(ctx context.Context, m watchers.Message) (bool, error)
+	HearTx(tx *store.Tx, m watchers.Message) ([]watchers.Heard, error)
+}
+
+// shown is a message as watchers are shown it, false when they are not: what the
+// owner orders with a command is said to Hob alone.
+func shown(ev bus.Event) (watchers.Message, bool) {
+	owner := ev.Provenance == provenance.Owner
+	if command, _ := parseCommand(ev.Text); owner && (command != "" || ev.Lane != "" && ev.Lane != ev.Session) {
+		return watchers.Message{}, false
+	}
+	var more message
+	_ = json.Unmarshal(ev.Payload, &more) // without names then
+	return watchers.Message{
+		ID: ev.ID, Channel: ev.Channel, Chat: ev.Chat, ChatName: more.Title, Session: ev.Session,
+		Sender: ev.Sender, SenderName: more.Name, Text: ev.Text, Owner: owner, At: ev.ReceivedAt,
+	}, ev.Kind == bus.Message
+}
+
+// hear puts what the watchers make of a message into the inbox, in the
+// transaction that takes it in.
+func (l *Loop) hear(tx *store.Tx, m watchers.Message) error {
+	if m.At.IsZero() {
+		m.At = time.Now()
+	}
+	heard, err := l.o.Ears.HearTx(tx, m)
+	for _, h := range heard {
+		ev, err := l.signal(h.Spec, h.Signal)
+		if err != nil {
+			return err
+		}
+		if _, err := l.o.Bus.PutTx(tx, ev); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Overhear implements channels.Overhearer: the message is not taken, but the
+// owner may have asked to hear of such.
+func (l *Loop) Overhear(ctx context.Context, in channels.Inbound) error {
+	if l.o.Ears == nil {
+		return nil
+	}
+	ev, err := l.event(ctx, in)
+	if err != nil {
+		return err
+	}
+	return l.overhear(ctx, ev)
+}
+
+// refuse is the answer to a message that is not taken, once it was overheard.
+func (l *Loop) refuse(ctx context.Context, ev bus.Event, cause error) error {
+	if err := l.overhear(ctx, ev); err != nil {
+		return err
+	}
+	return cause
+}
+
+func (l *Loop) overhear(ctx context.Context, ev bus.Event) error {
+	m, ok := shown(ev)
+	if l.o.Ears == nil || !ok {
+		return nil
+	}
+	m.Ignored = true
+	if ev.Key != "" { // the platform may hand it in again
+		m.ID = "ignored:" + ev.Channel + ":" + ev.Key
+	}
+	if wanted, err := l.o.Ears.Overhears(ctx, m); err != nil || !wanted {
+		return err
+	}
+	return l.o.Store.Write(ctx, func(tx *store.Tx) error { return l.hear(tx, m) })
+}
+
+// Said calls each with the messages that were taken since then, oldest first, as
+// watchers were shown them.
+func (l *Loop) Said(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+	return l.o.Bus.Messages(ctx, since, func(ev bus.Event) error {
+		if m, ok := shown(ev); ok {
+			return each(m)
+		}
+		return nil
+	})
+}

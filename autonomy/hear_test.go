@@ -1,0 +1,133 @@
+package autonomy_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// ears fire for each message with "launch", and for strangers if they may.
+type ears struct {
+	strangers bool
+	err       error
+	shown     []string
+}
+
+func (e *ears) Overhears(_ context.Context, m watchers.Message) (bool, error) {
+	return e.strangers && strings.Contains(m.Text, "launch"), nil
+}
+
+func (e *ears) HearTx(_ *store.Tx, m watchers.Message) ([]watchers.Heard, error) {
+	e.shown = append(e.shown, m.Text)
+	if e.err != nil || !strings.Contains(m.Text, "launch") {
+		return nil, e.err
+	}
+	return []watchers.Heard{{
+		Spec:   watchers.Spec{ID: "w1", Kind: watchers.KindMessage, Title: "launch", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner},
+		Signal: watchers.Signal{Key: m.ID, Text: m.SenderName + " wrote: " + m.Text, Source: provenance.Outside, At: m.At},
+	}}, nil
+}
+
+// noticed are the events of watchers.
+func (e *engine) noticed() (out []string) {
+	e.t.Helper()
+	list, err := e.bus.List(e.t.Context(), "", "", 100)
+	fatal(e.t, err)
+	for _, ev := range list {
+		if ev.Kind == bus.Watcher {
+			out = append(out, ev.Text)
+			if ev.Provenance != provenance.Outside {
+				e.t.Errorf("%q counts as %s", ev.Text, ev.Provenance)
+			}
+		}
+	}
+	return out
+}
+
+// What somebody writes is told in the transaction that takes it: it is taken and
+// told, or neither; a repeated one is told once, and a command never.
+func TestMessagesAreHeard(t *testing.T) {
+	h := &ears{}
+	e := start(t, setup{idle: true, change: func(o *autonomy.Options) { o.Ears = h }})
+	bob := channels.Inbound{Channel: "chat", Chat: "7", Sender: "7", SenderName: "Bob", Text: "the launch is off", Key: "k1"}
+	h.err = errors.New("disk full")
+	if _, err := e.loop.Receive(t.Context(), bob); err == nil {
+		t.Fatal("taken although it could not be told")
+	}
+	if list, err := e.bus.List(t.Context(), "", "", 10); err != nil || len(list) > 0 {
+		t.Errorf("half of it is there: %v, %v", list, err)
+	}
+	h.err = nil
+	for range 2 {
+		_, err := e.loop.Receive(t.Context(), bob)
+		fatal(t, err)
+	}
+	e.put("main", "/status launch", "")
+	if got := e.noticed(); !slices.Equal(got, []string{"Bob wrote: the launch is off"}) {
+		t.Errorf("told %q", got)
+	}
+	if slices.Contains(h.shown, "/status launch") {
+		t.Error("a command was shown to the watchers")
+	}
+	var past []string
+	fatal(t, e.loop.Said(t.Context(), bob.At, func(m watchers.Message) error {
+		past = append(past, m.SenderName+": "+m.Text)
+		return nil
+	}))
+	if !slices.Equal(past, []string{"Bob: the launch is off"}) {
+		t.Errorf("in the past were %q", past)
+	}
+}
+
+// A stranger is never answered, and told of only when that was asked for.
+func TestStrangersAreOverheard(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		h := &ears{strangers: asked}
+		e := start(t, setup{idle: true, change: func(o *autonomy.Options) { o.Ears = h }})
+		hear := channels.Channel(loud{})
+		m, err := channels.New(channels.Options{Outbox: e.bus.Outbox(), Receiver: e.loop, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"chat": hear}})
+		fatal(t, err)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		fatal(t, m.Run(context.WithValue(ctx, ended{}, cancel)))
+		if cause := context.Cause(ctx); !errors.Is(cause, channels.ErrStranger) {
+			t.Fatalf("a stranger gets %v", cause)
+		}
+		if got := len(e.noticed()); (got == 1) != asked || got > 1 {
+			t.Errorf("asked for: %v, told %d times", asked, got)
+		}
+		list, err := e.bus.List(t.Context(), "", "", 10)
+		fatal(t, err)
+		if slices.ContainsFunc(list, func(ev bus.Event) bool { return ev.Kind == bus.Message }) {
+			t.Error("a stranger's message was taken")
+		}
+	}
+}
+
+type ended struct{}
+
+// loud hears one message of a stranger twice, and ends.
+type loud struct{}
+
+func (loud) Run(ctx context.Context, r channels.Receiver) error {
+	in := channels.Inbound{Channel: "chat", Chat: "9", Sender: "9", SenderName: "Eve", Text: "the launch!", Key: "k"}
+	_, err := r.Receive(ctx, in)
+	if errors.Is(err, channels.ErrStranger) {
+		_, err = r.Receive(ctx, in)
+	}
+	ctx.Value(ended{}).(context.CancelCauseFunc)(err)
+	return nil
+}
+
+func (loud) Send(context.Context, channels.Delivery) (channels.Receipt, error) {
+	return channels.Receipt{}, nil
+}
