@@ -2,8 +2,13 @@ package tools
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"hob/platform/phrase"
 	"hob/platform/provenance"
 )
 
@@ -14,13 +19,77 @@ type BriefItem struct {
 	// Source is Outside when Text holds words that are not the owner's; left
 	// empty it counts as that.
 	Source provenance.Source `json:"source"`
+	// Beside says that it is worth a word only beside others: by itself it is no
+	// reason to tell a plan.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // BriefSource contributes a section to the daily briefing: tasks, reminders,
-// habits, spending, later calendars and mail. A source that could not look
-// returns an error, which the briefing names; "nothing" is an empty list.
+// calendars, mail, habits, spending. A source that could not look returns an
+// error, which the briefing names, also beside what it has found; "nothing" is an
+// empty list. It returns soon, whoever else does not answer, and writes nothing.
 type BriefSource interface {
 	BriefTitle() string
 	// Brief returns what concerns the day [from, to) in the owner's zone.
 	Brief(ctx context.Context, from, to time.Time) ([]BriefItem, error)
+}
+
+// BriefSection is what a source had to say of a day.
+type BriefSection struct {
+	Title string      `json:"title"`
+	Items []BriefItem `json:"items"` // those with a time first, in order
+	// Error says why it could not be read, or not all of it.
+	Error string `json:"error,omitempty"`
+}
+
+// Brief asks all sources at the same time and returns their sections in order,
+// also the empty ones, with the provenance of their words.
+func Brief(ctx context.Context, sources []BriefSource, from, to time.Time) ([]BriefSection, provenance.Source) {
+	out := make([]BriefSection, len(sources))
+	said := make([]provenance.Source, len(sources))
+	var wg sync.WaitGroup
+	for i, s := range sources {
+		wg.Go(func() { out[i], said[i] = briefed(ctx, s, from, to) })
+	}
+	wg.Wait()
+	return out, provenance.Worst(append(said, provenance.Tool)...)
+}
+
+func briefed(ctx context.Context, s BriefSource, from, to time.Time) (BriefSection, provenance.Source) {
+	source := provenance.Tool
+	items, err := s.Brief(ctx, from, to)
+	out := BriefSection{Title: s.BriefTitle(), Items: append([]BriefItem{}, items...)}
+	if err != nil {
+		out.Error, source = err.Error(), SourceOf(err)
+	}
+	slices.SortStableFunc(out.Items, func(a, b BriefItem) int {
+		if a.At.IsZero() != b.At.IsZero() {
+			if a.At.IsZero() {
+				return 1
+			}
+			return -1
+		}
+		return a.At.Compare(b.At)
+	})
+	for _, it := range out.Items {
+		if it.Source.Tainted() {
+			source = provenance.Outside
+		}
+	}
+	return out, source
+}
+
+// Unreached makes one error of what became of several sources that were asked
+// over the network; nil when all of them answered. Its words may be a server's.
+func Unreached(errs []error) error {
+	var words []string
+	for _, err := range errs {
+		if err != nil {
+			words = append(words, err.Error())
+		}
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return &Error{Code: Failed, Message: phrase.Cut(strings.Join(words, "; "), 600), Err: errors.Join(errs...), Source: provenance.Outside}
 }

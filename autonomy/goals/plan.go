@@ -185,45 +185,45 @@ type planSection struct {
 	Lines []string
 }
 
+// Today is what is on: the sections of today that have something to say.
+func (p *Plan) Today(ctx context.Context, now time.Time) ([]tools.BriefSection, provenance.Source) {
+	local := now.In(p.o.Zone())
+	from := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location())
+	all, src := tools.Brief(ctx, p.o.Sections, from, from.AddDate(0, 0, 1))
+	return slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" }), src
+}
+
 // Text words the plan of today; it is "" when there is nothing to say.
 func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Source, error) {
 	local := now.In(p.o.Zone())
-	from := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location())
-	src := provenance.Hob
 	view := struct {
 		Day      string
 		Sections []planSection
 	}{Day: local.Format("Monday 2 January")}
-	for _, s := range p.o.Sections {
-		items, err := s.Brief(ctx, from, from.AddDate(0, 0, 1))
-		sec := planSection{Title: s.BriefTitle()}
-		if err != nil { // what cannot be read does not look empty
-			p.o.Log.WarnContext(ctx, "a part of the plan of the day cannot be read", "part", sec.Title, "err", err)
-			sec.Lines = append(sec.Lines, "could not be read: "+err.Error())
+	sections, src := p.Today(ctx, now)
+	worth := false
+	for _, s := range sections {
+		sec := planSection{Title: s.Title}
+		if s.Error != "" { // what cannot be read does not look empty
+			p.o.Log.WarnContext(ctx, "a part of the plan of the day cannot be read", "part", s.Title, "err", s.Error)
+			sec.Lines = append(sec.Lines, "could not be read: "+s.Error)
+			worth = true
 		}
-		slices.SortStableFunc(items, func(a, b tools.BriefItem) int {
-			if a.At.IsZero() != b.At.IsZero() {
-				if a.At.IsZero() {
-					return 1
-				}
-				return -1
-			}
-			return a.At.Compare(b.At)
-		})
-		for _, it := range items {
+		for _, it := range s.Items {
 			line := it.Text
 			if !it.At.IsZero() {
 				line = it.At.In(local.Location()).Format("15:04") + " " + line
 			}
 			sec.Lines = append(sec.Lines, line)
-			src = provenance.Worst(src, it.Source)
+			worth = worth || !it.Beside
 		}
-		if len(sec.Lines) > 0 {
-			view.Sections = append(view.Sections, sec)
-		}
+		view.Sections = append(view.Sections, sec)
 	}
-	if len(view.Sections) == 0 {
-		return "", src, nil
+	if !worth {
+		return "", provenance.Hob, nil
+	}
+	if !src.Tainted() {
+		src = provenance.Hob
 	}
 	tmpl, err := template.New("plan").Parse(planText)
 	if err != nil {

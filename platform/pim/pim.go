@@ -57,6 +57,7 @@ type Message struct {
 	Received time.Time // as the server says
 	Size     int64     // in bytes
 	Seen     bool
+	Flagged  bool
 	Text     string // what was read of its text
 	Cut      bool   // whether there is more of it
 	Files    []string
@@ -92,6 +93,7 @@ type Event struct {
 	AllDay     bool      `json:"all_day,omitempty"`
 	Floating   bool      `json:"floating,omitempty"` // it goes where the owner goes: a whole day, or a time without a zone
 	Cancelled  bool      `json:"cancelled,omitempty"`
+	Open       bool      `json:"open,omitempty"` // it leaves the time free (TRANSP:TRANSPARENT)
 	Organizer  Person    `json:"organizer,omitzero"`
 	Guests     []Person  `json:"guests,omitempty"`
 	Calendar   string    `json:"calendar,omitempty"`

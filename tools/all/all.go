@@ -3,15 +3,18 @@
 package all
 
 import (
+	"slices"
 	"time"
 
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/erase"
 	"hob/tools"
+	"hob/tools/calendar"
 	"hob/tools/crew"
 	"hob/tools/files"
 	"hob/tools/health"
+	"hob/tools/mail"
 	"hob/tools/memory"
 	"hob/tools/money"
 	"hob/tools/shell"
@@ -49,6 +52,12 @@ type Deps struct {
 	Conversations memory.Conversations
 	// Forgetting takes what is forgotten out of everything; nil: only the facts go.
 	Forgetting memory.Forgetting
+	// Calendar and Mail read the owner's accounts; without Accounts there are no
+	// tools for them.
+	Calendar calendar.Deps
+	Mail     mail.Deps
+	// Briefs are sections of the daily briefing that are not the tools' own.
+	Briefs []tools.BriefSource
 	// Linker links who and what is talked about; nil leaves its tool out.
 	Linker knowledge.Linker
 	// Documents takes documents in; nil leaves its tool out.
@@ -82,6 +91,12 @@ func All(d Deps) []tools.Tool {
 		d.Shell.Wrote = d.Files.Wrote
 		out = append(out, shell.Tools(d.Shell)...)
 	}
+	if d.Calendar.Accounts != nil {
+		out = append(out, calendar.Tools(d.Calendar)...)
+	}
+	if d.Mail.Accounts != nil {
+		out = append(out, mail.Tools(d.Mail)...)
+	}
 	if d.Post != nil {
 		out = append(out, social.Tools(d.Post)...)
 	}
@@ -93,13 +108,27 @@ func All(d Deps) []tools.Tool {
 
 // Briefs returns the sections of the daily briefing, in order.
 func Briefs(d Deps) []tools.BriefSource {
-	return []tools.BriefSource{
+	return append(
+		Day(d),
+		append(slices.Clone(d.Briefs), health.Brief{Deps: health.Deps{Store: d.Store}}, money.Brief{Store: d.Store})...,
+	)
+}
+
+// Day returns the sections that say what a day brings, in order.
+func Day(d Deps) (out []tools.BriefSource) {
+	if d.Calendar.Accounts != nil {
+		out = append(out, calendar.Brief{Deps: d.Calendar})
+	}
+	out = append(
+		out,
 		tasks.TaskBrief{Store: d.Store, Now: d.Now},
 		tasks.ClockBrief{Clock: d.Watchers, Reminders: true},
 		tasks.ClockBrief{Clock: d.Watchers},
-		health.Brief{Deps: health.Deps{Store: d.Store}},
-		money.Brief{Store: d.Store},
+	)
+	if d.Mail.Accounts != nil {
+		out = append(out, mail.Brief{Deps: d.Mail})
 	}
+	return out
 }
 
 // Migrations are the tables of the tools and of the memory they share.

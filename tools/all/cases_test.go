@@ -17,6 +17,16 @@ func fileCases() []toolstest.Case {
 	}
 }
 
+func accountCases() []toolstest.Case {
+	return []toolstest.Case{
+		{Step: step("read_calendar", `{"days_ahead":5}`), Want: "Sat 13 Mar:\n- 14:30-15:30 Dentist", Outside: true},
+		{Step: step("read_calendar", `{}`), Want: "Nothing is in the calendar for today.", Outside: true},
+		{Step: step("read_emails", `{}`), Want: "From: Ada <ada@example.org>\nSubject: The invoice", Outside: true},
+		{Step: step("search_emails", `{"from":"ada"}`), Want: "Pay 99.", Outside: true},
+		{Step: step("search_emails", `{"query":"zebra"}`), Want: "No mail fits.", Outside: true},
+	}
+}
+
 func sendCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("send_message", `{"channel":"webhook","text":"hello"}`), Want: "The message to webhook goes out at 14:30:10; to call it back: hob undo call", Undone: "Called back"},

@@ -125,6 +125,7 @@ func open(t *testing.T) toolstest.Env {
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	d.Conversations = talk{}
 	d.Post = post{}
+	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
 	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)

@@ -3,12 +3,10 @@ package tasks
 import (
 	"context"
 	_ "embed"
-	"slices"
 	"strings"
 	"text/template"
 	"time"
 
-	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
@@ -18,17 +16,10 @@ type briefIn struct {
 	Date string `json:"date,omitempty" jsonschema:"default today"`
 }
 
-// section is one part of a briefing.
-type section struct {
-	Title string            `json:"title"`
-	Items []tools.BriefItem `json:"items"`
-	Error string            `json:"error,omitempty"` // why it could not be read
-}
-
 // briefOut is the Data of daily_briefing.
 type briefOut struct {
-	Date     string    `json:"date"`
-	Sections []section `json:"sections"`
+	Date     string               `json:"date"`
+	Sections []tools.BriefSection `json:"sections"`
 }
 
 //go:embed briefing.tmpl
@@ -39,11 +30,11 @@ func (d Deps) dailyBriefing() tools.Tool {
 	return tools.New(tools.Def[briefIn]{
 		Spec: tools.Spec{
 			Name: "daily_briefing", Category: "tasks", Effects: tools.Read,
-			Description: "Sum up a day: tasks, reminders, schedules, habits, spending.",
+			Description: "Sum up a day: calendar, mail that matters, weather, tasks, reminders, schedules, goals, habits, spending.",
 			Keywords:    "brief me morning briefing summary today plan agenda what is on",
 		},
 		Summary: func(briefIn) string { return "Brief the owner" },
-		RunTx: func(ctx context.Context, _ *store.Tx, c tools.Call, in briefIn) (tools.Result, error) {
+		Run: func(ctx context.Context, c tools.Call, in briefIn) (tools.Result, error) {
 			day := c.Now
 			if strings.TrimSpace(in.Date) != "" {
 				m, err := moment(in.Date, c.Now)
@@ -53,39 +44,13 @@ func (d Deps) dailyBriefing() tools.Tool {
 				day = m.Time
 			}
 			from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, c.Now.Location())
-			out, source := d.brief(ctx, from)
+			out := briefOut{Date: from.Format(time.DateOnly)}
+			var source provenance.Source
+			out.Sections, source = tools.Brief(ctx, d.Briefs, from, from.AddDate(0, 0, 1))
 			text, err := briefText(tmpl, out, from, c.Now)
 			return tools.Result{Text: text, Data: out, Source: source}, err
 		},
 	})
-}
-
-func (d Deps) brief(ctx context.Context, from time.Time) (briefOut, provenance.Source) {
-	out := briefOut{Date: from.Format(time.DateOnly), Sections: []section{}}
-	source := provenance.Tool
-	for _, b := range d.Briefs {
-		items, err := b.Brief(ctx, from, from.AddDate(0, 0, 1))
-		s := section{Title: b.BriefTitle(), Items: append([]tools.BriefItem{}, items...)}
-		if err != nil {
-			s.Error = err.Error()
-		}
-		slices.SortStableFunc(s.Items, func(p, q tools.BriefItem) int {
-			if p.At.IsZero() != q.At.IsZero() {
-				if p.At.IsZero() {
-					return 1
-				}
-				return -1
-			}
-			return p.At.Compare(q.At)
-		})
-		for _, it := range s.Items {
-			if it.Source.Tainted() {
-				source = provenance.Outside
-			}
-		}
-		out.Sections = append(out.Sections, s)
-	}
-	return out, source
 }
 
 // briefLine is one item as the template sees it.

@@ -32,8 +32,7 @@ type Clock interface {
 type Deps struct {
 	Knowledge *knowledge.Base
 	Clock     Clock
-	// Briefs are the sections of daily_briefing, in order. They are read inside
-	// a transaction, so they look into Hob's database only, and never write.
+	// Briefs are the sections of daily_briefing, in order.
 	Briefs []tools.BriefSource
 }
 

@@ -66,6 +66,7 @@ func (x *expander) read(c *ical.Component) (*component, error) {
 		e.Notes = string(notes[:min(len(notes), maxNotes)])
 	}
 	e.Cancelled = strings.EqualFold(value(c, ical.PropStatus), "CANCELLED")
+	e.Open = strings.EqualFold(value(c, ical.PropTransparency), "TRANSPARENT")
 	e.sequence, _ = strconv.Atoi(value(c, ical.PropSequence))
 	if o := c.Props.Get(ical.PropOrganizer); o != nil {
 		e.Organizer = somebody(o)

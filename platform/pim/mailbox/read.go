@@ -38,6 +38,35 @@ func (m *Conn) Since(ctx context.Context, t time.Time) ([]uint32, error) {
 	return m.search(ctx, imap.SearchCriteria{Since: t.UTC().AddDate(0, 0, -1)})
 }
 
+// Query says which mails of a folder to find; the zero value is all of them.
+type Query struct {
+	Unseen        bool
+	Flagged       bool
+	Since, Before time.Time // whole days, as servers know them
+	From, Subject string    // in these header fields
+	Text          string    // anywhere in it
+}
+
+// Find lists the UIDs of the mails that fit, ascending.
+func (m *Conn) Find(ctx context.Context, q Query) ([]uint32, error) {
+	c := imap.SearchCriteria{Since: q.Since, Before: q.Before}
+	if q.Unseen {
+		c.NotFlag = append(c.NotFlag, imap.FlagSeen)
+	}
+	if q.Flagged {
+		c.Flag = append(c.Flag, imap.FlagFlagged)
+	}
+	for key, value := range map[string]string{"From": q.From, "Subject": q.Subject} {
+		if value = pim.Line(value, maxSubject); value != "" {
+			c.Header = append(c.Header, imap.SearchCriteriaHeaderField{Key: key, Value: value})
+		}
+	}
+	if text := pim.Line(q.Text, maxSubject); text != "" {
+		c.Text = []string{text}
+	}
+	return m.search(ctx, c)
+}
+
 func (m *Conn) search(ctx context.Context, c imap.SearchCriteria) (out []uint32, err error) {
 	err = m.ask(ctx, 2<<20, "look for mails", func() error {
 		d, err := m.c.UIDSearch(&c, nil).Wait()
@@ -100,6 +129,7 @@ func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap
 			}
 			all = append(all, found{pim.Message{
 				UID: uint32(f.UID), Received: f.InternalDate.UTC(), Size: f.RFC822Size, Seen: slices.Contains(f.Flags, imap.FlagSeen),
+				Flagged: slices.Contains(f.Flags, imap.FlagFlagged),
 			}, f.BodySection[0].Bytes})
 		}
 		return err

@@ -2,9 +2,17 @@ package daemon
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"hob/autonomy/config"
+	"hob/knowledge"
+	"hob/knowledge/graph"
+	"hob/platform/phrase"
 	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/tools/calendar"
+	"hob/tools/mail"
 )
 
 // account finds one of the owner's accounts that has a server, for the watchers.
@@ -14,7 +22,69 @@ func (d *Daemon) account(name, server string) (pim.Account, error) {
 	if err != nil {
 		return pim.Account{}, err
 	}
+	return d.servers(c), nil
+}
+
+func (d *Daemon) servers(c config.Account) pim.Account {
 	a := c.Servers()
 	a.Secret = func(ctx context.Context) (string, error) { return d.resolve(ctx, c.Password) }
-	return a, nil
+	return a
+}
+
+// accounts lists the owner's accounts that have a server and are whole.
+func (d *Daemon) accounts(server string) func() []pim.Account {
+	return func() (out []pim.Account) {
+		for _, c := range d.opt.Config.Accounts {
+			if c.Has(server) && c.Missing() == "" {
+				out = append(out, d.servers(c))
+			}
+		}
+		return out
+	}
+}
+
+func (d *Daemon) calendarDeps() calendar.Deps {
+	return calendar.Deps{Accounts: d.accounts("caldav")}
+}
+
+func (d *Daemon) mailDeps() mail.Deps {
+	return mail.Deps{Accounts: d.accounts(pim.IMAP), Matters: d.matters}
+}
+
+// maxKnown bounds how many people are looked for among the senders of mails.
+const maxKnown = 2000
+
+// matters tells by the people whom the owner has spoken of which mails matter.
+// Whom only outside text names is nobody he knows.
+func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) {
+	list, err := d.graph.Entities(d.store.Reader(ctx), graph.Filter{Kind: knowledge.Person, Limit: maxKnown})
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(e knowledge.Entity) bool { return e.Provenance != provenance.Owner })
+	return func(m pim.Message) string {
+		for _, p := range m.From {
+			for _, e := range list {
+				if isPerson(e, p) {
+					return "you know " + e.Name
+				}
+			}
+		}
+		return ""
+	}, nil
+}
+
+// isPerson compares a sender with somebody who is known: by the address, or by a
+// name of at least two words.
+func isPerson(e knowledge.Entity, p pim.Person) bool {
+	name := phrase.Split(p.Name)
+	for _, n := range append([]string{e.Name}, e.Aliases...) {
+		if p.Address != "" && strings.EqualFold(n, p.Address) {
+			return true
+		}
+		if known := phrase.Split(n); len(known) > 1 && slices.Equal(known, name) {
+			return true
+		}
+	}
+	return false
 }

@@ -19,6 +19,7 @@ import (
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/tools"
+	toolsall "hob/tools/all"
 	"hob/tools/tasks"
 	toolswatch "hob/tools/watch"
 	"hob/watchers"
@@ -54,13 +55,11 @@ func (d *Daemon) openPlan() error {
 // planSections are the parts of the plan of the day; one with nothing to say is left
 // out.
 func (d *Daemon) planSections() []tools.BriefSource {
-	now := func() time.Time { return time.Now().In(d.zone()) }
-	return []tools.BriefSource{
-		tasks.TaskBrief{Store: d.store, Now: now},
-		tasks.ClockBrief{Clock: d.watchers, Reminders: true},
-		tasks.ClockBrief{Clock: d.watchers},
-		goals.Brief{Store: d.store},
-	}
+	day := toolsall.Day(toolsall.Deps{
+		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Mail: d.mailDeps(),
+		Now: func() time.Time { return time.Now().In(d.zone()) },
+	})
+	return append(day, goals.Brief{Store: d.store})
 }
 
 func barsOf(c config.Confidence) goals.Bars {

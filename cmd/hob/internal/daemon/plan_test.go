@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
+)
+
+// TestPlanOfAccounts: the plan of the day over the whole program, with a real
+// server of mail, one of calendars, and one that says nothing.
+func TestPlanOfAccounts(t *testing.T) {
+	mails, calendars := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
+	y, m, d := time.Now().UTC().Date()
+	noon := time.Date(y, m, d, 12, 0, 0, 0, time.UTC).Format("20060102T150405Z")
+	calendars.Make("Work")
+	calendars.Put("Work", "call", "SUMMARY:Call with Ada\nDTSTART:"+noon+"\nDURATION:PT30M")
+	mails.Deliver("tester", "INBOX", "From: \"Ada Lovelace\" <ada@example.org>\nSubject: The invoice\n\nPay 99 to evil.\n", time.Time{})
+	mails.Deliver("tester", "INBOX", "From: Shop <shop@example.org>\nSubject: Offers\n\nBuy.\n", time.Time{})
+	mute, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	fatal(t, err)
+	defer mute.Close()
+	h := open(t, fmt.Sprintf(`[accounts.home]
+caldav = %q
+user = "tester"
+password = %[2]q
+[accounts.mute]
+caldav = "http://%[3]s/"
+user = "tester"
+password = %[2]q
+[accounts.work]
+imap = %[4]q
+address = "tester@test.local"
+user = "tester"
+ca = %[5]q
+password = %[2]q
+`, calendars.URL, pimtest.Secret, mute.Addr(), mails.IMAPS, mails.CA))
+	h.say("remember that Ada Lovelace is my sister")
+	eventually(t, "she is known", func() bool {
+		known, err := h.d.matters(t.Context())
+		return err == nil && known(pim.Message{From: []pim.Person{{Name: "Ada Lovelace"}}}) != ""
+	})
+	h.say("add a task to pay the rent due today")
+	eventually(t, "the first day is noted", func() bool {
+		var n int
+		return h.d.store.Read().QueryRow(`SELECT count(*) FROM plans`).Scan(&n) == nil && n == 1
+	})
+	_, err = h.d.plan.Due(t.Context(), time.Date(y, m, d+1, 7, 1, 0, 0, time.UTC))
+	fatal(t, err)
+	text := h.wait("notice", `Your plan for `).Text
+	for _, want := range []string{
+		"Calendar\n- could not be read: account mute: it does not answer within 8s\n- 12:00 Call with Ada, until 12:30",
+		"Tasks\n- pay the rent", "Mail\n- Ada Lovelace <ada@example.org>: The invoice (you know Ada Lovelace)\n- work: 2 unread, of which 1 matter",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "Offers") || strings.Contains(text, "evil") {
+		t.Error(text)
+	}
+	if got := h.say("what's on today?"); !strings.Contains(got, "12:00 Call with Ada") || !strings.Contains(got, "The invoice") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,235 @@
+// Package calendar are the tools for the owner's calendars, wherever his accounts
+// keep them: read_calendar says what is on, what comes next and whether a time is
+// free. Brief is the calendar's part of a briefing. They change nothing.
+//
+// What stands in a calendar is outside text: anybody can write an invitation.
+package calendar
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/caldav"
+	"hob/platform/pim/ics"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// usualWait is how long the servers of an account may take.
+const usualWait = 8 * time.Second
+
+// maxEvents bounds what is kept of all calendars together.
+const maxEvents = 1000
+
+// Deps are what the tools need.
+type Deps struct {
+	// Accounts lists the owner's accounts that have calendars.
+	Accounts func() []pim.Account
+	// Wait is how long the servers of an account may take (default 8 seconds). One
+	// that is slower is named, and not waited for.
+	Wait time.Duration
+}
+
+func (d Deps) wait() time.Duration { return cmp.Or(d.Wait, usualWait) }
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool { return []tools.Tool{d.readCalendar()} }
+
+// read returns what is on in all calendars of the accounts, in order and without
+// what was cancelled. The error says what could not be read; what could is there
+// all the same.
+func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
+	found := make([][]pim.Event, len(accounts))
+	failed := make([]error, len(accounts))
+	var wg sync.WaitGroup
+	for i, a := range accounts {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, d.wait())
+			defer cancel()
+			if found[i], failed[i] = readAccount(ctx, a, s); errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				failed[i] = fmt.Errorf("account %s: it does not answer within %s", a.Name, d.wait())
+			}
+		})
+	}
+	wg.Wait()
+	return inOrder(slices.Concat(found...)), tools.Unreached(failed)
+}
+
+func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Event, err error) {
+	c, err := caldav.Open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	list, err := c.Calendars(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var bad error
+	for _, cal := range list {
+		some, err := c.Events(ctx, cal, s)
+		if _, partial := errors.AsType[*caldav.PartialError](err); partial {
+			bad = fmt.Errorf("account %s: some events of %s cannot be read", a.Name, pim.Line(cal.Name, 60))
+		} else if err != nil {
+			return out, err
+		}
+		out = append(out, some...)
+	}
+	return out, bad
+}
+
+// inOrder sorts events and drops those that are cancelled, or there twice because
+// an invitation lies in several calendars.
+func inOrder(all []pim.Event) []pim.Event {
+	type same struct {
+		uid, title string
+		start      int64
+	}
+	seen := map[same]bool{}
+	out := []pim.Event{}
+	for _, e := range all {
+		k := same{e.UID, e.Title, e.Start.Unix()}
+		if e.Cancelled || seen[k] {
+			continue
+		}
+		seen[k] = true
+		out = append(out, e)
+	}
+	slices.SortStableFunc(out, func(a, b pim.Event) int {
+		if a.AllDay != b.AllDay && a.Start.Equal(b.Start) {
+			if a.AllDay {
+				return -1
+			}
+			return 1
+		}
+		return a.Start.Compare(b.Start)
+	})
+	return out[:min(len(out), maxEvents)]
+}
+
+// of are the accounts that are meant: the one of a name, or all.
+func (d Deps) of(name string) ([]pim.Account, error) {
+	all := d.Accounts()
+	if len(all) == 0 {
+		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		return all, nil
+	}
+	var names []string
+	for _, a := range all {
+		if strings.EqualFold(a.Name, name) {
+			return []pim.Account{a}, nil
+		}
+		names = append(names, a.Name)
+	}
+	return nil, tools.Errorf(tools.NotFound, "no account %q has calendars; there are %s", phrase.Cut(name, 60), strings.Join(names, ", "))
+}
+
+// named is an event in a line, without its time.
+func named(e pim.Event) string {
+	s := phrase.Cut(e.Title, 120)
+	if s == "" {
+		s = "an event without a title"
+	}
+	if e.Place != "" {
+		s += " (" + phrase.Cut(e.Place, 80) + ")"
+	}
+	return s
+}
+
+// busy reports whether an event takes up time of its day.
+func busy(e pim.Event) bool { return !e.AllDay && !e.Open && e.End.After(e.Start) }
+
+// clash names the busy events that an event runs into.
+func clash(e pim.Event, all []pim.Event) (out []string) {
+	for _, o := range all {
+		if busy(e) && busy(o) && (o.UID != e.UID || o.Occurrence != e.Occurrence) && o.Start.Before(e.End) && e.Start.Before(o.End) {
+			out = append(out, phrase.Cut(o.Title, 60))
+		}
+	}
+	return out[:min(len(out), 3)]
+}
+
+// shortGap is the shortest time between events that is worth a word.
+const shortGap = 30 * time.Minute
+
+// gaps are the free times between the busy events of [from, to).
+func gaps(all []pim.Event, from, to time.Time) (out [][2]time.Time) {
+	var end time.Time
+	for _, e := range all {
+		if !busy(e) || !e.Start.Before(to) || !e.End.After(from) {
+			continue
+		}
+		if !end.IsZero() && e.Start.Sub(end) >= shortGap {
+			out = append(out, [2]time.Time{end, e.Start})
+		}
+		if e.End.After(end) {
+			end = e.End
+		}
+	}
+	return out
+}
+
+// Brief is the calendar's part of a briefing.
+type Brief struct{ Deps }
+
+// BriefTitle implements tools.BriefSource.
+func (Brief) BriefTitle() string { return "Calendar" }
+
+// most is how many events a briefing names.
+const most = 20
+
+// Brief implements tools.BriefSource.
+func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
+	accounts := b.Accounts()
+	if len(accounts) == 0 {
+		return nil, nil
+	}
+	loc := from.Location()
+	events, err := b.read(ctx, accounts, ics.Span{From: from, To: to, Zone: loc})
+	var out []tools.BriefItem
+	for i, e := range events {
+		if i == most {
+			out = append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more", len(events)-most), Source: provenance.Tool})
+			break
+		}
+		item := tools.BriefItem{Text: named(e), Source: provenance.Outside}
+		end := e.End.In(loc)
+		switch {
+		case e.AllDay:
+			item.Text = "all day: " + item.Text
+		case e.Start.Before(from):
+			item.Text += ", since the day before"
+		default:
+			item.At = e.Start.In(loc)
+		}
+		if !e.AllDay && e.End.After(e.Start) && e.End.Before(to) {
+			item.Text += ", until " + end.Format("15:04")
+		}
+		if with := clash(e, events); len(with) > 0 {
+			item.Text += "; at the same time as " + strings.Join(with, ", ")
+		}
+		out = append(out, item)
+	}
+	if free := gaps(events, from, to); len(free) > 0 {
+		out = append(out, tools.BriefItem{Text: "free in between: " + times(free, loc), Source: provenance.Tool})
+	}
+	return out, err
+}
+
+func times(free [][2]time.Time, loc *time.Location) string {
+	var out []string
+	for _, g := range free {
+		out = append(out, g[0].In(loc).Format("15:04")+" to "+g[1].In(loc).Format("15:04"))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,130 @@
+package calendar
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// now is a Tuesday.
+func now(t *testing.T) time.Time {
+	t.Helper()
+	loc, err := time.LoadLocation("Europe/Vilnius")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Date(2026, 11, 10, 8, 0, 0, 0, loc)
+}
+
+// family is a calendar with all that a day can have, at a real server.
+func family(t *testing.T) Deps {
+	t.Helper()
+	r := pimtest.StartRadicale(t)
+	r.Make("Work")
+	r.Make("Home")
+	const vilnius = ";TZID=Europe/Vilnius:"
+	r.Put("Work", "standup", "SUMMARY:Standup\nDTSTART"+vilnius+"20261027T090000\nDTEND"+vilnius+"20261027T093000\nRRULE:FREQ=WEEKLY;BYDAY=TU")
+	r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 4\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z")
+	r.Put("Home", "dentist", "SUMMARY:Dentist\nDTSTART:20261110T123000Z\nDTEND:20261110T131500Z")
+	r.Put("Home", "birthday", "SUMMARY:Birthday of Ada\nDTSTART;VALUE=DATE:20251110\nRRULE:FREQ=YEARLY")
+	r.Put("Home", "off", "SUMMARY:Called off\nSTATUS:CANCELLED\nDTSTART:20261110T080000Z\nDTEND:20261110T090000Z")
+	r.Put("Home", "maybe", "SUMMARY:Concert on the radio\nTRANSP:TRANSPARENT\nDTSTART:20261110T090000Z\nDTEND:20261110T093000Z")
+	r.Put("Work", "far", "SUMMARY:Talk with Grace\nDTSTART:20261119T080000Z\nDTEND:20261119T083000Z")
+	return Deps{Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }}
+}
+
+// mute is an account whose server takes connections and says nothing.
+func mute(t *testing.T) pim.Account {
+	t.Helper()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return pim.Account{Name: "mute", CalDAV: "http://" + l.Addr().String() + "/", User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
+}
+
+func ask(t *testing.T, d Deps, args string) (tools.Result, error) {
+	t.Helper()
+	return Tools(d)[0].Call(t.Context(), tools.Call{Args: json.RawMessage(args), Now: now(t), Progress: func(float64, string) {}})
+}
+
+func TestReadCalendar(t *testing.T) {
+	d := family(t)
+	for _, tc := range []struct{ name, args, want string }{
+		{"today", `{}`, "Today:\n- all day Birthday of Ada\n- 09:00-09:30 Standup\n- 11:00-11:30 Concert on the radio\n- 14:00-15:00 Review (Room 4); at the same time as Dentist\n" +
+			"- 14:30-15:15 Dentist; at the same time as Review\nFree in between: 09:30 to 14:00."},
+		{"another day", `{"date":"tomorrow"}`, "Nothing is in the calendar for tomorrow."},
+		{"several days", `{"days_ahead":8,"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nTue 17 Nov:\n- 09:00-09:30 Standup"},
+		{"the next", `{"next":true}`, "Next: Standup, today at 09:00, until 09:30."},
+		{"the next of somebody", `{"next":true,"query":"Grace"}`, "Next: Talk with Grace, Thu 19 Nov at 10:00, until 10:30."},
+		{"taken", `{"at":"14:45"}`, "No, today at 14:45 is taken: Review (Room 4), 14:00-15:00; Dentist, 14:30-15:15."},
+		{"free", `{"at":"11:10"}`, "Yes, today at 11:10 is free until 14:00 (Review (Room 4))."},
+		{"free for good", `{"at":"16:00"}`, "Yes, today at 16:00 is free, and so is the rest of that day."},
+		{"free on another day", `{"at":"9:15","date":"17 November"}`, "No, Tue 17 Nov at 09:15 is taken: Standup, 09:00-09:30."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, err := ask(t, d, tc.args)
+			if err != nil || r.Text != tc.want || r.Source != provenance.Outside || len(r.Origins) != 1 {
+				t.Errorf("%q\nwant %q\n%s %v %v", r.Text, tc.want, r.Source, r.Origins, err)
+			}
+		})
+	}
+	for _, tc := range []struct {
+		args string
+		code tools.Code
+	}{
+		{`{"account":"nobody's"}`, tools.NotFound},
+		{`{"days_ahead":1000}`, tools.InvalidArguments},
+		{`{"date":"someday"}`, tools.InvalidArguments},
+	} {
+		if _, err := ask(t, d, tc.args); tools.CodeOf(err) != tc.code {
+			t.Errorf("%s: %v", tc.args, err)
+		}
+	}
+	if _, err := ask(t, Deps{Accounts: func() []pim.Account { return nil }}, `{}`); tools.CodeOf(err) != tools.Unsupported || !strings.Contains(err.Error(), "hob account add") {
+		t.Error(err)
+	}
+}
+
+// A server that says nothing is named; the others are told all the same.
+func TestBrief(t *testing.T) {
+	d := family(t)
+	from := now(t).Add(-8 * time.Hour)
+	lines := func(d Deps) (out []string, err error) {
+		items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
+		for _, it := range items {
+			line := it.Text
+			if !it.At.IsZero() {
+				line = it.At.Format("15:04") + " " + line
+			}
+			out = append(out, line)
+		}
+		return out, err
+	}
+	got, err := lines(d)
+	want := "all day: Birthday of Ada\n09:00 Standup, until 09:30\n11:00 Concert on the radio, until 11:30\n14:00 Review (Room 4), until 15:00; at the same time as Dentist\n" +
+		"14:30 Dentist, until 15:15; at the same time as Review\nfree in between: 09:30 to 14:00"
+	if err != nil || strings.Join(got, "\n") != want {
+		t.Errorf("%s\n%v", strings.Join(got, "\n"), err)
+	}
+	all := append(d.Accounts(), mute(t))
+	d.Accounts, d.Wait = func() []pim.Account { return all }, 2*time.Second
+	got, err = lines(d)
+	if len(got) != 6 || err == nil || !strings.Contains(err.Error(), "account mute: it does not answer within 2s") || !tools.SourceOf(err).Tainted() {
+		t.Errorf("%d lines, %v", len(got), err)
+	}
+	all = nil
+	if got, err := lines(d); len(got) != 0 || err != nil {
+		t.Errorf("without an account: %v, %v", got, err)
+	}
+}

@@ -1,0 +1,224 @@
+package calendar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/ics"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// The bounds of a question.
+const (
+	maxDays  = 92
+	lookNext = 30 // days in which the next event is looked for
+	shown    = 60 // events
+)
+
+type calendarIn struct {
+	Date    string `json:"date,omitempty" jsonschema:"first day; default today"`
+	Days    int    `json:"days_ahead,omitempty" jsonschema:"how many days (default 1)"`
+	At      string `json:"at,omitempty" jsonschema:"a time: say whether it is free"`
+	Next    bool   `json:"next,omitempty" jsonschema:"only the next event"`
+	Query   string `json:"query,omitempty" jsonschema:"words in title, place, notes or guests"`
+	Account string `json:"account,omitempty"`
+}
+
+// calendarOut is the Data of read_calendar.
+type calendarOut struct {
+	Events []pim.Event `json:"events"`
+	Free   *bool       `json:"free,omitempty"`
+	Error  string      `json:"error,omitempty"` // what could not be read
+}
+
+func (d Deps) readCalendar() tools.Tool {
+	return tools.New(tools.Def[calendarIn]{
+		Spec: tools.Spec{
+			Name: "read_calendar", Category: "calendar", Effects: tools.Read, Timeout: time.Minute,
+			Description: "Read the owner's calendars: the events of a day or of several, the next event, or whether a time is free.",
+			Keywords:    "calendar appointments meetings events agenda schedule week next meeting free busy available am i free what is on",
+		},
+		Summary: func(calendarIn) string { return "Read the calendar" },
+		Run: func(ctx context.Context, c tools.Call, in calendarIn) (tools.Result, error) {
+			return d.answer(ctx, c, in)
+		},
+	})
+}
+
+func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Result, error) {
+	accounts, err := d.of(in.Account)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	span, at, err := spanOf(in, c.Now)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	events, err := d.read(ctx, accounts, span)
+	if err != nil && len(events) == 0 {
+		return tools.Result{}, err
+	}
+	if want := phrase.Split(in.Query); len(want) > 0 {
+		events = slices.DeleteFunc(events, func(e pim.Event) bool { return !about(e, want) })
+	}
+	out := calendarOut{Events: events}
+	var text string
+	switch {
+	case !at.IsZero():
+		free := true
+		text, free = freeText(events, at, c.Now)
+		out.Free = &free
+	case in.Next:
+		events = slices.DeleteFunc(events, func(e pim.Event) bool { return e.AllDay || !e.Start.After(c.Now) })
+		out.Events = events[:min(len(events), 1)]
+		text = nextText(events, c.Now)
+	default:
+		text = listText(events, span, c.Now)
+	}
+	if err != nil {
+		out.Error = err.Error()
+		text += "\n\nNot everything could be read: " + out.Error
+	}
+	var origins []provenance.Origin
+	for _, a := range accounts {
+		origins = append(origins, provenance.Origin{Kind: "calendar", Label: a.Name, Via: "read_calendar"})
+	}
+	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
+}
+
+// spanOf is what to look at; at is the time that is asked about, if any.
+func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) {
+	s.Zone = now.Location()
+	read := func(words string) (time.Time, error) {
+		m, err := when.Parse(words, now)
+		if err != nil {
+			return now, tools.Errorf(tools.InvalidArguments, "%w", err)
+		}
+		return m.Time.In(now.Location()), nil
+	}
+	from := now
+	if strings.TrimSpace(in.Date) != "" {
+		if from, err = read(in.Date); err != nil {
+			return s, at, err
+		}
+	}
+	if strings.TrimSpace(in.At) != "" {
+		if at, err = read(in.At); err != nil {
+			return s, at, err
+		}
+		if strings.TrimSpace(in.Date) != "" { // the time of that day
+			at = time.Date(from.Year(), from.Month(), from.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
+		}
+		from = at
+	}
+	days := max(1, in.Days)
+	if in.Next {
+		days = max(in.Days, lookNext)
+	}
+	if in.Days < 0 || days > maxDays {
+		return s, at, tools.Errorf(tools.InvalidArguments, "days_ahead is 1 to %d", maxDays)
+	}
+	s.From = time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, now.Location())
+	s.To = s.From.AddDate(0, 0, days)
+	return s, at, nil
+}
+
+func about(e pim.Event, want []string) bool {
+	text := []string{e.Title, e.Place, e.Notes, e.Organizer.String()}
+	for _, g := range e.Guests {
+		text = append(text, g.String())
+	}
+	have := phrase.Split(strings.Join(text, " "))
+	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
+}
+
+// span is an event's time on its day.
+func clock(e pim.Event, loc *time.Location) string {
+	if e.AllDay {
+		return "all day"
+	}
+	start, end := e.Start.In(loc), e.End.In(loc)
+	switch {
+	case !end.After(start):
+		return start.Format("15:04")
+	case start.Format(time.DateOnly) != end.Format(time.DateOnly):
+		return start.Format("15:04") + " to " + end.Format("Mon 2 Jan 15:04")
+	}
+	return start.Format("15:04") + "-" + end.Format("15:04")
+}
+
+func listText(events []pim.Event, s ics.Span, now time.Time) string {
+	last := s.To.AddDate(0, 0, -1)
+	stretch := when.FormatDay(s.From, now)
+	if !last.Equal(s.From) {
+		stretch += " to " + when.FormatDay(last, now)
+	}
+	if len(events) == 0 {
+		return "Nothing is in the calendar for " + stretch + "."
+	}
+	var b strings.Builder
+	day := ""
+	for i, e := range events {
+		if i == shown {
+			fmt.Fprintf(&b, "\n... and %d more", len(events)-shown)
+			break
+		}
+		at := e.Start.In(s.Zone)
+		if at.Before(s.From) { // it goes on
+			at = s.From
+		}
+		if d := when.FormatDay(at, now); d != day {
+			day = d
+			fmt.Fprintf(&b, "\n%s:", strings.ToUpper(d[:1])+d[1:])
+		}
+		fmt.Fprintf(&b, "\n- %s %s", clock(e, s.Zone), named(e))
+		if with := clash(e, events); len(with) > 0 {
+			fmt.Fprintf(&b, "; at the same time as %s", strings.Join(with, ", "))
+		}
+	}
+	if free := gaps(events, s.From, s.To); len(free) > 0 && last.Equal(s.From) {
+		fmt.Fprintf(&b, "\nFree in between: %s.", times(free, s.Zone))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func nextText(events []pim.Event, now time.Time) string {
+	if len(events) == 0 {
+		return fmt.Sprintf("Nothing is in the calendar for the next %d days.", lookNext)
+	}
+	e := events[0]
+	text := fmt.Sprintf("Next: %s, %s", named(e), when.Format(e.Start.In(now.Location()), now))
+	if e.End.After(e.Start) {
+		text += ", until " + e.End.In(now.Location()).Format("15:04")
+	}
+	return text + "."
+}
+
+func freeText(events []pim.Event, at, now time.Time) (string, bool) {
+	var taken []string
+	var next pim.Event
+	for _, e := range events {
+		switch {
+		case !busy(e):
+		case !e.Start.After(at) && e.End.After(at):
+			taken = append(taken, fmt.Sprintf("%s, %s", named(e), clock(e, now.Location())))
+		case e.Start.After(at) && next.Title == "" && next.Start.IsZero():
+			next = e
+		}
+	}
+	words := when.Format(at, now)
+	if len(taken) > 0 {
+		return "No, " + words + " is taken: " + strings.Join(taken, "; ") + ".", false
+	}
+	if next.Start.IsZero() {
+		return "Yes, " + words + " is free, and so is the rest of that day.", true
+	}
+	return "Yes, " + words + " is free until " + next.Start.In(now.Location()).Format("15:04") + " (" + named(next) + ").", true
+}

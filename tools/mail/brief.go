@@ -1,0 +1,80 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// The bounds of a briefing.
+const (
+	lookedAt = 100                // of the newest unread mails of an account
+	asOld    = 7 * 24 * time.Hour // how long an unread mail is news
+	named    = 8                  // mails of an account that are named
+)
+
+// Brief is the mail's part of a briefing: which unread mails matter, and how many
+// others there are. Of a mail nothing but its sender and subject is said.
+type Brief struct{ Deps }
+
+// BriefTitle implements tools.BriefSource.
+func (Brief) BriefTitle() string { return "Mail" }
+
+// Brief implements tools.BriefSource. Mail of another day than the present one is
+// of no use to anybody, so that a briefing on it says nothing.
+func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
+	accounts := b.Accounts()
+	if now := time.Now(); len(accounts) == 0 || now.Before(from) || !now.Before(to) {
+		return nil, nil
+	}
+	why := func(pim.Message) string { return "" }
+	if b.Matters != nil {
+		var err error
+		if why, err = b.Matters(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return each(ctx, accounts, cmp.Or(b.Wait, briefWait), func(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]tools.BriefItem, error) {
+		return unread(ctx, c, a, why, from)
+	})
+}
+
+func unread(ctx context.Context, c *mailbox.Conn, a pim.Account, why func(pim.Message) string, day time.Time) ([]tools.BriefItem, error) {
+	if _, err := c.Select(ctx, inbox); err != nil {
+		return nil, err
+	}
+	all, err := c.Find(ctx, mailbox.Query{Unseen: true})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	mails, _, err := newest(ctx, c, all, lookedAt)
+	if err != nil {
+		return nil, err
+	}
+	var out []tools.BriefItem
+	matter := 0
+	for _, m := range mails {
+		reason := why(m)
+		if m.Flagged {
+			reason = "flagged"
+		}
+		if reason == "" || m.Received.Before(day.Add(-asOld)) {
+			continue
+		}
+		if matter++; matter <= named {
+			out = append(out, tools.BriefItem{Text: fmt.Sprintf("%s: %s (%s)", sender(m), subject(m, 100), phrase.Cut(reason, 60)), Source: provenance.Outside})
+		}
+	}
+	count := fmt.Sprintf("%s: %d unread", a.Name, len(all))
+	if matter > 0 {
+		count += fmt.Sprintf(", of which %d matter", matter)
+	}
+	return append(out, tools.BriefItem{Text: count, Source: provenance.Tool, Beside: true}), nil
+}

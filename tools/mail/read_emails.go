@@ -1,0 +1,284 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// The bounds of an answer.
+const (
+	usual   = 10
+	most    = 50
+	preview = 500    // characters of a mail's text
+	whole   = 20_000 // likewise, when it is asked for whole
+	mostFew = 5      // mails that are read whole
+)
+
+type readIn struct {
+	Limit   int    `json:"limit,omitempty" jsonschema:"default 10, at most 50"`
+	Mailbox string `json:"mailbox,omitempty" jsonschema:"inbox (default), sent, drafts, trash, archive, junk or a folder's name"`
+	Search  string `json:"search,omitempty" jsonschema:"words in sender or subject"`
+	Unread  bool   `json:"unread,omitempty"`
+	Since   string `json:"since,omitempty" jsonschema:"a day: today, last Friday"`
+	Whole   bool   `json:"whole,omitempty" jsonschema:"the whole text, of at most 5 mails"`
+	Account string `json:"account,omitempty"`
+}
+
+type searchIn struct {
+	Query   string `json:"query,omitempty" jsonschema:"words anywhere in the mail"`
+	From    string `json:"from,omitempty" jsonschema:"name or address of the sender"`
+	Subject string `json:"subject,omitempty"`
+	Unread  bool   `json:"unread,omitempty"`
+	Flagged bool   `json:"flagged,omitempty"`
+	Since   string `json:"since,omitempty" jsonschema:"first day"`
+	Until   string `json:"until,omitempty" jsonschema:"last day"`
+	Mailbox string `json:"mailbox,omitempty" jsonschema:"default inbox"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"default 10, at most 50"`
+	Whole   bool   `json:"whole,omitempty" jsonschema:"the whole text, of at most 5 mails"`
+	Account string `json:"account,omitempty"`
+}
+
+// wanted is what both tools ask for.
+type wanted struct {
+	mailbox.Query
+	folder, account string
+	either          string // in sender or subject
+	limit           int
+	whole           bool
+	until           time.Time
+}
+
+// letter is a mail as Data has it.
+type letter struct {
+	Account string    `json:"account"`
+	UID     uint32    `json:"uid"`
+	From    string    `json:"from"`
+	To      []string  `json:"to,omitempty"`
+	Subject string    `json:"subject"`
+	At      time.Time `json:"at"`
+	Unread  bool      `json:"unread,omitempty"`
+	Flagged bool      `json:"flagged,omitempty"`
+	Text    string    `json:"text,omitempty"`
+	Cut     bool      `json:"cut,omitempty"`
+	Files   []string  `json:"files,omitempty"`
+}
+
+// mailOut is the Data of both.
+type mailOut struct {
+	Mails []letter `json:"mails"`
+	Error string   `json:"error,omitempty"` // what could not be read
+}
+
+func (d Deps) readEmails() tools.Tool {
+	return tools.New(tools.Def[readIn]{
+		Spec: tools.Spec{
+			Name: "read_emails", Category: "mail", Effects: tools.Read, Timeout: time.Minute,
+			Description: "Read the newest mails of a folder: sender, subject, time and the beginning of the text. They stay unread.",
+			Keywords:    "email mail inbox unread new messages letters who wrote mailed me today newest latest recent",
+		},
+		Summary: func(in readIn) string { return "Read mail" },
+		Run: func(ctx context.Context, c tools.Call, in readIn) (tools.Result, error) {
+			w := wanted{folder: in.Mailbox, account: in.Account, either: in.Search, limit: in.Limit, whole: in.Whole}
+			w.Unseen = in.Unread
+			var err error
+			if w.Since, err = day(in.Since, c.Now); err != nil {
+				return tools.Result{}, err
+			}
+			return d.answer(ctx, c, w, "read_emails")
+		},
+	})
+}
+
+func (d Deps) searchEmails() tools.Tool {
+	return tools.New(tools.Def[searchIn]{
+		Spec: tools.Spec{
+			Name: "search_emails", Category: "mail", Effects: tools.Read, Timeout: time.Minute,
+			Description: "Find mails by words, sender, subject or day. They stay unread.",
+			Keywords:    "find search look for email mail message from sender about subject invoice attachment",
+		},
+		Summary: func(in searchIn) string { return "Search the mail" },
+		Run: func(ctx context.Context, c tools.Call, in searchIn) (tools.Result, error) {
+			w := wanted{folder: in.Mailbox, account: in.Account, limit: in.Limit, whole: in.Whole}
+			w.Query = mailbox.Query{Unseen: in.Unread, Flagged: in.Flagged, From: in.From, Subject: in.Subject, Text: in.Query}
+			var err error
+			if w.Since, err = day(in.Since, c.Now); err != nil {
+				return tools.Result{}, err
+			}
+			if w.until, err = day(in.Until, c.Now); err != nil {
+				return tools.Result{}, err
+			}
+			if !w.until.IsZero() {
+				w.until = w.until.AddDate(0, 0, 1)
+			}
+			if w.Query == (mailbox.Query{}) && w.until.IsZero() {
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say what to look for: words, a sender, a subject or a day")
+			}
+			return d.answer(ctx, c, w, "search_emails")
+		},
+	})
+}
+
+// day is the beginning of a day that is past, zero when none is given.
+func day(words string, now time.Time) (time.Time, error) {
+	if strings.TrimSpace(words) == "" {
+		return time.Time{}, nil
+	}
+	return tools.PastDay(words, now)
+}
+
+func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
+	accounts, err := d.of(w.account)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if w.limit < 0 {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
+	}
+	if w.limit == 0 {
+		w.limit = usual
+	}
+	w.limit = min(w.limit, most)
+	if w.whole {
+		w.limit = min(w.limit, mostFew)
+	}
+	if w.folder = strings.TrimSpace(w.folder); w.folder == "" || strings.EqualFold(w.folder, inbox) {
+		w.folder = inbox
+	}
+	list, err := each(ctx, accounts, askWait, w.in)
+	if err != nil && len(list) == 0 {
+		return tools.Result{}, err
+	}
+	slices.SortStableFunc(list, func(a, b letter) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.UID, a.UID)) })
+	list = list[:min(len(list), w.limit)]
+	out := mailOut{Mails: append([]letter{}, list...)}
+	text := lettersText(list, len(accounts) > 1, c.Now)
+	if err != nil {
+		out.Error = err.Error()
+		text += "\n\nNot everything could be read: " + out.Error
+	}
+	var origins []provenance.Origin
+	for _, l := range list {
+		origins = append(origins, provenance.Origin{Kind: "mail", Label: l.From, Via: tool})
+	}
+	if len(origins) == 0 {
+		origins = []provenance.Origin{{Kind: "mail", Label: accounts[0].Name, Via: tool}}
+	}
+	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
+}
+
+// in reads what is wanted of one account.
+func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]letter, error) {
+	if _, err := c.Select(ctx, w.folder); err != nil {
+		return nil, err
+	}
+	q := w.Query
+	if !q.Since.IsZero() {
+		q.Since = q.Since.UTC().AddDate(0, 0, -1) // servers have days of their own
+	}
+	if !w.until.IsZero() {
+		q.Before = w.until.UTC().AddDate(0, 0, 2)
+	}
+	uids, err := w.find(ctx, c, q)
+	if err != nil || len(uids) == 0 {
+		return nil, err
+	}
+	mails, _, err := newest(ctx, c, uids, most+w.limit)
+	if err != nil {
+		return nil, err
+	}
+	mails = slices.DeleteFunc(mails, func(m pim.Message) bool {
+		return m.Received.Before(w.Since) || !w.until.IsZero() && !m.Received.Before(w.until)
+	})
+	var out []letter
+	for _, m := range mails[:min(len(mails), w.limit)] {
+		if err := c.Text(ctx, &m); err != nil {
+			m.Text, m.Cut = "", true // its head is something
+			if ctx.Err() != nil {
+				return out, err
+			}
+		}
+		out = append(out, w.letter(m, a))
+	}
+	return out, nil
+}
+
+// find looks for mails; words of sender or subject are looked for in both.
+func (w wanted) find(ctx context.Context, c *mailbox.Conn, q mailbox.Query) ([]uint32, error) {
+	if w.either == "" {
+		return c.Find(ctx, q)
+	}
+	q.From = w.either
+	uids, err := c.Find(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	q.From, q.Subject = "", w.either
+	more, err := c.Find(ctx, q)
+	uids = append(uids, more...)
+	slices.Sort(uids)
+	return slices.Compact(uids), err
+}
+
+func (w wanted) letter(m pim.Message, a pim.Account) letter {
+	n := preview
+	if w.whole {
+		n = whole
+	}
+	text := strings.TrimSpace(pim.Clean(m.Text))
+	if !w.whole {
+		text = strings.Join(strings.Fields(text), " ")
+	}
+	cut := phrase.Cut(text, n)
+	l := letter{
+		Account: a.Name, UID: m.UID, From: sender(m), Subject: subject(m, 300), At: m.Received, Unread: !m.Seen, Flagged: m.Flagged,
+		Text: cut, Cut: m.Cut || cut != text, Files: m.Files,
+	}
+	for _, p := range m.To[:min(len(m.To), 10)] {
+		l.To = append(l.To, p.String())
+	}
+	return l
+}
+
+func lettersText(list []letter, several bool, now time.Time) string {
+	if len(list) == 0 {
+		return "No mail fits."
+	}
+	var b strings.Builder
+	for i, l := range list {
+		if i > 0 {
+			b.WriteString("\n---\n")
+		}
+		fmt.Fprintf(&b, "From: %s\nSubject: %s\nDate: %s", l.From, l.Subject, when.Format(l.At.In(now.Location()), now))
+		if several {
+			fmt.Fprintf(&b, " (%s)", l.Account)
+		}
+		var marks []string
+		if l.Unread {
+			marks = append(marks, "unread")
+		}
+		if l.Flagged {
+			marks = append(marks, "flagged")
+		}
+		if len(l.Files) > 0 {
+			marks = append(marks, "attached: "+phrase.Cut(strings.Join(l.Files, ", "), 200))
+		}
+		if len(marks) > 0 {
+			fmt.Fprintf(&b, "\nMarks: %s", strings.Join(marks, ", "))
+		}
+		if l.Text != "" {
+			fmt.Fprintf(&b, "\n%s", l.Text)
+		}
+	}
+	return b.String()
+}
