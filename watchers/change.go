@@ -39,18 +39,18 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		return Spec{}, err
 	}
 	spec.NextAt = time.Time{}
+	zone := m.opt.Zone()
 	if timed, ok := made.(Timed); ok {
 		after := spec.CreatedAt
 		if spec.Kind == KindOneshot {
 			after = after.Add(-justPassed)
 		}
-		next, ok := following(timed, after)
+		zone = m.inOneZone(func() { spec.NextAt, ok = following(timed, after) })
 		if !ok {
 			return Spec{}, fmt.Errorf("%w: %s lies in the past or never comes", ErrInvalid, m.describeConfig(spec))
 		}
-		spec.NextAt = next
 	}
-	return spec, m.add(tx, made, spec, false)
+	return spec, m.add(tx, made, row{Spec: spec, zone: zone.String()}, false)
 }
 
 // RestoreTx puts back a watcher as CancelTx returned it. Occurrences that
@@ -67,16 +67,17 @@ func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
 		return errors.Join(fmt.Errorf("%w: %s exists", ErrInvalid, spec.ID), err)
 	}
-	return m.add(tx, made, spec, true)
+	return m.add(tx, made, row{Spec: spec}, true)
 }
 
-func (m *Manager) add(tx *store.Tx, made any, spec Spec, again bool) error {
+func (m *Manager) add(tx *store.Tx, made any, r row, again bool) error {
+	spec := r.Spec
 	if spec.State == Active {
 		if err := m.room(tx); err != nil {
 			return err
 		}
 	}
-	if err := insertRow(tx, spec); err != nil {
+	if err := insertRow(tx, spec, r.zone); err != nil {
 		return err
 	}
 	if err := m.begin(tx, made, spec); err != nil {
@@ -139,8 +140,8 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 		}
 	}
 	r.State = state
-	_, err = tx.Exec("UPDATE watchers SET state = ?, next_at = ?, last_error = ? WHERE id = ?",
-		string(state), store.Millis(r.NextAt), r.LastError, id)
+	_, err = tx.Exec("UPDATE watchers SET state = ?, next_at = ?, zone = ?, last_error = ? WHERE id = ?",
+		string(state), store.Millis(r.NextAt), r.zone, r.LastError, id)
 	if err != nil {
 		return Spec{}, fmt.Errorf("watchers: set state: %w", err)
 	}
@@ -167,11 +168,10 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 	}
 	r.LastError = ""
 	if timed, ok := made.(Timed); ok {
-		next, ok := following(timed, time.Now())
+		r.zone = m.inOneZone(func() { r.NextAt, ok = following(timed, time.Now()) }).String()
 		if !ok {
 			return fmt.Errorf("%w: the time of %s has passed; make a new one", ErrInvalid, m.label(r.Spec))
 		}
-		r.NextAt = next
 	}
 	return m.begin(tx, made, r.Spec)
 }

@@ -19,17 +19,19 @@ const (
 	// wrongClock is how far ahead of now the last handled occurrence must lie
 	// before the clock is taken to have been wrong when it was handled: the
 	// schedule then starts anew from now instead of waiting for years.
-	// Occurrences that did fire keep their keys and are not told again.
-	wrongClock = 24 * time.Hour
+	// Occurrences that did fire keep their keys and are not told again. It is
+	// more than the 26 hours that lie between the zones of the earth.
+	wrongClock = 27 * time.Hour
 )
 
 // timer is one timed watcher under the clock.
 type timer struct {
 	spec  Spec
 	timed Timed
-	next  time.Time // nominal time of the next occurrence; not before it is due
-	last  time.Time // newest nominal time that was handled
-	retry time.Time // not before, after a failure
+	next  time.Time      // nominal time of the next occurrence; not before it is due
+	last  time.Time      // newest nominal time that was handled
+	zone  *time.Location // in which next and last were computed
+	retry time.Time      // not before, after a failure
 	fails int
 	index int
 }
@@ -82,9 +84,8 @@ func (c *clock) wait(now time.Time) time.Duration {
 	return min(max(c.heap[0].due().Sub(now), 0), longestSleep)
 }
 
-// rebase computes anew what lies in the future, after a start, a change of the
-// zone or a clock that was set back, and returns the timers whose next time
-// changed. What is due already stays, and nothing handled comes again, unless
+// rebase computes anew what lies in the future, after a start or a clock that
+// was set back, and returns the timers whose next time changed. What is due already stays, and nothing handled comes again, unless
 // the clock was wrong by more than wrongClock when it was handled.
 func (c *clock) rebase(now time.Time) []*timer {
 	var changed []*timer

@@ -126,7 +126,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations are the manager's own tables.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners}}}
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones}}}
 }
 
 // AllMigrations are the manager's tables and those of the drivers.

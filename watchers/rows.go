@@ -44,12 +44,17 @@ const makers = `ALTER TABLE watchers ADD COLUMN agent TEXT NOT NULL DEFAULT ''`
 // sources says where it comes from, see Spec.Source.
 const sources = `ALTER TABLE watchers ADD COLUMN source TEXT NOT NULL DEFAULT ''`
 
-const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error, agent, every, active_hours, per_day, source"
+// zones says in which zone next_at and last_at were computed; "" is the one of
+// now.
+const zones = `ALTER TABLE watchers ADD COLUMN zone TEXT NOT NULL DEFAULT ''`
+
+const columns = "id, kind, title, config, mode, action, report, missed, provenance, state, created_at, fired_at, fired, next_at, last_at, last_error, agent, every, active_hours, per_day, source, zone"
 
 // row is a Spec with what only the manager needs.
 type row struct {
 	Spec
 	lastAt time.Time
+	zone   string
 }
 
 // Filter chooses watchers; an empty field admits everything.
@@ -114,7 +119,7 @@ func scan(s interface{ Scan(...any) error }) (row, error) {
 	var created, fired, next, last int64
 	err := s.Scan(&r.ID, &r.Kind, &r.Title, &config, &r.Mode, &r.Action, &r.Report, &r.Missed, (*string)(&r.Provenance),
 		&r.State, &created, &fired, &r.Fired, &next, &last, &r.LastError, &r.Agent,
-		&r.Every, &r.Hours, &r.PerDay, &r.Source)
+		&r.Every, &r.Hours, &r.PerDay, &r.Source, &r.zone)
 	if err != nil {
 		return row{}, fmt.Errorf("watchers: read: %w", err)
 	}
@@ -123,11 +128,11 @@ func scan(s interface{ Scan(...any) error }) (row, error) {
 	return r, nil
 }
 
-func insertRow(tx *store.Tx, s Spec) error {
-	_, err := tx.Exec("INSERT INTO watchers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)",
+func insertRow(tx *store.Tx, s Spec, zone string) error {
+	_, err := tx.Exec("INSERT INTO watchers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
 		s.ID, s.Kind, s.Title, string(s.Config), string(s.Mode), s.Action, s.Report, string(s.Missed), string(s.Provenance),
 		string(s.State), store.Millis(s.CreatedAt), store.Millis(s.FiredAt), s.Fired, store.Millis(s.NextAt), s.LastError, s.Agent,
-		s.Every, s.Hours, s.PerDay, s.Source)
+		s.Every, s.Hours, s.PerDay, s.Source, zone)
 	if err != nil {
 		return fmt.Errorf("watchers: store: %w", err)
 	}

@@ -84,7 +84,9 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-func (l *loop) load(ctx context.Context) error {
+func (l *loop) load(ctx context.Context) error { return l.loadAt(ctx, time.Now()) }
+
+func (l *loop) loadAt(ctx context.Context, now time.Time) error {
 	if err := l.prune(ctx); err != nil {
 		return err
 	}
@@ -95,7 +97,8 @@ func (l *loop) load(ctx context.Context) error {
 	for _, r := range rows {
 		l.place(ctx, r)
 	}
-	l.rebase(ctx, time.Now())
+	l.travel(ctx, now)
+	l.rebase(ctx, now)
 	return nil
 }
 
@@ -156,7 +159,7 @@ func (l *loop) place(ctx context.Context, r row) {
 	}
 	made, err := l.m.build(r.Spec)
 	if timed, ok := made.(Timed); ok && err == nil && !r.NextAt.IsZero() {
-		l.clock.set(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt})
+		l.clock.set(&timer{spec: r.Spec, timed: timed, next: r.NextAt, last: r.lastAt, zone: l.zoneOf(r)})
 		return
 	}
 	if _, ok := made.(Hearer); ok && err == nil {
@@ -203,27 +206,32 @@ func (l *loop) poll(ctx context.Context, r row, made Polled) {
 // nothing changes.
 func (l *loop) tick(ctx context.Context) time.Duration {
 	now := time.Now()
-	l.compare(ctx, now)
-	for t := l.clock.first(now); t != nil && ctx.Err() == nil; t = l.clock.first(now) {
-		l.fire(ctx, t, now)
-	}
+	jump := jumped(l.looked, now)
+	l.looked = now
+	l.at(ctx, now, jump)
 	return l.clock.wait(time.Now())
 }
 
+// at does what is to be done at now, when the wall clock moved by jump more than
+// time passed since the last look.
+func (l *loop) at(ctx context.Context, now time.Time, jump time.Duration) {
+	l.compare(ctx, now, jump)
+	for t := l.clock.first(now); t != nil && ctx.Err() == nil; t = l.clock.first(now) {
+		l.fire(ctx, t, now)
+	}
+}
+
 // compare notices a wall clock that jumped and a zone that changed.
-func (l *loop) compare(ctx context.Context, now time.Time) {
-	jump := jumped(l.looked, now)
-	l.looked = now
-	zone := l.m.opt.Zone()
-	moved := zone.String() != l.zone.String() || (zone != l.zone && zone.String() == "Local")
+func (l *loop) compare(ctx context.Context, now time.Time, jump time.Duration) {
 	if jump > smallJump || jump < -smallJump {
 		l.m.opt.Log.Info("wall clock jumped", "by", jump.Round(time.Second).String())
 	}
-	if moved {
+	if zone := l.m.opt.Zone(); !sameZone(zone, l.zone) {
 		l.m.opt.Log.Info("time zone changed", "from", l.zone.String(), "to", zone.String())
+		l.zone = zone
 	}
-	l.zone = zone
-	if moved || jump < -smallJump {
+	l.travel(ctx, now)
+	if jump < -smallJump {
 		l.rebase(ctx, now)
 	}
 }
@@ -233,15 +241,7 @@ func (l *loop) rebase(ctx context.Context, now time.Time) {
 	if len(changed) == 0 {
 		return
 	}
-	err := l.m.opt.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, t := range changed {
-			if _, err := tx.Exec("UPDATE watchers SET next_at = ? WHERE id = ? AND state = ?",
-				store.Millis(t.next), t.spec.ID, string(Active)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := l.m.opt.Store.Write(ctx, func(tx *store.Tx) error { return saveTimes(tx, changed) })
 	if err != nil && ctx.Err() == nil { // the next start computes them again
 		l.m.opt.Log.Error("new times of watchers not saved", "err", err)
 	}
@@ -249,17 +249,18 @@ func (l *loop) rebase(ctx context.Context, now time.Time) {
 
 // fire handles what one timed watcher has due at now.
 func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
-	b := plan(t.timed, t.spec.Missed, t.next, now)
+	var b batch
+	zone := l.m.inOneZone(func() { b = plan(t.timed, t.spec.Missed, t.next, now) })
 	gone := false
-	err := l.m.opt.Sink.Fire(ctx, t.spec.ID, b.signals(l.m.label(t.spec), t.spec, now, l.zone), func(tx *store.Tx) error {
-		err := b.save(tx, t, now)
+	err := l.m.opt.Sink.Fire(ctx, t.spec.ID, b.signals(l.m.label(t.spec), t.spec, now, zone), func(tx *store.Tx) error {
+		err := b.save(tx, t, now, zone)
 		gone = errors.Is(err, errGone)
 		return err
 	})
 	id := t.spec.ID
 	switch {
 	case err == nil:
-		t.next, t.last, t.retry, t.fails = b.next, b.last, time.Time{}, 0
+		t.next, t.last, t.zone, t.retry, t.fails = b.next, b.last, zone, time.Time{}, 0
 		l.told[id].reset()
 		if b.next.IsZero() {
 			l.clock.remove(id)
@@ -279,7 +280,7 @@ func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 }
 
 // save records in the transaction of the signals what the batch handled.
-func (b batch) save(tx *store.Tx, t *timer, now time.Time) error {
+func (b batch) save(tx *store.Tx, t *timer, now time.Time, zone *time.Location) error {
 	state, firedAt := Active, store.Millis(t.spec.FiredAt)
 	if b.next.IsZero() {
 		state = Done
@@ -287,7 +288,7 @@ func (b batch) save(tx *store.Tx, t *timer, now time.Time) error {
 	if len(b.run) > 0 || state == Done {
 		firedAt = store.Millis(now)
 	}
-	return one(tx.Exec(`UPDATE watchers SET next_at = ?, last_at = ?, state = ?, fired = fired + ?, fired_at = max(fired_at, ?), last_error = ''
+	return one(tx.Exec(`UPDATE watchers SET next_at = ?, last_at = ?, zone = ?, state = ?, fired = fired + ?, fired_at = max(fired_at, ?), last_error = ''
 		WHERE id = ? AND state = ? AND next_at = ?`,
-		store.Millis(b.next), store.Millis(b.last), string(state), len(b.run), firedAt, t.spec.ID, string(Active), store.Millis(t.next)))
+		store.Millis(b.next), store.Millis(b.last), zone.String(), string(state), len(b.run), firedAt, t.spec.ID, string(Active), store.Millis(t.next)))
 }

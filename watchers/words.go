@@ -54,7 +54,7 @@ func recurring(every string, now time.Time) (string, json.RawMessage, error) {
 	if e.Cron == "" {
 		fields = map[string]string{"interval": e.Interval.String()}
 		if !e.Anchor.IsZero() {
-			fields["anchor"] = e.Anchor.Format(time.RFC3339)
+			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // never with Z, which is an instant
 		}
 	}
 	config, err := json.Marshal(fields)

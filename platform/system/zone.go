@@ -1,26 +1,88 @@
 package system
 
 import (
+	"bytes"
 	"fmt"
+	"sync"
 	"time"
 	_ "time/tzdata" // systems without a zone database: Windows, small containers
 )
 
+// zoneEvery is how long what was found out about the machine's zone holds.
+const zoneEvery = 10 * time.Second
+
 // Zone loads an IANA time zone; "" and "Local" mean the zone of this machine
 // (see LocalZone). The error names what is accepted.
 func Zone(name string) (*time.Location, error) {
+	follow, err := FollowZone(name)
+	if err != nil {
+		return nil, err
+	}
+	return follow(), nil
+}
+
+// FollowZone is Zone as a function that may be asked again and again, at once:
+// for the zone of this machine it answers with the new one soon after the owner
+// or the system changed it, which time.Local does not. As long as nothing changed
+// it returns the same pointer.
+func FollowZone(name string) (func() *time.Location, error) {
 	if name == "" || name == "Local" {
-		n, err := LocalZone()
-		if err != nil {
-			return time.Local, nil // the right offset, only without a name
-		}
-		name = n
+		f := &follower{name: LocalZone, copied: localCopy}
+		f.zone()
+		return f.zone, nil
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a time zone; write an IANA name such as \"Europe/Vilnius\", \"UTC\" or \"Local\"", name)
 	}
-	return loc, nil
+	return func() *time.Location { return loc }, nil
+}
+
+// follower looks at the machine's zone every now and then, when it is asked.
+type follower struct {
+	name   func() (string, error)
+	copied func() ([]byte, error) // the zone's rules, where it has no name
+
+	mu     sync.Mutex
+	loc    *time.Location
+	rules  []byte // of loc, when it has no name
+	looked time.Time
+}
+
+func (f *follower) zone() *time.Location {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if f.loc != nil && now.Sub(f.looked) < zoneEvery {
+		return f.loc
+	}
+	f.looked = now
+	f.look()
+	return f.loc
+}
+
+// look keeps the zone that was known when the machine does not tell its zone,
+// as happens while it is being changed.
+func (f *follower) look() {
+	name, err := f.name()
+	if err == nil {
+		if f.loc != nil && f.loc.String() == name {
+			return
+		}
+		if loc, err := time.LoadLocation(name); err == nil {
+			f.loc, f.rules = loc, nil
+			return
+		}
+	}
+	if rules, err := f.copied(); err == nil && !bytes.Equal(rules, f.rules) {
+		if loc, err := time.LoadLocationFromTZData("Local", rules); err == nil {
+			f.loc, f.rules = loc, rules
+			return
+		}
+	}
+	if f.loc == nil {
+		f.loc = time.Local // the right offset, only without a name
+	}
 }
 
 // LocalZone returns the IANA name of this machine's zone. When it cannot be

@@ -4,6 +4,7 @@ package system
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,19 @@ import (
 // then /etc/timezone (Debian), and UTC where nothing is set, as in containers.
 func localZone() (string, error) {
 	return findZone(os.LookupEnv, "/")
+}
+
+// localCopy returns the rules of the zone where /etc/localtime is no link.
+func localCopy() ([]byte, error) { return copyOf("/etc/localtime") }
+
+// copyOf reads a file of zone rules, tzfile(5), which are a few thousand bytes.
+func copyOf(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, 1<<20))
 }
 
 func findZone(lookup func(string) (string, bool), root string) (string, error) {

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 	"unicode/utf16"
@@ -38,3 +39,6 @@ func localZone() (string, error) {
 	}
 	return windowsZone(string(utf16.Decode(z.keyName[:n])))
 }
+
+// localCopy: Windows keeps the rules of its zones under its own names only.
+func localCopy() ([]byte, error) { return nil, errors.ErrUnsupported }

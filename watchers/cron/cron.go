@@ -77,7 +77,7 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if p.zone != nil {
 		zone = func() *time.Location { return p.zone }
 	}
-	return &schedule{fields: p.fields, zone: zone}, nil
+	return &schedule{fields: p.fields, zone: zone, fixed: p.zone != nil}, nil
 }
 
 // parsed is a checked configuration.
@@ -175,10 +175,22 @@ func (i interval) Next(t time.Time) (time.Time, bool) {
 	return next, next.Year() <= lastYear
 }
 
+// Carry implements watchers.Carrier: whole days keep their time of day.
+func (i interval) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
+	if i.every.Interval%(24*time.Hour) != 0 || !onWall(i.every.Anchor) {
+		return time.Time{}, false
+	}
+	return wallIn(at.In(from), to), true
+}
+
+// onWall reports whether an anchor is a time on the owner's wall, and not an
+// instant in UTC.
+func onWall(anchor time.Time) bool { return anchor.Location() != time.UTC }
+
 // wallIn reads an anchor in the owner's zone of today: what the clock on the
 // wall showed stays, wherever the owner is. An anchor in UTC is an instant.
 func wallIn(anchor time.Time, loc *time.Location) time.Time {
-	if _, offset := anchor.Zone(); offset == 0 {
+	if !onWall(anchor) {
 		return anchor.In(loc)
 	}
 	y, m, d := anchor.Date()

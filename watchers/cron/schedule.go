@@ -1,6 +1,9 @@
 package cron
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // schedule fires at wall-clock times of a zone that may change.
 //
@@ -12,6 +15,40 @@ import "time"
 type schedule struct {
 	fields *fields
 	zone   func() *time.Location
+	fixed  bool // the zone is its own, not the owner's
+}
+
+// Carry implements watchers.Carrier: the same time on the wall of another zone.
+func (s *schedule) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
+	if s.fixed {
+		return at, true
+	}
+	if s.fields.pace() {
+		return time.Time{}, false
+	}
+	_, offset := at.In(from).Zone()
+	first, _ := instants(s.fields.nominal(asUTC(at, offset)), to, false)
+	return first, true
+}
+
+// pace reports whether the schedule is about so many times an hour or a day, and
+// not about certain times of the day.
+func (f *fields) pace() bool {
+	return strings.ContainsAny(strings.Fields(f.text)[1], "*/-")
+}
+
+// nominal is the calendar minute that an occurrence was meant for, which the
+// clocks may have jumped over: they showed wall then.
+func (f *fields) nominal(wall time.Time) time.Time {
+	const longestJump = 24 * time.Hour // Samoa left out a day
+	out := wall
+	for w := wall.Add(-longestJump - time.Minute); ; {
+		n, ok := f.next(w)
+		if !ok || n.After(wall) {
+			return out
+		}
+		w, out = n, n
+	}
 }
 
 // Next implements watchers.Timed.

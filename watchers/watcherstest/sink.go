@@ -37,6 +37,7 @@ type Sink struct {
 	fired    []Fired
 	keys     map[string]bool
 	troubles []error
+	moves    []watchers.Move
 }
 
 // NewSink returns a sink over the store.
@@ -73,6 +74,28 @@ func (s *Sink) TakeTx(tx *store.Tx, watcher string, signals ...watchers.Signal) 
 			}
 		}
 	})
+}
+
+// Moved implements watchers.Mover.
+func (s *Sink) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
+	return s.store.Write(ctx, func(tx *store.Tx) error {
+		if err := save(tx); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.moves = append(s.moves, move)
+		})
+		return nil
+	})
+}
+
+// Moves are the changes of zone that were told.
+func (s *Sink) Moves() []watchers.Move {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.moves)
 }
 
 // Trouble implements watchers.Sink.

@@ -147,7 +147,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
-	if d.zone, err = zoneOf(opt.Config.Agent.Timezone); err != nil {
+	if d.zone, err = system.FollowZone(opt.Config.Agent.Timezone); err != nil {
 		return nil, err
 	}
 	if opt.Config.Agent.Timezone == "Local" {
@@ -170,14 +170,6 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 		}
 	}
 	return d, d.report(ctx)
-}
-
-func zoneOf(name string) (func() *time.Location, error) {
-	loc, err := system.Zone(name)
-	if err != nil {
-		return nil, err
-	}
-	return func() *time.Location { return loc }, nil
 }
 
 // Migrations lists the tables of every package that owns some.
@@ -292,6 +284,10 @@ type sink struct{ d *Daemon }
 
 func (s sink) Fire(ctx context.Context, id string, sig []watchers.Signal, save func(*store.Tx) error) error {
 	return s.d.loop.Fire(ctx, id, sig, save)
+}
+
+func (s sink) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
+	return s.d.loop.Moved(ctx, move, save)
 }
 
 func (s sink) Trouble(ctx context.Context, id string, err error) { s.d.loop.Trouble(ctx, id, err) }

@@ -1,0 +1,19 @@
+package autonomy
+
+import (
+	"context"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+)
+
+// Moved implements watchers.Mover: the owner is told once that the zone changed
+// and what was scheduled follows it.
+func (l *Loop) Moved(ctx context.Context, move watchers.Move, save func(*store.Tx) error) error {
+	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := l.tellTx(tx, move.Source, move.Key, move.Text, ""); err != nil {
+			return err
+		}
+		return save(tx)
+	})
+}

@@ -1,0 +1,28 @@
+package watchers
+
+import (
+	"context"
+	"time"
+)
+
+// Hand is the loop of a manager that a test drives at wall-clock times of its
+// own, which synctest cannot change.
+type Hand struct {
+	l   *loop
+	now time.Time
+}
+
+// NewHand starts as a process does at the wall-clock time now.
+func NewHand(m *Manager, now time.Time) (*Hand, error) {
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: now, told: map[string]*told{}, poller: newPoller(m)}
+	m.running = true
+	err := l.loadAt(context.Background(), now)
+	return &Hand{l, now}, err
+}
+
+// To moves the wall clock to now, of which real went by.
+func (h *Hand) To(now time.Time, real time.Duration) {
+	h.l.apply(context.Background())
+	h.l.at(context.Background(), now, now.Sub(h.now)-real)
+	h.now = now
+}

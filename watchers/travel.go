@@ -1,0 +1,169 @@
+package watchers
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+)
+
+// Carrier is a Timed whose times are those of the clock on the owner's wall.
+type Carrier interface {
+	// Carry returns when the occurrence that was at in the zone from is in the
+	// zone to: at itself for one with a zone of its own. It returns false for
+	// what is about a pace and not about certain times of the day, which goes on
+	// from now.
+	Carry(at time.Time, from, to *time.Location) (time.Time, bool)
+}
+
+// Move tells of a change of the owner's zone.
+type Move struct {
+	From, To string
+	// Text is the same in one line for the owner, and Key identifies it.
+	Text, Key string
+	Source    provenance.Source // of Text
+}
+
+// Mover is a Sink that takes note when the owner's zone changed and schedules
+// followed it. As with Fire, save runs in the transaction that keeps the note.
+type Mover interface {
+	Moved(ctx context.Context, move Move, save func(*store.Tx) error) error
+}
+
+// travel takes what follows the owner's clock along to the zone of now. Each day
+// of the calendar keeps its one occurrence: what fired on it already does not
+// come again, and what the clocks jumped over is due at once, as missed. It
+// returns the timers whose times changed and those that go by the wall.
+func (c *clock) travel(zone *time.Location, now time.Time) (changed, carried []*timer) {
+	for _, t := range c.byID {
+		if t.zone == nil || sameZone(t.zone, zone) {
+			continue
+		}
+		next, last := t.next, t.last
+		carrier, ok := t.timed.(Carrier)
+		if ok {
+			next, ok = carrier.Carry(t.next, t.zone, zone)
+		}
+		switch {
+		case ok && !t.last.IsZero():
+			last, _ = carrier.Carry(t.last, t.zone, zone)
+		case !ok && t.next.After(now):
+			if n, more := following(t.timed, now); more {
+				next = n
+			}
+		}
+		next, last = exact(next), exact(last)
+		if ok && !next.Equal(t.next) {
+			carried = append(carried, t)
+		}
+		t.next, t.last, t.zone = next, last, zone
+		changed = append(changed, t)
+	}
+	heap.Init(&c.heap)
+	return changed, carried
+}
+
+// travel does the same for the loop, durably, and tells the owner once.
+func (l *loop) travel(ctx context.Context, now time.Time) {
+	from := l.before()
+	changed, carried := l.clock.travel(l.zone, now)
+	if len(changed) == 0 {
+		return
+	}
+	save := func(tx *store.Tx) error { return saveTimes(tx, changed) }
+	mover, ok := l.m.opt.Sink.(Mover)
+	var err error
+	if ok && len(carried) > 0 {
+		err = mover.Moved(ctx, l.m.moved(from, l.zone, carried, now), save)
+	} else {
+		err = l.m.opt.Store.Write(ctx, save)
+	}
+	if err != nil && ctx.Err() == nil { // the next start computes them again
+		l.m.opt.Log.Error("new times of watchers not saved", "err", err)
+	}
+}
+
+// before is a zone that the clock still goes by and that is no longer the
+// owner's.
+func (l *loop) before() *time.Location {
+	for _, t := range l.clock.byID {
+		if t.zone != nil && !sameZone(t.zone, l.zone) {
+			return t.zone
+		}
+	}
+	return l.zone
+}
+
+// moved words a change of zone.
+func (m *Manager) moved(from, to *time.Location, carried []*timer, now time.Time) Move {
+	what := "What you scheduled follows"
+	if len(carried) > 1 {
+		what = fmt.Sprintf("%d schedules and reminders follow", len(carried))
+	}
+	source := provenance.Hob
+	text := fmt.Sprintf("The time zone is now %s (it was %s). %s your clock.", to, from, what)
+	var first *timer
+	for _, t := range carried {
+		if t.next.After(now) && (first == nil || t.next.Before(first.next)) {
+			first = t
+		}
+	}
+	if first != nil {
+		text = fmt.Sprintf("%s Next: %s, %s.", text, phrase.Cut(m.label(first.spec), 80), when.Format(first.next, now.In(to)))
+		source = sourceOf(first.spec)
+	}
+	return Move{From: from.String(), To: to.String(), Text: text, Source: source, Key: fmt.Sprintf("zone:%s:%s:%s", from, to, now.UTC().Format(time.RFC3339))}
+}
+
+func saveTimes(tx *store.Tx, timers []*timer) error {
+	for _, t := range timers {
+		if _, err := tx.Exec("UPDATE watchers SET next_at = ?, last_at = ?, zone = ? WHERE id = ? AND state = ?",
+			store.Millis(t.next), store.Millis(t.last), t.zone.String(), t.spec.ID, string(Active)); err != nil {
+			return fmt.Errorf("watchers: save times: %w", err)
+		}
+	}
+	return nil
+}
+
+// inOneZone runs compute within one zone of the owner, again when it changed
+// meanwhile, and returns the zone.
+func (m *Manager) inOneZone(compute func()) *time.Location {
+	for {
+		zone := m.opt.Zone()
+		compute()
+		if sameZone(zone, m.opt.Zone()) {
+			return zone
+		}
+	}
+}
+
+// zoneOf is the zone in which the times of a row were computed.
+func (l *loop) zoneOf(r row) *time.Location {
+	if r.zone == "" || r.zone == l.zone.String() || r.zone == "Local" {
+		return l.zone
+	}
+	loc, err := time.LoadLocation(r.zone)
+	if err != nil {
+		return l.zone
+	}
+	return loc
+}
+
+// sameZone reports whether two zones are one. A zone without a name is another
+// one when the machine's clock was set to another.
+func sameZone(a, b *time.Location) bool {
+	return a == b || a.String() == b.String() && a.String() != "Local"
+}
+
+// exact is a time in the precision of the database.
+func exact(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Round(0).UTC().Truncate(time.Millisecond)
+}
