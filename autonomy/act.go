@@ -43,6 +43,9 @@ func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 		if err := l.endTask(tx, ev, res); err != nil {
 			return err
 		}
+		if err := l.endDigest(tx, ev, &res); err != nil {
+			return err
+		}
 		told, err := l.endGoal(tx, ev, res)
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/learn"
+	"hob/autonomy/notify"
 	"hob/autonomy/session"
 	"hob/knowledge/store"
 	"hob/tools"
@@ -39,6 +40,8 @@ type Options struct {
 	Offline func(ctx context.Context, agent string) bool
 	// Plan words the plan of the day; nil: there is none.
 	Plan *goals.Plan
+	// Notices holds what is to be told later; nil: everything is told at once.
+	Notices *notify.Notifier
 	// Due put what is due by itself into the inbox, such as reviews of goals, and
 	// say when the next of it is.
 	Due []func(ctx context.Context, now time.Time) (next time.Time, err error)

@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/agent"
 	"hob/autonomy/bus"
+	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/knowledge/store"
 	"hob/platform/failpoint"
@@ -55,8 +56,9 @@ type fired struct {
 	Report  string            `json:"report"`
 	Signal  string            `json:"signal"`
 	Late    time.Duration     `json:"late,omitempty"`
-	Made    provenance.Source `json:"made"`            // the watcher's own provenance
-	Agent   string            `json:"agent,omitempty"` // who set it up; "" = the default one
+	Made    provenance.Source `json:"made"`             // the watcher's own provenance
+	Agent   string            `json:"agent,omitempty"`  // who set it up; "" = the default one
+	Urgency notify.Urgency    `json:"urgency,omitzero"` // of a notice of Hob's own; 0 = as usual
 	Data    json.RawMessage   `json:"data,omitempty"`
 }
 
@@ -372,6 +374,15 @@ func mustJSON(v any) json.RawMessage {
 func (l *Loop) Tell(ctx context.Context, key, text string) error {
 	_, err := l.o.Bus.Put(ctx, bus.Event{
 		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key, Payload: mustJSON(fired{Mode: watchers.Notify}),
+	})
+	return err
+}
+
+// Alert is Tell of what cannot wait, whatever the hour.
+func (l *Loop) Alert(ctx context.Context, key, text string) error {
+	_, err := l.o.Bus.Put(ctx, bus.Event{
+		Kind: bus.System, Source: "hob", Session: "system", Text: text, Provenance: provenance.Hob, Key: key,
+		Payload: mustJSON(fired{Mode: watchers.Notify, Urgency: notify.Critical}),
 	})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/crew"
 	"hob/autonomy/goals"
 	"hob/autonomy/llm"
+	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/platform/provenance"
 	"hob/watchers"
@@ -30,6 +31,7 @@ type result struct {
 	said                   bool
 	session, channel, chat string       // where it is told
 	goal                   *goals.Ended // how an event of a goal ended
+	digest                 bool         // what is told is read when the event ends
 }
 
 // think turns an event into an answer.
@@ -53,8 +55,11 @@ func (l *Loop) think(ctx context.Context, ev bus.Event) (result, error) {
 		}
 		return l.call(ctx, ev)
 	case bus.System:
-		if ev.Source == goals.PlanSource {
+		switch ev.Source {
+		case goals.PlanSource:
 			return l.dayPlan(ctx, ev)
+		case notify.Source:
+			return l.digest(ctx, ev)
 		}
 		var f fired
 		if err := json.Unmarshal(ev.Payload, &f); err != nil {

@@ -43,6 +43,10 @@ type Options struct {
 	// Redact takes credentials out of what is said on channels and kept of calls;
 	// nil leaves them.
 	Redact func(string) string
+	// Gate is asked about each text of SayTx before it is queued, in its
+	// transaction; Out.ID is what its delivery will be called. It may change where
+	// the text goes; false keeps it out of the outbox. nil: all are queued.
+	Gate func(tx *store.Tx, event string, o Out) (Out, bool, error)
 	// Now is the clock of rows; nil means time.Now.
 	Now func() time.Time
 }
@@ -55,6 +59,7 @@ type Bus struct {
 	route func(string, string) (string, string, bool)
 	now   func() time.Time
 	clean func(string) string
+	gate  func(*store.Tx, string, Out) (Out, bool, error)
 	wake  chan struct{}
 
 	mu      sync.Mutex
@@ -75,8 +80,11 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Redact == nil {
 		opt.Redact = func(s string) string { return s }
 	}
+	if opt.Gate == nil {
+		opt.Gate = func(_ *store.Tx, _ string, o Out) (Out, bool, error) { return o, true, nil }
+	}
 	return &Bus{
-		Feed: newFeed(opt.Now), db: db, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
+		Feed: newFeed(opt.Now), db: db, gate: opt.Gate, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
 		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
 	}
 }

@@ -21,6 +21,8 @@ type Out struct {
 	// NotBefore holds it back on a channel that sends by itself. Where clients
 	// pull nobody would release it: there it is said at once.
 	NotBefore time.Time
+	// Judged: Options.Gate has had its say about it.
+	Judged bool
 }
 
 // SayTx puts texts into the outbox as the event's next ones. Texts for channels
@@ -34,6 +36,15 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 		return err
 	}
 	for _, o := range outs {
+		if !o.Judged {
+			var pass bool
+			o.ID, o.Text = deliveryID(event, n+1), b.clean(o.Text)
+			if o, pass, err = b.gate(tx, event, o); err != nil {
+				return fmt.Errorf("bus: say: %w", err)
+			} else if !pass {
+				continue
+			}
+		}
 		n++
 		channel, chat, pull := b.route(o.Channel, o.Chat)
 		o.Channel, o.Chat = channel, chat
@@ -44,6 +55,9 @@ func (b *Bus) SayTx(tx *store.Tx, event string, outs ...Out) error {
 	return nil
 }
 
+// deliveryID names the nth text of an event.
+func deliveryID(event string, n int) string { return fmt.Sprintf("%s-%d", event, n) }
+
 func lastSaid(tx *store.Tx, event string) (n int, err error) {
 	err = tx.QueryRow(`SELECT coalesce(max(n), 0) FROM outbox WHERE event = ?`, event).Scan(&n)
 	return n, err
@@ -52,7 +66,7 @@ func lastSaid(tx *store.Tx, event string) (n int, err error) {
 func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery, error) {
 	channel, chat, now := o.Channel, o.Chat, b.now()
 	d := Delivery{
-		ID: fmt.Sprintf("%s-%d", event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Chat: chat, Text: b.clean(o.Text),
+		ID: deliveryID(event, n), Event: event, Kind: o.Kind, Session: o.Session, Channel: channel, Chat: chat, Text: b.clean(o.Text),
 		State: channels.Queued, CreatedAt: now, NotBefore: o.NotBefore,
 	}
 	if pull {

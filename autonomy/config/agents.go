@@ -224,17 +224,18 @@ func (c *Config) nthErrorf(section string, i int, key, format string, args ...an
 // nth finds a key of the ith [[section]], or its header.
 func (d *document) nth(section string, i int, key string) *entry {
 	var header *entry
+	path := splitKey(section)
 	for j := range d.entries {
 		e := &d.entries[j]
 		switch {
-		case e.kind == unstable.ArrayTable && slices.Equal(e.path, []string{section}):
+		case (e.kind == unstable.ArrayTable || e.kind == unstable.Table) && slices.Equal(e.path, path):
 			if i--; i < -1 {
 				return header
 			}
 			if i == -1 {
 				header = e
 			}
-		case header != nil && slices.Equal(e.path, []string{section, key}):
+		case header != nil && slices.Equal(e.path, append(slices.Clip(path), key)):
 			return e
 		}
 	}

@@ -152,12 +152,6 @@ const (
 	Trusted    Level = "trusted"
 )
 
-// Notify is [notify].
-type Notify struct {
-	Channel      string `toml:"channel"` // "origin" or a channel's name
-	QueueNotices bool   `toml:"queue_notices"`
-}
-
 // Files is [files]; the paths are absolute.
 type Files struct {
 	Allowed []string `toml:"allowed"`
@@ -366,7 +360,8 @@ func decode(d *document) (file, error) {
 func defaults() (file, error) {
 	var f file
 	err := toml.Unmarshal(defaultText, &f)
-	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil, nil // only described there
+	f.Providers, f.Prices, f.Accounts, f.Channels, f.Triggers, f.Agents, f.Routes, f.Levels = nil, nil, nil, nil, nil, nil, nil, nil
+	f.Notify.Hours, f.Notify.Rules = nil, nil // only described there
 	return f, err
 }
 
@@ -374,6 +369,7 @@ func defaults() (file, error) {
 func (c *Config) spread() {
 	f := &c.file
 	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Log
+	c.Notify.quiet()
 	c.Shell = f.Shell
 	for _, n := range c.doc.names("providers") {
 		p, ok := f.Providers[n]

@@ -172,6 +172,16 @@ func TestMistakes(t *testing.T) {
 		{"duration too short", "[autonomy]\ntick = \"1ms\"\n", `autonomy.tick: "1ms": it must lie between "1s" and "24h"`},
 		{"bad zone", "[agent]\ntimezone = \"Europe/Vilnus\"\n", `c.toml:2: agent.timezone: "Europe/Vilnus": not a time zone; write an IANA name`},
 		{"notices to nowhere", "[notify]\nchannel = \"pigeon\"\n", `c.toml:2: notify.channel: "pigeon": there is no [channels.pigeon]; write "origin"`},
+		{"quiet hours that never begin", "[notify]\nquiet_hours = { end = \"07:00\" }\n", `c.toml:2: notify.quiet_hours.start: { end = "07:00" }: it must be a time of day such as "22:30"`},
+		{"quiet hours of no length", "[[notify.quiet_hours]]\nstart = \"07:00\"\nend = \"07:00\"\n", `c.toml:3: notify.quiet_hours.end: "07:00": it is the time at which they begin; for whole days write`},
+		{"quiet hours after midnight", "[notify.quiet_hours]\nstart = \"22:00\"\nend = \"25:00\"\n", `c.toml:3: notify.quiet_hours.end: "25:00": it must be a time of day such as "07:30", or "24:00"`},
+		{"quiet on no day", "[[notify.quiet_hours]]\nstart = \"22:00\"\nend = \"07:00\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"Saturday\"]\n", `c.toml:7: notify.quiet_hours.days: ["Saturday"]: "saturday" is no day; the days are mon, tue`},
+		{"quiet nowhere", "[notify]\nquiet_hours = [{ start = \"22:00\", end = \"07:00\", zone = \"Mars/Olympus\" }]\n", `"Mars/Olympus"`},
+		{"quiet hours of the wrong type", "[notify]\nquiet_hours = \"22:00-07:00\"\n", `c.toml:2: notify.quiet_hours: "22:00-07:00": it must be a list of sections`},
+		{"unknown key of quiet hours", "[notify]\nquiet_hours = { from = \"22:00\" }\n", `c.toml:2: notify.quiet_hours.from: unknown key`},
+		{"no urgency", "[[notify.rules]]\nwords = [\"fire\"]\nurgency = \"urgent\"\n", `c.toml:3: notify.rules.urgency: "urgent": it must be one of low, normal, high, critical`},
+		{"a rule for everything", "[[notify.rules]]\nurgency = \"low\"\n", `c.toml:1: notify.rules: a rule says what it fits`},
+		{"a rule for nothing", "[[notify.rules]]\ncauses = [\"mail\"]\nurgency = \"low\"\n", `"mail" is none; there are reminder, schedule`},
 		{"bad level", "[autonomy]\nlevel = \"supervized\"\n", `it must be one of watch, supervised, trusted; did you mean "supervised"?`},
 		{"bad log level", "[log]\nlevel = 'loud'\n", `it must be one of debug, info, warn, error`},
 		{"public address", "[web]\nlisten = \"0.0.0.0:7717\"\n", `c.toml:2: web.listen: "0.0.0.0:7717": other machines could reach it`},
@@ -214,6 +224,43 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("%T", err)
 			}
 		})
+	}
+}
+
+// TestQuietHours: they may be written as one section or as several.
+func TestQuietHours(t *testing.T) {
+	one := Quiet{Start: "22:30", End: "07:30"}
+	two := Quiet{Start: "00:00", End: "24:00", Days: []string{"sat", "sun"}, Zone: "UTC"}
+	for name, tc := range map[string]struct {
+		text string
+		want []Quiet
+	}{
+		"on a line":       {"[notify]\nquiet_hours = { start = \"22:30\", end = \"07:30\" }\n", []Quiet{one}},
+		"as a section":    {"[notify.quiet_hours]\nstart = \"22:30\"\nend = \"07:30\"\n", []Quiet{one}},
+		"several":         {"[[notify.quiet_hours]]\nstart = \"22:30\"\nend = \"07:30\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"sat\", \"Sun\"]\nzone = \"UTC\"\n", []Quiet{one, two}},
+		"several, a line": {"[notify]\nquiet_hours = [{ start = \"22:30\", end = \"07:30\" }]\n", []Quiet{one}},
+		"none":            {"", nil},
+	} {
+		c, err := Parse("c.toml", []byte(tc.text))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if diff := cmp.Diff(tc.want, c.Notify.Quiet); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "config.toml")
+	write(t, path, "[notify]\nqueue_notices = true\n")
+	if _, err := SetAll(path, []Value{{"notify.quiet_hours.start", "22:30"}, {"notify.quiet_hours.end", "07:30"}}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Get("notify.quiet_hours.end")
+	if err != nil || got != "07:30" || !cmp.Equal(c.Notify.Quiet, []Quiet{one}) {
+		t.Error(got, err, c.Notify.Quiet)
 	}
 }
 

@@ -21,6 +21,9 @@ func shapeOf(t reflect.Type) shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t == reflect.TypeFor[QuietHours]() {
+		t = reflect.TypeFor[quietList]()
+	}
 	return shape{t}
 }
 
@@ -38,6 +41,9 @@ func (s shape) section() bool {
 
 // list reports whether sections may stand in a row here, [[like.this]].
 func (s shape) list() bool { return s.Kind() == reflect.Slice && shapeOf(s.Elem()).section() }
+
+// alone reports whether one section may stand where a list of them is taken.
+func (s shape) alone() bool { return s.Type == reflect.TypeFor[quietList]() }
 
 // fields lists the names a struct takes.
 func (s shape) fields() []string {
@@ -139,7 +145,7 @@ func (s shape) takes(k unstable.Kind) bool {
 	case s.CanFloat():
 		return k == unstable.Float || k == unstable.Integer
 	case s.Kind() == reflect.Slice:
-		return k == unstable.Array || k == unstable.ArrayTable
+		return k == unstable.Array || k == unstable.ArrayTable || s.alone() && (k == unstable.Table || k == unstable.InlineTable)
 	}
 	return k == unstable.Table || k == unstable.InlineTable
 }
@@ -179,7 +185,7 @@ func (d *document) checkEntry(e *entry, root shape, from int) *Error {
 	if !s.takes(e.kind) {
 		return bad()
 	}
-	if s.Kind() == reflect.Slice && !s.open() {
+	if s.Kind() == reflect.Slice && !s.open() && e.kind == unstable.Array {
 		for _, k := range e.elems {
 			if !shapeOf(s.Elem()).takes(k) {
 				return bad()

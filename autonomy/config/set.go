@@ -115,7 +115,7 @@ func keyShape(root shape, path []string) (shape, error) {
 		if !ok {
 			return s, fmt.Errorf("%s: %s", join(path[:i+1]), unknownKey(root, s, path, 0, i))
 		}
-		if s = next; s.list() {
+		if s = next; s.list() && (!s.alone() || i == len(path)-1) {
 			return s, fmt.Errorf("%s is a list of sections; edit it by hand: hob config path", join(path[:i+1]))
 		}
 	}

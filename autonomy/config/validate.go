@@ -159,16 +159,6 @@ func (k *checker) autonomy() {
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
 }
 
-// notify asks for a place that is there: notices that go nowhere are not missed.
-func (k *checker) notify() {
-	switch name := k.c.Notify.Channel; name {
-	case "origin", "terminal", "web":
-	default:
-		_, there := k.c.Channel(name)
-		k.require("notify.channel", there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
-	}
-}
-
 func (k *checker) files() {
 	f := &k.c.Files
 	f.Allowed = k.folders("files.allowed", f.Allowed)

@@ -261,3 +261,12 @@ func (a Approval) From() string {
 	}
 	return "text from " + provenance.Told(a.Origins, 4)
 }
+
+// Waits reports whether a question of an event still waits for its answer.
+func (g *Guard) Waits(q store.Querier, event string) (open bool, err error) {
+	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ?)`, event, time.Now().UnixMilli()).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("guard: %w", err)
+	}
+	return open, nil
+}

@@ -37,7 +37,7 @@ func (d *Daemon) reportAudit(ctx context.Context) error {
 		return nil
 	}
 	d.opt.Log.Error("the audit log is not as it was left", "err", err)
-	return d.loop.Tell(ctx, "audit:"+err.Error(), fmt.Sprintf("The audit log is not as I left it: %v. Somebody changed the database, or an older copy of it was put back. `hob audit verify` tells more.", err))
+	return d.loop.Alert(ctx, "audit:"+err.Error(), fmt.Sprintf("The audit log is not as I left it: %v. Somebody changed the database, or an older copy of it was put back. `hob audit verify` tells more.", err))
 }
 
 // day is how often the end of the log is noted while Hob runs.

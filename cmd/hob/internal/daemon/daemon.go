@@ -28,6 +28,7 @@ import (
 	"hob/autonomy/learn"
 	llmall "hob/autonomy/llm/all"
 	"hob/autonomy/llm/offline"
+	"hob/autonomy/notify"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
 	"hob/autonomy/results"
@@ -107,6 +108,7 @@ type Daemon struct {
 	crew      *crew.Crew
 	goals     *goals.Goals
 	plan      *goals.Plan
+	notices   *notify.Notifier
 	rules     func() *offline.Brain // reads the rules of goals
 	boxes     []agentBox
 	files     *files.Files
@@ -164,7 +166,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -174,7 +176,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 
 // Migrations lists the tables of every package that owns some.
 func Migrations() []store.Set {
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), goals.Migrations(), autonomy.Migrations(), usage.Migrations()}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), prompt.Migrations(), learn.Migrations(), extract.Migrations(), crew.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), usage.Migrations()}
 	sets = append(sets, agentbrain.Migrations(), pairing.Migrations())
 	sets = append(sets, ingest.Migrations()...)
 	sets = append(sets, watchers.AllMigrations(watchersall.Drivers())...)
@@ -197,7 +199,7 @@ func (d *Daemon) openChannels(context.Context) error {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
 	}
-	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Route: func(channel, chat string) (string, string, bool) {
+	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Gate: d.gate, Route: func(channel, chat string) (string, string, bool) {
 		if d.channels.Has(channel) && !d.channels.Pull(channel) {
 			return channel, chat, false
 		}
@@ -316,7 +318,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	d.loop, err = autonomy.New(autonomy.Options{
-		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
+		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Notices: d.notices, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
@@ -352,7 +354,7 @@ func (d *Daemon) report(ctx context.Context) error {
 		return nil
 	}
 	d.opt.Log.Error("the database was damaged and has been set aside", "file", aside)
-	return d.loop.Tell(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and went on with the newest good backup, or an empty one if there was none. Nothing of the old file was overwritten.", aside))
+	return d.loop.Alert(ctx, "set-aside:"+aside, fmt.Sprintf("My database was damaged. I moved it to %s and went on with the newest good backup, or an empty one if there was none. Nothing of the old file was overwritten.", aside))
 }
 
 // Run works until ctx ends or Shutdown is called. It returns after everything

@@ -13,6 +13,7 @@ import (
 	agentbrain "hob/autonomy/brain"
 	"hob/autonomy/crew"
 	"hob/autonomy/goals"
+	"hob/autonomy/notify"
 	"hob/autonomy/pairing"
 	"hob/autonomy/prompt"
 	"hob/autonomy/usage"
@@ -36,7 +37,7 @@ func (d *Daemon) openErasing() {
 // them looks after fails a test. What derives from the knowledge comes last.
 func (d *Daemon) erasers() []erase.Eraser {
 	out := []erase.Eraser{
-		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), crew.Eraser(), goals.Eraser(),
+		d.sessions.Eraser(d.base), d.base, d.bus.Eraser(), d.guard.Eraser(), prompt.Eraser(), d.learner.Eraser(), d.extractor.Eraser(), d.graph.Eraser(), crew.Eraser(), goals.Eraser(), notify.Eraser(),
 		autonomy.Eraser(), usage.Eraser(), agentbrain.Eraser(), pairing.Eraser(), d.watchers.Eraser(), d.results.Eraser(),
 		d.documents,
 	}

@@ -72,7 +72,7 @@ func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
 	if d.opt.InProcess {
 		return nil
 	}
-	list := []func(context.Context, time.Time) (time.Time, error){d.crew.Due}
+	list := []func(context.Context, time.Time) (time.Time, error){d.crew.Due, d.notices.Due}
 	if !d.opt.Config.Autonomy.Enabled {
 		return list
 	}

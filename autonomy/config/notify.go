@@ -1,0 +1,164 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/platform/system"
+)
+
+// Notify is [notify].
+type Notify struct {
+	Channel      string `toml:"channel"` // "origin" or a channel's name
+	QueueNotices bool   `toml:"queue_notices"`
+	// Hours is one section or a list of them; Quiet has what it says.
+	Hours QuietHours   `toml:"quiet_hours"`
+	Rules []NotifyRule `toml:"rules"`
+
+	Quiet []Quiet `toml:"-"`
+}
+
+// QuietHours is what stands at notify.quiet_hours: one section, or several.
+type QuietHours any
+
+// quietList is the shape of QuietHours.
+type quietList []Quiet
+
+// Quiet is one time of the week in which Hob keeps still.
+type Quiet struct {
+	Start string   `toml:"start"` // "22:30"
+	End   string   `toml:"end"`   // "07:30", on the next day when it is not after the start; up to "24:00"
+	Days  []string `toml:"days"`  // on which it begins, "mon" to "sun"; empty = each
+	Zone  string   `toml:"zone"`  // an IANA zone; "" = the owner's
+}
+
+// NotifyRule is one [[notify.rules]]: how urgent a notice is. The fields that are
+// set must all fit; the first rule that fits decides.
+type NotifyRule struct {
+	Causes   []string `toml:"causes"`
+	People   []string `toml:"people"`
+	Words    []string `toml:"words"`
+	Channels []string `toml:"channels"`
+	Watchers []string `toml:"watchers"`
+	Within   Duration `toml:"within"`
+	Urgency  string   `toml:"urgency"`
+}
+
+// weekdays are the names of days.
+func weekdays() []string { return []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} }
+
+// notifyCauses are the names of what a notice can come from; package notify finds
+// out which it is.
+func notifyCauses() []string {
+	return []string{"reminder", "schedule", "watcher", "webhook", "goal", "task", "guest", "plan", "trouble", "hob"}
+}
+
+// quiet reads quiet_hours; what is of the wrong type was told before.
+func (n *Notify) quiet() {
+	n.Quiet = nil
+	list, ok := n.Hours.([]any)
+	if !ok {
+		list = []any{n.Hours}
+	}
+	for _, v := range list {
+		t, ok := v.(map[string]any)
+		if !ok {
+			continue
+		}
+		var q Quiet
+		q.Start, _ = t["start"].(string)
+		q.End, _ = t["end"].(string)
+		q.Zone, _ = t["zone"].(string)
+		days, _ := t["days"].([]any)
+		for _, d := range days {
+			s, _ := d.(string)
+			q.Days = append(q.Days, strings.ToLower(s))
+		}
+		n.Quiet = append(n.Quiet, q)
+	}
+}
+
+// notify asks for a place that is there: notices that go nowhere are not missed.
+func (k *checker) notify() {
+	k.place("notify.channel", k.c.Notify.Channel)
+	for i, q := range k.c.Notify.Quiet {
+		k.quietHours(i, q)
+	}
+	for i, r := range k.c.Notify.Rules {
+		k.notifyRule(i, r)
+	}
+}
+
+// place asks for a channel that can be told something.
+func (k *checker) place(key, name string) {
+	switch name {
+	case "origin", "terminal", "web":
+	default:
+		_, there := k.c.Channel(name)
+		k.require(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)
+	}
+}
+
+func (k *checker) quietHours(i int, q Quiet) {
+	bad := func(key, format string, args ...any) {
+		k.errs = append(k.errs, k.c.nthErrorf("notify.quiet_hours", i, key, format, args...))
+	}
+	if q.Start == "" && q.End == "" && len(q.Days) == 0 && q.Zone == "" {
+		return // described, and off
+	}
+	if !clock(q.Start) {
+		bad("start", `it must be a time of day such as "22:30"`)
+	}
+	if !clock(q.End) && q.End != "24:00" {
+		bad("end", `it must be a time of day such as "07:30", or "24:00"`)
+	}
+	if q.Start == q.End && clock(q.Start) {
+		bad("end", `it is the time at which they begin; for whole days write start = "00:00" and end = "24:00"`)
+	}
+	for _, d := range q.Days {
+		if !slices.Contains(weekdays(), d) {
+			bad("days", "%q is no day; the days are %s", d, strings.Join(weekdays(), ", "))
+		}
+	}
+	if q.Zone != "" {
+		if _, err := system.Zone(q.Zone); err != nil {
+			bad("zone", "%s", strings.TrimPrefix(err.Error(), fmt.Sprintf("%q is ", q.Zone)))
+		}
+	}
+}
+
+// clock reports whether a text is a time of day.
+func clock(s string) bool {
+	_, err := time.Parse("15:04", s)
+	return err == nil && len(s) == len("07:00")
+}
+
+func (k *checker) notifyRule(i int, r NotifyRule) {
+	bad := func(key, format string, args ...any) {
+		k.errs = append(k.errs, k.c.nthErrorf("notify.rules", i, key, format, args...))
+	}
+	if !slices.Contains([]string{"low", "normal", "high", "critical"}, r.Urgency) {
+		bad("urgency", "it must be one of low, normal, high, critical")
+	}
+	if len(r.Causes)+len(r.People)+len(r.Words)+len(r.Channels)+len(r.Watchers) == 0 && r.Within.Duration == 0 {
+		bad("", "a rule says what it fits: causes, people, words, channels, watchers or within")
+	}
+	for _, c := range r.Causes {
+		if !slices.Contains(notifyCauses(), c) {
+			bad("causes", "%q is none; there are %s", c, strings.Join(notifyCauses(), ", "))
+		}
+	}
+	for key, list := range map[string][]string{"people": r.People, "words": r.Words, "channels": r.Channels, "watchers": r.Watchers} {
+		for _, s := range list {
+			if !oneLine(s) || utf8.RuneCountInString(s) > 200 {
+				bad(key, "%q must be one line of at most 200 characters, and not empty", s)
+			}
+		}
+	}
+	if r.Within.Duration < 0 {
+		bad("within", "it must not be negative")
+	}
+}

@@ -1,0 +1,186 @@
+package notify
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Cause is what a notice comes from.
+type Cause string
+
+// The causes.
+const (
+	Answer   Cause = "answer" // to what the owner wrote
+	Reminder Cause = "reminder"
+	Schedule Cause = "schedule"
+	Watcher  Cause = "watcher"
+	Webhook  Cause = "webhook"
+	Goal     Cause = "goal"
+	Task     Cause = "task"
+	Guest    Cause = "guest" // somebody else wrote
+	Plan     Cause = "plan"
+	Trouble  Cause = "trouble" // something of Hob's does not work
+	Own      Cause = "hob"
+	Digest   Cause = "digest"
+)
+
+// Source is that of the events which tell what was held.
+const Source = "notify"
+
+// about is what is known of a notice when it is judged. What outside text can set
+// in it (People, Text, At) is compared with the owner's rules and with nothing else.
+type about struct {
+	Cause   Cause
+	Watcher string // id of the watcher, schedule or goal
+	Title   string
+	Channel string // that brought it
+	People  []string
+	Text    string
+	At      time.Time // when what it is about begins or is due
+	// Timed: the owner chose this very time.
+	Timed bool
+	// Urgency is what the code that tells it says; 0: nothing.
+	Urgency Urgency
+}
+
+// came is the part of an event's payload that says what it is about, whatever its
+// kind; see autonomy.fired, goals.Order and the order of a task.
+type came struct {
+	Watcher  string            `json:"watcher"`
+	Title    string            `json:"title"`
+	Mode     string            `json:"mode"`
+	Made     provenance.Source `json:"made"`
+	Urgency  Urgency           `json:"urgency"`
+	Goal     string            `json:"goal"`
+	Attended bool              `json:"attended"`
+	Name     string            `json:"name"`
+	Signal   string            `json:"signal"`
+	Data     json.RawMessage   `json:"data"`
+}
+
+// seen is the part of what a watcher saw that names people and times.
+type seen struct {
+	From      any    `json:"from"`
+	Sender    any    `json:"sender"`
+	Author    any    `json:"author"`
+	Organizer any    `json:"organizer"`
+	Channel   string `json:"channel"`
+	Account   string `json:"account"`
+	Start     any    `json:"start"`
+	Due       any    `json:"due"`
+	Deadline  any    `json:"deadline"`
+}
+
+// aboutTx reads what is known of a notice from the event it belongs to.
+func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
+	a := about{Cause: Own, Text: o.Text}
+	var kind bus.Kind
+	var source, channel, sender, text string
+	var payload []byte
+	var from provenance.Source
+	err := q.QueryRow(`SELECT kind, source, channel, sender, text, payload, provenance FROM inbox WHERE id = ?`, event).
+		Scan(&kind, &source, &channel, &sender, &text, &payload, &from)
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, nil
+	}
+	if err != nil {
+		return a, fmt.Errorf("notify: %w", err)
+	}
+	var c came
+	_ = json.Unmarshal(payload, &c) // what cannot be read says nothing
+	a.Watcher, a.Title = c.Watcher, c.Title
+	switch kind {
+	case bus.Message:
+		a.Channel = channel
+		if a.Cause = Answer; from != provenance.Owner {
+			a.Cause, a.People = Guest, []string{sender, channel + ":" + sender, c.Name}
+		}
+	case bus.Schedule:
+		a.Cause, a.Timed = Schedule, c.Made == provenance.Owner
+		if c.Mode == "remind" {
+			a.Cause, a.Urgency = Reminder, High
+		}
+	case bus.Watcher:
+		a.Cause = Watcher
+	case bus.Webhook:
+		a.Cause = Webhook
+	case bus.Goal:
+		a.Cause, a.Watcher, a.Title = Goal, c.Goal, text
+	case bus.Task:
+		if a.Cause = Task; c.Attended || source == "tool" {
+			a.Cause = Answer
+		}
+	case bus.System:
+		a.system(source, c)
+	}
+	if a.Cause != Answer && a.Cause != Digest {
+		a.Text += "\n" + c.Signal
+		a.look(c.Data)
+	}
+	return a, nil
+}
+
+func (a *about) system(source string, c came) {
+	switch {
+	case source == Source:
+		a.Cause = Digest
+	case source == "plan":
+		a.Cause, a.Timed = Plan, true
+	case strings.HasPrefix(source, "watcher:"):
+		a.Cause = Trouble
+	default: // only Hob itself makes them
+		a.Urgency = c.Urgency
+	}
+}
+
+// look takes people and times out of what a watcher saw.
+func (a *about) look(data json.RawMessage) {
+	var s seen
+	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
+		return
+	}
+	for _, v := range []any{s.From, s.Sender, s.Author, s.Organizer} {
+		a.People = append(a.People, people(v)...)
+	}
+	if s.Channel != "" {
+		a.Channel = s.Channel
+	} else if a.Channel == "" {
+		a.Channel = s.Account
+	}
+	for _, v := range []any{s.Start, s.Due, s.Deadline} {
+		text, _ := v.(string)
+		if t, err := time.Parse(time.RFC3339Nano, text); err == nil && !t.IsZero() {
+			a.At = t
+			return
+		}
+	}
+}
+
+// people are the names and addresses in a value of JSON.
+func people(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, x := range v {
+			if len(out) < 50 {
+				out = append(out, people(x)...)
+			}
+		}
+	case map[string]any:
+		for _, key := range []string{"name", "address", "login", "id"} {
+			if s, ok := v[key].(string); ok && s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

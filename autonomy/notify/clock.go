@@ -1,0 +1,52 @@
+package notify
+
+import (
+	"fmt"
+	"time"
+)
+
+// Clock is a time of day in minutes, up to 24:00.
+type Clock int
+
+// ParseClock reads "07:00" or "24:00".
+func ParseClock(s string) (Clock, error) {
+	if s == "24:00" {
+		return 24 * 60, nil
+	}
+	t, err := time.Parse("15:04", s)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no time of day such as \"07:00\"", s)
+	}
+	return Clock(t.Hour()*60 + t.Minute()), nil
+}
+
+func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", int(c)/60, int(c)%60) }
+
+// on is the instant at which a clock on the wall shows c on the day that lies so
+// many days after the one of local. Of a time that is there twice it is the first
+// or the last; where the clocks skip it, the instant at which they do.
+func (c Clock) on(local time.Time, days int, last bool) time.Time {
+	loc := local.Location()
+	y, m, d := local.Date()
+	wall := time.Date(y, m, d+days, int(c)/60, int(c)%60, 0, 0, time.UTC)
+	with := func(around time.Time) time.Time {
+		_, off := around.In(loc).Zone()
+		return wall.Add(-time.Duration(off) * time.Second).In(loc)
+	}
+	shows := func(t time.Time) bool { return t.Format(time.DateTime) == wall.Format(time.DateTime) }
+	first, second := with(wall.Add(-26*time.Hour)), with(wall.Add(26*time.Hour))
+	if second.Before(first) {
+		first, second = second, first
+	}
+	switch {
+	case shows(first) && (!last || !shows(second)):
+		return first
+	case shows(second):
+		return second
+	}
+	// Skipped: with the offset from before, the later instant lies behind the change.
+	if start, _ := second.ZoneBounds(); !start.IsZero() {
+		return start.In(loc)
+	}
+	return second
+}

@@ -1,0 +1,442 @@
+package notify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/provenance"
+)
+
+// house is a notifier over a real store and bus, of which the loop's part is played
+// by the test.
+type house struct {
+	t    *testing.T
+	dir  string
+	opt  Options
+	db   *store.Store
+	bus  *bus.Bus
+	n    *Notifier
+	said int
+}
+
+func newHouse(t *testing.T, o Options) *house {
+	t.Helper()
+	if o.Zone == nil {
+		o.Zone = func() *time.Location { return time.UTC }
+	}
+	h := &house{t: t, dir: t.TempDir(), opt: o}
+	h.start()
+	t.Cleanup(func() { _ = h.db.Close() })
+	return h
+}
+
+func (h *house) start() {
+	h.t.Helper()
+	var err error
+	h.db, err = store.Open(context.Background(), filepath.Join(h.dir, "hob.db"), []store.Set{bus.Migrations(), Migrations()}, store.Options{})
+	fatal(h.t, err)
+	h.bus = bus.New(h.db, bus.Options{Gate: func(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) { return h.n.Gate(tx, event, o) }})
+	_, err = h.bus.Recover(context.Background())
+	fatal(h.t, err)
+	o := h.opt
+	o.Store, o.Bus = h.db, h.bus
+	h.n, err = New(o)
+	fatal(h.t, err)
+}
+
+// restart is what a kill leaves: only the database.
+func (h *house) restart() {
+	h.t.Helper()
+	fatal(h.t, h.db.Close())
+	h.start()
+}
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// event is one that a notice belongs to.
+type event struct {
+	kind    bus.Kind
+	source  string
+	payload map[string]any
+	from    provenance.Source
+	sender  string
+}
+
+func seen1(text string) event {
+	return event{kind: bus.Watcher, source: "watcher:w1", payload: map[string]any{"watcher": "w1", "title": "Mail", "signal": text}}
+}
+
+// tell ends an event with a notice.
+func (h *house) tell(ev event, text string) string {
+	h.t.Helper()
+	return h.say(ev, bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
+}
+
+func (h *house) say(ev event, out bus.Out) string {
+	h.t.Helper()
+	raw, err := json.Marshal(ev.payload)
+	fatal(h.t, err)
+	h.said++
+	id := fmt.Sprintf("event-%d", h.said)
+	if ev.from == "" {
+		ev.from = provenance.Outside
+	}
+	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
+		if _, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: ev.kind, Source: ev.source, Session: "s", Sender: ev.sender, Channel: "telegram", Text: out.Text, Payload: raw, Provenance: ev.from}); err != nil {
+			return err
+		}
+		return h.bus.SayTx(tx, id, out)
+	}))
+	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
+	return id
+}
+
+// due looks at what is due and plays the loop's part of a digest.
+func (h *house) due() time.Time {
+	h.t.Helper()
+	ctx := h.t.Context()
+	next, err := h.n.Due(ctx, time.Now())
+	fatal(h.t, err)
+	h.digests()
+	return next
+}
+
+func (h *house) digests() {
+	h.t.Helper()
+	events, _, err := h.bus.Claim(h.t.Context(), 10)
+	fatal(h.t, err)
+	for _, ev := range events {
+		if ev.Source != Source {
+			h.t.Fatalf("claimed %s %s", ev.Kind, ev.Source)
+		}
+		fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
+			text, src, err := h.n.DigestTx(tx, ev.ID)
+			if err != nil {
+				return err
+			}
+			if err := h.bus.FinishTx(tx, ev.ID, text); err != nil || text == "" {
+				return err
+			}
+			return h.bus.SayTx(tx, ev.ID, bus.Out{Provenance: src, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: "web", Text: text}})
+		}))
+	}
+}
+
+// told lists what the owner was told, oldest first.
+func (h *house) told() (out []bus.Delivery) {
+	h.t.Helper()
+	list, err := h.bus.Deliveries(h.t.Context(), "", "", "", 100_000)
+	fatal(h.t, err)
+	slices.Reverse(list)
+	return list
+}
+
+func (h *house) texts() (out []string) {
+	for _, d := range h.told() {
+		out = append(out, d.Text)
+	}
+	return out
+}
+
+func night(zone *time.Location) Quiet { return Quiet{Start: 22*60 + 30, End: 7*60 + 30, Zone: zone} }
+
+func zone(t *testing.T, name string) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation(name)
+	fatal(t, err)
+	return loc
+}
+
+// A week around the change of the clocks: each notice is told once, at once by day
+// and in one digest when the night is over, whatever restarts.
+func TestQuietWeek(t *testing.T) {
+	for _, tc := range []struct {
+		zone       string
+		from       time.Time
+		start, end string
+	}{
+		{"Europe/Vilnius", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "22:30", "07:30"},
+		{"Europe/Vilnius", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "22:30", "03:30"},   // which is there twice
+		{"America/New_York", time.Date(2000, 3, 30, 12, 0, 0, 0, time.UTC), "23:00", "02:30"},  // which is not there
+		{"America/New_York", time.Date(2000, 10, 26, 12, 0, 0, 0, time.UTC), "00:00", "06:00"}, // not over midnight
+		{"Australia/Lord_Howe", time.Date(2000, 3, 23, 12, 0, 0, 0, time.UTC), "21:00", "01:45"},
+	} {
+		t.Run(fmt.Sprintf("%s %s %s", tc.zone, tc.from.Format("Jan"), tc.end), func(t *testing.T) {
+			loc := zone(t, tc.zone)
+			start, err := ParseClock(tc.start)
+			fatal(t, err)
+			end, err := ParseClock(tc.end)
+			fatal(t, err)
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(time.Until(tc.from))
+				h := newHouse(t, Options{Quiet: []Quiet{{Start: start, End: end}}, Zone: func() *time.Location { return loc }})
+				var want []string
+				night := 0
+				for i := range 7 * 24 {
+					if i%41 == 40 {
+						h.restart()
+					}
+					h.due()
+					local := time.Now().In(loc)
+					wall := Clock(local.Hour()*60 + local.Minute())
+					quiet := wall >= start || wall < end
+					if start < end {
+						quiet = wall >= start && wall < end
+					}
+					text := "thing " + local.Format("Jan 2 15:04 MST")
+					h.tell(seen1(text), text)
+					switch {
+					case quiet:
+						night++
+					case night > 0:
+						want = append(want, fmt.Sprintf("%d things", night), text)
+						night = 0
+					default:
+						want = append(want, text)
+					}
+					time.Sleep(time.Hour)
+				}
+				var got []string
+				for _, s := range h.texts() {
+					if head, _, digest := strings.Cut(s, " that I held"); digest {
+						s = head
+					}
+					got = append(got, s)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+				h.db.Close()
+			})
+		})
+	}
+}
+
+// What is held and what never is.
+func TestHeld(t *testing.T) {
+	owner := map[string]any{"made": "owner", "watcher": "c1", "title": "Backup"}
+	with := func(more map[string]any) map[string]any {
+		out := map[string]any{"made": "owner", "watcher": "c1", "title": "Backup"}
+		for k, v := range more {
+			out[k] = v
+		}
+		return out
+	}
+	mail := func(from string) event {
+		return event{kind: bus.Watcher, payload: map[string]any{"watcher": "w1", "title": "Mail", "data": map[string]any{"from": []any{map[string]any{"name": "Ada Lovelace", "address": from}}}}}
+	}
+	rules := []Rule{
+		{People: []string{"ada@example.org"}, Urgency: Critical},
+		{Watchers: []string{"Nightly"}, Urgency: Low},
+		{Words: []string{"server down"}, Causes: []string{"webhook"}, Urgency: Critical},
+		{Within: time.Hour, Urgency: Critical},
+	}
+	soon, later := map[string]any{"start": "2000-01-01T23:45:00Z"}, map[string]any{"start": "2000-01-02T12:00:00Z"}
+	for _, tc := range []struct {
+		name string
+		ev   event
+		text string
+		held bool
+		why  string
+	}{
+		{"a watcher", seen1("x"), "x", true, "quiet hours 22:30-07:30"},
+		{"an answer", event{kind: bus.Message, from: provenance.Owner}, "x", false, "never held"},
+		{"somebody else's message", event{kind: bus.Message, sender: "7"}, "x", true, "quiet hours"},
+		{"a reminder of the owner's", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind"})}, "x", false, "you chose this time"},
+		{"a schedule of the owner's", event{kind: bus.Schedule, payload: owner}, "x", false, "you chose this time"},
+		{"a schedule that outside text had a part in", event{kind: bus.Schedule, payload: map[string]any{"made": "outside", "mode": "remind"}}, "x", true, "quiet hours"},
+		{"a schedule of the owner's that a rule names", event{kind: bus.Schedule, payload: with(map[string]any{"title": "nightly"})}, "x", true, "quiet hours"},
+		{"the plan of the day", event{kind: bus.System, source: "plan"}, "x", false, "you chose this time"},
+		{"an alarm of Hob's own", event{kind: bus.System, source: "hob", payload: map[string]any{"urgency": "critical"}}, "x", false, "critical"},
+		{"news of Hob's own", event{kind: bus.System, source: "hob"}, "x", true, "quiet hours"},
+		{"an outside text that says it is critical", event{kind: bus.Watcher, payload: map[string]any{"urgency": "critical"}}, "x", true, "quiet hours"},
+		{"a webhook that says it is the plan", event{kind: bus.Webhook, source: "trigger:plan"}, "x", true, "quiet hours"},
+		{"a task the owner handed on", event{kind: bus.Task, source: "crew", payload: map[string]any{"attended": true}}, "x", false, "never held"},
+		{"a task of a watcher", event{kind: bus.Task, source: "crew"}, "x", true, "quiet hours"},
+		{"mail of a person in a rule", mail("ada@example.org"), "x", false, "critical"},
+		{"mail of one who only uses the name", mail("eve@example.net"), "x", true, "quiet hours"},
+		{"words of a rule", event{kind: bus.Webhook}, "the Server Down again", false, "critical"},
+		{"the words with another cause", seen1("x"), "the server down again", true, "quiet hours"},
+		{"the words within others", event{kind: bus.Webhook}, "observer downtown", true, "quiet hours"},
+		{"it begins soon", event{kind: bus.Watcher, payload: map[string]any{"data": soon}}, "x", false, "critical"},
+		{"it begins later", event{kind: bus.Watcher, payload: map[string]any{"data": later}}, "x", true, "quiet hours"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(23 * time.Hour)
+				h := newHouse(t, Options{Quiet: []Quiet{night(nil)}, Rules: rules})
+				id := h.tell(tc.ev, tc.text)
+				if got := len(h.told()) == 0; got != tc.held {
+					t.Errorf("held: %v", got)
+				}
+				rows, err := h.n.Why(t.Context(), id)
+				fatal(t, err)
+				if len(rows) != 1 || !strings.Contains(rows[0].Why, tc.why) || rows[0].Rule == "" {
+					t.Errorf("%+v", rows)
+				}
+				h.db.Close()
+			})
+		})
+	}
+}
+
+// What was held is told once, whatever moment Hob is killed in, and also when it
+// was off at the end of the quiet hours.
+func TestReleaseOnce(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		kill func(h *house)
+		wait time.Duration
+	}{
+		{"it goes on", func(*house) {}, 9 * time.Hour},
+		{"killed while it was held", func(h *house) { h.restart() }, 9 * time.Hour},
+		{"killed before the digest", func(h *house) {
+			time.Sleep(9 * time.Hour)
+			_, err := h.n.Due(h.t.Context(), time.Now())
+			fatal(h.t, err)
+			h.restart()
+		}, 0},
+		{"killed in the digest", func(h *house) {
+			time.Sleep(9 * time.Hour)
+			_, err := h.n.Due(h.t.Context(), time.Now())
+			fatal(h.t, err)
+			_, _, err = h.bus.Claim(h.t.Context(), 1)
+			fatal(h.t, err)
+			h.restart()
+		}, 0},
+		{"off for three days", func(h *house) { h.restart() }, 82 * time.Hour},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(23 * time.Hour)
+				h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
+				h.tell(seen1("one"), "one")
+				h.tell(seen1("two"), "two")
+				next := h.due()
+				if len(h.told()) > 0 || !next.Equal(time.Date(2000, 1, 2, 7, 30, 0, 0, time.UTC)) {
+					t.Fatal(h.told(), next)
+				}
+				tc.kill(h)
+				time.Sleep(tc.wait)
+				for range 3 {
+					h.due()
+					h.restart()
+				}
+				got := h.texts()
+				if len(got) != 1 || !strings.Contains(got[0], "23:00 one") || !strings.Contains(got[0], "23:00 two") {
+					t.Error(got)
+				}
+				h.db.Close()
+			})
+		})
+	}
+}
+
+// A digest that becomes due while Hob is off, and is told in the next night only,
+// waits for that to end.
+func TestDigestInTheNextNight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(23 * time.Hour)
+		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
+		h.tell(seen1("one"), "one")
+		time.Sleep(10 * time.Hour)
+		_, err := h.n.Due(t.Context(), time.Now())
+		fatal(t, err)
+		h.restart()
+		time.Sleep(14 * time.Hour) // 23:00 again
+		h.due()
+		if got := h.texts(); len(got) > 0 {
+			t.Fatal(got)
+		}
+		time.Sleep(9 * time.Hour)
+		h.due()
+		if got := h.texts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
+			t.Error(got)
+		}
+		h.db.Close()
+	})
+}
+
+// A night shorter than it was, or another zone: what is held follows.
+func TestHoursChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(23 * time.Hour)
+		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
+		h.tell(seen1("one"), "one")
+		h.due()
+		h.opt.Zone = func() *time.Location { return time.FixedZone("east", 9*3600) } // there it is 08:00
+		h.restart()
+		h.due()
+		if got := h.texts(); len(got) != 1 {
+			t.Error(got)
+		}
+		h.db.Close()
+	})
+}
+
+// A question is held as it is; one that was answered meanwhile is not asked.
+func TestQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(23 * time.Hour)
+		answered := map[string]bool{}
+		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}, Waiting: func(_ store.Querier, event string) (bool, error) { return !answered[event], nil }})
+		ask := func(text string) string {
+			return h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: text}})
+		}
+		answered[ask("May I?")] = true
+		open := ask("Shall I?")
+		time.Sleep(9 * time.Hour)
+		h.due()
+		got := h.told()
+		if len(got) != 1 || got[0].Text != "Shall I?" || got[0].Kind != channels.Question || got[0].Event != open {
+			t.Errorf("%+v", got)
+		}
+		h.db.Close()
+	})
+}
+
+// What is held is forgotten like everything else, and a digest has no better
+// provenance than what it quotes.
+func TestForgetHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(23 * time.Hour)
+		h := newHouse(t, Options{Quiet: []Quiet{night(nil)}})
+		gone := h.tell(seen1("all of it"), "all of it")
+		h.tell(seen1("the key is Kestrel"), "the key is Kestrel")
+		e := &erase.Erasure{Events: []string{gone}, Phrases: []string{"Kestrel"}}
+		fatal(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := Eraser().EraseTx(tx, e, erase.NewScrubber(e.Phrases...))
+			return err
+		}))
+		time.Sleep(9 * time.Hour)
+		h.due()
+		got := h.texts()
+		if len(got) != 1 || strings.Contains(got[0], "Kestrel") || strings.Contains(got[0], "all of it") || !strings.Contains(got[0], erase.Mark) {
+			t.Error(got)
+		}
+		var src provenance.Source
+		fatal(t, h.db.Read().QueryRow(`SELECT provenance FROM outbox`).Scan(&src))
+		if src != provenance.Outside {
+			t.Error(src)
+		}
+		h.db.Close()
+	})
+}

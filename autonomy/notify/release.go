@@ -1,0 +1,197 @@
+package notify
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// Bounds of a digest.
+const (
+	mostLines = 50
+	mostChars = 400 // of one notice
+)
+
+// Due puts the event that tells what was held into the inbox once its time has
+// come, and returns when the next one is due (zero: none). It costs nothing while
+// none is and nothing has changed.
+func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
+	zone := n.o.Zone().String()
+	n.mu.Lock()
+	next, known, moved := n.next, n.read, n.zone != zone
+	n.read = true // a change from here on is seen the next time
+	n.mu.Unlock()
+	if known && !moved && (next.IsZero() || now.Before(next)) {
+		return next, nil
+	}
+	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if moved { // also at the start: the hours may be others than those they were held for
+			if err := n.againTx(tx, now); err != nil {
+				return err
+			}
+		}
+		if err := n.dueTx(tx, now); err != nil {
+			return err
+		}
+		var err error
+		next, err = first(tx)
+		return err
+	})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil {
+		n.read = false
+		return now.Add(time.Second), err
+	}
+	n.next, n.zone = next, zone
+	return next, nil
+}
+
+// againTx finds anew how long what quiet hours hold is held.
+func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
+	until, _, on := quiet(n.o.Quiet, now, n.o.Zone())
+	if !on {
+		until = now
+	}
+	_, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND held_by = 'quiet'`, store.Millis(until))
+	return wrap(err)
+}
+
+// dueTx gives what is due to the event of a digest, or goes on holding it.
+func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
+	if until, _, on := quiet(n.o.Quiet, now, n.o.Zone()); on {
+		_, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND until <= ?`, store.Millis(until), now.UnixMilli())
+		return wrap(err)
+	}
+	id := bus.NewID()
+	res, err := tx.Exec(`UPDATE notices SET state = 'due', digest = ? WHERE state = 'held' AND until <= ?`, id, now.UnixMilli())
+	if err != nil {
+		return wrap(err)
+	}
+	if k, err := res.RowsAffected(); err != nil || k == 0 {
+		return wrap(err)
+	}
+	_, err = n.o.Bus.PutTx(tx, bus.Event{
+		ID: id, Kind: bus.System, Source: Source, Session: Source, Text: "What was held", Provenance: provenance.Hob, Key: "digest:" + id,
+	})
+	return wrap(err)
+}
+
+// Place is where a text goes.
+type Place struct{ Session, Channel, Chat string }
+
+// Home is the place of the notices of a digest when they have one in common.
+func (n *Notifier) Home(ctx context.Context, event string) (p Place, one bool, err error) {
+	rows, err := list(n.o.Store.Reader(ctx), `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
+	for i, r := range rows {
+		at := Place{r.Session, r.Channel, r.Chat}
+		if i > 0 && at != p {
+			return Place{}, false, nil
+		}
+		p = at
+	}
+	return p, len(rows) > 0, err
+}
+
+// DigestTx tells what the event of a digest has to tell: it returns the text, ""
+// for none, and puts the questions that still wait before the owner as they are.
+// It belongs into the transaction that ends the event.
+func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
+	rows, err := list(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
+	if err != nil || len(rows) == 0 {
+		return "", provenance.Hob, err
+	}
+	now := time.Now()
+	if until, _, on := quiet(n.o.Quiet, now, n.o.Zone()); on { // Hob was off when they ended
+		_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due'`, store.Millis(until), event)
+		n.changed(tx)
+		return "", provenance.Hob, wrap(err)
+	}
+	var told []Notice
+	for _, r := range rows {
+		state := Released
+		if r.Kind == channels.Question {
+			if state, err = n.askTx(tx, r, now); err != nil {
+				return "", "", err
+			}
+		} else {
+			told = append(told, r)
+		}
+		if _, err := tx.Exec(`UPDATE notices SET state = ?, told_at = ? WHERE id = ?`, state, now.UnixMilli(), r.ID); err != nil {
+			return "", "", wrap(err)
+		}
+	}
+	src := provenance.Hob
+	for _, r := range told {
+		src = provenance.Worst(src, r.Provenance)
+	}
+	text, err := n.worded(told)
+	return text, src, err
+}
+
+// askTx puts a question that was held before the owner, unless it was answered.
+func (n *Notifier) askTx(tx *store.Tx, r Notice, now time.Time) (State, error) {
+	open, err := n.o.Waiting(tx, r.Event)
+	if err != nil || !open {
+		return Dropped, err
+	}
+	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Delivery: channels.Delivery{
+		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,
+	}})
+}
+
+//go:embed text/digest.tmpl
+var digestText string
+
+// line is one notice as the template of a digest sees it.
+type line struct{ At, Text, ID string }
+
+// worded is the text of a digest; one notice alone stays as it is.
+func (n *Notifier) worded(rows []Notice) (string, error) {
+	if len(rows) == 0 {
+		return "", nil
+	}
+	at := func(r Notice) string {
+		t := r.CreatedAt.In(n.o.Zone())
+		if now := time.Now().In(n.o.Zone()); t.YearDay() != now.YearDay() || t.Year() != now.Year() {
+			return t.Format("Mon 15:04")
+		}
+		return t.Format("15:04")
+	}
+	if len(rows) == 1 {
+		return fmt.Sprintf("%s\n(from %s, held: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
+	}
+	view := struct {
+		Count int
+		Why   []string
+		Lines []line
+		More  int
+	}{Count: len(rows), More: max(0, len(rows)-mostLines)}
+	for i, r := range rows {
+		if !slices.Contains(view.Why, r.Why) {
+			view.Why = append(view.Why, r.Why)
+		}
+		if i < mostLines {
+			view.Lines = append(view.Lines, line{at(r), strings.ReplaceAll(phrase.Cut(strings.TrimSpace(r.Text), mostChars), "\n", "\n  "), r.ID})
+		}
+	}
+	tmpl, err := template.New("digest").Funcs(template.FuncMap{"join": strings.Join}).Parse(digestText)
+	if err != nil {
+		return "", wrap(err)
+	}
+	var b strings.Builder
+	if err := tmpl.Execute(&b, view); err != nil {
+		return "", wrap(err)
+	}
+	return strings.TrimSpace(b.String()), nil
+}

@@ -1,0 +1,127 @@
+package notify
+
+import (
+	"database/sql"
+	"errors"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/platform/provenance"
+)
+
+// State is what became of a notice.
+type State string
+
+// The states.
+const (
+	Told     State = "told"     // it went into the outbox
+	Held     State = "held"     // it waits for Until
+	Due      State = "due"      // its time has come, and the event of its digest waits
+	Released State = "released" // it was told in the digest Of
+	Dropped  State = "dropped"  // nobody waits for it any more
+)
+
+// What holds a notice.
+const (
+	ByQuiet = "quiet"
+)
+
+// Notice is what is kept of one text that Hob wanted to tell by itself, told or not.
+type Notice struct {
+	ID         string                `json:"id"`
+	Event      string                `json:"event"`
+	Kind       channels.DeliveryKind `json:"kind"`
+	Cause      Cause                 `json:"cause"`
+	Subject    string                `json:"subject,omitempty"` // the title of the watcher, schedule or goal
+	Session    string                `json:"session"`
+	Channel    string                `json:"channel"` // where it was to go
+	Chat       string                `json:"chat,omitempty"`
+	Text       string                `json:"text,omitempty"`
+	Provenance provenance.Source     `json:"provenance"`
+	Urgency    Urgency               `json:"urgency"`
+	Rule       string                `json:"rule"` // what made it as urgent
+	State      State                 `json:"state"`
+	Why        string                `json:"why"` // what held it, or why nothing did
+	HeldBy     string                `json:"held_by,omitempty"`
+	Until      time.Time             `json:"until,omitzero"`
+	Of         string                `json:"of,omitempty"`       // the event of the digest that told it
+	Delivery   string                `json:"delivery,omitempty"` // its row of the outbox
+	CreatedAt  time.Time             `json:"created_at"`
+	ToldAt     time.Time             `json:"told_at,omitzero"`
+}
+
+// Migrations of the package's table. The text of a notice that went out at once
+// stands in the outbox only.
+func Migrations() store.Set {
+	return store.Set{Owner: "notify", Steps: []string{`
+CREATE TABLE notices (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,
+	event TEXT NOT NULL, kind TEXT NOT NULL, cause TEXT NOT NULL, subject TEXT NOT NULL,
+	session TEXT NOT NULL, channel TEXT NOT NULL, chat TEXT NOT NULL, text TEXT NOT NULL, provenance TEXT NOT NULL,
+	urgency TEXT NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL, why TEXT NOT NULL, held_by TEXT NOT NULL, until INTEGER NOT NULL,
+	digest TEXT NOT NULL, delivery TEXT NOT NULL, created_at INTEGER NOT NULL, told_at INTEGER NOT NULL);
+CREATE INDEX notices_held ON notices(until) WHERE state = 'held';
+CREATE INDEX notices_event ON notices(event);
+CREATE INDEX notices_digest ON notices(digest) WHERE digest <> '';
+CREATE INDEX notices_delivery ON notices(delivery) WHERE delivery <> '';
+`}}
+}
+
+// Eraser takes texts out of the table. Rows of an event that goes as a whole go as
+// well: what they hold is not told any more.
+func Eraser() erase.Eraser {
+	return erase.Owned{List: []erase.Table{{
+		Name: "notices", Text: []string{"text", "subject", "rule", "why"}, Event: "event", Session: "session",
+	}}}
+}
+
+const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at`
+
+func insertTx(tx *store.Tx, r Notice) error {
+	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		r.ID, r.Event, r.Kind, r.Cause, r.Subject, r.Session, r.Channel, r.Chat, r.Text, r.Provenance, r.Urgency.String(), r.Rule, r.State, r.Why, r.HeldBy,
+		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt))
+	return wrap(err)
+}
+
+func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
+	var urgency string
+	var until, created, told int64
+	err = s.Scan(&r.ID, &r.Event, &r.Kind, &r.Cause, &r.Subject, &r.Session, &r.Channel, &r.Chat, &r.Text, &r.Provenance, &urgency, &r.Rule, &r.State, &r.Why, &r.HeldBy,
+		&until, &r.Of, &r.Delivery, &created, &told)
+	if err != nil {
+		return r, err
+	}
+	_ = r.Urgency.UnmarshalText([]byte(urgency)) // written by insertTx
+	r.Until, r.CreatedAt, r.ToldAt = store.Time(until), store.Time(created), store.Time(told)
+	return r, nil
+}
+
+// list reads the rows that a condition fits.
+func list(q store.Querier, where string, args ...any) (out []Notice, err error) {
+	rows, err := q.Query(`SELECT `+columns+` FROM notices `+where, args...)
+	if err != nil {
+		return nil, wrap(err)
+	}
+	defer func() { err = errors.Join(err, wrap(rows.Close())) }()
+	for rows.Next() {
+		r, err := scan(rows)
+		if err != nil {
+			return nil, wrap(err)
+		}
+		out = append(out, r)
+	}
+	return out, wrap(rows.Err())
+}
+
+// first is the time of the notice that is due first.
+func first(q store.Querier) (time.Time, error) {
+	var ms sql.NullInt64
+	err := q.QueryRow(`SELECT min(until) FROM notices INDEXED BY notices_held WHERE state = 'held'`).Scan(&ms)
+	if err != nil || !ms.Valid {
+		return time.Time{}, wrap(err)
+	}
+	return store.Time(ms.Int64), nil
+}

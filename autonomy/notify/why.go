@@ -1,0 +1,39 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Why lists the notices of an id: of a notice, of the event they belong to, of a
+// delivery, or of the event of a digest that told them. None is no error.
+func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return list(n.o.Store.Reader(ctx), `WHERE id = ?1 OR event = ?1 OR delivery = ?1 AND delivery <> '' OR digest = ?1 AND digest <> '' ORDER BY seq LIMIT 200`, id)
+}
+
+// Last lists the newest notices, told or not.
+func (n *Notifier) Last(ctx context.Context, limit int) ([]Notice, error) {
+	return list(n.o.Store.Reader(ctx), `ORDER BY seq DESC LIMIT ?`, limit)
+}
+
+// Line says in one sentence what became of a notice and by which rule.
+func (r Notice) Line(at func(time.Time) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  notice %s: %s (%s)", at(r.CreatedAt), r.ID, r.Urgency, r.Rule)
+	switch r.State {
+	case Told:
+		fmt.Fprintf(&b, "; told at once on %s: %s", r.Channel, r.Why)
+	case Held, Due:
+		fmt.Fprintf(&b, "; held until %s by %s", at(r.Until), r.Why)
+	case Released:
+		fmt.Fprintf(&b, "; held by %s, told at %s", r.Why, at(r.ToldAt))
+	case Dropped:
+		fmt.Fprintf(&b, "; held by %s, and not told: it had been answered", r.Why)
+	}
+	return b.String()
+}
