@@ -177,6 +177,9 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 }
 
 func (m *Manager) begin(tx *store.Tx, made any, spec Spec) error {
+	if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", spec.ID); err != nil {
+		return fmt.Errorf("watchers: begin: %w", err)
+	}
 	if _, ok := made.(Polled); ok {
 		if err := beginPoll(tx, spec.ID, time.Now()); err != nil {
 			return err

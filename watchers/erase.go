@@ -36,7 +36,9 @@ func docKinds() []string { return []string{"reminder", "watcher", "schedule"} }
 type eraser struct{ m *Manager }
 
 // Tables implements erase.Eraser.
-func (eraser) Tables() []string { return []string{"watchers", "watcher_polls", "watcher_keys"} }
+func (eraser) Tables() []string {
+	return []string{"watchers", "watcher_polls", "watcher_keys", "watcher_held"}
+}
 
 // EraseTx implements erase.Eraser.
 func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
@@ -54,6 +56,12 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	if err != nil {
 		return n, err
 	}
+	held := erase.Table{Name: "watcher_held", Key: []string{"seq"}, Text: []string{"signal"}}
+	waiting, err := held.EraseTx(tx, e, s)
+	if err != nil {
+		return n, err
+	}
+	cursors = cursors.Add(waiting)
 	before, err := r.versions(tx)
 	if err != nil {
 		return n, err

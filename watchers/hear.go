@@ -69,8 +69,8 @@ func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}
-		run := m.limit(h.Spec, &p, []Signal{h.Signal}, now)
-		if err := p.count(tx); err != nil {
+		run, hold := m.admit(h.Spec, m.limit(h.Spec, &p, []Signal{h.Signal}, now), now)
+		if err := errors.Join(p.count(tx), m.holdTx(tx, h.Spec.ID, hold)); err != nil {
 			return nil, err
 		}
 		fired, at := firing(run, now)

@@ -69,6 +69,7 @@ type Manager struct {
 	running bool
 	dirty   map[string]bool // ids whose rows changed since the loop last looked; true: start again
 	healthy map[string]bool // ids whose last error is over
+	holding map[string]bool // ids of which something was held since the loop last looked
 }
 
 // New checks the options. It does no I/O.
@@ -113,7 +114,7 @@ func New(opt Options) (*Manager, error) {
 	}
 	m := &Manager{
 		opt: opt, drivers: map[string]Driver{}, wake: make(chan struct{}, 1),
-		dirty: map[string]bool{}, healthy: map[string]bool{},
+		dirty: map[string]bool{}, healthy: map[string]bool{}, holding: map[string]bool{},
 	}
 	for _, d := range opt.Drivers {
 		if d.Kind() == "" || m.drivers[d.Kind()] != nil {
@@ -126,7 +127,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations are the manager's own tables.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones}}}
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables}}}
 }
 
 // AllMigrations are the manager's tables and those of the drivers.

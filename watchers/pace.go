@@ -20,9 +20,10 @@ const (
 type Pace struct {
 	// Every is how often to ask, such as "30m"; for polled kinds.
 	Every string `json:"every,omitempty"`
-	// Hours is when it is asked, for polled kinds, in the owner's zone: "08:00-18:00",
-	// "mon-fri 08:00-18:00", "22:00-06:00". What happens outside of them is
-	// found when they begin.
+	// Hours is when it works, in the owner's zone: "08:00-18:00", "mon-fri
+	// 08:00-18:00", "22:00-06:00"; for all but those that fire at a time. What
+	// happens outside of them is found when they begin; what an event-driven kind
+	// notices then is held until they do or, with the policy Skip, not told.
 	Hours string `json:"active_hours,omitempty"`
 	// PerDay is how often it may fire on one day of the owner's; what is more is
 	// left out, and the owner is told so once a day; for all but those that fire
@@ -76,7 +77,8 @@ func (s *Spec) Lift() error {
 	}
 	var p Pace
 	found := false
-	for name, to := range map[string]any{"every": &p.Every, "active_hours": &p.Hours, "per_day": &p.PerDay} {
+	missed := ""
+	for name, to := range map[string]any{"every": &p.Every, "active_hours": &p.Hours, "per_day": &p.PerDay, "missed": &missed} {
 		raw, ok := keys[name]
 		if !ok {
 			continue
@@ -95,6 +97,9 @@ func (s *Spec) Lift() error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	s.Config = config
+	if s.Missed == "" {
+		s.Missed = Missed(missed)
+	}
 	if s.Every == "" {
 		s.Every = p.Every
 	}
@@ -112,8 +117,8 @@ func (s Spec) paced(made any) error {
 	switch made.(type) {
 	case Polled:
 	case Watcher, Hearer:
-		if s.Every != "" || s.Hours != "" {
-			return fmt.Errorf("%w: the kind %s is not asked again and again, so it has no \"every\" or \"active_hours\"", ErrInvalid, s.Kind)
+		if s.Every != "" {
+			return fmt.Errorf("%w: the kind %s is told of what happens and not asked again and again, so it has no \"every\"", ErrInvalid, s.Kind)
 		}
 	default:
 		if s.Pace != (Pace{}) {

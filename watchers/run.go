@@ -26,6 +26,7 @@ type loop struct {
 	looked  time.Time // when the clock was last compared
 	told    map[string]*told
 	poller  *poller
+	held    map[string]hours // watchers that hold something, and when they may tell it
 }
 
 // Run makes the watchers work until ctx ends; it returns when all have ended.
@@ -42,7 +43,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	m.running = true
 	m.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*told{}, poller: newPoller(m)}
+	l := &loop{m: m, clock: newClock(), running: map[string]*runner{}, zone: m.opt.Zone(), looked: time.Now(), told: map[string]*told{}, poller: newPoller(m), held: map[string]hours{}}
 	defer func() {
 		cancel()
 		l.wg.Wait()
@@ -50,6 +51,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.running = false
 		clear(m.dirty)
 		clear(m.healthy)
+		clear(m.holding)
 		m.mu.Unlock()
 	}()
 	if err := l.load(ctx); err != nil {
@@ -75,6 +77,9 @@ func (l *loop) run(ctx context.Context) {
 		}
 		again := l.apply(ctx)
 		wait := l.tick(ctx)
+		if open := l.release(ctx, time.Now()); open >= 0 && (wait < 0 || open < wait) {
+			wait = open
+		}
 		if again > 0 && (wait < 0 || again < wait) {
 			wait = again
 		}
@@ -99,7 +104,7 @@ func (l *loop) loadAt(ctx context.Context, now time.Time) error {
 	}
 	l.travel(ctx, now)
 	l.rebase(ctx, now)
-	return nil
+	return l.loadHeld(ctx)
 }
 
 func (l *loop) prune(ctx context.Context) error {
@@ -115,15 +120,23 @@ func (l *loop) apply(ctx context.Context) time.Duration {
 	l.m.mu.Lock()
 	ids := maps.Clone(l.m.dirty)
 	well := slices.Collect(maps.Keys(l.m.healthy))
+	holding := slices.Collect(maps.Keys(l.m.holding))
 	clear(l.m.dirty)
 	clear(l.m.healthy)
+	clear(l.m.holding)
 	l.m.mu.Unlock()
 	for _, id := range well {
 		l.m.setError(ctx, id, "")
 	}
+	for _, id := range holding {
+		l.hold(ctx, id)
+	}
 	maps.DeleteFunc(l.running, func(_ string, r *runner) bool { return r.ended() })
 	var again time.Duration
 	for id, restart := range ids {
+		if _, holds := l.held[id]; holds {
+			l.hold(ctx, id)
+		}
 		if (l.running[id] != nil || l.poller.has(id)) && !restart {
 			continue
 		}

@@ -138,13 +138,13 @@ func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save 
 		return err
 	}
 	now := time.Now()
-	run := m.limit(spec, &p, signals, now)
+	run, hold := m.admit(spec, m.limit(spec, &p, signals, now), now)
 	fired, at := firing(run, now)
 	err = m.fireWith(ctx, spec.ID, run, func(tx *store.Tx) error {
 		err := one(tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ? AND state = ?",
 			fired, at, spec.ID, string(Active)))
 		if err == nil && len(signals) > 0 {
-			err = p.count(tx)
+			err = errors.Join(p.count(tx), m.holdTx(tx, spec.ID, hold))
 		}
 		if err != nil {
 			return err

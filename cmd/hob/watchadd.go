@@ -93,7 +93,7 @@ func watcherFlags(c *cobra.Command) {
 	c.Flags().String("kind", "", "what it is: file, email, message, calendar, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
 	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
-	c.Flags().String("hours", "", `when to ask: "08:00-18:00", "mon-fri 08:00-18:00"`)
+	c.Flags().String("hours", "", `when it works: "08:00-18:00", "mon-fri 08:00-18:00"`)
 	c.Flags().Int("per-day", 0, "how often it may tell on one day")
 	c.Flags().String("pattern", "", `files: only names like this: "*.pdf"`)
 	c.Flags().Bool("recursive", false, "files: also in the folders below")

@@ -17,7 +17,7 @@ import (
 
 type watcherIn struct {
 	Kind     string         `json:"kind" jsonschema:"file, email, message, calendar, feed, page, github"`
-	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; message: from?, words?, channel?, chat?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; all: per_day?; calendar, feed, page, github also: every?, active_hours?"`
+	Config   map[string]any `json:"config" jsonschema:"file: path, pattern?, events? (created, modified, removed), recursive?; email: from?, to?, subject?, words? (lists), folder?, account?; message: from?, words?, channel?, chat?; calendar: before? (15m), tell? (starts, added, changed, moved, cancelled), words?, account?; feed: url, words?; page: url, select? (CSS) or from? to?, words?; github: repo, what? (issues, pulls, releases, runs, failures, events), words?; all: active_hours? (mon-fri 08:00-18:00), per_day?; calendar, feed, page, github also: every?"`
 	Action   string         `json:"action,omitempty" jsonschema:"what to do; empty: just tell"`
 	ReportTo string         `json:"report_to,omitempty" jsonschema:"session"`
 }

@@ -1,0 +1,127 @@
+package watchers_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/watchers"
+	"hob/watchers/message"
+)
+
+// What an event-driven watcher notices at night is told in the morning, each
+// thing once, over a restart too; with the policy skip it is not told. The days
+// begin at midnight, when the test does.
+func TestActiveHoursOfEvents(t *testing.T) {
+	for _, c := range []struct {
+		name, config   string
+		night, morning []string
+	}{
+		{"always", `{}`, []string{"0", "1"}, []string{"0", "1", "2"}},
+		{"held", `{"active_hours":"08:00-18:00"}`, nil, []string{"0", "1", "2"}},
+		{"skipped", `{"active_hours":"08:00-18:00","missed":"skip"}`, nil, []string{"2"}},
+		{"another day", `{"active_hours":"sun 08:00-18:00"}`, nil, nil}, // the test begins on a Saturday
+		{"a limit", `{"active_hours":"08:00-18:00","per_day":1}`, nil, []string{"0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				next := make(chan string, 3)
+				d := &scripted{live: func(ctx context.Context, _ int, _ watchers.Deps, fire fireFunc) error {
+					for {
+						select {
+						case <-ctx.Done():
+							return nil
+						case key := <-next:
+							s := watchers.Signal{Key: key, Text: key, At: time.Now(), Source: "tool"}
+							if err := fire(ctx, []watchers.Signal{s}, func(*store.Tx) error { return nil }); err != nil {
+								return err
+							}
+						}
+					}
+				}}
+				h := newHouse(t, d)
+				h.start()
+				s := h.create("scripted", c.config)
+				next <- "0"
+				time.Sleep(time.Hour)
+				h.stop()
+				h.start()
+				next <- "1"
+				time.Sleep(6 * time.Hour)
+				synctest.Wait()
+				if got := h.keys(); !slices.Equal(got, c.night) {
+					t.Errorf("at night it told %v, want %v", got, c.night)
+				}
+				time.Sleep(2 * time.Hour)
+				next <- "2"
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				h.stop()
+				if got := h.keys(); !slices.Equal(got, c.morning) {
+					t.Errorf("in the morning it had told %v, want %v", got, c.morning)
+				}
+				if got := h.get(s.ID); got.Fired != len(c.morning) {
+					t.Errorf("it counts %d", got.Fired)
+				}
+				if c.name == "held" && h.sink.Fired()[0].Late != 8*time.Hour {
+					t.Errorf("told %s late", h.sink.Fired()[0].Late)
+				}
+			})
+		})
+	}
+}
+
+// What is held goes with its watcher, and a pause begins anew. Messages are held
+// like the rest.
+func TestHeldMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, message.New())
+		h.start()
+		hear := func(n int) {
+			t.Helper()
+			err := h.write(func(tx *store.Tx) error {
+				heard, err := h.m.HearTx(tx, watchers.Message{ID: fmt.Sprint(n), Channel: "x", Sender: "ada", Text: "launch", At: time.Now()})
+				for _, s := range heard {
+					h.sink.TakeTx(tx, s.Spec.ID, s.Signal)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		const config = `{"words":"launch","active_hours":"08:00-18:00"}`
+		goes, pauses, stays := h.create("message", config), h.create("message", config), h.create("message", config)
+		hear(1)
+		if held, err := h.m.Held(t.Context(), stays.ID); err != nil || len(held) != 1 || held[0].Hours != "08:00-18:00" {
+			t.Errorf("held: %+v, %v", held, err)
+		}
+		err := h.write(func(tx *store.Tx) error {
+			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
+				if _, err := h.m.SetStateTx(tx, pauses.ID, state); err != nil {
+					return err
+				}
+			}
+			_, err := h.m.CancelTx(tx, goes.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(9 * time.Hour)
+		synctest.Wait()
+		hear(2)
+		h.stop()
+		got := map[string][]string{}
+		for _, f := range h.sink.Fired() {
+			got[f.Watcher] = append(got[f.Watcher], f.Key)
+		}
+		if len(got) != 2 || !slices.Equal(got[stays.ID], []string{"1", "2"}) || !slices.Equal(got[pauses.ID], []string{"2"}) {
+			t.Errorf("told %v", got)
+		}
+	})
+}
