@@ -344,6 +344,42 @@ async function sessions() {
   picker.value = state.session;
 }
 
+// ---------------------------------------------------------------- today
+
+const today = $('today');
+
+// showDay shows what is on. Nobody is asked for it while the card is closed.
+async function showDay() {
+  const day = await api('GET', '/api/v1/plan');
+  const parts = day.sections.map(s => {
+    const e = element('section', '');
+    e.append(element('h3', '', s.title));
+    const list = element('ul', '');
+    if (s.error) list.append(element('li', 'failed', 'could not be read: ' + s.error));
+    for (const it of s.items) {
+      const li = element('li', '');
+      if (!it.at.startsWith('0001-')) li.append(element('time', '', it.at.slice(11, 16)), ' '); // in the owner's zone
+      li.append(it.text);
+      list.append(li);
+    }
+    e.append(list);
+    return e;
+  });
+  $('day').replaceChildren(...(parts.length ? parts : [element('p', '', 'Nothing is on today.')]));
+  today.dataset.state = 'loaded';
+  toEnd();
+}
+
+function refreshDay() {
+  if (today.open && !document.hidden) showDay().catch(e => $('day').replaceChildren(element('p', '', e.message)));
+}
+today.ontoggle = () => {
+  localStorage.setItem('today', today.open ? 'open' : '');
+  refreshDay();
+};
+document.addEventListener('visibilitychange', refreshDay);
+setInterval(refreshDay, 10 * 60 * 1000);
+
 // ---------------------------------------------------------------- controls
 
 $('composer').onsubmit = e => {
@@ -374,4 +410,4 @@ $('login-form').onsubmit = async e => {
 };
 
 const wanted = badLink ? '' : decodeURIComponent(location.hash.slice(1));
-open(wanted || 'main').then(listen).catch(e => { if (e.status !== 401) { add('error', e.message); setTimeout(() => location.reload(), 5000); } });
+open(wanted || 'main').then(() => { today.open = localStorage.getItem('today') === 'open'; listen(); }).catch(e => { if (e.status !== 401) { add('error', e.message); setTimeout(() => location.reload(), 5000); } });

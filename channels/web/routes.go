@@ -63,7 +63,7 @@ func (s *Server) table() []route {
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
-	for _, name := range []string{"agents", "delegations", "documents"} {
+	for _, name := range []string{"agents", "delegations", "documents", "plan"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
 	t = append(
@@ -118,7 +118,7 @@ func listParams(name string) []string {
 		return append(p, "state")
 	case "grants":
 		return []string{"limit", "session", "all"}
-	case "channels":
+	case "channels", "plan":
 		return nil
 	case "agents":
 		return []string{"id"}

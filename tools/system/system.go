@@ -32,6 +32,9 @@ type Report struct {
 	Schedules    int           `json:"schedules"`
 	Reminders    int           `json:"reminders"`
 	Next         time.Time     `json:"next,omitzero"` // when the next timed thing is due
+	Goals        int           `json:"goals"`         // that are worked on, or wait for the owner
+	GoalsWaiting int           `json:"goals_waiting"` // for the owner's answer
+	NextReview   time.Time     `json:"next_review,omitzero"`
 	Channels     []Channel     `json:"channels"`
 	Home         string        `json:"home"`
 	DatabaseSize int64         `json:"database_bytes"`
@@ -124,6 +127,15 @@ func (r Report) Text(now time.Time) string {
 	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", count(r.Watchers, "watcher"), count(r.Schedules, "schedule"), count(r.Reminders, "reminder"))
 	if !r.Next.IsZero() {
 		fmt.Fprintf(&b, "; next %s", when.Format(r.Next, now))
+	}
+	if r.Goals > 0 {
+		fmt.Fprintf(&b, "\nGoals: %d", r.Goals)
+		if r.GoalsWaiting > 0 {
+			fmt.Fprintf(&b, ", %d of them wait for your answer", r.GoalsWaiting)
+		}
+		if !r.NextReview.IsZero() {
+			fmt.Fprintf(&b, "; next look %s", when.Format(r.NextReview.In(now.Location()), now))
+		}
 	}
 	for _, c := range r.Channels {
 		fmt.Fprintf(&b, "\nChannel %s: %s", c.Name, c.State)

@@ -109,6 +109,7 @@ type Daemon struct {
 	goals     *goals.Goals
 	plan      *goals.Plan
 	notices   *notify.Notifier
+	day       keptDay
 	rules     func() *offline.Brain // reads the rules of goals
 	boxes     []agentBox
 	files     *files.Files

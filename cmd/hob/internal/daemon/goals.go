@@ -20,6 +20,7 @@ import (
 	"hob/platform/provenance"
 	"hob/tools"
 	toolsall "hob/tools/all"
+	toolsystem "hob/tools/system"
 	"hob/tools/tasks"
 	toolswatch "hob/tools/watch"
 	"hob/watchers"
@@ -60,6 +61,61 @@ func (d *Daemon) planSections() []tools.BriefSource {
 		Now: func() time.Time { return time.Now().In(d.zone()) },
 	})
 	return append(day, goals.Brief{Store: d.store})
+}
+
+// countGoals tells the status of the goals.
+func (d *Daemon) countGoals(ctx context.Context, r *toolsystem.Report) error {
+	list, err := d.goals.List(ctx, false)
+	for _, g := range list {
+		switch g.Status {
+		case string(goals.Waiting):
+			r.GoalsWaiting++
+		case string(goals.Active):
+			if r.NextReview.IsZero() || g.NextAt.Before(r.NextReview) {
+				r.NextReview = g.NextAt
+			}
+		default:
+			continue
+		}
+		r.Goals++
+	}
+	return err
+}
+
+// today is what the plan of the day would say now.
+type today struct {
+	Date     string               `json:"date"`
+	Sections []tools.BriefSection `json:"sections"` // those that have something to say
+}
+
+// freshFor is how long an answer of listPlan is good: pages are loaded again and
+// again, and each time servers would be asked.
+const freshFor = time.Minute
+
+// keptDay is the last answer of listPlan.
+type keptDay struct {
+	mu  sync.Mutex
+	at  time.Time
+	day today
+}
+
+// listPlan gives what is on today, whether it has been told or not.
+func (b *backend) listPlan(ctx context.Context, _ web.Query) (any, error) {
+	now := time.Now().In(b.d.zone())
+	date, k := now.Format(time.DateOnly), &b.d.day
+	k.mu.Lock()
+	at, day := k.at, k.day
+	k.mu.Unlock()
+	if day.Date == date && now.Sub(at) < freshFor {
+		return day, nil
+	}
+	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	all, _ := tools.Brief(ctx, b.d.planSections(), from, from.AddDate(0, 0, 1))
+	day = today{Date: date, Sections: slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" })}
+	k.mu.Lock()
+	k.at, k.day = time.Now(), day
+	k.mu.Unlock()
+	return day, ctx.Err()
 }
 
 func barsOf(c config.Confidence) goals.Bars {

@@ -38,6 +38,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"notes":      b.listNotes,
 		"documents":  b.listDocuments,
 		"goals":      b.listGoals,
+		"plan":       b.listPlan,
 
 		"agents":      b.listAgents,
 		"delegations": b.listDelegations,

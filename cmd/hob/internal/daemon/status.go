@@ -60,6 +60,9 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		}
 	}
 	r.Next, _ = d.watchers.Next(ctx)
+	if err := d.countGoals(ctx, &r); err != nil {
+		return r, err
+	}
 	for _, h := range d.channels.Status() {
 		c := toolsystem.Channel{Name: h.Name, State: h.State, Error: h.Error}
 		r.Channels = append(r.Channels, c)

@@ -69,6 +69,7 @@ func TestPage(t *testing.T) {
 		{"a reminder comes by itself", testReminder},
 		{"a question has buttons that decide", testApproval},
 		{"HTML is shown as text", testInjection},
+		{"a card shows what is on today", testToday},
 		{"Enter sends and Shift+Enter does not", testKeyboard},
 		{"light, dark, wide and narrow", testLooks},
 	} {
@@ -110,6 +111,32 @@ func testLogin(t *testing.T, b *browser) {
 	unauthorized(other)
 	w.do(chromedp.Reload())
 	w.arrives("user", "hello")
+}
+
+func testToday(t *testing.T, b *browser) {
+	h := open(t, offline)
+	w := b.window(t)
+	w.enter(h)
+	w.say("add a task to pay <b>the rent</b> due today")
+	w.say("remind me today at 23:58 to sleep")
+	w.click("#today summary")
+	const loaded = `document.querySelector("#today[data-state=loaded]")`
+	w.until(loaded)
+	titles := get[[]string](w, `Array.from(document.querySelectorAll("#day h3"), e => e.textContent)`)
+	lines := get[[]string](w, `Array.from(document.querySelectorAll("#day li"), e => e.textContent)`)
+	if !slices.Equal(titles, []string{"Tasks", "Reminders"}) || len(lines) != 2 || !strings.HasPrefix(lines[0], "pay <b>the rent</b") || lines[1] != "23:58 sleep" {
+		t.Errorf("%q %q", titles, lines)
+	}
+	w.do(chromedp.Reload())
+	w.until(live)
+	w.until(loaded) // it stays open
+	w.click("#today summary")
+	w.until(`localStorage.getItem("today") === ""`)
+	w.do(chromedp.Reload())
+	w.until(live)
+	if get[bool](w, `document.querySelector("#today").open || !!`+loaded) {
+		t.Error("a closed card asks for what is on")
+	}
 }
 
 func testHistory(t *testing.T, b *browser) {
@@ -264,7 +291,7 @@ func testLooks(t *testing.T, b *browser) {
 		if over := get[int](w, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			t.Errorf("%d wide: %d pixels stick out", width, over)
 		}
-		for _, id := range []string{"input", "send", "new", "sessions"} {
+		for _, id := range []string{"input", "send", "new", "sessions", "today"} {
 			if !get[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
 				t.Errorf("%d wide: #%s is cut off", width, id)
 			}
