@@ -373,10 +373,7 @@ async function showDay() {
 function refreshDay() {
   if (today.open && !document.hidden) showDay().catch(e => $('day').replaceChildren(element('p', '', e.message)));
 }
-today.ontoggle = () => {
-  localStorage.setItem('today', today.open ? 'open' : '');
-  refreshDay();
-};
+today.ontoggle = refreshDay;
 document.addEventListener('visibilitychange', refreshDay);
 setInterval(refreshDay, 10 * 60 * 1000);
 
@@ -410,4 +407,4 @@ $('login-form').onsubmit = async e => {
 };
 
 const wanted = badLink ? '' : decodeURIComponent(location.hash.slice(1));
-open(wanted || 'main').then(() => { today.open = localStorage.getItem('today') === 'open'; listen(); }).catch(e => { if (e.status !== 401) { add('error', e.message); setTimeout(() => location.reload(), 5000); } });
+open(wanted || 'main').then(listen).catch(e => { if (e.status !== 401) { add('error', e.message); setTimeout(() => location.reload(), 5000); } });
