@@ -193,6 +193,28 @@ type Deps struct {
 	// Network is the way to addresses; nil means one that reaches public hosts
 	// alone.
 	Network *safehttp.Client
+	// Buttons is there for channels on which texts can be answered with a press;
+	// nil: without buttons.
+	Buttons Buttons
+}
+
+// Buttons is what a press on a channel may do. Its methods may be called
+// concurrently.
+type Buttons interface {
+	// Asked returns the one question of a delivery that a single press may answer:
+	// "" when there is none, or several, when it was answered already, or when a
+	// program runs which Hob has started, and whose press nobody could tell from the
+	// owner's.
+	Asked(ctx context.Context, d Delivery) (question string, err error)
+	// Answer decides the question. It returns the words for the owner, and an error
+	// with words for him when his press counts for nothing.
+	Answer(ctx context.Context, channel, question string, yes bool) (string, error)
+	// Trusted returns an error for a process that Hob has started: it shows and
+	// presses nothing for the owner.
+	Trusted(pid int) error
+	// Page is the address on Hob's own page, on this machine, where a conversation is
+	// read ("": the last one); "" when there is none.
+	Page(session string) string
 }
 
 // Driver makes channels of one kind. Name is its configuration section. New

@@ -5,12 +5,14 @@ package all
 
 import (
 	"hob/channels"
+	"hob/channels/desktop"
 	"hob/channels/webhook"
 )
 
 // Drivers returns one driver for each section [channels.NAME], in order of name.
 func Drivers() []channels.Driver {
 	return []channels.Driver{
+		desktop.Driver{},
 		webhook.Driver{},
 	}
 }

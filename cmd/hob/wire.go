@@ -6,12 +6,13 @@ import (
 
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/command"
+	"hob/platform/desktop"
 	"hob/platform/document"
 )
 
 // openDaemon opens the real engine.
 func openDaemon(ctx context.Context, o opening) (engine, error) {
-	opt := daemon.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess}
+	opt := daemon.Options{Paths: o.Paths, Config: o.Config, Log: o.Log, Version: o.Version, InProcess: o.InProcess, Desktop: desktop.Available(os.Getenv)}
 	if exe, err := os.Executable(); err == nil { // without it no command runs and no PDF is read, and it is said
 		opt.Helper = []string{exe, command.Helper}
 		opt.Reader = []string{exe, document.Helper}

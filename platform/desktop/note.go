@@ -80,6 +80,8 @@ var (
 	ErrNoSession = errors.New("there is no desktop session")
 	// ErrNoServer: there is a session, and nothing in it that shows notes.
 	ErrNoServer = errors.New("nothing shows notifications in this session")
+	// ErrRefused: the server does not take this note, now or ever.
+	ErrRefused = errors.New("the notification server does not take this")
 	// ErrUnsure: the note may have been shown all the same.
 	ErrUnsure = errors.New("whether the notification was shown is not known")
 )

@@ -92,6 +92,9 @@ func (b *busShower) notify(ctx context.Context, n Note) error {
 		if ctx.Err() != nil || named(err, "NoReply", "Disconnected", "Timeout") {
 			return fmt.Errorf("desktop: notify: %w: %w", ErrUnsure, err)
 		}
+		if named(err, "InvalidArgs", "UnknownMethod", "AccessDenied", "InvalidSignature") {
+			return fmt.Errorf("desktop: notify: %w: %w", ErrRefused, err)
+		}
 		return fmt.Errorf("desktop: notify: %w", err)
 	}
 }

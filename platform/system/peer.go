@@ -69,6 +69,10 @@ func plainAddr(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
+// Running reports whether anything of a tree runs besides its PID. Where nobody can
+// tell, the error wraps errors.ErrUnsupported.
+func Running(tree Tree) (bool, error) { return running(tree) }
+
 // StartedByHob reports whether a process, usually this one, was started by Hob:
 // it carries the Marker, or one of its ancestors is the process daemon (0: none).
 func StartedByHob(pid, daemon int) bool {

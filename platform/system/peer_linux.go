@@ -118,6 +118,11 @@ func procAddr(s string) netip.AddrPort {
 	return netip.AddrPortFrom(a.Unmap(), uint16(n))
 }
 
+func running(tree Tree) (bool, error) {
+	own, err := descendants(tree)
+	return len(own) > 0, err
+}
+
 // descendants are the processes of a tree. The kernel lists the children of each
 // thread (proc(5)); where it does not, all processes are looked through.
 func descendants(tree Tree) (map[int]bool, error) {

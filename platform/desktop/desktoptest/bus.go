@@ -187,9 +187,12 @@ func (s *Server) Last(t testing.TB, n int) Shown {
 
 // Press tells that an action was chosen, and then that the note is closed.
 func (s *Server) Press(id uint32, key string) {
-	_ = s.conn.Emit(path, Name+".ActionInvoked", id, key)
+	s.Only(id, key)
 	s.Close(id, 2)
 }
+
+// Only tells that an action was chosen.
+func (s *Server) Only(id uint32, key string) { _ = s.conn.Emit(path, Name+".ActionInvoked", id, key) }
 
 // Close tells that a note was closed.
 func (s *Server) Close(id, reason uint32) {

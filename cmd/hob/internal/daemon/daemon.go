@@ -80,6 +80,12 @@ type Options struct {
 	// Peer finds out who is behind a connection to the API; nil: as
 	// docs/approvals.md says. A test whose browser runs below it has its own.
 	Peer func(client, server string, thorough bool) web.Peer
+	// Desktop: the desktop channel is there without a section of its own. Whether a
+	// desktop is there is for the caller to know.
+	Desktop bool
+	// Started reports whether a program runs that Hob has started; nil: it is looked
+	// up. A test whose desktop runs below it has its own.
+	Started func() (bool, error)
 	// Channels are there besides those of the configuration.
 	Channels map[string]channels.Channel
 	// UserHome is what "~" means to tools; "" is the owner's folder.
@@ -187,11 +193,7 @@ func Migrations() []store.Set {
 // openChannels makes the channels that send by themselves, and the bus that
 // has to know which those are.
 func (d *Daemon) openChannels(context.Context) error {
-	sections := func(name string) (func(any) error, bool) {
-		s, ok := d.opt.Config.Channel(name)
-		return s.Decode, ok && s.Enabled
-	}
-	opened, failed := channels.Open(channelsall.Drivers(), sections, channels.Deps{Log: d.opt.Log, Secret: d.secret, Network: d.network})
+	opened, failed := channels.Open(channelsall.Drivers(), d.section, channels.Deps{Log: d.opt.Log, Secret: d.secret, Network: d.network, Buttons: buttons{d}})
 	for name, err := range failed {
 		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
 	}

@@ -76,7 +76,7 @@ const deadline = 15 * time.Second
 func Run(ctx context.Context, e Env) []Check {
 	checks := []func(context.Context, Env) []Check{
 		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory, checkDocuments, checkForgetting,
-		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkAccounts, checkSearch, checkTriggers, checkWatches, checkTemplates, checkLog,
+		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkDesktop, checkAccounts, checkSearch, checkTriggers, checkWatches, checkTemplates, checkLog,
 	}
 	var out []Check
 	for _, c := range checks {

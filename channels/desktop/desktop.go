@@ -1,0 +1,174 @@
+// Package desktop shows what Hob says as notes on the owner's desktop, with
+// buttons where the desktop has them: yes and no to a question, and a click that
+// opens Hob's page. It hears no text. The channels manager calls it; what cannot
+// be shown is reported as undelivered, at once.
+//
+// What a press decides is the question that stood in the very note which was
+// pressed, shown whole: its id is a part of the button's key, and the desktop's
+// notification server alone, by the name that the bus gives its connection, can
+// tell of a press (platform/desktop). A program that the owner lets run under his
+// account can still move his mouse, or ask that server to press; therefore no
+// press counts while a program runs that Hob has started.
+package desktop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"hob/channels"
+	"hob/platform/desktop"
+)
+
+// Name is the channel's, and that of its section.
+const Name = "desktop"
+
+// Config is the section [channels.desktop]; "enabled" is the manager's.
+type Config struct {
+	// Burst is how many notes a minute are shown one by one; what comes beyond is
+	// folded into one (default 4).
+	Burst int `toml:"burst"`
+	// Buttons: questions may be answered in the note (default true).
+	Buttons *bool `toml:"buttons"`
+}
+
+const (
+	usualBurst = 4
+	maxBurst   = 30
+)
+
+// Driver makes the channel from its configuration.
+type Driver struct{}
+
+// Name implements channels.Driver.
+func (Driver) Name() string { return Name }
+
+// New implements channels.Driver.
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	return New(c, deps, Options{})
+}
+
+// Options of New for tests; the zero value is the desktop of this process.
+type Options struct {
+	Getenv func(string) string
+}
+
+// Channel shows deliveries as notes.
+type Channel struct {
+	note    *desktop.Notifier
+	log     *slog.Logger
+	buttons channels.Buttons // nil: none
+
+	mu    sync.Mutex
+	shown map[string]shown // by the note's id
+	order []string         // of them, the oldest first
+	folds map[bool]*fold   // by whether they are questions
+}
+
+// shown is what a press on a note may mean.
+type shown struct {
+	session  string
+	question string // that yes and no answer; "": neither is offered
+}
+
+// maxShown bounds what is remembered of notes that a server never tells to be closed.
+const maxShown = 200
+
+// New checks the configuration; it connects to nothing.
+func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
+	if c.Burst < 0 || c.Burst > maxBurst {
+		return nil, fmt.Errorf("burst = %d; it is a number of notes a minute from 1 to %d", c.Burst, maxBurst)
+	}
+	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shown{}}
+	if ch.log == nil {
+		ch.log = slog.New(slog.DiscardHandler)
+	}
+	var trust func(int) error
+	if ch.buttons != nil {
+		trust = ch.buttons.Trusted
+	}
+	if c.Buttons != nil && !*c.Buttons {
+		ch.buttons = unpressed{ch.buttons}
+	}
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	ch.note = desktop.New(desktop.Options{Trust: trust, Getenv: getenv})
+	burst := cmp.Or(c.Burst, usualBurst)
+	ch.folds = map[bool]*fold{false: {burst: burst}, true: {burst: burst, questions: true}}
+	return ch, nil
+}
+
+// Deaf implements channels.Deaf: nobody writes here.
+func (*Channel) Deaf() {}
+
+// Run implements channels.Channel: it handles presses.
+func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
+	return c.note.Run(ctx, func(e desktop.Event) { c.happened(ctx, e) })
+}
+
+// Send implements channels.Channel.
+func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	if d.Kind == channels.Send {
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "desktop: notes reach nobody but you")
+	}
+	n, what, err := c.noteOf(ctx, d)
+	if err != nil {
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: which question this is: %w", err)
+	}
+	n, what = c.folded(n, what, d, time.Now())
+	c.remember(n.ID, what) // before it can be pressed
+	if err := c.note.Notify(ctx, n); err != nil {
+		return channels.Receipt{}, classify(err)
+	}
+	return channels.Receipt{ID: n.ID}, nil
+}
+
+// classify tells what can come right by itself. A note is for now: where nobody
+// can show it, it is told elsewhere rather than kept for a later session.
+func classify(err error) error {
+	out := &channels.Error{Class: channels.Temporary, Err: err}
+	switch {
+	case errors.Is(err, desktop.ErrUnsure):
+		out.MaybeSent = true
+	case errors.Is(err, desktop.ErrNoSession), errors.Is(err, desktop.ErrNoServer), errors.Is(err, desktop.ErrRefused), errors.Is(err, errors.ErrUnsupported):
+		out.Class = channels.Permanent
+	}
+	return out
+}
+
+func (c *Channel) remember(id string, what shown) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, there := c.shown[id]; !there {
+		c.order = append(c.order, id)
+	}
+	c.shown[id] = what
+	for len(c.order) > maxShown {
+		delete(c.shown, c.order[0])
+		c.order = c.order[1:]
+	}
+}
+
+func (c *Channel) what(id string) (shown, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.shown[id]
+	return w, ok
+}
+
+// unpressed is Buttons whose questions no press answers.
+type unpressed struct{ channels.Buttons }
+
+// Asked implements channels.Buttons.
+func (unpressed) Asked(context.Context, channels.Delivery) (string, error) { return "", nil }

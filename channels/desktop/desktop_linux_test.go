@@ -1,0 +1,318 @@
+package desktop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/desktop"
+	"hob/platform/desktop/desktoptest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is Buttons with questions of its own.
+type engine struct {
+	mu       sync.Mutex
+	open     string
+	answered []string
+	err      error
+}
+
+func (e *engine) Asked(context.Context, channels.Delivery) (string, error) { return e.open, nil }
+
+func (e *engine) Answer(_ context.Context, channel, q string, yes bool) (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.answered = append(e.answered, fmt.Sprint(channel, " ", q, " ", yes))
+	return "Thank you. Going on: <tidy>", e.err
+}
+
+func (e *engine) Trusted(int) error { return nil }
+
+func (e *engine) Page(session string) string { return "http://127.0.0.1:7777/#" + session }
+
+func (e *engine) decided() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.answered)
+}
+
+// screen is a desktop with the channel on it.
+type screen struct {
+	*desktoptest.Server
+	bus *desktoptest.Bus
+	ch  *desktop.Channel
+}
+
+func open(t *testing.T, c desktop.Config, b channels.Buttons, caps ...string) *screen {
+	t.Helper()
+	bus := desktoptest.NewBus(t)
+	s := &screen{Server: desktoptest.NewServer(t, bus, caps...), bus: bus}
+	s.ch = channel(t, c, b, bus.Getenv)
+	return s
+}
+
+func channel(t *testing.T, c desktop.Config, b channels.Buttons, getenv func(string) string) *desktop.Channel {
+	t.Helper()
+	ch, err := desktop.New(c, channels.Deps{Buttons: b}, desktop.Options{Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, nil) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	return ch
+}
+
+// Arrived implements channelstest.Platform.
+func (s *screen) Arrived() []string {
+	var out []string
+	for _, n := range s.All() {
+		out = append(out, strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(n.Body))
+	}
+	return out
+}
+
+// Fail implements channelstest.Platform.
+func (s *screen) Fail(c channels.Class, n int) bool {
+	switch c {
+	case channels.Temporary:
+		s.Server.Fail("org.freedesktop.Notifications.Error.ExcessNotificationGeneration", n)
+	case channels.Permanent:
+		s.Server.Fail("org.freedesktop.DBus.Error.InvalidArgs", n)
+	default:
+		return false
+	}
+	return true
+}
+
+func TestConform(t *testing.T) {
+	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
+		s := open(t, desktop.Config{}, &engine{}, "actions", "body", "body-markup")
+		return s.ch, s
+	})
+}
+
+func (s *screen) send(t *testing.T, id string, kind channels.DeliveryKind, text string) {
+	t.Helper()
+	_, err := s.ch.Send(t.Context(), channels.Delivery{ID: id, Event: "e" + id, Kind: kind, Session: "s 1", Channel: "desktop", Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const asked = "May I do this? run_command tidy\n  exactly: {\"cmd\":\"tidy\"}\n  reply /yes 1a2b3c4d or /no 1a2b3c4d"
+
+func TestAQuestionIsAnsweredByAPress(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		e := &engine{open: "1a2b3c4d"}
+		s := open(t, desktop.Config{}, e, "actions")
+		s.send(t, "d1", channels.Question, asked)
+		n := s.Last(t, 1)
+		if n.Title != "Hob asks" || n.Hints["urgency"].Value() != byte(2) ||
+			!slices.Equal(n.Actions, []string{"default", "Open", "yes 1a2b3c4d", "Approve", "no 1a2b3c4d", "Deny", "open", "Open"}) {
+			t.Fatalf("shown %+v", n)
+		}
+		key := map[bool]string{true: "yes 1a2b3c4d", false: "no 1a2b3c4d"}[yes]
+		s.Press(n.ID, key)
+		if told := s.Last(t, 2); told.Body != "Thank you. Going on: <tidy>" || told.Hints["transient"].Value() != true {
+			t.Errorf("told %+v", told)
+		}
+		if want := []string{fmt.Sprint("desktop 1a2b3c4d ", yes)}; !slices.Equal(e.decided(), want) {
+			t.Errorf("decided %q, want %q", e.decided(), want)
+		}
+	}
+}
+
+// TestOtherPressesDecideNothing: keys that were not shown, those of another
+// question, of a note that is no question, and of another program.
+func TestOtherPressesDecideNothing(t *testing.T) {
+	e := &engine{open: "1a2b3c4d"}
+	s := open(t, desktop.Config{}, e, "actions")
+	s.send(t, "d1", channels.Question, asked)
+	s.send(t, "d2", channels.Notice, "yes 1a2b3c4d")
+	q, n := s.All()[0], s.All()[1]
+	other := s.bus.Conn(t)
+	for _, key := range []string{"yes", "yes ", "yes 99999999", "no", "all-1a2b3c4d", "1a2b3c4d", "YES 1a2b3c4d", "yes 1a2b3c4d "} {
+		emit(t, other, q.ID, "yes 1a2b3c4d")
+		s.Only(q.ID, key)
+	}
+	s.Only(n.ID, "yes 1a2b3c4d")
+	s.Only(99, "yes 1a2b3c4d")
+	s.Only(q.ID, "no 1a2b3c4d") // the only one that counts
+	s.Last(t, 3)
+	if got := e.decided(); !slices.Equal(got, []string{"desktop 1a2b3c4d false"}) {
+		t.Errorf("decided %q", got)
+	}
+}
+
+func emit(t *testing.T, c *dbus.Conn, id uint32, key string) {
+	t.Helper()
+	if err := c.Emit("/org/freedesktop/Notifications", desktoptest.Name+".ActionInvoked", id, key); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoApprovalOfWhatIsNotSeen: a button is there only when everything that is
+// asked stands in the note, and a single question is open.
+func TestNoApprovalOfWhatIsNotSeen(t *testing.T) {
+	off := false
+	for name, c := range map[string]struct {
+		conf desktop.Config
+		open string
+		text string
+		want int // actions, in pairs
+	}{
+		"one question":             {desktop.Config{}, "1a2b3c4d", asked, 8},
+		"several, or decided":      {desktop.Config{}, "", asked, 4},
+		"a long one":               {desktop.Config{}, "1a2b3c4d", strings.Repeat("x ", 400) + asked, 4},
+		"one below the edge":       {desktop.Config{}, "1a2b3c4d", "harmless" + strings.Repeat("\n", 40) + "rm -rf ~", 4},
+		"buttons are switched off": {desktop.Config{Buttons: &off}, "1a2b3c4d", asked, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, c.conf, &engine{open: c.open}, "actions")
+			s.send(t, "d1", channels.Question, c.text)
+			n := s.Last(t, 1)
+			if len(n.Actions) != c.want {
+				t.Errorf("actions %q, want %d", n.Actions, c.want)
+			}
+			if cut := len(n.Body) < len(c.text); cut != strings.HasSuffix(n.Body, "(open to read the rest)") {
+				t.Errorf("body %q", n.Body)
+			}
+		})
+	}
+}
+
+func TestAPressThatCountsForNothingSaysWhy(t *testing.T) {
+	e := &engine{open: "1a2b3c4d", err: errors.New("this question was already answered")}
+	s := open(t, desktop.Config{}, e, "actions")
+	s.send(t, "d1", channels.Question, asked)
+	s.Press(s.Last(t, 1).ID, "yes 1a2b3c4d")
+	if told := s.Last(t, 2); told.Title != "This was not decided" || told.Body != "this question was already answered" {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// portal is the desktop's own way to open addresses.
+type portal struct{ opened chan string }
+
+func (p portal) OpenURI(_, address string, _ map[string]dbus.Variant) (dbus.ObjectPath, *dbus.Error) {
+	p.opened <- address
+	return "/x", nil
+}
+
+func TestOpening(t *testing.T) {
+	s := open(t, desktop.Config{}, &engine{}, "actions")
+	s.send(t, "d1", channels.Notice, "see https://example.org/evil")
+	s.Press(s.Last(t, 1).ID, "default")
+	if told := s.Last(t, 2); !strings.Contains(told.Body, "hob open") { // no portal
+		t.Errorf("told %+v", told)
+	}
+	p := portal{make(chan string, 1)}
+	conn := s.bus.Conn(t)
+	if err := conn.Export(p, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.RequestName("org.freedesktop.portal.Desktop", 0); err != nil {
+		t.Fatal(err)
+	}
+	s.send(t, "d2", channels.Notice, "again")
+	s.Press(s.Last(t, 3).ID, "open")
+	select {
+	case got := <-p.opened:
+		if got != "http://127.0.0.1:7777/#s 1" {
+			t.Errorf("opened %q, want Hob's own page", got)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nothing was opened")
+	}
+}
+
+func TestBurst(t *testing.T) {
+	s := open(t, desktop.Config{Burst: 3}, &engine{open: "1a2b3c4d"}, "actions")
+	for i := range 50 {
+		s.send(t, fmt.Sprint("d", i), channels.Notice, fmt.Sprintf("news %d\nmore of it", i))
+	}
+	s.send(t, "q1", channels.Question, asked)
+	ids := map[uint32]desktoptest.Shown{}
+	var fold desktoptest.Shown
+	for _, n := range s.All() {
+		ids[n.ID] = n
+		if strings.Contains(n.Title, "more") {
+			fold = n
+		}
+	}
+	if len(ids) != 5 { // three, what is folded, and the question
+		t.Errorf("%d bubbles", len(ids))
+	}
+	if fold.Title != "Hob: 47 more notices" || fold.Body != "• news 45\n• news 46\n• news 47\n• news 48\n• news 49\nand 42 before" {
+		t.Errorf("folded %q\n%s", fold.Title, fold.Body)
+	}
+	if q := s.Last(t, 51); len(q.Actions) != 8 {
+		t.Errorf("the question behind the burst: %+v", q)
+	}
+	for i := range 5 {
+		s.send(t, fmt.Sprint("q", i+2), channels.Question, asked)
+	}
+	if q := s.Last(t, 56); q.Title != "Hob: 3 more questions wait for you" || strings.Contains(strings.Join(q.Actions, ","), "yes") {
+		t.Errorf("folded questions: %+v", q)
+	}
+}
+
+func TestWhereNobodyShowsIt(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	for name, getenv := range map[string]func(string) string{"no session": func(string) string { return "" }, "no server": bus.Getenv} {
+		t.Run(name, func(t *testing.T) {
+			ch := channel(t, desktop.Config{}, nil, getenv)
+			_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Notice, Text: "x"})
+			if channels.ClassOf(err) != channels.Permanent {
+				t.Errorf("%v of class %d, want it given up so that it is told elsewhere", err, channels.ClassOf(err))
+			}
+		})
+	}
+	ch := channel(t, desktop.Config{}, nil, bus.Getenv)
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Send, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
+		t.Errorf("a text to somebody else: %v", err)
+	}
+}
+
+func TestBurstIsChecked(t *testing.T) {
+	for _, n := range []int{-1, 31} {
+		if _, err := desktop.New(desktop.Config{Burst: n}, channels.Deps{}, desktop.Options{}); err == nil {
+			t.Errorf("burst = %d was taken", n)
+		}
+	}
+}
+
+// TestAtRest: without anything to show, nothing runs but Run itself.
+func TestAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, err := desktop.New(desktop.Config{}, channels.Deps{}, desktop.Options{Getenv: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		if err := ch.Run(ctx, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}

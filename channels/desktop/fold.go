@@ -1,0 +1,83 @@
+package desktop
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/channels"
+	"hob/platform/desktop"
+	"hob/platform/phrase"
+)
+
+// fold keeps a burst from covering the screen: what comes beyond so many notes a
+// minute is told by one note that grows.
+type fold struct {
+	burst     int
+	questions bool
+	past      []time.Time // of the notes of the last minute
+	lines     []string    // of what is folded, the newest last
+	count     int
+	last      time.Time // that something was folded
+}
+
+// foldLines is how many of the folded texts are named.
+const foldLines = 5
+
+// id of the note of a fold.
+func (f *fold) id() string {
+	if f.questions {
+		return "fold-questions"
+	}
+	return "fold-notices"
+}
+
+// folded returns the note as it is, or the one into which it was folded. A text
+// that is sent again (as its attempt before had failed) counts once more, which
+// does no harm.
+func (c *Channel) folded(n desktop.Note, what shown, d channels.Delivery, now time.Time) (desktop.Note, shown) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.folds[d.Kind == channels.Question]
+	for len(f.past) > 0 && now.Sub(f.past[0]) >= time.Minute {
+		f.past = f.past[1:]
+	}
+	if len(f.past) < f.burst {
+		if now.Sub(f.last) >= time.Minute {
+			f.count, f.lines = 0, nil
+		}
+		f.past = append(f.past, now)
+		return n, what
+	}
+	f.count++
+	f.last = now
+	line, _, _ := strings.Cut(strings.TrimSpace(d.Text), "\n")
+	f.lines = append(f.lines, "• "+phrase.Cut(line, 90))
+	if len(f.lines) > foldLines {
+		f.lines = f.lines[1:]
+	}
+	out := desktop.Note{ID: f.id(), Title: fmt.Sprintf("Hob: %d more notices", f.count), Urgency: n.Urgency, Body: strings.Join(f.lines, "\n")}
+	if f.questions {
+		out.Title = fmt.Sprintf("Hob: %d more questions wait for you", f.count)
+	}
+	if more := f.count - len(f.lines); more > 0 {
+		out.Body = fmt.Sprintf("%s\nand %d before", out.Body, more)
+	}
+	if c.buttons != nil {
+		if page := c.buttons.Page(""); page != "" {
+			out.Actions = []desktop.Action{{Key: desktop.Default, Label: "Open", URL: page}, {Key: keyOpen, Label: "Open", URL: page}}
+		}
+	}
+	return out, shown{}
+}
+
+// seen begins the fold anew once its note was closed or opened.
+func (c *Channel) seen(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.folds {
+		if f.id() == id {
+			f.count, f.lines = 0, nil
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package desktop
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"hob/channels"
+	"hob/platform/desktop"
+)
+
+// What is shown in one note. Desktops cut what is longer, and who approves has to
+// have seen everything: a question that does not fit is answered elsewhere.
+const (
+	mostChars    = 700
+	mostLines    = 14
+	mostQuestion = 500 // of one with buttons
+)
+
+// The keys of buttons. That of an answer has the question's id after it, so that a
+// press is about that question also when the note's place was taken by another.
+const (
+	keyOpen = "open"
+	keyYes  = "yes "
+	keyNo   = "no "
+)
+
+// toRead ends a text that was cut.
+const toRead = "\n… (open to read the rest)"
+
+// noteOf words a delivery.
+func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note, shown, error) {
+	text, whole := fit(d.Text)
+	n := desktop.Note{ID: d.ID, Title: "Hob", Body: text, Urgency: desktop.Normal}
+	what := shown{session: d.Session}
+	if c.buttons == nil {
+		return n, what, nil
+	}
+	page := c.buttons.Page(d.Session)
+	if page != "" {
+		n.Actions = append(n.Actions, desktop.Action{Key: desktop.Default, Label: "Open", URL: page})
+	}
+	if d.Kind == channels.Question {
+		n.Title, n.Urgency = "Hob asks", desktop.Critical
+		if whole && utf8.RuneCountInString(text) <= mostQuestion {
+			q, err := c.buttons.Asked(ctx, d)
+			if err != nil {
+				return n, what, err
+			}
+			what.question = q
+		}
+	}
+	if what.question != "" {
+		n.Actions = append(n.Actions, desktop.Action{Key: keyYes + what.question, Label: "Approve"}, desktop.Action{Key: keyNo + what.question, Label: "Deny"})
+	}
+	if page != "" {
+		n.Actions = append(n.Actions, desktop.Action{Key: keyOpen, Label: "Open", URL: page})
+	}
+	return n, what, nil
+}
+
+// fit cuts a text to what one note shows, and reports whether it is whole.
+func fit(text string) (string, bool) {
+	whole := true
+	if lines := strings.SplitN(text, "\n", mostLines+1); len(lines) > mostLines {
+		text, whole = strings.Join(lines[:mostLines], "\n"), false
+	}
+	if utf8.RuneCountInString(text) > mostChars {
+		text, whole = strings.TrimRight(string([]rune(text)[:mostChars]), " \n"), false
+	}
+	if !whole {
+		text += toRead
+	}
+	return text, whole
+}

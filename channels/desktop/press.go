@@ -1,0 +1,82 @@
+package desktop
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"hob/platform/desktop"
+)
+
+// pressWait bounds what a press sets off.
+const pressWait = 10 * time.Second
+
+// happened handles what became of a note.
+func (c *Channel) happened(ctx context.Context, e desktop.Event) {
+	if e.Closed != 0 {
+		c.seen(e.Note)
+		c.forget(e.Note)
+		return
+	}
+	what, ok := c.what(e.Note)
+	if !ok || c.buttons == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, pressWait)
+	defer cancel()
+	switch {
+	case e.Pressed == desktop.Default, e.Pressed == keyOpen:
+		c.seen(e.Note)
+		c.open(ctx, e.Note, what)
+	case what.question == "":
+		return // no other button was shown
+	case e.Pressed == keyYes+what.question:
+		c.answer(ctx, e.Note, what, true)
+	case e.Pressed == keyNo+what.question:
+		c.answer(ctx, e.Note, what, false)
+	}
+}
+
+func (c *Channel) forget(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.shown, id)
+	for i, o := range c.order {
+		if o == id {
+			c.order = append(c.order[:i], c.order[i+1:]...)
+			break
+		}
+	}
+}
+
+// answer decides a question, and says what came of it in the place of its note.
+func (c *Channel) answer(ctx context.Context, id string, what shown, yes bool) {
+	said, err := c.buttons.Answer(ctx, Name, what.question, yes)
+	n := desktop.Note{Title: "Hob", Body: said, Urgency: desktop.Low, Transient: true}
+	if err != nil {
+		c.log.Warn("a press decided nothing", "question", what.question, "err", err)
+		n = desktop.Note{Title: "This was not decided", Body: err.Error(), Urgency: desktop.Normal}
+	}
+	c.say(ctx, id, what, n)
+}
+
+// open shows the conversation in the owner's browser.
+func (c *Channel) open(ctx context.Context, id string, what shown) {
+	page := c.buttons.Page(what.session)
+	if page == "" {
+		return
+	}
+	if err := c.note.Open(ctx, page); err != nil {
+		c.log.Info("no browser was opened", "err", err)
+		c.say(ctx, id, what, desktop.Note{Title: "Hob", Body: "Your desktop does not let me open the browser. Open " + page + " yourself, or run: hob open", Urgency: desktop.Low})
+	}
+}
+
+// say shows a note of the channel's own.
+func (c *Channel) say(ctx context.Context, id string, what shown, n desktop.Note) {
+	text, _ := fit(strings.TrimSpace(n.Body))
+	n.ID, n.Body = id+" told", text
+	if err := c.note.Notify(ctx, n); err != nil {
+		c.log.Warn("what became of a press cannot be shown", "session", what.session, "err", err)
+	}
+}

@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/channels/desktop"
+	"hob/platform/safehttp"
+	"hob/platform/system"
+)
+
+// section finds a channel's part of the configuration. The desktop is there
+// without one, where there is a desktop.
+func (d *Daemon) section(name string) (func(any) error, bool) {
+	s, ok := d.opt.Config.Channel(name)
+	if !ok && name == desktop.Name && d.opt.Desktop && !d.opt.InProcess {
+		return func(any) error { return nil }, true
+	}
+	return s.Decode, ok && s.Enabled
+}
+
+// buttons gives what presses may do to the channels that have buttons.
+type buttons struct{ d *Daemon }
+
+// errPressed: a program of Hob's own could have pressed.
+var errPressed = errors.New("a program that I have started is running, and nobody can tell its presses from yours: answer in the chat, on my page (hob open) or with hob approve")
+
+// alone reports whether nothing runs that Hob has started: such a program runs
+// under the owner's account, and could press in his place.
+func (b buttons) alone() (bool, error) {
+	if b.d.opt.Started != nil {
+		some, err := b.d.opt.Started()
+		return !some && err == nil, err
+	}
+	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.d.agents.Pids()})
+	return !some && err == nil, err
+}
+
+// Asked implements channels.Buttons.
+func (b buttons) Asked(ctx context.Context, d channels.Delivery) (string, error) {
+	if ok, err := b.alone(); !ok {
+		return "", errors.Join(ignore(err, errors.ErrUnsupported))
+	}
+	open, err := b.d.guard.Approvals(ctx, guard.Pending, "", d.Event, 100)
+	if err != nil || len(open) != 1 || !strings.Contains(d.Text, open[0].ID) {
+		return "", err
+	}
+	return open[0].ID, nil
+}
+
+func ignore(err, kind error) error {
+	if errors.Is(err, kind) {
+		return nil
+	}
+	return err
+}
+
+// Answer implements channels.Buttons.
+func (b buttons) Answer(ctx context.Context, channel, question string, yes bool) (string, error) {
+	if ok, err := b.alone(); !ok {
+		return "", errors.Join(errPressed, err)
+	}
+	decided, err := b.d.loop.Answer(ctx, question, guard.Answer{Approved: yes, By: channel})
+	if err != nil {
+		return "", err
+	}
+	if yes {
+		return "Thank you. Going on: " + decided[0].Summary, nil
+	}
+	return "All right, I will not do that: " + decided[0].Summary, nil
+}
+
+// Trusted implements channels.Buttons.
+func (buttons) Trusted(pid int) error {
+	if system.StartedByHob(pid, os.Getpid()) {
+		return fmt.Errorf("process %d was started by Hob, or nobody can tell", pid)
+	}
+	return nil
+}
+
+// Page implements channels.Buttons.
+func (b buttons) Page(session string) string {
+	u, err := url.Parse(b.d.web.URL())
+	if err != nil || b.d.opt.InProcess {
+		return ""
+	}
+	if !safehttp.Loopback(u) {
+		return "" // bound to another address: a browser there has a page of its own
+	}
+	u.Path = "/"
+	page := u.String()
+	if session != "" {
+		page += "#" + url.PathEscape(session)
+	}
+	return page
+}

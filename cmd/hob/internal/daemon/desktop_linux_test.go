@@ -1,0 +1,78 @@
+package daemon
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/platform/desktop/desktoptest"
+	"hob/platform/system"
+)
+
+// What Hob does by itself is asked about on the desktop, and a press there
+// answers it; but not while a program runs that Hob has started.
+func TestDesktop(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	screen := desktoptest.NewServer(t, bus, "actions", "body")
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	var started atomic.Bool
+	h := openWith(t, home, Options{Paths: paths, Desktop: true, Started: func() (bool, error) { return started.Load(), nil }},
+		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[notify]\nchannel = \"desktop\"\n"+
+			"[triggers.tidy]\naction = \"forget about the gate\"\n")
+	h.say("remember that the gate is green")
+	fire := func() {
+		t.Helper()
+		if code, body := h.api(http.MethodPost, "/api/v1/triggers/tidy/fire", map[string]string{}); code >= 300 {
+			t.Fatalf("%d %s", code, body)
+		}
+	}
+	open := func() int {
+		list, err := h.d.guard.Approvals(t.Context(), "pending", "", "", 9)
+		fatal(t, err)
+		return len(list)
+	}
+	fire()
+	q := screen.Last(t, 1)
+	if q.Title != "Hob asks" || !strings.Contains(q.Body, "May I do this?") || len(q.Actions) != 8 || !strings.HasPrefix(q.Actions[4], "no ") {
+		t.Fatalf("shown %+v", q)
+	}
+	started.Store(true)
+	screen.Only(q.ID, q.Actions[2])
+	if told := screen.Last(t, 2); !strings.Contains(told.Body, "a program that I have started is running") || open() != 1 {
+		t.Errorf("told %+v with %d questions open", told, open())
+	}
+	started.Store(false)
+	screen.Press(q.ID, q.Actions[2])
+	if told := screen.Last(t, 3); !strings.Contains(told.Body, "Going on") {
+		t.Errorf("told %+v", told)
+	}
+	for deadline := time.Now().Add(20 * time.Second); open() > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the question is still open")
+		}
+	}
+	if n := screen.Last(t, 4); n.Title != "Hob" || !strings.Contains(strings.ToLower(n.Body), "forg") {
+		t.Errorf("what came of it: %+v", n)
+	}
+	_, body := h.api(http.MethodGet, "/api/v1/approvals", nil)
+	var list []struct {
+		By string `json:"decided_by"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil || len(list) != 1 || list[0].By != "desktop" {
+		t.Errorf("%v %s", err, body)
+	}
+	started.Store(true)
+	fire()
+	if q := screen.Last(t, 5); len(q.Actions) != 4 {
+		t.Errorf("shown with buttons while a program runs: %+v", q)
+	}
+}

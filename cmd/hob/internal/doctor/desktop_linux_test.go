@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"hob/platform/desktop/desktoptest"
+)
+
+func TestDesktop(t *testing.T) {
+	e := healthy(t)
+	bus := desktoptest.NewBus(t)
+	nowhere := func(string) string { return "" }
+	if got := desktopOf(t.Context(), with(t, e, ""), nowhere); got != nil {
+		t.Errorf("a machine without a desktop: %+v", got)
+	}
+	if got := desktopOf(t.Context(), with(t, e, "[channels.desktop]\nenabled = false\n"), bus.Getenv); got != nil {
+		t.Errorf("switched off: %+v", got)
+	}
+	if got := desktopOf(t.Context(), with(t, e, "[channels.desktop]\n"), nowhere); len(got) != 1 || got[0].State != Fail || !strings.Contains(got[0].Cause, "no D-Bus session bus") {
+		t.Errorf("wanted and not there: %+v", got)
+	}
+	if got := desktopOf(t.Context(), with(t, e, ""), bus.Getenv); len(got) != 1 || got[0].State != Warn || got[0].Remedy == "" {
+		t.Errorf("no server: %+v", got)
+	}
+	s := desktoptest.NewServer(t, bus, "actions")
+	if got := desktopOf(t.Context(), with(t, e, ""), bus.Getenv); len(got) != 1 || got[0].State != OK || !strings.Contains(got[0].Cause, "test server shows notes with buttons") {
+		t.Errorf("a server: %+v", got)
+	}
+	if n := len(s.All()); n > 0 {
+		t.Errorf("%d notes were shown by a check", n)
+	}
+}
