@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Options of a Notifier; the zero value is useful.
+// Options of a Notifier and of Look; the zero value is useful.
 type Options struct {
 	// App is the name under which notes are shown; "" is "Hob".
 	App string
@@ -19,6 +19,19 @@ type Options struct {
 	Getenv func(string) string
 	// Wait bounds the answer of a server (default 5 s).
 	Wait time.Duration
+}
+
+func (o Options) filled() Options {
+	if o.App == "" {
+		o.App = "Hob"
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
+	}
+	return o
 }
 
 // Notifier shows notes. Its methods may be called concurrently. It connects when
@@ -39,15 +52,7 @@ type shower interface {
 
 // New makes a Notifier. It connects to nothing.
 func New(o Options) *Notifier {
-	if o.App == "" {
-		o.App = "Hob"
-	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
-	}
-	if o.Wait <= 0 {
-		o.Wait = 5 * time.Second
-	}
+	o = o.filled()
 	n := &Notifier{events: make(chan Event, 16)}
 	n.show = newShower(o, n.events)
 	return n

@@ -22,7 +22,7 @@ func Display(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-displayfd", "3", "-screen", "0", "800x600x24", "-nolisten", "tcp")
+	cmd := exec.CommandContext(t.Context(), program, "-displayfd", "3", "-screen", "0", "800x600x24", "-nolisten", "tcp", "-noreset")
 	cmd.ExtraFiles = []*os.File{w}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	channel "hob/channels/desktop"
@@ -22,7 +24,24 @@ func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
 	if there && !wanted || !there && !desktop.Available(getenv) {
 		return nil
 	}
-	srv, err := desktop.New(desktop.Options{Getenv: getenv, Wait: desktopWait}).Server(ctx)
+	o := desktop.Options{Getenv: getenv, Wait: desktopWait}
+	return append(shows(ctx, e, o, wanted), present(ctx, o))
+}
+
+// present tells how Hob finds out whether the owner is there.
+func present(ctx context.Context, o desktop.Options) Check {
+	p, err := desktop.Look(ctx, o)
+	switch {
+	case err != nil:
+		return Check{Name: "presence", State: OK, Cause: "whether you are at the machine is not known, and taken for neither: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+	case p.LockKnown && p.Locked:
+		return Check{Name: "presence", State: OK, Cause: "the screen is locked"}
+	}
+	return Check{Name: "presence", State: OK, Cause: fmt.Sprintf("you touched this machine %s ago (told by %s)", p.Idle.Round(time.Second), p.By)}
+}
+
+func shows(ctx context.Context, e Env, o desktop.Options, wanted bool) []Check {
+	srv, err := desktop.New(o).Server(ctx)
 	switch {
 	case err != nil && wanted || errors.Is(err, desktop.ErrNoServer) && e.Config.Notify.Channel == channel.Name:
 		return failed("desktop", err, "without it notices are told on the page; or: hob config set channels.desktop.enabled false")

@@ -1,0 +1,85 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Presence is whether the owner is at this machine.
+type Presence struct {
+	// Idle is how long neither keyboard nor mouse was touched, when IdleKnown.
+	Idle      time.Duration
+	IdleKnown bool
+	// Locked: the screen is locked, when LockKnown.
+	Locked, LockKnown bool
+	// By says who told, for the record.
+	By string
+}
+
+// ErrUnseen: nothing here can tell whether somebody is there.
+var ErrUnseen = errors.New("nothing here tells whether somebody is at the machine")
+
+// Here reports whether somebody was at the machine within the last while. known is
+// false when nothing tells that he was, nor that he was not.
+func (p Presence) Here(within time.Duration) (here, known bool) {
+	switch {
+	case p.LockKnown && p.Locked:
+		return false, true
+	case p.IdleKnown:
+		return p.Idle <= within, true
+	}
+	return false, false
+}
+
+// Look asks the system whether the owner is there. An error wraps ErrUnseen when
+// nobody can tell, as on a server: that is not the same as nobody being there.
+func Look(ctx context.Context, o Options) (Presence, error) {
+	o = o.filled()
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	return look(ctx, o)
+}
+
+// maxIdle is the longest idle time that is believed: beyond it a unit was misread.
+const maxIdle = 400 * 24 * time.Hour
+
+// The lines of ioreg that tell. Its output is read by its keys; the tree around
+// them differs between versions.
+var (
+	ioregIdle   = regexp.MustCompile(`"HIDIdleTime" = ([0-9]+)`)
+	ioregLocked = regexp.MustCompile(`"?CGSSessionScreenIsLocked"?\s*(?:=|</key>)\s*(Yes|No|<true/>|<false/>)`)
+)
+
+// readIdle reads the idle time, in nanoseconds, of `ioreg -c IOHIDSystem -d 4 -r`:
+// the shortest one, as there may be several devices.
+func readIdle(out []byte) (time.Duration, error) {
+	best := time.Duration(-1)
+	for _, m := range ioregIdle.FindAllSubmatch(out, -1) {
+		n, err := strconv.ParseInt(string(m[1]), 10, 64)
+		if err != nil || n < 0 || time.Duration(n) > maxIdle {
+			continue
+		}
+		if d := time.Duration(n); best < 0 || d < best {
+			best = d
+		}
+	}
+	if best < 0 {
+		return 0, fmt.Errorf("desktop: %w: ioreg tells no HIDIdleTime", ErrUnseen)
+	}
+	return best, nil
+}
+
+// readLocked reads whether the screen is locked out of `ioreg -n Root -d1 -a`. The
+// key is there while it is, and not otherwise; the list of users is there always.
+func readLocked(out []byte) (locked, known bool) {
+	if m := ioregLocked.FindSubmatch(out); m != nil {
+		word := string(m[1])
+		return word == "Yes" || word == "<true/>", true
+	}
+	return false, strings.Contains(string(out), "IOConsoleUsers")
+}

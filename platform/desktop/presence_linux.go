@@ -1,0 +1,133 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const (
+	loginName    = "org.freedesktop.login1"
+	loginSession = loginName + ".Session"
+	systemBus    = "unix:path=/run/dbus/system_bus_socket"
+)
+
+// look asks, in this order: the desktop's own idle monitor, the screen saver's
+// extension of X, and logind, which knows what the desktop tells it.
+func look(ctx context.Context, o Options) (p Presence, err error) {
+	var causes []error
+	if err := lookSession(ctx, o, &p); err != nil {
+		causes = append(causes, err)
+	}
+	if !p.IdleKnown {
+		if idle, err := screenIdle(ctx, o.Getenv); err != nil {
+			causes = append(causes, err)
+		} else {
+			p.Idle, p.IdleKnown, p.By = idle, true, "X"
+		}
+	}
+	if !p.IdleKnown || !p.LockKnown {
+		if err := lookLogin(ctx, o, &p); err != nil {
+			causes = append(causes, err)
+		}
+	}
+	if !p.IdleKnown && !(p.LockKnown && p.Locked) {
+		return p, fmt.Errorf("desktop: %w: %w", ErrUnseen, errors.Join(causes...))
+	}
+	return p, nil
+}
+
+// lookSession asks on the session's bus.
+func lookSession(ctx context.Context, o Options, p *Presence) error {
+	address, err := sessionBus(o.Getenv)
+	if err != nil {
+		return err
+	}
+	conn, err := dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	ask := func(dest, path, method string, out any) bool {
+		call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, dbus.FlagNoAutoStart) // nothing is started to be asked
+		return call.Store(out) == nil
+	}
+	var ms uint64
+	if ask("org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor.GetIdletime", &ms) && ms < uint64(maxIdle.Milliseconds()) {
+		p.Idle, p.IdleKnown, p.By = time.Duration(ms)*time.Millisecond, true, "Mutter"
+	}
+	for _, s := range [][2]string{{"org.gnome.ScreenSaver", "/org/gnome/ScreenSaver"}, {"org.freedesktop.ScreenSaver", "/org/freedesktop/ScreenSaver"}, {"org.freedesktop.ScreenSaver", "/ScreenSaver"}} {
+		var active bool
+		if ask(s[0], s[1], s[0]+".GetActive", &active) {
+			p.Locked, p.LockKnown = active, true
+			break
+		}
+	}
+	if p.IdleKnown {
+		return nil
+	}
+	// Milliseconds with KWin, seconds elsewhere: only KWin's is read.
+	var n uint32
+	var kde bool
+	if get(ctx, conn, busName, busPath, busName+".NameHasOwner", []any{"org.kde.KWin"}, &kde) == nil && kde &&
+		ask("org.freedesktop.ScreenSaver", "/ScreenSaver", "org.freedesktop.ScreenSaver.GetSessionIdleTime", &n) {
+		p.Idle, p.IdleKnown, p.By = time.Duration(n)*time.Millisecond, true, "KWin"
+	}
+	return nil
+}
+
+// lookLogin asks logind about the session that this user sees.
+func lookLogin(ctx context.Context, o Options, p *Presence) error {
+	address := o.Getenv("DBUS_SYSTEM_BUS_ADDRESS")
+	if address == "" {
+		address = systemBus
+	}
+	conn, err := dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	var user dbus.ObjectPath
+	uid := os.Getuid()
+	if uid < 0 || uid > math.MaxUint32 {
+		return errors.New("this user has no number")
+	}
+	if err := get(ctx, conn, loginName, "/org/freedesktop/login1", loginName+".Manager.GetUser", []any{uint32(uid)}, &user); err != nil {
+		return err
+	}
+	display, err := property[[]any](ctx, conn, loginName, user, loginName+".User", "Display")
+	if err != nil {
+		return err
+	}
+	if len(display) != 2 {
+		return errors.New("logind tells of no session with a display")
+	}
+	path, ok := display[1].(dbus.ObjectPath)
+	if !ok || path == "/" {
+		return errors.New("logind tells of no session with a display")
+	}
+	if locked, err := property[bool](ctx, conn, loginName, path, loginSession, "LockedHint"); err == nil && (!p.LockKnown || locked) {
+		p.Locked, p.LockKnown = locked, true
+	}
+	if p.IdleKnown {
+		return nil
+	}
+	idle, err := property[bool](ctx, conn, loginName, path, loginSession, "IdleHint")
+	if err != nil {
+		return err
+	}
+	if !idle { // also what a desktop shows that tells logind nothing: no proof that somebody is there
+		return errors.New("logind does not say that the session is idle, which proves nothing")
+	}
+	since, err := property[uint64](ctx, conn, loginName, path, loginSession, "IdleSinceHint")
+	if err != nil || since > math.MaxInt64 {
+		return errors.Join(errors.New("logind does not say since when the session is idle"), err)
+	}
+	p.Idle, p.IdleKnown, p.By = max(0, time.Since(time.UnixMicro(int64(since)))), true, "logind"
+	return nil
+}
