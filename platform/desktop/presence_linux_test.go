@@ -105,7 +105,8 @@ func TestLookAtLogind(t *testing.T) {
 		t.Fatal(err)
 	}
 	hints, err := prop.Export(c, "/org/freedesktop/login1/session/_32", prop.Map{"org.freedesktop.login1.Session": {
-		"IdleHint": {Value: true, Writable: true}, "IdleSinceHint": {Value: uint64(since), Writable: true}, "LockedHint": {Value: false, Writable: true}}})
+		"IdleHint": {Value: true, Writable: true}, "IdleSinceHint": {Value: uint64(since), Writable: true}, "LockedHint": {Value: false, Writable: true},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
