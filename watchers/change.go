@@ -39,18 +39,18 @@ func (m *Manager) CreateTx(tx *store.Tx, spec Spec) (Spec, error) {
 		return Spec{}, err
 	}
 	spec.NextAt = time.Time{}
-	zone := m.opt.Zone()
+	spec.Zone = ""
 	if timed, ok := made.(Timed); ok {
 		after := spec.CreatedAt
 		if spec.Kind == KindOneshot {
 			after = after.Add(-justPassed)
 		}
-		zone = m.inOneZone(func() { spec.NextAt, ok = following(timed, after) })
+		spec.Zone = m.inOneZone(func() { spec.NextAt, ok = following(timed, after) }).String()
 		if !ok {
 			return Spec{}, fmt.Errorf("%w: %s lies in the past or never comes", ErrInvalid, m.describeConfig(spec))
 		}
 	}
-	return spec, m.add(tx, made, row{Spec: spec, zone: zone.String()}, false)
+	return spec, m.add(tx, made, spec, false)
 }
 
 // RestoreTx puts back a watcher as CancelTx returned it. Occurrences that
@@ -67,17 +67,16 @@ func (m *Manager) RestoreTx(tx *store.Tx, spec Spec) error {
 	if _, err := selectRow(tx, spec.ID); !errors.Is(err, ErrNotFound) {
 		return errors.Join(fmt.Errorf("%w: %s exists", ErrInvalid, spec.ID), err)
 	}
-	return m.add(tx, made, row{Spec: spec}, true)
+	return m.add(tx, made, spec, true)
 }
 
-func (m *Manager) add(tx *store.Tx, made any, r row, again bool) error {
-	spec := r.Spec
+func (m *Manager) add(tx *store.Tx, made any, spec Spec, again bool) error {
 	if spec.State == Active {
 		if err := m.room(tx); err != nil {
 			return err
 		}
 	}
-	if err := insertRow(tx, spec, r.zone); err != nil {
+	if err := insertRow(tx, spec); err != nil {
 		return err
 	}
 	if err := m.begin(tx, made, spec); err != nil {
@@ -141,7 +140,7 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	}
 	r.State = state
 	_, err = tx.Exec("UPDATE watchers SET state = ?, next_at = ?, zone = ?, last_error = ? WHERE id = ?",
-		string(state), store.Millis(r.NextAt), r.zone, r.LastError, id)
+		string(state), store.Millis(r.NextAt), r.Zone, r.LastError, id)
 	if err != nil {
 		return Spec{}, fmt.Errorf("watchers: set state: %w", err)
 	}
@@ -168,7 +167,7 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 	}
 	r.LastError = ""
 	if timed, ok := made.(Timed); ok {
-		r.zone = m.inOneZone(func() { r.NextAt, ok = following(timed, time.Now()) }).String()
+		r.Zone = m.inOneZone(func() { r.NextAt, ok = following(timed, time.Now()) }).String()
 		if !ok {
 			return fmt.Errorf("%w: the time of %s has passed; make a new one", ErrInvalid, m.label(r.Spec))
 		}

@@ -54,7 +54,6 @@ const columns = "id, kind, title, config, mode, action, report, missed, provenan
 type row struct {
 	Spec
 	lastAt time.Time
-	zone   string
 }
 
 // Filter chooses watchers; an empty field admits everything.
@@ -119,7 +118,7 @@ func scan(s interface{ Scan(...any) error }) (row, error) {
 	var created, fired, next, last int64
 	err := s.Scan(&r.ID, &r.Kind, &r.Title, &config, &r.Mode, &r.Action, &r.Report, &r.Missed, (*string)(&r.Provenance),
 		&r.State, &created, &fired, &r.Fired, &next, &last, &r.LastError, &r.Agent,
-		&r.Every, &r.Hours, &r.PerDay, &r.Source, &r.zone)
+		&r.Every, &r.Hours, &r.PerDay, &r.Source, &r.Zone)
 	if err != nil {
 		return row{}, fmt.Errorf("watchers: read: %w", err)
 	}
@@ -128,11 +127,11 @@ func scan(s interface{ Scan(...any) error }) (row, error) {
 	return r, nil
 }
 
-func insertRow(tx *store.Tx, s Spec, zone string) error {
+func insertRow(tx *store.Tx, s Spec) error {
 	_, err := tx.Exec("INSERT INTO watchers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)",
 		s.ID, s.Kind, s.Title, string(s.Config), string(s.Mode), s.Action, s.Report, string(s.Missed), string(s.Provenance),
 		string(s.State), store.Millis(s.CreatedAt), store.Millis(s.FiredAt), s.Fired, store.Millis(s.NextAt), s.LastError, s.Agent,
-		s.Every, s.Hours, s.PerDay, s.Source, zone)
+		s.Every, s.Hours, s.PerDay, s.Source, s.Zone)
 	if err != nil {
 		return fmt.Errorf("watchers: store: %w", err)
 	}

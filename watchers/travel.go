@@ -144,10 +144,10 @@ func (m *Manager) inOneZone(compute func()) *time.Location {
 
 // zoneOf is the zone in which the times of a row were computed.
 func (l *loop) zoneOf(r row) *time.Location {
-	if r.zone == "" || r.zone == l.zone.String() || r.zone == "Local" {
+	if r.Zone == "" || r.Zone == l.zone.String() || r.Zone == "Local" {
 		return l.zone
 	}
-	loc, err := time.LoadLocation(r.zone)
+	loc, err := time.LoadLocation(r.Zone)
 	if err != nil {
 		return l.zone
 	}

@@ -78,7 +78,9 @@ type Spec struct {
 	FiredAt   time.Time `json:"fired_at,omitzero"` // last time
 	Fired     int       `json:"fired"`
 	NextAt    time.Time `json:"next_at,omitzero"` // for those that fire at a time
-	LastError string    `json:"last_error,omitempty"`
+	// Zone is the owner's zone in which NextAt was computed; "" is the one of now.
+	Zone      string `json:"zone,omitempty"`
+	LastError string `json:"last_error,omitempty"`
 }
 
 // Signal is one thing a watcher noticed.

@@ -82,7 +82,7 @@ func (a *app) watchCmd() *cobra.Command {
 				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
 		}),
 	})
-	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files, feeds and other things", SuggestFor: []string{"watcher", "watchers"}}, list, a.watchAdd(), a.watchTry(),
+	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files, feeds and other things", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchTry(),
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
 		a.resume("resume WATCHER...", "Let a paused watcher go on", "pause_watcher", "watcher"))
@@ -93,7 +93,7 @@ func (a *app) reminderCmd() *cobra.Command {
 		Use: "list", Short: "List the reminders that are still to come", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/reminders", nil, `No reminders. Make one with: hob reminder add stretch --at "in 20 minutes"`,
-				col("ID", "id"), at(a.zone(), "NEXT", "next_at"), col("WHEN", "when", "description"), col("REPORTS TO", "report"), col("SAYS", "action"))
+				col("ID", "id"), col("WHEN", "when", "description"), comingColumn(a.zone()), col("REPORTS TO", "report"), col("SAYS", "action"))
 		}),
 	})
 	add := a.listing(&cobra.Command{
@@ -109,7 +109,7 @@ func (a *app) reminderCmd() *cobra.Command {
 	})
 	add.Flags().String("at", "", `once: "in 20 minutes", "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("every", "", `cron or plain words: "weekday at 8:30", "30 8 * * 1-5"`)
-	return a.group(&cobra.Command{Use: "reminder", Short: "Reminders", SuggestFor: []string{"remind", "alarm"}}, list, add,
+	return a.group(&cobra.Command{Use: "reminder", Short: "Reminders", SuggestFor: []string{"remind", "alarm"}}, list, a.thingShow("reminder", "/api/v1/reminders"), add,
 		a.onOne("remove REMINDER...", "Cancel a reminder (undo brings it back)", "cancel_reminder", "reminder"))
 }
 
@@ -118,7 +118,7 @@ func (a *app) scheduleCmd() *cobra.Command {
 		Use: "list", Short: "List the schedules", Args: cobra.NoArgs,
 		RunE: a.run(func(c *cobra.Command, _ []string) error {
 			return a.list(c.Context(), "/api/v1/schedules", nil, `No schedules. Make one with: hob schedule add "brief me" --every "every weekday at 8:00"`,
-				col("ID", "id"), col("STATE", "state"), at(a.zone(), "NEXT", "next_at"), at(a.zone(), "LAST", "fired_at"), col("WHEN", "when", "description"), col("DOES", "action"))
+				col("ID", "id"), col("STATE", "state"), col("WHEN", "when", "description"), comingColumn(a.zone()), at(a.zone(), "LAST", "fired_at"), col("DOES", "action"))
 		}),
 	})
 	add := &cobra.Command{
@@ -135,7 +135,7 @@ func (a *app) scheduleCmd() *cobra.Command {
 	add.Flags().String("every", "", `cron or plain words: "every weekday at 8:00", "0 8 * * 1-5"`)
 	add.Flags().String("at", "", `once: "tomorrow at 9", "2026-12-24 18:00"`)
 	add.Flags().String("missed", "", "for times that passed while Hob was off: run_once (default), skip, run_all")
-	return a.group(&cobra.Command{Use: "schedule", Short: "Things done at a time", SuggestFor: []string{"cron", "timer"}}, list, add,
+	return a.group(&cobra.Command{Use: "schedule", Short: "Things done at a time", SuggestFor: []string{"cron", "timer"}}, list, a.thingShow("schedule", "/api/v1/schedules"), add,
 		a.onOne("remove SCHEDULE...", "Remove a schedule", "cancel_schedule", "schedule"),
 		a.onOne("pause SCHEDULE...", "Pause a schedule", "pause_schedule", "schedule"),
 		a.resume("resume SCHEDULE...", "Let a paused schedule go on", "pause_schedule", "schedule"))

@@ -112,10 +112,10 @@ func reminderCases() []toolstest.Case {
 	water := step("create_reminder", `{"text":"drink water","every":"every weekday at 8:30"}`)
 	return []toolstest.Case{
 		{Step: stretch, Want: "I will remind you today at 14:50: stretch.", Undone: "Cancelled"},
-		{Step: water, Want: "I will remind you every weekday at 08:30: drink water. The first time is tomorrow at 08:30.", Undone: "Cancelled"},
+		{Step: water, Want: "I will remind you every weekday at 08:30: drink water. Next: tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30.", Undone: "Cancelled"},
 		{Step: step("create_reminder", `{"text":"call mum","at":"tomorrow"}`), Want: "tomorrow at 09:00", Undone: "Cancelled"},
 		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Cancelled"},
-		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30)"},
+		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30)"},
 		{Step: step("list_reminders", `{"query":"water"}`), Before: []toolstest.Step{water, stretch}, Want: "1 reminder:\n- drink water"},
 		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "drink water"`, Undone: "Brought back"},
 		{Step: step("cancel_reminder", `{"reminder":"14:50"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "stretch"`, Undone: "Brought back"},
@@ -140,11 +140,11 @@ func watchCases() []toolstest.Case {
 	goal := step("create_goal", `{"description":"read a book a month","priority":4,"check_every":"2 days","success":"12 are read"}`)
 	daily := step("create_schedule", `{"every":"0 18 * * *","action":"tidy Downloads","missed":"skip"}`)
 	return []toolstest.Case{
-		{Step: brief, Want: "Scheduled every weekday at 08:00: brief me. The first time is tomorrow at 08:00.", Undone: "Cancelled"},
+		{Step: brief, Want: "Scheduled every weekday at 08:00: brief me. Next: tomorrow at 08:00, Fri 12 Mar at 08:00 and Mon 15 Mar at 08:00.", Undone: "Cancelled"},
 		{Step: step("create_schedule", `{"at":"Friday at 17:00","action":"write the report"}`), Want: "Scheduled Fri 12 Mar at 17:00: write the report.", Undone: "Cancelled"},
 		{
 			Step: step("list_schedules", `{}`), Before: []toolstest.Step{brief, daily},
-			Want: "2 schedules:\n- every day at 18:00: tidy Downloads (next today at 18:00)\n- every weekday at 08:00: brief me (next tomorrow at 08:00)",
+			Want: "2 schedules:\n- every day at 18:00: tidy Downloads (next today at 18:00, tomorrow at 18:00 and Fri 12 Mar at 18:00)\n- every weekday at 08:00: brief me (next tomorrow at 08:00, Fri 12 Mar at 08:00 and Mon 15 Mar at 08:00)",
 		},
 		{Step: step("cancel_schedule", `{"schedule":"tidy"}`), Before: []toolstest.Step{brief, daily}, Want: "Cancelled the schedule: every day at 18:00: tidy Downloads.", Undone: "Brought back"},
 		{Step: step("pause_schedule", `{"schedule":"brief me"}`), Before: []toolstest.Step{brief}, Want: "Paused the schedule: every weekday at 08:00: brief me.", Undone: "is active again"},

@@ -78,7 +78,7 @@ func (d Deps) promise(s watchers.Spec, c tools.Call) string {
 	}
 	at := s
 	at.Action = ""
-	return fmt.Sprintf("I will remind you %s: %s. The first time is %s.", d.Clock.Describe(at), strings.TrimRight(s.Action, "."), when.Format(s.NextAt, c.Now))
+	return fmt.Sprintf("I will remind you %s: %s. Next: %s.", d.Clock.Describe(at), strings.TrimRight(s.Action, "."), d.Clock.NextWords(s, c.Now))
 }
 
 func (d Deps) indexReminder(tx *store.Tx, s watchers.Spec) error {

@@ -11,7 +11,6 @@ import (
 	"hob/knowledge/store"
 	"hob/platform/phrase"
 	"hob/platform/provenance"
-	"hob/platform/when"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -112,7 +111,7 @@ func (d Deps) whenWords(s watchers.Spec, now time.Time) string {
 		words = d.Clock.Describe(at)
 	}
 	if !s.NextAt.IsZero() && s.State == watchers.Active {
-		words = strings.TrimPrefix(words+", next "+when.Format(s.NextAt, now), ", next ")
+		words = strings.TrimPrefix(words+", next "+d.Clock.NextWords(s, now), ", next ")
 	}
 	switch s.State {
 	case watchers.Paused:

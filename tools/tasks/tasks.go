@@ -26,6 +26,7 @@ type Clock interface {
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
 	Upcoming(ctx context.Context, from, to time.Time) ([]watchers.Occurrence, error)
 	Describe(s watchers.Spec) string
+	NextWords(s watchers.Spec, now time.Time) string
 }
 
 // Deps are what the tools need.

@@ -51,10 +51,10 @@ func (d Deps) createSchedule() tools.Tool {
 			if kind == watchers.KindCron {
 				what := s
 				what.Action = ""
-				text = fmt.Sprintf("Scheduled %s: %s. The first time is %s.", d.Manager.Describe(what), strings.TrimRight(action, "."), when.Format(s.NextAt, c.Now))
+				text = fmt.Sprintf("Scheduled %s: %s. Next: %s.", d.Manager.Describe(what), strings.TrimRight(action, "."), d.Manager.NextWords(s, c.Now))
 			}
 			return tools.Result{
-				Text: text, Data: row{Spec: s, Description: d.Manager.Describe(s)},
+				Text: text, Data: f.row(s),
 				Undo: tools.NewUndo("cancel the schedule "+d.Manager.Describe(s), created{ID: s.ID}),
 			}, nil
 		},

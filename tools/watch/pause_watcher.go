@@ -8,7 +8,6 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
-	"hob/platform/when"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -62,7 +61,7 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 	}
 	words := f.m.Describe(s)
 	if s.State == want {
-		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s})}, nil
+		return tools.Result{Text: fmt.Sprintf("The %s is %s already: %s.", f.noun, want, words), Data: f.row(s), Source: sourceOf([]watchers.Spec{s})}, nil
 	}
 	u := paused{ID: s.ID, Before: s.State, After: want}
 	if s, err = f.m.SetStateTx(tx, s.ID, want); err != nil {
@@ -70,10 +69,10 @@ func (f family) pause(tx *store.Tx, c tools.Call, query string, resume bool) (to
 	}
 	text := fmt.Sprintf("%s the %s: %s.", verb(resume, "Resumed", "Paused"), f.noun, words)
 	if resume && !s.NextAt.IsZero() {
-		text += " The next time is " + when.Format(s.NextAt, c.Now) + "."
+		text += " Next: " + f.m.NextWords(s, c.Now) + "."
 	}
 	return tools.Result{
-		Text: text, Data: row{Spec: s, Description: words}, Source: sourceOf([]watchers.Spec{s}),
+		Text: text, Data: f.row(s), Source: sourceOf([]watchers.Spec{s}),
 		Undo: tools.NewUndo(fmt.Sprintf("%s the %s: %s", verb(resume, "pause", "resume"), f.noun, words), u),
 	}, nil
 }

@@ -33,6 +33,8 @@ type Manager interface {
 	SetStateTx(tx *store.Tx, id string, state watchers.State) (watchers.Spec, error)
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
 	Describe(s watchers.Spec) string
+	Coming(s watchers.Spec, n int) []time.Time
+	NextWords(s watchers.Spec, now time.Time) string
 	Reach(kind string, config json.RawMessage) (watchers.Reach, error)
 	Find(ctx context.Context, words string, f watchers.Filter) (watchers.Spec, error)
 	Past(ctx context.Context, s watchers.Spec, since, until time.Time) ([]watchers.Signal, error)
@@ -117,7 +119,7 @@ func (f family) text(list []watchers.Spec, now time.Time) string {
 	fmt.Fprintf(&b, "%d %s:", len(list), noun)
 	for _, s := range list {
 		b.WriteString("\n- " + phrase.Cut(f.m.Describe(s), 200))
-		if more := about(s, now); more != "" {
+		if more := f.about(s, now); more != "" {
 			b.WriteString(" (" + more + ")")
 		}
 	}
@@ -125,7 +127,7 @@ func (f family) text(list []watchers.Spec, now time.Time) string {
 }
 
 // about says how a watcher is doing.
-func about(s watchers.Spec, now time.Time) string {
+func (f family) about(s watchers.Spec, now time.Time) string {
 	var parts []string
 	switch s.State {
 	case watchers.Paused:
@@ -133,8 +135,8 @@ func about(s watchers.Spec, now time.Time) string {
 	case watchers.Broken:
 		parts = append(parts, "not working: "+phrase.Cut(s.LastError, 120))
 	default:
-		if !s.NextAt.IsZero() {
-			parts = append(parts, "next "+when.Format(s.NextAt, now))
+		if next := f.m.NextWords(s, now); next != "" {
+			parts = append(parts, "next "+next)
 		}
 	}
 	if !s.FiredAt.IsZero() {
@@ -147,12 +149,18 @@ func about(s watchers.Spec, now time.Time) string {
 type row struct {
 	watchers.Spec
 	Description string `json:"description"`
+	// Coming are the next three times of a schedule.
+	Coming []time.Time `json:"coming,omitempty"`
+}
+
+func (f family) row(s watchers.Spec) row {
+	return row{Spec: s, Description: f.m.Describe(s), Coming: f.m.Coming(s, 3)}
 }
 
 func (f family) rows(list []watchers.Spec) []row {
 	out := make([]row, len(list))
 	for i, s := range list {
-		out[i] = row{Spec: s, Description: f.m.Describe(s)}
+		out[i] = f.row(s)
 	}
 	return out
 }

@@ -152,6 +152,8 @@ type watcherRow struct {
 	Describe string `json:"description"`
 	// When is the time alone, of what runs by the clock.
 	When string `json:"when,omitempty"`
+	// Coming are the next three times of it, in the owner's zone.
+	Coming []time.Time `json:"coming,omitempty"`
 	// Path is what a file watcher watches, Cron or Every what a schedule runs by.
 	Path  string `json:"path,omitempty"`
 	Cron  string `json:"cron,omitempty"`
@@ -172,7 +174,7 @@ func (b *backend) watcherRows(ctx context.Context, q web.Query, keep func(watche
 		if timed(s) {
 			bare := s
 			bare.Action = ""
-			r.When = b.d.watchers.Describe(bare)
+			r.When, r.Coming = b.d.watchers.Describe(bare), b.d.watchers.Coming(s, 3)
 		}
 		var c struct{ Path, Cron, Interval string }
 		if json.Unmarshal(s.Config, &c) == nil {

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/platform/when"
+)
+
+// thingShow is the command that shows one watcher, schedule or reminder, with
+// the next times of what goes by the clock.
+func (a *app) thingShow(noun, path string) *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "show " + strings.ToUpper(noun) + "...", Short: "Show one " + noun + " in full", Args: cobra.MinimumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(cl *client) error {
+				var raw []json.RawMessage
+				if err := cl.get(c.Context(), path, nil, &raw); err != nil {
+					return err
+				}
+				one, err := pickThing(raw, noun, words(args))
+				if err != nil {
+					return err
+				}
+				if a.asJSON {
+					return a.printJSON(one)
+				}
+				var r row
+				if err := json.Unmarshal(one, &r); err != nil {
+					return fmt.Errorf("the %s cannot be read: %w; use --json", noun, err)
+				}
+				a.showThing(r)
+				return nil
+			})
+		}),
+	})
+}
+
+// showThing prints what is known, line by line.
+func (a *app) showThing(r row) {
+	zone := a.zone()
+	says, does := "does", r.text("action")
+	if r.text("mode") == "remind" {
+		says = "says"
+	}
+	lines := [][2]string{
+		{"id", r.text("id")},
+		{"kind", r.text("kind")},
+		{"state", r.text("state")},
+		{"when", r.text("when")},
+		{says, does},
+		{"next", r.coming(zone, time.Now().In(zone))},
+		{"last", localTime(zone, r.text("fired_at"))},
+		{"fired", r.text("fired")},
+		{"missed", missedWords(r.text("missed"), r.text("when") != "")},
+		{"reports to", r.text("report")},
+		{"problem", r.text("last_error")},
+	}
+	fmt.Fprintln(a.out, oneLine(r.text("description", "title")))
+	for _, l := range lines {
+		if l[1] != "" {
+			fmt.Fprintf(a.out, "  %-11s %s\n", l[0], oneLine(l[1]))
+		}
+	}
+}
+
+// missedWords says what happens to times that pass while Hob is off.
+func missedWords(policy string, timed bool) string {
+	if !timed {
+		return ""
+	}
+	return map[string]string{
+		"run_once": "one late run for all of them", "skip": "none is made up for, you are told", "run_all": "each is made up for",
+	}[policy]
+}
+
+// coming words the next times.
+func (r row) coming(zone *time.Location, now time.Time) string {
+	list, _ := r["coming"].([]any)
+	var out []string
+	for _, v := range list {
+		s, _ := v.(string)
+		if t, err := time.Parse(time.RFC3339, s); err == nil {
+			out = append(out, when.Format(t.In(zone), now))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// comingColumn is the column of the next three times, in the owner's zone.
+func comingColumn(zone *time.Location) column {
+	now := time.Now().In(zone)
+	return column{"NEXT", func(r row) string { return r.coming(zone, now) }}
+}
+
+// pickThing finds the one that is meant by its id, the beginning of it or words.
+func pickThing(list []json.RawMessage, noun, want string) (json.RawMessage, error) {
+	type thing struct{ ID, Title, Description string }
+	things := make([]thing, len(list))
+	for i, raw := range list {
+		if err := json.Unmarshal(raw, &things[i]); err != nil {
+			return nil, fmt.Errorf("the list of %ss cannot be read: %w", noun, err)
+		}
+	}
+	for _, match := range []func(thing) bool{
+		func(t thing) bool { return t.ID == want },
+		func(t thing) bool { return len(want) >= 4 && strings.HasPrefix(t.ID, strings.ToLower(want)) },
+		func(t thing) bool {
+			all := strings.ToLower(t.Title + " " + t.Description)
+			for _, w := range strings.Fields(strings.ToLower(want)) {
+				if !strings.Contains(all, w) {
+					return false
+				}
+			}
+			return true
+		},
+	} {
+		var found []int
+		for i, t := range things {
+			if match(t) {
+				found = append(found, i)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return list[found[0]], nil
+		case len(found) > 1:
+			var b strings.Builder
+			for _, i := range found[:min(6, len(found))] {
+				fmt.Fprintf(&b, "\n  %s  %s", things[i].ID, oneLine(things[i].Description))
+			}
+			return nil, &failure{code: exitFailed, cause: fmt.Sprintf("several %ss match %q:%s", noun, want, b.String()), remedy: "say which one by its id"}
+		}
+	}
+	return nil, &failure{code: exitFailed, cause: fmt.Sprintf("no %s matches %q", noun, want), remedy: "see: hob " + noun + " list"}
+}

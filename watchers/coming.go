@@ -1,0 +1,47 @@
+package watchers
+
+import (
+	"strings"
+	"time"
+
+	"hob/platform/when"
+)
+
+// Coming returns the next n times of a watcher that fires by the clock, from its
+// next one on, in the owner's zone; none for other kinds and for those that are
+// paused, broken or over.
+func (m *Manager) Coming(s Spec, n int) []time.Time {
+	if s.NextAt.IsZero() || s.State != Active || n <= 0 {
+		return nil
+	}
+	loc := m.opt.Zone()
+	out := []time.Time{s.NextAt.In(loc)}
+	made, err := m.build(s)
+	timed, ok := made.(Timed)
+	if err != nil || !ok {
+		return out // the loop tells about it
+	}
+	for at := s.NextAt; len(out) < n; {
+		next, more := following(timed, at)
+		if !more {
+			break
+		}
+		at = next
+		out = append(out, at.In(loc))
+	}
+	return out
+}
+
+// NextWords lists the next three times of a watcher that fires by the clock, in
+// the owner's zone and seen from now: "today at 17:00, tomorrow at 17:00 and Tue
+// 24 Nov at 17:00"; "" when there are none.
+func (m *Manager) NextWords(s Spec, now time.Time) string {
+	var words []string
+	for _, at := range m.Coming(s, 3) {
+		words = append(words, when.Format(at, now.In(at.Location())))
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
