@@ -95,7 +95,7 @@ func TestDefaults(t *testing.T) {
 		want := watchers.Spec{
 			ID: got.ID, Kind: "cron", Title: "brief me", Config: json.RawMessage(`{"cron":"0 8 * * 1-5"}`), Mode: watchers.Do, Action: "brief me",
 			Report: "main", Missed: watchers.RunOnce, Provenance: "owner", State: watchers.Active, CreatedAt: time.Now().UTC(),
-			NextAt: time.Date(2000, 1, 3, 8, 0, 0, 0, time.UTC),
+			NextAt: time.Date(2000, 1, 3, 8, 0, 0, 0, time.UTC), Zone: "UTC",
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Error(d)
