@@ -30,14 +30,26 @@ func InWords(at, every string, now time.Time) (kind string, config json.RawMessa
 		return "", nil, fmt.Errorf(`%w: give exactly one of "at" and "every"`, ErrInvalid)
 	}
 	if every != "" {
-		return recurring(every, now)
+		kind, config, err = recurring(every, now)
+		if at = every; err == nil || !isMoment(at, now) { // "every: tomorrow at 9" is once
+			return kind, config, err
+		}
 	}
 	t, err := moment(at, now)
 	if err != nil {
+		if kind, config, rerr := recurring(at, now); rerr == nil && errors.Is(err, when.ErrNotUnderstood) { // "at: every day at 9"
+			return kind, config, nil
+		}
 		return "", nil, err
 	}
 	config, err = json.Marshal(map[string]string{"at": t.Format(time.RFC3339Nano)})
 	return KindOneshot, config, err
+}
+
+// isMoment reports whether words name one time of day on one day.
+func isMoment(words string, now time.Time) bool {
+	m, err := when.Parse(words, now)
+	return err == nil && m.HasClock
 }
 
 func recurring(every string, now time.Time) (string, json.RawMessage, error) {

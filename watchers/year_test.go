@@ -172,6 +172,9 @@ var almanac = []entry{
 	{"0 9 29 * *", 9, 0, dom(29)},
 	{"0 9 30 * *", 9, 0, dom(30)},
 	{"0 9 31 * *", 9, 0, dom(31)},
+	{"0 9 L * *", 9, 0, func(d time.Time) bool { return d.AddDate(0, 0, 1).Day() == 1 }},
+	{"0 9 * * 1#1,1#5", 9, 0, func(d time.Time) bool { return d.Weekday() == time.Monday && (d.Day() <= 7 || d.Day() > 28) }},
+	{"0 9 * * 5L", 9, 0, func(d time.Time) bool { return d.Weekday() == time.Friday && d.AddDate(0, 0, 7).Month() != d.Month() }},
 	{"0 9 29 2 *", 9, 0, func(d time.Time) bool { return d.Day() == 29 && d.Month() == time.February }},
 }
 

@@ -31,12 +31,13 @@ func looksLikeCron(s string) bool {
 	if strings.HasPrefix(s, "@") {
 		return true
 	}
+	s, _, _ = strings.Cut(s, ";")
 	f := strings.Fields(s)
 	if len(f) < 4 || len(f) > 7 {
 		return false
 	}
 	for _, w := range f[:3] {
-		if strings.Trim(w, "0123456789*/,-?") != "" {
+		if strings.Trim(w, "0123456789*/,-?L") != "" {
 			return false
 		}
 	}
@@ -45,7 +46,14 @@ func looksLikeCron(s string) bool {
 
 // checkCron validates a cron line and returns it in the form that every cron
 // reader knows: Sunday is 0, names are numbers, "?" is "*".
+//
+// Several lines with ";" between them are a schedule that each of them adds to.
+// "L" as the day of month is its last one; "1#2" as the day of week is the second
+// Monday of the month and "5L" the last Friday.
 func checkCron(line string) (string, error) {
+	if strings.Contains(line, ";") {
+		return checkLines(line)
+	}
 	switch strings.ToLower(line) {
 	case "@hourly":
 		line = "0 * * * *"
@@ -63,7 +71,14 @@ func checkCron(line string) (string, error) {
 		return "", fmt.Errorf("it has %d fields, not 5", len(words))
 	}
 	var sets [5][]int
+	if err := fitSpecials(words); err != nil {
+		return "", err
+	}
 	for i, f := range cronFields() {
+		if s, ok := special(i, words[i]); ok {
+			words[i], sets[i] = s, []int{1}
+			continue
+		}
 		out, set, err := f.check(words[i])
 		if err != nil {
 			return "", err

@@ -14,6 +14,9 @@ func DescribeEvery(e Every) string {
 	if e.Cron == "" {
 		return describeInterval(e)
 	}
+	if strings.Contains(e.Cron, ";") {
+		return describeLines(e.Cron)
+	}
 	f := strings.Fields(e.Cron)
 	if len(f) == 5 {
 		if s, ok := describeCron(f); ok {
@@ -64,6 +67,14 @@ func describeCron(f []string) (string, bool) {
 	clock, ok := cronTimes(f[0], f[1])
 	if !ok {
 		return "", false
+	}
+	return describeDays(f, clock)
+}
+
+// describeDays words the days of a cron line at times that have their words.
+func describeDays(f []string, clock string) (string, bool) {
+	if s, ok := describeNth(f, clock); ok {
+		return s, true
 	}
 	doms, okD := plainList(f[2])
 	months, okM := plainList(f[3])

@@ -53,6 +53,9 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 		return Every{}, notUnderstood(phrase, everyForms)
 	}
 	text := strings.TrimSpace(phrase)
+	if !looksLikeCron(text) && strings.Contains(text, ";") {
+		return together(strings.Split(text, ";"), phrase, now)
+	}
 	if looksLikeCron(text) {
 		line, err := checkCron(text)
 		if err != nil {
@@ -67,6 +70,12 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 		if p.skipEnd(e.end) == len(p.toks) {
 			return e.every, nil
 		}
+	}
+	if e, ok := p.joined(text, now); ok {
+		return e, nil
+	}
+	if err := cannotBe(text); err != nil {
+		return Every{}, err
 	}
 	if more, ok := p.beyond(0, read); p.skipEnd(read) == len(p.toks) || ok && p.skipEnd(more) == len(p.toks) {
 		return Every{}, fmt.Errorf("%q: %w that one schedule can repeat: neither a cron line nor an interval expresses it; split it, or use a form such as %s",
@@ -94,6 +103,8 @@ type rule struct {
 	from    int // window of hours, for minutes and hours
 	to      int
 	windows bool
+	nths    []nthDay
+	lastDom bool // the last day of the month
 	soft    bool // "Monday to Friday" repeats only with a time of day
 	start   *Moment
 }
@@ -134,7 +145,7 @@ func (p *parser) everys(i int) ([]everyAlt, int) {
 func (p *parser) ruleItem(i int, r rule) (int, rule, bool) {
 	j := p.skip(i, ",", "-")
 	for _, read := range []func(int, rule) (int, rule, bool){
-		p.everyWord, p.adverb, p.timesA, p.starting, p.window, p.perMonth, p.domList, p.dayList, p.clockList, p.partItem, p.inMonths,
+		p.everyWord, p.adverb, p.timesA, p.starting, p.window, p.nthItem, p.perMonth, p.domList, p.dayList, p.clockList, p.partItem, p.inMonths,
 	} {
 		if end, next, ok := read(j, r); ok && end > j {
 			return end, next, true

@@ -28,51 +28,75 @@ func (p *parser) build(r rule) (Every, bool) {
 	case unitDecade, unitCentury:
 		return Every{}, false
 	}
-	mins, hours, shift, ok := r.times()
+	slots, shift, ok := r.times()
 	if !ok {
 		return Every{}, false
 	}
 	if shift { // midnight ends the day it is said of
-		if r.doms != 0 || r.months != 0 || r.start != nil {
+		if r.doms != 0 || r.months != 0 || r.start != nil || r.nth() {
 			return Every{}, false
 		}
 		r.days = (r.days<<1 | r.days>>6) & allWeek
 	}
 	if r.n > 1 && (r.unit == unitDay || r.unit == unitWeek) {
-		return p.buildDays(r, mins, hours)
+		if len(slots) != 1 || r.nth() {
+			return Every{}, false
+		}
+		return p.buildDays(r, slots[0].minute, slots[0].hours)
 	}
-	if r.start != nil || r.days != 0 && r.doms != 0 {
+	if r.start != nil || r.days != 0 && r.doms != 0 || r.nth() && (r.days != 0 || r.doms != 0) {
 		return Every{}, false
 	}
-	return p.buildCron(r, mins, hours)
+	return p.buildCron(r, slots)
 }
 
-// times lists minute and hours of the day; shift says they are 24:00.
-func (r rule) times() (int, []int, bool, bool) {
-	if len(r.clocks) == 0 {
-		if r.part != partNone {
-			_, _, at := r.part.hours()
-			return 0, []int{at}, false, true
+// nth reports whether it is about the nth weekday or the last day of a month.
+func (r rule) nth() bool { return len(r.nths) > 0 || r.lastDom }
+
+// slot are hours of the day with the minute they have in common.
+type slot struct {
+	minute int
+	hours  []int
+}
+
+// slots sorts minutes of the day into as few slots as there are minutes.
+func slotsOf(times []int) []slot {
+	var out []slot
+	slices.Sort(times)
+	for _, t := range slices.Compact(times) {
+		i := slices.IndexFunc(out, func(s slot) bool { return s.minute == t%60 })
+		if i < 0 {
+			i, out = len(out), append(out, slot{minute: t % 60})
 		}
-		return 0, []int{9}, false, true
+		out[i].hours = append(out[i].hours, t/60)
 	}
-	var hours []int
-	shift := false
+	return out
+}
+
+// times lists the times of the day; shift says they are 24:00.
+func (r rule) times() (slots []slot, shift, ok bool) {
+	if len(r.clocks) == 0 {
+		at := 9
+		if r.part != partNone {
+			_, _, at = r.part.hours()
+		}
+		return []slot{{0, []int{at}}}, false, true
+	}
+	var times []int
 	for _, c := range r.clocks {
 		h := c.inPart(r.part)[0]
 		if h >= 24 {
-			h, shift = h-24, r.days != 0 && r.days != allWeek || r.doms != 0
+			h, shift = h-24, r.days != 0 && r.days != allWeek || r.doms != 0 || r.nth()
 			if len(r.clocks) > 1 && shift {
-				return 0, nil, false, false
+				return nil, false, false
 			}
 		}
-		if c.m != r.clocks[0].m || c.s != 0 {
-			return 0, nil, false, false
+		if c.s != 0 {
+			return nil, false, false
 		}
-		hours = append(hours, h)
+		times = append(times, h*60+c.m)
 	}
-	slices.Sort(hours)
-	return r.clocks[0].m, slices.Compact(hours), shift, true
+	return slotsOf(times), shift, true
 }
 
 // buildShort builds what recurs within a day.
@@ -109,6 +133,9 @@ func (p *parser) buildShort(r rule) (Every, bool) {
 			return Every{Cron: minute + " " + hour + " * * " + dayField(r.days)}, true
 		}
 	}
+	if r.windows && r.start == nil && r.part == partNone && len(r.clocks) == 0 && size%60 == 0 {
+		return r.buildWindow(size / 60)
+	}
 	if r.windows || r.days != 0 || len(r.clocks) > 0 || r.part != partNone {
 		return Every{}, false
 	}
@@ -118,6 +145,29 @@ func (p *parser) buildShort(r rule) (Every, bool) {
 		e.Anchor = r.start.Time
 	}
 	return e, true
+}
+
+// buildWindow lists the times of "every 90 minutes between 9 and 17".
+func (r rule) buildWindow(step int) (Every, bool) {
+	var times []int
+	for t := r.from * 60; t <= r.to*60; t += step {
+		times = append(times, t)
+	}
+	slots := slotsOf(times)
+	if len(slots) > maxLines {
+		return Every{}, false
+	}
+	return joinLines(slots, "*", "*", dayField(r.days))
+}
+
+// joinLines are the cron lines of times of the day on certain days.
+func joinLines(slots []slot, dom, month, dow string) (Every, bool) {
+	var lines []string
+	for _, s := range slots {
+		lines = append(lines, strings.Join([]string{strconv.Itoa(s.minute), joinInts(s.hours), dom, month, dow}, " "))
+	}
+	line, err := checkCron(strings.Join(lines, "; "))
+	return Every{Cron: line}, err == nil
 }
 
 // buildDays builds intervals of whole days, kept as such since cron cannot
@@ -151,7 +201,7 @@ func (p *parser) buildDays(r rule, mins int, hours []int) (Every, bool) {
 }
 
 // buildCron builds the cron line of what recurs by days, months or years.
-func (p *parser) buildCron(r rule, mins int, hours []int) (Every, bool) {
+func (p *parser) buildCron(r rule, slots []slot) (Every, bool) {
 	_, month, dom := p.today.civil()
 	dom = min(dom, 28) // a day that every month has
 	switch {
@@ -159,6 +209,10 @@ func (p *parser) buildCron(r rule, mins int, hours []int) (Every, bool) {
 		r.days = 1 << p.today.weekday()
 	case r.unit == unitWeek && r.doms != 0, r.unit == unitDay && r.doms != 0, r.unit == unitMonth && r.days != 0:
 		return Every{}, false
+	case r.nth():
+		if r.unit != unitMonth {
+			return Every{}, false
+		}
 	case r.unit == unitMonth && r.doms == 0:
 		r.doms = 1 << dom
 	case r.unit == unitYear && r.days != 0 || r.unit == unitYear && r.n > 1:
@@ -182,11 +236,14 @@ func (p *parser) buildCron(r rule, mins int, hours []int) (Every, bool) {
 			r.months |= 1 << ((int(month)-1+k)%12 + 1)
 		}
 	}
-	line := strings.Join([]string{
-		strconv.Itoa(mins), joinInts(hours), listField(uint64(r.doms)), listField(uint64(r.months)), dayField(r.days),
-	}, " ")
-	line, err := checkCron(line)
-	return Every{Cron: line}, err == nil
+	days, dow := listField(uint64(r.doms)), dayField(r.days)
+	if r.lastDom {
+		days = "L"
+	}
+	if len(r.nths) > 0 {
+		dow = writeNths(r.nths)
+	}
+	return joinLines(slots, days, listField(uint64(r.months)), dow)
 }
 
 func listField(mask uint64) string {

@@ -51,6 +51,35 @@ func TestParseEvery(t *testing.T) {
 		{"5 4 * * 7", "5 4 * * 0", "every Sunday at 04:05"},
 		{"*/7 3-5 1 JAN ?", "*/7 3-5 1 1 *", `cron "*/7 3-5 1 1 *"`},
 		{"@daily", "0 0 * * *", "every day at 00:00"},
+		{"every other Tuesday at 7", "336h0m0s from 2026-11-24 07:00", "every 2 weeks on Tuesday at 07:00"},
+		{"first Monday of the month", "0 9 * * 1#1", "on the first Monday of each month at 09:00"},
+		{"on the first Monday of each month at 8:15", "15 8 * * 1#1", "on the first Monday of each month at 08:15"},
+		{"every first Monday at 10", "0 10 * * 1#1", "on the first Monday of each month at 10:00"},
+		{"the second Tuesday of every month at noon", "0 12 * * 2#2", "on the second Tuesday of each month at 12:00"},
+		{"every second Tuesday of the month at noon", "0 12 * * 2#2", "on the second Tuesday of each month at 12:00"},
+		{"every second Tuesday at noon", "336h0m0s from 2026-11-24 12:00", "every 2 weeks on Tuesday at 12:00"},
+		{"every 1st and 3rd Thursday of the month at 18:00", "0 18 * * 4#1,4#3", "on the first and third Thursday of each month at 18:00"},
+		{"last Friday of each month", "0 9 * * 5L", "on the last Friday of each month at 09:00"},
+		{"every last Friday at 4pm", "0 16 * * 5L", "on the last Friday of each month at 16:00"},
+		{"last day of the month at 18:00", "0 18 L * *", "on the last day of each month at 18:00"},
+		{"every last day of the month", "0 9 L * *", "on the last day of each month at 09:00"},
+		{"monthly on the last Sunday at 8", "0 8 * * 0L", "on the last Sunday of each month at 08:00"},
+		{"every 3 months on the first Monday", "0 9 * 2,5,8,11 1#1", "on the first Monday of each month in February, May, August and November at 09:00"},
+		{"first Monday of every month in May and June at 9", "0 9 * 5,6 1#1", "on the first Monday of each month in May and June at 09:00"},
+		{"every 90 minutes between 9 and 17", "0 9,12,15 * * *; 30 10,13,16 * * *", "every 90 minutes between 09:00 and 17:00"},
+		{"every 90 minutes from 9am to 5pm on weekdays", "0 9,12,15 * * 1-5; 30 10,13,16 * * 1-5", "every 90 minutes between 09:00 and 17:00 on weekdays"},
+		{"every 45 minutes between 8 and 10", "0 8 * * *; 45 8 * * *; 30 9 * * *", "every day at 08:00, 08:45 and 09:30"},
+		{"every day at 9 and 17:30", "0 9 * * *; 30 17 * * *", "every day at 09:00 and 17:30"},
+		{"weekdays at 7:45 and 18:00", "45 7 * * 1-5; 0 18 * * 1-5", "every weekday at 07:45 and 18:00"},
+		{"Mondays at 9 and Thursdays at 10", "0 9 * * 1; 0 10 * * 4", "every Monday at 09:00; every Thursday at 10:00"},
+		{"every weekday at 7 and weekends at 9:30", "0 7 * * 1-5; 30 9 * * 0,6", "every weekday at 07:00; every weekend at 09:30"},
+		{"at noon every day", "0 12 * * *", "every day at 12:00"},
+		{"three times a day", "0 8,14,20 * * *", "every day at 08:00, 14:00 and 20:00"},
+		{"every month on the 31st", "0 9 31 * *", "on day 31 of each month at 09:00"},
+		{"every 29 February", "0 9 29 2 *", "every 29 February at 09:00"},
+		{"0 9 L * *", "0 9 L * *", "on the last day of each month at 09:00"},
+		{"0 9 * * MON#2", "0 9 * * 1#2", "on the second Monday of each month at 09:00"},
+		{"0 9 * * 1; 30 8 * * 4", "0 9 * * 1; 30 8 * * 4", "every Monday at 09:00; every Thursday at 08:30"},
 	} {
 		e, err := ParseEvery(c.phrase, monday())
 		if err != nil {
@@ -83,8 +112,8 @@ func everyString(e Every) string {
 func TestParseEveryRefuses(t *testing.T) {
 	for _, phrase := range []string{
 		"", "tomorrow", "every", "every banana", "61 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "*/0 * * * *",
-		"0 0 31 2 *", "* * * * * *", "5-1 * * * *", "1,,2 * * * *", "a b c d e", "every first monday of the month", "every 0 minutes",
-		"every -5 minutes", "every 40 years", "every Monday until June", "every day at 9 and 17:30", "every 99999999 days", "@reboot",
+		"0 0 31 2 *", "* * * * * *", "5-1 * * * *", "1,,2 * * * *", "a b c d e", "every 0 minutes",
+		"every -5 minutes", "every 40 years", "every Monday until June", "every 99999999 days", "@reboot",
 		"+5 * * * *", "every day at 25:00",
 	} {
 		if e, err := ParseEvery(phrase, monday()); !errors.Is(err, ErrNotUnderstood) {
@@ -114,4 +143,59 @@ func TestEveryNext(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
+}
+
+// What cannot be is refused with the reason and what to do instead.
+func TestParseEverySaysWhyNot(t *testing.T) {
+	for _, c := range []struct{ phrase, want string }{
+		{"weekdays at 8:30 except holidays", "pause it for those days"},
+		{"every day at 9 except Sunday", "no exceptions"},
+		{"every Monday until June", "cancel it then"},
+		{"every day at sunrise", "name a time of day"},
+		{"every other Tuesday and Mondays at 9", "one schedule"},
+		{"now and then", "certain times"},
+		{"0 9 1 * 1#1", "goes with no other day"},
+		{"0 9 L * 5", "goes with no other day"},
+		{"0 9 * * 1#6", "day of week"},
+		{"every day at 9; tomorrow", "not understood"},
+		{"every 2 days at 9; daily at 7", "a schedule of its own"},
+	} {
+		e, err := ParseEvery(c.phrase, monday())
+		if !errors.Is(err, ErrNotUnderstood) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %+v, %v, want an error with %q", c.phrase, e, err, c.want)
+		}
+	}
+	for _, phrase := range []string{"tomorrow in two hours", "yesterday in 20 minutes", "first Monday of the month of the month"} {
+		if m, err := Parse(phrase, monday()); err == nil {
+			t.Errorf("%q is read as %v", phrase, m)
+		}
+	}
+}
+
+// What is understood is worded so that it is understood the same, whatever the
+// phrase.
+func FuzzEveryWords(f *testing.F) {
+	for _, s := range []string{
+		"every 90 minutes between 9 and 17", "first and last Friday of the month at 8", "0 9 L 2 *", "*/7 3-5 * * 1-3/2", "0 9 * * 1#5; 5 4 * * *",
+		"weekdays at 7:45 and 18:00", "every 3 hours", "every 14 days at 6", "Mondays at 9 and Tuesdays at 10", "0 1,5 1,2 * *", "15 1-3 * * 0,6",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, phrase string) {
+		e, err := ParseEvery(phrase, monday())
+		if err != nil {
+			return
+		}
+		words := DescribeEvery(e)
+		if strings.Contains(words, "cron ") {
+			return
+		}
+		again, err := ParseEvery(words, monday())
+		if err != nil {
+			t.Fatalf("%q: its words %q: %v", phrase, words, err)
+		}
+		if got := DescribeEvery(again); got != words {
+			t.Fatalf("%q: its words %q are read as %q", phrase, words, got)
+		}
+	})
 }

@@ -20,9 +20,14 @@ func (p *parser) everyWord(i int, r rule) (int, rule, bool) {
 	r.marked, r.n = true, 1
 	k := j
 	switch {
+	case p.is(k, "second") && p.nthOf(k):
+		return p.everyNth(k, r)
 	case p.is(k, "other", "second") && !p.is(p.skip(k+1, "of"), "of"):
 		r.n, k = 2, k+1
 	default:
+		if end, next, ok := p.everyNth(k, r); ok && every != "all" {
+			return end, next, true
+		}
 		if rd, ok := p.ordinal(k); ok && p.isUnitOrDay(rd.end) {
 			r.n, k = rd.n, rd.end
 		}

@@ -70,21 +70,21 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.fields == nil {
+	if p.lines == nil {
 		return interval{every: p.every, zone: deps.Zone}, nil
 	}
 	zone := deps.Zone
 	if p.zone != nil {
 		zone = func() *time.Location { return p.zone }
 	}
-	return &schedule{fields: p.fields, zone: zone, fixed: p.zone != nil}, nil
+	return schedules{lines: p.lines, zone: zone, fixed: p.zone != nil}, nil
 }
 
 // parsed is a checked configuration.
 type parsed struct {
-	every  when.Every
-	fields *fields        // nil for an interval
-	zone   *time.Location // nil for the owner's
+	every when.Every
+	lines []*fields      // none for an interval
+	zone  *time.Location // nil for the owner's
 }
 
 func parse(raw json.RawMessage, created time.Time) (parsed, error) {
@@ -108,10 +108,9 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 	case c.Anchor != "":
 		return parsed{}, errors.New(`cron: "anchor" belongs to "interval"`)
 	}
-	if p.fields, err = parseFields(c.Cron); err != nil {
+	if p.lines, p.every.Cron, err = parseText(c.Cron); err != nil {
 		return parsed{}, err
 	}
-	p.every.Cron = p.fields.text
 	if c.TZ != "" {
 		if p.zone, err = time.LoadLocation(c.TZ); err != nil || c.TZ == "Local" {
 			return parsed{}, fmt.Errorf(`cron: unknown zone %q; it must be a name such as "Europe/Vilnius"`, c.TZ)

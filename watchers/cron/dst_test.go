@@ -256,6 +256,8 @@ func TestDescribe(t *testing.T) {
 		`{"cron":"0 8 * * 1-5"}`:                             "every weekday at 08:00",
 		`{"cron":"0 8 * * *","tz":"Europe/Vilnius"}`:         "every day at 08:00 (Europe/Vilnius time)",
 		`{"interval":"90m"}`:                                 "every 90 minutes",
+		`{"cron":"0 8 * * 1#1","tz":"Europe/Vilnius"}`:       "on the first Monday of each month at 08:00 (Europe/Vilnius time)",
+		`{"cron":"0 9 * * *; 30 17 * * *"}`:                  "every day at 09:00 and 17:30",
 		`{"cron":"@daily"}`:                                  "every day at 00:00",
 		`{"interval":"48h","anchor":"2026-03-01T07:00:00Z"}`: "every other day at 09:00",
 	} {
@@ -281,7 +283,7 @@ func FuzzCron(f *testing.F) {
 	for _, r := range rules {
 		f.Add(r.text, int64(1774742400), "Europe/Vilnius")
 	}
-	for _, s := range []string{"TZ=UTC", "@every 1s", "@", "0 0 31 2 *", "* * * * 1-7/2", "? ? ? ? ?", "0-59/100 * * * *", ",", "1/9223372036854775807 * * * *"} {
+	for _, s := range []string{"TZ=UTC", "@every 1s", "@", "0 0 31 2 *", "* * * * 1-7/2", "? ? ? ? ?", "0-59/100 * * * *", ",", "1/9223372036854775807 * * * *", "0 9 L 2 *", "0 9 * 2 1#5", "0 9 * * 5L; 30 8 1 * *"} {
 		f.Add(s, int64(1792889999), "Australia/Lord_Howe")
 	}
 	f.Fuzz(func(t *testing.T, text string, unix int64, name string) {

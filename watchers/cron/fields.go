@@ -13,7 +13,7 @@ import (
 const lastYear = 9998
 
 // maxText bounds a cron text, in bytes.
-const maxText = 500
+const maxText = 2000
 
 // fields is a parsed cron text, free of any zone.
 type fields struct {
@@ -22,6 +22,8 @@ type fields struct {
 	// everyHour: the hour field admits every hour, so that the schedule means
 	// "each hour" and not certain times of the day.
 	everyHour bool
+	lastDom   bool  // only the last day of the month
+	nths      []nth // only these weekdays of the month
 }
 
 // cutEvery cuts the prefix of the descriptor "@every 90m".
@@ -49,13 +51,20 @@ func parseFields(text string) (*fields, error) {
 	case len(parts) != 5:
 		return nil, fmt.Errorf("cron: %q has %d fields instead of 5 (minute, hour, day of month, month, weekday)%s", text, len(parts), example)
 	}
+	f, err := special(parts)
+	if err != nil {
+		return nil, fmt.Errorf("cron: %q: %w%s", text, err, example)
+	}
 	parts[4] = sunday(parts[4])
 	line = strings.Join(parts, " ")
 	spec, err := parseStandard(line)
 	if err != nil {
 		return nil, fmt.Errorf("cron: %q: %w%s", text, err, example)
 	}
-	f := &fields{text: line, spec: spec, everyHour: bits.OnesCount64(spec.Hour<<1) == 24}
+	if f.text == "" {
+		f.text = line
+	}
+	f.spec, f.everyHour = spec, bits.OnesCount64(spec.Hour<<1) == 24
 	if why := f.never(); why != "" {
 		return nil, fmt.Errorf("cron: %q never comes: %s", text, why)
 	}
@@ -160,8 +169,24 @@ func (f *fields) never() string {
 	return ""
 }
 
+// mostDays bounds how many days are looked at for one that fits: the fifth Monday
+// of February comes every 28 years, and 40 where a century leaves its leap day out.
+const mostDays = 4000
+
 // next is the first calendar minute after t, both written as if in UTC.
 func (f *fields) next(t time.Time) (time.Time, bool) {
+	for range mostDays {
+		n, ok := f.plain(t)
+		if !ok || f.fits(n) {
+			return n, ok
+		}
+		t = time.Date(n.Year(), n.Month(), n.Day(), 23, 59, 0, 0, time.UTC) // nor does the rest of its day
+	}
+	return time.Time{}, false
+}
+
+// plain is next without what the library does not know.
+func (f *fields) plain(t time.Time) (time.Time, bool) {
 	// The library looks five years ahead; 29 February can be eight years off.
 	for range 3 {
 		if n := f.spec.Next(t); !n.IsZero() {

@@ -1,6 +1,7 @@
 package cron
 
 import (
+	"math/bits"
 	"strings"
 	"time"
 )
@@ -15,39 +16,77 @@ import (
 type schedule struct {
 	fields *fields
 	zone   func() *time.Location
-	fixed  bool // the zone is its own, not the owner's
+}
+
+// schedules are the lines of one text.
+type schedules struct {
+	lines []*fields
+	zone  func() *time.Location
+	fixed bool // the zone is its own, not the owner's
+}
+
+// Next implements watchers.Timed: the first of all lines.
+func (s schedules) Next(t time.Time) (time.Time, bool) {
+	var first time.Time
+	loc := s.zone()
+	for _, f := range s.lines {
+		n, ok := (&schedule{fields: f, zone: func() *time.Location { return loc }}).Next(t)
+		if ok && (first.IsZero() || n.Before(first)) {
+			first = n
+		}
+	}
+	return first, !first.IsZero()
 }
 
 // Carry implements watchers.Carrier: the same time on the wall of another zone.
-func (s *schedule) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
+func (s schedules) Carry(at time.Time, from, to *time.Location) (time.Time, bool) {
 	if s.fixed {
 		return at, true
 	}
-	if s.fields.pace() {
+	_, offset := at.In(from).Zone()
+	wall := asUTC(at, offset)
+	if s.pace() {
 		return time.Time{}, false
 	}
-	_, offset := at.In(from).Zone()
-	first, _ := instants(s.fields.nominal(asUTC(at, offset)), to, false)
+	var nominal time.Time
+	for _, f := range s.lines {
+		if n, ok := f.nominal(wall); ok && n.After(nominal) {
+			nominal = n
+		}
+	}
+	if nominal.IsZero() {
+		nominal = wall
+	}
+	first, _ := instants(nominal, to, false)
 	return first, true
 }
 
+// oftenADay is from how many times a day on a schedule is about a pace.
+const oftenADay = 7
+
 // pace reports whether the schedule is about so many times an hour or a day, and
 // not about certain times of the day.
-func (f *fields) pace() bool {
-	return strings.ContainsAny(strings.Fields(f.text)[1], "*/-")
+func (s schedules) pace() bool {
+	n := 0
+	for _, f := range s.lines {
+		n += bits.OnesCount64(f.spec.Minute&^starBit) * bits.OnesCount64(f.spec.Hour&^starBit)
+		if strings.ContainsAny(strings.Fields(f.text)[1], "*/-") {
+			return true
+		}
+	}
+	return n >= oftenADay
 }
 
 // nominal is the calendar minute that an occurrence was meant for, which the
 // clocks may have jumped over: they showed wall then.
-func (f *fields) nominal(wall time.Time) time.Time {
+func (f *fields) nominal(wall time.Time) (out time.Time, found bool) {
 	const longestJump = 24 * time.Hour // Samoa left out a day
-	out := wall
 	for w := wall.Add(-longestJump - time.Minute); ; {
 		n, ok := f.next(w)
 		if !ok || n.After(wall) {
-			return out
+			return out, found
 		}
-		w, out = n, n
+		w, out, found = n, n, true
 	}
 }
 

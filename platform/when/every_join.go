@@ -1,0 +1,70 @@
+package when
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// together reads several recurrences as one: "Mondays at 9; Thursdays at 10".
+func together(parts []string, phrase string, now time.Time) (Every, error) {
+	var lines []string
+	for _, part := range parts {
+		if strings.TrimSpace(part) == "" {
+			return Every{}, notUnderstood(phrase, everyForms)
+		}
+		e, err := ParseEvery(part, now)
+		if err != nil {
+			return Every{}, err
+		}
+		if e.Cron == "" {
+			return Every{}, fmt.Errorf("%q: %w that goes together with others in one schedule: it counts from a first time; make a schedule of its own for %q",
+				clip(phrase, 80), ErrNotUnderstood, clip(part, 80))
+		}
+		lines = append(lines, e.Cron)
+	}
+	line, err := checkCron(strings.Join(lines, "; "))
+	if err != nil {
+		return Every{}, cronError(phrase, err)
+	}
+	return Every{Cron: line}, nil
+}
+
+// joined reads "Mondays at 9 and Thursdays at 10", where both sides repeat.
+func (p *parser) joined(text string, now time.Time) (Every, bool) {
+	for i := range p.toks {
+		if !p.is(i, "and") || i == 0 || i+1 == len(p.toks) {
+			continue
+		}
+		left, right := text[:p.toks[i].start], text[p.toks[i].end:]
+		if strings.Contains(right, " and ") && len(text) > 200 {
+			return Every{}, false
+		}
+		if e, err := together([]string{strings.TrimRight(strings.TrimSpace(left), ","), right}, text, now); err == nil {
+			return e, true
+		}
+		return Every{}, false
+	}
+	return Every{}, false
+}
+
+// cannotBe names what no schedule can say, and what to do instead.
+func cannotBe(text string) error {
+	words := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return r == ' ' || r == ',' || r == '.' }), " ") + " "
+	for _, c := range []struct {
+		words []string
+		why   string
+	}{
+		{[]string{" except ", " excluding ", " but not ", " unless ", " other than ", " holidays "}, "a schedule knows no exceptions and no public holidays; leave them out, and pause it for those days"},
+		{[]string{" until ", " till "}, "a schedule has no last day; leave that out, and cancel it then"},
+		{[]string{" randomly ", " random ", " sometimes ", " now and then ", " occasionally "}, "a schedule needs certain times"},
+		{[]string{" sunrise ", " sunset ", " dusk ", " dawn "}, "a schedule does not follow the sun; name a time of day"},
+	} {
+		for _, w := range c.words {
+			if strings.Contains(words, w) {
+				return fmt.Errorf("%q: %w that can be repeated: %s", clip(text, 80), ErrNotUnderstood, c.why)
+			}
+		}
+	}
+	return nil
+}

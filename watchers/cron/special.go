@@ -1,0 +1,102 @@
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxLines bounds the lines of one text.
+const maxLines = 24
+
+// nth is a weekday of a month: its second Monday, or its last when n is -1.
+type nth struct {
+	n   int
+	day time.Weekday
+}
+
+// special reads what the library does not know, "L" as the day of month and "1#2"
+// and "5L" as the day of week, and puts plain fields in their place, whose days
+// fits chooses from.
+func special(parts []string) (*fields, error) {
+	f := &fields{}
+	text := strings.Join(parts, " ")
+	if strings.EqualFold(parts[2], "L") {
+		f.lastDom, f.text, parts[2] = true, text, "28-31"
+		if parts[4] != "*" && parts[4] != "?" {
+			return nil, errors.New("the last day of the month goes with no weekday")
+		}
+		return f, nil
+	}
+	if !strings.ContainsAny(parts[4], "#Ll") {
+		return f, nil
+	}
+	if parts[2] != "*" && parts[2] != "?" {
+		return nil, errors.New("the nth weekday of the month goes with no day of month")
+	}
+	var days []string
+	for _, p := range strings.Split(parts[4], ",") {
+		n, ok := parseNth(p)
+		if !ok {
+			return nil, fmt.Errorf(`the weekday %q is not like "1#2", the second Monday, or "5L", the last Friday`, p)
+		}
+		f.nths = append(f.nths, n)
+		days = append(days, strconv.Itoa(int(n.day)))
+	}
+	f.text, parts[4] = text, strings.Join(days, ",")
+	return f, nil
+}
+
+func parseNth(s string) (nth, bool) {
+	day, count, ok := strings.Cut(s, "#")
+	n := -1
+	if ok {
+		if len(count) != 1 || count[0] < '1' || count[0] > '5' {
+			return nth{}, false
+		}
+		n = int(count[0] - '0')
+	} else if day, ok = strings.CutSuffix(strings.ToUpper(s), "L"); !ok {
+		return nth{}, false
+	}
+	if len(day) != 1 || day[0] < '0' || day[0] > '7' {
+		return nth{}, false
+	}
+	return nth{n, time.Weekday((day[0] - '0') % 7)}, true
+}
+
+// fits reports whether a day that the plain fields admit is one that was meant.
+func (f *fields) fits(t time.Time) bool {
+	if f.lastDom {
+		return t.AddDate(0, 0, 1).Day() == 1
+	}
+	for _, n := range f.nths {
+		if t.Weekday() == n.day && (n.n > 0 && (t.Day()+6)/7 == n.n || n.n < 0 && t.AddDate(0, 0, 7).Month() != t.Month()) {
+			return true
+		}
+	}
+	return len(f.nths) == 0
+}
+
+// parseText reads one text of one or several lines with ";" between them.
+func parseText(text string) ([]*fields, string, error) {
+	if len(text) > maxText {
+		return nil, "", fmt.Errorf("cron: the text is longer than %d bytes", maxText)
+	}
+	parts := strings.Split(text, ";")
+	if len(parts) > maxLines {
+		return nil, "", fmt.Errorf("cron: the text has more than %d lines", maxLines)
+	}
+	var lines []*fields
+	var words []string
+	for _, p := range parts {
+		f, err := parseFields(p)
+		if err != nil {
+			return nil, "", err
+		}
+		lines = append(lines, f)
+		words = append(words, f.text)
+	}
+	return lines, strings.Join(words, "; "), nil
+}
