@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 
@@ -32,14 +33,14 @@ func (a *app) setup(ctx context.Context, answers string) error {
 	if err != nil {
 		return err
 	}
-	o := setup.Options{Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p)}
+	o := setup.Options{Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p), DNS: net.DefaultResolver}
 	o.FindTemplate = func(name string) error {
 		_, err := shelf(p).Find(name)
 		return err
 	}
 	template := ""
 	run := func() (err error) {
-		template, err = setup.Answers(o, answers)
+		template, err = setup.Answers(ctx, o, answers)
 		return err
 	}
 	if answers == "" {

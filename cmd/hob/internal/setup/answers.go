@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,9 +16,10 @@ import (
 )
 
 // Answers reads the answers from a TOML file and writes them at once: any keys
-// of the configuration, and "model" for agent.model. It returns the template that
+// of the configuration, and "model" for agent.model. Of an account the address is
+// enough where its provider is known, and its password is kept where it is safe. It returns the template that
 // the owner wants to use, "" for none.
-func Answers(o Options, path string) (string, error) {
+func Answers(ctx context.Context, o Options, path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("read the answers: %w", err)
@@ -29,6 +31,9 @@ func Answers(o Options, path string) (string, error) {
 	template, err := o.template(all)
 	if err != nil {
 		return "", fmt.Errorf("%s: template: %w", path, err)
+	}
+	if err := o.accounts(ctx, all); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	var values []config.Value
 	if err := flatten(all, "", &values); err != nil {

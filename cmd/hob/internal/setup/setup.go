@@ -1,5 +1,6 @@
 // Package setup asks the owner what Hob needs to be clever: which model, its
-// key, the name of the assistant and the time zone. It looks whether a key works
+// key, the name of the assistant, the time zone and an account for mail and
+// calendars. It looks whether a key works
 // before it keeps it, puts it into the keychain (or, where there is none, into a
 // private file) and writes a reference to it into the configuration.
 //
@@ -21,6 +22,7 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
+	"hob/cmd/hob/internal/account"
 	"hob/platform/system"
 )
 
@@ -41,6 +43,8 @@ type Options struct {
 	Secrets system.Secrets
 	Out     io.Writer
 	HTTP    *http.Client // for model servers; nil means one of its own
+	// DNS finds the servers of a mail address that no table knows; nil: nobody does.
+	DNS account.Resolver
 	// FindTemplate looks whether there is a template of a name; nil: there is none.
 	FindTemplate func(name string) error
 }
@@ -80,7 +84,11 @@ func Run(ctx context.Context, o Options, ask Asker) error {
 	if zone != o.Config.Agent.Timezone {
 		values = append(values, config.Value{Key: "agent.timezone", Value: zone})
 	}
-	return o.write(values)
+	more, err := o.account(ctx, ask)
+	if err != nil {
+		return err
+	}
+	return o.write(append(values, more...))
 }
 
 func (o Options) write(values []config.Value) error {

@@ -84,14 +84,14 @@ func TestRun(t *testing.T) {
 		want    map[string]any
 		err     string
 	}{
-		{"by itself", []string{"by itself", "", ""}, map[string]any{"agent.model": "auto", "agent.name": "Hob"}, ""},
-		{"built-in", []string{"built-in brain alone", "Robin", "Europe/Vilnius"}, map[string]any{"agent.model": "offline", "agent.name": "Robin", "agent.timezone": "Europe/Vilnius"}, ""},
-		{"zone is asked again", []string{"built-in brain alone", "", "Mars", "UTC"}, map[string]any{"agent.timezone": "UTC"}, ""},
-		{"a server", []string{"another server", two, "sk-good", "small", "", ""}, map[string]any{
+		{"by itself", []string{"by itself", "", "", ""}, map[string]any{"agent.model": "auto", "agent.name": "Hob"}, ""},
+		{"built-in", []string{"built-in brain alone", "Robin", "Europe/Vilnius", ""}, map[string]any{"agent.model": "offline", "agent.name": "Robin", "agent.timezone": "Europe/Vilnius"}, ""},
+		{"zone is asked again", []string{"built-in brain alone", "", "Mars", "UTC", ""}, map[string]any{"agent.timezone": "UTC"}, ""},
+		{"a server", []string{"another server", two, "sk-good", "small", "", "", ""}, map[string]any{
 			"agent.model": "server/small", "providers.server.kind": "openai", "providers.server.base_url": two, "providers.server.model": "small",
 		}, ""},
-		{"a wrong key is asked again", []string{"another server", two, "sk-bad", "try again", two, "sk-good", "large", "", ""}, map[string]any{"agent.model": "server/large"}, ""},
-		{"kept although it does not work", []string{"another server", two, "sk-bad", "keep it", "mine", "", ""}, map[string]any{"agent.model": "server/mine"}, ""},
+		{"a wrong key is asked again", []string{"another server", two, "sk-bad", "try again", two, "sk-good", "large", "", "", ""}, map[string]any{"agent.model": "server/large"}, ""},
+		{"kept although it does not work", []string{"another server", two, "sk-bad", "keep it", "mine", "", "", ""}, map[string]any{"agent.model": "server/mine"}, ""},
 		{"left", []string{"another server", two, "sk-bad", "leave"}, nil, "nothing was changed"},
 		{"interrupted", []string{"another server"}, nil, "asked too much"},
 	}

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/account"
+	"hob/platform/system"
+	"hob/platform/vault"
+)
+
+func (a *app) accountCmd() *cobra.Command {
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List the accounts", Args: cobra.NoArgs,
+		RunE: a.run(func(*cobra.Command, []string) error { return a.listAccounts() }),
+	})
+	var untested bool
+	add := &cobra.Command{
+		Use: "add ADDRESS", Short: "Add an account: finds its servers, and signs in", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.addAccount(c, args[0], untested) }),
+	}
+	f := add.Flags()
+	f.String("name", "", "how it is called (default: after the provider)")
+	f.String("imap", "", "the server of the mail")
+	f.String("smtp", "", "the server for outgoing mail")
+	f.String("caldav", "", "the address of the calendars")
+	f.String("user", "", "who signs in (default: the address)")
+	f.String("auth", "", `"password" or "token"`)
+	f.String("ca", "", "a file with the authority of the server's certificate")
+	f.String("password", "", "a reference to the password: env:NAME, file:PATH or keychain:NAME (default: it is asked for)")
+	f.BoolVar(&untested, "untested", false, "keep it without signing in")
+	test := a.listing(&cobra.Command{
+		Use: "test [NAME]", Short: "Sign in to an account, or to all", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.testAccounts(c.Context(), args) }),
+	})
+	remove := &cobra.Command{
+		Use: "remove NAME", Short: "Remove an account and its password", Args: cobra.ExactArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeAccount(c.Context(), args[0]) }),
+	}
+	return a.group(&cobra.Command{Use: "account", Short: "Your mail and calendars", SuggestFor: []string{"accounts", "mail", "email", "calendar"}}, list, add, test, remove)
+}
+
+// accountRow is an account as lists show it, without anything secret.
+type accountRow struct {
+	Name    string `json:"name"`
+	Address string `json:"address"`
+	IMAP    string `json:"imap,omitempty"`
+	SMTP    string `json:"smtp,omitempty"`
+	CalDAV  string `json:"caldav,omitempty"`
+	Missing string `json:"missing,omitempty"`
+}
+
+func (a *app) listAccounts() error {
+	_, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	rows := []accountRow{}
+	for _, c := range cfg.Accounts {
+		s := c.Servers()
+		rows = append(rows, accountRow{c.Name, s.Login(), c.IMAP, c.SMTP, c.CalDAV, c.Missing()})
+	}
+	if a.asJSON {
+		return a.printJSON(rows)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.out, "No account. Add one with: hob account add ada@example.org")
+	}
+	for _, r := range rows {
+		fmt.Fprintf(a.out, "%-12s %s", r.Name, r.Address)
+		for _, x := range [][2]string{{"mail", r.IMAP}, {"outgoing", r.SMTP}, {"calendars", r.CalDAV}} {
+			if x[1] != "" {
+				fmt.Fprintf(a.out, "  %s: %s", x[0], x[1])
+			}
+		}
+		if r.Missing != "" {
+			fmt.Fprintf(a.out, "  (%s)", r.Missing)
+		}
+		fmt.Fprintln(a.out)
+	}
+	return nil
+}
+
+func (a *app) addAccount(c *cobra.Command, address string, untested bool) error {
+	ctx := c.Context()
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	n, hint, err := a.newAccount(c, cfg, address)
+	if err != nil {
+		return err
+	}
+	s := vault.For(p)
+	ref, _ := c.Flags().GetString("password")
+	secret := ref
+	switch {
+	case ref != "" && !system.IsReference(ref):
+		return usage("--password is a reference such as keychain:NAME; other users could see a password in the list of processes")
+	case ref != "":
+		v, err := s.Resolve(ctx, ref)
+		if err != nil {
+			return err
+		}
+		secret = v.Reveal()
+	default:
+		if hint != "" {
+			fmt.Fprintln(a.err, hint)
+		}
+		if secret, err = a.secretText(n.Name); err != nil {
+			return err
+		}
+	}
+	if !untested {
+		said, err := n.Try(ctx, secret)
+		for _, l := range said {
+			fmt.Fprintln(a.out, printable(l))
+		}
+		if err != nil {
+			f := &failure{code: exitFailed, cause: "nothing was kept: " + err.Error(), remedy: hint}
+			if hint == "" {
+				f.remedy = "many providers want an app password here; --untested keeps it as it is"
+			}
+			return f
+		}
+	}
+	if ref != "" {
+		secret = ref
+	}
+	err = a.editConfig(ctx, p, "a new account "+n.Name, func() error {
+		values, err := n.Keep(ctx, s, secret)
+		if err == nil {
+			_, err = config.SetAll(p.ConfigFile(), values)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "The account %s is there from the next start on.\n", n.Name)
+	return nil
+}
+
+// newAccount is an account as the flags say it, with the servers that were found.
+func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
+	g := func(flag string) string { s, _ := c.Flags().GetString(flag); return strings.TrimSpace(s) }
+	n := &account.New{Account: config.Account{
+		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
+	}}
+	var dns account.Resolver = net.DefaultResolver
+	if n.IMAP+n.SMTP+n.CalDAV != "" { // then nobody is asked; the table still knows the rest
+		dns = nil
+	}
+	found, err := account.Find(c.Context(), address, dns)
+	switch {
+	case err != nil:
+		return nil, "", usage("%v", err)
+	case dns != nil && found.Foreign != "":
+		return nil, "", &failure{
+			code: exitFailed, cause: fmt.Sprintf("the domain of %s sends us to %s, which is another one", address, found.Foreign),
+			remedy: "if that is your provider: hob account add " + address + " --imap " + found.IMAP,
+		}
+	case dns != nil && !found.Known():
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are not known", remedy: "name them with --imap, --smtp and --caldav"}
+	}
+	if n.Name == "" {
+		n.Name = account.Name(address, found.Provider, cfg.Accounts)
+	}
+	for _, x := range cfg.Accounts {
+		if x.Name == n.Name {
+			return nil, "", &failure{code: exitFailed, cause: fmt.Sprintf("the account %q is there already", n.Name), remedy: "give it another --name, or first: hob account remove " + n.Name}
+		}
+	}
+	n.Fill(found)
+	return n, found.Hint, nil
+}
+
+// accountTested is what became of one server of an account.
+type accountTested struct {
+	Account string `json:"account"`
+	Server  string `json:"server,omitempty"`
+	OK      bool   `json:"ok"`
+	Said    string `json:"said"`
+}
+
+func (a *app) testAccounts(ctx context.Context, args []string) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	s := vault.For(p)
+	rows, bad, known := []accountTested{}, 0, false
+	for _, c := range cfg.Accounts {
+		if len(args) == 1 && c.Name != args[0] {
+			continue
+		}
+		known = true
+		if missing := c.Missing(); missing != "" {
+			rows, bad = append(rows, accountTested{Account: c.Name, Said: missing}), bad+1
+			continue
+		}
+		at := c.Servers()
+		at.Secret = func(ctx context.Context) (string, error) {
+			v, err := s.Resolve(ctx, c.Password)
+			return v.Reveal(), err
+		}
+		for _, x := range account.Check(ctx, at) {
+			row := accountTested{Account: c.Name, Server: x.Server, OK: x.Err == nil, Said: x.Said}
+			if x.Err != nil {
+				row.Said, bad = x.Err.Error(), bad+1
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(args) == 1 && !known {
+		return noAccount(args[0])
+	}
+	if a.asJSON {
+		if err := a.printJSON(rows); err != nil {
+			return err
+		}
+	} else {
+		for _, r := range rows {
+			mark := map[bool]string{true: "ok  ", false: "FAIL"}[r.OK]
+			fmt.Fprintf(a.out, "%s %s %s: %s\n", mark, r.Account, r.Server, printable(r.Said))
+		}
+	}
+	if bad > 0 {
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cannot be used", bad, len(rows)), remedy: "docs/accounts.md"}
+	}
+	return nil
+}
+
+func noAccount(name string) error {
+	return &failure{code: exitFailed, cause: fmt.Sprintf("there is no account %q", name), remedy: "see: hob account list"}
+}
+
+func (a *app) removeAccount(ctx context.Context, name string) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	var gone *config.Account
+	for i := range cfg.Accounts {
+		if cfg.Accounts[i].Name == name {
+			gone = &cfg.Accounts[i]
+		}
+	}
+	if gone == nil {
+		return noAccount(name)
+	}
+	err = a.editConfig(ctx, p, "no account "+name, func() error { return config.Remove(p.ConfigFile(), "accounts."+name) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "The account %s is gone from the next start on.\n", name)
+	if gone.Password == "keychain:"+account.SecretName(name) {
+		if err := vault.For(p).Forget(ctx, account.SecretName(name)); err != nil {
+			return fmt.Errorf("its password stays: %w", err)
+		}
+	}
+	return nil
+}

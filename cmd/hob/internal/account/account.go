@@ -1,0 +1,118 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/config"
+	"hob/platform/pim"
+	"hob/platform/system"
+)
+
+// New is an account in the making.
+type New struct {
+	config.Account
+	// Given are the servers that the owner named himself: they must work.
+	Given []string
+}
+
+// Fill takes the servers that the owner did not name from what was found.
+func (n *New) Fill(s Servers) {
+	if n.Auth == "" {
+		n.Auth = s.Auth
+	}
+	for _, x := range []struct {
+		name  string
+		to    *string
+		found string
+	}{{"imap", &n.IMAP, s.IMAP}, {"smtp", &n.SMTP, s.SMTP}, {"caldav", &n.CalDAV, s.CalDAV}} {
+		if *x.to != "" {
+			n.Given = append(n.Given, x.name)
+			continue
+		}
+		*x.to = x.found
+	}
+}
+
+// Name makes a name for an account that is none of those there are.
+func Name(address, provider string, taken []config.Account) string {
+	name := provider
+	if name == "" {
+		_, domain, _ := strings.Cut(strings.ToLower(address), "@")
+		label, _, _ := strings.Cut(registered(domain), ".")
+		name = strings.Trim(strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+				return r
+			}
+			return '-'
+		}, label), "-")
+	}
+	if name == "" {
+		name = "mail"
+	}
+	is := func(n string) bool {
+		return slices.ContainsFunc(taken, func(a config.Account) bool { return a.Name == n })
+	}
+	out := name
+	for i := 2; is(out); i++ {
+		out = fmt.Sprintf("%s-%d", name, i)
+	}
+	return out
+}
+
+// ErrNone says that no server of an account could be used.
+var ErrNone = errors.New("nothing of it works")
+
+// Try signs in with a secret. Servers that were only found and do not work are
+// left out, if another one does. said tells the owner about each.
+func (n *New) Try(ctx context.Context, secret string) (said []string, err error) {
+	a := n.Servers()
+	a.Secret = func(context.Context) (string, error) { return secret, nil }
+	works := 0
+	var bad []error
+	for _, x := range Check(ctx, a) {
+		switch {
+		case x.Err == nil:
+			works++
+			said = append(said, x.Server+": "+x.Said)
+		case slices.Contains(n.Given, x.Server) || x.Refused() && x.Server == pim.IMAP:
+			bad = append(bad, x.Err)
+		default:
+			said = append(said, x.Server+": left out, since it does not work: "+x.Err.Error())
+			*map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV}[x.Server] = ""
+		}
+	}
+	if len(bad) > 0 {
+		return said, errors.Join(bad...)
+	}
+	if works == 0 {
+		return said, fmt.Errorf("%w: %s", ErrNone, strings.Join(said, "; "))
+	}
+	return said, nil
+}
+
+// SecretName is under which name the password of an account is kept.
+func SecretName(account string) string { return "account-" + account }
+
+// Keep puts the password where it is safe and returns what to set in the
+// configuration. A password never stands there itself.
+func (n *New) Keep(ctx context.Context, s system.Secrets, secret string) ([]config.Value, error) {
+	if !system.IsReference(secret) {
+		if err := s.Store(ctx, SecretName(n.Name), system.Secret(secret)); err != nil {
+			return nil, fmt.Errorf("the password of %s cannot be kept safely: %w", n.Name, err)
+		}
+		secret = "keychain:" + SecretName(n.Name)
+	}
+	var out []config.Value
+	for _, x := range [][2]string{
+		{"imap", n.IMAP}, {"smtp", n.SMTP}, {"caldav", n.CalDAV}, {"address", n.Address}, {"user", n.User}, {"auth", n.Auth}, {"ca", n.CA}, {"password", secret},
+	} {
+		if x[1] != "" {
+			out = append(out, config.Value{Key: "accounts." + n.Name + "." + x[0], Value: x[1]})
+		}
+	}
+	return out, nil
+}

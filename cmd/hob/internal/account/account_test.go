@@ -1,0 +1,121 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"hob/autonomy/config"
+	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
+)
+
+// zone answers lookups of names by table.
+type zone struct {
+	srv map[string]*net.SRV
+	mx  map[string]string
+}
+
+var errNoName = errors.New("no such name")
+
+func (z zone) LookupSRV(_ context.Context, service, proto, name string) (string, []*net.SRV, error) {
+	if s := z.srv["_"+service+"._"+proto+"."+name]; s != nil {
+		return "", []*net.SRV{s}, nil
+	}
+	return "", nil, errNoName
+}
+
+func (z zone) LookupMX(_ context.Context, name string) ([]*net.MX, error) {
+	if h := z.mx[name]; h != "" {
+		return []*net.MX{{Host: h}}, nil
+	}
+	return nil, errNoName
+}
+
+func TestFind(t *testing.T) {
+	z := zone{
+		srv: map[string]*net.SRV{
+			"_imaps._tcp.own.example":       {Target: "mail.own.example.", Port: 993},
+			"_submission._tcp.own.example":  {Target: "mail.own.example.", Port: 587},
+			"_caldavs._tcp.own.example":     {Target: "dav.own.example.", Port: 443},
+			"_submissions._tcp.own.example": {Target: "."},
+			"_imaps._tcp.moved.example":     {Target: "imap.thief.test.", Port: 993},
+			"_imaps._tcp.odd.example":       {Target: "a b\x1b.odd.example.", Port: 993},
+		},
+		mx: map[string]string{"firm.example": "ASPMX.L.GOOGLE.COM.", "evil.example": "notgoogle.com."},
+	}
+	for _, tc := range []struct {
+		address string
+		want    Servers
+	}{
+		{"ada@icloud.com", Servers{Provider: "icloud", IMAP: "imap.mail.me.com", SMTP: "smtp.mail.me.com:587", CalDAV: "https://caldav.icloud.com/"}},
+		{"Ada@GMAIL.com", Servers{Provider: "gmail", IMAP: "imap.gmail.com", SMTP: "smtp.gmail.com:587"}},
+		{"ada@firm.example", Servers{Provider: "gmail", IMAP: "imap.gmail.com", SMTP: "smtp.gmail.com:587"}},
+		{"ada@own.example", Servers{IMAP: "imaps://mail.own.example:993", SMTP: "smtp://mail.own.example:587", CalDAV: "https://dav.own.example:443/"}},
+		{"ada@moved.example", Servers{IMAP: "imaps://imap.thief.test:993", Foreign: "imap.thief.test"}},
+		{"ada@odd.example", Servers{}},
+		{"ada@evil.example", Servers{}},
+		{"ada@hotmail.com", Servers{Provider: "outlook", IMAP: "outlook.office365.com", SMTP: "smtp.office365.com:587", Auth: "token"}},
+	} {
+		got, err := Find(t.Context(), tc.address, z)
+		if got.Hint = ""; err != nil || got != tc.want {
+			t.Errorf("%s: %+v, %v", tc.address, got, err)
+		}
+	}
+	for _, bad := range []string{"", "ada", "Ada <ada@x.org>", "ada@"} {
+		if _, err := Find(t.Context(), bad, z); err == nil {
+			t.Errorf("%q is an address", bad)
+		}
+	}
+}
+
+// All servers of the table can be configured.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range providers() {
+		if _, err := pim.ParseServer(pim.IMAP, p.IMAP); err != nil {
+			t.Errorf("%s: %v", p.Provider, err)
+		}
+		if _, err := pim.ParseServer(pim.SMTP, p.SMTP); err != nil {
+			t.Errorf("%s: %v", p.Provider, err)
+		}
+		if _, err := pim.ParseURL(p.CalDAV); p.CalDAV != "" && err != nil {
+			t.Errorf("%s: %v", p.Provider, err)
+		}
+		for _, d := range p.domains {
+			if seen[d] {
+				t.Errorf("%s is there twice", d)
+			}
+			seen[d] = true
+		}
+	}
+}
+
+// What was only found is left out when it does not work; what the owner named
+// must work.
+func TestTry(t *testing.T) {
+	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
+	r.Make("Work")
+	fresh := func(caldav string, given ...string) *New {
+		return &New{Account: config.Account{Name: "x", IMAP: d.IMAPS, CalDAV: caldav, Address: "tester@test.local", User: "tester", CA: d.CA}, Given: given}
+	}
+	n := fresh(r.URL)
+	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || !strings.Contains(said[1], "calendars: Work") {
+		t.Errorf("%q %v", said, err)
+	}
+	n = fresh("http://127.0.0.1:1/")
+	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || n.CalDAV != "" || !strings.Contains(said[1], "left out") {
+		t.Errorf("%q %v %+v", said, err, n)
+	}
+	if _, err := fresh("http://127.0.0.1:1/", "caldav").Try(t.Context(), pimtest.Secret); err == nil {
+		t.Error("a server that was named does not work, and nobody says so")
+	}
+	if _, err := fresh(r.URL).Try(t.Context(), "hunter2"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Error(err)
+	}
+	if got := Name("ada@own.example", "", []config.Account{{Name: "own"}}); got != "own-2" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,86 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/caldav"
+	"hob/platform/pim/mailbox"
+	"hob/platform/pim/outgoing"
+)
+
+// Answer is what one server of an account said.
+type Answer struct {
+	Server string // "imap", "smtp" or "caldav"
+	Said   string // for the owner
+	Err    error
+}
+
+// checkWait bounds the answers of one account's servers.
+const checkWait = 10 * time.Second
+
+// Check signs in to each server of an account. It reads nothing there and sends
+// nothing.
+func Check(ctx context.Context, a pim.Account) []Answer {
+	ctx, cancel := context.WithTimeout(ctx, checkWait)
+	defer cancel()
+	var out []Answer
+	var asks []func(context.Context, pim.Account) (string, error)
+	for _, x := range []struct {
+		name, server string
+		ask          func(context.Context, pim.Account) (string, error)
+	}{{"imap", a.IMAP, askMail}, {"smtp", a.SMTP, askOutgoing}, {"caldav", a.CalDAV, askCalendars}} {
+		if x.server != "" {
+			out, asks = append(out, Answer{Server: x.name}), append(asks, x.ask)
+		}
+	}
+	var wg sync.WaitGroup
+	for i, ask := range asks {
+		wg.Go(func() { out[i].Said, out[i].Err = ask(ctx, a) })
+	}
+	wg.Wait()
+	return out
+}
+
+// Refused reports whether a server refused the sign-in.
+func (a Answer) Refused() bool { return errors.Is(a.Err, pim.ErrSignIn) }
+
+func askMail(ctx context.Context, a pim.Account) (string, error) {
+	m, err := mailbox.Open(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
+	if _, err := m.Select(ctx, "INBOX"); err != nil {
+		return "", err
+	}
+	if m.Pushes() {
+		return "mail can be read, and new mail shows at once", nil
+	}
+	return "mail can be read, and is looked for each minute (the server cannot tell of new mail by itself)", nil
+}
+
+func askOutgoing(ctx context.Context, a pim.Account) (string, error) {
+	return "mail can be sent", outgoing.SignIn(ctx, a)
+}
+
+func askCalendars(ctx context.Context, a pim.Account) (string, error) {
+	c, err := caldav.Open(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	list, err := c.Calendars(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, l := range list {
+		names = append(names, l.Name)
+	}
+	return "calendars: " + pim.Line(strings.Join(names, ", "), 200), nil
+}

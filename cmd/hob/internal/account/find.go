@@ -1,0 +1,169 @@
+// Package account finds the servers of a mail address, signs in to them and says
+// what the configuration of the account is. `hob account add`, `hob setup` and
+// `hob doctor` use it.
+//
+// Where a password goes is decided by the table of providers and by the owner. What
+// the DNS says is believed only within the domain of the address: else whoever
+// answers a lookup could send for the password.
+package account
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+
+	"hob/platform/pim"
+)
+
+//go:embed providers.txt
+var table string
+
+// Servers are the servers of an address; "" where there is none.
+type Servers struct {
+	Provider string // as the table names it; "" when it is none of those
+	IMAP     string
+	SMTP     string
+	CalDAV   string
+	Auth     string
+	Hint     string // what the provider wants before it lets a program in
+	// Foreign is a host outside the domain of the address that the DNS names and no
+	// table knows; the owner has to say that it is right.
+	Foreign string
+}
+
+// Known reports whether anything was found.
+func (s Servers) Known() bool { return s.IMAP+s.SMTP+s.CalDAV != "" }
+
+// provider is one section of the table.
+type provider struct {
+	Servers
+	domains, mx []string
+}
+
+func providers() (out []provider) {
+	for lines := bufio.NewScanner(strings.NewReader(table)); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if line[0] == '[' {
+			out = append(out, provider{Servers: Servers{Provider: strings.Trim(line, "[]")}})
+			continue
+		}
+		p := &out[len(out)-1]
+		key, value, _ := strings.Cut(line, " = ")
+		switch key {
+		case "domains":
+			p.domains = strings.Fields(value)
+		case "mx":
+			p.mx = strings.Fields(value)
+		default:
+			*map[string]*string{"imap": &p.IMAP, "smtp": &p.SMTP, "caldav": &p.CalDAV, "auth": &p.Auth, "hint": &p.Hint}[key] = value
+		}
+	}
+	return out
+}
+
+// Resolver looks names up; *net.Resolver does.
+type Resolver interface {
+	LookupSRV(ctx context.Context, service, proto, name string) (cname string, addrs []*net.SRV, err error)
+	LookupMX(ctx context.Context, name string) ([]*net.MX, error)
+}
+
+// lookWait bounds all lookups together.
+const lookWait = 6 * time.Second
+
+// Find says which servers an address has: by the table, by what its domain says of
+// itself (RFC 6186, 6764), and by who takes its mail in. What it does not know is "".
+func Find(ctx context.Context, address string, dns Resolver) (Servers, error) {
+	domain, err := domainOf(address)
+	if err != nil {
+		return Servers{}, err
+	}
+	all := providers()
+	for _, p := range all {
+		if slices.Contains(p.domains, domain) {
+			return p.Servers, nil
+		}
+	}
+	if dns == nil {
+		return Servers{}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	if mx, err := dns.LookupMX(ctx, domain); err == nil {
+		for _, m := range mx {
+			for _, p := range all {
+				if slices.ContainsFunc(p.mx, func(of string) bool { return within(host(m.Host), of) }) {
+					return p.Servers, nil
+				}
+			}
+		}
+	}
+	return announced(ctx, domain, dns), nil
+}
+
+func domainOf(address string) (string, error) {
+	p, err := mail.ParseAddress(address)
+	if err != nil || p.Address != address {
+		return "", fmt.Errorf(`%q is no mail address such as "ada@example.org"`, address)
+	}
+	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:]), nil
+}
+
+// announced is what a domain says of itself.
+func announced(ctx context.Context, domain string, dns Resolver) (s Servers) {
+	first := func(service string) (h, port string) {
+		_, list, err := dns.LookupSRV(ctx, service, "tcp", domain)
+		if err != nil || len(list) == 0 || host(list[0].Target) == "" { // "." says that there is none
+			return "", ""
+		}
+		h = host(list[0].Target)
+		if !within(h, registered(domain)) {
+			s.Foreign = h
+		}
+		return h, fmt.Sprint(list[0].Port)
+	}
+	if h, port := first("imaps"); h != "" {
+		s.IMAP = "imaps://" + net.JoinHostPort(h, port)
+	} else if h, port := first("imap"); h != "" {
+		s.IMAP = "imap://" + net.JoinHostPort(h, port)
+	}
+	if h, port := first("submissions"); h != "" {
+		s.SMTP = "smtps://" + net.JoinHostPort(h, port)
+	} else if h, port := first("submission"); h != "" {
+		s.SMTP = "smtp://" + net.JoinHostPort(h, port)
+	}
+	if h, port := first("caldavs"); h != "" {
+		s.CalDAV = "https://" + net.JoinHostPort(h, port) + "/"
+	}
+	for protocol, server := range map[string]*string{pim.IMAP: &s.IMAP, pim.SMTP: &s.SMTP} {
+		if _, err := pim.ParseServer(protocol, *server); err != nil {
+			*server = ""
+		}
+	}
+	if _, err := pim.ParseURL(s.CalDAV); err != nil {
+		s.CalDAV = ""
+	}
+	return s
+}
+
+func host(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
+
+func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }
+
+// registered is the part of a domain that somebody owns.
+func registered(domain string) string {
+	if d, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
+		return d
+	}
+	return domain
+}
