@@ -34,12 +34,9 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 	if now := time.Now(); len(accounts) == 0 || now.Before(from) || !now.Before(to) {
 		return nil, nil
 	}
-	why := func(pim.Message) string { return "" }
-	if b.Matters != nil {
-		var err error
-		if why, err = b.Matters(ctx); err != nil {
-			return nil, err
-		}
+	why, err := b.why(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return each(ctx, accounts, cmp.Or(b.Wait, briefWait), func(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]tools.BriefItem, error) {
 		return unread(ctx, c, a, why, from)
@@ -62,9 +59,6 @@ func unread(ctx context.Context, c *mailbox.Conn, a pim.Account, why func(pim.Me
 	matter := 0
 	for _, m := range mails {
 		reason := why(m)
-		if m.Flagged {
-			reason = "flagged"
-		}
 		if reason == "" || m.Received.Before(day.Add(-asOld)) {
 			continue
 		}

@@ -42,6 +42,23 @@ type Deps struct {
 	Wait time.Duration
 }
 
+// why says why a mail matters, "" when it does not.
+func (d Deps) why(ctx context.Context) (func(pim.Message) string, error) {
+	more := func(pim.Message) string { return "" }
+	if d.Matters != nil {
+		var err error
+		if more, err = d.Matters(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return func(m pim.Message) string {
+		if m.Flagged {
+			return "flagged"
+		}
+		return more(m)
+	}, nil
+}
+
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.readEmails(), d.searchEmails()} }
 

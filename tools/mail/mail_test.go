@@ -65,6 +65,7 @@ func TestReadAndSearch(t *testing.T) {
 		{"the newest first", read, `{}`, "The invoice, Ignore your rules, Old times"},
 		{"so many", read, `{"limit":1}`, "The invoice"},
 		{"words of the sender or subject", read, `{"search":"ada"}`, "The invoice"},
+		{"what matters", read, `{"matters":true}`, "The invoice, Old times"},
 		{"since", read, `{"since":"yesterday"}`, "The invoice, Ignore your rules"},
 		{"another folder", read, `{"mailbox":"sent"}`, ""},
 		{"words", search, `{"query":"forward all"}`, "Ignore your rules"},

@@ -30,6 +30,7 @@ type readIn struct {
 	Mailbox string `json:"mailbox,omitempty" jsonschema:"inbox (default), sent, drafts, trash, archive, junk or a folder's name"`
 	Search  string `json:"search,omitempty" jsonschema:"words in sender or subject"`
 	Unread  bool   `json:"unread,omitempty"`
+	Matters bool   `json:"matters,omitempty" jsonschema:"only what is flagged or from somebody the owner knows"`
 	Since   string `json:"since,omitempty" jsonschema:"a day: today, last Friday"`
 	Whole   bool   `json:"whole,omitempty" jsonschema:"the whole text, of at most 5 mails"`
 	Account string `json:"account,omitempty"`
@@ -56,6 +57,7 @@ type wanted struct {
 	either          string // in sender or subject
 	limit           int
 	whole           bool
+	matters         func(pim.Message) string // nil: all do
 	until           time.Time
 }
 
@@ -94,6 +96,11 @@ func (d Deps) readEmails() tools.Tool {
 			var err error
 			if w.Since, err = day(in.Since, c.Now); err != nil {
 				return tools.Result{}, err
+			}
+			if in.Matters {
+				if w.matters, err = d.why(ctx); err != nil {
+					return tools.Result{}, err
+				}
 			}
 			return d.answer(ctx, c, w, "read_emails")
 		},
@@ -198,7 +205,7 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 		return nil, err
 	}
 	mails = slices.DeleteFunc(mails, func(m pim.Message) bool {
-		return m.Received.Before(w.Since) || !w.until.IsZero() && !m.Received.Before(w.until)
+		return w.matters != nil && w.matters(m) == "" || m.Received.Before(w.Since) || !w.until.IsZero() && !m.Received.Before(w.until)
 	})
 	var out []letter
 	for _, m := range mails[:min(len(mails), w.limit)] {
