@@ -3,7 +3,6 @@ package setup
 import (
 	"bytes"
 	"fmt"
-
 	"os"
 	"path/filepath"
 	"strings"
