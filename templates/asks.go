@@ -51,7 +51,11 @@ func (t *Template) Asks() []string {
 		add("goal (priority %d%s): %s%s", g.Priority, every, g.Description, until)
 	}
 	if len(t.Skills) > 0 {
-		add("skills, which this version does not use: %s", strings.Join(t.Skills, ", "))
+		as := ", as outside text"
+		if t.Origin == Builtin {
+			as = ""
+		}
+		add("skills, which a model reads%s when you ask for something that they are about: %s", as, strings.Join(t.Skills, ", "))
 	}
 	add("rights: none. It cannot allow commands, folders, hosts, accounts, channels or models, and raises no limit.")
 	return out

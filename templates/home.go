@@ -102,7 +102,12 @@ type State struct {
 	// The files as they were before it, and as it left them.
 	Config pair `json:"config"`
 	Soul   pair `json:"soul"`
+	// Skills of the template; they go with it.
+	Skills []Skill `json:"skills,omitempty"`
 }
+
+// stateFile holds State.
+const stateFile = "state.json"
 
 // pair is a file before and after; nil is no file.
 type pair struct {
@@ -119,15 +124,11 @@ type journal struct {
 	Wanted Wanted `json:"wanted"`
 }
 
-func (h *Home) statePath() string   { return filepath.Join(h.opt.Dir, "state.json") }
+func (h *Home) statePath() string   { return filepath.Join(h.opt.Dir, stateFile) }
 func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, "journal.json") }
 
 // State reads which template is in use.
-func (h *Home) State() (State, error) {
-	var s State
-	_, err := readJSON(h.statePath(), &s)
-	return s, err
-}
+func (h *Home) State() (State, error) { return InUse(h.opt.Dir) }
 
 // Pending reports whether a change was begun and not finished.
 func (h *Home) Pending() (bool, error) {

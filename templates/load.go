@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -47,18 +46,17 @@ func (f files) template(origin Origin, from string) (*Template, error) {
 		return nil, err
 	}
 	t.Origin, t.Path = origin, from
-	for name := range f {
-		if path.Base(name) != skillFile {
-			continue
+	skills := map[string][]byte{}
+	for name, raw := range f {
+		if path.Base(name) == skillFile {
+			skills[path.Base(path.Dir(name))] = raw
 		}
-		skill := path.Base(path.Dir(name))
-		if err := CheckName(skill); err != nil {
-			return nil, fmt.Errorf("skills: %w", err)
-		}
-		t.Skills = append(t.Skills, skill)
 	}
-	if slices.Sort(t.Skills); len(t.Skills) > maxThings {
-		return nil, fmt.Errorf("%w: it has more than %d skills", ErrInvalid, maxThings)
+	if t.Bodies, err = skillsOf(skills); err != nil {
+		return nil, err
+	}
+	for _, s := range t.Bodies {
+		t.Skills = append(t.Skills, s.Name)
 	}
 	if origin != Builtin && IsBuiltin(t.Name) {
 		return nil, fmt.Errorf("%w: the name %q belongs to one that is built in; give it another in %s", ErrInvalid, t.Name, manifestFile)

@@ -133,6 +133,7 @@ func (h *Home) layOn(t *Template, p *Plan, config, soul *string) error {
 	p.state = State{
 		Name: t.Name, Version: t.Version, Origin: t.Origin, Path: t.Path, At: h.opt.Now(),
 		Config: pair{config, p.Config.pair.After}, Soul: pair{soul, p.Soul.pair.After},
+		Skills: t.Bodies,
 	}
 	return nil
 }

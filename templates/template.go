@@ -41,8 +41,11 @@ type Template struct {
 	Watchers    []Watcher  `json:"watchers"`
 	Config      []Setting  `json:"config"` // in order of their keys
 	Soul        string     `json:"soul,omitempty"`
-	// Skills are the names of skills that came along. They are not used yet.
+	// Skills are the names of the skills that came along.
 	Skills []string `json:"skills,omitempty"`
+
+	// Bodies are the skills themselves.
+	Bodies []Skill `json:"-"`
 }
 
 // Origin says where a template comes from.

@@ -48,8 +48,7 @@ type Graph interface {
 	Slice(ctx context.Context, realm, text string) (Note, error)
 }
 
-// Skills are instructions for kinds of work. It is a seam: nothing implements
-// it yet.
+// Skills are instructions for kinds of work.
 type Skills interface {
 	// Index is a list of the skills there are, a line for each; it is part of
 	// the stable block and "" when there are none.

@@ -32,7 +32,7 @@ func (d *Daemon) openPrompt(context.Context) (*prompt.Builder, error) {
 func (d *Daemon) promptOptions(texts *ownTexts) prompt.Options {
 	return prompt.Options{
 		Name: d.opt.Config.Agent.Name, Texts: texts.now, Catalogue: d.catalogue, Channels: d.reached(), Watchers: watchable(),
-		Store: d.store, Model: d.window, Memory: d.base, Projects: projects{d.files}, Lessons: lessons{d.learner}, Log: d.opt.Log,
+		Store: d.store, Model: d.window, Memory: d.base, Skills: &skills{dir: d.opt.Paths.TemplateState()}, Projects: projects{d.files}, Lessons: lessons{d.learner}, Log: d.opt.Log,
 	}
 }
 

@@ -1,0 +1,49 @@
+package daemon
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/autonomy/llm/llmtest"
+	"hob/templates"
+)
+
+// A skill of the template in use stands in the request that it fits, as outside
+// text when the template is somebody's, and in no other.
+func TestSkillsAreRead(t *testing.T) {
+	model := llmtest.NewServer(t, llmtest.Options{Key: llmtest.Key, Otherwise: &llmtest.Answer{Text: "Well."}})
+	h := openScripted(t, t.TempDir(), model.URL, plays()[0], "")
+	use := func(s templates.State) {
+		t.Helper()
+		path := templates.StatePath(h.d.opt.Paths.TemplateState())
+		fatal(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		b, err := json.Marshal(s)
+		fatal(t, err)
+		fatal(t, os.WriteFile(path, b, 0o600))
+	}
+	const steps = "Collect the receipts first."
+	skill := []templates.Skill{{Name: "expense-report", Description: "how expense reports are written", Text: steps}}
+	asked := func(text string) string {
+		h.say(text)
+		return string(model.Last().Body)
+	}
+	if strings.Contains(asked("write the expense report"), steps) {
+		t.Error("a skill without a template")
+	}
+	use(templates.State{Name: "owl", Origin: templates.Folder, Skills: skill})
+	if strings.Contains(asked("what is new today?"), steps) {
+		t.Error("a skill that does not fit")
+	}
+	got := asked("write the expense report for March")
+	at := strings.Index(got, steps)
+	if at < 0 || !strings.Contains(got[max(0, at-300):at], "outside") {
+		t.Errorf("it is not there as outside text: %s", got)
+	}
+	use(templates.State{})
+	if n := strings.Count(asked("write the expense report for April"), steps); n > 1 { // what was said stays said
+		t.Errorf("a template that is gone: %d times", n)
+	}
+}

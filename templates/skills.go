@@ -1,0 +1,116 @@
+package templates
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/platform/phrase"
+)
+
+// maxSkills bounds the skills of a template together, in bytes.
+const maxSkills = 256 << 10
+
+// Skill is an instruction for a kind of work: a text that a model reads when a
+// wish is about that. It is no more than a text: it gives no tool and no right.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"` // what it is for, in a line
+	Text        string `json:"text"`
+}
+
+// parseSkill reads a SKILL.md: text, with an optional head between two lines of
+// "---" that holds a description (https://agentskills.io/specification).
+func parseSkill(name string, raw []byte) (Skill, error) {
+	if err := CheckName(name); err != nil {
+		return Skill{}, fmt.Errorf("skills: %w", err)
+	}
+	if !utf8.Valid(raw) {
+		return Skill{}, fmt.Errorf("%w: the skill %s is not UTF-8 text", ErrInvalid, name)
+	}
+	s := Skill{Name: name, Text: strings.ReplaceAll(string(raw), "\r\n", "\n")}
+	if rest, ok := strings.CutPrefix(s.Text, "---\n"); ok {
+		if head, body, ok := strings.Cut(rest, "\n---"); ok {
+			for line := range strings.Lines(head) {
+				if v, ok := strings.CutPrefix(strings.TrimSpace(line), "description:"); ok {
+					s.Description = phrase.Cut(strings.Trim(strings.TrimSpace(v), `"'`), 500)
+				}
+			}
+			s.Text = strings.TrimPrefix(body, "\n")
+		}
+	}
+	s.Text = strings.TrimSpace(s.Text)
+	if s.Text == "" || strings.ContainsFunc(s.Description, unicode.IsControl) {
+		return Skill{}, fmt.Errorf("%w: the skill %s is empty, or its description is more than a line", ErrInvalid, name)
+	}
+	return s, nil
+}
+
+// skillsOf reads the skills among the files of a template, in order.
+func skillsOf(skills map[string][]byte) (out []Skill, err error) {
+	size := 0
+	for name, raw := range skills {
+		s, err := parseSkill(name, raw)
+		if err != nil {
+			return nil, err
+		}
+		out, size = append(out, s), size+len(raw)
+	}
+	if len(out) > maxThings || size > maxSkills {
+		return nil, fmt.Errorf("%w: it has more than %d skills, or more than %d KB of them", ErrInvalid, maxThings, maxSkills>>10)
+	}
+	slices.SortFunc(out, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Fits reports how well a skill fits a wish: how many words of its name and its
+// description the wish has, 0 when it does not fit. A word says little alone, but
+// for those of its name when they are all there.
+func (s Skill) Fits(wish string) int {
+	have := stems(wish)
+	all := func(words []string) bool {
+		return len(words) > 0 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(have, w) })
+	}
+	name := stems(strings.ReplaceAll(s.Name, "-", " "))
+	n := 0
+	for _, w := range slices.Compact(slices.Sorted(slices.Values(append(stems(s.Description), name...)))) {
+		if slices.Contains(have, w) {
+			n++
+		}
+	}
+	if n < 2 && !all(name) {
+		return 0
+	}
+	return n
+}
+
+// stems are the words of a text that say something, without their usual endings.
+func stems(text string) (out []string) {
+	for _, w := range phrase.Split(text) {
+		if len(w) < 4 || strings.Contains(" this that with when from into what your have will then them they there these those about which while where their every other after before being using used uses make ", " "+w+" ") {
+			continue
+		}
+		for _, end := range []string{"ing", "ies", "es", "ed", "s", "y", "e"} {
+			if cut, ok := strings.CutSuffix(w, end); ok && len(cut) >= 3 {
+				w = cut
+				break
+			}
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// InUse reads which template is in use in a folder of state (Options.Dir), with
+// its skills.
+func InUse(dir string) (State, error) {
+	var s State
+	_, err := readJSON(filepath.Join(dir, stateFile), &s)
+	return s, err
+}
+
+// StatePath is the file that InUse reads.
+func StatePath(dir string) string { return filepath.Join(dir, stateFile) }
