@@ -228,13 +228,15 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 			return fmt.Errorf("%w: the time of %s has passed; make a new one", ErrInvalid, m.label(r.Spec))
 		}
 	}
+	if r.State == Broken { // what came before it broke is told all the same
+		m.holds(tx, r.ID)
+	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
+		return fmt.Errorf("watchers: resume: %w", err)
+	}
 	return m.begin(tx, made, r.Spec)
 }
 
 func (m *Manager) begin(tx *store.Tx, made any, spec Spec) error {
-	if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", spec.ID); err != nil {
-		return fmt.Errorf("watchers: begin: %w", err)
-	}
 	if _, ok := made.(Polled); ok {
 		if err := beginPoll(tx, spec.ID, time.Now()); err != nil {
 			return err

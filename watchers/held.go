@@ -50,16 +50,21 @@ func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 		}
 	}
 	if len(signals) > 0 {
-		tx.AfterCommit(func() {
-			m.mu.Lock()
-			if m.running {
-				m.holding[id] = true
-			}
-			m.mu.Unlock()
-			m.nudge()
-		})
+		m.holds(tx, id)
 	}
 	return nil
+}
+
+// holds has the loop look at what is held of a watcher.
+func (m *Manager) holds(tx *store.Tx, id string) {
+	tx.AfterCommit(func() {
+		m.mu.Lock()
+		if m.running {
+			m.holding[id] = true
+		}
+		m.mu.Unlock()
+		m.nudge()
+	})
 }
 
 // Held is something that a watcher noticed and tells when its active hours begin.

@@ -125,3 +125,41 @@ func TestHeldMessages(t *testing.T) {
 		}
 	})
 }
+
+// What was held when a watcher broke is told once it works again.
+func TestHeldOverABreak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &scripted{live: func(ctx context.Context, n int, _ watchers.Deps, fire fireFunc) error {
+			if n > 1 {
+				<-ctx.Done()
+				return nil
+			}
+			s := watchers.Signal{Key: "0", Text: "0", At: time.Now(), Source: "tool"}
+			if err := fire(ctx, []watchers.Signal{s}, func(*store.Tx) error { return nil }); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w: the folder is gone", watchers.ErrPermanent)
+		}}
+		h := newHouse(t, d)
+		h.start()
+		s := h.create("scripted", `{"active_hours":"08:00-18:00"}`)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if got := h.get(s.ID); got.State != watchers.Broken {
+			t.Fatalf("it is %s", got.State)
+		}
+		err := h.write(func(tx *store.Tx) error {
+			_, err := h.m.SetStateTx(tx, s.ID, watchers.Active)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(8 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		if got := h.keys(); !slices.Equal(got, []string{"0"}) {
+			t.Errorf("told %v", got)
+		}
+	})
+}

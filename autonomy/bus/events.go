@@ -180,7 +180,9 @@ const pastMessages = 20_000
 // Messages calls each with the messages that came in since then, oldest first,
 // the newest of them when there are very many.
 func (b *Bus) Messages(ctx context.Context, since time.Time, each func(Event) error) error {
-	rows, err := b.db.Read().QueryContext(ctx, `SELECT * FROM (SELECT `+eventColumns+` FROM inbox WHERE kind = ? AND received_at >= ? ORDER BY seq DESC LIMIT ?) ORDER BY received_at`,
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT `+eventColumns+` FROM inbox WHERE kind = ?1 AND received_at >= ?2
+		AND seq >= coalesce((SELECT min(seq) FROM (SELECT seq FROM inbox WHERE kind = ?1 AND received_at >= ?2 ORDER BY seq DESC LIMIT ?3)), 0)
+		ORDER BY seq`, // without sorting: a payload can hold pictures
 		Message, store.Millis(since), pastMessages)
 	if err != nil {
 		return err

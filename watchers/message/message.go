@@ -258,8 +258,10 @@ func signal(m watchers.Message) watchers.Signal {
 	}
 	who, source := pim.Line(m.SenderName, 60), provenance.Outside
 	switch {
-	case m.Owner:
+	case m.Owner && m.ChatName == "":
 		who, source = "You", provenance.Owner
+	case m.Owner: // others name a chat as they like
+		who = "You"
 	case who == "":
 		who = pim.Line(m.Sender, 60)
 	case m.Sender != "" && !strings.EqualFold(who, m.Sender): // anybody may call himself as he likes

@@ -111,11 +111,21 @@ func (b *backend) listPlan(ctx context.Context, _ web.Query) (any, error) {
 	}
 	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all, _ := tools.Brief(ctx, b.d.planSections(), from, from.AddDate(0, 0, 1))
+	if err := ctx.Err(); err != nil { // who asked has gone, and with him the answers of the servers
+		return nil, err
+	}
+	for _, s := range all {
+		for i, it := range s.Items {
+			if !it.At.IsZero() {
+				s.Items[i].At = it.At.In(now.Location())
+			}
+		}
+	}
 	day = today{Date: date, Sections: slices.DeleteFunc(all, func(s tools.BriefSection) bool { return len(s.Items) == 0 && s.Error == "" })}
 	k.mu.Lock()
 	k.at, k.day = time.Now(), day
 	k.mu.Unlock()
-	return day, ctx.Err()
+	return day, nil
 }
 
 func barsOf(c config.Confidence) goals.Bars {
