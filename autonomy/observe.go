@@ -56,6 +56,7 @@ type fired struct {
 	Report  string            `json:"report"`
 	Signal  string            `json:"signal"`
 	Late    time.Duration     `json:"late,omitempty"`
+	Note    string            `json:"note,omitempty"`   // how it is not on time, in words
 	Made    provenance.Source `json:"made"`             // the watcher's own provenance
 	Agent   string            `json:"agent,omitempty"`  // who set it up; "" = the default one
 	Urgency notify.Urgency    `json:"urgency,omitzero"` // of a notice of Hob's own; 0 = as usual
@@ -309,7 +310,7 @@ func (l *Loop) signal(spec watchers.Spec, s watchers.Signal) (bus.Event, error) 
 	}
 	payload, err := json.Marshal(fired{
 		Watcher: spec.ID, Title: spec.Title, Mode: spec.Mode, Action: spec.Action, Report: spec.Report, Signal: s.Text,
-		Late: s.Late, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
+		Late: s.Late, Note: s.Note, Made: spec.Provenance, Agent: spec.Agent, Data: s.Payload,
 	})
 	if err != nil {
 		return bus.Event{}, fmt.Errorf("watcher %s: %w", spec.ID, err)

@@ -140,7 +140,7 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	case watchers.Notify: // the signal's own words say whether it comes late
 		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
 	case watchers.Remind:
-		return l.notice(ctx, f.Report, "Reminder: "+f.Action+late(f.Late), f.Made)
+		return l.notice(ctx, f.Report, "Reminder: "+f.Action+f.late(" (", ")"), f.Made)
 	}
 	if strings.TrimSpace(f.Action) == "" {
 		return l.notice(ctx, f.Report, f.Signal, ev.Provenance)
@@ -163,18 +163,21 @@ func (l *Loop) noticed(ctx context.Context, ev bus.Event) (result, error) {
 	res := result{how: "turn", kind: channels.Notice, session: t.Report, channel: t.Channel, chat: t.Chat}
 	res.Outcome, err = who.Agent.Run(ctx, t)
 	res.said = strings.TrimSpace(res.Answer) != ""
-	if res.said && f.Late > 0 {
-		res.Answer = strings.TrimSpace(late(f.Late)) + "\n" + res.Answer
+	if res.said {
+		res.Answer = f.late("(", ")\n") + res.Answer
 	}
 	return res, err
 }
 
 // late is the word about something that comes after its time.
-func late(d time.Duration) string {
-	if d < time.Minute {
-		return ""
+func (f fired) late(open, end string) string {
+	switch {
+	case f.Note != "":
+		return open + f.Note + end
+	case f.Late >= time.Minute: // as it was kept before it had words
+		return open + "ran late" + end
 	}
-	return fmt.Sprintf(" (ran late by %s)", d.Round(time.Minute).String())
+	return ""
 }
 
 func (l *Loop) notice(ctx context.Context, report, text string, src provenance.Source) (result, error) {

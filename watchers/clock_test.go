@@ -129,17 +129,35 @@ func TestSignalTexts(t *testing.T) {
 			"skipped often",
 			batch{drops: 3, skipped: []time.Time{hour(-9000), hour(8)}},
 			hour(9),
-			"Skipped 3 times: stretch (due between on Thu 24 Apr 2025 at 03:00 and at 11:00)",
+			"Skipped 3 times: stretch (due from Thu 24 Apr 2025 at 03:00 to today at 11:00)",
 			"w1@2026-05-04T08:00:00Z/skipped", 0, `{"first":"2025-04-24T03:00:00+03:00","last":"2026-05-04T11:00:00+03:00","skipped":3}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.b.signals("stretch", s, c.now, loc)[0]
-			want := Signal{Key: c.key, Text: c.text, Late: c.late, Payload: json.RawMessage(c.payload), Source: "outside", Skipped: c.b.drops, At: got.At}
+			want := Signal{Key: c.key, Text: c.text, Note: got.Note, Late: c.late, Payload: json.RawMessage(c.payload), Source: "outside", Skipped: c.b.drops, At: got.At}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}
+			if got.Skipped == 0 && (got.Note == "") != (got.Text == "stretch") || !strings.Contains(got.Text, got.Note) {
+				t.Errorf("note %q of %q", got.Note, got.Text)
+			}
 		})
+	}
+}
+
+// However many were missed, the owner reads one line.
+func TestManyMissedAreOneLine(t *testing.T) {
+	now := hour(300)
+	for policy, want := range map[Missed]string{
+		RunOnce: "pills (also stands for 299 earlier times that were missed)",
+		Skip:    "Skipped 299 times: pills (due from Mon 4 May at 01:00 to today at 11:00)",
+	} {
+		b := plan(every{step: time.Hour}, policy, hour(1), now)
+		got := b.signals("pills", Spec{ID: "w"}, now, time.UTC)
+		if got[0].Text != want || len(got) > 2 || len(got) == 2 && got[1].Text != "pills" {
+			t.Errorf("%s: %+v", policy, got)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"hob/platform/when"
 )
 
 // The bounds of catching up.
@@ -129,8 +131,12 @@ func (b batch) signals(label string, s Spec, now time.Time, loc *time.Location) 
 		if i == 0 {
 			folded = b.folded
 		}
+		note, text := lateNote(at, now, late, folded, loc), label
+		if note != "" {
+			text += " (" + note + ")"
+		}
 		out = append(out, Signal{
-			Key: key(s.ID, at), Text: lateText(label, at, now, late, folded, loc), Source: sourceOf(s), At: at, Late: late,
+			Key: key(s.ID, at), Text: text, Source: sourceOf(s), At: at, Late: late, Note: note,
 			Payload: payload(map[string]any{"due": at.In(loc).Format(time.RFC3339), "late_seconds": int(late.Seconds()), "missed": folded}),
 		})
 	}
@@ -141,7 +147,7 @@ func (b batch) skippedSignal(label string, s Spec, now time.Time, loc *time.Loca
 	first, last := b.skipped[0], b.skipped[1]
 	text := fmt.Sprintf("Skipped: %s (was due %s)", label, clockTime(last, now, loc))
 	if b.drops > 1 {
-		text = fmt.Sprintf("Skipped %s times: %s (due between %s and %s)", count(b.drops), label, clockTime(first, now, loc), clockTime(last, now, loc))
+		text = fmt.Sprintf("Skipped %s times: %s (due from %s to %s)", count(b.drops), label, when.Format(first, now.In(loc)), when.Format(last, now.In(loc)))
 	}
 	return Signal{
 		Key: key(s.ID, last) + "/skipped", Text: text, Source: sourceOf(s), At: last, Skipped: b.drops,
@@ -154,19 +160,17 @@ func (b batch) skippedSignal(label string, s Spec, now time.Time, loc *time.Loca
 // key identifies an occurrence: the watcher and its nominal time, in UTC.
 func key(id string, at time.Time) string { return id + "@" + at.UTC().Format(time.RFC3339Nano) }
 
-func lateText(label string, at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
-	var note string
+// lateNote words how an occurrence is not on time, "" when it is.
+func lateNote(at, now time.Time, late time.Duration, folded int, loc *time.Location) string {
 	switch {
 	case late > 0 && folded > 0:
-		note = fmt.Sprintf("ran late, once for %s times; the last was due %s", count(folded+1), clockTime(at, now, loc))
+		return fmt.Sprintf("ran late, once for %s times; the last was due %s", count(folded+1), clockTime(at, now, loc))
 	case late > 0:
-		note = "ran late, was due " + clockTime(at, now, loc)
+		return "ran late, was due " + clockTime(at, now, loc)
 	case folded > 0:
-		note = fmt.Sprintf("also stands for %s earlier times that were missed", count(folded))
-	default:
-		return label
+		return fmt.Sprintf("also stands for %s earlier times that were missed", count(folded))
 	}
-	return label + " (" + note + ")"
+	return ""
 }
 
 // count words a number of occurrences; from maxCount on they are not counted.

@@ -60,7 +60,7 @@ func TestMissed(t *testing.T) {
 			"stretch (ran late, once for 3 times; the last was due at 08:00)", "stretch",
 		}},
 		{"daily, skip", daily, watchers.Skip, []string{
-			"Skipped 3 times: stretch (due between on Sat 1 Jan at 08:00 and at 08:00)", "stretch",
+			"Skipped 3 times: stretch (due from Sat 1 Jan at 08:00 to today at 08:00)", "stretch",
 		}},
 		{"daily, run all", daily, watchers.RunAll, []string{
 			"stretch (ran late, was due on Sat 1 Jan at 08:00)", "stretch (ran late, was due on Sun 2 Jan at 08:00)",

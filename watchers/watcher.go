@@ -99,6 +99,9 @@ type Signal struct {
 	At time.Time
 	// Late is how long after its time it fires; 0 when on time.
 	Late time.Duration
+	// Note says in words how it is not on time, such as "ran late, was due at
+	// 08:00"; Text holds it too.
+	Note string
 	// Skipped is how many occurrences the policy Skip (or the bound of RunAll)
 	// dropped. When it is not 0 the action must not run: the owner is only
 	// told Text.

@@ -1,0 +1,23 @@
+package autonomy
+
+import (
+	"testing"
+	"time"
+)
+
+func TestLateWords(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    fired
+		want string
+	}{
+		{"on time", fired{}, ""},
+		{"late", fired{Late: time.Hour, Note: "ran late, was due at 08:00"}, " (ran late, was due at 08:00)"},
+		{"on time, for many", fired{Note: "also stands for 299 earlier times that were missed"}, " (also stands for 299 earlier times that were missed)"},
+		{"kept without words", fired{Late: time.Hour}, " (ran late)"},
+	} {
+		if got := c.f.late(" (", ")"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
