@@ -148,6 +148,62 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 	return r.Spec, nil
 }
 
+// SetPaceTx changes when and how often a watcher works, as far as change says
+// something. It goes on where it is: nothing is lost or told again by it.
+func (m *Manager) SetPaceTx(tx *store.Tx, id string, change Pace) (before, after Spec, err error) {
+	r, err := selectRow(tx, id)
+	if err != nil {
+		return Spec{}, Spec{}, err
+	}
+	spec := r.Spec
+	for _, x := range []struct {
+		to   *string
+		from string
+	}{{&spec.Every, change.Every}, {&spec.Hours, change.Hours}} {
+		switch {
+		case strings.EqualFold(strings.TrimSpace(x.from), Always):
+			*x.to = ""
+		case x.from != "":
+			*x.to = x.from
+		}
+	}
+	if change.PerDay != 0 {
+		spec.PerDay = change.PerDay
+	}
+	return r.Spec, spec, m.putPace(tx, spec)
+}
+
+// Always as a part of a Pace takes what was said of it away.
+const Always = "always"
+
+// RestorePaceTx gives a watcher the pace that it had.
+func (m *Manager) RestorePaceTx(tx *store.Tx, id string, pace Pace) (Spec, error) {
+	r, err := selectRow(tx, id)
+	if err != nil {
+		return Spec{}, err
+	}
+	r.Pace = pace
+	return r.Spec, m.putPace(tx, r.Spec)
+}
+
+func (m *Manager) putPace(tx *store.Tx, spec Spec) error {
+	made, err := m.build(spec)
+	if err == nil {
+		_, err = spec.Pace.parse()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if err := spec.paced(made); err != nil {
+		return err
+	}
+	if _, err := tx.Exec("UPDATE watchers SET every = ?, active_hours = ?, per_day = ? WHERE id = ?", spec.Every, spec.Hours, spec.PerDay, spec.ID); err != nil {
+		return fmt.Errorf("watchers: change: %w", err)
+	}
+	m.changed(tx, spec.ID, true)
+	return nil
+}
+
 // SetSourceTx says anew where a watcher comes from; "" makes it the owner's own.
 // It goes on as it is.
 func (m *Manager) SetSourceTx(tx *store.Tx, id, source string) error {

@@ -82,7 +82,7 @@ func (a *app) watchCmd() *cobra.Command {
 				col("ID", "id"), col("KIND", "kind"), col("STATE", "state"), col("FIRED", "fired"), at(a.zone(), "LAST", "fired_at"), col("REPORTS TO", "report"), col("WATCHES", "description", "title"))
 		}),
 	})
-	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files, feeds and other things", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchTry(),
+	return a.group(&cobra.Command{Use: "watch", Short: "Watchers of files, feeds and other things", SuggestFor: []string{"watcher", "watchers"}}, list, a.thingShow("watcher", "/api/v1/watchers"), a.watchAdd(), a.watchChange(), a.watchTry(),
 		a.onOne("remove WATCHER...", "Remove a watcher", "cancel_watcher", "watcher"),
 		a.onOne("pause WATCHER...", "Pause a watcher", "pause_watcher", "watcher"),
 		a.resume("resume WATCHER...", "Let a paused watcher go on", "pause_watcher", "watcher"))

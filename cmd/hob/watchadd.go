@@ -54,6 +54,30 @@ is given with --set.`,
 	return add
 }
 
+func (a *app) watchChange() *cobra.Command {
+	change := &cobra.Command{
+		Use: "change WATCHER...", Short: "Change when and how often a watcher works", Args: cobra.MinimumNArgs(1),
+		Long: `Change when and how often a watcher works. It goes on where it is. The word
+"always" takes away what was said of --hours or --every.`,
+		Example: `  hob watch change Ada --hours "mon-fri 08:00-18:00" --per-day 3
+  hob watch change prices --every 6h`,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := map[string]any{"watcher": words(args)}
+			for flag, key := range map[string]string{"every": "every", "hours": "active_hours"} {
+				if v, _ := c.Flags().GetString(flag); v != "" {
+					in[key] = v
+				}
+			}
+			if n, _ := c.Flags().GetInt("per-day"); n != 0 {
+				in["per_day"] = n
+			}
+			return a.do(c.Context(), false, "update_watcher", in)
+		}),
+	}
+	paceFlags(change)
+	return change
+}
+
 func (a *app) watchTry() *cobra.Command {
 	try := a.listing(&cobra.Command{
 		Use: "try [WATCHER... | WHAT]", Short: "Show what would have fired in the last days",
@@ -92,12 +116,17 @@ what tells nothing of its past (files, pages, calendars) cannot.`,
 func watcherFlags(c *cobra.Command) {
 	c.Flags().String("kind", "", "what it is: file, email, message, calendar, feed, page, github (default: file)")
 	c.Flags().StringArray("set", nil, `a key of the kind: words='["invoice"]'`)
-	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
-	c.Flags().String("hours", "", `when it works: "08:00-18:00", "mon-fri 08:00-18:00"`)
-	c.Flags().Int("per-day", 0, "how often it may tell on one day")
+	paceFlags(c)
 	c.Flags().String("pattern", "", `files: only names like this: "*.pdf"`)
 	c.Flags().Bool("recursive", false, "files: also in the folders below")
 	c.Flags().StringSlice("events", nil, "files: created, modified, removed (default: created)")
+}
+
+// paceFlags are what says when and how often it works.
+func paceFlags(c *cobra.Command) {
+	c.Flags().String("every", "", `how often to ask: "30m", "6h", "1d"`)
+	c.Flags().String("hours", "", `when it works: "08:00-18:00", "mon-fri 08:00-18:00"`)
+	c.Flags().Int("per-day", 0, "how often it may tell on one day")
 }
 
 // watcherOf reads kind and configuration from the arguments and flags.

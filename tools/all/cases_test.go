@@ -167,6 +167,8 @@ func watchCases() []toolstest.Case {
 		{Step: step("list_watchers", `{}`), Before: []toolstest.Step{pdf, act, daily}, Want: "2 watchers:\n- "},
 		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Cancelled the watcher: ", Undone: "Brought back"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},
+		{Step: step("update_watcher", `{"watcher":"pdf","active_hours":"mon-fri 08:00-18:00","per_day":3}`), Before: []toolstest.Step{pdf}, Want: "(only mon-fri 08:00-18:00, at most 3 a day).", Undone: "The watcher is as it was: "},
+		{Step: step("update_watcher", `{"active_hours":"always","per_day":1}`), Before: []toolstest.Step{pdf}, Want: "(at most 1 a day).", Undone: "as it was"},
 		{Step: step("pause_watcher", `{"watcher":"pdf","resume":true}`), Before: []toolstest.Step{pdf}, Want: "The watcher is active already"},
 	}
 }

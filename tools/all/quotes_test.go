@@ -27,6 +27,7 @@ func TestWhatIsQuotedIsOutside(t *testing.T) {
 		{"a reminder is cancelled", step("cancel_reminder", `{"reminder":"obey"}`)},
 		{"a reminder that is near", step("cancel_reminder", `{"reminder":"obey mallory today"}`)},
 		{"a watcher is paused", step("pause_watcher", `{"watcher":"obey"}`)},
+		{"a watcher is changed", step("update_watcher", `{"watcher":"obey","per_day":3}`)},
 		{"a watcher is cancelled", step("cancel_watcher", `{"watcher":"obey"}`)},
 		{"a watcher that is near", step("cancel_watcher", `{"watcher":"obey mallory today"}`)},
 		{"a schedule is paused", step("pause_schedule", `{"schedule":"obey"}`)},

@@ -118,6 +118,11 @@ func TestUndoKeepsNewerThings(t *testing.T) {
 			[]toolstest.Step{step("create_watcher", `{"kind":"file","config":{"path":"$DIR"}}`)},
 			step("pause_watcher", `{"watcher":"Documents"}`), step("cancel_watcher", `{"watcher":"Documents"}`),
 		},
+		{
+			"a watcher that was changed again",
+			[]toolstest.Step{step("create_watcher", `{"kind":"file","config":{"path":"$DIR"}}`)},
+			step("update_watcher", `{"watcher":"Documents","per_day":3}`), step("update_watcher", `{"watcher":"Documents","per_day":4}`),
+		},
 		{"a file that was changed", nil, step("write_file", `{"path":"x.txt","content":"1"}`), step("write_file", `{"path":"x.txt","content":"2"}`)},
 	}
 	for _, tc := range tests {

@@ -1,5 +1,5 @@
 // Package watch are the tools for what Hob notices and does by itself: watchers
-// (create_watcher, list_watchers, cancel_watcher, pause_watcher, try_watcher), schedules
+// (create_watcher, list_watchers, cancel_watcher, pause_watcher, update_watcher, try_watcher), schedules
 // (create_schedule, list_schedules, cancel_schedule, pause_schedule) and goals
 // (create_goal, list_goals, update_goal, pause_goal, complete_goal, delete_goal).
 //
@@ -31,6 +31,8 @@ type Manager interface {
 	CancelTx(tx *store.Tx, id string) (watchers.Spec, error)
 	RestoreTx(tx *store.Tx, spec watchers.Spec) error
 	SetStateTx(tx *store.Tx, id string, state watchers.State) (watchers.Spec, error)
+	SetPaceTx(tx *store.Tx, id string, change watchers.Pace) (before, after watchers.Spec, err error)
+	RestorePaceTx(tx *store.Tx, id string, pace watchers.Pace) (watchers.Spec, error)
 	ListIn(q store.Querier, f watchers.Filter) ([]watchers.Spec, error)
 	Describe(s watchers.Spec) string
 	Coming(s watchers.Spec, n int) []time.Time
@@ -51,7 +53,7 @@ type Deps struct {
 func Tools(d Deps) []tools.Tool {
 	w, s := d.family("watcher"), d.family("schedule")
 	return append([]tools.Tool{
-		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(),
+		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(), w.updateWatcher(),
 		d.tryWatcher(), d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
 	}, d.goalTools()...)
 }

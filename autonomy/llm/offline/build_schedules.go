@@ -1,6 +1,9 @@
 package offline
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func scheduleBuilders() map[string]builder {
 	return map[string]builder{
@@ -22,6 +25,9 @@ func addSchedule(w *wish) (plan, bool) {
 	if len(inner.calls) == 0 { // the time may stand at the end of the action
 		d = w.details("action", false)
 		inner = w.inner(d.text)
+	}
+	if slices.ContainsFunc(inner.calls, func(c call) bool { return c.name == "create_watcher" }) {
+		return not() // how often it looks is its own business
 	}
 	d.times = append(w.spans(), d.times...)
 	action := strings.TrimPrefix(strings.TrimPrefix(d.text, "to "), "then ")

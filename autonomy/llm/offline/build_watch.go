@@ -4,6 +4,16 @@ import "strings"
 
 func watchBuilders() map[string]builder {
 	return map[string]builder{
+		"watch.mail":        watchMail,
+		"watch.message":     watchMessage,
+		"watch.calendar":    watchCalendar,
+		"watch.feed":        watchFeed,
+		"watch.page":        watchPage,
+		"watch.github":      watchGithub,
+		"watch.unclear":     watchWhere,
+		"watch.muted":       cancelWatcher,
+		"watch.change":      changeWatcher,
+		"watch.pace":        paceLast,
 		"watch.add":         addWatcher,
 		"watch.add.none":    askWatch,
 		"watch.list":        func(w *wish) (plan, bool) { return calling("list_watchers", nil) },
@@ -244,21 +254,37 @@ func (v *watching) act(w *wish, c capture) (plan, bool) {
 }
 
 func cancelWatcher(w *wish) (plan, bool) {
-	name := w.path("path")
-	if name == "" {
-		name = bare(w.text("text"))
-	}
+	name := w.watcherNamed()
 	if anything(name) {
 		return asking("Which one shall I stop watching?", fill("stop watching", ""))
 	}
 	return calling("cancel_watcher", arguments("watcher", name))
 }
 
-func pauseWatcher(w *wish, resume bool) (plan, bool) {
-	name := w.path("path")
-	if name == "" {
-		name = bare(w.text("text"))
+// watcherNamed is what a watcher is known by: an address, or words of what is
+// said of it: "Ada's mails" are those of "mail from Ada".
+func (w *wish) watcherNamed() string {
+	for _, slot := range []string{"path", "link", "repo"} {
+		if s := w.path(slot); s != "" {
+			return s
+		}
 	}
+	var out []string
+	for f := range strings.FieldsSeq(bare(w.text("text"))) {
+		f = strings.TrimSuffix(strings.TrimSuffix(f, "'s"), "’s")
+		switch strings.ToLower(f) {
+		case "mails", "emails", "email", "e-mails", "e-mail":
+			f = "mail"
+		case "from", "about", "when", "me", "the", "if", "writes", "mentions", "someone":
+			continue
+		}
+		out = append(out, f)
+	}
+	return strings.Join(out, " ")
+}
+
+func pauseWatcher(w *wish, resume bool) (plan, bool) {
+	name := w.watcherNamed()
 	if anything(name) {
 		verb := "pause"
 		if resume {

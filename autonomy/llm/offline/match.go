@@ -170,6 +170,16 @@ func (s slot) match(r *run, i int, next func(int) bool) bool {
 		}
 		c.to = i + 1
 		return r.take(c, 0, next)
+	case slotLink, slotRepo:
+		where, ok := r.s.tokens[i].address()
+		if s.kind == slotRepo {
+			where, ok = r.s.tokens[i].repository()
+		}
+		if !ok {
+			return false
+		}
+		c.to, c.path = i+1, where
+		return r.take(c, 2, next)
 	case slotQuote:
 		if r.s.tokens[i].kind != quoted {
 			return false

@@ -15,9 +15,10 @@ import (
 //	{title}         free text, as short as possible; {title+} as long as possible
 //	{priority=a|b}  one of these, remembered under the name
 //	{few_x}         free text of at most four words
-//	{time} {path} {amount} {number} {word} {quote}
+//	{time} {path} {amount} {number} {word} {quote} {link} {repo}
 //	                a time, a file or folder, money, a number, one word, quoted
-//	                text; a name may follow: {path_to}
+//	                text, an address on the web, a repository; a name may
+//	                follow: {path_to}
 //
 // A pattern must account for the whole sentence; punctuation between its
 // pieces is stepped over.
@@ -55,6 +56,8 @@ const (
 	slotNumber
 	slotWord
 	slotQuote
+	slotLink
+	slotRepo
 )
 
 func kindOf(name string) slotKind {
@@ -74,6 +77,10 @@ func kindOf(name string) slotKind {
 		return slotWord
 	case "quote":
 		return slotQuote
+	case "link":
+		return slotLink
+	case "repo":
+		return slotRepo
 	}
 	return slotText
 }

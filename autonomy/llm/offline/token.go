@@ -25,6 +25,7 @@ type token struct {
 	start, end int
 	norm       string
 	inner      string
+	raw        string // of a word, as it was written
 }
 
 // closely is the number of tokens of a message that are read as language. A
@@ -174,7 +175,7 @@ func (z *tokenizer) core(s string, at int) {
 	}
 	first, second, cut := z.lex.expand(norm)
 	if second == "" || cut > len(s) {
-		z.add(token{kind: word, start: at, end: at + len(s), norm: norm})
+		z.add(token{kind: word, start: at, end: at + len(s), norm: norm, raw: s})
 		return
 	}
 	z.add(token{kind: word, start: at, end: at + cut, norm: first})

@@ -93,7 +93,22 @@ func (t *turn) plan() plan {
 	if t.own == "" {
 		return plan{outcome: unknown}
 	}
-	return t.g.answerTo(t.pending(), t.own, t.r.Now)
+	p := t.g.answerTo(t.pending(), t.own, t.r.Now)
+	if p.intent != nil && p.intent.name == "watch.pace" && !t.watching() {
+		return plan{outcome: unknown}
+	}
+	return p
+}
+
+// watching reports whether the owner's last words before made a watcher, which
+// "only on weekdays" is said of then.
+func (t *turn) watching() bool {
+	past := t.exchanges()
+	if len(past) == 0 {
+		return false
+	}
+	p := t.g.plan(past[len(past)-1].own, t.r.Now, 0)
+	return slices.ContainsFunc(p.calls, func(c call) bool { return c.name == "create_watcher" || c.name == "update_watcher" })
 }
 
 // open is the first step of a turn.

@@ -1,0 +1,193 @@
+package offline
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// paced is what a sentence says of how often and when a watcher works.
+type paced struct {
+	days, span string // "mon-fri", "08:00-18:00"
+	every      string
+	perDay     int
+}
+
+func (p paced) empty() bool { return p == paced{} }
+
+// hours is the key active_hours.
+func (p paced) hours() string {
+	span := p.span
+	switch {
+	case p.days == "":
+		return span
+	case span == "":
+		span = "00:00-24:00"
+	}
+	return p.days + " " + span
+}
+
+// into adds the keys of a watcher's configuration.
+func (p paced) into(config map[string]any) {
+	if h := p.hours(); h != "" {
+		config["active_hours"] = h
+	}
+	if p.every != "" {
+		config["every"] = p.every
+	}
+	if p.perDay > 0 {
+		config["per_day"] = p.perDay
+	}
+}
+
+// The ways to say one part of a pace. Marks are gone and words in lower case.
+const (
+	paceDays  = `(?:only )?(?:on )?(?:the )?(weekdays|week days|working days|workdays|weekends|weekend|mondays|tuesdays|wednesdays|thursdays|fridays|saturdays|sundays|monday to friday|mondays to fridays)(?: only)?`
+	paceClock = `(\d{1,2})(?::(\d\d))? ?(am|pm|a\.m\.|p\.m\.)?`
+	paceSpan  = `(?:only )?(?:between|from) ` + paceClock + ` (?:and|to|until|till) ` + paceClock + `(?: only)?`
+	paceNamed = `(?:only )?(during|in|within|at|not at|not in|not during|never at) (?:the )?(working hours|business hours|office hours|work hours|work|day|daytime|night|mornings|morning|afternoons|afternoon|evenings|evening)(?: only)?`
+	paceMost  = `(?:only )?(?:at most|no more than|not more than|max|maximum|a maximum of|up to|limited to|only) (\d+|once|twice|one|two|three|four|five|six|seven|eight|nine|ten)(?: times| time| notices| messages| notifications)? (?:a|per|each|every) day`
+	paceEvery = `(?:and )?(?:check|checking|look|looking|ask|asking)?(?: it| them| for it)? ?every (?:(\d+|two|three|four|five|six|ten|fifteen|twenty|thirty) )?(minutes|minute|hours|hour|days|day|half hour)`
+)
+
+func paceSpans() map[string]string {
+	return map[string]string{
+		"working hours": "09:00-17:00", "business hours": "09:00-17:00", "office hours": "09:00-17:00", "work hours": "09:00-17:00", "work": "09:00-17:00",
+		"day": "07:00-22:00", "daytime": "07:00-22:00", "night": "22:00-07:00", "mornings": "06:00-12:00", "morning": "06:00-12:00",
+		"afternoons": "12:00-18:00", "afternoon": "12:00-18:00", "evenings": "18:00-23:00", "evening": "18:00-23:00",
+	}
+}
+
+// parsePace reads a text that is nothing but a pace: "only on weekdays, at most 3
+// a day".
+func parsePace(text string) (p paced, ok bool) {
+	rest := strings.TrimSpace(text)
+	for range 4 {
+		if rest == "" {
+			return p, !p.empty()
+		}
+		next, fine := p.part(rest)
+		if !fine {
+			return paced{}, false
+		}
+		rest = next
+	}
+	return p, rest == "" && !p.empty()
+}
+
+// part takes one part off the front.
+func (p *paced) part(text string) (rest string, ok bool) {
+	text = strings.TrimSpace(regexp.MustCompile(`^(?:(?:and|but|please|,) )+`).ReplaceAllString(text, ""))
+	for _, x := range []struct {
+		form string
+		take func(m []string) bool
+	}{{paceMost, p.most}, {paceSpan, p.between}, {paceNamed, p.named}, {paceDays, p.onDays}, {paceEvery, p.often}} {
+		m := regexp.MustCompile(`^` + x.form + `(?: |$)`).FindStringSubmatch(text)
+		if m != nil && x.take(m) {
+			return strings.TrimSpace(text[len(m[0]):]), true
+		}
+	}
+	return "", false
+}
+
+func (p *paced) onDays(m []string) bool {
+	switch d := m[1]; d {
+	case "weekdays", "week days", "working days", "workdays", "monday to friday", "mondays to fridays":
+		p.days = "mon-fri"
+	case "weekends", "weekend":
+		p.days = "sat,sun"
+	default:
+		p.days = d[:3]
+	}
+	return true
+}
+
+func (p *paced) between(m []string) bool {
+	if m[3] == "" {
+		m[3] = m[6] // "from 9 to 11 pm" is said of both; from 9 to 5 pm is not
+		if a, _ := strconv.Atoi(m[1]); a >= 8 && strings.HasPrefix(m[6], "p") {
+			m[3] = ""
+		}
+	}
+	from, ok1 := clockOf(m[1], m[2], m[3])
+	to, ok2 := clockOf(m[4], m[5], m[6])
+	p.span = from + "-" + to
+	return ok1 && ok2 && from != to
+}
+
+func clockOf(hour, minute, half string) (string, bool) {
+	h, err := strconv.Atoi(hour)
+	if minute == "" {
+		minute = "00"
+	}
+	switch {
+	case strings.HasPrefix(half, "p") && h < 12:
+		h += 12
+	case strings.HasPrefix(half, "a") && h == 12:
+		h = 0
+	}
+	return fmt.Sprintf("%02d:%s", h, minute), err == nil && h <= 24 && minute < "60"
+}
+
+func (p *paced) named(m []string) bool {
+	not := strings.HasPrefix(m[1], "not") || m[1] == "never at"
+	p.span = paceSpans()[m[2]]
+	switch {
+	case not && m[2] == "night":
+		p.span = paceSpans()["day"]
+	case not:
+		return false
+	case strings.HasSuffix(m[2], "hours") && p.days == "", m[2] == "work" && p.days == "":
+		p.days = "mon-fri"
+	}
+	return true
+}
+
+func (p *paced) most(m []string) bool {
+	p.perDay = count(m[1])
+	return p.perDay > 0
+}
+
+func (p *paced) often(m []string) bool {
+	n := 1
+	if m[1] != "" {
+		n = count(m[1])
+	}
+	switch {
+	case m[2] == "half hour":
+		p.every = "30m"
+	default:
+		p.every = strconv.Itoa(n) + m[2][:1]
+	}
+	return n > 0
+}
+
+// count reads a small number, 0 when it is none.
+func count(s string) int {
+	words := map[string]int{
+		"a": 1, "an": 1, "once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+		"ten": 10, "fifteen": 15, "twenty": 20, "thirty": 30, "forty-five": 45, "sixty": 60,
+	}
+	if n, ok := words[s]; ok {
+		return n
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// unpaced takes a pace off the end of a text; the rest ends at token to.
+func (w *wish) unpaced(c capture) (to int, p paced) {
+	for from := c.from; from < c.to; from++ {
+		if got, ok := parsePace(w.s.norms(from, c.to)); ok && (from == c.from || w.s.begins(from)) {
+			return from, got
+		}
+	}
+	return c.to, paced{}
+}
+
+// begins: what stands before a token can be cut from it.
+func (s *sentence) begins(i int) bool { return i > 0 && s.tokens[i].kind != punct }
