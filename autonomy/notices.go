@@ -3,10 +3,15 @@ package autonomy
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
+	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/platform/when"
 )
 
 // digest tells what was held: where all of it was to go, or where notices go when
@@ -37,4 +42,58 @@ func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	res.Answer, res.Source, err = l.o.Notices.DigestTx(tx, ev.ID)
 	res.said = res.Answer != ""
 	return err
+}
+
+var errNoNotices = errors.New("notices are not held here")
+
+func (l *Loop) cmdQuiet(ctx context.Context, _ bus.Event, args string) (string, error) {
+	if l.o.Notices == nil {
+		return "", errNoNotices
+	}
+	switch strings.ToLower(args) {
+	case "":
+		until, why, on, err := l.o.Notices.Quiet(ctx)
+		if err != nil || !on {
+			return "It is not quiet: I tell what there is to tell. /quiet 2h changes that.", err
+		}
+		return fmt.Sprintf("It is quiet until %s (%s). /quiet off ends it.", l.at(until), why), nil
+	case "off":
+		was, err := l.o.Notices.Unhush(ctx)
+		if !was {
+			return "It was not quiet.", err
+		}
+		return "I tell what there is to tell again, and what I held.", err
+	}
+	until, err := notify.ParseUntil(args, time.Now().In(l.o.Zone()))
+	if err != nil {
+		return "", err
+	}
+	if until, err = l.o.Notices.Hush(ctx, until); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Quiet until %s. What is critical, what you ask for and what you timed yourself comes all the same.", l.at(until)), nil
+}
+
+func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string, error) {
+	if l.o.Notices == nil {
+		return "", errNoNotices
+	}
+	id, rest, _ := strings.Cut(args, " ")
+	if !strings.Contains(id, "-") { // of a notice ("n-...") or a delivery
+		id, rest = "", args
+	}
+	until, err := notify.ParseUntil(rest, time.Now().In(l.o.Zone()))
+	if err != nil {
+		return "", err
+	}
+	n, err := l.o.Notices.Snooze(ctx, id, ev.Session, until)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("I tell it again %s: %s", l.at(until), firstLine(n.Text)), nil
+}
+
+// at words an instant of today or of another day.
+func (l *Loop) at(t time.Time) string {
+	return when.Format(t.In(l.o.Zone()), time.Now().In(l.o.Zone()))
 }

@@ -14,6 +14,11 @@ import (
 type Notify struct {
 	Channel      string `toml:"channel"` // "origin" or a channel's name
 	QueueNotices bool   `toml:"queue_notices"`
+	// SameWithin is how long the same is not told again.
+	SameWithin Duration `toml:"same_within"`
+	PerHour    int      `toml:"per_hour"` // notices that are not urgent; 0 = any number
+	Morning    string   `toml:"morning"`  // "08:00"; "" = no digest then
+	Evening    string   `toml:"evening"`
 	// Hours is one section or a list of them; Quiet has what it says.
 	Hours QuietHours   `toml:"quiet_hours"`
 	Rules []NotifyRule `toml:"rules"`
@@ -83,7 +88,12 @@ func (n *Notify) quiet() {
 
 // notify asks for a place that is there: notices that go nowhere are not missed.
 func (k *checker) notify() {
-	k.place("notify.channel", k.c.Notify.Channel)
+	n := k.c.Notify
+	k.place("notify.channel", n.Channel)
+	k.require("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `it must lie between "1s" and "168h"`)
+	k.between("notify.per_hour", n.PerHour, 0, 10_000)
+	k.require("notify.morning", n.Morning == "" || clock(n.Morning), `it must be a time of day such as "08:00", or empty`)
+	k.require("notify.evening", n.Evening == "" || clock(n.Evening), `it must be a time of day such as "18:00", or empty`)
 	for i, q := range k.c.Notify.Quiet {
 		k.quietHours(i, q)
 	}

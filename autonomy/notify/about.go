@@ -44,7 +44,8 @@ type about struct {
 	Channel string // that brought it
 	People  []string
 	Text    string
-	At      time.Time // when what it is about begins or is due
+	At      time.Time       // when what it is about begins or is due
+	Data    json.RawMessage // what the watcher saw
 	// Timed: the owner chose this very time.
 	Timed bool
 	// Urgency is what the code that tells it says; 0: nothing.
@@ -69,6 +70,8 @@ type came struct {
 // seen is the part of what a watcher saw that names people and times.
 type seen struct {
 	From      any    `json:"from"`
+	Name      any    `json:"name"`
+	By        any    `json:"by"`
 	Sender    any    `json:"sender"`
 	Author    any    `json:"author"`
 	Organizer any    `json:"organizer"`
@@ -123,6 +126,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	}
 	if a.Cause != Answer && a.Cause != Digest {
 		a.Text += "\n" + c.Signal
+		a.Data = c.Data
 		a.look(c.Data)
 	}
 	return a, nil
@@ -147,8 +151,11 @@ func (a *about) look(data json.RawMessage) {
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
 		return
 	}
-	for _, v := range []any{s.From, s.Sender, s.Author, s.Organizer} {
+	for _, v := range []any{s.From, s.Name, s.By, s.Sender, s.Author, s.Organizer} {
 		a.People = append(a.People, people(v)...)
+	}
+	if from, ok := s.From.(string); ok && s.Channel != "" {
+		a.People = append(a.People, s.Channel+":"+from)
 	}
 	if s.Channel != "" {
 		a.Channel = s.Channel

@@ -31,6 +31,15 @@ type Options struct {
 	Zone  func() *time.Location
 	Rules []Rule
 	Quiet []Quiet
+	// SameWithin is how long a fact is not told again, and things that are like each
+	// other are told together (default 30 minutes).
+	SameWithin time.Duration
+	// PerHour is how many notices that are not urgent are told one by one within an
+	// hour; 0: any number, and only what does not work is told together.
+	PerHour int
+	// Digests are the times of day at which things of low urgency are told; none:
+	// they are told at once.
+	Digests []Clock
 	// Waiting reports whether a question of an event still waits for its answer;
 	// nil: it does.
 	Waiting func(q store.Querier, event string) (bool, error)
@@ -62,6 +71,9 @@ func New(o Options) (*Notifier, error) {
 	if o.Waiting == nil {
 		o.Waiting = func(store.Querier, string) (bool, error) { return true, nil }
 	}
+	if o.SameWithin <= 0 {
+		o.SameWithin = 30 * time.Minute
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -80,38 +92,36 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 	}
 	now := time.Now()
 	row := Notice{
-		ID: newID(), Event: event, Kind: o.Kind, Cause: a.Cause, Subject: a.Title, Session: o.Session, Channel: o.Channel, Chat: o.Chat,
+		ID: newID(), Event: event, Kind: o.Kind, Cause: a.Cause, Subject: a.Title, Watcher: a.Watcher, Session: o.Session, Channel: o.Channel, Chat: o.Chat,
 		Provenance: o.Provenance, State: Told, Delivery: o.ID, CreatedAt: now, ToldAt: now,
+	}
+	if a.repeats(o) {
+		row.Fact, row.Shape = fact(o.Text, a.Data), shape(a, o.Text)
 	}
 	j := n.urgent(a, now)
 	row.Urgency, row.Rule = j.urgency, j.why
-	until, why, held := n.held(a, j, now)
-	if row.Why = why; held {
-		row.State, row.HeldBy, row.Until, row.Text, row.Delivery, row.ToldAt = Held, ByQuiet, until, o.Text, "", time.Time{}
-	}
-	if err := insertTx(tx, row); err != nil {
+	v, err := n.judgeTx(tx, o, a, j, row)
+	if err != nil {
 		return o, false, err
 	}
-	if held {
+	row.State, row.HeldBy, row.Until, row.Why, row.Of = v.state, v.by, v.until, v.why, v.of
+	if v.state != Told {
+		row.Delivery, row.ToldAt = "", time.Time{}
+	}
+	switch v.state {
+	case Held:
+		row.Text = o.Text
 		n.changed(tx)
+	case Told:
+		if row.Fact != "" {
+			more, err := n.timesTx(tx, row.Fact)
+			if err != nil {
+				return o, false, err
+			}
+			o.Text += more
+		}
 	}
-	return o, !held, nil
-}
-
-// held decides whether something waits, until when, and says why in either case.
-func (n *Notifier) held(a about, j judged, now time.Time) (until time.Time, why string, held bool) {
-	until, q, on := quiet(n.o.Quiet, now, n.o.Zone())
-	switch {
-	case a.Cause == Answer, a.Cause == Digest:
-		return until, called(a.Cause) + " is never held", false
-	case !on:
-		return until, "nothing held it", false
-	case a.Timed && !j.named:
-		return until, "you chose this time yourself", false
-	case j.urgency == Critical:
-		return until, "it is critical, which quiet hours do not hold", false
-	}
-	return until, "quiet hours " + q.String(), true
+	return o, v.state == Told, insertTx(tx, row)
 }
 
 // changed makes sure that the next look at what is due reads it anew.

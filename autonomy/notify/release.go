@@ -57,21 +57,39 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-// againTx finds anew how long what quiet hours hold is held.
+// againTx finds anew how long things are held by quiet hours and for a digest.
 func (n *Notifier) againTx(tx *store.Tx, now time.Time) error {
-	until, _, on := quiet(n.o.Quiet, now, n.o.Zone())
+	until, _, on, err := n.quietAt(tx, now)
+	if err != nil {
+		return err
+	}
 	if !on {
 		until = now
 	}
-	_, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND held_by = 'quiet'`, store.Millis(until))
+	if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND held_by = 'quiet'`, store.Millis(until)); err != nil {
+		return wrap(err)
+	}
+	next, there := n.digestAt(now)
+	if !there {
+		next = now
+	}
+	_, err = tx.Exec(`UPDATE notices SET until = ?1 WHERE state = 'held' AND held_by = 'digest' AND until > ?2`, store.Millis(next), now.UnixMilli())
 	return wrap(err)
 }
 
+// own are those whose time the owner chose: quiet hours do not hold them.
+const own = `held_by IN ('snooze', 'asked')`
+
 // dueTx gives what is due to the event of a digest, or goes on holding it.
 func (n *Notifier) dueTx(tx *store.Tx, now time.Time) error {
-	if until, _, on := quiet(n.o.Quiet, now, n.o.Zone()); on {
-		_, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND until <= ?`, store.Millis(until), now.UnixMilli())
-		return wrap(err)
+	until, _, on, err := n.quietAt(tx, now)
+	if err != nil {
+		return err
+	}
+	if on {
+		if _, err := tx.Exec(`UPDATE notices SET until = ? WHERE state = 'held' AND until <= ? AND NOT `+own, store.Millis(until), now.UnixMilli()); err != nil {
+			return wrap(err)
+		}
 	}
 	id := bus.NewID()
 	res, err := tx.Exec(`UPDATE notices SET state = 'due', digest = ? WHERE state = 'held' AND until <= ?`, id, now.UnixMilli())
@@ -112,10 +130,16 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 		return "", provenance.Hob, err
 	}
 	now := time.Now()
-	if until, _, on := quiet(n.o.Quiet, now, n.o.Zone()); on { // Hob was off when they ended
-		_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due'`, store.Millis(until), event)
+	until, _, on, err := n.quietAt(tx, now)
+	if err != nil {
+		return "", "", err
+	}
+	if on { // Hob was off when they ended
+		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE digest = ? AND state = 'due' AND NOT `+own, store.Millis(until), event); err != nil {
+			return "", "", wrap(err)
+		}
 		n.changed(tx)
-		return "", provenance.Hob, wrap(err)
+		rows = slices.DeleteFunc(rows, func(r Notice) bool { return r.HeldBy != BySnooze && r.HeldBy != ByAsked })
 	}
 	var told []Notice
 	for _, r := range rows {
@@ -154,7 +178,10 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice, now time.Time) (State, error) {
 var digestText string
 
 // line is one notice as the template of a digest sees it.
-type line struct{ At, Text, ID string }
+type line struct {
+	At, Text string
+	Like     int // further ones
+}
 
 // worded is the text of a digest; one notice alone stays as it is.
 func (n *Notifier) worded(rows []Notice) (string, error) {
@@ -176,14 +203,22 @@ func (n *Notifier) worded(rows []Notice) (string, error) {
 		Why   []string
 		Lines []line
 		More  int
-	}{Count: len(rows), More: max(0, len(rows)-mostLines)}
-	for i, r := range rows {
-		if !slices.Contains(view.Why, r.Why) {
+	}{Count: len(rows)}
+	like := map[string]int{} // where in Lines
+	for _, r := range rows {
+		if !slices.Contains(view.Why, r.Why) && len(view.Why) < 5 {
 			view.Why = append(view.Why, r.Why)
 		}
-		if i < mostLines {
-			view.Lines = append(view.Lines, line{at(r), strings.ReplaceAll(phrase.Cut(strings.TrimSpace(r.Text), mostChars), "\n", "\n  "), r.ID})
+		if i, ok := like[r.Shape]; ok && r.Shape != "" {
+			view.Lines[i].Like++
+			continue
 		}
+		if len(view.Lines) == mostLines {
+			view.More++
+			continue
+		}
+		like[r.Shape] = len(view.Lines)
+		view.Lines = append(view.Lines, line{At: at(r), Text: strings.ReplaceAll(phrase.Cut(strings.TrimSpace(r.Text), mostChars), "\n", "\n  ")})
 	}
 	tmpl, err := template.New("digest").Funcs(template.FuncMap{"join": strings.Join}).Parse(digestText)
 	if err != nil {

@@ -20,12 +20,18 @@ const (
 	Held     State = "held"     // it waits for Until
 	Due      State = "due"      // its time has come, and the event of its digest waits
 	Released State = "released" // it was told in the digest Of
+	Repeated State = "repeated" // it says what the notice Of says
 	Dropped  State = "dropped"  // nobody waits for it any more
 )
 
 // What holds a notice.
 const (
-	ByQuiet = "quiet"
+	ByQuiet  = "quiet"  // quiet hours, or what the owner said
+	ByDigest = "digest" // it is of low urgency
+	ByLike   = "like"   // many like it were told
+	ByCap    = "cap"    // many were told
+	BySnooze = "snooze" // the owner put it off
+	ByAsked  = "asked"  // he wants it now
 )
 
 // Notice is what is kept of one text that Hob wanted to tell by itself, told or not.
@@ -35,6 +41,7 @@ type Notice struct {
 	Kind       channels.DeliveryKind `json:"kind"`
 	Cause      Cause                 `json:"cause"`
 	Subject    string                `json:"subject,omitempty"` // the title of the watcher, schedule or goal
+	Watcher    string                `json:"watcher,omitempty"` // its id
 	Session    string                `json:"session"`
 	Channel    string                `json:"channel"` // where it was to go
 	Chat       string                `json:"chat,omitempty"`
@@ -46,10 +53,13 @@ type Notice struct {
 	Why        string                `json:"why"` // what held it, or why nothing did
 	HeldBy     string                `json:"held_by,omitempty"`
 	Until      time.Time             `json:"until,omitzero"`
-	Of         string                `json:"of,omitempty"`       // the event of the digest that told it
+	Of         string                `json:"of,omitempty"`       // the event of the digest that told it, or the notice it repeats
 	Delivery   string                `json:"delivery,omitempty"` // its row of the outbox
+	Again      int                   `json:"again,omitempty"`    // how often the same was not told since
 	CreatedAt  time.Time             `json:"created_at"`
 	ToldAt     time.Time             `json:"told_at,omitzero"`
+
+	Fact, Shape string `json:"-"` // what it says and what it is like; "": it may come again
 }
 
 // Migrations of the package's table. The text of a notice that went out at once
@@ -66,23 +76,43 @@ CREATE INDEX notices_held ON notices(until) WHERE state = 'held';
 CREATE INDEX notices_event ON notices(event);
 CREATE INDEX notices_digest ON notices(digest) WHERE digest <> '';
 CREATE INDEX notices_delivery ON notices(delivery) WHERE delivery <> '';
+`, `
+ALTER TABLE notices ADD COLUMN fact TEXT NOT NULL DEFAULT '';
+ALTER TABLE notices ADD COLUMN shape TEXT NOT NULL DEFAULT '';
+ALTER TABLE notices ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE notices ADD COLUMN watcher TEXT NOT NULL DEFAULT '';
+CREATE INDEX notices_fact ON notices(fact, created_at) WHERE fact <> '';
+CREATE INDEX notices_shape ON notices(shape, created_at) WHERE shape <> '';
+CREATE INDEX notices_told ON notices(told_at) WHERE state = 'told';
+CREATE TABLE quiet_mode (one INTEGER PRIMARY KEY CHECK (one = 1), held INTEGER NOT NULL, until INTEGER NOT NULL);
 `}}
 }
 
 // Eraser takes texts out of the table. Rows of an event that goes as a whole go as
 // well: what they hold is not told any more.
 func Eraser() erase.Eraser {
-	return erase.Owned{List: []erase.Table{{
+	return eraser{erase.Owned{Besides: []string{"quiet_mode"}, List: []erase.Table{{
 		Name: "notices", Text: []string{"text", "subject", "rule", "why"}, Event: "event", Session: "session",
-	}}}
+	}}}}
 }
 
-const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at`
+type eraser struct{ erase.Owned }
+
+// EraseTx implements erase.Eraser. Whether a notice says what another said can be
+// found out by guessing; so all that was noted of that goes.
+func (e eraser) EraseTx(tx *store.Tx, what *erase.Erasure, s *erase.Scrubber) (erase.Erased, error) {
+	if _, err := tx.Exec(`UPDATE notices SET fact = '', shape = '' WHERE fact <> ''`); err != nil {
+		return erase.Erased{}, wrap(err)
+	}
+	return e.Owned.EraseTx(tx, what, s)
+}
+
+const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher`
 
 func insertTx(tx *store.Tx, r Notice) error {
-	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		r.ID, r.Event, r.Kind, r.Cause, r.Subject, r.Session, r.Channel, r.Chat, r.Text, r.Provenance, r.Urgency.String(), r.Rule, r.State, r.Why, r.HeldBy,
-		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt))
+		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher)
 	return wrap(err)
 }
 
@@ -90,7 +120,7 @@ func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
 	var urgency string
 	var until, created, told int64
 	err = s.Scan(&r.ID, &r.Event, &r.Kind, &r.Cause, &r.Subject, &r.Session, &r.Channel, &r.Chat, &r.Text, &r.Provenance, &urgency, &r.Rule, &r.State, &r.Why, &r.HeldBy,
-		&until, &r.Of, &r.Delivery, &created, &told)
+		&until, &r.Of, &r.Delivery, &created, &told, &r.Fact, &r.Shape, &r.Again, &r.Watcher)
 	if err != nil {
 		return r, err
 	}

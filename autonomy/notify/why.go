@@ -16,9 +16,11 @@ func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 	return list(n.o.Store.Reader(ctx), `WHERE id = ?1 OR event = ?1 OR delivery = ?1 AND delivery <> '' OR digest = ?1 AND digest <> '' ORDER BY seq LIMIT 200`, id)
 }
 
-// Last lists the newest notices, told or not.
-func (n *Notifier) Last(ctx context.Context, limit int) ([]Notice, error) {
-	return list(n.o.Store.Reader(ctx), `ORDER BY seq DESC LIMIT ?`, limit)
+// List lists notices, the newest first: those of a state, or ("") all, and of them
+// those older than the notice before.
+func (n *Notifier) List(ctx context.Context, state, before string, limit int) ([]Notice, error) {
+	return list(n.o.Store.Reader(ctx), `WHERE (?1 = '' OR state = ?1 OR ?1 = 'held' AND state = 'due')
+		AND (?2 = '' OR seq < coalesce((SELECT seq FROM notices WHERE id = ?2), 0)) ORDER BY seq DESC LIMIT ?3`, state, before, limit)
 }
 
 // Line says in one sentence what became of a notice and by which rule.
@@ -32,6 +34,8 @@ func (r Notice) Line(at func(time.Time) string) string {
 		fmt.Fprintf(&b, "; held until %s by %s", at(r.Until), r.Why)
 	case Released:
 		fmt.Fprintf(&b, "; held by %s, told at %s", r.Why, at(r.ToldAt))
+	case Repeated:
+		fmt.Fprintf(&b, "; not told: %s", r.Why)
 	case Dropped:
 		fmt.Fprintf(&b, "; held by %s, and not told: it had been answered", r.Why)
 	}

@@ -49,7 +49,7 @@ type Backend interface {
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals" (Query.Of = id),
 	// "memory/lessons", "memory/user", "tools", "usage", "budget",
-	// "undo", "inbox", "agents", "delegations" (Query.Of = id), "memory/forget"
+	// "notices" (Query.Of = of one of them, an event or a delivery), "undo", "inbox", "agents", "delegations" (Query.Of = id), "memory/forget"
 	// (what forgetting the row Query.Of, the words Query.Text or what came from
 	// Query.State would take), "memory/erasures" (Query.Of = id waits until that
 	// one is done). Newest first. The
@@ -63,7 +63,9 @@ type Backend interface {
 	// Manage does an owner's administrative act by name: "backup", "stop"
 	// (Query.Of = session), "shutdown", "new" (a fresh conversation),
 	// "token" (a new one; Server.Rotate takes it),
-	// "cancel" (Query.Of = a task that was handed on);
+	// "cancel" (Query.Of = a task that was handed on), "notices/release" (Query.Of
+	// = one of them, or ""), "notices/snooze" and "notices/quiet" (Query.Text = for
+	// how long, or "off");
 	// "memory/lessons" and "memory/user" change the entry Query.Of: it gets the
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)

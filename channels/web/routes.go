@@ -63,7 +63,7 @@ func (s *Server) table() []route {
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
-	for _, name := range []string{"agents", "delegations", "documents", "plan"} {
+	for _, name := range []string{"agents", "delegations", "documents", "plan", "notices"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
 	t = append(
@@ -78,6 +78,12 @@ func (s *Server) table() []route {
 	t = append(t, route{method: "POST", path: "/api/v1/manage/config", grave: true, owner: s.configChanged})
 	t = append(t, route{method: "POST", path: "/api/v1/manage/template", grave: true, owner: s.template})
 	t = append(t, route{method: "POST", path: "/api/v1/delegations/{id}/cancel", owner: s.cancel})
+	t = append(
+		t,
+		route{method: "POST", path: "/api/v1/notices/release", owner: s.notices("release")},
+		route{method: "POST", path: "/api/v1/notices/snooze", owner: s.notices("snooze")},
+		route{method: "POST", path: "/api/v1/notices/quiet", owner: s.notices("quiet")},
+	)
 	for _, name := range []string{"memory/lessons", "memory/user"} {
 		t = append(
 			t,
@@ -122,6 +128,8 @@ func listParams(name string) []string {
 		return nil
 	case "agents":
 		return []string{"id"}
+	case "notices":
+		return append(p, "state", "id")
 	case "delegations":
 		return []string{"limit", "all", "id"}
 	case "memory/lessons":

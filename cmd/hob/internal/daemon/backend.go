@@ -242,6 +242,8 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 		return map[string]string{"session": q.Of}, classify(err)
 	case "memory/lessons", "memory/user":
 		return b.learned(ctx, name, q)
+	case "notices/release", "notices/snooze", "notices/quiet":
+		return b.manageNotices(ctx, name, q)
 	case "cancel":
 		t, err := b.d.crew.Cancel(ctx, q.Of)
 		return t, classify(err)

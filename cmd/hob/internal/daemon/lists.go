@@ -39,6 +39,7 @@ func (b *backend) lists() map[string]func(context.Context, web.Query) (any, erro
 		"documents":  b.listDocuments,
 		"goals":      b.listGoals,
 		"plan":       b.listPlan,
+		"notices":    b.listNotices,
 
 		"agents":      b.listAgents,
 		"delegations": b.listDelegations,

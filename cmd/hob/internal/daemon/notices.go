@@ -2,12 +2,15 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/notify"
+	"hob/channels/web"
 	"hob/knowledge/store"
 	"hob/platform/system"
 )
@@ -27,6 +30,72 @@ func (d *Daemon) openNotices(context.Context) error {
 // gate hands on to the notifier, which is made after the bus.
 func (d *Daemon) gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) {
 	return d.notices.Gate(tx, event, o)
+}
+
+// listNotices lists what Hob wanted to tell by itself, told or not.
+func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
+	if q.Of != "" {
+		return b.d.notices.Why(ctx, q.Of)
+	}
+	list, err := b.d.notices.List(ctx, q.State, q.Before, q.Limit)
+	if list == nil {
+		list = []notify.Notice{}
+	}
+	return list, err
+}
+
+// manageNotices does what the owner wants done about them.
+func (b *backend) manageNotices(ctx context.Context, name string, q web.Query) (any, error) {
+	n := b.d.notices
+	switch name {
+	case "notices/release":
+		k, err := n.Release(ctx, q.Of)
+		return map[string]int{"released": k}, noticeError(err)
+	case "notices/snooze":
+		until, err := notify.ParseUntil(q.Text, time.Now().In(b.d.zone()))
+		if err != nil {
+			return nil, noticeError(err)
+		}
+		out, err := n.Snooze(ctx, q.Of, "", until)
+		return out, noticeError(err)
+	}
+	out := quietNow{}
+	var err error
+	switch q.Text {
+	case "":
+	case "off":
+		_, err = n.Unhush(ctx)
+	default:
+		var until time.Time
+		if until, err = notify.ParseUntil(q.Text, time.Now().In(b.d.zone())); err == nil {
+			_, err = n.Hush(ctx, until)
+		}
+	}
+	if err != nil {
+		return nil, noticeError(err)
+	}
+	out.Until, out.Why, out.Quiet, err = n.Quiet(ctx)
+	if !out.Quiet {
+		out.Until, out.Why = time.Time{}, ""
+	}
+	return out, err
+}
+
+// quietNow says whether it is quiet.
+type quietNow struct {
+	Quiet bool      `json:"quiet"`
+	Until time.Time `json:"until,omitzero"`
+	Why   string    `json:"why,omitempty"`
+}
+
+func noticeError(err error) error {
+	switch {
+	case errors.Is(err, notify.ErrNotFound):
+		return fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	case errors.Is(err, notify.ErrTime):
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	return classify(err)
 }
 
 // noticeOptions turns [notify] into what the notifier takes. Everything was
@@ -56,6 +125,17 @@ func noticeOptions(c config.Notify) (o notify.Options, err error) {
 			}
 		}
 		o.Quiet = append(o.Quiet, out)
+	}
+	o.SameWithin, o.PerHour = c.SameWithin.Duration, c.PerHour
+	for _, at := range []string{c.Morning, c.Evening} {
+		if at == "" {
+			continue
+		}
+		clock, err := notify.ParseClock(at)
+		if err != nil {
+			return o, err
+		}
+		o.Digests = append(o.Digests, clock)
 	}
 	for _, r := range c.Rules {
 		u, err := notify.ParseUrgency(r.Urgency)

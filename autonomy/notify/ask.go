@@ -1,0 +1,162 @@
+package notify
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/when"
+)
+
+// Errors of what the owner asks for.
+var (
+	ErrNotFound = errors.New("there is no such notice")
+	ErrTime     = errors.New(`say for how long or until when: "1h", "30m", "tomorrow at 9"`)
+)
+
+// farthest is how long something can be put off.
+const farthest = 31 * 24 * time.Hour
+
+// ParseUntil reads "1h", "2d", "tomorrow at 9" or "until 14:00" as an instant.
+func ParseUntil(text string, now time.Time) (time.Time, error) {
+	s := strings.TrimSpace(strings.ToLower(text))
+	for _, word := range []string{"until ", "till ", "for "} {
+		s = strings.TrimSpace(strings.TrimPrefix(s, word))
+	}
+	at := now
+	days, isDays := strings.CutSuffix(s, "d")
+	k, err := strconv.Atoi(days)
+	isDays = isDays && err == nil && k < 400
+	if d, err := time.ParseDuration(strings.ReplaceAll(s, " ", "")); err == nil {
+		at = now.Add(d)
+	} else if isDays {
+		at = now.AddDate(0, 0, k)
+	} else if m, err := when.Parse(s, now); err == nil {
+		at = m.Time
+	} else if m, err := when.Parse("in "+s, now); err == nil {
+		at = m.Time
+	} else {
+		return at, fmt.Errorf("%q: %w", text, ErrTime)
+	}
+	if !at.After(now) || at.Sub(now) > farthest {
+		return at, fmt.Errorf("%q lies in the past, or more than a month ahead: %w", text, ErrTime)
+	}
+	return at, nil
+}
+
+// mode is what the owner said last about quiet: held until then, or not held until
+// then in spite of quiet hours.
+func mode(q store.Querier) (held bool, until time.Time, err error) {
+	var ms int64
+	err = q.QueryRow(`SELECT held, until FROM quiet_mode`).Scan(&held, &ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, time.Time{}, nil
+	}
+	return held, store.Time(ms), wrap(err)
+}
+
+// Hush keeps quiet until then, as quiet hours do. It returns when that ends.
+func (n *Notifier) Hush(ctx context.Context, until time.Time) (time.Time, error) {
+	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := setMode(tx, true, until); err != nil {
+			return err
+		}
+		n.changed(tx)
+		if err := n.againTx(tx, time.Now()); err != nil {
+			return err
+		}
+		end, _, _, err := n.quietAt(tx, time.Now())
+		until = end
+		return err
+	})
+	return until, err
+}
+
+// Unhush ends the quiet, that of quiet hours too until they end; what was held is
+// told. It returns whether it was quiet.
+func (n *Notifier) Unhush(ctx context.Context) (was bool, err error) {
+	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		now := time.Now()
+		if _, _, was, err = n.quietAt(tx, now); err != nil {
+			return err
+		}
+		until, _, _ := quiet(n.o.Quiet, now, n.o.Zone())
+		if err := setMode(tx, false, until); err != nil {
+			return err
+		}
+		n.changed(tx)
+		return n.againTx(tx, now)
+	})
+	return was, err
+}
+
+func setMode(tx *store.Tx, held bool, until time.Time) error {
+	_, err := tx.Exec(`INSERT INTO quiet_mode (one, held, until) VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE SET held = ?1, until = ?2`, held, until.UnixMilli())
+	return wrap(err)
+}
+
+// Quiet reports whether it is quiet now, until when and why.
+func (n *Notifier) Quiet(ctx context.Context) (until time.Time, why string, on bool, err error) {
+	return n.quietAt(n.o.Store.Reader(ctx), time.Now())
+}
+
+// Release tells what is held now, whatever holds it: one notice, or ("") all. It
+// returns how many there are.
+func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
+	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		res, err := tx.Exec(`UPDATE notices SET held_by = 'asked', until = ?1 WHERE state = 'held' AND (?2 = '' OR id = ?2)`, time.Now().UnixMilli(), id)
+		if err != nil {
+			return wrap(err)
+		}
+		went, err := res.RowsAffected()
+		if k = int(went); err == nil && k == 0 && id != "" {
+			return fmt.Errorf("%s is not held: %w", id, ErrNotFound)
+		}
+		n.changed(tx)
+		return wrap(err)
+	})
+	return k, err
+}
+
+// Snooze tells a notice again at a time, or one that is held at that time. id is
+// that of the notice or of its delivery; "" is the last one told in the session, or
+// with session "" anywhere.
+func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Time) (out Notice, err error) {
+	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		rows, err := list(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return fmt.Errorf("%q: %w", id, ErrNotFound)
+		}
+		out = rows[0]
+		n.changed(tx)
+		if out.State == Held {
+			_, err := tx.Exec(`UPDATE notices SET until = ?, held_by = 'snooze', why = ? WHERE id = ?`, until.UnixMilli(), snoozed, out.ID)
+			out.Until, out.HeldBy = until, BySnooze
+			return wrap(err)
+		}
+		if out.Delivery != "" {
+			err := tx.QueryRow(`SELECT text FROM outbox WHERE id = ?`, out.Delivery).Scan(&out.Text)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return wrap(err)
+			}
+		}
+		if out.Text == "" || out.State != Told && out.State != Released {
+			return fmt.Errorf("%s has nothing to tell again: %w", out.ID, ErrNotFound)
+		}
+		out.ID, out.State, out.HeldBy, out.Until, out.Why = newID(), Held, BySnooze, until, snoozed
+		out.Delivery, out.Of, out.Fact, out.Shape, out.Again, out.Kind, out.ToldAt = "", "", "", "", 0, channels.Notice, time.Time{}
+		return insertTx(tx, out)
+	})
+	return out, err
+}
+
+const snoozed = "you put it off"

@@ -1,0 +1,109 @@
+package notify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+// repeats reports whether telling a notice a second time may be wrong. What the
+// owner asked for or timed himself comes as often as he said.
+func (a about) repeats(o bus.Out) bool {
+	return o.Kind == channels.Notice && a.Cause != Answer && a.Cause != Digest && !a.Timed
+}
+
+// fact names what a notice says: its text with what the watcher saw. Two mails with
+// the same subject are two facts; one mail that two watchers saw is one.
+func fact(text string, data json.RawMessage) string {
+	var v any
+	if json.Unmarshal(data, &v) != nil {
+		v = nil
+	}
+	if m, ok := v.(map[string]any); ok {
+		delete(m, "received") // differs each time that it is looked at
+	}
+	plain, err := json.Marshal(v) // with its keys in order
+	if err != nil {
+		plain = nil
+	}
+	return sum(strings.Join(strings.Fields(text), " "), string(plain))
+}
+
+// shape names what a notice is like: who tells it, and its text without numbers.
+func shape(a about, text string) string {
+	var b strings.Builder
+	was := false
+	for _, r := range strings.Join(strings.Fields(text), " ") {
+		if is := unicode.IsDigit(r); !is {
+			b.WriteRune(unicode.ToLower(r))
+			was = false
+		} else if !was {
+			b.WriteByte('#')
+			was = true
+		}
+	}
+	return sum(string(a.Cause), a.Watcher, b.String())
+}
+
+func sum(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// sameTx finds the notice of the same fact within the window. A watcher that tells
+// something twice has seen it twice: only what another one saw is the same, and what
+// does not work.
+func (n *Notifier) sameTx(tx *store.Tx, r Notice) (first Notice, found bool, err error) {
+	again := r.Cause == Trouble || r.Cause == Own
+	rows, err := list(tx, `WHERE fact = ? AND state <> 'repeated' AND created_at > ? AND (? OR watcher <> ?) ORDER BY seq DESC LIMIT 1`,
+		r.Fact, r.CreatedAt.Add(-n.o.SameWithin).UnixMilli(), again, r.Watcher)
+	if err != nil || len(rows) == 0 {
+		return first, false, err
+	}
+	return rows[0], true, nil
+}
+
+// timesTx says how often a fact was kept to itself since it was told last, "" for
+// never.
+func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
+	rows, err := list(tx, `WHERE fact = ? AND state <> 'repeated' ORDER BY seq DESC LIMIT 1`, fact)
+	if err != nil || len(rows) == 0 || rows[0].Again == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("\n(The same %s more since %s.)", times(rows[0].Again), rows[0].CreatedAt.In(n.o.Zone()).Format("15:04")), nil
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// likeTx counts what is like a notice and was told within the window, and says
+// since when.
+func (n *Notifier) likeTx(tx *store.Tx, shape string, now time.Time) (k int, since time.Time, err error) {
+	return count(tx, `shape = ? AND state = 'told' AND created_at > ?`, shape, now.Add(-n.o.SameWithin).UnixMilli())
+}
+
+// toldTx counts what counts for the cap and was told within the last hour.
+func (n *Notifier) toldTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
+	return count(tx, `state = 'told' AND told_at > ? AND urgency IN ('low', 'normal') AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
+}
+
+func count(q store.Querier, where string, args ...any) (k int, since time.Time, err error) {
+	var ms int64
+	err = q.QueryRow(`SELECT count(*), coalesce(min(told_at), 0) FROM notices WHERE `+where, args...).Scan(&k, &ms)
+	return k, store.Time(ms), wrap(err)
+}

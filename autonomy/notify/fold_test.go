@@ -1,0 +1,258 @@
+package notify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/platform/provenance"
+)
+
+// mail is what a watcher of mail tells.
+func mail(id string) event {
+	return event{kind: bus.Watcher, source: "watcher:w1", payload: map[string]any{"watcher": "w1", "title": "Mail", "data": map[string]any{"message_id": id, "received": time.Now()}}}
+}
+
+func bubble(t *testing.T, o Options, f func(t *testing.T, h *house)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(12 * time.Hour)
+		h := newHouse(t, o)
+		f(t, h)
+		h.db.Close()
+	})
+}
+
+// states are what became of the notices, oldest first.
+func (h *house) states() (out []string) {
+	h.t.Helper()
+	rows, err := h.n.List(h.t.Context(), "", "", 1000)
+	fatal(h.t, err)
+	for _, r := range slices.Backward(rows) {
+		s := string(r.State)
+		if r.HeldBy != "" {
+			s += " " + r.HeldBy
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestSameFact(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, h *house) {
+		trouble := event{kind: bus.System, source: "watcher:w1", payload: map[string]any{"watcher": "w1"}}
+		h.tell(mail("a"), "Mail from Ada: lunch")
+		second := mail("a")
+		second.payload["watcher"] = "w2"
+		h.tell(second, "Mail  from Ada: lunch ")  // seen by a second watcher
+		h.tell(mail("a"), "Mail from Ada: lunch") // the first one has its reasons
+		h.tell(mail("b"), "Mail from Ada: lunch") // another mail
+		h.tell(trouble, "cannot connect")
+		h.restart()
+		for range 5 {
+			time.Sleep(5 * time.Minute)
+			h.tell(trouble, "cannot connect")
+		}
+		want := []string{"told", "repeated", "told", "told", "told", "repeated", "repeated", "repeated", "repeated", "repeated"}
+		if diff := cmp.Diff(want, h.states()); diff != "" {
+			t.Error(diff)
+		}
+		time.Sleep(10 * time.Minute)
+		h.tell(trouble, "cannot connect")
+		got := h.texts()
+		if s := got[len(got)-1]; s != "cannot connect\n(The same 5 times more since 12:00.)" {
+			t.Error(s)
+		}
+		rows, err := h.n.List(t.Context(), "repeated", "", 1)
+		fatal(t, err)
+		if s := rows[0].Line(func(t time.Time) string { return t.Format("15:04") }); !strings.Contains(s, "not told: it is what n-") {
+			t.Error(s)
+		}
+	})
+}
+
+// What the owner timed himself comes as often as he said, and what is critical too.
+func TestSameFactOfTheOwner(t *testing.T) {
+	bubble(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
+		remind := event{kind: bus.Schedule, payload: map[string]any{"mode": "remind", "made": "owner", "watcher": "c1"}}
+		for range 4 {
+			h.tell(remind, "Reminder: drink")
+			h.tell(event{kind: bus.Webhook}, "ring")
+			time.Sleep(time.Minute)
+		}
+		if got := h.texts(); len(got) != 8 {
+			t.Error(got)
+		}
+	})
+}
+
+func TestLikeEachOther(t *testing.T) {
+	bubble(t, Options{PerHour: 1000}, func(t *testing.T, h *house) {
+		for i := range 18 {
+			h.tell(mail(fmt.Sprint(i)), fmt.Sprintf("timeout after %d s", 30+i))
+			time.Sleep(10 * time.Second)
+		}
+		h.tell(mail("x"), "something else")
+		next := h.due()
+		if got := h.texts(); len(got) != 4 || !next.Equal(time.Date(2000, 1, 1, 12, 30, 0, 0, time.UTC)) {
+			t.Fatal(got, next)
+		}
+		time.Sleep(time.Until(next))
+		h.due()
+		got := h.texts()
+		if s := got[len(got)-1]; len(got) != 5 || !strings.Contains(s, "12:00 timeout after 33 s … and 14 more like it\n") && !strings.HasSuffix(s, "… and 14 more like it") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestCap(t *testing.T) {
+	bubble(t, Options{PerHour: 5}, func(t *testing.T, h *house) {
+		names := strings.Fields("ada bob cleo dora eve finn gus hal")
+		for _, who := range names {
+			h.tell(mail(who), "Mail from "+who)
+			time.Sleep(time.Minute)
+		}
+		if got := h.texts(); len(got) != 5 {
+			t.Fatal(got)
+		}
+		h.tell(event{kind: bus.Message, from: provenance.Owner}, "an answer")
+		time.Sleep(time.Hour)
+		h.due()
+		got := h.texts()
+		if s := got[len(got)-1]; len(got) != 7 || !strings.HasPrefix(s, "3 things that I held (5 notices were told within an hour (notify.per_hour))") || !strings.Contains(s, "Mail from hal") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Things of low urgency are told twice a day, once each, and on days with nothing
+// to tell nothing is told. Quiet hours come first.
+func TestDigests(t *testing.T) {
+	o := Options{Digests: []Clock{8 * 60, 18 * 60}, Quiet: []Quiet{{Start: 22 * 60, End: 9 * 60}}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
+	bubble(t, o, func(t *testing.T, h *house) {
+		var got []string
+		said := 0
+		for i := range 4 * 24 {
+			if i%7 == 6 {
+				h.restart()
+			}
+			h.due()
+			for _, s := range h.texts()[said:] {
+				said++
+				head, _, _ := strings.Cut(s, " (")
+				got = append(got, time.Now().Format("2 15:04 ")+head)
+			}
+			if i == 1 || i == 2 || i == 20 || i == 24 {
+				h.tell(mail(fmt.Sprint(i)), "small "+string(rune('a'+i)))
+			}
+			time.Sleep(time.Hour)
+		}
+		want := []string{"1 18:00 2 things that I held", "2 09:00 small u", "2 18:00 small y"}
+		for i := range got {
+			got[i], _, _ = strings.Cut(got[i], "\n")
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestHush(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		ctx := t.Context()
+		until, err := h.n.Hush(ctx, time.Now().Add(2*time.Hour))
+		fatal(t, err)
+		h.tell(seen1("one"), "one")
+		h.restart()
+		h.due()
+		if got := h.texts(); len(got) > 0 || until.Hour() != 14 {
+			t.Fatal(got, until)
+		}
+		was, err := h.n.Unhush(ctx)
+		fatal(t, err)
+		h.due()
+		if got := h.texts(); len(got) != 1 || !was {
+			t.Fatal(got, was)
+		}
+		time.Sleep(11 * time.Hour) // 23:00
+		h.tell(seen1("two"), "two")
+		_, err = h.n.Unhush(ctx) // for this night
+		fatal(t, err)
+		h.due()
+		h.tell(seen1("three"), "three")
+		time.Sleep(24 * time.Hour)
+		h.tell(seen1("four"), "four")
+		h.due()
+		got := h.texts()
+		if len(got) != 3 || !strings.HasPrefix(got[1], "two") || got[2] != "three" {
+			t.Errorf("%q", got)
+		}
+		until, err = h.n.Hush(ctx, time.Now().Add(time.Hour)) // it goes on in the night
+		fatal(t, err)
+		if until.Format("15:04") != "07:30" {
+			t.Error(until)
+		}
+	})
+}
+
+func TestSnooze(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		ctx := t.Context()
+		h.tell(seen1("the tax"), "the tax")
+		first, err := h.n.Snooze(ctx, "", "main", time.Now().Add(11*time.Hour)) // 23:00, at night: as asked for
+		fatal(t, err)
+		h.restart()
+		h.due()
+		time.Sleep(11*time.Hour + time.Minute)
+		h.due()
+		got := h.texts()
+		if len(got) != 2 || !strings.HasPrefix(got[1], "the tax\n(from 12:00") || first.Text != "the tax" {
+			t.Fatalf("%q %+v", got, first)
+		}
+		h.tell(seen1("two"), "two")
+		rows, err := h.n.List(ctx, "held", "", 10)
+		fatal(t, err)
+		if len(rows) != 1 {
+			t.Fatal(rows)
+		}
+		k, err := h.n.Release(ctx, rows[0].ID)
+		fatal(t, err)
+		h.due()
+		if got := h.texts(); len(got) != 3 || k != 1 {
+			t.Error(got)
+		}
+		if _, err := h.n.Release(ctx, "n-none"); err == nil {
+			t.Error("released nothing")
+		}
+		if _, err := h.n.Snooze(ctx, "n-none", "", time.Now().Add(time.Hour)); err == nil {
+			t.Error("put nothing off")
+		}
+	})
+}
+
+func TestParseUntil(t *testing.T) {
+	now := time.Date(2030, 3, 5, 12, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"1h": "5 13:00", "30m": "5 12:30", "2d": "7 12:00", "for 2 hours": "5 14:00", "until 14:00": "5 14:00", "tomorrow at 9": "6 09:00",
+		"": "", "soon": "", "-1h": "", "400h": "", "40d": "", "9999999h": "",
+	} {
+		at, err := ParseUntil(text, now)
+		got := at.Format("2 15:04")
+		if err != nil {
+			got = ""
+		}
+		if text == "400h" {
+			want = "22 04:00"
+		}
+		if got != want {
+			t.Errorf("%q: %s %v", text, got, err)
+		}
+	}
+}

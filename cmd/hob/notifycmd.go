@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) notifyCmd() *cobra.Command {
+	var held bool
+	list := a.listing(&cobra.Command{
+		Use: "list", Short: "List what Hob told by itself, or held, and why", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			q := query()
+			if held {
+				q.Set("state", "held")
+			}
+			return a.list(c.Context(), "/api/v1/notices", q, "No notices.",
+				col("ID", "id"), at(a.zone(), "AT", "created_at"), col("URGENCY", "urgency"), col("CAUSE", "cause"), col("STATE", "state"), at(a.zone(), "UNTIL", "until"), col("WHY", "why"), col("TEXT", "text"))
+		}),
+	})
+	list.Flags().BoolVar(&held, "held", false, "only those that are held now")
+	release := a.listing(&cobra.Command{
+		Use: "release [ID]", Short: "Be told now what is held: one notice, or all", Args: cobra.MaximumNArgs(1),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			in := map[string]string{}
+			if len(args) > 0 {
+				in["id"] = args[0]
+			}
+			var out struct{ Released int }
+			return a.notices(c.Context(), "release", in, &out, func() string { return fmt.Sprintf("%d released.", out.Released) })
+		}),
+	})
+	snooze := a.listing(&cobra.Command{
+		Use: "snooze ID TIME...", Short: "Be told a notice again after a time: 1h, 2d, tomorrow at 9", Args: cobra.MinimumNArgs(2),
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			var out struct {
+				ID    string
+				Until time.Time
+			}
+			return a.notices(c.Context(), "snooze", map[string]string{"id": args[0], "for": strings.Join(args[1:], " ")}, &out, func() string {
+				return fmt.Sprintf("%s will be told at %s.", out.ID, localTime(a.zone(), out.Until.Format(time.RFC3339)))
+			})
+		}),
+	})
+	quiet := a.listing(&cobra.Command{
+		Use: "quiet [TIME|off]", Short: "Hold what is not critical for a time (2h, until 9:00), or no more", Args: cobra.ArbitraryArgs,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			var out struct {
+				Quiet bool
+				Until time.Time
+				Why   string
+			}
+			return a.notices(c.Context(), "quiet", map[string]string{"for": strings.Join(args, " ")}, &out, func() string {
+				if !out.Quiet {
+					return "It is not quiet."
+				}
+				return fmt.Sprintf("Quiet until %s (%s).", localTime(a.zone(), out.Until.Format(time.RFC3339)), out.Why)
+			})
+		}),
+	})
+	return a.group(&cobra.Command{Use: "notify", Short: "What Hob tells by itself, and when", SuggestFor: []string{"notice", "notices", "notification"}}, list, release, snooze, quiet)
+}
+
+// notices asks for something to be done about notices and says what came of it.
+func (a *app) notices(ctx context.Context, what string, in map[string]string, out any, say func() string) error {
+	return a.with(ctx, func(c *client) error {
+		if a.asJSON {
+			var raw any
+			if err := c.post(ctx, "/api/v1/notices/"+what, in, &raw); err != nil {
+				return err
+			}
+			return a.printJSON(raw)
+		}
+		if err := c.post(ctx, "/api/v1/notices/"+what, in, out); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.out, say())
+		return nil
+	})
+}
