@@ -116,11 +116,11 @@ type Server struct {
 	conn *dbus.Conn
 	caps []string
 
-	mu    sync.Mutex
-	next  uint32
-	shown []Shown
-	fail  []*dbus.Error
-	stall chan struct{}
+	mu     sync.Mutex
+	next   uint32
+	shown  []Shown
+	fail   []*dbus.Error
+	stall  chan struct{}
 	faster string
 }
 
