@@ -148,7 +148,7 @@ func TestNobodyElsePresses(t *testing.T) {
 func TestPressBeforeTheAnswer(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b, "actions")
-	s.Faster = "no"
+	s.Faster("no")
 	n, events := open(t, b, desktop.Options{})
 	if err := n.Notify(t.Context(), question("q1")); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,14 +54,15 @@ func TestLookAtGnome(t *testing.T) {
 	c := b.Conn(t)
 	export(t, c, "org.gnome.Mutter.IdleMonitor", "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor",
 		map[string]any{"GetIdletime": func() (uint64, *dbus.Error) { return 4217, nil }})
-	locked := true
+	var locked atomic.Bool
+	locked.Store(true)
 	export(t, c, "org.gnome.ScreenSaver", "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver",
-		map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked, nil }})
+		map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }})
 	p, err := desktop.Look(t.Context(), session(b, nil))
 	if err != nil || p != (desktop.Presence{Idle: 4217 * time.Millisecond, IdleKnown: true, Locked: true, LockKnown: true, By: "Mutter"}) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	locked = false
+	locked.Store(false)
 	if p, err := desktop.Look(t.Context(), session(b, nil)); err != nil || p.Locked || !p.LockKnown {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -116,13 +116,12 @@ type Server struct {
 	conn *dbus.Conn
 	caps []string
 
-	mu    sync.Mutex
-	next  uint32
-	shown []Shown
-	fail  []*dbus.Error
-	stall chan struct{}
-	// Faster: presses of this key are told before Notify is answered.
-	Faster string
+	mu     sync.Mutex
+	next   uint32
+	shown  []Shown
+	fail   []*dbus.Error
+	stall  chan struct{}
+	faster string
 }
 
 // NewServer takes the name on the bus; caps are what it can do.
@@ -163,6 +162,13 @@ func (s *Server) Stall() (release func()) {
 		s.mu.Unlock()
 		close(c)
 	})
+}
+
+// Faster makes presses of this key come before Notify is answered.
+func (s *Server) Faster(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faster = key
 }
 
 // All lists what was shown, in order.
@@ -239,7 +245,7 @@ func (v served) Notify(app string, replaces uint32, icon, title, body string, ac
 		s.next++
 	}
 	s.shown = append(s.shown, Shown{id, replaces, app, icon, title, body, actions, hints, timeout})
-	fast := s.Faster
+	fast := s.faster
 	s.mu.Unlock()
 	if fast != "" {
 		s.Press(id, fast)
