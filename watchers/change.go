@@ -115,6 +115,7 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 			return Spec{}, err
 		}
 	}
+	tx.AfterCommit(func() { m.silent.forget(id) })
 	m.changed(tx, id, true)
 	return r.Spec, nil
 }

@@ -34,6 +34,7 @@ func (m *Manager) admit(spec Spec, run []Signal, now time.Time) (fire, hold []Si
 	}
 	for _, s := range run {
 		m.opt.Log.Info("a watcher's signal is not told", "watcher", spec.ID, "why", "it came outside of the active hours "+spec.Hours+", and what comes then is skipped", "key", s.Key)
+		m.silent.note(Passed{Watcher: spec.ID, Rule: RuleHours, Key: s.Key, Text: s.Text, At: now, Why: "it came outside of the active hours " + spec.Hours + ", and what comes then is skipped (missed)"})
 	}
 	return nil, nil
 }
