@@ -15,6 +15,7 @@ import (
 	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/platform/phrase"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/watchers"
 )
@@ -224,13 +225,14 @@ func held(s watchers.Silence) bool {
 	})
 }
 
-// unsaid finds the events that came and of which the owner heard nothing.
+// unsaid finds the events that came and of which the owner heard nothing. What he
+// says himself is answered always.
 func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s *Silent) error {
 	for _, ev := range events {
 		if len(s.Events) == mostSilent {
 			return nil
 		}
-		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Lane != ev.Session || ev.Kind == bus.Task || !holds(ev.Text, words) {
+		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Provenance == provenance.Owner || ev.Kind == bus.Task || !holds(ev.Text, words) {
 			continue
 		}
 		said, err := l.o.Bus.EventDeliveries(ctx, ev.ID)
