@@ -79,7 +79,7 @@ func (m *Manager) passed(q store.Querier, id string, words []string, since time.
 	if err != nil {
 		return nil, err
 	}
-	out := append(m.silent.waiting(id), kept...)
+	out := append(append([]Passed{}, m.silent.waiting(id)...), kept...)
 	out = slices.DeleteFunc(out, func(p Passed) bool { return p.At.Before(since) || !fits(p.Text, words) })
 	slices.SortStableFunc(out, func(a, b Passed) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), limit)], nil
