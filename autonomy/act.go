@@ -98,7 +98,7 @@ func traceTx(tx *store.Tx, t *turn, res result) error {
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
-	return nil
+	return tickTx(tx, t, ruleOf(t.ev, res), tickDone)
 }
 
 // failed handles a turn that ended in an error: somebody who waits is told at
@@ -122,8 +122,10 @@ func (l *Loop) failed(ctx context.Context, t *turn, res result, cause error) err
 		return l.goalFailed(ctx, t, res, cause)
 	}
 	if permanent || ev.Attempts >= bus.MaxAttempts {
+		l.keepTick(ctx, t, ruleOf(ev, res), tickDead)
 		return l.tellDead(ctx, ev, llm.Sentence(cause))
 	}
+	l.keepTick(ctx, t, ruleOf(ev, res), tickRetry)
 	return l.retry(ctx, ev, cause, time.Now().Add(time.Duration(ev.Attempts)*time.Minute))
 }
 

@@ -149,7 +149,9 @@ func (l *Loop) cmdRedo(ctx context.Context, ev bus.Event, args string) (string, 
 }
 
 func (l *Loop) cmdWhy(ctx context.Context, ev bus.Event, args string) (string, error) {
-	w, err := l.Why(ctx, args, ev.Session)
+	q := AskedWhy(args)
+	q.Session = ev.Session
+	w, err := l.Explain(ctx, q)
 	if err != nil {
 		return "", err
 	}

@@ -81,6 +81,10 @@ type Options struct {
 	// GuestMessages is how many messages an hour are taken of each sender who is
 	// not the owner; 0: any number.
 	GuestMessages int
+	// KeepTraces is how long the traces of ticks are kept; 0: for ever.
+	KeepTraces time.Duration
+	// Watching explains the silences of watchers; nil: nobody does.
+	Watching Watching
 	// Tick is the longest sleep (default 30 s).
 	Tick time.Duration
 	// Slots is how many sessions are served side by side (default 5).
@@ -120,6 +124,8 @@ type Loop struct {
 	unfound atomic.Bool // something was said that was not gathered yet
 	guests  guests
 	asker   *agent.Agent // puts the decisions of goals before the owner
+	looks   atomic.Int64 // turns of the loop since it started
+	inputs  atomic.Int64 // of them with an input
 	// undoing: one undo at a time, so that none is done twice.
 	undoing sync.Mutex
 
@@ -133,6 +139,8 @@ type Loop struct {
 // turn is one event being worked on.
 type turn struct {
 	ev     bus.Event
+	tick   string // in which it was taken up
+	woke   string // what woke the loop for it
 	cancel context.CancelCauseFunc
 	since  time.Time
 	said   []bus.Event   // what the owner says to it; guarded by Loop.mu
@@ -193,7 +201,7 @@ CREATE TABLE turns (
 	input INTEGER NOT NULL, output INTEGER NOT NULL, cache_read INTEGER NOT NULL, cache_write INTEGER NOT NULL, known INTEGER NOT NULL,
 	tainted INTEGER NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX turns_time ON turns(ended_at);
-`}}
+`, ticks}}
 }
 
 // Run works until ctx ends and everything it started has ended.
@@ -210,14 +218,18 @@ func (l *Loop) Run(ctx context.Context) error {
 	clock := newClock()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	woke := wokeStart
 	for ctx.Err() == nil {
-		next := l.observe(ctx, work)
+		next := l.observe(ctx, work, woke)
 		timer.Reset(l.sleep(next))
 		select {
 		case <-ctx.Done():
 		case <-l.o.Bus.Wake():
+			woke = wokeArrival
 		case <-l.freed:
+			woke = wokePlace
 		case <-timer.C:
+			woke = wokeClock
 		}
 		if by := clock.jumped(); by != 0 {
 			l.o.Log.Info("the clock jumped", "by", by)

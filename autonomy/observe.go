@@ -65,7 +65,8 @@ type fired struct {
 
 // observe claims what is due and starts a turn for each event. It returns when
 // the next waiting event becomes due.
-func (l *Loop) observe(ctx, work context.Context) time.Time {
+func (l *Loop) observe(ctx, work context.Context, woke string) time.Time {
+	l.looks.Add(1)
 	due := l.due(ctx)
 	events, next, err := l.o.Bus.Claim(ctx, l.free())
 	next = earlier(next, due)
@@ -77,10 +78,15 @@ func (l *Loop) observe(ctx, work context.Context) time.Time {
 		return next
 	}
 	failpoint.Hit("loop.claimed")
+	tick := ""
+	if len(events) > 0 {
+		tick = bus.NewID()
+		l.inputs.Add(1)
+	}
 	turns := make([]*turn, len(events))
 	l.mu.Lock()
 	for i, ev := range events { // all are known before the first one begins
-		turns[i] = &turn{ev: ev, since: time.Now(), done: make(chan struct{})}
+		turns[i] = &turn{ev: ev, tick: tick, woke: woke, since: time.Now(), done: make(chan struct{})}
 		l.running[ev.ID] = turns[i]
 	}
 	for _, t := range turns {

@@ -20,6 +20,7 @@ func (l *Loop) serve(ctx context.Context, t *turn) {
 	res, err := l.guarded(ctx, ev)
 	switch {
 	case err == nil && res.Suspended:
+		l.keepTick(ctx, t, waitRule(res), tickWaits)
 		return
 	case err == nil:
 		err = l.act(ctx, t, res)

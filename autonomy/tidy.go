@@ -50,6 +50,9 @@ func (l *Loop) tidy(ctx context.Context) {
 			if l.Running() == 0 {
 				debug.FreeOSMemory()
 			}
+			if err := l.pruneTicks(ctx); err != nil && ctx.Err() == nil {
+				l.o.Log.Warn("old traces cannot be removed", "err", err)
+			}
 		case <-gather.C:
 			l.gather(ctx)
 		case c := <-l.chores:

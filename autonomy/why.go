@@ -13,6 +13,7 @@ import (
 	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/notify"
 	"hob/channels"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
@@ -36,7 +37,8 @@ type Why struct {
 	Event bus.Event `json:"event,omitzero"`
 	Trace *Trace    `json:"trace,omitempty"`
 	// Nothing: there is nothing to explain yet.
-	Nothing bool `json:"nothing,omitempty"`
+	Nothing bool   `json:"nothing,omitempty"`
+	instead string // what is said then
 	// Origins are from where outside text in the event came; Thing is the row
 	// that was asked about.
 	Origins    []provenance.Origin `json:"origins,omitempty"`
@@ -46,6 +48,10 @@ type Why struct {
 	Audit      []guard.Record      `json:"audit"`
 	Deliveries []bus.Delivery      `json:"deliveries"`
 	Spent      *Spent              `json:"spent,omitempty"`
+	// Ticks are those that took it up, the first one first.
+	Ticks []Ticked `json:"ticks,omitempty"`
+	// Notices are what became of what was told about it.
+	Notices []notify.Notice `json:"notices,omitempty"`
 	// Goal is what the event came to, when it belongs to a goal.
 	Goal *goals.Reviewed `json:"goal,omitempty"`
 }
@@ -59,8 +65,7 @@ type Spent struct {
 	Cost    string   `json:"-"`        // for people
 }
 
-// nothingYet is the answer before anything has happened.
-const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first: `hob ask hello`."
+const nothingYet = "Nothing has happened here yet, so there is nothing to explain. Say something first (`hob ask hello`), or ask what was held back: `hob why silence`."
 
 // Why explains an event, a delivery, the last firing of a watcher, or (id "")
 // the last thing that happened in the session (or, without one, anywhere). That
@@ -69,7 +74,7 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	var w Why
 	ev, err := l.find(ctx, id, session)
 	if errors.Is(err, bus.ErrNotFound) && id == "" {
-		return Why{Nothing: true, Calls: []bus.Entry{}, Approvals: []guard.Approval{}, Audit: []guard.Record{}, Deliveries: []bus.Delivery{}}, nil
+		return nothing(), nil
 	}
 	if errors.Is(err, bus.ErrNotFound) {
 		w.Thing, ev, err = l.madeIn(ctx, id, err)
@@ -80,6 +85,14 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	w.Event = ev
 	if w.Trace, err = l.Trace(ctx, ev.ID); err != nil {
 		return w, err
+	}
+	if w.Ticks, err = ticked(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick LIMIT 50", ev.ID); err != nil {
+		return w, err
+	}
+	if l.o.Notices != nil {
+		if w.Notices, err = l.o.Notices.Why(ctx, ev.ID); err != nil {
+			return w, err
+		}
 	}
 	if w.Calls, err = l.o.Bus.Calls(ctx, ev.ID); err != nil {
 		return w, err
@@ -108,6 +121,14 @@ func (l *Loop) Why(ctx context.Context, id, session string) (Why, error) {
 	return w, err
 }
 
+// nothing is the answer before anything has happened.
+func nothing() Why {
+	return Why{
+		Nothing: true, instead: nothingYet,
+		Calls: []bus.Entry{}, Approvals: []guard.Approval{}, Audit: []guard.Record{}, Deliveries: []bus.Delivery{},
+	}
+}
+
 func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) {
 	if id == "" {
 		list, err := l.o.Bus.List(ctx, session, "", 100)
@@ -133,6 +154,11 @@ func (l *Loop) find(ctx context.Context, id, session string) (bus.Event, error) 
 	}
 	if c, cerr := l.o.Bus.Call(ctx, id); cerr == nil {
 		return l.o.Bus.Event(ctx, c.Event)
+	}
+	if l.o.Notices != nil {
+		if n, nerr := l.o.Notices.Why(ctx, id); nerr == nil && len(n) > 0 {
+			return l.o.Bus.Event(ctx, n[0].Event)
+		}
 	}
 	for _, kind := range []bus.Kind{bus.Watcher, bus.Schedule, bus.Goal} {
 		if list, lerr := l.o.Bus.List(ctx, string(kind)+":"+id, "", 1); lerr == nil && len(list) > 0 {
@@ -186,7 +212,7 @@ func wayOf(d bus.Delivery, at func(time.Time) string) string {
 // Text tells it in words.
 func (w Why) Text(zone *time.Location) string {
 	if w.Nothing {
-		return nothingYet
+		return w.instead
 	}
 	var b strings.Builder
 	at := func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05") }
@@ -219,6 +245,9 @@ func (w Why) Text(zone *time.Location) string {
 	for _, d := range w.Deliveries {
 		fmt.Fprintf(&b, "%s  %s: %q\n", at(d.CreatedAt), wayOf(d, at), firstLine(d.Text))
 	}
+	for _, n := range w.Notices {
+		b.WriteString(n.Line(at) + "\n")
+	}
 	if s := w.Spent; s != nil {
 		cost := "cost unknown"
 		if s.CostUSD != nil {
@@ -236,6 +265,9 @@ func (w Why) Text(zone *time.Location) string {
 		fmt.Fprintf(&b, "given up after %d attempt(s) and %d crash(es): %s", w.Event.Attempts, w.Event.Crashes, w.Event.Error)
 	default:
 		fmt.Fprintf(&b, "still %s (attempts %d, crashes %d) %s", w.Event.State, w.Event.Attempts, w.Event.Crashes, w.Event.Error)
+	}
+	for _, t := range w.Ticks {
+		fmt.Fprintf(&b, "\n%s  tick %s (woken by: %s) decided: %s; %s", at(t.At), t.Tick, t.Woke, t.Rule, t.State)
 	}
 	return strings.TrimSpace(b.String())
 }

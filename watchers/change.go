@@ -115,6 +115,7 @@ func (m *Manager) CancelTx(tx *store.Tx, id string) (Spec, error) {
 			return Spec{}, err
 		}
 	}
+	tx.AfterCommit(func() { m.silent.forget(id) })
 	m.changed(tx, id, true)
 	return r.Spec, nil
 }
@@ -229,7 +230,7 @@ func (m *Manager) resume(tx *store.Tx, r *row) error {
 		}
 	}
 	if r.State == Broken { // what came before it broke is told all the same
-		m.holds(tx, r.ID)
+		m.lookAtHeld(tx, r.ID)
 	} else if _, err := tx.Exec("DELETE FROM watcher_held WHERE watcher = ?", r.ID); err != nil {
 		return fmt.Errorf("watchers: resume: %w", err)
 	}

@@ -37,7 +37,7 @@ type eraser struct{ m *Manager }
 
 // Tables implements erase.Eraser.
 func (eraser) Tables() []string {
-	return []string{"watchers", "watcher_polls", "watcher_keys", "watcher_held"}
+	return []string{"watchers", "watcher_polls", "watcher_keys", "watcher_held", "watcher_passed", "watcher_silences"}
 }
 
 // EraseTx implements erase.Eraser.
@@ -62,6 +62,13 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 		return n, err
 	}
 	cursors = cursors.Add(waiting)
+	r.m.silent.take("") // what waits in memory only
+	passed := erase.Table{Name: "watcher_passed", Text: []string{"text", "why"}}
+	unsaid, err := passed.EraseTx(tx, e, s)
+	if err != nil {
+		return n, err
+	}
+	cursors = cursors.Add(unsaid)
 	before, err := r.versions(tx)
 	if err != nil {
 		return n, err

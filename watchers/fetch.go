@@ -163,6 +163,18 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Unwanted says why something was not told that lacks all of the words that were
+// asked for, or has one of those that were not.
+func Unwanted(words, except Words) string {
+	switch {
+	case len(except) == 0:
+		return "it has none of the words you asked for: " + words.List()
+	case len(words) == 0:
+		return "it has a word that you do not want: " + except.List()
+	}
+	return "it has none of the words you asked for (" + words.List() + "), or one that you do not want (" + except.List() + ")"
+}
+
 // In reports whether one of the words stands in a text: as a whole word or row
 // of words, case and accents aside; in scripts without blanks, anywhere.
 func (w Words) In(text string) bool {

@@ -77,6 +77,9 @@ func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
 		if _, err := tx.Exec("UPDATE watchers SET fired = fired + ?, fired_at = max(fired_at, ?) WHERE id = ?", fired, at, h.Spec.ID); err != nil {
 			return nil, fmt.Errorf("watchers: store: %w", err)
 		}
+		if err := m.keepSilences(tx, h.Spec.ID); err != nil {
+			return nil, err
+		}
 		for _, s := range run {
 			out = append(out, Heard{h.Spec, s})
 		}

@@ -34,6 +34,7 @@ func (m *Manager) admit(spec Spec, run []Signal, now time.Time) (fire, hold []Si
 	}
 	for _, s := range run {
 		m.opt.Log.Info("a watcher's signal is not told", "watcher", spec.ID, "why", "it came outside of the active hours "+spec.Hours+", and what comes then is skipped", "key", s.Key)
+		m.silent.note(Passed{Watcher: spec.ID, Rule: RuleHours, Key: s.Key, Text: s.Text, At: now, Why: "it came outside of the active hours " + spec.Hours + ", and what comes then is skipped (missed)"})
 	}
 	return nil, nil
 }
@@ -50,13 +51,13 @@ func (m *Manager) holdTx(tx *store.Tx, id string, signals []Signal) error {
 		}
 	}
 	if len(signals) > 0 {
-		m.holds(tx, id)
+		m.lookAtHeld(tx, id)
 	}
 	return nil
 }
 
-// holds has the loop look at what is held of a watcher.
-func (m *Manager) holds(tx *store.Tx, id string) {
+// lookAtHeld has the loop look at what is held of a watcher.
+func (m *Manager) lookAtHeld(tx *store.Tx, id string) {
 	tx.AfterCommit(func() {
 		m.mu.Lock()
 		if m.running {

@@ -64,6 +64,7 @@ type Manager struct {
 	opt     Options
 	drivers map[string]Driver
 	wake    chan struct{}
+	silent  *silences
 
 	mu      sync.Mutex
 	running bool
@@ -114,7 +115,7 @@ func New(opt Options) (*Manager, error) {
 	}
 	m := &Manager{
 		opt: opt, drivers: map[string]Driver{}, wake: make(chan struct{}, 1),
-		dirty: map[string]bool{}, healthy: map[string]bool{}, holding: map[string]bool{},
+		dirty: map[string]bool{}, healthy: map[string]bool{}, holding: map[string]bool{}, silent: newSilences(),
 	}
 	for _, d := range opt.Drivers {
 		if d.Kind() == "" || m.drivers[d.Kind()] != nil {
@@ -127,7 +128,7 @@ func New(opt Options) (*Manager, error) {
 
 // Migrations are the manager's own tables.
 func Migrations() []store.Set {
-	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables}}}
+	return []store.Set{{Owner: "watchers", Steps: []string{tables, makers, polls, sources, listeners, zones, heldTables, silenceTables}}}
 }
 
 // AllMigrations are the manager's tables and those of the drivers.
@@ -159,6 +160,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
 		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
 		Messages: m.opt.Messages, Called: m.opt.Called,
+		passed: func(p Passed) { p.Watcher = s.ID; m.silent.note(p) },
 	})
 	if err != nil {
 		return nil, err

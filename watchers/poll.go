@@ -116,6 +116,7 @@ func (m *Manager) keep(ctx context.Context, spec Spec, p poll, found Found, ever
 	v := verdict{again: found.sooner(now.Add(max(every+rand.N(every/10+1), min(found.Wait, longestWish))), now)}
 	fresh, err := unknown(m.opt.Store.Reader(ctx), spec.ID, found.Signals)
 	if err == nil {
+		m.notePoll(ctx, spec, p, found, fresh, now)
 		err = m.commitPoll(ctx, spec, p, fresh, found, now)
 	}
 	switch {
@@ -157,6 +158,9 @@ func (m *Manager) commitPoll(ctx context.Context, spec Spec, p poll, fresh []Sig
 			return err
 		}
 		if err := learn(tx, spec.ID, fresh); err != nil {
+			return err
+		}
+		if err := m.keepSilences(tx, spec.ID); err != nil {
 			return err
 		}
 		return p.save(tx)
@@ -232,6 +236,7 @@ func (m *Manager) limit(spec Spec, p *poll, fire []Signal, now time.Time) []Sign
 			rest = append(rest, s)
 		}
 	}
+	m.held(spec, rest, most, now)
 	if len(rest) > 0 && p.left == 0 {
 		run = append(run, Signal{
 			Key: spec.ID + "/limit@" + p.day, At: now, Notice: true, Source: sourceOf(spec),

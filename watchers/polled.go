@@ -54,6 +54,9 @@ type Progress struct {
 // Keys are unique within the watcher; they are kept as digests.
 type Found struct {
 	Signals []Signal
+	// Passed is what the source had and the owner did not ask for; the newest of
+	// it is kept, so that it can be said why it was not told.
+	Passed []Passed
 	// Cursor replaces the stored one, in the transaction of the signals; nil
 	// keeps it.
 	Cursor json.RawMessage

@@ -86,7 +86,7 @@ func beginPoll(tx *store.Tx, id string, now time.Time) error {
 }
 
 func forgetPoll(tx *store.Tx, id string) error {
-	for _, table := range []string{"watcher_polls", "watcher_keys", "watcher_held"} {
+	for _, table := range []string{"watcher_polls", "watcher_keys", "watcher_held", "watcher_passed", "watcher_silences"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE watcher = ?", id); err != nil {
 			return fmt.Errorf("watchers: forget progress: %w", err)
 		}

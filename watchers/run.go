@@ -47,6 +47,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer func() {
 		cancel()
 		l.wg.Wait()
+		m.flush(ctx)
 		m.mu.Lock()
 		m.running = false
 		clear(m.dirty)

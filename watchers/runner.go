@@ -146,6 +146,9 @@ func (m *Manager) commit(ctx context.Context, spec Spec, signals []Signal, save 
 		if err == nil && len(signals) > 0 {
 			err = errors.Join(p.count(tx), m.holdTx(tx, spec.ID, hold))
 		}
+		if err == nil {
+			err = m.keepSilences(tx, spec.ID)
+		}
 		if err != nil {
 			return err
 		}

@@ -168,6 +168,8 @@ type Deps struct {
 	Network *safehttp.Client
 	// Secret resolves a reference to a secret, such as "keychain:github".
 	Secret func(ref string) (string, error)
+
+	passed func(Passed) // see Pass
 }
 
 // Driver makes watchers of one kind. New checks the configuration strictly

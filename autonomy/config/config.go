@@ -98,6 +98,7 @@ type Autonomy struct {
 	GuestMessages  int        `toml:"guest_messages"` // an hour, of each sender who is not the owner
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
+	KeepTraces     Duration   `toml:"keep_traces"`
 	Confidence     Confidence `toml:"confidence"`
 }
 

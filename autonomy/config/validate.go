@@ -152,6 +152,7 @@ func (k *checker) autonomy() {
 	k.between("autonomy.guest_messages", a.GuestMessages, 1, 1000)
 	k.between("autonomy.max_goals", a.MaxGoals, 1, 1000)
 	k.between("autonomy.goal_backoff", a.GoalBackoff, 1, 100)
+	k.require("autonomy.keep_traces", a.KeepTraces.Duration == 0 || a.KeepTraces.Duration >= time.Hour && a.KeepTraces.Duration <= 3650*24*time.Hour, `it must be "0s", or lie between "1h" and "3650d"`)
 	for key, v := range map[string]float64{"read": a.Confidence.Read, "write": a.Confidence.Write, "send": a.Confidence.Send, "destroy": a.Confidence.Destroy} {
 		k.require("autonomy.confidence."+key, v > 0 && v <= 1, "it must lie above 0 and be at most 1")
 	}

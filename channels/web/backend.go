@@ -56,8 +56,9 @@ type Backend interface {
 	// lines of "messages" are {id, event, from, kind, text, state, at}: all that
 	// was heard and said.
 	List(ctx context.Context, name string, q Query) (any, error)
-	// Why explains one event, delivery, watcher or the latest turn ("").
-	Why(ctx context.Context, id string) (any, error)
+	// Why explains one event, delivery, watcher or the latest turn (""), a tick, a
+	// notification, or ("silence") why something was not told.
+	Why(ctx context.Context, kind, about string) (any, error)
 	// Call runs one tool through the guard, as the owner, in a session.
 	Call(ctx context.Context, session, tool string, args json.RawMessage) (ToolOutcome, error)
 	// Manage does an owner's administrative act by name: "backup", "stop"

@@ -228,8 +228,8 @@ func (e *engine) List(_ context.Context, name string, q web.Query) (any, error) 
 	return []map[string]string{{"id": "x"}}, nil
 }
 
-func (e *engine) Why(_ context.Context, id string) (any, error) {
-	e.note("why %s", id)
+func (e *engine) Why(_ context.Context, kind, about string) (any, error) {
+	e.note("why %s", strings.TrimSpace(kind+" "+about))
 	return map[string]string{"text": "because"}, nil
 }
 

@@ -62,7 +62,7 @@ func query(raw string, params []string) (Query, error) {
 			q.Limit = min(q.Limit, maxLimit)
 		case "before":
 			q.Before = v
-		case "state", "source":
+		case "state", "source", "kind":
 			q.State = v
 		case "q":
 			q.Text = v
@@ -76,11 +76,11 @@ func query(raw string, params []string) (Query, error) {
 }
 
 func (s *Server) why(w http.ResponseWriter, r *http.Request, _ surface) error {
-	q, err := query(r.URL.RawQuery, []string{"id"})
+	q, err := query(r.URL.RawQuery, []string{"kind", "id"})
 	if err != nil {
 		return err
 	}
-	out, err := s.backend.Why(r.Context(), q.Of)
+	out, err := s.backend.Why(r.Context(), q.State, q.Of)
 	if err != nil {
 		return err
 	}

@@ -234,6 +234,7 @@ func TestLists(t *testing.T) {
 		{"audit export of what", "/api/v1/audit/export?tool=x", 400, "", "unknown parameter"},
 		{"broken", "/api/v1/undo", 500, "list undo {Of: Limit:1000 Before: State: Text: All:false}", "could not be encoded"},
 		{"why", "/api/v1/why?id=e1", 200, "why e1", "because"},
+		{"why nothing was said", "/api/v1/why?kind=silence&id=Ada+since+14:00", 200, "why silence Ada since 14:00", "because"},
 		{"metrics", "/metrics", 200, "", "hob_up 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

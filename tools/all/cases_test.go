@@ -185,6 +185,7 @@ func countCases() []toolstest.Case {
 		{Step: step("habit_streak", `{}`), Want: "No habit has been logged yet."},
 		{Step: step("status", `{}`), Want: "Hob test"},
 		{Step: step("undo", `{"last":2}`), Want: "Undone."},
+		{Step: step("explain", `{"what":"silence","about":"the mail from Ada"}`), Want: "nothing was held back"},
 	}
 }
 

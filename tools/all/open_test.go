@@ -57,6 +57,10 @@ func (engine) Undo(_ context.Context, r system.UndoRequest) (tools.Result, error
 	return tools.Result{Text: "Undone."}, nil
 }
 
+func (engine) Explain(_ context.Context, r system.ExplainRequest) (tools.Result, error) {
+	return tools.Result{Text: "nothing was held back"}, nil
+}
+
 func (engine) Undoable(_ context.Context, r system.UndoRequest) (int, error) { return r.Last, nil }
 
 // empty is a database with every table, made once: applying the migrations for

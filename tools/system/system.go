@@ -1,5 +1,5 @@
 // Package system are the tools about Hob itself: status says what it is doing,
-// undo takes actions back. They know nothing of the engine but the two small
+// undo takes actions back, explain says why. They know nothing of the engine but the two small
 // interfaces here.
 package system
 
@@ -37,6 +37,8 @@ type Report struct {
 	NextReview   time.Time     `json:"next_review,omitzero"`
 	Channels     []Channel     `json:"channels"`
 	Home         string        `json:"home"`
+	Ticks        int64         `json:"ticks"`            // of the loop since it started
+	TicksInput   int64         `json:"ticks_with_input"` // of them with something to do
 	DatabaseSize int64         `json:"database_bytes"`
 	DiskFree     uint64        `json:"disk_free_bytes"`
 	Memory       uint64        `json:"memory_bytes"` // in use by this process's heap
@@ -63,6 +65,8 @@ type Engine interface {
 	Undo(ctx context.Context, r UndoRequest) (tools.Result, error)
 	// Undoable counts the actions that a request would take back.
 	Undoable(ctx context.Context, r UndoRequest) (int, error)
+	// Explain says why something happened, or did not.
+	Explain(ctx context.Context, r ExplainRequest) (tools.Result, error)
 }
 
 // UndoRequest says what is to be taken back; the zero value: the last action.
@@ -77,7 +81,7 @@ type UndoRequest struct {
 }
 
 // Tools returns the category's tools.
-func Tools(e Engine) []tools.Tool { return []tools.Tool{status(e), undo(e)} }
+func Tools(e Engine) []tools.Tool { return []tools.Tool{status(e), undo(e), explain(e)} }
 
 type statusIn struct{}
 

@@ -25,6 +25,13 @@ func (f *fake) Undo(_ context.Context, r UndoRequest) (tools.Result, error) {
 	return tools.Result{Text: "taken back"}, nil
 }
 
+func (f *fake) Explain(_ context.Context, r ExplainRequest) (tools.Result, error) {
+	if r.Kind == "fate" {
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "there are event, tick, notification and silence")
+	}
+	return tools.Result{Text: "because of " + r.Kind + " " + r.About}, nil
+}
+
 func (f *fake) Undoable(_ context.Context, r UndoRequest) (int, error) { return max(1, r.Last), nil }
 
 // How much a call would take back is known before it is allowed.
@@ -50,6 +57,8 @@ func TestTools(t *testing.T) {
 		{"undo", `{"last":2,"id":"x"}`, "", "one of id, last and turn"},
 		{"undo", `{"redo":true,"turn":true}`, "", "one of id, last and turn"},
 		{"undo", `{"what":1}`, "", "no argument"},
+		{"explain", `{"what":"Silence","about":" mail from Ada "}`, "because of silence mail from Ada", ""},
+		{"explain", `{"what":"fate"}`, "", "there are event"},
 	} {
 		for _, x := range Tools(f) {
 			if x.Spec().Name != tc.tool {

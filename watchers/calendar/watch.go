@@ -54,6 +54,8 @@ type cursor struct {
 	// Calendars are those that it looked into, as they were.
 	Calendars []seen      `json:"calendars"`
 	Events    []pim.Event `json:"events"`
+
+	passed []watchers.Passed // what was read and not asked for
 }
 
 // seen is a calendar as it was.
@@ -100,6 +102,7 @@ func (w *watch) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, 
 		soon, wake := w.soon(is.Events, p, now)
 		found.Signals, found.Wake = append(found.Signals, soon...), wake
 	}
+	found.Passed = is.passed
 	found.Cursor, err = json.Marshal(is)
 	return found, err
 }
@@ -171,7 +174,12 @@ func (w *watch) read(ctx context.Context, was *cursor, now time.Time) (is cursor
 		for _, e := range some {
 			if w.wants(e) {
 				is.Events = append(is.Events, short(e))
+				continue
 			}
+			is.passed = append(is.passed, watchers.Passed{
+				Rule: watchers.RuleCondition, Key: "other:" + e.UID + ":" + e.Occurrence, Text: e.Title, At: e.Start,
+				Why: "it has not all of the words you asked for: " + strings.Join(w.words, ", "),
+			})
 		}
 	}
 	slices.SortStableFunc(is.Events, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })

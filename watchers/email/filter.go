@@ -86,6 +86,17 @@ func (f filter) head(m pim.Message) bool {
 		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return within(m.Subject, s) }))
 }
 
+// unwanted says what of a mail's header fields does not fit.
+func (f filter) unwanted(m pim.Message) string {
+	switch {
+	case len(f.From) > 0 && !anybody(m.From, f.From):
+		return "you asked for mail from " + strings.Join(f.From, ", ")
+	case len(f.To) > 0 && !anybody(m.To, f.To):
+		return "you asked for mail to " + strings.Join(f.To, ", ")
+	}
+	return "you asked for subjects with " + strings.Join(f.Subject, ", ")
+}
+
 // text reports whether all words are there.
 func (f filter) text(m pim.Message) bool {
 	all := m.Subject + "\n" + m.Text

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/knowledge/store"
@@ -156,7 +157,12 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	var signals []watchers.Signal
 	var names [][]byte
 	for _, m := range mails {
-		if !m.Received.IsZero() && m.Received.Before(t) || m.Refused == "" && !w.filter.head(m) {
+		if !m.Received.IsZero() && m.Received.Before(t) {
+			w.pass(m, watchers.RuleOld, "it came before the watcher began")
+			continue
+		}
+		if m.Refused == "" && !w.filter.head(m) {
+			w.pass(m, watchers.RuleCondition, w.filter.unwanted(m))
 			continue
 		}
 		name := digest(b.nameOf(m))
@@ -172,6 +178,7 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 			}
 		}
 		if m.Refused == "" && !w.filter.text(m) {
+			w.pass(m, watchers.RuleCondition, "not all of the words you asked for stand in it: "+strings.Join(w.filter.Words, ", "))
 			continue
 		}
 		s, err := w.signal(b, m)
@@ -194,6 +201,23 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 		}
 		return to.save(tx, w.id)
 	})
+}
+
+// pass notes a mail that is not told.
+func (w *watch) pass(m pim.Message, rule watchers.Rule, why string) {
+	w.deps.Pass(watchers.Passed{Watcher: w.id, Rule: rule, Key: fmt.Sprintf("passed:%s:%d", m.ID, m.UID), Text: textOf(m), Why: why})
+}
+
+// textOf is the line by which the owner knows a mail.
+func textOf(m pim.Message) string {
+	from, subject := "nobody named", m.Subject
+	if len(m.From) > 0 {
+		from = m.From[0].String()
+	}
+	if subject == "" {
+		subject = "(no subject)"
+	}
+	return phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400)
 }
 
 // Past implements watchers.Historian.
@@ -268,10 +292,6 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	if m.ID != "" || len(m.From) > 0 {
 		about = "from " + phrase.Cut(from, 120) + " "
 	}
-	subject := m.Subject
-	if subject == "" {
-		subject = "(no subject)"
-	}
 	if m.Refused != "" {
 		return watchers.Signal{
 			Key: b.nameOf(m), Text: phrase.Cut(fmt.Sprintf("A mail %s(%s) could not be read, so that I do not know whether it is one of those you asked for: %s",
@@ -279,7 +299,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 		}, nil
 	}
 	return watchers.Signal{
-		Key: b.nameOf(m), Text: phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400), Payload: raw,
+		Key: b.nameOf(m), Text: textOf(m), Payload: raw,
 		Source: provenance.Outside, At: m.Received,
 	}, nil
 }

@@ -157,6 +157,7 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 		}
 		if !f.wants(it) {
 			if !p.First {
+				found.Passed = append(found.Passed, f.passed(it, title))
 				continue
 			}
 			it.at = time.Time{} // known from now on, and no news when an edit gives it the word
@@ -207,6 +208,12 @@ func bounded(v safehttp.Validators) safehttp.Validators {
 		v.LastModified = ""
 	}
 	return v
+}
+
+// passed is an entry that was not asked for.
+func (f *feed) passed(it item, title string) watchers.Passed {
+	s := it.signal(f.URL, title)
+	return watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: watchers.Unwanted(f.Words, f.Except)}
 }
 
 func (f *feed) wants(it item) bool {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -130,7 +131,12 @@ func (r *run) commit(ctx context.Context, changes []change, now time.Time) error
 	for _, c := range changes {
 		if r.cfg.wants(c.event) {
 			signals = append(signals, r.signal(c, p.seq, now))
+			continue
 		}
+		s := r.signal(c, p.seq, now)
+		r.deps.Pass(watchers.Passed{
+			Watcher: r.id, Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: now, Why: "you asked for files that were " + strings.Join(r.cfg.events, ", "),
+		})
 	}
 	err := r.fire(ctx, signals, func(tx *store.Tx) error {
 		for _, c := range changes {

@@ -185,8 +185,13 @@ func (r *repo) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 		}
 		c.Of[what] = n.stand
 		for _, it := range n.items {
-			if it.at.After(c.Since) && r.wants(it) {
+			switch {
+			case !it.at.After(c.Since) || it.open:
+			case r.wants(it):
 				found.Signals = append(found.Signals, it.signal(r.Repo))
+			default:
+				s := it.signal(r.Repo)
+				found.Passed = append(found.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: r.unwanted(it)})
 			}
 		}
 		if n.left {
@@ -226,6 +231,13 @@ func (r *repo) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 	}
 	slices.SortStableFunc(out, func(a, b watchers.Signal) int { return cmp.Or(a.At.Compare(b.At), strings.Compare(a.Key, b.Key)) })
 	return out, nil
+}
+
+func (r *repo) unwanted(it item) string {
+	if it.what == runs && !it.failed && !slices.Contains(r.What, runs) {
+		return "the run did not fail, and you asked for failures"
+	}
+	return watchers.Unwanted(r.Words, nil)
 }
 
 func (r *repo) wants(it item) bool {

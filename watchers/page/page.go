@@ -170,8 +170,10 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	found := watchers.Found{}
 	if known && c.Text != text {
 		c.Changes++
-		if s, ok := p.signal(at.Begun, c, text, title); ok {
+		if s, ok := p.signal(at.Begun, c, text, title); ok && p.wants(c, text) {
 			found.Signals = append(found.Signals, s)
+		} else if ok {
+			found.Passed = append(found.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, Why: watchers.Unwanted(p.Words, nil)})
 		}
 	}
 	v := resp.Validators()
@@ -183,13 +185,18 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	return found, err
 }
 
+// wants reports whether a change touches one of the words that were asked for.
+func (p *page) wants(c cursor, text string) bool {
+	gone, come := changes(lines(c.Text), lines(text))
+	return len(p.Words) == 0 || p.Words.In(strings.Join(gone, "\n")+"\n"+strings.Join(come, "\n"))
+}
+
 // signal is what changed since the cursor's text, false when it is not worth
 // telling. The changes are counted from the beginning, which is part of the key
 // therefore: the same change after a pause is another one.
 func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.Signal, bool) {
 	gone, come := changes(lines(c.Text), lines(text))
-	touched := strings.Join(gone, "\n") + "\n" + strings.Join(come, "\n")
-	if len(gone)+len(come) == 0 || len(p.Words) > 0 && !p.Words.In(touched) {
+	if len(gone)+len(come) == 0 {
 		return watchers.Signal{}, false
 	}
 	name := title

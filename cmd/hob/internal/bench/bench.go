@@ -25,6 +25,8 @@ type Options struct {
 	Only     []string  // the parts to measure; empty means all of them
 	Runs     int       // how often; the best of each figure counts (default 1)
 	Progress io.Writer // told what is being measured
+
+	more string // added to the configuration
 }
 
 // Figure is one measurement.
@@ -52,8 +54,8 @@ func (f Figure) Met() bool {
 
 // rounds says how often each thing is done.
 type rounds struct {
-	starts, turns, steps, events int
-	calm, idle, load             time.Duration
+	starts, turns, steps, events, watchers int
+	calm, idle, load                       time.Duration
 }
 
 type part struct {
@@ -73,6 +75,7 @@ func parts() []part {
 		{"messages", "messages that nobody waits for", messages},
 		{"files", "file events", fileEvents},
 		{"schedules", "schedule events", scheduleEvents},
+		{"watchers", "watched feeds", watched},
 	}
 }
 
@@ -88,9 +91,9 @@ func Parts() []string {
 // Run measures what is asked for. It stops at the first thing that does not
 // work.
 func Run(ctx context.Context, o Options) ([]Figure, error) {
-	r := rounds{starts: 15, turns: 400, steps: 40, events: 2000, calm: 20 * time.Second, idle: 60 * time.Second, load: 5 * time.Second}
+	r := rounds{starts: 15, turns: 400, steps: 40, events: 2000, watchers: 1000, calm: 20 * time.Second, idle: 60 * time.Second, load: 5 * time.Second}
 	if o.Quick {
-		r = rounds{starts: 3, turns: 40, steps: 5, events: 200, calm: time.Second, idle: 2 * time.Second, load: time.Second}
+		r = rounds{starts: 3, turns: 40, steps: 5, events: 200, watchers: 100, calm: time.Second, idle: 2 * time.Second, load: time.Second}
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard

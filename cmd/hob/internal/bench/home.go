@@ -58,6 +58,7 @@ func newHome(o Options, m *model) (*home, error) {
 		conf = strings.Replace(conf, `"offline"`, `"instant/instant"`, 1)
 		conf += fmt.Sprintf("[providers.instant]\nkind = \"openai\"\nbase_url = %q\nmodel = \"instant\"\n", m.url)
 	}
+	conf += o.more
 	h := &home{binary: o.Binary, model: m, dir: dir, base: "http://" + addr}
 	h.http = &http.Client{Timeout: askWait, Transport: &http.Transport{MaxIdleConnsPerHost: 2 * sessions}}
 	for _, d := range []string{"hob", "user"} {

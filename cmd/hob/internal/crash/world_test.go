@@ -96,15 +96,26 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
+	return newWorldOf(t, seed, build(t))
+}
+
+// build makes the program with its failpoints.
+func build(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "hob")
+	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", bin, "hob/cmd/hob").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func newWorldOf(t *testing.T, seed uint64, bin string) *world {
+	t.Helper()
 	w := &world{
 		t: t, dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 1)), points: map[string]int{},
 		receiver: &receiver{byKey: map[string]delivery{}}, client: &http.Client{Timeout: 5 * time.Second},
 	}
-	w.bin = filepath.Join(w.dir, "hob")
-	out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", w.bin, "hob/cmd/hob").CombinedOutput()
-	if err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	w.bin = bin
 	home := filepath.Join(w.dir, "user")
 	w.effectsLog = filepath.Join(home, "Documents", "effects.log")
 	w.drop = filepath.Join(home, "Downloads")
@@ -133,6 +144,7 @@ url = "%s"
 secret = "a-secret-of-the-test"
 `, model.URL, w.addr, hook)
 	check(t, os.WriteFile(filepath.Join(w.dir, "hob-home", "config.toml"), []byte(conf), 0o600))
+	var err error
 	w.log, err = os.OpenFile(filepath.Join(w.dir, "daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	check(t, err)
 	t.Cleanup(func() {

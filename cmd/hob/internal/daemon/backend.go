@@ -214,15 +214,33 @@ func (b *backend) Call(ctx context.Context, session, tool string, args json.RawM
 }
 
 // Why implements web.Backend.
-func (b *backend) Why(ctx context.Context, id string) (any, error) {
-	w, err := b.d.loop.Why(ctx, id, "")
+func (b *backend) Why(ctx context.Context, kind, about string) (any, error) {
+	x, err := b.d.loop.Explain(ctx, autonomy.Question{Kind: kind, About: about})
+	if errors.Is(err, autonomy.ErrUnclear) {
+		return nil, fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
 	if err != nil {
 		return nil, classify(err)
 	}
-	return struct {
-		autonomy.Why
-		Text string `json:"text"`
-	}{w, w.Text(b.d.zone())}, nil
+	text := x.Text(b.d.zone())
+	switch x := x.(type) {
+	case autonomy.Why:
+		return struct {
+			autonomy.Why
+			Text string `json:"text"`
+		}{x, text}, nil
+	case autonomy.Tick:
+		return struct {
+			autonomy.Tick
+			Text string `json:"text"`
+		}{x, text}, nil
+	case autonomy.Silent:
+		return struct {
+			autonomy.Silent
+			Text string `json:"text"`
+		}{x, text}, nil
+	}
+	return map[string]string{"text": text}, nil
 }
 
 // Manage implements web.Backend.

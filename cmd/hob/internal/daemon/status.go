@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -28,6 +29,7 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		Daemon: !d.opt.InProcess, Running: d.loop.Running(), Home: d.opt.Paths.Home, Memory: heap(),
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 	}
+	r.Ticks, r.TicksInput = d.loop.Ticks()
 	r.Model, r.ModelReason = d.brain.describe()
 	head, err := d.guard.Head(ctx)
 	if err != nil {
@@ -90,6 +92,20 @@ func (d *Daemon) Undo(ctx context.Context, r toolsystem.UndoRequest) (tools.Resu
 func (d *Daemon) Undoable(ctx context.Context, r toolsystem.UndoRequest) (int, error) {
 	list, err := d.loop.Undoable(ctx, autonomy.UndoRequest(r))
 	return len(list), err
+}
+
+// Explain implements the explain tool's Engine.
+func (d *Daemon) Explain(ctx context.Context, r toolsystem.ExplainRequest) (tools.Result, error) {
+	x, err := d.loop.Explain(ctx, autonomy.Question(r))
+	switch {
+	case errors.Is(err, autonomy.ErrUnclear):
+		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+	case errors.Is(err, bus.ErrNotFound):
+		return tools.Result{}, tools.Errorf(tools.NotFound, "%w", err)
+	case err != nil:
+		return tools.Result{}, err
+	}
+	return tools.Result{Text: x.Text(d.zone()), Source: x.Source()}, nil
 }
 
 // acts are the tools behind what the owner does by commands.

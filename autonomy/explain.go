@@ -1,0 +1,138 @@
+package autonomy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// The kinds of questions that Explain answers.
+const (
+	WhyEvent        = "event"
+	WhyTick         = "tick"
+	WhyNotification = "notification"
+	WhySilence      = "silence"
+)
+
+// Explanation answers a question: a Why, a Tick or a Silent.
+type Explanation interface {
+	// Text tells it in words.
+	Text(zone *time.Location) string
+	// Source says whether it quotes the words of others.
+	Source() provenance.Source
+}
+
+// Question is what the owner wants explained.
+type Question struct {
+	Kind string // "" is an event
+	// About is an id; of a silence also words and "since TIME"; "" or "last" is the
+	// last one.
+	About   string
+	Session string // where the last event is looked for; "" is anywhere
+	Asked   string // the event of the question itself, which is not meant
+}
+
+// AskedWhy reads a question as it is written on a command line: "tick last",
+// "silence since 14:00", or an id alone.
+func AskedWhy(args string) Question {
+	kind, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
+	if slices.Contains([]string{WhyEvent, WhyTick, WhyNotification, WhySilence}, kind) {
+		return Question{Kind: kind, About: strings.TrimSpace(rest)}
+	}
+	return Question{About: strings.TrimSpace(args)}
+}
+
+// Explain answers why something happened, or did not.
+func (l *Loop) Explain(ctx context.Context, q Question) (Explanation, error) {
+	about := q.About
+	if about == "last" {
+		about = ""
+	}
+	switch q.Kind {
+	case WhyTick:
+		return l.Tick(ctx, about)
+	case WhySilence:
+		return l.Silence(ctx, about)
+	case WhyNotification:
+		if about == "" {
+			id, err := l.lastNotice(ctx)
+			if err != nil || id == "" {
+				return noNotice(), err
+			}
+			about = id
+		}
+		return l.Why(ctx, about, "")
+	case "", WhyEvent:
+		if about == "" && q.Asked != "" {
+			return l.whyBefore(ctx, q)
+		}
+		return l.Why(ctx, about, q.Session)
+	}
+	return nil, fmt.Errorf("%w: %q cannot be explained; there are event, tick, notification and silence", ErrUnclear, q.Kind)
+}
+
+// whyBefore explains what happened before the question.
+func (l *Loop) whyBefore(ctx context.Context, q Question) (Why, error) {
+	list, err := l.o.Bus.List(ctx, q.Session, "", 100)
+	if err != nil {
+		return Why{}, err
+	}
+	for _, e := range list {
+		if e.ID != q.Asked && (e.Kind != bus.Message || e.Lane == e.Session) {
+			return l.Why(ctx, e.ID, q.Session)
+		}
+	}
+	return nothing(), nil
+}
+
+func noNotice() Why {
+	w := nothing()
+	w.instead = "I have told you nothing by myself yet."
+	return w
+}
+
+// Source implements Explanation.
+func (w Why) Source() provenance.Source {
+	out := provenance.Worst(provenance.Tool, w.Event.Provenance)
+	for _, c := range w.Calls {
+		out = provenance.Worst(out, c.Source)
+	}
+	if len(w.Origins) > 0 {
+		out = provenance.Outside
+	}
+	return out
+}
+
+// Source implements Explanation.
+func (t Tick) Source() provenance.Source {
+	out := provenance.Tool
+	for _, w := range t.Events {
+		out = provenance.Worst(out, w.Source())
+	}
+	return out
+}
+
+// Source implements Explanation.
+func (s Silent) Source() provenance.Source {
+	if len(s.Passed)+len(s.Events)+len(s.Deliveries)+len(s.Told)+len(s.Notices)+len(s.Denied) > 0 {
+		return provenance.Outside
+	}
+	out := provenance.Tool
+	for _, g := range s.Goals {
+		out = provenance.Worst(out, g.Goal.Provenance, g.Goal.ReasonFrom)
+	}
+	for _, w := range s.Watchers {
+		out = provenance.Worst(out, w.Watcher.Provenance)
+		quotes := func(h watchers.Hold) bool { return h.Error != "" }
+		if len(w.Passed) > 0 || slices.ContainsFunc(w.Holds, quotes) {
+			out = provenance.Outside
+		}
+	}
+	return out
+}

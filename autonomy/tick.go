@@ -1,0 +1,243 @@
+package autonomy
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/crew"
+	"hob/autonomy/goals"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/watchers"
+)
+
+// ticks is the schema of what each tick with an input came to: one row for each
+// event that it took up. Its id says when it was (UUIDv7).
+const ticks = `CREATE TABLE ticks (
+	tick TEXT NOT NULL, event TEXT NOT NULL, woke TEXT NOT NULL, rule TEXT NOT NULL, state TEXT NOT NULL,
+	at INTEGER NOT NULL, ended_at INTEGER NOT NULL, PRIMARY KEY (tick, event)) WITHOUT ROWID;
+CREATE INDEX ticks_event ON ticks(event);`
+
+// What woke the loop.
+const (
+	wokeStart   = "start"
+	wokeArrival = "something arrived"
+	wokePlace   = "there was room again"
+	wokeClock   = "the clock"
+)
+
+// How far a tick got with an event.
+const (
+	tickDone  = "done"
+	tickWaits = "waits"    // for an answer, or for room
+	tickRetry = "failed"   // it is tried again
+	tickDead  = "given up" // for good
+)
+
+// Ticked is one event in one tick.
+type Ticked struct {
+	Tick  string `json:"tick"`
+	Event string `json:"event"`
+	Woke  string `json:"woke"`
+	// Rule says what decided how the event was handled; no words of others.
+	Rule    string    `json:"rule"`
+	State   string    `json:"state"`
+	At      time.Time `json:"at"`
+	EndedAt time.Time `json:"ended_at"`
+}
+
+// Tick is one turn of the loop that had an input.
+type Tick struct {
+	ID     string    `json:"id"`
+	At     time.Time `json:"at"`
+	Woke   string    `json:"woke"`
+	Events []Why     `json:"events"`
+	// Nothing: no tick had an input yet.
+	Nothing bool `json:"nothing,omitempty"`
+}
+
+// Ticks counts how often the loop looked around since it started, and how often
+// there was something.
+func (l *Loop) Ticks() (all, withInput int64) { return l.looks.Load(), l.inputs.Load() }
+
+// tickTx keeps what a tick did about an event.
+func tickTx(tx *store.Tx, t *turn, rule, state string) error {
+	if t.tick == "" {
+		return nil
+	}
+	_, err := tx.Exec(`INSERT INTO ticks (tick, event, woke, rule, state, at, ended_at) VALUES (?,?,?,?,?,?,?)
+		ON CONFLICT (tick, event) DO UPDATE SET rule = excluded.rule, state = excluded.state, ended_at = excluded.ended_at`,
+		t.tick, t.ev.ID, t.woke, rule, state, store.Millis(t.since), time.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("trace of a tick: %w", err)
+	}
+	return nil
+}
+
+// keepTick is tickTx for what ended in no transaction of its own: it waits, or
+// failed. Nobody waits for it, and it fails nothing.
+func (l *Loop) keepTick(ctx context.Context, t *turn, rule, state string) {
+	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tickTx(tx, t, rule, state) })
+	if err != nil {
+		l.o.Log.Warn("the trace of a tick is lost", "event", t.ev.ID, "err", err)
+	}
+}
+
+// ruleOf says by which rule an event was handled as it was. It names rows and
+// keys of the configuration, and holds no text of others.
+func ruleOf(ev bus.Event, res result) string {
+	model := "without a model"
+	if res.Model != "" {
+		model = fmt.Sprintf("by the model %s in %d round(s)", res.Model, res.Rounds)
+	}
+	switch ev.Kind {
+	case bus.Message:
+		switch {
+		case ev.Lane != ev.Session || res.how == "command":
+			return "a command of the owner's, " + model
+		case ev.Provenance != provenance.Owner:
+			return "a message of somebody who is not the owner, answered with a guest's rights " + model
+		}
+		return "a message of the owner's, answered " + model
+	case bus.Watcher, bus.Schedule, bus.Webhook:
+		return firedRule(ev, model)
+	case bus.Goal:
+		if res.goal == nil {
+			return "a goal, " + model
+		}
+		if res.goal.By == goals.Rule {
+			model = "by its rule, without a model"
+		}
+		return fmt.Sprintf("the goal %s, %s of it %s", res.goal.Order.Goal, res.goal.Order.Phase, model)
+	case bus.Task:
+		if crew.Is(ev) {
+			return "a task that was handed on, done " + model
+		}
+		return "a tool call of the owner's own"
+	case bus.System:
+		if ev.Source == goals.PlanSource {
+			return "the plan of the day ([plan] at), " + model
+		}
+		return "a notice of Hob's own, told as it is"
+	}
+	return string(ev.Kind)
+}
+
+// waitRule says what an event waits for.
+func waitRule(res result) string {
+	if res.how == "" { // it had not begun
+		return "there was no room for a model call for which nobody waits ([autonomy] calls_per_minute, [budget])"
+	}
+	return "it waits for an answer of the owner's, or for what it handed on"
+}
+
+func firedRule(ev bus.Event, model string) string {
+	var f fired
+	if json.Unmarshal(ev.Payload, &f) != nil {
+		return string(ev.Kind)
+	}
+	what := fmt.Sprintf("the %s %s", ev.Kind, f.Watcher)
+	switch {
+	case f.Mode == watchers.Notify || f.Mode == watchers.Do && strings.TrimSpace(f.Action) == "":
+		return what + ", whose mode is notify: its words were told as they are, without a model"
+	case f.Mode == watchers.Remind:
+		return what + ", whose mode is remind: the text that was asked for was told, without a model"
+	}
+	return what + ", whose mode is do: its action was done " + model
+}
+
+// Tick explains one tick, by its id or the id of an event in it; "" or "last" is
+// the last one that had an input.
+func (l *Loop) Tick(ctx context.Context, id string) (Tick, error) {
+	q := l.o.Store.Reader(ctx)
+	if id == "last" {
+		id = ""
+	}
+	t := Tick{Events: []Why{}}
+	err := q.QueryRow(`SELECT tick FROM ticks WHERE ?1 = '' OR tick = ?1 OR event = ?1 ORDER BY tick DESC LIMIT 1`, id).Scan(&t.ID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && id == "":
+		t.Nothing = true
+		return t, nil
+	case errors.Is(err, sql.ErrNoRows):
+		return t, fmt.Errorf("there is no tick %q, and none of an event of this id: %w", id, bus.ErrNotFound)
+	case err != nil:
+		return t, fmt.Errorf("read ticks: %w", err)
+	}
+	rows, err := ticked(q, "WHERE tick = ? ORDER BY event LIMIT 50", t.ID)
+	if err != nil {
+		return t, err
+	}
+	for _, r := range rows {
+		t.At, t.Woke = r.At, r.Woke
+		w, err := l.Why(ctx, r.Event, "")
+		if errors.Is(err, bus.ErrNotFound) { // it was forgotten since
+			continue
+		}
+		if err != nil {
+			return t, err
+		}
+		t.Events = append(t.Events, w)
+	}
+	return t, nil
+}
+
+func ticked(q store.Querier, tail string, args ...any) (out []Ticked, err error) {
+	rows, err := q.Query("SELECT tick, event, woke, rule, state, at, ended_at FROM ticks "+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read ticks: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var t Ticked
+		var at, ended int64
+		if err := rows.Scan(&t.Tick, &t.Event, &t.Woke, &t.Rule, &t.State, &at, &ended); err != nil {
+			return nil, fmt.Errorf("read ticks: %w", err)
+		}
+		t.At, t.EndedAt = store.Time(at), store.Time(ended)
+		out = append(out, t)
+	}
+	return out, rows.Err()
+}
+
+// Text tells it in words.
+func (t Tick) Text(zone *time.Location) string {
+	if t.Nothing {
+		return "No tick had an input yet: nothing has arrived and nothing was due."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "tick %s at %s, woken by: %s; %d event(s)\n", t.ID, t.At.In(zone).Format("2006-01-02 15:04:05"), t.Woke, len(t.Events))
+	for _, w := range t.Events {
+		b.WriteString("\n" + w.Text(zone) + "\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// pruneTicks removes the traces of ticks that are older than they are kept.
+func (l *Loop) pruneTicks(ctx context.Context) error {
+	if l.o.KeepTraces <= 0 {
+		return nil
+	}
+	before := tickAt(time.Now().Add(-l.o.KeepTraces))
+	var old bool
+	if err := l.o.Store.Reader(ctx).QueryRow("SELECT EXISTS (SELECT 1 FROM ticks WHERE tick < ?)", before).Scan(&old); err != nil || !old {
+		return err
+	}
+	return l.o.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec("DELETE FROM ticks WHERE tick IN (SELECT tick FROM ticks WHERE tick < ? LIMIT 5000)", before)
+		return err
+	})
+}
+
+// tickAt is the least id of a tick at a time (RFC 9562, UUIDv7: 48 bits of Unix
+// milliseconds in front).
+func tickAt(t time.Time) string {
+	hex := fmt.Sprintf("%012x", max(0, t.UnixMilli()))
+	return hex[:8] + "-" + hex[8:]
+}

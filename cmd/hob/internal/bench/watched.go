@@ -1,0 +1,177 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// The intervals of the watchers: at rest none is due while it is measured, under
+// load all of them are again and again.
+const (
+	restEvery = "24h"
+	loadEvery = "10s"
+)
+
+// watched measures feeds that are watched: what each occupies, and what they use
+// while none is due and while all are asked again and again.
+func watched(ctx context.Context, o Options, r rounds) ([]Figure, error) {
+	f, err := newFeeds()
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	o.more = fmt.Sprintf("[network]\nallow = [%q]\n[watchers]\nmin_every = \"1s\"\n", f.addr)
+	n := r.watchers
+	var out []Figure
+	figures, err := withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		few := n / 10 // what all of them share is there then
+		if err := f.watch(ctx, h, 0, few, restEvery); err != nil {
+			return nil, err
+		}
+		before, _, err := h.rest(ctx, rounds{calm: r.calm})
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		threads, err := h.gauge(ctx, "goroutines")
+		if err != nil {
+			return nil, err
+		}
+		if err := f.watch(ctx, h, few, n, restEvery); err != nil {
+			return nil, err
+		}
+		now, spent, err := h.rest(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		more, err := h.gauge(ctx, "goroutines")
+		if err != nil {
+			return nil, err
+		}
+		return []Figure{
+			{Name: "watcher_memory", Value: max(0, float64(now.own()-before.own())) / float64(n-few) / 1000, Unit: "KB", Target: 20, About: fmt.Sprintf("by how much the process grows for each watched feed at rest, from %d to %d", few, n)},
+			{Name: "watcher_goroutines", Value: max(0, more-threads) / float64(n-few), Unit: "", Target: 1, About: "goroutines of each"},
+			{Name: "watchers_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident with %d watched feeds", n)},
+			{Name: "watchers_idle_cpu", Value: 100 * spent.cpu.Seconds() / r.idle.Seconds(), Unit: "% of a core", About: fmt.Sprintf("over %s in which none of them is due", r.idle)},
+		}, nil
+	})
+	if err != nil || figures == nil {
+		return nil, err
+	}
+	out = append(out, figures...)
+	figures, err = withHome(ctx, o, nil, func(h *home) ([]Figure, error) {
+		if err := f.watch(ctx, h, 0, n, loadEvery); err != nil {
+			return nil, err
+		}
+		asked := f.asked.Load()
+		now, spent, err := h.rest(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		polls := float64(f.asked.Load()-asked) / (r.calm + r.idle).Seconds()
+		return []Figure{
+			{Name: "watchers_load_memory", Value: float64(now.rss) / 1e6, Unit: "MB", About: fmt.Sprintf("resident while %d feeds are asked every %s", n, loadEvery)},
+			{Name: "watchers_polls", Value: polls, Unit: "/s", AtLeast: true, About: "how many are asked then, one at a time since they are on one server"},
+			{Name: "watchers_poll_cpu", Value: 1000 * spent.cpu.Seconds() / r.idle.Seconds() / max(polls, 1), Unit: "ms", About: "processor time of such a poll in which nothing is new"},
+		}, nil
+	})
+	return append(out, figures...), err
+}
+
+// own is the part that is not the program's file, where the system tells.
+func (u usage) own() int64 {
+	if u.anon > 0 {
+		return u.anon
+	}
+	return u.rss
+}
+
+// gauge reads a value of the metrics.
+func (h *home) gauge(ctx context.Context, name string) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	resp, err := h.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), " "); ok && key == "hob_"+name {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("the metrics do not tell of %s", name)
+}
+
+// feeds is a server of as many feeds as one asks for, each with 20 entries and an
+// ETag.
+type feeds struct {
+	addr  string
+	asked atomic.Int64
+	first atomic.Int64 // requests without a validator
+	srv   *http.Server
+}
+
+func newFeeds() (*feeds, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+	if err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	body.WriteString(`<rss version="2.0"><channel><title>News of the hearth</title>`)
+	for n := range 20 {
+		fmt.Fprintf(&body, `<item><guid>item-%d</guid><title>Something happened for the %dth time</title><description>%s</description></item>`, n, n, strings.Repeat("It was told at length. ", 10))
+	}
+	body.WriteString(`</channel></rss>`)
+	f := &feeds{addr: l.Addr().String()}
+	f.srv = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.asked.Add(1)
+		w.Header().Set("ETag", `"1"`)
+		if r.Header.Get("If-None-Match") == `"1"` {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		f.first.Add(1)
+		w.Header().Set("Content-Type", "application/rss+xml")
+		_, _ = w.Write(body.Bytes()) // who went away does not want it
+	})}
+	go func() { _ = f.srv.Serve(l) }() // it ends with close
+	return f, nil
+}
+
+func (f *feeds) close() { _ = f.srv.Close() }
+
+// watch sets up the watchers of the feeds from one number to another and waits
+// until each has seen its feed once.
+func (f *feeds) watch(ctx context.Context, h *home, from, to int, every string) error {
+	before := f.first.Load()
+	for i := from; i < to; i++ {
+		config := map[string]any{"url": fmt.Sprintf("http://%s/feeds/%d.xml", f.addr, i), "every": every}
+		if err := h.call(ctx, "create_watcher", map[string]any{"kind": "feed", "config": config}); err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(eventWait); f.first.Load() < before+int64(to-from); {
+		if time.Now().After(end) {
+			return fmt.Errorf("only %d of %d feeds were read in %s", f.first.Load()-before, to-from, eventWait)
+		}
+		if err := wait(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return wait(ctx, time.Second) // the last one is kept
+}

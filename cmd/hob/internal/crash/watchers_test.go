@@ -1,0 +1,230 @@
+//go:build unix
+
+package crash
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/platform/pim/pimtest"
+)
+
+// source is something that is watched: what was there before must never be
+// told, what comes must be told once.
+type source struct {
+	name string
+	conf string         // what the configuration needs for it
+	args map[string]any // of create_watcher
+	add  func(n int)
+	// based is closed, or reports true, when the watcher has looked for the first
+	// time.
+	based func() bool
+	told  *regexp.Regexp // the number of a thing in a notice
+}
+
+// Feeds, mail and calendars are watched while the daemon is killed again and
+// again: what was there before is never told, what comes is told once, whether it
+// comes while the daemon runs or not. HOB_CRASH_WATCHER_KILLS (default 4) is for
+// each kind.
+func TestWatchersOverKills(t *testing.T) {
+	bin := build(t)
+	for name, open := range map[string]func(*testing.T) source{"feed": openFeed, "email": openMail, "calendar": openCalendar} {
+		t.Run(name, func(t *testing.T) { watchOverKills(t, bin, open(t)) })
+	}
+}
+
+func watchOverKills(t *testing.T, bin string, s source) {
+	kills := number("HOB_CRASH_WATCHER_KILLS", 4)
+	w := newWorldOf(t, uint64(number("HOB_CRASH_SEED", 1)), bin)
+	w.configure("[watchers]\nmin_every = \"1s\"\nper_day = 100000\n" + s.conf)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	w.daemonUp()
+	s.args["config"].(map[string]any)["every"] = "1s"
+	if s.name == "email" { // it is told by the server
+		delete(s.args["config"].(map[string]any), "every")
+	}
+	var made struct{ Text, Code, Error string }
+	if err := w.call(ctx, http.MethodPost, "/api/v1/tools/create_watcher", map[string]any{"session": "home", "arguments": s.args}, &made); err != nil || made.Code != "" {
+		t.Fatalf("the watcher cannot be made: %v %+v", err, made)
+	}
+	w.settle(ctx, "the first look", s.based)
+	came := 0
+	for n := range kills {
+		came = s.comes(w, came)
+		w.killLife(n, func() { came = s.comes(w, came) })
+		came = s.comes(w, came) // while it is dead
+	}
+	w.daemonUp()
+	came = s.comes(w, came)
+	told := func() map[string]int {
+		out := map[string]int{}
+		for _, d := range w.receiver.all() {
+			if d.Kind != "notice" {
+				continue
+			}
+			if m := s.told.FindStringSubmatch(d.Text); m != nil {
+				out[m[1]]++
+			} else {
+				t.Errorf("something else was told: %q", d.Text)
+			}
+		}
+		return out
+	}
+	w.settle(ctx, "every notice", func() bool { return len(told()) >= came })
+	time.Sleep(2500 * time.Millisecond) // what must not come has its time, too
+	lost, doubled, old := 0, 0, 0
+	all := told()
+	for n := 1; n <= came; n++ {
+		switch key := fmt.Sprint(n); {
+		case all[key] == 0:
+			lost++
+			t.Errorf("lost: %s %d", s.name, n)
+		case all[key] > 1:
+			doubled++
+			t.Errorf("%d times: %s %d", all[key], s.name, n)
+		}
+		delete(all, fmt.Sprint(n))
+	}
+	for key := range all {
+		old++
+		t.Errorf("what was there before was told: %s %s", s.name, key)
+	}
+	t.Logf("%s: %d kills (at failpoints %v, %d at random instants), %d came; %d lost, %d doubled, %d old ones told; %d copies dropped by their key",
+		s.name, kills, w.points, w.random, came, lost, doubled, old, w.receiver.copies)
+	w.stop()
+}
+
+// comes adds one or two things.
+func (s source) comes(w *world, came int) int {
+	for range 1 + w.rnd.IntN(2) {
+		came++
+		s.add(came)
+	}
+	return came
+}
+
+// killLife starts the daemon and kills it, at a failpoint or after a random time,
+// in the middle of which something happens.
+func (w *world) killLife(n int, meanwhile func()) {
+	w.kill()
+	points := []string{"store.commit.before", "store.commit.after", "loop.claimed", "channel.send.before", "channel.send.after"}
+	point := ""
+	if n%3 != 2 {
+		point = fmt.Sprintf("%s:%d", points[w.rnd.IntN(len(points))], 1+w.rnd.IntN(12))
+	}
+	if w.start(point) {
+		meanwhile()
+	}
+	select {
+	case <-w.exited:
+		name, _, _ := strings.Cut(point, ":")
+		w.points[name]++
+		w.daemon = nil
+	case <-time.After(time.Duration(w.rnd.IntN(1500)) * time.Millisecond):
+		w.kill()
+		w.random++
+	}
+}
+
+// configure adds sections to the configuration.
+func (w *world) configure(sections string) {
+	f, err := os.OpenFile(filepath.Join(w.dir, "hob-home", "config.toml"), os.O_APPEND|os.O_WRONLY, 0o600)
+	check(w.t, err)
+	_, err = f.WriteString(sections)
+	check(w.t, err)
+	check(w.t, f.Close())
+}
+
+// openFeed is a feed with an ETag that holds everything there ever was.
+func openFeed(t *testing.T) source {
+	var mu sync.Mutex
+	items := []string{}
+	add := func(title string) {
+		mu.Lock()
+		defer mu.Unlock()
+		items = append(items, fmt.Sprintf("<item><guid>%s</guid><title>%s</title></item>", title, title))
+	}
+	for n := range 30 {
+		add(fmt.Sprintf("thing old%d.", n))
+	}
+	again := false
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		tag := fmt.Sprintf(`"%d"`, len(items))
+		known := r.Header.Get("If-None-Match")
+		again = again || known != ""
+		w.Header().Set("ETag", tag)
+		if known == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		w.Header().Set("Content-Type", "application/rss+xml")
+		fmt.Fprintf(w, `<rss version="2.0"><channel><title>News</title>%s</channel></rss>`, strings.Join(items, ""))
+	}))
+	t.Cleanup(srv.Close)
+	return source{
+		name: "feed", conf: fmt.Sprintf("[network]\nallow = [%q]\n", strings.TrimPrefix(srv.URL, "http://")),
+		args: map[string]any{"kind": "feed", "config": map[string]any{"url": srv.URL + "/feed.xml"}},
+		add:  func(n int) { add(fmt.Sprintf("thing %d.", n)) },
+		based: func() bool { // it says what it has seen
+			mu.Lock()
+			defer mu.Unlock()
+			return again
+		},
+		told: regexp.MustCompile(`thing (\w+)\.`),
+	}
+}
+
+// openMail is a mailbox of a real server, which tells by IDLE what comes.
+func openMail(t *testing.T) source {
+	d := pimtest.StartDovecot(t, "")
+	letter := func(what string) string {
+		return fmt.Sprintf("From: Ada <ada@x.org>\nTo: tester@test.local\nSubject: letter %s.\nMessage-ID: <%s@test.local>\nDate: %s\n\nPlease read.\n",
+			what, what, time.Now().Format(time.RFC1123Z))
+	}
+	for n := range 20 {
+		d.Deliver("tester", "INBOX", letter(fmt.Sprintf("old%d", n)), time.Now().Add(-time.Hour))
+	}
+	put := d.Appender("tester", "INBOX")
+	return source{
+		name:  "email",
+		conf:  fmt.Sprintf("[accounts.work]\nimap = %q\nca = %q\naddress = \"tester@test.local\"\npassword = %q\n", d.IMAPS, d.CA, pimtest.Secret),
+		args:  map[string]any{"kind": "email", "config": map[string]any{"from": "Ada"}},
+		add:   func(n int) { put(letter(fmt.Sprint(n))) },
+		based: func() bool { return true }, // it counts from the second in which it was made
+		told:  regexp.MustCompile(`letter (\w+)\.`),
+	}
+}
+
+// openCalendar is a calendar of a real server.
+func openCalendar(t *testing.T) source {
+	r := pimtest.StartRadicale(t)
+	r.Make("Work")
+	put := func(what string) {
+		r.Put("Work", "event-"+what, "SUMMARY:event "+what+".\nDTSTART:"+time.Now().Add(72*time.Hour).UTC().Format("20060102T150405Z"))
+	}
+	for n := range 10 {
+		put(fmt.Sprintf("old%d", n))
+	}
+	before := r.Requests()
+	return source{
+		name: "calendar", conf: fmt.Sprintf("[accounts.home]\ncaldav = %q\nuser = \"tester\"\npassword = %q\n", r.URL, pimtest.Secret),
+		args: map[string]any{"kind": "calendar", "config": map[string]any{"tell": []string{"added"}}},
+		add:  func(n int) { put(fmt.Sprint(n)) },
+		based: func() bool { // each look takes several requests; after two the first is kept
+			return r.Requests() > before+14
+		},
+		told: regexp.MustCompile(`event (\w+)\.`),
+	}
+}

@@ -1,0 +1,39 @@
+package system
+
+import (
+	"context"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type explainIn struct {
+	What  string `json:"what,omitempty" jsonschema:"event (default), tick, notification or silence: why something was not told"`
+	About string `json:"about,omitempty" jsonschema:"id; of a silence also words (Ada invoice), a watcher or goal, since TIME; empty: the last, of a silence all"`
+}
+
+// ExplainRequest is a question why. Its fields are those of the engine's own.
+type ExplainRequest struct {
+	Kind, About, Session, Asked string
+}
+
+func explain(e Engine) tools.Tool {
+	return tools.New(tools.Def[explainIn]{
+		Spec: tools.Spec{
+			Name: "explain", Category: "system", Effects: tools.Read,
+			Description: "Say why Hob did or told something, or why it did not tell.",
+			Keywords:    "why reason explanation trace silence silent not told missed rule decided",
+		},
+		Summary: func(in explainIn) string {
+			return strings.TrimSpace("Explain " + phrase.Cut(strings.TrimSpace(in.What+" "+in.About), 100))
+		},
+		Run: func(ctx context.Context, c tools.Call, in explainIn) (tools.Result, error) {
+			r := ExplainRequest{Kind: strings.ToLower(strings.TrimSpace(in.What)), About: strings.TrimSpace(in.About), Session: c.Session, Asked: c.Event}
+			if strings.HasPrefix(c.Session, "tool:") { // a call that the owner makes himself is in no conversation
+				r.Session, r.Asked = "", ""
+			}
+			return e.Explain(ctx, r)
+		},
+	})
+}

@@ -1,0 +1,301 @@
+package watchers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+)
+
+// The bounds of what is kept about silences.
+const (
+	// KeepPassed is how many things that were not told are kept of each watcher.
+	KeepPassed = 20
+	maxPassed  = 300 // characters of one
+)
+
+// Rule names what held something back.
+type Rule string
+
+// The rules that hold back what a watcher saw.
+const (
+	RuleBaseline  Rule = "baseline"  // it was there when the watcher began
+	RuleCondition Rule = "condition" // it is none of those that were asked for
+	RuleOld       Rule = "old"       // it is from before the watcher began
+	RulePerDay    Rule = "per_day"   // as many as may have fired on that day
+)
+
+// The rules that hold a whole watcher.
+const (
+	RulePaused  Rule = "paused"
+	RuleBroken  Rule = "broken"
+	RuleDone    Rule = "done"
+	RuleFailing Rule = "failing"      // its source does not answer, it waits before it asks again
+	RuleHours   Rule = "active_hours" // it is not asked at this time
+	RuleKnown   Rule = "known"        // all it saw was told before, or was there when it began
+	RuleNothing Rule = "nothing"      // its source had nothing
+	RuleUnasked Rule = "not_asked"    // it was not asked yet since Hob started
+	RuleNotDue  Rule = "not_due"
+)
+
+// Passed is one thing that a watcher saw and told nobody.
+type Passed struct {
+	Watcher string `json:"watcher"`
+	Rule    Rule   `json:"rule"`
+	// Key names it within the watcher, as a signal's does.
+	Key string `json:"-"`
+	// Text is what it was, in the words of others; Why what did not fit, in the
+	// owner's.
+	Text string    `json:"text"`
+	Why  string    `json:"why,omitempty"`
+	At   time.Time `json:"at"` // when it was seen
+}
+
+// Pass notes what a watcher saw and did not tell. It does no I/O: what is noted
+// is kept with the next thing that the watcher commits.
+func (d Deps) Pass(p Passed) {
+	if d.passed != nil {
+		d.passed(p)
+	}
+}
+
+// silences holds what was not told until a transaction takes it along, and how
+// the last look of each polled watcher went.
+type silences struct {
+	mu    sync.Mutex
+	wait  map[string][]Passed
+	looks map[string]look
+}
+
+// look is one poll that succeeded.
+type look struct {
+	at   time.Time
+	seen int // things that would have been told
+	new  int // of them not known before
+}
+
+func newSilences() *silences { return &silences{wait: map[string][]Passed{}, looks: map[string]look{}} }
+
+// note adds what was not told, the oldest first; of too much the newest stays.
+func (s *silences) note(list ...Passed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range list {
+		p.Text, p.Why = phrase.Cut(p.Text, maxPassed), phrase.Cut(p.Why, maxPassed)
+		if p.At.IsZero() {
+			p.At = time.Now()
+		}
+		of := s.wait[p.Watcher]
+		if slices.ContainsFunc(of, func(o Passed) bool { return o.Key == p.Key }) {
+			continue
+		}
+		if len(of) >= KeepPassed {
+			of = append(of[:0], of[len(of)-KeepPassed+1:]...)
+		}
+		s.wait[p.Watcher] = append(of, p)
+	}
+}
+
+func (s *silences) looked(id string, l look) {
+	s.mu.Lock()
+	s.looks[id] = l
+	s.mu.Unlock()
+}
+
+// take gives what waits for a transaction, of one watcher or ("") of all. Should
+// the transaction fail its watcher looks again, and notes it again.
+func (s *silences) take(id string) []Passed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id != "" {
+		out := s.wait[id]
+		delete(s.wait, id)
+		return out
+	}
+	var out []Passed
+	for _, of := range s.wait {
+		out = append(out, of...)
+	}
+	clear(s.wait)
+	return out
+}
+
+func (s *silences) forget(id string) {
+	s.mu.Lock()
+	delete(s.wait, id)
+	delete(s.looks, id)
+	s.mu.Unlock()
+}
+
+func (s *silences) waiting(id string) []Passed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id != "" {
+		return slices.Clone(s.wait[id])
+	}
+	var out []Passed
+	for _, of := range s.wait {
+		out = append(out, of...)
+	}
+	return out
+}
+
+func (s *silences) lookOf(id string) (look, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.looks[id]
+	return l, ok
+}
+
+// notePoll notes what a poll saw and did not give: what the driver held back, and
+// what was there at the baseline. Only the newest can be kept.
+func (m *Manager) notePoll(ctx context.Context, spec Spec, p poll, found Found, fresh []Signal, now time.Time) {
+	m.silent.looked(spec.ID, look{at: now, seen: len(found.Signals) + len(found.Passed), new: len(fresh)})
+	passed := found.Passed
+	if !p.based {
+		why := fmt.Sprintf("it was there when the watcher began, as one of %d", len(fresh))
+		for _, s := range fresh {
+			if !s.At.After(p.begun) || s.At.After(now.Add(ahead)) {
+				passed = append(passed, Passed{Key: s.Key, Rule: RuleBaseline, Text: s.Text, At: s.At, Why: why})
+			}
+		}
+	}
+	if len(passed) == 0 {
+		return
+	}
+	slices.SortStableFunc(passed, func(a, b Passed) int { return a.At.Compare(b.At) })
+	passed = passed[max(0, len(passed)-KeepPassed):]
+	known, err := passedKeys(m.opt.Store.Reader(ctx), spec.ID)
+	if err != nil {
+		m.opt.Log.Warn("what was held back before cannot be read", "watcher", spec.ID, "err", err)
+	}
+	for _, s := range passed {
+		if s.Watcher, s.At = spec.ID, now; !known[string(digest(s.Key))] {
+			m.silent.note(s)
+		}
+	}
+}
+
+// held notes the signals that a limit left out.
+func (m *Manager) held(spec Spec, rest []Signal, most int, now time.Time) {
+	for _, s := range rest[max(0, len(rest)-KeepPassed):] {
+		m.silent.note(Passed{
+			Watcher: spec.ID, Rule: RulePerDay, Key: s.Key, Text: s.Text, At: now,
+			Why: fmt.Sprintf("the watcher had fired %d times on that day, which is its limit (per_day)", most),
+		})
+	}
+}
+
+// keepSilences writes what waits, within a transaction that there is anyway.
+func (m *Manager) keepSilences(tx *store.Tx, id string) error {
+	list := m.silent.take(id)
+	ids := map[string]bool{}
+	for _, p := range list {
+		ids[p.Watcher] = true
+		r, err := tx.Exec(`INSERT INTO watcher_passed (watcher, key, rule, text, why, at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (watcher, key) DO NOTHING`,
+			p.Watcher, digest(p.Key), string(p.Rule), p.Text, p.Why, store.Millis(p.At))
+		if err != nil {
+			return fmt.Errorf("watchers: keep what was not told: %w", err)
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 0 {
+			continue
+		}
+		_, err = tx.Exec(`INSERT INTO watcher_silences (watcher, rule, count, first_at, last_at) VALUES (?, ?, 1, ?, ?)
+			ON CONFLICT (watcher, rule) DO UPDATE SET count = count + 1, last_at = excluded.last_at`, p.Watcher, string(p.Rule), store.Millis(p.At), store.Millis(p.At))
+		if err != nil {
+			return fmt.Errorf("watchers: count what was not told: %w", err)
+		}
+	}
+	for id := range ids {
+		_, err := tx.Exec(`DELETE FROM watcher_passed WHERE watcher = ?1 AND n <= (SELECT n FROM watcher_passed WHERE watcher = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2)`, id, KeepPassed)
+		if err != nil {
+			return fmt.Errorf("watchers: keep what was not told: %w", err)
+		}
+	}
+	return nil
+}
+
+// flush writes what still waits when the watchers stop.
+func (m *Manager) flush(ctx context.Context) {
+	if len(m.silent.waiting("")) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := m.opt.Store.Write(ctx, func(tx *store.Tx) error { return m.keepSilences(tx, "") }); err != nil {
+		m.opt.Log.Warn("what watchers held back last is not kept", "err", err)
+	}
+}
+
+// silenceTables keep what watchers saw and did not tell: the newest of each, and
+// how many there were.
+const silenceTables = `CREATE TABLE watcher_passed (
+	n INTEGER PRIMARY KEY AUTOINCREMENT,
+	watcher TEXT NOT NULL,
+	key BLOB NOT NULL,
+	rule TEXT NOT NULL,
+	text TEXT NOT NULL,
+	why TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	UNIQUE (watcher, key)
+);
+CREATE TABLE watcher_silences (
+	watcher TEXT NOT NULL,
+	rule TEXT NOT NULL,
+	count INTEGER NOT NULL,
+	first_at INTEGER NOT NULL,
+	last_at INTEGER NOT NULL,
+	PRIMARY KEY (watcher, rule)
+) WITHOUT ROWID;`
+
+func passedKeys(q store.Querier, id string) (map[string]bool, error) {
+	rows, err := q.Query("SELECT key FROM watcher_passed WHERE watcher = ?", id)
+	if err != nil {
+		return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+	}
+	defer rows.Close()
+	out := map[string]bool{}
+	for rows.Next() {
+		var key []byte
+		if err := rows.Scan(&key); err != nil {
+			return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+		}
+		out[string(key)] = true
+	}
+	return out, rows.Err()
+}
+
+func selectPassed(q store.Querier, tail string, args ...any) ([]Passed, error) {
+	rows, err := q.Query("SELECT watcher, rule, text, why, at, hex(key) FROM watcher_passed "+tail, args...)
+	if err != nil {
+		return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+	}
+	defer rows.Close()
+	out := []Passed{}
+	for rows.Next() {
+		var p Passed
+		var at int64
+		if err := rows.Scan(&p.Watcher, &p.Rule, &p.Text, &p.Why, &at, &p.Key); err != nil {
+			return nil, fmt.Errorf("watchers: read what was not told: %w", err)
+		}
+		p.At = store.Time(at)
+		out = append(out, p)
+	}
+	return out, rows.Err()
+}
+
+// fits reports whether all words stand in a text.
+func fits(text string, words []string) bool {
+	have := phrase.Fold(text)
+	for _, w := range words {
+		if !strings.Contains(have, phrase.Fold(w)) {
+			return false
+		}
+	}
+	return true
+}

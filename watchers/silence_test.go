@@ -1,0 +1,127 @@
+package watchers_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/watchers"
+)
+
+// rulesOf are the rules that hold a watcher, and the texts that it held back by
+// each rule.
+func (h *house) rulesOf(id string) (holds []watchers.Rule, passed map[watchers.Rule][]string) {
+	h.t.Helper()
+	s, err := h.m.Silence(h.t.Context(), id)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, x := range s.Holds {
+		holds = append(holds, x.Rule)
+	}
+	passed = map[watchers.Rule][]string{}
+	for _, p := range s.Passed {
+		passed[p.Rule] = append(passed[p.Rule], p.Text)
+	}
+	return holds, passed
+}
+
+func (h *house) wantHold(id string, want watchers.Rule) {
+	h.t.Helper()
+	holds, _ := h.rulesOf(id)
+	if len(holds) == 0 || holds[0] != want {
+		h.t.Errorf("it is held by %v, want %s first", holds, want)
+	}
+}
+
+// Whoever asks why a watcher says nothing is told the rule, whatever it is.
+func TestWhyAWatcherSaysNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		src.add("an old line", time.Time{})
+		h := newHouse(t, src)
+		h.start()
+		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.PerDay = 1 })
+		synctest.Wait()
+		if _, passed := h.rulesOf(spec.ID); len(passed[watchers.RuleBaseline]) != 1 {
+			t.Errorf("the baseline is not accounted for: %v", passed)
+		}
+		time.Sleep(15 * time.Minute)
+		h.wantHold(spec.ID, watchers.RuleKnown)
+
+		src.mu.Lock()
+		src.extra.Passed = []watchers.Passed{{Rule: watchers.RuleCondition, Key: "other", Text: "something else", Why: "it has none of the words"}}
+		src.mu.Unlock()
+		src.add("a first line", time.Time{})
+		src.add("a second line", time.Time{})
+		time.Sleep(15 * time.Minute)
+		h.wantHold(spec.ID, watchers.RulePerDay)
+		_, passed := h.rulesOf(spec.ID)
+		if len(passed[watchers.RulePerDay]) != 1 || len(passed[watchers.RuleCondition]) != 1 {
+			t.Errorf("what the limit and the condition held back is not accounted for: %v", passed)
+		}
+		h.stop()
+
+		h.start() // a new process knows it, too
+		if _, again := h.rulesOf(spec.ID); len(again[watchers.RulePerDay]) != 1 || len(again[watchers.RuleCondition]) != 1 || len(again[watchers.RuleBaseline]) != 1 {
+			t.Errorf("a new process does not know what was held back: %v", again)
+		}
+		found, err := h.m.Passed(t.Context(), []string{"SECOND"}, time.Time{}, 10)
+		if err != nil || len(found) != 1 || found[0].Watcher != spec.ID {
+			t.Errorf("what was held back is not found by its words: %v %v", found, err)
+		}
+		src.fail(errors.New("no answer"))
+		time.Sleep(24 * time.Hour)
+		h.wantHold(spec.ID, watchers.RuleFailing)
+		if err := h.write(func(tx *store.Tx) error { _, err := h.m.SetStateTx(tx, spec.ID, watchers.Paused); return err }); err != nil {
+			t.Fatal(err)
+		}
+		h.wantHold(spec.ID, watchers.RulePaused)
+	})
+}
+
+// What is kept of silences is bounded, the same thing counts once, and it is
+// forgotten with its watcher and with its words.
+func TestSilencesAreBoundedAndForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &source{}
+		h := newHouse(t, src)
+		h.start()
+		spec := h.create("source", `{}`, func(s *watchers.Spec) { s.Hours = "00:00-23:00" })
+		synctest.Wait()
+		for n := range 3 * watchers.KeepPassed {
+			src.mu.Lock()
+			src.extra.Passed = append(src.extra.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: string(rune('a' + n)), Text: "kestrel " + string(rune('a'+n)), At: time.Now()})
+			src.mu.Unlock()
+			src.add("line "+string(rune('a'+n)), time.Time{})
+			time.Sleep(11 * time.Minute)
+		}
+		s, err := h.m.Silence(t.Context(), spec.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Passed) != watchers.KeepPassed || len(s.Counts) != 1 || s.Counts[0].Count != 3*watchers.KeepPassed {
+			t.Errorf("kept %d, counted %+v; want %d of %d", len(s.Passed), s.Counts, watchers.KeepPassed, 3*watchers.KeepPassed)
+		}
+		if text := s.Text(func(at time.Time) string { return at.Format(time.TimeOnly) }); !strings.Contains(text, "kestrel") || !strings.Contains(text, "[condition]") {
+			t.Errorf("the text does not say what was held back: %s", text)
+		}
+		e, scrub := &erase.Erasure{}, erase.NewScrubber("kestrel")
+		if err := h.write(func(tx *store.Tx) error { _, err := h.m.Eraser().EraseTx(tx, e, scrub); return err }); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := h.m.Passed(t.Context(), []string{"kestrel"}, time.Time{}, 10); err != nil || len(found) != 0 {
+			t.Errorf("what was forgotten is still there: %v %v", found, err)
+		}
+		if err := h.write(func(tx *store.Tx) error { _, err := h.m.CancelTx(tx, spec.ID); return err }); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := h.m.Passed(t.Context(), nil, time.Time{}, 10); err != nil || len(found) != 0 {
+			t.Errorf("what a cancelled watcher held back is still there: %v %v", found, err)
+		}
+	})
+}
