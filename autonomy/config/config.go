@@ -115,6 +115,8 @@ type Confidence struct {
 type Plan struct {
 	At   string   `toml:"at"`   // "07:00"; "" = none
 	Late Duration `toml:"late"` // how long after its time it is still told
+	// Place is where the owner lives, for the weather; "" = none.
+	Place string `toml:"place"`
 }
 
 // Groups says who shares a conversation in a group chat.

@@ -140,6 +140,7 @@ func (k *checker) plan() {
 	p := k.c.Plan
 	_, err := time.Parse("15:04", p.At)
 	k.require("plan.at", p.At == "" || err == nil && len(p.At) == len("07:00"), `it must be a time of day such as "07:00", or empty`)
+	k.require("plan.place", len(p.Place) <= 100 && (p.Place == "" || oneLine(p.Place)), `it must be a town such as "Vilnius" or "54.69,25.28", on one line`)
 	k.require("plan.late", p.Late.Duration >= time.Minute && p.Late.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
 }
 

@@ -22,6 +22,7 @@ import (
 	"hob/tools/system"
 	"hob/tools/tasks"
 	"hob/tools/watch"
+	"hob/tools/weather"
 	"hob/tools/web"
 )
 
@@ -56,6 +57,8 @@ type Deps struct {
 	// tools for them.
 	Calendar calendar.Deps
 	Mail     mail.Deps
+	// Weather tells the weather; without a network there is no tool for it.
+	Weather weather.Deps
 	// Briefs are sections of the daily briefing that are not the tools' own.
 	Briefs []tools.BriefSource
 	// Linker links who and what is talked about; nil leaves its tool out.
@@ -97,6 +100,9 @@ func All(d Deps) []tools.Tool {
 	if d.Mail.Accounts != nil {
 		out = append(out, mail.Tools(d.Mail)...)
 	}
+	if d.Weather.Network != nil {
+		out = append(out, weather.Tools(d.Weather)...)
+	}
 	if d.Post != nil {
 		out = append(out, social.Tools(d.Post)...)
 	}
@@ -127,6 +133,9 @@ func Day(d Deps) (out []tools.BriefSource) {
 	)
 	if d.Mail.Accounts != nil {
 		out = append(out, mail.Brief{Deps: d.Mail})
+	}
+	if d.Weather.Network != nil {
+		out = append(out, weather.Brief{Deps: d.Weather})
 	}
 	return out
 }

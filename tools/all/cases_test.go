@@ -20,6 +20,7 @@ func fileCases() []toolstest.Case {
 func accountCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("read_calendar", `{"days_ahead":5}`), Want: "Sat 13 Mar:\n- 14:30-15:30 Dentist", Outside: true},
+		{Step: step("get_weather", `{"location":"54.7,25.3"}`), Want: "- today: clear", Outside: true},
 		{Step: step("read_calendar", `{}`), Want: "Nothing is in the calendar for today.", Outside: true},
 		{Step: step("read_emails", `{}`), Want: "From: Ada <ada@example.org>\nSubject: The invoice", Outside: true},
 		{Step: step("search_emails", `{"from":"ada"}`), Want: "Pay 99.", Outside: true},

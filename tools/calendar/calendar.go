@@ -45,7 +45,7 @@ func Tools(d Deps) []tools.Tool { return []tools.Tool{d.readCalendar()} }
 
 // read returns what is on in all calendars of the accounts, in order and without
 // what was cancelled. The error says what could not be read; what could is there
-// all the same.
+// all the same, and nil when that is nothing at all.
 func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
 	found := make([][]pim.Event, len(accounts))
 	failed := make([]error, len(accounts))
@@ -60,6 +60,9 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 		})
 	}
 	wg.Wait()
+	if len(accounts) > 0 && !slices.Contains(failed, nil) && len(slices.Concat(found...)) == 0 {
+		return nil, tools.Unreached(failed)
+	}
 	return inOrder(slices.Concat(found...)), tools.Unreached(failed)
 }
 

@@ -62,7 +62,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 		return tools.Result{}, err
 	}
 	events, err := d.read(ctx, accounts, span)
-	if err != nil && len(events) == 0 {
+	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
 	if want := phrase.Split(in.Query); len(want) > 0 {

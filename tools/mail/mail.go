@@ -63,7 +63,8 @@ func (d Deps) why(ctx context.Context) (func(pim.Message) string, error) {
 func Tools(d Deps) []tools.Tool { return []tools.Tool{d.readEmails(), d.searchEmails()} }
 
 // each asks all accounts at the same time. The error says which could not be
-// asked; the answers of the others are there all the same, in order.
+// asked; the answers of the others are there all the same, in order, and nil when
+// there are no others.
 func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration, ask func(context.Context, *mailbox.Conn, pim.Account) ([]T, error)) ([]T, error) {
 	found := make([][]T, len(accounts))
 	failed := make([]error, len(accounts))
@@ -79,7 +80,11 @@ func each[T any](ctx context.Context, accounts []pim.Account, wait time.Duration
 		})
 	}
 	wg.Wait()
-	return slices.Concat(found...), tools.Unreached(failed)
+	out := slices.Concat(found...)
+	if out == nil && slices.Contains(failed, nil) {
+		out = []T{}
+	}
+	return out, tools.Unreached(failed)
 }
 
 func signedIn[T any](ctx context.Context, a pim.Account, ask func(context.Context, *mailbox.Conn, pim.Account) ([]T, error)) ([]T, error) {

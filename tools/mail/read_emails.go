@@ -163,7 +163,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 		w.folder = inbox
 	}
 	list, err := each(ctx, accounts, askWait, w.in)
-	if err != nil && len(list) == 0 {
+	if err != nil && list == nil {
 		return tools.Result{}, err
 	}
 	slices.SortStableFunc(list, func(a, b letter) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.UID, a.UID)) })

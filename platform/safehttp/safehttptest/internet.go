@@ -6,6 +6,7 @@ package safehttptest
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"io"
 	"log"
@@ -23,7 +24,7 @@ import (
 // Public is where names lead that have no other address.
 const Public = "93.184.216.34"
 
-// Internet serves plain and encrypted HTTP (for example.com and *.example.com)
+// Internet serves plain and encrypted HTTP (for *.example.com and the names in certificate)
 // behind every address. Its methods may be called concurrently.
 type Internet struct {
 	plain, safe *httptest.Server
@@ -46,6 +47,7 @@ func New(t testing.TB, h http.Handler) *Internet {
 	n.plain, n.safe = httptest.NewServer(serve), httptest.NewUnstartedServer(serve)
 	n.safe.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that turn away are meant to
 	n.safe.EnableHTTP2 = true                           // as nearly everybody has it
+	n.safe.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t)}, MinVersion: tls.VersionTLS12}
 	n.safe.StartTLS()
 	t.Cleanup(n.plain.Close)
 	t.Cleanup(n.safe.Close)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hob/autonomy/config"
+	"hob/autonomy/notify"
 	"hob/knowledge"
 	"hob/knowledge/graph"
 	"hob/platform/phrase"
@@ -54,15 +55,29 @@ func (d *Daemon) mailDeps() mail.Deps {
 // maxKnown bounds how many people are looked for among the senders of mails.
 const maxKnown = 2000
 
-// matters tells by the people whom the owner has spoken of which mails matter.
-// Whom only outside text names is nobody he knows.
+// matters tells which mails matter: by the owner's rules for notices, and by the
+// people whom he has spoken of. Whom only outside text names is nobody he knows.
 func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) {
 	list, err := d.graph.Entities(d.store.Reader(ctx), graph.Filter{Kind: knowledge.Person, Limit: maxKnown})
 	if err != nil {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(e knowledge.Entity) bool { return e.Provenance != provenance.Owner })
+	o, err := noticeOptions(d.opt.Config.Notify)
+	if err != nil {
+		return nil, err
+	}
 	return func(m pim.Message) string {
+		var people []string
+		for _, p := range m.From {
+			people = append(people, p.String())
+		}
+		if u, rule := notify.Mail(o.Rules, people, m.Subject); u != 0 {
+			if u > notify.Normal {
+				return rule
+			}
+			return ""
+		}
 		for _, p := range m.From {
 			for _, e := range list {
 				if isPerson(e, p) {

@@ -8,6 +8,7 @@ import (
 	"hob/platform/safehttp"
 	"hob/platform/system"
 	"hob/platform/vault"
+	"hob/tools/weather"
 	toolsweb "hob/tools/web"
 )
 
@@ -25,6 +26,10 @@ func (d *Daemon) openNetwork(ctx context.Context) (err error) {
 	}
 	d.network, err = safehttp.New(o)
 	return err
+}
+
+func (d *Daemon) weatherDeps() weather.Deps {
+	return weather.Deps{Network: d.network, Place: d.opt.Config.Plan.Place}
 }
 
 // webDeps are what the tools for the web need. Keys are looked for when

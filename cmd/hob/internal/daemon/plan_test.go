@@ -24,7 +24,11 @@ func TestPlanOfAccounts(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
 	fatal(t, err)
 	defer mute.Close()
-	h := open(t, fmt.Sprintf(`[accounts.home]
+	mails.Deliver("tester", "INBOX", "From: Bank <bank@example.org>\nSubject: Your statement of account\n\nRead it.\n", time.Time{})
+	h := open(t, fmt.Sprintf(`[[notify.rules]]
+words = ["statement"]
+urgency = "high"
+[accounts.home]
 caldav = %q
 user = "tester"
 password = %[2]q
@@ -54,7 +58,7 @@ password = %[2]q
 	text := h.wait("notice", `Your plan for `).Text
 	for _, want := range []string{
 		"Calendar\n- could not be read: account mute: it does not answer within 8s\n- 12:00 Call with Ada, until 12:30",
-		"Tasks\n- pay the rent", "Mail\n- Ada Lovelace <ada@example.org>: The invoice (you know Ada Lovelace)\n- work: 2 unread, of which 1 matter",
+		"Tasks\n- pay the rent", "Mail\n- Bank <bank@example.org>: Your statement of account (your rule 1)\n- Ada Lovelace <ada@example.org>: The invoice (you know Ada Lovelace)\n- work: 3 unread, of which 2 matter",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
@@ -62,6 +66,15 @@ password = %[2]q
 	}
 	if strings.Contains(text, "Offers") || strings.Contains(text, "evil") {
 		t.Error(text)
+	}
+	if got := h.say("any mail that matters?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "Offers") {
+		t.Error(got)
+	}
+	if got := h.say("did Ada mail me?"); !strings.Contains(got, "Subject: The invoice") || strings.Contains(got, "statement") {
+		t.Error(got)
+	}
+	if got := h.say("am I free tomorrow at 12:10?"); !strings.Contains(got, "is free, and so is the rest of that day") || !strings.Contains(got, "account mute") {
+		t.Error(got)
 	}
 	if got := h.say("what's on today?"); !strings.Contains(got, "12:00 Call with Ada") || !strings.Contains(got, "The invoice") {
 		t.Error(got)

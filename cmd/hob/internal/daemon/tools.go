@@ -47,7 +47,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		return err
 	}
 	list := toolsall.All(toolsall.Deps{
-		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
+		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
 		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goalKeeper{d}, Crew: delegations{d}, Post: post{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker:   d.graph,
 		Currency: sync.OnceValue(d.currency),

@@ -1,0 +1,287 @@
+// Package weather is get_weather, which tells the weather of a place by Open-Meteo
+// (https://open-meteo.com/en/docs), a service that wants no key, and Brief, the
+// weather's part of a briefing. Open-Meteo learns the place and the address of this
+// machine, and nothing else: Brief asks only for the place that the owner set.
+package weather
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/platform/safehttp"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+const (
+	find     = "https://geocoding-api.open-meteo.com/v1/search"
+	forecast = "https://api.open-meteo.com/v1/forecast"
+
+	maxBody   = 1 << 20
+	briefWait = 8 * time.Second
+	maxDays   = 16 // what the service knows ahead
+	usual     = 3
+)
+
+// Deps are what the tool needs.
+type Deps struct {
+	// Network is the way out; required.
+	Network *safehttp.Client
+	// Place is where the owner lives: a town, or "latitude,longitude"; "" when he
+	// did not say.
+	Place string
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool { return []tools.Tool{d.getWeather()} }
+
+type weatherIn struct {
+	Location string `json:"location,omitempty" jsonschema:"a town; default where the owner lives"`
+	Days     int    `json:"days,omitempty" jsonschema:"1 to 16, default 3"`
+}
+
+// day is the weather of one day. What the service does not know is nil.
+type day struct {
+	Date string   `json:"date"`
+	Code *int     `json:"code"` // WMO 4677
+	Max  *float64 `json:"max_celsius"`
+	Min  *float64 `json:"min_celsius"`
+	Rain *float64 `json:"rain_percent"`
+	Wind *float64 `json:"wind_kmh"`
+}
+
+// weatherOut is the Data of get_weather.
+type weatherOut struct {
+	Place string `json:"place"`
+	Days  []day  `json:"days"`
+}
+
+func (d Deps) getWeather() tools.Tool {
+	return tools.New(tools.Def[weatherIn]{
+		Spec: tools.Spec{
+			Name: "get_weather", Category: "weather", Effects: tools.Egress, Timeout: time.Minute,
+			Description: "Tell the weather of a place for some days.",
+			Keywords:    "weather forecast rain sun snow wind temperature degrees umbrella cold warm today tomorrow",
+		},
+		Summary: func(in weatherIn) string { return "Look up the weather in " + phrase.Cut(d.place(in), 80) },
+		Judge: func(_ context.Context, in weatherIn) tools.Judgement {
+			if strings.TrimSpace(in.Location) == "" { // the owner wrote what is sent
+				return tools.Judgement{Effects: tools.Read}
+			}
+			return tools.Judgement{
+				Effects: tools.Egress, URLs: []string{finding(in.Location)}, Get: true, Why: "contacts open-meteo.com", Pattern: "host:geocoding-api.open-meteo.com",
+			}
+		},
+		Run: func(ctx context.Context, c tools.Call, in weatherIn) (tools.Result, error) {
+			place := d.place(in)
+			switch {
+			case place == "":
+				return tools.Result{}, &tools.Error{Code: tools.InvalidArguments, Message: "say of which place", Remedy: "the owner can set where he lives with: hob config set plan.place TOWN"}
+			case in.Days < 0 || in.Days > maxDays:
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "days is 1 to %d", maxDays)
+			case in.Days == 0:
+				in.Days = usual
+			}
+			out, err := d.ask(ctx, place, in.Days)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			var b strings.Builder
+			fmt.Fprintf(&b, "The weather in %s:", out.Place)
+			for _, x := range out.Days {
+				if at, err := time.ParseInLocation(time.DateOnly, x.Date, c.Now.Location()); err == nil {
+					fmt.Fprintf(&b, "\n- %s: %s", when.FormatDay(at, c.Now), x.words())
+				}
+			}
+			return tools.Result{
+				Text: b.String(), Data: out, Source: provenance.Outside, Origins: []provenance.Origin{{Kind: "web", Label: forecast, Via: "get_weather"}},
+			}, nil
+		},
+	})
+}
+
+func (d Deps) place(in weatherIn) string {
+	if s := strings.TrimSpace(in.Location); s != "" {
+		return s
+	}
+	return strings.TrimSpace(d.Place)
+}
+
+// Brief is the weather's part of a briefing: of the place that the owner set.
+type Brief struct{ Deps }
+
+// BriefTitle implements tools.BriefSource.
+func (Brief) BriefTitle() string { return "Weather" }
+
+// Brief implements tools.BriefSource.
+func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
+	place := strings.TrimSpace(b.Place)
+	ahead := from.Sub(time.Now())
+	if place == "" || ahead < -48*time.Hour || ahead > (maxDays-1)*24*time.Hour {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, briefWait)
+	defer cancel()
+	out, err := b.ask(ctx, place, maxDays)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("open-meteo.com does not answer within %s", briefWait)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range out.Days { // numbers and the owner's own word for the place
+		if x.Date == from.Format(time.DateOnly) {
+			return []tools.BriefItem{{Text: phrase.Cut(place, 60) + ": " + x.words(), Source: provenance.Tool}}, nil
+		}
+	}
+	return nil, nil
+}
+
+// Point reads "54.69,25.28".
+func Point(s string) (lat, lon float64, ok bool) {
+	a, b, found := strings.Cut(s, ",")
+	lat, err := strconv.ParseFloat(strings.TrimSpace(a), 64)
+	lon, lerr := strconv.ParseFloat(strings.TrimSpace(b), 64)
+	return lat, lon, found && err == nil && lerr == nil && math.Abs(lat) <= 90 && math.Abs(lon) <= 180
+}
+
+func finding(place string) string {
+	return find + "?" + url.Values{"name": {phrase.Cut(place, 100)}, "count": {"1"}, "language": {"en"}, "format": {"json"}}.Encode()
+}
+
+// ask gives the days from today on, as the place counts them.
+func (d Deps) ask(ctx context.Context, place string, days int) (out weatherOut, err error) {
+	lat, lon, ok := Point(place)
+	out.Place = place
+	if !ok {
+		var found struct {
+			Results []struct {
+				Name, Country       string
+				Latitude, Longitude float64
+			}
+		}
+		if err := d.get(ctx, finding(place), &found); err != nil {
+			return out, err
+		}
+		if len(found.Results) == 0 {
+			return out, tools.Errorf(tools.NotFound, "no place called %q is known", phrase.Cut(place, 80))
+		}
+		r := found.Results[0]
+		lat, lon, out.Place = r.Latitude, r.Longitude, strings.TrimSuffix(pim.Line(r.Name, 80)+", "+pim.Line(r.Country, 60), ", ")
+	}
+	var f struct {
+		Daily struct {
+			Time []string   `json:"time"`
+			Code []*int     `json:"weather_code"`
+			Max  []*float64 `json:"temperature_2m_max"`
+			Min  []*float64 `json:"temperature_2m_min"`
+			Rain []*float64 `json:"precipitation_probability_max"`
+			Wind []*float64 `json:"wind_speed_10m_max"`
+		} `json:"daily"`
+	}
+	q := url.Values{
+		"latitude": {strconv.FormatFloat(lat, 'f', 4, 64)}, "longitude": {strconv.FormatFloat(lon, 'f', 4, 64)}, "timezone": {"auto"},
+		"forecast_days": {strconv.Itoa(days)}, "daily": {"weather_code,temperature_2m_max,temperature_2m_min,precipitation_probability_max,wind_speed_10m_max"},
+	}
+	if err := d.get(ctx, forecast+"?"+q.Encode(), &f); err != nil {
+		return out, err
+	}
+	for i, date := range f.Daily.Time[:min(len(f.Daily.Time), maxDays)] {
+		if _, err := time.Parse(time.DateOnly, date); err != nil {
+			return out, errUnread()
+		}
+		out.Days = append(out.Days, day{date, at(f.Daily.Code, i), at(f.Daily.Max, i), at(f.Daily.Min, i), at(f.Daily.Rain, i), at(f.Daily.Wind, i)})
+	}
+	if len(out.Days) == 0 {
+		return out, errUnread()
+	}
+	return out, nil
+}
+
+func errUnread() error { return errors.New("the answer of open-meteo.com cannot be read") }
+
+func at[T any](list []*T, i int) *T {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+func (d Deps) get(ctx context.Context, address string, into any) error {
+	r, err := d.Network.Fetch(ctx, safehttp.Request{URL: address, MaxBody: maxBody, Header: http.Header{"Accept": {"application/json"}}})
+	if err != nil {
+		if e, is := errors.AsType[*safehttp.Error](err); is {
+			return &tools.Error{Code: tools.Failed, Message: e.Message, Remedy: e.Remedy, Err: err, Source: provenance.Outside}
+		}
+		return err
+	}
+	if r.Status != http.StatusOK {
+		return fmt.Errorf("open-meteo.com answers %d %s", r.Status, http.StatusText(r.Status))
+	}
+	if json.Unmarshal(r.Body, into) != nil {
+		return errUnread()
+	}
+	return nil
+}
+
+// words words a day: "light rain, 3 to 7 °C, rain 80%, wind up to 30 km/h".
+func (x day) words() string {
+	var parts []string
+	if x.Code != nil {
+		parts = append(parts, sky(*x.Code))
+	}
+	if x.Min != nil && x.Max != nil {
+		parts = append(parts, fmt.Sprintf("%.0f to %.0f °C", *x.Min, *x.Max))
+	}
+	if x.Rain != nil {
+		parts = append(parts, fmt.Sprintf("rain %.0f%%", *x.Rain))
+	}
+	if x.Wind != nil {
+		parts = append(parts, fmt.Sprintf("wind up to %.0f km/h", *x.Wind))
+	}
+	if len(parts) == 0 {
+		return "not known"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// sky words a code of WMO 4677, as the service uses it.
+func sky(code int) string {
+	for _, s := range []struct {
+		upTo int
+		say  string
+	}{
+		{0, "clear"},
+		{1, "mostly clear"},
+		{2, "partly cloudy"},
+		{3, "overcast"},
+		{48, "fog"},
+		{57, "drizzle"},
+		{61, "light rain"},
+		{63, "rain"},
+		{65, "heavy rain"},
+		{67, "freezing rain"},
+		{71, "light snow"},
+		{73, "snow"},
+		{77, "heavy snow"},
+		{82, "showers"},
+		{86, "snow showers"},
+		{99, "thunderstorms"},
+	} {
+		if code <= s.upTo && code >= 0 {
+			return s.say
+		}
+	}
+	return "unsettled"
+}
