@@ -89,6 +89,11 @@ func (p *play) configure() error {
 	c.Autonomy.Tick.Duration = max(c.Autonomy.Tick.Duration, tick)
 	for i, dir := range c.Files.Allowed {
 		c.Files.Allowed[i] = p.moved(dir)
+		if rel, err := filepath.Rel(p.users, c.Files.Allowed[i]); err == nil && filepath.IsLocal(rel) { // it is there at home
+			if err := os.MkdirAll(c.Files.Allowed[i], 0o700); err != nil {
+				return err
+			}
+		}
 	}
 	for i, dir := range c.Files.Trusted {
 		c.Files.Trusted[i] = p.moved(dir)
@@ -117,6 +122,9 @@ func onlyMain(c *config.Config) {
 
 // moved is where a path of the owner's home lies in the copy.
 func (p *play) moved(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(p.users, rest)
+	}
 	if p.o.Home == "" {
 		return path
 	}

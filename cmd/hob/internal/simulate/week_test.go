@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"hob/platform/system"
 )
+
+var update = flag.Bool("update", false, "write the golden timeline anew")
 
 // approvalID: ids are drawn by chance.
 var approvalID = regexp.MustCompile(`approval [0-9a-f]{8}`)
@@ -165,7 +168,7 @@ func TestAWeekOfFourHundred(t *testing.T) {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	if os.Getenv("HOB_UPDATE") != "" {
+	if *update {
 		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +178,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-		t.Errorf("the timeline differs (HOB_UPDATE=1 renews it):\n%s", d)
+		t.Errorf("the timeline differs (-update renews it):\n%s", d)
 	}
 }
 
