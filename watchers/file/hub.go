@@ -34,7 +34,7 @@ const (
 type hub struct {
 	make   func() (*fsnotify.Watcher, error)
 	told   bool // there is no fsnotify: the notices come through Notice
-	budget int // how many entries the watched folders may have; 0: any number
+	budget int  // how many entries the watched folders may have; 0: any number
 
 	ops  sync.Mutex // one call into fsnotify at a time; guards the next five
 	cost map[string]int
