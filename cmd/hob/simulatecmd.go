@@ -24,7 +24,7 @@ import (
 type simulateFlags struct {
 	days               int
 	from, start, model string
-	zone               string
+	zone, replay       string
 }
 
 func (a *app) simulateCmd() *cobra.Command {
@@ -38,6 +38,7 @@ func (a *app) simulateCmd() *cobra.Command {
 	c.Flags().StringVar(&f.start, "start", "", `when it begins, "2026-11-23" or "2026-11-23 09:00" (default now)`)
 	c.Flags().StringVar(&f.zone, "zone", "", "the time zone to play in (default yours)")
 	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": your models are really asked, and paid`)
+	c.Flags().StringVar(&f.replay, "replay", "", `play what came on a day once more: "2026-11-21", "yesterday", "today"`)
 	return c
 }
 
@@ -122,8 +123,31 @@ func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
 	if o.Start, err = startOf(f.start, loc); err != nil {
 		return o, err
 	}
+	if f.replay != "" {
+		if f.start != "" || f.from != "" {
+			return o, usage("--replay takes what happens, and when, from the journal: leave out --from and --start")
+		}
+		o.Replay, o.Days = true, 1
+		if o.Start, err = dayOf(f.replay, loc); err != nil {
+			return o, err
+		}
+	}
 	o.Script, err = a.script(f.from)
 	return o, err
+}
+
+// dayOf is the beginning of a day to play again.
+func dayOf(s string, zone *time.Location) (time.Time, error) {
+	now := time.Now().In(zone)
+	back, known := map[string]int{"today": 0, "yesterday": 1}[s]
+	if known {
+		return time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, zone), nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, s, zone)
+	if err != nil || t.After(now) {
+		return t, usage(`--replay is a day that has been, such as "2026-11-21" or "yesterday", not %q`, s)
+	}
+	return t, nil
 }
 
 func startOf(s string, zone *time.Location) (time.Time, error) {
@@ -177,6 +201,9 @@ func (a *app) printTimeline(r *simulate.Result) {
 		}
 		fmt.Fprintf(a.out, "  %s  %s  %s\n", e.At.Format("15:04"), a.paint(a.out, shade(e.Kind), fmt.Sprintf("%-7s", e.Kind)), clipTo(oneLine(what), 400))
 	}
+	if r.Replayed > 0 {
+		fmt.Fprintf(a.out, "\n%d of the day's events were played again; %d came to something else\n", r.Replayed, r.Differences)
+	}
 	fmt.Fprintf(a.out, "\n%s to %s (%s): %d inputs, %d events, %d ticks, %s\n", r.Start.Format("2006-01-02 15:04"), r.End.Format("2006-01-02 15:04"), r.Zone,
 		r.Inputs, r.Events, r.Ticks, costOf(r))
 }
@@ -195,7 +222,7 @@ func costOf(r *simulate.Result) string {
 
 func shade(k simulate.Kind) string {
 	switch k {
-	case simulate.Ask, simulate.Hold, simulate.Would:
+	case simulate.Ask, simulate.Hold, simulate.Would, simulate.Differs:
 		return amber
 	case simulate.Denied, simulate.Failed, simulate.Problem:
 		return red

@@ -2,12 +2,16 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"hob/autonomy"
 	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/autonomy/notify"
+	"hob/autonomy/session"
 	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
@@ -33,35 +37,102 @@ type Play struct {
 	Tool func(tools.Tool) tools.Tool
 }
 
+// Told is what became of an event, with what became of its notices.
+type Told struct {
+	autonomy.Why
+	Notices []notify.Notice
+}
+
 // Story hands on what came since then and what became of it, oldest first.
-func (d *Daemon) Story(ctx context.Context, since time.Time, each func(autonomy.Why) error) error {
-	const page = 500
-	var ids []string
-	for before := ""; ; {
-		list, err := d.bus.List(ctx, "", before, page)
-		if err != nil {
-			return err
-		}
-		for _, e := range list {
-			if !e.ReceivedAt.Before(since) || !e.DoneAt.Before(since) || e.State == bus.Pending {
-				ids = append(ids, e.ID)
-			}
-			before = e.ID
-		}
-		if len(list) < page {
-			break
-		}
+func (d *Daemon) Story(ctx context.Context, since time.Time, each func(Told) error) error {
+	list, err := d.since(ctx, since)
+	if err != nil {
+		return err
 	}
-	for _, id := range slices.Backward(ids) {
-		w, err := d.loop.Why(ctx, id, "")
+	for _, e := range slices.Backward(list) {
+		w, err := d.loop.Why(ctx, e.ID, "")
 		if err != nil {
 			return err
 		}
-		if err := each(w); err != nil {
+		notices, err := d.notices.Why(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		notices = slices.DeleteFunc(notices, func(n notify.Notice) bool { return n.Event != e.ID })
+		if err := each(Told{w, notices}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Journal is what came in an event on a day that has passed, and what became of it.
+type Journal struct {
+	autonomy.Why
+	Messages []llm.Message // of its turn
+}
+
+// Journal returns what came from outside of Hob, from then until then.
+func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Journal, err error) {
+	list, err := d.since(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(list) {
+		switch {
+		case e.ReceivedAt.Before(from), !e.ReceivedAt.Before(until), e.Kind == bus.System, e.Kind == bus.Approval:
+			continue
+		}
+		j := Journal{}
+		if j.Why, err = d.loop.Why(ctx, e.ID, ""); err != nil {
+			return nil, err
+		}
+		r, err := d.sessions.Recorded(ctx, e.Session, e.ID)
+		if err != nil && !errors.Is(err, session.ErrNoTurn) {
+			return nil, err
+		}
+		for _, row := range r.Own {
+			j.Messages = append(j.Messages, row.Message)
+		}
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// Known are the ids of what came or ended since then.
+func (d *Daemon) Known(ctx context.Context, since time.Time) (map[string]bool, error) {
+	list, err := d.since(ctx, since)
+	out := map[string]bool{}
+	for _, e := range list {
+		out[e.ID] = true
+	}
+	return out, err
+}
+
+// Put lets an event come.
+func (d *Daemon) Put(ctx context.Context, e bus.Event) error {
+	_, err := d.bus.Put(ctx, e)
+	return err
+}
+
+// since lists what came or ended since then, newest first.
+func (d *Daemon) since(ctx context.Context, since time.Time) (out []bus.Event, err error) {
+	const page = 500
+	for before := ""; ; {
+		list, err := d.bus.List(ctx, "", before, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			if !e.ReceivedAt.Before(since) || !e.DoneAt.Before(since) || e.State == bus.Pending {
+				out = append(out, e)
+			}
+			before = e.ID
+		}
+		if len(list) < page {
+			return out, nil
+		}
+	}
 }
 
 // Afresh lets the watchers of events begin anew, as when they are resumed: what

@@ -17,6 +17,9 @@ const wouldDo = "Would have been done: "
 // only looks, or is Hob's own, works as ever, on the copy and the played web.
 func (p *play) tool(t tools.Tool) tools.Tool {
 	s := t.Spec()
+	if p.past != nil && !s.Own {
+		return recorded{dry{t}, p.past}
+	}
 	if s.Own || s.Effects&^(tools.Read|tools.Egress) == 0 {
 		return t
 	}

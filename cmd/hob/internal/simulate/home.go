@@ -73,7 +73,8 @@ func (p *play) configure() error {
 	if p.zone, err = system.Zone(c.Agent.Timezone); err != nil {
 		return err
 	}
-	switch scripted := len(p.o.Script.Answers) > 0; {
+	scripted := len(p.o.Script.Answers) > 0 || p.o.Replay && c.Agent.Model != Offline && (c.Agent.Model != "auto" || len(c.Providers) > 0)
+	switch {
 	case p.o.Model == Configured && scripted:
 		return errors.New("the script has answers of a model; leave out --model configured")
 	case p.o.Model == Configured:

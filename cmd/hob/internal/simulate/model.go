@@ -59,7 +59,7 @@ func parseAnswer(body string) (a answer, err error) {
 // models is the way to the models: the script's answers, or the network.
 func (w *world) models() *http.Client {
 	if w.p.o.Model != Configured {
-		return &http.Client{Transport: &scripted{answers: w.p.o.Script.Answers}}
+		return &http.Client{Transport: w.script}
 	}
 	// A connection that is kept for a later request would hold up the time of the
 	// bubble, and certificates are good or not in the real one.
@@ -72,6 +72,7 @@ func (w *world) models() *http.Client {
 type scripted struct {
 	mu      sync.Mutex
 	answers []string
+	past    []*answered
 	n       int
 }
 
@@ -80,27 +81,30 @@ const spent = "(The script has no further answer of the model.)"
 
 // RoundTrip implements http.RoundTripper.
 func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
-	in := 0
+	var body []byte
+	var err error
 	if r.Body != nil {
-		b, err := io.ReadAll(r.Body)
+		body, err = io.ReadAll(r.Body)
 		_ = r.Body.Close()
 		if err != nil {
 			return nil, err
 		}
-		in = len(b)
 	}
 	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		return reply(r, http.StatusNotFound, map[string]any{"error": map[string]string{"message": "not played"}})
 	}
 	s.mu.Lock()
-	text := spent
-	if len(s.answers) > 0 {
-		text, s.answers = s.answers[0], s.answers[1:]
+	a, known := next(s.past, body)
+	if !known {
+		text := spent
+		if len(s.answers) > 0 {
+			text, s.answers = s.answers[0], s.answers[1:]
+		}
+		a, err = parseAnswer(text)
 	}
 	s.n++
 	n := s.n
 	s.mu.Unlock()
-	a, err := parseAnswer(text)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return reply(r, http.StatusOK, map[string]any{
 		"id": fmt.Sprint("script-", n), "object": "chat.completion", "model": "model",
 		"choices": []map[string]any{{"index": 0, "message": msg, "finish_reason": reason}},
-		"usage":   map[string]int{"prompt_tokens": in / perToken, "completion_tokens": len(text)/perToken + 1},
+		"usage":   map[string]int{"prompt_tokens": len(body) / perToken, "completion_tokens": len(a.text)/perToken + 1},
 	})
 }
 

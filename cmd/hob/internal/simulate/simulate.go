@@ -37,14 +37,16 @@ const MaxDays = 366
 
 // Options of Run.
 type Options struct {
-	Paths   system.Paths // of the owner's home, which is only read
-	Home    string       // the owner's folder, "~"
-	Dir     string       // an empty folder of its own, which the caller removes
-	Start   time.Time
-	Days    int
-	Zone    string // "" is that of the configuration
-	Model   string // Offline (default) or Configured
-	Script  *Script
+	Paths  system.Paths // of the owner's home, which is only read
+	Home   string       // the owner's folder, "~"
+	Dir    string       // an empty folder of its own, which the caller removes
+	Start  time.Time
+	Days   int
+	Zone   string // "" is that of the configuration
+	Model  string // Offline (default) or Configured
+	Script *Script
+	// Replay plays what came on the day of Start, as the journal has it, once more.
+	Replay  bool
 	Version string
 	Helper  []string // see daemon.Options
 	Reader  []string
@@ -91,6 +93,7 @@ type play struct {
 	start time.Time
 	world *world
 	files *file.Driver
+	past  *past // nil: nothing is played again
 	d     *daemon.Daemon
 	line  timeline
 	spent daemon.Spending // before
@@ -110,6 +113,9 @@ func (p *play) run() (_ *Result, err error) {
 	defer p.world.close()
 	p.line.zone = p.zone
 	end := p.start.In(p.zone).AddDate(0, 0, p.o.Days)
+	if p.o.Replay {
+		p.past = &past{}
+	}
 	steps := p.o.Script.due(p.start.In(p.zone))
 	for len(steps) > 0 && steps[0].early {
 		p.world.happen(steps[0].Input)
@@ -124,6 +130,11 @@ func (p *play) run() (_ *Result, err error) {
 		}
 	}()
 	p.line.add(Entry{At: p.start, Kind: Start, Text: p.opening(ctx)})
+	if p.past != nil {
+		if err := p.replay(ctx); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range steps {
 		if s.at.Before(time.Now()) { // Hob was away
 			s.at = time.Now()
@@ -178,6 +189,18 @@ func (p *play) open(ctx context.Context, first bool) error {
 func (p *play) begin(ctx context.Context, d *daemon.Daemon) (err error) {
 	if err := d.Afresh(ctx); err != nil {
 		return err
+	}
+	if p.past != nil {
+		list, err := d.Journal(ctx, p.start, p.start.In(p.zone).AddDate(0, 0, p.o.Days))
+		if err != nil {
+			return err
+		}
+		known, err := d.Known(ctx, p.start)
+		if err != nil {
+			return err
+		}
+		p.past.load(list, known)
+		p.world.script.past = recall(list)
 	}
 	p.spent, err = d.Spending(ctx, offline.Provider)
 	return err

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"hob/autonomy"
 	"hob/autonomy/bus"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm/offline"
 	"hob/channels"
+	"hob/cmd/hob/internal/daemon"
 	"hob/platform/phrase"
 )
 
@@ -37,6 +37,7 @@ const (
 	Say     Kind = "say"     // Hob says something
 	Hold    Kind = "hold"    // what is to be said waits
 	Failed  Kind = "failed"  // something did not work
+	Differs Kind = "differs" // on the day that is played again something else was said
 	Problem Kind = "problem" // the script does not fit
 )
 
@@ -74,7 +75,11 @@ type Result struct {
 	// others.
 	CostUSD  float64 `json:"cost_usd"`
 	Unpriced int     `json:"unpriced_calls"`
-	Timeline []Entry `json:"timeline"`
+	// Replayed is how much of a day was played again, Differences on how much of it
+	// was said otherwise.
+	Replayed    int     `json:"replayed,omitempty"`
+	Differences int     `json:"differences,omitempty"`
+	Timeline    []Entry `json:"timeline"`
 }
 
 // timeline gathers entries.
@@ -114,9 +119,19 @@ func count(n int, what string) string {
 // result reads what happened out of Hob's records.
 func (p *play) result(ctx context.Context, end time.Time) (*Result, error) {
 	out := &Result{Start: p.start.In(p.zone), End: end.In(p.zone), Zone: p.zone.String(), Days: p.o.Days}
-	err := p.d.Story(ctx, p.start, func(w autonomy.Why) error {
+	if p.past != nil {
+		out.Replayed = len(p.past.days)
+	}
+	err := p.d.Story(ctx, p.start, func(w daemon.Told) error {
+		if p.past != nil && p.past.known[w.Event.ID] {
+			return nil // it is what was then
+		}
 		out.Events++
-		p.tell(fmt.Sprintf("e%d", out.Events), w)
+		id := fmt.Sprintf("e%d", out.Events)
+		p.tell(id, w)
+		if p.compare(id, w.Why) {
+			out.Differences++
+		}
 		return nil
 	})
 	if err != nil {
@@ -154,7 +169,7 @@ func (p *play) quiet(end time.Time) {
 }
 
 // tell writes down what came and what became of it.
-func (p *play) tell(id string, w autonomy.Why) {
+func (p *play) tell(id string, w daemon.Told) {
 	base := Entry{Event: id, Source: string(w.Event.Kind), Session: w.Event.Session}
 	with := func(at time.Time, k Kind, text string, change func(*Entry)) {
 		if at.Before(p.start) {
@@ -224,7 +239,20 @@ func (p *play) tell(id string, w autonomy.Why) {
 				kind = Hold
 			}
 		}
+		for _, n := range w.Notices {
+			if n.Delivery == d.ID {
+				rule = fmt.Sprintf("%s (%s): %s", n.Urgency, n.Rule, n.Why)
+			}
+		}
 		with(at, kind, d.Text, func(e *Entry) { e.Rule, e.Channel, e.Session = rule, d.Channel, d.Session })
+	}
+	for _, n := range w.Notices {
+		if n.HeldBy == "" {
+			continue
+		}
+		with(n.CreatedAt, Hold, n.Text, func(e *Entry) {
+			e.Rule, e.Channel, e.Session = fmt.Sprintf("until %s, %s; %s (%s)", n.Until.In(p.zone).Format("Mon 15:04"), n.Why, n.Urgency, n.Rule), n.Channel, n.Session
+		})
 	}
 	if w.Event.Error != "" {
 		with(w.Event.DoneAt, Failed, w.Event.Error, nil)

@@ -30,10 +30,11 @@ import (
 // world is what lies outside of Hob: servers in this process behind connections
 // that are pipes, since time stands still in a bubble that waits for a socket.
 type world struct {
-	p     *play
-	trust trust
-	web   *pages
-	lines []*line // to be closed
+	p      *play
+	trust  trust
+	web    *pages
+	script *scripted
+	lines  []*line // to be closed
 
 	mu    sync.Mutex
 	boxes map[string]*postbox  // by account
@@ -50,7 +51,7 @@ func newWorld(p *play) (*world, error) {
 	if err := system.WriteFile(w.authorities(), w.trust.pem); err != nil {
 		return nil, err
 	}
-	w.web = newPages(p.o.Script)
+	w.web, w.script = newPages(p.o.Script), &scripted{answers: p.o.Script.Answers}
 	return w, nil
 }
 
