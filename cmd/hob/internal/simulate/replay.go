@@ -148,7 +148,7 @@ func next(list []*answered, body []byte) (answer, bool) {
 
 // replay plays the inputs of the day again, each at its time, with the owner's
 // answers.
-func (p *play) replay(ctx context.Context) error {
+func (p *play) replay(ctx context.Context) {
 	type move struct {
 		at time.Time
 		do func() error
@@ -179,7 +179,6 @@ func (p *play) replay(ctx context.Context) error {
 		}
 		virtual.Settle()
 	}
-	return nil
 }
 
 // again is an event as it came, under a key of its own.
