@@ -282,3 +282,14 @@ func besides(path, more string) (out []string) {
 	}
 	return out
 }
+
+// Copy copies the database at path to dst, which must not exist; whoever has it
+// open goes on.
+func Copy(ctx context.Context, path, dst string) error {
+	db, err := sql.Open("sqlite", "file:"+escape(path)+"?mode=ro")
+	if err != nil {
+		return fmt.Errorf("store: copy: %w", err)
+	}
+	defer db.Close()
+	return vacuumInto(ctx, db, dst)
+}

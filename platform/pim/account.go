@@ -35,6 +35,8 @@ type Account struct {
 	CA string
 	// Secret gives the password or token; it is asked for each sign-in.
 	Secret func(context.Context) (string, error)
+	// Via connects in place of the network; nil: it is the network.
+	Via func(ctx context.Context, addr string) (net.Conn, error)
 }
 
 // Login is who signs in.
@@ -182,6 +184,9 @@ const (
 
 // Dial connects to a host of the account, with a deadline.
 func (a Account) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	if a.Via != nil {
+		return a.Via(ctx, addr)
+	}
 	d := net.Dialer{Timeout: dialWait, KeepAlive: keepAlive}
 	c, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -29,6 +29,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"hob/knowledge/store"
 	"hob/watchers"
 )
@@ -59,6 +61,19 @@ type Driver struct{ hub *hub }
 
 // New returns the driver.
 func New() *Driver { return &Driver{hub: newHub()} }
+
+// Told returns a driver that hears of changes through Notice alone, and not from
+// the system: for a time that is played.
+func Told() *Driver {
+	d := New()
+	d.hub.told = true
+	return d
+}
+
+// Notice says that a path may have changed, as the system would.
+func (d *Driver) Notice(path string) {
+	d.hub.event(fsnotify.Event{Name: path, Op: fsnotify.Write})
+}
 
 // Kind implements watchers.Driver.
 func (*Driver) Kind() string { return Kind }

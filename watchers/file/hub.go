@@ -33,7 +33,8 @@ const (
 // may hold its own lock while it hands over an error.
 type hub struct {
 	make   func() (*fsnotify.Watcher, error)
-	budget int // how many entries the watched folders may have; 0: any number
+	told   bool // there is no fsnotify: the notices come through Notice
+	budget int  // how many entries the watched folders may have; 0: any number
 
 	ops  sync.Mutex // one call into fsnotify at a time; guards the next five
 	cost map[string]int
@@ -227,7 +228,9 @@ func (h *hub) afford(dir string) error {
 // unwatch ends fsnotify's watch of a folder. The caller holds ops.
 func (h *hub) unwatch(dir string) {
 	delete(h.cost, dir)
-	_ = h.fs.Remove(dir) // mostly it is gone already
+	if h.fs != nil {
+		_ = h.fs.Remove(dir) // mostly it is gone already
+	}
 }
 
 // everything makes everybody look again: reports were lost.

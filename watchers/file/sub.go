@@ -16,8 +16,10 @@ func (s *sub) watch(dir string) error {
 	h := s.hub
 	h.ops.Lock()
 	defer h.ops.Unlock()
-	if err := h.open(); err != nil {
-		return err
+	if !h.told {
+		if err := h.open(); err != nil {
+			return err
+		}
 	}
 	h.dropStale()
 	h.mu.Lock()
@@ -28,7 +30,7 @@ func (s *sub) watch(dir string) error {
 	}
 	who[s] = struct{}{}
 	h.mu.Unlock()
-	if watched {
+	if watched || h.told {
 		return nil
 	}
 	err := h.afford(dir)

@@ -29,6 +29,9 @@ func (d *Daemon) account(name, server string) (pim.Account, error) {
 func (d *Daemon) servers(c config.Account) pim.Account {
 	a := c.Servers()
 	a.Secret = func(ctx context.Context) (string, error) { return d.resolve(ctx, c.Password) }
+	if d.opt.Play != nil {
+		a = d.opt.Play.Account(a)
+	}
 	return a
 }
 

@@ -90,6 +90,8 @@ type Options struct {
 	Channels map[string]channels.Channel
 	// UserHome is what "~" means to tools; "" is the owner's folder.
 	UserHome string
+	// Play replaces the ends where time is played; nil: they are the real ones.
+	Play *Play
 }
 
 // Daemon is the whole of Hob in one process. Open, then Run, then Close.
@@ -193,7 +195,7 @@ func Migrations() []store.Set {
 // openChannels makes the channels that send by themselves, and the bus that
 // has to know which those are.
 func (d *Daemon) openChannels(context.Context) error {
-	opened, failed := channels.Open(channelsall.Drivers(), d.section, channels.Deps{Log: d.opt.Log, Secret: d.secret, Network: d.network, Buttons: buttons{d}})
+	opened, failed := channels.Open(d.channelDrivers(), d.section, channels.Deps{Log: d.opt.Log, Secret: d.secret, Network: d.network, Buttons: buttons{d}})
 	for name, err := range failed {
 		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
 	}
@@ -244,6 +246,9 @@ func channelNames() []string {
 func (d *Daemon) secret(ref string) (string, error) { return d.resolve(context.Background(), ref) }
 
 func (d *Daemon) resolve(ctx context.Context, ref string) (string, error) {
+	if d.opt.Play != nil {
+		return d.opt.Play.Secret(ctx, ref)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	s, err := d.secrets.Resolve(ctx, ref)
@@ -274,7 +279,7 @@ func (d *Daemon) openGuard(ctx context.Context) error {
 
 func (d *Daemon) openWatchers(context.Context) (err error) {
 	d.watchers, err = watchers.New(watchers.Options{
-		Store: d.store, Drivers: watchersall.Drivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
+		Store: d.store, Drivers: d.watcherDrivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret, Account: d.account,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
 		Called: d.called, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
@@ -304,7 +309,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		return err
 	}
 	compactor, err := session.NewCompactor(d.sessions, session.CompactorOptions{
-		Model: d.summariser, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: d.opt.InProcess,
+		Model: d.summariser, Chars: c.Knowledge.SummaryChars, Keep: c.Knowledge.SummaryKeep, Hurried: !d.lasting(),
 		Record: autonomy.RecordCompaction(d.guard), Log: d.opt.Log,
 	})
 	if err != nil {
@@ -391,6 +396,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 			parts = append(parts, d.watchers.Run)
 		}
 	}
+	parts = append(parts, d.played()...)
 	d.isReady.Store(true)
 	close(d.ready)
 	defer d.isReady.Store(false)

@@ -32,7 +32,7 @@ func (d *Daemon) extracting(ctx context.Context) (llm.Model, error) {
 // extract reads turns that have ended. A command that uses the engine without a
 // daemon asks no model: it would have to wait for it.
 func (d *Daemon) extract(ctx context.Context) error {
-	if d.opt.InProcess {
+	if !d.lasting() {
 		return d.extractor.RunRules(ctx)
 	}
 	return d.extractor.Run(ctx)

@@ -135,7 +135,7 @@ func barsOf(c config.Confidence) goals.Bars {
 // due are the sources of what is due by itself. Where Hob does not act by itself
 // only tasks that the owner has let run are given up in time.
 func (d *Daemon) due() []func(context.Context, time.Time) (time.Time, error) {
-	if d.opt.InProcess {
+	if !d.lasting() {
 		return nil
 	}
 	list := []func(context.Context, time.Time) (time.Time, error){d.crew.Due, d.notices.Due}

@@ -20,7 +20,7 @@ func (d *Daemon) pictures() (ingest.Pictures, error) {
 // can, else the one in force. A command that uses the engine without a daemon
 // asks none: it would have to wait for it.
 func (d *Daemon) seeing(ctx context.Context) (llm.Model, error) {
-	if d.opt.InProcess {
+	if !d.lasting() {
 		return nil, nil
 	}
 	if small := d.opt.Config.Agent.SmallModel; small != "" {

@@ -61,7 +61,7 @@ func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Mes
 	if errors.Is(err, bus.ErrNoWay) {
 		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", err)
 	}
-	return social.Sent{ID: d.ID, At: at, Waits: p.d.opt.InProcess}, err
+	return social.Sent{ID: d.ID, At: at, Waits: !p.d.lasting()}, err
 }
 
 // CallBackTx implements social.Post.

@@ -59,7 +59,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		d.opt.Log.Warn("old results cannot be removed", "err", err)
 	}
 	list = append(list, results.Tool(d.results, d.returned))
-	d.tools = append(list, d.opt.Tools...)
+	d.tools = d.playedTools(append(list, d.opt.Tools...))
 	d.catalogue, err = tools.NewCatalogue(d.tools...)
 	return err
 }

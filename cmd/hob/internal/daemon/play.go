@@ -1,0 +1,222 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/autonomy/notify"
+	"hob/autonomy/session"
+	"hob/autonomy/usage"
+	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/knowledge/store"
+	"hob/platform/pim"
+	"hob/tools"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+)
+
+// Play is a Hob whose time is played (see package simulate): it acts by itself as
+// the daemon does, with the same parts in the same order, but nothing listens, and
+// the ends are these. It goes with InProcess. All of it is required.
+type Play struct {
+	// Channels and Watchers are the drivers instead of those there are.
+	Channels []channels.Driver
+	Watchers []watchers.Driver
+	// Account changes how an account's servers are reached.
+	Account func(pim.Account) pim.Account
+	// Secret resolves references.
+	Secret func(ctx context.Context, ref string) (string, error)
+	// Tool stands in for a tool that reaches what is not there.
+	Tool func(tools.Tool) tools.Tool
+}
+
+// Told is what became of an event, with what became of its notices.
+type Told struct {
+	autonomy.Why
+	Notices []notify.Notice
+}
+
+// Story hands on what came since then and what became of it, oldest first.
+func (d *Daemon) Story(ctx context.Context, since time.Time, each func(Told) error) error {
+	list, err := d.since(ctx, since)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(list) {
+		w, err := d.loop.Why(ctx, e.ID, "")
+		if err != nil {
+			return err
+		}
+		notices, err := d.notices.Why(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		notices = slices.DeleteFunc(notices, func(n notify.Notice) bool { return n.Event != e.ID })
+		if err := each(Told{w, notices}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Journal is what came in an event on a day that has passed, and what became of it.
+type Journal struct {
+	autonomy.Why
+	Messages []llm.Message // of its turn
+}
+
+// Journal returns what came from outside of Hob, from then until then.
+func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Journal, err error) {
+	list, err := d.since(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(list) {
+		switch {
+		case e.ReceivedAt.Before(from), !e.ReceivedAt.Before(until), e.Kind == bus.System, e.Kind == bus.Approval:
+			continue
+		}
+		j := Journal{}
+		if j.Why, err = d.loop.Why(ctx, e.ID, ""); err != nil {
+			return nil, err
+		}
+		r, err := d.sessions.Recorded(ctx, e.Session, e.ID)
+		if err != nil && !errors.Is(err, session.ErrNoTurn) {
+			return nil, err
+		}
+		for _, row := range r.Own {
+			j.Messages = append(j.Messages, row.Message)
+		}
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+// Known are the ids of what came or ended since then.
+func (d *Daemon) Known(ctx context.Context, since time.Time) (map[string]bool, error) {
+	list, err := d.since(ctx, since)
+	out := map[string]bool{}
+	for _, e := range list {
+		out[e.ID] = true
+	}
+	return out, err
+}
+
+// Put lets an event come.
+func (d *Daemon) Put(ctx context.Context, e bus.Event) error {
+	_, err := d.bus.Put(ctx, e)
+	return err
+}
+
+// since lists what came or ended since then, newest first.
+func (d *Daemon) since(ctx context.Context, since time.Time) (out []bus.Event, err error) {
+	const page = 500
+	for before := ""; ; {
+		list, err := d.bus.List(ctx, "", before, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			if !e.ReceivedAt.Before(since) || !e.DoneAt.Before(since) || e.State == bus.Pending {
+				out = append(out, e)
+			}
+			before = e.ID
+		}
+		if len(list) < page {
+			return out, nil
+		}
+	}
+}
+
+// Afresh lets the watchers of events begin anew, as when they are resumed: what
+// they knew is from places that are not there where time is played.
+func (d *Daemon) Afresh(ctx context.Context) error {
+	list, err := d.watchers.List(ctx, watchers.Filter{States: []watchers.State{watchers.Active}})
+	if err != nil {
+		return err
+	}
+	return d.store.Write(ctx, func(tx *store.Tx) error {
+		for _, s := range list {
+			if s.Kind == watchers.KindCron || s.Kind == watchers.KindOneshot {
+				continue
+			}
+			for _, state := range []watchers.State{watchers.Paused, watchers.Active} {
+				if _, err := d.watchers.SetStateTx(tx, s.ID, state); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Ticks counts how often the loop has looked for something to do.
+func (d *Daemon) Ticks() int64 { return d.loop.Ticks() }
+
+// lasting: this process stays, and acts by itself.
+func (d *Daemon) lasting() bool { return !d.opt.InProcess || d.opt.Play != nil }
+
+func (d *Daemon) channelDrivers() []channels.Driver {
+	if d.opt.Play != nil {
+		return d.opt.Play.Channels
+	}
+	return channelsall.Drivers()
+}
+
+func (d *Daemon) watcherDrivers() []watchers.Driver {
+	if d.opt.Play != nil {
+		return d.opt.Play.Watchers
+	}
+	return watchersall.Drivers()
+}
+
+func (d *Daemon) playedTools(list []tools.Tool) []tools.Tool {
+	if d.opt.Play == nil {
+		return list
+	}
+	out := make([]tools.Tool, len(list))
+	for i, t := range list {
+		out[i] = d.opt.Play.Tool(t)
+	}
+	return out
+}
+
+// played are the parts that act by themselves where time is played.
+func (d *Daemon) played() []func(context.Context) error {
+	if d.opt.Play == nil {
+		return nil
+	}
+	parts := []func(context.Context) error{d.channels.Run}
+	if d.opt.Config.Autonomy.Enabled {
+		parts = append(parts, d.watchers.Run)
+	}
+	return parts
+}
+
+// Spending is what models were used for.
+type Spending struct {
+	Calls, Unpriced int // Unpriced are those without a known price
+	Cost            usage.Micros
+}
+
+// Spending sums up all calls of models but those of one provider.
+func (d *Daemon) Spending(ctx context.Context, but string) (s Spending, err error) {
+	days, err := d.books.Days(ctx, 1_000_000)
+	for _, x := range days {
+		if provider, _, _ := strings.Cut(x.Model, "/"); provider == but {
+			continue
+		}
+		s.Calls, s.Unpriced = s.Calls+x.Calls, s.Unpriced+x.Unpriced
+		if x.Cost != nil {
+			s.Cost += *x.Cost
+		}
+	}
+	return s, err
+}

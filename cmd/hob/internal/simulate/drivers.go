@@ -1,0 +1,66 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hob/autonomy/config"
+	"hob/platform/pim"
+	"hob/watchers"
+	watchersall "hob/watchers/all"
+	"hob/watchers/file"
+)
+
+// drivers are those there are; of files they hear from the script, since the
+// system's notices come in real time.
+func (p *play) drivers() []watchers.Driver {
+	p.files = file.Told()
+	list := watchersall.Drivers()
+	for i, d := range list {
+		if d.Kind() == file.Kind {
+			list[i] = folders{p.files, p}
+		}
+	}
+	return list
+}
+
+// folders watches the owner's folders where they lie in the copy.
+type folders struct {
+	*file.Driver
+	p *play
+}
+
+// New implements watchers.Driver.
+func (f folders) New(s watchers.Spec, d watchers.Deps) (any, error) {
+	s.Config = f.moved(s.Config)
+	return f.Driver.New(s, d)
+}
+
+// Describe implements watchers.Driver.
+func (f folders) Describe(raw json.RawMessage) string { return f.Driver.Describe(f.moved(raw)) }
+
+func (f folders) moved(raw json.RawMessage) json.RawMessage {
+	var keys map[string]any
+	if json.Unmarshal(raw, &keys) != nil {
+		return raw // the driver says what is wrong
+	}
+	path, ok := keys["path"].(string)
+	if !ok {
+		return raw
+	}
+	keys["path"] = f.p.moved(path)
+	out, err := json.Marshal(keys)
+	if err != nil {
+		return raw
+	}
+	return out
+}
+
+// accountOf finds an account of the configuration; the script may add one.
+func (p *play) accountOf(name string) (config.Account, error) {
+	a, err := p.conf.Account(name, func(a config.Account) bool { return a.Has(pim.IMAP) || a.Has("caldav") })
+	if err != nil {
+		return a, fmt.Errorf("%w; a script adds one below \"-- config --\"", err)
+	}
+	return a, nil
+}

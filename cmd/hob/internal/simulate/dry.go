@@ -1,0 +1,77 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// wouldDo begins what a tool says that was not really used.
+const wouldDo = "Would have been done: "
+
+// tool stands in for tools that change or start something outside of Hob. What
+// only looks, or is Hob's own, works as ever, on the copy and the played web.
+func (p *play) tool(t tools.Tool) tools.Tool {
+	s := t.Spec()
+	if p.past != nil && !s.Own {
+		return recorded{dry{t}, p.past}
+	}
+	if s.Own || s.Effects&^(tools.Read|tools.Egress) == 0 {
+		return t
+	}
+	return dry{t}
+}
+
+// dry is a tool that everybody takes for the real one, and which does nothing.
+type dry struct{ tools.Tool }
+
+// Call implements tools.Tool.
+func (d dry) Call(_ context.Context, c tools.Call) (tools.Result, error) {
+	source := provenance.Tool
+	if c.Provenance.Tainted() {
+		source = provenance.Outside
+	}
+	return tools.Result{Text: wouldDo + d.Summary(c.Args), Source: source, Origins: c.Origins}, nil
+}
+
+// Check compares arguments with the schema; see tools.Check.
+func (d dry) Check(args json.RawMessage) error { return tools.Check(d.Tool, args) }
+
+// Judge implements tools.Judge.
+func (d dry) Judge(ctx context.Context, args json.RawMessage) tools.Judgement {
+	return tools.JudgementOf(ctx, d.Tool, args)
+}
+
+// Paths implements tools.Pather.
+func (d dry) Paths(args json.RawMessage) []string {
+	if p, ok := d.Tool.(tools.Pather); ok {
+		return p.Paths(args)
+	}
+	return nil
+}
+
+// Summary implements tools.Summarizer.
+func (d dry) Summary(args json.RawMessage) string {
+	if s, ok := d.Tool.(tools.Summarizer); ok {
+		return s.Summary(args)
+	}
+	return fmt.Sprintf("%s %s", d.Spec().Name, args)
+}
+
+// CanUndo implements tools.Undoer: by it the guard decides.
+func (d dry) CanUndo() bool {
+	u, ok := d.Tool.(tools.Undoer)
+	return ok && u.CanUndo()
+}
+
+// Undo implements tools.Undoer; nothing was done.
+func (d dry) Undo(context.Context, json.RawMessage) (string, error) { return "nothing", nil }
+
+// UndoTx implements tools.Undoer.
+func (d dry) UndoTx(context.Context, *store.Tx, json.RawMessage) (string, error) {
+	return "nothing", nil
+}

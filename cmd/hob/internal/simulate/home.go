@@ -1,0 +1,148 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/knowledge/store"
+	"hob/platform/system"
+)
+
+// copyHome copies what Hob goes by: the configuration, its texts and rules, and
+// the database. No secret but the key of the audit log goes along.
+func (p *play) copyHome(ctx context.Context) error {
+	if err := errors.Join(p.paths.Ensure(), os.MkdirAll(p.users, 0o700)); err != nil {
+		return err
+	}
+	from := p.o.Paths
+	for _, name := range []string{from.ConfigFile(), from.SoulFile(), from.UserFile(), from.MemoryFile(), from.AuditKeyFile(), from.AuditAnchorFile(), from.PolicyDir(), from.AgentDir("")} {
+		if err := copyAll(name, filepath.Join(p.paths.Home, filepath.Base(name))); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(from.Database()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return store.Copy(ctx, from.Database(), p.paths.Database())
+}
+
+func copyAll(from, to string) error {
+	fi, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if fi.IsDir() {
+		return os.CopyFS(to, os.DirFS(from))
+	}
+	b, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return system.WriteFile(to, b)
+}
+
+// configure reads the configuration of the copy, with what the script adds, and
+// takes out of it what reaches the outside.
+func (p *play) configure() error {
+	if add := p.o.Script.Config; add != "" {
+		b, err := os.ReadFile(p.paths.ConfigFile())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := system.WriteFile(p.paths.ConfigFile(), append(b, "\n"+add...)); err != nil {
+			return err
+		}
+	}
+	c, err := config.Load(p.paths.ConfigFile())
+	if err != nil {
+		return err
+	}
+	if p.o.Zone != "" {
+		c.Agent.Timezone = p.o.Zone
+	}
+	if p.zone, err = system.Zone(c.Agent.Timezone); err != nil {
+		return err
+	}
+	scripted := len(p.o.Script.Answers) > 0 || p.o.Replay && c.Agent.Model != Offline && (c.Agent.Model != "auto" || len(c.Providers) > 0)
+	switch {
+	case p.o.Model == Configured && scripted:
+		return errors.New("the script has answers of a model; leave out --model configured")
+	case p.o.Model == Configured:
+	case scripted:
+		c.Agent.Model, c.Providers = scriptModel, []config.Provider{{Name: scriptProvider, Kind: "openai", BaseURL: scriptURL, Model: "model"}}
+		onlyMain(c)
+	default:
+		c.Agent.Model, c.Providers = Offline, nil
+		onlyMain(c)
+	}
+	c.Knowledge.Embeddings, c.Knowledge.Folders = "off", nil
+	c.Network.Proxy = ""
+	c.Autonomy.Tick.Duration = max(c.Autonomy.Tick.Duration, tick)
+	for i, dir := range c.Files.Allowed {
+		c.Files.Allowed[i] = p.moved(dir)
+		if rel, err := filepath.Rel(p.users, c.Files.Allowed[i]); err == nil && filepath.IsLocal(rel) { // it is there at home
+			if err := os.MkdirAll(c.Files.Allowed[i], 0o700); err != nil {
+				return err
+			}
+		}
+	}
+	for i, dir := range c.Files.Trusted {
+		c.Files.Trusted[i] = p.moved(dir)
+	}
+	c.Files.Drop = p.moved(c.Files.Drop)
+	p.conf = c
+	p.start = p.o.Start
+	if p.start.IsZero() {
+		p.start = time.Now()
+	}
+	p.start = p.start.Truncate(time.Second)
+	return nil
+}
+
+// tick is the longest sleep of the loop: what is due wakes it anyway, and each
+// tick takes real time.
+const tick = 5 * time.Minute
+
+// onlyMain leaves one model.
+func onlyMain(c *config.Config) {
+	c.Agent.Fallback, c.Agent.SmallModel = nil, ""
+	for i := range c.Members {
+		c.Members[i].Model, c.Members[i].Fallback = "", nil
+	}
+}
+
+// moved is where a path of the owner's home lies in the copy.
+func (p *play) moved(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(p.users, rest)
+	}
+	if p.o.Home == "" {
+		return path
+	}
+	if path == p.o.Home {
+		return p.users
+	}
+	if rest, ok := strings.CutPrefix(path, p.o.Home+string(filepath.Separator)); ok {
+		return filepath.Join(p.users, rest)
+	}
+	return path
+}
+
+// inHome is a path of the script, which lies below "~".
+func (p *play) inHome(path string) (string, error) {
+	rest := strings.TrimPrefix(filepath.ToSlash(path), "~/")
+	if !filepath.IsLocal(rest) {
+		return "", fmt.Errorf("%q does not lie below ~", path)
+	}
+	return filepath.Join(p.users, rest), nil
+}

@@ -1,0 +1,82 @@
+package simulate
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net/mail"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapserver"
+	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
+)
+
+// postbox is the mail of an account behind a real IMAP server.
+type postbox struct {
+	line *line
+	user *imapmemserver.User
+}
+
+// postbox makes the box of an account when it is first needed.
+func (w *world) postbox(account, login string) *postbox {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b := w.boxes[account]; b != nil {
+		return b
+	}
+	b := &postbox{line: newLine(), user: imapmemserver.NewUser(login, password)}
+	_ = b.user.Create("INBOX", nil) // there is none yet
+	mem := imapmemserver.New()
+	mem.AddUser(b.user)
+	srv := imapserver.New(&imapserver.Options{
+		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
+			return mem.NewSession(), nil, nil
+		},
+		Caps: imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIMAP4rev2: {}}, Logger: log.New(io.Discard, "", 0), InsecureAuth: true,
+	})
+	on := tls.NewListener(b.line, w.trust.config("imap"))
+	b.line.run(func() { _ = srv.Serve(on) }, srv.Close)
+	w.boxes[account], w.lines = b, append(w.lines, b.line)
+	return b
+}
+
+// deliver puts a mail into a folder; what it does not say of itself is filled in.
+func (w *world) deliver(in Input) error {
+	a, err := w.p.accountOf(in.To)
+	if err != nil {
+		return err
+	}
+	b := w.postbox(a.Name, a.Servers().Login())
+	folder := in.More
+	if folder == "" {
+		folder = "INBOX"
+	} else {
+		_ = b.user.Create(folder, nil) // it may be there
+	}
+	text := strings.TrimLeft(in.Body, "\r\n")
+	m, err := mail.ReadMessage(strings.NewReader(text))
+	if err != nil {
+		return err
+	}
+	var head strings.Builder
+	for name, value := range map[string]string{
+		"Message-Id": fmt.Sprintf("<line-%d@script.invalid>", in.Line), "Date": time.Now().In(w.p.zone).Format(time.RFC1123Z), "To": a.Address,
+	} {
+		if m.Header.Get(name) == "" && value != "" {
+			fmt.Fprintf(&head, "%s: %s\r\n", name, value)
+		}
+	}
+	raw := head.String() + strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+	_, err = b.user.Append(folder, literal{bytes.NewReader([]byte(raw))}, &imap.AppendOptions{Time: time.Now()})
+	return err
+}
+
+// literal is a text as IMAP counts it.
+type literal struct{ *bytes.Reader }
+
+// Size implements imap.LiteralReader.
+func (l literal) Size() int64 { return l.Reader.Size() }

@@ -1,0 +1,106 @@
+package simulate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// pages are the played web. A place that the script never speaks of answers that
+// nothing has changed there.
+type pages struct {
+	known map[string]bool // hosts of the script
+
+	mu   sync.Mutex
+	list map[string]page // by address
+}
+
+type page struct {
+	status int
+	body   []byte
+	at     time.Time
+}
+
+func newPages(s *Script) *pages {
+	w := &pages{known: map[string]bool{}, list: map[string]page{}}
+	for _, in := range s.Inputs {
+		if in.Kind != Web {
+			continue
+		}
+		if _, at, err := in.page(); err == nil {
+			w.known[at.Host] = true
+		}
+	}
+	return w
+}
+
+func (w *pages) put(in Input) error {
+	status, at, err := in.page()
+	if err != nil {
+		return err
+	}
+	if at.Path == "" {
+		at.Path = "/"
+	}
+	at.Fragment = ""
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.list[at.String()] = page{status: status, body: []byte(in.Body), at: time.Now()}
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (w *pages) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	if !w.known[r.Host] {
+		out.WriteHeader(http.StatusNotModified)
+		return
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	w.mu.Lock()
+	p, ok := w.list[scheme+r.Host+r.URL.RequestURI()]
+	if !ok { // what a program asks for besides, such as the size of a page of a list
+		p, ok = w.list[scheme+r.Host+r.URL.EscapedPath()]
+		ok = ok && !turned(r)
+	}
+	w.mu.Unlock()
+	if !ok {
+		http.NotFound(out, r)
+		return
+	}
+	if p.status != http.StatusOK {
+		out.WriteHeader(p.status)
+		_, _ = out.Write(p.body) // who asked may have gone
+		return
+	}
+	sum := sha256.Sum256(p.body)
+	out.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+	out.Header().Set("Content-Type", kindOf(r.URL.Path, p.body))
+	http.ServeContent(out, r, "", p.at, bytes.NewReader(p.body))
+}
+
+// turned reports whether a later page of a list is asked for, of which there is
+// one only.
+func turned(r *http.Request) bool {
+	n := r.URL.Query().Get("page")
+	return n != "" && n != "1"
+}
+
+func kindOf(path string, body []byte) string {
+	body = bytes.TrimSpace(body)
+	switch {
+	case bytes.HasPrefix(body, []byte("<?xml")), bytes.HasPrefix(body, []byte("<rss")), bytes.HasPrefix(body, []byte("<feed")):
+		return "application/xml"
+	case bytes.HasPrefix(body, []byte("{")), bytes.HasPrefix(body, []byte("[")):
+		return "application/json"
+	case strings.HasSuffix(path, ".txt"):
+		return "text/plain; charset=utf-8"
+	}
+	return "text/html; charset=utf-8"
+}

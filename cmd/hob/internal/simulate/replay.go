@@ -1,0 +1,227 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/virtual"
+	"hob/tools"
+)
+
+// replayed begins the key of an event that is played once more.
+const replayed = "replayed:"
+
+// past is a day as the journal has it.
+type past struct {
+	mu     sync.Mutex
+	days   []daemon.Journal
+	ledger map[string][]bus.Entry // by tool
+	known  map[string]bool        // events that were there before
+}
+
+func (p *past) load(list []daemon.Journal, known map[string]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.days, p.known, p.ledger = list, known, map[string][]bus.Entry{}
+	for _, j := range list {
+		for _, c := range j.Calls {
+			p.ledger[c.Tool] = append(p.ledger[c.Tool], c)
+		}
+	}
+}
+
+// came is what a call with the same arguments came to on that day.
+func (p *past) came(tool string, args json.RawMessage) (bus.Entry, bool) {
+	if p == nil {
+		return bus.Entry{}, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.ledger[tool] {
+		if guard.Hash(tool, c.Args) == guard.Hash(tool, args) && (c.State == bus.CallDone || c.Code != "") {
+			return c, true
+		}
+	}
+	return bus.Entry{}, false
+}
+
+// recorded is a tool that says what it came to on the day that is played again.
+type recorded struct {
+	dry
+	past *past
+}
+
+// Call implements tools.Tool.
+func (r recorded) Call(ctx context.Context, c tools.Call) (tools.Result, error) {
+	e, ok := r.past.came(r.Spec().Name, c.Args)
+	switch {
+	case !ok:
+		return r.dry.Call(ctx, c)
+	case e.State != bus.CallDone:
+		return tools.Result{}, &tools.Error{Code: tools.Code(e.Code), Message: e.Result, Source: e.Source}
+	}
+	return tools.Result{Text: e.Result, Source: e.Source}, nil
+}
+
+// answered is a recorded turn that can be asked for again.
+type answered struct {
+	question []byte // as it stands in a request
+	answers  []answer
+}
+
+// recall are the answers of models on that day, by turn.
+func recall(list []daemon.Journal) (out []*answered) {
+	for _, j := range list {
+		a := &answered{}
+		for _, m := range j.Messages {
+			switch m.Role {
+			case llm.User:
+				if text := ownWords(m); len(a.question) == 0 && text != "" {
+					b, _ := json.Marshal(text) // a string always encodes
+					a.question = bytes.Trim(b, `"`)
+				}
+			case llm.Assistant:
+				a.answers = append(a.answers, said(m))
+			}
+		}
+		if len(a.question) > 0 && len(a.answers) > 0 {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// ownWords are the first words of a message that Hob did not add.
+func ownWords(m llm.Message) string {
+	for _, part := range m.Parts {
+		if text := strings.TrimSpace(part.Text); text != "" && !part.Context {
+			r := []rune(text)
+			return string(r[:min(len(r), 200)])
+		}
+	}
+	return ""
+}
+
+func said(m llm.Message) (a answer) {
+	for _, part := range m.Parts {
+		switch {
+		case part.Call != nil:
+			a.calls = append(a.calls, toolCall{part.Call.Name, part.Call.Args})
+		case part.Reasoning == nil:
+			a.text += part.Text
+		}
+	}
+	return a
+}
+
+// next is the recorded answer to a request: that of the question which stands last
+// in it.
+func next(list []*answered, body []byte) (answer, bool) {
+	best, at := -1, -1
+	for i, a := range list {
+		if len(a.answers) == 0 {
+			continue
+		}
+		if n := bytes.LastIndex(body, a.question); n > at {
+			best, at = i, n
+		}
+	}
+	if best < 0 {
+		return answer{}, false
+	}
+	a := list[best].answers[0]
+	list[best].answers = list[best].answers[1:]
+	return a, true
+}
+
+// replay plays the inputs of the day again, each at its time, with the owner's
+// answers.
+func (p *play) replay(ctx context.Context) {
+	type move struct {
+		at time.Time
+		do func() error
+	}
+	var moves []move
+	p.past.mu.Lock()
+	list := p.past.days
+	p.past.mu.Unlock()
+	for _, j := range list {
+		ev := j.Event
+		moves = append(moves, move{ev.ReceivedAt, func() error { return p.d.Put(ctx, again(ev)) }})
+		for _, a := range j.Approvals {
+			yes := a.State == guard.Approved
+			if a.DecidedBy == "" || !yes && a.State != guard.Denied {
+				continue // nobody answered
+			}
+			in := Input{Kind: Reply, To: map[bool]string{true: "yes", false: "no"}[yes], More: a.Tool, Body: a.Note}
+			moves = append(moves, move{a.DecidedAt, func() error { return p.answer(ctx, in) }})
+		}
+	}
+	slices.SortStableFunc(moves, func(a, b move) int { return a.at.Compare(b.at) })
+	for _, m := range moves {
+		time.Sleep(time.Until(m.at))
+		virtual.Settle()
+		p.line.inputs++
+		if err := m.do(); err != nil {
+			p.line.add(Entry{At: time.Now(), Kind: Problem, Text: err.Error()})
+		}
+		virtual.Settle()
+	}
+}
+
+// again is an event as it came, under a key of its own.
+func again(e bus.Event) bus.Event {
+	return bus.Event{
+		Kind: e.Kind, Source: e.Source, Session: e.Session, Lane: e.Lane, Channel: e.Channel, Chat: e.Chat, Sender: e.Sender, Text: e.Text,
+		Payload: e.Payload, Provenance: e.Provenance, Key: replayed + e.ID,
+	}
+}
+
+// compare adds what was said otherwise on that day.
+func (p *play) compare(id string, w autonomy.Why) bool {
+	old, ok := strings.CutPrefix(w.Event.Key, replayed)
+	if p.past == nil || !ok {
+		return false
+	}
+	for _, j := range p.past.days {
+		if j.Event.ID != old {
+			continue
+		}
+		was, now := words(j.Deliveries), words(w.Deliveries)
+		if was == now {
+			return false
+		}
+		p.line.add(Entry{At: w.Event.ReceivedAt, Kind: Differs, Event: id, Session: w.Event.Session, Text: fmt.Sprintf("then: %s; now: %s", none(was), none(now))})
+		return true
+	}
+	return false
+}
+
+func words(list []bus.Delivery) string {
+	var out []string
+	for _, d := range list {
+		if d.Kind == channels.Reply || d.Kind == channels.Notice {
+			out = append(out, d.Text)
+		}
+	}
+	return strings.Join(out, " / ")
+}
+
+func none(s string) string {
+	if s == "" {
+		return "nothing was said"
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,343 @@
+package simulate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// maxScript bounds a script in bytes.
+const maxScript = 16 << 20
+
+// InputKind is what happens to Hob.
+type InputKind string
+
+// The kinds of inputs; docs/simulation.md describes them.
+const (
+	Says      InputKind = "message" // the owner says something
+	Writes    InputKind = "chat"    // somebody else writes in a channel
+	Mail      InputKind = "mail"    // a mail comes
+	Event     InputKind = "event"   // the calendar gets an event, or another one in its place
+	File      InputKind = "file"    // a file appears, or changes
+	Remove    InputKind = "remove"  // a file goes
+	Web       InputKind = "web"     // what is to be had at an address
+	Call      InputKind = "call"    // the owner calls a tool
+	Reply     InputKind = "answer"  // the owner answers a question
+	Away      InputKind = "away"    // Hob does not run for a while
+	configure InputKind = "config"  // further configuration
+	model     InputKind = "model"   // the next answer of the model
+	earliest            = "start"   // before Hob starts
+)
+
+// Input is one thing of a script.
+type Input struct {
+	Kind InputKind
+	Line int
+	// To is whom or what it is about: a conversation, an account, a path, an
+	// address, a tool. More is what stands behind it.
+	To, More string
+	Body     string
+
+	when when
+	span time.Duration // of Away
+}
+
+// Script is what happens while time is played.
+type Script struct {
+	Inputs  []Input
+	Answers []string // of the model, in order
+	Config  string   // further configuration
+}
+
+// when is a time of a script: of a day counted from the first one, or of a date.
+type when struct {
+	early          bool
+	day            int // from 1; 0: date
+	date           time.Time
+	hour, min, sec int
+}
+
+func (w when) in(start time.Time) time.Time {
+	y, m, d := w.date.Date()
+	if w.day > 0 {
+		y, m, d = start.Date()
+		d += w.day - 1
+	}
+	return time.Date(y, m, d, w.hour, w.min, w.sec, 0, start.Location())
+}
+
+// step is an input at its time.
+type step struct {
+	Input
+	at    time.Time
+	early bool
+}
+
+// due are the inputs in their order; what is there from the start comes first.
+func (s *Script) due(start time.Time) []step {
+	var out []step
+	for _, in := range s.Inputs {
+		x := step{Input: in, early: in.when.early}
+		if x.at = start; !x.early {
+			x.at = in.when.in(start)
+		}
+		x.Body = in.filled(start)
+		out = append(out, x)
+	}
+	slices.SortStableFunc(out, func(a, b step) int {
+		if a.early != b.early {
+			return map[bool]int{true: -1, false: 1}[a.early]
+		}
+		return a.at.Compare(b.at)
+	})
+	return out
+}
+
+// ScriptError is a mistake in a script.
+type ScriptError struct {
+	Name string
+	Line int
+	Err  error
+}
+
+func (e *ScriptError) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err) }
+
+// Unwrap implements errors.Unwrap.
+func (e *ScriptError) Unwrap() error { return e.Err }
+
+// Parse reads a script: sections that begin with a line "-- WHEN KIND ... --", as
+// in a txtar archive. Its error is a *ScriptError.
+func Parse(name string, r io.Reader) (*Script, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxScript+1))
+	if err != nil {
+		return nil, err
+	}
+	bad := func(line int, err error) error { return &ScriptError{name, line, err} }
+	if len(b) > maxScript {
+		return nil, bad(1, fmt.Errorf("it is larger than %d MB", maxScript>>20))
+	}
+	s := &Script{}
+	line := 0
+	var head string
+	var at int
+	var body bytes.Buffer
+	section := func() error {
+		if head == "" {
+			return nil
+		}
+		in, err := parseHead(head)
+		if err == nil {
+			in.Line, in.Body = at, body.String()
+			err = s.take(in)
+		}
+		if err != nil {
+			return bad(at, err)
+		}
+		return nil
+	}
+	for text := range bytes.Lines(b) {
+		line++
+		if !utf8.Valid(text) {
+			return nil, bad(line, errors.New("it is not UTF-8"))
+		}
+		trimmed := strings.TrimRight(string(text), " \t\r\n")
+		if h, is := marker(trimmed); is {
+			if err := section(); err != nil {
+				return nil, err
+			}
+			head, at = h, line
+			body.Reset()
+			continue
+		}
+		if head != "" {
+			body.Write(text)
+		} else if trimmed != "" && !strings.HasPrefix(trimmed, "#") {
+			return nil, bad(line, errors.New(`a line such as "-- day 1 09:00 message --" is missing above it; a note begins with "#"`))
+		}
+	}
+	if err := section(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func marker(line string) (string, bool) {
+	rest, ok := strings.CutPrefix(line, "-- ")
+	if !ok {
+		return "", false
+	}
+	rest, ok = strings.CutSuffix(rest, " --")
+	return strings.TrimSpace(rest), ok && strings.TrimSpace(rest) != ""
+}
+
+// parseHead reads "day 2 09:30 mail work".
+func parseHead(head string) (in Input, err error) {
+	f := strings.Fields(head)
+	switch {
+	case f[0] == string(model) || f[0] == string(configure):
+		if in.Kind = InputKind(f[0]); len(f) > 1 {
+			return in, fmt.Errorf("%q stands alone: it has no time and no name", f[0])
+		}
+		return in, nil
+	case f[0] == earliest:
+		in.when.early, f = true, f[1:]
+	case f[0] == "day" && len(f) > 2:
+		if in.when.day, err = strconv.Atoi(f[1]); err != nil || in.when.day < 1 || in.when.day > MaxDays {
+			return in, fmt.Errorf("the day is a number from 1 to %d, not %q", MaxDays, f[1])
+		}
+		err = in.when.clock(f[2])
+		f = f[3:]
+	default:
+		if in.when.date, err = time.Parse(time.DateOnly, f[0]); err != nil || len(f) < 2 {
+			return in, fmt.Errorf(`%q does not begin with a time; write "day 2 09:30", "2026-11-24 09:30" or "start"`, head)
+		}
+		err = in.when.clock(f[1])
+		f = f[2:]
+	}
+	if err != nil {
+		return in, err
+	}
+	if len(f) == 0 {
+		return in, errors.New("what happens is missing behind the time: " + kinds())
+	}
+	if in.Kind = InputKind(f[0]); in.Kind == model || in.Kind == configure {
+		return in, fmt.Errorf("%q has no time: write \"-- %[1]s --\"", in.Kind)
+	}
+	if len(f) > 1 {
+		in.To, in.More = f[1], strings.Join(f[2:], " ")
+	}
+	return in, nil
+}
+
+func (w *when) clock(s string) error {
+	for _, form := range []string{"15:04", "15:04:05"} {
+		if t, err := time.Parse(form, s); err == nil {
+			w.hour, w.min, w.sec = t.Hour(), t.Minute(), t.Second()
+			return nil
+		}
+	}
+	return fmt.Errorf(`the time of day is written "09:30" or "09:30:15", not %q`, s)
+}
+
+func kinds() string {
+	var out []string
+	for _, k := range []InputKind{Says, Writes, Mail, Event, File, Remove, Web, Call, Reply, Away} {
+		out = append(out, string(k))
+	}
+	return strings.Join(out, ", ")
+}
+
+// take checks an input and keeps it.
+func (s *Script) take(in Input) (err error) {
+	text := strings.TrimSpace(in.Body)
+	need := func(what string) error {
+		if in.To == "" {
+			return fmt.Errorf("%s needs %s behind it", in.Kind, what)
+		}
+		return nil
+	}
+	switch in.Kind {
+	case model:
+		s.Answers = append(s.Answers, text)
+		_, err = parseAnswer(text)
+		return err
+	case configure:
+		s.Config += in.Body
+		return nil
+	case Says:
+		if text == "" {
+			err = errors.New("what the owner says is missing below")
+		}
+	case Writes:
+		if err = need("a channel and a sender"); err == nil && in.More == "" {
+			err = errors.New("the sender is missing behind the channel")
+		}
+	case Mail:
+		if err = need("an account"); err == nil {
+			_, err = mail.ReadMessage(strings.NewReader(strings.TrimLeft(in.Body, "\r\n")))
+		}
+		if err != nil && in.To != "" {
+			err = fmt.Errorf("that is no mail: %w; write its headers, an empty line, and its text", err)
+		}
+	case Event:
+		if err = need("an account"); err == nil {
+			_, err = parseEvent(in.filled(time.Now()), time.UTC)
+		}
+	case File, Remove:
+		if err = need("a path"); err == nil {
+			_, err = (&play{users: "/"}).inHome(strings.TrimSpace(in.To + " " + in.More))
+		}
+	case Web:
+		err = need("an address")
+		if err == nil {
+			_, _, err = in.page()
+		}
+	case Call:
+		if err = need("a tool"); err == nil && text != "" && !json.Valid([]byte(text)) {
+			err = errors.New("the arguments of the tool below are no JSON")
+		}
+	case Reply:
+		if in.To != "yes" && in.To != "no" {
+			err = errors.New(`write "answer yes" or "answer no", with the tool or words of the question behind it if several may be open`)
+		}
+	case Away:
+		if in.span, err = time.ParseDuration(in.To); err != nil || in.span <= 0 {
+			err = fmt.Errorf(`say how long, such as "away 8h", not %q`, in.To)
+		}
+	default:
+		return fmt.Errorf("there is no %q; there are %s, and without a time %s and %s", in.Kind, kinds(), model, configure)
+	}
+	if err == nil && in.when.early && !slices.Contains([]InputKind{Mail, Event, File, Web}, in.Kind) {
+		err = fmt.Errorf("%s needs a time: before Hob starts only mail, event, file and web can be there", in.Kind)
+	}
+	s.Inputs = append(s.Inputs, in)
+	return err
+}
+
+// page is an address with the status with which it answers.
+func (in Input) page() (status int, at *url.URL, err error) {
+	status, text := 200, in.To
+	if n, err := strconv.Atoi(in.To); err == nil {
+		status, text = n, in.More
+	}
+	at, err = url.Parse(text)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" || status < 200 || status > 599 {
+		return 0, nil, fmt.Errorf(`%q must be an address such as "https://example.org/feed.xml", with a status such as 404 before it if need be`, strings.TrimSpace(in.To+" "+in.More))
+	}
+	return status, at, nil
+}
+
+// filled is the body with its times, "{day 2 10:00}", written out: so that a feed
+// or an event need not know the date.
+func (in Input) filled(start time.Time) string {
+	if in.Kind == File || !strings.Contains(in.Body, "{day ") {
+		return in.Body
+	}
+	var b strings.Builder
+	rest := in.Body
+	for {
+		before, after, ok := strings.Cut(rest, "{day ")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		inner, tail, ok := strings.Cut(after, "}")
+		t, err := parseHead("day " + inner + " x")
+		if !ok || err != nil {
+			b.WriteString("{day ")
+			rest = after
+			continue
+		}
+		b.WriteString(t.when.in(start).Format(time.RFC3339))
+		rest = tail
+	}
+}

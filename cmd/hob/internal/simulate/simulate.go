@@ -1,0 +1,206 @@
+// Package simulate plays a stretch of time through the whole of Hob: the parts
+// of the daemon as the daemon wires them, over a copy of the owner's home, in a
+// time of its own (platform/virtual), in which a week takes seconds. Only the
+// ends are others: mail and calendars, the web, the folders of the owner and the
+// chats are played from a script (Script), a model too if it has answers, and a
+// tool that would reach what is not there says what it would have done. What
+// happened is read from Hob's own records (autonomy.Why) into a Timeline.
+//
+// `hob simulate` calls it.
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm/offline"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/system"
+	"hob/platform/virtual"
+	"hob/watchers/file"
+)
+
+// The models with which time can be played.
+const (
+	Offline    = "offline"    // the built-in brain
+	Configured = "configured" // those of the configuration, really asked
+)
+
+// MaxDays is the longest time that is played at once.
+const MaxDays = 366
+
+// Options of Run.
+type Options struct {
+	Paths  system.Paths // of the owner's home, which is only read
+	Home   string       // the owner's folder, "~"
+	Dir    string       // an empty folder of its own, which the caller removes
+	Start  time.Time
+	Days   int
+	Zone   string // "" is that of the configuration
+	Model  string // Offline (default) or Configured
+	Script *Script
+	// Replay plays what came on the day of Start, as the journal has it, once more.
+	Replay  bool
+	Version string
+	Helper  []string // see daemon.Options
+	Reader  []string
+	// Secret resolves the keys of models when they are really asked.
+	Secret func(ctx context.Context, ref string) (string, error)
+	Log    *slog.Logger
+}
+
+// Run plays. It sets HOME for the time being, for what asks the system where "~"
+// is: one at a time.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if o.Days < 1 || o.Days > MaxDays {
+		return nil, fmt.Errorf("it plays 1 to %d days, not %d", MaxDays, o.Days)
+	}
+	if o.Script == nil {
+		o.Script = &Script{}
+	}
+	p := &play{o: o, users: filepath.Join(o.Dir, "home"), paths: inDir(filepath.Join(o.Dir, "hob"))}
+	if err := p.copyHome(ctx); err != nil {
+		return nil, fmt.Errorf("copy the home to play with: %w", err)
+	}
+	if err := p.configure(); err != nil {
+		return nil, err
+	}
+	before := os.Getenv("HOME")
+	defer func() { _ = os.Setenv("HOME", before) }() // it can be set, as it was
+	if err := os.Setenv("HOME", p.users); err != nil {
+		return nil, err
+	}
+	var out *Result
+	err := virtual.Run(p.start, func() (err error) {
+		out, err = p.run()
+		return err
+	})
+	return out, err
+}
+
+// play is one run.
+type play struct {
+	o     Options
+	paths system.Paths // of the copy
+	users string       // "~" of the copy
+	conf  *config.Config
+	zone  *time.Location
+	start time.Time
+	world *world
+	files *file.Driver
+	past  *past // nil: nothing is played again
+	d     *daemon.Daemon
+	line  timeline
+	spent daemon.Spending // before
+	stop  func() error
+}
+
+func inDir(home string) system.Paths {
+	return system.Paths{Home: home, Data: home, Logs: filepath.Join(home, "logs"), Runtime: filepath.Join(home, "run")}
+}
+
+// run is what happens in the bubble.
+func (p *play) run() (_ *Result, err error) {
+	ctx := context.Background() // of the bubble: to wait for another one stops its time
+	if p.world, err = newWorld(p); err != nil {
+		return nil, err
+	}
+	defer p.world.close()
+	p.line.zone = p.zone
+	end := p.start.In(p.zone).AddDate(0, 0, p.o.Days)
+	if p.o.Replay {
+		p.past = &past{}
+	}
+	steps := p.o.Script.due(p.start.In(p.zone))
+	for len(steps) > 0 && steps[0].early {
+		p.world.happen(steps[0].Input)
+		steps = steps[1:]
+	}
+	if err := p.open(ctx, true); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p.stop != nil {
+			err = errors.Join(err, p.stop())
+		}
+	}()
+	p.line.add(Entry{At: p.start, Kind: Start, Text: p.opening(ctx)})
+	if p.past != nil {
+		p.replay(ctx)
+	}
+	for _, s := range steps {
+		if s.at.Before(time.Now()) { // Hob was away
+			s.at = time.Now()
+		}
+		if !s.at.Before(end) {
+			p.line.add(Entry{At: end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) lies behind the end", s.Line, s.Kind)})
+			continue
+		}
+		time.Sleep(time.Until(s.at))
+		virtual.Settle()
+		p.step(ctx, s.Input)
+		virtual.Settle()
+	}
+	time.Sleep(time.Until(end))
+	virtual.Settle()
+	return p.result(ctx, end)
+}
+
+// open opens Hob and lets it run; p.stop ends it.
+func (p *play) open(ctx context.Context, first bool) error {
+	d, err := daemon.Open(ctx, daemon.Options{
+		Paths: p.paths, Config: p.conf, Log: p.o.Log, Version: p.o.Version, InProcess: true, Helper: p.o.Helper, Reader: p.o.Reader,
+		HTTP: p.world.models(), Network: p.world.network(), UserHome: p.users,
+		Play: &daemon.Play{
+			Channels: p.world.channels(), Watchers: p.drivers(), Account: p.world.account, Secret: p.world.secret, Tool: p.tool,
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if first {
+		if err := p.begin(ctx, d); err != nil {
+			return errors.Join(err, d.Close())
+		}
+	}
+	life, cancel := context.WithCancel(ctx)
+	ran := make(chan error, 1)
+	go func() { ran <- d.Run(life) }()
+	p.d = d
+	p.stop = func() error {
+		p.stop = nil
+		p.line.ticks += d.Ticks()
+		cancel()
+		return errors.Join(<-ran, d.Close())
+	}
+	<-d.Ready()
+	virtual.Settle()
+	return nil
+}
+
+// begin makes the copy one that stands at the beginning.
+func (p *play) begin(ctx context.Context, d *daemon.Daemon) (err error) {
+	if err := d.Afresh(ctx); err != nil {
+		return err
+	}
+	if p.past != nil {
+		list, err := d.Journal(ctx, p.start, p.start.In(p.zone).AddDate(0, 0, p.o.Days))
+		if err != nil {
+			return err
+		}
+		known, err := d.Known(ctx, p.start)
+		if err != nil {
+			return err
+		}
+		p.past.load(list, known)
+		p.world.script.past = recall(list)
+	}
+	p.spent, err = d.Spending(ctx, offline.Provider)
+	return err
+}

@@ -1,0 +1,161 @@
+package simulate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/system"
+	"hob/platform/virtual"
+)
+
+// step lets one thing happen; what cannot be is told in the timeline.
+func (p *play) step(ctx context.Context, in Input) {
+	p.line.inputs++
+	var err error
+	switch in.Kind {
+	case Says:
+		session := in.To
+		if session == "" {
+			session = "home"
+		}
+		err = p.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": strings.TrimSpace(in.Body), "async": true})
+	case Call:
+		args := json.RawMessage(strings.TrimSpace(in.Body))
+		go func() { // it may come to a question, for which it waits
+			if err := p.post(ctx, "/api/v1/tools/"+url.PathEscape(in.To), map[string]any{"arguments": args, "session": "home"}); err != nil {
+				p.line.add(p.problem(in, err))
+			}
+		}()
+	case Reply:
+		err = p.answer(ctx, in)
+	case Away:
+		err = p.away(ctx, in.span)
+	case Writes:
+		err = p.world.write(in)
+	default:
+		p.world.happen(in)
+		return
+	}
+	if err != nil {
+		p.line.add(p.problem(in, err))
+	}
+}
+
+func (p *play) problem(in Input, err error) Entry {
+	return Entry{At: time.Now(), Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s): %v", in.Line, in.Kind, err)}
+}
+
+// happen changes the world.
+func (w *world) happen(in Input) {
+	var err error
+	path := strings.TrimSpace(in.To + " " + in.More)
+	switch in.Kind {
+	case Mail:
+		err = w.deliver(in)
+	case Event:
+		err = w.enter(in)
+	case Web:
+		err = w.web.put(in)
+	case File:
+		err = w.putFile(path, []byte(in.Body))
+	case Remove:
+		at, perr := w.p.inHome(path)
+		if err = perr; err == nil {
+			err = os.Remove(at)
+			w.notice(at)
+		}
+	}
+	if err != nil {
+		w.p.line.add(w.p.problem(in, err))
+	}
+}
+
+// away ends Hob and starts it again later.
+func (p *play) away(ctx context.Context, span time.Duration) error {
+	p.line.add(Entry{At: time.Now(), Kind: Gone, Text: "Hob stops for " + span.String()})
+	if err := p.stop(); err != nil {
+		return err
+	}
+	time.Sleep(span)
+	if err := p.open(ctx, false); err != nil {
+		return err
+	}
+	p.line.add(Entry{At: time.Now(), Kind: Start, Text: "Hob starts again"})
+	return nil
+}
+
+// answer answers the oldest question that fits.
+func (p *play) answer(ctx context.Context, in Input) error {
+	virtual.Settle()
+	var open []struct {
+		ID, Session, Tool, Summary string
+		State                      string
+	}
+	if err := p.api(ctx, http.MethodGet, "/api/v1/approvals", nil, &open); err != nil {
+		return err
+	}
+	slices.Reverse(open) // newest first
+	for _, q := range open {
+		if q.State != "pending" || in.More != "" && q.Tool != in.More && !strings.Contains(strings.ToLower(q.Summary), strings.ToLower(in.More)) {
+			continue
+		}
+		return p.post(ctx, "/api/v1/sessions/"+url.PathEscape(q.Session)+"/approvals/"+url.PathEscape(q.ID), map[string]any{"approved": in.To == "yes", "note": strings.TrimSpace(in.Body)})
+	}
+	return errors.New("no question that fits is open")
+}
+
+func (p *play) post(ctx context.Context, path string, in any) error {
+	return p.api(ctx, http.MethodPost, path, in, nil)
+}
+
+// api asks Hob as the command line does.
+func (p *play) api(ctx context.Context, method, path string, in, out any) error {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	token, err := system.ReadToken(p.paths.TokenFile())
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+p.d.Addr()+path, bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+token.Reveal())
+	req.Header.Set("X-Hob-Channel", "terminal")
+	req.Header.Set("Content-Type", "application/json")
+	res, err := p.d.Client().Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode >= http.StatusBadRequest {
+		var e struct {
+			Error  json.RawMessage
+			Detail struct{ Message string } `json:"error"`
+		}
+		if json.Unmarshal(body, &e) == nil && e.Detail.Message != "" {
+			return errors.New(e.Detail.Message)
+		}
+		return fmt.Errorf("%d %s", res.StatusCode, strings.TrimSpace(string(body)))
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(body, out)
+}

@@ -1,0 +1,260 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/llm/offline"
+	"hob/channels"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/phrase"
+)
+
+// Kind says what an entry of the timeline is.
+type Kind string
+
+// The kinds of entries.
+const (
+	Start   Kind = "start"
+	End     Kind = "end"
+	Gone    Kind = "away"    // Hob does not run
+	Quiet   Kind = "quiet"   // a day on which nothing was due
+	Heard   Kind = "hear"    // somebody said something
+	Notice  Kind = "notice"  // a watcher, a schedule or a goal's time
+	Decide  Kind = "decide"  // what a review of a goal came to
+	Do      Kind = "do"      // a tool was used
+	Would   Kind = "would"   // a tool would have been used outside of Hob
+	Denied  Kind = "denied"  // a tool was not allowed
+	Ask     Kind = "ask"     // the owner is asked
+	Answers Kind = "answer"  // the owner's answer, or that there was none
+	Say     Kind = "say"     // Hob says something
+	Hold    Kind = "hold"    // what is to be said waits
+	Failed  Kind = "failed"  // something did not work
+	Differs Kind = "differs" // on the day that is played again something else was said
+	Problem Kind = "problem" // the script does not fit
+)
+
+// Entry is one line of the timeline.
+type Entry struct {
+	At   time.Time `json:"at"`
+	Kind Kind      `json:"kind"`
+	Text string    `json:"text"`
+	// Event numbers what it belongs to: e1 is the first thing that came.
+	Event string `json:"event,omitempty"`
+	// Source is what kind of event that is: message, watcher, schedule, goal, ...
+	Source  string `json:"source,omitempty"`
+	Session string `json:"session,omitempty"`
+	Channel string `json:"channel,omitempty"`
+	Tool    string `json:"tool,omitempty"`
+	// Rule is the row of the guard, or whoever decided.
+	Rule       string   `json:"rule,omitempty"`
+	ModelCalls int      `json:"model_calls,omitempty"`
+	CostUSD    *float64 `json:"cost_usd,omitempty"`
+
+	n int // as they were added
+}
+
+// Result is what was played.
+type Result struct {
+	Start      time.Time `json:"start"`
+	End        time.Time `json:"end"`
+	Zone       string    `json:"zone"`
+	Days       int       `json:"days"`
+	Inputs     int       `json:"inputs"`
+	Ticks      int64     `json:"ticks"`
+	Events     int       `json:"events"`
+	ModelCalls int       `json:"model_calls"`
+	// CostUSD is what the calls cost whose price is known; Unpriced counts the
+	// others.
+	CostUSD  float64 `json:"cost_usd"`
+	Unpriced int     `json:"unpriced_calls"`
+	// Replayed is how much of a day was played again, Differences on how much of it
+	// was said otherwise.
+	Replayed    int     `json:"replayed,omitempty"`
+	Differences int     `json:"differences,omitempty"`
+	Timeline    []Entry `json:"timeline"`
+}
+
+// timeline gathers entries.
+type timeline struct {
+	zone   *time.Location
+	ticks  int64
+	inputs int
+
+	mu   sync.Mutex
+	list []Entry
+}
+
+func (t *timeline) add(e Entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.n = len(t.list)
+	e.At = e.At.In(t.zone)
+	e.Text = phrase.Cut(strings.TrimSpace(e.Text), 2000)
+	t.list = append(t.list, e)
+}
+
+// opening says with what the time begins.
+func (p *play) opening(ctx context.Context) string {
+	var active, goals []struct{ State, Status string }
+	_ = p.api(ctx, "GET", "/api/v1/watchers", nil, &active)
+	_ = p.api(ctx, "GET", "/api/v1/goals", nil, &goals)
+	return fmt.Sprintf("%s starts: %s, %s, model %s", p.conf.Agent.Name, count(len(active), "watcher"), count(len(goals), "goal"), p.conf.Agent.Model)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// result reads what happened out of Hob's records.
+func (p *play) result(ctx context.Context, end time.Time) (*Result, error) {
+	out := &Result{Start: p.start.In(p.zone), End: end.In(p.zone), Zone: p.zone.String(), Days: p.o.Days}
+	if p.past != nil {
+		out.Replayed = len(p.past.days)
+	}
+	err := p.d.Story(ctx, p.start, func(w daemon.Told) error {
+		if p.past != nil && p.past.known[w.Event.ID] {
+			return nil // it is what was then
+		}
+		out.Events++
+		id := fmt.Sprintf("e%d", out.Events)
+		p.tell(id, w)
+		if p.compare(id, w.Why) {
+			out.Differences++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.d.Spending(ctx, offline.Provider)
+	if err != nil {
+		return nil, err
+	}
+	out.ModelCalls, out.CostUSD, out.Unpriced = now.Calls-p.spent.Calls, (now.Cost - p.spent.Cost).USD(), now.Unpriced-p.spent.Unpriced
+	p.quiet(end)
+	p.line.add(Entry{At: end, Kind: End, Text: "the time is over"})
+	out.Ticks = p.line.ticks + p.d.Ticks()
+	out.Inputs = p.line.inputs
+	out.Timeline = p.line.list
+	slices.SortFunc(out.Timeline, func(a, b Entry) int {
+		return cmp.Or(a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)), cmp.Compare(a.n, b.n))
+	})
+	return out, nil
+}
+
+// quiet adds a line for each day on which nothing was.
+func (p *play) quiet(end time.Time) {
+	busy := map[string]bool{}
+	for _, e := range p.line.list {
+		if e.Kind != Start {
+			busy[e.At.Format(time.DateOnly)] = true
+		}
+	}
+	for at := p.start.In(p.zone); at.Before(end); at = at.AddDate(0, 0, 1) {
+		if !busy[at.Format(time.DateOnly)] {
+			p.line.add(Entry{At: at, Kind: Quiet, Text: "nothing was due on " + at.Format("Monday, 2 January")})
+		}
+	}
+}
+
+// tell writes down what came and what became of it.
+func (p *play) tell(id string, w daemon.Told) {
+	base := Entry{Event: id, Source: string(w.Event.Kind), Session: w.Event.Session}
+	with := func(at time.Time, k Kind, text string, change func(*Entry)) {
+		if at.Before(p.start) {
+			return
+		}
+		e := base
+		e.At, e.Kind, e.Text = at, k, text
+		if change != nil {
+			change(&e)
+		}
+		p.line.add(e)
+	}
+	came := Notice
+	switch w.Event.Kind {
+	case bus.Message, bus.Webhook, bus.Task:
+		came = Heard
+	}
+	text := w.Event.Text
+	if w.Event.Kind == bus.Message && w.Event.Sender != "" {
+		text = w.Event.Sender + " writes: " + text
+	}
+	if w.Event.Kind != bus.System {
+		with(w.Event.ReceivedAt, came, text, func(e *Entry) {
+			e.Channel = w.Event.Channel
+			if s := w.Spent; s != nil && !strings.HasPrefix(s.Model, offline.Provider) {
+				e.ModelCalls, e.CostUSD = s.Calls, s.CostUSD
+			}
+		})
+	}
+	if g := w.Goal; g != nil {
+		with(g.At, Decide, strings.TrimSpace(g.Decision+": "+g.Reason), func(e *Entry) { e.Rule = g.By })
+	}
+	for _, c := range w.Calls {
+		kind, text := Do, c.Tool+": "+c.Result
+		switch {
+		case c.State == bus.CallDone && strings.HasPrefix(c.Result, wouldDo):
+			kind, text = Would, strings.TrimPrefix(c.Result, wouldDo)
+		case c.Code == "policy_denied":
+			kind = Denied
+		case c.Code != "":
+			kind = Failed
+		}
+		with(c.StartedAt, kind, text, func(e *Entry) { e.Tool, e.Rule = c.Tool, c.Decision })
+	}
+	for _, a := range w.Approvals {
+		with(a.CreatedAt, Ask, a.Summary, func(e *Entry) { e.Tool, e.Rule = a.Tool, cmp.Or(a.Rule, a.Reason) })
+		if a.State != guard.Pending {
+			with(a.DecidedAt, Answers, fmt.Sprintf("%s: %s", a.State, a.Summary), func(e *Entry) { e.Tool, e.Rule = a.Tool, a.DecidedBy })
+		}
+	}
+	for _, d := range w.Deliveries {
+		if d.Kind == channels.Question {
+			continue // it is among what was asked
+		}
+		at, kind, rule := d.SentAt, Say, string(d.Kind)
+		if at.IsZero() || at.Before(d.CreatedAt) {
+			at = d.CreatedAt
+		}
+		switch d.State {
+		case channels.Dead, channels.Failed:
+			kind = Failed
+		case channels.Cancelled:
+			continue
+		case channels.Sent, channels.Sending:
+		default:
+			if d.NotBefore.After(d.CreatedAt) {
+				kind = Hold
+			}
+		}
+		for _, n := range w.Notices {
+			if n.Delivery == d.ID {
+				rule = fmt.Sprintf("%s (%s): %s", n.Urgency, n.Rule, n.Why)
+			}
+		}
+		with(at, kind, d.Text, func(e *Entry) { e.Rule, e.Channel, e.Session = rule, d.Channel, d.Session })
+	}
+	for _, n := range w.Notices {
+		if n.HeldBy == "" {
+			continue
+		}
+		with(n.CreatedAt, Hold, n.Text, func(e *Entry) {
+			e.Rule, e.Channel, e.Session = fmt.Sprintf("until %s, %s; %s (%s)", n.Until.In(p.zone).Format("Mon 15:04"), n.Why, n.Urgency, n.Rule), n.Channel, n.Session
+		})
+	}
+	if w.Event.Error != "" {
+		with(w.Event.DoneAt, Failed, w.Event.Error, nil)
+	}
+}

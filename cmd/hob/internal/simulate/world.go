@@ -1,0 +1,298 @@
+package simulate
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/safehttp"
+	"hob/platform/system"
+)
+
+// world is what lies outside of Hob: servers in this process behind connections
+// that are pipes, since time stands still in a bubble that waits for a socket.
+type world struct {
+	p      *play
+	trust  trust
+	web    *pages
+	script *scripted
+	lines  []*line // to be closed
+
+	mu    sync.Mutex
+	boxes map[string]*postbox  // by account
+	cals  map[string]*calendar // by account
+	rooms map[string]*room     // channels
+}
+
+func newWorld(p *play) (*world, error) {
+	w := &world{p: p, boxes: map[string]*postbox{}, cals: map[string]*calendar{}, rooms: map[string]*room{}}
+	var err error
+	if w.trust, err = newTrust(); err != nil {
+		return nil, err
+	}
+	if err := system.WriteFile(w.authorities(), w.trust.pem); err != nil {
+		return nil, err
+	}
+	w.web, w.script = newPages(p.o.Script), &scripted{answers: p.o.Script.Answers}
+	return w, nil
+}
+
+func (w *world) authorities() string { return filepath.Join(w.p.o.Dir, "authorities.pem") }
+
+func (w *world) close() {
+	for _, l := range w.lines {
+		l.stop()
+	}
+}
+
+// serve runs an HTTP server on a line of its own.
+func (w *world) serve(h http.Handler, safe bool) *line {
+	l := newLine()
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	on := net.Listener(l)
+	if safe {
+		on = tls.NewListener(l, w.trust.config("http/1.1"))
+	}
+	l.run(func() { _ = srv.Serve(on) }, srv.Close)
+	w.lines = append(w.lines, l)
+	return l
+}
+
+// network is the way to the played web.
+func (w *world) network() safehttp.Options {
+	plain, safe := w.serve(w.web, false), w.serve(w.web, true)
+	return safehttp.Options{
+		Resolver: resolver{}, RootCAs: w.trust.pool,
+		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+			if to.Port() == 80 {
+				return plain.dial(ctx)
+			}
+			return safe.dial(ctx)
+		},
+	}
+}
+
+// resolver knows every name.
+type resolver struct{}
+
+// public is where all names lead.
+const public = "93.184.216.34"
+
+// LookupNetIP implements safehttp.Resolver.
+func (resolver) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	return []netip.Addr{netip.MustParseAddr(public)}, nil
+}
+
+// secret stands for every secret: what is behind a reference is nowhere needed.
+func (w *world) secret(ctx context.Context, ref string) (string, error) {
+	if w.p.o.Model == Configured {
+		for _, pr := range w.p.conf.Providers {
+			if pr.APIKey == ref {
+				return w.p.o.Secret(ctx, ref)
+			}
+		}
+	}
+	return "played-" + ref, nil
+}
+
+// account reaches the servers of an account in this process.
+func (w *world) account(a pim.Account) pim.Account {
+	a.CA, a.Auth = w.authorities(), pim.AuthPassword
+	a.Secret = func(context.Context) (string, error) { return password, nil }
+	if a.IMAP != "" {
+		a.IMAP = "imaps://" + imapHost + ":993"
+	}
+	if a.CalDAV != "" {
+		a.CalDAV = "https://" + davHost + "/"
+	}
+	name, user := a.Name, a.Login()
+	a.Via = func(ctx context.Context, addr string) (net.Conn, error) {
+		switch addr {
+		case imapHost + ":993":
+			return w.postbox(name, user).line.dial(ctx)
+		case davHost + ":443":
+			return w.calendar(name).line.dial(ctx)
+		}
+		return nil, errors.New("this server is not played")
+	}
+	return a
+}
+
+// The names of the played servers.
+const (
+	imapHost = "imap.invalid"
+	davHost  = "calendar.invalid"
+	password = "played"
+)
+
+// line is a listener whose connections are pipes.
+type line struct {
+	calls chan net.Conn
+	over  chan struct{}
+	once  sync.Once
+	end   func() error
+	wg    sync.WaitGroup
+}
+
+func newLine() *line { return &line{calls: make(chan net.Conn), over: make(chan struct{})} }
+
+// run serves the line until stop.
+func (l *line) run(serve func(), end func() error) {
+	l.end = end
+	l.wg.Go(serve)
+}
+
+func (l *line) stop() {
+	_ = l.Close()
+	_ = l.end()
+	l.wg.Wait()
+}
+
+func (l *line) dial(ctx context.Context) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.calls <- there:
+		return here, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements net.Listener.
+func (l *line) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.calls:
+		return c, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *line) Close() error {
+	l.once.Do(func() { close(l.over) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *line) Addr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(public), Port: 443} }
+
+// trust is an authority whose certificates are good in the played world only.
+type trust struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	pem  []byte
+	pool *x509.CertPool
+	made *sync.Map // certificates by name
+}
+
+func newTrust() (t trust, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return t, err
+	}
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, SubjectKeyId: []byte{1}, NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(20, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, key.Public(), key)
+	if err != nil {
+		return t, err
+	}
+	t.key, t.made = key, &sync.Map{}
+	if t.cert, err = x509.ParseCertificate(der); err != nil {
+		return t, err
+	}
+	t.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	t.pool = x509.NewCertPool()
+	t.pool.AddCert(t.cert)
+	return t, nil
+}
+
+// config serves whatever name is asked for.
+func (t trust) config(protos ...string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, CurvePreferences: []tls.CurveID{tls.X25519}, NextProtos: protos, SessionTicketsDisabled: true,
+		GetCertificate: func(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			name := h.ServerName
+			if name == "" {
+				name = public
+			}
+			return t.named(name)
+		},
+	}
+}
+
+func (t trust) named(name string) (*tls.Certificate, error) {
+	if c, ok := t.made.Load(name); ok {
+		return c.(*tls.Certificate), nil //nolint:forcetypeassert // of this very function
+	}
+	tmpl := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: t.cert.NotBefore, NotAfter: t.cert.NotAfter,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		tmpl.IPAddresses = []net.IP{ip}
+	} else {
+		tmpl.DNSNames = []string{name}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, t.cert, t.key.Public(), t.key)
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Certificate{Certificate: [][]byte{der, t.cert.Raw}, PrivateKey: t.key}
+	t.made.Store(name, c)
+	return c, nil
+}
+
+// putFile writes a file of the owner as of now.
+func (w *world) putFile(path string, body []byte) error {
+	at, err := w.p.inHome(path)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(at, body, 0o600); err != nil {
+		return err
+	}
+	defer w.notice(at)
+	return os.Chtimes(at, time.Now(), time.Now()) // the disk goes by the real time
+}
+
+// notice says what the system would have said.
+func (w *world) notice(path string) {
+	if w.p.files == nil {
+		return // Hob has not started
+	}
+	for dir := w.p.users; ; {
+		rel, err := filepath.Rel(dir, path)
+		if err != nil || rel == "." {
+			return
+		}
+		first, _, _ := strings.Cut(rel, string(filepath.Separator))
+		dir = filepath.Join(dir, first)
+		w.p.files.Notice(dir)
+	}
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/simulate"
+	"hob/platform/command"
+	"hob/platform/document"
+	"hob/platform/system"
+	"hob/platform/vault"
+)
+
+// simulateFlags are those of `hob simulate`.
+type simulateFlags struct {
+	days               int
+	from, start, model string
+	zone, replay       string
+}
+
+func (a *app) simulateCmd() *cobra.Command {
+	var f simulateFlags
+	c := a.listing(&cobra.Command{
+		Use: "simulate", Short: "Play the coming days in seconds, and show what Hob would do", Args: cobra.NoArgs, SuggestFor: []string{"simulation", "dry-run"},
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.simulate(c.Context(), f) }),
+	})
+	c.Flags().IntVar(&f.days, "days", 7, "how many days to play")
+	c.Flags().StringVar(&f.from, "from", "", "a script with what happens (docs/simulation.md); - is standard input")
+	c.Flags().StringVar(&f.start, "start", "", `when it begins, "2026-11-23" or "2026-11-23 09:00" (default now)`)
+	c.Flags().StringVar(&f.zone, "zone", "", "the time zone to play in (default yours)")
+	c.Flags().StringVar(&f.model, "model", simulate.Offline, `"offline", or "configured": your models are really asked, and paid`)
+	c.Flags().StringVar(&f.replay, "replay", "", `play what came on a day once more: "2026-11-21", "yesterday", "today"`)
+	return c
+}
+
+func (a *app) simulate(ctx context.Context, f simulateFlags) (err error) {
+	o, err := a.simulation(f)
+	if err != nil {
+		return err
+	}
+	if o.Dir, err = os.MkdirTemp("", "hob-simulate-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
+	out, err := played(ctx, o)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(out)
+	}
+	a.printTimeline(out)
+	return nil
+}
+
+// played waits for the simulation, or for Ctrl-C: its time knows none.
+func played(ctx context.Context, o simulate.Options) (*simulate.Result, error) {
+	type end struct {
+		out *simulate.Result
+		err error
+	}
+	done := make(chan end, 1)
+	go func() {
+		out, err := simulate.Run(context.WithoutCancel(ctx), o)
+		done <- end{out, err}
+	}()
+	select {
+	case e := <-done:
+		return e.out, e.err
+	case <-ctx.Done(): // the process ends
+		return nil, ctx.Err()
+	}
+}
+
+// simulation makes the options of the flags.
+func (a *app) simulation(f simulateFlags) (o simulate.Options, err error) {
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return o, err
+	}
+	cfg, err := config.Load(p.ConfigFile())
+	if err != nil {
+		return o, err
+	}
+	kept := vault.For(p)
+	o = simulate.Options{
+		Paths: p, Days: f.days, Zone: f.zone, Model: f.model, Version: a.version, Log: slog.New(slog.DiscardHandler),
+		Secret: func(ctx context.Context, ref string) (string, error) {
+			s, err := kept.Resolve(ctx, ref)
+			return s.Reveal(), err
+		},
+	}
+	if o.Home, err = os.UserHomeDir(); err != nil {
+		o.Home = "" // there is nothing in it to play with
+	}
+	if exe, err := os.Executable(); err == nil {
+		o.Helper = []string{exe, command.Helper}
+		o.Reader = []string{exe, document.Helper}
+	}
+	if f.days < 1 || f.days > simulate.MaxDays {
+		return o, usage("--days is a number from 1 to %d", simulate.MaxDays)
+	}
+	if f.model != simulate.Offline && f.model != simulate.Configured {
+		return o, usage(`--model is "offline" or "configured", not %q`, f.model)
+	}
+	zone := cfg.Agent.Timezone
+	if f.zone != "" {
+		zone = f.zone
+	}
+	loc, err := system.Zone(zone)
+	if err != nil {
+		return o, usage("--zone: %v", err)
+	}
+	if o.Start, err = startOf(f.start, loc); err != nil {
+		return o, err
+	}
+	if f.replay != "" {
+		if f.start != "" || f.from != "" {
+			return o, usage("--replay takes what happens, and when, from the journal: leave out --from and --start")
+		}
+		o.Replay, o.Days = true, 1
+		if o.Start, err = dayOf(f.replay, loc); err != nil {
+			return o, err
+		}
+	}
+	o.Script, err = a.script(f.from)
+	return o, err
+}
+
+// dayOf is the beginning of a day to play again.
+func dayOf(s string, zone *time.Location) (time.Time, error) {
+	now := time.Now().In(zone)
+	back, known := map[string]int{"today": 0, "yesterday": 1}[s]
+	if known {
+		return time.Date(now.Year(), now.Month(), now.Day()-back, 0, 0, 0, 0, zone), nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, s, zone)
+	if err != nil || t.After(now) {
+		return t, usage(`--replay is a day that has been, such as "2026-11-21" or "yesterday", not %q`, s)
+	}
+	return t, nil
+}
+
+func startOf(s string, zone *time.Location) (time.Time, error) {
+	if s == "" {
+		return time.Now(), nil
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(form, s, zone); err == nil {
+			if t.Year() < 2001 || t.Year() > 2100 {
+				return t, usage("--start lies between 2001 and 2100, not in %d", t.Year())
+			}
+			return t, nil
+		}
+	}
+	return time.Time{}, usage(`--start is written "2026-11-23" or "2026-11-23 09:00", not %q`, s)
+}
+
+func (a *app) script(path string) (*simulate.Script, error) {
+	switch path {
+	case "":
+		return &simulate.Script{}, nil
+	case "-":
+		return simulate.Parse("standard input", a.in)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("the script cannot be read: %w", err)
+	}
+	defer file.Close()
+	s, err := simulate.Parse(filepath.Base(path), io.Reader(file))
+	if err != nil {
+		return nil, &failure{code: exitUsage, cause: err.Error(), remedy: "how a script is written: docs/simulation.md"}
+	}
+	return s, nil
+}
+
+// printTimeline prints for people: a line each, with the day above.
+func (a *app) printTimeline(r *simulate.Result) {
+	day := ""
+	for _, e := range r.Timeline {
+		if d := e.At.Format("Monday, 2 January 2006"); d != day {
+			day = d
+			fmt.Fprintln(a.out, a.paint(a.out, bold, d))
+		}
+		what := e.Text
+		if e.Tool != "" && e.Kind == simulate.Would {
+			what = e.Tool + ": " + what
+		}
+		if e.Rule != "" && (e.Kind == simulate.Ask || e.Kind == simulate.Denied || e.Kind == simulate.Hold || e.Kind == simulate.Decide) {
+			what += " (" + e.Rule + ")"
+		}
+		fmt.Fprintf(a.out, "  %s  %s  %s\n", e.At.Format("15:04"), a.paint(a.out, shade(e.Kind), fmt.Sprintf("%-7s", e.Kind)), clipTo(oneLine(what), 400))
+	}
+	if r.Replayed > 0 {
+		fmt.Fprintf(a.out, "\n%d of the day's events were played again; %d came to something else\n", r.Replayed, r.Differences)
+	}
+	fmt.Fprintf(a.out, "\n%s to %s (%s): %d inputs, %d events, %d ticks, %s\n", r.Start.Format("2006-01-02 15:04"), r.End.Format("2006-01-02 15:04"), r.Zone,
+		r.Inputs, r.Events, r.Ticks, costOf(r))
+}
+
+func costOf(r *simulate.Result) string {
+	s := fmt.Sprintf("%d model calls", r.ModelCalls)
+	if r.ModelCalls == 0 {
+		return s
+	}
+	s += fmt.Sprintf(", $%.4f", r.CostUSD)
+	if r.Unpriced > 0 {
+		s += fmt.Sprintf(" (%d of them without a known price)", r.Unpriced)
+	}
+	return s
+}
+
+func shade(k simulate.Kind) string {
+	switch k {
+	case simulate.Ask, simulate.Hold, simulate.Would, simulate.Differs:
+		return amber
+	case simulate.Denied, simulate.Failed, simulate.Problem:
+		return red
+	case simulate.Do, simulate.Say:
+		return green
+	}
+	return dim
+}

@@ -1,0 +1,48 @@
+package virtual_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/platform/virtual"
+)
+
+func TestAYearTakesNoTime(t *testing.T) {
+	start := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
+	days := 0
+	err := virtual.Run(start, func() error {
+		if now := time.Now(); !now.Equal(start) {
+			t.Errorf("it begins at %s", now)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 365 {
+				time.Sleep(24 * time.Hour)
+				days++
+			}
+		}()
+		time.Sleep(time.Hour)
+		virtual.Settle()
+		<-done
+		if now := time.Now(); !now.Equal(start.AddDate(1, 0, 0)) {
+			t.Errorf("it ends at %s", now)
+		}
+		return errors.New("as it should")
+	})
+	if days != 365 || err == nil || err.Error() != "as it should" {
+		t.Errorf("%d days, %v", days, err)
+	}
+}
+
+func TestADeadlockIsAnError(t *testing.T) {
+	err := virtual.Run(time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), func() error {
+		<-make(chan struct{})
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "virtual time cannot go on") {
+		t.Errorf("%v", err)
+	}
+}
