@@ -78,6 +78,7 @@ type Channel struct {
 type shown struct {
 	session  string
 	question string // that yes and no answer; "": neither is offered
+	delivery string // that is told again later; "": that is not offered
 }
 
 // maxShown bounds what is remembered of notes that a server never tells to be closed.

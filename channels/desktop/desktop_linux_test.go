@@ -39,6 +39,10 @@ func (e *engine) Answer(_ context.Context, channel, q string, yes bool) (string,
 	return "Thank you. Going on: <tidy>", e.err
 }
 
+func (e *engine) Later(_ context.Context, delivery string) (string, error) {
+	return "again in an hour: " + delivery, nil
+}
+
 func (e *engine) Trusted(int) error { return nil }
 
 func (e *engine) Page(session string) string { return "http://127.0.0.1:7777/#" + session }
@@ -206,7 +210,20 @@ func TestAPressThatCountsForNothingSaysWhy(t *testing.T) {
 	s := open(t, desktop.Config{}, e, "actions")
 	s.send(t, "d1", channels.Question, asked)
 	s.Press(s.Last(t, 1).ID, "yes 1a2b3c4d")
-	if told := s.Last(t, 2); told.Title != "This was not decided" || told.Body != "this question was already answered" {
+	if told := s.Last(t, 2); told.Title != "This was not done" || told.Body != "this question was already answered" {
+		t.Errorf("told %+v", told)
+	}
+}
+
+func TestLater(t *testing.T) {
+	s := open(t, desktop.Config{}, &engine{}, "actions")
+	s.send(t, "d1", channels.Notice, "news")
+	n := s.Last(t, 1)
+	if !slices.Contains(n.Actions, "In an hour") {
+		t.Errorf("actions %q", n.Actions)
+	}
+	s.Press(n.ID, "later")
+	if told := s.Last(t, 2); told.Body != "again in an hour: d1" {
 		t.Errorf("told %+v", told)
 	}
 }

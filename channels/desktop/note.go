@@ -20,9 +20,10 @@ const (
 // The keys of buttons. That of an answer has the question's id after it, so that a
 // press is about that question also when the note's place was taken by another.
 const (
-	keyOpen = "open"
-	keyYes  = "yes "
-	keyNo   = "no "
+	keyOpen  = "open"
+	keyLater = "later"
+	keyYes   = "yes "
+	keyNo    = "no "
 )
 
 // toRead ends a text that was cut.
@@ -49,6 +50,10 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note
 			}
 			what.question = q
 		}
+	}
+	if d.Kind == channels.Notice {
+		what.delivery = d.ID
+		n.Actions = append(n.Actions, desktop.Action{Key: keyLater, Label: "In an hour"})
 	}
 	if what.question != "" {
 		n.Actions = append(n.Actions, desktop.Action{Key: keyYes + what.question, Label: "Approve"}, desktop.Action{Key: keyNo + what.question, Label: "Deny"})

@@ -28,6 +28,9 @@ func (c *Channel) happened(ctx context.Context, e desktop.Event) {
 	case e.Pressed == desktop.Default, e.Pressed == keyOpen:
 		c.seen(e.Note)
 		c.open(ctx, e.Note, what)
+	case e.Pressed == keyLater && what.delivery != "":
+		said, err := c.buttons.Later(ctx, what.delivery)
+		c.came(ctx, e.Note, what, said, err)
 	case what.question == "":
 		return // no other button was shown
 	case e.Pressed == keyYes+what.question:
@@ -49,13 +52,18 @@ func (c *Channel) forget(id string) {
 	}
 }
 
-// answer decides a question, and says what came of it in the place of its note.
+// answer decides a question.
 func (c *Channel) answer(ctx context.Context, id string, what shown, yes bool) {
 	said, err := c.buttons.Answer(ctx, Name, what.question, yes)
+	c.came(ctx, id, what, said, err)
+}
+
+// came says what came of a press.
+func (c *Channel) came(ctx context.Context, id string, what shown, said string, err error) {
 	n := desktop.Note{Title: "Hob", Body: said, Urgency: desktop.Low, Transient: true}
 	if err != nil {
-		c.log.Warn("a press decided nothing", "question", what.question, "err", err)
-		n = desktop.Note{Title: "This was not decided", Body: err.Error(), Urgency: desktop.Normal}
+		c.log.Warn("a press did nothing", "note", id, "err", err)
+		n = desktop.Note{Title: "This was not done", Body: err.Error(), Urgency: desktop.Normal}
 	}
 	c.say(ctx, id, what, n)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"hob/autonomy/guard"
 	"hob/channels"
@@ -74,6 +75,15 @@ func (b buttons) Answer(ctx context.Context, channel, question string, yes bool)
 		return "Thank you. Going on: " + decided[0].Summary, nil
 	}
 	return "All right, I will not do that: " + decided[0].Summary, nil
+}
+
+// Later implements channels.Buttons. Whoever presses, nothing is lost by it.
+func (b buttons) Later(ctx context.Context, delivery string) (string, error) {
+	until := time.Now().Add(time.Hour)
+	if _, err := b.d.notices.Snooze(ctx, delivery, "", until); err != nil {
+		return "", err
+	}
+	return "I will tell you again at " + until.In(b.d.zone()).Format("15:04") + ".", nil
 }
 
 // Trusted implements channels.Buttons.

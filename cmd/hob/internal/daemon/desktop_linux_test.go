@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/godbus/dbus/v5"
+
+	"hob/autonomy/notify"
 	"hob/platform/desktop/desktoptest"
 	"hob/platform/system"
 )
@@ -70,9 +73,16 @@ func TestDesktop(t *testing.T) {
 	if err := json.Unmarshal(body, &list); err != nil || len(list) != 1 || list[0].By != "desktop" {
 		t.Errorf("%v %s", err, body)
 	}
+	screen.Press(screen.All()[3].ID, "later")
+	if told := screen.Last(t, 5); !strings.Contains(told.Body, "again at") {
+		t.Errorf("told %+v", told)
+	}
+	if held, err := h.d.notices.List(t.Context(), string(notify.Held), "", 9); err != nil || len(held) != 1 || held[0].HeldBy != notify.BySnooze {
+		t.Errorf("held %+v, %v", held, err)
+	}
 	started.Store(true)
 	fire()
-	if q := screen.Last(t, 5); len(q.Actions) != 4 {
+	if q := screen.Last(t, 6); len(q.Actions) != 4 {
 		t.Errorf("shown with buttons while a program runs: %+v", q)
 	}
 }
