@@ -69,8 +69,12 @@ type Options struct {
 	Status func(ctx context.Context) (string, error)
 	// Triggers are the configured webhooks by name.
 	Triggers map[string]Trigger
-	// Notify is the channel for notices; "" or "origin": where the cause was made.
+	// Notify is the channel for notices; "" or "origin": where the cause was made;
+	// Auto: as Where says.
 	Notify string
+	// Where is the channel that reaches the owner where he is now, "" for the
+	// conversation of the cause; nil: always that.
+	Where func(ctx context.Context) string
 	// QueueNotices tells senders on other channels their place in the queue.
 	QueueNotices bool
 	// SharedGroups: the members of a group chat share one conversation.
@@ -156,6 +160,9 @@ func New(o Options) (*Loop, error) {
 	}
 	if o.Tick <= 0 {
 		o.Tick = 30 * time.Second
+	}
+	if o.Where == nil {
+		o.Where = func(context.Context) string { return "" }
 	}
 	if o.Slots <= 0 {
 		o.Slots = 5

@@ -188,11 +188,18 @@ func (l *Loop) notice(ctx context.Context, report, text string, src provenance.S
 	return res, err
 }
 
+// Auto as the place of notices is wherever the owner is (Options.Where).
+const Auto = "auto"
+
 // place finds where the owner is told: the configured channel, the session in
 // which the cause was made, or the one in which the owner last wrote.
 func (l *Loop) place(ctx context.Context, report string) (session, channel, chat string, err error) {
-	if l.o.Notify != "" && l.o.Notify != "origin" {
-		return report, l.o.Notify, "", nil
+	notify := l.o.Notify
+	if notify == Auto {
+		notify = l.o.Where(ctx)
+	}
+	if notify != "" && notify != "origin" {
+		return report, notify, "", nil
 	}
 	info, ok, err := l.o.Sessions.Get(ctx, report)
 	if err != nil {

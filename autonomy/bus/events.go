@@ -165,6 +165,17 @@ func (b *Bus) LastOwnerSession(ctx context.Context) (session, channel, chat stri
 	return session, channel, chat, err
 }
 
+// LastOwner is when and on which channel the owner last wrote; "" when he never did.
+func (b *Bus) LastOwner(ctx context.Context) (channel string, at time.Time, err error) {
+	var ms int64
+	err = b.db.Read().QueryRowContext(ctx, `SELECT channel, received_at FROM inbox WHERE kind = ? AND provenance = ? ORDER BY seq DESC LIMIT 1`,
+		Message, provenance.Owner).Scan(&channel, &ms)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", time.Time{}, nil
+	}
+	return channel, store.Time(ms), err
+}
+
 // OpenTx reports whether a queue holds an event that has not ended.
 func (b *Bus) OpenTx(tx *store.Tx, lane string) (open bool, err error) {
 	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox INDEXED BY inbox_open WHERE lane = ? AND state IN ('pending', 'claimed'))`, lane).Scan(&open)

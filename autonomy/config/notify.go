@@ -105,7 +105,7 @@ func (k *checker) notify() {
 // place asks for a channel that can be told something.
 func (k *checker) place(key, name string) {
 	switch name {
-	case "origin", "terminal", "web", "desktop": // without a desktop it is told on the page
+	case "origin", "auto", "terminal", "web", "desktop": // without a desktop it is told on the page
 	default:
 		_, there := k.c.Channel(name)
 		k.require(key, there, `there is no [channels.%s]; write "origin" or the name of a channel that is configured`, name)

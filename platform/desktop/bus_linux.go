@@ -53,7 +53,7 @@ func dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn
 		cancel()
 		return nil, fmt.Errorf("connect to the bus %s: %w", address, err)
 	}
-	context.AfterFunc(conn.Context(), cancel)
+	context.AfterFunc(conn.Context(), cancel) //nolint:contextcheck // it lives as long as the connection
 	return conn, nil
 }
 

@@ -23,7 +23,7 @@ func (b bannerShower) notify(ctx context.Context, n Note) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(osascript, bannerArgs()...) //nolint:noctx // its tree is ended whole by Output
+	cmd := exec.Command("/usr/bin/osascript", "-l", "JavaScript", "-e", bannerScript) //nolint:noctx // its tree is ended whole by Output
 	cmd.Env = []string{"LANG=en_US.UTF-8", "LC_ALL=en_US.UTF-8", "HOME=" + b.opt.Getenv("HOME")}
 	out, err := osrun.Output(ctx, cmd, in)
 	if err != nil {

@@ -275,7 +275,7 @@ func (b *busShower) connect(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := dial(context.Background(), address)
+	conn, err := dial(context.Background(), address) //nolint:contextcheck // it outlives the note; close ends it
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}

@@ -21,7 +21,7 @@ type Presence struct {
 	By string
 }
 
-// ErrUnseen: nothing here can tell whether somebody is there.
+// ErrUnseen means that nothing here can tell whether somebody is there.
 var ErrUnseen = errors.New("nothing here tells whether somebody is at the machine")
 
 // Here reports whether somebody was at the machine within the last while. known is

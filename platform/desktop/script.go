@@ -24,11 +24,6 @@ var (
 	toastScript string
 )
 
-// osascript is how macOS runs the banner.
-const osascript = "/usr/bin/osascript"
-
-func bannerArgs() []string { return []string{"-l", "JavaScript", "-e", bannerScript} }
-
 // bannerRequest is a note as banner.js takes it. A banner has no buttons.
 type bannerRequest struct {
 	App   string `json:"app"`

@@ -330,7 +330,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
 		Typing: d.channels.Typing,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
-		Triggers: d.triggers, Notify: c.Notify.Channel, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
+		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.where, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.study, Gather: d.library.Index,
 		Slots: c.Autonomy.Sessions, Book: d.books.FlushTx, Room: d.room, Log: d.opt.Log,
 		Model: d.modelCommand, Spent: d.spent,

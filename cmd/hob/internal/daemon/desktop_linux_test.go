@@ -86,3 +86,62 @@ func TestDesktop(t *testing.T) {
 		t.Errorf("shown with buttons while a program runs: %+v", q)
 	}
 }
+
+// With notify.channel = "auto" a notice is shown on the desktop while its owner is
+// there, and told in the conversation while he writes, is away or has locked it.
+func TestNoticesFollowTheOwner(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	screen := desktoptest.NewServer(t, bus)
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
+	t.Setenv("DISPLAY", "")
+	paths, err := system.DefaultPaths()
+	fatal(t, err)
+	h := openWith(t, home, Options{Paths: paths, Desktop: true}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[notify]\nchannel = \"auto\"\n")
+	var idle atomic.Uint64
+	var locked atomic.Bool
+	c := bus.Conn(t)
+	fatal(t, c.ExportMethodTable(map[string]any{"GetIdletime": func() (uint64, *dbus.Error) { return idle.Load(), nil }}, "/org/gnome/Mutter/IdleMonitor/Core", "org.gnome.Mutter.IdleMonitor"))
+	fatal(t, c.ExportMethodTable(map[string]any{"GetActive": func() (bool, *dbus.Error) { return locked.Load(), nil }}, "/org/gnome/ScreenSaver", "org.gnome.ScreenSaver"))
+	tell := func(text string) { fatal(t, h.d.loop.Tell(t.Context(), text, text)) }
+	shown := 0
+	for _, step := range []struct {
+		text    string
+		idle    time.Duration
+		locked  bool
+		desktop bool
+	}{
+		{"nobody can tell", 0, false, false},
+		{"he is there", time.Second, false, true},
+		{"he went for lunch", time.Hour, false, false},
+		{"he has just locked it", time.Second, true, false},
+		{"he is back", time.Second, false, true},
+	} {
+		if step.idle > 0 {
+			for _, name := range []string{"org.gnome.Mutter.IdleMonitor", "org.gnome.ScreenSaver"} {
+				_, err := c.RequestName(name, 0)
+				fatal(t, err)
+			}
+		}
+		idle.Store(uint64(step.idle.Milliseconds()))
+		locked.Store(step.locked)
+		tell(step.text)
+		if !step.desktop {
+			h.wait("notice", step.text)
+			continue
+		}
+		shown++
+		if n := screen.Last(t, shown); n.Body != step.text {
+			t.Errorf("shown %q, want %q", n.Body, step.text)
+		}
+	}
+	h.say("hello") // he writes on the page
+	tell("while you write")
+	h.wait("notice", "while you write")
+	if n := len(screen.All()); n != shown {
+		t.Errorf("%d notes were shown, want %d", n, shown)
+	}
+}

@@ -1,0 +1,61 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"hob/autonomy/notify"
+	channel "hob/channels/desktop"
+	"hob/platform/desktop"
+)
+
+const (
+	// talking is how long a channel counts as where the owner is after he wrote there.
+	talking = 2 * time.Minute
+	// nearby is how long nothing may have been touched while he counts as being there.
+	nearby = 5 * time.Minute
+	// lookWait bounds the question to the system.
+	lookWait = time.Second
+)
+
+// presence knows where the owner is, from what he writes and what he touches.
+type presence struct{ d *Daemon }
+
+var _ notify.Presence = presence{}
+
+// At implements notify.Presence. The channel is "" when it is known that he is not
+// at this machine, and nothing tells where else.
+func (p presence) At(ctx context.Context) (string, time.Duration, bool) {
+	last, at, err := p.d.bus.LastOwner(ctx)
+	if err != nil {
+		p.d.opt.Log.Warn("when the owner last wrote cannot be found out", "err", err)
+		last = ""
+	}
+	since := max(0, time.Since(at))
+	if last != "" && since <= talking {
+		return last, since, true
+	}
+	seen, err := desktop.Look(ctx, desktop.Options{Wait: lookWait})
+	here := err == nil && seen.IdleKnown && !(seen.LockKnown && seen.Locked)
+	switch {
+	case here && (last == "" || seen.Idle < since):
+		return channel.Name, seen.Idle, true
+	case last != "":
+		return last, since, true
+	case err == nil: // locked
+		return "", seen.Idle, true
+	}
+	return "", 0, false
+}
+
+// where is the channel for notices that are to reach the owner where he is: the
+// desktop while he is at this machine, "" for the conversation they come from.
+func (d *Daemon) where(ctx context.Context) string {
+	if !d.channels.Has(channel.Name) {
+		return ""
+	}
+	if at, idle, known := (presence{d}).At(ctx); known && at == channel.Name && idle <= nearby {
+		return channel.Name
+	}
+	return ""
+}
