@@ -25,11 +25,10 @@ func (l *Loop) digest(ctx context.Context, ev bus.Event) (result, error) {
 	if err != nil {
 		return res, err
 	}
-	if one {
-		res.session, res.channel, res.chat = p.Session, p.Channel, p.Chat
-		return res, nil
+	if !one {
+		p.Session = ""
 	}
-	res.session, res.channel, res.chat, err = l.place(ctx, "")
+	res.session, res.channel, res.chat, err = l.place(ctx, p.Session)
 	return res, err
 }
 
@@ -42,6 +41,22 @@ func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	res.Answer, res.Source, err = l.o.Notices.DigestTx(tx, ev.ID)
 	res.said = res.Answer != ""
 	return err
+}
+
+// nearby is where the owner is told what would go to a conversation: on another
+// channel, when he is there now.
+func (l *Loop) nearby(ctx context.Context, session, channel, chat string) (string, string, string, error) {
+	if l.o.Notices == nil {
+		return session, channel, chat, nil
+	}
+	p, elsewhere, err := l.o.Notices.Nearby(ctx, channel)
+	if err != nil || !elsewhere {
+		return session, channel, chat, err
+	}
+	if p.Session != "" {
+		session = p.Session
+	}
+	return session, p.Channel, p.Chat, nil
 }
 
 var errNoNotices = errors.New("notices are not held here")

@@ -211,13 +211,13 @@ func (l *Loop) place(ctx context.Context, report string) (session, channel, chat
 		}
 	}
 	if ok {
-		return report, info.Channel, info.Chat, nil
+		return l.nearby(ctx, report, info.Channel, info.Chat)
 	}
 	session, channel, chat, err = l.o.Bus.LastOwnerSession(ctx)
 	if err != nil || session == "" {
 		return cmp.Or(report, "main"), "web", "", err
 	}
-	return session, channel, chat, nil
+	return l.nearby(ctx, session, channel, chat)
 }
 
 // told lists what Hob said by itself in this conversation since its last turn.

@@ -47,6 +47,9 @@ type Options struct {
 	// transaction; Out.ID is what its delivery will be called. It may change where
 	// the text goes; false keeps it out of the outbox. nil: all are queued.
 	Gate func(tx *store.Tx, event string, o Out) (Out, bool, error)
+	// Lost is told of a text to the owner that cannot be delivered; true: it has
+	// been said elsewhere. nil: none is.
+	Lost func(tx *store.Tx, d Delivery) (bool, error)
 	// Now is the clock of rows; nil means time.Now.
 	Now func() time.Time
 }
@@ -60,6 +63,7 @@ type Bus struct {
 	now   func() time.Time
 	clean func(string) string
 	gate  func(*store.Tx, string, Out) (Out, bool, error)
+	lost  func(*store.Tx, Delivery) (bool, error)
 	wake  chan struct{}
 
 	mu      sync.Mutex
@@ -83,8 +87,11 @@ func New(db *store.Store, opt Options) *Bus {
 	if opt.Gate == nil {
 		opt.Gate = func(_ *store.Tx, _ string, o Out) (Out, bool, error) { return o, true, nil }
 	}
+	if opt.Lost == nil {
+		opt.Lost = func(*store.Tx, Delivery) (bool, error) { return false, nil }
+	}
 	return &Bus{
-		Feed: newFeed(opt.Now), db: db, gate: opt.Gate, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
+		Feed: newFeed(opt.Now), db: db, gate: opt.Gate, lost: opt.Lost, clean: opt.Redact, route: opt.Route, now: opt.Now, wake: make(chan struct{}, 1),
 		waiters: map[string][]chan struct{}{}, doors: map[string]chan struct{}{}, served: map[string]uint64{},
 	}
 }

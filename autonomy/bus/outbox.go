@@ -211,6 +211,9 @@ func (b *Bus) settle(ctx context.Context, id, set string, args ...any) error {
 		if d.State != channels.Dead || d.Kind == channels.Status {
 			return nil
 		}
+		if elsewhere, err := b.lost(tx, d); err != nil || elsewhere {
+			return err
+		}
 		return b.tellUndelivered(tx, d)
 	})
 	if err != nil {

@@ -12,8 +12,11 @@ import (
 
 // Notify is [notify].
 type Notify struct {
-	Channel      string `toml:"channel"` // "origin" or a channel's name
-	QueueNotices bool   `toml:"queue_notices"`
+	Channel      string   `toml:"channel"`     // "origin" or a channel's name
+	Fallback     []string `toml:"fallback"`    // channels that are tried next
+	Unreachable  Duration `toml:"unreachable"` // how long a text waits before that
+	Presence     Duration `toml:"presence"`    // how long he counts as being where he was; 0 = off
+	QueueNotices bool     `toml:"queue_notices"`
 	// SameWithin is how long the same is not told again.
 	SameWithin Duration `toml:"same_within"`
 	PerHour    int      `toml:"per_hour"` // notices that are not urgent; 0 = any number
@@ -90,6 +93,12 @@ func (n *Notify) quiet() {
 func (k *checker) notify() {
 	n := k.c.Notify
 	k.place("notify.channel", n.Channel)
+	for _, name := range n.Fallback {
+		k.place("notify.fallback", name)
+		k.require("notify.fallback", name != "origin" && name != "auto", `%q is no channel; name those that are tried next`, name)
+	}
+	k.require("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
+	k.require("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `it must lie between "0s" (off) and "24h"`)
 	k.require("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `it must lie between "1s" and "168h"`)
 	k.between("notify.per_hour", n.PerHour, 0, 10_000)
 	k.require("notify.morning", n.Morning == "" || clock(n.Morning), `it must be a time of day such as "08:00", or empty`)

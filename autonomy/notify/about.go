@@ -42,6 +42,7 @@ type about struct {
 	Watcher string // id of the watcher, schedule or goal
 	Title   string
 	Channel string // that brought it
+	Report  string // the conversation in which its cause was made
 	People  []string
 	Text    string
 	At      time.Time       // when what it is about begins or is due
@@ -57,6 +58,7 @@ type about struct {
 type came struct {
 	Watcher  string            `json:"watcher"`
 	Title    string            `json:"title"`
+	Report   string            `json:"report"`
 	Mode     string            `json:"mode"`
 	Made     provenance.Source `json:"made"`
 	Urgency  Urgency           `json:"urgency"`
@@ -99,7 +101,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	}
 	var c came
 	_ = json.Unmarshal(payload, &c) // what cannot be read says nothing
-	a.Watcher, a.Title = c.Watcher, c.Title
+	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
 	case bus.Message:
 		a.Channel = channel

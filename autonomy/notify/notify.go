@@ -40,6 +40,20 @@ type Options struct {
 	// Digests are the times of day at which things of low urgency are told; none:
 	// they are told at once.
 	Digests []Clock
+	// Channel is the owner's preferred one, "" or "origin" for none; Fallback are
+	// those that are tried in its place, in order, when a text cannot be delivered or
+	// has waited for Unreachable. Usable reports whether a channel may be tried; nil:
+	// each may.
+	Channel     string
+	Fallback    []string
+	Unreachable time.Duration
+	Usable      func(channel string) bool
+	// Pushes reports whether a channel reaches the owner by itself: he is not looked
+	// for where he would have to come and fetch what is said. nil: each does.
+	Pushes func(channel string) bool
+	// Recent is how long after he wrote on a channel the owner counts as there; 0:
+	// never.
+	Recent time.Duration
 	// Waiting reports whether a question of an event still waits for its answer;
 	// nil: it does.
 	Waiting func(q store.Querier, event string) (bool, error)
@@ -70,6 +84,12 @@ func New(o Options) (*Notifier, error) {
 	}
 	if o.Waiting == nil {
 		o.Waiting = func(store.Querier, string) (bool, error) { return true, nil }
+	}
+	if o.Pushes == nil {
+		o.Pushes = func(string) bool { return true }
+	}
+	if o.Usable == nil {
+		o.Usable = func(string) bool { return true }
 	}
 	if o.SameWithin <= 0 {
 		o.SameWithin = 30 * time.Minute
@@ -113,6 +133,13 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 		row.Text = o.Text
 		n.changed(tx)
 	case Told:
+		if o, row.Place, err = n.pickTx(tx, o, a); err != nil {
+			return o, false, err
+		}
+		row.Channel, row.Chat = o.Channel, o.Chat
+		if len(n.o.Fallback) > 0 { // it may have to go elsewhere
+			n.changed(tx)
+		}
 		if row.Fact != "" {
 			more, err := n.timesTx(tx, row.Fact)
 			if err != nil {

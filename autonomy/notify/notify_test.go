@@ -48,7 +48,8 @@ func (h *house) start() {
 	var err error
 	h.db, err = store.Open(context.Background(), filepath.Join(h.dir, "hob.db"), []store.Set{bus.Migrations(), Migrations()}, store.Options{})
 	fatal(h.t, err)
-	h.bus = bus.New(h.db, bus.Options{Gate: func(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) { return h.n.Gate(tx, event, o) }})
+	route := func(channel, chat string) (string, string, bool) { return channel, chat, channel == "web" }
+	h.bus = bus.New(h.db, bus.Options{Route: route, Lost: func(tx *store.Tx, d bus.Delivery) (bool, error) { return h.n.Undelivered(tx, d) }, Gate: func(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) { return h.n.Gate(tx, event, o) }})
 	_, err = h.bus.Recover(context.Background())
 	fatal(h.t, err)
 	o := h.opt

@@ -43,8 +43,13 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 		if err := n.dueTx(tx, now); err != nil {
 			return err
 		}
-		var err error
-		next, err = first(tx)
+		stranded, err := n.strandedTx(tx, now)
+		if err != nil {
+			return err
+		}
+		if next, err = first(tx); next.IsZero() || !stranded.IsZero() && stranded.Before(next) {
+			next = stranded
+		}
 		return err
 	})
 	n.mu.Lock()

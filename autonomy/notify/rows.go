@@ -59,6 +59,11 @@ type Notice struct {
 	CreatedAt  time.Time             `json:"created_at"`
 	ToldAt     time.Time             `json:"told_at,omitzero"`
 
+	// Place says why it went to Channel, Tried where it could not be delivered.
+	Place string `json:"place,omitempty"`
+	Tried string `json:"tried,omitempty"`
+	Stuck bool   `json:"stuck,omitempty"` // it waits for its channel, and there is no other
+
 	Fact, Shape string `json:"-"` // what it says and what it is like; "": it may come again
 }
 
@@ -85,6 +90,10 @@ CREATE INDEX notices_fact ON notices(fact, created_at) WHERE fact <> '';
 CREATE INDEX notices_shape ON notices(shape, created_at) WHERE shape <> '';
 CREATE INDEX notices_told ON notices(told_at) WHERE state = 'told';
 CREATE TABLE quiet_mode (one INTEGER PRIMARY KEY CHECK (one = 1), held INTEGER NOT NULL, until INTEGER NOT NULL);
+`, `
+ALTER TABLE notices ADD COLUMN place TEXT NOT NULL DEFAULT '';
+ALTER TABLE notices ADD COLUMN tried TEXT NOT NULL DEFAULT '';
+ALTER TABLE notices ADD COLUMN stuck INTEGER NOT NULL DEFAULT 0;
 `}}
 }
 
@@ -92,7 +101,7 @@ CREATE TABLE quiet_mode (one INTEGER PRIMARY KEY CHECK (one = 1), held INTEGER N
 // well: what they hold is not told any more.
 func Eraser() erase.Eraser {
 	return eraser{erase.Owned{Besides: []string{"quiet_mode"}, List: []erase.Table{{
-		Name: "notices", Text: []string{"text", "subject", "rule", "why"}, Event: "event", Session: "session",
+		Name: "notices", Text: []string{"text", "subject", "rule", "why", "place"}, Event: "event", Session: "session",
 	}}}}
 }
 
@@ -107,12 +116,12 @@ func (e eraser) EraseTx(tx *store.Tx, what *erase.Erasure, s *erase.Scrubber) (e
 	return e.Owned.EraseTx(tx, what, s)
 }
 
-const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher`
+const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher, place, tried, stuck`
 
 func insertTx(tx *store.Tx, r Notice) error {
-	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		r.ID, r.Event, r.Kind, r.Cause, r.Subject, r.Session, r.Channel, r.Chat, r.Text, r.Provenance, r.Urgency.String(), r.Rule, r.State, r.Why, r.HeldBy,
-		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher)
+		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher, r.Place, r.Tried, r.Stuck)
 	return wrap(err)
 }
 
@@ -120,7 +129,7 @@ func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
 	var urgency string
 	var until, created, told int64
 	err = s.Scan(&r.ID, &r.Event, &r.Kind, &r.Cause, &r.Subject, &r.Session, &r.Channel, &r.Chat, &r.Text, &r.Provenance, &urgency, &r.Rule, &r.State, &r.Why, &r.HeldBy,
-		&until, &r.Of, &r.Delivery, &created, &told, &r.Fact, &r.Shape, &r.Again, &r.Watcher)
+		&until, &r.Of, &r.Delivery, &created, &told, &r.Fact, &r.Shape, &r.Again, &r.Watcher, &r.Place, &r.Tried, &r.Stuck)
 	if err != nil {
 		return r, err
 	}

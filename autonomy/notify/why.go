@@ -29,7 +29,7 @@ func (r Notice) Line(at func(time.Time) string) string {
 	fmt.Fprintf(&b, "%s  notice %s: %s (%s)", at(r.CreatedAt), r.ID, r.Urgency, r.Rule)
 	switch r.State {
 	case Told:
-		fmt.Fprintf(&b, "; told at once on %s: %s", r.Channel, r.Why)
+		fmt.Fprintf(&b, "; told at once: %s; on %s: %s", r.Why, r.Channel, r.Place)
 	case Held, Due:
 		fmt.Fprintf(&b, "; held until %s by %s", at(r.Until), r.Why)
 	case Released:

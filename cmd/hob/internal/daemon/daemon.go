@@ -204,7 +204,7 @@ func (d *Daemon) openChannels(context.Context) error {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
 	}
-	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Gate: d.gate, Route: func(channel, chat string) (string, string, bool) {
+	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Gate: d.gate, Lost: d.lost, Route: func(channel, chat string) (string, string, bool) {
 		if d.channels.Has(channel) && !d.channels.Pull(channel) {
 			return channel, chat, false
 		}

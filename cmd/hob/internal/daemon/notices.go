@@ -23,8 +23,15 @@ func (d *Daemon) openNotices(context.Context) error {
 	}
 	o.Store, o.Bus, o.Zone, o.Log = d.store, d.bus, d.zone, d.opt.Log
 	o.Waiting = func(q store.Querier, event string) (bool, error) { return d.guard.Waits(q, event) }
+	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
+	o.Pushes = func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }
 	d.notices, err = notify.New(o)
 	return err
+}
+
+// lost hands on likewise.
+func (d *Daemon) lost(tx *store.Tx, out bus.Delivery) (bool, error) {
+	return d.notices.Undelivered(tx, out)
 }
 
 // gate hands on to the notifier, which is made after the bus.
@@ -126,6 +133,7 @@ func noticeOptions(c config.Notify) (o notify.Options, err error) {
 		}
 		o.Quiet = append(o.Quiet, out)
 	}
+	o.Channel, o.Fallback, o.Unreachable, o.Recent = c.Channel, c.Fallback, c.Unreachable.Duration, c.Presence.Duration
 	o.SameWithin, o.PerHour = c.SameWithin.Duration, c.PerHour
 	for _, at := range []string{c.Morning, c.Evening} {
 		if at == "" {

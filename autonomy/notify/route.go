@@ -1,0 +1,147 @@
+package notify
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// Nearby is where the owner is now, when that is another channel than the one he
+// would be told on: where he wrote last.
+func (n *Notifier) Nearby(ctx context.Context, channel string) (p Place, elsewhere bool, err error) {
+	if n.o.Recent <= 0 {
+		return p, false, nil
+	}
+	session, at, chat, spoke, err := n.o.Bus.LastSpoken(ctx)
+	if err != nil || session == "" || at == channel || time.Since(spoke) > n.o.Recent || !n.o.Pushes(at) {
+		return p, false, err
+	}
+	return Place{session, at, chat}, true, nil
+}
+
+// pickTx sends a notice elsewhere when its channel cannot be used, and says why it
+// goes where it goes.
+func (n *Notifier) pickTx(tx *store.Tx, o bus.Out, a about) (bus.Out, string, error) {
+	if !n.o.Usable(o.Channel) {
+		next, ok, err := n.nextTx(tx, []string{o.Channel})
+		if err != nil {
+			return o, "", err
+		}
+		if ok {
+			was := o.Channel
+			o.Channel, o.Chat = next.Channel, next.Chat
+			return o, was + " cannot be used now (notify.fallback)", nil
+		}
+	}
+	switch {
+	case a.Cause == Answer:
+		return o, "it belongs to what you wrote", nil
+	case n.o.Channel != "" && n.o.Channel != "origin":
+		return o, "notify.channel", nil
+	case a.Report != "" && a.Report == o.Session:
+		return o, "its cause was made there", nil
+	}
+	return o, "you are there, or were last", nil
+}
+
+// nextTx finds the first fallback that can be used and is not among those tried.
+func (n *Notifier) nextTx(q store.Querier, tried []string) (Place, bool, error) {
+	for _, name := range n.o.Fallback {
+		if slices.Contains(tried, name) || !n.o.Usable(name) {
+			continue
+		}
+		chat, err := bus.OwnerChat(q, name)
+		return Place{Channel: name, Chat: chat}, true, err
+	}
+	return Place{}, false, nil
+}
+
+// Undelivered implements bus.Options.Lost: a notice that cannot be delivered goes
+// to the next channel.
+func (n *Notifier) Undelivered(tx *store.Tx, d bus.Delivery) (bool, error) {
+	rows, err := list(tx, `WHERE delivery = ? AND delivery <> ''`, d.ID)
+	if err != nil || len(rows) == 0 {
+		return false, err
+	}
+	return n.elsewhereTx(tx, rows[0], d.Channel+" could not deliver it: "+d.Error)
+}
+
+// elsewhereTx tells a notice on the next channel; false when there is none.
+func (n *Notifier) elsewhereTx(tx *store.Tx, r Notice, why string) (bool, error) {
+	tried := append(strings.Fields(r.Tried), r.Channel)
+	next, ok, err := n.nextTx(tx, tried)
+	if err != nil || !ok {
+		return false, err
+	}
+	var text string
+	var src provenance.Source
+	var session string
+	err = tx.QueryRow(`SELECT text, provenance, session FROM outbox WHERE id = ?`, r.Delivery).Scan(&text, &src, &session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, wrap(err)
+	}
+	id, err := n.o.Bus.NextIDTx(tx, r.Event)
+	if err != nil {
+		return false, err
+	}
+	_, err = tx.Exec(`UPDATE notices SET channel = ?, chat = ?, delivery = ?, tried = ?, place = ? WHERE id = ?`, next.Channel, next.Chat, id, strings.Join(tried, " "), why+" (notify.fallback)", r.ID)
+	if err != nil {
+		return false, wrap(err)
+	}
+	return true, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: src, Judged: true, Delivery: channels.Delivery{
+		Kind: r.Kind, Session: session, Channel: next.Channel, Chat: next.Chat, Text: text,
+	}})
+}
+
+// strandedTx tells elsewhere what has waited for its channel too long, and returns
+// when the next of what waits has.
+func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err error) {
+	if len(n.o.Fallback) == 0 || n.o.Unreachable <= 0 {
+		return next, nil
+	}
+	waiting, err := n.o.Bus.WaitingTx(tx)
+	if err != nil {
+		return next, err
+	}
+	for _, d := range waiting {
+		at := d.CreatedAt.Add(n.o.Unreachable)
+		if now.Before(at) {
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+			continue
+		}
+		rows, err := list(tx, `WHERE delivery = ?`, d.ID)
+		if err != nil || len(rows) == 0 {
+			return next, err
+		}
+		if rows[0].Stuck {
+			continue
+		}
+		went, err := n.elsewhereTx(tx, rows[0], fmt.Sprintf("%s could not be reached for %s", d.Channel, short(n.o.Unreachable)))
+		switch {
+		case err != nil:
+			return next, err
+		case went:
+			err = n.o.Bus.WithdrawTx(tx, d.ID, "told on another channel instead")
+		default: // nowhere else to go: it waits for its channel
+			_, err = tx.Exec(`UPDATE notices SET stuck = 1 WHERE id = ?`, rows[0].ID)
+		}
+		if err != nil {
+			return next, wrap(err)
+		}
+	}
+	return next, nil
+}

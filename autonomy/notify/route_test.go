@@ -1,0 +1,131 @@
+package notify
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// on tells a notice on a channel.
+func (h *house) on(channel, text string) string {
+	return h.say(seen1(text), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Notice, Session: "main", Channel: channel, Text: text}})
+}
+
+// spoke is a message of the owner.
+func (h *house) spoke(channel, chat string, shared bool) {
+	h.t.Helper()
+	h.said++
+	payload := []byte("{}")
+	if shared {
+		payload = []byte(`{"shared": true}`)
+	}
+	id := bus.NewID()
+	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error {
+		_, err := h.bus.PutTx(tx, bus.Event{ID: id, Kind: bus.Message, Source: channel, Session: channel + ":" + chat, Channel: channel, Chat: chat, Text: "hi", Payload: payload, Provenance: provenance.Owner})
+		return err
+	}))
+	fatal(h.t, h.db.Write(h.t.Context(), func(tx *store.Tx) error { _, err := h.bus.DropTx(tx, id, "done"); return err }))
+}
+
+func (h *house) ways() (out []string) {
+	for _, d := range h.told() {
+		out = append(out, string(d.State)+" "+d.Channel+" "+d.Chat+": "+d.Text)
+	}
+	return out
+}
+
+func (h *house) want(want ...string) {
+	h.t.Helper()
+	if diff := cmp.Diff(want, h.ways()); diff != "" {
+		h.t.Error(diff)
+	}
+}
+
+// What cannot be delivered goes to the next channel, and to each once.
+func TestFallback(t *testing.T) {
+	o := Options{Fallback: []string{"mail", "telegram", "matrix", "web"}, Usable: func(c string) bool { return c != "mail" }}
+	bubble(t, o, func(t *testing.T, h *house) {
+		h.spoke("matrix", "room", true) // others read there
+		h.spoke("telegram", "42", false)
+		lose := func(channel string) {
+			t.Helper()
+			rows, err := h.bus.ClaimDeliveries(t.Context(), channel, 1)
+			fatal(t, err)
+			if len(rows) != 1 {
+				t.Fatal(channel, h.ways())
+			}
+			fatal(t, h.bus.GiveUp(t.Context(), rows[0].ID, "no such chat"))
+		}
+		id := h.on("signal", "one")
+		lose("signal")
+		h.restart()
+		lose("telegram")
+		lose("matrix")
+		h.want("dead signal : one", "dead telegram 42: one", "dead matrix : one", "sent web : one")
+		rows, err := h.n.Why(t.Context(), id)
+		fatal(t, err)
+		if len(rows) != 1 || rows[0].Channel != "web" || rows[0].Place != "matrix could not deliver it: no such chat (notify.fallback)" {
+			t.Errorf("%+v", rows)
+		}
+	})
+}
+
+// A channel that cannot be reached for long, and one that has stopped.
+func TestUnreachable(t *testing.T) {
+	stopped := ""
+	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Usable: func(c string) bool { return c != stopped }}
+	bubble(t, o, func(t *testing.T, h *house) {
+		h.spoke("telegram", "42", false)
+		h.on("signal", "one")
+		next := h.due()
+		if next.Sub(time.Now()) != 15*time.Minute {
+			t.Fatal(next)
+		}
+		rows, err := h.bus.ClaimDeliveries(t.Context(), "signal", 1)
+		fatal(t, err)
+		time.Sleep(16 * time.Minute)
+		h.due()
+		h.want("sending signal : one") // it may be arriving right now
+		fatal(t, h.bus.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
+		h.restart()
+		h.due()
+		h.want("cancelled signal : one", "queued telegram 42: one")
+		stopped = "signal"
+		h.on("signal", "two")
+		h.want("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
+		time.Sleep(time.Hour)
+		h.due()
+		h.due() // there is no other channel: they wait
+		h.want("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
+	})
+}
+
+// Where the owner is now.
+func TestNearby(t *testing.T) {
+	o := Options{Recent: 10 * time.Minute, Pushes: func(c string) bool { return c != "web" }}
+	bubble(t, o, func(t *testing.T, h *house) {
+		is := func(from, session, channel string) {
+			t.Helper()
+			p, elsewhere, err := h.n.Nearby(t.Context(), from)
+			if err != nil || elsewhere != (channel != "") || elsewhere && (p.Channel != channel || p.Session != session) {
+				t.Error(p, elsewhere, err)
+			}
+		}
+		is("web", "", "")
+		h.spoke("telegram", "42", false)
+		is("web", "telegram:42", "telegram")
+		is("telegram", "", "")
+		h.spoke("matrix", "room", true) // not alone
+		is("web", "telegram:42", "telegram")
+		time.Sleep(11 * time.Minute)
+		is("web", "", "")
+		h.spoke("web", "", false) // he would have to come and look
+		is("telegram", "", "")
+	})
+}
