@@ -125,7 +125,6 @@ type Loop struct {
 	freed chan struct{}
 	// chores wait until there is time; see tidyLater.
 	chores  chan chore
-	ticks   atomic.Int64
 	unfound atomic.Bool // something was said that was not gathered yet
 	guests  guests
 	asker   *agent.Agent // puts the decisions of goals before the owner
@@ -228,7 +227,6 @@ func (l *Loop) Run(ctx context.Context) error {
 	defer timer.Stop()
 	woke := wokeStart
 	for ctx.Err() == nil {
-		l.ticks.Add(1)
 		next := l.observe(ctx, work, woke)
 		timer.Reset(l.sleep(next))
 		select {
@@ -342,9 +340,6 @@ func (l *Loop) Stop(ctx context.Context, session string) (bool, error) {
 	}
 	return stopped, nil
 }
-
-// Ticks counts how often the loop has looked for something to do.
-func (l *Loop) Ticks() int64 { return l.ticks.Load() }
 
 // Running counts the turns in progress.
 func (l *Loop) Running() int {

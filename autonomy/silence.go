@@ -325,7 +325,7 @@ func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error
 	if l.o.Notices == nil {
 		return nil
 	}
-	list, err := l.o.Notices.Last(ctx, looksBack)
+	list, err := l.o.Notices.List(ctx, "", "", looksBack)
 	if err != nil {
 		return err
 	}

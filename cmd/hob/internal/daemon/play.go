@@ -158,7 +158,10 @@ func (d *Daemon) Afresh(ctx context.Context) error {
 }
 
 // Ticks counts how often the loop has looked for something to do.
-func (d *Daemon) Ticks() int64 { return d.loop.Ticks() }
+func (d *Daemon) Ticks() int64 {
+	all, _ := d.loop.Ticks()
+	return all
+}
 
 // lasting: this process stays, and acts by itself.
 func (d *Daemon) lasting() bool { return !d.opt.InProcess || d.opt.Play != nil }
