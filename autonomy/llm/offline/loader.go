@@ -82,7 +82,11 @@ type loader struct {
 func (l *loader) macros(text string) error {
 	for line := range strings.Lines(text) {
 		if name, body, ok := strings.Cut(line, "="); ok && strings.HasPrefix(name, "@") {
-			l.c.macros[strings.TrimSpace(name[1:])] = strings.TrimSpace(body)
+			name = strings.TrimSpace(name[1:])
+			if l.c.macros[name] != "" {
+				return fmt.Errorf("@%s is there twice", name)
+			}
+			l.c.macros[name] = strings.TrimSpace(body)
 		}
 	}
 	return nil
