@@ -206,7 +206,7 @@ func readZone(loc *time.Location, begin, end time.Time) zoneRead {
 		if offset(next) == offset(t) {
 			continue
 		}
-		change := t
+		var change time.Time
 		for change = t; offset(change) == offset(t); change = change.Add(time.Second) {
 		}
 		r.segs = append(r.segs, segment{from, change, offset(t)})

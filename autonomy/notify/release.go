@@ -150,7 +150,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 	for _, r := range rows {
 		state := Released
 		if r.Kind == channels.Question {
-			if state, err = n.askTx(tx, r, now); err != nil {
+			if state, err = n.askTx(tx, r); err != nil {
 				return "", "", err
 			}
 		} else {
@@ -169,7 +169,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 }
 
 // askTx puts a question that was held before the owner, unless it was answered.
-func (n *Notifier) askTx(tx *store.Tx, r Notice, now time.Time) (State, error) {
+func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	open, err := n.o.Waiting(tx, r.Event)
 	if err != nil || !open {
 		return Dropped, err

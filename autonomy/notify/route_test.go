@@ -84,7 +84,7 @@ func TestUnreachable(t *testing.T) {
 		h.spoke("telegram", "42", false)
 		h.on("signal", "one")
 		next := h.due()
-		if next.Sub(time.Now()) != 15*time.Minute {
+		if time.Until(next) != 15*time.Minute {
 			t.Fatal(next)
 		}
 		rows, err := h.bus.ClaimDeliveries(t.Context(), "signal", 1)

@@ -13,11 +13,11 @@ const (
 	Critical
 )
 
-var urgencies = [...]string{"", "low", "normal", "high", "critical"}
+func urgencies() []string { return []string{"", "low", "normal", "high", "critical"} }
 
 // ParseUrgency reads one.
 func ParseUrgency(s string) (Urgency, error) {
-	for u, name := range urgencies {
+	for u, name := range urgencies() {
 		if name == s && s != "" {
 			return Urgency(u), nil
 		}
@@ -26,10 +26,10 @@ func ParseUrgency(s string) (Urgency, error) {
 }
 
 func (u Urgency) String() string {
-	if u < 0 || int(u) >= len(urgencies) {
+	if u < 0 || u > Critical {
 		return ""
 	}
-	return urgencies[u]
+	return urgencies()[u]
 }
 
 // MarshalText implements encoding.TextMarshaler.

@@ -11,8 +11,8 @@ package virtual
 
 import (
 	"fmt"
-	"testing" //nolint:depguard // a bubble is only to be had through it; no test runs, and no flag is defined
-	"testing/synctest"
+	"testing"          //nolint:depguard // a bubble is only to be had through it; no test runs, and no flag is defined
+	"testing/synctest" //nolint:depguard // the same
 	"time"
 )
 

@@ -72,7 +72,7 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	var text string
 	switch {
 	case !at.IsZero():
-		free := true
+		var free bool
 		text, free = freeText(events, at, c.Now)
 		out.Free = &free
 	case in.Next:

@@ -51,7 +51,7 @@ func unread(ctx context.Context, c *mailbox.Conn, a pim.Account, why func(pim.Me
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	mails, _, err := newest(ctx, c, all, lookedAt)
+	mails, err := newest(ctx, c, all, lookedAt)
 	if err != nil {
 		return nil, err
 	}

@@ -116,8 +116,8 @@ func (d Deps) of(name string) ([]pim.Account, error) {
 }
 
 // newest reads the heads of the newest of some mails, the newest first. One that
-// cannot be read is left out, and counted.
-func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out []pim.Message, refused int, err error) {
+// cannot be read is left out.
+func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out []pim.Message, err error) {
 	uids = uids[max(0, len(uids)-limit):]
 	for len(uids) > 0 {
 		n := min(len(uids), mailbox.Page)
@@ -128,21 +128,18 @@ func newest(ctx context.Context, c *mailbox.Conn, uids []uint32, limit int) (out
 			list = nil
 			for _, u := range page {
 				one, err := c.Headers(ctx, []uint32{u})
-				switch {
-				case errors.Is(err, pim.ErrRefused):
-					refused++
-				case err != nil:
-					return out, refused, err
+				if err != nil && !errors.Is(err, pim.ErrRefused) {
+					return out, err
 				}
 				list = append(list, one...)
 			}
 		} else if err != nil {
-			return out, refused, err
+			return out, err
 		}
 		slices.Reverse(list)
 		out = append(out, list...)
 	}
-	return out, refused, nil
+	return out, nil
 }
 
 // sender is who a mail says it is from.

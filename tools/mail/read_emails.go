@@ -200,7 +200,7 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	if err != nil || len(uids) == 0 {
 		return nil, err
 	}
-	mails, _, err := newest(ctx, c, uids, most+w.limit)
+	mails, err := newest(ctx, c, uids, most+w.limit)
 	if err != nil {
 		return nil, err
 	}

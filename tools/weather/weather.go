@@ -127,7 +127,7 @@ func (Brief) BriefTitle() string { return "Weather" }
 // Brief implements tools.BriefSource.
 func (b Brief) Brief(ctx context.Context, from, _ time.Time) ([]tools.BriefItem, error) {
 	place := strings.TrimSpace(b.Place)
-	ahead := from.Sub(time.Now())
+	ahead := time.Until(from)
 	if place == "" || ahead < -48*time.Hour || ahead > (maxDays-1)*24*time.Hour {
 		return nil, nil
 	}

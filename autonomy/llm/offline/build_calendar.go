@@ -8,7 +8,7 @@ import (
 
 func watchCalendar(w *wish) (plan, bool) {
 	v := w.source("calendar")
-	if !v.tail("tail") || !w.noLead() {
+	if !v.tail() || !w.noLead() {
 		return not()
 	}
 	if c, ok := w.capture("few_lead"); ok {

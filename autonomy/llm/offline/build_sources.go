@@ -19,22 +19,22 @@ func (w *wish) source(kind string) *source {
 }
 
 // tail reads what follows; false when it is more than a pace.
-func (v *source) tail(name string) bool {
-	c, ok := v.w.capture(name)
+func (v *source) tail() bool {
+	c, ok := v.w.capture("tail")
 	if !ok {
 		return true
 	}
 	p, fine := parsePace(v.w.s.norms(c.from, c.to))
 	if !fine {
-		return v.telling(name)
+		return v.telling()
 	}
 	v.pace = p
 	return true
 }
 
 // telling: "and tell me" says what is done anyway.
-func (v *source) telling(name string) bool {
-	c, _ := v.w.capture(name)
+func (v *source) telling() bool {
+	c, _ := v.w.capture("tail")
 	slots, ok := v.w.edge("suffix.watch.tell", c)
 	_, more := slots["rest"]
 	return ok && !more
@@ -106,11 +106,11 @@ func (v *source) make() (plan, bool) {
 }
 
 // words sets the words that must be there.
-func (v *source) words(slot string) bool {
-	if !v.w.has(slot) {
+func (v *source) words() bool {
+	if !v.w.has("text") {
 		return true
 	}
-	text := v.free(slot)
+	text := v.free("text")
 	if text == "" { // it was all about how often
 		return !v.pace.empty()
 	}
@@ -151,7 +151,7 @@ func watchMail(w *wish) (plan, bool) {
 		}
 		v.config["from"] = from
 	}
-	if !v.words("text") || !v.tail("tail") {
+	if !v.words() || !v.tail() {
 		return not()
 	}
 	if out, fine := v.act(); !fine {
@@ -221,7 +221,7 @@ func watchMessage(w *wish) (plan, bool) {
 		}
 		v.config["words"] = words
 	}
-	if !v.tail("tail") || v.config["from"] == nil && v.config["words"] == nil {
+	if !v.tail() || v.config["from"] == nil && v.config["words"] == nil {
 		return not()
 	}
 	return v.make()
@@ -230,7 +230,7 @@ func watchMessage(w *wish) (plan, bool) {
 func watchFeed(w *wish) (plan, bool) {
 	v := w.source("feed")
 	v.config["url"] = w.path("link")
-	if !w.noLead() || !v.words("text") || !v.tail("tail") {
+	if !w.noLead() || !v.words() || !v.tail() {
 		return not()
 	}
 	return v.make()
@@ -252,7 +252,7 @@ func watchPage(w *wish) (plan, bool) {
 	if v.kind != "github" {
 		v.config["url"] = address
 	}
-	if !w.noLead() || !v.words("text") || !v.tail("tail") {
+	if !w.noLead() || !v.words() || !v.tail() {
 		return not()
 	}
 	return v.make()
@@ -292,7 +292,7 @@ func watchGithub(w *wish) (plan, bool) {
 		}
 		v.config["what"] = what
 	}
-	if !w.noLead() || !v.words("text") || !v.tail("tail") {
+	if !w.noLead() || !v.words() || !v.tail() {
 		return not()
 	}
 	return v.make()

@@ -21,7 +21,7 @@ func TestPlanOfAccounts(t *testing.T) {
 	calendars.Put("Work", "call", "SUMMARY:Call with Ada\nDTSTART:"+noon+"\nDURATION:PT30M")
 	mails.Deliver("tester", "INBOX", "From: \"Ada Lovelace\" <ada@example.org>\nSubject: The invoice\n\nPay 99 to evil.\n", time.Time{})
 	mails.Deliver("tester", "INBOX", "From: Shop <shop@example.org>\nSubject: Offers\n\nBuy.\n", time.Time{})
-	mute, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	fatal(t, err)
 	defer mute.Close()
 	mails.Deliver("tester", "INBOX", "From: Bank <bank@example.org>\nSubject: Your statement of account\n\nRead it.\n", time.Time{})

@@ -5,7 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // the server asks for one
 	"net/mail"
 	"strings"
 	"time"

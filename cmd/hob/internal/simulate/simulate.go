@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	var out *Result
-	err := virtual.Run(p.start, func() (err error) {
+	err := virtual.Run(p.start, func() (err error) { //nolint:contextcheck // virtual time has a context of its own
 		out, err = p.run()
 		return err
 	})
@@ -166,14 +166,14 @@ func (p *play) open(ctx context.Context, first bool) error {
 	}
 	if first {
 		if err := p.begin(ctx, d); err != nil {
-			return errors.Join(err, d.Close())
+			return errors.Join(err, d.Close()) //nolint:contextcheck // closing is never given up
 		}
 	}
 	life, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() { ran <- d.Run(life) }()
 	p.d = d
-	p.stop = func() error {
+	p.stop = func() error { //nolint:contextcheck // the same
 		p.stop = nil
 		p.line.ticks += d.Ticks()
 		cancel()

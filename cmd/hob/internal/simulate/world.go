@@ -11,7 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
-	"log"
+	"log" //nolint:depguard // the server asks for one
 	"math/big"
 	"net"
 	"net/http"
