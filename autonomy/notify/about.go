@@ -36,14 +36,15 @@ const (
 const Source = "notify"
 
 // about is what is known of a notice when it is judged. What outside text can set
-// in it (People, Text, At) is compared with the owner's rules and with nothing else.
+// in it (People, Names, Text, At) is compared with the owner's rules and with nothing else.
 type about struct {
 	Cause   Cause
 	Watcher string // id of the watcher, schedule or goal
 	Title   string
-	Channel string // that brought it
-	Report  string // the conversation in which its cause was made
-	People  []string
+	Channel string   // that brought it
+	Report  string   // the conversation in which its cause was made
+	People  []string // addresses and ids of whom it is about
+	Names   []string // as they call themselves, which anybody may
 	Text    string
 	At      time.Time       // when what it is about begins or is due
 	Data    json.RawMessage // what the watcher saw
@@ -106,7 +107,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	case bus.Message:
 		a.Channel = channel
 		if a.Cause = Answer; from != provenance.Owner {
-			a.Cause, a.People = Guest, []string{sender, channel + ":" + sender, c.Name}
+			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}
 	case bus.Schedule:
 		a.Cause, a.Timed = Schedule, c.Made == provenance.Owner
@@ -153,11 +154,19 @@ func (a *about) look(data json.RawMessage) {
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
 		return
 	}
-	for _, v := range []any{s.From, s.Name, s.By, s.Sender, s.Author, s.Organizer} {
-		a.People = append(a.People, people(v)...)
+	for _, v := range []any{s.From, s.By, s.Sender, s.Organizer} {
+		a.people(v, 0)
 	}
-	if from, ok := s.From.(string); ok && s.Channel != "" {
+	if author, ok := s.Author.(string); ok { // of an entry of a feed
+		a.Names = append(a.Names, author)
+	} else {
+		a.people(s.Author, 0)
+	}
+	if from, ok := s.From.(string); ok && s.Channel != "" { // a message
 		a.People = append(a.People, s.Channel+":"+from)
+		if name, ok := s.Name.(string); ok {
+			a.Names = append(a.Names, name)
+		}
 	}
 	if s.Channel != "" {
 		a.Channel = s.Channel
@@ -173,23 +182,28 @@ func (a *about) look(data json.RawMessage) {
 	}
 }
 
-// people are the names and addresses in a value of JSON.
-func people(v any) (out []string) {
+// most is how many people a notice is about.
+const most = 50
+
+// people takes addresses and ids, and names, out of a value of JSON.
+func (a *about) people(v any, depth int) {
 	switch v := v.(type) {
 	case string:
-		return []string{v}
+		a.People = append(a.People, v)
 	case []any:
-		for _, x := range v {
-			if len(out) < 50 {
-				out = append(out, people(x)...)
+		for _, x := range v[:min(len(v), most)] {
+			if depth == 0 {
+				a.people(x, 1)
 			}
 		}
 	case map[string]any:
-		for _, key := range []string{"name", "address", "login", "id"} {
+		for _, key := range []string{"address", "login", "id"} {
 			if s, ok := v[key].(string); ok && s != "" {
-				out = append(out, s)
+				a.People = append(a.People, s)
 			}
 		}
+		if s, ok := v["name"].(string); ok {
+			a.Names = append(a.Names, s)
+		}
 	}
-	return out
 }
