@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hob/knowledge/store"
 )
 
 // Each of many notices is told, once and in order, though one digest does not hold
@@ -89,6 +91,53 @@ func TestCut(t *testing.T) {
 		got := h.texts()
 		if len(got) != 1 || !strings.Contains(got[0], "… ("+rows[0].ID+")\n") || !strings.HasSuffix(got[0], "hob notify list --json") {
 			t.Errorf("%q", got)
+		}
+	})
+}
+
+// A digest that is given up takes nothing with it: the next start tells what it was
+// to tell, unless it is quiet then.
+func TestDigestGivenUp(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		time.Sleep(11 * time.Hour)
+		h.tell(seen1("one"), "one")
+		giveUp := func() {
+			t.Helper()
+			_, err := h.n.Due(t.Context(), time.Now())
+			fatal(t, err)
+			events, _, err := h.bus.Claim(t.Context(), 10)
+			fatal(t, err)
+			if len(events) != 1 {
+				t.Fatal(events)
+			}
+			fatal(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := h.bus.FailTx(tx, events[0], "no luck", time.Time{}, true)
+				return err
+			}))
+		}
+		time.Sleep(9 * time.Hour)
+		giveUp()
+		for range 3 {
+			h.due() // it is not tried without end
+		}
+		if got := h.texts(); len(got) > 0 {
+			t.Fatal(got)
+		}
+		h.restart()
+		giveUp()
+		time.Sleep(15 * time.Hour)
+		h.restart()
+		h.due()
+		if got := h.texts(); len(got) > 0 {
+			t.Fatal(got)
+		}
+		time.Sleep(9 * time.Hour)
+		for range 3 {
+			h.due()
+			h.restart()
+		}
+		if got := h.texts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
+			t.Error(got)
 		}
 	})
 }

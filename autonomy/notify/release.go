@@ -25,6 +25,9 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	}
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if moved { // also at the start: the hours may be others than those they were held for
+			if err := orphansTx(tx, now); err != nil {
+				return err
+			}
 			if err := n.againTx(tx, now); err != nil {
 				return err
 			}
@@ -49,6 +52,14 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	}
 	n.next, n.zone = next, zone
 	return next, nil
+}
+
+// orphansTx holds anew what a digest was to tell that was given up. This is done at
+// a start, rather than at once: what made it fail may be there still.
+func orphansTx(tx *store.Tx, now time.Time) error {
+	_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE state = 'due' AND digest <> ''
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = notices.digest AND state IN ('pending', 'claimed'))`, now.UnixMilli())
+	return wrap(err)
 }
 
 // againTx finds anew how long things are held by quiet hours and for a digest.
