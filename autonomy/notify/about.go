@@ -48,8 +48,9 @@ type about struct {
 	Text    string
 	At      time.Time       // when what it is about begins or is due
 	Data    json.RawMessage // what the watcher saw
-	// Timed: the owner chose this very time.
+	// Timed: the owner chose its time, after which it comes so late.
 	Timed bool
+	Late  time.Duration
 	// Urgency is what the code that tells it says; 0: nothing.
 	Urgency Urgency
 }
@@ -67,7 +68,16 @@ type came struct {
 	Attended bool              `json:"attended"`
 	Name     string            `json:"name"`
 	Signal   string            `json:"signal"`
+	Late     time.Duration     `json:"late"`
 	Data     json.RawMessage   `json:"data"`
+}
+
+// skipped reports whether a schedule tells of times that have passed without it.
+func (c came) skipped() bool {
+	var d struct {
+		Skipped int `json:"skipped"`
+	}
+	return json.Unmarshal(c.Data, &d) == nil && d.Skipped > 0
 }
 
 // seen is the part of what a watcher saw that names people and times.
@@ -110,7 +120,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}
 	case bus.Schedule:
-		a.Cause, a.Timed = Schedule, c.Made == provenance.Owner
+		a.Cause, a.Timed, a.Late = Schedule, c.Made == provenance.Owner && !c.skipped(), c.Late
 		if c.Mode == "remind" {
 			a.Cause, a.Urgency = Reminder, High
 		}
