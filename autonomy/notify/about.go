@@ -115,7 +115,7 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
 	case bus.Message:
-		a.Channel = channel
+		a.Watcher, a.Title, a.Channel = "", "", channel // its title is the chat's, which others name
 		if a.Cause = Answer; from != provenance.Owner {
 			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/platform/provenance"
 )
 
 // Whom a rule names, and who only calls himself so.
@@ -49,6 +51,35 @@ func TestPeople(t *testing.T) {
 				h.tell(tc.ev, "x")
 				if got := len(h.told()) > 0; got != tc.fits {
 					t.Errorf("fits: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// A chat is not the watcher after which its members call it.
+func TestChatCalledLikeAWatcher(t *testing.T) {
+	type m = map[string]any
+	for _, tc := range []struct {
+		name string
+		ev   event
+		fits bool
+	}{
+		{"a guest in a chat", event{kind: bus.Message, sender: "7", payload: m{"title": "Alarm", "watcher": "w9"}}, false},
+		{"a chat that was overheard", event{kind: bus.Watcher, payload: m{"watcher": "w1", "title": "Chats", "data": m{"channel": "matrix", "chat": "Alarm"}}}, false},
+		{"the watcher", event{kind: bus.Watcher, payload: m{"watcher": "w9", "title": "alarm"}}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			bubble(t, Options{Quiet: []Quiet{night(nil)}, Rules: []Rule{{Watchers: []string{"Alarm", "w9"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
+				time.Sleep(11 * time.Hour) // at night
+				id := h.say(tc.ev, bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: "May I?"}})
+				if got := len(h.told()) > 0; got != tc.fits {
+					t.Errorf("fits: %v", got)
+				}
+				rows, err := h.n.Why(t.Context(), id)
+				fatal(t, err)
+				if tc.ev.kind == bus.Message && (len(rows) != 1 || rows[0].Watcher != "" || rows[0].Subject != "") {
+					t.Errorf("%+v", rows)
 				}
 			})
 		})
