@@ -407,13 +407,19 @@ func TestQuestions(t *testing.T) {
 		ask := func(text string) string {
 			return h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: text}})
 		}
-		answered[ask("May I?")] = true
+		gone := ask("May I?")
+		answered[gone] = true
 		open := ask("Shall I?")
 		time.Sleep(9 * time.Hour)
 		h.due()
 		got := h.told()
 		if len(got) != 1 || got[0].Text != "Shall I?" || got[0].Kind != channels.Question || got[0].Event != open {
 			t.Errorf("%+v", got)
+		}
+		rows, err := h.n.Why(t.Context(), gone)
+		fatal(t, err)
+		if s := rows[0].Line(time.Time.String); !strings.HasSuffix(s, "and not told: nobody waits for it any more") {
+			t.Error(s)
 		}
 		h.db.Close()
 	})
