@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/goals"
 	"hob/autonomy/guard"
 	"hob/autonomy/llm"
+	"hob/autonomy/notify"
 	"hob/autonomy/prompt"
 	"hob/autonomy/session"
 	"hob/channels"
@@ -125,7 +126,8 @@ type setup struct {
 	guard   guard.Options
 	// choose makes the chooser of models, instead of one model for all turns.
 	choose func(*store.Store) *brain.Chooser
-	chars  int // from which on a conversation is summarised, 0 = the default
+	quiet  []notify.Quiet // notices are held then
+	chars  int            // from which on a conversation is summarised, 0 = the default
 }
 
 func start(t testing.TB, s setup) *engine {
@@ -138,13 +140,22 @@ func start(t testing.TB, s setup) *engine {
 	}
 	e := &engine{t: t, path: filepath.Join(s.dir, "hob.db"), effects: s.effects, specs: map[string]watchers.Spec{}}
 	ctx := t.Context()
-	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), goals.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
+	sets := []store.Set{bus.Migrations(), guard.Migrations(), session.Migrations(), origins.Migrations(), brain.Migrations(), goals.Migrations(), notify.Migrations(), autonomy.Migrations(), {Owner: "test", Steps: []string{`CREATE TABLE items (call TEXT PRIMARY KEY, text TEXT)`}}}
 	var err error
 	if e.store, err = store.Open(ctx, e.path, sets, store.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	route := func(channel, chat string) (string, string, bool) { return channel, chat, !s.pushes[channel] }
-	e.bus = bus.New(e.store, bus.Options{Route: route})
+	var notices *notify.Notifier
+	options := bus.Options{Route: route}
+	if s.quiet != nil {
+		options.Gate = func(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, error) { return notices.Gate(tx, event, o) }
+	}
+	e.bus = bus.New(e.store, options)
+	if s.quiet != nil {
+		notices, err = notify.New(notify.Options{Store: e.store, Bus: e.bus, Zone: func() *time.Location { return time.UTC }, Quiet: s.quiet})
+		fatal(t, err)
+	}
 	e.guard, err = guard.New(e.store, s.guard)
 	fatal(t, err)
 	fatal(t, e.guard.Prepare(ctx))
@@ -178,9 +189,12 @@ func start(t testing.TB, s setup) *engine {
 	})
 	fatal(t, err)
 	opt := autonomy.Options{
-		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Agent: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true,
+		Store: e.store, Bus: e.bus, Guard: e.guard, Sessions: e.sessions, Compactor: compactor, Agent: ag, Catalogue: catalogue, Zone: zone, QueueNotices: true, Notices: notices,
 		Watcher: func(_ context.Context, id string) (watchers.Spec, error) { return e.specs[id], nil },
 		Pushes:  func(c string) bool { return s.pushes[c] }, Drain: 50 * time.Millisecond,
+	}
+	if notices != nil {
+		opt.Due = append(opt.Due, notices.Due)
 	}
 	if s.change != nil {
 		s.change(&opt)

@@ -268,6 +268,11 @@ func (l *Loop) recover(ctx context.Context) error {
 	}
 	for _, e := range dead {
 		l.o.Log.Error("event given up after repeated crashes", "event", e.ID)
+		if known, err := l.willTell(ctx, e.ID); err != nil {
+			return err
+		} else if known {
+			continue
+		}
 		if err := l.tellDead(ctx, e, "I stopped unexpectedly over it again and again"); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,16 @@ func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	res.Answer, res.Source, err = l.o.Notices.DigestTx(tx, ev.ID)
 	res.said = res.Answer != ""
 	return err
+}
+
+// willTell reports whether there is a notice of an event, held or told: the bus
+// knows of those only that went out under the event's own name.
+func (l *Loop) willTell(ctx context.Context, event string) (bool, error) {
+	if l.o.Notices == nil {
+		return false, nil
+	}
+	list, err := l.o.Notices.Why(ctx, event)
+	return slices.ContainsFunc(list, func(n notify.Notice) bool { return n.Event == event && n.Kind == channels.Notice }), err
 }
 
 // nearby is where the owner is told what would go to a conversation: on another

@@ -209,6 +209,9 @@ type Buttons interface {
 	// Answer decides the question. It returns the words for the owner, and an error
 	// with words for him when his press counts for nothing.
 	Answer(ctx context.Context, channel, question string, yes bool) (string, error)
+	// Ended returns nil once a question waits for no answer any more: it was decided,
+	// or its time is up.
+	Ended(ctx context.Context, question string) error
 	// Later tells a delivery again in an hour. It returns the words for the owner.
 	Later(ctx context.Context, delivery string) (string, error)
 	// Trusted returns an error for a process that Hob has started: it shows and

@@ -36,19 +36,21 @@ const (
 const Source = "notify"
 
 // about is what is known of a notice when it is judged. What outside text can set
-// in it (People, Text, At) is compared with the owner's rules and with nothing else.
+// in it (People, Names, Text, At) is compared with the owner's rules and with nothing else.
 type about struct {
 	Cause   Cause
 	Watcher string // id of the watcher, schedule or goal
 	Title   string
-	Channel string // that brought it
-	Report  string // the conversation in which its cause was made
-	People  []string
+	Channel string   // that brought it
+	Report  string   // the conversation in which its cause was made
+	People  []string // addresses and ids of whom it is about
+	Names   []string // as they call themselves, which anybody may
 	Text    string
 	At      time.Time       // when what it is about begins or is due
 	Data    json.RawMessage // what the watcher saw
-	// Timed: the owner chose this very time.
+	// Timed: the owner chose its time, after which it comes so late.
 	Timed bool
+	Late  time.Duration
 	// Urgency is what the code that tells it says; 0: nothing.
 	Urgency Urgency
 }
@@ -66,7 +68,16 @@ type came struct {
 	Attended bool              `json:"attended"`
 	Name     string            `json:"name"`
 	Signal   string            `json:"signal"`
+	Late     time.Duration     `json:"late"`
 	Data     json.RawMessage   `json:"data"`
+}
+
+// skipped reports whether a schedule tells of times that have passed without it.
+func (c came) skipped() bool {
+	var d struct {
+		Skipped int `json:"skipped"`
+	}
+	return json.Unmarshal(c.Data, &d) == nil && d.Skipped > 0
 }
 
 // seen is the part of what a watcher saw that names people and times.
@@ -104,12 +115,12 @@ func aboutTx(q store.Querier, o bus.Out, event string) (about, error) {
 	a.Watcher, a.Title, a.Report = c.Watcher, c.Title, c.Report
 	switch kind {
 	case bus.Message:
-		a.Channel = channel
+		a.Watcher, a.Title, a.Channel = "", "", channel // its title is the chat's, which others name
 		if a.Cause = Answer; from != provenance.Owner {
-			a.Cause, a.People = Guest, []string{sender, channel + ":" + sender, c.Name}
+			a.Cause, a.People, a.Names = Guest, []string{sender, channel + ":" + sender}, []string{c.Name}
 		}
 	case bus.Schedule:
-		a.Cause, a.Timed = Schedule, c.Made == provenance.Owner
+		a.Cause, a.Timed, a.Late = Schedule, c.Made == provenance.Owner && !c.skipped(), c.Late
 		if c.Mode == "remind" {
 			a.Cause, a.Urgency = Reminder, High
 		}
@@ -153,11 +164,19 @@ func (a *about) look(data json.RawMessage) {
 	if len(data) == 0 || json.Unmarshal(data, &s) != nil {
 		return
 	}
-	for _, v := range []any{s.From, s.Name, s.By, s.Sender, s.Author, s.Organizer} {
-		a.People = append(a.People, people(v)...)
+	for _, v := range []any{s.From, s.By, s.Sender, s.Organizer} {
+		a.people(v, 0)
 	}
-	if from, ok := s.From.(string); ok && s.Channel != "" {
+	if author, ok := s.Author.(string); ok { // of an entry of a feed
+		a.Names = append(a.Names, author)
+	} else {
+		a.people(s.Author, 0)
+	}
+	if from, ok := s.From.(string); ok && s.Channel != "" { // a message
 		a.People = append(a.People, s.Channel+":"+from)
+		if name, ok := s.Name.(string); ok {
+			a.Names = append(a.Names, name)
+		}
 	}
 	if s.Channel != "" {
 		a.Channel = s.Channel
@@ -173,23 +192,28 @@ func (a *about) look(data json.RawMessage) {
 	}
 }
 
-// people are the names and addresses in a value of JSON.
-func people(v any) (out []string) {
+// most is how many people a notice is about.
+const most = 50
+
+// people takes addresses and ids, and names, out of a value of JSON.
+func (a *about) people(v any, depth int) {
 	switch v := v.(type) {
 	case string:
-		return []string{v}
+		a.People = append(a.People, v)
 	case []any:
-		for _, x := range v {
-			if len(out) < 50 {
-				out = append(out, people(x)...)
+		for _, x := range v[:min(len(v), most)] {
+			if depth == 0 {
+				a.people(x, 1)
 			}
 		}
 	case map[string]any:
-		for _, key := range []string{"name", "address", "login", "id"} {
+		for _, key := range []string{"address", "login", "id"} {
 			if s, ok := v[key].(string); ok && s != "" {
-				out = append(out, s)
+				a.People = append(a.People, s)
 			}
 		}
+		if s, ok := v["name"].(string); ok {
+			a.Names = append(a.Names, s)
+		}
 	}
-	return out
 }

@@ -39,7 +39,7 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 	switch {
 	case err != nil:
 		return verdict{}, err
-	case on && own:
+	case on && own && n.meant(a, row.CreatedAt, until):
 		return verdict{state: Told, why: "you chose this time yourself, which quiet hours do not hold"}, nil
 	case on && j.urgency == Critical:
 		return verdict{state: Told, why: "it is critical, which quiet hours do not hold"}, nil
@@ -49,6 +49,16 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 		return verdict{state: Told, why: "nothing held it"}, nil
 	}
 	return n.foldTx(tx, j, row)
+}
+
+// meant reports whether the owner wanted to be told now, within quiet hours: it is
+// the time that he chose, or at least that one lies in the same quiet hours.
+func (n *Notifier) meant(a about, now, until time.Time) bool {
+	if a.Late < time.Minute {
+		return true
+	}
+	end, _, on := quiet(n.o.Quiet, now.Add(-a.Late), n.o.Zone())
+	return on && end.Equal(until)
 }
 
 // foldTx decides about what is not urgent and not held by quiet hours.

@@ -15,16 +15,17 @@ func TestMail(t *testing.T) {
 		{People: []string{"Ada"}, Urgency: High},
 	}
 	for _, tc := range []struct {
-		name, from, subject string
-		want                Urgency
-		why                 string
+		name, from, address, subject string
+		want                         Urgency
+		why                          string
 	}{
-		{"words", "Bob <bob@example.org>", "Your Invoice 4", High, "your rule 5"},
-		{"somebody", "Ada Lovelace <ada@example.org>", "Hello", High, "your rule 6"},
-		{"the first rule decides", "Shop <shop@example.org>", "invoice", Low, "your rule 4"},
-		{"none", "Bob <bob@example.org>", "Hello", 0, ""},
+		{"words", "Bob", "bob@example.org", "Your Invoice 4", High, "your rule 5"},
+		{"somebody", "Ada Lovelace", "ada@example.org", "Hello", High, "your rule 6"},
+		{"the first rule decides", "Shop", "shop@example.org", "invoice", Low, "your rule 4"},
+		{"an address as a name", "shop@example.org", "x@evil.example", "Hello", 0, ""},
+		{"none", "Bob", "bob@example.org", "Hello", 0, ""},
 	} {
-		if u, why := Mail(rules, []string{tc.from}, tc.subject); u != tc.want || why != tc.why {
+		if u, why := Mail(rules, []string{tc.address}, []string{tc.from}, tc.subject); u != tc.want || why != tc.why {
 			t.Errorf("%s: %s %q", tc.name, u, why)
 		}
 	}

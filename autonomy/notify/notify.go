@@ -9,7 +9,6 @@
 package notify
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -58,13 +57,6 @@ type Options struct {
 	// nil: it does.
 	Waiting func(q store.Querier, event string) (bool, error)
 	Log     *slog.Logger
-}
-
-// Presence knows where the owner is, from what he does with his devices: the
-// channel that reaches him there and for how long he has done nothing. known is
-// false when nobody can tell.
-type Presence interface {
-	At(ctx context.Context) (channel string, idle time.Duration, known bool)
 }
 
 // Notifier decides about notices. Its methods may be called concurrently.

@@ -265,6 +265,11 @@ func TestHeld(t *testing.T) {
 		{"a schedule of the owner's", event{kind: bus.Schedule, payload: owner}, "x", false, "you chose this time"},
 		{"a schedule that outside text had a part in", event{kind: bus.Schedule, payload: map[string]any{"made": "outside", "mode": "remind"}}, "x", true, "quiet hours"},
 		{"a schedule of the owner's that a rule names", event{kind: bus.Schedule, payload: with(map[string]any{"title": "nightly"})}, "x", true, "quiet hours"},
+		{"a schedule of the owner's that comes late", event{kind: bus.Schedule, payload: with(map[string]any{"late": 9 * time.Hour})}, "x", true, "quiet hours"},
+		{"a reminder of the owner's that comes late", event{kind: bus.Schedule, payload: with(map[string]any{"mode": "remind", "late": 9 * time.Hour})}, "x", true, "quiet hours"},
+		{"a late one whose time lay in this night", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Minute})}, "x", false, "you chose this time"},
+		{"a late one whose time lay in the night before", event{kind: bus.Schedule, payload: with(map[string]any{"late": 20 * time.Hour})}, "x", true, "quiet hours"},
+		{"a schedule of the owner's that was skipped", event{kind: bus.Schedule, payload: with(map[string]any{"data": map[string]any{"skipped": 2}})}, "x", true, "quiet hours"},
 		{"the plan of the day", event{kind: bus.System, source: "plan"}, "x", false, "you chose this time"},
 		{"an alarm of Hob's own", event{kind: bus.System, source: "hob", payload: map[string]any{"urgency": "critical"}}, "x", false, "critical"},
 		{"news of Hob's own", event{kind: bus.System, source: "hob"}, "x", true, "quiet hours"},
@@ -402,13 +407,19 @@ func TestQuestions(t *testing.T) {
 		ask := func(text string) string {
 			return h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "web", Text: text}})
 		}
-		answered[ask("May I?")] = true
+		gone := ask("May I?")
+		answered[gone] = true
 		open := ask("Shall I?")
 		time.Sleep(9 * time.Hour)
 		h.due()
 		got := h.told()
 		if len(got) != 1 || got[0].Text != "Shall I?" || got[0].Kind != channels.Question || got[0].Event != open {
 			t.Errorf("%+v", got)
+		}
+		rows, err := h.n.Why(t.Context(), gone)
+		fatal(t, err)
+		if s := rows[0].Line(time.Time.String); !strings.HasSuffix(s, "and not told: nobody waits for it any more") {
+			t.Error(s)
 		}
 		h.db.Close()
 	})

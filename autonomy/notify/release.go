@@ -2,24 +2,13 @@ package notify
 
 import (
 	"context"
-	_ "embed"
-	"fmt"
 	"slices"
-	"strings"
-	"text/template"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/channels"
 	"hob/knowledge/store"
-	"hob/platform/phrase"
 	"hob/platform/provenance"
-)
-
-// Bounds of a digest.
-const (
-	mostLines = 50
-	mostChars = 400 // of one notice
 )
 
 // Due puts the event that tells what was held into the inbox once its time has
@@ -36,6 +25,9 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	}
 	err := n.o.Store.Write(ctx, func(tx *store.Tx) error {
 		if moved { // also at the start: the hours may be others than those they were held for
+			if err := orphansTx(tx, now); err != nil {
+				return err
+			}
 			if err := n.againTx(tx, now); err != nil {
 				return err
 			}
@@ -60,6 +52,14 @@ func (n *Notifier) Due(ctx context.Context, now time.Time) (time.Time, error) {
 	}
 	n.next, n.zone = next, zone
 	return next, nil
+}
+
+// orphansTx holds anew what a digest was to tell that was given up. This is done at
+// a start, rather than at once: what made it fail may be there still.
+func orphansTx(tx *store.Tx, now time.Time) error {
+	_, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ? WHERE state = 'due' AND digest <> ''
+		AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = notices.digest AND state IN ('pending', 'claimed'))`, now.UnixMilli())
+	return wrap(err)
 }
 
 // againTx finds anew how long things are held by quiet hours and for a digest.
@@ -128,7 +128,7 @@ func (n *Notifier) Home(ctx context.Context, event string) (p Place, one bool, e
 
 // DigestTx tells what the event of a digest has to tell: it returns the text, ""
 // for none, and puts the questions that still wait before the owner as they are.
-// It belongs into the transaction that ends the event.
+// What does not fit is told by a digest right after this one. It belongs into the transaction that ends the event.
 func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Source, error) {
 	rows, err := list(tx, `WHERE digest = ? AND state = 'due' ORDER BY seq`, event)
 	if err != nil || len(rows) == 0 {
@@ -160,11 +160,18 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 			return "", "", wrap(err)
 		}
 	}
+	told, rest := fitting(told)
+	for _, r := range rest {
+		if _, err := tx.Exec(`UPDATE notices SET state = 'held', digest = '', until = ?, told_at = 0 WHERE id = ?`, now.UnixMilli(), r.ID); err != nil {
+			return "", "", wrap(err)
+		}
+		n.changed(tx)
+	}
 	src := provenance.Hob
 	for _, r := range told {
 		src = provenance.Worst(src, r.Provenance)
 	}
-	text, err := n.worded(told)
+	text, err := n.worded(told, len(rest))
 	return text, src, err
 }
 
@@ -177,61 +184,4 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,
 	}})
-}
-
-//go:embed text/digest.tmpl
-var digestText string
-
-// line is one notice as the template of a digest sees it.
-type line struct {
-	At, Text string
-	Like     int // further ones
-}
-
-// worded is the text of a digest; one notice alone stays as it is.
-func (n *Notifier) worded(rows []Notice) (string, error) {
-	if len(rows) == 0 {
-		return "", nil
-	}
-	at := func(r Notice) string {
-		t := r.CreatedAt.In(n.o.Zone())
-		if now := time.Now().In(n.o.Zone()); t.YearDay() != now.YearDay() || t.Year() != now.Year() {
-			return t.Format("Mon 15:04")
-		}
-		return t.Format("15:04")
-	}
-	if len(rows) == 1 {
-		return fmt.Sprintf("%s\n(from %s, held: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
-	}
-	view := struct {
-		Count int
-		Why   []string
-		Lines []line
-		More  int
-	}{Count: len(rows)}
-	like := map[string]int{} // where in Lines
-	for _, r := range rows {
-		if !slices.Contains(view.Why, r.Why) && len(view.Why) < 5 {
-			view.Why = append(view.Why, r.Why)
-		}
-		if i, ok := like[r.Shape]; ok && r.Shape != "" {
-			view.Lines[i].Like++
-			continue
-		}
-		if len(view.Lines) == mostLines {
-			view.More++
-			continue
-		}
-		like[r.Shape] = len(view.Lines)
-		view.Lines = append(view.Lines, line{At: at(r), Text: strings.ReplaceAll(phrase.Cut(strings.TrimSpace(r.Text), mostChars), "\n", "\n  ")})
-	}
-	tmpl, err := template.New("digest").Funcs(template.FuncMap{"join": strings.Join}).Parse(digestText)
-	if err != nil {
-		return "", wrap(err)
-	}
-	var b strings.Builder
-	if err := tmpl.Execute(&b, view); err != nil {
-		return "", wrap(err)
-	}
-	return strings.TrimSpace(b.String()), nil
 }

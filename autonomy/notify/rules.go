@@ -25,20 +25,20 @@ func (r Rule) fits(a about, now time.Time) bool {
 	return any(r.Causes, func(s string) bool { return s == string(a.Cause) }) &&
 		any(r.Channels, func(s string) bool { return strings.EqualFold(s, a.Channel) }) &&
 		any(r.Watchers, func(s string) bool { return s == a.Watcher && s != "" || strings.EqualFold(s, a.Title) && s != "" }) &&
-		any(r.People, func(s string) bool { return person(s, a.People) }) &&
+		any(r.People, func(s string) bool { return person(s, a) }) &&
 		any(r.Words, func(s string) bool { return holds(a.Text, s) }) &&
 		(r.Within == 0 || !a.At.IsZero() && !a.At.Before(now.Add(-time.Minute)) && a.At.Sub(now) <= r.Within)
 }
 
-// person reports whether one of those a notice is about is the one of a rule: an
-// address or an id as a whole, or a name.
-func person(want string, have []string) bool {
-	return slices.ContainsFunc(have, func(s string) bool {
-		if strings.ContainsAny(want, "@:") {
-			return strings.EqualFold(want, strings.TrimSpace(s)) || strings.Contains(strings.ToLower(s), "<"+strings.ToLower(want)+">")
-		}
-		return holds(s, want)
-	})
+// person reports whether one of those a notice is about is the one of a rule. What
+// is written as an address or an id must be one, as a whole: whoever calls himself
+// by it is somebody else. A name is looked for in both.
+func person(want string, a about) bool {
+	if want = strings.TrimSpace(want); strings.ContainsAny(want, "@:") {
+		return slices.ContainsFunc(a.People, func(s string) bool { return strings.EqualFold(want, strings.TrimSpace(s)) })
+	}
+	is := func(s string) bool { return holds(s, want) }
+	return slices.ContainsFunc(a.People, is) || slices.ContainsFunc(a.Names, is)
 }
 
 // holds reports whether words stand in a text, as a whole and in any case.

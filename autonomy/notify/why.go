@@ -37,7 +37,7 @@ func (r Notice) Line(at func(time.Time) string) string {
 	case Repeated:
 		fmt.Fprintf(&b, "; not told: %s", r.Why)
 	case Dropped:
-		fmt.Fprintf(&b, "; held by %s, and not told: it had been answered", r.Why)
+		fmt.Fprintf(&b, "; held by %s, and not told: nobody waits for it any more", r.Why)
 	}
 	return b.String()
 }

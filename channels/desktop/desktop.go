@@ -72,6 +72,8 @@ type Channel struct {
 	shown map[string]shown // by the note's id
 	order []string         // of them, the oldest first
 	folds map[bool]*fold   // by whether they are questions
+
+	asked chan asked
 }
 
 // shown is what a press on a note may mean.
@@ -89,7 +91,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	if c.Burst < 0 || c.Burst > maxBurst {
 		return nil, fmt.Errorf("burst = %d; it is a number of notes a minute from 1 to %d", c.Burst, maxBurst)
 	}
-	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shown{}}
+	ch := &Channel{log: deps.Log, buttons: deps.Buttons, shown: map[string]shown{}, asked: make(chan asked, 16)}
 	if ch.log == nil {
 		ch.log = slog.New(slog.DiscardHandler)
 	}
@@ -113,8 +115,14 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 // Deaf implements channels.Deaf: nobody writes here.
 func (*Channel) Deaf() {}
 
-// Run implements channels.Channel: it handles presses.
+// Run implements channels.Channel: it handles presses, and withdraws questions that
+// were answered elsewhere.
 func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
+	var waits sync.WaitGroup
+	defer waits.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	waits.Go(func() { c.withdraw(ctx, &waits) })
 	return c.note.Run(ctx, func(e desktop.Event) { c.happened(ctx, e) })
 }
 
@@ -131,6 +139,12 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	c.remember(n.ID, what) // before it can be pressed
 	if err := c.note.Notify(ctx, n); err != nil {
 		return channels.Receipt{}, classify(err)
+	}
+	if what.question != "" {
+		select {
+		case c.asked <- asked{n.ID, what.question}:
+		default: // nobody runs the channel: the note stays, and a press on it says that it was answered
+		}
 	}
 	return channels.Receipt{ID: n.ID}, nil
 }

@@ -28,6 +28,7 @@ type engine struct {
 	open     string
 	answered []string
 	err      error
+	ended    map[string]chan struct{} // by question; closed: it was answered elsewhere
 }
 
 func (e *engine) Asked(context.Context, channels.Delivery) (string, error) { return e.open, nil }
@@ -37,6 +38,15 @@ func (e *engine) Answer(_ context.Context, channel, q string, yes bool) (string,
 	defer e.mu.Unlock()
 	e.answered = append(e.answered, fmt.Sprint(channel, " ", q, " ", yes))
 	return "Thank you. Going on: <tidy>", e.err
+}
+
+func (e *engine) Ended(ctx context.Context, q string) error {
+	select {
+	case <-e.ended[q]:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (e *engine) Later(_ context.Context, delivery string) (string, error) {
@@ -143,6 +153,25 @@ func TestAQuestionIsAnsweredByAPress(t *testing.T) {
 		if want := []string{fmt.Sprint("desktop 1a2b3c4d ", yes)}; !slices.Equal(e.decided(), want) {
 			t.Errorf("decided %q, want %q", e.decided(), want)
 		}
+	}
+}
+
+// A question that is answered elsewhere, or has run out, goes off the screen, and
+// no other note with it.
+func TestAnsweredElsewhere(t *testing.T) {
+	e := &engine{open: "1a2b3c4d", ended: map[string]chan struct{}{"1a2b3c4d": make(chan struct{}), "5e6f7a8b": make(chan struct{})}}
+	s := open(t, desktop.Config{}, e, "actions")
+	s.send(t, "d1", channels.Question, asked)
+	first := s.Last(t, 1).ID
+	e.open = "5e6f7a8b"
+	s.send(t, "d2", channels.Question, asked)
+	second := s.Last(t, 2).ID
+	s.send(t, "d3", channels.Notice, "news")
+	close(e.ended["5e6f7a8b"])
+	s.Withdrawn(t, 1)
+	close(e.ended["1a2b3c4d"])
+	if got := s.Withdrawn(t, 2); !slices.Equal(got, []uint32{second, first}) {
+		t.Errorf("withdrawn %v, want %v", got, []uint32{second, first})
 	}
 }
 

@@ -3,7 +3,6 @@ package desktop
 import (
 	"errors"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -37,12 +36,6 @@ type Note struct {
 	Body    string
 	Urgency Urgency
 	Actions []Action
-	Icon    string // a name of the theme or the path of a file; "" is Hob's own
-	// Timeout is how long it is shown; 0 leaves that to the server, and a negative
-	// one is until it is closed.
-	Timeout time.Duration
-	// Replaces is the ID of an earlier note whose place this one takes.
-	Replaces string
 	// Transient notes are not kept in a list of past ones.
 	Transient bool
 }

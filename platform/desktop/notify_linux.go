@@ -1,7 +1,6 @@
 package desktop
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,24 +114,15 @@ func (l *link) send(ctx context.Context, o *owner, app string, n Note) (id uint3
 	if o.markup {
 		body = escapeMarkup(body)
 	}
-	timeout := int32(-1)
-	switch {
-	case n.Timeout < 0:
-		timeout = 0
-	case n.Timeout > 0:
-		timeout = int32(min(n.Timeout.Milliseconds(), 1<<30))
-	}
 	var replaces uint32
 	l.mu.Lock()
 	l.sending++
-	for _, earlier := range []string{n.ID, n.Replaces} {
-		if s, there := l.shown[earlier]; there && s.server == o.unique {
-			replaces = s.id
-		}
+	if s, there := l.shown[n.ID]; there && s.server == o.unique {
+		replaces = s.id
 	}
 	l.mu.Unlock()
 	err = get(ctx, l.conn, o.unique, notesPath, notesName+".Notify",
-		[]any{app, replaces, cmp.Or(n.Icon, "dialog-information"), n.Title, body, actions, hints, timeout}, &id)
+		[]any{app, replaces, "dialog-information", n.Title, body, actions, hints, int32(-1)}, &id)
 	return id, err
 }
 

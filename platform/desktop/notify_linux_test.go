@@ -93,7 +93,7 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 	b := desktoptest.NewBus(t)
 	s := desktoptest.NewServer(t, b)
 	n, events := open(t, b, desktop.Options{})
-	for i, note := range []desktop.Note{{ID: "a", Body: "1 < 2"}, {ID: "a", Body: "again"}, {ID: "b", Body: "other", Replaces: "a", Actions: question("").Actions}} {
+	for i, note := range []desktop.Note{{ID: "a", Body: "1 < 2"}, {ID: "a", Body: "again"}, {ID: "a", Body: "other", Actions: question("").Actions}} {
 		if err := n.Notify(t.Context(), note); err != nil {
 			t.Fatal(err)
 		}
@@ -102,14 +102,14 @@ func TestReplacingAndWithdrawing(t *testing.T) {
 			t.Errorf("shown %+v of %+v", got, note)
 		}
 	}
+	if err := n.Withdraw(t.Context(), "b"); err != nil { // there is none
+		t.Error(err)
+	}
+	none(t, events)
 	if err := n.Withdraw(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
-	none(t, events) // its place was taken
-	if err := n.Withdraw(t.Context(), "b"); err != nil {
-		t.Error(err)
-	}
-	if e := next(t, events); e != (desktop.Event{Note: "b", Closed: desktop.Withdrawn}) {
+	if e := next(t, events); e != (desktop.Event{Note: "a", Closed: desktop.Withdrawn}) {
 		t.Errorf("event %+v", e)
 	}
 }

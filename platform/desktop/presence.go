@@ -24,18 +24,6 @@ type Presence struct {
 // ErrUnseen means that nothing here can tell whether somebody is there.
 var ErrUnseen = errors.New("nothing here tells whether somebody is at the machine")
 
-// Here reports whether somebody was at the machine within the last while. known is
-// false when nothing tells that he was, nor that he was not.
-func (p Presence) Here(within time.Duration) (here, known bool) {
-	switch {
-	case p.LockKnown && p.Locked:
-		return false, true
-	case p.IdleKnown:
-		return p.Idle <= within, true
-	}
-	return false, false
-}
-
 // Look asks the system whether the owner is there. An error wraps ErrUnseen when
 // nobody can tell, as on a server: that is not the same as nobody being there.
 func Look(ctx context.Context, o Options) (Presence, error) {

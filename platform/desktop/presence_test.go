@@ -42,22 +42,3 @@ func TestIoreg(t *testing.T) {
 		}
 	}
 }
-
-func TestHere(t *testing.T) {
-	for name, c := range map[string]struct {
-		p           Presence
-		here, known bool
-	}{
-		"busy":                {Presence{Idle: time.Second, IdleKnown: true}, true, true},
-		"gone":                {Presence{Idle: time.Hour, IdleKnown: true}, false, true},
-		"locked a moment ago": {Presence{Idle: time.Second, IdleKnown: true, Locked: true, LockKnown: true}, false, true},
-		"not locked alone":    {Presence{LockKnown: true}, false, false},
-		"nothing":             {Presence{}, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if here, known := c.p.Here(5 * time.Minute); here != c.here || known != c.known {
-				t.Errorf("%v %v, want %v %v", here, known, c.here, c.known)
-			}
-		})
-	}
-}

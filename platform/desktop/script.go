@@ -99,11 +99,7 @@ type toastRequest struct {
 }
 
 func newToast(app string, n Note) (toastRequest, error) {
-	id := n.ID
-	if n.Replaces != "" {
-		id = n.Replaces
-	}
-	r := toastRequest{App: app, AUMID: aumid, Tag: tag(id), Group: "hob"}
+	r := toastRequest{App: app, AUMID: aumid, Tag: tag(n.ID), Group: "hob"}
 	text, err := toastXML(n)
 	r.XML = text
 	return r, err

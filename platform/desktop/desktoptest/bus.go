@@ -119,6 +119,7 @@ type Server struct {
 	mu     sync.Mutex
 	next   uint32
 	shown  []Shown
+	closed []uint32
 	fail   []*dbus.Error
 	stall  chan struct{}
 	faster string
@@ -178,6 +179,22 @@ func (s *Server) All() []Shown {
 	return append([]Shown(nil), s.shown...)
 }
 
+// Withdrawn waits until n notes were withdrawn and returns their ids, in order.
+func (s *Server) Withdrawn(t testing.TB, n int) []uint32 {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		s.mu.Lock()
+		closed := append([]uint32(nil), s.closed...)
+		s.mu.Unlock()
+		if len(closed) >= n {
+			return closed
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d notes were withdrawn, want %d", len(closed), n)
+		}
+	}
+}
+
 // Last waits until n notes were shown and returns the last one.
 func (s *Server) Last(t testing.TB, n int) Shown {
 	t.Helper()
@@ -218,6 +235,9 @@ func (v served) GetServerInformation() (name, vendor, version, spec string, err 
 
 // CloseNotification is of the specification.
 func (v served) CloseNotification(id uint32) *dbus.Error {
+	v.s.mu.Lock()
+	v.s.closed = append(v.s.closed, id)
+	v.s.mu.Unlock()
 	v.s.Close(id, 3)
 	return nil
 }

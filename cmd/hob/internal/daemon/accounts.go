@@ -71,11 +71,11 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 		return nil, err
 	}
 	return func(m pim.Message) string {
-		var people []string
+		var addresses, names []string
 		for _, p := range m.From {
-			people = append(people, p.String())
+			addresses, names = append(addresses, p.Address), append(names, p.Name)
 		}
-		if u, rule := notify.Mail(o.Rules, people, m.Subject); u != 0 {
+		if u, rule := notify.Mail(o.Rules, addresses, names, m.Subject); u != 0 {
 			if u > notify.Normal {
 				return rule
 			}

@@ -77,6 +77,12 @@ func (b buttons) Answer(ctx context.Context, channel, question string, yes bool)
 	return "All right, I will not do that: " + decided[0].Summary, nil
 }
 
+// Ended implements channels.Buttons.
+func (b buttons) Ended(ctx context.Context, question string) error {
+	_, err := b.d.guard.Wait(ctx, question)
+	return err
+}
+
 // Later implements channels.Buttons. Whoever presses, nothing is lost by it.
 func (b buttons) Later(ctx context.Context, delivery string) (string, error) {
 	until := time.Now().Add(time.Hour)

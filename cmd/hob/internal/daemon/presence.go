@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"hob/autonomy/notify"
 	channel "hob/channels/desktop"
 	"hob/platform/desktop"
 )
@@ -21,17 +20,16 @@ const (
 // presence knows where the owner is, from what he writes and what he touches.
 type presence struct{ d *Daemon }
 
-var _ notify.Presence = presence{}
-
-// At implements notify.Presence. The channel is "" when it is known that he is not
+// At is the channel that reaches him there, and for how long he has done nothing.
+// known is false when nobody can tell. The channel is "" when it is known that he is not
 // at this machine, and nothing tells where else.
-func (p presence) At(ctx context.Context) (string, time.Duration, bool) {
-	last, at, err := p.d.bus.LastOwner(ctx)
+func (p presence) At(ctx context.Context) (at string, idle time.Duration, known bool) {
+	last, wrote, err := p.d.bus.LastOwner(ctx)
 	if err != nil {
 		p.d.opt.Log.Warn("when the owner last wrote cannot be found out", "err", err)
 		last = ""
 	}
-	since := max(0, time.Since(at))
+	since := max(0, time.Since(wrote))
 	if last != "" && since <= talking {
 		return last, since, true
 	}

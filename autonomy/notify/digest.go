@@ -1,0 +1,96 @@
+package notify
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+	"unicode/utf8"
+
+	"hob/platform/phrase"
+)
+
+// Bounds of a digest. What is beyond the lines is told by the next one; what is cut
+// is named.
+const (
+	mostLines = 50
+	mostChars = 400 // of one notice
+)
+
+//go:embed text/digest.tmpl
+var digestText string
+
+// line is one notice as the template of a digest sees it.
+type line struct {
+	At, Text string
+	Like     int // further ones
+}
+
+// fitting are the notices of one digest, and those for which it has no line.
+func fitting(rows []Notice) (told, rest []Notice) {
+	lines, has := 0, map[string]bool{}
+	for _, r := range rows {
+		like := r.Shape != "" && has[r.Shape]
+		if !like && lines == mostLines {
+			rest = append(rest, r)
+			continue
+		}
+		if told = append(told, r); !like {
+			has[r.Shape] = true
+			lines++
+		}
+	}
+	return told, rest
+}
+
+// worded is the text of a digest after which more follow; one notice alone stays as
+// it is.
+func (n *Notifier) worded(rows []Notice, more int) (string, error) {
+	if len(rows) == 0 {
+		return "", nil
+	}
+	at := func(r Notice) string {
+		t := r.CreatedAt.In(n.o.Zone())
+		if now := time.Now().In(n.o.Zone()); t.YearDay() != now.YearDay() || t.Year() != now.Year() {
+			return t.Format("Mon 15:04")
+		}
+		return t.Format("15:04")
+	}
+	if len(rows) == 1 {
+		return fmt.Sprintf("%s\n(from %s, held: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
+	}
+	view := struct {
+		Count int
+		Why   []string
+		Lines []line
+		Cut   bool
+		More  int
+	}{Count: len(rows), More: more}
+	like := map[string]int{} // where in Lines
+	for _, r := range rows {
+		if !slices.Contains(view.Why, r.Why) && len(view.Why) < 5 {
+			view.Why = append(view.Why, r.Why)
+		}
+		if i, ok := like[r.Shape]; ok && r.Shape != "" {
+			view.Lines[i].Like++
+			continue
+		}
+		l := line{At: at(r), Text: phrase.Cut(r.Text, mostChars)}
+		if utf8.RuneCountInString(strings.Join(strings.Fields(r.Text), " ")) > mostChars {
+			l.Text, view.Cut = l.Text+" ("+r.ID+")", true
+		}
+		like[r.Shape] = len(view.Lines)
+		view.Lines = append(view.Lines, l)
+	}
+	tmpl, err := template.New("digest").Funcs(template.FuncMap{"join": strings.Join}).Parse(digestText)
+	if err != nil {
+		return "", wrap(err)
+	}
+	var b strings.Builder
+	if err := tmpl.Execute(&b, view); err != nil {
+		return "", wrap(err)
+	}
+	return strings.TrimSpace(b.String()), nil
+}

@@ -1,0 +1,143 @@
+package notify
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// Each of many notices is told, once and in order, though one digest does not hold
+// them, and whatever restarts.
+func TestManyLines(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		time.Sleep(11 * time.Hour)
+		var want []string
+		for i := range 120 {
+			text := "thing " + strings.Repeat("x", i+1) + "."
+			h.tell(seen1(text), text)
+			want = append(want, text)
+		}
+		time.Sleep(9 * time.Hour)
+		for range 5 {
+			h.due()
+			h.restart()
+		}
+		all := h.texts()
+		if len(all) != 3 || !strings.HasSuffix(all[0], "\n70 more follow.") || !strings.HasSuffix(all[1], "\n20 more follow.") || strings.Contains(all[2], "follow") {
+			t.Fatalf("%q", all)
+		}
+		told := strings.Join(all, "\n")
+		at := 0
+		for _, text := range want {
+			if k := strings.Count(told, " "+text); k != 1 {
+				t.Errorf("%q was told %d times", text, k)
+			}
+			if i := strings.Index(told, " "+text); i < at {
+				t.Errorf("%q was told too early", text)
+			} else {
+				at = i
+			}
+		}
+	})
+}
+
+// The lines beyond the first digest wait when it gets quiet in between, and what is
+// like a line of it takes none.
+func TestManyLinesAtNight(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		time.Sleep(11 * time.Hour)
+		for i := range 60 {
+			text := "thing " + strings.Repeat("x", i+1)
+			h.tell(seen1(text), text)
+		}
+		for i := range 5 {
+			text := fmt.Sprintf("thing x %d", i)
+			h.tell(mail(text), text)
+		}
+		time.Sleep(9 * time.Hour)
+		h.due()
+		_, err := h.n.Hush(t.Context(), time.Now().Add(time.Hour))
+		fatal(t, err)
+		h.due()
+		if got := h.texts(); len(got) != 1 || !strings.HasSuffix(got[0], "\n15 more follow.") {
+			t.Fatalf("%q", got)
+		}
+		time.Sleep(time.Hour)
+		h.due()
+		got := h.texts()
+		if len(got) != 2 || !strings.HasPrefix(got[1], "15 things") || !strings.HasSuffix(got[1], "thing x 0 … and 4 more like it") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// What is cut in a digest can be had whole.
+func TestCut(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		time.Sleep(11 * time.Hour)
+		long := strings.Repeat("word ", 200) + "end"
+		id := h.tell(seen1("long"), long)
+		h.tell(seen1("short"), "short")
+		time.Sleep(9 * time.Hour)
+		h.due()
+		rows, err := h.n.Why(t.Context(), id)
+		fatal(t, err)
+		if len(rows) != 1 || rows[0].Text != long {
+			t.Fatal(rows)
+		}
+		got := h.texts()
+		if len(got) != 1 || !strings.Contains(got[0], "… ("+rows[0].ID+")\n") || !strings.HasSuffix(got[0], "hob notify list --json") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// A digest that is given up takes nothing with it: the next start tells what it was
+// to tell, unless it is quiet then.
+func TestDigestGivenUp(t *testing.T) {
+	bubble(t, Options{Quiet: []Quiet{night(nil)}}, func(t *testing.T, h *house) {
+		time.Sleep(11 * time.Hour)
+		h.tell(seen1("one"), "one")
+		giveUp := func() {
+			t.Helper()
+			_, err := h.n.Due(t.Context(), time.Now())
+			fatal(t, err)
+			events, _, err := h.bus.Claim(t.Context(), 10)
+			fatal(t, err)
+			if len(events) != 1 {
+				t.Fatal(events)
+			}
+			fatal(t, h.db.Write(t.Context(), func(tx *store.Tx) error {
+				_, err := h.bus.FailTx(tx, events[0], "no luck", time.Time{}, true)
+				return err
+			}))
+		}
+		time.Sleep(9 * time.Hour)
+		giveUp()
+		for range 3 {
+			h.due() // it is not tried without end
+		}
+		if got := h.texts(); len(got) > 0 {
+			t.Fatal(got)
+		}
+		h.restart()
+		giveUp()
+		time.Sleep(15 * time.Hour)
+		h.restart()
+		h.due()
+		if got := h.texts(); len(got) > 0 {
+			t.Fatal(got)
+		}
+		time.Sleep(9 * time.Hour)
+		for range 3 {
+			h.due()
+			h.restart()
+		}
+		if got := h.texts(); len(got) != 1 || !strings.HasPrefix(got[0], "one\n") {
+			t.Error(got)
+		}
+	})
+}

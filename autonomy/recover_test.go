@@ -1,0 +1,52 @@
+package autonomy_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/notify"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+// What crashed Hob too often is told once, also when the notice of it is held
+// while Hob starts again and again.
+func TestGivenUpAtNight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(23 * time.Hour)
+		dir := t.TempDir()
+		night := setup{dir: dir, quiet: []notify.Quiet{{Start: 22 * 60, End: 7 * 60}}}
+		idle := night
+		idle.idle = true
+		e := start(t, idle)
+		fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+			if _, err := e.bus.PutTx(tx, bus.Event{ID: "fatal", Kind: bus.Watcher, Source: "watcher:w1", Session: "watcher:w1", Text: "New mail", Provenance: provenance.Outside}); err != nil {
+				return err
+			}
+			_, err := tx.Exec(`UPDATE inbox SET crashes = ? WHERE id = 'fatal'`, bus.MaxCrashes)
+			return err
+		}))
+		e.stop()
+		for range 3 {
+			e = start(t, night)
+			synctest.Wait()
+			e.stop()
+		}
+		time.Sleep(9 * time.Hour)
+		for range 2 {
+			e = start(t, night)
+			synctest.Wait()
+			time.Sleep(time.Minute)
+			list, err := e.bus.Deliveries(context.Background(), "", "", "", 10)
+			fatal(t, err)
+			if len(list) != 1 || strings.Count(list[0].Text, "I gave this up: New mail.") != 1 {
+				t.Errorf("%+v", list)
+			}
+			e.stop()
+		}
+	})
+}
