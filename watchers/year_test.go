@@ -32,6 +32,9 @@ var virtualYears = []struct {
 // random: each occurrence fires once, or is accounted for as its policy says, and
 // nothing is late that came while Hob ran. HOB_TEST_SEEDS=20 tries more years.
 func TestVirtualYear(t *testing.T) {
+	if raceDetector {
+		t.Skip("a year in a bubble now and then ends the race detector itself (golang/go#78156); make test plays it without")
+	}
 	seeds := 1
 	if n, err := strconv.Atoi(os.Getenv("HOB_TEST_SEEDS")); err == nil {
 		seeds = n

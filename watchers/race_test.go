@@ -1,0 +1,5 @@
+//go:build race
+
+package watchers_test
+
+const raceDetector = true
