@@ -39,7 +39,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 	}
 	switch {
 	case len(fit) == 0:
-		return Account{}, fmt.Errorf("no account is configured for that; add one under [accounts.NAME] with hob config set (docs/accounts.md)")
+		return Account{}, fmt.Errorf("no account is configured for that; add one with hob account add you@example.org (docs/accounts.md)")
 	case name == "" && len(fit) == 1:
 		return fit[0], nil
 	case name == "":

@@ -151,8 +151,8 @@ func dayOf(s string, zone *time.Location) (time.Time, error) {
 }
 
 func startOf(s string, zone *time.Location) (time.Time, error) {
-	if s == "" {
-		return time.Now(), nil
+	if s == "" { // now
+		return time.Time{}, nil
 	}
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", time.DateOnly} {
 		if t, err := time.ParseInLocation(form, s, zone); err == nil {

@@ -103,7 +103,7 @@ func (p *play) configure() error {
 	p.conf = c
 	p.start = p.o.Start
 	if p.start.IsZero() {
-		p.start = time.Now()
+		p.start = time.Now().Add(time.Second) // what came just now has been
 	}
 	p.start = p.start.Truncate(time.Second)
 	return nil

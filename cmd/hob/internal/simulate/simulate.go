@@ -40,7 +40,7 @@ type Options struct {
 	Paths  system.Paths // of the owner's home, which is only read
 	Home   string       // the owner's folder, "~"
 	Dir    string       // an empty folder of its own, which the caller removes
-	Start  time.Time
+	Start  time.Time    // zero: now
 	Days   int
 	Zone   string // "" is that of the configuration
 	Model  string // Offline (default) or Configured
