@@ -153,7 +153,7 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
 	}}
 	var dns account.Resolver = net.DefaultResolver
-	if n.IMAP+n.SMTP+n.CalDAV != "" { // then nobody is asked; the table still knows the rest
+	if n.IMAP+n.SMTP+n.CalDAV != "" { // then nobody is asked
 		dns = nil
 	}
 	found, err := account.Find(c.Context(), address, dns)
@@ -175,6 +175,9 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 		if x.Name == n.Name {
 			return nil, "", &failure{code: exitFailed, cause: fmt.Sprintf("the account %q is there already", n.Name), remedy: "give it another --name, or first: hob account remove " + n.Name}
 		}
+	}
+	if dns == nil { // the password goes to no server but those that he named
+		found = account.Servers{Provider: found.Provider}
 	}
 	n.Fill(found)
 	return n, found.Hint, nil

@@ -269,6 +269,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 		"deep":              {body: "<rss><channel><item>" + deep, want: "too deep"},
 		"deep and sly":      {body: "<rss><channel><item>" + strings.Repeat(`<a b="/>">`, 500_000), want: "too deep"},
 		"deep directives":   {body: "<rss><channel><item>" + strings.Repeat(`<a><!x "> </a>">`, 100_000), want: "too deep"},
+		"deep, and hidden":  {body: "<rss><channel>\x01<x:a>" + deep, want: "too deep"},
 		"too large":         {body: "<rss>" + strings.Repeat(" ", 6<<20), want: "sends more than"},
 		"not there":         {fail: 404, want: "nothing at this address"},
 		"gone":              {fail: 410, want: "gone for good"},

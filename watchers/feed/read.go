@@ -52,6 +52,8 @@ func read(body []byte, base *url.URL) (items []item, title string, err error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, "", errors.New("the answer is empty")
 	}
+	// As the parser does by itself, but before shallow looks: it would stop there.
+	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
 	if err := shallow(body); err != nil {
 		return nil, "", err
 	}

@@ -73,6 +73,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	a.Secret = func(context.Context) (string, error) { return secret, nil }
 	works := 0
 	var bad []error
+	var drop []*string // not before the rest works: the next try may be with another password
 	for _, x := range Check(ctx, a) {
 		switch {
 		case x.Err == nil:
@@ -82,7 +83,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 			bad = append(bad, x.Err)
 		default:
 			said = append(said, x.Server+": left out, since it does not work: "+x.Err.Error())
-			*map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV}[x.Server] = ""
+			drop = append(drop, map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV}[x.Server])
 		}
 	}
 	if len(bad) > 0 {
@@ -90,6 +91,9 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 	}
 	if works == 0 {
 		return said, fmt.Errorf("%w: %s", ErrNone, strings.Join(said, "; "))
+	}
+	for _, server := range drop {
+		*server = ""
 	}
 	return said, nil
 }

@@ -99,12 +99,15 @@ func (d *Daemon) Journal(ctx context.Context, from, until time.Time) (out []Jour
 	return out, nil
 }
 
-// Known are the ids of what came or ended since then.
-func (d *Daemon) Known(ctx context.Context, since time.Time) (map[string]bool, error) {
+// Known are the ids of what came or ended since then; open: also of what is still
+// to be done.
+func (d *Daemon) Known(ctx context.Context, since time.Time, open bool) (map[string]bool, error) {
 	list, err := d.since(ctx, since)
 	out := map[string]bool{}
 	for _, e := range list {
-		out[e.ID] = true
+		if open || e.State == bus.Done || e.State == bus.Dead {
+			out[e.ID] = true
+		}
 	}
 	return out, err
 }

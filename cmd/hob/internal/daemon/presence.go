@@ -33,6 +33,9 @@ func (p presence) At(ctx context.Context) (at string, idle time.Duration, known 
 	if last != "" && since <= talking {
 		return last, since, true
 	}
+	if p.d.opt.Play != nil { // who sits at the machine now is not there
+		return last, since, last != ""
+	}
 	seen, err := desktop.Look(ctx, desktop.Options{Wait: lookWait})
 	here := err == nil && seen.IdleKnown && !(seen.LockKnown && seen.Locked)
 	switch {

@@ -85,6 +85,9 @@ func (p *play) configure() error {
 		c.Agent.Model, c.Providers = Offline, nil
 		onlyMain(c)
 	}
+	for i := range c.Members { // a container would be a real one
+		c.Members[i].Isolation = ""
+	}
 	c.Knowledge.Embeddings, c.Knowledge.Folders = "off", nil
 	c.Network.Proxy = ""
 	c.Autonomy.Tick.Duration = max(c.Autonomy.Tick.Duration, tick)
@@ -116,6 +119,10 @@ const tick = 5 * time.Minute
 // onlyMain leaves one model.
 func onlyMain(c *config.Config) {
 	c.Agent.Fallback, c.Agent.SmallModel = nil, ""
+	if c.Knowledge.Extraction != "off" {
+		c.Knowledge.Extraction = "rules"
+	}
+	c.Knowledge.Corrective, c.Knowledge.Reranker, c.Knowledge.Pictures, c.Guard.Guardian = "off", "off", "off", "off"
 	for i := range c.Members {
 		c.Members[i].Model, c.Members[i].Fallback = "", nil
 	}

@@ -28,13 +28,12 @@ type past struct {
 	mu     sync.Mutex
 	days   []daemon.Journal
 	ledger map[string][]bus.Entry // by tool
-	known  map[string]bool        // events that were there before
 }
 
-func (p *past) load(list []daemon.Journal, known map[string]bool) {
+func (p *past) load(list []daemon.Journal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.days, p.known, p.ledger = list, known, map[string][]bus.Entry{}
+	p.days, p.ledger = list, map[string][]bus.Entry{}
 	for _, j := range list {
 		for _, c := range j.Calls {
 			p.ledger[c.Tool] = append(p.ledger[c.Tool], c)

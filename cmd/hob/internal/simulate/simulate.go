@@ -94,7 +94,8 @@ type play struct {
 	start time.Time
 	world *world
 	files *file.Driver
-	past  *past // nil: nothing is played again
+	past  *past           // nil: nothing is played again
+	known map[string]bool // events that were there before
 	d     *daemon.Daemon
 	line  timeline
 	spent daemon.Spending // before
@@ -189,16 +190,15 @@ func (p *play) begin(ctx context.Context, d *daemon.Daemon) (err error) {
 	if err := d.Afresh(ctx); err != nil {
 		return err
 	}
+	if p.known, err = d.Known(ctx, p.start, p.past != nil); err != nil {
+		return err
+	}
 	if p.past != nil {
 		list, err := d.Journal(ctx, p.start, p.start.In(p.zone).AddDate(0, 0, p.o.Days))
 		if err != nil {
 			return err
 		}
-		known, err := d.Known(ctx, p.start)
-		if err != nil {
-			return err
-		}
-		p.past.load(list, known)
+		p.past.load(list)
 		p.world.script.past = recall(list)
 	}
 	p.spent, err = d.Spending(ctx, offline.Provider)

@@ -123,7 +123,7 @@ func (p *play) result(ctx context.Context, end time.Time) (*Result, error) {
 		out.Replayed = len(p.past.days)
 	}
 	err := p.d.Story(ctx, p.start, func(w daemon.Told) error {
-		if p.past != nil && p.past.known[w.Event.ID] {
+		if p.known[w.Event.ID] {
 			return nil // it is what was then
 		}
 		out.Events++
