@@ -50,7 +50,9 @@ func addReminder(w *wish) (plan, bool) {
 	switch first, _, _ := strings.Cut(strings.ToLower(d.text), " "); first {
 	case "except", "excluding", "unless": // "every weekday at 8:30 except holidays to stand up"
 		return asking("I know no exceptions and no public holidays; pause the reminder for those days. Of what shall I remind you, and when, without them?",
-			func(answer string) (string, bool) { return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != "" })
+			func(answer string) (string, bool) {
+				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
+			})
 	}
 	if p, ok := w.onEvent(d); ok {
 		return p, p.outcome != 0
