@@ -105,7 +105,7 @@ func (l *Loop) cmdSnooze(ctx context.Context, ev bus.Event, args string) (string
 		return "", errNoNotices
 	}
 	id, rest, _ := strings.Cut(args, " ")
-	if !strings.Contains(id, "-") { // of a notice ("n-...") or a delivery
+	if _, err := notify.ParseUntil(args, time.Now().In(l.o.Zone())); err == nil || !strings.Contains(id, "-") { // else it is of a notice ("n-...") or a delivery
 		id, rest = "", args
 	}
 	until, err := notify.ParseUntil(rest, time.Now().In(l.o.Zone()))

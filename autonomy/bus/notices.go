@@ -47,10 +47,11 @@ func (b *Bus) NextIDTx(tx *store.Tx, event string) (string, error) {
 	return deliveryID(event, n+1), err
 }
 
-// WaitingTx lists the notices and questions that wait for their channel, oldest first.
+// WaitingTx lists the notices and questions that wait for their channel, or are
+// on their way, oldest first.
 func (b *Bus) WaitingTx(tx *store.Tx) (out []Delivery, err error) {
 	rows, err := tx.Query(`SELECT ` + deliveryColumns + ` FROM outbox INDEXED BY outbox_open
-		WHERE state IN ('queued', 'sending', 'failed') AND state <> 'sending' AND kind IN ('notice', 'question') ORDER BY seq`)
+		WHERE state IN ('queued', 'sending', 'failed') AND kind IN ('notice', 'question') ORDER BY seq`)
 	if err != nil {
 		return nil, fmt.Errorf("bus: %w", err)
 	}

@@ -29,7 +29,7 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 		if err != nil {
 			return verdict{}, err
 		}
-		if found {
+		if found && !(first.State == Held && j.urgency > first.Urgency && j.urgency >= High) { // what is high does not wait with what was not
 			_, err := tx.Exec(`UPDATE notices SET again = again + 1 WHERE id = ?`, first.ID)
 			return verdict{state: Repeated, of: first.ID, why: fmt.Sprintf("it is what %s says, within %s (notify.same_within)", first.ID, short(n.o.SameWithin))}, wrap(err)
 		}

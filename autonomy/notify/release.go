@@ -181,6 +181,13 @@ func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
 	if err != nil || !open {
 		return Dropped, err
 	}
+	id, err := n.o.Bus.NextIDTx(tx, r.Event)
+	if err != nil {
+		return Held, err
+	}
+	if _, err := tx.Exec(`UPDATE notices SET delivery = ? WHERE id = ?`, id, r.ID); err != nil { // what becomes of it is followed
+		return Held, wrap(err)
+	}
 	return Released, n.o.Bus.SayTx(tx, r.Event, bus.Out{Provenance: r.Provenance, Judged: true, Delivery: channels.Delivery{
 		Kind: r.Kind, Session: r.Session, Channel: r.Channel, Chat: r.Chat, Text: r.Text,
 	}})

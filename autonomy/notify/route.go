@@ -117,6 +117,9 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 	}
 	for _, d := range waiting {
 		at := d.CreatedAt.Add(n.o.Unreachable)
+		if d.State == channels.Sending && !now.Before(at) { // it may be arriving right now
+			at = now.Add(time.Minute)
+		}
 		if now.Before(at) {
 			if next.IsZero() || at.Before(next) {
 				next = at
@@ -124,10 +127,10 @@ func (n *Notifier) strandedTx(tx *store.Tx, now time.Time) (next time.Time, err 
 			continue
 		}
 		rows, err := list(tx, `WHERE delivery = ?`, d.ID)
-		if err != nil || len(rows) == 0 {
+		if err != nil {
 			return next, err
 		}
-		if rows[0].Stuck {
+		if len(rows) == 0 || rows[0].Stuck {
 			continue
 		}
 		went, err := n.elsewhereTx(tx, rows[0], fmt.Sprintf("%s could not be reached for %s", d.Channel, short(n.o.Unreachable)))

@@ -93,7 +93,7 @@ func TestUnreachable(t *testing.T) {
 		h.due()
 		h.want("sending signal : one") // it may be arriving right now
 		fatal(t, h.bus.Retry(t.Context(), rows[0].ID, time.Now().Add(time.Minute), "no network", false))
-		h.restart()
+		time.Sleep(time.Minute)
 		h.due()
 		h.want("cancelled signal : one", "queued telegram 42: one")
 		stopped = "signal"
@@ -103,6 +103,24 @@ func TestUnreachable(t *testing.T) {
 		h.due()
 		h.due() // there is no other channel: they wait
 		h.want("cancelled signal : one", "queued telegram 42: one", "queued telegram 42: two")
+	})
+}
+
+// A question that was held, and then finds its channel gone, goes elsewhere like
+// the rest, and holds up nothing behind it.
+func TestReleasedQuestionFallsBack(t *testing.T) {
+	o := Options{Fallback: []string{"telegram"}, Unreachable: 15 * time.Minute, Quiet: []Quiet{night(nil)}, Usable: func(string) bool { return true }}
+	bubble(t, o, func(t *testing.T, h *house) {
+		h.spoke("telegram", "42", false)
+		time.Sleep(11 * time.Hour) // 23:00
+		h.say(seen1(""), bus.Out{Provenance: provenance.Outside, Delivery: channels.Delivery{Kind: channels.Question, Session: "main", Channel: "signal", Text: "May I?"}})
+		time.Sleep(9 * time.Hour)
+		h.due()
+		h.on("signal", "one")
+		h.want("queued signal : May I?", "queued signal : one")
+		time.Sleep(16 * time.Minute)
+		h.due()
+		h.want("cancelled signal : May I?", "cancelled signal : one", "queued telegram 42: May I?", "queued telegram 42: one")
 	})
 }
 
