@@ -22,6 +22,7 @@ import (
 func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 	ev := t.ev
 	learned := l.study(ev, end)
+	hint := l.weigh(ctx, ev, end)
 	err := l.o.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		res := end
 		if res.Record != nil {
@@ -57,7 +58,7 @@ func (l *Loop) act(ctx context.Context, t *turn, end result) error {
 			res.said, res.Answer = true, told
 		}
 		if res.said {
-			out := bus.Out{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
+			out := bus.Out{Provenance: res.Source, Hint: hint, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}}
 			if err := l.o.Bus.SayTx(tx, ev.ID, out); err != nil {
 				return err
 			}

@@ -41,6 +41,8 @@ func commands() []command {
 		{[]string{"agent"}, "[NAME|auto]", "who answers here, or let another agent answer", (*Loop).cmdAgent},
 		{[]string{"why"}, "[ID]", "why I did or said something", (*Loop).cmdWhy},
 		{[]string{"quiet"}, "[2h|until 9:00|off]", "hold what is not critical for that long, or no more", (*Loop).cmdQuiet},
+		{[]string{"pause"}, "[1h|until tomorrow|off]", "begin nothing by myself for that long; what comes waits", (*Loop).cmdPause},
+		{[]string{"resume"}, "", "end the pause", (*Loop).cmdResume},
 		{[]string{"snooze"}, "[ID] 1h", "tell my last notice again, or that one, at that time", (*Loop).cmdSnooze},
 		{[]string{"model"}, "[NAME|auto]", "which model answers here, or choose one", (*Loop).cmdModel},
 		{[]string{"help"}, "", "this list", (*Loop).cmdHelp},

@@ -85,7 +85,8 @@ type Options struct {
 	// GuestMessages is how many messages an hour are taken of each sender who is
 	// not the owner; 0: any number.
 	GuestMessages int
-	// KeepTraces is how long the traces of ticks are kept; 0: for ever.
+	// KeepTraces is how long the traces of ticks, and what became of notices, are kept;
+	// 0: for ever.
 	KeepTraces time.Duration
 	// Watching explains the silences of watchers; nil: nobody does.
 	Watching Watching

@@ -44,6 +44,23 @@ func (l *Loop) endDigest(tx *store.Tx, ev bus.Event, res *result) (err error) {
 	return err
 }
 
+// weigh has a model say how urgent a notice is, where it may. That takes a bounded
+// time, and its answer changes nothing but when the notice is told.
+func (l *Loop) weigh(ctx context.Context, ev bus.Event, res result) bus.Hint {
+	if l.o.Notices == nil || !res.said || res.kind != channels.Notice || res.digest || res.goal != nil {
+		return bus.Hint{}
+	}
+	return l.o.Notices.Weigh(ctx, ev.ID, bus.Out{Provenance: res.Source, Delivery: channels.Delivery{Kind: res.kind, Session: res.session, Channel: res.channel, Chat: res.chat, Text: res.Answer}})
+}
+
+// pruneNotices removes what became of notices as old as the traces of ticks.
+func (l *Loop) pruneNotices(ctx context.Context) error {
+	if l.o.Notices == nil || l.o.KeepTraces <= 0 {
+		return nil
+	}
+	return l.o.Notices.Prune(ctx, time.Now().Add(-l.o.KeepTraces))
+}
+
 // willTell reports whether there is a notice of an event, held or told: the bus
 // knows of those only that went out under the event's own name.
 func (l *Loop) willTell(ctx context.Context, event string) (bool, error) {

@@ -2,12 +2,17 @@ package autonomy_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/goals"
 	"hob/autonomy/llm/llmtest"
+	"hob/autonomy/notify"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/watchers"
@@ -102,6 +107,43 @@ func TestTracesOfFailedTicks(t *testing.T) {
 	e.tells("silence the mail from Bob", "Nothing about", "was held back")
 }
 
+// What was not told as another watcher had told it is found by its words, which
+// stand with what was told.
+func TestSilenceOfWhatWasToldAlready(t *testing.T) {
+	e := start(t, setup{quiet: []notify.Quiet{}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	for i, id := range []string{"w-2", "w-3"} {
+		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: fmt.Sprintf("news %d", i), Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
+		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "The comet is back", Payload: json.RawMessage(`{"item":7}`), Source: provenance.Outside, At: time.Now()}}, nil))
+		list, err := e.bus.List(t.Context(), "watcher:"+id, "", 1)
+		fatal(t, err)
+		e.settle(list[0].ID)
+	}
+	e.tells("silence the comet", "not told: it is what n-", "notify.same_within", "The comet is back")
+	e.tells("silence the asteroid", "Nothing about")
+}
+
+// A digest says from where everything in it came, and the traces of notices go with
+// those of ticks.
+func TestOriginsOfADigest(t *testing.T) {
+	e := start(t, setup{quiet: []notify.Quiet{{Start: 0, End: 24 * 60}}, change: func(o *autonomy.Options) { o.Watching = silent{} }})
+	for _, id := range []string{"w-2", "w-3"} {
+		e.specs[id] = watchers.Spec{ID: id, Kind: "feed", Title: "news of " + id, Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
+		fatal(t, e.loop.Fire(t.Context(), id, []watchers.Signal{{Key: "1", Text: "A word from " + id, Source: provenance.Outside, At: time.Now()}}, nil))
+		list, err := e.bus.List(t.Context(), "watcher:"+id, "", 1)
+		fatal(t, err)
+		e.settle(list[0].ID)
+	}
+	e.settle(e.put("main", "/quiet off", ""))
+	var digest []bus.Event
+	for len(digest) == 0 {
+		var err error
+		digest, err = e.bus.List(t.Context(), notify.Source, "", 1)
+		fatal(t, err)
+	}
+	e.settle(digest[0].ID)
+	e.tells("event "+digest[0].ID, "it brings: text from", "news of w-2", "news of w-3")
+}
+
 // Whatever wakes the loop without an input writes nothing.
 func TestIdleTicksWriteNothing(t *testing.T) {
 	e := start(t, setup{change: func(o *autonomy.Options) { o.Tick = time.Millisecond }})
@@ -115,5 +157,61 @@ func TestIdleTicksWriteNothing(t *testing.T) {
 	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error { return tx.QueryRow("SELECT count(*) FROM ticks").Scan(&n) }))
 	if n != 0 {
 		t.Errorf("%d ticks without an input left a trace", n)
+	}
+}
+
+// What was worded and did not arrive is not told as told.
+func TestWhatDidNotArriveIsNotTold(t *testing.T) {
+	e := start(t, setup{
+		pushes: map[string]bool{"telegram": true},
+		change: func(o *autonomy.Options) { o.Watching, o.Notify = silent{}, "telegram" },
+	})
+	e.specs["w-1"] = watchers.Spec{ID: "w-1", Kind: "feed", Title: "the news", Mode: watchers.Notify, Report: "main", Provenance: provenance.Owner}
+	for _, text := range []string{"A fire", "A flood", "A storm"} {
+		fatal(t, e.loop.Fire(t.Context(), "w-1", []watchers.Signal{{Key: text, Text: text, Source: provenance.Outside, At: time.Now()}}, nil))
+	}
+	list, err := e.bus.List(t.Context(), "watcher:w-1", "", 3)
+	fatal(t, err)
+	for _, ev := range list {
+		e.settle(ev.ID)
+	}
+	become := func(text, state string) {
+		fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.Exec(`UPDATE outbox SET state = ? WHERE text LIKE ?`, state, "%"+text+"%")
+			return err
+		}))
+	}
+	become("fire", "dead")
+	become("storm", "sent")
+	got := e.explain("silence w-1")
+	told, rest, _ := strings.Cut(got, "Worded, and not with you yet:")
+	if !strings.Contains(told, "Told after all:") || !strings.Contains(told, "storm") || strings.Contains(told, "fire") || strings.Contains(told, "flood") {
+		t.Errorf("told as told:\n%s", got)
+	}
+	if !strings.Contains(rest, "flood") || !strings.Contains(rest, "dead") || strings.Contains(rest, "storm") {
+		t.Errorf("told as not told:\n%s", got)
+	}
+	if got := e.explain("silence flood"); strings.Count(got, "A flood") != 1 || strings.Contains(got, "Told after all") {
+		t.Errorf("it is there once:\n%s", got)
+	}
+	if got := e.explain("silence my mail"); strings.Contains(got, "Told after all") {
+		t.Errorf("what was told in the day is listed, though nothing of it was named:\n%s", got)
+	}
+}
+
+// An answer that cannot be looked up is an error, not a wrong answer.
+func TestAReviewThatCannotBeRead(t *testing.T) {
+	e, kept := withGoals(t, t.TempDir(), scripted(llmtest.Answer{Text: deferring, Times: -1}))
+	e.reviewed(e.goal(kept, goals.Goal{Description: "wake me", Provenance: provenance.Owner, NextAt: time.Now()}))
+	e.tells("silence", "the review decided so")
+	fatal(t, e.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE goal_reviews SET confidence = 'damaged'`)
+		if err == nil { // the goal itself is not asked about
+			_, err = tx.Exec(`UPDATE goals SET event = ''`)
+		}
+		return err
+	}))
+	if x, err := e.loop.Explain(t.Context(), autonomy.AskedWhy("silence")); err == nil {
+		t.Errorf("what cannot be read is told as %q", x.Text(time.UTC))
 	}
 }

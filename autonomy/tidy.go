@@ -2,6 +2,7 @@ package autonomy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"hob/autonomy/guard"
 	"hob/autonomy/session"
 	"hob/knowledge/store"
+	"hob/platform/system"
 )
 
 // chore is what is done about a conversation when its answer is out.
@@ -50,8 +52,11 @@ func (l *Loop) tidy(ctx context.Context) {
 			if l.Running() == 0 {
 				debug.FreeOSMemory()
 			}
-			if err := l.pruneTicks(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(l.pruneTicks(ctx), l.pruneNotices(ctx)); err != nil && ctx.Err() == nil {
 				l.o.Log.Warn("old traces cannot be removed", "err", err)
+			}
+			if l.Running() == 0 { // last, since what comes before uses much of the program
+				system.GiveBack()
 			}
 		case <-gather.C:
 			l.gather(ctx)

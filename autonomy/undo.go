@@ -299,6 +299,7 @@ func (l *Loop) actor(name string) (tools.Tool, bool) {
 
 func (l *Loop) tried(ctx context.Context, r UndoRequest, e bus.Entry) (string, error) {
 	t, ok := l.actor(e.Tool)
+	t = tools.Undoing(t, e.Undo)
 	if !ok {
 		return "", tools.Errorf(tools.Unsupported, "the tool %s is not there any more", e.Tool)
 	}

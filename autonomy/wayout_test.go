@@ -34,18 +34,21 @@ func waysOut() map[string][]string {
 // chose goes through platform/safehttp, and is not on this list.
 func mayGoOut() map[string]string {
 	return map[string]string{
-		"autonomy/llm/watch.go":              "to the model servers that the owner configured",
-		"channels/web/client.go":             "to Hob itself, without a network",
-		"cmd/hob/connect.go":                 "to the daemon on this machine",
-		"platform/pim/account.go":            "to the mail and calendar servers that the owner configured",
-		"platform/pim/caldav/caldav.go":      "the same, over HTTPS; another host only of the same domain",
-		"platform/pim/mailbox/mailbox.go":    "the same, encrypting a connection that is there",
-		"platform/pim/outgoing/outgoing.go":  "the same",
-		"cmd/hob/internal/bench/home.go":     "to a daemon that the measurement started itself",
-		"cmd/hob/accountcmd.go":              "to the machine's name server, about the domain of the owner's address",
-		"cmd/hob/setupcmd.go":                "the same",
-		"cmd/hob/internal/simulate/model.go": "to the model servers that the owner configured, when he asks for them; else nowhere",
-		"platform/desktop/screen_linux.go":   "to the display of this machine",
+		"autonomy/llm/watch.go":                  "to the model servers that the owner configured",
+		"channels/web/client.go":                 "to Hob itself, without a network",
+		"cmd/hob/connect.go":                     "to the daemon on this machine",
+		"platform/pim/account.go":                "to the mail and calendar servers that the owner configured",
+		"platform/pim/caldav/caldav.go":          "the same, over HTTPS; another host only of the same domain",
+		"platform/pim/mailbox/mailbox.go":        "the same, encrypting a connection that is there",
+		"platform/pim/outgoing/outgoing.go":      "the same",
+		"cmd/hob/internal/bench/home.go":         "to a daemon that the measurement started itself",
+		"cmd/hob/accountcmd.go":                  "to the machine's name server, about the domain of the owner's address",
+		"cmd/hob/setupcmd.go":                    "the same",
+		"cmd/hob/internal/doctor/leftovers.go":   "to sockets in Hob's own folder of this machine, to see whether anybody listens",
+		"cmd/hob/internal/simulate/model.go":     "the script's answers, or outside.go",
+		"cmd/hob/internal/simulate/outside.go":   "to the model servers that the owner configured, when he asks for them; else nowhere",
+		"platform/desktop/swayipc/conn_linux.go": "to the compositor of this session",
+		"platform/desktop/xwin/conn_linux.go":    "to the display of this machine",
 	}
 }
 

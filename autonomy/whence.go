@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/notify"
 	"hob/platform/origins"
 	"hob/platform/provenance"
 )
@@ -87,6 +88,8 @@ func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
 			return nil
 		}
 		return l.firedOrigins(ctx, ev, f)
+	case bus.System:
+		return l.gathered(ctx, ev)
 	case bus.Task:
 		var o struct {
 			Origins []provenance.Origin `json:"origins"`
@@ -97,6 +100,41 @@ func (l *Loop) brought(ctx context.Context, ev bus.Event) []provenance.Origin {
 		return o.Origins
 	}
 	return nil
+}
+
+// gathered are the origins of what a digest tells: of each notice in it what its event
+// brought, and what the calls of that event found.
+func (l *Loop) gathered(ctx context.Context, ev bus.Event) []provenance.Origin {
+	if l.o.Notices == nil || ev.Source != notify.Source {
+		return nil
+	}
+	rows, err := l.o.Notices.Why(ctx, ev.ID)
+	if err != nil {
+		l.o.Log.WarnContext(ctx, "origins cannot be read", "digest", ev.ID, "err", err)
+	}
+	var all [][]provenance.Origin
+	seen := map[string]bool{ev.ID: true} // its own notice
+	for _, n := range rows {
+		if seen[n.Event] || !n.Provenance.Tainted() {
+			continue
+		}
+		seen[n.Event] = true
+		of, err := l.o.Bus.Event(ctx, n.Event)
+		if err != nil { // it was forgotten since
+			continue
+		}
+		all = append(all, l.brought(ctx, of))
+		calls, err := l.o.Bus.Calls(ctx, n.Event)
+		if err != nil {
+			continue
+		}
+		for _, c := range calls {
+			if found, err := origins.Of(l.o.Store.Reader(ctx), origins.Result, c.Call); err == nil && c.Source.Tainted() {
+				all = append(all, found)
+			}
+		}
+	}
+	return provenance.Join(all...)
 }
 
 // toldFrom says in a line of its own from where outside text came.

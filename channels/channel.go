@@ -198,6 +198,9 @@ type Deps struct {
 	Buttons Buttons
 }
 
+// ErrQuick says that a question was answered before anybody could have read it.
+var ErrQuick = errors.New("that was too quick to be meant: read the question, and press again")
+
 // Buttons is what a press on a channel may do. Its methods may be called
 // concurrently.
 type Buttons interface {
@@ -206,9 +209,10 @@ type Buttons interface {
 	// program runs which Hob has started, and whose press nobody could tell from the
 	// owner's.
 	Asked(ctx context.Context, d Delivery) (question string, err error)
-	// Answer decides the question. It returns the words for the owner, and an error
-	// with words for him when his press counts for nothing.
-	Answer(ctx context.Context, channel, question string, yes bool) (string, error)
+	// Answer decides the question, which has stood before the owner since shown. It
+	// returns the words for him, and an error with words for him when his press counts
+	// for nothing: ErrQuick when the question may be asked of him again.
+	Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error)
 	// Ended returns nil once a question waits for no answer any more: it was decided,
 	// or its time is up.
 	Ended(ctx context.Context, question string) error

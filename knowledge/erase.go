@@ -32,7 +32,7 @@ var (
 	ErrNoErasure     = errors.New("no such erasure")
 	ErrOneOf         = errors.New("give exactly one of id, query and source")
 	ErrNothingToGo   = errors.New("nothing of it is kept")
-	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL" or "import:NAME"`)
+	ErrSourceUnknown = errors.New(`a source is "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME" or "browser:all"`)
 )
 
 // Forget says what is to be forgotten: exactly one of ID, Query and Source.

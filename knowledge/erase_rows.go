@@ -36,6 +36,7 @@ func (b *Base) EraseTx(tx *store.Tx, e *Erasure, s *Scrubber) (n Erased, err err
 		}
 		n = n.Add(m)
 	}
+	b.changed(tx)
 	return n, b.againTx(tx)
 }
 

@@ -23,11 +23,15 @@ func sourceKinds(kind string) []string {
 		return []string{"file"}
 	case "mail":
 		return []string{"mail", "message"}
-	case "event", "session", "import":
+	case "event", "session", "import", "browser":
 		return []string{}
 	}
 	return nil
 }
+
+// BrowserSource is the source of all that the browser keeps, with cookies: whoever
+// looks after its folder removes that. No row came from there.
+const BrowserSource = "browser:all"
 
 // goingBySource collects the rows that came from a source, and those that were
 // made with it in view.
@@ -35,6 +39,9 @@ func (b *Base) goingBySource(q store.Querier, f Forget, source string, g *Going)
 	kind, name, ok := strings.Cut(source, ":")
 	kinds := sourceKinds(kind)
 	if !ok || kinds == nil || strings.TrimSpace(name) == "" {
+		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
+	}
+	if kind == "browser" && (source != BrowserSource || f.narrow()) {
 		return fmt.Errorf("%w; this is %q", ErrSourceUnknown, source)
 	}
 	if kind == "file" {

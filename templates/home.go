@@ -109,6 +109,9 @@ type State struct {
 // stateFile holds State.
 const stateFile = "state.json"
 
+// journalFile holds a change that is under way.
+const journalFile = "journal.json"
+
 // pair is a file before and after; nil is no file.
 type pair struct {
 	Before *string `json:"before"`
@@ -125,14 +128,17 @@ type journal struct {
 }
 
 func (h *Home) statePath() string   { return filepath.Join(h.opt.Dir, stateFile) }
-func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, "journal.json") }
+func (h *Home) journalPath() string { return filepath.Join(h.opt.Dir, journalFile) }
 
 // State reads which template is in use.
 func (h *Home) State() (State, error) { return InUse(h.opt.Dir) }
 
 // Pending reports whether a change was begun and not finished.
-func (h *Home) Pending() (bool, error) {
-	switch _, err := os.Stat(h.journalPath()); {
+func (h *Home) Pending() (bool, error) { return Unfinished(h.opt.Dir) }
+
+// Unfinished is Pending for the folder of a home's state.
+func Unfinished(dir string) (bool, error) {
+	switch _, err := os.Stat(filepath.Join(dir, journalFile)); {
 	case err == nil:
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist):

@@ -47,6 +47,10 @@ type Judgement struct {
 	// Listed: it runs nothing but programs that are known to look only, with
 	// arguments that are known to let them. Its effects are Exec all the same.
 	Listed bool
+	// Private: it looks at what is the owner's own and was not meant for Hob, such
+	// as his screen, or acts there: the one not while he is away unless he says so, the
+	// other never then.
+	Private bool
 	// Items is how many things a batch changes or reaches; 0 counts as 1.
 	Items int
 	// Pattern is what a grant for calls like this one would cover, "" when only
@@ -70,6 +74,24 @@ func WithAsking(ctx context.Context, event string) context.Context {
 func Asking(ctx context.Context) string {
 	event, _ := ctx.Value(askingKey{}).(string)
 	return event
+}
+
+type askedKey struct{}
+
+// WithAsked says how to find what the question about this very call was bound to, as
+// its owner was shown it.
+func WithAsked(ctx context.Context, exact func() string) context.Context {
+	return context.WithValue(ctx, askedKey{}, exact)
+}
+
+// Asked is the Exact of the question that was put about this very call, as it was
+// shown, "" when none was: so a call is judged by the same thing before the answer and
+// behind it. What it holds is looked at again all the same.
+func Asked(ctx context.Context) string {
+	if exact, ok := ctx.Value(askedKey{}).(func() string); ok {
+		return exact()
+	}
+	return ""
 }
 
 // JudgementOf asks the tool, unless somebody else wrote it.

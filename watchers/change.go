@@ -152,6 +152,9 @@ func (m *Manager) SetStateTx(tx *store.Tx, id string, state State) (Spec, error)
 // SetPaceTx changes when and how often a watcher works, as far as change says
 // something. It goes on where it is: nothing is lost or told again by it.
 func (m *Manager) SetPaceTx(tx *store.Tx, id string, change Pace) (before, after Spec, err error) {
+	if change.PerDay < AnyPerDay {
+		return Spec{}, Spec{}, fmt.Errorf("%w: \"per_day\" must be a number from 1 on, or %d for any number", ErrInvalid, AnyPerDay)
+	}
 	r, err := selectRow(tx, id)
 	if err != nil {
 		return Spec{}, Spec{}, err
@@ -169,13 +172,17 @@ func (m *Manager) SetPaceTx(tx *store.Tx, id string, change Pace) (before, after
 		}
 	}
 	if change.PerDay != 0 {
-		spec.PerDay = change.PerDay
+		spec.PerDay = max(change.PerDay, 0) // AnyPerDay takes the limit away
 	}
 	return r.Spec, spec, m.putPace(tx, spec)
 }
 
-// Always as a part of a Pace takes what was said of it away.
-const Always = "always"
+// Always as a part of a Pace takes what was said of it away, and AnyPerDay its limit
+// a day.
+const (
+	Always    = "always"
+	AnyPerDay = -1
+)
 
 // RestorePaceTx gives a watcher the pace that it had.
 func (m *Manager) RestorePaceTx(tx *store.Tx, id string, pace Pace) (Spec, error) {

@@ -64,6 +64,11 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 	cursors = cursors.Add(waiting)
 	r.m.silent.take("") // what waits in memory only
 	passed := erase.Table{Name: "watcher_passed", Text: []string{"text", "why"}}
+	for _, id := range e.Events { // messages that were for no watcher
+		if _, err := tx.Exec("DELETE FROM watcher_passed WHERE key = ?", digest(id)); err != nil {
+			return n, fmt.Errorf("watchers: erase: %w", err)
+		}
+	}
 	unsaid, err := passed.EraseTx(tx, e, s)
 	if err != nil {
 		return n, err

@@ -67,6 +67,7 @@ type house struct {
 	mu      sync.Mutex
 	loc     *time.Location
 	stop    func()
+	dayOff  func(time.Time) bool
 }
 
 func newHouse(t testing.TB, more ...watchers.Driver) *house {
@@ -81,7 +82,7 @@ func newHouse(t testing.TB, more ...watchers.Driver) *house {
 func (h *house) fresh(limit int) {
 	m, err := watchers.New(watchers.Options{
 		Store: h.st, Drivers: h.drivers, Sink: h.sink, Log: slog.New(slog.DiscardHandler), Zone: h.zone, Max: limit,
-		AllowedRead: func(string) error { return nil },
+		AllowedRead: func(string) error { return nil }, DayOff: h.dayOff,
 	})
 	if err != nil {
 		h.t.Fatal(err)

@@ -41,6 +41,14 @@ type Hearer interface {
 	Hear(m Message, called func(name string) []string) (Signal, bool)
 }
 
+// Unhearer is a Hearer that can say why a message is not for it.
+type Unhearer interface {
+	Hearer
+	// Unheard says it of a message that Hear has refused; false: of such a message
+	// nobody would expect to be told.
+	Unheard(m Message) (Passed, bool)
+}
+
 // Heard is a signal of a Hearer, for who takes messages in.
 type Heard struct {
 	Spec   Spec
@@ -50,7 +58,7 @@ type Heard struct {
 // Overhears reports whether a message of somebody whom Hob does not answer would
 // fire anything, without writing anything.
 func (m *Manager) Overhears(ctx context.Context, msg Message) (bool, error) {
-	found, err := m.hear(m.opt.Store.Reader(ctx), msg)
+	found, err := m.hear(m.opt.Store.Reader(ctx), msg, false)
 	return len(found) > 0, err
 }
 
@@ -58,7 +66,7 @@ func (m *Manager) Overhears(ctx context.Context, msg Message) (bool, error) {
 // which the caller puts into the inbox in the same transaction. A watcher that
 // does not work never keeps a message from being taken.
 func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
-	found, err := m.hear(tx, msg)
+	found, err := m.hear(tx, msg, true)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +95,9 @@ func (m *Manager) HearTx(tx *store.Tx, msg Message) ([]Heard, error) {
 	return out, nil
 }
 
-// hear asks the watchers what a message means to them.
-func (m *Manager) hear(q store.Querier, msg Message) ([]Heard, error) {
+// hear asks the watchers what a message means to them. What it means nothing to is
+// noted, in memory: it is written with what the watcher commits next.
+func (m *Manager) hear(q store.Querier, msg Message, note bool) ([]Heard, error) {
 	rows, err := selectRows(q, " INDEXED BY watchers_listeners WHERE kind = '"+KindMessage+"' AND state = 'active'")
 	if err != nil {
 		return nil, err
@@ -96,7 +105,7 @@ func (m *Manager) hear(q store.Querier, msg Message) ([]Heard, error) {
 	called := func(name string) []string { return m.opt.Called(q, name) }
 	var out []Heard
 	for _, r := range rows {
-		if s, ok := m.ears(r.Spec, msg, called); ok {
+		if s, ok := m.ears(r.Spec, msg, called, note); ok {
 			out = append(out, Heard{r.Spec, s})
 		}
 	}
@@ -105,7 +114,7 @@ func (m *Manager) hear(q store.Querier, msg Message) ([]Heard, error) {
 
 // ears is one watcher's hearing. One that fails is looked at by the loop, which
 // tells the owner.
-func (m *Manager) ears(spec Spec, msg Message, called func(string) []string) (s Signal, ok bool) {
+func (m *Manager) ears(spec Spec, msg Message, called func(string) []string, note bool) (s Signal, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.opt.Log.Error("watcher panicked", "watcher", spec.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -114,7 +123,16 @@ func (m *Manager) ears(spec Spec, msg Message, called func(string) []string) (s 
 	}()
 	made, err := m.build(spec)
 	if h, is := made.(Hearer); is && err == nil {
-		return h.Hear(msg, called)
+		if s, ok = h.Hear(msg, called); ok || !note {
+			return s, ok
+		}
+		if u, is := h.(Unhearer); is {
+			if p, noted := u.Unheard(msg); noted {
+				p.Watcher, p.Rule, p.Key = spec.ID, RuleCondition, msg.ID
+				m.silent.note(p)
+			}
+		}
+		return s, false
 	}
 	m.mark(spec.ID, true)
 	return Signal{}, false

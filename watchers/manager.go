@@ -38,6 +38,8 @@ type Options struct {
 	AllowedRead func(path string) error
 	// Account finds one of the owner's accounts; without it there is none.
 	Account func(name, server string) (pim.Account, error)
+	// DayOff reports whether the owner has a day off; nil when that is not known.
+	DayOff func(day time.Time) bool
 	// Called gives the other names, addresses and numbers of whoever is named;
 	// without it nobody has any.
 	Called func(q store.Querier, name string) []string
@@ -159,7 +161,7 @@ func (m *Manager) buildWith(s Spec, trouble func(context.Context, string, error)
 	made, err := d.New(s, Deps{
 		Store: m.opt.Store, Log: m.opt.Log.With("watcher", s.ID, "kind", s.Kind), Zone: m.opt.Zone,
 		AllowedRead: m.opt.AllowedRead, Account: m.opt.Account, Trouble: trouble, Network: m.opt.Network, Secret: m.opt.Secret,
-		Messages: m.opt.Messages, Called: m.opt.Called,
+		Messages: m.opt.Messages, Called: m.opt.Called, DayOff: m.opt.DayOff,
 		passed: func(p Passed) { p.Watcher = s.ID; m.silent.note(p) },
 	})
 	if err != nil {
@@ -195,6 +197,10 @@ func (m *Manager) mark(id string, again bool) {
 	m.mu.Unlock()
 	m.nudge()
 }
+
+// Woke makes everything look at the clock at once, as after the machine slept: its
+// timers stood still meanwhile. Nobody need call it, as they are short.
+func (m *Manager) Woke() { m.nudge() }
 
 func (m *Manager) nudge() {
 	select {

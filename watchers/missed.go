@@ -30,6 +30,11 @@ type batch struct {
 
 // plan decides what happens to the occurrences from next up to now.
 func plan(timed Timed, policy Missed, next, now time.Time) batch {
+	if s, ok := timed.(Sparing); ok && s.Spares(next) { // since it was computed; it is not missed
+		b := batch{last: next}
+		b.next, _ = following(timed, next)
+		return b
+	}
 	p := past{first: next}
 	p.collect(timed, next, now)
 	b := batch{last: p.last(), next: p.next}

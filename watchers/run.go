@@ -239,6 +239,7 @@ func (l *loop) at(ctx context.Context, now time.Time, jump time.Duration) {
 func (l *loop) compare(ctx context.Context, now time.Time, jump time.Duration) {
 	if jump > smallJump || jump < -smallJump {
 		l.m.opt.Log.Info("wall clock jumped", "by", jump.Round(time.Second).String())
+		l.poller.nudge()
 	}
 	if zone := l.m.opt.Zone(); !sameZone(zone, l.zone) {
 		l.m.opt.Log.Info("time zone changed", "from", l.zone.String(), "to", zone.String())
@@ -266,11 +267,17 @@ func (l *loop) fire(ctx context.Context, t *timer, now time.Time) {
 	var b batch
 	zone := l.m.inOneZone(func() { b = plan(t.timed, t.spec.Missed, t.next, now) })
 	gone := false
-	err := l.m.opt.Sink.Fire(ctx, t.spec.ID, b.signals(l.m.label(t.spec), t.spec, now, zone), func(tx *store.Tx) error {
+	save := func(tx *store.Tx) error {
 		err := b.save(tx, t, now, zone)
 		gone = errors.Is(err, errGone)
 		return err
-	})
+	}
+	var err error
+	if signals := b.signals(l.m.label(t.spec), t.spec, now, zone); len(signals) > 0 {
+		err = l.m.opt.Sink.Fire(ctx, t.spec.ID, signals, save)
+	} else { // the time was left out
+		err = l.m.opt.Store.Write(ctx, save)
+	}
 	id := t.spec.ID
 	switch {
 	case err == nil:

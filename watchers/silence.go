@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -287,15 +286,4 @@ func selectPassed(q store.Querier, tail string, args ...any) ([]Passed, error) {
 		out = append(out, p)
 	}
 	return out, rows.Err()
-}
-
-// fits reports whether all words stand in a text.
-func fits(text string, words []string) bool {
-	have := phrase.Fold(text)
-	for _, w := range words {
-		if !strings.Contains(have, phrase.Fold(w)) {
-			return false
-		}
-	}
-	return true
 }

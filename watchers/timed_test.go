@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +89,27 @@ func TestMissed(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestADayThatBecomesADayOff: the next time was computed before that.
+func TestADayThatBecomesADayOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it is Saturday, 1 January 2000
+		h := newHouse(t)
+		var leave atomic.Value
+		leave.Store("")
+		h.dayOff = func(day time.Time) bool { return day.Format(time.DateOnly) == leave.Load() }
+		h.fresh(0)
+		h.create("cron", `{"cron":"0 8 * * *","except":["days off"]}`, remind("stretch"))
+		h.start()
+		time.Sleep(12 * time.Hour)
+		leave.Store("2000-01-02")
+		time.Sleep(48 * time.Hour)
+		synctest.Wait()
+		h.stop()
+		if d := cmp.Diff([]string{"stretch", "stretch"}, h.texts()); d != "" {
+			t.Error(d)
+		}
+	})
 }
 
 // Over the weeks of a change of the clocks, with the process killed and started

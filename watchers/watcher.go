@@ -144,6 +144,13 @@ type Timed interface {
 	Next(t time.Time) (time.Time, bool)
 }
 
+// Sparing is a Timed that may leave out a time which it gave before: what it leaves
+// out can change meanwhile.
+type Sparing interface {
+	Timed
+	Spares(at time.Time) bool
+}
+
 // Deps is what a driver may use.
 type Deps struct {
 	Store *store.Store
@@ -161,6 +168,8 @@ type Deps struct {
 	// look into ~/x: permission denied"). Told once per kind of error, which
 	// stays the watcher's error until nil says that everything works again.
 	Trouble func(ctx context.Context, watcher string, err error)
+	// DayOff reports whether the owner has a day off; nil when that is not known.
+	DayOff func(day time.Time) bool
 	// Messages and Called are those of Options.
 	Messages func(ctx context.Context, since time.Time, each func(Message) error) error
 	Called   func(q store.Querier, name string) []string

@@ -80,7 +80,7 @@ func (m *Manager) passed(q store.Querier, id string, words []string, since time.
 		return nil, err
 	}
 	out := append(append([]Passed{}, m.silent.waiting(id)...), kept...)
-	out = slices.DeleteFunc(out, func(p Passed) bool { return p.At.Before(since) || !fits(p.Text, words) })
+	out = slices.DeleteFunc(out, func(p Passed) bool { return p.At.Before(since) || !phrase.Has(p.Text, words) })
 	slices.SortStableFunc(out, func(a, b Passed) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), limit)], nil
 }

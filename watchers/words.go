@@ -62,12 +62,15 @@ func recurring(every string, now time.Time) (string, json.RawMessage, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	fields := map[string]string{"cron": e.Cron}
+	fields := map[string]any{"cron": e.Cron}
 	if e.Cron == "" {
-		fields = map[string]string{"interval": e.Interval.String()}
+		fields = map[string]any{"interval": e.Interval.String()}
 		if !e.Anchor.IsZero() {
 			fields["anchor"] = e.Anchor.Format("2006-01-02T15:04:05-07:00") // never with Z, which is an instant
 		}
+	}
+	if e.Except != "" {
+		fields["except"] = strings.Split(e.Except, ", ")
 	}
 	config, err := json.Marshal(fields)
 	return KindCron, config, err

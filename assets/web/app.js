@@ -287,7 +287,7 @@ function listen() {
     mark(false);
     if (feed.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // the answer was an error, such as a restart
   };
-  feed.addEventListener('delivery', e => delivery(JSON.parse(e.data).data));
+  feed.addEventListener('delivery', e => { delivery(JSON.parse(e.data).data); refreshNotices(); });
   feed.addEventListener('approval_required', e => approval(JSON.parse(e.data).data));
   for (const kind of ['tool_result', 'message_end']) {
     feed.addEventListener(kind, () => { if (document.querySelector('.approval')) openQuestions().catch(() => {}); });
@@ -376,6 +376,72 @@ function refreshDay() {
 today.ontoggle = refreshDay;
 document.addEventListener('visibilitychange', refreshDay);
 setInterval(refreshDay, 10 * 60 * 1000);
+
+// ---------------------------------------------------------------- notices
+
+const notices = $('notices');
+
+// became says what became of a notice, and by which rule.
+function became(n) {
+  switch (n.state) {
+    case 'held': return 'held until ' + clock(n.until) + ': ' + n.why;
+    case 'due': return 'about to be told; it was held: ' + n.why;
+    case 'released': return 'told ' + clock(n.told_at) + '; it was held: ' + n.why;
+    case 'repeated': return 'not told: ' + n.why;
+    case 'dropped': return 'not told: nobody waits for it any more';
+    default: return 'told on ' + n.channel + (n.place ? ' (' + n.place + ')' : '') + ': ' + n.why;
+  }
+}
+
+function noticeItem(n) {
+  const li = element('li', '');
+  li.dataset.notice = n.id;
+  li.dataset.state = n.state;
+  const t = element('time', '', clock(n.created_at));
+  t.dateTime = n.created_at;
+  li.append(t, element('div', 'text', n.text || '(its text is not kept any more)'), element('div', 'why', n.urgency + ', ' + n.rule + '; ' + became(n)));
+  const buttons = element('div', 'buttons');
+  const button = (name, text, what, body) => {
+    const b = element('button', name, text);
+    b.type = 'button';
+    b.onclick = async () => {
+      for (const x of buttons.children) x.disabled = true;
+      try {
+        await api('POST', '/api/v1/notices/' + what, body);
+        await showNotices();
+      } catch (e) {
+        for (const x of buttons.children) x.disabled = false;
+        $('quiet').hidden = false;
+        $('quiet').textContent = e.message;
+      }
+    };
+    buttons.append(b);
+  };
+  if (n.kind === 'notice' && n.text && ['held', 'told', 'released'].includes(n.state)) button('later', 'In an hour', 'snooze', { id: n.id, for: '1h' });
+  if (n.state === 'held') button('now', 'Now', 'release', { id: n.id });
+  if (buttons.children.length) li.append(buttons);
+  return li;
+}
+
+// showNotices lists what Hob told by itself or holds, what is held first. Nobody is
+// asked for it while the card is closed.
+async function showNotices() {
+  const [rows, quiet] = await Promise.all([api('GET', '/api/v1/notices?limit=50'), api('POST', '/api/v1/notices/quiet', {})]);
+  const waits = n => n.state === 'held' || n.state === 'due';
+  rows.sort((a, b) => waits(b) - waits(a));
+  $('quiet').hidden = !quiet.quiet;
+  $('quiet').textContent = quiet.quiet ? 'Quiet until ' + clock(quiet.until) + ' (' + quiet.why + ')' : '';
+  $('told').replaceChildren(...(rows.length ? rows.map(noticeItem) : [element('li', '', 'I have told nothing by myself yet.')]));
+  notices.dataset.state = 'loaded';
+  toEnd();
+}
+
+function refreshNotices() {
+  if (notices.open && !document.hidden) showNotices().catch(e => $('told').replaceChildren(element('li', '', e.message)));
+}
+notices.ontoggle = refreshNotices;
+document.addEventListener('visibilitychange', refreshNotices);
+setInterval(refreshNotices, 60 * 1000);
 
 // ---------------------------------------------------------------- controls
 

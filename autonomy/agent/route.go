@@ -57,7 +57,7 @@ func (r *run) routing() link {
 		if !ok {
 			return tools.Errorf(tools.NotFound, "there is no tool %q; call find_tools with a few words", name)
 		}
-		s.tool = t
+		s.tool = tools.For(t, s.args)
 		return nil
 	}}
 }

@@ -11,13 +11,18 @@ import (
 	"hob/autonomy/guard"
 	"hob/channels"
 	"hob/knowledge/store"
+	"hob/tools"
 )
 
 // suspend asks the owner about call i and every later one that needs an
-// answer, and puts the turn away until then, all in one transaction.
+// answer, and puts the turn away until then, all in one transaction. What acts on
+// the owner's screen is asked about by itself.
 func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 	asks := []*step{r.steps[i]}
 	for _, s := range r.steps[i+1:] {
+		if alone(r.steps[i]) {
+			break
+		}
 		if s.settled() {
 			continue
 		}
@@ -25,7 +30,7 @@ func (r *run) suspend(ctx context.Context, i int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if s.dec = d; d.Verdict == guard.Ask && !goesOn(asks, s) {
+		if s.dec = d; d.Verdict == guard.Ask && !goesOn(asks, s) && !alone(s) {
 			asks = append(asks, s)
 		}
 	}
@@ -41,6 +46,14 @@ func goesOn(asks []*step, s *step) bool {
 	return s.dec.Rule == guard.BatchRule && s.dec.Judgement.Items <= 1 && slices.ContainsFunc(asks, func(a *step) bool {
 		return a.dec.Rule == guard.BatchRule && a.tool.Spec().Name == s.tool.Spec().Name
 	})
+}
+
+// alone reports whether a call acts on the owner's screen. That is done only while
+// no question is open, which it could answer, and what comes after it is judged by
+// what it leaves there.
+func alone(s *step) bool {
+	j := s.dec.Judgement
+	return j.Private && j.Effects&tools.Exec != 0
 }
 
 func (r *run) askTx(ctx context.Context, tx *store.Tx, asks []*step) error {

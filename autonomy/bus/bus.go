@@ -71,6 +71,7 @@ type Bus struct {
 	doors   map[string]chan struct{}   // by channel: rows may be due
 	served  map[string]uint64          // lane -> when it was last claimed
 	serial  uint64
+	calm    calm
 }
 
 // New makes a bus over a store that was opened with Migrations.
@@ -98,7 +99,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations of the bus's tables.
 func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone}}
+	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause}}
 }
 
 const schema1 = `
@@ -172,13 +173,13 @@ func (b *Bus) Poke() {
 	}
 }
 
-// Recover puts back what a crash left half done. It must be called once, before
+// Recover puts back what a crash left half done, which goes on in a pause too. It must be called once, before
 // the first Claim. It returns the events that crashed too often and are dead,
 // also those of earlier starts, until a reply or a notice tells of them.
 func (b *Bus) Recover(ctx context.Context) (dead []Event, err error) {
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		dead = nil
-		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending' WHERE state = 'claimed'`); err != nil {
+		if _, err := tx.Exec(`UPDATE inbox SET crashes = crashes + 1, attempts = attempts - 1, state = 'pending', not_before = ? WHERE state = 'claimed'`, resumed); err != nil {
 			return err
 		}
 		crashed, err := scanEvents(tx.Query(`SELECT `+eventColumns+` FROM inbox INDEXED BY inbox_crashed WHERE crashes > 0 AND crashes >= ? AND state = 'pending'`, MaxCrashes))

@@ -25,6 +25,9 @@ func scanEvent(s scanner) (e Event, err error) {
 	err = s.Scan(&e.ID, &e.Kind, &e.Source, &e.Session, &e.Lane, &e.Channel, &e.Chat, &e.Sender, &e.Text, &payload, &e.Provenance,
 		&received, &e.Key, &e.State, &e.Attempts, &e.Crashes, &notBefore, &e.Error, &e.Answer, &done)
 	e.Payload = payload
+	if notBefore == resumed {
+		notBefore = 0
+	}
 	e.ReceivedAt, e.NotBefore, e.DoneAt = store.Time(received), store.Time(notBefore), store.Time(done)
 	return e, err
 }

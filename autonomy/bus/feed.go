@@ -33,6 +33,7 @@ type Feed struct {
 	cut  uint64 // id of the newest event that is kept no more
 	gone uint64 // how many those are
 	subs map[*Subscription]struct{}
+	fine int // of them, those that read deltas
 	lost uint64
 }
 
@@ -46,6 +47,7 @@ func newFeed(now func() time.Time) *Feed {
 type Subscription struct {
 	feed    *Feed
 	c       chan LiveEvent
+	coarse  bool // without deltas
 	dropped uint64
 }
 
@@ -58,6 +60,9 @@ func (s *Subscription) Close() {
 	defer s.feed.mu.Unlock()
 	if _, ok := s.feed.subs[s]; ok {
 		delete(s.feed.subs, s)
+		if !s.coarse {
+			s.feed.fine--
+		}
 		close(s.c)
 	}
 }
@@ -82,6 +87,17 @@ func (f *Feed) Subscribe(after uint64) *Subscription {
 		}
 	}
 	f.subs[s] = struct{}{}
+	f.fine++
+	return s
+}
+
+// Follow opens the feed from now on, without the pieces of answers: for who only
+// wants to know that something has changed.
+func (f *Feed) Follow() *Subscription {
+	s := &Subscription{feed: f, c: make(chan LiveEvent, 16), coarse: true}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.subs[s] = struct{}{}
 	return s
 }
 
@@ -92,7 +108,7 @@ func (f *Feed) Publish(typ, event, session string, data any) {
 	defer f.mu.Unlock()
 	f.last++
 	delta := typ == "content_delta" || typ == "tool_call_delta"
-	if delta && len(f.subs) == 0 {
+	if delta && f.fine == 0 {
 		return
 	}
 	raw, err := json.Marshal(data)
@@ -108,7 +124,9 @@ func (f *Feed) Publish(typ, event, session string, data any) {
 		f.ring = append(f.ring, e)
 	}
 	for s := range f.subs {
-		s.put(e)
+		if !delta || !s.coarse {
+			s.put(e)
+		}
 	}
 }
 

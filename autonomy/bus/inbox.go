@@ -20,7 +20,7 @@ WITH RECURSIVE lanes(lane) AS (
 	UNION ALL
 	SELECT (SELECT min(lane) FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane > lanes.lane)
 	FROM lanes WHERE lanes.lane IS NOT NULL)
-SELECT h.seq, h.lane, h.kind, h.command, h.state, h.not_before FROM lanes JOIN inbox h ON h.seq = (
+SELECT h.seq, h.lane, h.kind, h.command, h.state, max(h.not_before, ` + held + `) FROM lanes JOIN inbox h ON h.seq = (
 	SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = lanes.lane ORDER BY seq LIMIT 1)
 WHERE lanes.lane IS NOT NULL`
 
@@ -47,12 +47,38 @@ func (h head) rank() int {
 	return 2
 }
 
+// calm is that nothing was due when it was last looked for.
+type calm struct {
+	commits int64     // there were then
+	at      time.Time // zero: it was not so
+	next    time.Time // when something will be due, as far as is known
+}
+
+// longestCalm is how long it is believed that nothing else writes the file.
+const longestCalm = 5 * time.Minute
+
+// holds reports whether there still cannot be anything due. An idle tick costs
+// nothing so.
+func (c calm) holds(commits int64, now time.Time) bool {
+	return !c.at.IsZero() && c.commits == commits && !now.Before(c.at) && now.Before(c.at.Add(longestCalm)) && (c.next.IsZero() || now.Before(c.next))
+}
+
 // Claim takes the events that are due now: the first open one of each session
 // that is not busy, at most n, commands beyond that number. Among equals the
 // session served longest ago comes first, so that no chatty session takes all
 // the places. next is when the earliest waiting event becomes due (zero: none).
 func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time, err error) {
 	now := b.now()
+	b.mu.Lock()
+	was := b.calm
+	b.mu.Unlock()
+	if was.holds(b.db.Commits(), now) {
+		return nil, was.next, nil
+	}
+	return b.claim(ctx, n, now)
+}
+
+func (b *Bus) claim(ctx context.Context, n int, now time.Time) (events []Event, next time.Time, err error) {
 	some, next, err := b.peek(ctx, n, now)
 	if err != nil || len(some) == 0 {
 		return nil, next, err
@@ -85,7 +111,8 @@ func (b *Bus) Claim(ctx context.Context, n int) (events []Event, next time.Time,
 }
 
 func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next time.Time, err error) {
-	rows, err := b.db.Read().QueryContext(ctx, heads)
+	commits := b.db.Commits() // before it is looked: what comes meanwhile is looked at again
+	rows, err := b.db.Read().QueryContext(ctx, heads, now.UnixMilli())
 	if err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
 	}
@@ -112,8 +139,10 @@ func (b *Bus) peek(ctx context.Context, n int, now time.Time) (due []head, next 
 	if err := rows.Err(); err != nil {
 		return nil, next, fmt.Errorf("bus: claim: %w", err)
 	}
+	b.calm = calm{}
 	if len(due) == 0 {
 		clear(b.served) // nobody competes: the order starts afresh, the map stays small
+		b.calm = calm{commits: commits, at: now, next: store.Time(earliest)}
 	}
 	slices.SortFunc(due, func(x, y head) int {
 		return cmp.Or(cmp.Compare(x.rank(), y.rank()), cmp.Compare(x.served, y.served), cmp.Compare(x.seq, y.seq))
@@ -174,9 +203,14 @@ func (b *Bus) DropTx(tx *store.Tx, id, why string) (bool, error) {
 }
 
 // SuspendTx puts a claimed event back without counting the attempt: it waits
-// until the given time or ResumeTx, and its session waits with it.
+// until the given time or ResumeTx, and its session waits with it. Without a time it
+// goes on at once, in a pause too: it is under way.
 func (b *Bus) SuspendTx(tx *store.Tx, id string, until time.Time) error {
-	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ? WHERE id = ? AND state = 'claimed'`, store.Millis(until), id)
+	at := store.Millis(until)
+	if until.IsZero() {
+		at = resumed
+	}
+	_, err := tx.Exec(`UPDATE inbox SET state = 'pending', attempts = attempts - 1, not_before = ? WHERE id = ? AND state = 'claimed'`, at, id)
 	tx.AfterCommit(func() { b.settled(id) })
 	return err
 }
@@ -189,9 +223,9 @@ func (b *Bus) MoveTx(tx *store.Tx, id, lane string) error {
 	return err
 }
 
-// ResumeTx makes a waiting event due now.
+// ResumeTx makes a waiting event due now, in a pause too.
 func (b *Bus) ResumeTx(tx *store.Tx, id string) error {
-	_, err := tx.Exec(`UPDATE inbox SET not_before = 0 WHERE id = ? AND state = 'pending'`, id)
+	_, err := tx.Exec(`UPDATE inbox SET not_before = ? WHERE id = ? AND state = 'pending'`, resumed, id)
 	tx.AfterCommit(b.Poke)
 	return err
 }

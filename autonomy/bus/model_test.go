@@ -119,7 +119,7 @@ func (f *fixture) step(m *model, r *rand.Rand) {
 		fatal(f.t, err)
 		for _, e := range m.list {
 			if e.state == bus.Claimed {
-				e.state, e.attempts, e.crashes = bus.Pending, e.attempts-1, e.crashes+1
+				e.state, e.attempts, e.crashes, e.notBefore = bus.Pending, e.attempts-1, e.crashes+1, time.Time{}
 			}
 		}
 	}

@@ -23,6 +23,15 @@ type Out struct {
 	NotBefore time.Time
 	// Judged: Options.Gate has had its say about it.
 	Judged bool
+	// Hint is what a model made of it; Options.Gate decides what that is worth.
+	Hint Hint
+}
+
+// Hint is a model's word on how urgent a text is.
+type Hint struct {
+	By      string // the model; "": none was asked
+	Urgency string // "": it did not say
+	Why     string // in its own words
 }
 
 // SayTx puts texts into the outbox as the event's next ones. Texts for channels

@@ -47,8 +47,8 @@ func (f *fixture) neverReads(table, query string, args ...any) {
 func TestALongQueue(t *testing.T) {
 	f := newBus(t)
 	f.fillInbox(many)
-	f.neverReads("h", bus.Heads)
-	f.neverReads("inbox", bus.Heads)
+	f.neverReads("h", bus.Heads, 1)
+	f.neverReads("inbox", bus.Heads, 1)
 	other := f.put(bus.Event{Source: "s", Session: "b"})
 	for _, want := range []string{"e000001", "e000002"} {
 		got, _ := f.claim(1)

@@ -17,6 +17,7 @@ type Account struct {
 	IMAP     string `toml:"imap"` // see pim.ParseServer
 	SMTP     string `toml:"smtp"`
 	CalDAV   string `toml:"caldav"` // see pim.ParseURL
+	CardDAV  string `toml:"carddav"`
 	Address  string `toml:"address"`
 	User     string `toml:"user"`     // "" = the address
 	Password string `toml:"password"` // a reference or the secret itself
@@ -50,7 +51,7 @@ func (c *Config) Account(name string, has func(Account) bool) (Account, error) {
 
 // Servers is the account as its servers are reached, but for the secret.
 func (a Account) Servers() pim.Account {
-	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
+	return pim.Account{Name: a.Name, IMAP: a.IMAP, SMTP: a.SMTP, CalDAV: a.CalDAV, CardDAV: a.CardDAV, Address: a.Address, User: a.User, Auth: a.Auth, CA: a.CA}
 }
 
 // accounts checks what would otherwise show only when a server is asked. One that
@@ -73,6 +74,10 @@ func (k *checker) accounts() {
 			_, err := pim.ParseURL(a.CalDAV)
 			k.require(key+".caldav", err == nil, "%v", err)
 		}
+		if a.CardDAV != "" {
+			_, err := pim.ParseURL(a.CardDAV)
+			k.require(key+".carddav", err == nil, "%v", err)
+		}
 		if a.Address != "" {
 			p, err := mail.ParseAddress(a.Address)
 			k.require(key+".address", err == nil && p.Address == a.Address, `it must be a mail address such as "ada@example.org"`)
@@ -90,8 +95,8 @@ func (k *checker) accounts() {
 // Missing says what an account lacks to be of use, "" when nothing.
 func (a Account) Missing() string {
 	switch {
-	case a.IMAP+a.SMTP+a.CalDAV == "":
-		return "it has no server; set imap, smtp or caldav"
+	case a.IMAP+a.SMTP+a.CalDAV+a.CardDAV == "":
+		return "it has no server; set imap, smtp, caldav or carddav"
 	case a.Address+a.User == "":
 		return "it does not say who signs in; set address"
 	case a.Password == "":
@@ -100,7 +105,7 @@ func (a Account) Missing() string {
 	return ""
 }
 
-// Has reports whether the account has a server: "imap", "smtp" or "caldav".
+// Has reports whether the account has a server: "imap", "smtp", "caldav" or "carddav".
 func (a Account) Has(server string) bool {
-	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV}[server] != ""
+	return map[string]string{"imap": a.IMAP, "smtp": a.SMTP, "caldav": a.CalDAV, "carddav": a.CardDAV}[server] != ""
 }

@@ -30,7 +30,11 @@ type Config struct {
 	Guard     Guard
 	Knowledge Knowledge
 	Search    Search
+	Browser   Browser
+	Update    Update
 	Web       Web
+	Tray      Tray
+	Pim       Pim
 	Accounts  []Account // [accounts.NAME], in the order of the file
 	Channels  []Section // in the order of the file
 	Triggers  []Trigger // in the order of the file
@@ -99,6 +103,7 @@ type Autonomy struct {
 	MaxGoals       int        `toml:"max_goals"`
 	GoalBackoff    int        `toml:"goal_backoff"` // how many times the interval grows at most
 	KeepTraces     Duration   `toml:"keep_traces"`
+	DaysOff        []string   `toml:"days_off"` // calendar files, as whole paths
 	Confidence     Confidence `toml:"confidence"`
 }
 
@@ -247,6 +252,12 @@ type Web struct {
 	Hosts    []string `toml:"hosts"` // further names by which clients reach it
 }
 
+// Tray is [tray].
+type Tray struct {
+	Enabled string `toml:"enabled"` // "auto" or "off"
+	Icons   string `toml:"icons"`   // "colour", "light" or "dark"
+}
+
 // Trigger is one [triggers.NAME].
 type Trigger struct {
 	Name    string `toml:"-"`
@@ -276,7 +287,11 @@ type file struct {
 	Guard     Guard               `toml:"guard"`
 	Knowledge Knowledge           `toml:"knowledge"`
 	Search    Search              `toml:"search"`
+	Browser   Browser             `toml:"browser"`
+	Update    Update              `toml:"update"`
 	Web       Web                 `toml:"web"`
+	Tray      Tray                `toml:"tray"`
+	Pim       Pim                 `toml:"pim"`
 	Channels  map[string]raw      `toml:"channels"`
 	Accounts  map[string]Account  `toml:"accounts"`
 	Triggers  map[string]Trigger  `toml:"triggers"`
@@ -371,7 +386,7 @@ func defaults() (file, error) {
 // spread gives the sections of the file their names and order.
 func (c *Config) spread() {
 	f := &c.file
-	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Log
+	c.Agent, c.Autonomy, c.Notify, c.Files, c.Knowledge, c.Search, c.Web, c.Tray, c.Pim, c.Log = f.Agent, f.Autonomy, f.Notify, f.Files, f.Knowledge, f.Search, f.Web, f.Tray, f.Pim, f.Log
 	c.Notify.quiet()
 	c.Shell = f.Shell
 	for _, n := range c.doc.names("providers") {
@@ -407,6 +422,7 @@ func (c *Config) spread() {
 		m.Name = n
 		c.Members = append(c.Members, m)
 	}
+	c.Browser, c.Update = f.Browser, f.Update
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
 	for _, n := range c.doc.names("channels") {
 		on, ok := f.Channels[n]["enabled"].(bool)
@@ -420,6 +436,9 @@ func (c *Config) spread() {
 
 // Path is the file that was loaded.
 func (c *Config) Path() string { return c.doc.file }
+
+// Says reports whether two configurations are of the same text.
+func (c *Config) Says(other *Config) bool { return bytes.Equal(c.doc.text, other.doc.text) }
 
 // Provider finds a provider by its name.
 func (c *Config) Provider(name string) (Provider, bool) {

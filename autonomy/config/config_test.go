@@ -181,6 +181,8 @@ func TestMistakes(t *testing.T) {
 		{"unknown key of quiet hours", "[notify]\nquiet_hours = { from = \"22:00\" }\n", `c.toml:2: notify.quiet_hours.from: unknown key`},
 		{"no such channel to go to next", "[notify]\nfallback = [\"pigeon\"]\n", `c.toml:2: notify.fallback: ["pigeon"]: there is no [channels.pigeon]`},
 		{"back to where it came from", "[notify]\nfallback = [\"origin\"]\n", `"origin" is no channel`},
+		{"at this machine for no time", "[notify]\nat_machine = \"0s\"\n", `it must lie between "1s" and "24h"`},
+		{"talking for days", "[notify]\ntalking = \"25h\"\n", `it must lie between "0s" (not at all) and "24h"`},
 		{"no patience", "[notify]\nunreachable = \"1s\"\n", `it must lie between "1m" and "24h"`},
 		{"no urgency", "[[notify.rules]]\nwords = [\"fire\"]\nurgency = \"urgent\"\n", `c.toml:3: notify.rules.urgency: "urgent": it must be one of low, normal, high, critical`},
 		{"a rule for everything", "[[notify.rules]]\nurgency = \"low\"\n", `c.toml:1: notify.rules: a rule says what it fits`},

@@ -89,4 +89,4 @@ func (c Copies) Names(name string) bool {
 
 // Purge removes every kept text, such as those that hold a secret which was
 // moved elsewhere.
-func (c Copies) Purge() error { return os.RemoveAll(c.Dir) }
+func (c Copies) Purge() error { return system.RemoveAll(c.Dir) }

@@ -12,16 +12,24 @@ import (
 
 // Notify is [notify].
 type Notify struct {
-	Channel      string   `toml:"channel"`     // "origin" or a channel's name
-	Fallback     []string `toml:"fallback"`    // channels that are tried next
-	Unreachable  Duration `toml:"unreachable"` // how long a text waits before that
-	Presence     Duration `toml:"presence"`    // how long he counts as being where he was; 0 = off
+	Channel     string   `toml:"channel"`     // "origin" or a channel's name
+	Fallback    []string `toml:"fallback"`    // channels that are tried next
+	Unreachable Duration `toml:"unreachable"` // how long a text waits before that
+	Presence    Duration `toml:"presence"`    // how long he counts as being where he was; 0 = off
+	// Talking is how long he is where he wrote, whatever he touches; AtMachine how
+	// long nothing may have been touched while he counts as being at this machine.
+	Talking      Duration `toml:"talking"`
+	AtMachine    Duration `toml:"at_machine"`
 	QueueNotices bool     `toml:"queue_notices"`
 	// SameWithin is how long the same is not told again.
 	SameWithin Duration `toml:"same_within"`
 	PerHour    int      `toml:"per_hour"` // notices that are not urgent; 0 = any number
 	Morning    string   `toml:"morning"`  // "08:00"; "" = no digest then
 	Evening    string   `toml:"evening"`
+	// Urgency is who says how urgent a notice is that no rule fits: "rules" (what is
+	// usual) or "model".
+	Urgency     string   `toml:"urgency"`
+	UrgencyWait Duration `toml:"urgency_wait"`
 	// Hours is one section or a list of them; Quiet has what it says.
 	Hours QuietHours   `toml:"quiet_hours"`
 	Rules []NotifyRule `toml:"rules"`
@@ -99,10 +107,14 @@ func (k *checker) notify() {
 	}
 	k.require("notify.unreachable", n.Unreachable.Duration >= time.Minute && n.Unreachable.Duration <= 24*time.Hour, `it must lie between "1m" and "24h"`)
 	k.require("notify.presence", n.Presence.Duration >= 0 && n.Presence.Duration <= 24*time.Hour, `it must lie between "0s" (off) and "24h"`)
+	k.require("notify.talking", n.Talking.Duration >= 0 && n.Talking.Duration <= 24*time.Hour, `it must lie between "0s" (not at all) and "24h"`)
+	k.require("notify.at_machine", n.AtMachine.Duration >= time.Second && n.AtMachine.Duration <= 24*time.Hour, `it must lie between "1s" and "24h"`)
 	k.require("notify.same_within", n.SameWithin.Duration >= time.Second && n.SameWithin.Duration <= 168*time.Hour, `it must lie between "1s" and "168h"`)
 	k.between("notify.per_hour", n.PerHour, 0, 10_000)
 	k.require("notify.morning", n.Morning == "" || clock(n.Morning), `it must be a time of day such as "08:00", or empty`)
 	k.require("notify.evening", n.Evening == "" || clock(n.Evening), `it must be a time of day such as "18:00", or empty`)
+	k.oneOf("notify.urgency", n.Urgency, "rules", "model")
+	k.require("notify.urgency_wait", n.UrgencyWait.Duration >= time.Second && n.UrgencyWait.Duration <= time.Minute, `it must lie between "1s" and "1m"`)
 	for i, q := range k.c.Notify.Quiet {
 		k.quietHours(i, q)
 	}

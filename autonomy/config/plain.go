@@ -37,6 +37,12 @@ func (p PlainSecret) Name() string {
 	}, name)
 }
 
+// IsSecret reports whether a dotted key holds a secret, or a reference to one.
+func IsSecret(key string) bool {
+	parts := splitKey(key)
+	return isSecretKey(parts[len(parts)-1])
+}
+
 // PlainSecrets lists the secrets that stand in the file itself, in its order.
 func (c *Config) PlainSecrets() []PlainSecret {
 	var out []PlainSecret

@@ -241,6 +241,9 @@ func unknownKey(root, s shape, path []string, from, i int) string {
 	return fmt.Sprintf("%s; [%s] takes %s", what, join(in), strings.Join(s.fields(), ", "))
 }
 
+// Nearest returns the name that differs least, "" when none is similar.
+func Nearest(name string, names []string) string { return nearest(name, names) }
+
 // nearest returns the name that differs least, "" when none is similar.
 func nearest(name string, names []string) string {
 	best, near := max(1, (len(name)+2)/3)+1, ""

@@ -37,32 +37,41 @@ type Value struct{ Key, Value string }
 
 // SetAll is Set for several keys at once: all of them or none.
 func SetAll(path string, values []Value) ([]Change, error) {
-	before, _, err := read(path)
-	if err != nil {
-		return nil, err
+	before, after, changes, err := prepare(path, values)
+	if err != nil || before != nil && bytes.Equal(before, after) {
+		return changes, err
 	}
-	text := before
-	if text == nil {
-		text = Template()
+	return changes, system.WriteFile(path, after)
+}
+
+// CanSet says why SetAll would refuse the values; it writes nothing.
+func CanSet(path string, values []Value) error {
+	_, _, _, err := prepare(path, values)
+	return err
+}
+
+// prepare is SetAll but for writing. before is nil where there is no file.
+func prepare(path string, values []Value) (before, after []byte, changes []Change, err error) {
+	if before, _, err = read(path); err != nil {
+		return nil, nil, nil, err
 	}
-	_, had := Parse(path, text)
-	var changes []Change
+	if after = before; after == nil {
+		after = Template()
+	}
+	_, had := Parse(path, after)
 	for _, v := range values {
-		out, ch, err := edit(path, text, v.Key, v.Value)
+		out, ch, err := edit(path, after, v.Key, v.Value)
 		if err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
-		text, changes = out, append(changes, ch)
+		after, changes = out, append(changes, ch)
 	}
-	if _, has := Parse(path, text); has != nil {
+	if _, has := Parse(path, after); has != nil {
 		if err := newMistakes(had, has); err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
-	if before != nil && bytes.Equal(before, text) {
-		return changes, nil
-	}
-	return changes, system.WriteFile(path, text)
+	return before, after, changes, nil
 }
 
 // edit is Set in memory, without a look at the whole.

@@ -58,7 +58,12 @@ func (c *Config) validate() Errors {
 	k.levels()
 	k.shell()
 	k.network()
+	k.browser()
+	k.pim()
+	k.update()
 	k.watchers()
+	k.oneOf("tray.enabled", c.Tray.Enabled, "auto", "off")
+	k.oneOf("tray.icons", c.Tray.Icons, "colour", "light", "dark")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.web()
 	return k.errs
@@ -157,6 +162,7 @@ func (k *checker) autonomy() {
 	for key, v := range map[string]float64{"read": a.Confidence.Read, "write": a.Confidence.Write, "send": a.Confidence.Send, "destroy": a.Confidence.Destroy} {
 		k.require("autonomy.confidence."+key, v > 0 && v <= 1, "it must lie above 0 and be at most 1")
 	}
+	k.c.Autonomy.DaysOff = k.folders("autonomy.days_off", a.DaysOff)
 	k.oneOf("autonomy.groups", string(a.Groups), string(PerPerson), string(PerChat))
 	k.oneOf("autonomy.level", string(a.Level), string(Watch), string(Supervised), string(Trusted))
 }

@@ -157,7 +157,7 @@ func (g *Guard) question(q Question) Approval {
 	q.judged = j
 	a := Approval{
 		ID: shortID(), Event: q.Event, Session: q.Session, Call: q.Call, Tool: name, Arguments: q.Args, Summary: summary(q.Tool, q.Args),
-		Reason: q.Reason, Rule: q.Rule, Why: visible(j.Why, maxSummary), Exact: visible(j.Exact, maxShown), Pattern: patternOf(q.Request),
+		Reason: q.Reason, Rule: q.Rule, Why: visible(j.Why, maxShown), Exact: visible(j.Exact, maxShown), Pattern: patternOf(q.Request),
 		Provenance: provenance.Owner, Attended: q.Attended, State: Pending, CreatedAt: now, ExpiresAt: now.Add(wait),
 		hash: hash(name, q.Args, j.Exact),
 	}
@@ -262,9 +262,11 @@ func (a Approval) From() string {
 	return "text from " + provenance.Told(a.Origins, 4)
 }
 
-// Waits reports whether a question of an event still waits for its answer.
-func (g *Guard) Waits(q store.Querier, event string) (open bool, err error) {
-	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ?)`, event, time.Now().UnixMilli()).Scan(&open)
+// Waits reports whether a question of an event that a text puts still waits for its
+// answer. The text names it, as an event may have asked others before and since.
+func (g *Guard) Waits(q store.Querier, event, text string) (open bool, err error) {
+	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM approvals WHERE event = ? AND state = 'pending' AND expires_at > ? AND instr(?, id) > 0)`,
+		event, time.Now().UnixMilli(), text).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("guard: %w", err)
 	}

@@ -1,6 +1,9 @@
 package guard_test
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -48,6 +51,35 @@ func TestAGrantIsExactAndExpires(t *testing.T) {
 	shift(t, f, `UPDATE grants SET expires_at = expires_at - ?`, time.Hour+time.Second)
 	if d := f.decide(request("c2", `{"to":"a","n":1}`)); d.Verdict != guard.Ask {
 		t.Errorf("after an hour: %+v", d)
+	}
+}
+
+// front is a tool that acts on what is in front, which its owner's answer may change.
+type front struct {
+	tool
+	now *string
+}
+
+func (x front) Judge(ctx context.Context, _ json.RawMessage) tools.Judgement {
+	return tools.Judgement{Exact: cmp.Or(tools.Asked(ctx), *x.now)}
+}
+
+func TestWhatWasAskedAboutIsFoundAgain(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	now := "one"
+	r := request("c1", `{}`)
+	r.Tool = front{effects(tools.Send), &now}
+	a := f.ask(r)
+	if _, err := f.answer(a.ID, guard.Answer{Approved: true}); err != nil {
+		t.Fatal(err)
+	}
+	now = "the page for answers"
+	if d := f.decide(r); d.Verdict != guard.Allow || d.Judgement.Exact != "one" {
+		t.Errorf("%+v", d)
+	}
+	r.Call = "c2"
+	if d := f.decide(r); d.Verdict != guard.Ask || d.Judgement.Exact != now {
+		t.Errorf("another call: %+v", d)
 	}
 }
 

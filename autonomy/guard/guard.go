@@ -242,7 +242,17 @@ func (g *Guard) Decide(ctx context.Context, r Request) (Decision, error) {
 	if r.Tool == nil || r.Tool.Spec().Effects == 0 {
 		return Decision{Verdict: Deny, Rule: "no effects declared", Reason: "the tool does not say what it does", Code: tools.PolicyDenied}, nil
 	}
-	r.judged = tools.JudgementOf(tools.WithAsking(ctx, r.Event), r.Tool, r.Args)
+	asked := tools.WithAsked(ctx, func() string {
+		if r.Call == "" {
+			return ""
+		}
+		a, err := g.byCall(ctx, r.Call)
+		if err != nil { // there is none, or g.answered tells of it
+			return ""
+		}
+		return a.Exact
+	})
+	r.judged = tools.JudgementOf(tools.WithAsking(asked, r.Event), r.Tool, r.Args)
 	d, err := g.decide(ctx, r)
 	d.Judgement = r.judged
 	return d, err

@@ -218,6 +218,29 @@ func TestHowLongAQuestionWaits(t *testing.T) {
 	}
 }
 
+// An event whose first question was answered may ask a second one.
+func TestWhichQuestionStillWaits(t *testing.T) {
+	f := newGuard(t, guard.Options{})
+	first, second := f.ask(request("c1", `{}`)), f.ask(request("c2", `{}`))
+	if _, err := f.answer(first.ID, guard.Answer{Approved: true, By: "api"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		event, text string
+		want        bool
+	}{
+		{"e", "May I? hob approve " + first.ID, false},
+		{"e", "May I? hob approve " + second.ID, true},
+		{"e", "May I do these? " + first.ID + ", " + second.ID, true},
+		{"e", "May I?", false},
+		{"another", second.ID, false},
+	} {
+		if got, err := f.Waits(f.store.Read(), c.event, c.text); err != nil || got != c.want {
+			t.Errorf("%s %q: %v %v, want %v", c.event, c.text, got, err, c.want)
+		}
+	}
+}
+
 func TestTheFirstAnswerWins(t *testing.T) {
 	f := newGuard(t, guard.Options{})
 	for i := range 20 {

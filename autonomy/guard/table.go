@@ -14,10 +14,16 @@ func (g *Guard) table(r Request) Decision {
 		if r.Guest && s.Category != "engine" { // which tools there are is no secret
 			return guest()
 		}
+		if r.judged.Private && !r.Attended {
+			return ask("read, private, unattended", "it would look at your screen or clipboard while you are away")
+		}
 		return Decision{Verdict: Allow, Rule: "read", Reason: "it only looks"}
 	}
 	if g.level(r) == Watch {
 		return Decision{Verdict: Deny, Rule: "level watch", Reason: "Hob is set to look only ([autonomy] level = \"watch\")", Code: tools.PolicyDenied}
+	}
+	if r.judged.Private && !r.Attended { // a later yes would be for a screen that has changed
+		return Decision{Verdict: Deny, Rule: "desktop, unattended", Reason: "it acts in your windows, which is done only while you are there", Code: tools.PolicyDenied}
 	}
 	if r.Guest { // whatever a row below allows the owner
 		return guest()

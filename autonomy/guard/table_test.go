@@ -78,6 +78,18 @@ func TestTheTable(t *testing.T) {
 			}
 		}
 	}
+	for i, want := range []guard.Verdict{a, a, k, k} { // the owner's screen and clipboard
+		screen := judged{effects(tools.Read), tools.Judgement{Private: true}}
+		if got := newGuard(t, guard.Options{}).decide(guard.Request{Tool: screen, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
+			t.Errorf("what is private, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
+		}
+	}
+	for i, want := range []guard.Verdict{k, k, d, d} { // typing into his windows
+		hands := judged{effects(tools.Exec | tools.Destroy), tools.Judgement{Private: true}}
+		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: hands, Args: []byte(`{}`), Call: "c", Attended: i < 2, Tainted: i%2 == 1}); got.Verdict != want {
+			t.Errorf("typing, %d: %s (%s), want %s", i, got.Verdict, got.Rule, want)
+		}
+	}
 	for _, x := range []tool{effects(tools.Read), ownTool, fileTool, effects(tools.Send)} {
 		if got := newGuard(t, guard.Options{Level: guard.Trusted}).decide(guard.Request{Tool: x, Call: "c", Guest: true}); got.Verdict != k {
 			t.Errorf("%s for a guest: %s", x.Spec().Name, got.Verdict)

@@ -93,6 +93,7 @@ const (
 	ForGuardian Purpose = "guardian" // whether a text from outside is an attack
 	ForCheck    Purpose = "check"    // whether a provider can be reached
 	ForVectors  Purpose = "vectors"  // of what is remembered, and of a question to it
+	ForUrgency  Purpose = "urgency"  // how urgent a notice is
 	ForMemory   Purpose = "memory"   // whether what was found answers a question, and in which order
 )
 

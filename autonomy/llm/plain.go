@@ -22,6 +22,8 @@ func (p plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		resp.Body = &unpacked{packed: resp.Body}
+		resp.Header.Del("Content-Encoding") // a client made of this one must not unpack it again
+		resp.ContentLength, resp.Uncompressed = -1, true
 	default:
 		_ = resp.Body.Close() // nothing was written
 		resp.Body = io.NopCloser(unreadable{fmt.Errorf("%w (%.20q)", errPacked, coding)})

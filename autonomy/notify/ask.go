@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"hob/channels"
 	"hob/knowledge/store"
 	"hob/platform/when"
 )
@@ -123,40 +122,3 @@ func (n *Notifier) Release(ctx context.Context, id string) (k int, err error) {
 	})
 	return k, err
 }
-
-// Snooze tells a notice again at a time, or one that is held at that time. id is
-// that of the notice or of its delivery; "" is the last one told in the session, or
-// with session "" anywhere.
-func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Time) (out Notice, err error) {
-	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
-		rows, err := list(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
-		if err != nil {
-			return err
-		}
-		if len(rows) == 0 {
-			return fmt.Errorf("%q: %w", id, ErrNotFound)
-		}
-		out = rows[0]
-		n.changed(tx)
-		if out.State == Held {
-			_, err := tx.Exec(`UPDATE notices SET until = ?, held_by = 'snooze', why = ? WHERE id = ?`, until.UnixMilli(), snoozed, out.ID)
-			out.Until, out.HeldBy = until, BySnooze
-			return wrap(err)
-		}
-		if out.Delivery != "" {
-			err := tx.QueryRow(`SELECT text FROM outbox WHERE id = ?`, out.Delivery).Scan(&out.Text)
-			if err != nil && !errors.Is(err, sql.ErrNoRows) {
-				return wrap(err)
-			}
-		}
-		if out.Text == "" || out.State != Told && out.State != Released {
-			return fmt.Errorf("%s has nothing to tell again: %w", out.ID, ErrNotFound)
-		}
-		out.ID, out.State, out.HeldBy, out.Until, out.Why = newID(), Held, BySnooze, until, snoozed
-		out.Delivery, out.Of, out.Fact, out.Shape, out.Again, out.Kind, out.ToldAt = "", "", "", "", 0, channels.Notice, time.Time{}
-		return insertTx(tx, out)
-	})
-	return out, err
-}
-
-const snoozed = "you put it off"

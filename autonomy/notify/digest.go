@@ -51,13 +51,7 @@ func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 	if len(rows) == 0 {
 		return "", nil
 	}
-	at := func(r Notice) string {
-		t := r.CreatedAt.In(n.o.Zone())
-		if now := time.Now().In(n.o.Zone()); t.YearDay() != now.YearDay() || t.Year() != now.Year() {
-			return t.Format("Mon 15:04")
-		}
-		return t.Format("15:04")
-	}
+	at := func(r Notice) string { return n.day(r.CreatedAt) }
 	if len(rows) == 1 {
 		return fmt.Sprintf("%s\n(from %s, held: %s)", rows[0].Text, at(rows[0]), rows[0].Why), nil
 	}
@@ -93,4 +87,18 @@ func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 		return "", wrap(err)
 	}
 	return strings.TrimSpace(b.String()), nil
+}
+
+// day words an instant of the past as short as it is clear.
+func (n *Notifier) day(t time.Time) string {
+	t, now := t.In(n.o.Zone()), time.Now().In(n.o.Zone())
+	switch {
+	case t.YearDay() == now.YearDay() && t.Year() == now.Year():
+		return t.Format("15:04")
+	case now.Sub(t) < 6*24*time.Hour:
+		return t.Format("Mon 15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006 15:04")
 }

@@ -21,21 +21,31 @@ func (a about) repeats(o bus.Out) bool {
 }
 
 // fact names what a notice says: its text with what the watcher saw. Two mails with
-// the same subject are two facts; one mail that two watchers saw is one.
-func fact(text string, data json.RawMessage) string {
+// the same subject are two facts; one mail that two watchers saw is one. Where
+// nothing was seen, "all is well" of two of them is about two things.
+func fact(a about, text string) string {
 	var v any
-	if json.Unmarshal(data, &v) != nil {
+	if json.Unmarshal(a.Data, &v) != nil {
 		v = nil
 	}
-	if m, ok := v.(map[string]any); ok {
+	m, ok := v.(map[string]any)
+	if ok {
 		delete(m, "received") // differs each time that it is looked at
 	}
 	plain, err := json.Marshal(v) // with its keys in order
 	if err != nil {
 		plain = nil
 	}
-	return sum(strings.Join(strings.Fields(text), " "), string(plain))
+	who := ""
+	if nothing := v == nil || ok && len(m) == 0; (nothing || a.Cause == Schedule) && !a.broken() { // a schedule sees the time only
+		who = string(a.Cause) + ":" + a.Watcher
+	}
+	return sum(strings.Join(strings.Fields(text), " "), string(plain), who)
 }
+
+// broken reports whether a notice is about what does not work. One broken network
+// breaks several watchers, and is told once.
+func (a about) broken() bool { return a.Cause == Trouble || a.Cause == Own }
 
 // shape names what a notice is like: who tells it, and its text without numbers.
 func shape(a about, text string) string {
@@ -81,7 +91,7 @@ func (n *Notifier) timesTx(tx *store.Tx, fact string) (string, error) {
 	if err != nil || len(rows) == 0 || rows[0].Again == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("\n(The same %s more since %s.)", times(rows[0].Again), rows[0].CreatedAt.In(n.o.Zone()).Format("15:04")), nil
+	return fmt.Sprintf("\n(The same %s more since %s.)", times(rows[0].Again), n.day(rows[0].CreatedAt)), nil
 }
 
 func times(n int) string {
@@ -100,6 +110,11 @@ func (n *Notifier) likeTx(tx *store.Tx, shape string, now time.Time) (k int, sin
 // toldTx counts what counts for the cap and was told within the last hour.
 func (n *Notifier) toldTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
 	return count(tx, `state = 'told' AND told_at > ? AND urgency IN ('low', 'normal') AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
+}
+
+// raisedTx counts what a model has made more urgent than that, likewise.
+func (n *Notifier) raisedTx(tx *store.Tx, now time.Time) (k int, since time.Time, err error) {
+	return count(tx, `state = 'told' AND told_at > ? AND urgency = 'high' AND weighed = 1 AND fact <> ''`, now.Add(-time.Hour).UnixMilli())
 }
 
 func count(q store.Querier, where string, args ...any) (k int, since time.Time, err error) {

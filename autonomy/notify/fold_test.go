@@ -77,6 +77,79 @@ func TestSameFact(t *testing.T) {
 	})
 }
 
+// "All is well" of two sources is about two things, however alike it sounds; what is
+// broken is told once, whoever found it.
+func TestSameWordsOfTwoSources(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   func(watcher string) event
+		want []string
+	}{
+		{"triggers that bring nothing", func(w string) event {
+			return event{kind: bus.Webhook, payload: map[string]any{"watcher": w}}
+		}, []string{"told", "told"}},
+		{"triggers that bring an empty body", func(w string) event {
+			return event{kind: bus.Webhook, payload: map[string]any{"watcher": w, "data": map[string]any{}}}
+		}, []string{"told", "told"}},
+		{"goals", func(w string) event { return event{kind: bus.Goal, payload: map[string]any{"goal": w}} }, []string{"told", "told"}},
+		{"schedules of one minute", func(w string) event {
+			return event{kind: bus.Schedule, payload: map[string]any{"watcher": w, "made": "outside", "data": map[string]any{"due": "2030-01-01T09:00:00Z"}}}
+		}, []string{"told", "told"}},
+		{"one fact that two saw", func(w string) event {
+			return event{kind: bus.Webhook, payload: map[string]any{"watcher": w, "data": map[string]any{"build": 7}}}
+		}, []string{"told", "repeated"}},
+		{"what is broken", func(w string) event {
+			return event{kind: bus.System, source: "watcher:" + w, payload: map[string]any{"watcher": w}}
+		}, []string{"told", "repeated"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, Options{}, func(t *testing.T, h *house) {
+				h.tell(c.of("w1"), "All is well.")
+				h.tell(c.of("w2"), "All is well.")
+				if diff := cmp.Diff(c.want, h.states()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// What is high does not wait with what was not, and what it overtakes is not told
+// again by the digest.
+func TestHighOvertakesWhatIsHeld(t *testing.T) {
+	o := Options{Digests: []Clock{18 * 60}, Rules: []Rule{{Watchers: []string{"w1"}, Urgency: Low}, {Watchers: []string{"w2"}, Urgency: High}}}
+	bubble(t, o, func(t *testing.T, h *house) {
+		h.tell(mail("a"), "Mail from Ada: the house is on fire")
+		second := mail("a")
+		second.payload["watcher"] = "w2"
+		h.tell(second, "Mail from Ada: the house is on fire")
+		if got := h.texts(); len(got) != 1 {
+			t.Fatal(got)
+		}
+		time.Sleep(7 * time.Hour)
+		h.due()
+		if got := h.texts(); len(got) != 1 {
+			t.Errorf("told again: %q", got)
+		}
+	})
+}
+
+// The same again names the day when it was another one.
+func TestSameAgainNamesTheDay(t *testing.T) {
+	for after, want := range map[time.Duration]string{time.Hour: "since 12:00", 3 * 24 * time.Hour: "since Sat 12:00", 40 * 24 * time.Hour: "since 1 Jan 12:00", 400 * 24 * time.Hour: "since 1 Jan 2000 12:00"} {
+		bubble(t, Options{}, func(t *testing.T, h *house) {
+			trouble := event{kind: bus.System, source: "watcher:w1", payload: map[string]any{"watcher": "w1"}}
+			h.tell(trouble, "cannot connect")
+			h.tell(trouble, "cannot connect")
+			time.Sleep(after)
+			h.tell(trouble, "cannot connect")
+			if got := h.texts(); !strings.HasSuffix(got[len(got)-1], "(The same once more "+want+".)") {
+				t.Errorf("after %s: %q", after, got)
+			}
+		})
+	}
+}
+
 // What the owner timed himself comes as often as he said, and what is critical too.
 func TestSameFactOfTheOwner(t *testing.T) {
 	bubble(t, Options{PerHour: 1, Rules: []Rule{{Words: []string{"ring"}, Urgency: Critical}}}, func(t *testing.T, h *house) {
@@ -237,6 +310,27 @@ func TestSnooze(t *testing.T) {
 	})
 }
 
+// Whoever corrects the time is told once.
+func TestSnoozeAgain(t *testing.T) {
+	bubble(t, Options{}, func(t *testing.T, h *house) {
+		h.tell(seen1("the tax"), "the tax")
+		for _, hours := range []time.Duration{1, 2} {
+			_, err := h.n.Snooze(t.Context(), "", "main", time.Now().Add(hours*time.Hour))
+			fatal(t, err)
+		}
+		time.Sleep(time.Hour + time.Minute)
+		h.due()
+		if got := h.texts(); len(got) != 1 {
+			t.Errorf("after an hour: %q", got)
+		}
+		time.Sleep(time.Hour)
+		h.due()
+		if got := h.texts(); len(got) != 2 {
+			t.Errorf("after two hours: %q", got)
+		}
+	})
+}
+
 func TestParseUntil(t *testing.T) {
 	now := time.Date(2030, 3, 5, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]string{
@@ -255,4 +349,27 @@ func TestParseUntil(t *testing.T) {
 			t.Errorf("%q: %s %v", text, got, err)
 		}
 	}
+}
+
+// What became of notices is kept for a time; what is held, or waits for its channel,
+// stays however old it is.
+func TestPrune(t *testing.T) {
+	o := Options{Digests: []Clock{18 * 60}, Rules: []Rule{{Words: []string{"small"}, Urgency: Low}}}
+	bubble(t, o, func(t *testing.T, h *house) {
+		h.tell(mail("a"), "told")
+		h.on("signal", "nobody fetches it")
+		h.tell(mail("b"), "small and held")
+		time.Sleep(100 * 24 * time.Hour)
+		h.tell(mail("c"), "told now")
+		for range 2 {
+			fatal(t, h.n.Prune(t.Context(), time.Now().Add(-90*24*time.Hour)))
+		}
+		if diff := cmp.Diff([]string{"told", "held digest", "told"}, h.states()); diff != "" {
+			t.Error(diff)
+		}
+		h.due()
+		if got := h.texts(); !strings.HasPrefix(got[len(got)-1], "small and held") {
+			t.Errorf("%q", got)
+		}
+	})
 }

@@ -29,7 +29,13 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 		if err != nil {
 			return verdict{}, err
 		}
-		if found && !(first.State == Held && j.urgency > first.Urgency && j.urgency >= High) { // what is high does not wait with what was not
+		switch overtakes := first.State == Held && first.HeldBy != BySnooze && j.urgency > first.Urgency && j.urgency >= High && !j.weighed; {
+		case found && overtakes: // what is high does not wait with what was not, which it tells as well
+			_, err := tx.Exec(`UPDATE notices SET state = 'repeated', digest = ?, why = 'it is what ' || ? || ' says, which is more urgent' WHERE id = ?`, row.ID, row.ID, first.ID)
+			if err != nil {
+				return verdict{}, wrap(err)
+			}
+		case found:
 			_, err := tx.Exec(`UPDATE notices SET again = again + 1 WHERE id = ?`, first.ID)
 			return verdict{state: Repeated, of: first.ID, why: fmt.Sprintf("it is what %s says, within %s (notify.same_within)", first.ID, short(n.o.SameWithin))}, wrap(err)
 		}
@@ -45,7 +51,7 @@ func (n *Notifier) judgeTx(tx *store.Tx, o bus.Out, a about, j judged, row Notic
 		return verdict{state: Told, why: "it is critical, which quiet hours do not hold"}, nil
 	case on:
 		return verdict{Held, ByQuiet, until, why, ""}, nil
-	case own || o.Kind == channels.Question || j.urgency >= High:
+	case own || o.Kind == channels.Question || j.urgency >= High && !j.weighed:
 		return verdict{state: Told, why: "nothing held it"}, nil
 	}
 	return n.foldTx(tx, j, row)
@@ -77,7 +83,11 @@ func (n *Notifier) foldTx(tx *store.Tx, j judged, row Notice) (verdict, error) {
 		}
 	}
 	if n.o.PerHour > 0 && row.Fact != "" {
-		k, since, err := n.toldTx(tx, now)
+		counted := n.toldTx
+		if j.urgency >= High { // others can talk a model into that: as many again, and no more
+			counted = n.raisedTx
+		}
+		k, since, err := counted(tx, now)
 		if err != nil {
 			return verdict{}, err
 		}

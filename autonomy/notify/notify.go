@@ -9,6 +9,7 @@
 package notify
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"hob/autonomy/bus"
+	"hob/autonomy/llm"
 	"hob/channels"
 	"hob/knowledge/store"
 )
@@ -53,10 +55,17 @@ type Options struct {
 	// Recent is how long after he wrote on a channel the owner counts as there; 0:
 	// never.
 	Recent time.Duration
-	// Waiting reports whether a question of an event still waits for its answer;
-	// nil: it does.
-	Waiting func(q store.Querier, event string) (bool, error)
-	Log     *slog.Logger
+	// Waiting reports whether the question of an event that a text puts still waits
+	// for its answer; nil: it does.
+	Waiting func(q store.Querier, event, text string) (bool, error)
+	// Model is asked by Weigh how urgent a notice is; nil: none is. Wait is how long
+	// (default 5 seconds), Room whether a call for which nobody waits may be made now,
+	// Redact takes credentials out of what is sent and kept.
+	Model  func(ctx context.Context) (llm.Model, error)
+	Wait   time.Duration
+	Room   func(now time.Time) (ok bool, at time.Time)
+	Redact func(string) string
+	Log    *slog.Logger
 }
 
 // Notifier decides about notices. Its methods may be called concurrently.
@@ -66,7 +75,8 @@ type Notifier struct {
 	mu   sync.Mutex
 	read bool // next is what the table says
 	next time.Time
-	zone string // for which the held ones were looked at
+	zone string    // for which the held ones were looked at
+	rest time.Time // until then no model is asked
 }
 
 // New checks the options.
@@ -75,13 +85,22 @@ func New(o Options) (*Notifier, error) {
 		return nil, errors.New("notify: an option is missing")
 	}
 	if o.Waiting == nil {
-		o.Waiting = func(store.Querier, string) (bool, error) { return true, nil }
+		o.Waiting = func(store.Querier, string, string) (bool, error) { return true, nil }
 	}
 	if o.Pushes == nil {
 		o.Pushes = func(string) bool { return true }
 	}
 	if o.Usable == nil {
 		o.Usable = func(string) bool { return true }
+	}
+	if o.Room == nil {
+		o.Room = func(now time.Time) (bool, time.Time) { return true, now }
+	}
+	if o.Redact == nil {
+		o.Redact = func(s string) string { return s }
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
 	}
 	if o.SameWithin <= 0 {
 		o.SameWithin = 30 * time.Minute
@@ -108,10 +127,13 @@ func (n *Notifier) Gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, e
 		Provenance: o.Provenance, State: Told, Delivery: o.ID, CreatedAt: now, ToldAt: now,
 	}
 	if a.repeats(o) {
-		row.Fact, row.Shape = fact(o.Text, a.Data), shape(a, o.Text)
+		row.Fact, row.Shape = fact(a, o.Text), shape(a, o.Text)
 	}
 	j := n.urgent(a, now)
-	row.Urgency, row.Rule = j.urgency, j.why
+	if o.Kind == channels.Notice && open(a, j) {
+		j = weighed(j, o.Hint)
+	}
+	row.Urgency, row.Rule, row.Weighed = j.urgency, j.why, j.weighed
 	v, err := n.judgeTx(tx, o, a, j, row)
 	if err != nil {
 		return o, false, err

@@ -177,7 +177,7 @@ func (n *Notifier) DigestTx(tx *store.Tx, event string) (string, provenance.Sour
 
 // askTx puts a question that was held before the owner, unless it was answered.
 func (n *Notifier) askTx(tx *store.Tx, r Notice) (State, error) {
-	open, err := n.o.Waiting(tx, r.Event)
+	open, err := n.o.Waiting(tx, r.Event, r.Text)
 	if err != nil || !open {
 		return Dropped, err
 	}

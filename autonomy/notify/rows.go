@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"time"
@@ -48,7 +49,8 @@ type Notice struct {
 	Text       string                `json:"text,omitempty"`
 	Provenance provenance.Source     `json:"provenance"`
 	Urgency    Urgency               `json:"urgency"`
-	Rule       string                `json:"rule"` // what made it as urgent
+	Rule       string                `json:"rule"`              // what made it as urgent
+	Weighed    bool                  `json:"weighed,omitempty"` // a model did
 	State      State                 `json:"state"`
 	Why        string                `json:"why"` // what held it, or why nothing did
 	HeldBy     string                `json:"held_by,omitempty"`
@@ -94,6 +96,10 @@ CREATE TABLE quiet_mode (one INTEGER PRIMARY KEY CHECK (one = 1), held INTEGER N
 ALTER TABLE notices ADD COLUMN place TEXT NOT NULL DEFAULT '';
 ALTER TABLE notices ADD COLUMN tried TEXT NOT NULL DEFAULT '';
 ALTER TABLE notices ADD COLUMN stuck INTEGER NOT NULL DEFAULT 0;
+`, `
+ALTER TABLE notices ADD COLUMN weighed INTEGER NOT NULL DEFAULT 0;
+`, `
+CREATE INDEX notices_created ON notices(created_at);
 `}}
 }
 
@@ -116,12 +122,12 @@ func (e eraser) EraseTx(tx *store.Tx, what *erase.Erasure, s *erase.Scrubber) (e
 	return e.Owned.EraseTx(tx, what, s)
 }
 
-const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher, place, tried, stuck`
+const columns = `id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at, fact, shape, again, watcher, place, tried, stuck, weighed`
 
 func insertTx(tx *store.Tx, r Notice) error {
-	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	_, err := tx.Exec(`INSERT INTO notices (`+columns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		r.ID, r.Event, r.Kind, r.Cause, r.Subject, r.Session, r.Channel, r.Chat, r.Text, r.Provenance, r.Urgency.String(), r.Rule, r.State, r.Why, r.HeldBy,
-		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher, r.Place, r.Tried, r.Stuck)
+		store.Millis(r.Until), r.Of, r.Delivery, store.Millis(r.CreatedAt), store.Millis(r.ToldAt), r.Fact, r.Shape, r.Again, r.Watcher, r.Place, r.Tried, r.Stuck, r.Weighed)
 	return wrap(err)
 }
 
@@ -129,7 +135,7 @@ func scan(s interface{ Scan(...any) error }) (r Notice, err error) {
 	var urgency string
 	var until, created, told int64
 	err = s.Scan(&r.ID, &r.Event, &r.Kind, &r.Cause, &r.Subject, &r.Session, &r.Channel, &r.Chat, &r.Text, &r.Provenance, &urgency, &r.Rule, &r.State, &r.Why, &r.HeldBy,
-		&until, &r.Of, &r.Delivery, &created, &told, &r.Fact, &r.Shape, &r.Again, &r.Watcher, &r.Place, &r.Tried, &r.Stuck)
+		&until, &r.Of, &r.Delivery, &created, &told, &r.Fact, &r.Shape, &r.Again, &r.Watcher, &r.Place, &r.Tried, &r.Stuck, &r.Weighed)
 	if err != nil {
 		return r, err
 	}
@@ -163,4 +169,19 @@ func first(q store.Querier) (time.Time, error) {
 		return time.Time{}, wrap(err)
 	}
 	return store.Time(ms.Int64), nil
+}
+
+// Prune removes what was kept of notices before a time, once nothing can come of them
+// any more: neither is one held, nor does one wait for its channel.
+func (n *Notifier) Prune(ctx context.Context, before time.Time) error {
+	const old = `SELECT seq FROM notices WHERE created_at < ? AND state NOT IN ('held', 'due')
+		AND NOT EXISTS (SELECT 1 FROM outbox WHERE id = notices.delivery AND state IN ('queued', 'sending', 'failed')) LIMIT 5000`
+	var some bool
+	if err := n.o.Store.Reader(ctx).QueryRow(`SELECT EXISTS (`+old+`)`, before.UnixMilli()).Scan(&some); err != nil || !some {
+		return wrap(err)
+	}
+	return n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`DELETE FROM notices WHERE seq IN (`+old+`)`, before.UnixMilli())
+		return wrap(err)
+	})
 }

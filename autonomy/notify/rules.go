@@ -85,6 +85,8 @@ func (r Rule) String() string {
 type judged struct {
 	urgency Urgency
 	why     string
+	// ruled: a rule of the owner's decided; weighed: a model did.
+	ruled, weighed bool
 	// named: a rule that names its watcher decided, which also outweighs that the
 	// owner chose the time.
 	named bool
@@ -94,7 +96,7 @@ type judged struct {
 func (n *Notifier) urgent(a about, now time.Time) judged {
 	for i, r := range n.o.Rules {
 		if r.fits(a, now) {
-			return judged{r.Urgency, fmt.Sprintf("your rule %d (%s)", i+1, r), len(r.Watchers) > 0}
+			return judged{urgency: r.Urgency, why: fmt.Sprintf("your rule %d (%s)", i+1, r), ruled: true, named: len(r.Watchers) > 0}
 		}
 	}
 	if a.Urgency != 0 {

@@ -2,9 +2,13 @@ package notify
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"hob/knowledge/store"
 )
 
 // Why lists the notices of an id: of a notice, of the event they belong to, of a
@@ -21,6 +25,34 @@ func (n *Notifier) Why(ctx context.Context, id string) ([]Notice, error) {
 func (n *Notifier) List(ctx context.Context, state, before string, limit int) ([]Notice, error) {
 	return list(n.o.Store.Reader(ctx), `WHERE (?1 = '' OR state = ?1 OR ?1 = 'held' AND state = 'due')
 		AND (?2 = '' OR seq < coalesce((SELECT seq FROM notices WHERE id = ?2), 0)) ORDER BY seq DESC LIMIT ?3`, state, before, limit)
+}
+
+// Says is the text of a notice, wherever it is kept: with what is held, in the outbox
+// of what was told, and for what was not told again with what it repeats. It is ""
+// when it is not kept any more.
+func (n *Notifier) Says(ctx context.Context, r Notice) (text string, err error) {
+	return saysIn(n.o.Store.Reader(ctx), r)
+}
+
+func saysIn(q store.Querier, r Notice) (text string, err error) {
+	for range 8 { // what repeats may have been overtaken itself
+		if r.Text != "" {
+			return r.Text, nil
+		}
+		if r.Delivery != "" {
+			err := q.QueryRow(`SELECT text FROM outbox WHERE id = ?`, r.Delivery).Scan(&text)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = nil
+			}
+			return text, wrap(err)
+		}
+		rows, err := list(q, `WHERE id = ?`, r.Of)
+		if err != nil || r.State != Repeated || len(rows) == 0 {
+			return "", err
+		}
+		r = rows[0]
+	}
+	return "", nil
 }
 
 // Line says in one sentence what became of a notice and by which rule.

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"hob/platform/system"
 )
 
 // Options of New.
@@ -52,10 +54,10 @@ func New(o Options) (*Keeper, error) {
 var ErrGone = errors.New("no result of this call is kept any more")
 
 // callName is what call ids look like; nothing else becomes a file name.
-var callName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+var callName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 func (k *Keeper) path(call string) (string, error) {
-	if !callName.MatchString(call) {
+	if len(call) > 100 || !callName.MatchString(call) {
 		return "", ErrGone
 	}
 	return filepath.Join(k.o.Dir, call+".txt"), nil
@@ -97,7 +99,7 @@ func write(dir, path, text string) error {
 	_, err = f.WriteString(text)
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = system.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))

@@ -35,6 +35,8 @@ type Config struct {
 	Burst int `toml:"burst"`
 	// Buttons: questions may be answered in the note (default true).
 	Buttons *bool `toml:"buttons"`
+	// Speak: notices are read aloud as well (default false).
+	Speak bool `toml:"speak"`
 }
 
 const (
@@ -74,13 +76,19 @@ type Channel struct {
 	folds map[bool]*fold   // by whether they are questions
 
 	asked chan asked
+
+	voice voice // nil: nothing is read aloud
+	speak chan string
 }
 
 // shown is what a press on a note may mean.
 type shown struct {
 	session  string
 	question string // that yes and no answer; "": neither is offered
-	delivery string // that is told again later; "": that is not offered
+	asks     string // its text
+	at       time.Time
+	note     desktop.Note // with the question, to be shown again
+	delivery string       // that is told again later; "": that is not offered
 }
 
 // maxShown bounds what is remembered of notes that a server never tells to be closed.
@@ -107,6 +115,9 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		getenv = os.Getenv
 	}
 	ch.note = desktop.New(desktop.Options{Trust: trust, Getenv: getenv})
+	if c.Speak {
+		ch.voice, ch.speak = newVoice(getenv), make(chan string, 4)
+	}
 	burst := cmp.Or(c.Burst, usualBurst)
 	ch.folds = map[bool]*fold{false: {burst: burst}, true: {burst: burst, questions: true}}
 	return ch, nil
@@ -116,14 +127,22 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 func (*Channel) Deaf() {}
 
 // Run implements channels.Channel: it handles presses, and withdraws questions that
-// were answered elsewhere.
+// were answered elsewhere. At its end it takes the buttons off those that are shown.
 func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
 	var waits sync.WaitGroup
 	defer waits.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	waits.Go(func() { c.withdraw(ctx, &waits) })
-	return c.note.Run(ctx, func(e desktop.Event) { c.happened(ctx, e) })
+	waits.Go(func() { c.read(ctx) })
+	inner, end := context.WithCancel(context.WithoutCancel(ctx)) // the connection is needed a little longer
+	defer end()
+	waits.Go(func() {
+		defer end()
+		<-ctx.Done()
+		c.disarm(inner)
+	})
+	return c.note.Run(inner, func(e desktop.Event) { c.happened(ctx, e) })
 }
 
 // Send implements channels.Channel.
@@ -136,17 +155,28 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "desktop: which question this is: %w", err)
 	}
 	n, what = c.folded(n, what, d, time.Now())
-	c.remember(n.ID, what) // before it can be pressed
-	if err := c.note.Notify(ctx, n); err != nil {
+	if err := c.show(ctx, n, what); err != nil {
 		return channels.Receipt{}, classify(err)
 	}
-	if what.question != "" {
-		select {
-		case c.asked <- asked{n.ID, what.question}:
-		default: // nobody runs the channel: the note stays, and a press on it says that it was answered
-		}
-	}
+	c.aloud(d)
 	return channels.Receipt{ID: n.ID}, nil
+}
+
+// show shows a note, whose question goes with it when that is answered elsewhere.
+func (c *Channel) show(ctx context.Context, n desktop.Note, what shown) error {
+	what.at = time.Now()
+	if what.question != "" {
+		what.note = n
+	}
+	c.remember(n.ID, what) // before it can be pressed
+	if err := c.note.Notify(ctx, n); err != nil || what.question == "" {
+		return err
+	}
+	select {
+	case c.asked <- asked{n.ID, what.question}:
+	default: // so many at once: the note stays, and a press on it says that it was answered
+	}
+	return nil
 }
 
 // classify tells what can come right by itself. A note is for now: where nobody

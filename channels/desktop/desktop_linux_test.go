@@ -27,15 +27,23 @@ type engine struct {
 	mu       sync.Mutex
 	open     string
 	answered []string
+	slow     int // presses that come too quickly
 	err      error
 	ended    map[string]chan struct{} // by question; closed: it was answered elsewhere
 }
 
 func (e *engine) Asked(context.Context, channels.Delivery) (string, error) { return e.open, nil }
 
-func (e *engine) Answer(_ context.Context, channel, q string, yes bool) (string, error) {
+func (e *engine) Answer(_ context.Context, channel, q string, shown time.Time, yes bool) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if time.Since(shown) > time.Minute {
+		return "", errors.New("it is not said since when it is shown")
+	}
+	if e.slow > 0 {
+		e.slow--
+		return "", channels.ErrQuick
+	}
 	e.answered = append(e.answered, fmt.Sprint(channel, " ", q, " ", yes))
 	return "Thank you. Going on: <tidy>", e.err
 }
@@ -175,6 +183,32 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 }
 
+// A press after a restart would reach nobody: when Hob stops, a question keeps its
+// place on the screen and says where it can be answered, without buttons.
+func TestStoppedHobLeavesNoButtons(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	s := &screen{Server: desktoptest.NewServer(t, bus, "actions"), bus: bus}
+	ch, err := desktop.New(desktop.Config{}, channels.Deps{Buttons: &engine{open: "1a2b3c4d"}}, desktop.Options{Getenv: bus.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ch = ch
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, nil) }()
+	s.send(t, "d1", channels.Question, asked)
+	s.send(t, "d2", channels.Notice, "news")
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	all := s.All()
+	last := all[len(all)-1]
+	if len(all) != 3 || last.Replaces != all[0].ID || len(last.Actions) > 0 || !strings.Contains(last.Body, "hob approve") || !strings.HasPrefix(last.Body, asked) {
+		t.Errorf("%d notes, the last %+v", len(all), last)
+	}
+}
+
 // TestOtherPressesDecideNothing: keys that were not shown, those of another
 // question, of a note that is no question, and of another program.
 func TestOtherPressesDecideNothing(t *testing.T) {
@@ -240,6 +274,24 @@ func TestAPressThatCountsForNothingSaysWhy(t *testing.T) {
 	s.send(t, "d1", channels.Question, asked)
 	s.Press(s.Last(t, 1).ID, "yes 1a2b3c4d")
 	if told := s.Last(t, 2); told.Title != "This was not done" || told.Body != "this question was already answered" {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// TestAQuickPress: a press that came before anybody could have read is none, and the
+// question comes back.
+func TestAQuickPress(t *testing.T) {
+	e := &engine{open: "1a2b3c4d", slow: 2}
+	s := open(t, desktop.Config{}, e, "actions")
+	s.send(t, "d1", channels.Question, asked)
+	for n := 1; n < 3; n++ {
+		s.Press(s.Last(t, n).ID, "yes 1a2b3c4d")
+		if q := s.Last(t, n+1); !strings.Contains(q.Title, "too quick") || q.Body != asked || len(q.Actions) != 8 {
+			t.Fatalf("shown %+v", q)
+		}
+	}
+	s.Press(s.Last(t, 3).ID, "yes 1a2b3c4d")
+	if told := s.Last(t, 4); told.Body != "Thank you. Going on: <tidy>" {
 		t.Errorf("told %+v", told)
 	}
 }

@@ -3,6 +3,9 @@ package desktop
 import (
 	"context"
 	"sync"
+	"time"
+
+	"hob/platform/desktop"
 )
 
 // asked is a note that shows a question.
@@ -25,6 +28,31 @@ func (c *Channel) withdraw(ctx context.Context, waits *sync.WaitGroup) {
 					c.log.Warn("a question that was answered may be shown still", "note", a.note, "err", err)
 				}
 			})
+		}
+	}
+}
+
+// disarmWait bounds what is done on the screen when Hob stops.
+const disarmWait = 2 * time.Second
+
+// disarm takes the buttons off the questions that are shown: once Hob has stopped a
+// press reaches nobody, also when it runs again, and most desktops close a note that
+// is pressed, so that the owner would believe he had answered.
+func (c *Channel) disarm(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, disarmWait)
+	defer cancel()
+	c.mu.Lock()
+	open := map[string]string{}
+	for id, what := range c.shown {
+		if what.question != "" {
+			open[id] = what.asks
+		}
+	}
+	c.mu.Unlock()
+	for id, text := range open {
+		n := desktop.Note{ID: id, Title: "Hob asks (and has stopped)", Body: text + "\n(Answer once Hob runs again: in the chat, on its page or with hob approve.)", Urgency: desktop.Normal}
+		if err := c.note.Notify(ctx, n); err != nil {
+			c.log.Warn("a question keeps its buttons on the screen, which do nothing any more", "note", id, "err", err)
 		}
 	}
 }

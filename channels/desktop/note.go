@@ -48,7 +48,7 @@ func (c *Channel) noteOf(ctx context.Context, d channels.Delivery) (desktop.Note
 			if err != nil {
 				return n, what, err
 			}
-			what.question = q
+			what.question, what.asks = q, text
 		}
 	}
 	if d.Kind == channels.Notice {

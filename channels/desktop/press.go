@@ -2,9 +2,11 @@ package desktop
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
+	"hob/channels"
 	"hob/platform/desktop"
 )
 
@@ -54,8 +56,31 @@ func (c *Channel) forget(id string) {
 
 // answer decides a question.
 func (c *Channel) answer(ctx context.Context, id string, what shown, yes bool) {
-	said, err := c.buttons.Answer(ctx, Name, what.question, yes)
+	said, err := c.buttons.Answer(ctx, Name, what.question, what.at, yes)
+	if errors.Is(err, channels.ErrQuick) {
+		c.log.Info("a press was too quick to be meant", "note", id)
+		if c.again(ctx, id, what) == nil {
+			return
+		}
+	}
 	c.came(ctx, id, what, said, err)
+}
+
+// again shows a question anew, since most desktops take a note away that was pressed.
+func (c *Channel) again(ctx context.Context, id string, what shown) error {
+	const mark = " again"
+	if err := c.note.Withdraw(ctx, id); err != nil {
+		c.log.Debug("a note that was pressed is shown still", "note", id, "err", err)
+	}
+	c.forget(id)
+	n := what.note
+	if trimmed, twice := strings.CutSuffix(id, mark); twice {
+		n.ID = trimmed
+	} else {
+		n.ID = id + mark
+	}
+	n.Title = "Hob asks (that was too quick to be meant)"
+	return c.show(ctx, n, what)
 }
 
 // came says what came of a press.

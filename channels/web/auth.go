@@ -112,7 +112,7 @@ func (c *credential) isCookie(value string, now time.Time) bool {
 // doors keeps the login codes and counts failed proofs.
 type doors struct {
 	mu    sync.Mutex
-	codes map[[sha256.Size]byte]time.Time // hash of a code: when it ends
+	codes map[[sha256.Size]byte]loginCode // by the hash of a code
 	fails map[string]*failures            // by address
 }
 
@@ -122,37 +122,48 @@ type failures struct {
 }
 
 func (d *doors) init() {
-	d.codes = map[[sha256.Size]byte]time.Time{}
+	d.codes = map[[sha256.Size]byte]loginCode{}
 	d.fails = map[string]*failures{}
 }
 
-// newCode makes a login code that works once within two minutes.
-func (d *doors) newCode(now time.Time) (code string, ends time.Time, ok bool) {
+// loginCode is what a code is good for.
+type loginCode struct {
+	ends time.Time
+	here bool // on this machine alone
+}
+
+// newCode makes a login code that works once within two minutes; here: on this machine
+// alone, as for a browser that is started with it, whose arguments other users of the
+// machine see and could tell somebody elsewhere. Here they are refused themselves.
+func (d *doors) newCode(now time.Time, here bool) (code string, ends time.Time, ok bool) {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b)
 	code, ends = hex.EncodeToString(b), now.Add(codeTime)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for h, t := range d.codes {
-		if !now.Before(t) {
+	for h, c := range d.codes {
+		if !now.Before(c.ends) {
 			delete(d.codes, h)
 		}
 	}
 	if len(d.codes) >= maxCodes {
 		return "", ends, false
 	}
-	d.codes[sha256.Sum256([]byte(code))] = ends
+	d.codes[sha256.Sum256([]byte(code))] = loginCode{ends, here}
 	return code, ends, true
 }
 
-// useCode spends a code.
-func (d *doors) useCode(code string, now time.Time) bool {
+// useCode spends a code; here: who uses it is on this machine.
+func (d *doors) useCode(code string, now time.Time, here bool) bool {
 	h := sha256.Sum256([]byte(code))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ends, ok := d.codes[h]
+	c, ok := d.codes[h]
+	if c.here && !here {
+		return false
+	}
 	delete(d.codes, h)
-	return ok && now.Before(ends)
+	return ok && now.Before(c.ends)
 }
 
 // failed counts a failed proof and returns f, or 429 when there were too many.

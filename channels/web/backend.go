@@ -18,6 +18,7 @@ import (
 type Backend interface {
 	channels.Receiver
 	Memory
+	Doctor
 
 	// Event tells where an inbox event stands, with its answer once done.
 	Event(ctx context.Context, id string) (EventStatus, error)
@@ -49,7 +50,7 @@ type Backend interface {
 	// (Query.Of = session), "deliveries", "approvals", "grants", "channels", "watchers",
 	// "schedules", "triggers", "tasks", "reminders", "notes", "goals" (Query.Of = id),
 	// "memory/lessons", "memory/user", "tools", "usage", "budget",
-	// "notices" (Query.Of = of one of them, an event or a delivery), "undo", "inbox", "agents", "delegations" (Query.Of = id), "memory/forget"
+	// "notices" (Query.Of = of one of them, an event or a delivery), "undo", "inbox", "permissions" (those of the system), "agents", "delegations" (Query.Of = id), "memory/forget"
 	// (what forgetting the row Query.Of, the words Query.Text or what came from
 	// Query.State would take), "memory/erasures" (Query.Of = id waits until that
 	// one is done). Newest first. The
@@ -66,7 +67,8 @@ type Backend interface {
 	// "token" (a new one; Server.Rotate takes it),
 	// "cancel" (Query.Of = a task that was handed on), "notices/release" (Query.Of
 	// = one of them, or ""), "notices/snooze" and "notices/quiet" (Query.Text = for
-	// how long, or "off");
+	// how long, or "off"), "pause" (Query.Text = for how long, "on", "off" or "", which
+	// only asks);
 	// "memory/lessons" and "memory/user" change the entry Query.Of: it gets the
 	// wording Query.Text, or is retired or deleted (Query.State).
 	Manage(ctx context.Context, name string, q Query) (any, error)

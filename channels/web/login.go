@@ -3,17 +3,21 @@ package web
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
 // newLogin makes a one-time link with which a browser gets its cookie.
 func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) error {
-	var in struct{}
+	var in struct {
+		Here bool `json:"here"` // for a browser of this machine
+	}
 	if err := s.body(w, r, &in); err != nil {
 		return err
 	}
-	code, ends, ok := s.doors.newCode(time.Now())
+	code, ends, ok := s.doors.newCode(time.Now(), in.Here)
 	if !ok {
 		return fail(http.StatusTooManyRequests, "too_many_links", "use one of them, or wait two minutes", "there are %d unused login links", maxCodes)
 	}
@@ -22,6 +26,16 @@ func (s *Server) newLogin(w http.ResponseWriter, r *http.Request, _ surface) err
 		Expires time.Time `json:"expires_at"`
 	}{s.URL() + "/login?code=" + code, ends.UTC()})
 	return nil
+}
+
+// LoginLink makes a one-time link for a caller in this process, who shows it to
+// nobody but the owner's browser on this machine; "" when too many are unused.
+func (s *Server) LoginLink() string {
+	code, _, ok := s.doors.newCode(time.Now(), true)
+	if !ok {
+		return ""
+	}
+	return s.URL() + "/login?code=" + code
 }
 
 // useLogin spends a login link. A bad one leads to the page too, which says
@@ -34,7 +48,7 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	code := r.URL.Query().Get("code")
-	if code == "" || !s.doors.useCode(code, time.Now()) {
+	if code == "" || !s.doors.useCode(code, time.Now(), sameMachine(r)) {
 		if code != "" {
 			if f := failureOf(s.doors.failed(r, invalid("used"))); f.Status == http.StatusTooManyRequests {
 				return f
@@ -46,6 +60,24 @@ func (s *Server) useLogin(w http.ResponseWriter, r *http.Request) error {
 	http.SetCookie(w, s.newCookie(r, time.Now()))
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 	return nil
+}
+
+// sameMachine: a connection from the very address to which it was made, or from
+// loopback. A proxy on this machine is one, too.
+func sameMachine(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	if from.Addr().Unmap().IsLoopback() {
+		return true
+	}
+	to, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(to.String())
+	return err == nil && at.Addr().Unmap() == from.Addr().Unmap()
 }
 
 // passwordLogin gives a browser its cookie for the password, where one is set.

@@ -25,6 +25,8 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/readyz", open: s.readyz},
 		{method: "GET", path: "/{$}", open: s.file("index.html")},
 		{method: "GET", path: "/app.js", open: s.file("app.js")},
+		{method: "GET", path: "/things.js", open: s.file("things.js")},
+		{method: "GET", path: "/health.js", open: s.file("health.js")},
 		{method: "GET", path: "/style.css", open: s.file("style.css")},
 		{method: "GET", path: "/icon.svg", open: s.file("icon.svg")},
 		{method: "GET", path: "/login", open: s.useLogin},
@@ -46,6 +48,8 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/api/v1/tools/{tool}", grave: true, owner: s.tool},
 		{method: "GET", path: "/api/v1/openapi.json", owner: s.openapi},
 		{method: "GET", path: "/metrics", owner: s.metrics},
+		{method: "GET", path: "/api/v1/doctor", owner: s.examined},
+		{method: "POST", path: "/api/v1/doctor", grave: true, owner: s.examine},
 		{method: "POST", path: "/v1/chat/completions", owner: s.completions},
 		{method: "GET", path: "/v1/models", owner: s.models},
 		{method: "GET", path: "/api/v1/sessions/search", owner: s.search},
@@ -63,7 +67,7 @@ func (s *Server) table() []route {
 	} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
-	for _, name := range []string{"agents", "delegations", "documents", "plan", "notices"} {
+	for _, name := range []string{"agents", "delegations", "documents", "plan", "notices", "permissions"} {
 		t = append(t, route{method: "GET", path: "/api/v1/" + name, owner: s.list(name, listParams(name)...)})
 	}
 	t = append(
@@ -83,6 +87,7 @@ func (s *Server) table() []route {
 		route{method: "POST", path: "/api/v1/notices/release", owner: s.notices("release")},
 		route{method: "POST", path: "/api/v1/notices/snooze", owner: s.notices("snooze")},
 		route{method: "POST", path: "/api/v1/notices/quiet", owner: s.notices("quiet")},
+		route{method: "POST", path: "/api/v1/pause", grave: true, owner: s.pause},
 	)
 	for _, name := range []string{"memory/lessons", "memory/user"} {
 		t = append(
@@ -124,7 +129,7 @@ func listParams(name string) []string {
 		return append(p, "state")
 	case "grants":
 		return []string{"limit", "session", "all"}
-	case "channels", "plan":
+	case "channels", "plan", "permissions":
 		return nil
 	case "agents":
 		return []string{"id"}

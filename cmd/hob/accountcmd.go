@@ -29,6 +29,7 @@ func (a *app) accountCmd() *cobra.Command {
 	f.String("imap", "", "the server of the mail")
 	f.String("smtp", "", "the server for outgoing mail")
 	f.String("caldav", "", "the address of the calendars")
+	f.String("carddav", "", "the address of the address books")
 	f.String("user", "", "who signs in (default: the address)")
 	f.String("auth", "", `"password" or "token"`)
 	f.String("ca", "", "a file with the authority of the server's certificate")
@@ -52,6 +53,7 @@ type accountRow struct {
 	IMAP    string `json:"imap,omitempty"`
 	SMTP    string `json:"smtp,omitempty"`
 	CalDAV  string `json:"caldav,omitempty"`
+	CardDAV string `json:"carddav,omitempty"`
 	Missing string `json:"missing,omitempty"`
 }
 
@@ -63,7 +65,7 @@ func (a *app) listAccounts() error {
 	rows := []accountRow{}
 	for _, c := range cfg.Accounts {
 		s := c.Servers()
-		rows = append(rows, accountRow{c.Name, s.Login(), c.IMAP, c.SMTP, c.CalDAV, c.Missing()})
+		rows = append(rows, accountRow{c.Name, s.Login(), c.IMAP, c.SMTP, c.CalDAV, c.CardDAV, c.Missing()})
 	}
 	if a.asJSON {
 		return a.printJSON(rows)
@@ -73,7 +75,7 @@ func (a *app) listAccounts() error {
 	}
 	for _, r := range rows {
 		fmt.Fprintf(a.out, "%-12s %s", r.Name, r.Address)
-		for _, x := range [][2]string{{"mail", r.IMAP}, {"outgoing", r.SMTP}, {"calendars", r.CalDAV}} {
+		for _, x := range [][2]string{{"mail", r.IMAP}, {"outgoing", r.SMTP}, {"calendars", r.CalDAV}, {"people", r.CardDAV}} {
 			if x[1] != "" {
 				fmt.Fprintf(a.out, "  %s: %s", x[0], x[1])
 			}
@@ -150,10 +152,10 @@ func (a *app) addAccount(c *cobra.Command, address string, untested bool) error 
 func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (*account.New, string, error) {
 	g := func(flag string) string { s, _ := c.Flags().GetString(flag); return strings.TrimSpace(s) }
 	n := &account.New{Account: config.Account{
-		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
+		Name: g("name"), Address: address, IMAP: g("imap"), SMTP: g("smtp"), CalDAV: g("caldav"), CardDAV: g("carddav"), User: g("user"), Auth: g("auth"), CA: g("ca"),
 	}}
 	var dns account.Resolver = net.DefaultResolver
-	if n.IMAP+n.SMTP+n.CalDAV != "" { // then nobody is asked
+	if n.IMAP+n.SMTP+n.CalDAV+n.CardDAV != "" { // then nobody is asked
 		dns = nil
 	}
 	found, err := account.Find(c.Context(), address, dns)
@@ -163,10 +165,10 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 	case dns != nil && found.Foreign != "":
 		return nil, "", &failure{
 			code: exitFailed, cause: fmt.Sprintf("the domain of %s sends us to %s, which is another one", address, found.Foreign),
-			remedy: "if that is your provider: hob account add " + address + " --imap " + found.IMAP,
+			remedy: "if that is your provider: hob account add " + address + named(found),
 		}
 	case dns != nil && !found.Known():
-		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are not known", remedy: "name them with --imap, --smtp and --caldav"}
+		return nil, "", &failure{code: exitFailed, cause: "the servers of " + address + " are not known", remedy: "name them with --imap, --smtp, --caldav and --carddav"}
 	}
 	if n.Name == "" {
 		n.Name = account.Name(address, found.Provider, cfg.Accounts)
@@ -181,6 +183,16 @@ func (a *app) newAccount(c *cobra.Command, cfg *config.Config, address string) (
 	}
 	n.Fill(found)
 	return n, found.Hint, nil
+}
+
+// named are the flags that name servers.
+func named(s account.Servers) (flags string) {
+	for _, x := range [][2]string{{"--imap", s.IMAP}, {"--smtp", s.SMTP}, {"--caldav", s.CalDAV}} {
+		if x[1] != "" {
+			flags += " " + x[0] + " " + x[1]
+		}
+	}
+	return flags
 }
 
 // accountTested is what became of one server of an account.

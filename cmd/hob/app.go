@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"hob/autonomy/config"
+	"hob/cmd/hob/internal/daemon"
 	"hob/platform/system"
 )
 
@@ -25,6 +26,7 @@ const (
 	exitUsage      = 2
 	exitNotRunning = 3
 	exitDenied     = 4
+	exitNewer      = 5
 )
 
 // engine is a Hob in this process; see internal/daemon.
@@ -44,6 +46,7 @@ type opening struct {
 	Version    string
 	InProcess  bool // for one command; otherwise a daemon
 	Foreground bool
+	Release    daemon.Release
 }
 
 // app is one run of the command line.
@@ -53,6 +56,7 @@ type app struct {
 	err     io.Writer
 	version string
 	open    func(ctx context.Context, o opening) (engine, error)
+	release daemon.Release // what is built in
 
 	started bool // a command's own code ran: what fails now is not the usage
 	asJSON  bool // --json
@@ -103,6 +107,8 @@ func (a *app) main(ctx context.Context, args []string) int {
 	switch {
 	case ok:
 		code = f.code
+	case errors.Is(err, errNewer):
+		return exitNewer // all was said
 	case !a.started:
 		code = exitUsage
 	case errors.Is(err, context.Canceled):
@@ -156,6 +162,7 @@ func (a *app) explain(err error, code int, command string) {
 	case code == exitUsage:
 		remedy = "see: " + command + " --help"
 	}
+	cause, remedy = printable(cause), printable(remedy) // a server may have put words into it
 	if a.asJSON {
 		_ = json.NewEncoder(a.err).Encode(struct { // nothing is left to tell it to
 			Error  string `json:"error"`

@@ -164,7 +164,7 @@ func (a *app) openHere(ctx context.Context, p system.Paths) (*client, error) {
 		return nil, err
 	}
 	log, closeLog := fileLog(p)
-	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true})
+	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version, InProcess: true, Release: a.release})
 	if err != nil {
 		return nil, errors.Join(err, closeLog(), lock.Release())
 	}

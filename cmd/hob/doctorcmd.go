@@ -1,10 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net/url"
-	"time"
+	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +19,34 @@ import (
 	"hob/platform/vault"
 )
 
+// examination is what `hob doctor` was asked for.
+type examination struct {
+	names []string
+	fix   bool
+	only  func(doctor.Probe) bool // nil: all of them
+}
+
 func (a *app) doctorCmd() *cobra.Command {
-	return a.listing(&cobra.Command{
-		Use: "doctor", Short: "Look whether everything is well", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) }),
+	var list, fix bool
+	cmd := a.listing(&cobra.Command{
+		Use: "doctor [NAME...]", Short: "Look whether everything is well, and mend what can be mended", Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var out []string
+			for _, p := range doctor.Probes() {
+				out = append(out, p.Name)
+			}
+			return out, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			if list {
+				return a.probes()
+			}
+			return a.doctor(c.Context(), examination{names: args, fix: fix})
+		}),
 	})
+	cmd.Flags().BoolVar(&fix, "fix", false, "mend what can be mended without losing anything")
+	cmd.Flags().BoolVar(&list, "list", false, "only list what is looked at, and what it is for")
+	return cmd
 }
 
 // checkDrivers is the part of the check that needs the drivers.
@@ -34,28 +61,34 @@ func checkDrivers(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-func (a *app) doctor(ctx context.Context) error {
+// probes lists what the doctor looks at.
+func (a *app) probes() error {
+	type row struct {
+		Name  string `json:"name"`
+		Means string `json:"means"`
+	}
+	var rows []row
+	for _, p := range doctor.Probes() {
+		rows = append(rows, row{p.Name, p.Means})
+	}
+	if a.asJSON {
+		return a.printJSON(rows)
+	}
+	for _, r := range rows {
+		fmt.Fprintf(a.out, "%-11s %s\n", r.Name, r.Means)
+	}
+	return nil
+}
+
+// doctor looks, within the running daemon where there is one, and tells.
+func (a *app) doctor(ctx context.Context, x examination) error {
 	p, err := system.DefaultPaths()
 	if err != nil {
 		return err
 	}
-	e := doctor.Env{Paths: p, Tables: daemon.Migrations(), Now: time.Now(), Secrets: vault.For(p)}
-	if e.Config, e.ConfigErr = config.Load(p.ConfigFile()); e.ConfigErr != nil {
-		if e.Config, err = config.Default(); err != nil {
-			return err
-		}
-	}
-	e.Template = func() (string, bool, error) {
-		h, err := a.templateHome(p)
-		if err != nil {
-			return "", false, err
-		}
-		pending, err := h.Pending()
-		if err != nil {
-			return "", false, err
-		}
-		s, err := h.State()
-		return s.Name, pending, err
+	e, err := daemon.DoctorEnv(p, a.version)
+	if err != nil {
+		return err
 	}
 	c, running, err := a.dial(ctx, p)
 	switch {
@@ -63,54 +96,167 @@ func (a *app) doctor(ctx context.Context) error {
 		e.DaemonErr = err
 	case running:
 		e.Daemon = c.pid
-		e.Memory = func(ctx context.Context) ([]doctor.Derived, error) {
-			var n struct {
-				Derived []doctor.Derived `json:"derived"`
-			}
-			err := c.get(ctx, memoryPath+"/stats", nil, &n)
-			return n.Derived, err
-		}
-		e.Documents = func(ctx context.Context) (list []doctor.Document, err error) {
-			return list, c.get(ctx, "/api/v1/documents", url.Values{"state": {"failed"}, "limit": {"1000"}}, &list)
-		}
-		e.Erasures = func(ctx context.Context) (list []doctor.Erasure, err error) {
-			return list, c.get(ctx, memoryPath+"/erasures", nil, &list)
-		}
 	}
-	for _, m := range e.Config.Members {
-		if box, _, err := daemon.NewBox(p, e.Config, m); err != nil {
-			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: func(context.Context) error { return err }})
-		} else if box != nil {
-			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: box.Check})
-		}
-	}
-	if cmds, err := daemon.NewCommands(p, e.Config, "", nil); err == nil { // what is wrong with the configuration is said above
-		e.Confined = func(ctx context.Context) (kind, missing string) {
-			box := cmds.Runner.Sandbox(ctx)
-			return box.Kind(), box.Missing()
-		}
-	}
-	checks := doctor.Run(ctx, e)
-	if err := a.report(checks); err != nil {
+	if err = ctx.Err(); err != nil { // what else there was is for the checks to tell
 		return err
 	}
-	if doctor.Failed(checks) {
+	if x.fix && e.DaemonErr != nil {
+		x.fix = false
+		fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"nothing is mended while a daemon runs that does not answer; end it first: hob stop")
+	}
+	live := a.live()
+	var list []doctor.Check
+	by := "Hob does not run: this command looked by itself."
+	if e.Daemon != 0 {
+		by = fmt.Sprintf("Looked at from within the running Hob (pid %d), but for: daemon.", e.Daemon)
+		if list, err = a.within(ctx, c, x, live); errors.Is(err, errOlder) {
+			by = fmt.Sprintf("The running Hob (pid %d) is of another version and cannot look by itself: this command did.", e.Daemon)
+			list, err = nil, nil
+			if x.fix { // it has the home, and knows nothing of what would be done to it
+				x.fix = false
+				fmt.Fprintln(a.err, a.paint(a.err, amber, "warning: ")+"nothing is mended while a Hob of another version runs; end it first: hob stop, then hob start, then look again")
+			}
+		} else if err == nil {
+			x.only = func(p doctor.Probe) bool { return p.Here }
+		}
+	}
+	if err == nil {
+		var here []doctor.Check
+		here, err = doctor.Run(ctx, e, doctor.Options{Names: x.names, Only: x.only, Fix: x.fix, Alone: a.alone(p, e.Daemon), In: "command", Each: live})
+		list = append(list, here...)
+	}
+	if errors.Is(err, doctor.ErrUnknown) {
+		return usage("%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(list, func(a, b doctor.Check) int { return cmp.Compare(doctor.Order(a), doctor.Order(b)) })
+	if err := a.report(list, by); err != nil {
+		return err
+	}
+	if doctor.Failed(list) {
 		return &failure{code: exitFailed, cause: "something does not work", remedy: "mend the first line that says fail, then look again"}
 	}
 	return nil
 }
 
-func (a *app) report(checks []doctor.Check) error {
-	if a.asJSON {
-		return a.printJSON(checks)
+// alone keeps other commands and a daemon out of the home while something is mended.
+// One that cannot even hold a lock is mended without. What a command mends beside a
+// running daemon is not in the home.
+func (a *app) alone(p system.Paths, daemon int) func(context.Context) (func() error, error) {
+	if daemon != 0 {
+		return nil
 	}
-	colour := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red}
-	for _, c := range checks {
-		state := fmt.Sprintf("%-5s", c.State)
-		fmt.Fprintf(a.out, "%s %-10s %s\n", a.paint(a.out, colour[c.State], state), c.Name, printable(c.Cause))
-		if c.Remedy != "" {
-			fmt.Fprintf(a.out, "%-16s %s\n", "", a.paint(a.out, dim, "-> "+c.Remedy))
+	return func(ctx context.Context) (func() error, error) {
+		lock, err := system.Acquire(ctx, p.LockFile(), system.RoleCLI)
+		if _, held := errors.AsType[*system.HeldError](err); held {
+			return nil, err
+		}
+		if err != nil {
+			return func() error { return nil }, nil //nolint:nilerr // what keeps the lock from being written is what is to be mended
+		}
+		return lock.Release, nil
+	}
+}
+
+// errOlder: the daemon knows no doctor.
+var errOlder = errors.New("the daemon is of another version")
+
+// within has the daemon look, and tells of each finding as it comes.
+func (a *app) within(ctx context.Context, c *client, x examination, each func(doctor.Check)) ([]doctor.Check, error) {
+	req, err := c.request(ctx, http.MethodPost, "/api/v1/doctor", nil, map[string]any{"names": x.names, "fix": x.fix})
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.broken(ctx, err)
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed:
+		return nil, errOlder
+	case resp.StatusCode >= http.StatusBadRequest:
+		err := refusal(resp)
+		if resp.StatusCode == http.StatusBadRequest {
+			err = usage("%v", err)
+		}
+		return nil, err
+	}
+	var out []doctor.Check
+	for d := json.NewDecoder(resp.Body); d.More(); {
+		var line struct {
+			doctor.Check
+			Error string `json:"error"`
+		}
+		if err := d.Decode(&line); err != nil {
+			return nil, c.broken(ctx, err)
+		}
+		if line.Error != "" {
+			return nil, errors.New(line.Error)
+		}
+		if line.Name == "daemon" { // this command looks at it
+			continue
+		}
+		out = append(out, line.Check)
+		if each != nil {
+			each(line.Check)
 		}
 	}
+	return out, ctx.Err()
+}
+
+// live shows findings as they come, on a terminal alone.
+func (a *app) live() func(doctor.Check) {
+	if _, tty := terminal(a.out); !tty || a.asJSON {
+		return nil
+	}
+	return func(c doctor.Check) {
+		fmt.Fprintf(a.out, "%s %s\n", a.state(c.State), a.paint(a.out, dim, fmt.Sprintf("%-11s %s", c.Name, oneLine(printable(c.Cause)))))
+	}
+}
+
+func (a *app) state(s doctor.State) string {
+	colour := map[doctor.State]string{doctor.OK: green, doctor.Warn: amber, doctor.Fail: red, doctor.Skip: dim}
+	return a.paint(a.out, colour[s], fmt.Sprintf("%-7s", s))
+}
+
+// report prints the findings as one table and who looked. On a terminal, where each
+// was shown as it came, only those that want something are told again.
+func (a *app) report(checks []doctor.Check, by string) error {
+	if a.asJSON {
+		return a.printJSON(append([]doctor.Check{}, checks...))
+	}
+	_, tty := terminal(a.out)
+	if tty {
+		fmt.Fprintln(a.out)
+	}
+	good := 0
+	for _, c := range checks {
+		if c.State == doctor.OK && c.Fixed == "" {
+			good++
+			if tty {
+				continue
+			}
+		}
+		fmt.Fprintf(a.out, "%s %-11s %s\n", a.state(c.State), c.Name, printable(c.Cause))
+		for _, more := range []string{prefixed("-> ", c.Remedy), prefixed("-> open ", c.Link), prefixed("mended: ", c.Fixed)} {
+			if more != "" {
+				fmt.Fprintf(a.out, "%-19s %s\n", "", a.paint(a.out, dim, printable(more)))
+			}
+		}
+	}
+	if tty {
+		fmt.Fprintf(a.out, "%d of %d are well. ", good, len(checks))
+	}
+	fmt.Fprintln(a.out, a.paint(a.out, dim, by))
 	return nil
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" || strings.TrimSpace(s) == "" {
+		return ""
+	}
+	return prefix + s
 }

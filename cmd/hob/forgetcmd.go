@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hob/knowledge"
 	"hob/platform/phrase"
 )
 
@@ -43,7 +44,7 @@ func (a *app) forgetCmd() *cobra.Command {
 		}),
 	})
 	cmd.Flags().StringVar(&f.query, "query", "", "forget what matches this text, and the text wherever it stands")
-	cmd.Flags().StringVar(&f.source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME"`)
+	cmd.Flags().StringVar(&f.source, "source", "", `forget all that came from there: "event:ID", "session:ID", "mail:ID", "file:PATH", "url:URL", "import:NAME", "browser:all"`)
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "only show what would go")
 	cmd.Flags().BoolVar(&f.keep, "keep-backups", false, "leave older backups, which still hold it")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -159,6 +160,9 @@ func (a *app) showForget(ctx context.Context, c *client, id string, f forgetting
 	}
 	if a.asJSON {
 		return a.printJSON(list)
+	}
+	if f.source == knowledge.BrowserSource {
+		fmt.Fprintln(a.out, "goes: all that the browser keeps, with cookies")
 	}
 	for _, g := range list {
 		fmt.Fprint(a.out, printable(g.text()))

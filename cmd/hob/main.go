@@ -15,12 +15,20 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"hob/cmd/hob/internal/daemon"
 	"hob/platform/command"
 	"hob/platform/document"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.
 var version string
+
+// releaseURL and releaseKey are set by the linker, too: where the project says which
+// version is the newest, and the public key (minisign) that signs it. See
+// docs/packaging.md.
+//
+//nolint:gochecknoglobals // only the linker writes them
+var releaseURL, releaseKey string
 
 func main() {
 	os.Exit(run())
@@ -38,7 +46,7 @@ func run() int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	out := &output{File: os.Stdout}
-	a := &app{in: os.Stdin, out: out, err: os.Stderr, version: versionOf(version), open: openDaemon}
+	a := &app{in: os.Stdin, out: out, err: os.Stderr, version: versionOf(version), open: openDaemon, release: daemon.Release{URL: releaseURL, Key: releaseKey}}
 	code := a.main(ctx, os.Args[1:])
 	if err := out.failed(); err != nil && code == exitOK {
 		code = exitFailed

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"hob/platform/system"
 )
 
 func (a *app) memoryExportCmd() *cobra.Command {
@@ -75,7 +77,7 @@ func (a *app) exportTo(ctx context.Context, cl *client, to string, q map[string]
 	if err = errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), to); err != nil {
+	if err := system.Rename(f.Name(), to); err != nil {
 		return err
 	}
 	fi, err := os.Stat(to)

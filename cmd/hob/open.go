@@ -22,15 +22,18 @@ func (a *app) openCmd() *cobra.Command {
 			var link struct {
 				URL string `json:"url"`
 			}
-			if err := cl.post(c.Context(), "/api/v1/login", struct{}{}, &link); err != nil {
-				return err
-			}
 			_, tty := terminal(a.out)
 			if !only && tty {
+				if err := cl.post(c.Context(), "/api/v1/login", map[string]bool{"here": true}, &link); err != nil {
+					return err
+				}
 				if err := browse(c.Context(), link.URL); err == nil {
 					fmt.Fprintln(a.out, "Opened the page in your browser.")
 					return nil
 				}
+			}
+			if err := cl.post(c.Context(), "/api/v1/login", struct{}{}, &link); err != nil {
+				return err
 			}
 			fmt.Fprintln(a.out, link.URL)
 			if tty {

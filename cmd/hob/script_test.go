@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,10 +27,10 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == document.Helper {
-		os.Exit(document.Serve(os.Stdin, os.Stdout))
+		syscall.Exit(document.Serve(os.Stdin, os.Stdout)) // os.Exit takes the race detector a second
 	}
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
-		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
 	testscript.Main(m, map[string]func(){"hob": main, "poster": poster})
 }
@@ -208,6 +209,16 @@ func TestWrapped(t *testing.T) {
 				t.Errorf("got %q, want %q", out.String(), tt.want)
 			}
 		})
+	}
+}
+
+// A server's words in an error do nothing to the terminal.
+func TestExplain(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{err: &out}
+	a.explain(&failure{cause: "nothing was kept: \x1b]52;c;aGk=\ais no name", remedy: "ask \u202eadmin"}, exitFailed, "hob")
+	if want := "hob: nothing was kept: ]52;c;aGk=is no name\n     ask admin\n"; out.String() != want {
+		t.Errorf("got %q", out.String())
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/platform/system"
 )
 
 func (a *app) sessionCmd() *cobra.Command {
@@ -137,7 +139,7 @@ func (a *app) exportSession(ctx context.Context, c *client, session, format, to,
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), to); err != nil {
+	if err := system.Rename(f.Name(), to); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	fmt.Fprintf(a.err, "Wrote %s.\n", to)

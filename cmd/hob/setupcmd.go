@@ -5,115 +5,167 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
+	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"hob/cmd/hob/internal/setup"
+	"hob/cmd/hob/internal/setup/form"
+	"hob/platform/desktop"
+	"hob/platform/permission"
 	"hob/platform/system"
 	"hob/platform/vault"
+	"hob/templates"
 )
 
+// setupFlags are the flags of `hob setup`.
+type setupFlags struct {
+	answers        string
+	plain, restart bool
+}
+
 func (a *app) setupCmd() *cobra.Command {
-	var answers string
+	var f setupFlags
 	cmd := &cobra.Command{
-		Use: "setup", Short: "Choose a model and a few other things", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.setup(c.Context(), answers) }),
+		Use: "setup [STEP...]", Short: "Choose a model, channels, accounts and a few other things", ValidArgs: setup.Names(),
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.setup(c.Context(), f, args) }),
 	}
-	cmd.Flags().StringVar(&answers, "answers", "", "ask nothing; read the answers from this TOML file")
+	cmd.Flags().StringVar(&f.answers, "answers", "", "ask nothing; read the answers from this TOML file")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
+	cmd.Flags().BoolVar(&f.restart, "restart", false, "begin anew where a set-up was left")
 	return cmd
 }
 
-func (a *app) setup(ctx context.Context, answers string) error {
-	p, cfg, err := a.home()
+func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
+	o, err := a.setupOptions()
 	if err != nil {
 		return err
 	}
-	o := setup.Options{Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p), DNS: net.DefaultResolver}
-	o.FindTemplate = func(name string) error {
-		_, err := shelf(p).Find(name)
-		return err
+	switch {
+	case f.answers != "" && len(steps) > 0:
+		return usage("--answers does the steps that the file answers; leave out %s", strings.Join(steps, " "))
+	case f.answers != "":
+		err = setup.FromFile(ctx, o, f.answers)
+	default:
+		err = a.askSetup(ctx, o, f, steps)
 	}
-	template := ""
-	run := func() (err error) {
-		template, err = setup.Answers(ctx, o, answers)
-		return err
+	if errors.Is(err, setup.ErrLeft) || err != nil && ctx.Err() != nil && f.answers == "" {
+		fmt.Fprintln(a.err, "The set-up was left. What was answered is kept; go on with: hob setup")
+		return context.Canceled
 	}
-	if answers == "" {
-		fd, tty := terminal(a.in)
-		if !tty {
-			return usage("there is no terminal to ask on; give the answers with --answers FILE")
-		}
-		run = func() error { return setup.Run(ctx, o, &dialog{in: bufio.NewReader(a.in), out: a.out, fd: fd}) }
-	}
-	err = a.editConfig(ctx, p, "the set-up", run)
 	if err != nil {
 		return err
 	}
-	if template != "" {
-		return a.useTemplate(ctx, template, consent{yes: true})
-	}
-	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
+	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
 		fmt.Fprintln(a.out, "Hob reads it at its next start: hob stop, then hob start")
 	}
 	return nil
 }
 
-// dialog asks on the terminal.
-type dialog struct {
-	in  *bufio.Reader
-	out io.Writer
-	fd  int
+// askSetup asks on the terminal: in a form where it can show one, else line by line.
+func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
+	fd, in := terminal(a.in)
+	_, out := terminal(a.out)
+	if !in && !f.plain {
+		return usage("there is no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
+	}
+	if f.restart {
+		if err := setup.Restart(o.Paths); err != nil {
+			return err
+		}
+	}
+	if !in {
+		fd = -1
+	}
+	var ask setup.Asker = &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
+	if in && out && !f.plain && form.Capable(os.Getenv) {
+		ask = &form.Form{In: a.in, Out: a.out}
+	}
+	return setup.Run(ctx, o, ask, steps...)
 }
 
-// Ask implements setup.Asker.
-func (d *dialog) Ask(question, def string) (string, error) {
-	if def != "" {
-		question += " [" + def + "]"
-	}
-	fmt.Fprint(d.out, question+" ")
-	line, err := d.in.ReadString('\n')
-	if errors.Is(err, io.EOF) && line == "" {
-		return "", errors.New("the set-up was left; nothing was changed")
-	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
-	if line = strings.TrimSpace(line); line != "" {
-		return line, nil
-	}
-	return def, nil
-}
-
-// Secret implements setup.Asker.
-func (d *dialog) Secret(question string) (string, error) {
-	fmt.Fprint(d.out, question+": ")
-	b, err := term.ReadPassword(d.fd)
-	fmt.Fprintln(d.out)
+// setupOptions are the ends that the set-up needs.
+func (a *app) setupOptions() (setup.Options, error) {
+	p, cfg, err := a.home()
 	if err != nil {
-		return "", fmt.Errorf("read the secret: %w", err)
+		return setup.Options{}, err
 	}
-	return strings.TrimSpace(string(b)), nil
+	lines := bufio.NewReader(a.in)
+	o := setup.Options{
+		Paths: p, Config: cfg, Out: a.out, Secrets: vault.For(p), DNS: net.DefaultResolver,
+		Edit: func(ctx context.Context, what string, edit func() error) error {
+			return a.editConfig(ctx, p, what, edit)
+		},
+		FindTemplate: func(name string) error {
+			_, err := shelf(p).Find(name)
+			return err
+		},
+		UseTemplate: func(ctx context.Context, name string) error {
+			return a.useTemplate(ctx, name, consent{yes: true})
+		},
+		Autostart: a.autostart, Starts: a.starts,
+		Open: func(ctx context.Context, address string) error {
+			return desktop.New(desktop.Options{}).Open(ctx, address)
+		},
+		Stdin: func() (string, error) {
+			s, err := lines.ReadString('\n')
+			if s = strings.TrimRight(s, "\r\n"); s != "" {
+				err = nil
+			}
+			return s, err
+		},
+	}
+	if runtime.GOOS == "darwin" {
+		o.Permissions = func(ctx context.Context) ([]permission.Permission, error) { return a.permissions(ctx, p) }
+	}
+	o.Templates = func() ([]setup.Option, string, error) { return a.templateOptions(p) }
+	return o, nil
 }
 
-// Choose implements setup.Asker.
-func (d *dialog) Choose(question string, options []string) (int, error) {
-	fmt.Fprintln(d.out, question)
-	for i, o := range options {
-		fmt.Fprintf(d.out, "  %d  %s\n", i+1, o)
+// templateOptions are the templates to choose from, and the one in use.
+func (a *app) templateOptions(p system.Paths) (out []setup.Option, inUse string, err error) {
+	list, err := shelf(p).List()
+	if err != nil {
+		return nil, "", err
 	}
-	for {
-		s, err := d.Ask("Your choice", "1")
-		if err != nil {
-			return 0, err
+	for _, t := range list {
+		if t.Err == nil {
+			out = append(out, setup.Option{Value: t.Name, Title: t.Name + ": " + t.Description})
 		}
-		if n, err := strconv.Atoi(s); err == nil && n >= 1 && n <= len(options) {
-			return n - 1, nil
-		}
-		fmt.Fprintf(d.out, "Please type a number from 1 to %d.\n", len(options))
 	}
+	h, err := a.templateHome(p)
+	if err != nil {
+		return nil, "", err
+	}
+	s, err := h.State()
+	if errors.Is(err, templates.ErrNoneInUse) {
+		err = nil
+	}
+	return out, s.Name, err
+}
+
+// starts reports whether Hob starts with the session, where that can be told.
+func (a *app) starts(ctx context.Context) (is, known bool) {
+	m, e, err := a.service(ctx, "")
+	if err != nil {
+		return false, false
+	}
+	s, err := m.Status(ctx, e)
+	return s.Installed && s.Same, err == nil
+}
+
+// permissions asks the daemon what it lacks: what a terminal may is of no use to one
+// that the session has started. Where none runs, this program looks itself.
+func (a *app) permissions(ctx context.Context, p system.Paths) (list []permission.Permission, err error) {
+	c, running, err := a.dial(ctx, p)
+	if !running {
+		return permission.List(), err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, errors.Join(c.get(ctx, "/api/v1/permissions", nil, &list), c.close())
 }

@@ -50,7 +50,7 @@ func (a *app) simulate(ctx context.Context, f simulateFlags) (err error) {
 	if o.Dir, err = os.MkdirTemp("", "hob-simulate-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(o.Dir)) }()
+	defer func() { err = errors.Join(err, system.RemoveAll(o.Dir)) }()
 	out, err := played(ctx, o)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		}
 	}()
 	defer func() { unkeep(); <-kept }()
-	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version})
+	e, err := a.open(ctx, opening{Paths: p, Config: cfg, Log: log, Version: a.version, Release: a.release})
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,17 @@ func (a *app) daemon(ctx context.Context) (err error) {
 		log.Error("commands cannot find this daemon", "err", err)
 	}
 	log.Info("ready", "address", e.Addr(), "home", p.Home, "version", a.version)
-	err = leftover(<-ran)
+	ended := make(chan struct{})
+	var end error
+	go func() {
+		defer close(ended)
+		end = <-ran
+	}()
+	if m, ok := e.(interface{ Main(ended <-chan struct{}) }); ok {
+		m.Main(ended) // here, since macOS wants its main thread
+	}
+	<-ended
+	err = leftover(end)
 	log.Info("stopped")
 	return err
 }
@@ -211,7 +221,7 @@ func (a *app) stop(ctx context.Context) error {
 			return nil
 		}
 		if !pause(ctx, 20*time.Millisecond) {
-			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be in the middle of something; end it with: kill %d", h.PID)}
+			return &failure{code: exitFailed, cause: fmt.Sprintf("the daemon (pid %d) did not stop in %s", h.PID, stopWait), remedy: fmt.Sprintf("it may be in the middle of something; end it with: %s", system.KillCommand(h.PID))}
 		}
 	}
 }

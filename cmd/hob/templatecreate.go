@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/autonomy/config"
@@ -165,20 +166,28 @@ func (a *app) gather(ctx context.Context, t *templates.Template) (left map[strin
 // everyOf are the words of a schedule that comes again and again. What they do not
 // say again, read anew, is not said.
 func everyOf(s active, now time.Time) (string, bool) {
-	type times struct{ Cron, Interval, Anchor, TZ string }
+	type times struct {
+		Cron, Interval, Anchor, TZ string
+		Except                     []string
+	}
 	var c, again times
 	if s.Kind != watchers.KindCron || json.Unmarshal(s.Config, &c) != nil || c.TZ != "" {
 		return "", false
 	}
-	words := c.Cron
+	words, except := c.Cron, strings.Join(c.Except, ", ")
+	if except != "" {
+		words = when.DescribeEvery(when.Every{Cron: c.Cron, Except: except})
+	}
 	d, err := time.ParseDuration(c.Interval)
 	at, aerr := time.Parse(time.RFC3339, c.Anchor)
 	switch {
 	case c.Cron != "":
 	case err != nil:
 		return "", false
+	case except != "" && d%(24*time.Hour) != 0:
+		return "", false
 	case d%(24*time.Hour) == 0 && aerr == nil:
-		words, now = when.DescribeEvery(when.Every{Interval: d, Anchor: at}), now.In(at.Location())
+		words, now = when.DescribeEvery(when.Every{Interval: d, Anchor: at, Except: except}), now.In(at.Location())
 	case d%time.Hour == 0:
 		words = fmt.Sprintf("every %d hours", d/time.Hour)
 	case d%time.Minute == 0:
@@ -187,7 +196,7 @@ func everyOf(s active, now time.Time) (string, bool) {
 		words = fmt.Sprintf("every %d seconds", d/time.Second)
 	}
 	_, config, err := watchers.InWords("", words, now)
-	if err != nil || json.Unmarshal(config, &again) != nil {
+	if err != nil || json.Unmarshal(config, &again) != nil || !slices.Equal(again.Except, c.Except) || except != "" && again.Cron != c.Cron {
 		return "", false
 	}
 	if again.Cron != "" {

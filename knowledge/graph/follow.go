@@ -15,8 +15,12 @@ import (
 // Name under which the graph tells the base what it holds.
 const Name = "graph"
 
-// look is how often the graph looks for changes that nobody told it of.
-const look = 30 * time.Second
+// look is how often the graph looks for changes that nobody told it of, such as
+// those of another process, and retry how soon it tries again what failed.
+const (
+	look  = time.Hour
+	retry = 30 * time.Second
+)
 
 // moment is how long somebody who looks waits for what was just said, and atOnce
 // how many new names are looked for in one step.
@@ -37,13 +41,17 @@ type Base interface {
 func (g *Graph) Run(ctx context.Context, b Base) error {
 	for {
 		more, err := g.Follow(ctx, b)
-		if err != nil && ctx.Err() == nil {
-			g.o.Log.Warn("the graph is behind; it tries again", "err", err)
-		}
 		if more && err == nil {
 			continue
 		}
-		t := time.NewTimer(look)
+		wait := look
+		if err != nil {
+			wait = retry
+		}
+		if err != nil && ctx.Err() == nil {
+			g.o.Log.Warn("the graph is behind; it tries again", "err", err)
+		}
+		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			t.Stop()

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"hob/platform/system"
 )
 
 // The folder holds generations in folders named by numbers and the file
@@ -53,7 +55,7 @@ func setCurrent(dir, name string) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if err := os.Rename(tmp, filepath.Join(dir, currentFile)); err != nil {
+	if err := system.Rename(tmp, filepath.Join(dir, currentFile)); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	syncFolder(dir)
@@ -77,7 +79,7 @@ func sweep(dir, keep string) error {
 	var errs []error
 	for _, e := range entries {
 		if _, err := strconv.Atoi(e.Name()); err == nil && e.Name() != keep {
-			errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+			errs = append(errs, system.RemoveAll(filepath.Join(dir, e.Name())))
 		}
 	}
 	return errors.Join(errs...)

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -23,6 +22,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/system"
 	"hob/platform/terms"
 )
 
@@ -227,9 +227,9 @@ const asideFolder = "damaged"
 // kept.
 func (x *Index) setAside(path string, why error) error {
 	aside := filepath.Join(x.dir, asideFolder)
-	err := os.RemoveAll(aside)
+	err := system.RemoveAll(aside)
 	if err == nil {
-		err = os.Rename(path, aside)
+		err = system.Rename(path, aside)
 	}
 	err = errors.Join(err, forgetCurrent(x.dir))
 	if err != nil {

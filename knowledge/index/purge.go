@@ -14,6 +14,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/erase"
+	"hob/platform/system"
 )
 
 // Compact returns when nothing is left on the disk of the rows that were removed
@@ -63,7 +64,7 @@ func (x *Index) dropRest() error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := os.RemoveAll(filepath.Join(x.dir, asideFolder)); err != nil {
+	if err := system.RemoveAll(filepath.Join(x.dir, asideFolder)); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	name, err := currentName(x.dir)

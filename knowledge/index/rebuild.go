@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 
 	api "github.com/blevesearch/bleve_index_api"
 
 	"hob/knowledge/store"
+	"hob/platform/system"
 )
 
 // Reindex makes the index anew beside the one in use, which serves until the
@@ -41,7 +41,7 @@ func (x *Index) rebuild(ctx context.Context, progress func(done, total int)) err
 	if err != nil { // what there is of it is no use
 		err = errors.Join(err, g.close())
 		if g.path != "" {
-			err = errors.Join(err, os.RemoveAll(g.path))
+			err = errors.Join(err, system.RemoveAll(g.path))
 		}
 		return err
 	}

@@ -356,7 +356,7 @@ func FuzzRead(f *testing.F) {
 		}
 		front, body := frontMatter(string(data))
 		_ = values(front, "tags")
-		_ = wiki.FindAllString(body, -1)
+		_ = wiki().FindAllString(body, -1)
 		_, _, _ = check(bytes.NewReader(data), int64(len(data)), key)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"hob/knowledge"
 	"hob/platform/phrase"
@@ -27,7 +28,9 @@ const (
 )
 
 // wiki is a link of one note to another: [[Name]], [[Name#heading|shown]].
-var wiki = regexp.MustCompile(`\[\[([^\]\[|#^\n]{1,200})(?:[#^][^\]\[|\n]{0,200})?(?:\|[^\]\[\n]{0,200})?\]\]`)
+var wiki = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\[([^\]\[|#^\n]{1,200})(?:[#^][^\]\[|\n]{0,200})?(?:\|[^\]\[\n]{0,200})?\]\]`)
+})
 
 // notes lists the Markdown files of a vault. Links out of it are not followed:
 // os.Root refuses them, and those that point inside would be read twice.
@@ -68,7 +71,7 @@ func hasLinks(dir string) (bool, error) {
 		return false, err
 	}
 	for _, name := range list[:min(len(list), looked)] {
-		if text, err := readNote(root, name); err == nil && wiki.MatchString(text) {
+		if text, err := readNote(root, name); err == nil && wiki().MatchString(text) {
 			return true, nil
 		}
 	}
@@ -118,7 +121,7 @@ func noteName(p string) string { return strings.TrimSuffix(path.Base(p), path.Ex
 func (v vault) note(t take, name, text string) error {
 	front, body := frontMatter(text)
 	links := []string{}
-	for _, m := range wiki.FindAllStringSubmatch(body, -1) {
+	for _, m := range wiki().FindAllStringSubmatch(body, -1) {
 		to := noteName(strings.TrimSpace(m[1]) + ".md")
 		if p := strings.TrimSuffix(strings.TrimSpace(m[1]), ".md"); path.Base(p) != p {
 			to = path.Base(p)

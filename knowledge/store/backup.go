@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hob/platform/system"
 )
 
 // keepBackups is how many automatic copies stay in the backup folder.
@@ -82,7 +84,7 @@ func vacuumInto(ctx context.Context, db execer, dst string) (err error) {
 	if err := flush(tmp); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
 	}
-	if err := os.Rename(tmp, dst); err != nil {
+	if err := system.Rename(tmp, dst); err != nil {
 		return fmt.Errorf("store: backup: %w", err)
 	}
 	return nil
@@ -172,7 +174,7 @@ func replace(ctx context.Context, path, dir string) (aside string, err error) {
 		return "", err
 	}
 	if fresh != "" {
-		err = os.Rename(fresh, path)
+		err = system.Rename(fresh, path)
 	}
 	return aside, err
 }
@@ -183,13 +185,13 @@ func setAside(path string) (string, error) {
 	for n := 2; fileExists(aside); n++ {
 		aside = fmt.Sprintf("%s.damaged-%s-%d", path, stamp(), n)
 	}
-	if err := os.Rename(path, aside); err != nil {
+	if err := system.Rename(path, aside); err != nil {
 		return "", err
 	}
 	_ = os.Remove(path + "-suspect")
 	for _, ext := range []string{"-wal", "-shm"} {
 		if fileExists(path + ext) {
-			if err := os.Rename(path+ext, aside+ext); err != nil {
+			if err := system.Rename(path+ext, aside+ext); err != nil {
 				return "", err
 			}
 		}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,24 @@ func BenchmarkWrite(b *testing.B) {
 				})
 			}
 			wg.Wait()
+		})
+	}
+}
+
+// BenchmarkQuery measures a query that is asked again and again.
+func BenchmarkQuery(b *testing.B) {
+	db := open(b, temp(b))
+	for _, query := range []string{`SELECT k FROM t WHERE k > ?`, `SELECT k FROM t WHERE k > 0 ORDER BY k LIMIT ?`} {
+		b.Run(query, func(b *testing.B) {
+			for b.Loop() {
+				rows, err := db.Reader(b.Context()).Query(query, 1)
+				if err == nil {
+					err = errors.Join(rows.Err(), rows.Close()) //nolint:sqlclosecheck // at once: many are asked
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -71,6 +72,45 @@ func (s *Store) met(err error) error {
 
 // Check runs SQLite's quick integrity check over the whole file.
 func (s *Store) Check(ctx context.Context) error { return s.met(check(ctx, s.r, s.path)) }
+
+// Checkpoint writes the log of a database into it and empties the log, as far as
+// nobody reads there (https://www.sqlite.org/pragma.html#pragma_wal_checkpoint).
+func Checkpoint(ctx context.Context, path string) error {
+	if !fileExists(path) {
+		return nil
+	}
+	db, err := sql.Open("sqlite", dsn(path, false))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer db.Close()
+	var busy, log, done int
+	if err := db.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &log, &done); err != nil {
+		return fmt.Errorf("store: write the log into %s: %w", path, classify(err))
+	}
+	if busy != 0 {
+		return fmt.Errorf("store: the log of %s is being read; try again later", path)
+	}
+	return nil
+}
+
+// Born tells when a database was made; the error wraps fs.ErrNotExist when there is
+// none.
+func Born(ctx context.Context, path string) (time.Time, error) {
+	if _, err := os.Stat(path); err != nil {
+		return time.Time{}, fmt.Errorf("store: %w", err)
+	}
+	db, err := sql.Open("sqlite", dsn(path, true))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("store: %w", err)
+	}
+	defer db.Close()
+	var ms int64
+	if err := db.QueryRowContext(ctx, "SELECT coalesce(min(applied_at), 0) FROM migrations").Scan(&ms); err != nil {
+		return time.Time{}, fmt.Errorf("store: read %s: %w", path, classify(err))
+	}
+	return Time(ms), nil
+}
 
 type querier interface {
 	QueryContext(context.Context, string, ...any) (*sql.Rows, error)

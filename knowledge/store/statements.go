@@ -120,7 +120,7 @@ func (c *conn) statement(ctx context.Context, query string) *statement {
 	if !worthKeeping(query) {
 		return nil
 	}
-	p, err := c.PrepareContext(ctx, query)
+	p, err := c.PrepareContext(ctx, unseen.Replace(query))
 	if err != nil {
 		return nil // the driver says it again
 	}
@@ -140,6 +140,10 @@ func (c *conn) statement(ctx context.Context, query string) *statement {
 	c.kept[query] = s
 	return s
 }
+
+// unseen hides the value of a limit while SQLite compiles: it would make its plan
+// by the value, and another plan for each run, whose value may be another one.
+var unseen = strings.NewReplacer("LIMIT ?", "LIMIT 0+?")
 
 // worthKeeping admits what packages say again and again, and neither scripts
 // nor what is said once, such as migrations and pragmas.

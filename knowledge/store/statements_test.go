@@ -49,6 +49,33 @@ func TestStatementInUse(t *testing.T) {
 	}))
 }
 
+// A limit is kept, however it is written, and may be another one each time.
+func TestLimits(t *testing.T) {
+	db := open(t, temp(t))
+	for k := range 5 {
+		insert(t, db, k, "x")
+	}
+	for query, args := range map[string]func(limit int) []any{
+		`SELECT k FROM t WHERE k >= ? ORDER BY k LIMIT ?`:                               func(n int) []any { return []any{0, n} },
+		`SELECT k FROM t WHERE k >= ?2 ORDER BY k LIMIT ?1`:                             func(n int) []any { return []any{n, 0} },
+		`SELECT k FROM t WHERE k >= ? ORDER BY k LIMIT ? OFFSET ?`:                      func(n int) []any { return []any{0, n, 0} },
+		`SELECT k FROM t WHERE k IN (SELECT k FROM t ORDER BY k LIMIT ?) AND v <> '1?'`: func(n int) []any { return []any{n} },
+	} {
+		for limit, want := range map[int]int{0: 0, 2: 2, 4: 4, 9: 5, -1: 5} {
+			rows, err := db.Reader(t.Context()).Query(query, args(limit)...)
+			fatal(t, err)
+			n := 0
+			for rows.Next() {
+				n++
+			}
+			fatal(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // at once: many are asked
+			if n != want {
+				t.Errorf("%s: %d rows with a limit of %d, want %d", query, n, limit, want)
+			}
+		}
+	}
+}
+
 // A statement whose last run failed, whose table was changed, or of which there
 // are too many, works as if it were compiled each time.
 func TestStatementAgain(t *testing.T) {

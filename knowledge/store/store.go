@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver, registered as "sqlite"
@@ -52,6 +53,9 @@ type Options struct {
 	// always get, files up to 64 MB after an unclean end, and files of any size
 	// after damage was met.
 	SkipCheck bool
+	// Volatile is for a copy that nobody needs after the process: commits do not
+	// wait for the disk, and connections stay open, however long nobody reads.
+	Volatile bool
 }
 
 // Store is the open database. All methods may be called concurrently.
@@ -67,6 +71,7 @@ type Store struct {
 	closing   func() error
 	setAside  string
 	copying   sync.Mutex // one backup at a time
+	commits   atomic.Int64
 }
 
 // Open opens or creates the file and brings every set to its newest version.
@@ -139,7 +144,11 @@ func open(ctx context.Context, path string, sets []Set, opt Options) (_ *Store, 
 	}
 	s.r.SetMaxOpenConns(opt.Readers)
 	s.r.SetMaxIdleConns(opt.Readers)
-	s.r.SetConnMaxIdleTime(time.Minute)
+	if !opt.Volatile {
+		s.r.SetConnMaxIdleTime(time.Minute)
+	} else if _, err = s.conn.ExecContext(ctx, "PRAGMA synchronous = OFF"); err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %w", classify(err)), s.r.Close())
+	}
 	go s.write() //nolint:contextcheck // the writer outlives the context of Open
 	return s, nil
 }
@@ -162,6 +171,10 @@ func (s *Store) SetAside() string { return s.setAside }
 
 // Read returns the pool of read-only connections. Callers close their rows.
 func (s *Store) Read() *sql.DB { return s.r }
+
+// Commits counts what this process has committed. While it stays the same, so does
+// everything that only this process writes.
+func (s *Store) Commits() int64 { return s.commits.Load() }
 
 // Close ends the writer after what is queued and closes the file. Closing
 // again does nothing and gives the same answer.

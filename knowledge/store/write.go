@@ -128,7 +128,9 @@ func (s *Store) write() {
 func (s *Store) group(first *job) {
 	ctx := context.Background()
 	if first.alone != nil {
-		first.finish(first.alone(first.ctx))
+		err := first.alone(first.ctx)
+		s.commits.Add(1)
+		first.finish(err)
 		return
 	}
 	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -166,7 +168,9 @@ func (s *Store) group(first *job) {
 		return
 	}
 	failpoint.Hit("store.commit.before")
-	if _, err := s.conn.ExecContext(ctx, "COMMIT"); err != nil {
+	_, err := s.conn.ExecContext(ctx, "COMMIT")
+	s.commits.Add(1) // before anybody is told
+	if err != nil {
 		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
 		for _, j := range jobs {
 			j.finish(fmt.Errorf("store: commit: %w", classify(err)))

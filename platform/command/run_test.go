@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Helper {
-		os.Exit(Serve(os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(Serve(os.Stdin, os.Stdout, os.Stderr)) // os.Exit takes the race detector a second
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -2,37 +2,14 @@ package desktop
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
 )
 
-const connectWait = 5 * time.Second
-
-// sessionBus is the address of the session's bus. Nothing is ever started: a bus
-// that this process starts would be nobody's session.
-func sessionBus(getenv func(string) string) (string, error) {
-	if a := getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
-		for part := range strings.SplitSeq(a, ";") {
-			if strings.HasPrefix(part, "unix:") {
-				return part, nil
-			}
-		}
-		return "", fmt.Errorf("%w: DBUS_SESSION_BUS_ADDRESS is %q, and only unix: sockets are used", ErrNoSession, a)
-	}
-	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		path := filepath.Join(dir, "bus")
-		if _, err := os.Stat(path); err == nil {
-			return "unix:path=" + path, nil
-		}
-	}
-	return "", fmt.Errorf("%w (no D-Bus session bus): start Hob within the desktop session, or as a service of systemd --user", ErrNoSession)
-}
+// sessionBus is the address of the session's bus.
+func sessionBus(getenv func(string) string) (string, error) { return session.Bus(getenv) }
 
 // Available reports whether there may be a desktop for this process, without
 // asking anybody.
@@ -43,52 +20,18 @@ func Available(getenv func(string) string) bool {
 
 // dial connects to a bus for as long as ctx lives.
 func dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	t := time.AfterFunc(connectWait, cancel) // a bus that takes the connection and never answers
-	conn, err := dbus.Connect(address, append(o, dbus.WithContext(ctx))...)
-	if err == nil && !t.Stop() {
-		err = errors.Join(errors.New("the bus does not answer"), conn.Close())
-	}
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("connect to the bus %s: %w", address, err)
-	}
-	context.AfterFunc(conn.Context(), cancel) //nolint:contextcheck // it lives as long as the connection
-	return conn, nil
+	return session.Dial(ctx, address, o...)
 }
 
 // get calls a method and stores its answer.
 func get(ctx context.Context, conn *dbus.Conn, dest, path, method string, args []any, out ...any) error {
-	call := conn.Object(dest, dbus.ObjectPath(path)).CallWithContext(ctx, method, 0, args...)
-	if err := call.Store(out...); err != nil {
-		return fmt.Errorf("%s: %w", method, err)
-	}
-	return nil
+	return session.Call(ctx, conn, dest, dbus.ObjectPath(path), method, args, out...)
 }
 
 // property reads one property.
 func property[T any](ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, iface, name string) (out T, err error) {
-	var v dbus.Variant
-	err = get(ctx, conn, dest, string(path), "org.freedesktop.DBus.Properties.Get", []any{iface, name}, &v)
-	if err != nil {
-		return out, err
-	}
-	if err := v.Store(&out); err != nil {
-		return out, fmt.Errorf("%s.%s: %w", iface, name, err)
-	}
-	return out, nil
+	return session.Property[T](ctx, conn, dest, path, iface, name)
 }
 
 // named reports whether the error of a call has one of these D-Bus names.
-func named(err error, names ...string) bool {
-	e, ok := errors.AsType[dbus.Error](err)
-	if !ok {
-		return false
-	}
-	for _, n := range names {
-		if e.Name == "org.freedesktop.DBus.Error."+n {
-			return true
-		}
-	}
-	return false
-}
+func named(err error, names ...string) bool { return session.Named(err, names...) }

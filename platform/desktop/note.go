@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+
+	"hob/platform/desktop/session"
 )
 
 // Urgency is how much a note asks for attention.
@@ -70,7 +72,7 @@ type Server struct {
 // The errors of a Notifier. Their text names the remedy.
 var (
 	// ErrNoSession: this process has no desktop, or none yet.
-	ErrNoSession = errors.New("there is no desktop session")
+	ErrNoSession = session.ErrNone
 	// ErrNoServer: there is a session, and nothing in it that shows notes.
 	ErrNoServer = errors.New("nothing shows notifications in this session")
 	// ErrRefused: the server does not take this note, now or ever.

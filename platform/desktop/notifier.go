@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"hob/platform/osrun"
 )
 
 // Options of a Notifier and of Look; the zero value is useful.
@@ -19,6 +21,8 @@ type Options struct {
 	Getenv func(string) string
 	// Wait bounds the answer of a server (default 5 s).
 	Wait time.Duration
+	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	Scripts osrun.Runner
 }
 
 func (o Options) filled() Options {
@@ -30,6 +34,9 @@ func (o Options) filled() Options {
 	}
 	if o.Wait <= 0 {
 		o.Wait = 5 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
 	}
 	return o
 }

@@ -2,7 +2,6 @@ package desktop
 
 import (
 	"context"
-	"os/exec"
 
 	"hob/platform/osrun"
 )
@@ -17,19 +16,7 @@ func newShower(o Options, _ chan<- Event) shower { return bannerShower{o} }
 type bannerShower struct{ opt Options }
 
 func (b bannerShower) notify(ctx context.Context, n Note) error {
-	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
-	defer cancel()
-	in, err := ascii(newBanner(b.opt.App, n))
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command("/usr/bin/osascript", "-l", "JavaScript", "-e", bannerScript) //nolint:noctx // its tree is ended whole by Output
-	cmd.Env = []string{"LANG=en_US.UTF-8", "LC_ALL=en_US.UTF-8", "HOME=" + b.opt.Getenv("HOME")}
-	out, err := osrun.Output(ctx, cmd, in)
-	if err != nil {
-		return unsure(ctx, err)
-	}
-	return readBanner(out)
+	return bannerError(b.opt.Scripts.Run(ctx, osrun.Call{Script: bannerScript(), In: newBanner(b.opt.App, n), Write: true, Wait: b.opt.Wait}, nil))
 }
 
 // withdraw: a banner cannot be taken back.

@@ -2,8 +2,6 @@ package desktop
 
 import (
 	"context"
-	"os/exec"
-	"path/filepath"
 
 	"hob/platform/osrun"
 )
@@ -35,19 +33,9 @@ func (t toastShower) server(ctx context.Context) (Server, error) {
 // ask runs the script. PowerShell 5.1 is a part of Windows; a newer one does not
 // know WinRT any more.
 func (t toastShower) ask(ctx context.Context, r toastRequest) error {
-	ctx, cancel := context.WithTimeout(ctx, 4*t.opt.Wait) // a cold start takes seconds
-	defer cancel()
-	in, err := ascii(r)
-	if err != nil {
-		return err
-	}
-	program := filepath.Join(t.opt.Getenv("SystemRoot"), "System32", "WindowsPowerShell", "v1.0", "powershell.exe")
-	cmd := exec.Command(program, toastArgs()...) //nolint:noctx // its tree is ended whole by Output
-	out, err := osrun.Output(ctx, cmd, in)
-	if err != nil {
-		return unsure(ctx, err)
-	}
-	return readToast(out)
+	var a toastAnswer
+	err := t.opt.Scripts.Run(ctx, osrun.Call{Script: toastScript(), In: r, Write: !r.Ask, Wait: 4 * t.opt.Wait}, &a) // a cold start takes seconds
+	return toastError(a, err)
 }
 
 func (toastShower) close() {}

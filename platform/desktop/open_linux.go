@@ -21,7 +21,10 @@ func (n *Notifier) Open(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("desktop: %w", err)
 	}
-	const portal = "org.freedesktop.portal.Desktop"
+	portal, err := l.portal(ctx, b.opt.Trust)
+	if err != nil {
+		return fmt.Errorf("desktop: no portal opens addresses here (xdg-desktop-portal): %w", err)
+	}
 	var handle dbus.ObjectPath
 	err = get(ctx, l.conn, portal, "/org/freedesktop/portal/desktop", "org.freedesktop.portal.OpenURI.OpenURI",
 		[]any{"", address, map[string]dbus.Variant{}}, &handle)
@@ -29,4 +32,22 @@ func (n *Notifier) Open(ctx context.Context, address string) error {
 		return fmt.Errorf("desktop: no portal opens addresses here (xdg-desktop-portal): %w", err)
 	}
 	return nil
+}
+
+// portal finds who opens addresses, and lets the bus start whoever would. An address
+// may let its reader in: it is for nobody whom trust refuses.
+func (l *link) portal(ctx context.Context, trust func(int) error) (unique string, err error) {
+	const name = "org.freedesktop.portal.Desktop"
+	var started, pid uint32
+	_ = get(ctx, l.conn, busName, busPath, busName+".StartServiceByName", []any{name, uint32(0)}, &started) // the next call says what came of it
+	if err := get(ctx, l.conn, busName, busPath, busName+".GetNameOwner", []any{name}, &unique); err != nil {
+		return "", err
+	}
+	if trust == nil {
+		return unique, nil
+	}
+	if err := get(ctx, l.conn, busName, busPath, busName+".GetConnectionUnixProcessID", []any{unique}, &pid); err != nil {
+		return "", err
+	}
+	return unique, trust(int(pid))
 }

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin && !windows
 
 package desktop
 
@@ -7,6 +7,5 @@ import (
 	"errors"
 )
 
-// Open shows an address in the owner's browser. Here a note does so by itself, or
-// cannot.
+// Open shows an address in the owner's browser.
 func (*Notifier) Open(context.Context, string) error { return errors.ErrUnsupported }

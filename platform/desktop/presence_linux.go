@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
 )
 
 const (
-	loginName    = "org.freedesktop.login1"
+	loginName    = session.Login
 	loginSession = loginName + ".Session"
-	systemBus    = "unix:path=/run/dbus/system_bus_socket"
 )
 
 // look asks, in this order: the desktop's own idle monitor, the screen saver's
@@ -83,33 +83,14 @@ func lookSession(ctx context.Context, o Options, p *Presence) error {
 
 // lookLogin asks logind about the session that this user sees.
 func lookLogin(ctx context.Context, o Options, p *Presence) error {
-	address := o.Getenv("DBUS_SYSTEM_BUS_ADDRESS")
-	if address == "" {
-		address = systemBus
-	}
-	conn, err := dial(ctx, address)
+	conn, err := dial(ctx, session.SystemBus(o.Getenv))
 	if err != nil {
 		return err
 	}
 	defer conn.Close() //nolint:errcheck // nothing was to be kept
-	var user dbus.ObjectPath
-	uid := os.Getuid()
-	if uid < 0 || uid > math.MaxUint32 {
-		return errors.New("this user has no number")
-	}
-	if err := get(ctx, conn, loginName, "/org/freedesktop/login1", loginName+".Manager.GetUser", []any{uint32(uid)}, &user); err != nil {
-		return err
-	}
-	display, err := property[[]any](ctx, conn, loginName, user, loginName+".User", "Display")
+	path, err := session.Seat(ctx, conn)
 	if err != nil {
 		return err
-	}
-	if len(display) != 2 {
-		return errors.New("logind tells of no session with a display")
-	}
-	path, ok := display[1].(dbus.ObjectPath)
-	if !ok || path == "/" {
-		return errors.New("logind tells of no session with a display")
 	}
 	if locked, err := property[bool](ctx, conn, loginName, path, loginSession, "LockedHint"); err == nil && (!p.LockKnown || locked) {
 		p.Locked, p.LockKnown = locked, true

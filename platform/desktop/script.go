@@ -1,28 +1,29 @@
 package desktop
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
+	_ "embed"
 	"encoding/hex"
-	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf16"
 
-	_ "embed"
+	"hob/platform/osrun"
 )
 
 // The scripts that show notes where no library does. They are constant: what is
 // to be shown goes in as JSON on their standard input.
 var (
 	//go:embed banner.js
-	bannerScript string
+	bannerText string
 	//go:embed toast.ps1
-	toastScript string
+	toastText string
 )
+
+func bannerScript() osrun.Script { return osrun.NewScript("desktop/banner.js", bannerText) }
+
+func toastScript() osrun.Script { return osrun.NewScript("desktop/toast.ps1", toastText) }
 
 // bannerRequest is a note as banner.js takes it. A banner has no buttons.
 type bannerRequest struct {
@@ -40,48 +41,20 @@ func newBanner(app string, n Note) bannerRequest {
 	return r
 }
 
-// scriptAnswer is what both scripts say.
-type scriptAnswer struct {
-	OK      bool   `json:"ok"`
-	Reason  string `json:"reason,omitempty"`
-	Number  int    `json:"number,omitempty"`
-	Message string `json:"message,omitempty"`
-}
-
-// The error numbers of Apple events that have a remedy.
-const (
-	appleNotAllowed = -1743
-	appleTimeout    = -1712
-)
-
-// readBanner reads what banner.js said.
-func readBanner(out []byte) error {
-	var a scriptAnswer
-	switch err := json.Unmarshal(bytes.TrimSpace(out), &a); {
-	case err != nil:
-		return fmt.Errorf("desktop: osascript said something else than expected: %w", err)
-	case a.OK:
+// bannerError says what became of a banner that banner.js did not report.
+func bannerError(err error) error {
+	e, ok := errors.AsType[*osrun.Error](err)
+	switch {
+	case err == nil:
 		return nil
-	case a.Number == appleNotAllowed:
-		return fmt.Errorf("desktop: %w: allow it in System Settings, Notifications, Script Editor (%d)", ErrNoServer, a.Number)
-	case a.Number == appleTimeout:
-		return fmt.Errorf("desktop: %w: the system did not answer (%d)", ErrUnsure, a.Number)
+	case !ok:
+		return fmt.Errorf("desktop: %w", err)
+	case e.Kind == osrun.Denied:
+		return fmt.Errorf("desktop: %w: allow it in System Settings, Notifications, Script Editor (%d)", ErrNoServer, e.Number)
+	case e.Kind == osrun.Timeout || e.Unknown:
+		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
 	}
-	return fmt.Errorf("desktop: osascript: %s (%d)", a.Message, a.Number)
-}
-
-// powershell's arguments: the script as base64 of UTF-16LE, which no quoting can
-// change, and no policy about script files applies to.
-func toastArgs() []string {
-	return []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-InputFormat", "None", "-ExecutionPolicy", "Bypass", "-EncodedCommand", encodeCommand(toastScript)}
-}
-
-func encodeCommand(script string) string {
-	var b bytes.Buffer
-	for _, u := range utf16.Encode([]rune(strings.ReplaceAll(script, "\r\n", "\n"))) {
-		_ = binary.Write(&b, binary.LittleEndian, u) // a Buffer takes everything
-	}
-	return base64.StdEncoding.EncodeToString(b.Bytes())
+	return fmt.Errorf("desktop: %w", err)
 }
 
 // aumid is the name under which Windows knows whose toasts these are.
@@ -153,23 +126,25 @@ func toastXML(n Note) (string, error) {
 	return strings.Replace(string(b), "<binding>", `<binding template="ToastGeneric">`, 1), nil
 }
 
-// readToast reads what toast.ps1 said after its mark: a profile or a module may
-// have printed before it.
-func readToast(out []byte) error {
-	_, said, found := bytes.Cut(out, []byte("\n--hob--\n"))
-	var a scriptAnswer
-	if !found || json.Unmarshal(said, &a) != nil {
-		return fmt.Errorf("desktop: PowerShell said something else than expected: %.200q", out)
-	}
+// toastAnswer is what toast.ps1 answers.
+type toastAnswer struct {
+	Setting int `json:"setting"` // 0: toasts are shown
+}
+
+// toastError says what became of a toast.
+func toastError(a toastAnswer, err error) error {
+	e, ok := errors.AsType[*osrun.Error](err)
 	switch {
-	case a.OK:
+	case err == nil && a.Setting == 0:
 		return nil
-	case a.Reason == "language":
-		return fmt.Errorf("desktop: %w: PowerShell is in Constrained Language Mode, which your administrator has set", ErrNoServer)
-	case a.Reason == "setting":
-		return fmt.Errorf("desktop: %w: %s", ErrNoServer, settingText(a.Number))
+	case err == nil:
+		return fmt.Errorf("desktop: %w: %s", ErrNoServer, settingText(a.Setting))
+	case ok && e.Kind == osrun.PolicyBlocked:
+		return fmt.Errorf("desktop: %w: %w", ErrNoServer, err)
+	case ok && (e.Kind == osrun.Timeout || e.Unknown):
+		return fmt.Errorf("desktop: %w: %w", ErrUnsure, err)
 	}
-	return fmt.Errorf("desktop: toast: %s (0x%08x)", a.Message, uint32(a.Number)) //nolint:gosec // an HRESULT is shown by its bits
+	return fmt.Errorf("desktop: toast: %w", err)
 }
 
 // settingText names a NotificationSetting of WinRT.
@@ -183,24 +158,4 @@ func settingText(n int) string {
 		return "your administrator has switched notifications off"
 	}
 	return fmt.Sprintf("Windows says that they are not shown (%d)", n)
-}
-
-// ascii is JSON in which every character beyond ASCII is escaped, so that no code
-// page of the other side matters.
-func ascii(v any) ([]byte, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("desktop: %w", err)
-	}
-	var out bytes.Buffer
-	for _, r := range string(b) {
-		if r < 0x7f {
-			out.WriteByte(byte(r))
-			continue
-		}
-		for _, u := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&out, `\u%04x`, u)
-		}
-	}
-	return out.Bytes(), nil
 }

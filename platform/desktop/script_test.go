@@ -2,81 +2,39 @@ package desktop
 
 import (
 	"bytes"
-	"encoding/base64"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
+	"os/exec"
 	"strings"
 	"testing"
-	"unicode/utf16"
+	"time"
 
-	"github.com/dop251/goja"
+	"hob/platform/osrun"
+	"hob/platform/osrun/osruntest"
 )
 
 const hostile = "\"'`); doShellScript('x') \\ <b>&</b> $(x) %s é 世界 👋\nsecond"
 
-// mac is as much of JavaScript for Automation as banner.js uses.
-type mac struct {
-	vm    *goja.Runtime
-	shown []string // text and its parameters
-	fail  goja.Value
-}
-
-func newMac(t *testing.T, stdin []byte) *mac {
-	t.Helper()
-	m := &mac{vm: goja.New()}
-	set := func(name string, v any) {
-		if err := m.vm.Set(name, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	set("stdin", string(stdin))
-	set("show", func(text string, how map[string]any) {
-		if m.fail != nil {
-			panic(m.fail)
-		}
-		b, err := json.Marshal(how)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m.shown = append(m.shown, text, string(b))
-	})
-	if _, err := m.vm.RunString(`
-		var imported = false;
-		var ObjC = { import: function (n) { if (n !== 'Foundation') throw new Error(n); imported = true; } };
-		var $ = { NSFileHandle: { fileHandleWithStandardInput: { readDataToEndOfFile: stdin } },
-			NSString: { alloc: { initWithDataEncoding: function (d, e) { if (!imported || e !== 4) throw new Error('encoding'); return { js: d }; } } } };
-		var standard = { set includeStandardAdditions(on) { if (on) this.displayNotification = show; } };
-		var Application = { currentApplication: function () { return standard; } };`); err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-func (m *mac) run(t *testing.T) []byte {
-	t.Helper()
-	if _, err := m.vm.RunScript("banner.js", bannerScript); err != nil {
-		t.Fatal(err)
-	}
-	v, err := m.vm.RunString("run()")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []byte(v.String() + "\n")
+// banner shows a note on a Mac.
+func banner(m *osruntest.Mac, n Note) error {
+	return bannerError(m.Run(context.Background(), osrun.Call{Script: bannerScript(), In: newBanner("Hob", n), Write: true, Wait: time.Second}, nil))
 }
 
 func TestBanner(t *testing.T) {
-	in, err := ascii(newBanner("Hob", Note{Title: "Hob asks", Body: hostile, Urgency: Critical}))
+	m := osruntest.NewMac(t, map[string]any{})
+	if err := banner(m, Note{Title: "Hob asks", Body: hostile, Urgency: Critical}); err != nil {
+		t.Error(err)
+	}
+	body, err := json.Marshal(hostile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newMac(t, in)
-	if err := readBanner(m.run(t)); err != nil {
-		t.Error(err)
-	}
-	if len(m.shown) != 2 || m.shown[0] != hostile || m.shown[1] != `{"soundName":"Ping","subtitle":"Hob asks","withTitle":"Hob"}` {
-		t.Errorf("shown %q", m.shown)
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(body))
+	if got, want := m.Events(), `additions displayNotification [`+plain+`,{"withTitle":"Hob","subtitle":"Hob asks","soundName":"Ping"}]`; len(got) != 1 || got[0] != want {
+		t.Errorf("shown\n%q\nwant\n%q", got, want)
 	}
 }
 
@@ -88,25 +46,20 @@ func TestBannerErrors(t *testing.T) {
 	}{
 		"not allowed":   {-1743, ErrNoServer, "System Settings"},
 		"no answer":     {-1712, ErrUnsure, "did not answer"},
-		"anything else": {-2700, nil, "-2700"},
+		"anything else": {-2700, ErrUnsure, "-2700"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMac(t, []byte(`{"app":"Hob","body":"x"}`))
-			v, err := m.vm.RunString(`var e = new Error('Zugriff verweigert – nö'); e`)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := v.ToObject(m.vm).Set("errorNumber", c.number); err != nil {
-				t.Fatal(err)
-			}
-			m.fail = v
-			if err := readBanner(m.run(t)); err == nil || c.want != nil && !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+			m := osruntest.NewMac(t, map[string]any{})
+			m.Fail("displayNotification", c.number)
+			if err := banner(m, Note{Body: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
-	if err := readBanner([]byte("no JSON")); err == nil {
-		t.Error("what is no answer was taken for one")
+	m := osruntest.NewMac(t, map[string]any{})
+	m.Hang("displayNotification")
+	if err := banner(m, Note{Body: "x"}); !errors.Is(err, ErrUnsure) {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -131,7 +84,7 @@ func TestToast(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in, err := ascii(r)
+	in, err := osrun.ASCII(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,17 +103,21 @@ func TestToastAnswers(t *testing.T) {
 		want error
 		text string
 	}{
-		"taken":       {"a profile prints\r\n\n--hob--\n" + `{"ok":true}`, nil, ""},
-		"off":         {"\n--hob--\n" + `{"ok":false,"reason":"setting","number":1}`, ErrNoServer, "Settings"},
-		"all off":     {"\n--hob--\n" + `{"ok":false,"reason":"setting","number":2}`, ErrNoServer, "Settings"},
-		"by policy":   {"\n--hob--\n" + `{"ok":false,"reason":"setting","number":3}`, ErrNoServer, "administrator"},
-		"constrained": {"\n--hob--\n" + `{"ok":false,"reason":"language"}`, ErrNoServer, "Constrained"},
-		"an HRESULT":  {"\n--hob--\n" + `{"ok":false,"reason":"error","number":-2143420155,"message":"x"}`, errors.ErrUnsupported, "0x803e0105"},
-		"nothing":     {"", errors.ErrUnsupported, "something else"},
-		"no mark":     {`{"ok":true}`, errors.ErrUnsupported, "something else"},
+		"taken":       {"a profile prints\r\n\n--hob--\n" + `{"ok":true,"data":{"setting":0}}`, nil, ""},
+		"off":         {"\n--hob--\n" + `{"ok":true,"data":{"setting":1}}`, ErrNoServer, "Settings"},
+		"all off":     {"\n--hob--\n" + `{"ok":true,"data":{"setting":2}}`, ErrNoServer, "Settings"},
+		"by policy":   {"\n--hob--\n" + `{"ok":true,"data":{"setting":3}}`, ErrNoServer, "administrator"},
+		"constrained": {"\n--hob--\n" + `{"ok":false,"kind":"policy_blocked"}`, ErrNoServer, "Constrained"},
+		"an HRESULT":  {"\n--hob--\n" + `{"ok":false,"number":-2143420155,"message":"x"}`, errors.ErrUnsupported, "0x803E0105"},
+		"unsure":      {"\n--hob--\n" + `{"ok":false,"number":-2143420155,"message":"x","began":true}`, ErrUnsure, "0x803E0105"},
+		"nothing":     {"", ErrUnsure, "something else"},
+		"no mark":     {`{"ok":true}`, ErrUnsure, "something else"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := readToast([]byte(c.said))
+			r := osrun.NewScripts(osrun.Options{Output: func(context.Context, *exec.Cmd, []byte) ([]byte, error) { return []byte(c.said), nil }})
+			var a toastAnswer
+			err := r.Run(t.Context(), osrun.Call{Script: toastScript(), In: toastRequest{}, Write: true}, &a)
+			err = toastError(a, err)
 			if (err == nil) != (c.want == nil) || c.want != nil && !errors.Is(c.want, errors.ErrUnsupported) && !errors.Is(err, c.want) {
 				t.Fatalf("error %v, want %v", err, c.want)
 			}
@@ -171,37 +128,7 @@ func TestToastAnswers(t *testing.T) {
 	}
 }
 
-// TestScriptsAreConstant: nothing is ever put into a script, and they hold what
-// their engines can read whatever the code page.
-func TestScriptsAreConstant(t *testing.T) {
-	for name, s := range map[string]string{"banner.js": bannerScript, "toast.ps1": toastScript} {
-		if i := strings.IndexFunc(s, func(r rune) bool { return r > 0x7e }); i >= 0 {
-			t.Errorf("%s: not ASCII at %d", name, i)
-		}
-		for _, bad := range []string{"%s", "{{", "Invoke-Expression", "iex ", "console.error", "eval("} {
-			if strings.Contains(s, bad) {
-				t.Errorf("%s holds %q", name, bad)
-			}
-		}
-		for _, pair := range []string{"{}", "()", "[]"} {
-			if a, b := strings.Count(s, pair[:1]), strings.Count(s, pair[1:]); a != b {
-				t.Errorf("%s: %d %q and %d %q", name, a, pair[:1], b, pair[1:])
-			}
-		}
-	}
-	args := toastArgs()
-	raw, err := base64.StdEncoding.DecodeString(args[len(args)-1])
-	if err != nil || len(strings.Join(args, " ")) > 32_000 {
-		t.Fatalf("%d characters, %v", len(strings.Join(args, " ")), err)
-	}
-	units := make([]uint16, len(raw)/2)
-	for i := range units {
-		units[i] = uint16(raw[2*i]) | uint16(raw[2*i+1])<<8
-	}
-	if string(utf16.Decode(units)) != toastScript {
-		t.Error("the encoded script is another one")
-	}
-}
+func TestScripts(t *testing.T) { osruntest.Check(t, bannerScript(), toastScript()) }
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{"abc": "abc", "äbcdéf": "äbc…", "abcd": "abcd", "a\x00b": "a\uFFFDb", "\xff": "\uFFFD", "a\r\nb": "a\nb", "\u2066x": "\uFFFDx"} {

@@ -1,17 +1,5 @@
-$ErrorActionPreference = 'Stop'
-$ProgressPreference = 'SilentlyContinue'
-$WarningPreference = 'SilentlyContinue'
-function Reply($answer) {
-  $json = ConvertTo-Json -Compress -Depth 4 -InputObject $answer
-  $json = [regex]::Replace($json, '[^\x20-\x7e]', '?')
-  [Console]::Out.Write("`n--hob--`n" + $json)
-}
-try {
-  if ($ExecutionContext.SessionState.LanguageMode -ne 'FullLanguage') {
-    Reply @{ ok = $false; reason = 'language' }
-    exit 0
-  }
-  $in = [Console]::In.ReadToEnd() | ConvertFrom-Json
+# Shows a note as a toast, takes one back, or tells whether toasts are shown.
+function Main($in) {
   $key = 'HKCU:\Software\Classes\AppUserModelId\' + $in.aumid
   if (-not (Test-Path -LiteralPath $key)) {
     $null = New-Item -Path $key -Force
@@ -28,29 +16,24 @@ try {
     $setting = 0
   }
   if ($setting -ne 0) {
-    Reply @{ ok = $false; reason = 'setting'; number = $setting }
-    exit 0
+    Answer @{ setting = $setting }
+    return
   }
   if ($in.ask) {
-    Reply @{ ok = $true }
-    exit 0
+    Answer @{ setting = 0 }
+    return
   }
   if ($in.withdraw) {
     [Windows.UI.Notifications.ToastNotificationManager]::History.Remove($in.tag, $in.group, $in.aumid)
-    Reply @{ ok = $true }
-    exit 0
+    Answer @{ setting = 0 }
+    return
   }
   $xml = New-Object Windows.Data.Xml.Dom.XmlDocument
   $xml.LoadXml($in.xml)
   $toast = New-Object Windows.UI.Notifications.ToastNotification $xml
   $toast.Tag = $in.tag
   $toast.Group = $in.group
+  Commence
   $notifier.Show($toast)
-  Reply @{ ok = $true }
-} catch {
-  $number = 0
-  if ($_.Exception.HResult) {
-    $number = $_.Exception.HResult
-  }
-  Reply @{ ok = $false; reason = 'error'; number = $number; message = $_.Exception.Message }
+  Answer @{ setting = 0 }
 }

@@ -161,6 +161,9 @@ func helperEnv() []string {
 	if root := os.Getenv("SystemRoot"); root != "" {
 		env = append(env, "SystemRoot="+root)
 	}
+	if race := os.Getenv("GORACE"); race != "" { // what a test with the race detector sets
+		env = append(env, "GORACE="+race)
+	}
 	return env
 }
 

@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == Helper {
-		os.Exit(Serve(os.Stdin, os.Stdout))
+		os.Exit(Serve(os.Stdin, os.Stdout)) // with the status of the race detector
 	}
 	flag.Bool("update", false, "write the golden files")
 	flag.Parse()

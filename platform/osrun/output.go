@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Most of what Output keeps of what a program says.
@@ -14,6 +16,10 @@ const (
 	maxOutput = 4 << 20
 	maxErrors = 16 << 10
 )
+
+// linger is how long the pipes of a program that has ended are read on: one that
+// it started, and that left its tree, may hold them open for good.
+const linger = time.Second
 
 // Output runs a program with in as its input and returns what it wrote. When ctx
 // ends the program is ended with all that it started, and the error is ctx's. The
@@ -63,6 +69,9 @@ func Output(ctx context.Context, cmd *exec.Cmd, in []byte) (out []byte, err erro
 	case <-ctx.Done():
 		tree.Kill()
 		<-tree.Done()
+	}
+	for _, end := range []*os.File{inW, outR, errR} {
+		_ = end.SetDeadline(time.Now().Add(linger)) // where pipes have none, nothing leaves a tree
 	}
 	work.Wait()
 	if ctx.Err() != nil {

@@ -30,7 +30,8 @@ type Tree struct {
 // Start starts the command at the head of a tree of its own. Its Stdin, Stdout
 // and Stderr must be *os.File or nil: copying goroutines would keep Wait from
 // returning for as long as a descendant holds a pipe open. SysProcAttr is set
-// here. The error says what was tried.
+// here, except that on Windows one with handles to inherit is added to: such a
+// child may show windows. The error says what was tried.
 func Start(cmd *exec.Cmd) (*Tree, error) {
 	t := &Tree{cmd: cmd, done: make(chan struct{})}
 	t.group.before(cmd)

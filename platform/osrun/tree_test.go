@@ -10,11 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // script starts a shell that prints the id of a child of its own, which holds
 // the output open.

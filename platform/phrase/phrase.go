@@ -4,6 +4,7 @@
 package phrase
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -78,6 +79,13 @@ func Cut(s string, n int) string {
 	}
 	r := []rune(s)
 	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
+}
+
+// Has reports whether all words stand in a text, as parts of it. Case and accents
+// do not count.
+func Has(text string, words []string) bool {
+	have := Fold(text)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(have, Fold(w)) })
 }
 
 // First is the first n characters of a text.

@@ -66,3 +66,16 @@ func FuzzSplit(f *testing.F) {
 		}
 	})
 }
+
+func TestHas(t *testing.T) {
+	for _, tc := range []struct {
+		words []string
+		want  bool
+	}{
+		{nil, true}, {[]string{"cafe"}, true}, {[]string{"CAFÉ", "mon"}, true}, {[]string{"café", "tuesday"}, false},
+	} {
+		if got := Has("The Café on Monday", tc.words); got != tc.want {
+			t.Errorf("%q: %t", tc.words, got)
+		}
+	}
+}

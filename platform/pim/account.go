@@ -27,6 +27,7 @@ type Account struct {
 	IMAP    string // see ParseServer
 	SMTP    string // likewise
 	CalDAV  string // see ParseURL
+	CardDAV string // likewise
 	Address string
 	User    string // who signs in; "" is Address
 	Auth    string // AuthPassword ("") or AuthToken

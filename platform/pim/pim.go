@@ -11,7 +11,10 @@ package pim
 
 import (
 	"errors"
+	"strings"
 	"time"
+
+	"hob/platform/phrase"
 )
 
 // Errors that a caller can act on; what is returned wraps them.
@@ -35,23 +38,38 @@ type Person struct {
 	Address string `json:"address,omitempty"` // lower case
 }
 
-// String is "Ada Lovelace <ada@example.org>".
+// The longest that is shown of a name and of an address.
+const (
+	shownName    = 50
+	shownAddress = 100
+)
+
+// String is "Ada Lovelace <ada@example.org>". A name is what somebody gives
+// himself: it can neither pass for an address nor push the real one out of sight.
 func (p Person) String() string {
-	switch {
-	case p.Name == "":
-		return p.Address
-	case p.Address == "":
-		return p.Name
+	name := phrase.Cut(strings.NewReplacer("<", "", ">", "", "@", " at ").Replace(p.Name), shownName)
+	address := p.Address
+	if n := []rune(address); len(n) > shownAddress { // who it is of stands at its end
+		address = string(n[:shownAddress/3]) + "…" + string(n[len(n)-shownAddress/2:])
 	}
-	return p.Name + " <" + p.Address + ">"
+	switch {
+	case name == "":
+		return address
+	case address == "":
+		return name
+	}
+	return name + " <" + address + ">"
 }
 
 // Message is one mail. All texts are outside text.
 type Message struct {
+	Ref      string    // names it to the Mailer that returned it, "" elsewhere
 	UID      uint32    // in its folder, for one UIDVALIDITY
 	ID       string    // Message-ID without its brackets, "" when there is none
 	From     []Person  //
 	To       []Person  // To and Cc
+	ReplyTo  []Person  // to whom answers go in place of From, when the sender says so
+	Refers   []string  // the Message-IDs that it refers to, the oldest first
 	Subject  string    // one line
 	Date     time.Time // as the sender says, zero when unreadable
 	Received time.Time // as the server says
@@ -80,6 +98,8 @@ type Calendar struct {
 
 // Event is one occurrence of a calendar's event. All texts are outside text.
 type Event struct {
+	// Ref names it to the Calendars that returned it, "" elsewhere.
+	Ref string `json:"ref,omitempty"`
 	// UID names the event and Occurrence which of its occurrences it is: its
 	// start as the rule has it, which a move does not change ("" for an event
 	// that does not recur).

@@ -73,3 +73,19 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 }
+
+func TestPerson(t *testing.T) {
+	for _, tc := range []struct{ name, address, want string }{
+		{"Ada Lovelace", "ada@example.org", "Ada Lovelace <ada@example.org>"},
+		{"", "ada@example.org", "ada@example.org"},
+		{"Ada", "", "Ada"},
+		{"ada@example.org", "x@evil.example", "ada at example.org <x@evil.example>"},
+		{"Ada <ada@example.org>", "x@evil.example", "Ada ada at example.org <x@evil.example>"},
+		{strings.Repeat("A", 120), "x@evil.example", strings.Repeat("A", 49) + "… <x@evil.example>"},
+		{"", "ada@example.org." + strings.Repeat("a", 150) + ".evil.example", "ada@example.org." + strings.Repeat("a", 17) + "…" + strings.Repeat("a", 37) + ".evil.example"},
+	} {
+		if got := (Person{tc.name, tc.address}).String(); got != tc.want {
+			t.Errorf("%s: %s", tc.want, got)
+		}
+	}
+}

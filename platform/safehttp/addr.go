@@ -14,6 +14,9 @@ type class struct {
 	never bool
 }
 
+// thisMachine is the class of this machine's own addresses.
+const thisMachine = "this machine"
+
 func (k class) public() bool { return k.is == "" }
 
 type special struct {
@@ -35,7 +38,7 @@ var specials = sync.OnceValue(func() []special {
 			"169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32", "169.254.169.253/32", "169.254.0.23/32", "100.100.100.200/32",
 			"168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::254/128", "fe80::a9fe:a9fe/128",
 		}},
-		{"this machine", false, []string{"127.0.0.0/8", "::1/128"}},
+		{thisMachine, false, []string{"127.0.0.0/8", "::1/128"}},
 		{"an unspecified address", true, []string{"0.0.0.0/8", "::/128"}},
 		{"a private network", false, []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"}},
 		{"a carrier's or overlay network", false, []string{"100.64.0.0/10"}},
@@ -98,17 +101,26 @@ func (c *Client) classOf(a netip.Addr) (class, error) {
 	if k := classify(a); !k.public() {
 		return k, nil
 	}
-	own, err := c.opt.Interfaces()
-	if err != nil { // it might be one of them
+	mine, err := c.own(a)
+	switch {
+	case err != nil: // it might be one of them
 		return class{"an address that cannot be told from this machine's own", true}, err
-	}
-	for _, x := range own {
-		p, err := netip.ParsePrefix(x.String())
-		if err == nil && p.Addr().WithZone("").Unmap() == a {
-			return class{"this machine", false}, nil
-		}
+	case mine:
+		return class{thisMachine, false}, nil
 	}
 	return class{}, nil
+}
+
+// own reports whether an address is one of this machine's.
+func (c *Client) own(a netip.Addr) (bool, error) {
+	list, err := c.opt.Interfaces()
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(list, func(x net.Addr) bool {
+		p, err := netip.ParsePrefix(x.String())
+		return err == nil && p.Addr().WithZone("").Unmap() == a
+	}), nil
 }
 
 // Online reports whether this machine has an address in some network. Without

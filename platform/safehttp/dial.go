@@ -23,6 +23,7 @@ type dialer struct {
 	c         *Client
 	t         *target
 	connected atomic.Bool
+	abroad    bool // not this machine, whatever is allowed
 }
 
 // place is where a connection may go.
@@ -74,7 +75,13 @@ func (d *dialer) resolve(ctx context.Context) ([]place, error) {
 			a = a.Unmap() // how some resolvers hand out an IPv4 address
 		}
 		k, err := d.c.classOf(a)
-		if k.public() || d.c.permitsAddr(d.t, k, a) {
+		if d.abroad && !k.public() && err == nil { // a private one may be this machine's own
+			var mine bool
+			if mine, err = d.c.own(a); mine || err != nil {
+				k = class{thisMachine, true}
+			}
+		}
+		if k.public() || !(d.abroad && k.is == thisMachine) && d.c.permitsAddr(d.t, k, a) {
 			out = append(out, place{netip.AddrPortFrom(a, d.t.port), !k.public()})
 			continue
 		}

@@ -91,7 +91,7 @@ func (n *internet) client(o Options) *Client {
 	n.t.Helper()
 	o.Resolver, o.Dial = n, n.dial
 	o.Interfaces = func() ([]net.Addr, error) {
-		return []net.Addr{&net.IPNet{IP: net.ParseIP("81.2.69.142"), Mask: net.CIDRMask(24, 32)}}, nil
+		return []net.Addr{&net.IPNet{IP: net.ParseIP("81.2.69.142"), Mask: net.CIDRMask(24, 32)}, &net.IPNet{IP: net.ParseIP("192.168.1.5"), Mask: net.CIDRMask(24, 32)}}, nil
 	}
 	if o.RootCAs == nil {
 		o.RootCAs = n.safe.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
@@ -370,6 +370,31 @@ func TestAllow(t *testing.T) {
 	for _, bad := range []string{"", "nas.local", "nas.local:0", "nas.local:http", "*:80", "169.254.169.254:80", "224.0.0.1:80", "0.0.0.0:80", "http://nas.local:80", "127.1:80", "[fe80::1%eth0]:80"} {
 		if ParseAllow(bad) == nil {
 			t.Errorf("%q can be allowed", bad)
+		}
+	}
+}
+
+// TestConnectNeverLeadsHome: not to this machine, whatever is allowed.
+func TestConnectNeverLeadsHome(t *testing.T) {
+	allow := []string{"192.168.1.5:8080", "nas.local:8080", "home.local:8080", "localhost:8080", "127.0.0.1:8080"}
+	names := map[string][]string{"nas.local": {"192.168.1.10"}, "home.local": {"192.168.1.5"}, "localhost": {"127.0.0.1"}}
+	for _, tc := range []struct {
+		to   string
+		kind Kind
+	}{
+		{"nas.local:8080", 0},
+		{"home.local:8080", Internal},
+		{"192.168.1.5:8080", Internal},
+		{"localhost:8080", Internal},
+		{"127.0.0.1:8080", Internal},
+	} {
+		n := newInternet(t, names, say("hello"))
+		conn, err := n.client(Options{Allow: allow}).Connect(t.Context(), "http", tc.to)
+		if kindOf(err) != tc.kind || tc.kind == 0 && err != nil {
+			t.Errorf("%s: %v", tc.to, err)
+		}
+		if err == nil {
+			_ = conn.Close()
 		}
 	}
 }

@@ -77,7 +77,7 @@ func openLog(path string) (*os.File, int64, error) {
 		return nil, 0, fmt.Errorf("log %s: %w", path, reason(err))
 	}
 	if fi, err := os.Stat(path); err == nil && fi.Size() > maxLog {
-		if err := os.Rename(path, path+".1"); err != nil {
+		if err := Rename(path, path+".1"); err != nil {
 			return nil, 0, fmt.Errorf("set the old log aside: %w", err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 )
 
 // Endpoint is where the running daemon of a home listens. The daemon writes it
@@ -31,7 +30,7 @@ func WriteEndpoint(path string, e Endpoint) error {
 // ReadEndpoint returns what the daemon with the process id wrote, and false
 // when it has written nothing yet.
 func ReadEndpoint(path string, pid int) (Endpoint, bool, error) {
-	b, err := os.ReadFile(path)
+	b, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Endpoint{}, false, nil
 	}

@@ -29,7 +29,7 @@ func WriteFile(path string, data []byte) error {
 	if err := fill(f, data); err != nil {
 		return errors.Join(unwritten(path, err), os.Remove(tmp))
 	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := Rename(tmp, path); err != nil {
 		return errors.Join(unwritten(path, err), os.Remove(tmp))
 	}
 	syncDir(dir)

@@ -26,6 +26,23 @@ var ErrNoSecret = errors.New("no secret of this name is kept")
 // ErrNoKeychain says that this session has no keychain.
 var ErrNoKeychain = errors.New("there is no keychain here")
 
+// ErrLocked says that the keychain has to be unlocked by its user.
+var ErrLocked = errors.New("the keychain is locked")
+
+// Keychain looks whether the keychain works, without putting anything into it and,
+// where that can be told, without having its user asked to unlock it. The error
+// wraps ErrNoKeychain or ErrLocked, or says why it does not answer.
+func (s Secrets) Keychain(ctx context.Context) error {
+	if known, err := keychainState(ctx, s.Env); known || err != nil {
+		return err
+	}
+	_, err := s.withKeychain(ctx, "hob-doctor", func() (string, error) { return keyring.Get(service, "hob-doctor") })
+	if errors.Is(err, keyring.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // Keeper keeps secrets by name. Its errors wrap ErrNoSecret where there is none
 // of a name, and never quote a secret.
 type Keeper interface {
@@ -41,11 +58,11 @@ const (
 	InFile     = "encrypted file"
 )
 
-var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 
 // CheckSecretName says what a name may look like.
 func CheckSecretName(name string) error {
-	if !secretName.MatchString(name) {
+	if len(name) > 100 || !secretName.MatchString(name) {
 		return fmt.Errorf("%q cannot be the name of a secret; use letters, digits, dots, - and _, at most 100", name)
 	}
 	return nil

@@ -159,3 +159,22 @@ func Probe(path string) (Holder, bool, error) {
 	}
 	return readHolder(f), true, nil
 }
+
+// Abandoned reports who held the lock and was cut off: a process that ends in order
+// takes its name out of the file. False while somebody holds it.
+func Abandoned(path string) (Holder, bool, error) {
+	h, held, err := Probe(path)
+	if err != nil || held {
+		return h, false, err
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return Holder{}, false, nil
+	}
+	if err != nil {
+		return Holder{}, false, fmt.Errorf("look at the lock %s: %w", path, reason(err))
+	}
+	defer f.Close()
+	h = readHolder(f)
+	return h, h.PID != 0, nil
+}

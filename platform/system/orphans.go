@@ -7,3 +7,8 @@ import "context"
 // parent, and buries them when they have ended; on Windows all share a job. It
 // returns when ctx ends. On other systems there is nothing of the kind.
 func KeepOrphans(ctx context.Context) error { return keepOrphans(ctx) }
+
+// EndReporters ends those processes that this one has adopted and that report the
+// crashes of a program, which is known by the number of a process of it: they leave
+// its tree when they start. It does nothing but on Linux.
+func EndReporters(of int) { endReporters(of) }

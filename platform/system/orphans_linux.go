@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,6 +53,25 @@ func keepOrphans(ctx context.Context) error {
 func bury(pid int) {
 	var ws syscall.WaitStatus
 	_, _ = syscall.Wait4(pid, &ws, syscall.WNOHANG, nil) // gone, or somebody else's
+}
+
+func endReporters(of int) {
+	home := folder(of)
+	children, err := childrenOf(os.Getpid())
+	if err != nil || home == "" {
+		return
+	}
+	for _, pid := range children {
+		p, err := os.FindProcess(pid) // by a handle: its number cannot become another's
+		if err != nil {
+			continue
+		}
+		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		if err == nil && filepath.Dir(path) == home && strings.HasSuffix(path, "_crashpad_handler") {
+			_ = p.Kill() // it may have ended
+		}
+		_ = p.Release() // a handle alone
+	}
 }
 
 // zombies are the children that have ended and for which nobody has waited.

@@ -195,6 +195,9 @@ func (p Paths) Index() string { return filepath.Join(p.Data, "index") }
 // Pictures holds what models painted.
 func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 
+// Browser is the profile of the browser that Hob drives: its cookies and logins.
+func (p Paths) Browser() string { return filepath.Join(p.Data, "browser") }
+
 // UndoDir is the folder for what undo needs of changed files.
 func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
 
@@ -203,6 +206,9 @@ func (p Paths) ConfigUndoDir() string { return filepath.Join(p.UndoDir(), "confi
 
 // LogFile is where a detached daemon writes its log.
 func (p Paths) LogFile() string { return filepath.Join(p.Logs, "hob.log") }
+
+// UpdateFile holds when a newer Hob was last looked for, and what was said of it.
+func (p Paths) UpdateFile() string { return filepath.Join(p.Data, "update.json") }
 
 // LockFile is the path of the single-instance lock; it guards Data.
 func (p Paths) LockFile() string { return filepath.Join(p.Data, "hob.lock") }

@@ -30,6 +30,10 @@ type Tree struct {
 	PID int
 	// Roots belong to Hob with all that lies below them.
 	Roots []int
+	// Spare is a process that Running leaves out, 0: none. So it does with what lies
+	// below it, as long as that are programs of the same folder: what it has started of
+	// others counts.
+	Spare int
 }
 
 // ClientOf finds out who is behind a TCP connection, named by its two addresses

@@ -120,7 +120,35 @@ func procAddr(s string) netip.AddrPort {
 
 func running(tree Tree) (bool, error) {
 	own, err := descendants(tree)
-	return len(own) > 0, err
+	if err != nil {
+		return true, err
+	}
+	spared, home := map[int]bool{}, ""
+	if own[tree.Spare] {
+		if spared, err = descendants(Tree{Roots: []int{tree.Spare}}); err != nil {
+			return true, err
+		}
+		home = folder(tree.Spare)
+	}
+	for pid := range own {
+		if home != "" && spared[pid] && folder(pid) == home {
+			continue
+		}
+		if s := state(pid); s != 0 && s != 'Z' { // else it has ended by now
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// folder is where the program of a process lies, "" when that cannot be told: its
+// name says nothing, as processes give themselves names.
+func folder(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil || strings.HasSuffix(path, " (deleted)") {
+		return ""
+	}
+	return filepath.Dir(path)
 }
 
 // descendants are the processes of a tree. The kernel lists the children of each
@@ -303,14 +331,19 @@ func launcher(pid int, parents map[int]int) string {
 }
 
 // transientUnit is the unit that systemd-run made for a process under a name of
-// its own choice, "" when there is none.
+// its own choice, or that Hob had made for an application (platform/desktop/apps), ""
+// when there is none.
 func transientUnit(pid int) string {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
 		return ""
 	}
-	for part := range strings.SplitSeq(strings.TrimSpace(string(b)), "/") {
-		if strings.HasPrefix(part, "run-") && (strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope")) {
+	return unitIn(string(b))
+}
+
+func unitIn(cgroup string) string {
+	for part := range strings.SplitSeq(strings.TrimSpace(cgroup), "/") {
+		if (strings.HasPrefix(part, "run-") || strings.HasPrefix(part, "app-hob-")) && (strings.HasSuffix(part, ".service") || strings.HasSuffix(part, ".scope")) {
 			return part
 		}
 	}

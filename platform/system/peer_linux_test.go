@@ -153,3 +153,23 @@ func TestSocketLookups(t *testing.T) {
 		}
 	}
 }
+
+// What systemd-run and Hob's own way of opening applications make is known by its
+// unit, wherever its parent is; the owner's own terminal and desktop are not.
+func TestUnits(t *testing.T) {
+	const user = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/"
+	for cgroup, want := range map[string]string{
+		user + "run-r1f.service\n":             "run-r1f.service",
+		user + "run-u7.scope\n":                "run-u7.scope",
+		user + "app-hob-JBSWY3DP.service\n":    "app-hob-JBSWY3DP.service",
+		user + "app-gnome-firefox-42.scope\n":  "",
+		user + "app-hobby-1.service\n":         "",
+		user + "hob.service\n":                 "",
+		"0::/":                                 "",
+		user + "app-hob-X.service/inner.scope": "app-hob-X.service",
+	} {
+		if got := unitIn(cgroup); got != want {
+			t.Errorf("%s: %q, want %q", cgroup, got, want)
+		}
+	}
+}

@@ -194,8 +194,11 @@ func inJob(pid, hob int) bool {
 	if h == 0 {
 		return false
 	}
-	defer windows.CloseHandle(windows.Handle(h)) //nolint:errcheck // nothing to do about it
-	p, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	defer windows.CloseHandle(windows.Handle(h))                                         //nolint:errcheck // nothing to do about it
+	p, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION, false, uint32(pid)) // older systems, and Wine, do with no less
+	if err != nil {
+		p, err = windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	}
 	if err != nil {
 		return true
 	}

@@ -4,6 +4,7 @@ package system
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,6 +25,9 @@ func ProcessExists(pid int) bool {
 // Terminate asks a process to end in its own time (SIGTERM).
 func Terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
 
+// KillCommand is what an owner types to end a process at once.
+func KillCommand(pid int) string { return fmt.Sprintf("kill -9 %d", pid) }
+
 // ownSession detaches the child from the terminal and its signals.
 func ownSession(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
@@ -41,6 +45,12 @@ func ended(p *os.Process) (code int, done bool) {
 }
 
 func othersMayRead(fi fs.FileInfo) bool { return fi.Mode().Perm()&0o077 != 0 }
+
+// Mine reports whether a file belongs to the user as whom this process runs.
+func Mine(fi fs.FileInfo) bool {
+	st, is := fi.Sys().(*syscall.Stat_t)
+	return !is || int(st.Uid) == os.Geteuid()
+}
 
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)

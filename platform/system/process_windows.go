@@ -2,6 +2,7 @@ package system
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -37,6 +38,9 @@ func Terminate(pid int) error {
 	return p.Kill()
 }
 
+// KillCommand is what an owner types to end a process at once.
+func KillCommand(pid int) string { return fmt.Sprintf("taskkill /f /pid %d", pid) }
+
 // ownSession detaches the child from the console and its signals.
 func ownSession(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{
@@ -60,6 +64,9 @@ func ended(p *os.Process) (code int, done bool) {
 // othersMayRead is false: files in a profile inherit an access list that keeps
 // other users out, and mode bits say nothing on Windows.
 func othersMayRead(fs.FileInfo) bool { return false }
+
+// Mine is true: a profile's access list says who may change what lies there.
+func Mine(fs.FileInfo) bool { return true }
 
 func diskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)

@@ -1,9 +1,16 @@
 package system
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
 )
 
 // keychainThere looks for a session bus first: connecting without one would
@@ -18,4 +25,49 @@ func keychainThere(getenv func(string) string) error {
 		}
 	}
 	return fmt.Errorf("%w: there is no secret service in this session (no D-Bus session bus)", ErrNoKeychain)
+}
+
+// The Secret Service (specifications.freedesktop.org/secret-service).
+const (
+	secretService = "org.freedesktop.secrets"
+	secretPath    = dbus.ObjectPath("/org/freedesktop/secrets")
+	secretLogin   = secretPath + "/collection/login"
+)
+
+// keychainState asks the service itself: reading a secret of a locked one would
+// have its user asked.
+func keychainState(ctx context.Context, getenv func(string) string) (known bool, err error) {
+	if err := keychainThere(getenv); err != nil {
+		return true, err
+	}
+	address, err := session.Bus(getenv)
+	if err != nil {
+		return true, fmt.Errorf("%w: %w", ErrNoKeychain, err)
+	}
+	conn, err := session.Dial(ctx, address)
+	if err != nil {
+		return true, fmt.Errorf("%w: %w", ErrNoKeychain, err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	all, err := session.Property[[]dbus.ObjectPath](ctx, conn, secretService, secretPath, "org.freedesktop.Secret.Service", "Collections")
+	switch {
+	case session.Named(err, "ServiceUnknown", "NameHasNoOwner") || err != nil && strings.Contains(err.Error(), "was not provided"):
+		return true, fmt.Errorf("%w: nothing provides a secret service in this session", ErrNoKeychain)
+	case err != nil:
+		return true, fmt.Errorf("the keychain does not answer: %w; log out and in, or keep secrets in the encrypted file: hob secret set NAME --file", err)
+	}
+	at := secretLogin
+	if !slices.Contains(all, at) {
+		if err := session.Call(ctx, conn, secretService, secretPath, "org.freedesktop.Secret.Service.ReadAlias", []any{"default"}, &at); err != nil || at == "/" {
+			return true, fmt.Errorf("%w: it holds no collection yet; its manager makes one", ErrLocked)
+		}
+	}
+	locked, err := session.Property[bool](ctx, conn, secretService, at, "org.freedesktop.Secret.Collection", "Locked")
+	switch {
+	case err != nil:
+		return true, fmt.Errorf("the keychain does not answer: %w; log out and in, or keep secrets in the encrypted file: hob secret set NAME --file", err)
+	case locked:
+		return true, ErrLocked
+	}
+	return true, nil
 }

@@ -3,6 +3,7 @@ package vault
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,6 +86,10 @@ func insideASession(t *testing.T) {
 	kind := os.Getenv("HOB_TEST_KEYRING")
 	want := map[string]string{"unlocked": system.InKeychain, "none": system.InFile}[kind]
 	where, err := keep(ctx, s, kind)
+	wants := map[string]error{"locked": system.ErrLocked, "none": system.ErrNoKeychain}[kind]
+	if err := s.Keychain(ctx); !errors.Is(err, wants) || wants == nil && err != nil {
+		t.Errorf("the keychain is said to be %v, want %v", err, wants)
+	}
 	if kind == "locked" {
 		if err == nil || !strings.Contains(err.Error(), "hob secret set hob-test --file") {
 			t.Errorf("kept in %q: %v", where, err)

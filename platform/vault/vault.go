@@ -155,7 +155,7 @@ func (v *Vault) change(ctx context.Context, fn func(map[string]string) error) (e
 // setAside moves a damaged file away, so that a new one can be begun.
 func (v *Vault) setAside(cause error) error {
 	to := fmt.Sprintf("%s.damaged-%s", v.opt.Path, time.Now().UTC().Format("20060102T150405.000"))
-	if err := os.Rename(v.opt.Path, to); err != nil {
+	if err := system.Rename(v.opt.Path, to); err != nil {
 		return fmt.Errorf("%w, and it cannot be set aside: %w", cause, err)
 	}
 	v.mu.Lock()

@@ -10,7 +10,9 @@ import (
 // DescribeEvery words a recurrence for people: "every weekday at 08:30", "on
 // day 1 of each month at 09:00", "every 90 minutes". ParseEvery reads the
 // words back. A cron line that it cannot word is quoted: cron "5 4 * * 1-3/2".
-func DescribeEvery(e Every) string {
+func DescribeEvery(e Every) string { return describeRule(e) + describeExcept(e.Except) }
+
+func describeRule(e Every) string {
 	if e.Cron == "" {
 		return describeInterval(e)
 	}

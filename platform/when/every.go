@@ -17,6 +17,9 @@ type Every struct {
 	// clocks change: use Next.
 	Interval time.Duration
 	Anchor   time.Time // first occurrence of an Interval
+	// Except are the days on which it does not come, separated by commas:
+	// "12-24" of each year, "2026-12-24" of one, and DaysOff.
+	Except string
 }
 
 // Next is the first occurrence of an Interval after t, the zero time when e is
@@ -88,6 +91,7 @@ func ParseEvery(phrase string, now time.Time) (Every, error) {
 type everyAlt struct {
 	end   int
 	every Every
+	timed bool // a time of day was said, or how many times a day
 }
 
 // rule is what was said about a recurrence so far.
@@ -107,6 +111,13 @@ type rule struct {
 	lastDom bool // the last day of the month
 	soft    bool // "Monday to Friday" repeats only with a time of day
 	start   *Moment
+	not     uint8    // weekdays that were excepted
+	except  []string // days that were, see Every.Except
+}
+
+// timed reports whether a rule says when on a day, so that it needs no usual time.
+func (r rule) timed() bool {
+	return len(r.clocks) > 0 || r.part != partNone || r.windows || r.unit >= unitSecond && r.unit <= unitHour
 }
 
 const (
@@ -135,7 +146,7 @@ func (p *parser) everys(i int) ([]everyAlt, int) {
 		}
 		read = i
 		if e, ok := p.build(r); ok {
-			out = append([]everyAlt{{i, e}}, out...)
+			out = append([]everyAlt{{i, e, r.timed()}}, out...)
 		}
 	}
 	return out, read
@@ -145,7 +156,7 @@ func (p *parser) everys(i int) ([]everyAlt, int) {
 func (p *parser) ruleItem(i int, r rule) (int, rule, bool) {
 	j := p.skip(i, ",", "-")
 	for _, read := range []func(int, rule) (int, rule, bool){
-		p.everyWord, p.adverb, p.timesA, p.starting, p.window, p.nthItem, p.perMonth, p.domList, p.dayList, p.clockList, p.partItem, p.inMonths,
+		p.everyWord, p.adverb, p.timesA, p.starting, p.window, p.nthItem, p.perMonth, p.domList, p.dayList, p.clockList, p.partItem, p.inMonths, p.except,
 	} {
 		if end, next, ok := read(j, r); ok && end > j {
 			return end, next, true

@@ -12,8 +12,18 @@ import (
 // build turns a rule into a cron line or an interval; it fails for what
 // neither expresses.
 func (p *parser) build(r rule) (Every, bool) {
+	e, ok := p.buildAll(r)
+	e.Except = strings.Join(r.except, ", ")
+	return e, ok
+}
+
+func (p *parser) buildAll(r rule) (Every, bool) {
 	switch r.unit {
 	case unitSecond, unitMinute, unitHour:
+		r, ok := r.spare()
+		if !ok {
+			return Every{}, false
+		}
 		return p.buildShort(r)
 	case unitWorkday:
 		r.unit, r.days = unitDay, workweek
@@ -26,6 +36,10 @@ func (p *parser) build(r rule) (Every, bool) {
 	case unitQuarter:
 		r.unit, r.n = unitMonth, 3*r.n
 	case unitDecade, unitCentury:
+		return Every{}, false
+	}
+	r, ok := r.spare()
+	if !ok {
 		return Every{}, false
 	}
 	slots, shift, ok := r.times()

@@ -9,7 +9,8 @@ import (
 // together reads several recurrences as one: "Mondays at 9; Thursdays at 10".
 func together(parts []string, phrase string, now time.Time) (Every, error) {
 	var lines []string
-	for _, part := range parts {
+	except := ""
+	for i, part := range parts {
 		if strings.TrimSpace(part) == "" {
 			return Every{}, notUnderstood(phrase, everyForms)
 		}
@@ -21,31 +22,55 @@ func together(parts []string, phrase string, now time.Time) (Every, error) {
 			return Every{}, fmt.Errorf("%q: %w that goes together with others in one schedule: it counts from a first time; make a schedule of its own for %q",
 				clip(phrase, 80), ErrNotUnderstood, clip(part, 80))
 		}
+		if except = e.Except; except != "" && i < len(parts)-1 {
+			return Every{}, fmt.Errorf("%q: %w that goes together with others in one schedule: say what is excepted once, at the end, for all of it", clip(phrase, 80), ErrNotUnderstood)
+		}
 		lines = append(lines, e.Cron)
 	}
 	line, err := checkCron(strings.Join(lines, "; "))
 	if err != nil {
 		return Every{}, cronError(phrase, err)
 	}
-	return Every{Cron: line}, nil
+	return Every{Cron: line, Except: except}, nil
 }
 
-// joined reads "Mondays at 9 and Thursdays at 10", where both sides repeat.
+// joined reads "Mondays at 9 and Thursdays at 10", where both sides repeat. Days
+// without a time before an "and" belong to the time that follows: "Mondays and
+// Tuesdays at 8 and Thursdays at 10".
 func (p *parser) joined(text string, now time.Time) (Every, bool) {
 	for i := range p.toks {
 		if !p.is(i, "and") || i == 0 || i+1 == len(p.toks) {
 			continue
 		}
-		left, right := text[:p.toks[i].start], text[p.toks[i].end:]
+		left, right := strings.TrimRight(strings.TrimSpace(text[:p.toks[i].start]), ","), text[p.toks[i].end:]
 		if strings.Contains(right, " and ") && len(text) > 200 {
 			return Every{}, false
 		}
-		if e, err := together([]string{strings.TrimRight(strings.TrimSpace(left), ","), right}, text, now); err == nil {
-			return e, true
+		if whole, timed := readsAs(left, now); !whole {
+			continue
+		} else if !timed {
+			if whole, later := readsAs(right, now); !whole || later {
+				continue
+			}
 		}
-		return Every{}, false
+		e, err := together([]string{left, right}, text, now)
+		return e, err == nil
 	}
 	return Every{}, false
+}
+
+// readsAs reports whether a text is one recurrence as a whole, and whether that says
+// when on a day.
+func readsAs(text string, now time.Time) (whole, timed bool) {
+	p := newParser(text, now)
+	p.whole = true
+	alts, _ := p.everys(0)
+	for _, a := range alts {
+		if p.skipEnd(a.end) == len(p.toks) {
+			return true, a.timed
+		}
+	}
+	return false, false
 }
 
 // cannotBe names what no schedule can say, and what to do instead.
@@ -55,7 +80,7 @@ func cannotBe(text string) error {
 		words []string
 		why   string
 	}{
-		{[]string{" except ", " excluding ", " but not ", " unless ", " other than ", " holidays "}, "a schedule knows no exceptions and no public holidays; leave them out, and pause it for those days"},
+		{[]string{" except ", " excluding ", " but not ", " unless ", " other than ", " holidays "}, "what a schedule leaves out are days: \"except on 24 December and 1 January\", \"except Sundays\", \"except holidays\""},
 		{[]string{" until ", " till "}, "a schedule has no last day; leave that out, and cancel it then"},
 		{[]string{" randomly ", " random ", " sometimes ", " now and then ", " occasionally "}, "a schedule needs certain times"},
 		{[]string{" sunrise ", " sunset ", " dusk ", " dawn "}, "a schedule does not follow the sun; name a time of day"},

@@ -73,6 +73,9 @@ func TestParseEvery(t *testing.T) {
 		{"weekdays at 7:45 and 18:00", "45 7 * * 1-5; 0 18 * * 1-5", "every weekday at 07:45 and 18:00"},
 		{"Mondays at 9 and Thursdays at 10", "0 9 * * 1; 0 10 * * 4", "every Monday at 09:00; every Thursday at 10:00"},
 		{"every weekday at 7 and weekends at 9:30", "0 7 * * 1-5; 30 9 * * 0,6", "every weekday at 07:00; every weekend at 09:30"},
+		{"Mondays and Tuesdays at 8 and Thursdays at 10", "0 8 * * 1,2; 0 10 * * 4", "every Monday and Tuesday at 08:00; every Thursday at 10:00"},
+		{"first and third Monday of the month at 9 and Fridays at 10", "0 9 * * 1#1,1#3; 0 10 * * 5", "on the first and third Monday of each month at 09:00; every Friday at 10:00"},
+		{"Mondays at 7 and Wednesdays and Thursdays at 8 and Sundays at 9", "0 7 * * 1; 0 8 * * 3,4; 0 9 * * 0", "every Monday at 07:00; every Wednesday and Thursday at 08:00; every Sunday at 09:00"},
 		{"at noon every day", "0 12 * * *", "every day at 12:00"},
 		{"three times a day", "0 8,14,20 * * *", "every day at 08:00, 14:00 and 20:00"},
 		{"every month on the 31st", "0 9 31 * *", "on day 31 of each month at 09:00"},
@@ -148,8 +151,10 @@ func TestEveryNext(t *testing.T) {
 // What cannot be is refused with the reason and what to do instead.
 func TestParseEverySaysWhyNot(t *testing.T) {
 	for _, c := range []struct{ phrase, want string }{
-		{"weekdays at 8:30 except holidays", "pause it for those days"},
-		{"every day at 9 except Sunday", "no exceptions"},
+		{"weekdays at 8:30 except when it rains", "are days"},
+		{"every other day at 9 except Sunday", "are days"},
+		{"every day at 9 except 30 February", "are days"},
+		{"Mondays at 9 except on 1 May; Thursdays at 10", "once, at the end"},
 		{"every Monday until June", "cancel it then"},
 		{"every day at sunrise", "name a time of day"},
 		{"every other Tuesday and Mondays at 9", "one schedule"},
@@ -158,6 +163,7 @@ func TestParseEverySaysWhyNot(t *testing.T) {
 		{"0 9 L * 5", "goes with no other day"},
 		{"0 9 * * 1#6", "day of week"},
 		{"every day at 9; tomorrow", "not understood"},
+		{"weekdays and Saturdays at 7 and Sundays at 9", "not understood"}, // rather than weekdays at the usual time
 		{"every 2 days at 9; daily at 7", "a schedule of its own"},
 	} {
 		e, err := ParseEvery(c.phrase, monday())
@@ -168,6 +174,30 @@ func TestParseEverySaysWhyNot(t *testing.T) {
 	for _, phrase := range []string{"tomorrow in two hours", "yesterday in 20 minutes", "first Monday of the month of the month"} {
 		if m, err := Parse(phrase, monday()); err == nil {
 			t.Errorf("%q is read as %v", phrase, m)
+		}
+	}
+}
+
+func TestExcept(t *testing.T) {
+	for _, c := range []struct{ phrase, cron, except, words string }{
+		{"weekdays at 8:30 except holidays", "30 8 * * 1-5", "days off", "every weekday at 08:30, except on days off"},
+		{"every weekday at 8:30, except on public holidays", "30 8 * * 1-5", "days off", "every weekday at 08:30, except on days off"},
+		{"every day at 9 except on 24 December and 1 January", "0 9 * * *", "12-24, 01-01", "every day at 09:00, except on 24 December and 1 January"},
+		{"every day except 24 and 25 December at 9", "0 9 * * *", "12-24, 12-25", "every day at 09:00, except on 24 December and 25 December"},
+		{"Mondays at 9 but not on 2026-12-28 or my days off", "0 9 * * 1", "2026-12-28, days off", "every Monday at 09:00, except on 28 December 2026 and days off"},
+		{"daily at 7 except Sundays", "0 7 * * 1,2,3,4,5,6", "", "every Monday, Tuesday, Wednesday, Thursday, Friday and Saturday at 07:00"},
+		{"every day except weekends at 7", "0 7 * * 1-5", "", "every weekday at 07:00"},
+		{"every weekday except Friday at 16:00", "0 16 * * 1,2,3,4", "", "every Monday, Tuesday, Wednesday and Thursday at 16:00"},
+		{"Mondays at 9 and Thursdays at 10 except on holidays", "0 9 * * 1; 0 10 * * 4", "days off", "every Monday at 09:00; every Thursday at 10:00, except on days off"},
+		{"every other Tuesday at 7 except on 24 December", "", "12-24", "every 2 weeks on Tuesday at 07:00, except on 24 December"},
+	} {
+		e, err := ParseEvery(c.phrase, monday())
+		if err != nil || e.Cron != c.cron || e.Except != c.except || DescribeEvery(e) != c.words {
+			t.Errorf("%q: %q except %q, %q, %v", c.phrase, e.Cron, e.Except, DescribeEvery(e), err)
+		}
+		again, err := ParseEvery(c.words, monday())
+		if err != nil || again.Cron != e.Cron || again.Except != e.Except {
+			t.Errorf("%q: its words are read as %q except %q, %v", c.phrase, again.Cron, again.Except, err)
 		}
 	}
 }

@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"html"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -25,10 +30,76 @@ func accounts(t *testing.T) (mails, calendars func() []pim.Account) {
 	secret := func(context.Context) (string, error) { return pimtest.Secret, nil }
 	return sync.OnceValue(func() []pim.Account {
 			at, ca := mailServer(t)
-			return []pim.Account{{Name: "work", IMAP: "imaps://" + at, User: "me", CA: ca, Secret: secret}}
+			out := pimtest.StartSMTP(t)
+			return []pim.Account{{Name: "work", IMAP: "imaps://" + at, SMTP: out.URL, Address: "me@example.org", User: "me", CA: pimtest.Both(t, ca, out.CA), Secret: secret}}
 		}), sync.OnceValue(func() []pim.Account {
-			return []pim.Account{{Name: "home", CalDAV: calendarServer(t) + "/me/", User: "me", Secret: secret}}
+			return []pim.Account{{Name: "home", CalDAV: calendarServer(t) + "/me/", Address: "me@example.org", User: "me", Secret: secret}}
 		})
+}
+
+// book is an address book with one person in it.
+type book struct{}
+
+func (book) Name() string { return "home" }
+
+func (book) FindContacts(context.Context, string, int) ([]pim.Contact, error) {
+	return []pim.Contact{{Name: "Ada", Addresses: []string{"ada@example.org"}}}, nil
+}
+
+// away is what lies at the servers that a tool changes.
+func away(t *testing.T, d Deps, tool string) (out []string) {
+	t.Helper()
+	if strings.HasSuffix(tool, "_calendar_event") || tool == "answer_invitation" {
+		list, err := d.Calendar.Calendars()[0].FindEvents(context.WithoutCancel(t.Context()), pim.Span{From: now, To: now.AddDate(0, 1, 0), Zone: now.Location()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			s, ok := d.Calendar.Calendars()[0].(pim.Scheduling)
+			if !ok {
+				t.Fatal("it is no calendar with guests")
+			}
+			text, err := s.Message(context.WithoutCancel(t.Context()), "REQUEST", e, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, fmt.Sprint(e.Title, e.Place, e.Start, e.End, strings.Contains(text, "PARTSTAT=DECLINED")))
+		}
+		return out
+	}
+	if tool == "create_reminder" || tool == "complete_reminder" {
+		list, err := d.Lists()[0].FindReminders(context.WithoutCancel(t.Context()), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range list {
+			out = append(out, fmt.Sprint(r.Title, r.Due, r.Done))
+		}
+		return out
+	}
+	if tool == "create_note" {
+		list, err := d.Notes()[0].FindNotes(context.WithoutCancel(t.Context()), "", 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range list {
+			out = append(out, n.Title+n.Text)
+		}
+		return out
+	}
+	if tool != "draft_email" && tool != "move_email" {
+		return nil
+	}
+	for _, folder := range []string{"inbox", "drafts", "archive"} {
+		list, err := d.Mail.Mailers()[0].FindMail(context.WithoutCancel(t.Context()), pim.MailQuery{Folder: folder})
+		if err != nil && !errors.Is(err, pim.ErrNoFolder) {
+			t.Fatal(err)
+		}
+		for _, m := range list {
+			out = append(out, folder+": "+m.Subject)
+		}
+	}
+	return out
 }
 
 func mailServer(t *testing.T) (address, ca string) {
@@ -45,6 +116,7 @@ func mailServer(t *testing.T) (address, ca string) {
 	mem.AddUser(user)
 	ca, conf := pimtest.Certificate(t)
 	s := imapserver.New(&imapserver.Options{
+		Caps: imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIMAP4rev2: {}},
 		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
 			return mem.NewSession(), nil, nil
 		},
@@ -59,18 +131,72 @@ func mailServer(t *testing.T) (address, ca string) {
 	return l.Addr().String(), ca
 }
 
+// shelf is a server of one calendar.
+type shelf struct {
+	mu   sync.Mutex
+	all  map[string]string // by path
+	tags map[string]string
+	n    int
+}
+
+func (s *shelf) put(path, data string) {
+	s.n++
+	s.all[path], s.tags[path] = data, fmt.Sprintf("%q", strconv.Itoa(s.n))
+}
+
+func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tag, there := s.tags[r.URL.Path]
+	if want := r.Header.Get("If-Match"); want != "" && want != tag || r.Header.Get("If-None-Match") == "*" && there {
+		w.WriteHeader(http.StatusPreconditionFailed)
+		return
+	}
+	switch r.Method {
+	case http.MethodPut:
+		b, _ := io.ReadAll(r.Body)
+		s.put(r.URL.Path, string(b))
+		w.Header().Set("ETag", s.tags[r.URL.Path])
+		w.WriteHeader(http.StatusCreated)
+		return
+	case http.MethodGet, http.MethodDelete:
+		if !there {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		w.Header().Set("ETag", tag)
+		if r.Method == http.MethodGet {
+			_, _ = io.WriteString(w, s.all[r.URL.Path])
+			return
+		}
+		delete(s.all, r.URL.Path)
+		delete(s.tags, r.URL.Path)
+		return
+	case http.MethodOptions:
+		return
+	}
+	answer := `<response><href>/me/</href><propstat><prop><resourcetype><collection/><C:calendar/></resourcetype><displayname>Home</displayname></prop><status>HTTP/1.1 200 OK</status></propstat></response>`
+	if r.Method == "REPORT" {
+		answer = ""
+		for path, data := range s.all {
+			answer += fmt.Sprintf(`<response><href>%s</href><propstat><prop><getetag>%s</getetag><C:calendar-data>%s</C:calendar-data></prop><status>HTTP/1.1 200 OK</status></propstat></response>`, path, html.EscapeString(s.tags[path]), html.EscapeString(data))
+		}
+	}
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(http.StatusMultiStatus)
+	fmt.Fprintf(w, `<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">%s</multistatus>`, answer)
+}
+
 func calendarServer(t *testing.T) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		prop := `<resourcetype><collection/><C:calendar/></resourcetype><displayname>Home</displayname>`
-		if r.Method == "REPORT" {
-			prop = fmt.Sprintf("<getetag>\"1\"</getetag><C:calendar-data>BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Dentist\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n</C:calendar-data>",
-				now.AddDate(0, 0, 3).UTC().Format("20060102T150405Z"))
-		}
-		w.Header().Set("Content-Type", "application/xml")
-		w.WriteHeader(http.StatusMultiStatus)
-		fmt.Fprintf(w, `<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><response><href>/me/1.ics</href><propstat><prop>%s</prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>`, prop)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
+	s := &shelf{all: map[string]string{}, tags: map[string]string{}}
+	s.put("/me/1.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Dentist\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		now.AddDate(0, 0, 3).UTC().Format("20060102T150405Z")))
+	s.put("/me/3.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:3\r\nDTSTAMP:20940101T000000Z\r\nDTSTART:%s\r\nDURATION:PT1H\r\nSUMMARY:Review\r\nORGANIZER:mailto:ada@example.org\r\nATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:me@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+		now.AddDate(0, 0, 20).UTC().Format("20060102T150405Z")))
+	s.put("/me/2.ics", fmt.Sprintf("BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VTODO\r\nUID:2\r\nDTSTAMP:20940101T000000Z\r\nDUE;VALUE=DATE:%s\r\nPRIORITY:1\r\nSUMMARY:Pay rent\r\nEND:VTODO\r\nEND:VCALENDAR\r\n",
+		now.AddDate(0, 0, 1).Format("20060102")))
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return server.URL
 }

@@ -9,12 +9,17 @@ import (
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/erase"
+	"hob/platform/pim"
 	"hob/tools"
+	"hob/tools/browser"
 	"hob/tools/calendar"
+	"hob/tools/contacts"
 	"hob/tools/crew"
+	"hob/tools/desktop"
 	"hob/tools/files"
 	"hob/tools/health"
 	"hob/tools/mail"
+	"hob/tools/media"
 	"hob/tools/memory"
 	"hob/tools/money"
 	"hob/tools/shell"
@@ -39,8 +44,10 @@ type Deps struct {
 	Files     *files.Files
 	Watchers  Watchers
 	Engine    system.Engine
-	// Goals keeps goals; nil leaves their tools out.
-	Goals watch.Goals
+	// Goals keeps goals, and Notices what Hob tells by itself; nil leaves their tools
+	// out.
+	Goals   watch.Goals
+	Notices watch.Notices
 	// Crew hands tasks on; nil leaves its tools out.
 	Crew crew.Engine
 	// Post is the way out to other people; nil leaves its tools out.
@@ -57,8 +64,22 @@ type Deps struct {
 	// tools for them.
 	Calendar calendar.Deps
 	Mail     mail.Deps
+	// Contacts are the owner's address books; without Books there is no tool for them.
+	Contacts contacts.Deps
+	// Lists are the owner's lists of things to do besides Hob's own reminders, and Notes
+	// his notes besides Hob's own; nil: there are none.
+	Lists func() []pim.Reminders
+	Notes func() []pim.Notes
+	// NewReminders and NewNotes are where new ones go: "" or "hob" Hob's own.
+	NewReminders, NewNotes string
 	// Weather tells the weather; without a network there is no tool for it.
 	Weather weather.Deps
+	// Browser is the browser that Hob drives; without one there are no tools for it.
+	Browser browser.Deps
+	// Desktop reaches the owner's desktop; what is nil there leaves its tools out.
+	Desktop desktop.Deps
+	// Media reaches what is heard and seen; what is nil there leaves its tools out.
+	Media media.Deps
 	// Briefs are sections of the daily briefing that are not the tools' own.
 	Briefs []tools.BriefSource
 	// Linker links who and what is talked about; nil leaves its tool out.
@@ -78,9 +99,9 @@ func All(d Deps) []tools.Tool {
 	var out []tools.Tool
 	for _, category := range [][]tools.Tool{
 		d.Files.Tools(),
-		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents}),
-		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Briefs: Briefs(d)}),
-		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals}),
+		memory.Tools(memory.Deps{Knowledge: d.Knowledge, Conversations: d.Conversations, Forgetting: d.Forgetting, Linker: d.Linker, Documents: d.Documents, Store: d.Store, Shelves: d.Notes, NewIn: d.NewNotes}),
+		tasks.Tools(tasks.Deps{Knowledge: d.Knowledge, Clock: d.Watchers, Store: d.Store, Lists: d.Lists, NewIn: d.NewReminders, Briefs: Briefs(d)}),
+		watch.Tools(watch.Deps{Manager: d.Watchers, Goals: d.Goals, Notices: d.Notices}),
 		money.Tools(money.Deps{Knowledge: d.Knowledge, Currency: d.Currency}),
 		health.Tools(health.Deps{Store: d.Store}),
 		system.Tools(d.Engine),
@@ -89,6 +110,9 @@ func All(d Deps) []tools.Tool {
 	}
 	if d.Web.Network != nil {
 		out = append(out, web.Tools(d.Web)...)
+	}
+	if d.Browser.Browser != nil {
+		out = append(out, browser.Tools(d.Browser)...)
 	}
 	if d.Shell.Judge != nil {
 		d.Shell.Wrote = d.Files.Wrote
@@ -100,9 +124,14 @@ func All(d Deps) []tools.Tool {
 	if d.Mail.Accounts != nil {
 		out = append(out, mail.Tools(d.Mail)...)
 	}
+	if d.Contacts.Books != nil {
+		out = append(out, contacts.Tools(d.Contacts)...)
+	}
 	if d.Weather.Network != nil {
 		out = append(out, weather.Tools(d.Weather)...)
 	}
+	out = append(out, desktop.Tools(d.Desktop)...)
+	out = append(out, media.Tools(d.Media)...)
 	if d.Post != nil {
 		out = append(out, social.Tools(d.Post)...)
 	}
@@ -131,6 +160,9 @@ func Day(d Deps) (out []tools.BriefSource) {
 		tasks.ClockBrief{Clock: d.Watchers, Reminders: true},
 		tasks.ClockBrief{Clock: d.Watchers},
 	)
+	if d.Lists != nil {
+		out = append(out, tasks.ListBrief{Lists: d.Lists, Now: d.Now})
+	}
 	if d.Mail.Accounts != nil {
 		out = append(out, mail.Brief{Deps: d.Mail})
 	}

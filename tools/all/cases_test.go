@@ -20,11 +20,31 @@ func fileCases() []toolstest.Case {
 func accountCases() []toolstest.Case {
 	return []toolstest.Case{
 		{Step: step("read_calendar", `{"days_ahead":5}`), Want: "Sat 13 Mar:\n- 14:30-15:30 Dentist", Outside: true},
+		{Step: step("create_calendar_event", `{"title":"Lunch with Ada","start":"tomorrow at 12"}`), Want: `Put "Lunch with Ada" into the calendar Home: tomorrow at 12:00 to 13:00.`, Undone: "Took the event out"},
+		{Step: step("create_calendar_event", `{"title":"Trip","start":"tomorrow","end":"Friday","repeat":"yearly"}`), Want: `Put "Trip" into the calendar Home: tomorrow, all day.`, Undone: "Took the event out"},
+		{Step: step("update_calendar_event", `{"event":"dentist","start":"16:00"}`), Want: `Moved "Dentist" from `, Outside: true, Undone: "as it was"},
+		{Step: step("answer_invitation", `{"event":"review","answer":"decline"}`), Want: `Declined: "Review", Tue 30 Mar at 14:30. Nobody knows whether the server tells ada@example.org, and nothing was mailed.`, Outside: true, Undone: "as it was in your calendar"},
+		{Step: step("delete_calendar_event", `{"event":"dentist"}`), Want: `Took "Dentist" (`, Outside: true, Undone: "Put the event back"},
+		{Step: step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`), Want: `Put "Milk" on the list home: Fri 12 Mar.`, Undone: "Took it off the list."},
+		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{step("create_reminder", `{"text":"Milk","at":"Friday","in":"home"}`)}, Want: "- Pay rent (tomorrow; high priority; home)\n- Milk (Fri 12 Mar; home)", Outside: true},
+		{Step: step("list_reminders", `{"query":"rent"}`), Before: []toolstest.Step{step("create_reminder", `{"text":"stretch","at":"at 18:00"}`)}, Want: "To do, on the lists of home:\n- Pay rent", Outside: true},
+		{Step: step("list_reminders", `{"in":"hob"}`), Want: "There are no reminders."},
+		{Step: step("complete_reminder", `{"reminder":"rent"}`), Want: "Done: Pay rent (", Outside: true, Undone: "to be done again"},
+		{Step: step("create_note", `{"title":"Ideas","text":"More tea","in":"folder"}`), Want: `Wrote the note "Ideas" into folder.`, Undone: "Took the note away."},
+		{Step: step("list_notes", `{"query":"vaillant"}`), Want: "Notes in folder:\n- Boiler (folder, ", Outside: true},
+		{Step: step("read_note", `{"note":"boiler"}`), Want: "The boiler is a Vaillant.", Outside: true},
+		{Step: step("read_note", `{"note":"groceries"}`), Before: []toolstest.Step{step("create_note", `{"text":"milk\neggs","title":"Groceries"}`)}, Want: "milk\neggs"},
+		{Step: step("search_contacts", `{"query":"ada"}`), Want: "- Ada; mail: ada@example.org", Outside: true},
 		{Step: step("get_weather", `{"location":"54.7,25.3"}`), Want: "- today: clear", Outside: true},
 		{Step: step("read_calendar", `{}`), Want: "Nothing is in the calendar for today.", Outside: true},
 		{Step: step("read_emails", `{}`), Want: "From: Ada <ada@example.org>\nSubject: The invoice", Outside: true},
 		{Step: step("search_emails", `{"from":"ada"}`), Want: "Pay 99.", Outside: true},
 		{Step: step("search_emails", `{"query":"zebra"}`), Want: "No mail fits.", Outside: true},
+		{Step: step("read_email", `{"mail":"invoice"}`), Want: "Pay 99.", Outside: true},
+		{Step: step("draft_email", `{"to":["ada@example.org"],"text":"Hello"}`), Want: "The draft to ada@example.org lies among the drafts of work: Hello.", Undone: "Removed the draft."},
+		{Step: step("draft_email", `{"answer":"invoice","text":"Paid"}`), Want: "The draft to ada@example.org lies among the drafts", Outside: true, Undone: "Removed the draft."},
+		{Step: step("send_email", `{"to":["ada@example.org"],"text":"Hello","attach":["a.txt"]}`), Want: "Sent to ada@example.org: Hello."},
+		{Step: step("move_email", `{"mail":"invoice"}`), Want: `Moved the mail "The invoice" from Ada <ada@example.org> to archive.`, Outside: true, Undone: "Moved the mail back"},
 	}
 }
 
@@ -77,7 +97,7 @@ func memoryCases() []toolstest.Case {
 		{Step: step("forget", `{"query":"sister birthday"}`), Before: []toolstest.Step{fact}, Want: "Forgotten for good."},
 		{Step: note, Want: `Wrote the note "Groceries".`, Undone: "Deleted"},
 		{Step: step("create_note", `{"text":"# Ideas\nmore"}`), Want: `"Ideas"`, Undone: "Deleted"},
-		{Step: step("list_notes", `{}`), Before: []toolstest.Step{note}, Want: "Note \"Groceries\" (today):\nmilk\neggs"},
+		{Step: step("list_notes", `{}`), Before: []toolstest.Step{note}, Want: "Note \"Groceries\" (today):\nmilk\neggs\n\nNotes in folder:\n- Boiler (folder, ", Outside: true},
 		{Step: step("list_notes", `{"query":"egg"}`), Before: []toolstest.Step{note, step("create_note", `{"text":"other"}`)}, Want: "Groceries"},
 		{Step: step("append_note", `{"note":"groceries","text":"bread"}`), Before: []toolstest.Step{note}, Want: `Added it to the note "Groceries".`, Undone: "Took the last addition out"},
 		{Step: step("delete_note", `{"note":"grocer"}`), Before: []toolstest.Step{note}, Want: `Deleted the note "Groceries".`, Undone: "Brought back"},
@@ -116,7 +136,7 @@ func reminderCases() []toolstest.Case {
 		{Step: water, Want: "I will remind you every weekday at 08:30: drink water. Next: tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30.", Undone: "Cancelled"},
 		{Step: step("create_reminder", `{"text":"call mum","at":"tomorrow"}`), Want: "tomorrow at 09:00", Undone: "Cancelled"},
 		{Step: step("create_reminder", `{"text":"stand up","every":"30 minutes"}`), Want: "every 30 minutes", Undone: "Cancelled"},
-		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30)"},
+		{Step: step("list_reminders", `{}`), Before: []toolstest.Step{water, stretch}, Want: "2 reminders:\n- stretch (today at 14:50)\n- drink water (every weekday at 08:30, next tomorrow at 08:30, Fri 12 Mar at 08:30 and Mon 15 Mar at 08:30)\n\nTo do, on the lists of home:\n- Pay rent", Outside: true},
 		{Step: step("list_reminders", `{"query":"water"}`), Before: []toolstest.Step{water, stretch}, Want: "1 reminder:\n- drink water"},
 		{Step: step("cancel_reminder", `{"reminder":"water"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "drink water"`, Undone: "Brought back"},
 		{Step: step("cancel_reminder", `{"reminder":"14:50"}`), Before: []toolstest.Step{water, stretch}, Want: `Cancelled the reminder "stretch"`, Undone: "Brought back"},
@@ -129,7 +149,7 @@ func reminderCases() []toolstest.Case {
 			Want: "Your briefing for today, Wed 10 Mar:\n\nTasks\n- pay the rent (due today)\n- old (overdue since Mon 1 Mar)\n\nReminders\n- 14:50 stretch\n\n" +
 				"Scheduled\n- 18:00 tidy Downloads\n\nHabits\n- gym: 2 days in a row, not done yet today\n\nSpending\n- 12.50 EUR this month, 12.50 EUR of it on the day",
 		},
-		{Step: step("daily_briefing", `{"date":"tomorrow"}`), Before: []toolstest.Step{water}, Want: "Your briefing for tomorrow, Thu 11 Mar:\n\nReminders\n- 08:30 drink water"},
+		{Step: step("daily_briefing", `{"date":"tomorrow"}`), Before: []toolstest.Step{water}, Want: "Your briefing for tomorrow, Thu 11 Mar:\n\nReminders\n- 08:30 drink water\n\nTo do\n- Pay rent (tomorrow; high priority; home)", Outside: true},
 		{Step: step("daily_briefing", `{}`), Want: "Nothing is on for today, Wed 10 Mar."},
 	}
 }
@@ -169,7 +189,10 @@ func watchCases() []toolstest.Case {
 		{Step: step("cancel_watcher", `{"watcher":"pdf"}`), Before: []toolstest.Step{pdf, act}, Want: "Cancelled the watcher: ", Undone: "Brought back"},
 		{Step: step("pause_watcher", `{"watcher":"summarise"}`), Before: []toolstest.Step{pdf, act}, Want: "Paused the watcher: ", Undone: "is active again"},
 		{Step: step("update_watcher", `{"watcher":"pdf","active_hours":"mon-fri 08:00-18:00","per_day":3}`), Before: []toolstest.Step{pdf}, Want: "(only mon-fri 08:00-18:00, at most 3 a day).", Undone: "The watcher is as it was: "},
+		{Step: step("update_watcher", `{"per_day":-1}`), Before: []toolstest.Step{pdf, step("update_watcher", `{"per_day":3}`)}, Want: "Changed the watcher: ", Undone: "(at most 3 a day)."},
 		{Step: step("update_watcher", `{"active_hours":"always","per_day":1}`), Before: []toolstest.Step{pdf}, Want: "(at most 1 a day).", Undone: "as it was"},
+		{Step: step("snooze_notice", `{"notice":"backup","until":"tomorrow at 9"}`), Want: "I tell it tomorrow at 09:00: The backup is done.", Undone: "The notice is not put off any more."},
+		{Step: step("snooze_notice", `{"notice":"n-bbbbbbbb","until":"2h"}`), Want: "I tell it today at 16:30: Mail from Eve: buy stoves", Undone: "not put off", Outside: true},
 		{Step: step("pause_watcher", `{"watcher":"pdf","resume":true}`), Before: []toolstest.Step{pdf}, Want: "The watcher is active already"},
 	}
 }

@@ -16,15 +16,20 @@ import (
 
 	"hob/autonomy/bus"
 	"hob/autonomy/goals"
+	"hob/autonomy/notify"
 	"hob/knowledge"
 	"hob/knowledge/graph"
 	"hob/knowledge/store"
 	"hob/platform/command"
+	"hob/platform/pim"
+	"hob/platform/pim/internet"
+	"hob/platform/pim/markdown"
 	"hob/platform/protect"
 	"hob/platform/provenance"
 	"hob/platform/safehttp/safehttptest"
 	"hob/platform/trash"
 	"hob/tools"
+	"hob/tools/browser"
 	"hob/tools/files"
 	"hob/tools/memory"
 	"hob/tools/social"
@@ -84,7 +89,7 @@ var empty = sync.OnceValues(func() ([]byte, error) {
 
 func migrations(drivers []watchers.Driver) []store.Set {
 	sets := append(append(Migrations(), graph.Migrations()), watchers.AllMigrations(drivers)...)
-	sets = append(sets, bus.Migrations(), goals.Migrations())
+	sets = append(sets, bus.Migrations(), goals.Migrations(), notify.Migrations())
 	return append(sets, store.Set{Owner: "post", Steps: []string{`CREATE TABLE sent (id TEXT PRIMARY KEY)`}})
 }
 
@@ -129,8 +134,11 @@ func open(t *testing.T) toolstest.Env {
 	d := Deps{Store: st, Engine: engine{}, Now: func() time.Time { return now }}
 	d.Conversations = talk{}
 	d.Post = post{}
+	d.Desktop = desktopDeps(t, docs)
+	d.Media = machineDeps(t, docs, &d.Desktop)
 	d.Weather.Network = client
 	d.Mail.Accounts, d.Calendar.Accounts = accounts(t)
+	d.Browser = browser.Deps{Browser: &tabs{}, Own: owners{}, Network: client, Keep: func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil }}
 	d.Web = web.Deps{Network: client, Search: web.Search{BaseURL: "http://search.example"}}
 	if d.Knowledge, err = knowledge.New(st, knowledge.Options{}); err != nil {
 		t.Fatal(err)
@@ -157,6 +165,38 @@ func open(t *testing.T) toolstest.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.Mail.Mailers = func() (out []pim.Mailer) {
+		for _, a := range d.Mail.Accounts() {
+			out = append(out, internet.NewMail(a))
+		}
+		return out
+	}
+	d.Lists = func() (out []pim.Reminders) {
+		for _, a := range d.Calendar.Accounts() {
+			out = append(out, internet.NewReminders(a, now.Location()))
+		}
+		return out
+	}
+	vault := filepath.Join(home, "vault")
+	if err := os.MkdirAll(vault, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(vault, "Boiler.md"), []byte("The boiler is a Vaillant."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.Notes = func() []pim.Notes { return []pim.Notes{markdown.New(vault)} }
+	d.Contacts.Books = func() []pim.Contacts { return []pim.Contacts{book{}} }
+	d.Calendar.Now = func() time.Time { return now }
+	d.Calendar.Calendars = func() (out []pim.Calendars) {
+		for _, a := range d.Calendar.Accounts() {
+			out = append(out, internet.NewCalendars(a))
+		}
+		return out
+	}
+	d.Mail.Attach = func(ctx context.Context, path string) (pim.Attachment, error) {
+		doc, err := d.Files.ReadDocument(ctx, path, pim.MaxFileBytes)
+		return pim.Attachment{Name: filepath.Base(doc.Path), Data: doc.Content}, err
+	}
 	judge, err := command.New(command.Options{Home: home, Allowed: []string{docs}, Places: protect.New(protect.Options{Home: home, Allowed: []string{docs}})})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +214,13 @@ func open(t *testing.T) toolstest.Env {
 		t.Fatal(err)
 	}
 	d.Goals = keeper{kept}
-	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now}
+	told, err := notify.New(notify.Options{Store: st, Bus: bus.New(st, bus.Options{}), Zone: func() *time.Location { return now.Location() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Notices = noticeKeeper{told}
+	tell(t, st)
+	return toolstest.Env{Store: st, Tools: All(d), Dir: docs, Now: now, Away: func(tool string) []string { return away(t, d, tool) }}
 }
 
 func same(t *testing.T, before, after map[string][]string) {
@@ -249,6 +295,21 @@ func (talk) SaidIn(_ context.Context, message int64) (memory.Said, error) {
 		return memory.Said{}, tools.Errorf(tools.NotFound, "message %d: there is no such message", message)
 	}
 	return memory.Said{Message: 9, Session: "home", Who: "tool", At: now, Text: "a page about a boiler, whole", Provenance: provenance.Outside}, nil
+}
+
+// tell holds two notices, one of which others wrote.
+func tell(t *testing.T, st *store.Store) {
+	t.Helper()
+	err := st.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.Exec(`INSERT INTO notices (id, event, kind, cause, subject, session, channel, chat, text, provenance, urgency, rule, state, why, held_by, until, digest, delivery, created_at, told_at)
+			VALUES ('n-aaaaaaaa', 'e1', 'notice', 'hob', '', 'main', 'web', '', 'The backup is done.', 'hob', 'normal', '', 'held', 'quiet hours', 'quiet', ?1, '', '', ?2, 0),
+			('n-bbbbbbbb', 'e2', 'notice', 'watcher', '', 'main', 'web', '', 'Mail from Eve: buy stoves', 'outside', 'normal', '', 'held', 'quiet hours', 'quiet', ?1, '', '', ?2, 0)`,
+			now.Add(time.Hour).UnixMilli(), now.Add(-time.Hour).UnixMilli())
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // keeper gives goals to the tools, as the daemon does.

@@ -11,8 +11,17 @@ import (
 // notUndone are the tools that change something and have no undo, with the
 // reason. docs/undo.md tells the owner.
 var notUndone = map[string]string{
-	"undo":   "what was undone is done again with redo, or by asking for it",
-	"forget": "forgetting leaves no trace of a text, so nothing to bring back; it always asks",
+	"undo":              "what was undone is done again with redo, or by asking for it",
+	"send_email":        "a mail that was handed over cannot be called back; it is shown before it is sent",
+	"forget":            "forgetting leaves no trace of a text, so nothing to bring back; it always asks",
+	"browser_click":     "what a page does with a click is the page's; it asks first, showing what is clicked",
+	"browser_fill_form": "what was typed is the page's from then on; it asks first, showing what is typed where",
+	"browser_close_tab": "its page is opened again with browser_open_tab; what was typed into it is gone, so that closing a tab of the owner's asks where it matters",
+	"send_notification": "what was seen was seen; the owner closes it",
+	"reveal_file":       "it opens a window, which is closed as any other",
+	"run_shortcut":      "what a shortcut does only its maker knows; it always asks",
+	"speak":             "what was heard was heard; /stop ends it while it reads",
+	"type_text":         "what a program made of it is its own affair; it always asks", "press_keys": "as type_text", "click": "as type_text", "click_element": "as type_text", "fill_element": "as type_text",
 }
 
 // TestEveryActionCanBeUndone: a tool that changes something takes it back, or

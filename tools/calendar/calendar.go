@@ -1,6 +1,9 @@
 // Package calendar are the tools for the owner's calendars, wherever his accounts
 // keep them: read_calendar says what is on, what comes next and whether a time is
-// free. Brief is the calendar's part of a briefing. They change nothing.
+// free. Brief is the calendar's part of a briefing. create_calendar_event,
+// update_calendar_event, delete_calendar_event and answer_invitation write; what tells
+// other people is a sending, and each change can be undone. Where the server of a calendar
+// tells nobody, they are told by mail (iMIP, RFC 6047).
 //
 // What stands in a calendar is outside text: anybody can write an invitation.
 package calendar
@@ -27,12 +30,23 @@ import (
 const usualWait = 8 * time.Second
 
 // maxEvents bounds what is kept of all calendars together.
-const maxEvents = 1000
+const maxEvents = 5000
 
 // Deps are what the tools need.
 type Deps struct {
 	// Accounts lists the owner's accounts that have calendars.
 	Accounts func() []pim.Account
+	// Apps are calendars of programs of this machine, which are read beside the
+	// accounts; nil: none.
+	Apps func() []pim.Calendars
+	// Calendars are those that are written to; nil: there are no tools that write.
+	Calendars func() []pim.Calendars
+	// Mailers send invitations where the server of a calendar does not; nil: nobody does.
+	Mailers func() []pim.Mailer
+	// People looks a name up in the owner's address books; nil: there are none.
+	People func(ctx context.Context, words string) ([]pim.Contact, error)
+	// Now is the time in the owner's zone (default: the process's).
+	Now func() time.Time
 	// Wait is how long the servers of an account may take (default 8 seconds). One
 	// that is slower is named, and not waited for.
 	Wait time.Duration
@@ -41,14 +55,24 @@ type Deps struct {
 func (d Deps) wait() time.Duration { return cmp.Or(d.Wait, usualWait) }
 
 // Tools returns the category's tools.
-func Tools(d Deps) []tools.Tool { return []tools.Tool{d.readCalendar()} }
+func Tools(d Deps) []tools.Tool {
+	list := []tools.Tool{d.readCalendar()}
+	if d.Calendars != nil {
+		list = append(list, d.createEvent(), d.updateEvent(), d.deleteEvent(), d.answerInvitation())
+	}
+	return list
+}
 
 // read returns what is on in all calendars of the accounts, in order and without
 // what was cancelled. The error says what could not be read; what could is there
 // all the same, and nil when that is nothing at all.
 func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]pim.Event, error) {
-	found := make([][]pim.Event, len(accounts))
-	failed := make([]error, len(accounts))
+	var apps []pim.Calendars
+	if len(accounts) == 0 { // no account is there: else its name was asked for
+		apps = d.apps()
+	}
+	found := make([][]pim.Event, len(accounts)+len(apps))
+	failed := make([]error, len(found))
 	var wg sync.WaitGroup
 	for i, a := range accounts {
 		wg.Go(func() {
@@ -59,11 +83,33 @@ func (d Deps) read(ctx context.Context, accounts []pim.Account, s ics.Span) ([]p
 			}
 		})
 	}
+	for i, c := range apps {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, appWait)
+			defer cancel()
+			found[len(accounts)+i], failed[len(accounts)+i] = c.FindEvents(ctx, s)
+		})
+	}
 	wg.Wait()
-	if len(accounts) > 0 && !slices.Contains(failed, nil) && len(slices.Concat(found...)) == 0 {
+	if len(found) > 0 && !slices.Contains(failed, nil) && len(slices.Concat(found...)) == 0 {
 		return nil, tools.Unreached(failed)
 	}
-	return inOrder(slices.Concat(found...)), tools.Unreached(failed)
+	all, cut := fair(inOrder(slices.Concat(found...)), maxEvents)
+	if cut != nil {
+		cut.From = cut.From.In(s.Zone)
+		failed = append(failed, cut)
+	}
+	return all, tools.Unreached(failed)
+}
+
+// appWait is how long a program may take: macOS may ask its owner first.
+const appWait = 50 * time.Second
+
+func (d Deps) apps() []pim.Calendars {
+	if d.Apps == nil {
+		return nil
+	}
+	return d.Apps()
 }
 
 func readAccount(ctx context.Context, a pim.Account, s ics.Span) (out []pim.Event, err error) {
@@ -115,12 +161,15 @@ func inOrder(all []pim.Event) []pim.Event {
 		}
 		return a.Start.Compare(b.Start)
 	})
-	return out[:min(len(out), maxEvents)]
+	return out
 }
 
 // of are the accounts that are meant: the one of a name, or all.
 func (d Deps) of(name string) ([]pim.Account, error) {
 	all := d.Accounts()
+	if len(all) == 0 && len(d.apps()) > 0 {
+		return nil, nil
+	}
 	if len(all) == 0 {
 		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
 	}
@@ -194,17 +243,14 @@ const most = 20
 // Brief implements tools.BriefSource.
 func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
 	accounts := b.Accounts()
-	if len(accounts) == 0 {
+	if len(accounts) == 0 && len(b.apps()) == 0 {
 		return nil, nil
 	}
 	loc := from.Location()
 	events, err := b.read(ctx, accounts, ics.Span{From: from, To: to, Zone: loc})
 	var out []tools.BriefItem
-	for i, e := range events {
-		if i == most {
-			out = append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more", len(events)-most), Source: provenance.Tool})
-			break
-		}
+	told, _ := fair(events, most)
+	for _, e := range told {
 		item := tools.BriefItem{Text: named(e), Source: provenance.Outside}
 		end := e.End.In(loc)
 		switch {
@@ -222,6 +268,9 @@ func (b Brief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem
 			item.Text += "; at the same time as " + strings.Join(with, ", ")
 		}
 		out = append(out, item)
+	}
+	if n := len(events) - len(told); n > 0 {
+		out = append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more", n), Source: provenance.Tool})
 	}
 	if free := gaps(events, from, to); len(free) > 0 {
 		out = append(out, tools.BriefItem{Text: "free in between: " + times(free, loc), Source: provenance.Tool})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,11 @@ func TestReadCalendar(t *testing.T) {
 		{"taken", `{"at":"14:45"}`, "No, today at 14:45 is taken: Review (Room 4), 14:00-15:00; Dentist, 14:30-15:15."},
 		{"free", `{"at":"11:10"}`, "Yes, today at 11:10 is free until 14:00 (Review (Room 4))."},
 		{"free for good", `{"at":"16:00"}`, "Yes, today at 16:00 is free, and so is the rest of that day."},
+		{"nothing of somebody", `{"next":true,"query":"Linus","days_ahead":60}`, `Nothing about "Linus" is in the calendar for the next 60 days.`},
+		{"nothing of somebody on a day", `{"query":"Grace"}`, `Nothing about "Grace" is in the calendar for today.`},
+		{"free beside what is looked for", `{"query":"standup"}`, "Today:\n- 09:00-09:30 Standup\nFree in between: 09:30 to 14:00."},
+		{"runs into what was not looked for", `{"query":"dentist"}`, "Today:\n- 14:30-15:15 Dentist; at the same time as Review\nFree in between: 09:30 to 14:00."},
+		{"not free for what is looked for", `{"at":"14:10","query":"standup"}`, "No, today at 14:10 is taken: Review (Room 4), 14:00-15:00."},
 		{"free on another day", `{"at":"9:15","date":"17 November"}`, "No, Tue 17 Nov at 09:15 is taken: Standup, 09:00-09:30."},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -126,5 +133,66 @@ func TestBrief(t *testing.T) {
 	all = nil
 	if got, err := lines(d); len(got) != 0 || err != nil {
 		t.Errorf("without an account: %v, %v", got, err)
+	}
+}
+
+// Invitations to something of each minute hide nobody else's meetings.
+func TestFlood(t *testing.T) {
+	r := pimtest.StartRadicale(t)
+	r.Make("Work")
+	minutes := make([]string, 60)
+	for i := range minutes {
+		minutes[i] = strconv.Itoa(i)
+	}
+	for _, name := range []string{"offer-a", "offer-b"} {
+		r.Put("Work", name, "SUMMARY:Offer "+name+"\nDTSTART:20261109T220000Z\nDURATION:PT1M\nRRULE:FREQ=HOURLY;BYMINUTE="+strings.Join(minutes, ",")+";COUNT=900")
+	}
+	r.Put("Work", "review", "SUMMARY:Review\nDTSTART:20261110T170000Z\nDTEND:20261110T180000Z")
+	d := Deps{Accounts: func() []pim.Account { return []pim.Account{r.Account("tester")} }}
+	if got, err := ask(t, d, `{"at":"19:30"}`); err != nil || !strings.HasPrefix(got.Text, "No, today at 19:30 is taken: Review") {
+		t.Errorf("%s %v", got.Text, err)
+	}
+	if got, err := ask(t, d, `{}`); err != nil || !strings.Contains(got.Text, "19:00-20:00 Review") || !strings.Contains(got.Text, "more") {
+		t.Errorf("%s %v", got.Text, err)
+	}
+	from := now(t).Add(-8 * time.Hour)
+	items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
+	if err != nil || !slices.ContainsFunc(items, func(i tools.BriefItem) bool { return strings.HasPrefix(i.Text, "Review") }) {
+		t.Errorf("%v %v", items, err)
+	}
+}
+
+// More than can be kept: what is left out is said, and no time among it is called free.
+func TestFair(t *testing.T) {
+	at := now(t)
+	var all []pim.Event
+	add := func(uid string, n int, after time.Duration) {
+		for i := range n {
+			start := at.Add(after + time.Duration(i)*time.Minute)
+			all = append(all, pim.Event{UID: uid, Title: uid, Start: start, End: start.Add(time.Minute)})
+		}
+	}
+	add("flood", 100, 0)
+	add("meeting", 2, 200*time.Minute)
+	kept, cut := fair(all, 12)
+	if len(kept) != 12 || kept[11].UID != "meeting" || cut == nil || cut.count != 90 || !cut.From.Equal(at.Add(10*time.Minute)) {
+		t.Errorf("%d %v", len(kept), cut)
+	}
+	for _, tc := range []struct {
+		after time.Duration
+		want  string
+	}{
+		{-time.Hour, "Yes, "}, {time.Minute, "No, "}, {50 * time.Minute, "It is not known "}, {201 * time.Minute, "No, "}, {300 * time.Minute, "It is not known "},
+	} {
+		if got, _ := freeText(kept, at.Add(tc.after), at, tools.Unreached([]error{cut})); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s: %s", tc.after, got)
+		}
+	}
+	all = all[:0]
+	for i := range 30 {
+		add(strconv.Itoa(i), 1, time.Duration(i)*time.Minute)
+	}
+	if kept, cut := fair(all, 12); len(kept) != 12 || cut == nil || !cut.From.Equal(at.Add(12*time.Minute)) {
+		t.Errorf("%d %v", len(kept), cut)
 	}
 }

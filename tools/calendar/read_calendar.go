@@ -2,6 +2,7 @@ package calendar
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,22 +66,21 @@ func (d Deps) answer(ctx context.Context, c tools.Call, in calendarIn) (tools.Re
 	if err != nil && events == nil {
 		return tools.Result{}, err
 	}
+	all := events // what is free follows from all of them, whatever is looked for
 	if want := phrase.Split(in.Query); len(want) > 0 {
-		events = slices.DeleteFunc(events, func(e pim.Event) bool { return !about(e, want) })
+		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return !about(e, want) })
 	}
 	out := calendarOut{Events: events}
 	var text string
 	switch {
 	case !at.IsZero():
-		var free bool
-		text, free = freeText(events, at, c.Now)
-		out.Free = &free
+		text, out.Free = freeText(all, at, c.Now, err)
 	case in.Next:
-		events = slices.DeleteFunc(events, func(e pim.Event) bool { return e.AllDay || !e.Start.After(c.Now) })
+		events = slices.DeleteFunc(slices.Clone(events), func(e pim.Event) bool { return e.AllDay || !e.Start.After(c.Now) })
 		out.Events = events[:min(len(events), 1)]
-		text = nextText(events, c.Now)
+		text = nextText(events, in, c.Now)
 	default:
-		text = listText(events, span, c.Now)
+		text = listText(events, all, in.Query, span, c.Now)
 	}
 	if err != nil {
 		out.Error = err.Error()
@@ -120,7 +120,7 @@ func spanOf(in calendarIn, now time.Time) (s ics.Span, at time.Time, err error) 
 	}
 	days := max(1, in.Days)
 	if in.Next {
-		days = max(in.Days, lookNext)
+		days = in.nextDays()
 	}
 	if in.Days < 0 || days > maxDays {
 		return s, at, tools.Errorf(tools.InvalidArguments, "days_ahead is 1 to %d", maxDays)
@@ -154,22 +154,28 @@ func clock(e pim.Event, loc *time.Location) string {
 	return start.Format("15:04") + "-" + end.Format("15:04")
 }
 
-func listText(events []pim.Event, s ics.Span, now time.Time) string {
+// nothing says that there is no event, or none of those that were looked for.
+func nothing(query, stretch string) string {
+	if query = strings.TrimSpace(query); query != "" {
+		return fmt.Sprintf("Nothing about %q is in the calendar for %s.", phrase.Cut(query, 80), stretch)
+	}
+	return "Nothing is in the calendar for " + stretch + "."
+}
+
+// listText shows those events of all that were looked for.
+func listText(events, all []pim.Event, query string, s ics.Span, now time.Time) string {
 	last := s.To.AddDate(0, 0, -1)
 	stretch := when.FormatDay(s.From, now)
 	if !last.Equal(s.From) {
 		stretch += " to " + when.FormatDay(last, now)
 	}
 	if len(events) == 0 {
-		return "Nothing is in the calendar for " + stretch + "."
+		return nothing(query, stretch)
 	}
 	var b strings.Builder
 	day := ""
-	for i, e := range events {
-		if i == shown {
-			fmt.Fprintf(&b, "\n... and %d more", len(events)-shown)
-			break
-		}
+	told, _ := fair(events, shown)
+	for _, e := range told {
 		at := e.Start.In(s.Zone)
 		if at.Before(s.From) { // it goes on
 			at = s.From
@@ -179,19 +185,25 @@ func listText(events []pim.Event, s ics.Span, now time.Time) string {
 			fmt.Fprintf(&b, "\n%s:", strings.ToUpper(d[:1])+d[1:])
 		}
 		fmt.Fprintf(&b, "\n- %s %s", clock(e, s.Zone), named(e))
-		if with := clash(e, events); len(with) > 0 {
+		if with := clash(e, all); len(with) > 0 {
 			fmt.Fprintf(&b, "; at the same time as %s", strings.Join(with, ", "))
 		}
 	}
-	if free := gaps(events, s.From, s.To); len(free) > 0 && last.Equal(s.From) {
+	if n := len(events) - len(told); n > 0 {
+		fmt.Fprintf(&b, "\n... and %d more", n)
+	}
+	if free := gaps(all, s.From, s.To); len(free) > 0 && last.Equal(s.From) {
 		fmt.Fprintf(&b, "\nFree in between: %s.", times(free, s.Zone))
 	}
 	return strings.TrimSpace(b.String())
 }
 
-func nextText(events []pim.Event, now time.Time) string {
+// nextDays are the days in which the next event is looked for.
+func (in calendarIn) nextDays() int { return max(in.Days, lookNext) }
+
+func nextText(events []pim.Event, in calendarIn, now time.Time) string {
 	if len(events) == 0 {
-		return fmt.Sprintf("Nothing is in the calendar for the next %d days.", lookNext)
+		return nothing(in.Query, fmt.Sprintf("the next %d days", in.nextDays()))
 	}
 	e := events[0]
 	text := fmt.Sprintf("Next: %s, %s", named(e), when.Format(e.Start.In(now.Location()), now))
@@ -201,7 +213,9 @@ func nextText(events []pim.Event, now time.Time) string {
 	return text + "."
 }
 
-func freeText(events []pim.Event, at, now time.Time) (string, bool) {
+// freeText says whether a time is free. It is not known when events from before it
+// on were left out, as err then says.
+func freeText(events []pim.Event, at, now time.Time, err error) (string, *bool) {
 	var taken []string
 	var next pim.Event
 	for _, e := range events {
@@ -213,12 +227,15 @@ func freeText(events []pim.Event, at, now time.Time) (string, bool) {
 			next = e
 		}
 	}
-	words := when.Format(at, now)
-	if len(taken) > 0 {
-		return "No, " + words + " is taken: " + strings.Join(taken, "; ") + ".", false
+	words, free := when.Format(at, now), len(taken) == 0
+	cut, _ := errors.AsType[*cutError](err)
+	switch {
+	case !free:
+		return "No, " + words + " is taken: " + strings.Join(taken[:min(len(taken), 10)], "; ") + ".", &free
+	case cut != nil && (!at.Before(cut.From) || next.Start.IsZero()):
+		return "It is not known whether " + words + " is free.", nil
+	case next.Start.IsZero():
+		return "Yes, " + words + " is free, and so is the rest of that day.", &free
 	}
-	if next.Start.IsZero() {
-		return "Yes, " + words + " is free, and so is the rest of that day.", true
-	}
-	return "Yes, " + words + " is free until " + next.Start.In(now.Location()).Format("15:04") + " (" + named(next) + ").", true
+	return "Yes, " + words + " is free until " + next.Start.In(now.Location()).Format("15:04") + " (" + named(next) + ").", &free
 }

@@ -48,6 +48,8 @@ type Options struct {
 	UndoDir string
 	MaxFile int64 // largest file that is read, written or kept for undo, in bytes (default 10 MB)
 	Trash   Trash // default: the desktop's own
+	// Index says where files are; nil: folders are walked.
+	Index Index
 	// Store, opened with Migrations, remembers which files Hob wrote with outside
 	// text in view. Without one such a file is trusted again in a trusted folder.
 	Store *store.Store

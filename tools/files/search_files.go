@@ -21,7 +21,7 @@ const (
 )
 
 type searchIn struct {
-	Path    string `json:"path" jsonschema:"folder"`
+	Path    string `json:"path,omitempty" jsonschema:"folder; empty: all"`
 	Query   string `json:"query" jsonschema:"text to find"`
 	Pattern string `json:"pattern,omitempty" jsonschema:"glob such as *.md"`
 }
@@ -47,9 +47,11 @@ func (f *Files) searchFiles() tools.Tool {
 			Description: "Find files under a folder by name or content.",
 			Keywords:    "grep look for find file text containing",
 		},
-		Paths:   func(in searchIn) []string { return f.paths(in.Path) },
-		Summary: func(in searchIn) string { return fmt.Sprintf("Search %s for %q", in.Path, phrase.Cut(in.Query, 60)) },
-		Run:     f.runSearch,
+		Paths: func(in searchIn) []string { return f.paths(in.Path) },
+		Summary: func(in searchIn) string {
+			return fmt.Sprintf("Search %s for %q", in.everywhere(), phrase.Cut(in.Query, 60))
+		},
+		Run: f.runSearch,
 	})
 }
 
@@ -60,6 +62,7 @@ type search struct {
 	query   string // lower case
 	out     searchOut
 	scanned int64
+	names   bool                // the index knows names alone
 	copied  []provenance.Origin // of a match in what is known to be from outside
 }
 
@@ -71,6 +74,9 @@ func (f *Files) runSearch(ctx context.Context, _ tools.Call, in searchIn) (tools
 	pattern, err := newGlob(in.Pattern)
 	if err != nil {
 		return tools.Result{}, err
+	}
+	if strings.TrimSpace(in.Path) == "" {
+		return f.searchAll(ctx, in, query, pattern)
 	}
 	s, err := f.at(in.Path)
 	if err != nil {
@@ -183,8 +189,11 @@ func (r *search) text(shown, query, said string) string {
 	}
 	for _, m := range r.out.Matches {
 		b.WriteString("\n- " + printable(m.Path))
-		if m.Line > 0 {
+		switch {
+		case m.Line > 0:
 			fmt.Fprintf(&b, ":%d: %s", m.Line, m.Text)
+		case m.Text != "":
+			b.WriteString(" " + m.Text)
 		}
 	}
 	if said != "" {

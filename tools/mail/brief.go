@@ -67,7 +67,10 @@ func unread(ctx context.Context, c *mailbox.Conn, a pim.Account, why func(pim.Me
 		}
 	}
 	count := fmt.Sprintf("%s: %d unread", a.Name, len(all))
-	if matter > 0 {
+	switch {
+	case len(all) > lookedAt:
+		count += fmt.Sprintf(", and of the newest %d of them %s", lookedAt, map[bool]string{true: fmt.Sprintf("%d matter", matter), false: "none matters"}[matter > 0])
+	case matter > 0:
 		count += fmt.Sprintf(", of which %d matter", matter)
 	}
 	return append(out, tools.BriefItem{Text: count, Source: provenance.Tool, Beside: true}), nil

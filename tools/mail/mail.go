@@ -1,9 +1,14 @@
-// Package mail are the tools that read the owner's mail, wherever his accounts
-// keep it: read_emails shows the newest ones of a folder, search_emails finds
-// some. Brief is the mail's part of a briefing: what is unread and matters. They
-// change nothing: what was looked at stays unread.
+// Package mail are the tools for the owner's mail, wherever his accounts keep it, or
+// in the mail program of this machine where he has given Hob no account:
+// read_emails shows the newest ones of a folder, search_emails finds some,
+// read_email shows one in full. Brief is the mail's part of a briefing: what is
+// unread and matters. What was looked at stays unread.
 //
-// All of it is outside text: anybody can write a mail.
+// send_email, draft_email and move_email change something. Whom a mail reaches is
+// found out before the owner is asked, and is what he is shown; it is sent to them or
+// to nobody.
+//
+// All that is read is outside text: anybody can write a mail.
 package mail
 
 import (
@@ -37,6 +42,13 @@ type Deps struct {
 	// Matters says in a few words why a mail matters to the owner, "" when it is
 	// one of many. It is asked once for a briefing; nil: only what is flagged does.
 	Matters func(ctx context.Context) (func(pim.Message) string, error)
+	// Mailers are the mailboxes that are written to; those that send come first. nil:
+	// there are no tools that write mail.
+	Mailers func() []pim.Mailer
+	// People looks a name up in the owner's address books; nil: there are none.
+	People func(ctx context.Context, words string) ([]pim.Contact, error)
+	// Attach reads a file that goes with a mail, if the owner allows that it is read.
+	Attach func(ctx context.Context, path string) (pim.Attachment, error)
 	// Wait is how long the server of an account may take for a briefing (default 8
 	// seconds). One that is slower is named, and not waited for.
 	Wait time.Duration
@@ -60,7 +72,13 @@ func (d Deps) why(ctx context.Context) (func(pim.Message) string, error) {
 }
 
 // Tools returns the category's tools.
-func Tools(d Deps) []tools.Tool { return []tools.Tool{d.readEmails(), d.searchEmails()} }
+func Tools(d Deps) []tools.Tool {
+	list := []tools.Tool{d.readEmails(), d.searchEmails()}
+	if d.Mailers != nil {
+		list = append(list, d.readEmail(), d.sendEmail(), d.draftEmail(), d.moveEmail())
+	}
+	return list
+}
 
 // each asks all accounts at the same time. The error says which could not be
 // asked; the answers of the others are there all the same, in order, and nil when
@@ -147,7 +165,7 @@ func sender(m pim.Message) string {
 	if len(m.From) == 0 {
 		return "somebody unnamed"
 	}
-	return phrase.Cut(m.From[0].String(), 120)
+	return m.From[0].String()
 }
 
 // subject is what a mail says it is about.

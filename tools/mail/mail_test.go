@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
 	"hob/platform/pim/pimtest"
 	"hob/platform/provenance"
 	"hob/tools"
@@ -130,5 +131,58 @@ func TestBrief(t *testing.T) {
 	items, err = Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
 	if len(items) != 2 || err == nil || !strings.Contains(err.Error(), "account mute: it does not answer within 3s") {
 		t.Errorf("%+v, %v", items, err)
+	}
+}
+
+// Who else wrote since hides nothing of what is asked for, and where the look ends is said.
+func TestMany(t *testing.T) {
+	d, server, now := post(t)
+	read, search := Tools(d)[0], Tools(d)[1]
+	add := server.Appender("tester", "INBOX")
+	for i := range 130 {
+		add(letterFrom(fmt.Sprintf("Shop <%d@shop.example>", i), "Offer", "Buy."))
+	}
+	if r, err := call(t, read, now, `{"matters":true}`); err != nil || subjects(r) != "The invoice, Old times" {
+		t.Errorf("%s %v", r.Text, err)
+	}
+	if r, err := call(t, search, now, `{"until":"10 days ago"}`); err != nil || subjects(r) != "Old times" {
+		t.Errorf("%s %v", r.Text, err)
+	}
+	from := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	items, err := Brief{d}.Brief(t.Context(), from, from.AddDate(0, 0, 1))
+	if err != nil || len(items) != 1 || items[0].Text != "work: 133 unread, and of the newest 100 of them none matters" {
+		t.Errorf("%+v, %v", items, err)
+	}
+	w := wanted{limit: 10, matters: func(pim.Message) string { return "" }}
+	c, err := mailbox.Open(t.Context(), d.Accounts()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Select(t.Context(), inbox); err != nil {
+		t.Fatal(err)
+	}
+	if _, looked, err := w.newest(t.Context(), c, uids(133)); looked != 133 || err != nil {
+		t.Errorf("looked at %d, %v", looked, err)
+	}
+	if _, looked, err := w.newest(t.Context(), c, uids(5000)); looked != mostLooked || err != nil {
+		t.Errorf("looked at %d, %v", looked, err)
+	}
+}
+
+func uids(n uint32) (out []uint32) {
+	for u := range n {
+		out = append(out, u+1)
+	}
+	return out
+}
+
+// A name that looks like an address is none, and the real one is seen.
+func TestSenderInDisguise(t *testing.T) {
+	d, server, now := post(t)
+	server.Deliver("tester", "INBOX", letterFrom(`"Ada Lovelace <ada@example.org> (sent from my phone, please excuse the brevity; for you alone, and for nobody else)" <x@evil.example>`, "Pay", "Now."), now)
+	r, err := call(t, Tools(d)[0], now, `{"limit":1}`)
+	if err != nil || !strings.Contains(r.Text, "<x@evil.example>") || strings.Contains(r.Text, "ada@example.org") || strings.Contains(r.Origins[0].Label, "ada@") {
+		t.Errorf("%s %v %v", r.Text, r.Origins, err)
 	}
 }

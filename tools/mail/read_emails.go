@@ -23,6 +23,8 @@ const (
 	preview = 500    // characters of a mail's text
 	whole   = 20_000 // likewise, when it is asked for whole
 	mostFew = 5      // mails that are read whole
+
+	mostLooked = 1000 // mails of an account whose heads are read
 )
 
 type readIn struct {
@@ -61,9 +63,10 @@ type wanted struct {
 	until           time.Time
 }
 
-// letter is a mail as Data has it.
-type letter struct {
+// letterOut is a mail as Data has it.
+type letterOut struct {
 	Account string    `json:"account"`
+	ID      string    `json:"id,omitempty"` // for the tools that change or answer it
 	UID     uint32    `json:"uid"`
 	From    string    `json:"from"`
 	To      []string  `json:"to,omitempty"`
@@ -78,8 +81,8 @@ type letter struct {
 
 // mailOut is the Data of both.
 type mailOut struct {
-	Mails []letter `json:"mails"`
-	Error string   `json:"error,omitempty"` // what could not be read
+	Mails []letterOut `json:"mails"`
+	Error string      `json:"error,omitempty"` // what could not be read
 }
 
 func (d Deps) readEmails() tools.Tool {
@@ -145,10 +148,6 @@ func day(words string, now time.Time) (time.Time, error) {
 }
 
 func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
-	accounts, err := d.of(w.account)
-	if err != nil {
-		return tools.Result{}, err
-	}
 	if w.limit < 0 {
 		return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
 	}
@@ -162,13 +161,20 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 	if w.folder = strings.TrimSpace(w.folder); w.folder == "" || strings.EqualFold(w.folder, inbox) {
 		w.folder = inbox
 	}
+	if len(d.programs()) > 0 {
+		return d.answerApps(ctx, c, w, tool)
+	}
+	accounts, err := d.of(w.account)
+	if err != nil {
+		return tools.Result{}, err
+	}
 	list, err := each(ctx, accounts, askWait, w.in)
 	if err != nil && list == nil {
 		return tools.Result{}, err
 	}
-	slices.SortStableFunc(list, func(a, b letter) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.UID, a.UID)) })
+	slices.SortStableFunc(list, func(a, b letterOut) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.UID, a.UID)) })
 	list = list[:min(len(list), w.limit)]
-	out := mailOut{Mails: append([]letter{}, list...)}
+	out := mailOut{Mails: append([]letterOut{}, list...)}
 	text := lettersText(list, len(accounts) > 1, c.Now)
 	if err != nil {
 		out.Error = err.Error()
@@ -185,8 +191,9 @@ func (d Deps) answer(ctx context.Context, c tools.Call, w wanted, tool string) (
 }
 
 // in reads what is wanted of one account.
-func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]letter, error) {
-	if _, err := c.Select(ctx, w.folder); err != nil {
+func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]letterOut, error) {
+	s, err := c.Select(ctx, w.folder)
+	if err != nil {
 		return nil, err
 	}
 	q := w.Query
@@ -200,24 +207,47 @@ func (w wanted) in(ctx context.Context, c *mailbox.Conn, a pim.Account) ([]lette
 	if err != nil || len(uids) == 0 {
 		return nil, err
 	}
-	mails, err := newest(ctx, c, uids, most+w.limit)
+	mails, looked, err := w.newest(ctx, c, uids)
 	if err != nil {
 		return nil, err
 	}
-	mails = slices.DeleteFunc(mails, func(m pim.Message) bool {
-		return w.matters != nil && w.matters(m) == "" || m.Received.Before(w.Since) || !w.until.IsZero() && !m.Received.Before(w.until)
-	})
-	var out []letter
-	for _, m := range mails[:min(len(mails), w.limit)] {
+	var out []letterOut
+	for _, m := range mails {
 		if err := c.Text(ctx, &m); err != nil {
 			m.Text, m.Cut = "", true // its head is something
 			if ctx.Err() != nil {
 				return out, err
 			}
 		}
-		out = append(out, w.letter(m, a))
+		l := w.letter(m, a)
+		l.ID = mailbox.Place{Folder: c.Folder(), Validity: s.Validity, UID: m.UID}.Ref(a.Name)
+		out = append(out, l)
+	}
+	if looked < len(uids) && len(out) < w.limit {
+		return out, fmt.Errorf("account %s: only the newest %d of %d mails were looked at, and %d of them fit; other days, words or a sender narrow it down", a.Name, looked, len(uids), len(out))
 	}
 	return out, nil
+}
+
+// newest reads the heads of mails until enough of them fit, the newest first. It
+// says at how many it looked.
+func (w wanted) newest(ctx context.Context, c *mailbox.Conn, uids []uint32) (fit []pim.Message, looked int, err error) {
+	for looked < min(len(uids), mostLooked) && len(fit) < w.limit {
+		end := len(uids) - looked
+		n := min(end, mailbox.Page)
+		page, err := newest(ctx, c, uids[end-n:end], n)
+		if err != nil {
+			return nil, looked, err
+		}
+		looked += n
+		fit = append(fit, slices.DeleteFunc(page, func(m pim.Message) bool { return !w.fits(m) })...)
+	}
+	return fit[:min(len(fit), w.limit)], looked, nil
+}
+
+// fits asks of a mail what its server was not asked, or not precisely.
+func (w wanted) fits(m pim.Message) bool {
+	return (w.matters == nil || w.matters(m) != "") && !m.Received.Before(w.Since) && (w.until.IsZero() || m.Received.Before(w.until))
 }
 
 // find looks for mails; words of sender or subject are looked for in both.
@@ -237,7 +267,7 @@ func (w wanted) find(ctx context.Context, c *mailbox.Conn, q mailbox.Query) ([]u
 	return slices.Compact(uids), err
 }
 
-func (w wanted) letter(m pim.Message, a pim.Account) letter {
+func (w wanted) letter(m pim.Message, a pim.Account) letterOut {
 	n := preview
 	if w.whole {
 		n = whole
@@ -247,7 +277,7 @@ func (w wanted) letter(m pim.Message, a pim.Account) letter {
 		text = strings.Join(strings.Fields(text), " ")
 	}
 	cut := phrase.Cut(text, n)
-	l := letter{
+	l := letterOut{
 		Account: a.Name, UID: m.UID, From: sender(m), Subject: subject(m, 300), At: m.Received, Unread: !m.Seen, Flagged: m.Flagged,
 		Text: cut, Cut: m.Cut || cut != text, Files: m.Files,
 	}
@@ -257,7 +287,7 @@ func (w wanted) letter(m pim.Message, a pim.Account) letter {
 	return l
 }
 
-func lettersText(list []letter, several bool, now time.Time) string {
+func lettersText(list []letterOut, several bool, now time.Time) string {
 	if len(list) == 0 {
 		return "No mail fits."
 	}
@@ -279,6 +309,9 @@ func lettersText(list []letter, several bool, now time.Time) string {
 		}
 		if len(l.Files) > 0 {
 			marks = append(marks, "attached: "+phrase.Cut(strings.Join(l.Files, ", "), 200))
+		}
+		if l.ID != "" {
+			fmt.Fprintf(&b, "\nId: %s", l.ID)
 		}
 		if len(marks) > 0 {
 			fmt.Fprintf(&b, "\nMarks: %s", strings.Join(marks, ", "))

@@ -14,6 +14,7 @@ import (
 type createNoteIn struct {
 	Text  string `json:"text"`
 	Title string `json:"title,omitempty"`
+	In    string `json:"in,omitempty" jsonschema:"hob, or one of the owner's apps: apple/Work"`
 }
 
 type noteUndo struct {
@@ -21,13 +22,23 @@ type noteUndo struct {
 	State string `json:"state"` // digest of the note as the call left it
 }
 
+// createNote is a note of Hob's own, or one in the notes of the owner's apps.
 func (d Deps) createNote() tools.Tool {
+	spec := tools.Spec{
+		Name: "create_note", Category: "memory", Effects: tools.Write,
+		Description: "Write a note.",
+		Keywords:    "new note write down jot memo list notes app obsidian vault",
+	}
+	mine := d.createOwn(spec)
+	if d.Shelves == nil {
+		return mine
+	}
+	return tools.Divide(mine, d.createLeaf(spec), d.elsewhere, ofShelf)
+}
+
+func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[createNoteIn]{
-		Spec: tools.Spec{
-			Name: "create_note", Category: "memory", Effects: tools.Write,
-			Description: "Write a note.",
-			Keywords:    "new note write down jot memo list",
-		},
+		Spec:    spec,
 		Summary: func(in createNoteIn) string { return "Write a note " + quoted(phrase.Cut(in.Title+" "+in.Text, 100)) },
 		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in createNoteIn) (tools.Result, error) {
 			text, err := noteText(in.Text)

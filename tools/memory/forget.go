@@ -136,7 +136,10 @@ func goes(g knowledge.Going) string {
 	add(g.Calls, "tool call", "tool calls")
 	names = excerptsOf(g)
 	text := "it removes " + strings.Join(parts, ", ")
-	if len(parts) == 0 {
+	switch {
+	case slices.Contains(g.Erasure.Sources, knowledge.BrowserSource):
+		text = "it removes all that my browser keeps, with cookies: you are signed out of everything there"
+	case len(parts) == 0:
 		text = "it removes no whole row"
 	}
 	if more := len(g.Facts) + len(g.Docs) - said(g) - len(names); more > 0 {
@@ -183,7 +186,7 @@ func (d Deps) runForget(_ context.Context, tx *store.Tx, c tools.Call, in forget
 	switch {
 	case errors.Is(err, knowledge.ErrNotFound), err == nil && len(g.Facts) == 0 && in.Query != "" && !in.Everything:
 		return tools.Result{}, d.nothingToForget(tx, c.Realm, in)
-	case err == nil && !g.Found() && in.Source != "" && len(g.Erasure.Events)+len(g.Erasure.Sessions) == 0:
+	case err == nil && !g.Found() && in.Source != "" && in.Source != knowledge.BrowserSource && len(g.Erasure.Events)+len(g.Erasure.Sessions) == 0:
 		return tools.Result{}, tools.Errorf(tools.NotFound, "nothing is kept that came from there")
 	case err != nil:
 		return tools.Result{}, classify(err)

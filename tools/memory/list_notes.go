@@ -3,12 +3,15 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
 	"hob/platform/when"
 	"hob/tools"
 )
@@ -16,43 +19,92 @@ import (
 type listNotesIn struct {
 	Query string `json:"query,omitempty"`
 	Limit int    `json:"limit,omitempty"`
+	In    string `json:"in,omitempty" jsonschema:"only these: hob, or an app"`
 }
 
 // listNotesOut is the Data of list_notes.
 type listNotesOut struct {
 	Notes []Note `json:"notes"`
+	Apps  []Leaf `json:"apps,omitempty"`  // of the owner's apps
+	Error string `json:"error,omitempty"` // what could not be looked at
 }
 
 func (d Deps) listNotes() tools.Tool {
 	return tools.New(tools.Def[listNotesIn]{
 		Spec: tools.Spec{
-			Name: "list_notes", Category: "memory", Effects: tools.Read,
-			Description: "List or search notes, newest first; shows their text.",
-			Keywords:    "show notes read note find",
+			Name: "list_notes", Category: "memory", Effects: tools.Read, Timeout: time.Minute,
+			Description: "List or search notes, newest first: Hob's own, with their text, and those of the owner's notes app or folder of notes.",
+			Keywords:    "show notes read note find notes app obsidian vault markdown",
 		},
 		Summary: func(listNotesIn) string { return "List notes" },
-		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in listNotesIn) (tools.Result, error) {
-			limit, err := limitOr(in.Limit, 20)
-			if err != nil {
-				return tools.Result{}, err
-			}
-			found, err := d.findNotes(tx, strings.TrimSpace(in.Query), limit)
-			if err != nil {
-				return tools.Result{}, err
-			}
-			var total int
-			if err := tx.QueryRow("SELECT count(*) FROM notes").Scan(&total); err != nil {
-				return tools.Result{}, fmt.Errorf("notes: %w", err)
-			}
-			return tools.Result{
-				Text: notesText(in.Query, found, total, c.Now), Data: listNotesOut{Notes: found},
-				Source: sourceOf(found, noteSource),
-			}, nil
-		},
+		Run:     d.runListNotes,
 	})
 }
 
-func (d Deps) findNotes(tx *store.Tx, query string, limit int) ([]Note, error) {
+func (d Deps) runListNotes(ctx context.Context, c tools.Call, in listNotesIn) (tools.Result, error) {
+	limit, err := limitOr(in.Limit, 20)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	in.Query, in.In = strings.TrimSpace(in.Query), strings.TrimSpace(in.In)
+	r := tools.Result{Source: provenance.Tool}
+	out := listNotesOut{Notes: []Note{}}
+	var parts []string
+	if !d.elsewhereAt(in.In) {
+		q := d.Store.Reader(ctx)
+		if out.Notes, err = d.findNotes(q, in.Query, limit); err != nil {
+			return tools.Result{}, err
+		}
+		var total int
+		if err := q.QueryRow("SELECT count(*) FROM notes").Scan(&total); err != nil {
+			return tools.Result{}, fmt.Errorf("notes: %w", err)
+		}
+		parts, r.Source = append(parts, notesText(in.Query, out.Notes, total, c.Now)), sourceOf(out.Notes, noteSource)
+	}
+	shelves, folder := d.shelves(), ""
+	switch {
+	case d.elsewhereAt(in.In):
+		s, of, err := d.shelf(in.In)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		shelves, folder = []pim.Notes{s}, of
+	case in.In != "":
+		shelves = nil
+	}
+	if len(shelves) > 0 {
+		most := limit
+		if folder != "" {
+			most = allNotes
+		}
+		list, err := leaves(ctx, shelves, in.Query, most)
+		if folder != "" && len(list) > 0 && !slices.ContainsFunc(list, func(n Leaf) bool { return n.Folder != "" }) {
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "the notes of %s cannot be listed by folder; leave it out", shelves[0].Name())
+		}
+		list = slices.DeleteFunc(list, func(n Leaf) bool { return folder != "" && !strings.EqualFold(n.Folder, folder) })
+		list = list[:min(len(list), limit)]
+		if err != nil && len(list) == 0 && in.In != "" {
+			return tools.Result{}, err
+		}
+		if out.Apps = list; err != nil {
+			out.Error = err.Error()
+		}
+		if len(list) > 0 || err != nil {
+			r.Source = provenance.Outside
+		}
+		for _, s := range shelves {
+			r.Origins = append(r.Origins, shelfOrigins("list_notes", s.Name())...)
+		}
+		if len(out.Notes) == 0 && len(list) > 0 {
+			parts = nil // "there are none" would be wrong
+		}
+		parts = append(parts, leavesText(in.Query, list, shelves, err, c.Now))
+	}
+	r.Text, r.Data = strings.Join(parts, "\n\n"), out
+	return r, nil
+}
+
+func (d Deps) findNotes(tx store.Querier, query string, limit int) ([]Note, error) {
 	if query == "" {
 		return notes(tx, "ORDER BY updated_at DESC, n DESC LIMIT ?", limit)
 	}

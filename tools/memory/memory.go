@@ -1,11 +1,12 @@
 // Package memory are the tools for what Hob keeps for its owner in words: facts
-// (remember, recall, forget), notes (create_note, list_notes, append_note,
+// (remember, recall, forget), notes (create_note, list_notes, read_note, append_note,
 // delete_note), the search over everything (search_knowledge) and the one over
 // what was said (search_conversations).
 //
 // Facts live in package knowledge; the notes' table is here. Every row carries
 // the provenance of the text it was made from, and every result that shows an
-// outside row is outside text again.
+// outside row is outside text again. The notes of the owner's apps are read beside his
+// notes here, and are outside text.
 package memory
 
 import (
@@ -14,6 +15,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/tools"
 )
@@ -30,13 +32,18 @@ type Deps struct {
 	Linker knowledge.Linker
 	// Documents takes documents in; nil leaves the tool for them out.
 	Documents Documents
+	Store     *store.Store
+	// Shelves are the notes of the owner's apps, besides Hob's own; nil: there are none.
+	Shelves func() []pim.Notes
+	// NewIn is where new notes go: "" or "hob" Hob's own, else one of Shelves by name.
+	NewIn string
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
 	out := []tools.Tool{
 		d.remember(), d.recall(), d.searchKnowledge(), d.smartRecall(), d.forget(),
-		d.createNote(), d.listNotes(), d.appendNote(), d.deleteNote(),
+		d.createNote(), d.listNotes(), d.readNote(), d.appendNote(), d.deleteNote(),
 	}
 	if d.Conversations != nil {
 		out = append(out, d.searchConversations())

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hob/platform/command"
@@ -18,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
-		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr)) // os.Exit takes the race detector a second
 	}
 	os.Exit(m.Run())
 }

@@ -31,6 +31,8 @@ type Report struct {
 	Watchers     int           `json:"watchers"`
 	Schedules    int           `json:"schedules"`
 	Reminders    int           `json:"reminders"`
+	Paused       bool          `json:"paused,omitempty"`
+	PausedText   string        `json:"-"`             // until when
 	Next         time.Time     `json:"next,omitzero"` // when the next timed thing is due
 	Goals        int           `json:"goals"`         // that are worked on, or wait for the owner
 	GoalsWaiting int           `json:"goals_waiting"` // for the owner's answer
@@ -127,6 +129,9 @@ func (r Report) Text(now time.Time) string {
 		fmt.Fprintf(&b, " (%s)", r.ModelReason)
 	}
 	fmt.Fprintf(&b, "; level %s", r.Level)
+	if r.Paused {
+		fmt.Fprintf(&b, "\nPaused %s: nothing begins by itself", r.PausedText)
+	}
 	fmt.Fprintf(&b, "\nWork: %d running, %d waiting, %s for you", r.Running, r.Pending, count(r.Questions, "question"))
 	fmt.Fprintf(&b, "\nWatching: %s, %s, %s", count(r.Watchers, "watcher"), count(r.Schedules, "schedule"), count(r.Reminders, "reminder"))
 	if !r.Next.IsZero() {

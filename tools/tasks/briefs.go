@@ -2,9 +2,13 @@ package tasks
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"hob/knowledge/store"
+	"hob/platform/pim"
+	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
 )
@@ -50,6 +54,57 @@ func (b TaskBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.Brief
 		out = append(out, item)
 	}
 	return out, nil
+}
+
+// ListBrief contributes what is due or overdue on the lists of the owner's accounts
+// and apps.
+type ListBrief struct {
+	Lists func() []pim.Reminders
+	Now   func() time.Time // as in TaskBrief
+}
+
+// BriefTitle implements tools.BriefSource.
+func (ListBrief) BriefTitle() string { return "To do" }
+
+// maxBriefed bounds how much of the lists stands in a briefing.
+const maxBriefed = 20
+
+// Brief implements tools.BriefSource: what is due that day and, for a day that has
+// begun, what is overdue.
+func (b ListBrief) Brief(ctx context.Context, from, to time.Time) ([]tools.BriefItem, error) {
+	now := time.Now().In(from.Location())
+	if b.Now != nil {
+		now = b.Now()
+	}
+	list, err := errands(ctx, b.Lists(), briefWait)
+	late := func(e Errand) int {
+		if e.Due.Before(from) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(list, func(x, y Errand) int { return late(x) - late(y) }) // what is old may be much
+	var out []tools.BriefItem
+	more := 0
+	for _, e := range list {
+		today := !e.Due.Before(from) && e.Due.Before(to)
+		if e.Due.IsZero() || !today && (!e.Due.Before(from) || from.After(now)) {
+			continue
+		}
+		if len(out) >= maxBriefed {
+			more++
+			continue
+		}
+		item := tools.BriefItem{Text: e.line(now), Source: provenance.Outside}
+		if today && !e.AllDay {
+			item.At = e.Due.In(from.Location())
+		}
+		out = append(out, item)
+	}
+	if more > 0 {
+		out = append(out, tools.BriefItem{Text: fmt.Sprintf("and %d more", more), Source: provenance.Tool})
+	}
+	return out, err
 }
 
 // ClockBrief contributes reminders (Remind) or schedules (Do, Notify) that come

@@ -19,6 +19,7 @@ type remindIn struct {
 	Text  string `json:"text" jsonschema:"what to say"`
 	At    string `json:"at,omitempty" jsonschema:"time, in words or RFC 3339"`
 	Every string `json:"every,omitempty" jsonschema:"such as weekday at 8:30, or cron"`
+	In    string `json:"in,omitempty" jsonschema:"hob, or an app or account: home/Shopping"`
 }
 
 type reminderUndo struct {
@@ -27,13 +28,24 @@ type reminderUndo struct {
 
 const kindReminder = "reminder"
 
+// createReminder is a reminder of Hob's own, which rings by itself, or one on a list of
+// the owner's apps.
 func (d Deps) createReminder() tools.Tool {
+	spec := tools.Spec{
+		Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
+		Description: "Remind the owner once (at) or again and again (every).",
+		Keywords:    "remind me alarm alert later timer todo to-do list app shopping list",
+	}
+	mine := d.createOwn(spec)
+	if d.Lists == nil {
+		return mine
+	}
+	return tools.Divide(mine, d.createErrand(spec), d.elsewhere, ofList)
+}
+
+func (d Deps) createOwn(spec tools.Spec) tools.Tool {
 	return tools.New(tools.Def[remindIn]{
-		Spec: tools.Spec{
-			Name: "create_reminder", Category: "tasks", Effects: tools.Write, Core: true,
-			Description: "Remind the owner once (at) or again and again (every).",
-			Keywords:    "remind me alarm alert later timer",
-		},
+		Spec: spec,
 		Summary: func(in remindIn) string {
 			return fmt.Sprintf("Remind the owner (%s): %s", strings.TrimSpace(in.At+in.Every), phrase.Cut(in.Text, 100))
 		},

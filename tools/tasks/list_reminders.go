@@ -10,6 +10,7 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
+	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
@@ -17,38 +18,107 @@ import (
 
 type remindersIn struct {
 	Query string `json:"query,omitempty"`
+	In    string `json:"in,omitempty" jsonschema:"only these: hob, or an app or account"`
 }
 
 // remindersOut is the Data of list_reminders.
 type remindersOut struct {
 	Reminders []watchers.Spec `json:"reminders"`
+	Lists     []Errand        `json:"lists,omitempty"` // of the owner's accounts and apps
+	Error     string          `json:"error,omitempty"` // what could not be looked at
 }
 
 func (d Deps) listReminders() tools.Tool {
 	return tools.New(tools.Def[remindersIn]{
 		Spec: tools.Spec{
-			Name: "list_reminders", Category: "tasks", Effects: tools.Read,
-			Description: "List the reminders that are still to come.",
-			Keywords:    "show reminders upcoming what did I ask to be reminded of",
+			Name: "list_reminders", Category: "tasks", Effects: tools.Read, Timeout: time.Minute,
+			Description: "List the reminders that are still to come, and what is to do on the lists of the owner's apps and accounts.",
+			Keywords:    "show reminders upcoming what did I ask to be reminded of to-do todo list shopping list errands",
 		},
 		Summary: func(remindersIn) string { return "List reminders" },
-		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in remindersIn) (tools.Result, error) {
-			list, err := d.reminders(tx)
-			if err != nil {
-				return tools.Result{}, err
-			}
-			total := len(list)
-			if in.Query = strings.TrimSpace(in.Query); in.Query != "" {
-				want := phrase.Split(in.Query)
-				list = slices.DeleteFunc(list, func(s watchers.Spec) bool { return !hasWords(d.Clock.Describe(s), want) })
-			}
-			r := tools.Result{Text: d.remindersText(in.Query, list, total, c.Now), Data: remindersOut{Reminders: list}, Source: provenance.Tool}
-			if slices.ContainsFunc(list, func(s watchers.Spec) bool { return s.Provenance.Tainted() }) {
-				r.Source = provenance.Outside
-			}
-			return r, nil
-		},
+		Run:     d.runListReminders,
 	})
+}
+
+func (d Deps) runListReminders(ctx context.Context, c tools.Call, in remindersIn) (tools.Result, error) {
+	in.Query, in.In = strings.TrimSpace(in.Query), strings.TrimSpace(in.In)
+	want := phrase.Split(in.Query)
+	r := tools.Result{Source: provenance.Tool}
+	out := remindersOut{Reminders: []watchers.Spec{}}
+	var parts []string
+	if in.In == "" || strings.EqualFold(in.In, own) {
+		list, err := d.reminders(d.Store.Reader(ctx))
+		if err != nil {
+			return tools.Result{}, err
+		}
+		total := len(list)
+		if in.Query != "" {
+			list = slices.DeleteFunc(list, func(s watchers.Spec) bool { return !hasWords(d.Clock.Describe(s), want) })
+		}
+		out.Reminders, parts = list, append(parts, d.remindersText(in.Query, list, total, c.Now))
+		if provenance.Worst(append(specSources(list), r.Source)...).Tainted() {
+			r.Source = provenance.Outside
+		}
+	}
+	lists, name := d.lists(), ""
+	switch {
+	case strings.EqualFold(in.In, own):
+		lists = nil
+	case in.In != "":
+		l, of, err := d.list(in.In)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		lists, name = []pim.Reminders{l}, of
+	}
+	if len(lists) > 0 {
+		found, err := errands(ctx, lists, askWait)
+		found = slices.DeleteFunc(found, func(e Errand) bool {
+			return in.Query != "" && !hasWords(e.Title+" "+e.Notes+" "+e.List, want) || name != "" && !strings.EqualFold(e.List, name)
+		})
+		if err != nil && len(found) == 0 && in.In != "" {
+			return tools.Result{}, err
+		}
+		out.Lists = found
+		parts = append(parts, listsText(in.Query, found, lists, err, c.Now))
+		if err != nil {
+			out.Error = err.Error()
+		}
+		if len(found) > 0 || err != nil {
+			r.Source = provenance.Outside
+		}
+		for _, l := range lists {
+			r.Origins = append(r.Origins, origins(l.Name(), "list_reminders")...)
+		}
+		if len(out.Reminders) == 0 && len(found) > 0 && in.In == "" { // "there are none" would be wrong
+			parts = parts[1:]
+		}
+	}
+	r.Text, r.Data = strings.Join(parts, "\n\n"), out
+	return r, nil
+}
+
+// listsText is what lists have. That one could not be looked at is said, beside what
+// the others have.
+func listsText(query string, found []Errand, lists []pim.Reminders, err error, now time.Time) string {
+	var names []string
+	for _, l := range lists {
+		names = append(names, l.Name())
+	}
+	of := strings.Join(names, ", ")
+	text := "To do, on the lists of " + of + ":" + errandsText(found, now)
+	switch {
+	case len(found) == 0 && err != nil:
+		text = ""
+	case len(found) == 0 && query != "":
+		text = fmt.Sprintf("Nothing about %q is on the lists of %s.", phrase.Cut(query, 80), of)
+	case len(found) == 0:
+		text = "Nothing is to do on the lists of " + of + "."
+	}
+	if err != nil {
+		text += "\n\nNot everything could be looked at: " + err.Error()
+	}
+	return strings.TrimSpace(text)
 }
 
 // reminders lists those that are still to come, the next one first.

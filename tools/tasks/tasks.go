@@ -1,9 +1,11 @@
 // Package tasks are the tools for what the owner has to do: tasks (create_task,
 // list_tasks, update_task, complete_task, delete_task), reminders
-// (create_reminder, list_reminders, cancel_reminder) and daily_briefing.
+// (create_reminder, list_reminders, cancel_reminder, complete_reminder) and
+// daily_briefing.
 //
-// The tasks' table is here; reminders are watchers that the watchers' manager
-// keeps and fires. Hob does not do tasks by itself; that is what goals are for.
+// The tasks' table is here; Hob's own reminders are watchers that the watchers'
+// manager keeps and fires. The lists of the owner's accounts and apps are read beside
+// them, and are outside text: others share them. Hob does not do tasks by itself; that is what goals are for.
 package tasks
 
 import (
@@ -13,6 +15,7 @@ import (
 
 	"hob/knowledge"
 	"hob/knowledge/store"
+	"hob/platform/pim"
 	"hob/platform/provenance"
 	"hob/tools"
 	"hob/watchers"
@@ -33,16 +36,26 @@ type Clock interface {
 type Deps struct {
 	Knowledge *knowledge.Base
 	Clock     Clock
+	Store     *store.Store
+	// Lists are the lists of things to do of the owner's accounts and apps; nil: there
+	// are none, and Hob's own reminders are all.
+	Lists func() []pim.Reminders
+	// NewIn is where new reminders go: "" or "hob" Hob's own, else one of Lists by name.
+	NewIn string
 	// Briefs are the sections of daily_briefing, in order.
 	Briefs []tools.BriefSource
 }
 
 // Tools returns the category's tools.
 func Tools(d Deps) []tools.Tool {
-	return []tools.Tool{
+	out := []tools.Tool{
 		d.createTask(), d.listTasks(), d.updateTask(), d.completeTask(), d.deleteTask(),
 		d.createReminder(), d.listReminders(), d.cancelReminder(), d.dailyBriefing(),
 	}
+	if d.Lists != nil {
+		out = append(out, d.completeReminder())
+	}
+	return out
 }
 
 // Migrations are the tables of this package.

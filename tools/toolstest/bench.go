@@ -49,6 +49,7 @@ func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, err
 		ID: "call", Session: "test", Event: "event", Args: json.RawMessage(args), Now: b.env.Now, Provenance: b.Provenance,
 		Exact: tools.JudgementOf(ctx, x, json.RawMessage(args)).Exact,
 	}
+	x = tools.For(x, json.RawMessage(args))
 	own, ok := x.(tools.Own)
 	if !ok {
 		return x.Call(ctx, c)
@@ -66,6 +67,9 @@ func (b *Bench) call(ctx context.Context, s Step, fail error) (tools.Result, err
 // Undo takes a call's action back.
 func (b *Bench) Undo(tool string, r tools.Result) (said string, err error) {
 	x := b.by[tool]
+	if r.Undo != nil {
+		x = tools.Undoing(x, r.Undo.Data)
+	}
 	u, ok := x.(tools.Undoer)
 	if !ok || !u.CanUndo() || r.Undo == nil {
 		return "", errors.New("it cannot be undone")

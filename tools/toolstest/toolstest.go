@@ -28,6 +28,9 @@ type Env struct {
 	// Dir holds files that tools may change; "" when there are none.
 	Dir string
 	Now time.Time
+	// Away lists what lies elsewhere, at servers, that a tool may change; nil, or of
+	// other tools: nothing.
+	Away func(tool string) []string
 }
 
 // Step is one call.
@@ -147,11 +150,13 @@ func example(s *jsonschema.Schema) any {
 type runner struct {
 	*Bench
 	ignore []string
+	tool   string
 }
 
 var errRollback = errors.New("rolled back")
 
 func (r *runner) run(c Case) {
+	r.tool = c.Tool
 	r.t.Helper()
 	for _, s := range c.Before {
 		if _, err := r.call(r.t.Context(), s, nil); err != nil {
@@ -189,7 +194,7 @@ func (r *runner) interrupted(c Case, before map[string][]string) {
 		r.t.Errorf("cancelled: %v", err)
 	}
 	r.same("a cancelled call changed something", before, r.state())
-	if r.by[c.Tool].Spec().Own {
+	if tools.For(r.by[c.Tool], json.RawMessage(c.Args)).Spec().Own {
 		if _, err := r.call(r.t.Context(), c.Step, errRollback); !errors.Is(err, errRollback) {
 			r.t.Errorf("with a rollback: %v", err)
 		}
@@ -256,6 +261,9 @@ func (r *runner) state() map[string][]string {
 	out := Dump(r.t, r.env.Store, r.ignore...)
 	if r.env.Dir != "" {
 		out["files"] = tree(r.t, r.env.Dir)
+	}
+	if r.env.Away != nil {
+		out["away"] = r.env.Away(r.tool)
 	}
 	return out
 }

@@ -17,7 +17,7 @@ type updateWatcherIn struct {
 	Watcher string `json:"watcher,omitempty" jsonschema:"id or words; empty: the newest"`
 	Hours   string `json:"active_hours,omitempty" jsonschema:"mon-fri 08:00-18:00; always"`
 	Every   string `json:"every,omitempty" jsonschema:"30m; always: as usual"`
-	PerDay  int    `json:"per_day,omitempty"`
+	PerDay  int    `json:"per_day,omitempty" jsonschema:"-1: any number"`
 }
 
 // repaced is the undo data of a change.

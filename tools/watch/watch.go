@@ -1,7 +1,7 @@
 // Package watch are the tools for what Hob notices and does by itself: watchers
 // (create_watcher, list_watchers, cancel_watcher, pause_watcher, update_watcher, try_watcher), schedules
 // (create_schedule, list_schedules, cancel_schedule, pause_schedule) and goals
-// (create_goal, list_goals, update_goal, pause_goal, complete_goal, delete_goal).
+// (create_goal, list_goals, update_goal, pause_goal, complete_goal, delete_goal), and snooze_notice.
 //
 // The watchers' manager and the engine keep and run them; this package words what the owner
 // asks for and what there is. Reminders are in package tasks.
@@ -45,8 +45,10 @@ type Manager interface {
 // Deps are what the tools need.
 type Deps struct {
 	Manager Manager
-	// Goals keeps goals; nil leaves their tools out.
-	Goals Goals
+	// Goals keeps goals, and Notices what Hob tells by itself; nil leaves their tools
+	// out.
+	Goals   Goals
+	Notices Notices
 }
 
 // Tools returns the category's tools.
@@ -55,7 +57,7 @@ func Tools(d Deps) []tools.Tool {
 	return append([]tools.Tool{
 		d.createWatcher(), w.listWatchers(), w.cancelWatcher(), w.pauseWatcher(), w.updateWatcher(),
 		d.tryWatcher(), d.createSchedule(), s.listSchedules(), s.cancelSchedule(), s.pauseSchedule(),
-	}, d.goalTools()...)
+	}, append(d.goalTools(), d.noticeTools()...)...)
 }
 
 // family is either the watchers or the schedules, whose tools are alike.

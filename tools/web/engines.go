@@ -281,3 +281,13 @@ func engines(list [][]any) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// first is the first text that says something.
+func first(list ...string) string {
+	for _, s := range list {
+		if strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}

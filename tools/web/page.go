@@ -103,8 +103,11 @@ func decode(b []byte, contentType string) string {
 
 func readJSON(b []byte, base *url.URL) (*page, error) {
 	b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	if p := jsonFeed(b, base); p != nil {
-		return p, nil
+	var f struct{ Version string }
+	if json.Unmarshal(b, &f) == nil && strings.Contains(f.Version, "jsonfeed.org/version/") { // not any JSON with items
+		if p := readFeed(b, base); p != nil {
+			return p, nil
+		}
 	}
 	p := &page{kind: "json"}
 	var out bytes.Buffer

@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 	_ "time/tzdata" // schedules name zones, and Windows and small containers have no database of them
 
@@ -31,6 +33,9 @@ type config struct {
 	Interval string `json:"interval,omitempty"` // such as "90m"
 	Anchor   string `json:"anchor,omitempty"`   // RFC 3339; the interval's first time (default: one interval after creation)
 	TZ       string `json:"tz,omitempty"`       // IANA zone of Cron (default: the owner's, wherever they are)
+	// Except are days on which it does not fire: "12-24" of each year, "2026-12-24"
+	// of one, and when.DaysOff.
+	Except []string `json:"except,omitempty"`
 }
 
 // Driver makes cron watchers.
@@ -70,14 +75,21 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.lines == nil {
-		return interval{every: p.every, zone: deps.Zone}, nil
-	}
 	zone := deps.Zone
 	if p.zone != nil {
 		zone = func() *time.Location { return p.zone }
 	}
-	return schedules{lines: p.lines, zone: zone, fixed: p.zone != nil}, nil
+	var made lasting = interval{every: p.every, zone: zone}
+	if p.lines != nil {
+		made = schedules{lines: p.lines, zone: zone, fixed: p.zone != nil}
+	}
+	if len(p.except) == 0 {
+		return made, nil
+	}
+	if slices.Contains(p.except, when.DaysOff) && deps.DayOff == nil {
+		return nil, errNoDaysOff
+	}
+	return spared{made, p.except, zone, deps.DayOff}, nil
 }
 
 // parsed is a checked configuration.
@@ -85,6 +97,8 @@ type parsed struct {
 	every when.Every
 	lines []*fields      // none for an interval
 	zone  *time.Location // nil for the owner's
+
+	except []string
 }
 
 func parse(raw json.RawMessage, created time.Time) (parsed, error) {
@@ -92,7 +106,11 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 	if err := watchers.Decode(raw, &c); err != nil {
 		return parsed{}, fmt.Errorf("cron: %w", err)
 	}
-	p := parsed{every: when.Every{Cron: c.Cron}}
+	if err := checkExcept(c.Except); err != nil {
+		return parsed{}, err
+	}
+	except := strings.Join(c.Except, ", ")
+	p := parsed{every: when.Every{Cron: c.Cron, Except: except}, except: c.Except}
 	d, isInterval, err := c.interval()
 	switch {
 	case err != nil:
@@ -100,7 +118,7 @@ func parse(raw json.RawMessage, created time.Time) (parsed, error) {
 	case (c.Cron == "") == (c.Interval == ""):
 		return parsed{}, errors.New(`cron: give exactly one of "cron" (such as "0 8 * * 1-5") and "interval" (such as "90m")`)
 	case isInterval:
-		p.every = when.Every{Interval: d, Anchor: created}
+		p.every = when.Every{Interval: d, Anchor: created, Except: except}
 		if c.TZ != "" {
 			return parsed{}, errors.New(`cron: an interval has no "tz"; its zone is the owner's`)
 		}

@@ -291,3 +291,20 @@ func (b *box) do(ctx context.Context, f func(context.Context, *mailbox.Conn) err
 		return ctx.Err()
 	}
 }
+
+// get is do for what has a result, which is dropped when nobody waits for it any
+// more.
+func get[T any](ctx context.Context, b *box, f func(context.Context, *mailbox.Conn) (T, error)) (out T, err error) {
+	got := make(chan T, 1)
+	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error {
+		v, err := f(ctx, c)
+		if err == nil {
+			got <- v
+		}
+		return err
+	})
+	if err == nil {
+		out = <-got
+	}
+	return out, err
+}

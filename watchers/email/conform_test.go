@@ -96,6 +96,12 @@ func (w *world) start() {
 	w.t.Helper()
 	o := watcherstest.Options(w.st, w.sink, New())
 	o.Account = configured(w.d.Account("tester"))
+	o.Called = func(_ store.Querier, name string) []string {
+		if name == "my sister" || name == "ana@silva.example" {
+			return []string{"Ana Silva", "ana@silva.example"}
+		}
+		return nil
+	}
 	m, err := watchers.New(o)
 	if err != nil {
 		w.t.Fatal(err)
@@ -141,8 +147,10 @@ func TestFiltersShareOneConnection(t *testing.T) {
 	all := w.watch(`{}`)
 	ada := w.watch(`{"from":"Ada","words":"invoice"}`)
 	house := w.watch(`{"from":["test.local"],"subject":["Invoice","Rechnung"]}`)
+	sister := w.watch(`{"from":"my sister"}`)
+	address := w.watch(`{"from":"ana@silva.example"}`)
 	march := w.watch(`{"words":["march","invoice"],"to":"tester@test.local"}`)
-	for _, s := range []watchers.Spec{all, ada, house, march} {
+	for _, s := range []watchers.Spec{all, ada, house, march, sister, address} {
 		w.based(s)
 	}
 	for _, m := range []string{
@@ -150,10 +158,15 @@ func TestFiltersShareOneConnection(t *testing.T) {
 		mail("2", "Bob <bob@test.local>", "Rechnung", "März"),
 		mail("3", "ada@y.org", "Hello", "The INVOICE of\nMarch is there"),
 		mail("4", "Adamo <o@z.org>", "invoice", "not for her"),
+		mail("5", "A. <ana@silva.example>", "the sea", "is warm"),
+		mail("6", "Ana Silva <new@silva.example>", "the sea", "is cold"),
+		mail("7", "Ana Other <ana@silva.example.evil.example>", "the sea", "is far"),
 	} {
 		d.Deliver("tester", "INBOX", m, time.Time{})
 	}
-	w.expect(all, "1", "2", "3", "4")
+	w.expect(all, "1", "2", "3", "4", "5", "6", "7")
+	w.expect(sister, "5", "6")
+	w.expect(address, "5") // whoever calls himself as she does has another
 	w.expect(ada, "1", "3")
 	w.expect(house, "2")
 	w.expect(march, "3")
@@ -269,7 +282,7 @@ func TestPast(t *testing.T) {
 	d.Deliver("tester", "INBOX", mail("3", "bob@test.local", "this week", "x"), now.AddDate(0, 0, -1))
 	st := watcherstest.Open(t, New())
 	made, err := New().New(watchers.Spec{ID: "w1", Kind: Kind, Config: json.RawMessage(`{"from":"ada"}`)},
-		watchers.Deps{Store: st, Log: slog.New(slog.DiscardHandler), Account: configured(d.Account("tester"))})
+		watchers.Deps{Store: st, Log: slog.New(slog.DiscardHandler), Account: configured(d.Account("tester")), Called: func(store.Querier, string) []string { return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,41 +21,38 @@ func (b *box) page(ctx context.Context, n news, from uint32) (mails []pim.Messag
 		}
 		return mails, n.next, nil
 	}
-	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error {
+	type page struct {
+		mails []pim.Message
+		upTo  uint32
+	}
+	got, err := get(ctx, b, func(ctx context.Context, c *mailbox.Conn) (p page, err error) {
 		uids, err := c.After(ctx, from)
 		if err != nil {
-			return err
+			return p, err
 		}
 		uids = slices.DeleteFunc(uids, func(u uint32) bool { return u >= n.next })
-		upTo = n.next
+		p.upTo = n.next
 		if len(uids) > mailbox.Page {
-			upTo = uids[mailbox.Page]
+			p.upTo = uids[mailbox.Page]
 			uids = uids[:mailbox.Page]
 		}
 		if len(uids) > 0 {
-			mails, err = b.heads(ctx, c, uids)
+			p.mails, err = b.heads(ctx, c, uids)
 		}
-		return err
+		return p, err
 	})
-	return mails, upTo, err
+	return got.mails, got.upTo, err
 }
 
 // since lists the mails below the UID before that came at t or later, or hardly
 // earlier.
-func (b *box) since(ctx context.Context, t time.Time, before uint32) (uids []uint32, err error) {
-	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) (err error) {
-		uids, err = c.Since(ctx, t)
-		return err
-	})
+func (b *box) since(ctx context.Context, t time.Time, before uint32) ([]uint32, error) {
+	uids, err := get(ctx, b, func(ctx context.Context, c *mailbox.Conn) ([]uint32, error) { return c.Since(ctx, t) })
 	return slices.DeleteFunc(uids, func(u uint32) bool { return u >= before }), err
 }
 
-func (b *box) headers(ctx context.Context, uids []uint32) (mails []pim.Message, err error) {
-	err = b.do(ctx, func(ctx context.Context, c *mailbox.Conn) (err error) {
-		mails, err = b.heads(ctx, c, uids)
-		return err
-	})
-	return mails, err
+func (b *box) headers(ctx context.Context, uids []uint32) ([]pim.Message, error) {
+	return get(ctx, b, func(ctx context.Context, c *mailbox.Conn) ([]pim.Message, error) { return b.heads(ctx, c, uids) })
 }
 
 // maxTries is how often a mail is asked for that cannot be read, each time on a
@@ -104,16 +101,18 @@ func (b *box) text(ctx context.Context, m *pim.Message) error {
 	if m.Text != "" || b.remembered(m) {
 		return nil
 	}
-	err := b.do(ctx, func(ctx context.Context, c *mailbox.Conn) error {
-		err := c.Text(ctx, m)
+	whole, err := get(ctx, b, func(ctx context.Context, c *mailbox.Conn) (pim.Message, error) {
+		m := *m
+		err := c.Text(ctx, &m)
 		if errors.Is(err, pim.ErrRefused) && b.unreadable(m.UID, err) {
 			m.Refused, err = err.Error(), nil
 		}
-		return err
+		return m, err
 	})
 	if err != nil {
 		return err
 	}
+	*m = whole
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := b.recent(m.UID); i >= 0 && len(m.Text) <= maxKept {

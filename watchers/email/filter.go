@@ -86,6 +86,22 @@ func (f filter) head(m pim.Message) bool {
 		(len(f.Subject) == 0 || slices.ContainsFunc(f.Subject, func(s string) bool { return within(m.Subject, s) }))
 }
 
+// known adds what else they go by who are named: "my sister" is Ana, whose address
+// the owner told once.
+func (f filter) known(called func(name string) []string) filter {
+	for _, l := range []*list{&f.From, &f.To} {
+		var more list
+		for _, name := range *l {
+			if !strings.ContainsAny(name, " \t") && strings.ContainsAny(name, "@.") {
+				continue // an address or a domain is that alone: anybody may take the name of whose it is
+			}
+			more = append(more, called(name)...)
+		}
+		*l = slices.Concat(*l, more)
+	}
+	return f
+}
+
 // unwanted says what of a mail's header fields does not fit.
 func (f filter) unwanted(m pim.Message) string {
 	switch {

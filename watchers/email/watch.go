@@ -156,13 +156,14 @@ func dated(mails []pim.Message, t time.Time) (out []pim.Message) {
 func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Time, to *cursor, fire fire) error {
 	var signals []watchers.Signal
 	var names [][]byte
+	wanted := w.wanted(ctx)
 	for _, m := range mails {
 		if !m.Received.IsZero() && m.Received.Before(t) {
 			w.pass(m, watchers.RuleOld, "it came before the watcher began")
 			continue
 		}
-		if m.Refused == "" && !w.filter.head(m) {
-			w.pass(m, watchers.RuleCondition, w.filter.unwanted(m))
+		if m.Refused == "" && !wanted.head(m) {
+			w.pass(m, watchers.RuleCondition, wanted.unwanted(m))
 			continue
 		}
 		name := digest(b.nameOf(m))
@@ -203,6 +204,11 @@ func (w *watch) tell(ctx context.Context, b *box, mails []pim.Message, t time.Ti
 	})
 }
 
+// wanted is the filter with what is known of those whom it names.
+func (w *watch) wanted(ctx context.Context) filter {
+	return w.filter.known(func(name string) []string { return w.deps.Called(w.deps.Store.Reader(ctx), name) })
+}
+
 // pass notes a mail that is not told.
 func (w *watch) pass(m pim.Message, rule watchers.Rule, why string) {
 	w.deps.Pass(watchers.Passed{Watcher: w.id, Rule: rule, Key: fmt.Sprintf("passed:%s:%d", m.ID, m.UID), Text: textOf(m), Why: why})
@@ -217,7 +223,7 @@ func textOf(m pim.Message) string {
 	if subject == "" {
 		subject = "(no subject)"
 	}
-	return phrase.Cut("Mail from "+phrase.Cut(from, 120)+": "+subject, 400)
+	return phrase.Cut("Mail from "+from+": "+subject, 400)
 }
 
 // Past implements watchers.Historian.
@@ -232,13 +238,14 @@ func (w *watch) Past(ctx context.Context, since time.Time) (out []watchers.Signa
 	if err != nil {
 		return nil, err
 	}
+	wanted := w.wanted(ctx)
 	for page := range slices.Chunk(uids[max(len(uids)-maxPast, 0):], mailbox.Page) {
 		mails, err := b.headers(ctx, page)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range mails {
-			if m.Refused != "" || m.Received.Before(since) || !w.filter.head(m) {
+			if m.Refused != "" || m.Received.Before(since) || !wanted.head(m) {
 				continue
 			}
 			if err := b.text(ctx, &m); err != nil {
@@ -290,7 +297,7 @@ func (w *watch) signal(b *box, m pim.Message) (watchers.Signal, error) {
 	}
 	about := ""
 	if m.ID != "" || len(m.From) > 0 {
-		about = "from " + phrase.Cut(from, 120) + " "
+		about = "from " + from + " "
 	}
 	if m.Refused != "" {
 		return watchers.Signal{

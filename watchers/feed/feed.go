@@ -19,19 +19,13 @@ import (
 
 	"hob/knowledge/store"
 	"hob/platform/phrase"
-	"hob/platform/safehttp"
 	"hob/watchers"
 )
 
 // Kind is the kind's name.
 const Kind = "feed"
 
-// The bounds of a feed.
-const (
-	maxBody  = 5 << 20
-	maxItems = 2000
-	every    = 30 * time.Minute
-)
+const every = 30 * time.Minute
 
 // config is what the owner or a tool gives.
 type config struct {
@@ -80,12 +74,13 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := watchers.Address(deps.Network, c.URL)
+	s, err := watchers.NewSite(deps.Network, c.URL, http.Header{
+		"Accept": {"application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,application/json;q=0.9,text/xml;q=0.9,*/*;q=0.5"},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("feed: %w", err)
 	}
-	c.URL = u.String()
-	return &feed{config: c, host: u.Host, network: deps.Network}, nil
+	return &feed{c, s}, nil
 }
 
 func parse(raw json.RawMessage) (config, error) {
@@ -93,33 +88,25 @@ func parse(raw json.RawMessage) (config, error) {
 	if err := watchers.Decode(raw, &c); err != nil {
 		return config{}, fmt.Errorf("feed: %w", err)
 	}
-	address := strings.TrimSpace(c.URL)
-	if rest, ok := strings.CutPrefix(address, "feed:"); ok { // the scheme that feed readers register
-		if address = strings.TrimPrefix(rest, "//"); !strings.Contains(address, "://") {
-			address = "https://" + address
-		}
+	c.URL = strings.TrimSpace(c.URL)
+	if rest, ok := strings.CutPrefix(c.URL, "feed:"); ok { // the scheme that feed readers register
+		c.URL = strings.TrimPrefix(rest, "//")
 	}
-	if address == "" {
+	if c.URL = watchers.FullAddress(c.URL); c.URL == "" {
 		return config{}, errors.New(`feed: "url" is missing; it is the address of the feed, such as "https://example.org/feed.xml"`)
 	}
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
-	}
-	c.URL = address
 	return c, nil
 }
 
 // feed is one poll of a watcher.
 type feed struct {
 	config
-	host    string
-	network *safehttp.Client
+	watchers.Site
 }
 
 // cursor is what is remembered between polls.
 type cursor struct {
-	ETag     string `json:"etag,omitempty"`
-	Modified string `json:"modified,omitempty"`
+	watchers.Stamp
 	// Oldest is the date of the oldest entry at the baseline, in Unix seconds:
 	// what is older and stands below the others came with a longer feed.
 	Oldest int64 `json:"oldest,omitempty"`
@@ -128,20 +115,17 @@ type cursor struct {
 // Every implements watchers.Polled.
 func (*feed) Every() time.Duration { return every }
 
-// Group implements watchers.Grouped.
-func (f *feed) Group() string { return f.host }
-
 // Poll implements watchers.Polled.
 func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, error) {
 	var c cursor
 	if json.Unmarshal(p.Cursor, &c) != nil {
 		c = cursor{}
 	}
-	items, title, v, err := f.fetch(ctx, safehttp.Validators{ETag: c.ETag, LastModified: c.Modified})
+	items, title, stamp, err := f.fetch(ctx, c.Stamp)
 	if err != nil || items == nil {
 		return watchers.Found{}, err
 	}
-	c.ETag, c.Modified = v.ETag, v.LastModified
+	c.Stamp = stamp
 	if p.First {
 		c.Oldest = oldest(items)
 	}
@@ -162,21 +146,21 @@ func (f *feed) Poll(ctx context.Context, p watchers.Progress) (watchers.Found, e
 			}
 			it.at = time.Time{} // known from now on, and no news when an edit gives it the word
 		}
-		found.Signals = append(found.Signals, it.signal(f.URL, title))
+		found.Signals = append(found.Signals, it.signal(f.Address, title))
 	}
 	return found, nil
 }
 
 // Past implements watchers.Historian.
 func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, error) {
-	items, title, _, err := f.fetch(ctx, safehttp.Validators{})
+	items, title, _, err := f.fetch(ctx, watchers.Stamp{})
 	if err != nil {
 		return nil, err
 	}
 	var out []watchers.Signal
 	for _, it := range items {
 		if it.at.After(since) && f.wants(it) {
-			out = append(out, it.signal(f.URL, title))
+			out = append(out, it.signal(f.Address, title))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b watchers.Signal) int { return a.At.Compare(b.At) })
@@ -184,35 +168,21 @@ func (f *feed) Past(ctx context.Context, since time.Time) ([]watchers.Signal, er
 }
 
 // fetch asks for the feed; no items and no error when it is what it was.
-func (f *feed) fetch(ctx context.Context, v safehttp.Validators) (items []item, title string, fresh safehttp.Validators, err error) {
-	resp, err := watchers.Fetch(ctx, f.network, safehttp.Request{
-		URL: f.URL, If: v, MaxBody: maxBody,
-		Header: http.Header{"Accept": {"application/atom+xml,application/rss+xml,application/feed+json,application/xml;q=0.9,application/json;q=0.9,text/xml;q=0.9,*/*;q=0.5"}},
-	})
-	if err != nil || resp.NotModified() {
-		return nil, "", v, err
+func (f *feed) fetch(ctx context.Context, last watchers.Stamp) (items []item, title string, fresh watchers.Stamp, err error) {
+	resp, fresh, err := f.Ask(ctx, last)
+	if err != nil || resp == nil {
+		return nil, "", last, err
 	}
 	items, title, err = read(resp.Body, resp.URL)
 	if err != nil {
-		return nil, "", v, fmt.Errorf("%s does not answer with a feed: %w", resp.URL.Host, err)
+		return nil, "", last, fmt.Errorf("%s does not answer with a feed: %w", resp.URL.Host, err)
 	}
-	return items, title, bounded(resp.Validators()), nil
-}
-
-// bounded drops validators that are longer than one would send again.
-func bounded(v safehttp.Validators) safehttp.Validators {
-	if len(v.ETag) > 1024 {
-		v.ETag = ""
-	}
-	if len(v.LastModified) > 100 {
-		v.LastModified = ""
-	}
-	return v
+	return items, title, fresh, nil
 }
 
 // passed is an entry that was not asked for.
 func (f *feed) passed(it item, title string) watchers.Passed {
-	s := it.signal(f.URL, title)
+	s := it.signal(f.Address, title)
 	return watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, At: it.at, Why: watchers.Unwanted(f.Words, f.Except)}
 }
 

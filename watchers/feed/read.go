@@ -1,35 +1,20 @@
 package feed
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mmcdole/gofeed"
-	"golang.org/x/net/html/charset"
-
+	feeds "hob/platform/feed"
 	"hob/platform/provenance"
 	"hob/platform/readable"
 	"hob/watchers"
-)
-
-// The bounds of an entry, in characters.
-const (
-	maxTitle   = 300
-	maxSummary = 2000
-	maxLink    = 2048
-	// maxDepth is how deep elements may lie in each other: the parser calls
-	// itself for each.
-	maxDepth = 200
 )
 
 // item is an entry as a program gets it.
@@ -46,75 +31,21 @@ type item struct {
 	ID         string    `json:"id,omitempty"`
 }
 
-// read parses a feed that somebody else wrote: of any of the formats, in any
-// character set, and with whatever in it. base is where it came from.
+// read parses a feed and names its entries; base is where it came from.
 func read(body []byte, base *url.URL) (items []item, title string, err error) {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, "", errors.New("the answer is empty")
-	}
-	// As the parser does by itself, but before shallow looks: it would stop there.
-	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
-	if err := shallow(body); err != nil {
+	entries, title, err := feeds.Read(body, base)
+	if err != nil {
 		return nil, "", err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			items, err = nil, fmt.Errorf("it is written so that it cannot be read: %v", p)
-		}
-	}()
-	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
-	if err != nil {
-		if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
-			return nil, "", errors.New("it is neither RSS nor Atom nor JSON Feed; is it the address of the feed, and not that of the page?")
-		}
-		return nil, "", errors.New(readable.CutRunes(readable.Squeeze(err.Error()), 200))
-	}
-	title = line(parsed.Title, maxTitle)
-	items = make([]item, 0, min(len(parsed.Items), maxItems))
-	for _, it := range parsed.Items {
-		if len(items) == maxItems {
-			break
-		}
-		if it != nil {
-			items = append(items, itemOf(it, base))
+	items = make([]item, len(entries))
+	for i, e := range entries {
+		items[i] = item{at: e.At, Title: e.Title, Link: e.Link, Author: e.Author, Summary: e.Summary, Categories: e.Categories, ID: e.ID}
+		if !e.At.IsZero() {
+			items[i].Published = e.At.Format(time.RFC3339)
 		}
 	}
 	name(items)
 	return items, title, nil
-}
-
-func itemOf(it *gofeed.Item, base *url.URL) item {
-	out := item{
-		Title: line(it.Title, maxTitle), ID: readable.CutRunes(strings.TrimSpace(it.GUID), maxLink), Summary: text(cmp.Or(it.Description, it.Content)),
-	}
-	for _, ref := range append([]string{it.Link}, it.Links...) {
-		if out.Link = readable.Link(base, ref); out.Link != "" {
-			break
-		}
-	}
-	for _, p := range it.Authors {
-		if p != nil && out.Author == "" {
-			out.Author = line(cmp.Or(p.Name, p.Email), 100)
-		}
-	}
-	for _, c := range it.Categories[:min(len(it.Categories), 20)] {
-		if c = line(c, 60); c != "" {
-			out.Categories = append(out.Categories, c)
-		}
-	}
-	at := it.PublishedParsed
-	if at == nil {
-		at = it.UpdatedParsed
-	}
-	if at != nil && at.Year() > 1970 && !at.After(time.Now().Add(time.Minute)) {
-		out.at = at.UTC()
-		out.Published = at.UTC().Format(time.RFC3339)
-	}
-	if out.Title == "" {
-		first, _, _ := strings.Cut(out.Summary, "\n")
-		out.Title = cmp.Or(readable.CutRunes(first, 100), out.Link, "an entry without a title")
-	}
-	return out
 }
 
 // name gives the entries their keys: what the feed calls them, else their link,
@@ -175,37 +106,4 @@ func hostOf(address string) string {
 		return address
 	}
 	return u.Host
-}
-
-// line is a text of others on one line.
-func line(s string, n int) string { return readable.CutRunes(readable.Squeeze(readable.Words(s)), n) }
-
-// text is what can be read of a summary, which is HTML more often than not.
-func text(s string) string {
-	if len(s) > 20*maxSummary {
-		s = strings.ToValidUTF8(s[:20*maxSummary], "")
-	}
-	return readable.CutRunes(strings.TrimSpace(readable.Tidy(readable.Words(s))), maxSummary)
-}
-
-// shallow refuses XML whose elements lie in each other deeper than any feed's,
-// reading it as the parser will. What it cannot read the parser cannot either.
-func shallow(body []byte) error {
-	d := xml.NewDecoder(bytes.NewReader(body))
-	d.Strict = false
-	d.CharsetReader = charset.NewReaderLabel
-	for depth := 0; ; {
-		t, err := d.RawToken()
-		if err != nil {
-			return nil //nolint:nilerr // JSON, the end, or what the parser complains of
-		}
-		switch t.(type) {
-		case xml.StartElement:
-			if depth++; depth > maxDepth {
-				return errors.New("its elements lie in each other too deep")
-			}
-		case xml.EndElement:
-			depth = max(depth-1, 0)
-		}
-	}
 }

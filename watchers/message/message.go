@@ -115,6 +115,26 @@ func (w *watch) Hear(m watchers.Message, called func(string) []string) (watchers
 	return signal(m), true
 }
 
+// Unheard implements watchers.Unhearer. What the owner writes himself he knows, and
+// who is not answered may write as much as he likes.
+func (w *watch) Unheard(m watchers.Message) (watchers.Passed, bool) {
+	if m.Owner || m.Ignored {
+		return watchers.Passed{}, false
+	}
+	why := "somebody else wrote it than " + w.From.List()
+	switch {
+	case len(w.Channel) > 0 && !slices.ContainsFunc(w.Channel, func(c string) bool { return phrase.Same(c, m.Channel) }):
+		why = "it came on another channel than " + w.Channel.List()
+	case len(w.Chat) > 0 && !w.inChat(m):
+		why = "it came in another chat than " + w.Chat.List()
+	case len(w.Words) > 0 && !w.Words.In(m.Text):
+		why = "it has none of the words you asked for: " + w.Words.List()
+	case w.Except.In(m.Text):
+		why = "it has one of the words you left out: " + w.Except.List()
+	}
+	return watchers.Passed{Text: signal(m).Text, Why: why, At: m.At}, true
+}
+
 // wants reports whether a message fits, besides who wrote it.
 func (w *watch) wants(m watchers.Message) bool {
 	switch {

@@ -20,7 +20,6 @@ import (
 	"hob/platform/phrase"
 	"hob/platform/provenance"
 	"hob/platform/readable"
-	"hob/platform/safehttp"
 	"hob/watchers"
 )
 
@@ -29,7 +28,7 @@ const Kind = "page"
 
 // The bounds of a page.
 const (
-	maxBody     = 5 << 20
+	maxDecoded  = 10 << 20  // in UTF-8
 	maxText     = 200 << 10 // what is compared, in bytes
 	maxSelector = 1000
 	every       = time.Hour
@@ -94,12 +93,11 @@ func (*Driver) New(spec watchers.Spec, deps watchers.Deps) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := watchers.Address(deps.Network, c.URL)
+	s, err := watchers.NewSite(deps.Network, c.URL, http.Header{"Accept": {"text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5"}, "Accept-Language": {"*"}})
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	c.URL = u.String()
-	return &page{config: c, host: u.Host, network: deps.Network}, nil
+	return &page{c, s}, nil
 }
 
 func parse(raw json.RawMessage) (config, error) {
@@ -107,11 +105,8 @@ func parse(raw json.RawMessage) (config, error) {
 	if err := watchers.Decode(raw, &c); err != nil {
 		return config{}, fmt.Errorf("page: %w", err)
 	}
-	if c.URL = strings.TrimSpace(c.URL); c.URL == "" {
+	if c.URL = watchers.FullAddress(c.URL); c.URL == "" {
 		return config{}, errors.New(`page: "url" is missing; it is the address of the page, such as "https://example.org/prices"`)
-	}
-	if !strings.Contains(c.URL, "://") {
-		c.URL = "https://" + c.URL
 	}
 	c.Select, c.From, c.To = strings.TrimSpace(c.Select), readable.Squeeze(c.From), readable.Squeeze(c.To)
 	if c.Select != "" && c.From+c.To != "" {
@@ -131,23 +126,18 @@ func parse(raw json.RawMessage) (config, error) {
 // page is one poll of a watcher.
 type page struct {
 	config
-	host    string
-	network *safehttp.Client
+	watchers.Site
 }
 
 // cursor is what is remembered between polls.
 type cursor struct {
-	ETag     string `json:"etag,omitempty"`
-	Modified string `json:"modified,omitempty"`
-	Changes  int    `json:"changes,omitempty"` // counted, so that a return to what was is a change
-	Text     string `json:"text"`
+	watchers.Stamp
+	Changes int    `json:"changes,omitempty"` // counted, so that a return to what was is a change
+	Text    string `json:"text"`
 }
 
 // Every implements watchers.Polled.
 func (*page) Every() time.Duration { return every }
-
-// Group implements watchers.Grouped.
-func (p *page) Group() string { return p.host }
 
 // Poll implements watchers.Polled.
 func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, error) {
@@ -156,11 +146,8 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 	if !known {
 		c = cursor{}
 	}
-	resp, err := watchers.Fetch(ctx, p.network, safehttp.Request{
-		URL: p.URL, If: safehttp.Validators{ETag: c.ETag, LastModified: c.Modified}, MaxBody: maxBody,
-		Header: http.Header{"Accept": {"text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5"}, "Accept-Language": {"*"}},
-	})
-	if err != nil || resp.NotModified() {
+	resp, stamp, err := p.Ask(ctx, c.Stamp)
+	if err != nil || resp == nil {
 		return watchers.Found{}, err
 	}
 	text, title, err := p.read(ctx, resp)
@@ -176,11 +163,7 @@ func (p *page) Poll(ctx context.Context, at watchers.Progress) (watchers.Found, 
 			found.Passed = append(found.Passed, watchers.Passed{Rule: watchers.RuleCondition, Key: s.Key, Text: s.Text, Why: watchers.Unwanted(p.Words, nil)})
 		}
 	}
-	v := resp.Validators()
-	c.Text, c.ETag, c.Modified = text, "", ""
-	if len(v.ETag)+len(v.LastModified) <= 1024 {
-		c.ETag, c.Modified = v.ETag, v.LastModified
-	}
+	c.Text, c.Stamp = text, stamp
 	found.Cursor, err = json.Marshal(c)
 	return found, err
 }
@@ -201,10 +184,10 @@ func (p *page) signal(begun time.Time, c cursor, text, title string) (watchers.S
 	}
 	name := title
 	if name == "" {
-		name = phrase.Cut(p.URL, 100)
+		name = phrase.Cut(p.Address, 100)
 	}
 	payload, err := json.Marshal(map[string]any{
-		"url": p.URL, "title": title, "diff": diff(gone, come), "removed": len(gone), "added": len(come),
+		"url": p.Address, "title": title, "diff": diff(gone, come), "removed": len(gone), "added": len(come),
 	})
 	if err != nil { // a programming error: they are texts
 		panic(fmt.Sprintf("page: payload: %v", err))

@@ -41,10 +41,10 @@ func (p *page) read(ctx context.Context, resp *safehttp.Response) (text, title s
 		text, title, err = p.part(ctx, body)
 	case strings.HasPrefix(kind, "text/"), strings.Contains(kind, "json"), strings.Contains(kind, "xml"):
 		if text = readable.Tidy(body); p.Select != "" {
-			err = fmt.Errorf("%s answers with %s, in which no CSS selector finds anything", p.host, kind)
+			err = fmt.Errorf("%s answers with %s, in which no CSS selector finds anything", p.Group(), kind)
 		}
 	default:
-		err = fmt.Errorf("%s answers with %s, which is no text", p.host, readable.CutRunes(kind, 60))
+		err = fmt.Errorf("%s answers with %s, which is no text", p.Group(), readable.CutRunes(kind, 60))
 	}
 	if err == nil {
 		text, err = p.between(text)
@@ -66,7 +66,7 @@ func decoded(resp *safehttp.Response) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", resp.URL.Host, err)
 	}
-	b, err := io.ReadAll(io.LimitReader(r, 2*maxBody))
+	b, err := io.ReadAll(io.LimitReader(r, maxDecoded))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", resp.URL.Host, err)
 	}
@@ -78,13 +78,13 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 	whole, err := readable.HTML(body, nil)
 	if err != nil || p.Select == "" {
 		if err != nil {
-			return "", "", fmt.Errorf("%s: %w", p.host, err)
+			return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 		}
 		return whole.Text, whole.Title, nil
 	}
 	doc, err := html.Parse(strings.NewReader(body))
 	if err != nil {
-		return "", "", fmt.Errorf("%s: %w", p.host, err)
+		return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 	}
 	want, err := cascadia.ParseGroup(p.Select)
 	if err != nil {
@@ -92,7 +92,7 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 	}
 	found, err := (&finder{want: want}).in(ctx, doc, nil)
 	if err != nil {
-		return "", "", fmt.Errorf("%s: %w", p.host, err)
+		return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 	}
 	if len(found) == 0 {
 		return "", "", fmt.Errorf("the part %q is not on the page; was it rebuilt?", readable.CutRunes(p.Select, 100))
@@ -104,7 +104,7 @@ func (p *page) part(ctx context.Context, body string) (text, title string, err e
 		}
 		var part bytes.Buffer
 		if err := html.Render(&part, n); err != nil {
-			return "", "", fmt.Errorf("%s: %w", p.host, err)
+			return "", "", fmt.Errorf("%s: %w", p.Group(), err)
 		}
 		b.WriteString(strings.TrimSpace(fragment(n, part.String())) + "\n")
 	}

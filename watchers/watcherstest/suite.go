@@ -79,7 +79,7 @@ func (s Suite) deps(st *store.Store) watchers.Deps {
 	return watchers.Deps{
 		Store: st, Log: slog.New(slog.DiscardHandler), Zone: func() *time.Location { return time.UTC },
 		AllowedRead: func(string) error { return nil }, Trouble: func(context.Context, string, error) {},
-		Network: s.Network, Secret: s.Secret, Account: s.Account,
+		Network: s.Network, Secret: s.Secret, Account: s.Account, Called: func(store.Querier, string) []string { return nil },
 	}
 }
 

@@ -66,6 +66,7 @@ type Server struct {
 	mu       sync.Mutex
 	requests []Request
 	count    int
+	idle     map[net.Conn]bool
 }
 
 // NewServer starts a server that ends with the test.
@@ -85,7 +86,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, script: sc, served: make(chan struct{})}
+	s := &Server{o: o, script: sc, served: make(chan struct{}), idle: map[net.Conn]bool{}}
 	ln, err := s.listen()
 	if err != nil {
 		return nil, fmt.Errorf("llmtest: listen: %w", err)
@@ -96,6 +97,7 @@ func Start(o Options, answers ...Answer) (*Server, error) {
 		Handler:           s,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: time.Minute,
+		ConnState:         s.state,
 		ErrorLog:          log.New(io.Discard, "", 0), // resets on purpose are not worth a line
 	}
 	go func() {
@@ -136,6 +138,25 @@ func (s *Server) Close() {
 	s.client.CloseIdleConnections()
 	_ = s.http.Close()
 	<-s.served
+}
+
+// CloseIdleConnections closes those on which nobody asks just now, or never did, so
+// that what clients keep for later does not count in a measurement. Nobody may be
+// about to ask.
+func (s *Server) CloseIdleConnections() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.idle {
+		_ = c.Close()
+	}
+}
+
+func (s *Server) state(c net.Conn, is http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(s.idle, c); is == http.StateIdle || is == http.StateNew {
+		s.idle[c] = true
+	}
 }
 
 // Add appends answers to the script.

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,22 @@ func (t token) address() (string, bool) {
 		return "", false
 	}
 	return s, regexp.MustCompile(hostForm).MatchString(s)
+}
+
+// endings are those of sites that no file has; "notes.md" and "run.sh" are files.
+const endings = "com org net edu gov info biz io dev co eu us uk de fr it es nl be at ch cz sk lt lv ee fi se no dk ie ua ro hu gr bg hr si jp cn in au ca nz kr tr za mx ar"
+
+// site is an address, or the bare name of a site: "example.org" is no file where a
+// page is spoken of, and "main.kt" no site.
+func (t token) site() (string, bool) {
+	if s, ok := t.address(); ok && (t.kind == link || strings.ContainsAny(s, "/:?#") || strings.HasPrefix(t.norm, "www.")) {
+		return s, !strings.HasPrefix(strings.ToLower(s), "feed")
+	}
+	s := t.whole()
+	if t.kind != path && t.kind != word && t.kind != quoted || strings.ContainsAny(s, "/\\ ") || !regexp.MustCompile(hostForm).MatchString(s) {
+		return "", false
+	}
+	return s, slices.Contains(strings.Fields(endings), strings.ToLower(s[strings.LastIndexByte(s, '.')+1:]))
 }
 
 // repository is "owner/name", or the address of its page.

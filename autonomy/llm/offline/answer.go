@@ -69,8 +69,11 @@ func success(d done, p plan) string {
 }
 
 // second is a further step: when memory holds nothing about a question, notes,
-// tasks and everything else are searched.
+// tasks and everything else are searched. A page that is open has its picture taken.
 func (t *turn) second(p plan, made []done) (call, bool) {
+	if next, ok := p.picture(made); ok {
+		return next, true
+	}
 	if len(made) != 1 || made[0].name != "recall" || made[0].result == nil || made[0].result.Error || len(p.calls) != 1 || p.question != nil {
 		return call{}, false
 	}

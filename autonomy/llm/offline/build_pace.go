@@ -104,16 +104,32 @@ func (p *paced) onDays(m []string) bool {
 }
 
 func (p *paced) between(m []string) bool {
-	if m[3] == "" {
-		m[3] = m[6] // "from 9 to 11 pm" is said of both; from 9 to 5 pm is not
-		if a, _ := strconv.Atoi(m[1]); a >= 8 && strings.HasPrefix(m[6], "p") {
-			m[3] = ""
-		}
-	}
+	m[3], m[6] = halves(m[1], m[3], m[4], m[6])
 	from, ok1 := clockOf(m[1], m[2], m[3])
 	to, ok2 := clockOf(m[4], m[5], m[6])
 	p.span = from + "-" + to
 	return ok1 && ok2 && from != to
+}
+
+// halves are the halves of the day that two hours mean. "From 9 to 11 pm" says it
+// of both; "from 9 to 5 pm" begins in the morning, "from 10 to 2 am" in the
+// evening, and who says "from 9 to 5" means a day.
+func halves(from, a, to, b string) (string, string) {
+	f, _ := strconv.Atoi(from)
+	t, _ := strconv.Atoi(to)
+	later := f%12 < t%12
+	switch {
+	case a != "" || f > 12 || t > 12:
+	case b == "":
+		if plain := from[0] != '0' && to[0] != '0'; plain && f >= 6 && f < 12 && t < f {
+			b = "pm"
+		}
+	case later:
+		a = b
+	case strings.HasPrefix(b, "a"):
+		a = "pm"
+	}
+	return a, b
 }
 
 func clockOf(hour, minute, half string) (string, bool) {

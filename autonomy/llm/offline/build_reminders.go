@@ -48,8 +48,8 @@ func addReminder(w *wish) (plan, bool) {
 		return askReminder(w)
 	}
 	switch first, _, _ := strings.Cut(strings.ToLower(d.text), " "); first {
-	case "except", "excluding", "unless": // "every weekday at 8:30 except holidays to stand up"
-		return asking("I know no exceptions and no public holidays; pause the reminder for those days. Of what shall I remind you, and when, without them?",
+	case "except", "excluding", "unless": // "every weekday at 8:30 unless it rains to stand up"
+		return asking("I can leave out days only, such as Sundays, 24 December or holidays; pause the reminder for anything else. Of what shall I remind you, and when, without that?",
 			func(answer string) (string, bool) {
 				return "remind me " + strings.TrimPrefix(answer, "remind me "), answer != ""
 			})

@@ -7,6 +7,9 @@ func whyBuilders() map[string]builder {
 		},
 		"why.told": func(*wish) (plan, bool) { return calling("explain", arguments("what", "notification")) },
 		"why.did":  func(*wish) (plan, bool) { return calling("explain", arguments("what", "event")) },
+		"notice.snooze": func(w *wish) (plan, bool) {
+			return calling("snooze_notice", arguments("until", w.text("text")))
+		},
 		"why.tick": func(*wish) (plan, bool) { return calling("explain", arguments("what", "tick")) },
 	}
 }

@@ -157,12 +157,15 @@ func normal(v any) any {
 }
 
 var allTools = []string{
+	"get_current_track", "music_control", "get_volume", "set_volume", "get_battery_status", "get_display", "speak", "send_notification", "reveal_file", "read_image_text", "set_brightness", "toggle_dark_mode",
+	"get_clipboard", "set_clipboard", "open_app", "list_apps", "screen_capture", "list_windows",
+	"browser_list_tabs", "browser_open_tab", "browser_close_tab", "browser_switch_tab", "browser_get_url", "browser_get_page_content", "browser_navigate", "browser_screenshot",
 	"read_file", "write_file", "list_directory", "search_files", "move_file", "trash_file", "remember", "recall",
 	"search_knowledge", "forget", "create_note", "list_notes", "append_note", "delete_note", "create_task", "list_tasks",
 	"update_task", "complete_task", "delete_task", "create_reminder", "list_reminders", "cancel_reminder", "create_watcher",
 	"list_watchers", "cancel_watcher", "pause_watcher", "update_watcher", "create_schedule", "list_schedules", "cancel_schedule",
-	"pause_schedule", "log_expense", "spending_summary", "log_habit", "habit_streak", "daily_briefing", "status", "undo", "explain",
-	"read_calendar", "read_emails", "search_emails",
+	"pause_schedule", "log_expense", "spending_summary", "log_habit", "habit_streak", "daily_briefing", "status", "undo", "explain", "snooze_notice",
+	"read_calendar", "read_emails", "search_emails", "read_email", "send_email", "draft_email", "move_email", "create_calendar_event", "update_calendar_event", "delete_calendar_event", "search_contacts",
 	"create_goal", "list_goals", "update_goal", "pause_goal", "complete_goal", "delete_goal",
 }
 

@@ -170,10 +170,13 @@ func (s slot) match(r *run, i int, next func(int) bool) bool {
 		}
 		c.to = i + 1
 		return r.take(c, 0, next)
-	case slotLink, slotRepo:
+	case slotLink, slotRepo, slotSite:
 		where, ok := r.s.tokens[i].address()
-		if s.kind == slotRepo {
+		switch s.kind {
+		case slotRepo:
 			where, ok = r.s.tokens[i].repository()
+		case slotSite:
+			where, ok = r.s.tokens[i].site()
 		}
 		if !ok {
 			return false

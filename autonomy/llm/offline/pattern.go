@@ -15,10 +15,10 @@ import (
 //	{title}         free text, as short as possible; {title+} as long as possible
 //	{priority=a|b}  one of these, remembered under the name
 //	{few_x}         free text of at most four words
-//	{time} {path} {amount} {number} {word} {quote} {link} {repo}
+//	{time} {path} {amount} {number} {word} {quote} {link} {repo} {site}
 //	                a time, a file or folder, money, a number, one word, quoted
-//	                text, an address on the web, a repository; a name may
-//	                follow: {path_to}
+//	                text, an address on the web, a repository, an address or
+//	                the bare name of a site; a name may follow: {path_to}
 //
 // A pattern must account for the whole sentence; punctuation between its
 // pieces is stepped over.
@@ -58,6 +58,7 @@ const (
 	slotQuote
 	slotLink
 	slotRepo
+	slotSite
 )
 
 func kindOf(name string) slotKind {
@@ -81,6 +82,8 @@ func kindOf(name string) slotKind {
 		return slotLink
 	case "repo":
 		return slotRepo
+	case "site":
+		return slotSite
 	}
 	return slotText
 }

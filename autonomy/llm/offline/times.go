@@ -77,8 +77,7 @@ func read(m when.Match, now time.Time) (timing, error) {
 	t := timing{phrase: withoutPreposition(m.Text)}
 	switch {
 	case m.Every != nil:
-		t.every = m.Every.Cron
-		if t.every == "" {
+		if t.every = m.Every.Cron; t.every == "" || m.Every.Except != "" {
 			t.every = m.Text
 		}
 		return t, nil

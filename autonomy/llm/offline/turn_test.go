@@ -302,3 +302,26 @@ func TestArgumentsAreObjects(t *testing.T) {
 		}
 	}
 }
+
+// TestAPageHasItsPictureTaken: once it is open, in the tab in which it is.
+func TestAPageHasItsPictureTaken(t *testing.T) {
+	for result, then := range map[string]string{
+		"Opened in tab t7: Prices\nAddress: https://example.org/": `browser_screenshot{"tab":"t7"}`,
+		"Opened somewhere": "",
+		"error policy_denied: refused: example.org leads to this machine": "",
+	} {
+		c := talk(t)
+		want(t, c.hear("take a screenshot of example.org"), `browser_open_tab{"url":"example.org"}`)
+		next := c.result(result)
+		if then == "" {
+			if len(next.Calls()) > 0 {
+				t.Errorf("%s: %v", result, next.Calls())
+			}
+			continue
+		}
+		want(t, next.Calls(), then)
+		if last := c.result("The picture lies in /x.png"); len(last.Calls()) > 0 || !strings.Contains(last.Text(), "/x.png") {
+			t.Errorf("got %q", last.Text())
+		}
+	}
+}

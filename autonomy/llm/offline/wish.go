@@ -21,7 +21,7 @@ func builders() map[string]builder {
 	all := map[string]builder{}
 	for _, part := range []map[string]builder{
 		taskBuilders(), reminderBuilders(), scheduleBuilders(), memoryBuilders(), noteBuilders(), moneyBuilders(),
-		healthBuilders(), fileBuilders(), watchBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), dayBuilders(), chatBuilders(),
+		healthBuilders(), fileBuilders(), watchBuilders(), goalBuilders(), whyBuilders(), accountBuilders(), desktopBuilders(), machineBuilders(), browserBuilders(), dayBuilders(), chatBuilders(),
 	} {
 		for name, b := range part {
 			all[name] = b

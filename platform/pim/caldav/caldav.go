@@ -1,6 +1,7 @@
 // Package caldav reads calendars from a CalDAV server (RFC 4791): it finds the
 // owner's calendars, says whether one has changed, and returns what happens in a
-// span of time, with rules worked out (package ics). It changes nothing there.
+// span of time, with rules worked out (package ics). Objects are written one by one,
+// and only in the place of the version that was read.
 //
 // The requests are our own: go-webdav takes one broken event for a broken
 // calendar, drops the host of an address, and does not hand on the tokens of
@@ -43,12 +44,21 @@ type Client struct {
 
 // Open checks the account and reads its password; it asks the server nothing.
 func Open(ctx context.Context, a pim.Account) (*Client, error) {
-	if a.CalDAV == "" {
-		return nil, fmt.Errorf("account %s: %w: it has no caldav", a.Name, pim.ErrNoServer)
+	return open(ctx, a, "caldav", a.CalDAV)
+}
+
+// OpenCards is Open for the account's address books.
+func OpenCards(ctx context.Context, a pim.Account) (*Client, error) {
+	return open(ctx, a, "carddav", a.CardDAV)
+}
+
+func open(ctx context.Context, a pim.Account, what, address string) (*Client, error) {
+	if address == "" {
+		return nil, fmt.Errorf("account %s: %w: it has no %s", a.Name, pim.ErrNoServer, what)
 	}
-	u, err := pim.ParseURL(a.CalDAV)
+	u, err := pim.ParseURL(address)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: caldav: %w", a.Name, err)
+		return nil, fmt.Errorf("account %s: %s: %w", a.Name, what, err)
 	}
 	secret, err := a.Password(ctx)
 	if err != nil {
@@ -109,12 +119,7 @@ func (c *Client) once(ctx context.Context, method string, at *url.URL, depth, bo
 	}
 	req.Header.Set("Content-Type", "application/xml; charset=utf-8")
 	req.Header.Set("Depth", depth)
-	req.Header.Set("User-Agent", "hob")
-	if c.account.Auth == pim.AuthToken {
-		req.Header.Set("Authorization", "Bearer "+c.secret)
-	} else {
-		req.SetBasicAuth(c.account.Login(), c.secret)
-	}
+	c.authorise(req)
 	res, err := c.http.Do(req)
 	if err != nil {
 		if u, is := errors.AsType[*url.Error](err); is {

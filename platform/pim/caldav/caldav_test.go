@@ -149,3 +149,46 @@ func TestHostileServers(t *testing.T) {
 		t.Errorf("another host was asked %d times", asked)
 	}
 }
+
+// Whether the server invites guests is what its calendars say, wherever they are.
+func TestSchedules(t *testing.T) {
+	const head, tail = `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><response><href>%s</href><propstat><status>HTTP/1.1 200 OK</status><prop>`, `</prop></propstat></response></multistatus>`
+	tests := []struct {
+		name, says string
+		status     int
+		want, sure bool
+	}{
+		{"it does", "1, calendar-access, calendar-auto-schedule", http.StatusOK, true, true},
+		{"it does not", "1, calendar-access", http.StatusNoContent, false, true},
+		{"somebody in between answers", "", http.StatusOK, false, false},
+		{"it refuses", "1, calendar-access", http.StatusForbidden, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.URL.Path == "/" && r.Method == http.MethodOptions:
+					w.WriteHeader(http.StatusOK)
+				case r.URL.Path == "/":
+					w.WriteHeader(http.StatusMethodNotAllowed)
+				case r.URL.Path == "/.well-known/caldav":
+					http.Redirect(w, r, "/dav/", http.StatusMovedPermanently)
+				case r.URL.Path == "/dav/cal/" && r.Method == http.MethodOptions:
+					w.Header().Set("DAV", tt.says)
+					w.WriteHeader(tt.status)
+				case r.Header.Get("Depth") == "1":
+					w.WriteHeader(http.StatusMultiStatus)
+					fmt.Fprintf(w, head+`<resourcetype><c:calendar/></resourcetype>`+tail, "/dav/cal/")
+				default:
+					w.WriteHeader(http.StatusMultiStatus)
+					fmt.Fprintf(w, head+`<c:calendar-home-set><href>/dav/</href></c:calendar-home-set>`+tail, "/dav/")
+				}
+			}))
+			defer s.Close()
+			a := pim.Account{Name: "home", CalDAV: s.URL, User: "x", Secret: func(context.Context) (string, error) { return "x", nil }}
+			if got, err := open(t, a).Schedules(t.Context()); got != tt.want || (err == nil) != tt.sure {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}

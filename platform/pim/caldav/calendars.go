@@ -25,6 +25,15 @@ const (
 // The address of the account may be that of the server, of the owner's folder
 // there or of one calendar.
 func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
+	out, err := c.holding(ctx, "VEVENT")
+	if err == nil && len(out) == 0 {
+		return nil, fmt.Errorf("account %s: no calendar is found there; set caldav to the address of your calendars", c.account.Name)
+	}
+	return out, err
+}
+
+// holding are those that take components of a kind.
+func (c *Client) holding(ctx context.Context, kind string) ([]pim.Calendar, error) {
 	at, p, err := c.begin(ctx)
 	if err != nil {
 		return nil, err
@@ -49,14 +58,11 @@ func (c *Client) Calendars(ctx context.Context) ([]pim.Calendar, error) {
 	}
 	var out []pim.Calendar
 	for _, home := range homes[:min(len(homes), maxHomes)] {
-		list, err := c.in(ctx, at, home)
+		list, err := c.in(ctx, at, home, kind)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, list...)
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("account %s: no calendar is found there; set caldav to the address of your calendars", c.account.Name)
 	}
 	return out[:min(len(out), maxCalendars)], nil
 }
@@ -86,7 +92,7 @@ func (c *Client) begin(ctx context.Context) (*url.URL, prop, error) {
 	return nil, prop{}, first
 }
 
-func (c *Client) in(ctx context.Context, at *url.URL, home string) (out []pim.Calendar, err error) {
+func (c *Client) in(ctx context.Context, at *url.URL, home, kind string) (out []pim.Calendar, err error) {
 	to, err := at.Parse(home)
 	if err != nil {
 		return nil, fmt.Errorf("account %s: the server names a folder that is none", c.account.Name)
@@ -98,7 +104,7 @@ func (c *Client) in(ctx context.Context, at *url.URL, home string) (out []pim.Ca
 	for _, r := range ms.Responses {
 		p := r.found()
 		u, err := where.Parse(r.Href)
-		if err != nil || p.Type.Calendar == nil || !p.Takes.events() {
+		if err != nil || p.Type.Calendar == nil || !p.Takes.has(kind) {
 			continue
 		}
 		out = append(out, calendar(u, p))
@@ -179,6 +185,9 @@ func (c *Client) Events(ctx context.Context, cal pim.Calendar, s ics.Span) ([]pi
 		}
 		for _, e := range found {
 			e.Calendar, e.Version = cal.Name, p.ETag
+			if to, err := at.Parse(r.Href); err == nil {
+				e.Ref = to.String()
+			}
 			out = append(out, e)
 		}
 		if ctx.Err() != nil {

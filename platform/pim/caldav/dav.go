@@ -30,6 +30,8 @@ type prop struct {
 	Data      string   `xml:"urn:ietf:params:xml:ns:caldav calendar-data"`
 	Principal hrefs    `xml:"DAV: current-user-principal"`
 	Homes     hrefs    `xml:"urn:ietf:params:xml:ns:caldav calendar-home-set"`
+	Card      string   `xml:"urn:ietf:params:xml:ns:carddav address-data"`
+	Books     hrefs    `xml:"urn:ietf:params:xml:ns:carddav addressbook-home-set"`
 	Type      resource `xml:"DAV: resourcetype"`
 	Takes     takes    `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
 }
@@ -40,6 +42,7 @@ type hrefs struct {
 
 type resource struct {
 	Calendar *struct{} `xml:"urn:ietf:params:xml:ns:caldav calendar"`
+	Book     *struct{} `xml:"urn:ietf:params:xml:ns:carddav addressbook"`
 }
 
 type takes struct {
@@ -48,11 +51,11 @@ type takes struct {
 	} `xml:"urn:ietf:params:xml:ns:caldav comp"`
 }
 
-// events reports whether events may be in a calendar; one that does not say has
-// them.
-func (t takes) events() bool {
+// has reports whether components of a kind may be in a calendar; one that does not
+// say takes all.
+func (t takes) has(kind string) bool {
 	for _, c := range t.Comp {
-		if strings.EqualFold(c.Name, "VEVENT") {
+		if strings.EqualFold(c.Name, kind) {
 			return true
 		}
 	}
@@ -78,6 +81,9 @@ const (
 		`<d:current-user-principal/><c:calendar-home-set/><d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/></d:prop></d:propfind>`
 	askCalendars = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:s="http://calendarserver.org/ns/"><d:prop>` +
 		`<d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/><c:supported-calendar-component-set/></d:prop></d:propfind>`
+	askTodos = `<?xml version="1.0"?><c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop><d:getetag/><c:calendar-data/></d:prop>` +
+		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VTODO">%s</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
+	notDone   = `<c:prop-filter name="COMPLETED"><c:is-not-defined/></c:prop-filter>`
 	askEvents = `<?xml version="1.0"?><c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop><d:getetag/><c:calendar-data/></d:prop>` +
 		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VEVENT"><c:time-range start="%s" end="%s"/></c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
 )

@@ -12,22 +12,30 @@ const (
 )
 
 // clean unfolds the lines and leaves out those that are none, and components
-// that lie too deep. What is left is balanced.
-func clean(data []byte) string {
-	text := strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "", "\x00", "").Replace(strings.TrimPrefix(string(data), "\ufeff"))
+// that lie too deep. What is left is balanced. It is whole if nothing that was
+// written had to be left out, cut or added.
+func clean(data []byte) (text string, whole bool) {
+	text = strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "", "\x00", "").Replace(strings.TrimPrefix(string(data), "\ufeff"))
 	var b strings.Builder
 	var open []string
-	deep := 0
+	deep, ended := 0, false
+	whole = true
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
+		if ended {
+			whole = whole && strings.TrimSpace(line) == ""
+			continue
+		}
 		at := valueAt(line)
 		if at <= 0 || at > maxParams {
+			whole = whole && strings.TrimSpace(line) == ""
 			continue
 		}
 		name, value := strings.ToUpper(line[:at]), strings.TrimSpace(line[at+1:])
 		switch {
 		case name == "BEGIN" && (deep > 0 || len(open) == maxDepth):
 			deep++
+			whole = false
 			continue
 		case name == "BEGIN":
 			open = append(open, strings.ToUpper(value))
@@ -36,25 +44,28 @@ func clean(data []byte) string {
 			continue
 		case name == "END":
 			if len(open) == 0 || open[len(open)-1] != strings.ToUpper(value) {
+				whole = false
 				continue
 			}
 			open = open[:len(open)-1]
 		case deep > 0 || len(open) == 0 || !goodParams(line[:at]):
+			whole = false
 			continue
 		}
 		if len(line) > at+maxValue {
-			line = strings.ToValidUTF8(line[:at+maxValue], "")
+			line, whole = strings.ToValidUTF8(line[:at+maxValue], ""), false
 		}
 		b.WriteString(line + "\r\n")
 		if name == "END" && len(open) == 0 {
-			break
+			ended = true
 		}
 	}
 	for len(open) > 0 {
+		whole = false
 		b.WriteString("END:" + open[len(open)-1] + "\r\n")
 		open = open[:len(open)-1]
 	}
-	return b.String()
+	return b.String(), whole
 }
 
 // valueAt is where the colon before a line's value stands, -1 without one.

@@ -71,7 +71,7 @@ func (x *expander) read(c *ical.Component) (*component, error) {
 	if o := c.Props.Get(ical.PropOrganizer); o != nil {
 		e.Organizer = somebody(o)
 	}
-	for _, g := range c.Props.Values(ical.PropAttendee)[:min(len(c.Props.Values(ical.PropAttendee)), maxGuests)] {
+	for _, g := range c.Props.Values(ical.PropAttendee)[:min(len(c.Props.Values(ical.PropAttendee)), MaxGuests)] {
 		e.Guests = append(e.Guests, somebody(&g))
 	}
 	for _, p := range c.Props.Values(ical.PropRecurrenceRule) {

@@ -20,20 +20,17 @@ import (
 
 // The bounds of one object's data.
 const (
-	maxData   = 2 << 20 // bytes
-	maxTitle  = 300     // characters
-	maxNotes  = 2000
-	maxGuests = 50
+	maxData  = 2 << 20 // bytes
+	maxTitle = 300     // characters
+	maxNotes = 2000
+	// MaxGuests bounds how many guests of an event are read.
+	MaxGuests = 50
 	maxEvents = 2000 // components in one object
 	maxFound  = 1000 // occurrences
 )
 
-// Span is what to look at: what lies in [From, To), seen from Zone, in which
-// days begin and times without a zone are meant.
-type Span struct {
-	From, To time.Time
-	Zone     *time.Location
-}
+// Span is what to look at.
+type Span = pim.Span
 
 // Events returns the occurrences of the events in data that touch the span, in
 // order, at most 1,000. An event that cannot be read is left out and makes the
@@ -47,7 +44,8 @@ func Events(data []byte, s Span) (out []pim.Event, err error) {
 	if len(data) > maxData {
 		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))
 	}
-	cal, err := ical.NewDecoder(strings.NewReader(clean(data))).Decode()
+	text, _ := clean(data)
+	cal, err := ical.NewDecoder(strings.NewReader(text)).Decode()
 	if err != nil {
 		return nil, fmt.Errorf("ics: %w", err)
 	}

@@ -1,6 +1,6 @@
-// Package mailbox reads a mailbox over IMAP (RFC 3501, 9051): it signs in, looks
-// at a folder without changing anything in it, waits until something changes
-// there, and reads mails in part.
+// Package mailbox is a mailbox over IMAP (RFC 3501, 9051): it signs in, looks at a
+// folder without changing anything in it, waits until something changes there, and
+// reads mails in part. What changes something (Put, Move, Remove) stands apart.
 //
 // The IMAP is go-imap's. A server is not trusted: everything it sends to one
 // question is bounded, every question has a deadline, and mails are asked for as
@@ -242,9 +242,16 @@ func (m *Conn) Select(ctx context.Context, folder string) (State, error) {
 	return State{}, fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, folder, pim.Line(strings.Join(names, ", "), 300))
 }
 
-func (m *Conn) examine(ctx context.Context, folder string) (out State, err error) {
+// Folder is the open folder.
+func (m *Conn) Folder() string { return m.folder }
+
+func (m *Conn) examine(ctx context.Context, folder string) (State, error) {
+	return m.opened(ctx, folder, true)
+}
+
+func (m *Conn) opened(ctx context.Context, folder string, look bool) (out State, err error) {
 	err = m.ask(ctx, askBytes, "open the folder "+pim.Line(folder, 80), func() error {
-		d, err := m.c.Select(folder, &imap.SelectOptions{ReadOnly: true}).Wait()
+		d, err := m.c.Select(folder, &imap.SelectOptions{ReadOnly: look}).Wait()
 		if err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ const (
 	maxID      = 400
 	maxPeople  = 100
 	maxParts   = 50
+	maxRefers  = 50
 	maxChars   = 20_000
 )
 
@@ -37,6 +38,12 @@ func readHeader(raw []byte, x *pim.Message) {
 		switch name {
 		case "from":
 			x.From = append(x.From, people(value, &words, maxPeople-len(x.From))...)
+		case "reply-to":
+			x.ReplyTo = append(x.ReplyTo, people(value, &words, maxPeople-len(x.ReplyTo))...)
+		case "references":
+			if x.Refers == nil {
+				x.Refers = refers(value)
+			}
 		case "to", "cc":
 			x.To = append(x.To, people(value, &words, maxPeople-len(x.To))...)
 		case "subject":
@@ -84,6 +91,18 @@ func fields(raw []byte) func(yield func(name, value string) bool) {
 			yield(name, value.String())
 		}
 	}
+}
+
+// refers are the mails that one refers to, of too many the last ones.
+func refers(value string) (out []string) {
+	for part := range strings.SplitSeq(value, "<") {
+		if name, _, closed := strings.Cut(part, ">"); closed {
+			if name = id(name); name != "" && !strings.Contains(name, "<") {
+				out = append(out, name)
+			}
+		}
+	}
+	return out[max(0, len(out)-maxRefers):]
 }
 
 func id(value string) string {
@@ -164,15 +183,20 @@ func person(name, addr string) pim.Person {
 // readText reads the text of a mail from its beginning, which may be cut
 // anywhere. An HTML part is used when there is no plain one.
 func readText(raw []byte) (text string, files []string, cut bool) {
+	return readTextOf(raw, maxChars)
+}
+
+// readTextOf is likewise, of at most so many characters.
+func readTextOf(raw []byte, chars int) (text string, files []string, cut bool) {
 	r, err := gomail.CreateReader(bytes.NewReader(raw))
 	if r == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
-		return bounded(rawBody(raw))
+		return bounded(rawBody(raw), chars)
 	}
 	var plain, marked string
 	for n := range maxParts {
 		part, err := r.NextPart()
 		if n == 0 && part == nil {
-			return bounded(rawBody(raw)) // it claims to have parts, and has none
+			return bounded(rawBody(raw), chars) // it claims to have parts, and has none
 		}
 		if part == nil || err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err) {
 			break
@@ -180,7 +204,7 @@ func readText(raw []byte) (text string, files []string, cut bool) {
 		switch h := part.Header.(type) {
 		case *gomail.InlineHeader:
 			kind, _, _ := h.ContentType()
-			b, _ := io.ReadAll(io.LimitReader(part.Body, 2*maxText)) // what could be read counts
+			b, _ := io.ReadAll(io.LimitReader(part.Body, int64(max(2*maxText, 6*chars)))) // what could be read counts
 			switch {
 			case kind == "text/html":
 				marked += string(b) + "\n"
@@ -196,7 +220,7 @@ func readText(raw []byte) (text string, files []string, cut bool) {
 	if strings.TrimSpace(plain) == "" && marked != "" {
 		plain = readable.Words(marked)
 	}
-	text, _, cut = bounded(plain)
+	text, _, cut = bounded(plain, chars)
 	return text, files, cut
 }
 
@@ -205,10 +229,10 @@ func rawBody(raw []byte) string {
 	return string(body)
 }
 
-func bounded(s string) (string, []string, bool) {
+func bounded(s string, chars int) (string, []string, bool) {
 	s = strings.TrimSpace(pim.Clean(s))
-	if r := []rune(s); len(r) > maxChars {
-		return string(r[:maxChars]), nil, true
+	if r := []rune(s); len(r) > chars {
+		return string(r[:chars]), nil, true
 	}
 	return s, nil, false
 }

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
 
 	"hob/platform/pim"
 )
@@ -22,7 +24,7 @@ const (
 
 // headerFields are those that are asked for.
 func headerFields() []string {
-	return []string{"From", "To", "Cc", "Subject", "Date", "Message-ID"}
+	return []string{"From", "Reply-To", "To", "Cc", "Subject", "Date", "Message-ID", "References"}
 }
 
 // After lists the UIDs from uid on, ascending.
@@ -106,6 +108,36 @@ func (m *Conn) Text(ctx context.Context, x *pim.Message) error {
 	})
 }
 
+// collect is Collect of go-imap for what fetch asks. That one reads on when a
+// connection was lost within a literal, beside the goroutine that reads it too.
+func collect(cmd *imapclient.FetchCommand) (out []*imapclient.FetchMessageBuffer, err error) {
+	for msg := cmd.Next(); msg != nil; msg = cmd.Next() {
+		buf := &imapclient.FetchMessageBuffer{SeqNum: msg.SeqNum}
+		for item := msg.Next(); item != nil; item = msg.Next() {
+			switch item := item.(type) {
+			case imapclient.FetchItemDataUID:
+				buf.UID = item.UID
+			case imapclient.FetchItemDataFlags:
+				buf.Flags = item.Flags
+			case imapclient.FetchItemDataInternalDate:
+				buf.InternalDate = item.Time
+			case imapclient.FetchItemDataRFC822Size:
+				buf.RFC822Size = item.Size
+			case imapclient.FetchItemDataBodySection:
+				var b []byte
+				if item.Literal != nil {
+					if b, err = io.ReadAll(item.Literal); err != nil {
+						return out, err // the connection is over
+					}
+				}
+				buf.BodySection = append(buf.BodySection, imapclient.FetchBodySectionBuffer{Section: item.Section, Bytes: b})
+			}
+		}
+		out = append(out, buf)
+	}
+	return out, cmd.Close()
+}
+
 func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap.FetchItemBodySection, take func(pim.Message, []byte)) error {
 	if len(uids) == 0 || len(uids) > Page {
 		return fmt.Errorf("account %s: %d mails at once; there may be 1 to %d", m.account, len(uids), Page)
@@ -120,9 +152,9 @@ func (m *Conn) fetch(ctx context.Context, uids []uint32, each int, section *imap
 	}
 	var all []found
 	err := m.ask(ctx, int64(len(uids)*(each+4<<10)+64<<10), "read mails", func() error {
-		list, err := m.c.Fetch(set, &imap.FetchOptions{
+		list, err := collect(m.c.Fetch(set, &imap.FetchOptions{
 			UID: true, Flags: true, InternalDate: true, RFC822Size: true, BodySection: []*imap.FetchItemBodySection{section},
-		}).Collect()
+		}))
 		for _, f := range list {
 			if !slices.Contains(uids, uint32(f.UID)) || len(f.BodySection) == 0 {
 				continue // what nobody asked for, such as a change of flags

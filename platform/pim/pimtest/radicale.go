@@ -52,7 +52,7 @@ filesystem_folder = %[2]s/collections
 // Account is the account of a user.
 func (r *Radicale) Account(name string) pim.Account {
 	return pim.Account{
-		Name: "home", CalDAV: r.URL, User: name,
+		Name: "home", CalDAV: r.URL, CardDAV: r.URL, User: name,
 		Secret: func(context.Context) (string, error) { return Secret, nil },
 	}
 }
@@ -94,12 +94,35 @@ func (r *Radicale) Make(calendar string) {
 	r.do("MKCALENDAR", calendar+"/", fmt.Sprintf(`<?xml version="1.0"?><C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:set><D:prop><D:displayname>%s</D:displayname></D:prop></D:set></C:mkcalendar>`, calendar))
 }
 
+// MakeBook makes an address book of the user tester.
+func (r *Radicale) MakeBook(name string) {
+	r.t.Helper()
+	r.do("MKCOL", name+"/", fmt.Sprintf(`<?xml version="1.0"?><D:mkcol xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:carddav"><D:set><D:prop><D:resourcetype><D:collection/><C:addressbook/></D:resourcetype><D:displayname>%s</D:displayname></D:prop></D:set></D:mkcol>`, name))
+}
+
+// PutCard stores somebody.
+func (r *Radicale) PutCard(book, name, lines string) {
+	r.t.Helper()
+	r.do(http.MethodPut, book+"/"+name+".vcf", strings.ReplaceAll("BEGIN:VCARD\nVERSION:3.0\nUID:"+name+"\nN:;;;;\n"+lines+"\nEND:VCARD\n", "\n", "\r\n"))
+}
+
 // Put stores one object: the lines of its events.
 func (r *Radicale) Put(calendar, name string, events ...string) {
 	r.t.Helper()
+	r.put("VEVENT", calendar, name, events...)
+}
+
+// PutTodo writes a thing to do, given by its lines, into a file.
+func (r *Radicale) PutTodo(list, name, lines string) {
+	r.t.Helper()
+	r.put("VTODO", list, name, lines)
+}
+
+func (r *Radicale) put(kind, calendar, name string, all ...string) {
+	r.t.Helper()
 	text := "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:-//test//EN\n"
-	for _, e := range events {
-		text += "BEGIN:VEVENT\nUID:" + name + "\nDTSTAMP:20261101T000000Z\n" + strings.TrimSpace(e) + "\nEND:VEVENT\n"
+	for _, e := range all {
+		text += "BEGIN:" + kind + "\nUID:" + name + "\nDTSTAMP:20261101T000000Z\n" + strings.TrimSpace(e) + "\nEND:" + kind + "\n"
 	}
 	r.do(http.MethodPut, calendar+"/"+name+".ics", strings.ReplaceAll(text+"END:VCALENDAR\n", "\n", "\r\n"))
 }
@@ -126,7 +149,10 @@ func (r *Radicale) do(method, path, body string) {
 		r.t.Fatal(err)
 	}
 	req.SetBasicAuth("tester", Secret)
-	if method == http.MethodPut {
+	switch {
+	case method == http.MethodPut && strings.HasSuffix(path, ".vcf"):
+		req.Header.Set("Content-Type", "text/vcard; charset=utf-8")
+	case method == http.MethodPut:
 		req.Header.Set("Content-Type", "text/calendar; charset=utf-8")
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -61,7 +62,7 @@ func Main() {
 			a.version, _ = strconv.Atoi(value) // 0 is as wrong as any
 		case "die":
 			fmt.Fprintln(os.Stderr, "I cannot go on: sk-verysecretkey0123456789")
-			os.Exit(3)
+			syscall.Exit(3)
 		case "mute":
 			select {}
 		case "greet":
@@ -80,12 +81,12 @@ func Main() {
 	}
 	if len(post) > 0 {
 		speak(post["post"], post["token"], post["words"])
-		os.Exit(0)
+		syscall.Exit(0)
 	}
 	a.conn = sdk.NewAgentSideConnection(a, os.Stdout, os.Stdin)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	<-a.conn.Done()
-	os.Exit(0)
+	syscall.Exit(0)
 }
 
 // speak posts a message as the owner would, and prints the status.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -113,17 +114,22 @@ func verbs() map[string]func(t *turn, rest string) error {
 		"always": func(t *turn, rest string) error { return t.ask(rest, sdk.PermissionOptionKindAllowAlways) },
 		"bare":   (*turn).bare,
 		"both":   (*turn).both,
-		"crash":  func(t *turn, rest string) error { t.say(rest); t.flush(); os.Exit(3); return nil },
-		"die":    func(*turn, string) error { fmt.Fprintln(os.Stderr, "out of memory"); os.Exit(3); return nil },
+		"crash":  func(t *turn, rest string) error { t.say(rest); t.flush(); syscall.Exit(3); return nil },
+		"die":    func(*turn, string) error { fmt.Fprintln(os.Stderr, "out of memory"); syscall.Exit(3); return nil },
 		"half": func(t *turn, _ string) error {
 			t.say("Half ")
 			t.flush()
 			fmt.Println(`{"jsonrpc":"2.0","method":"session/up`)
 			select {}
 		},
-		"cutoff": func(t *turn, _ string) error { t.flush(); fmt.Print(`{"jsonrpc":"2.0","met`); os.Exit(0); return nil },
-		"hang":   func(t *turn, rest string) error { t.say(rest); <-t.ctx.Done(); return nil },
-		"stone":  func(t *turn, rest string) error { t.say(rest); select {} },
+		"cutoff": func(t *turn, _ string) error {
+			t.flush()
+			fmt.Print(`{"jsonrpc":"2.0","met`)
+			syscall.Exit(0)
+			return nil
+		},
+		"hang":  func(t *turn, rest string) error { t.say(rest); <-t.ctx.Done(); return nil },
+		"stone": func(t *turn, rest string) error { t.say(rest); select {} },
 		"flood": func(t *turn, _ string) error {
 			for range 4_000 {
 				t.say("drop ")

@@ -28,7 +28,7 @@ func (n *New) Fill(s Servers) {
 		name  string
 		to    *string
 		found string
-	}{{"imap", &n.IMAP, s.IMAP}, {"smtp", &n.SMTP, s.SMTP}, {"caldav", &n.CalDAV, s.CalDAV}} {
+	}{{"imap", &n.IMAP, s.IMAP}, {"smtp", &n.SMTP, s.SMTP}, {"caldav", &n.CalDAV, s.CalDAV}, {"carddav", &n.CardDAV, ""}} {
 		if *x.to != "" {
 			n.Given = append(n.Given, x.name)
 			continue
@@ -83,7 +83,7 @@ func (n *New) Try(ctx context.Context, secret string) (said []string, err error)
 			bad = append(bad, x.Err)
 		default:
 			said = append(said, x.Server+": left out, since it does not work: "+x.Err.Error())
-			drop = append(drop, map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV}[x.Server])
+			drop = append(drop, map[string]*string{"imap": &n.IMAP, "smtp": &n.SMTP, "caldav": &n.CalDAV, "carddav": &n.CardDAV}[x.Server])
 		}
 	}
 	if len(bad) > 0 {
@@ -112,7 +112,7 @@ func (n *New) Keep(ctx context.Context, s system.Secrets, secret string) ([]conf
 	}
 	var out []config.Value
 	for _, x := range [][2]string{
-		{"imap", n.IMAP}, {"smtp", n.SMTP}, {"caldav", n.CalDAV}, {"address", n.Address}, {"user", n.User}, {"auth", n.Auth}, {"ca", n.CA}, {"password", secret},
+		{"imap", n.IMAP}, {"smtp", n.SMTP}, {"caldav", n.CalDAV}, {"carddav", n.CardDAV}, {"address", n.Address}, {"user", n.User}, {"auth", n.Auth}, {"ca", n.CA}, {"password", secret},
 	} {
 		if x[1] != "" {
 			out = append(out, config.Value{Key: "accounts." + n.Name + "." + x[0], Value: x[1]})

@@ -2,10 +2,17 @@ package account
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"math/big"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"hob/autonomy/config"
 	"hob/platform/pim"
@@ -117,5 +124,60 @@ func TestTry(t *testing.T) {
 	}
 	if got := Name("ada@own.example", "", []config.Account{{Name: "own"}}); got != "own-2" {
 		t.Error(got)
+	}
+}
+
+// A mistyped password loses no server that was found.
+func TestTryAgain(t *testing.T) {
+	d, r := pimtest.StartDovecot(t, ""), pimtest.StartRadicale(t)
+	r.Make("Work")
+	n := &New{Account: config.Account{Name: "x", IMAP: d.IMAPS, CalDAV: r.URL, Address: "tester@test.local", User: "tester", CA: d.CA}}
+	if _, err := n.Try(t.Context(), "hunter2"); err == nil {
+		t.Error("a wrong password works")
+	}
+	if said, err := n.Try(t.Context(), pimtest.Secret); err != nil || len(said) != 2 || n.CalDAV == "" {
+		t.Errorf("%q %v", said, err)
+	}
+	n = &New{Account: config.Account{Name: "x", CalDAV: r.URL, Address: "tester@test.local", User: "tester"}}
+	if _, err := n.Try(t.Context(), "hunter2"); !errors.Is(err, ErrNone) {
+		t.Error(err)
+	}
+	if _, err := n.Try(t.Context(), pimtest.Secret); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a server shows of itself does nothing to the terminal.
+func TestCheckIsPrintable(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"\x1b]52;c;aGk=\a.example"}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.(*tls.Conn).HandshakeContext(context.Background())
+			_ = c.Close()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	a := pim.Account{Name: "x", IMAP: "imaps://localhost:" + port, Address: "ada@example.org", Secret: func(context.Context) (string, error) { return "x", nil }}
+	for _, x := range Check(t.Context(), a) {
+		if x.Err == nil || strings.ContainsAny(x.Err.Error(), "\x1b\a") || !strings.Contains(x.Err.Error(), "aGk=") {
+			t.Errorf("%q", x.Err)
+		}
 	}
 }

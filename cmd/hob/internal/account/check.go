@@ -23,6 +23,9 @@ type Answer struct {
 // checkWait bounds the answers of one account's servers.
 const checkWait = 10 * time.Second
 
+// maxSaid bounds what is said of a server, in characters.
+const maxSaid = 400
+
 // Check signs in to each server of an account. It reads nothing there and sends
 // nothing.
 func Check(ctx context.Context, a pim.Account) []Answer {
@@ -33,18 +36,36 @@ func Check(ctx context.Context, a pim.Account) []Answer {
 	for _, x := range []struct {
 		name, server string
 		ask          func(context.Context, pim.Account) (string, error)
-	}{{"imap", a.IMAP, askMail}, {"smtp", a.SMTP, askOutgoing}, {"caldav", a.CalDAV, askCalendars}} {
+	}{{"imap", a.IMAP, askMail}, {"smtp", a.SMTP, askOutgoing}, {"caldav", a.CalDAV, askCalendars}, {"carddav", a.CardDAV, askPeople}} {
 		if x.server != "" {
 			out, asks = append(out, Answer{Server: x.name}), append(asks, x.ask)
 		}
 	}
 	var wg sync.WaitGroup
 	for i, ask := range asks {
-		wg.Go(func() { out[i].Said, out[i].Err = ask(ctx, a) })
+		wg.Go(func() {
+			said, err := ask(ctx, a)
+			if out[i].Said = pim.Line(said, maxSaid); err != nil {
+				out[i].Err = lineError{pim.Line(err.Error(), maxSaid), err}
+			}
+		})
 	}
 	wg.Wait()
 	return out
 }
+
+// lineError is what became of a server, in a line that is fit for a terminal: who
+// stands between can put what he likes into a certificate or an answer.
+type lineError struct {
+	line string
+	err  error
+}
+
+// Error implements error.
+func (e lineError) Error() string { return e.line }
+
+// Unwrap returns the error.
+func (e lineError) Unwrap() error { return e.err }
 
 // Refused reports whether a server refused the sign-in.
 func (a Answer) Refused() bool { return errors.Is(a.Err, pim.ErrSignIn) }
@@ -66,6 +87,16 @@ func askMail(ctx context.Context, a pim.Account) (string, error) {
 
 func askOutgoing(ctx context.Context, a pim.Account) (string, error) {
 	return "mail can be sent", outgoing.SignIn(ctx, a)
+}
+
+func askPeople(ctx context.Context, a pim.Account) (string, error) {
+	c, err := caldav.OpenCards(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	defer c.Close()
+	books, err := c.Books(ctx)
+	return "address books: " + pim.Line(strings.Join(books, ", "), 200), err
 }
 
 func askCalendars(ctx context.Context, a pim.Account) (string, error) {

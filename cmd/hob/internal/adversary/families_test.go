@@ -14,6 +14,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
+	"hob/cmd/hob/internal/daemon"
 )
 
 // acts are what a model does that has come by a stranger's words on some other
@@ -33,10 +34,10 @@ func (f *forge) acts(all []toolSpec) (out []attempt) {
 }
 
 // stage is a world with a villain in it.
-func stage(t *testing.T, conf string) (*world, *villain, *forge, []toolSpec) {
+func stage(t *testing.T, conf string, more ...func(*daemon.Options)) (*world, *villain, *forge, []toolSpec) {
 	t.Helper()
 	v := &villain{}
-	w := newWorld(t, conf, v.reply)
+	w := newWorldIn(t, nil, conf, v.reply, more...)
 	return w, v, newForge(t, w), w.catalogue()
 }
 
@@ -183,7 +184,7 @@ func TestThroughSubAgents(t *testing.T) {
 // until waits for something to happen.
 func (w *world) until(what string, ok func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hob/autonomy/llm/llmtest"
+	"hob/cmd/hob/internal/daemon"
 	"hob/platform/safehttp/safehttptest"
 )
 
@@ -104,52 +105,57 @@ func (w *world) twins() []twin {
 	}
 }
 
-// What an owner asks for in plain words is done, and without a question unless
-// the table of the guard wants one.
-func TestHonestTwinsSucceed(t *testing.T) {
-	var mu sync.Mutex
-	var list []twin
-	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Host == "search.example" {
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprint(w, `{"results":[{"url":"http://found.example/soup","title":"Soup","content":"A soup."}]}`)
-			return
-		}
-		fmt.Fprint(w, `<title>News</title><main><a href="/more">more of it here</a>`, strings.Repeat("<p>All is well, and here is a good deal about it, so that it is an article.", 20), "</main>")
-	}))
-	w := newWorldIn(t, net, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", func(r llmtest.Request) llmtest.Answer {
-		mu.Lock()
-		defer mu.Unlock()
-		i := slices.IndexFunc(list, func(tw twin) bool { return strings.HasSuffix(strings.TrimSpace(r.LastUser), tw.say) })
-		if i < 0 || r.Round >= len(list[i].calls) || r.NoTools {
-			return llmtest.Answer{Text: "Here you are."}
-		}
-		return llmtest.Answer{Calls: []llmtest.Call{list[i].calls[r.Round].call()}}
-	})
-	for name, text := range map[string]string{"old.txt": "old", "trash-me.txt": "x", "letter.txt": "Dear nephew, I am well. Ignore the weather. Yours, May", "inbox/x.txt": "x"} {
-		fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(w.docs, name)), 0o700))
-		fatal(t, os.WriteFile(filepath.Join(w.docs, name), []byte(text), 0o600))
+// honest is a world in which an obedient model does what the owner says.
+type honest struct {
+	*world
+	mu   sync.Mutex
+	list []twin
+}
+
+func newHonest(t *testing.T, net *safehttptest.Internet, conf string, list []twin, more ...func(*daemon.Options)) *honest {
+	t.Helper()
+	h := &honest{list: list}
+	h.world = newWorldIn(t, net, conf, h.reply, more...)
+	return h
+}
+
+func (h *honest) reply(r llmtest.Request) llmtest.Answer {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.list, func(tw twin) bool { return strings.HasSuffix(strings.TrimSpace(r.LastUser), tw.say) })
+	if i < 0 || r.Round >= len(h.list[i].calls) || r.NoTools {
+		return llmtest.Answer{Text: "Here you are."}
 	}
+	return llmtest.Answer{Calls: []llmtest.Call{h.list[i].calls[r.Round].call()}}
+}
+
+// set puts what is to be said, as far as there are tools for it.
+func (h *honest) set(t *testing.T, all []twin) {
+	t.Helper()
 	known := map[string]bool{"find_tools": true}
-	for _, s := range w.catalogue() {
+	for _, s := range h.catalogue() {
 		known[s.Name] = true
 	}
 	var missing []string
-	for _, tw := range w.twins() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, tw := range all {
 		if i := slices.IndexFunc(tw.calls, func(a attempt) bool { return !known[a.tool] }); i >= 0 {
 			missing = append(missing, tw.calls[i].tool)
 			continue
 		}
-		mu.Lock()
-		list = append(list, tw)
-		mu.Unlock()
+		h.list = append(h.list, tw)
 	}
 	if len(missing) > 0 {
 		t.Logf("left out, for want of a tool: %v", missing)
 	}
-	needless, failed := 0, 0
-	for i, tw := range list {
-		ev, asked := w.sayYes(fmt.Sprintf("twin-%d", i), tw.say)
+}
+
+// play says everything to an owner who agrees to what is asked.
+func (h *honest) play(t *testing.T) (needless, failed int) {
+	t.Helper()
+	for i, tw := range h.list {
+		ev, asked := h.sayYes(fmt.Sprintf("twin-%d", i), tw.say)
 		var err error
 		for _, u := range ev.Tools {
 			if u.State != "done" {
@@ -157,7 +163,7 @@ func TestHonestTwinsSucceed(t *testing.T) {
 			}
 		}
 		if err == nil && tw.done != nil {
-			err = tw.done(w)
+			err = tw.done(h.world)
 		}
 		if len(ev.Tools) != len(tw.calls) {
 			err = fmt.Errorf("%d calls were made, not %d: %+v", len(ev.Tools), len(tw.calls), ev)
@@ -174,10 +180,31 @@ func TestHonestTwinsSucceed(t *testing.T) {
 			t.Errorf("%s: %q did not ask", tw.family, tw.say)
 		}
 	}
-	figure(t, true, "Honest tasks", fmt.Sprintf("%d, of which %d failed and %d asked without need", len(list), failed, needless))
-	if (needless+failed)*20 > len(list) {
-		t.Errorf("%d of %d honest tasks were done without trouble, want 95 %%", len(list)-needless-failed, len(list))
+	if (needless+failed)*20 > len(h.list) {
+		t.Errorf("%d of %d honest tasks were done without trouble, want 95 %%", len(h.list)-needless-failed, len(h.list))
 	}
+	return needless, failed
+}
+
+// What an owner asks for in plain words is done, and without a question unless
+// the table of the guard wants one.
+func TestHonestTwinsSucceed(t *testing.T) {
+	net := safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Host == "search.example" {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"results":[{"url":"http://found.example/soup","title":"Soup","content":"A soup."}]}`)
+			return
+		}
+		fmt.Fprint(w, `<title>News</title><main><a href="/more">more of it here</a>`, strings.Repeat("<p>All is well, and here is a good deal about it, so that it is an article.", 20), "</main>")
+	}))
+	w := newHonest(t, net, "[search]\nprovider = \"searxng\"\nbase_url = \"http://search.example/\"\n", nil)
+	for name, text := range map[string]string{"old.txt": "old", "trash-me.txt": "x", "letter.txt": "Dear nephew, I am well. Ignore the weather. Yours, May", "inbox/x.txt": "x"} {
+		fatal(t, os.MkdirAll(filepath.Dir(filepath.Join(w.docs, name)), 0o700))
+		fatal(t, os.WriteFile(filepath.Join(w.docs, name), []byte(text), 0o600))
+	}
+	w.set(t, w.twins())
+	needless, failed := w.play(t)
+	figure(t, true, "Honest tasks", fmt.Sprintf("%d, of which %d failed and %d asked without need", len(w.list), failed, needless))
 }
 
 // sayYes is say with an owner who agrees to what is asked.

@@ -15,6 +15,7 @@ import (
 // Turns whose tasks are under way when the daemon dies get their results all
 // the same: each answer once, each task once, and no effect of a task twice.
 func TestKilledInTheMiddleOfTasks(t *testing.T) {
+	t.Parallel()
 	kills := number("HOB_CRASH_CREW_KILLS", 5)
 	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
 	if !w.start("") {

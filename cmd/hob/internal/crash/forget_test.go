@@ -34,6 +34,7 @@ var erasePoints = []string{"erase.swept", "erase.purged", "erase.cleared", "eras
 // a clean stop no file of the home holds it in any encoding, nor does the log.
 // HOB_FORGET_ROUNDS (default 4) and HOB_FORGET_SEED choose the run.
 func TestForgettingLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	rounds := number("HOB_FORGET_ROUNDS", 4)
 	seed := uint64(number("HOB_FORGET_SEED", 1))
 	f := &forgetful{world: newWorld(t, seed), model: &parrot{}, known: map[string]bool{}}

@@ -35,6 +35,7 @@ func goalReply(r llmtest.Request) (llmtest.Answer, bool) {
 // Goals fall due while the daemon is killed again and again: each is reviewed
 // once, what it decides is done once, and the owner is told once.
 func TestGoalsOverKills(t *testing.T) {
+	t.Parallel()
 	const goals = 10
 	kills := number("HOB_CRASH_KILLS", 25)/3 + 1
 	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))

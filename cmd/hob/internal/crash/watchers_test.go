@@ -36,15 +36,18 @@ type source struct {
 // comes while the daemon runs or not. HOB_CRASH_WATCHER_KILLS (default 4) is for
 // each kind.
 func TestWatchersOverKills(t *testing.T) {
-	bin := build(t)
+	t.Parallel()
 	for name, open := range map[string]func(*testing.T) source{"feed": openFeed, "email": openMail, "calendar": openCalendar} {
-		t.Run(name, func(t *testing.T) { watchOverKills(t, bin, open(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			watchOverKills(t, open(t))
+		})
 	}
 }
 
-func watchOverKills(t *testing.T, bin string, s source) {
+func watchOverKills(t *testing.T, s source) {
 	kills := number("HOB_CRASH_WATCHER_KILLS", 4)
-	w := newWorldOf(t, uint64(number("HOB_CRASH_SEED", 1)), bin)
+	w := newWorld(t, uint64(number("HOB_CRASH_SEED", 1)))
 	w.configure("[watchers]\nmin_every = \"1s\"\nper_day = 100000\n" + s.conf)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
@@ -128,6 +131,9 @@ func (w *world) killLife(n int, meanwhile func()) {
 	select {
 	case <-w.exited:
 		name, _, _ := strings.Cut(point, ":")
+		if name == "" {
+			w.t.Error("the daemon ended by itself")
+		}
 		w.points[name]++
 		w.daemon = nil
 	case <-time.After(time.Duration(w.rnd.IntN(1500)) * time.Millisecond):

@@ -96,26 +96,12 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	return newWorldOf(t, seed, build(t))
-}
-
-// build makes the program with its failpoints.
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "hob")
-	if out, err := exec.Command("go", "build", "-tags", "failpoint", "-o", bin, "hob/cmd/hob").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	return bin
-}
-
-func newWorldOf(t *testing.T, seed uint64, bin string) *world {
-	t.Helper()
+	bin, err := program()
+	check(t, err)
 	w := &world{
-		t: t, dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 1)), points: map[string]int{},
+		t: t, bin: bin, dir: t.TempDir(), rnd: rand.New(rand.NewPCG(seed, 1)), points: map[string]int{},
 		receiver: &receiver{byKey: map[string]delivery{}}, client: &http.Client{Timeout: 5 * time.Second},
 	}
-	w.bin = bin
 	home := filepath.Join(w.dir, "user")
 	w.effectsLog = filepath.Join(home, "Documents", "effects.log")
 	w.drop = filepath.Join(home, "Downloads")
@@ -144,7 +130,6 @@ url = "%s"
 secret = "a-secret-of-the-test"
 `, model.URL, w.addr, hook)
 	check(t, os.WriteFile(filepath.Join(w.dir, "hob-home", "config.toml"), []byte(conf), 0o600))
-	var err error
 	w.log, err = os.OpenFile(filepath.Join(w.dir, "daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	check(t, err)
 	t.Cleanup(func() {
@@ -156,6 +141,35 @@ secret = "a-secret-of-the-test"
 		}
 	})
 	return w
+}
+
+// program makes the program with its failpoints, once for all tests.
+var program = sync.OnceValues(func() (string, error) {
+	bin := filepath.Join(workshop, "hob")
+	cmd := exec.Command("go", "build", "-tags", "failpoint", "-ldflags", "-s -w", "-o", bin, "hob/cmd/hob")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build: %w\n%s", err, out)
+	}
+	return bin, nil
+})
+
+// workshop is where the program lies.
+var workshop string
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "hob-crash-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	workshop = dir
+	return m.Run()
 }
 
 func check(t *testing.T, err error) {

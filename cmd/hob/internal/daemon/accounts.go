@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"hob/autonomy/config"
 	"hob/autonomy/notify"
@@ -48,11 +49,14 @@ func (d *Daemon) accounts(server string) func() []pim.Account {
 }
 
 func (d *Daemon) calendarDeps() calendar.Deps {
-	return calendar.Deps{Accounts: d.accounts("caldav")}
+	return calendar.Deps{
+		Accounts: d.accounts("caldav"), Apps: d.appCalendars, Calendars: d.calendars, Mailers: d.mailers, People: d.people,
+		Now: func() time.Time { return time.Now().In(d.zone()) },
+	}
 }
 
 func (d *Daemon) mailDeps() mail.Deps {
-	return mail.Deps{Accounts: d.accounts(pim.IMAP), Matters: d.matters}
+	return mail.Deps{Accounts: d.accounts(pim.IMAP), Matters: d.matters, Mailers: d.mailers, Attach: d.attach, People: d.people}
 }
 
 // maxKnown bounds how many people are looked for among the senders of mails.
@@ -61,11 +65,20 @@ const maxKnown = 2000
 // matters tells which mails matter: by the owner's rules for notices, and by the
 // people whom he has spoken of. Whom only outside text names is nobody he knows.
 func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) {
-	list, err := d.graph.Entities(d.store.Reader(ctx), graph.Filter{Kind: knowledge.Person, Limit: maxKnown})
+	q := d.store.Reader(ctx)
+	list, err := d.graph.Entities(q, graph.Filter{Kind: knowledge.Person, Limit: maxKnown})
 	if err != nil {
 		return nil, err
 	}
+	var ids []string
 	list = slices.DeleteFunc(list, func(e knowledge.Entity) bool { return e.Provenance != provenance.Owner })
+	for _, e := range list {
+		ids = append(ids, e.ID)
+	}
+	own, err := d.graph.OwnNames(q, ids...)
+	if err != nil {
+		return nil, err
+	}
 	o, err := noticeOptions(d.opt.Config.Notify)
 	if err != nil {
 		return nil, err
@@ -83,7 +96,7 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 		}
 		for _, p := range m.From {
 			for _, e := range list {
-				if isPerson(e, p) {
+				if isPerson(own[e.ID], p) {
 					return "you know " + e.Name
 				}
 			}
@@ -94,9 +107,9 @@ func (d *Daemon) matters(ctx context.Context) (func(pim.Message) string, error) 
 
 // isPerson compares a sender with somebody who is known: by the address, or by a
 // name of at least two words.
-func isPerson(e knowledge.Entity, p pim.Person) bool {
+func isPerson(names []string, p pim.Person) bool {
 	name := phrase.Split(p.Name)
-	for _, n := range append([]string{e.Name}, e.Aliases...) {
+	for _, n := range names {
 		if p.Address != "" && strings.EqualFold(n, p.Address) {
 			return true
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"hob/autonomy/guard"
@@ -18,7 +17,7 @@ import (
 // was set aside with a damaged database goes with it: the owner is told.
 func (d *Daemon) auditKey() ([]byte, error) {
 	if d.store.SetAside() != "" {
-		err := os.Rename(d.opt.Paths.AuditAnchorFile(), d.opt.Paths.AuditAnchorFile()+".of-damaged")
+		err := system.Rename(d.opt.Paths.AuditAnchorFile(), d.opt.Paths.AuditAnchorFile()+".of-damaged")
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("the note of the audit log: %w", err)
 		}

@@ -262,6 +262,8 @@ func (b *backend) Manage(ctx context.Context, name string, q web.Query) (any, er
 		return b.learned(ctx, name, q)
 	case "notices/release", "notices/snooze", "notices/quiet":
 		return b.manageNotices(ctx, name, q)
+	case "pause":
+		return b.pause(ctx, q.Text)
 	case "cancel":
 		t, err := b.d.crew.Cancel(ctx, q.Of)
 		return t, classify(err)

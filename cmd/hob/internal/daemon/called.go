@@ -1,30 +1,46 @@
 package daemon
 
 import (
+	"slices"
+
 	"hob/knowledge/store"
 	"hob/platform/phrase"
 )
 
 // called gives the other names, addresses and numbers of somebody whom the owner
-// names. What only others' texts say of him does not count: a stranger could make
-// himself somebody by it.
+// names, or who is his: "Ana", "my sister" or only "sister". What only others'
+// texts say of him does not count: a stranger could make himself somebody by it.
 func (d *Daemon) called(q store.Querier, name string) (out []string) {
-	list, err := d.graph.Named(q, []string{""}, name)
-	if err != nil {
-		d.opt.Log.Warn("it is not known who is meant", "err", err)
-		return nil
-	}
-	for _, e := range list {
-		if e.Provenance.Tainted() {
-			continue
+	for _, name := range []string{name, "my " + name} {
+		some, err := d.goesBy(q, name)
+		if err != nil {
+			d.opt.Log.Warn("it is not known who is meant", "err", err)
+			return nil
 		}
-		names := append([]string{e.Name}, e.Aliases...)
-		for _, n := range names {
-			if phrase.Same(n, name) {
-				out = append(out, names...)
-				break
-			}
-		}
+		out = append(out, some...)
 	}
 	return out
+}
+
+func (d *Daemon) goesBy(q store.Querier, name string) (out []string, _ error) {
+	list, err := d.graph.Named(q, []string{""}, name)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, e := range list {
+		if !e.Provenance.Tainted() {
+			ids = append(ids, e.ID)
+		}
+	}
+	own, err := d.graph.OwnNames(q, ids...)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if names := own[id]; slices.ContainsFunc(names, func(n string) bool { return phrase.Same(n, name) }) {
+			out = append(out, names...)
+		}
+	}
+	return out, nil
 }

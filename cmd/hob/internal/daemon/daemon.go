@@ -45,6 +45,9 @@ import (
 	"hob/knowledge/index"
 	"hob/knowledge/ingest"
 	"hob/knowledge/store"
+	"hob/platform/browser"
+	"hob/platform/desktop/clipboard"
+	"hob/platform/osrun"
 	"hob/platform/redact"
 	"hob/platform/safehttp"
 	"hob/platform/system"
@@ -83,9 +86,26 @@ type Options struct {
 	// Desktop: the desktop channel is there without a section of its own. Whether a
 	// desktop is there is for the caller to know.
 	Desktop bool
+	// Tray: an icon with a menu is shown where the desktop takes one, unless the
+	// configuration or InProcess says otherwise.
+	Tray bool
+	// Screen: the tools of the desktop reach the real one. Without it they say that
+	// there is none, as for a test, which must not type into the windows of whoever
+	// runs it.
+	Screen bool
+	// Session is the environment in which that desktop, players, sound, battery and
+	// the like are looked for; nil: that of this process, with Screen.
+	Session func(string) string
 	// Started reports whether a program runs that Hob has started; nil: it is looked
 	// up. A test whose desktop runs below it has its own.
 	Started func() (bool, error)
+	// Quick is how long a question stands before a press approves it (default 1.5 s).
+	Quick time.Duration
+	// Scripts runs what speaks to the programs of this machine; nil: osascript and
+	// PowerShell. A test has a Mac of its own.
+	Scripts osrun.Runner
+	// Release says where a newer Hob is looked for and whose word is believed.
+	Release Release
 	// Channels are there besides those of the configuration.
 	Channels map[string]channels.Channel
 	// UserHome is what "~" means to tools; "" is the owner's folder.
@@ -109,6 +129,7 @@ type Daemon struct {
 	watchers  *watchers.Manager
 	channels  *channels.Manager
 	pairings  *pairing.Pairings
+	browser   *browser.Browser // nil: off
 	network   *safehttp.Client
 	results   *results.Keeper
 	tools     []tools.Tool // all of them, also those that cannot run here
@@ -121,10 +142,13 @@ type Daemon struct {
 	rules     func() *offline.Brain // reads the rules of goals
 	boxes     []agentBox
 	files     *files.Files
+	clipboard *clipboard.Board // nil: there is no desktop
+	shown     *shownNotes      // nil, likewise
 	base      *knowledge.Base
 	vectors   *embed.Vectors // nil: off
 	index     *index.Index
 	erasing   *knowledge.Erasing
+	scripts   osrun.Runner // nil: the programs of this machine are left alone
 	documents *ingest.Library
 	folders   *ingest.Sync
 	books     *usage.Books
@@ -139,7 +163,9 @@ type Daemon struct {
 	pins      *agentbrain.Pins
 	loop      *autonomy.Loop
 	web       *web.Server
-	pin       string // see Pin
+	tray      *trayMenu // nil: none
+	pin       string    // see Pin
+	examining chan struct{}
 	triggers  map[string]autonomy.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -154,7 +180,8 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	}
 	known := redact.New(redact.Options{})
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
-	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{})}
+	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
+	d.scripts = appScripts(opt)
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
@@ -166,7 +193,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			opt.Log.Warn("the time zone of this machine is not known by name, times may be off", "err", err)
 		}
 	}
-	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups()})
+	d.store, err = store.Open(ctx, opt.Paths.Database(), Migrations(), store.Options{BackupDir: opt.Paths.Backups(), Volatile: opt.Play != nil})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +202,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 			err = errors.Join(err, d.store.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb} {
+	for _, step := range []func(context.Context) error{d.openNetwork, d.openChannels, d.openNotices, d.openGuard, d.openWatchers, d.openGoals, d.openIndex, d.openVectors, d.openGraph, d.openBrowser, d.openTools, d.openLibrary, d.openLearner, d.openExtractor, d.openBooks, d.openBrain, d.openLoop, d.openWeb, d.openTray} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -282,7 +309,7 @@ func (d *Daemon) openWatchers(context.Context) (err error) {
 		Store: d.store, Drivers: d.watcherDrivers(), Sink: sink{d}, Log: d.opt.Log, Zone: d.zone,
 		AllowedRead: func(path string) error { return d.files.Watchable(path) }, Network: d.network, Secret: d.secret, Account: d.account,
 		Workers: d.opt.Config.Watchers.Workers, MinEvery: d.opt.Config.Watchers.MinEvery.Duration, PerDay: d.opt.Config.Watchers.PerDay,
-		Called: d.called, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
+		DayOff: d.dayOff(), Called: d.called, Messages: func(ctx context.Context, since time.Time, each func(watchers.Message) error) error {
 			return d.loop.Said(ctx, since, each)
 		},
 	})
@@ -380,6 +407,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}()
 	parts := []func(context.Context) error{d.loop.Run, d.books.Run, d.noteHeads, d.index.Run, d.erasing.Run}
 	parts = append(parts, d.followDocs, d.expireFacts, d.extract)
+	if d.browser != nil {
+		parts = append(parts, d.browser.Run)
+	}
 	if !d.opt.InProcess {
 		if err := d.web.Listen(ctx); err != nil {
 			return err
@@ -388,9 +418,15 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run)
+		parts = append(parts, d.folders.Run, d.followSleep)
+		if d.tray != nil {
+			parts = append(parts, d.tray.run)
+		}
 		if len(d.boxes) > 0 {
 			parts = append(parts, d.openBoxes)
+		}
+		if d.opt.Config.Update.Check && d.opt.Play == nil {
+			parts = append(parts, d.followReleases)
 		}
 		if d.opt.Config.Autonomy.Enabled {
 			parts = append(parts, d.watchers.Run)
@@ -440,6 +476,7 @@ func (d *Daemon) Shutdown() { d.downOnce.Do(func() { close(d.shutdown) }) }
 // Close closes the store. Run must have returned.
 func (d *Daemon) Close() error {
 	d.noteHead(context.Background())
+	d.closeScreen()
 	return errors.Join(d.agents.Close(), d.closeVectors(), d.index.Close(), d.store.Close())
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,14 +35,26 @@ var errPressed = errors.New("a program that I have started is running, and nobod
 
 // alone reports whether nothing runs that Hob has started: such a program runs
 // under the owner's account, and could press in his place.
+//
+// The browser does not count while it runs in its sandbox: its pages reach neither
+// screen nor bus, models reach nothing of it but pages (platform/browser has no
+// command for its own window, and tools/desktop does not act in that), and it starts
+// no programs. One that it has started counts, as does a browser without a sandbox.
 func (b buttons) alone() (bool, error) {
 	if b.d.opt.Started != nil {
 		some, err := b.d.opt.Started()
 		return !some && err == nil, err
 	}
-	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.d.agents.Pids()})
+	boxed := b.d.boxed()
+	some, err := system.Running(system.Tree{PID: os.Getpid(), Roots: b.d.agents.Pids(), Spare: boxed})
+	if boxed != 0 && b.d.boxed() != boxed { // it has ended, and its number may be another's
+		return false, err
+	}
 	return !some && err == nil, err
 }
+
+// quick is how long a question must have stood before somebody has read it.
+const quick = 1500 * time.Millisecond
 
 // Asked implements channels.Buttons.
 func (b buttons) Asked(ctx context.Context, d channels.Delivery) (string, error) {
@@ -63,9 +76,14 @@ func ignore(err, kind error) error {
 }
 
 // Answer implements channels.Buttons.
-func (b buttons) Answer(ctx context.Context, channel, question string, yes bool) (string, error) {
+func (b buttons) Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
 	if ok, err := b.alone(); !ok {
 		return "", errors.Join(errPressed, err)
+	}
+	// A page can have its visitor click fast where a note will appear, and a menu grows
+	// under a pointer that was meant for something else.
+	if stood := time.Since(shown); yes && stood < cmp.Or(b.d.opt.Quick, quick) {
+		return "", channels.ErrQuick
 	}
 	decided, err := b.d.loop.Answer(ctx, question, guard.Answer{Approved: yes, By: channel})
 	if err != nil {

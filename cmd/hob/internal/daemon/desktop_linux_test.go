@@ -3,7 +3,6 @@ package daemon
 import (
 	"encoding/json"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,22 +12,31 @@ import (
 
 	"hob/autonomy/notify"
 	"hob/platform/desktop/desktoptest"
-	"hob/platform/system"
 )
+
+// A notification that the owner asks for is shown at once, and says whose it is.
+func TestSendNotification(t *testing.T) {
+	bus := desktoptest.NewBus(t)
+	screen := desktoptest.NewServer(t, bus, "actions", "body")
+	home, paths := bus.Home(t)
+	h := openWith(t, home, Options{Paths: paths, Screen: true, Started: func() (bool, error) { return false, nil }},
+		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n")
+	if said := h.say("show a notification saying the tea is ready"); !strings.Contains(said, "is shown") {
+		t.Errorf("said %q", said)
+	}
+	if n := screen.Last(t, 1); n.Title != "Hob" || n.Body != "the tea is ready" || len(n.Actions) != 0 {
+		t.Errorf("shown %+v", n)
+	}
+}
 
 // What Hob does by itself is asked about on the desktop, and a press there
 // answers it; but not while a program runs that Hob has started.
 func TestDesktop(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus, "actions", "body")
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
-	paths, err := system.DefaultPaths()
-	fatal(t, err)
+	home, paths := bus.Home(t)
 	var started atomic.Bool
-	h := openWith(t, home, Options{Paths: paths, Desktop: true, Started: func() (bool, error) { return started.Load(), nil }},
+	h := openWith(t, home, Options{Paths: paths, Desktop: true, Quick: time.Nanosecond, Started: func() (bool, error) { return started.Load(), nil }},
 		"[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[notify]\nchannel = \"desktop\"\n"+
 			"[triggers.tidy]\naction = \"forget about the gate\"\n")
 	h.say("remember that the gate is green")
@@ -92,14 +100,9 @@ func TestDesktop(t *testing.T) {
 func TestNoticesFollowTheOwner(t *testing.T) {
 	bus := desktoptest.NewBus(t)
 	screen := desktoptest.NewServer(t, bus)
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("HOB_HOME", filepath.Join(home, "hob"))
-	t.Setenv("DBUS_SESSION_BUS_ADDRESS", bus.Address)
+	home, paths := bus.Home(t)
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere")
 	t.Setenv("DISPLAY", "")
-	paths, err := system.DefaultPaths()
-	fatal(t, err)
 	h := openWith(t, home, Options{Paths: paths, Desktop: true}, "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n[web]\nlisten = \"127.0.0.1:0\"\n[notify]\nchannel = \"auto\"\n")
 	var idle atomic.Uint64
 	var locked atomic.Bool

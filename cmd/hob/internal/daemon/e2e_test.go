@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,10 +29,10 @@ import (
 func TestMain(m *testing.M) {
 	acptest.Main()
 	if len(os.Args) == 2 && os.Args[1] == document.Helper {
-		os.Exit(document.Serve(os.Stdin, os.Stdout))
+		os.Exit(document.Serve(os.Stdin, os.Stdout)) // with the status of the race detector
 	}
 	if len(os.Args) == 2 && os.Args[1] == command.Helper {
-		os.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
+		syscall.Exit(command.Serve(os.Stdin, os.Stdout, os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -70,7 +72,7 @@ func openWith(t *testing.T, home string, o Options, conf string) *house {
 	t.Helper()
 	c, err := config.Parse("config.toml", []byte(conf))
 	fatal(t, err)
-	o.Config, o.Version = c, "test"
+	o.Config, o.Version = c, cmp.Or(o.Version, "test")
 	if o.Helper == nil {
 		exe, err := os.Executable()
 		fatal(t, err)

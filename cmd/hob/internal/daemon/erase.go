@@ -53,7 +53,7 @@ func (d *Daemon) erasers() []erase.Eraser {
 // eraseFiles takes what is forgotten out of the files in Hob's own folders: what
 // the owner wrote for models to read, pictures, and the log, in which no text
 // should stand.
-func (d *Daemon) eraseFiles(ctx context.Context, _ *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
+func (d *Daemon) eraseFiles(ctx context.Context, e *erase.Erasure, s *erase.Scrubber) (n erase.Erased, err error) {
 	p := d.opt.Paths
 	texts := []string{p.SoulFile(), p.UserFile(), p.MemoryFile(), p.AgentsFile()}
 	more, err := filepath.Glob(filepath.Join(p.AgentDir("*"), "*.md"))
@@ -79,8 +79,12 @@ func (d *Daemon) eraseFiles(ctx context.Context, _ *erase.Erasure, s *erase.Scru
 	if m, err = erase.ScrubFiles(ctx, p.Logs, s, inPlace); err != nil {
 		return n, err
 	}
+	n = n.Add(m)
+	if err := d.forgetPages(e); err != nil { //nolint:contextcheck // how a browser ends is its own affair
+		return n, fmt.Errorf("forget what the browser kept of pages: %w", err)
+	}
 	d.reportKept(s)
-	return n.Add(m), nil
+	return n, nil
 }
 
 // inPlace writes a log anew: the daemon goes on writing to the same file.

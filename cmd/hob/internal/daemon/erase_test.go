@@ -12,6 +12,7 @@ var noText = map[string]string{
 	"audit":      "append-only: contents stand there as keyed digests alone",
 	"guard_key":  "a key from before it was a file",
 	"migrations": "the versions of the tables",
+	"pause":      "a time",
 }
 
 // TestEveryTableIsErased: whoever adds a table has to say what forgetting does

@@ -38,7 +38,8 @@ type fault struct {
 const well = "All is well."
 
 // TestFaults sends each fault through the whole program over each API, in a
-// bubble in which time costs nothing, and looks at what the owner sees.
+// bubble in which time costs nothing, and looks at what the owner sees. With the
+// race detector, which takes six times as long, each comes over one of them.
 func TestFaults(t *testing.T) {
 	seen := make([]map[string]string, len(plays()))
 	t.Run("all", func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFaults(t *testing.T) {
 			})
 		}
 	})
-	if !t.Failed() {
+	if !t.Failed() && !raceDetector {
 		documented(t, seen)
 	}
 }
@@ -64,7 +65,11 @@ func playFaults(t *testing.T, p playWay, seen map[string]string) {
 	h := openScriptedWith(t, t.TempDir(), modelAddress, p, "", Options{InProcess: true, HTTP: &http.Client{Transport: line}})
 	defer h.stop()
 	for i, f := range faults() {
-		if !p.wanted(f.only) {
+		ways := slices.DeleteFunc(plays(), func(p playWay) bool { return !p.wanted(f.only) })
+		if raceDetector {
+			ways = ways[i%len(ways):][:1]
+		}
+		if !slices.Contains(ways, p) {
 			continue
 		}
 		if f.answers != nil {

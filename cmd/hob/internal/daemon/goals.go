@@ -57,7 +57,7 @@ func (d *Daemon) openPlan() error {
 // out.
 func (d *Daemon) planSections() []tools.BriefSource {
 	day := toolsall.Day(toolsall.Deps{
-		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Weather: d.weatherDeps(),
+		Store: d.store, Watchers: d.watchers, Calendar: d.calendarDeps(), Lists: d.lists, Mail: d.mailDeps(), Weather: d.weatherDeps(),
 		Now: func() time.Time { return time.Now().In(d.zone()) },
 	})
 	return append(day, goals.Brief{Store: d.store})

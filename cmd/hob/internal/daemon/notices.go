@@ -22,9 +22,12 @@ func (d *Daemon) openNotices(context.Context) error {
 		return err
 	}
 	o.Store, o.Bus, o.Zone, o.Log = d.store, d.bus, d.zone, d.opt.Log
-	o.Waiting = func(q store.Querier, event string) (bool, error) { return d.guard.Waits(q, event) }
+	o.Waiting = d.guard.Waits
 	o.Usable = func(name string) bool { return name == "web" || d.channels.Has(name) }
 	o.Pushes = func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }
+	if d.opt.Config.Notify.Urgency == "model" && d.lasting() {
+		o.Model, o.Wait, o.Room, o.Redact = d.extracting, d.opt.Config.Notify.UrgencyWait.Duration, d.room, d.redact.Text
+	}
 	d.notices, err = notify.New(o)
 	return err
 }
@@ -41,12 +44,18 @@ func (d *Daemon) gate(tx *store.Tx, event string, o bus.Out) (bus.Out, bool, err
 
 // listNotices lists what Hob wanted to tell by itself, told or not.
 func (b *backend) listNotices(ctx context.Context, q web.Query) (any, error) {
-	if q.Of != "" {
-		return b.d.notices.Why(ctx, q.Of)
+	list, err := b.d.notices.Why(ctx, q.Of)
+	if q.Of == "" {
+		list, err = b.d.notices.List(ctx, q.State, q.Before, q.Limit)
 	}
-	list, err := b.d.notices.List(ctx, q.State, q.Before, q.Limit)
 	if list == nil {
 		list = []notify.Notice{}
+	}
+	for i, n := range list {
+		if err != nil {
+			break
+		}
+		list[i].Text, err = b.d.notices.Says(ctx, n)
 	}
 	return list, err
 }

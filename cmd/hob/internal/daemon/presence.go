@@ -8,14 +8,8 @@ import (
 	"hob/platform/desktop"
 )
 
-const (
-	// talking is how long a channel counts as where the owner is after he wrote there.
-	talking = 2 * time.Minute
-	// nearby is how long nothing may have been touched while he counts as being there.
-	nearby = 5 * time.Minute
-	// lookWait bounds the question to the system.
-	lookWait = time.Second
-)
+// lookWait bounds the question to the system.
+const lookWait = time.Second
 
 // presence knows where the owner is, from what he writes and what he touches.
 type presence struct{ d *Daemon }
@@ -30,7 +24,7 @@ func (p presence) At(ctx context.Context) (at string, idle time.Duration, known 
 		last = ""
 	}
 	since := max(0, time.Since(wrote))
-	if last != "" && since <= talking {
+	if last != "" && since <= p.d.opt.Config.Notify.Talking.Duration {
 		return last, since, true
 	}
 	if p.d.opt.Play != nil { // who sits at the machine now is not there
@@ -55,7 +49,7 @@ func (d *Daemon) where(ctx context.Context) string {
 	if !d.channels.Has(channel.Name) {
 		return ""
 	}
-	if at, idle, known := (presence{d}).At(ctx); known && at == channel.Name && idle <= nearby {
+	if at, idle, known := (presence{d}).At(ctx); known && at == channel.Name && idle <= d.opt.Config.Notify.AtMachine.Duration {
 		return channel.Name
 	}
 	return ""

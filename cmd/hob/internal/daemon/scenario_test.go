@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -42,7 +43,8 @@ import (
 //	% how many times the conversation has been made shorter by then
 //	* what was asked for on the web by then, one "GET http://host/path" after
 //	  the other, as a regular expression
-//	= PATH: what a file below the home then holds, or nothing if there is none
+//	= PATH: what a file below the home comes to hold, or nothing if there is none then
+//	# the title that the window has from then on (see window)
 //	+ what is remembered once what was said in passing is read fits this: a fact
 //	  a line, as "PROVENANCE [KIND] [was] TEXT"; what was forgotten is gone then
 //	/ a regular expression which it does not fit
@@ -50,10 +52,10 @@ import (
 // Other sections: web/HOST/PATH is what the web has at that address (see
 // webOf), several of one name what it has the first time, the second and from then on, and dns says where names lead. home/PATH is a file that is there beforehand, home64/PATH one in base64. config, with {home} for that home, is put at
 // the end of the configuration, and its lines before the first [section] into
-// [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network. only names the plays, in words, for what cannot
+// [agent], provider at the end of the section of the model. tools: web adds open_page and look_up, which reach no network, hands adds tap and fill_in, which act on no screen. window is the title of a terminal on a screen of its own, whose lines go into the file typed below the home. only names the plays, in words, for what cannot
 // be said in all of them: openai anthropic gemini streamed whole. With a section external (why, in words) an
 // external agent over ACP, whose own model is the scripted one, is a way too. It has none of Hob's tools, so that
-// this fits what needs none.
+// this fits what needs none. A section session is what players, battery and sound server there are (see sessionOf).
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	fatal(t, err)
@@ -163,12 +165,20 @@ func playTalk(t *testing.T, a *txtar.Archive, p playWay) {
 	p.more = section(a, "provider")
 	s := &scene{model: model}
 	var extra []tools.Tool
-	if strings.TrimSpace(section(a, "tools")) == "web" {
+	switch strings.TrimSpace(section(a, "tools")) {
+	case "web":
 		extra = webTools()
+	case "hands":
+		extra = handTools(func(ctx context.Context) (bool, error) { return s.house.d.asking(ctx) })
 	}
 	s.net = webOf(t, a)
 	config := strings.ReplaceAll(section(a, "config"), "{home}", filepath.ToSlash(home))
-	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, config, Options{Tools: extra, Network: s.net.Options()})
+	o := Options{Tools: extra, Network: s.net.Options(), Session: sessionOf(t, a)}
+	if title := strings.TrimSpace(section(a, "window")); title != "" {
+		s.window = showWindow(t, title, filepath.Join(home, "typed"))
+		o.Screen, o.Session = true, s.window.getenv
+	}
+	s.house = openScriptedWith(t, home, s.interject(t, model.URL, section(a, "talk")), p, config, o)
 	for line := range strings.Lines(section(a, "talk")) {
 		s.line(strings.TrimSpace(line))
 	}
@@ -216,6 +226,7 @@ type scene struct {
 	*house
 	model  *llmtest.Server
 	net    *safehttptest.Internet
+	window *shownWindow
 	answer string
 
 	aside sync.WaitGroup // what is said beside the talk
@@ -283,12 +294,17 @@ func (s *scene) line(line string) {
 	case "=":
 		name, want, _ := strings.Cut(rest, ": ")
 		b, err := os.ReadFile(filepath.Join(s.home, name))
+		for end := time.Now().Add(10 * time.Second); want != "" && strings.TrimSpace(string(b)) != want && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			b, err = os.ReadFile(filepath.Join(s.home, name)) // another program may write it
+		}
 		if want == "" && os.IsNotExist(err) {
 			return
 		}
 		if got := strings.TrimSpace(string(b)); got != want {
 			s.t.Errorf("%s holds %q, want %q (%v)", name, got, want, err)
 		}
+	case "#":
+		s.window.retitle(s.t, rest)
 	case "+", "/":
 		kept := s.remembered()
 		if fits := regexp.MustCompile(rest).MatchString(kept); fits != (mark == "+") {

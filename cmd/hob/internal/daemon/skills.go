@@ -64,7 +64,7 @@ func (s *skills) Matching(_ context.Context, text string) ([]prompt.Note, error)
 func (s *skills) follow() error {
 	fi, err := os.Stat(templates.StatePath(s.dir))
 	if errors.Is(err, fs.ErrNotExist) {
-		s.list = nil
+		s.list, s.at, s.size = nil, time.Time{}, 0 // it may come back as it was
 		return nil
 	}
 	if err != nil {

@@ -41,6 +41,13 @@ func (d *Daemon) Status(ctx context.Context) (toolsystem.Report, error) {
 		return r, err
 	}
 	r.Pending = counts[bus.Pending]
+	until, paused, err := d.bus.Paused(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.Paused = paused; paused {
+		r.PausedText = d.loop.PauseText(until)
+	}
 	waiting, err := d.guard.Approvals(ctx, guard.Pending, "", "", 1000)
 	if err != nil {
 		return r, err

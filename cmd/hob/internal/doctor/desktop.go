@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -16,7 +15,7 @@ const desktopWait = 3 * time.Second
 
 // checkDesktop asks what would show notes. It shows none. The daemon may run
 // elsewhere than this command: in a session of its own, or in none.
-func checkDesktop(ctx context.Context, e Env) []Check { return desktopOf(ctx, e, os.Getenv) }
+func checkDesktop(ctx context.Context, e Env) []Check { return desktopOf(ctx, e, e.getenv) }
 
 func desktopOf(ctx context.Context, e Env, getenv func(string) string) []Check {
 	section, there := e.Config.Channel(channel.Name)
@@ -33,7 +32,7 @@ func present(ctx context.Context, o desktop.Options) Check {
 	p, err := desktop.Look(ctx, o)
 	switch {
 	case err != nil:
-		return Check{Name: "presence", State: OK, Cause: "whether you are at the machine is not known, and taken for neither: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+		return Check{Name: "presence", State: Skip, Cause: "whether you are at the machine is not known, and taken for neither: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 	case p.LockKnown && p.Locked:
 		return Check{Name: "presence", State: OK, Cause: "the screen is locked"}
 	}

@@ -1,20 +1,28 @@
 // Package doctor looks whether Hob can work here: the configuration, the
-// folders, the database, the machine's clock and limits, the model and the
-// channels. It changes nothing, and works with a broken configuration.
+// folders, the database, the machine's clock and limits, the model, the channels,
+// the accounts and the desktop. It works with a broken configuration.
 //
-// The command `hob doctor` prints what it finds, and `hob config check` uses
-// Drivers. It does not repair; every finding names its remedy.
+// Probes is the one list of what is looked at. Each probe is run beside the others
+// and has a time of its own, so that one that hangs holds up nobody. The daemon
+// runs them where there is one, since rights such as those of macOS belong to the
+// process that asks; the command `hob doctor` runs them itself where there is none.
+// `hob setup` runs some by name, and `hob config check` uses Drivers.
+//
+// It changes nothing unless it is asked to, and then only what can be mended
+// without losing anything. Every finding names its remedy.
 package doctor
 
 import (
 	"context"
-	"errors"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"hob/autonomy/config"
 	"hob/knowledge/store"
+	"hob/platform/osrun"
 	"hob/platform/system"
 )
 
@@ -24,8 +32,9 @@ type State string
 // The states.
 const (
 	OK   State = "ok"
-	Warn State = "warn" // works, not as well as it could
-	Fail State = "fail" // does not work
+	Warn State = "warn"    // works, not as well as it could
+	Fail State = "fail"    // does not work
+	Skip State = "skipped" // could not be looked at, which is never "ok"
 )
 
 // Check is one finding.
@@ -34,26 +43,52 @@ type Check struct {
 	State  State  `json:"state"`
 	Cause  string `json:"cause"`  // what was found
 	Remedy string `json:"remedy"` // "" when there is nothing to do
+	// Link opens where the system lets the owner mend it; "" = there is no such place.
+	Link string `json:"link,omitempty"`
+	// Fixable: Run with Options.Fix mends it. Fixed is what it did.
+	Fixable bool   `json:"fixable,omitempty"`
+	Fixed   string `json:"fixed,omitempty"`
+	// In is who looked: "daemon" or "command".
+	In string `json:"in,omitempty"`
+
+	fix Fix
 }
+
+// Fix mends what a check found and says what it did. It never takes anything away
+// that cannot be made again.
+type Fix func(ctx context.Context) (said string, err error)
 
 // Env is what the checks look at.
 type Env struct {
-	Paths  system.Paths
-	Tables []store.Set    // what this program knows of the database
-	Config *config.Config // the defaults when ConfigErr is set
+	Paths   system.Paths
+	Version string // of this program
+	// Program is the absolute path of this program, "" when it is not known.
+	Program string
+	Tables  []store.Set    // what this program knows of the database
+	Config  *config.Config // the defaults when ConfigErr is set
 	// ConfigErr is why the configuration cannot be used.
 	ConfigErr error
+	// Load reads the configuration again, after something was mended; optional.
+	Load func() (*config.Config, error)
+	// Stale: Hob runs with another configuration than the file holds now.
+	Stale bool
 	// Daemon is the process id of the running daemon, 0 when there is none, and
 	// DaemonErr why a running one does not answer.
 	Daemon    int
 	DaemonErr error
-	// Memory asks the running daemon how what derives from the memory stands; nil:
-	// there is none to ask.
-	Memory func(context.Context) ([]Derived, error)
-	// Documents lists what it could not take in; nil likewise.
+	// What only the running daemon knows; nil: this is not the daemon. Memory is how
+	// what derives from the memory stands, Documents what could not be taken in,
+	// Erasures how far what was forgotten is gone, Channels how those work, and Reindex
+	// makes the index anew.
+	Memory    func(context.Context) ([]Derived, error)
 	Documents func(context.Context) ([]Document, error)
-	// Erasures lists how far what was forgotten is gone; nil likewise.
-	Erasures func(context.Context) ([]Erasure, error)
+	Erasures  func(context.Context) ([]Erasure, error)
+	Channels  func() []Channel
+	Reindex   func(context.Context) error
+	// Browses reports whether the daemon's browser runs; nil: this is not the daemon.
+	Browses func() bool
+	// Tray: this is the daemon, and it shows the icon.
+	Tray bool
 	// Template says which one is in use, and whether a change of it was begun and not
 	// finished; nil leaves that out.
 	Template func() (name string, pending bool, err error)
@@ -62,29 +97,87 @@ type Env struct {
 	// Confined looks for the sandbox of commands; nil leaves that out.
 	Confined Confined
 	Secrets  system.Secrets
-	Now      time.Time
-	HTTP     *http.Client // for model servers; nil means one of its own
+	// Scripts runs what speaks to the programs of this machine; nil: there are none
+	// that understand it.
+	Scripts osrun.Runner
+	// Desktop: the real screen may be looked at. Starts: a program may be started to
+	// see whether it can be. A test, which must not reach the desktop of whoever runs
+	// it, sets neither.
+	Desktop, Starts bool
+	Getenv          func(string) string // nil means os.Getenv
+	Now             time.Time
+	HTTP            *http.Client // for model servers; nil means one of its own
+
+	dates *dates
 }
 
-const lineRemedy = "correct the line, then run: hob config check"
+// Probe is one entry of the list.
+type Probe struct {
+	// Name is what `hob doctor NAME` runs. Findings have it as their name, or begin
+	// with it.
+	Name string
+	// Also are names of findings that are not its own; one that ends with a blank
+	// stands for all that begin with it.
+	Also []string
+	// Means is what it is for: what does not work when it fails.
+	Means string
+	// After are the probes that must have ended before this one begins.
+	After []string
+	// Here: it is about the command itself, which looks even where a daemon runs.
+	Here bool
+	Run  func(context.Context, Env) []Check
+}
 
-// deadline bounds one check.
-const deadline = 15 * time.Second
+// Probes lists what is looked at, in an order in which the first failure is the one
+// to mend first.
+func Probes() []Probe {
+	return []Probe{
+		{Name: "config", Means: "Hob does not start with a mistake in config.toml", Run: checkConfig},
+		{Name: "home", Means: "everything that Hob keeps lies in these folders", Run: checkHome},
+		{Name: "files", Means: "what Hob keeps is for its owner alone", Run: checkFiles},
+		{Name: "leftovers", Means: "what a Hob that was cut off has left behind", Run: checkLeftovers},
+		{Name: "disk", Means: "nothing can be kept on a full disk", Run: checkDisk},
+		{Name: "token", Means: "the command line and the page show it to the daemon", Run: checkToken},
+		{Name: "database", Means: "everything that is known and planned", Run: checkDatabase},
+		{Name: "backup", Means: "what can be gone back to when the disk dies", Run: checkBackup},
+		{Name: "daemon", Means: "watchers, schedules and reminders need it", Here: true, Run: checkDaemon},
+		{Name: "autostart", Means: "Hob is there after the next login", Run: checkAutostart},
+		{Name: "memory", Means: "what is remembered is found quickly", Run: checkMemory},
+		{Name: "documents", Means: "the folders whose documents are kept in step", Run: checkDocuments},
+		{Name: "days off", Means: "schedules that leave out days off", Run: checkDaysOff},
+		{Name: "forgetting", Means: "what was forgotten is gone", Run: checkForgetting},
+		{Name: "port", Also: []string{"reach"}, Means: "the page and the command line reach Hob there", Run: checkPort},
+		{Name: "zone", Means: "times are told and kept in it", Run: checkZone},
+		{Name: "clock", Means: "schedules, certificates and one-time codes need the right time", After: []string{"model", "embeddings"}, Run: checkClock},
+		{Name: "keychain", Means: "passwords and keys are kept there", Run: checkKeychain},
+		{Name: "secrets", Means: "what the configuration refers to can be read", Run: checkSecrets},
+		{Name: "model", Also: []string{"fallback", "small model"}, Means: "what thinks", Run: checkModel},
+		{Name: "budget", Means: "what thinking may cost", Run: checkBudget},
+		{Name: "embeddings", Means: "the memory is searched by meaning", Run: checkEmbeddings},
+		{Name: "policy", Means: "your own rules; a broken file denies every call", Run: checkPolicy},
+		{Name: "agents", Also: []string{"agent "}, Means: "agents in containers of their own", Run: checkAgents},
+		{Name: "commands", Means: "commands run in a sandbox", Run: checkCommands},
+		{Name: "channels", Also: []string{"channel "}, Means: "where Hob hears and is heard", Run: checkChannels},
+		{Name: "desktop", Also: []string{"presence"}, Means: "notes on the screen, and whether you are there", Run: checkDesktop},
+		{Name: "tray", Means: "the icon with its menu", Run: checkTray},
+		{Name: "session", Means: "the tools that look at the screen, read windows and the clipboard", Run: checkSession},
+		{Name: "permissions", Means: "what macOS wants allowed by hand", Run: checkPermissions},
+		{Name: "scripts", Means: "speaking to the programs of macOS and Windows", Run: checkScripts},
+		{Name: "accounts", Also: []string{"account "}, Means: "your mail, calendars and contacts", Run: checkAccounts},
+		{Name: "web", Means: "searching the web", Run: checkSearch},
+		{Name: "browser", Means: "the browser that Hob drives", Run: checkBrowser},
+		{Name: "triggers", Also: []string{"trigger "}, Means: "calls from outside", Run: checkTriggers},
+		{Name: "watches", Means: "changes of files are seen at once", Run: checkWatches},
+		{Name: "template", Means: "settings, personality and schedules that belong together", Run: checkTemplates},
+		{Name: "log", Means: "what went wrong in the last day", Run: checkLog},
+	}
+}
 
-// Run makes every check, in an order in which the first failure is the one to
-// mend first.
-func Run(ctx context.Context, e Env) []Check {
-	checks := []func(context.Context, Env) []Check{
-		checkConfig, checkHome, checkDisk, checkToken, checkDatabase, checkDaemon, checkMemory, checkDocuments, checkForgetting,
-		checkPort, checkZone, checkClock, checkSecrets, checkModel, checkBudget, checkEmbeddings, checkPolicy, checkAgents, checkCommands, checkChannels, checkDesktop, checkAccounts, checkSearch, checkTriggers, checkWatches, checkTemplates, checkLog,
-	}
-	var out []Check
-	for _, c := range checks {
-		ctx, cancel := context.WithTimeout(ctx, deadline)
-		out = append(out, c(ctx, e)...)
-		cancel()
-	}
-	return out
+// covers reports whether the probe is meant by a name.
+func (p Probe) covers(name string) bool {
+	return name == p.Name || slices.ContainsFunc(p.Also, func(a string) bool {
+		return name == strings.TrimSpace(a) || strings.HasSuffix(a, " ") && strings.HasPrefix(name, a)
+	})
 }
 
 // Failed reports whether something does not work.
@@ -97,11 +190,31 @@ func Failed(checks []Check) bool {
 	return false
 }
 
-func ok(name, cause string) []Check { return []Check{{name, OK, cause, ""}} }
+func ok(name, cause string) []Check { return []Check{{Name: name, State: OK, Cause: cause}} }
 
-func warn(name, cause, remedy string) []Check { return []Check{{name, Warn, cause, remedy}} }
+func warn(name, cause, remedy string) []Check {
+	return []Check{{Name: name, State: Warn, Cause: cause, Remedy: remedy}}
+}
 
-func fail(name, cause, remedy string) []Check { return []Check{{name, Fail, cause, remedy}} }
+func fail(name, cause, remedy string) []Check {
+	return []Check{{Name: name, State: Fail, Cause: cause, Remedy: remedy}}
+}
+
+// skip is for what could not be looked at.
+func skip(name, cause, remedy string) []Check {
+	return []Check{{Name: name, State: Skip, Cause: cause, Remedy: remedy}}
+}
+
+// with gives findings the way to mend them.
+func with(fix Fix, list []Check) []Check {
+	for i := range list {
+		list[i].fix, list[i].Fixable = fix, true
+	}
+	return list
+}
+
+// fixRemedy is the remedy of what --fix mends.
+const fixRemedy = "hob doctor --fix"
 
 // split parts an error into its cause and the remedy behind its last "; ",
 // other when it has none.
@@ -119,41 +232,9 @@ func failed(name string, err error, other string) []Check {
 	return fail(name, cause, remedy)
 }
 
-func checkConfig(ctx context.Context, e Env) []Check {
-	if errs, is := errors.AsType[config.Errors](e.ConfigErr); is {
-		var out []Check
-		for _, x := range errs {
-			out = append(out, failed("config", x, lineRemedy)...)
-		}
-		return out
+func (e Env) getenv(name string) string {
+	if e.Getenv != nil {
+		return e.Getenv(name)
 	}
-	if e.ConfigErr != nil {
-		return failed("config", e.ConfigErr, "")
-	}
-	if errs := Drivers(ctx, e.Config, e.Secrets); len(errs) > 0 {
-		var out []Check
-		for _, x := range errs {
-			out = append(out, failed("config", x, lineRemedy)...)
-		}
-		return out
-	}
-	if len(e.Config.Warnings) > 0 {
-		var out []Check
-		for _, w := range e.Config.Warnings {
-			cause, remedy := split(errors.New(w), "")
-			out = append(out, warn("config", cause, remedy)...)
-		}
-		return out
-	}
-	return ok("config", e.Config.Path()+" is good")
-}
-
-func checkDaemon(_ context.Context, e Env) []Check {
-	switch {
-	case e.DaemonErr != nil:
-		return fail("daemon", e.DaemonErr.Error(), "restart it: hob stop, then hob start")
-	case e.Daemon == 0:
-		return warn("daemon", "Hob is not running: no watcher, schedule or reminder works", "start it: hob start")
-	}
-	return ok("daemon", "runs and answers")
+	return os.Getenv(name)
 }

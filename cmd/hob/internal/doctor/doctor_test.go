@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -37,12 +38,20 @@ func healthy(t *testing.T) Env {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return with(t, Env{Paths: p, Tables: tables, Now: time.Now(), Secrets: system.Secrets{Getenv: func(string) string { return "" }}}, "")
+	return conf(t, Env{Paths: p, Tables: tables, Now: time.Now(), Getenv: func(string) string { return "" }, Secrets: system.Secrets{Getenv: func(string) string { return "" }, Fallback: emptyVault{}}}, "")
 }
 
-// with parses a configuration in which the model is built in and the port free,
+// emptyVault keeps nothing.
+type emptyVault struct{}
+
+func (emptyVault) Get(context.Context, string) (string, error) { return "", system.ErrNoSecret }
+func (emptyVault) Set(context.Context, string, string) error   { return nil }
+func (emptyVault) Remove(context.Context, string) error        { return system.ErrNoSecret }
+func (emptyVault) Names(context.Context) ([]string, error)     { return nil, nil }
+
+// conf parses a configuration in which the model is built in and the port free,
 // unless the text says otherwise.
-func with(t *testing.T, e Env, text string) Env {
+func conf(t *testing.T, e Env, text string) Env {
 	t.Helper()
 	if !strings.Contains(text, "[agent]") {
 		text = "[agent]\nmodel = \"offline\"\ntimezone = \"UTC\"\n" + text
@@ -56,6 +65,16 @@ func with(t *testing.T, e Env, text string) Env {
 	}
 	e.Config = c
 	return e
+}
+
+// all runs every check.
+func all(t *testing.T, e Env) []Check {
+	t.Helper()
+	list, err := Run(t.Context(), e, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 func modelServer(t *testing.T, answer http.HandlerFunc) string {
@@ -100,17 +119,18 @@ func TestChecks(t *testing.T) {
 			_, e.ConfigErr = config.Parse("c.toml", []byte("[agnet]\n"))
 			return e
 		}, Fail, `did you mean "agent"`, false},
-		{"unknown channel", "config", func(t *testing.T, e Env) Env { return with(t, e, "[channels.pigeon]\n") }, Fail, "no channel of this name", false},
-		{"bad channel", "config", func(t *testing.T, e Env) Env { return with(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
-		{"unknown kind", "config", func(t *testing.T, e Env) Env { return with(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
-		{"search without a key", "web", func(t *testing.T, e Env) Env { return with(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "wants a key", false},
+		{"unknown channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.pigeon]\n") }, Fail, "no channel of this name", false},
+		{"bad channel", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[channels.webhook]\nulr = \"x\"\n") }, Fail, `did you mean "channels.webhook.url"`, false},
+		{"unknown kind", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[providers.x]\nkind = \"x\"\n") }, Fail, "must be one of", false},
+		{"search without a key", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nprovider = \"brave\"\n") }, Fail, "wants a key", false},
 		{"search inside by name", "web", func(t *testing.T, e Env) Env {
-			return with(t, e, "[search]\nprovider = \"searxng\"\nbase_url = \"http://searx.local\"\n")
+			return conf(t, e, "[search]\nprovider = \"searxng\"\nbase_url = \"http://searx.local\"\n")
 		}, Fail, "a name inside your own network", false},
-		{"search with an instance here", "web", func(t *testing.T, e Env) Env { return with(t, e, "[search]\nbase_url = \"http://127.0.0.1:8888\"\n") }, OK, "searxng", false},
+		{"search with an instance here", "web", func(t *testing.T, e Env) Env { return conf(t, e, "[search]\nbase_url = \"http://127.0.0.1:8888\"\n") }, OK, "searxng", false},
 		{"a proxy that resolves", "web", func(t *testing.T, e Env) Env {
-			return with(t, e, "[network]\nproxy = \"http://proxy:3128\"\nproxy_resolves = true\n")
+			return conf(t, e, "[network]\nproxy = \"http://proxy:3128\"\nproxy_resolves = true\n")
 		}, Warn, "cannot check where those lead", false},
+		{"a browser that is not there", "browser", func(t *testing.T, e Env) Env { return conf(t, e, "[browser]\npath = \"/nowhere/chrome\"\n") }, Fail, "no browser at /nowhere/chrome", false},
 		{"open home", "home", func(t *testing.T, e Env) Env {
 			if err := os.Chmod(e.Paths.Home, 0o755); err != nil { //nolint:gosec // that is the point
 				t.Fatal(err)
@@ -145,7 +165,7 @@ func TestChecks(t *testing.T) {
 			e.Paths.Home, e.Paths.Data = filepath.Join(file, "x"), filepath.Join(file, "x")
 			return e
 		}, Fail, "not a", false},
-		{"model of no provider", "config", func(t *testing.T, e Env) Env { return with(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "no [providers.nobody]", false},
+		{"model of no provider", "config", func(t *testing.T, e Env) Env { return conf(t, e, "[agent]\nmodel = \"nobody/x\"\n") }, Fail, "no [providers.nobody]", false},
 		{"no daemon", "daemon", func(_ *testing.T, e Env) Env { return e }, Warn, "not running", false},
 		{"silent daemon", "daemon", func(_ *testing.T, e Env) Env {
 			e.DaemonErr = fmt.Errorf("it does not answer")
@@ -157,14 +177,14 @@ func TestChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { l.Close() })
-			return with(t, e, fmt.Sprintf("[web]\nlisten = %q\n", l.Addr()))
+			return conf(t, e, fmt.Sprintf("[web]\nlisten = %q\n", l.Addr()))
 		}, Fail, "another program listens", false},
 		{"daemon elsewhere", "port", func(t *testing.T, e Env) Env {
 			e.Daemon = 42
 			if err := system.WriteEndpoint(e.Paths.EndpointFile(), system.Endpoint{PID: 42, Address: "127.0.0.1:9"}); err != nil {
 				t.Fatal(err)
 			}
-			return with(t, e, "[web]\nlisten = \"127.0.0.1:8\"\n")
+			return conf(t, e, "[web]\nlisten = \"127.0.0.1:8\"\n")
 		}, Warn, "the configuration says 127.0.0.1:8", false},
 		{"clock before Hob", "clock", func(_ *testing.T, e Env) Env {
 			e.Now = time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -174,48 +194,48 @@ func TestChecks(t *testing.T) {
 			e.Now = e.Now.Add(-time.Hour)
 			return e
 		}, Warn, "set back", false},
-		{"model answers", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, lists), "m1")) }, OK, "local/m1 answers", false},
-		{"model is not there", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, lists), "m2")) }, Warn, "does not list", false},
-		{"key is refused", "model", func(t *testing.T, e Env) Env { return with(t, e, provider(modelServer(t, refuses), "m1")) }, Fail, "does not work", false},
-		{"server is off", "model", func(t *testing.T, e Env) Env { return with(t, e, provider("http://127.0.0.1:9/v1", "m1")) }, Fail, "does not work", false},
+		{"model answers", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider(modelServer(t, lists), "m1")) }, OK, "local/m1 answers", false},
+		{"model is not there", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider(modelServer(t, lists), "m2")) }, Warn, "does not list", false},
+		{"key is refused", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider(modelServer(t, refuses), "m1")) }, Fail, "does not work", false},
+		{"server is off", "model", func(t *testing.T, e Env) Env { return conf(t, e, provider("http://127.0.0.1:9/v1", "m1")) }, Fail, "does not work", false},
 		{"agent is there", "model", func(t *testing.T, e Env) Env {
-			return with(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\ncommand = \"go\"\n")
+			return conf(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\ncommand = \"go\"\n")
 		}, OK, "x is installed", false},
 		{"agent is missing", "model", func(t *testing.T, e Env) Env {
 			t.Setenv("PATH", t.TempDir())
-			return with(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"gemini\"\n")
+			return conf(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"gemini\"\n")
 		}, Fail, "npm install -g @google/gemini-cli", false},
 		{"agent of no kind", "config", func(t *testing.T, e Env) Env {
-			return with(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"clod\"\n")
+			return conf(t, e, "[agent]\nmodel = \"x\"\n[providers.x]\nkind = \"acp\"\npreset = \"clod\"\n")
 		}, Fail, "is not one of claude, codex, copilot, gemini, opencode", false},
 		{"key is missing", "model", func(t *testing.T, e Env) Env {
-			return with(t, e, provider("http://127.0.0.1:9/v1", "m1")+"api_key = \"env:NO_SUCH_KEY\"\n")
+			return conf(t, e, provider("http://127.0.0.1:9/v1", "m1")+"api_key = \"env:NO_SUCH_KEY\"\n")
 		}, Fail, "NO_SUCH_KEY", false},
 		{"secret of a channel is missing", "channel webhook", func(t *testing.T, e Env) Env {
-			return with(t, e, "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
+			return conf(t, e, "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:NO_SUCH_SECRET\"\n")
 		}, Fail, "NO_SUCH_SECRET", false},
 		{"secret of a trigger is missing", "trigger t", func(t *testing.T, e Env) Env {
-			return with(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
+			return conf(t, e, "[triggers.t]\naction = \"x\"\nsecret = \"file:/no/such/file\"\n")
 		}, Fail, "/no/such/file", false},
 		{"no embedder", "embeddings", func(_ *testing.T, e Env) Env { return e }, OK, "words alone", false},
 		{"an embedder", "embeddings", func(t *testing.T, e Env) Env {
-			return with(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				fmt.Fprint(w, `{"object":"list","data":[{"index":0,"embedding":[1,2,3]}]}`)
 			})))
 		}, OK, "local/nomic answers with vectors of 3 numbers", false},
 		{"an embedder that is away", "embeddings", func(t *testing.T, e Env) Env {
-			return with(t, e, embeddings("http://127.0.0.1:1/v1"))
+			return conf(t, e, embeddings("http://127.0.0.1:1/v1"))
 		}, Warn, "until it answers what is new is found by words alone", false},
 		{"an embedder without its model", "embeddings", func(t *testing.T, e Env) Env {
-			return with(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			return conf(t, e, embeddings(modelServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				http.Error(w, `{"error":{"message":"model \"nomic\" not found"}}`, http.StatusNotFound)
 			})))
 		}, Warn, "nomic", false},
 		{"an embedder without a provider", "embeddings", func(t *testing.T, e Env) Env {
-			return with(t, e, "[knowledge]\nembeddings = \"nowhere/nomic\"\n")
+			return conf(t, e, "[knowledge]\nembeddings = \"nowhere/nomic\"\n")
 		}, Fail, "there is no [providers.nowhere]", false},
 		{"a model that makes no vectors", "embeddings", func(t *testing.T, e Env) Env {
-			return with(t, e, "[knowledge]\nembeddings = \"a/b\"\n[providers.a]\nkind = \"anthropic\"\napi_key = \"k\"\n")
+			return conf(t, e, "[knowledge]\nembeddings = \"a/b\"\n[providers.a]\nkind = \"anthropic\"\napi_key = \"k\"\n")
 		}, Fail, "makes no vectors", false},
 		{"errors in the log", "log", func(t *testing.T, e Env) Env {
 			line := "time=" + e.Now.Format(time.RFC3339Nano) + " level=ERROR msg=\"it broke\"\n"
@@ -230,7 +250,7 @@ func TestChecks(t *testing.T) {
 				t.Skip("modes mean nothing on Windows")
 			}
 			e := tt.spoil(t, healthy(t))
-			for _, c := range Run(t.Context(), e) {
+			for _, c := range all(t, e) {
 				if c.Name != tt.check {
 					continue
 				}
@@ -245,12 +265,12 @@ func TestChecks(t *testing.T) {
 }
 
 func TestHealthy(t *testing.T) {
-	checks := Run(t.Context(), healthy(t))
+	checks := all(t, healthy(t))
 	if Failed(checks) {
 		t.Error(checks)
 	}
 	for _, c := range checks {
-		if c.State != OK && c.Name != "daemon" && c.Name != "disk" && c.Name != "watches" {
+		if c.State != OK && c.State != Skip && c.Name != "daemon" && c.Name != "disk" && c.Name != "browser" && c.Name != "watches" {
 			t.Errorf("%+v", c)
 		}
 		if c.State != OK && c.Remedy == "" {
@@ -264,7 +284,7 @@ func TestEmpty(t *testing.T) {
 	e := healthy(t)
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	e.Paths = system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
-	if checks := Run(t.Context(), e); Failed(checks) {
+	if checks := all(t, e); Failed(checks) {
 		t.Error(checks)
 	}
 	if _, err := os.Stat(dir); err == nil {

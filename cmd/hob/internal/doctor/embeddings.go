@@ -40,7 +40,7 @@ func checkEmbeddings(ctx context.Context, e Env) []Check {
 	}
 	l, is := em.(llmall.Lister)
 	if !is {
-		return ok("embeddings", info.Name()+" (it cannot be asked for its models)")
+		return skip("embeddings", info.Name()+" cannot be asked whether it works", "")
 	}
 	models, err := l.Models(ctx)
 	switch {

@@ -30,7 +30,11 @@ func checkHome(_ context.Context, e Env) []Check {
 	var out []Check
 	for _, dir := range []string{e.Paths.Home, e.Paths.Data} {
 		fi, err := os.Stat(dir)
+		link := isLink(dir)
 		switch {
+		case link && (err != nil || !system.Mine(fi)):
+			out = append(out, linked("home", dir)...)
+			continue
 		case errors.Is(err, fs.ErrNotExist):
 			if err := creatable(dir); err != nil {
 				out = append(out, failed("home", err, "set HOB_HOME to a folder that you may write to")...)
@@ -43,12 +47,7 @@ func checkHome(_ context.Context, e Env) []Check {
 			out = append(out, fail("home", dir+" is not a folder", "move it away, or set HOB_HOME to another place")...)
 			continue
 		}
-		if err := system.Writable(dir); err != nil {
-			out = append(out, failed("home", err, "")...)
-		}
-		if system.OthersMayRead(fi) {
-			out = append(out, warn("home", fmt.Sprintf("other users can look into %s (mode %04o)", dir, fi.Mode().Perm()), "run: chmod 700 "+dir)...)
-		}
+		out = append(out, homely(dir, fi)...)
 		if e.Paths.Home == e.Paths.Data {
 			break
 		}
@@ -57,6 +56,42 @@ func checkHome(_ context.Context, e Env) []Check {
 		return ok("home", e.Paths.Home+" is writable and private")
 	}
 	return out
+}
+
+// homely looks at one of the two folders, which is there.
+func homely(dir string, fi fs.FileInfo) (out []Check) {
+	if !system.Mine(fi) {
+		out = append(out, foreign("home", dir)...)
+	}
+	fix := closing([]string{dir})
+	mine := system.Mine(fi) && !isLink(dir)
+	perm := fi.Mode().Perm()
+	remedy := fixRemedy + ", or: chmod 700 " + dir
+	if !mine {
+		remedy = "run: chmod 700 " + dir
+	}
+	var c []Check
+	if err := system.Writable(dir); err != nil {
+		c = failed("home", err, "")
+		mine = mine && errors.Is(err, fs.ErrPermission) && perm&privateDir != privateDir // else the disk refuses
+		if mine {
+			c[0].Remedy += " (" + fixRemedy + ")"
+		}
+	} else if system.OthersMayRead(fi) {
+		c = warn("home", fmt.Sprintf("other users can look into %s (mode %04o)", dir, perm), remedy)
+		if perm&othersWrite != 0 {
+			c = fail("home", fmt.Sprintf("other users can put files into %s and take some away (mode %04o); look whether all that lies there is yours", dir, perm), remedy)
+		}
+	}
+	if mine && len(c) > 0 {
+		c = with(fix, c)
+	}
+	return append(out, c...)
+}
+
+func isLink(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.Mode()&fs.ModeSymlink != 0
 }
 
 // existing is the folder or the nearest one above it that is there.
@@ -77,7 +112,7 @@ func checkDisk(_ context.Context, e Env) []Check {
 	n, err := system.DiskFree(dir)
 	switch {
 	case err != nil:
-		return warn("disk", fmt.Sprintf("cannot tell how much space is left at %s: %v", dir, err), "")
+		return skip("disk", fmt.Sprintf("cannot tell how much space is left at %s: %v", dir, err), "")
 	case n < noBytes:
 		return fail("disk", fmt.Sprintf("only %d MB are left at %s", n>>20, dir), "free some space")
 	case n < fewBytes:
@@ -97,11 +132,24 @@ func checkToken(_ context.Context, e Env) []Check {
 	}
 	switch {
 	case err != nil:
-		return fail("token", err.Error(), "delete the file; the next start makes a new one")
+		return e.newToken(fail("token", err.Error(), "delete the file; the next start makes a new one"))
 	case system.OthersMayRead(fi):
-		return fail("token", fmt.Sprintf("other users can read %s (mode %04o)", path, fi.Mode().Perm()), "delete it and restart Hob: that makes a new, private one")
+		return e.newToken(fail("token", fmt.Sprintf("other users can read %s (mode %04o), and may have done so", path, fi.Mode().Perm()), "replace it: hob token rotate"))
 	}
 	return ok("token", "is private")
+}
+
+// newToken offers to replace a token that is worth nothing, or that others may know.
+// A running daemon has one that its clients hold: it is for the owner to replace it.
+func (e Env) newToken(c []Check) []Check {
+	if fi, err := os.Lstat(e.Paths.TokenFile()); e.Daemon != 0 || err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
+		return c
+	}
+	c[0].Remedy += "; or: " + fixRemedy
+	return with(func(context.Context) (string, error) {
+		_, err := system.NewToken(e.Paths.TokenFile())
+		return "made a new token", err
+	}, c)
 }
 
 func checkDatabase(ctx context.Context, e Env) []Check {
@@ -116,7 +164,7 @@ func checkDatabase(ctx context.Context, e Env) []Check {
 	}
 	switch err := store.Examine(ctx, path, e.Tables); {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return warn("database", fmt.Sprintf("it could not be checked in %s", deadline), "")
+		return skip("database", fmt.Sprintf("it is too large to be checked in %s", deadline), "")
 	case err != nil:
 		return failed("database", err, "see what the log says: "+e.Paths.LogFile())
 	}
@@ -174,8 +222,11 @@ func checkZone(_ context.Context, e Env) []Check {
 	return ok("zone", fmt.Sprintf("%s, where it is %s", loc, e.Now.In(loc).Format("15:04 on Monday 2 January 2006")))
 }
 
+// tooFar is by how much the clock may differ from what a server says.
+const tooFar = 2 * time.Minute
+
 func checkClock(_ context.Context, e Env) []Check {
-	const remedy = "set the machine's clock"
+	const remedy = "set the machine's clock, and have it follow the network"
 	if e.Now.Year() < 2026 {
 		return fail("clock", "the clock says "+e.Now.Format(time.DateOnly)+", which is before Hob was made", remedy)
 	}
@@ -185,7 +236,19 @@ func checkClock(_ context.Context, e Env) []Check {
 			return warn("clock", fmt.Sprintf("the database was changed at %s, which is in the future: the clock was set back", fi.ModTime().Format(time.RFC3339)), remedy)
 		}
 	}
-	return ok("clock", "is plausible")
+	off, from, said := e.dates.skew()
+	switch {
+	case !said:
+		return ok("clock", "is plausible; no server that Hob spoke to told the time")
+	case off.Abs() > tooFar:
+		ahead := "ahead of"
+		if off < 0 {
+			ahead = "behind"
+		}
+		by := strings.TrimSuffix(off.Abs().Round(time.Minute).String(), "0s") // the server tells seconds, and the answer took some
+		return warn("clock", fmt.Sprintf("it is %s %s what %s says", by, ahead, from), remedy)
+	}
+	return ok("clock", "agrees with "+from)
 }
 
 func checkLog(_ context.Context, e Env) []Check {

@@ -27,12 +27,12 @@ const muchBehind = 10_000
 func checkMemory(ctx context.Context, e Env) []Check {
 	const reindex = "make it anew: hob memory reindex"
 	if _, err := os.Stat(filepath.Join(e.Paths.Index(), "damaged")); err == nil {
-		return warn("memory", "a damaged index was set aside in "+filepath.Join(e.Paths.Index(), "damaged"), "nothing is lost; "+reindex+", which removes it")
+		return with(e.reindex, warn("memory", "a damaged index was set aside in "+filepath.Join(e.Paths.Index(), "damaged"), "nothing is lost; "+reindex+", which removes it"))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return warn("memory", fmt.Sprintf("the folder of the index cannot be read: %v", err), "make it yours: chown -R $USER "+e.Paths.Index())
 	}
 	if e.Memory == nil {
-		return ok("memory", "the index is looked at while Hob runs")
+		return skip("memory", "the index is looked at while Hob runs", "hob start, then: hob doctor memory")
 	}
 	list, err := e.Memory(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func checkMemory(ctx context.Context, e Env) []Check {
 		case d.State == "off" && d.Cause == "":
 			said += "; no " + d.Name
 		case d.Cause != "":
-			return warn("memory", fmt.Sprintf("the %s cannot be used: %s", d.Name, d.Cause), reindex)
+			return with(e.reindex, warn("memory", fmt.Sprintf("the %s cannot be used: %s", d.Name, d.Cause), reindex))
 		case d.State == "building":
 			said += "; the " + d.Name + " is being made"
 		case d.Behind > muchBehind:
@@ -52,4 +52,13 @@ func checkMemory(ctx context.Context, e Env) []Check {
 		}
 	}
 	return ok("memory", said)
+}
+
+// reindex makes the index anew: at once in the daemon; without one it is removed,
+// and made when it is needed first.
+func (e Env) reindex(ctx context.Context) (string, error) {
+	if e.Reindex != nil {
+		return "made the index anew", e.Reindex(ctx)
+	}
+	return "removed the damaged index, which is made anew when it is needed", os.RemoveAll(e.Paths.Index())
 }

@@ -210,7 +210,7 @@ func ask(ctx context.Context, name string, m llm.Model, why string, err error) [
 	}
 	l, is := m.(llmall.Lister)
 	if !is {
-		return ok(name, info.Name()+" ("+why+")")
+		return skip(name, info.Name()+" cannot be asked whether it works ("+why+")", "hob ask hello")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
@@ -226,38 +226,6 @@ func ask(ctx context.Context, name string, m llm.Model, why string, err error) [
 		return warn(name, fmt.Sprintf("the server of %s does not list this model", info.Name()), "it has "+strings.Join(have[:min(5, len(have))], ", "))
 	}
 	return ok(name, info.Name()+" answers ("+why+")")
-}
-
-func checkChannels(ctx context.Context, e Env) []Check {
-	var on []string
-	var out []Check
-	for _, s := range e.Config.Channels {
-		if !s.Enabled {
-			continue
-		}
-		on = append(on, s.Name)
-		v, err := e.Config.Get("channels." + s.Name)
-		keys, is := v.(map[string]any)
-		if err != nil || !is {
-			continue
-		}
-		for key, value := range keys {
-			ref, is := value.(string)
-			if !is || !system.IsReference(ref) {
-				continue
-			}
-			if _, err := e.Secrets.Resolve(ctx, ref); err != nil {
-				out = append(out, fail("channel "+s.Name, fmt.Sprintf("%s: %v", key, err), "")...)
-			}
-		}
-	}
-	if len(on) > 0 && len(out) == 0 {
-		return ok("channels", strings.Join(on, ", ")+", and the terminal and the web page")
-	}
-	if len(out) == 0 {
-		return ok("channels", "the terminal and the web page")
-	}
-	return out
 }
 
 func checkTriggers(ctx context.Context, e Env) []Check {

@@ -2,14 +2,36 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"hob/platform/system"
+	"hob/templates"
 )
 
 // checkTemplates looks whether a change of templates was interrupted: files and
 // schedules may be those of two templates then.
-func checkTemplates(_ context.Context, e Env) []Check {
+func checkTemplates(ctx context.Context, e Env) []Check {
+	return append(broken(e), change(ctx, e)...)
+}
+
+// broken are the owner's own templates that cannot be used.
+func broken(e Env) (out []Check) {
+	list, err := templates.Shelf{Dir: e.Paths.TemplatesDir()}.List()
+	if err != nil {
+		return skip("template", fmt.Sprintf("the folder %s cannot be read: %v", e.Paths.TemplatesDir(), plainly(err)), "make it yours, and readable")
+	}
+	for _, t := range list {
+		if t.Err != nil {
+			cause, remedy := split(t.Err, "mend its template.toml, or take the folder away: "+t.Path)
+			out = append(out, warn("template", "the template "+t.Name+" cannot be used: "+cause, remedy)...)
+		}
+	}
+	return out
+}
+
+// change looks at the template that is in use.
+func change(_ context.Context, e Env) []Check {
 	const name = "template"
 	if e.Template == nil {
 		return nil

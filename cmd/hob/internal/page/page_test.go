@@ -70,6 +70,9 @@ func TestPage(t *testing.T) {
 		{"a question has buttons that decide", testApproval},
 		{"HTML is shown as text", testInjection},
 		{"a card shows what is on today", testToday},
+		{"a card shows what runs by itself, and stops it", testThings},
+		{"a card says what the doctor says", testHealth},
+		{"a card lists what was told and held, which can be put off or told now", testNotices},
 		{"Enter sends and Shift+Enter does not", testKeyboard},
 		{"light, dark, wide and narrow", testLooks},
 	} {
@@ -131,6 +134,44 @@ func testToday(t *testing.T, b *browser) {
 	w.until(live)
 	if get[bool](w, `document.querySelector("#today").open || !!`+loaded) {
 		t.Error("a closed card asks for what is on")
+	}
+}
+
+func testNotices(t *testing.T, b *browser) {
+	// What a file is called is outside text.
+	h := open(t, offline+"[notify]\nmorning = \"00:00\"\n[[notify.rules]]\nwords = [\"advert\"]\nurgency = \"low\"\n")
+	inbox := filepath.Join(h.home, "inbox")
+	fatal(t, os.Mkdir(inbox, 0o700))
+	w := b.window(t)
+	w.enter(h)
+	w.say("watch ~/inbox and tell me")
+	w.click("#notices summary")
+	w.until(`document.querySelector("#notices[data-state=loaded]")`)
+	fatal(t, os.WriteFile(filepath.Join(inbox, "advert <b>x.pdf"), []byte("x"), 0o600))
+	w.say("remind me in 1 second to stretch")
+	w.arrives("notice", "stretch")
+	held := `Array.from(document.querySelectorAll("#told li[data-state=held]")).find(li => li.querySelector(".text").textContent.includes("advert <b>x.pdf"))`
+	w.until(`(refreshNotices(), ` + held + `)`) // what is held is no delivery, of which the page would hear
+	if why := get[string](w, held+`.querySelector(".why").textContent`); !strings.HasPrefix(why, "low, your rule 1 (words advert); held until ") {
+		t.Errorf("it says why: %q", why)
+	}
+	const told = `Array.from(document.querySelectorAll("#told li[data-state=told]")).find(li => li.querySelector(".text").textContent.includes("stretch"))`
+	w.until(told)
+	if why := get[string](w, told+`.querySelector(".why").textContent`); !strings.Contains(why, "told on web") {
+		t.Errorf("it says why: %q", why)
+	}
+	w.do(chromedp.Evaluate[chromedp.Void](told + `.querySelector(".later").click()`))
+	w.until(`Array.from(document.querySelectorAll("#told li[data-state=held] .why"), e => e.textContent).some(t => t.includes("you put it off"))`)
+	w.do(chromedp.Evaluate[chromedp.Void](held + `.querySelector(".now").click()`))
+	w.arrives("notice", "advert <b>x.pdf")
+	w.until("!" + held)
+	if n := get[int](w, `document.querySelectorAll("#told b").length`); n != 0 {
+		t.Errorf("%d elements came out of a text", n)
+	}
+	w.do(chromedp.Reload())
+	w.until(live)
+	if get[bool](w, `document.querySelector("#notices").open || document.querySelector("#told").children.length > 0`) {
+		t.Error("a closed card asks for notices")
 	}
 }
 
@@ -286,7 +327,7 @@ func testLooks(t *testing.T, b *browser) {
 		if over := get[int](w, `document.documentElement.scrollWidth - innerWidth`); over > 0 {
 			t.Errorf("%d wide: %d pixels stick out", width, over)
 		}
-		for _, id := range []string{"input", "send", "new", "sessions", "today"} {
+		for _, id := range []string{"input", "send", "new", "sessions", "today", "notices"} {
 			if !get[bool](w, fmt.Sprintf(`(r => r.left >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && r.width > 20)(document.getElementById(%q).getBoundingClientRect())`, id)) {
 				t.Errorf("%d wide: #%s is cut off", width, id)
 			}

@@ -3,6 +3,8 @@ package setup
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -11,109 +13,151 @@ import (
 	"hob/platform/system"
 )
 
-// account asks for an account with mail and calendars, and signs in to it. An
-// empty answer leaves it out.
-func (o Options) account(ctx context.Context, ask Asker) ([]config.Value, error) {
-	for {
-		address, err := ask.Ask("Your mail address, so that Hob can tell you of mail and meetings (empty: not now)", "")
-		if err != nil || address == "" {
-			return nil, err
-		}
-		found, err := account.Find(ctx, address, o.DNS)
-		if err != nil {
-			fmt.Fprintln(o.Out, err)
-			continue
-		}
-		n := account.New{Account: config.Account{Name: account.Name(address, found.Provider, o.Config.Accounts), Address: address}}
-		use := false
-		if found.Known() {
-			if use, err = o.shown(ask, found); err != nil {
-				return nil, err
-			}
-		}
-		if use {
-			n.Fill(found)
-		} else if err := askServers(ask, &n); err != nil {
-			return nil, err
-		}
-		values, err := o.signIn(ctx, ask, &n, found.Hint)
-		if err != nil || values != nil {
-			return values, err
-		}
+// accountStep asks for an account with mail and calendars, and signs in to it.
+func accountStep() Step {
+	return Step{
+		Name: "account", Title: "Mail and calendars", Keys: []string{"mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password"},
+		About: "So that Hob can tell you of mail and meetings, and write and book when you ask it to.",
+		Next:  nextOfAccount, Apply: applyAccount,
 	}
 }
 
-// shown shows the servers that were found, and asks whether they are the right ones.
-func (o Options) shown(ask Asker, s account.Servers) (bool, error) {
+func nextOfAccount(ctx context.Context, o Options, a Answers) ([]Question, error) {
+	if !a.given("mail") {
+		q := Question{Key: "mail", Kind: Text, Title: "Your mail address", About: "Empty: not now."}
+		for i, x := range o.Config.Accounts {
+			q.About += map[bool]string{true: " There is already: ", false: ", "}[i == 0] + x.Name
+		}
+		return []Question{q}, nil
+	}
+	if a["mail"] == "" {
+		return nil, nil
+	}
+	if !a.given("servers") && !a.given("imap") { // a look at the DNS that failed may be made anew
+		delete(a, shown)
+	}
+	found, err := o.foundFor(ctx, a)
+	if err != nil {
+		return nil, problem(err, false, "mail")
+	}
+	if !a.given("servers") && found.Known() {
+		return []Question{askFound(found)}, nil
+	}
+	if a["servers"] != "found" && !a.given("imap") {
+		return askServers(), nil
+	}
+	if a["servers"] != "found" && a["imap"]+a["smtp"]+a["caldav"]+a["carddav"] == "" {
+		return nil, problem(errors.New("without a server there is nothing to sign in to"), false, "mail", "servers", "imap", "smtp", "caldav", "carddav")
+	}
+	if !a.given("mail_password") {
+		return []Question{{
+			Key: "mail_password", Kind: Secret, Title: "The password for it",
+			About: cmp.Or(found.Hint, "Many providers want an app password for programs; you make it in the security settings of your account there.") + " It is not shown.",
+			Check: func(s string) error {
+				if s == "" {
+					return errors.New("without a password nobody can sign in")
+				}
+				return nil
+			},
+		}}, nil
+	}
+	return nil, nil
+}
+
+// shown is the answer that holds the servers which the owner was shown.
+const shown = "servers_shown"
+
+// foundFor are the servers of the address, as they were when they were shown first:
+// whoever answers names must not have others in their place when the password goes.
+func (o Options) foundFor(ctx context.Context, a Answers) (found account.Servers, err error) {
+	if was, ok := a[shown]; ok {
+		return found, json.Unmarshal([]byte(was), &found)
+	}
+	if found, err = account.Find(ctx, a["mail"], o.DNS); err != nil {
+		return found, err
+	}
+	b, err := json.Marshal(found)
+	a[shown] = string(b)
+	return found, err
+}
+
+// askFound shows the servers that were found, and asks whether they are the right ones.
+func askFound(s account.Servers) Question {
+	q := Question{
+		Key: "servers", Kind: Choice, Title: "Are these your servers?", Default: "found",
+		Options: []Option{{"found", "yes, use them"}, {"named", "no, I name them"}},
+	}
+	var lines []string
 	for _, x := range [][2]string{{"mail", s.IMAP}, {"outgoing mail", s.SMTP}, {"calendars", s.CalDAV}} {
 		if x[1] != "" {
-			fmt.Fprintf(o.Out, "  %s: %s\n", x[0], x[1])
+			lines = append(lines, x[0]+": "+x[1])
 		}
 	}
 	if s.Foreign != "" {
-		fmt.Fprintf(o.Out, "The domain of the address sends us to %s, which is another one. Use it only if you know that it is your provider's.\n", s.Foreign)
+		q.Default = "named"
+		lines = append(lines, "The domain of the address sends us to "+s.Foreign+", which is another one. Use it only if you know that it is your provider's.")
 	}
-	i, err := ask.Choose("Are these your servers?", []string{"yes, use them", "no, I name them"})
-	return i == 0, err
+	q.About = strings.Join(lines, "\n")
+	return q
 }
 
-func askServers(ask Asker, n *account.New) error {
-	for _, x := range []struct {
-		name, question string
-		to             *string
-	}{
-		{"imap", "The server of your mail, such as imap.example.org (empty: none)", &n.IMAP},
-		{"smtp", "The server for outgoing mail (empty: none)", &n.SMTP},
-		{"caldav", "The address of your calendars, such as https://dav.example.org/ (empty: none)", &n.CalDAV},
-	} {
-		s, err := ask.Ask(x.question, "")
-		if err != nil {
-			return err
-		}
-		if *x.to = s; s != "" {
-			n.Given = append(n.Given, x.name)
-		}
+func askServers() []Question {
+	return []Question{
+		{Key: "imap", Kind: Text, Title: "The server of your mail, such as imap.example.org", About: "Empty: none."},
+		{Key: "smtp", Kind: Text, Title: "The server for outgoing mail", About: "Empty: none."},
+		{Key: "caldav", Kind: Text, Title: "The address of your calendars, such as https://dav.example.org/", About: "Empty: none."},
+		{Key: "carddav", Kind: Text, Title: "The address of your address books, such as https://dav.example.org/", About: "Empty: none."},
+		{Key: "mail_user", Kind: Text, Title: "Who signs in", About: "Empty: the address."},
 	}
-	return nil
 }
 
-// signIn asks for the password until the servers take it. Nothing is returned when
-// the owner begins again.
-func (o Options) signIn(ctx context.Context, ask Asker, n *account.New, hint string) ([]config.Value, error) {
-	if n.IMAP+n.SMTP+n.CalDAV == "" {
-		fmt.Fprintln(o.Out, "Without a server there is nothing to sign in to.")
-		return nil, nil
+// signIn is the account that the answers make.
+func signIn(ctx context.Context, o Options, a Answers) (*account.New, string, error) {
+	found, err := o.foundFor(ctx, a)
+	if err != nil {
+		return nil, "", problem(err, false, "mail")
 	}
-	fmt.Fprintln(o.Out, cmp.Or(hint, "Many providers want an app password for programs; you make it in the security settings of your account there."))
-	for {
-		secret, err := ask.Secret("The password for it (it is not shown)")
-		if err != nil {
-			return nil, err
-		}
+	n := &account.New{Account: config.Account{
+		Name: account.Name(a["mail"], found.Provider, o.Config.Accounts), Address: a["mail"], User: a["mail_user"],
+		IMAP: a["imap"], SMTP: a["smtp"], CalDAV: a["caldav"], CardDAV: a["carddav"],
+	}}
+	if a["servers"] != "found" { // the password goes to no server but those that he named
+		found = account.Servers{Provider: found.Provider, Hint: found.Hint}
+	}
+	n.Fill(found)
+	return n, found.Hint, nil
+}
+
+func applyAccount(ctx context.Context, o Options, a Answers) (d Done, err error) {
+	if a["mail"] == "" {
+		return d, nil
+	}
+	n, _, err := signIn(ctx, o, a)
+	if err != nil {
+		return d, err
+	}
+	secret, ref, kept, err := o.secretOf(ctx, a["mail_password"], account.SecretName(n.Name), "")
+	if err != nil {
+		return d, problem(err, false, "mail_password")
+	}
+	if a[untested] == "" {
+		o.busy("Signing in ...")
 		said, err := n.Try(ctx, secret)
-		if err == nil {
-			fmt.Fprintln(o.Out, strings.Join(said, "\n"))
-			return n.Keep(ctx, o.Secrets, secret)
+		if err != nil {
+			// Else the servers could not be mended without beginning anew.
+			return d, problem(err, true, "mail", "servers", "imap", "smtp", "caldav", "carddav", "mail_user", "mail_password")
 		}
-		fmt.Fprintf(o.Out, "That does not work: %v\n", err)
-		i, err := ask.Choose("What now?", []string{"another password", "another account or other servers", "keep it as it is", "no account now"})
-		switch {
-		case err != nil:
-			return nil, err
-		case i == 1:
-			return nil, nil
-		case i == 2:
-			return n.Keep(ctx, o.Secrets, secret)
-		case i == 3:
-			return []config.Value{}, nil
-		}
+		d.Said = said
 	}
+	d.Secrets = kept
+	d.Values, err = n.Keep(ctx, o.Secrets, ref)
+	return d, err
 }
 
-// accounts completes the accounts among the answers of a file: the servers of an
-// address that names none, and passwords that stand there are put where they are
-// safe.
-func (o Options) accounts(ctx context.Context, all map[string]any) error {
+// accounts completes the sections of accounts among the answers of a file: the
+// servers of an address that names none, and passwords that stand there are kept
+// where they are safe.
+func (o Options) accounts(ctx context.Context, all map[string]any) (kept []Kept, err error) {
 	list, _ := all["accounts"].(map[string]any)
 	for name, v := range list {
 		keys, ok := v.(map[string]any)
@@ -121,13 +165,13 @@ func (o Options) accounts(ctx context.Context, all map[string]any) error {
 			continue
 		}
 		text := func(key string) string { s, _ := keys[key].(string); return s }
-		if text("imap")+text("smtp")+text("caldav") == "" && text("address") != "" {
+		if text("imap")+text("smtp")+text("caldav")+text("carddav") == "" && text("address") != "" {
 			found, err := account.Find(ctx, text("address"), o.DNS)
 			switch {
 			case err != nil:
-				return fmt.Errorf("accounts.%s.address: %w", name, err)
+				return nil, fmt.Errorf("accounts.%s.address: %w", name, err)
 			case !found.Known() || found.Foreign != "":
-				return fmt.Errorf("accounts.%s: the servers of %s are not known; name imap, smtp or caldav", name, text("address"))
+				return nil, fmt.Errorf("accounts.%s: the servers of %s are not known; name imap, smtp or caldav", name, text("address"))
 			}
 			for key, value := range map[string]string{"imap": found.IMAP, "smtp": found.SMTP, "caldav": found.CalDAV, "auth": found.Auth} {
 				if value != "" && text(key) == "" {
@@ -136,12 +180,10 @@ func (o Options) accounts(ctx context.Context, all map[string]any) error {
 			}
 		}
 		if secret := text("password"); secret != "" && !system.IsReference(secret) {
-			if err := o.Secrets.Store(ctx, account.SecretName(name), system.Secret(secret)); err != nil {
-				return fmt.Errorf("accounts.%s.password: it cannot be kept safely: %w; write env:NAME or file:PATH", name, err)
-			}
+			kept = append(kept, Kept{account.SecretName(name), secret})
 			keys["password"] = "keychain:" + account.SecretName(name)
 			fmt.Fprintf(o.Out, "The password of the account %s is kept; take it out of the file with the answers.\n", name)
 		}
 	}
-	return nil
+	return kept, nil
 }

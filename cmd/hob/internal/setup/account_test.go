@@ -1,8 +1,10 @@
 package setup
 
 import (
-	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,22 +12,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/platform/pim/pimtest"
-	"hob/platform/system"
-	"hob/platform/vault"
 )
-
-// desk is a home without a keychain, with the encrypted file in its place.
-func desk(t *testing.T) (Options, *bytes.Buffer) {
-	t.Helper()
-	dir := t.TempDir()
-	c, err := config.Load(filepath.Join(dir, "config.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
-	var out bytes.Buffer
-	return Options{Paths: p, Config: c, Out: &out, Secrets: vault.For(p)}, &out
-}
 
 // accountOf reads what was written, which is never the password.
 func accountOf(t *testing.T, o Options) (config.Account, string) {
@@ -52,18 +39,16 @@ func TestAnAccountIsAskedFor(t *testing.T) {
 	r := pimtest.StartRadicale(t)
 	r.Make("Work")
 	o, out := desk(t)
-	ask := &script{answers: []string{
-		"built-in brain alone", "", "", "no address", "tester@cal.example", "", "", r.URL, "wrong", "another password", pimtest.Secret,
+	ask := &script{answers: map[string][]string{
+		"mail": {"no address", "tester@cal.example", "tester@cal.example"}, "caldav": {r.URL, r.URL},
+		"mail_password": {"wrong", pimtest.Secret}, "what_now": {"again", "again", "keep"},
 	}}
 	// radicale knows its user by another name than the address
-	if err := Run(t.Context(), o, ask); err == nil || !strings.Contains(out.String(), "That does not work") {
-		t.Fatal(err, out.String())
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
+		t.Fatal(err, out.String(), ask.left())
 	}
-	ask = &script{answers: []string{
-		"built-in brain alone", "", "", "tester@cal.example", "", "", r.URL, pimtest.Secret, "keep it",
-	}}
-	if err := Run(t.Context(), o, ask); err != nil || len(ask.answers) != 0 {
-		t.Fatal(err, ask.asked)
+	if !strings.Contains(ask.pages[len(ask.pages)-1].About, "That does not work") {
+		t.Error(ask.pages[len(ask.pages)-1])
 	}
 	a, secret := accountOf(t, o)
 	if a.Name != "cal" || a.CalDAV != r.URL || a.Address != "tester@cal.example" || a.Password != "keychain:account-cal" || secret != pimtest.Secret {
@@ -75,12 +60,29 @@ func TestAnAccountThatWorks(t *testing.T) {
 	d := pimtest.StartDovecot(t, "")
 	o, out := desk(t)
 	t.Setenv("SSL_CERT_FILE", d.CA) // this test's only authority
-	ask := &script{answers: []string{"built-in brain alone", "", "", "tester@test.local", d.IMAPS, "", "", pimtest.Secret}}
-	if err := Run(t.Context(), o, ask); err != nil || len(ask.answers) != 0 {
+	ask := &script{answers: map[string][]string{"mail": {"tester@test.local"}, "imap": {d.IMAPS}, "mail_password": {pimtest.Secret}}}
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
 		t.Fatal(err, ask.asked, out.String())
 	}
 	if a, secret := accountOf(t, o); a.IMAP != d.IMAPS || secret != pimtest.Secret || !strings.Contains(out.String(), "imap: mail can be read") {
 		t.Errorf("%+v %s", a, out.String())
+	}
+}
+
+// Address books are an account's as well, and who signs in may be named.
+func TestAnAccountWithAddressBooks(t *testing.T) {
+	r := pimtest.StartRadicale(t)
+	r.Make("Work")
+	r.MakeBook("people")
+	o, out := desk(t)
+	ask := &script{answers: map[string][]string{
+		"mail": {"tester@cal.example"}, "mail_user": {"tester"}, "caldav": {r.URL}, "carddav": {r.URL}, "mail_password": {pimtest.Secret},
+	}}
+	if err := Run(t.Context(), o, ask, "account"); err != nil || len(ask.left()) > 0 {
+		t.Fatal(err, out.String(), ask.asked)
+	}
+	if a, _ := accountOf(t, o); a.CardDAV != r.URL || a.User != "tester" {
+		t.Errorf("%+v", a)
 	}
 }
 
@@ -95,7 +97,7 @@ func TestAnAccountAmongTheAnswers(t *testing.T) {
 		}
 	}
 	write(fmt.Sprintf("model = \"offline\"\n[accounts.mine]\naddress = \"ada@fastmail.com\"\npassword = %q\n", pimtest.Secret))
-	if _, err := Answers(t.Context(), o, path); err != nil {
+	if err := FromFile(t.Context(), o, path); err != nil {
 		t.Fatal(err)
 	}
 	a, secret := accountOf(t, o)
@@ -103,7 +105,64 @@ func TestAnAccountAmongTheAnswers(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	write("[accounts.x]\naddress = \"ada@nowhere.example\"\npassword = \"env:X\"\n")
-	if _, err := Answers(t.Context(), o, path); err == nil || !strings.Contains(err.Error(), "are not known") {
+	if err := FromFile(t.Context(), o, path); err == nil || !strings.Contains(err.Error(), "are not known") {
 		t.Error(err)
+	}
+}
+
+// fickle names other servers with each lookup, or none any more.
+type fickle struct {
+	targets []string
+	asked   *int
+}
+
+func (f fickle) LookupSRV(_ context.Context, service, _, _ string) (string, []*net.SRV, error) {
+	if service != "imaps" {
+		return "", nil, errors.New("no such name")
+	}
+	target := f.targets[min(*f.asked, len(f.targets)-1)]
+	*f.asked++
+	if target == "" {
+		return "", nil, errors.New("no answer")
+	}
+	return "", []*net.SRV{{Target: target, Port: 993}}, nil
+}
+
+func (fickle) LookupMX(context.Context, string) ([]*net.MX, error) {
+	return nil, errors.New("no such name")
+}
+
+// A password goes to the servers that the owner was shown, whatever the DNS says
+// when it is given.
+func TestThePasswordGoesWhereItWasSaid(t *testing.T) {
+	for _, later := range []string{"imap.thief.test.", "mail.thief.example.org.", ""} {
+		o, _ := desk(t)
+		o.DNS = fickle{[]string{"mail.example.org.", later}, new(int)}
+		a := Answers{"mail": "ada@example.org"}
+		qs, err := nextOfAccount(t.Context(), o, a)
+		if err != nil || len(qs) != 1 || !strings.Contains(qs[0].About, "mail.example.org") {
+			t.Fatal(qs, err)
+		}
+		a["servers"] = "found"
+		if qs, err = nextOfAccount(t.Context(), o, a); err != nil || len(qs) != 1 || qs[0].Key != "mail_password" {
+			t.Fatal(qs, err)
+		}
+		a["mail_password"], a[untested] = pimtest.Secret, "true"
+		d, err := applyAccount(t.Context(), o, a)
+		if got := fmt.Sprint(d.Values); err != nil || !strings.Contains(got, "imaps://mail.example.org:993") || strings.Contains(got, "thief") {
+			t.Error(got, err)
+		}
+	}
+}
+
+// Where the DNS did not answer at first, it is asked anew with the address.
+func TestServersAreLookedForAnew(t *testing.T) {
+	o, _ := desk(t)
+	o.DNS = fickle{[]string{"", "mail.example.org."}, new(int)}
+	a := Answers{"mail": "ada@example.org"}
+	for _, want := range []string{"imap", "servers"} {
+		if qs, err := nextOfAccount(t.Context(), o, a); err != nil || qs[0].Key != want {
+			t.Fatal(qs, err)
+		}
 	}
 }

@@ -13,57 +13,230 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"hob/autonomy/config"
+	"hob/platform/pim"
+	"hob/platform/system"
 )
 
-// Answers reads the answers from a TOML file and writes them at once: any keys
-// of the configuration, and "model" for agent.model. Of an account the address is
-// enough where its provider is known, and its password is kept where it is safe. It returns the template that
-// the owner wants to use, "" for none.
-func Answers(ctx context.Context, o Options, path string) (string, error) {
+// fromStdin is the answer that stands for the next line of standard input.
+const fromStdin = "stdin"
+
+// FromFile reads the answers from a TOML file: the questions of the steps by their
+// keys, and besides them any keys of the configuration. What a step tries on a
+// terminal is tried here, too, unless "untested" is true. All of it is written at
+// once, or nothing. "model" without a brain is agent.model; of an account the
+// address is enough where its provider is known.
+func FromFile(ctx context.Context, o Options, path string) error {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("read the answers: %w", err)
+		return fmt.Errorf("read the answers: %w", err)
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(b, &all); err != nil {
-		return "", fmt.Errorf("%s: %w; write it like the configuration: hob init shows one", path, err)
+		return fmt.Errorf("%s: %w; write it like the configuration: hob init shows one", path, err)
 	}
-	template, err := o.template(all)
+	done, err := o.fromAnswers(ctx, all)
 	if err != nil {
-		return "", fmt.Errorf("%s: template: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := o.accounts(ctx, all); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+	if err := o.Paths.Ensure(); err != nil {
+		return err
 	}
-	var values []config.Value
-	if err := flatten(all, "", &values); err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
+	var sum Done
+	for _, d := range done {
+		sum.Secrets, sum.Values = append(sum.Secrets, d.Secrets...), append(sum.Values, d.Values...)
 	}
-	return template, o.write(values)
+	changes, err := o.write(ctx, "the set-up", sum)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		fmt.Fprintf(o.Out, "%s = %s\n", c.Key, c.New)
+	}
+	for _, d := range done {
+		for _, said := range d.Said {
+			fmt.Fprintln(o.Out, pim.Clean(said))
+		}
+	}
+	for _, d := range done {
+		if d.Then == nil {
+			continue
+		}
+		if err := d.Then(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(o.Out, "The set-up is done. Talk with it: hob chat")
+	return nil
 }
 
-// template takes the template's name out of the answers, and looks whether there
-// is one.
-func (o Options) template(all map[string]any) (string, error) {
-	v, ok := all["template"]
-	if !ok {
-		return "", nil
+// fromAnswers is what follows from the answers of a file; nothing is changed yet.
+func (o Options) fromAnswers(ctx context.Context, all map[string]any) (out []Done, err error) {
+	given, err := o.taken(all)
+	if err != nil {
+		return nil, err
 	}
-	delete(all, "template")
-	name, ok := v.(string)
-	if !ok || name == "" || o.FindTemplate == nil {
-		return "", errors.New("it must be the name of a template, such as \"housekeeper\"")
+	for _, s := range Steps() {
+		if !given.given(s.Keys[0]) {
+			for _, k := range s.Keys[1:] {
+				if given.given(k) && !o.alone(k) {
+					return nil, fmt.Errorf("%s: it belongs to %s, which is not among the answers", k, s.Keys[0])
+				}
+			}
+			if s.Name == "you" {
+				out = append(out, o.youAlone(given))
+			}
+			continue
+		}
+		d, err := o.walk(ctx, s, given.answer(), func(p *Problem) (bool, error) { return false, fmt.Errorf("%s: %w", p.Keys[0], p.Err) })
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d)
 	}
-	return name, o.FindTemplate(name)
+	kept, err := o.accounts(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	rest := Done{Secrets: kept}
+	if given.given("model") && !given.given("brain") {
+		rest.Values = append(rest.Values, config.Value{Key: "agent.model", Value: given["model"]})
+	}
+	if err := flatten(all, "", &rest.Values); err != nil {
+		return nil, err
+	}
+	rest.refer()
+	return append(out, rest), nil
+}
+
+// refer keeps the secrets that are among the values where they are safe; the
+// configuration refers to them then.
+func (d *Done) refer() {
+	for i, v := range d.Values {
+		if !config.IsSecret(v.Key) || v.Value == "" || system.IsReference(v.Value) {
+			continue
+		}
+		name := config.PlainSecret{Key: v.Key}.Name()
+		d.Secrets = append(d.Secrets, Kept{name, v.Value})
+		d.Values[i].Value = "keychain:" + name
+		d.Said = append(d.Said, v.Key+" is kept as "+name+"; take it out of the file with the answers.")
+	}
+}
+
+// alone are the keys that mean something without the first one of their step.
+func (o Options) alone(key string) bool { return key == "model" || key == "timezone" }
+
+// youAlone is a time zone without a name.
+func (o Options) youAlone(a Answers) (d Done) {
+	if zone, ok := a["timezone"]; ok {
+		d.Values = []config.Value{{Key: "agent.timezone", Value: zone}}
+	}
+	return d
+}
+
+// answer answers questions from the file. What it leaves out is as it is.
+func (a Answers) answer() func([]Question) (Answers, error) {
+	return func(qs []Question) (Answers, error) {
+		out := Answers{}
+		if v, ok := a[untested]; ok && v == "true" {
+			out[untested] = v
+		}
+		for _, q := range qs {
+			v, ok := a[q.Key]
+			if !ok {
+				v = q.Default
+			}
+			if err := q.Verify(v); err != nil {
+				return nil, fmt.Errorf("%s: %w", q.Key, err)
+			}
+			out[q.Key] = v
+		}
+		return out, nil
+	}
+}
+
+// taken takes the answers to questions out of the file. What is left is the
+// configuration's; a key that is neither is an error.
+func (o Options) taken(all map[string]any) (Answers, error) {
+	out, known := Answers{}, append(keys(), untested)
+	sections := o.sections()
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		_, table := all[k].(map[string]any)
+		if list, ok := all[k].([]any); ok && len(list) > 0 {
+			_, table = list[0].(map[string]any)
+		}
+		switch {
+		case table && slices.Contains(sections, k):
+			continue
+		case table || !slices.Contains(known, k):
+			if near := config.Nearest(k, append(known, sections...)); near != "" {
+				return nil, fmt.Errorf("%s: unknown key; did you mean %q?", k, near)
+			}
+			return nil, fmt.Errorf("%s: unknown key; there are %s, and the sections of the configuration", k, strings.Join(known, ", "))
+		}
+		v, err := text(all[k])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+		if b, ok := all[k].(bool); !ok && (k == untested || k == "autostart" || k == "permissions") {
+			return nil, fmt.Errorf("%s: it must be true or false", k)
+		} else if ok && k == "permissions" && b {
+			return nil, errors.New("permissions: they are given by hand; run on a terminal: hob setup permissions")
+		}
+		out[k] = v
+		delete(all, k)
+	}
+	for _, k := range known { // in the order of the steps
+		if out[k] == fromStdin && secret(k) {
+			line, err := o.line(k)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = line
+		}
+	}
+	return out, nil
+}
+
+// line is the next line of standard input.
+func (o Options) line(key string) (string, error) {
+	if o.Stdin == nil {
+		return "", fmt.Errorf("%s: there is no standard input to read it from", key)
+	}
+	s, err := o.Stdin()
+	if s == "" {
+		return "", fmt.Errorf("%s: standard input has no line for it", key)
+	}
+	return s, err
+}
+
+// secret reports whether the answer to a question may be read from standard input.
+func secret(key string) bool {
+	return key == "key" || strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_password") || strings.HasSuffix(key, "_secret")
+}
+
+// keys of all questions.
+func keys() (out []string) {
+	for _, s := range Steps() {
+		out = append(out, s.Keys...)
+	}
+	return out
+}
+
+// sections of the configuration.
+func (o Options) sections() (out []string) {
+	for _, k := range config.Keys() {
+		s, _, _ := strings.Cut(k.Name, ".")
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // flatten turns tables into dotted keys, in order of their names.
 func flatten(table map[string]any, prefix string, out *[]config.Value) error {
 	for _, k := range slices.Sorted(maps.Keys(table)) {
 		key := prefix + k
-		if key == "model" {
-			key = "agent.model"
-		}
 		if t, ok := table[k].(map[string]any); ok {
 			if err := flatten(t, key+".", out); err != nil {
 				return err

@@ -1,10 +1,13 @@
-// Package setup asks the owner what Hob needs to be clever: which model, its
-// key, the name of the assistant, the time zone and an account for mail and
-// calendars. It looks whether a key works
-// before it keeps it, puts it into the keychain (or, where there is none, into a
-// private file) and writes a reference to it into the configuration.
+// Package setup asks the owner what Hob needs: a brain and its key, channels, an
+// account, who searches the web, folders, quiet hours, a template, what else is
+// switched on, and the permissions that the system wants given.
 //
-// With answers from a file it asks nothing. The command `hob setup` calls it.
+// A Step is data: its questions, and what follows from the answers. Run asks on a
+// terminal through an Asker, FromFile takes a file; a page with a form can do the
+// same with Steps. What a key or a password is good for is tried before it is kept.
+// It is kept in the keychain or the encrypted file, and the configuration refers to
+// it. Each step is written at once, and what is done is remembered, so that a
+// set-up that was left goes on where it was.
 package setup
 
 import (
@@ -12,277 +15,261 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"hob/autonomy/config"
-	"hob/autonomy/llm"
 	llmall "hob/autonomy/llm/all"
 	"hob/cmd/hob/internal/account"
+	"hob/platform/permission"
+	"hob/platform/pim"
 	"hob/platform/system"
 )
 
-// Asker puts questions to the owner. Its errors end the set-up.
+// What an Asker may answer instead.
+var (
+	// ErrSkip leaves the step out.
+	ErrSkip = errors.New("the step was left out")
+	// ErrLeft ends the set-up; what was done stays.
+	ErrLeft = errors.New("the set-up was left")
+)
+
+// Asker puts the questions of a page to the owner. Other errors than ErrSkip and
+// ErrLeft end the set-up, too.
 type Asker interface {
-	// Ask returns a line, def when it is empty.
-	Ask(question, def string) (string, error)
-	// Secret is Ask without showing what is typed.
-	Secret(question string) (string, error)
-	// Choose returns the index of one of the options.
-	Choose(question string, options []string) (int, error)
+	Ask(ctx context.Context, p Page) (Answers, error)
 }
 
-// Options of Run.
+// Options of Run and FromFile.
 type Options struct {
 	Paths   system.Paths
 	Config  *config.Config
 	Secrets system.Secrets
 	Out     io.Writer
 	HTTP    *http.Client // for model servers; nil means one of its own
+	// Servers are looked for on this machine; nil: where they listen by default.
+	Servers []llmall.Server
 	// DNS finds the servers of a mail address that no table knows; nil: nobody does.
 	DNS account.Resolver
-	// FindTemplate looks whether there is a template of a name; nil: there is none.
+	// Edit makes a change of the configuration so that it can be undone; nil makes it.
+	Edit func(ctx context.Context, what string, edit func() error) error
+	// Templates to choose from, and the one in use; nil: there is none.
+	Templates func() (list []Option, inUse string, err error)
+	// FindTemplate looks whether there is a template of a name, or at a path; nil: it
+	// is not looked for.
 	FindTemplate func(name string) error
+	// UseTemplate lays one on.
+	UseTemplate func(ctx context.Context, name string) error
+	// Autostart has Hob start with the session, or no more; nil: that is not asked.
+	Autostart func(ctx context.Context, on bool) error
+	// Starts reports whether it does so now; false, false: it cannot be told.
+	Starts func(ctx context.Context) (on, known bool)
+	// Permissions that the system wants given by hand, as the daemon sees them, or
+	// this program where none runs; nil: there are none.
+	Permissions func(ctx context.Context) ([]permission.Permission, error)
+	// Open opens an address such as a pane of the system's settings.
+	Open func(ctx context.Context, address string) error
+	// Stdin gives the next line of standard input, for answers that say so.
+	Stdin func() (string, error)
 }
 
-// provider is one way to a model that the wizard offers.
-type provider struct {
-	name, kind, baseURL, title string
-}
-
-func providers() []provider {
-	return []provider{
-		{"anthropic", "anthropic", "", "Anthropic, with a key"},
-		{"openai", "openai", "", "OpenAI, with a key"},
-		{"gemini", "gemini", "", "Google Gemini, with a key"},
-		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OpenRouter, with a key"},
-		{"server", "openai", "", "another server with an OpenAI-style API (Ollama, LM Studio, llama.cpp, vLLM, ...)"},
-	}
-}
-
-// Run asks everything and writes the answers at once.
-func Run(ctx context.Context, o Options, ask Asker) error {
-	values, err := o.brain(ctx, ask)
-	if err != nil {
-		return err
-	}
-	name, err := ask.Ask("What shall it be called?", o.Config.Agent.Name)
-	if err != nil {
-		return err
-	}
-	zone, err := o.zone(ask)
-	if err != nil {
-		return err
-	}
-	if name != o.Config.Agent.Name {
-		values = append(values, config.Value{Key: "agent.name", Value: name})
-	}
-	if zone != o.Config.Agent.Timezone {
-		values = append(values, config.Value{Key: "agent.timezone", Value: zone})
-	}
-	more, err := o.account(ctx, ask)
-	if err != nil {
-		return err
-	}
-	return o.write(append(values, more...))
-}
-
-func (o Options) write(values []config.Value) error {
+// Run asks the steps that are not done yet, or those that are named, and does each
+// at once.
+func Run(ctx context.Context, o Options, ask Asker, names ...string) error {
 	if err := o.Paths.Ensure(); err != nil {
 		return err
 	}
-	changes, err := config.SetAll(o.Paths.ConfigFile(), values)
+	steps, err := o.chosen(ctx, names)
+	if err != nil {
+		return err
+	}
+	p := readProgress(o.Paths)
+	resume := len(names) == 0 && p.some(steps)
+	if resume {
+		fmt.Fprintln(o.Out, "The set-up goes on where it was left. (From the beginning: hob setup --restart)")
+	}
+	for i, s := range steps {
+		if resume && p.Steps[s.Name] != "" {
+			continue
+		}
+		number, of := i+1, len(steps)
+		if len(names) > 0 {
+			number, of = 0, 0
+		}
+		if len(names) > 0 && s.Shown != nil && !s.Shown(ctx, o) {
+			fmt.Fprintf(o.Out, "%s: there is nothing to ask here.\n", s.Title)
+			continue
+		}
+		state, err := o.step(ctx, s, ask, number, of)
+		if err != nil {
+			return err
+		}
+		if o.Config, err = config.Load(o.Paths.ConfigFile()); err != nil {
+			return err
+		}
+		if len(names) > 0 {
+			continue
+		}
+		if err := p.set(o.Paths, s.Name, state); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		return nil
+	}
+	fmt.Fprintln(o.Out, "The set-up is done. Talk with it: hob chat")
+	return Restart(o.Paths)
+}
+
+// chosen are the steps to go through.
+func (o Options) chosen(ctx context.Context, names []string) (out []Step, err error) {
+	all := Steps()
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(s Step) bool { return s.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no step %s", unknownStep(n))
+		}
+		out = append(out, all[i])
+	}
+	if len(names) > 0 {
+		return out, nil
+	}
+	for _, s := range all {
+		if s.Shown == nil || s.Shown(ctx, o) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func unknownStep(name string) string {
+	if near := config.Nearest(name, Names()); near != "" {
+		return quoted(name) + "; did you mean " + quoted(near) + "?"
+	}
+	return quoted(name) + "; there are " + strings.Join(Names(), ", ")
+}
+
+// step asks one step and does what follows. It tells whether it was done or left
+// out.
+func (o Options) step(ctx context.Context, s Step, ask Asker, number, of int) (string, error) {
+	page := Page{Step: s.Name, Title: s.Title, About: s.About, Number: number, Of: of}
+	d, err := o.walk(ctx, s, func(qs []Question) (Answers, error) {
+		p := page
+		p.Questions = qs
+		page.About = "" // once is enough
+		return ask.Ask(ctx, p)
+	}, func(p *Problem) (bool, error) { return o.mend(ctx, ask, page, p) })
+	if errors.Is(err, ErrSkip) {
+		fmt.Fprintf(o.Out, "%s: left as it is.\n", s.Title)
+		return stateSkipped, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return stateDone, o.do(ctx, s.Name, d)
+}
+
+// walk asks until a step has all its answers, and they work. mend hears of what
+// does not, and says whether it is kept all the same.
+func (o Options) walk(ctx context.Context, s Step, ask func([]Question) (Answers, error), mend func(*Problem) (bool, error)) (Done, error) {
+	a, was := Answers{}, Answers{}
+	for {
+		qs, err := s.Next(ctx, o, a)
+		if err == nil && len(qs) == 0 {
+			d, err := s.Apply(ctx, o, a)
+			if err == nil {
+				return d, nil
+			}
+			if err := amend(ctx, a, err, mend); err != nil {
+				return Done{}, err
+			}
+			continue
+		}
+		if err == nil {
+			var got Answers
+			if got, err = ask(again(qs, was)); err == nil {
+				maps.Copy(a, got)
+				maps.Copy(was, got)
+				continue
+			}
+			return Done{}, err
+		}
+		if err := amend(ctx, a, err, mend); err != nil {
+			return Done{}, err
+		}
+	}
+}
+
+// again has what was answered before stand there, when it is asked for once more.
+func again(qs []Question, was Answers) []Question {
+	for i, q := range qs {
+		if v, ok := was[q.Key]; ok && q.Kind != Secret && q.Verify(v) == nil {
+			qs[i].Default = v
+		}
+	}
+	return qs
+}
+
+// amend takes out the answers that do not work, so that they are asked for again.
+func amend(ctx context.Context, a Answers, err error, mend func(*Problem) (bool, error)) error {
+	p, ok := errors.AsType[*Problem](err)
+	if !ok || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	keep, err := mend(p)
+	if err != nil {
+		return err
+	}
+	if keep {
+		a[untested] = "true"
+		return nil
+	}
+	for _, k := range p.Keys {
+		delete(a, k)
+	}
+	return nil
+}
+
+// mend asks what to do about answers that do not work.
+func (o Options) mend(ctx context.Context, ask Asker, page Page, p *Problem) (keep bool, err error) {
+	q := Question{Key: "what_now", Kind: Choice, Title: "What now?", Default: "again", Options: []Option{{"again", "try again"}}}
+	if p.Keep {
+		q.Options = append(q.Options, Option{"keep", "keep it as it is; it may work later"})
+	}
+	q.Options = append(q.Options, Option{"skip", "leave this step out"})
+	page.About, page.Questions = "That does not work: "+pim.Clean(p.Error()), []Question{q}
+	a, err := ask.Ask(ctx, page)
+	switch {
+	case err != nil:
+		return false, err
+	case a[q.Key] == "skip":
+		return false, ErrSkip
+	}
+	return a[q.Key] == "keep", nil
+}
+
+// do carries out what follows from a step.
+func (o Options) do(ctx context.Context, name string, d Done) error {
+	changes, err := o.write(ctx, "the set-up: "+name, d)
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		fmt.Fprintf(o.Out, "%s = %s\n", c.Key, c.New)
+		fmt.Fprintf(o.Out, "  %s = %s\n", c.Key, c.New)
 	}
-	fmt.Fprintln(o.Out, "The set-up is done. Talk with it: hob chat")
-	return nil
+	for _, s := range d.Said {
+		fmt.Fprintln(o.Out, "  "+pim.Clean(s))
+	}
+	if d.Then == nil {
+		return nil
+	}
+	if err := d.Then(ctx); err != nil && ctx.Err() == nil { // the rest need not wait for it
+		fmt.Fprintf(o.Out, "  That did not work: %v\n", err)
+	}
+	return ctx.Err()
 }
 
-func (o Options) zone(ask Asker) (string, error) {
-	def := o.Config.Agent.Timezone
-	question := "Which time zone do you live in?"
-	if def == "Local" {
-		if n, err := system.LocalZone(); err == nil {
-			question += " (this machine's is " + n + ")"
-		}
-	}
-	for {
-		z, err := ask.Ask(question, def)
-		if err != nil {
-			return "", err
-		}
-		if _, err := system.Zone(z); err != nil {
-			fmt.Fprintln(o.Out, err)
-			continue
-		}
-		return z, nil
-	}
-}
-
-// brain lets the owner choose a model and returns the keys to set.
-func (o Options) brain(ctx context.Context, ask Asker) ([]config.Value, error) {
-	found, why, err := llmall.Auto(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP})
-	if err != nil {
-		return nil, err
-	}
-	options := []string{fmt.Sprintf("let it choose by itself; now that is %s (%s)", found.Info().Name(), why)}
-	for _, p := range providers() {
-		options = append(options, p.title)
-	}
-	options = append(options, "the built-in brain alone: plain English, no model")
-	n, err := ask.Choose("Which brain shall it think with?", options)
-	switch {
-	case err != nil:
-		return nil, err
-	case n == 0:
-		return []config.Value{{Key: "agent.model", Value: "auto"}}, nil
-	case n == len(options)-1:
-		return []config.Value{{Key: "agent.model", Value: "offline"}}, nil
-	}
-	return o.connect(ctx, ask, providers()[n-1])
-}
-
-// askWait bounds a model server's answer.
-const askWait = 10 * time.Second
-
-// connect asks for address and key until the server lists its models.
-func (o Options) connect(ctx context.Context, ask Asker, p provider) ([]config.Value, error) {
-	for {
-		if p.name == "server" {
-			var err error
-			if p.baseURL, err = ask.Ask("Its address", "http://127.0.0.1:11434/v1"); err != nil {
-				return nil, err
-			}
-		}
-		key, err := ask.Secret("The key (it is not shown; empty when it needs none)")
-		if err != nil {
-			return nil, err
-		}
-		models, err := o.models(ctx, p, key)
-		if err == nil {
-			return o.keep(ctx, ask, p, key, models)
-		}
-		fmt.Fprintf(o.Out, "That does not work: %v\n", err)
-		n, err := ask.Choose("What now?", []string{"try again", "keep it as it is", "leave the set-up"})
-		switch {
-		case err != nil:
-			return nil, err
-		case n == 1:
-			return o.keep(ctx, ask, p, key, nil)
-		case n == 2:
-			return nil, errors.New("the set-up was left; nothing was changed")
-		}
-	}
-}
-
-// models asks the server which models it has; it costs no tokens.
-func (o Options) models(ctx context.Context, p provider, key string) ([]string, error) {
-	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
-	if err != nil {
-		return nil, err
-	}
-	l, ok := m.(llmall.Lister)
-	if !ok {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, askWait)
-	defer cancel()
-	models, err := l.Models(ctx)
-	if llm.KindOf(err) == llm.NotFound { // it answers, and has no such list
-		return nil, nil
-	}
-	return models, err
-}
-
-// keep stores the key and names the provider in the configuration.
-func (o Options) keep(ctx context.Context, ask Asker, p provider, key string, models []string) ([]config.Value, error) {
-	model, err := o.choose(ask, models)
-	if err != nil {
-		return nil, err
-	}
-	section := "providers." + p.name
-	values := []config.Value{{Key: section + ".kind", Value: p.kind}}
-	if p.baseURL != "" {
-		values = append(values, config.Value{Key: section + ".base_url", Value: p.baseURL})
-	}
-	if key != "" {
-		ref, err := o.store(ctx, p.name, key)
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, config.Value{Key: section + ".api_key", Value: ref})
-	}
-	if model != "" {
-		values = append(values, config.Value{Key: section + ".model", Value: model}, config.Value{Key: "agent.model", Value: p.name + "/" + model})
-	} else {
-		values = append(values, config.Value{Key: "agent.model", Value: "auto"})
-	}
-	if (llm.Wire{BaseURL: p.baseURL}).Local() { // it costs nothing
-		return values, nil
-	}
-	usd, err := o.dailyCap(ask)
-	if err != nil || usd == "" {
-		return values, err
-	}
-	return append(values, config.Value{Key: "budget.daily_usd", Value: usd}), nil
-}
-
-// dailyCap asks what the model may cost; "" when it is to stay as it is.
-func (o Options) dailyCap(ask Asker) (string, error) {
-	def := strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64)
-	for {
-		s, err := ask.Ask("How many US dollars may it cost a day at most? (0 is no cap)", def)
-		if err != nil || s == def {
-			return "", err
-		}
-		s = strings.TrimPrefix(strings.TrimSpace(s), "$")
-		if usd, err := strconv.ParseFloat(s, 64); err == nil && usd >= 0 && usd <= 1_000_000 {
-			return strconv.FormatFloat(usd, 'f', -1, 64), nil
-		}
-		fmt.Fprintln(o.Out, "That is no amount; write it as 2 or 0.50.")
-	}
-}
-
-// shown is how many models are listed to choose from.
-const shown = 20
-
-func (o Options) choose(ask Asker, models []string) (string, error) {
-	if len(models) == 0 {
-		return ask.Ask("Which model? (empty: the server's own choice)", "")
-	}
-	if len(models) == 1 {
-		return models[0], nil
-	}
-	slices.Sort(models)
-	if len(models) > shown {
-		fmt.Fprintf(o.Out, "It has %d models, among them %s.\n", len(models), strings.Join(models[:shown], ", "))
-		return ask.Ask("Which model? (empty: Hob's own choice)", "")
-	}
-	n, err := ask.Choose("Which model?", models)
-	if err != nil {
-		return "", err
-	}
-	return models[n], nil
-}
-
-// store puts a key into the keychain, or into a private file.
-func (o Options) store(ctx context.Context, name, key string) (string, error) {
-	err := o.Secrets.Store(ctx, name, system.Secret(key))
-	if err == nil {
-		return "keychain:" + name, nil
-	}
-	path := filepath.Join(o.Paths.Home, "secrets", name)
-	fmt.Fprintf(o.Out, "The keychain cannot be used (%v); the key goes into %s, which only you can read.\n", err, path)
-	if err := system.WriteFile(path, []byte(key+"\n")); err != nil {
-		return "", err
-	}
-	return "file:" + path, nil
-}
+// busy says what is waited for.
+func (o Options) busy(what string) { fmt.Fprintln(o.Out, "  "+what) }

@@ -1,20 +1,29 @@
 package setup
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zalando/go-keyring"
 
 	"hob/autonomy/config"
+	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/llm/llmtest"
+	"hob/platform/permission"
 	"hob/platform/system"
+	"hob/platform/vault"
 )
 
 // TestMain keeps the tests out of the keychain of whoever runs them.
@@ -23,166 +32,510 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// script answers in order; it fails when it is asked too much.
+// desk is a home without a keychain, with the encrypted file in its place, and no
+// model server beside it.
+func desk(t *testing.T) (Options, *bytes.Buffer) {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := config.Load(filepath.Join(dir, "config.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
+	var out bytes.Buffer
+	secrets := vault.For(p)
+	secrets.Getenv = func(string) string { return "" }
+	return Options{Paths: p, Config: c, Out: &out, Secrets: secrets, Servers: []llmall.Server{}}, &out
+}
+
+// script answers by the keys of questions, in turn; what it has no answer for is as
+// it stands there. "!skip" and "!leave" are the keys that are pressed instead.
 type script struct {
-	answers []string
+	answers map[string][]string
 	asked   []string
+	pages   []Page
 }
 
-var errAskedTooMuch = errors.New("asked too much")
-
-func (s *script) next(question string) (string, error) {
-	s.asked = append(s.asked, question)
-	if len(s.answers) == 0 {
-		return "", errAskedTooMuch
+func (s *script) Ask(_ context.Context, p Page) (Answers, error) {
+	s.pages = append(s.pages, p)
+	out := Answers{}
+	for _, q := range p.Questions {
+		if s.asked = append(s.asked, q.Key); len(s.asked) > 60 {
+			return nil, fmt.Errorf("asked in a circle: %v", s.asked)
+		}
+		v := q.Default
+		if list := s.answers[q.Key]; len(list) > 0 {
+			v, s.answers[q.Key] = list[0], list[1:]
+		}
+		switch v {
+		case "!skip":
+			return nil, ErrSkip
+		case "!leave":
+			return nil, ErrLeft
+		}
+		if err := q.Verify(v); err != nil {
+			return nil, fmt.Errorf("%s: %w", q.Key, err)
+		}
+		out[q.Key] = v
 	}
-	a := s.answers[0]
-	s.answers = s.answers[1:]
-	return a, nil
+	return out, nil
 }
 
-func (s *script) Ask(q, def string) (string, error) {
-	a, err := s.next(q)
-	if a == "" {
-		a = def
-	}
-	return a, err
-}
-
-func (s *script) Secret(q string) (string, error) { return s.next(q) }
-
-func (s *script) Choose(q string, options []string) (int, error) {
-	a, err := s.next(q)
-	for i, o := range options {
-		if strings.Contains(o, a) {
-			return i, err
+func (s *script) left() (out []string) {
+	for k, v := range s.answers {
+		for _, a := range v {
+			out = append(out, k+"="+a)
 		}
 	}
-	return 0, errors.Join(err, fmt.Errorf("no option %q among %v", a, options))
+	return out
 }
 
-func TestRun(t *testing.T) {
-	server := func(models ...string) string {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Authorization") != "Bearer sk-good" {
-				http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
-				return
-			}
-			var list []string
-			for _, m := range models {
-				list = append(list, fmt.Sprintf(`{"id":%q,"object":"model"}`, m))
-			}
-			fmt.Fprintf(w, `{"object":"list","data":[%s]}`, strings.Join(list, ","))
-		}))
-		t.Cleanup(s.Close)
-		return s.URL + "/v1"
+// after is the configuration that was written.
+func after(t *testing.T, o Options) *config.Config {
+	t.Helper()
+	c, err := config.Load(o.Paths.ConfigFile())
+	if err != nil {
+		t.Fatal(err)
 	}
-	two := server("large", "small")
+	if len(c.Warnings) > 0 {
+		t.Error(c.Warnings)
+	}
+	return c
+}
+
+// nowhere fails when a secret stands in a file of the home in the clear.
+func nowhere(t *testing.T, dir, secret string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(secret)) {
+			t.Errorf("%s holds the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// models is a server that lists its models for one key, and talks for it.
+func models(t *testing.T, names ...string) string {
+	s := llmtest.NewServer(t, llmtest.Options{Models: names, Otherwise: &llmtest.Answer{Text: "OK"}})
+	address, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := httputil.NewSingleHostReverseProxy(address)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer sk-good" && r.Header.Get("Authorization") != "Bearer sk-poor" {
+			http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
+			return
+		}
+		if r.Header.Get("Authorization") == "Bearer sk-poor" && r.Method == http.MethodPost {
+			http.Error(w, `{"error":{"message":"no credit is left"}}`, http.StatusPaymentRequired)
+			return
+		}
+		to.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL + "/v1"
+}
+
+func TestBrain(t *testing.T) {
+	two, one := models(t, "large", "small"), models(t, "only")
 	tests := []struct {
 		name    string
-		answers []string
+		answers map[string][]string
 		want    map[string]any
-		err     string
+		err     error
 	}{
-		{"by itself", []string{"by itself", "", "", ""}, map[string]any{"agent.model": "auto", "agent.name": "Hob"}, ""},
-		{"built-in", []string{"built-in brain alone", "Robin", "Europe/Vilnius", ""}, map[string]any{"agent.model": "offline", "agent.name": "Robin", "agent.timezone": "Europe/Vilnius"}, ""},
-		{"zone is asked again", []string{"built-in brain alone", "", "Mars", "UTC", ""}, map[string]any{"agent.timezone": "UTC"}, ""},
-		{"a server", []string{"another server", two, "sk-good", "small", "", "", ""}, map[string]any{
-			"agent.model": "server/small", "providers.server.kind": "openai", "providers.server.base_url": two, "providers.server.model": "small",
-		}, ""},
-		{"a wrong key is asked again", []string{"another server", two, "sk-bad", "try again", two, "sk-good", "large", "", "", ""}, map[string]any{"agent.model": "server/large"}, ""},
-		{"kept although it does not work", []string{"another server", two, "sk-bad", "keep it", "mine", "", "", ""}, map[string]any{"agent.model": "server/mine"}, ""},
-		{"left", []string{"another server", two, "sk-bad", "leave"}, nil, "nothing was changed"},
-		{"interrupted", []string{"another server"}, nil, "asked too much"},
+		{name: "by itself", want: map[string]any{"agent.model": "auto"}},
+		{name: "built-in", answers: map[string][]string{"brain": {"offline"}}, want: map[string]any{"agent.model": "offline"}},
+		{
+			name: "a server", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-good"}, "model": {"small"}},
+			want: map[string]any{"agent.model": "server/small", "providers.server.kind": "openai", "providers.server.base_url": two, "providers.server.model": "small", "providers.server.api_key": "keychain:server"},
+		},
+		{
+			name: "one model", answers: map[string][]string{"brain": {"server"}, "server": {one}, "key": {"sk-good"}},
+			want: map[string]any{"agent.model": "server/only"},
+		},
+		{
+			name: "a wrong key is asked again", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-bad", "sk-good"}, "what_now": {"again"}, "model": {"large"}},
+			want: map[string]any{"agent.model": "server/large"},
+		},
+		{
+			name: "a key that lists and may not talk", answers: map[string][]string{"brain": {"server"}, "server": {two, two}, "key": {"sk-poor", "sk-good"}, "what_now": {"again"}, "model": {"large", "small"}},
+			want: map[string]any{"agent.model": "server/small"},
+		},
+		{
+			name: "kept although it does not work", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-bad"}, "what_now": {"keep"}, "model": {"mine"}},
+			want: map[string]any{"agent.model": "server/mine"},
+		},
+		{name: "left out", answers: map[string][]string{"brain": {"server"}, "server": {two}, "key": {"sk-bad"}, "what_now": {"skip"}}, want: map[string]any{"agent.model": "auto"}},
+		{name: "no server", answers: map[string][]string{"brain": {"nobody"}, "what_now": {"skip"}}, want: map[string]any{"agent.model": "auto"}},
+		{name: "left", answers: map[string][]string{"brain": {"server"}, "server": {"!leave"}}, err: ErrLeft},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
-			p := system.Paths{Home: dir, Data: dir, Logs: dir, Runtime: dir}
-			c, err := config.Load(p.ConfigFile())
-			if err != nil {
-				t.Fatal(err)
-			}
+			o, out := desk(t)
 			ask := &script{answers: tt.answers}
-			o := Options{Paths: p, Config: c, Out: io.Discard, Secrets: system.Secrets{Getenv: func(string) string { return "" }}}
-			err = Run(t.Context(), o, ask)
-			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("got %v, want %s", err, tt.err)
-				}
-				if _, err := os.Stat(p.ConfigFile()); err == nil {
+			if err := Run(t.Context(), o, ask, "brain"); !errors.Is(err, tt.err) {
+				t.Fatal(err, ask.asked)
+			}
+			if left := ask.left(); len(left) > 0 {
+				t.Errorf("not asked for: %v", left)
+			}
+			if tt.err != nil {
+				if _, err := os.Stat(o.Paths.ConfigFile()); err == nil {
 					t.Error("something was written")
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err, ask.asked)
-			}
-			after, err := config.Load(p.ConfigFile())
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := after(t, o)
 			for key, want := range tt.want {
-				if got, err := after.Get(key); got != want || err != nil {
+				if got, err := c.Get(key); got != want || err != nil {
 					t.Errorf("%s = %v %v, want %v", key, got, err, want)
 				}
 			}
-			if len(after.Warnings) > 0 {
-				t.Error(after.Warnings)
+			for _, key := range []string{"sk-good", "sk-bad", "sk-poor"} {
+				nowhere(t, o.Paths.Home, key)
+				if strings.Contains(out.String(), key) {
+					t.Error("the key was shown")
+				}
+			}
+			if p, ok := c.Provider("server"); ok {
+				if got, err := o.Secrets.Resolve(t.Context(), p.APIKey); err != nil || !strings.HasPrefix(got.Reveal(), "sk-") {
+					t.Error(got.Reveal(), err)
+				}
 			}
 		})
 	}
 }
 
-// TestKeyIsKept: without a keychain a key goes into a private file, and the
-// configuration refers to it.
-func TestKeyIsKept(t *testing.T) {
-	dir := t.TempDir()
-	noBus := func(string) string { return "" }
-	o := Options{Paths: system.Paths{Home: dir}, Out: io.Discard, Secrets: system.Secrets{Getenv: noBus}}
-	ref, err := o.store(t.Context(), "x", "sk-good")
-	if err != nil {
+// What runs on this machine is found, and needs no key.
+func TestLocalServersAreOffered(t *testing.T) {
+	o, _ := desk(t)
+	s := llmtest.NewServer(t, llmtest.Options{Models: []string{"llama", "nomic-embed-text"}})
+	o.Servers = []llmall.Server{{Name: "lmstudio", BaseURL: "http://127.0.0.1:1/v1"}, {Name: "ollama", BaseURL: s.URL + "/v1"}}
+	ask := &script{answers: map[string][]string{"brain": {"ollama"}}}
+	if err := Run(t.Context(), o, ask, "brain"); err != nil {
 		t.Fatal(err)
 	}
-	if ref != "file:"+filepath.Join(dir, "secrets", "x") {
-		t.Error(ref)
+	q := ask.pages[0].Questions[0]
+	if !strings.Contains(q.About, "ollama") || !slices.Contains(q.Options, Option{"ollama", "Ollama on this machine: 2 models"}) || q.has("lmstudio") {
+		t.Errorf("%+v", q)
 	}
-	got, err := o.Secrets.Resolve(t.Context(), ref)
-	if err != nil || got.Reveal() != "sk-good" {
-		t.Error(got.Reveal(), err)
+	if got := after(t, o).Agent.Model; got != "ollama/llama" {
+		t.Error(got)
+	}
+}
+
+// Enter changes nothing, also where another section or an agent thinks.
+func TestTheBrainStaysAsItIs(t *testing.T) {
+	o, _ := desk(t)
+	const text = "[agent]\nmodel = \"work/large\"\n\n[providers.work] # mine\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n"
+	if err := os.WriteFile(o.Paths.ConfigFile(), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Config = after(t, o)
+	if err := Run(t.Context(), o, &script{}, "brain"); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(o.Paths.ConfigFile()); string(b) != text {
+		t.Errorf("%v %s", err, b)
+	}
+}
+
+// A key in the environment is used where it is, and another provider's key there is
+// no key of this one.
+func TestAKeyInTheEnvironment(t *testing.T) {
+	o, _ := desk(t)
+	o.Secrets.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-env"}[name] }
+	p, _ := providerOf("openai")
+	if got := o.keyNow(p); got != "env:OPENAI_API_KEY" {
+		t.Error(got)
+	}
+	p, _ = providerOf("anthropic")
+	q := o.askAccess(p, Answers{})[0]
+	if err := q.Verify(""); err == nil {
+		t.Error("no key is taken for one")
 	}
 }
 
 // What costs money may be capped at once; what runs on this machine needs none.
 func TestTheCapIsAskedFor(t *testing.T) {
-	c, err := config.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := Options{Config: c, Out: io.Discard, Secrets: system.Secrets{Getenv: func(string) string { return "" }}}
 	for _, tt := range []struct {
-		name, address string
-		answers       []string
-		want          string
+		name, address, answer string
+		want                  float64
+		asked                 bool
 	}{
-		{"a cap", "https://llm.example/v1", []string{"m", "$2.50"}, "2.5"},
-		{"no cap", "https://llm.example/v1", []string{"m", ""}, ""},
-		{"no amount is asked again", "https://llm.example/v1", []string{"m", "much", "-1", "nan", "3"}, "3"},
-		{"on this machine", "http://127.0.0.1:9/v1", []string{"m"}, ""},
+		{"a cap", "https://llm.example/v1", "$2.50", 2.5, true},
+		{"no cap", "https://llm.example/v1", "0", 0, true},
+		{"on this machine", "http://127.0.0.1:9/v1", "", 0, false},
 	} {
-		ask := &script{answers: tt.answers}
-		values, err := o.keep(t.Context(), ask, provider{name: "server", kind: "openai", baseURL: tt.address}, "", nil)
-		if err != nil || len(ask.answers) != 0 {
-			t.Fatalf("%s: %v, not asked for: %v", tt.name, err, ask.answers)
+		o, _ := desk(t)
+		a := Answers{"brain": "server", "server": tt.address, "key": "", untested: "true"}
+		qs, err := nextOfBrain(t.Context(), o, a)
+		if err != nil || (len(qs) == 2) != tt.asked {
+			t.Fatalf("%s: %v %v", tt.name, qs, err)
 		}
-		got := ""
-		for _, v := range values {
-			if v.Key == "budget.daily_usd" {
-				got = v.Value
+		if tt.asked {
+			for _, bad := range []string{"much", "-1", "nan", ""} {
+				if qs[1].Verify(bad) == nil {
+					t.Errorf("%q is an amount", bad)
+				}
 			}
 		}
-		if got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		a["model"], a["daily_usd"] = "m", tt.answer
+		d, err := applyBrain(t.Context(), o, a)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if err := o.do(t.Context(), "brain", d); err != nil {
+			t.Fatal(err)
+		}
+		if got := after(t, o).Budget.DailyUSD; got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The small steps: what is answered, and what stands in the configuration then.
+func TestSteps(t *testing.T) {
+	there := t.TempDir()
+	for _, tt := range []struct {
+		step, name string
+		before     string // the configuration
+		answers    map[string][]string
+		want       map[string]any
+		err        string
+	}{
+		{step: "you", name: "a name", answers: map[string][]string{"name": {"Robin"}, "timezone": {"Europe/Vilnius"}}, want: map[string]any{"agent.name": "Robin", "agent.timezone": "Europe/Vilnius"}},
+		{step: "you", name: "no zone", answers: map[string][]string{"timezone": {"Mars"}}, err: "Mars"},
+		{step: "you", name: "as it is", before: "[agent] # mine\nname = \"Wren\" # keep\n", want: map[string]any{"agent.name": "Wren"}},
+		{step: "folders", name: "another one", answers: map[string][]string{"folders": {there}}, want: map[string]any{"files.allowed": []any{there}}},
+		{step: "folders", name: "one that is not there", answers: map[string][]string{"folders": {filepath.Join(there, "no")}}, err: "there is no folder"},
+		{step: "quiet", name: "hours", answers: map[string][]string{"quiet_hours": {"22:00-07:00"}}, want: map[string]any{"notify.quiet_hours.start": "22:00", "notify.quiet_hours.end": "07:00"}},
+		{step: "quiet", name: "as people write", answers: map[string][]string{"quiet_hours": {"9 to 17:30"}}, want: map[string]any{"notify.quiet_hours.start": "09:00", "notify.quiet_hours.end": "17:30"}},
+		{step: "quiet", name: "no hours", answers: map[string][]string{"quiet_hours": {"25-26"}}, err: "no time of the day"},
+		{step: "quiet", name: "off again", before: "[notify.quiet_hours]\nstart = \"22:00\"\nend = \"07:00\"\n", answers: map[string][]string{"quiet_hours": {"off"}}, want: map[string]any{"notify.quiet_hours.start": ""}},
+		{step: "quiet", name: "several stay", before: "[[notify.quiet_hours]]\nstart = \"22:00\"\nend = \"07:00\"\n[[notify.quiet_hours]]\nstart = \"00:00\"\nend = \"24:00\"\ndays = [\"sat\"]\n"},
+		{step: "features", name: "fewer", answers: map[string][]string{"features": {"plan,autonomy"}}, want: map[string]any{"browser.enabled": false, "tray.enabled": "off", "plan.at": "07:00", "knowledge.pictures": "off", "autonomy.enabled": true}},
+		{step: "features", name: "on again", before: "[plan]\nat = \"\"\n[browser]\nenabled = false\n", answers: map[string][]string{"features": {"plan,browser"}}, want: map[string]any{"browser.enabled": true, "plan.at": "07:00"}},
+		{step: "features", name: "as they are", before: "[plan]\nat = \"06:10\"\n", want: map[string]any{"plan.at": "06:10"}},
+		{step: "features", name: "none of these", answers: map[string][]string{"features": {"plam"}}, err: `did you mean "plan"?`},
+		{step: "channels", name: "a webhook", answers: map[string][]string{"channels": {"webhook"}, "webhook_url": {"https://example.org/hob"}, "webhook_secret": {"s3cr3t-hook"}, "notify": {"webhook"}}, want: map[string]any{
+			"channels.webhook.url": "https://example.org/hob", "channels.webhook.secret": "keychain:channel-webhook", "notify.channel": "webhook",
+		}},
+		{step: "channels", name: "no address", answers: map[string][]string{"channels": {"webhook"}, "webhook_url": {"here"}}, err: "such as https://example.org/hob"},
+		{step: "channels", name: "off", before: "[channels.webhook]\nurl = \"https://example.org/hob\"\n", answers: map[string][]string{"channels": {""}}, want: map[string]any{"channels.webhook.enabled": false}},
+		{step: "search", name: "nobody asked", answers: map[string][]string{"search": {"duckduckgo"}}, want: map[string]any{"search.provider": "duckduckgo"}},
+		{step: "autostart", name: "nothing to start"},
+		{step: "template", name: "none there"},
+	} {
+		t.Run(tt.step+"/"+tt.name, func(t *testing.T) {
+			o, _ := desk(t)
+			if tt.before != "" {
+				if err := os.WriteFile(o.Paths.ConfigFile(), []byte(tt.before), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				o.Config = after(t, o)
+			}
+			err := Run(t.Context(), o, &script{answers: tt.answers}, tt.step)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("got %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := after(t, o)
+			for key, want := range tt.want {
+				if got, err := c.Get(key); fmt.Sprint(got) != fmt.Sprint(want) || err != nil {
+					t.Errorf("%s = %v %v, want %v", key, got, err, want)
+				}
+			}
+			if text, err := os.ReadFile(o.Paths.ConfigFile()); tt.before != "" && len(tt.answers) == 0 && string(text) != tt.before {
+				t.Errorf("%v: %s", err, text)
+			}
+			nowhere(t, o.Paths.Home, "s3cr3t-hook")
+		})
+	}
+}
+
+// A service that is told no key, or a wrong one, is not taken.
+func TestSearchIsTried(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, `{"results":[]}`) }))
+	t.Cleanup(s.Close)
+	o, out := desk(t)
+	ask := &script{answers: map[string][]string{"search": {"searxng", "searxng"}, "search_url": {"http://127.0.0.1:1", s.URL}, "what_now": {"again"}}}
+	if err := Run(t.Context(), o, ask, "search"); err != nil || len(ask.left()) > 0 {
+		t.Fatal(err, ask.left())
+	}
+	if c := after(t, o); c.Search.Provider != "searxng" || c.Search.BaseURL != s.URL || !strings.Contains(out.String(), "A search was answered") {
+		t.Error(c.Search, out)
+	}
+}
+
+// A set-up that is left at any step goes on there, with what was answered kept.
+func TestItGoesOnWhereItWas(t *testing.T) {
+	o, _ := desk(t)
+	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
+	used := ""
+	o.UseTemplate = func(_ context.Context, name string) error { used = name; return nil }
+	started := false
+	o.Starts = func(context.Context) (bool, bool) { return started, true }
+	o.Autostart = func(_ context.Context, on bool) error { started = on; return nil }
+	first := map[string]string{
+		"brain": "brain", "you": "name", "channels": "channels", "account": "mail", "search": "search", "folders": "folders",
+		"quiet": "quiet_hours", "template": "template", "features": "features", "autostart": "autostart",
+	}
+	before := ""
+	for _, name := range Names() {
+		key, asked := first[name]
+		if !asked { // permissions, which this system does not have
+			continue
+		}
+		ask := &script{answers: map[string][]string{"name": {"Robin"}, "template": {"coach"}, "quiet_hours": {"22-7"}}}
+		ask.answers[key] = []string{"!leave"}
+		if err := Run(t.Context(), o, ask); !errors.Is(err, ErrLeft) {
+			t.Fatal(name, err)
+		}
+		if before != "" && ask.pages[0].Step != before || ask.pages[len(ask.pages)-1].Step != name {
+			t.Errorf("%s: %v", name, ask.asked)
+		}
+		before = name
+		var err error
+		if o.Config, err = config.Load(o.Paths.ConfigFile()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fi, err := os.Stat(progressFile(o.Paths)); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Error(fi, err)
+	}
+	if err := Run(t.Context(), o, &script{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(progressFile(o.Paths)); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("what was left is remembered for ever", err)
+	}
+	if c := after(t, o); c.Agent.Name != "Robin" || c.Agent.Model != "auto" || used != "coach" || !started || len(c.Notify.Quiet) != 1 {
+		t.Errorf("%+v %q %v", c.Agent, used, started)
+	}
+}
+
+// Each step can be left out, and then nothing is changed.
+func TestEachStepCanBeLeftOut(t *testing.T) {
+	o, out := desk(t)
+	o.Templates = func() ([]Option, string, error) { return []Option{{"coach", "coach"}}, "", nil }
+	o.Starts = func(context.Context) (bool, bool) { return false, true }
+	ask := &script{answers: map[string][]string{}}
+	for _, k := range keys() {
+		ask.answers[k] = []string{"!skip"}
+	}
+	if err := Run(t.Context(), o, ask); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(o.Paths.ConfigFile()); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("something was written")
+	}
+	if n := strings.Count(out.String(), "left as it is"); n != len(ask.pages) || n < 10 {
+		t.Error(n, out)
+	}
+}
+
+// On a Mac each permission is looked at again after its pane was opened.
+func TestPermissions(t *testing.T) {
+	o, out := desk(t)
+	access := permission.Permission{ID: "accessibility", Name: "Accessibility", Why: "Hob clicks.", Pane: "pane:a", For: "iTerm"}
+	disk := permission.Permission{ID: "disk", Name: "Full Disk Access", Why: "Hob reads Mail.", Pane: "pane:d", For: "iTerm", Restart: true}
+	screen := permission.Permission{ID: "screen", Name: "Screen Recording", Pane: "pane:s", For: "iTerm", Given: true}
+	var opened []string
+	o.Permissions = func(context.Context) ([]permission.Permission, error) {
+		access.Given = len(opened) > 1
+		return []permission.Permission{access, disk, screen}, nil
+	}
+	o.Open = func(_ context.Context, address string) error {
+		opened = append(opened, address)
+		return nil
+	}
+	ask := &script{answers: map[string][]string{"what_now": {"again"}}}
+	if err := Run(t.Context(), o, ask, "permissions"); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(opened, " "); got != "pane:a pane:a pane:d" {
+		t.Error(got)
+	}
+	q := ask.pages[0].Questions[0]
+	if !strings.Contains(q.About, "iTerm") || !strings.Contains(q.About, "pane:a") || slices.Contains(ask.asked, "permission_screen") {
+		t.Errorf("%+v %v", q, ask.asked)
+	}
+	if !strings.Contains(out.String(), "it counts when Hob has started again") {
+		t.Error(out)
+	}
+}
+
+// What asks in another way can rely on this: each question has a key of its own,
+// which a file with answers may hold.
+func TestKeysOfQuestions(t *testing.T) {
+	all := keys()
+	slices.Sort(all)
+	if len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Error(all)
+	}
+	if _, err := (Options{}).chosen(t.Context(), []string{"chanels"}); err == nil || !strings.Contains(err.Error(), `did you mean "channels"?`) {
+		t.Error(err)
+	}
+}
+
+// A key goes to the server that it is for, and to no other.
+func TestAKeyGoesToItsOwnServer(t *testing.T) {
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, `{"object":"list","data":[{"id":"m","object":"model"}]}`)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"OK\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	t.Cleanup(other.Close)
+	at := other.URL + "/v1"
+	for _, tt := range []struct {
+		name, before string
+		answers      map[string][]string
+		auth, key    string // that the server sees; that stands there then
+	}{
+		{"another server has its own, or none", "[providers.server]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"server"}, "server": {at}}, "", ""},
+		{"the same server keeps its own", "[providers.server]\nkind = \"openai\"\nbase_url = \"" + at + "\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"server"}}, "Bearer sk-k", "env:K"},
+		{"a proxy's goes to the proxy", "[providers.openai]\nkind = \"openai\"\nbase_url = \"" + at + "\"\napi_key = \"env:K\"\n", map[string][]string{"brain": {"openai"}, "model": {"m"}}, "Bearer sk-k", "env:K"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o, out := desk(t)
+			o.Secrets.Getenv = func(name string) string { return map[string]string{"K": "sk-k"}[name] }
+			if err := os.WriteFile(o.Paths.ConfigFile(), []byte(tt.before), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.Config, got = after(t, o), nil
+			name := tt.answers["brain"][0]
+			if err := Run(t.Context(), o, &script{answers: tt.answers}, "brain"); err != nil || !strings.Contains(out.String(), "It answers.") {
+				t.Fatal(err, out)
+			}
+			p, _ := after(t, o).Provider(name)
+			if p.BaseURL != at || p.APIKey != tt.key || len(got) < 2 {
+				t.Errorf("%+v %q", p, got)
+			}
+			for _, auth := range got {
+				if auth != tt.auth {
+					t.Errorf("it saw %q, want %q", got, tt.auth)
+				}
+			}
+		})
 	}
 }

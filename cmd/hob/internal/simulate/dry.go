@@ -16,6 +16,9 @@ const wouldDo = "Would have been done: "
 // tool stands in for tools that change or start something outside of Hob. What
 // only looks, or is Hob's own, works as ever, on the copy and the played web.
 func (p *play) tool(t tools.Tool) tools.Tool {
+	if d, is := t.(tools.Divided); is {
+		return d.Each(p.tool)
+	}
 	s := t.Spec()
 	if p.past != nil && !s.Own {
 		return recorded{dry{t}, p.past}

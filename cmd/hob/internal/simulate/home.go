@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"hob/autonomy/config"
+	llmall "hob/autonomy/llm/all"
 	"hob/knowledge/store"
 	"hob/platform/system"
 )
@@ -42,7 +44,7 @@ func copyAll(from, to string) error {
 		return err
 	}
 	if fi.IsDir() {
-		return os.CopyFS(to, os.DirFS(from))
+		return copyTree(from, to)
 	}
 	b, err := os.ReadFile(from)
 	if err != nil {
@@ -50,6 +52,32 @@ func copyAll(from, to string) error {
 	}
 	return system.WriteFile(to, b)
 }
+
+// copyTree copies the files of a folder: not what a container worked on, which may
+// be any size, and nothing that only looks like a file.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		rel, rerr := filepath.Rel(from, path)
+		switch {
+		case err != nil || rerr != nil:
+			return errors.Join(err, rerr)
+		case e.IsDir() && e.Name() == workspace:
+			return fs.SkipDir
+		case e.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		case !e.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return system.WriteFile(filepath.Join(to, rel), b)
+	})
+}
+
+// workspace is the folder of an agent that works in a container.
+const workspace = "workspace"
 
 // configure reads the configuration of the copy, with what the script adds, and
 // takes out of it what reaches the outside.
@@ -73,12 +101,15 @@ func (p *play) configure() error {
 	if p.zone, err = system.Zone(c.Agent.Timezone); err != nil {
 		return err
 	}
-	scripted := len(p.o.Script.Answers) > 0 || p.o.Replay && c.Agent.Model != Offline && (c.Agent.Model != "auto" || len(c.Providers) > 0)
+	answers := len(p.o.Script.Answers) > 0
 	switch {
-	case p.o.Model == Configured && scripted:
+	case p.o.Model == Configured && answers:
 		return errors.New("the script has answers of a model; leave out --model configured")
 	case p.o.Model == Configured:
-	case scripted:
+		if err := onlyServers(c); err != nil {
+			return err
+		}
+	case answers || p.o.Replay && c.Agent.Model != Offline && (c.Agent.Model != "auto" || len(c.Providers) > 0):
 		c.Agent.Model, c.Providers = scriptModel, []config.Provider{{Name: scriptProvider, Kind: "openai", BaseURL: scriptURL, Model: "model"}}
 		onlyMain(c)
 	default:
@@ -115,6 +146,29 @@ func (p *play) configure() error {
 // tick is the longest sleep of the loop: what is due wakes it anyway, and each
 // tick takes real time.
 const tick = 5 * time.Minute
+
+// onlyServers leaves models that answer and do nothing else: an external agent
+// would really act, on the owner's own files.
+func onlyServers(c *config.Config) error {
+	acts := map[string]bool{}
+	for _, pr := range c.Providers {
+		acts[pr.Name] = pr.Kind == llmall.Acting
+	}
+	names := append([]string{c.Agent.Model, c.Agent.SmallModel}, c.Agent.Fallback...)
+	if c.Agent.Model == "auto" && len(c.Providers) > 0 {
+		names[0] = c.Providers[0].Name
+	}
+	for _, m := range c.Members {
+		names = append(append(names, m.Model), m.Fallback...)
+	}
+	for _, name := range names {
+		if of, _, _ := strings.Cut(name, "/"); acts[of] {
+			return fmt.Errorf("[providers.%s] is an external agent, which would really act: it cannot be asked where time is played; leave out --model configured", of)
+		}
+	}
+	c.Providers = slices.DeleteFunc(c.Providers, func(pr config.Provider) bool { return acts[pr.Name] })
+	return nil
+}
 
 // onlyMain leaves one model.
 func onlyMain(c *config.Config) {

@@ -61,10 +61,7 @@ func (w *world) models() *http.Client {
 	if w.p.o.Model != Configured {
 		return &http.Client{Transport: w.script}
 	}
-	// A connection that is kept for a later request would hold up the time of the
-	// bubble, and certificates are good or not in the real one.
-	t := &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}
-	return &http.Client{Transport: t}
+	return &http.Client{Transport: asker{w.p.outside, w.p}}
 }
 
 // scripted answers as a server with Chat Completions

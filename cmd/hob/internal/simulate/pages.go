@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 // nothing has changed there.
 type pages struct {
 	known map[string]bool // hosts of the script
+	plain map[uint16]bool // ports of its addresses that are not encrypted
 
 	mu   sync.Mutex
 	list map[string]page // by address
@@ -26,13 +28,18 @@ type page struct {
 }
 
 func newPages(s *Script) *pages {
-	w := &pages{known: map[string]bool{}, list: map[string]page{}}
+	w := &pages{known: map[string]bool{}, plain: map[uint16]bool{}, list: map[string]page{}}
 	for _, in := range s.Inputs {
 		if in.Kind != Web {
 			continue
 		}
-		if _, at, err := in.page(); err == nil {
-			w.known[at.Host] = true
+		_, at, err := in.page()
+		if err != nil {
+			continue
+		}
+		w.known[at.Host] = true
+		if port, err := strconv.ParseUint(at.Port(), 10, 16); err == nil && at.Scheme == "http" {
+			w.plain[uint16(port)] = true
 		}
 	}
 	return w

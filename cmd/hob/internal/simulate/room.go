@@ -2,16 +2,18 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"strings"
+	"time"
 
 	"hob/channels"
 	channelsall "hob/channels/all"
 )
 
-// room is a channel of the script or the configuration: nothing of it leaves the
-// process.
+// room is a channel of the configuration: nothing of it leaves the process.
 type room struct {
+	w     *world
 	name  string
 	allow []string // who writes there
 	heard chan channels.Inbound
@@ -20,30 +22,32 @@ type room struct {
 // channels are drivers that make rooms, for all channels there are.
 func (w *world) channels() (out []channels.Driver) {
 	for _, d := range channelsall.Drivers() {
-		out = append(out, roomDriver{w, d.Name()})
+		out = append(out, roomDriver{d, w})
 	}
 	return out
 }
 
+// roomDriver makes rooms where another driver would make channels.
 type roomDriver struct {
-	w    *world
-	name string
+	channels.Driver
+	w *world
 }
 
-// Name implements channels.Driver.
-func (d roomDriver) Name() string { return d.name }
-
-// New implements channels.Driver.
-func (d roomDriver) New(func(any) error, channels.Deps) (channels.Channel, error) {
-	r := &room{name: d.name, heard: make(chan channels.Inbound)}
-	for _, in := range d.w.p.o.Script.Inputs {
-		if in.Kind == Writes && in.To == d.name && !slices.Contains(r.allow, in.More) {
-			r.allow = append(r.allow, in.More)
-		}
-	}
+// New implements channels.Driver. The real driver says whether its section will do
+// and whom it lets in; it connects to nothing before it runs.
+func (d roomDriver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	real, err := d.Driver.New(decode, deps)
 	d.w.mu.Lock()
 	defer d.w.mu.Unlock()
-	d.w.rooms[d.name] = r
+	if err != nil {
+		d.w.unfit[d.Name()] = err
+		return nil, err
+	}
+	r := &room{w: d.w, name: d.Name(), heard: make(chan channels.Inbound)}
+	if a, ok := real.(channels.Allower); ok {
+		r.allow = a.Allow()
+	}
+	d.w.rooms[d.Name()] = r
 	return r, nil
 }
 
@@ -57,8 +61,12 @@ func (r *room) Run(ctx context.Context, to channels.Receiver) error {
 		case <-ctx.Done():
 			return nil
 		case in := <-r.heard:
-			if _, err := to.Receive(ctx, in); err != nil && ctx.Err() == nil {
-				return err
+			switch _, err := to.Receive(ctx, in); {
+			case err == nil || ctx.Err() != nil:
+			case errors.Is(err, channels.ErrStranger):
+				r.w.p.line.add(Entry{At: time.Now(), Kind: Denied, Channel: r.name, Text: fmt.Sprintf("%s writes: %s", in.Sender, in.Text), Rule: err.Error()})
+			default: // such as a text that is too long: no platform asks again
+				r.w.p.line.add(Entry{At: time.Now(), Kind: Failed, Channel: r.name, Text: err.Error()})
 			}
 		}
 	}
@@ -72,11 +80,14 @@ func (r *room) Send(_ context.Context, d channels.Delivery) (channels.Receipt, e
 // write lets somebody write in a channel.
 func (w *world) write(in Input) error {
 	w.mu.Lock()
-	r := w.rooms[in.To]
+	r, unfit := w.rooms[in.To], w.unfit[in.To]
 	w.mu.Unlock()
-	if r == nil {
+	switch {
+	case unfit != nil:
+		return fmt.Errorf("the channel %q does not work: %w", in.To, unfit)
+	case r == nil:
 		return fmt.Errorf("there is no channel %q; switch one on with a section [channels.%[1]s] below \"-- config --\"", in.To)
 	}
-	r.heard <- channels.Inbound{Channel: r.name, Chat: in.More, Sender: in.More, SenderName: in.More, Text: in.Body, Key: fmt.Sprint("line-", in.Line)}
+	r.heard <- channels.Inbound{Channel: r.name, Chat: in.More, Sender: in.More, SenderName: in.More, Text: strings.TrimSpace(in.Body), Key: fmt.Sprint("line-", in.Line)}
 	return nil
 }

@@ -11,6 +11,7 @@ package simulate
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -53,6 +54,8 @@ type Options struct {
 	// Secret resolves the keys of models when they are really asked.
 	Secret func(ctx context.Context, ref string) (string, error)
 	Log    *slog.Logger
+
+	roots *x509.CertPool // of models that are really asked; nil: those of the system
 }
 
 // Run plays. It sets HOME for the time being, for what asks the system where "~"
@@ -76,6 +79,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := os.Setenv("HOME", p.users); err != nil {
 		return nil, err
 	}
+	if o.Model == Configured {
+		p.outside = newOutside(patience(p.conf.Providers), o.roots)
+		defer p.outside.close()
+	}
 	var out *Result
 	err := virtual.Run(p.start, func() (err error) { //nolint:contextcheck // virtual time has a context of its own
 		out, err = p.run()
@@ -92,14 +99,18 @@ type play struct {
 	conf  *config.Config
 	zone  *time.Location
 	start time.Time
+	end   time.Time
 	world *world
-	files *file.Driver
-	past  *past           // nil: nothing is played again
-	known map[string]bool // events that were there before
-	d     *daemon.Daemon
-	line  timeline
-	spent daemon.Spending // before
-	stop  func() error
+	// outside is there when models are really asked; halt when that fails.
+	outside *outside
+	halt    *halt
+	files   *file.Driver
+	past    *past           // nil: nothing is played again
+	known   map[string]bool // events that were there before
+	d       *daemon.Daemon
+	line    timeline
+	spent   daemon.Spending // before
+	stop    func() error
 }
 
 func inDir(home string) system.Paths {
@@ -114,7 +125,8 @@ func (p *play) run() (_ *Result, err error) {
 	}
 	defer p.world.close()
 	p.line.zone = p.zone
-	end := p.start.In(p.zone).AddDate(0, 0, p.o.Days)
+	p.end = p.start.In(p.zone).AddDate(0, 0, p.o.Days)
+	p.halt = &halt{done: make(chan struct{})}
 	if p.o.Replay {
 		p.past = &past{}
 	}
@@ -123,38 +135,42 @@ func (p *play) run() (_ *Result, err error) {
 		p.world.happen(steps[0].Input)
 		steps = steps[1:]
 	}
-	if err := p.open(ctx, true); err != nil {
-		return nil, err
-	}
 	defer func() {
 		if p.stop != nil {
 			err = errors.Join(err, p.stop())
 		}
 	}()
+	if err := p.open(ctx, true); err != nil {
+		return nil, err
+	}
 	p.line.add(Entry{At: p.start, Kind: Start, Text: p.opening(ctx)})
 	if p.past != nil {
-		p.replay(ctx)
+		if err := p.replay(ctx); err != nil {
+			return nil, err
+		}
 	}
 	for _, s := range steps {
 		if s.at.Before(time.Now()) { // Hob was away
 			s.at = time.Now()
 		}
-		if !s.at.Before(end) {
-			p.line.add(Entry{At: end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) lies behind the end", s.Line, s.Kind)})
+		if !s.at.Before(p.end) {
+			p.line.add(Entry{At: p.end, Kind: Problem, Text: fmt.Sprintf("line %d of the script (%s) lies behind the end", s.Line, s.Kind)})
 			continue
 		}
-		time.Sleep(time.Until(s.at))
-		virtual.Settle()
+		if err := p.until(s.at); err != nil {
+			return nil, err
+		}
 		p.step(ctx, s.Input)
 		virtual.Settle()
 	}
-	time.Sleep(time.Until(end))
-	virtual.Settle()
-	return p.result(ctx, end)
+	if err := p.until(p.end); err != nil {
+		return nil, err
+	}
+	return p.result(ctx)
 }
 
-// open opens Hob and lets it run; p.stop ends it.
-func (p *play) open(ctx context.Context, first bool) error {
+// load opens Hob, which does nothing yet; p.stop closes it.
+func (p *play) load(ctx context.Context) (*daemon.Daemon, error) {
 	d, err := daemon.Open(ctx, daemon.Options{
 		Paths: p.paths, Config: p.conf, Log: p.o.Log, Version: p.o.Version, InProcess: true, Helper: p.o.Helper, Reader: p.o.Reader,
 		HTTP: p.world.models(), Network: p.world.network(), UserHome: p.users,
@@ -163,17 +179,30 @@ func (p *play) open(ctx context.Context, first bool) error {
 		},
 	})
 	if err != nil {
+		return nil, err
+	}
+	p.d = d
+	p.stop = func() error { //nolint:contextcheck // closing is never given up
+		p.stop = nil
+		return d.Close()
+	}
+	return d, nil
+}
+
+// open opens Hob and lets it run; p.stop ends it.
+func (p *play) open(ctx context.Context, first bool) error {
+	d, err := p.load(ctx)
+	if err != nil {
 		return err
 	}
 	if first {
 		if err := p.begin(ctx, d); err != nil {
-			return errors.Join(err, d.Close()) //nolint:contextcheck // closing is never given up
+			return err
 		}
 	}
 	life, cancel := context.WithCancel(ctx)
 	ran := make(chan error, 1)
 	go func() { ran <- d.Run(life) }()
-	p.d = d
 	p.stop = func() error { //nolint:contextcheck // the same
 		p.stop = nil
 		p.line.ticks += d.Ticks()

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,7 @@ func (p *play) step(ctx context.Context, in Input) {
 		}
 		err = p.post(ctx, "/api/v1/sessions/"+url.PathEscape(session)+"/messages", map[string]any{"text": strings.TrimSpace(in.Body), "async": true})
 	case Call:
-		args := json.RawMessage(strings.TrimSpace(in.Body))
+		args := json.RawMessage(cmp.Or(strings.TrimSpace(in.Body), "{}"))
 		go func() { // it may come to a question, for which it waits
 			if err := p.post(ctx, "/api/v1/tools/"+url.PathEscape(in.To), map[string]any{"arguments": args, "session": "home"}); err != nil {
 				p.line.add(p.problem(in, err))
@@ -86,7 +87,14 @@ func (p *play) away(ctx context.Context, span time.Duration) error {
 	if err := p.stop(); err != nil {
 		return err
 	}
-	time.Sleep(span)
+	back := time.Now().Add(span)
+	if !back.Before(p.end) { // it does not start again in the time that is played
+		_, err := p.load(ctx)
+		return errors.Join(err, p.until(p.end))
+	}
+	if err := p.until(back); err != nil {
+		return err
+	}
 	if err := p.open(ctx, false); err != nil {
 		return err
 	}

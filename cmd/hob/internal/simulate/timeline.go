@@ -117,7 +117,8 @@ func count(n int, what string) string {
 }
 
 // result reads what happened out of Hob's records.
-func (p *play) result(ctx context.Context, end time.Time) (*Result, error) {
+func (p *play) result(ctx context.Context) (*Result, error) {
+	end := p.end
 	out := &Result{Start: p.start.In(p.zone), End: end.In(p.zone), Zone: p.zone.String(), Days: p.o.Days}
 	if p.past != nil {
 		out.Replayed = len(p.past.days)

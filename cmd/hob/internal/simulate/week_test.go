@@ -27,6 +27,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // simulated plays a script over an empty home.
 func simulated(t *testing.T, script string, change func(*Options)) *Result {
 	t.Helper()
+	out, err := simulation(t, script, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func simulation(t *testing.T, script string, change func(*Options)) (*Result, error) {
+	t.Helper()
 	s, err := Parse("script", strings.NewReader(script))
 	if err != nil {
 		t.Fatal(err)
@@ -42,13 +51,10 @@ func simulated(t *testing.T, script string, change func(*Options)) *Result {
 		change(&o)
 	}
 	out, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if _, err := os.Stat(paths.Home); err == nil {
 		t.Error("the owner's home was made")
 	}
-	return out
+	return out, err
 }
 
 // told renders a timeline so that two runs can be compared: watchers ask at times

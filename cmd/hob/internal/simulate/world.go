@@ -40,10 +40,11 @@ type world struct {
 	boxes map[string]*postbox  // by account
 	cals  map[string]*calendar // by account
 	rooms map[string]*room     // channels
+	unfit map[string]error     // channels whose section will not do
 }
 
 func newWorld(p *play) (*world, error) {
-	w := &world{p: p, boxes: map[string]*postbox{}, cals: map[string]*calendar{}, rooms: map[string]*room{}}
+	w := &world{p: p, boxes: map[string]*postbox{}, cals: map[string]*calendar{}, rooms: map[string]*room{}, unfit: map[string]error{}}
 	var err error
 	if w.trust, err = newTrust(); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (w *world) network() safehttp.Options {
 	return safehttp.Options{
 		Resolver: resolver{}, RootCAs: w.trust.pool,
 		Dial: func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-			if to.Port() == 80 {
+			if to.Port() == 80 || w.web.plain[to.Port()] {
 				return plain.dial(ctx)
 			}
 			return safe.dial(ctx)

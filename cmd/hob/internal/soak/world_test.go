@@ -31,6 +31,7 @@ type world struct {
 	paths   system.Paths
 	token   string
 	client  *http.Client
+	model   *llmtest.Server
 	stop    func()
 	ballast string // of a long message
 	counts  [32]atomic.Int64
@@ -57,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	check(t, err)
 	paths, err := system.DefaultPaths()
 	check(t, err)
-	w.paths = paths
+	w.paths, w.model = paths, model
 	c, err := config.Parse("config.toml", fmt.Appendf(nil, `[agent]
 model = "test/test"
 timezone = "UTC"

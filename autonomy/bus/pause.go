@@ -1,0 +1,61 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// schemaPause: until when nothing is begun by itself; 0 = it is.
+const schemaPause = `CREATE TABLE pause (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL);
+INSERT INTO pause (one, until) VALUES (1, 0);`
+
+// held is the time until which the pause keeps an event h from being claimed, 0
+// when it does not: what comes from watchers, schedules, goals and webhooks waits.
+// A reminder is what the owner timed himself, and comes all the same; and what he
+// let go on by an answer (resumed) is his own wish.
+const held = `CASE
+	WHEN h.kind NOT IN ('watcher', 'schedule', 'goal', 'webhook') OR h.not_before = 1 THEN 0
+	WHEN h.kind = 'schedule' AND json_valid(CAST(h.payload AS TEXT)) THEN CASE json_extract(CAST(h.payload AS TEXT), '$.mode')
+		WHEN 'remind' THEN 0 ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END
+	ELSE coalesce((SELECT until FROM pause WHERE until > ?1), 0) END`
+
+// resumed is the not_before of what goes on because the owner answered.
+const resumed = 1
+
+// Forever is the end of a pause that has none.
+func Forever() time.Time { return time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// Pause lets nothing begin by itself until then: what watchers, schedules, goals
+// and webhooks bring waits, across restarts too. What is under way goes on.
+func (b *Bus) Pause(ctx context.Context, until time.Time) error { return b.setPause(ctx, until) }
+
+// Unpause ends the pause.
+func (b *Bus) Unpause(ctx context.Context) error { return b.setPause(ctx, time.Time{}) }
+
+func (b *Bus) setPause(ctx context.Context, until time.Time) error {
+	err := b.db.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(`UPDATE pause SET until = ?`, store.Millis(until))
+		tx.AfterCommit(func() {
+			b.Poke()
+			b.Feed.Publish("pause", "", "", map[string]any{"until": until})
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("bus: pause: %w", err)
+	}
+	return nil
+}
+
+// Paused reports until when nothing begins by itself.
+func (b *Bus) Paused(ctx context.Context) (until time.Time, on bool, err error) {
+	var ms int64
+	if err := b.db.Reader(ctx).QueryRow(`SELECT until FROM pause`).Scan(&ms); err != nil {
+		return until, false, fmt.Errorf("bus: pause: %w", err)
+	}
+	until = store.Time(ms)
+	return until, until.After(b.now()), nil
+}

@@ -1,0 +1,69 @@
+package bus_test
+
+import (
+	"testing"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/knowledge/store"
+)
+
+func TestPause(t *testing.T) {
+	f := newBus(t)
+	until := f.now.Add(time.Hour)
+	if err := f.Pause(t.Context(), until); err != nil {
+		t.Fatal(err)
+	}
+	f.restart() // it outlives the process
+	fire := func(kind bus.Kind, name, payload string) string {
+		return f.put(bus.Event{Kind: kind, Source: name, Session: name, Payload: []byte(payload)})
+	}
+	mail := fire(bus.Watcher, "mail", `{"mode":"notify"}`)
+	goal := fire(bus.Goal, "goal", `{}`)
+	hook := fire(bus.Webhook, "hook", "no JSON")
+	brief := fire(bus.Schedule, "brief", `{"mode":"act"}`)
+	odd := fire(bus.Schedule, "odd", "no JSON")
+	pill := fire(bus.Schedule, "pill", `{"mode":"remind"}`)
+	said := f.put(bus.Event{Kind: bus.Message, Source: "web", Session: "chat"})
+	word := f.put(bus.Event{Kind: bus.System, Source: "hob", Session: "system"})
+	got, next := f.claim(99)
+	f.want("what the owner says and timed himself", got, said, pill, word)
+	if !next.Equal(until) {
+		t.Errorf("looks again at %v, not %v", next, until)
+	}
+	f.write(func(tx *store.Tx) error { return f.ResumeTx(tx, goal) })
+	got, _ = f.claim(99)
+	f.want("what he answered", got, goal)
+	if err := f.Release(t.Context(), goal); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = f.claim(99)
+	f.want("what an end of Hob cut short", got, goal)
+	f.restart()
+	if _, err := f.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = f.claim(99)
+	f.want("what a crash cut short", got, said, pill, word, goal)
+	if e := f.get(goal); !e.NotBefore.IsZero() {
+		t.Errorf("shown as waiting until %v", e.NotBefore)
+	}
+	if at, on, err := f.Paused(t.Context()); err != nil || !on || !at.Equal(until) {
+		t.Errorf("paused %v until %v, %v", on, at, err)
+	}
+	if err := f.Unpause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ = f.claim(99)
+	f.want("all the rest, once it is over", got, mail, hook, brief, odd)
+	if err := f.Pause(t.Context(), until); err != nil {
+		t.Fatal(err)
+	}
+	late := fire(bus.Watcher, "late", `{}`)
+	f.now = until
+	got, _ = f.claim(99)
+	f.want("a pause ends by itself", got, late)
+	if _, on, err := f.Paused(t.Context()); err != nil || on {
+		t.Error("it is not over", err)
+	}
+}

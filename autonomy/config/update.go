@@ -1,0 +1,25 @@
+package config
+
+import (
+	"net/url"
+
+	"hob/platform/release"
+)
+
+// Update is [update]: whether and where a newer Hob is looked for.
+type Update struct {
+	Check bool   `toml:"check"`
+	URL   string `toml:"url"`
+	Key   string `toml:"key"`
+}
+
+func (k *checker) update() {
+	u := k.c.Update
+	if u.URL != "" {
+		at, err := url.Parse(u.URL)
+		k.require("update.url", err == nil && at.Scheme == "https" && at.Hostname() != "" && at.User == nil, `it must be an https address such as "https://example.org/hob/latest.json"`)
+	}
+	if u.Key != "" {
+		k.require("update.key", release.CheckKeys(u.Key) == nil, `it must be a public key of minisign, which begins with "RW"; two are separated by a comma`)
+	}
+}

@@ -1,0 +1,122 @@
+package notify
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+const snoozed = "you put it off"
+
+// ErrChanged is wrapped when a notice is not any more as it was put off.
+var ErrChanged = errors.New("the notice was told or put off again since")
+
+// Snooze tells a notice again at a time, or one that is held at that time. id is
+// that of the notice or of its delivery; "" is the last one told in the session, or
+// with session "" anywhere.
+func (n *Notifier) Snooze(ctx context.Context, id, session string, until time.Time) (out Notice, err error) {
+	err = n.o.Store.Write(ctx, func(tx *store.Tx) error {
+		out, _, err = n.SnoozeTx(tx, id, session, until)
+		return err
+	})
+	return out, err
+}
+
+// undo is how a notice was before it was put off.
+type undo struct {
+	ID  string    `json:"id"`
+	New bool      `json:"new,omitempty"` // there was none to be told
+	Set time.Time `json:"set"`
+
+	Until time.Time `json:"until,omitzero"`
+	By    string    `json:"by,omitempty"`
+	Why   string    `json:"why,omitempty"`
+}
+
+// SnoozeTx is Snooze in a transaction; UnsnoozeTx takes it back by what it returns.
+func (n *Notifier) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (out Notice, back json.RawMessage, err error) {
+	rows, err := list(tx, `WHERE kind = 'notice' AND (?1 <> '' AND (id = ?1 OR delivery = ?1) OR ?1 = '' AND state = 'told' AND (?2 = '' OR session = ?2)) ORDER BY seq DESC LIMIT 1`, id, session)
+	if err != nil {
+		return out, nil, err
+	}
+	if len(rows) == 0 && id == "" {
+		return out, nil, fmt.Errorf("nothing was told here by itself: %w", ErrNotFound)
+	}
+	if len(rows) == 0 {
+		return out, nil, fmt.Errorf("%q: %w", id, ErrNotFound)
+	}
+	out = rows[0]
+	if out.Text, err = saysIn(tx, out); err != nil {
+		return out, nil, err
+	}
+	n.changed(tx)
+	if out.State != Held {
+		if out.Text == "" || out.State != Told && out.State != Released {
+			return out, nil, fmt.Errorf("%s has nothing to tell again: %w", out.ID, ErrNotFound)
+		}
+		again, err := list(tx, `WHERE state = 'held' AND held_by = 'snooze' AND event = ? AND text = ? LIMIT 1`, out.Event, out.Text)
+		if err != nil {
+			return out, nil, err
+		}
+		if len(again) == 0 {
+			out.ID, out.State, out.HeldBy, out.Until, out.Why = newID(), Held, BySnooze, until, snoozed
+			out.Delivery, out.Of, out.Fact, out.Shape, out.Again, out.Kind, out.ToldAt = "", "", "", "", 0, channels.Notice, time.Time{}
+			back, err := json.Marshal(undo{ID: out.ID, New: true, Set: until})
+			return out, back, errors.Join(err, insertTx(tx, out))
+		}
+		out = again[0] // it is put off already: he means another time
+	}
+	if back, err = json.Marshal(undo{ID: out.ID, Set: until, Until: out.Until, By: out.HeldBy, Why: out.Why}); err != nil {
+		return out, nil, wrap(err)
+	}
+	_, err = tx.Exec(`UPDATE notices SET until = ?, held_by = 'snooze', why = ? WHERE id = ?`, until.UnixMilli(), snoozed, out.ID)
+	out.Until, out.HeldBy, out.Why = until, BySnooze, snoozed
+	return out, back, wrap(err)
+}
+
+// UnsnoozeTx takes back what SnoozeTx did. A notice that was to be told meanwhile is
+// told now.
+func (n *Notifier) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
+	var u undo
+	if err := json.Unmarshal(back, &u); err != nil {
+		return wrap(err)
+	}
+	const mine = ` WHERE id = ? AND state = 'held' AND held_by = 'snooze' AND until = ?`
+	var res sql.Result
+	var err error
+	if u.New {
+		res, err = tx.Exec(`DELETE FROM notices`+mine, u.ID, u.Set.UnixMilli())
+	} else {
+		res, err = tx.Exec(`UPDATE notices SET until = ?, held_by = ?, why = ?`+mine, u.Until.UnixMilli(), u.By, u.Why, u.ID, u.Set.UnixMilli())
+	}
+	if err != nil {
+		return wrap(err)
+	}
+	if k, err := res.RowsAffected(); err != nil || k == 0 {
+		return errors.Join(wrap(err), ErrChanged)
+	}
+	n.changed(tx)
+	return nil
+}
+
+// Snoozable lists what can be put off, the newest first and each text once.
+func (n *Notifier) Snoozable(q store.Querier, limit int) (out []Notice, err error) {
+	rows, err := list(q, `WHERE kind = 'notice' AND cause <> 'digest' AND state IN ('held', 'told', 'released') ORDER BY seq DESC LIMIT ?`, limit)
+	seen := map[string]bool{"": true}
+	for _, r := range rows {
+		if r.Text, err = saysIn(q, r); err != nil {
+			return nil, err
+		}
+		if !seen[r.Text] {
+			seen[r.Text] = true
+			out = append(out, r)
+		}
+	}
+	return out, err
+}

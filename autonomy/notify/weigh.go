@@ -1,0 +1,135 @@
+package notify
+
+import (
+	"context"
+	_ "embed" // the text
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/llm"
+	"hob/channels"
+	"hob/platform/fence"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+//go:embed text/urgency.md
+var urgencyText string
+
+// Bounds of what a model is asked about a notice, and of what is taken of its answer.
+const (
+	weighBytes  = 4000 // of the notice, its beginning
+	weighAnswer = 200  // tokens
+	weighReason = 120  // characters
+	weighRest   = 5 * time.Minute
+)
+
+var errWeighed = errors.New("the answer is not the JSON object that was asked for")
+
+// Weigh asks a model how urgent a notice is, when its answer can change something:
+// the owner's rules leave it open, it is not quiet, and something depends on it. It is called
+// before the notice is said, and takes no longer than Options.Wait; Gate decides what
+// the answer is worth. None, for whatever reason, leaves the notice as it is: a model
+// that fails is left alone for a while, so that notices do not queue up behind it.
+func (n *Notifier) Weigh(ctx context.Context, event string, o bus.Out) (h bus.Hint) {
+	now := time.Now()
+	if n.o.Model == nil || o.Kind != channels.Notice || len(n.o.Digests) == 0 && n.o.PerHour == 0 || n.rests(now) {
+		return h
+	}
+	q := n.o.Store.Reader(ctx)
+	a, err := aboutTx(q, o, event)
+	if err != nil || !open(a, n.urgent(a, now)) {
+		return h
+	}
+	if _, _, quiet, err := n.quietAt(q, now); quiet || err != nil {
+		return h
+	}
+	if ok, _ := n.o.Room(now); !ok {
+		return h
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.o.Wait)
+	defer cancel()
+	m, err := n.o.Model(ctx)
+	if err != nil || m == nil || m.Info().Provider == "offline" || m.Info().Acts {
+		return h
+	}
+	h.By = m.Info().Name()
+	h.Urgency, h.Why, err = n.ask(ctx, m, a, event, o.Text)
+	if err != nil {
+		n.o.Log.Warn("a model was asked how urgent a notice is, and did not say; none is for a while", "event", event, "model", h.By, "rest", weighRest, "err", err)
+		h.Urgency, h.Why = "", "it did not say"
+		n.mu.Lock()
+		n.rest = now.Add(weighRest)
+		n.mu.Unlock()
+	}
+	return h
+}
+
+func (n *Notifier) rests(now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return now.Before(n.rest)
+}
+
+// open reports whether a model may say how urgent something is: what watchers,
+// triggers, schedules and others bring, unless a rule of the owner's, its own code or
+// its time does. What is wrong with Hob is for no text to play down.
+func open(a about, j judged) bool {
+	return !j.ruled && !a.Timed && a.Urgency == 0 && slices.Contains([]Cause{Watcher, Webhook, Schedule, Task}, a.Cause)
+}
+
+// ask asks once. The notice is all that is sent, within a fence.
+func (n *Notifier) ask(ctx context.Context, m llm.Model, a about, event, text string) (urgency, why string, err error) {
+	text = n.o.Redact(text)
+	if len(text) > weighBytes {
+		text = strings.ToValidUTF8(text[:weighBytes], "") + "\n[...]"
+	}
+	from := string(a.Cause)
+	if a.Title != "" {
+		from += " " + phrase.Cut(a.Title, 80)
+	}
+	head := "It is " + time.Now().In(n.o.Zone()).Format("Monday, 2 January 2006, 15:04") + ".\n"
+	resp, err := llm.Collect(m.Stream(ctx, llm.Request{
+		System: strings.TrimSpace(urgencyText), MaxTokens: weighAnswer, NoTools: true,
+		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: head + fence.Wrap(fence.New(text), text, from, ""), Source: provenance.Outside}}}},
+		Account:  llm.Account{Purpose: llm.ForUrgency, Event: event, Unattended: true},
+	}))
+	if err != nil {
+		return "", "", wrap(err)
+	}
+	answer := resp.Text()
+	begin, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
+	var out struct {
+		Urgency string `json:"urgency"`
+		Reason  string `json:"reason"`
+	}
+	if begin < 0 || to < begin || json.Unmarshal([]byte(answer[begin:to+1]), &out) != nil {
+		return "", "", wrap(errWeighed)
+	}
+	if _, err := ParseUrgency(out.Urgency); err != nil {
+		return "", "", fmt.Errorf("%w: %w", errWeighed, err)
+	}
+	return out.Urgency, phrase.Cut(n.o.Redact(out.Reason), weighReason), nil
+}
+
+// weighed applies what a model made of a notice, within bounds: one step from what is
+// usual, and never critical, which alone breaks quiet hours.
+func weighed(j judged, h bus.Hint) judged {
+	if h.By == "" {
+		return j
+	}
+	u, err := ParseUrgency(h.Urgency)
+	if err != nil {
+		j.why += fmt.Sprintf("; the model %s was asked: %s", h.By, h.Why)
+		return j
+	}
+	usual := j
+	j.urgency, j.weighed = min(max(u, j.urgency-1, Low), j.urgency+1, High), true
+	j.why = fmt.Sprintf("the model %s judged so: %q; %s: %s", h.By, h.Why, usual.why, usual.urgency)
+	return j
+}

@@ -1,0 +1,149 @@
+package autonomy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/autonomy/notify"
+	"hob/channels"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+)
+
+// unsaid finds the events that came and of which the owner heard nothing. What he
+// says himself is answered always.
+func (l *Loop) unsaid(ctx context.Context, events []bus.Event, words []string, s *Silent) error {
+	for _, ev := range events {
+		if len(s.Events) == mostSilent {
+			return nil
+		}
+		if ev.ReceivedAt.Before(s.Since) || ev.Kind == bus.Message && ev.Provenance == provenance.Owner || ev.Kind == bus.Task || !phrase.Has(ev.Text, words) {
+			continue
+		}
+		said, err := l.o.Bus.EventDeliveries(ctx, ev.ID)
+		if err != nil {
+			return err
+		}
+		said = slices.DeleteFunc(said, func(d bus.Delivery) bool { return d.Kind == channels.Send }) // that is to somebody else
+		if len(said) > 0 {
+			if s.About != "" {
+				s.worded(said)
+			}
+			continue
+		}
+		rule, err := l.unsaidRule(ctx, ev)
+		if err != nil {
+			return err
+		}
+		s.Events = append(s.Events, Unsaid{ev, rule})
+	}
+	return nil
+}
+
+// unsaidRule says why nothing was said about an event.
+func (l *Loop) unsaidRule(ctx context.Context, ev bus.Event) (string, error) {
+	switch ev.State {
+	case bus.Done:
+	case bus.Dead:
+		return "[given_up] after " + fmt.Sprint(ev.Attempts) + " attempt(s): " + ev.Error, nil
+	default:
+		rows, err := ticked(l.o.Store.Reader(ctx), "WHERE event = ? ORDER BY tick DESC LIMIT 1", ev.ID)
+		if err != nil || len(rows) == 0 {
+			return "[not_done_yet] it is " + string(ev.State), err
+		}
+		return "[not_done_yet] " + rows[0].Rule, nil
+	}
+	if l.o.Notices != nil {
+		held, err := l.o.Notices.Why(ctx, ev.ID)
+		if err != nil {
+			return "", err
+		}
+		if len(held) > 0 {
+			return fmt.Sprintf("[notice_%s] %s", held[0].State, held[0].Why), nil
+		}
+	}
+	if ev.Kind == bus.Goal && l.o.Goals != nil {
+		r, err := l.o.Goals.Trace(ctx, ev.ID)
+		if err != nil {
+			return "", err
+		}
+		if r != nil {
+			return fmt.Sprintf("[%s] the review decided so: %s", r.Decision, r.Reason), nil
+		}
+	}
+	denied, err := l.o.Guard.AuditLines(ctx, guard.AuditQuery{Event: ev.ID, Verdict: "deny", Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(denied) > 0 {
+		return fmt.Sprintf("[denied] %s was not allowed: %s", denied[0].Tool, denied[0].Rule), nil
+	}
+	if ev.Kind == bus.System {
+		return "[nothing_on] there was nothing to tell", nil
+	}
+	return "[nothing_to_say] what was done about it came to no words", nil
+}
+
+// undelivered finds what was worded and did not reach the owner, and what did.
+func (l *Loop) undelivered(ctx context.Context, words []string, s *Silent) error {
+	list, err := l.o.Bus.Deliveries(ctx, "", "", "", looksBack)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, d := range slices.Concat(s.Told, s.Deliveries) {
+		known[d.ID] = true
+	}
+	for _, d := range list {
+		switch {
+		case d.CreatedAt.Before(s.Since) || !phrase.Has(d.Text, words) || d.Kind == channels.Send || known[d.ID]:
+		case d.State == channels.Sent:
+			if len(words) > 0 && len(s.Told) < mostSilent && d.Kind != channels.Reply {
+				s.Told = append(s.Told, d)
+			}
+		case len(s.Deliveries) < mostSilent:
+			s.Deliveries = append(s.Deliveries, d)
+		}
+	}
+	s.Told = slices.DeleteFunc(s.Told, func(d bus.Delivery) bool { return d.Kind == channels.Reply && len(words) > 0 })
+	return nil
+}
+
+// heldNotices finds the notices that did not go out at once.
+func (l *Loop) heldNotices(ctx context.Context, words []string, s *Silent) error {
+	if l.o.Notices == nil {
+		return nil
+	}
+	list, err := l.o.Notices.List(ctx, "", "", looksBack)
+	if err != nil {
+		return err
+	}
+	for _, n := range list {
+		if n.State == notify.Told || len(s.Notices) == mostSilent || n.CreatedAt.Before(s.Since) {
+			continue
+		}
+		if n.Text == "" { // it says what another one said
+			if n.Text, err = l.o.Notices.Says(ctx, n); err != nil {
+				return err
+			}
+		}
+		if phrase.Has(n.Text+" "+n.Subject, words) {
+			s.Notices = append(s.Notices, n)
+		}
+	}
+	return nil
+}
+
+// lastNotice is the id of the newest text that Hob said by itself, "" for none.
+func (l *Loop) lastNotice(ctx context.Context) (id string, err error) {
+	list, err := l.o.Bus.Deliveries(ctx, "", "", "", looksBack)
+	for _, d := range list {
+		if d.Kind == channels.Notice {
+			return d.ID, err
+		}
+	}
+	return "", err
+}

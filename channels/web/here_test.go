@@ -1,0 +1,45 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestALinkForThisMachine: a link that is given to a browser here is worth nothing
+// elsewhere, and is not spent there.
+func TestALinkForThisMachine(t *testing.T) {
+	for name, tc := range map[string]struct {
+		from, to string
+		here     bool
+	}{
+		"loopback":                {"127.0.0.1:4", "127.0.0.1:7717", true},
+		"loopback, six":           {"[::1]:4", "[::1]:7717", true},
+		"its own address":         {"192.0.2.7:4", "192.0.2.7:7717", true},
+		"its own, mapped":         {"[::ffff:192.0.2.7]:4", "192.0.2.7:7717", true},
+		"another machine":         {"192.0.2.9:4", "192.0.2.7:7717", false},
+		"nobody knows from where": {"", "192.0.2.7:7717", false},
+		"nobody knows to where":   {"192.0.2.7:4", "", false},
+	} {
+		ctx := t.Context()
+		if to, err := net.ResolveTCPAddr("tcp", tc.to); err == nil && tc.to != "" {
+			ctx = context.WithValue(ctx, http.LocalAddrContextKey, net.Addr(to))
+		}
+		r := (&http.Request{RemoteAddr: tc.from}).WithContext(ctx)
+		if got := sameMachine(r); got != tc.here {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	d := doors{codes: map[[32]byte]loginCode{}}
+	code, _, _ := d.newCode(time.Now(), true)
+	for _, step := range []struct{ here, want bool }{{false, false}, {true, true}, {true, false}} {
+		if got := d.useCode(code, time.Now(), step.here); got != step.want {
+			t.Errorf("here %v: %v", step.here, got)
+		}
+	}
+	if code, _, _ := d.newCode(time.Now(), false); !d.useCode(code, time.Now(), false) {
+		t.Error("a link that was printed works here alone")
+	}
+}

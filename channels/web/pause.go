@@ -1,0 +1,22 @@
+package web
+
+import "net/http"
+
+// pause lets nothing begin by itself for a time, or ("off") lets it go on.
+func (s *Server) pause(w http.ResponseWriter, r *http.Request, _ surface) error {
+	var in struct {
+		For string `json:"for"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	if len(in.For) > 200 {
+		return fail(http.StatusBadRequest, "invalid", `send {"for": "1h"}`, "say for how long")
+	}
+	out, err := s.backend.Manage(r.Context(), "pause", Query{Text: in.For})
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}

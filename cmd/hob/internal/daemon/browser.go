@@ -1,0 +1,84 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+
+	"hob/knowledge"
+	"hob/platform/browser"
+	"hob/platform/browser/apps"
+	"hob/platform/erase"
+	toolsbrowser "hob/tools/browser"
+)
+
+// openBrowser makes what drives the browser. It is started by the first tool that
+// needs it, and ends with the daemon.
+func (d *Daemon) openBrowser(context.Context) (err error) {
+	b := d.opt.Config.Browser
+	if !b.Enabled || d.opt.Play != nil {
+		return nil
+	}
+	d.browser, err = browser.New(browser.Options{
+		Profile: d.opt.Paths.Browser(), Network: d.network, Path: b.Path, Headless: b.Headless, Idle: b.Idle.Duration, MaxTabs: b.MaxTabs, Log: d.opt.Log,
+	})
+	return err
+}
+
+func (d *Daemon) browserDeps() toolsbrowser.Deps {
+	if d.browser == nil {
+		return toolsbrowser.Deps{}
+	}
+	out := toolsbrowser.Deps{Browser: d.browser, Network: d.network, Keep: d.keepPicture, See: d.see, Hosts: d.opt.Config.Web.Hosts}
+	if host, _, err := net.SplitHostPort(d.opt.Config.Web.Listen); err == nil {
+		out.Hosts = append(slices.Clone(out.Hosts), host)
+	}
+	if d.scripts != nil && runtime.GOOS != "windows" { // Linux has none but in tests
+		out.Own = apps.New(d.scripts, apps.Options{Taken: d.taken})
+	}
+	return out
+}
+
+// taken reports whether Hob's browser runs and is a program of this name.
+func (d *Daemon) taken(title string) bool {
+	found, err := d.browser.Find()
+	return d.browser.Running() && (err != nil || strings.Contains(found.Path, title+".app/"))
+}
+
+// forgetPages removes what the browser keeps of pages, whatever it is that is to be
+// forgotten: what lies there is packed, and cannot be searched for it. When the
+// browser itself is to be forgotten its cookies go as well.
+func (d *Daemon) forgetPages(e *erase.Erasure) error {
+	all := slices.Contains(e.Sources, knowledge.BrowserSource)
+	if d.browser != nil {
+		return d.browser.Forget(all)
+	}
+	return browser.Clear(d.opt.Paths.Browser(), all)
+}
+
+// boxed is the process of a browser that runs in its sandbox, 0 when there is none.
+func (d *Daemon) boxed() int {
+	if d.browser == nil {
+		return 0
+	}
+	return d.browser.Boxed()
+}
+
+// driven is the process of the browser, 0 when none runs.
+func (d *Daemon) driven() int {
+	if d.browser == nil {
+		return 0
+	}
+	return d.browser.Pid()
+}
+
+// see says what is on a picture, "" when no model can look at it.
+func (d *Daemon) see(ctx context.Context, data []byte) (string, error) {
+	p, err := d.pictures()
+	if p == nil || err != nil {
+		return "", err
+	}
+	return p.Describe(ctx, data)
+}

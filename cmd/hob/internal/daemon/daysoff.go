@@ -1,0 +1,16 @@
+package daemon
+
+import (
+	"time"
+
+	"hob/platform/daysoff"
+)
+
+// dayOff tells on which days the owner has off, nil when he named no calendar.
+func (d *Daemon) dayOff() func(day time.Time) bool {
+	paths := d.opt.Config.Autonomy.DaysOff
+	if len(paths) == 0 {
+		return nil
+	}
+	return daysoff.New(paths, func(err error) { d.opt.Log.Warn("your days off are not all known", "err", err) }).Has
+}

@@ -1,0 +1,147 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/channels/web"
+	"hob/cmd/hob/internal/doctor"
+	"hob/platform/osrun"
+	"hob/platform/system"
+	"hob/platform/vault"
+	"hob/templates"
+)
+
+// DoctorEnv is what the doctor looks at where no daemon runs: in the command
+// `hob doctor`, and in the set-up, for some checks by name. A configuration that
+// cannot be used is no error.
+func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
+	e := doctor.Env{Paths: p, Version: version, Tables: Migrations(), Secrets: vault.For(p), Now: time.Now(), Desktop: true, Starts: true}
+	var err error
+	e.Load = func() (*config.Config, error) { return config.Load(p.ConfigFile()) }
+	if e.Config, e.ConfigErr = e.Load(); e.ConfigErr != nil {
+		if e.Config, err = config.Default(); err != nil {
+			return e, err
+		}
+	}
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		e.Scripts = osrun.NewScripts(osrun.Options{})
+	}
+	if exe, err := os.Executable(); err == nil { // without it the check of the autostart says so
+		e.Program = exe
+	}
+	e.Template = func() (string, bool, error) {
+		pending, err := templates.Unfinished(p.TemplateState())
+		if err != nil {
+			return "", false, err
+		}
+		s, err := templates.InUse(p.TemplateState())
+		return s.Name, pending, err
+	}
+	confine(&e)
+	return e, nil
+}
+
+// confine fills in what confines agents and commands.
+func confine(e *doctor.Env) {
+	e.Agents, e.Confined = nil, nil
+	for _, m := range e.Config.Members {
+		if box, _, err := NewBox(e.Paths, e.Config, m); err != nil {
+			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: func(context.Context) error { return err }})
+		} else if box != nil {
+			e.Agents = append(e.Agents, doctor.Agent{Name: m.Name, Check: box.Check})
+		}
+	}
+	if cmds, err := NewCommands(e.Paths, e.Config, "", nil); err == nil { // what is wrong with the configuration is said elsewhere
+		e.Confined = func(ctx context.Context) (kind, missing string) {
+			box := cmds.Runner.Sandbox(ctx)
+			return box.Kind(), box.Missing()
+		}
+	}
+}
+
+// Examine implements web.Doctor. One goes on at a time: checks start programs and
+// speak to servers.
+func (b *backend) Examine(ctx context.Context, names []string, fix bool, step func(any)) error {
+	select {
+	case b.d.examining <- struct{}{}:
+		defer func() { <-b.d.examining }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	e, err := b.d.doctorEnv()
+	if err != nil {
+		return err
+	}
+	_, err = doctor.Run(ctx, e, doctor.Options{Names: names, Fix: fix, In: "daemon", Each: func(c doctor.Check) {
+		c.Cause, c.Remedy = b.d.redact.Text(c.Cause), b.d.redact.Text(c.Remedy)
+		step(c)
+	}})
+	if errors.Is(err, doctor.ErrUnknown) {
+		return fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	return err
+}
+
+// doctorEnv is what the doctor looks at from within: the configuration as the file
+// has it now, and what only the daemon knows.
+func (d *Daemon) doctorEnv() (doctor.Env, error) {
+	e, err := DoctorEnv(d.opt.Paths, d.opt.Version)
+	if err != nil {
+		return e, err
+	}
+	if e.ConfigErr != nil {
+		e.Config = d.opt.Config // the rest is looked at as Hob runs
+		confine(&e)
+	}
+	e.Stale = !e.Config.Says(d.opt.Config)
+	e.Secrets, e.HTTP = *d.secrets, d.opt.HTTP
+	e.Scripts = d.scripts
+	e.Desktop, e.Starts = d.opt.Screen, d.opt.Screen
+	if d.opt.InProcess {
+		return e, nil
+	}
+	e.Daemon, e.Tray = os.Getpid(), d.tray != nil
+	e.Browses = func() bool { return d.browser != nil && d.browser.Running() }
+	b := &backend{d}
+	e.Memory = func(ctx context.Context) (out []doctor.Derived, err error) {
+		list, err := d.derived(ctx)
+		for _, x := range list {
+			out = append(out, doctor.Derived{Name: x.Name, State: x.State, Cause: x.Cause, Behind: x.Behind})
+		}
+		return out, err
+	}
+	e.Documents = func(ctx context.Context) (out []doctor.Document, err error) {
+		list, err := d.documents.Broken(ctx, 1000)
+		for _, x := range list {
+			out = append(out, doctor.Document{Source: x.Source, Error: x.Error})
+		}
+		return out, err
+	}
+	e.Erasures = func(ctx context.Context) (out []doctor.Erasure, err error) {
+		list, err := d.erasing.List(ctx, 1000)
+		for _, x := range list {
+			out = append(out, doctor.Erasure{State: x.State, Trouble: x.Trouble, BegunAt: x.BegunAt})
+		}
+		return out, err
+	}
+	e.Channels = func() (out []doctor.Channel) {
+		for _, h := range d.channels.Status() {
+			out = append(out, doctor.Channel{Name: h.Name, State: h.State, Error: h.Error})
+		}
+		return out
+	}
+	e.Reindex = func(ctx context.Context) error {
+		if err := os.RemoveAll(filepath.Join(d.opt.Paths.Index(), "damaged")); err != nil {
+			return err
+		}
+		return b.MemoryReindex(ctx, func(any) {})
+	}
+	return e, nil
+}

@@ -1,0 +1,32 @@
+package daemon
+
+import (
+	"context"
+
+	"hob/tools"
+)
+
+// handTools stand for those that click and type: they are judged like them, refused
+// while a question is open too, and nothing is done.
+func handTools(asking func(context.Context) (bool, error)) []tools.Tool {
+	type in struct {
+		Window string `json:"window"`
+	}
+	acting := tools.Exec | tools.Send | tools.Destroy
+	hand := func(name, what string) tools.Tool {
+		return tools.New(tools.Def[in]{
+			Spec:    tools.Spec{Name: name, Category: "desktop", Description: what, Effects: acting, Core: true},
+			Summary: func(i in) string { return name + " in " + i.Window },
+			Judge: func(ctx context.Context, _ in) tools.Judgement {
+				if open, err := asking(ctx); err != nil || open {
+					return tools.Judgement{Refused: tools.Errorf(tools.PolicyDenied, "a question is open"), Private: true}
+				}
+				return tools.Judgement{Effects: acting, Private: true}
+			},
+			Run: func(context.Context, tools.Call, in) (tools.Result, error) {
+				return tools.Result{Text: name + " is done."}, nil
+			},
+		})
+	}
+	return []tools.Tool{hand("tap", "Click."), hand("fill_in", "Type.")}
+}

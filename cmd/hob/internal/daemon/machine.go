@@ -1,0 +1,120 @@
+package daemon
+
+import (
+	"context"
+	"os"
+
+	desk "hob/platform/desktop"
+	"hob/platform/desktop/filer"
+	"hob/platform/desktop/media"
+	"hob/platform/desktop/session"
+	"hob/platform/desktop/shortcuts"
+	"hob/platform/ocr"
+	"hob/platform/osrun"
+	"hob/platform/speech"
+	"hob/platform/system/display"
+	"hob/platform/system/fileindex"
+	"hob/platform/system/power"
+	"hob/platform/system/sound"
+	"hob/tools/desktop"
+	"hob/tools/files"
+	mediatools "hob/tools/media"
+)
+
+// machine is what of this machine the tools reach: its players, its sound, its
+// battery and its screen. Without Screen and Session they say that there is none, as
+// for a test, which must not make the machine of whoever runs it loud.
+func (d *Daemon) machine(screen *desktop.Deps) mediatools.Deps {
+	env := d.environ()
+	picture := func(ctx context.Context, path string) ([]byte, error) {
+		doc, err := d.files.ReadDocument(ctx, path, ocr.MaxBytes)
+		return doc.Content, err
+	}
+	if env == nil {
+		screen.Battery = func(context.Context) (power.Battery, error) { return power.Battery{}, session.ErrNone }
+		screen.Focus = func(context.Context) (desk.Focus, string, error) { return desk.FocusUnknown, "", session.ErrNone }
+		screen.Display, screen.Filer, screen.Shortcuts = noDisplay{}, noFiler{}, noShortcuts{}
+		return mediatools.Deps{Deck: noDeck{}, Mixer: noMixer{}, Voice: noVoice{}, Reader: noReader{}, Picture: picture}
+	}
+	scripts := d.scripts
+	if scripts == nil {
+		scripts = osrun.NewScripts(osrun.Options{Getenv: env, Log: d.opt.Log})
+	}
+	screen.Battery = func(ctx context.Context) (power.Battery, error) { return power.Look(ctx, power.Options{Getenv: env}) }
+	screen.Focus = func(ctx context.Context) (desk.Focus, string, error) {
+		return desk.LookFocus(ctx, desk.Options{Getenv: env})
+	}
+	screen.Filer = filer.New(filer.Options{Getenv: env})
+	screen.Shortcuts = shortcuts.Library{Run: osrun.Programs{Getenv: env}}
+	screen.Display = display.New(display.Options{Getenv: env, Scripts: scripts})
+	return mediatools.Deps{
+		Deck:   media.New(media.Options{Getenv: env, Scripts: scripts}),
+		Mixer:  sound.New(sound.Options{Getenv: env, Scripts: scripts}),
+		Voice:  speech.New(speech.Options{Getenv: env, Scripts: scripts}),
+		Reader: ocr.New(ocr.Options{Getenv: env, Scripts: scripts}), Picture: picture,
+	}
+}
+
+// environ is where the machine's own abilities are looked for; nil: nowhere.
+func (d *Daemon) environ() func(string) string {
+	switch {
+	case d.opt.Play != nil:
+		return nil
+	case d.opt.Session == nil && d.opt.Screen:
+		return os.Getenv
+	}
+	return d.opt.Session
+}
+
+// fileIndex is the system's index of files; nil: there is none.
+func (d *Daemon) fileIndex() files.Index {
+	env := d.environ()
+	if env == nil {
+		return nil
+	}
+	return fileindex.New(fileindex.Options{Getenv: env, Scripts: d.scripts})
+}
+
+type noDeck struct{}
+
+func (noDeck) Players(context.Context) ([]media.Player, error) { return nil, session.ErrNone }
+func (noDeck) Do(context.Context, media.Request) error         { return session.ErrNone }
+
+type noReader struct{}
+
+func (noReader) Read(context.Context, []byte) (string, error) { return "", session.ErrNone }
+
+type noFiler struct{}
+
+func (noFiler) Reveal(context.Context, string) error { return session.ErrNone }
+
+type noShortcuts struct{}
+
+func (noShortcuts) List(context.Context) ([]string, error) { return nil, session.ErrNone }
+func (noShortcuts) Start(context.Context, string, string) (string, error) {
+	return "", session.ErrNone
+}
+
+type noVoice struct{}
+
+func (noVoice) Say(context.Context, string, string) error { return session.ErrNone }
+
+type noMixer struct{}
+
+func (noMixer) Level(context.Context) (sound.Level, error) { return sound.Level{}, session.ErrNone }
+func (n noMixer) Set(ctx context.Context, _ int) (sound.Level, error) {
+	return n.Level(ctx)
+}
+
+func (n noMixer) Mute(ctx context.Context, _ bool) (sound.Level, error) {
+	return n.Level(ctx)
+}
+
+type noDisplay struct{}
+
+func (noDisplay) Brightness(context.Context) (int, error) { return 0, session.ErrNone }
+func (noDisplay) SetBrightness(context.Context, int) (int, error) {
+	return 0, session.ErrNone
+}
+func (noDisplay) Dark(context.Context) (bool, error)          { return false, session.ErrNone }
+func (noDisplay) SetDark(context.Context, bool) (bool, error) { return false, session.ErrNone }

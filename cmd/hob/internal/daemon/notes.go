@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	notes "hob/platform/desktop"
+)
+
+// shownNotes shows the notifications that tools are asked for. It holds a connection
+// from the first one on, since some desktops take a note away when its sender goes.
+type shownNotes struct {
+	note *notes.Notifier
+
+	mu   sync.Mutex
+	stop context.CancelFunc // nil: it holds nothing
+	done chan struct{}
+}
+
+// Notify implements the tools' Notes. What becomes of a note concerns nobody.
+func (s *shownNotes) Notify(ctx context.Context, n notes.Note) error {
+	s.mu.Lock()
+	if s.stop == nil {
+		ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+		done := make(chan struct{})
+		s.stop, s.done = stop, done
+		go func() {
+			defer close(done)
+			_ = s.note.Run(ctx, func(notes.Event) {}) // nil, once ctx ends
+		}()
+	}
+	s.mu.Unlock()
+	return s.note.Notify(ctx, n)
+}
+
+// Close lets go of the connection.
+func (s *shownNotes) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop != nil {
+		s.stop()
+		<-s.done
+		s.stop = nil
+	}
+}
+
+// noNotes is a machine without a desktop.
+type noNotes struct{}
+
+func (noNotes) Notify(context.Context, notes.Note) error { return notes.ErrNoSession }

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/notify"
+	"hob/channels/web"
+)
+
+// pausedNow says whether Hob begins nothing by itself.
+type pausedNow struct {
+	Paused bool      `json:"paused"`
+	Until  time.Time `json:"until,omitzero"` // zero: until it is resumed
+	Text   string    `json:"text"`
+}
+
+// pause implements "pause" of web.Backend's Manage.
+func (b *backend) pause(ctx context.Context, what string) (any, error) {
+	var err error
+	said := "Not paused."
+	switch what = strings.TrimSpace(strings.ToLower(what)); what {
+	case "":
+	case "off":
+		var was bool
+		if was, err = b.d.loop.Resume(ctx); was {
+			said = "Going on, with what has waited."
+		} else {
+			said = "Was not paused."
+		}
+	case "on":
+		_, err = b.d.loop.Pause(ctx, "")
+	default:
+		_, err = b.d.loop.Pause(ctx, what)
+	}
+	if errors.Is(err, notify.ErrTime) {
+		return nil, fmt.Errorf("%w: %w", web.ErrInvalid, err)
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	out := pausedNow{Text: said}
+	until, on, err := b.d.bus.Paused(ctx)
+	if on {
+		out.Paused, out.Text = true, "Paused "+b.d.loop.PauseText(until)+"."
+		if until.Before(bus.Forever()) {
+			out.Until = until
+		}
+	}
+	return out, classify(err)
+}

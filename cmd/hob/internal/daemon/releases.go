@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/platform/release"
+	"hob/platform/system"
+)
+
+// Release is what the linker built in; see docs/packaging.md.
+type Release struct {
+	URL string // of the manifest
+	Key string // that signs it; "" where none is built in: then the configuration's counts
+	// Soon is how long after the start a check that is due waits (default 5 minutes).
+	Soon time.Duration
+}
+
+// ErrNoRelease says that nobody has named where to look.
+var ErrNoRelease = errors.New("this program does not know where its project says what the newest version is, or whose signature to believe: neither is built in or set")
+
+// Look asks whether there is a newer version than the one named, and notes in file
+// what it was told. A key that is built in cannot be replaced by a configuration,
+// which others may have written.
+func (r Release) Look(ctx context.Context, n release.Fetcher, c config.Update, file, version string, now time.Time) (release.Result, error) {
+	at, key := cmp.Or(c.URL, r.URL), cmp.Or(r.Key, c.Key)
+	if at == "" || key == "" {
+		return release.Result{}, ErrNoRelease
+	}
+	kind := release.Archive
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		kind = release.KindOf(runtime.GOOS, exe, release.Exists)
+	}
+	was := readAsked(file)
+	if was.From != at {
+		was.Seen = ""
+	}
+	o := release.Options{Network: n, URL: at, Keys: key, Version: version, Seen: was.Seen, OS: runtime.GOOS, Arch: runtime.GOARCH, Kind: kind, Now: now}
+	res, err := release.Check(ctx, o)
+	if err == nil && was.Seen != res.Latest {
+		was.From, was.Seen = at, res.Latest
+		_ = was.write(file) // where nothing can be kept, looking is of use all the same
+	}
+	return res, err
+}
+
+// asked is what is kept of looking.
+type asked struct {
+	At   time.Time `json:"at"`
+	Told string    `json:"told,omitempty"` // the version that the owner was told of
+	// Seen is the newest version that was named, and From the address that named it.
+	Seen string `json:"seen,omitempty"`
+	From string `json:"from,omitempty"`
+}
+
+func readAsked(file string) (a asked) {
+	b, err := os.ReadFile(file)
+	if err == nil {
+		_ = json.Unmarshal(b, &a) // what cannot be read was never asked
+	}
+	return a
+}
+
+func (a asked) write(file string) error {
+	b, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return system.WriteFile(file, b)
+}
+
+// followReleases looks once a day and tells of each newer version once.
+func (d *Daemon) followReleases(ctx context.Context) error {
+	was := readAsked(d.opt.Paths.UpdateFile())
+	for {
+		wait := cmp.Or(d.opt.Release.Soon, 5*time.Minute)
+		if due := time.Until(was.At.Add(24 * time.Hour)); due > wait && due <= 24*time.Hour { // not of a clock that was wrong
+			wait = due
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+		was = d.lookForRelease(ctx, was)
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+func (d *Daemon) lookForRelease(ctx context.Context, was asked) asked {
+	file, at := d.opt.Paths.UpdateFile(), time.Now()
+	r, err := d.opt.Release.Look(ctx, d.network, d.opt.Config.Update, file, d.opt.Version, at)
+	now := readAsked(file) // with what was seen, by a command as well
+	now.At, now.Told = at, was.Told
+	if err == nil && r.Newer && r.Latest != was.Told {
+		text := fmt.Sprintf("There is a newer version of me, %s; this is %s. How to get it: hob update --check", r.Latest, r.Current)
+		if err = d.loop.Tell(ctx, "release:"+r.Latest, text); err == nil {
+			now.Told = r.Latest
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		d.opt.Log.Warn("it could not be found out whether there is a newer version", "err", err)
+	}
+	if err := now.write(file); err != nil {
+		d.opt.Log.Warn("when a newer version was looked for cannot be kept", "err", err)
+	}
+	return now
+}

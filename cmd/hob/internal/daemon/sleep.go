@@ -1,0 +1,28 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+
+	"hob/platform/system/power"
+)
+
+// followSleep has the loop and the watchers look at the clock as soon as the machine
+// wakes. Where nobody tells of that they do so within a tick.
+func (d *Daemon) followSleep(ctx context.Context) error {
+	if env := d.environ(); env != nil {
+		err := power.Watch(ctx, power.Options{Getenv: env}, func(e power.Event) {
+			if e != power.Wakes {
+				return
+			}
+			d.opt.Log.Info("the machine woke")
+			d.watchers.Woke()
+			d.bus.Poke()
+		})
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			d.opt.Log.Debug("nothing tells when the machine wakes", "err", err)
+		}
+	}
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,284 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/channels"
+	"hob/platform/desktop"
+	"hob/platform/tray"
+	"hob/templates"
+)
+
+const (
+	// trayOrigin is the channel of what the owner does in the tray's menu.
+	trayOrigin = "tray"
+	// traySettle gathers what happens at once.
+	traySettle = 200 * time.Millisecond
+	// trayAgain is how often a menu is made anew while Hob works, and while it rests.
+	trayAgain, trayRests = time.Second, time.Minute
+	// traySays is how long what came of a click stands in the menu.
+	traySays = time.Minute
+	// trayWait bounds what a click sets off.
+	trayWait = 15 * time.Second
+
+	trayNotices   = 5
+	trayQuestions = 5
+)
+
+// trayMenu keeps the tray's icon and menu as the daemon is.
+type trayMenu struct {
+	d    *Daemon
+	tray *tray.Tray
+	note *desktop.Notifier
+	poke chan struct{}
+	// decides: a click may decide for the owner, since it can be told here whether
+	// anything runs that Hob has started.
+	decides bool
+
+	mu     sync.Mutex
+	failed bool   // the last turn ended in an error
+	said   string // what came of the last click
+	saidAt time.Time
+	asked  map[string]bool // questions whose end is waited for
+	shown  []string        // those of the menu, and since when they stand where they do
+	moved  time.Time
+}
+
+// openTray makes the tray. It shows nothing before Run.
+func (d *Daemon) openTray(context.Context) error {
+	c := d.opt.Config.Tray
+	if !d.opt.Tray || d.opt.InProcess || d.opt.Play != nil || c.Enabled == "off" {
+		return nil
+	}
+	m := &trayMenu{d: d, poke: make(chan struct{}, 1), asked: map[string]bool{}}
+	_, err := buttons{d}.alone()
+	m.decides = !errors.Is(err, errors.ErrUnsupported)
+	m.tray = tray.New(tray.Options{On: m.clicked, Look: tray.Look(c.Icons), Name: d.opt.Config.Agent.Name, Trust: buttons{d}.Trusted, Log: d.opt.Log})
+	m.note = desktop.New(desktop.Options{App: d.opt.Config.Agent.Name, Trust: buttons{d}.Trusted})
+	d.tray = m
+	return nil
+}
+
+// Main does what the tray needs of the process's main thread until ended is closed.
+// The goroutine of func main calls it.
+func (d *Daemon) Main(ended <-chan struct{}) {
+	if d.tray == nil {
+		<-ended
+		return
+	}
+	d.tray.tray.Main(ended)
+}
+
+// run shows the tray until ctx ends.
+func (m *trayMenu) run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { m.tray.Run(ctx) })
+	wg.Go(func() { _ = m.note.Run(ctx, func(desktop.Event) {}) })
+	feed := m.d.bus.Feed.Follow()
+	defer feed.Close()
+	for {
+		wait := trayRests
+		v, err := m.view(ctx, &wg)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			m.d.opt.Log.Warn("the tray's menu cannot be made", "err", err)
+		default:
+			m.tray.Show(v)
+		}
+		if v.State == tray.Thinking {
+			wait = trayAgain
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-feed.C():
+			m.seen(e)
+		case <-m.poke:
+		case <-time.After(wait):
+			continue
+		}
+		m.settle(ctx, feed)
+	}
+}
+
+// settle waits a little, for what comes along with what has come.
+func (m *trayMenu) settle(ctx context.Context, feed *bus.Subscription) {
+	timer := time.NewTimer(traySettle)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case e := <-feed.C():
+			m.seen(e)
+		}
+	}
+}
+
+// seen notes how turns end.
+func (m *trayMenu) seen(e bus.LiveEvent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch e.Type {
+	case "error":
+		m.failed = true
+	case "message_end":
+		m.failed = false
+	}
+}
+
+func (m *trayMenu) wake() {
+	select {
+	case m.poke <- struct{}{}:
+	default:
+	}
+}
+
+// view is the icon and the menu as things are now.
+func (m *trayMenu) view(ctx context.Context, wg *sync.WaitGroup) (v tray.View, err error) {
+	d := m.d
+	open, err := d.guard.Approvals(ctx, guard.Pending, "", "", 100)
+	if err != nil {
+		return v, err
+	}
+	m.await(ctx, wg, open)
+	until, paused, err := d.bus.Paused(ctx)
+	if err != nil {
+		return v, err
+	}
+	quiet, _, still, err := d.notices.Quiet(ctx)
+	if err != nil {
+		return v, err
+	}
+	told, err := d.lastTold(ctx)
+	if err != nil {
+		return v, err
+	}
+	var line string
+	v.State, line = m.state(len(open), paused, until)
+	v.Tooltip = d.opt.Config.Agent.Name + ": " + line
+	v.Items = append(v.Items, tray.Item{Title: v.Tooltip})
+	if said := m.lately(); said != "" {
+		v.Items = append(v.Items, tray.Item{Title: said})
+	}
+	v.Items = append(v.Items, tray.Item{Separator: true})
+	v.Items = append(v.Items, questionItems(open, m.decides)...)
+	v.Items = append(v.Items, tray.Item{Separator: true}, tray.Item{Key: "ask", Title: "Ask…"}, tray.Item{Key: "dashboard", Title: "Dashboard"})
+	if len(told) > 0 {
+		v.Items = append(v.Items, tray.Item{Title: "Last notices", Items: noticeItems(told)})
+	}
+	v.Items = append(v.Items, templateItems(templates.Shelf{Dir: d.opt.Paths.TemplatesDir()}, d.opt.Paths.TemplateState())...)
+	v.Items = append(v.Items, tray.Item{Separator: true})
+	v.Items = append(v.Items, pauseItems(m.decides, paused, m.clock(until, until.Before(bus.Forever())), still, m.clock(quiet, true))...)
+	v.Items = append(v.Items, tray.Item{Separator: true}, tray.Item{Key: "quit", Title: "Quit"})
+	return v, nil
+}
+
+// state is what the icon tells, and in words.
+func (m *trayMenu) state(open int, paused bool, until time.Time) (tray.State, string) {
+	m.mu.Lock()
+	failed := m.failed
+	m.mu.Unlock()
+	i := slices.IndexFunc(m.d.channels.Status(), func(h channels.Health) bool { return h.State == "stopped" })
+	switch {
+	case open == 1:
+		return tray.NeedsYou, "one question for you"
+	case open > 1:
+		return tray.NeedsYou, fmt.Sprintf("%d questions for you", open)
+	case i >= 0:
+		return tray.Failing, "the channel " + m.d.channels.Status()[i].Name + " has stopped"
+	case failed:
+		return tray.Failing, "the last answer failed"
+	case m.d.loop.Running() > 0:
+		return tray.Thinking, "working"
+	case paused:
+		return tray.Paused, "paused " + m.d.loop.PauseText(until)
+	}
+	return tray.Idle, "ready"
+}
+
+// await has the menu made anew as soon as a question is answered, here or elsewhere,
+// and notes when those that it shows change.
+func (m *trayMenu) await(ctx context.Context, wg *sync.WaitGroup, open []guard.Approval) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var ids []string
+	for _, a := range open[:min(len(open), trayQuestions)] {
+		ids = append(ids, a.ID)
+	}
+	if !slices.Equal(ids, m.shown) {
+		m.shown, m.moved = ids, time.Now()
+	}
+	for _, a := range open {
+		if m.asked[a.ID] {
+			continue
+		}
+		m.asked[a.ID] = true
+		wg.Go(func() {
+			_, _ = m.d.guard.Wait(ctx, a.ID) // whatever came of it
+			m.mu.Lock()
+			delete(m.asked, a.ID)
+			m.mu.Unlock()
+			m.wake()
+		})
+	}
+}
+
+// since is since when a question stands where it does in the menu, in which all move up
+// when one is answered. One that is not there any more has ended, and answers for itself.
+func (m *trayMenu) since(question string) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case slices.Contains(m.shown, question):
+		return m.moved
+	case m.asked[question]: // others stand there now
+		return time.Now()
+	}
+	return time.Time{}
+}
+
+// lately is what came of the last click.
+func (m *trayMenu) lately() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.saidAt) > traySays {
+		return ""
+	}
+	return m.said
+}
+
+func (m *trayMenu) clock(t time.Time, ends bool) string {
+	if !ends || t.IsZero() {
+		return ""
+	}
+	t = t.In(m.d.zone())
+	if time.Until(t) > 12*time.Hour {
+		return t.Format("Mon 15:04")
+	}
+	return t.Format("15:04")
+}
+
+// lastTold are the newest notices that were said.
+func (d *Daemon) lastTold(ctx context.Context) ([]bus.Delivery, error) {
+	list, err := d.bus.Deliveries(ctx, "", "", "", 60)
+	list = slices.DeleteFunc(list, func(x bus.Delivery) bool {
+		return x.Kind != channels.Notice || strings.TrimSpace(x.Text) == ""
+	})
+	return list[:min(len(list), trayNotices)], err
+}

@@ -1,0 +1,138 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/autonomy/guard"
+	"hob/autonomy/notify"
+	"hob/knowledge/store"
+	"hob/platform/desktop"
+)
+
+// clicked does what an item means. Whoever can reach the owner's desktop can click:
+// therefore what decides for the owner waits until nothing runs that Hob has
+// started, as with the buttons of notes.
+func (m *trayMenu) clicked(ctx context.Context, key string) {
+	ctx, cancel := context.WithTimeout(ctx, trayWait)
+	defer cancel()
+	verb, rest, _ := strings.Cut(key, " ")
+	said, err := m.do(ctx, verb, rest)
+	if err != nil {
+		m.d.opt.Log.Warn("a click in the tray did nothing", "what", verb, "err", err)
+		m.say(ctx, "This was not done", err.Error())
+	} else if said != "" {
+		m.say(ctx, m.d.opt.Config.Agent.Name, said)
+	}
+	m.wake()
+}
+
+func (m *trayMenu) do(ctx context.Context, verb, rest string) (string, error) {
+	switch verb {
+	case "yes", "no":
+		return buttons{m.d}.Answer(ctx, trayOrigin, rest, m.since(rest), verb == "yes")
+	case "pause":
+		return m.pause(ctx, rest)
+	case "resume":
+		return m.resume(ctx)
+	case "quiet":
+		return m.quiet(ctx, rest)
+	case "ask":
+		session, _, _, err := m.d.bus.LastOwnerSession(ctx)
+		if err != nil {
+			return "", err
+		}
+		return m.open(ctx, session)
+	case "open":
+		session, _, _ := strings.Cut(rest, " ")
+		return m.open(ctx, session)
+	case "dashboard":
+		return m.open(ctx, "")
+	case "template":
+		return "A template changes how I work, and shows you first what it would change. In a terminal: hob template use " + rest, nil
+	case "quit":
+		m.record(ctx, "quit", "")
+		m.d.Shutdown()
+	}
+	return "", nil
+}
+
+func (m *trayMenu) pause(ctx context.Context, text string) (string, error) {
+	until, err := m.d.loop.Pause(ctx, text)
+	if err != nil {
+		return "", err
+	}
+	m.record(ctx, "pause", text)
+	return "Paused " + m.d.loop.PauseText(until) + ".", nil
+}
+
+// resume lets begin what the owner has stopped, which no program of Hob's may.
+func (m *trayMenu) resume(ctx context.Context) (string, error) {
+	if ok, err := (buttons{m.d}).alone(); !ok {
+		return "", errors.Join(errPressed, err)
+	}
+	if _, err := m.d.loop.Resume(ctx); err != nil {
+		return "", err
+	}
+	m.record(ctx, "resume", "")
+	return "", nil
+}
+
+func (m *trayMenu) quiet(ctx context.Context, text string) (string, error) {
+	m.record(ctx, "quiet", text)
+	if text == "off" {
+		_, err := m.d.notices.Unhush(ctx)
+		return "", err
+	}
+	until, err := notify.ParseUntil(text, time.Now().In(m.d.zone()))
+	if err != nil {
+		return "", err
+	}
+	if until, err = m.d.notices.Hush(ctx, until); err != nil {
+		return "", err
+	}
+	return "Quiet until " + m.clock(until, true) + ".", nil
+}
+
+// open shows the page in the owner's browser, which gets in by a link that works once.
+// The link goes to the desktop alone.
+func (m *trayMenu) open(ctx context.Context, session string) (string, error) {
+	link := m.d.web.LoginLink()
+	if (buttons{m.d}).Page("") == "" || link == "" {
+		return "", errors.New("the page cannot be opened from here; run: hob open")
+	}
+	if session != "" {
+		link += "#" + url.PathEscape(session)
+	}
+	if err := m.note.Open(ctx, link); err != nil {
+		return "", fmt.Errorf("your desktop does not let me open the browser; run: hob open (%w)", err)
+	}
+	return "", nil
+}
+
+// record notes in the audit log what the owner ordered, as with commands in a chat.
+func (m *trayMenu) record(ctx context.Context, what, args string) {
+	err := m.d.store.Write(ctx, func(tx *store.Tx) error {
+		return m.d.guard.AuditTx(tx, guard.Record{Actor: "owner", Action: what, Origin: trayOrigin, Verdict: "allow", Rule: "owner's command", Args: json.RawMessage(strconv.Quote(args))})
+	})
+	if err != nil {
+		m.d.opt.Log.Error("a click cannot be recorded", "what", what, "err", err)
+	}
+}
+
+// say tells what came of a click: in the menu, and in a note where there are notes.
+func (m *trayMenu) say(ctx context.Context, title, text string) {
+	m.mu.Lock()
+	m.said, m.saidAt = text, time.Now()
+	m.mu.Unlock()
+	n := desktop.Note{ID: "tray", Title: title, Body: text, Urgency: desktop.Low, Transient: true}
+	if err := m.note.Notify(ctx, n); err != nil {
+		m.d.opt.Log.Debug("what came of a click is not shown", "err", err)
+	}
+}

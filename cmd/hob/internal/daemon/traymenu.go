@@ -1,0 +1,128 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/guard"
+	"hob/platform/tray"
+	"hob/templates"
+)
+
+const (
+	trayWidth = 64 // runes in a line of a question
+	trayLines = 18 // of a question
+)
+
+// questionItems are the questions that wait, each with its yes and its no. Nobody
+// says yes to what he could not read: a question that does not fit is only refused
+// here, or opened. Where clicks decide nothing it is only opened.
+func questionItems(open []guard.Approval, decides bool) (out []tray.Item) {
+	for _, a := range open[:min(len(open), trayQuestions)] {
+		lines, whole := questionLines(a)
+		it := tray.Item{Title: "? " + tray.Line(a.Summary, trayWidth)}
+		for _, l := range lines {
+			it.Items = append(it.Items, tray.Item{Title: l})
+		}
+		if whole && decides {
+			it.Items = append(it.Items, tray.Item{Key: "yes " + a.ID, Title: "Approve"})
+		}
+		if decides {
+			it.Items = append(it.Items, tray.Item{Key: "no " + a.ID, Title: "Deny"})
+		}
+		it.Items = append(it.Items, tray.Item{Key: "open " + a.Session, Title: "Open the chat"})
+		out = append(out, it)
+	}
+	if more := len(open) - trayQuestions; more > 0 {
+		out = append(out, tray.Item{Key: "dashboard more", Title: fmt.Sprintf("%d more…", more)})
+	}
+	return out
+}
+
+// questionLines are what stands in a question, and whether that is all of it.
+func questionLines(a guard.Approval) (lines []string, whole bool) {
+	for _, p := range [][2]string{{"", a.Summary}, {"it would", a.Why}, {"exactly", a.Shown()}, {"which runs", a.Exact}, {"why I ask", a.Reason}, {"in view", a.From()}} {
+		if p[1] == "" {
+			continue
+		}
+		text := p[1]
+		if p[0] != "" {
+			text = p[0] + ": " + text
+		}
+		lines = append(lines, wrapped(text, trayWidth)...)
+	}
+	if len(lines) > trayLines {
+		return append(lines[:trayLines-1], "… there is more: open the chat to read it"), false
+	}
+	return lines, true
+}
+
+// wrapped breaks a text into lines of at most n runes, and loses nothing of it but
+// space.
+func wrapped(text string, n int) (out []string) {
+	for line := range strings.Lines(text) {
+		var cur []rune
+		for _, word := range strings.Fields(line) {
+			w := []rune(word)
+			if len(cur) > 0 && len(cur)+1+len(w) > n {
+				out, cur = append(out, string(cur)), nil
+			}
+			if len(cur) > 0 {
+				cur = append(cur, ' ')
+			}
+			for len(w) > n {
+				out, w = append(out, string(w[:n])), w[n:]
+			}
+			cur = append(cur, w...)
+		}
+		if len(cur) > 0 {
+			out = append(out, string(cur))
+		}
+	}
+	return out
+}
+
+func noticeItems(told []bus.Delivery) (out []tray.Item) {
+	for _, x := range told {
+		out = append(out, tray.Item{Key: "open " + x.Session + " " + x.ID, Title: x.Text})
+	}
+	return out
+}
+
+// templateItems list the templates; the one in use has a mark.
+func templateItems(shelf templates.Shelf, state string) []tray.Item {
+	list, err := shelf.List()
+	if err != nil || len(list) == 0 {
+		return nil
+	}
+	used, _ := templates.InUse(state) // what cannot be read is not marked
+	var out []tray.Item
+	for _, t := range list {
+		out = append(out, tray.Item{Key: "template " + t.Name, Title: t.Name, Checked: t.Name == used.Name})
+	}
+	return []tray.Item{{Title: "Templates", Items: out}}
+}
+
+// pauseItems are what keeps Hob still; the texts say until when it is.
+func pauseItems(decides, paused bool, until string, quiet bool, quietUntil string) (out []tray.Item) {
+	if until != "" {
+		until = " until " + until
+	}
+	switch {
+	case paused && decides:
+		title := "Resume"
+		if until != "" {
+			title += " (paused" + until + ")"
+		}
+		out = append(out, tray.Item{Key: "resume", Title: title})
+	case paused:
+		out = append(out, tray.Item{Title: "Paused" + until + "; in the chat: /resume"})
+	default:
+		out = append(out, tray.Item{Key: "pause 1h", Title: "Pause for 1 hour"}, tray.Item{Key: "pause tomorrow", Title: "Pause until tomorrow"})
+	}
+	if quiet {
+		return append(out, tray.Item{Key: "quiet off", Title: "End the quiet (until " + quietUntil + ")"})
+	}
+	return append(out, tray.Item{Key: "quiet 2h", Title: "Quiet now, for 2 hours"})
+}

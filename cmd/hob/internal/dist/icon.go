@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image/png"
+
+	"hob/platform/tray"
+)
+
+// icons draws Hob's mark, as it stands in the panel, in the sizes that desktops ask
+// for.
+func (o *options) icons() error {
+	for _, size := range []int{48, 128, 256} {
+		b, err := picture(size)
+		if err != nil {
+			return err
+		}
+		if err := o.write(b, "files", "icons", fmt.Sprintf("hob-%d.png", size)); err != nil {
+			return err
+		}
+	}
+	b, err := icns(16, 32, 64, 128, 256, 512)
+	if err != nil {
+		return err
+	}
+	return o.write(b, "files", "icons", "Hob.icns")
+}
+
+func picture(size int) ([]byte, error) {
+	var b bytes.Buffer
+	err := png.Encode(&b, tray.Picture(tray.Idle, tray.Colour, size))
+	return b.Bytes(), err
+}
+
+// icns is an icon of macOS: pictures, each with a word for its size. Two words may
+// mean the same size, as one is twice as fine as another.
+func icns(sizes ...int) ([]byte, error) {
+	words := map[int][]string{
+		16: {"icp4"}, 32: {"icp5", "ic11"}, 64: {"ic12"}, 128: {"ic07"}, 256: {"ic08", "ic13"}, 512: {"ic09", "ic14"},
+	}
+	var body bytes.Buffer
+	for _, size := range sizes {
+		p, err := picture(size)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range words[size] {
+			body.WriteString(w)
+			_ = binary.Write(&body, binary.BigEndian, uint32(len(p)+8)) // a buffer takes everything
+			body.Write(p)
+		}
+	}
+	head := binary.BigEndian.AppendUint32([]byte("icns"), uint32(body.Len()+8))
+	return append(head, body.Bytes()...), nil
+}

@@ -1,0 +1,149 @@
+// Command dist makes what a release consists of: icons, manual pages and
+// completions (-only files), and with that the archives, the packages for Linux and
+// the apps for macOS. It is run by `make dist`; docs/packaging.md tells of it.
+//
+// The same source makes the same files: nothing holds the time or the place at
+// which it was made, but that of the commit.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// options are those of a run.
+type options struct {
+	out, hob, version, nfpm, only, ldflags string
+	made                                   time.Time // of the commit
+}
+
+// target is a machine that Hob is built for.
+type target struct{ os, arch string }
+
+func targets() []target {
+	return []target{{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
+}
+
+func main() {
+	var o options
+	var epoch int64
+	flag.StringVar(&o.out, "out", "bin/dist", "the folder that all is written to")
+	flag.StringVar(&o.hob, "hob", "bin/hob", "the program for this machine, which writes its own manual and completions")
+	flag.StringVar(&o.version, "version", "0.0.0", "the version")
+	flag.StringVar(&o.nfpm, "nfpm", "", "the program nfpm; empty: no packages for Linux")
+	flag.StringVar(&o.only, "only", "", `"files": neither build nor pack`)
+	flag.StringVar(&o.ldflags, "ldflags", "-s -w", "of the linker")
+	flag.Int64Var(&epoch, "epoch", 0, "when the commit was made, in seconds since 1970")
+	flag.Parse()
+	o.made = time.Unix(epoch, 0).UTC()
+	if err := o.run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+func (o *options) run(w io.Writer) error {
+	if err := o.files(); err != nil || o.only == "files" {
+		return err
+	}
+	for _, t := range targets() {
+		program, err := o.build(t)
+		if err != nil {
+			return err
+		}
+		if err := o.archive(t, program); err != nil {
+			return err
+		}
+		switch {
+		case t.os == "darwin":
+			err = o.app(t, program)
+		case t.os == "linux" && o.nfpm != "":
+			err = o.packages(t, program)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return o.sums(w)
+}
+
+func (o *options) path(names ...string) string {
+	return filepath.Join(append([]string{o.out}, names...)...)
+}
+
+// plainVersion is the version as packages take it: it begins with a digit (Debian
+// Policy 5.6.12) and has no hyphen but the one before what makes it a preview, which
+// rpm does not know. A commit that no tag names comes before every version.
+func (o *options) plainVersion() string {
+	v := strings.TrimPrefix(o.version, "v")
+	if v == "" || v[0] < '0' || v[0] > '9' || !strings.Contains(v, ".") {
+		v = "0.0.0-dev." + v
+	}
+	number, preview, there := strings.Cut(v, "-")
+	if !there {
+		return v
+	}
+	return number + "-" + strings.ReplaceAll(preview, "-", ".")
+}
+
+// files writes what is not built by the compiler.
+func (o *options) files() error {
+	if err := o.icons(); err != nil {
+		return err
+	}
+	man, comp := o.path("files", "man"), o.path("files", "completions")
+	if err := os.MkdirAll(comp, 0o755); err != nil { //nolint:gosec // everybody may read a release
+		return err
+	}
+	hob, err := filepath.Abs(o.hob)
+	if err != nil {
+		return err
+	}
+	if err := run(nil, hob, "man", man); err != nil {
+		return err
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		out, err := exec.Command(hob, "completion", shell).Output() //nolint:noctx // ended by hand, as make is
+		if err != nil {
+			return fmt.Errorf("completions for %s: %w", shell, err)
+		}
+		if err := o.write(out, "files", "completions", "hob."+shell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *options) write(data []byte, names ...string) error {
+	path := o.path(names...)
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)) //nolint:gosec // everybody may read a release
+}
+
+// build builds the program for a machine.
+func (o *options) build(t target) (string, error) {
+	name := "hob"
+	if t.os == "windows" {
+		name = "hob.exe"
+	}
+	path := o.path("build", t.os+"_"+t.arch, name)
+	env := []string{"GOOS=" + t.os, "GOARCH=" + t.arch, "CGO_ENABLED=0"}
+	return path, run(env, cmp.Or(os.Getenv("GO"), "go"), "build", "-trimpath", "-ldflags", o.ldflags, "-o", path, "./cmd/hob")
+}
+
+func run(env []string, name string, args ...string) error {
+	c := exec.Command(name, args...) //nolint:noctx // ended by hand, as make is
+	c.Env = append(os.Environ(), env...)
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s %s: %w", filepath.Base(name), strings.Join(args, " "), err)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed files/Info.plist
+var infoPlist string
+
+//go:embed files/entitlements.plist
+var entitlements []byte
+
+// entry is a file of an archive: from a file, or data.
+type entry struct {
+	name, from string
+	data       []byte
+	runs       bool
+}
+
+func (e entry) read() ([]byte, error) {
+	if e.from == "" {
+		return e.data, nil
+	}
+	return os.ReadFile(e.from)
+}
+
+func (e entry) mode() fs.FileMode {
+	if e.runs {
+		return 0o755
+	}
+	return 0o644
+}
+
+// archive packs the program with what belongs to it.
+func (o *options) archive(t target, program string) error {
+	base := fmt.Sprintf("hob_%s_%s_%s", o.plainVersion(), t.os, t.arch)
+	list := []entry{{name: filepath.Base(program), from: program, runs: true}, {name: "LICENSE", from: "LICENSE"}, {name: "README.md", from: "README.md"}}
+	for _, dir := range []string{"completions", "man"} {
+		found, err := filepath.Glob(o.path("files", dir, "*"))
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			list = append(list, entry{name: dir + "/" + filepath.Base(f), from: f})
+		}
+	}
+	for i := range list {
+		list[i].name = path.Join(base, list[i].name)
+	}
+	if t.os == "windows" {
+		return o.pack(base+".zip", list, o.zip)
+	}
+	return o.pack(base+".tar.gz", list, o.tar)
+}
+
+// app is a bundle for macOS, unsigned: signing it is the maintainer's. What signs it
+// needs the entitlements, which lie beside it.
+func (o *options) app(t target, program string) error {
+	v, _, _ := strings.Cut(o.plainVersion(), "-") // macOS takes digits and dots
+	list := []entry{
+		{name: "Hob.app/Contents/Info.plist", data: []byte(strings.ReplaceAll(infoPlist, "@VERSION@", v))},
+		{name: "Hob.app/Contents/MacOS/hob", from: program, runs: true},
+		{name: "Hob.app/Contents/PkgInfo", data: []byte("APPL????")},
+		{name: "Hob.app/Contents/Resources/Hob.icns", from: o.path("files", "icons", "Hob.icns")},
+		{name: "entitlements.plist", data: entitlements},
+	}
+	return o.pack(fmt.Sprintf("app/Hob_%s_%s_unsigned.zip", o.plainVersion(), t.arch), list, o.zip)
+}
+
+func (o *options) pack(name string, list []entry, how func(io.Writer, []entry) error) error {
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
+	var b bytes.Buffer
+	if err := how(&b, list); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return o.write(b.Bytes(), name)
+}
+
+func (o *options) tar(w io.Writer, list []entry) error {
+	z := gzip.NewWriter(w)
+	t := tar.NewWriter(z)
+	for _, e := range list {
+		b, err := e.read()
+		if err != nil {
+			return err
+		}
+		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: e.name, Size: int64(len(b)), Mode: int64(e.mode()), ModTime: o.made}); err != nil {
+			return err
+		}
+		if _, err := t.Write(b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(t.Close(), z.Close())
+}
+
+func (o *options) zip(w io.Writer, list []entry) error {
+	z := zip.NewWriter(w)
+	for _, e := range list {
+		b, err := e.read()
+		if err != nil {
+			return err
+		}
+		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: o.made}
+		h.SetMode(e.mode())
+		f, err := z.CreateHeader(h)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Write(b); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// sums writes the SHA-256 of everything that is given away.
+func (o *options) sums(w io.Writer) error {
+	var out strings.Builder
+	for _, pattern := range []string{"*.tar.gz", "*.zip", "*.deb", "*.rpm", "app/*.zip"} {
+		found, err := filepath.Glob(o.path(pattern))
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(o.out, f)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&out, "%x  %s\n", sha256.Sum256(b), filepath.ToSlash(name))
+		}
+	}
+	fmt.Fprint(w, out.String())
+	return o.write([]byte(out.String()), "SHA256SUMS")
+}

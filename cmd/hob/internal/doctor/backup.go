@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hob/knowledge/store"
+)
+
+// How old the newest copy may be, and how old a database without one.
+const (
+	oldBackup = 30 * 24 * time.Hour
+	oldEnough = 7 * 24 * time.Hour
+)
+
+// checkBackup looks when a copy of the database was made last.
+func checkBackup(ctx context.Context, e Env) []Check {
+	const make1 = "make one, and keep a copy of it on another disk: hob backup"
+	born, err := store.Born(ctx, e.Paths.Database())
+	if errors.Is(err, fs.ErrNotExist) {
+		return ok("backup", "there is nothing yet that could be lost")
+	}
+	copies, gerr := filepath.Glob(filepath.Join(globbed(e.Paths.Backups()), "hob-*.db"))
+	if gerr != nil {
+		return skip("backup", gerr.Error(), "")
+	}
+	var last time.Time
+	for _, path := range copies {
+		if fi, err := os.Stat(path); err == nil && fi.Size() > 0 && fi.ModTime().After(last) {
+			last = fi.ModTime()
+		}
+	}
+	age := e.Now.Sub(last)
+	switch {
+	case last.IsZero() && err != nil:
+		return skip("backup", "there is no copy of the database, and nobody can tell how old that is: "+err.Error(), make1)
+	case last.IsZero() && e.Now.Sub(born) > oldEnough:
+		return warn("backup", "there is no copy of the database, which is "+days(e.Now.Sub(born))+" old", make1)
+	case last.IsZero():
+		return ok("backup", "no copy of the database yet (hob backup makes one)")
+	case age > oldBackup:
+		return warn("backup", "the newest copy of the database is "+days(age)+" old", make1)
+	}
+	return ok("backup", fmt.Sprintf("the newest of %s is of %s", count(len(copies), "copy", "copies"), last.Local().Format("2006-01-02 15:04")))
+}
+
+func days(d time.Duration) string { return count(int(d/(24*time.Hour)), "day", "days") }

@@ -1,0 +1,37 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// While the daemon's browser runs none is started beside it: that one would count as a
+// program that Hob has started, and the owner's presses would be refused meanwhile.
+func TestBrowserThatRuns(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a script is no program there")
+	}
+	dir := t.TempDir()
+	started, program := filepath.Join(dir, "started"), filepath.Join(dir, "chromium")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\ntouch '"+started+"'\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Browser.Path = program
+	out := checkBrowser(t.Context(), Env{Config: c, Paths: system.Paths{}, Starts: true, Browses: func() bool { return true }})
+	if _, err := os.Stat(started); err == nil {
+		t.Error("one was started")
+	}
+	if len(out) != 1 || os.Getuid() != 0 && !strings.HasSuffix(out[0].Cause, " runs") {
+		t.Errorf("%+v", out)
+	}
+}

@@ -1,0 +1,82 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+const lineRemedy = "correct the line, then run: hob config check"
+
+// checkConfig tells the mistakes of the configuration. None is corrected: what its
+// owner meant is his to say.
+func checkConfig(ctx context.Context, e Env) []Check {
+	const name = "config"
+	if e.unreadable() {
+		return e.opening()
+	}
+	errs, is := errors.AsType[config.Errors](e.ConfigErr)
+	if !is && e.ConfigErr == nil {
+		errs = Drivers(ctx, e.Config, e.Secrets)
+	}
+	var out []Check
+	for _, x := range errs {
+		out = append(out, failed(name, x, lineRemedy)...)
+	}
+	switch {
+	case len(out) > 0:
+		return out
+	case e.ConfigErr != nil:
+		return failed(name, e.ConfigErr, "")
+	}
+	for _, w := range e.Config.Warnings {
+		cause, remedy := split(errors.New(w), "")
+		out = append(out, warn(name, cause, remedy)...)
+	}
+	if e.Stale {
+		out = append(out, warn(name, e.Config.Path()+" has been changed since Hob started, which does not use it yet", "hob stop, then hob start")...)
+	}
+	if len(out) == 0 {
+		return ok(name, e.Config.Path()+" is good")
+	}
+	return out
+}
+
+// unreadable reports whether Hob may not read the configuration.
+func (e Env) unreadable() bool {
+	f, err := os.Open(e.Paths.ConfigFile())
+	if err == nil {
+		_ = f.Close() // nothing was written
+	}
+	return errors.Is(err, fs.ErrPermission)
+}
+
+// opening is for a configuration that is the owner's, and closed to him.
+func (e Env) opening() []Check {
+	path := e.Paths.ConfigFile()
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.Mode().IsRegular() || !system.Mine(fi) {
+		return fail("config", path+" cannot be read: permission denied", "make it, and its folder, yours: sudo chown $(id -un) "+path)
+	}
+	return with(closing([]string{path}), fail("config", fmt.Sprintf("you yourself may not read %s (mode %04o)", path, fi.Mode().Perm()), fixRemedy+", or: chmod 600 "+path))
+}
+
+func checkDaemon(_ context.Context, e Env) []Check {
+	const again = "restart it: hob stop, then hob start"
+	switch {
+	case e.DaemonErr != nil:
+		return fail("daemon", e.DaemonErr.Error(), again)
+	case e.Daemon == 0:
+		return warn("daemon", "Hob is not running: no watcher, schedule or reminder works", "start it: hob start")
+	}
+	at, found, err := system.ReadEndpoint(e.Paths.EndpointFile(), e.Daemon)
+	if err == nil && found && at.Version != e.Version {
+		return warn("daemon", fmt.Sprintf("the daemon is of version %s, this program of %s", at.Version, e.Version), again)
+	}
+	return ok("daemon", "runs and answers")
+}

@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"hob/autonomy/llm"
+)
+
+// dates notes what servers say of the time, in answers to what is asked of them in
+// any case: nobody is asked for the time alone.
+type dates struct {
+	mu   sync.Mutex
+	from string
+	off  time.Duration // this machine's clock is ahead by so much
+	seen bool
+}
+
+// client is the client with its answers looked at; nil is one such as the drivers of
+// model servers make for themselves.
+func (d *dates) client(c *http.Client) *http.Client {
+	if c == nil || c.Transport == nil {
+		c = llm.Client(c)
+	}
+	out := *c
+	out.Transport = dated{d, c.Transport}
+	return &out
+}
+
+type dated struct {
+	d    *dates
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t dated) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := time.Now()
+	resp, err := t.next.RoundTrip(r)
+	if err == nil {
+		t.d.note(r.URL.Hostname(), resp.Header.Get("Date"), began, time.Now())
+	}
+	return resp, err
+}
+
+// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+func (t dated) CloseIdleConnections() {
+	if t, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// note compares a Date header (RFC 9110, section 6.6.1: whole seconds) with the
+// time in which the answer was made.
+func (d *dates) note(host, header string, began, ended time.Time) {
+	at, err := http.ParseTime(header)
+	if err != nil {
+		return
+	}
+	var off time.Duration
+	switch {
+	case began.After(at.Add(time.Second)):
+		off = began.Sub(at.Add(time.Second))
+	case ended.Before(at):
+		off = ended.Sub(at)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.seen || off.Abs() < d.off.Abs() { // the server that agrees best: another one's clock may be wrong
+		d.from, d.off, d.seen = host, off, true
+	}
+}
+
+// skew is how far this machine's clock is ahead (or, below 0, behind) of what a
+// server says; false when none said anything.
+func (d *dates) skew() (off time.Duration, from string, said bool) {
+	if d == nil {
+		return 0, "", false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.off, d.from, d.seen
+}

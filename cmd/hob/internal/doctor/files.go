@@ -1,0 +1,203 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hob/platform/system"
+)
+
+// The modes that Hob gives: for the owner alone.
+const (
+	privateFile = 0o600
+	privateDir  = 0o700
+	// othersWrite are the bits that let others change something.
+	othersWrite = 0o022
+)
+
+// folders are those that Hob keeps beside its home and its data.
+func (e Env) folders() []string {
+	p := e.Paths
+	return []string{p.Logs, p.Runtime, p.Backups(), p.UndoDir(), p.ConfigUndoDir(), p.Index(), p.Pictures(), p.Browser(), p.PolicyDir(), p.TemplatesDir()}
+}
+
+// private are the files that are for the owner alone. The token is looked at apart.
+func (e Env) private() []string {
+	p := e.Paths
+	db := p.Database()
+	list := []string{p.ConfigFile(), p.SecretsFile(), p.SecretNames(), p.Identity(), p.AuditKeyFile(), p.AuditAnchorFile(), db, db + "-wal", db + "-shm", p.LogFile(), p.EndpointFile()}
+	copies, _ := filepath.Glob(filepath.Join(globbed(p.Backups()), "hob-*.db")) // no folder, no copies
+	return append(list, copies...)
+}
+
+// globbed is a path whose signs filepath.Glob takes as they are.
+func globbed(path string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(path)
+}
+
+// checkFiles looks who else can read or change what Hob keeps. Nothing that a link
+// leads to is changed.
+func checkFiles(_ context.Context, e Env) []Check {
+	var out, open []Check
+	var shown []string
+	for _, path := range e.private() {
+		if path == e.Paths.ConfigFile() && e.unreadable() {
+			continue // which checkConfig tells
+		}
+		c, loose := guarded(path, privateFile)
+		out = append(out, c...)
+		if loose {
+			shown = append(shown, path)
+		}
+	}
+	for _, dir := range e.folders() {
+		c, loose := guarded(dir, privateDir)
+		out = append(out, c...)
+		if loose {
+			shown = append(shown, dir)
+		}
+	}
+	if len(shown) > 0 {
+		names := shown[:min(len(shown), 4)]
+		said := strings.Join(names, ", ")
+		if n := len(shown) - len(names); n > 0 {
+			said += fmt.Sprintf(" and %d more", n)
+		}
+		open = with(closing(shown), warn("files", "others can read what is for you alone: "+said, fixRemedy+", or: chmod go-rwx "+strings.Join(names, " ")))
+	}
+	out = append(out, open...)
+	out = append(out, e.missing()...)
+	if len(out) == 0 {
+		return ok("files", "what Hob keeps is for you alone")
+	}
+	return out
+}
+
+// guarded looks at one file or folder. loose: others can read it, which can be
+// mended.
+func guarded(path string, mode fs.FileMode) (out []Check, loose bool) {
+	fi, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, false
+	case err != nil:
+		return skip("files", fmt.Sprintf("%s cannot be looked at: %v", path, plainly(err)), "make its folder yours, and readable"), false
+	}
+	if fi.Mode()&fs.ModeSymlink != 0 {
+		return linked("files", path), false
+	}
+	if !system.Mine(fi) {
+		return foreign("files", path), false
+	}
+	if mode == privateDir && !fi.IsDir() {
+		return fail("files", path+" is not a folder", "move it away; Hob makes the folder"), false
+	}
+	switch perm := fi.Mode().Perm(); {
+	case !system.OthersMayRead(fi) && perm&mode&privateFile != privateFile: // not even by its owner
+		c := fail("files", fmt.Sprintf("you yourself may not read and write %s (mode %04o)", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		return with(closing([]string{path}), c), false
+	case system.OthersMayRead(fi) && perm&othersWrite != 0:
+		c := fail("files", fmt.Sprintf("others can change %s (mode %04o); look whether it still says what you wrote", path, perm), fixRemedy+fmt.Sprintf(", or: chmod %o %s", mode, path))
+		return with(closing([]string{path}), c), false
+	case system.OthersMayRead(fi):
+		return nil, true
+	}
+	return nil, false
+}
+
+// linked looks where a link leads: its target is the owner's own business, as long
+// as it is there and his.
+func linked(name, path string) []Check {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return skip(name, fmt.Sprintf("the link %s cannot be read: %v", path, plainly(err)), "look at it: ls -l "+path)
+	}
+	fi, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(name, fmt.Sprintf("%s is a link to %s, which is not there", path, to), "bring that back (is its disk plugged in?), or remove the link: rm "+path)
+	case err != nil:
+		return fail(name, fmt.Sprintf("%s is a link to %s, which cannot be reached: %v", path, to, plainly(err)), "mend or remove the link: rm "+path)
+	case !system.Mine(fi):
+		return fail(name, fmt.Sprintf("%s is a link to %s, which belongs to somebody else", path, to), "remove the link, or make what it leads to yours")
+	case system.OthersMayRead(fi) && fi.Mode().Perm()&othersWrite != 0:
+		return fail(name, fmt.Sprintf("%s is a link to %s, which others can change (mode %04o)", path, to, fi.Mode().Perm()), "run: chmod go-w "+path)
+	}
+	return nil
+}
+
+func foreign(name, path string) []Check {
+	return fail(name, path+" belongs to another user of this machine", "make it yours: sudo chown -R $(id -un) "+path)
+}
+
+// closing closes files and folders to others.
+func closing(paths []string) Fix {
+	return func(context.Context) (string, error) {
+		for _, path := range paths {
+			if err := closeToOthers(path); err != nil {
+				return "", err
+			}
+		}
+		return "closed " + strings.Join(paths, ", ") + " to others", nil
+	}
+}
+
+// closeToOthers takes rights of others away, and gives the owner his. It goes
+// through the folder, so that a link that has just been put there is not followed
+// out of it.
+func closeToOthers(path string) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written
+	name := filepath.Base(path)
+	fi, err := root.Lstat(name)
+	switch {
+	case err != nil:
+		return err
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a link now, and was left alone", path)
+	case fi.IsDir():
+		return root.Chmod(name, privateDir)
+	}
+	return root.Chmod(name, privateFile)
+}
+
+// missing are folders without which something does not work, in a home in which Hob
+// has been.
+func (e Env) missing() []Check {
+	if _, err := os.Stat(e.Paths.Database()); err != nil {
+		return nil // the first start makes them
+	}
+	var gone []string
+	for _, dir := range []string{e.Paths.Logs, e.Paths.Runtime} {
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, dir)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return with(func(context.Context) (string, error) {
+		for _, dir := range gone {
+			if err := os.MkdirAll(dir, privateDir); err != nil {
+				return "", err
+			}
+		}
+		return "made " + strings.Join(gone, ", "), nil
+	}, warn("files", "missing: "+strings.Join(gone, ", "), fixRemedy+"; the next start makes them as well"))
+}
+
+// plainly is an error without the operation and the path, which the sentence names.
+func plainly(err error) error {
+	if pe, is := errors.AsType[*fs.PathError](err); is {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/system"
+)
+
+const (
+	// oldFile is how old a temporary file must be: a younger one may be in use.
+	oldFile = time.Hour
+	// socketWait bounds knocking at a socket of this machine.
+	socketWait = 300 * time.Millisecond
+	// bigLog is how large the database's log may be, in bytes: it is emptied at about
+	// 4 MB unless something goes on reading.
+	bigLog = 64 << 20
+)
+
+// temporary are names of files that were to replace another one, and of those by
+// which it is tried whether a folder can be written to; see system.WriteFile and
+// system.Writable.
+var temporary = regexp.MustCompile(`^\.((config\.toml|token|secrets\.(age|names|identity)|audit\.(key|anchor)|endpoint\.json|(SOUL|USER|MEMORY|AGENTS)\.md)\.|write-test-)\d+$`)
+
+// checkLeftovers looks for what a Hob that was cut off has left behind. None of it
+// hinders the next start.
+func checkLeftovers(ctx context.Context, e Env) []Check {
+	var out []Check
+	if e.Daemon == 0 && e.DaemonErr == nil {
+		out = append(out, cutOff(e)...)
+	}
+	out = append(out, deadSockets(ctx, e)...)
+	out = append(out, oldFiles(e)...)
+	out = append(out, longLog(e)...)
+	if len(out) == 0 {
+		return ok("leftovers", "nothing was left behind")
+	}
+	return out
+}
+
+// cutOff tells of a process that ended without giving back the lock.
+func cutOff(e Env) []Check {
+	dead, there, err := system.Abandoned(e.Paths.LockFile())
+	if err != nil {
+		cause, remedy := split(err, "")
+		return skip("leftovers", cause, remedy)
+	}
+	if !there || dead.PID == os.Getpid() {
+		return nil
+	}
+	what := "a command"
+	if dead.Role == system.RoleDaemon {
+		what = "the daemon"
+	}
+	c := warn("leftovers", fmt.Sprintf("%s (pid %d, since %s) was cut off; its lock%s still lie there", what, dead.PID, dead.Since.Local().Format("2006-01-02 15:04"), e.alsoLeft()),
+		fixRemedy+"; the next start clears them as well")
+	return with(func(ctx context.Context) (string, error) {
+		said := []string{fmt.Sprintf("cleared the lock of pid %d", dead.PID)} // taking it has overwritten it
+		if err := os.Remove(e.Paths.EndpointFile()); err == nil {
+			said = append(said, "removed "+e.Paths.EndpointFile())
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if size(e.Paths.Database()+"-wal") > 0 {
+			if err := store.Checkpoint(ctx, e.Paths.Database()); err != nil {
+				return "", err
+			}
+			said = append(said, "wrote the log of the database into it")
+		}
+		return strings.Join(said, ", "), nil
+	}, c)
+}
+
+// alsoLeft names what lies beside a lock.
+func (e Env) alsoLeft() string {
+	more := ""
+	if _, err := os.Lstat(e.Paths.EndpointFile()); err == nil {
+		more += ", " + filepath.Base(e.Paths.EndpointFile())
+	}
+	if size(e.Paths.Database()+"-wal") > 0 {
+		more += " and the log of the database"
+	}
+	return more
+}
+
+func size(path string) int64 {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}
+
+// deadSockets are those at which nobody listens any more.
+func deadSockets(ctx context.Context, e Env) []Check {
+	list, err := os.ReadDir(e.Paths.Runtime)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return skip("leftovers", fmt.Sprintf("the folder %s cannot be read: %v", e.Paths.Runtime, plainly(err)), "make it yours, and readable")
+	}
+	var dead []string
+	for _, x := range list {
+		path := filepath.Join(e.Paths.Runtime, x.Name())
+		if x.Type()&fs.ModeSocket != 0 && !answers(ctx, path) {
+			dead = append(dead, path)
+		}
+	}
+	if len(dead) == 0 {
+		return nil
+	}
+	return with(removing(dead), warn("leftovers", "nobody listens any more at "+strings.Join(dead, ", "), fixRemedy+", or: rm "+strings.Join(dead, " ")))
+}
+
+func answers(ctx context.Context, path string) bool {
+	conn, err := (&net.Dialer{Timeout: socketWait}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return !refused(err) // only one that refuses is dead for sure
+	}
+	return conn.Close() == nil
+}
+
+// oldFiles are those of writes that were cut off.
+func oldFiles(e Env) []Check {
+	var old []string
+	add := func(dir string, is func(name string) bool) {
+		list, _ := os.ReadDir(dir) // checkHome says of a folder that cannot be read
+		for _, x := range list {
+			fi, err := x.Info()
+			if err == nil && fi.Mode().IsRegular() && is(x.Name()) && e.Now.Sub(fi.ModTime()) > oldFile {
+				old = append(old, filepath.Join(dir, x.Name()))
+			}
+		}
+	}
+	add(e.Paths.Home, temporary.MatchString)
+	if e.Paths.Data != e.Paths.Home {
+		add(e.Paths.Data, temporary.MatchString)
+	}
+	add(e.Paths.Data, func(name string) bool { return name == filepath.Base(e.Paths.Database())+".restored" })
+	add(e.Paths.Backups(), func(name string) bool {
+		return strings.HasPrefix(name, "hob-") && strings.HasSuffix(name, ".db.part")
+	})
+	if len(old) == 0 {
+		return nil
+	}
+	return with(removing(old), warn("leftovers", count(len(old), "file of a write that was cut off lies", "files of writes that were cut off lie")+" there: "+strings.Join(old[:min(len(old), 4)], ", "), fixRemedy))
+}
+
+// removing takes away what is of no use to anybody.
+func removing(paths []string) Fix {
+	return func(context.Context) (string, error) {
+		for _, path := range paths {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+		}
+		return "removed " + strings.Join(paths, ", "), nil
+	}
+}
+
+// longLog tells of a log of the database that was not written into it for long.
+func longLog(e Env) []Check {
+	n := size(e.Paths.Database() + "-wal")
+	if n < bigLog {
+		return nil
+	}
+	return with(func(ctx context.Context) (string, error) {
+		return "wrote the log of the database into it", store.Checkpoint(ctx, e.Paths.Database())
+	}, warn("leftovers", fmt.Sprintf("the log of the database holds %d MB that are not written into it", n>>20), fixRemedy))
+}

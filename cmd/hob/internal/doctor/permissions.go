@@ -1,0 +1,40 @@
+package doctor
+
+import (
+	"context"
+	"strings"
+
+	"hob/platform/permission"
+)
+
+// checkPermissions looks for what macOS wants given by hand to this very process. It
+// asks for none.
+func checkPermissions(_ context.Context, e Env) []Check {
+	if !e.Desktop {
+		return nil
+	}
+	return lacking(permission.List())
+}
+
+// lacking tells of each permission that is not given, and where that is done.
+func lacking(list []permission.Permission) (out []Check) {
+	const name = "permissions"
+	var given []string
+	for _, p := range list {
+		if p.Given {
+			given = append(given, p.Name)
+			continue
+		}
+		remedy := "switch on " + p.For + " in System Settings, Privacy & Security, " + p.Name
+		if p.Restart {
+			remedy += ", and start Hob again"
+		}
+		c := warn(name, p.Name+" is not given to "+p.For+". With it "+p.Why, remedy)
+		c[0].Link = p.Pane
+		out = append(out, c...)
+	}
+	if len(out) > 0 || len(given) == 0 { // other systems ask when something is needed
+		return out
+	}
+	return ok(name, strings.Join(given, ", ")+" are given")
+}

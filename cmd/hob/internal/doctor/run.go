@@ -1,0 +1,276 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// deadline bounds one check, grace is what it may take to heed that, and mendWait
+// bounds mending what one found.
+const (
+	deadline = 15 * time.Second
+	grace    = 2 * time.Second
+	mendWait = 5 * time.Minute
+)
+
+// ErrUnknown says that there is no check of a name.
+var ErrUnknown = errors.New("there is no such check")
+
+// Options of Run; the zero value looks at everything and changes nothing.
+type Options struct {
+	// Names are the probes to run; none means all.
+	Names []string
+	// Only chooses among them; nil: all.
+	Only func(Probe) bool
+	// Fix mends what can be mended, and looks again.
+	Fix bool
+	// Alone keeps other commands out of the home while something is mended, and
+	// returns how to let them in again; nil: this is the daemon, which has it anyway.
+	Alone func(context.Context) (release func() error, err error)
+	// In is who looks, for Check.In.
+	In string
+	// Each is told of every finding as it comes, one at a time; nil: nobody is.
+	Each func(Check)
+	// Wait replaces the time that one probe has; 0: 15 s.
+	Wait time.Duration
+
+	probes []Probe // a test's own
+}
+
+// Run makes the checks and returns the findings in the order of the list. A probe
+// that does not end in its time is "skipped". The error is ErrUnknown.
+func Run(ctx context.Context, e Env, o Options) ([]Check, error) {
+	if o.probes == nil {
+		o.probes = Probes()
+	}
+	if o.Wait <= 0 {
+		o.Wait = deadline
+	}
+	probes, err := chosen(o)
+	if err != nil {
+		return nil, err
+	}
+	e.dates = &dates{}
+	own := e.HTTP == nil
+	e.HTTP = e.dates.client(e.HTTP)
+	if own {
+		defer e.HTTP.CloseIdleConnections()
+	}
+	r := &round{Env: e, o: o, done: map[string]chan struct{}{}}
+	for _, p := range probes {
+		r.done[p.Name] = make(chan struct{})
+	}
+	found := make([][]Check, len(probes))
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		wg.Go(func() {
+			defer close(r.done[p.Name])
+			found[i] = r.look(ctx, p)
+			if !o.Fix || allOK(found[i]) { // what is not well is told when it is known whether it stays so
+				r.tell(found[i])
+			}
+		})
+	}
+	wg.Wait()
+	if o.Fix {
+		if err := r.mendAll(ctx, probes, found); err != nil {
+			return slices.Concat(found...), err
+		}
+	}
+	return slices.Concat(found...), nil
+}
+
+// mendAll mends in the order of the list: what the rest stands on comes first.
+func (r *round) mendAll(ctx context.Context, probes []Probe, found [][]Check) (err error) {
+	well := make([]bool, len(probes))
+	for i, list := range found {
+		well[i] = allOK(list)
+	}
+	if slices.ContainsFunc(found, fixable) {
+		if r.o.Alone != nil {
+			release, aerr := r.o.Alone(ctx)
+			if aerr != nil {
+				return fmt.Errorf("nothing was mended: %w", aerr)
+			}
+			defer func() { err = errors.Join(err, release()) }()
+		}
+		r.mendEach(ctx, probes, found, well)
+	}
+	for i, list := range found {
+		if !well[i] {
+			r.tell(list)
+		}
+	}
+	return nil
+}
+
+// mendEach mends, and then looks again at all that was not well: one thing that was
+// mended may have been in the way of another.
+func (r *round) mendEach(ctx context.Context, probes []Probe, found [][]Check, well []bool) {
+	did := make([]mended, len(probes))
+	for i := range probes {
+		if fixable(found[i]) {
+			did[i] = mend(ctx, found[i])
+		}
+	}
+	if r.ConfigErr != nil && r.Load != nil {
+		if c, err := r.Load(); err == nil {
+			r.Config, r.ConfigErr = c, nil
+		}
+	}
+	var wg sync.WaitGroup
+	for i, p := range probes {
+		if !well[i] {
+			wg.Go(func() { found[i] = did[i].told(p, r.look(ctx, p), r.o.In) })
+		}
+	}
+	wg.Wait()
+}
+
+func allOK(list []Check) bool {
+	return !slices.ContainsFunc(list, func(c Check) bool { return c.State != OK })
+}
+
+// chosen are the probes that are asked for.
+func chosen(o Options) ([]Probe, error) {
+	out := slices.Clone(o.probes)
+	if len(o.Names) > 0 {
+		out = nil
+		for _, n := range o.Names {
+			if !slices.ContainsFunc(o.probes, func(p Probe) bool { return p.covers(n) }) {
+				return nil, fmt.Errorf("%w: %q; there are %s", ErrUnknown, n, strings.Join(namesOf(o.probes), ", "))
+			}
+		}
+		for _, p := range o.probes {
+			if slices.ContainsFunc(o.Names, p.covers) {
+				out = append(out, p)
+			}
+		}
+	}
+	if o.Only != nil {
+		out = slices.DeleteFunc(out, func(p Probe) bool { return !o.Only(p) })
+	}
+	return out, nil
+}
+
+func namesOf(probes []Probe) []string {
+	var out []string
+	for _, p := range probes {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// round is one run of the list.
+type round struct {
+	Env
+	o    Options
+	done map[string]chan struct{} // closed when a probe has ended
+
+	mu sync.Mutex // of telling
+}
+
+func (r *round) tell(list []Check) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.o.Each == nil {
+		return
+	}
+	for _, c := range list {
+		r.o.Each(c)
+	}
+}
+
+// look runs one probe. One that does not heed its time is left behind: it ends when
+// what it waits for does.
+func (r *round) look(ctx context.Context, p Probe) []Check {
+	for _, name := range p.After {
+		if other := r.done[name]; other != nil {
+			<-other // which has a time of its own
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.o.Wait)
+	defer cancel()
+	came := make(chan []Check, 1)
+	go func() {
+		defer func() {
+			if x := recover(); x != nil {
+				came <- fail(p.Name, fmt.Sprintf("looking at it ended in a fault of Hob: %v", x), "tell whoever gave you Hob")
+			}
+		}()
+		came <- p.Run(ctx, r.Env)
+	}()
+	var out []Check
+	select {
+	case out = <-came:
+	case <-ctx.Done():
+		last := time.NewTimer(min(grace, r.o.Wait))
+		defer last.Stop()
+		select {
+		case out = <-came:
+		case <-last.C:
+			out = skip(p.Name, fmt.Sprintf("it did not end within %s", r.o.Wait), "look again, at it alone: hob doctor "+quoted(p.Name))
+		}
+	}
+	for i := range out {
+		out[i].In = r.o.In
+	}
+	return out
+}
+
+func quoted(name string) string {
+	if strings.Contains(name, " ") {
+		return `"` + name + `"`
+	}
+	return name
+}
+
+func fixable(list []Check) bool {
+	return slices.ContainsFunc(list, func(c Check) bool { return c.fix != nil })
+}
+
+// mended is what came of mending the findings of one probe.
+type mended struct{ did, failed []string }
+
+// mend does what findings offer.
+func mend(ctx context.Context, list []Check) (m mended) {
+	for _, c := range list {
+		if c.fix == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, mendWait)
+		said, err := c.fix(ctx)
+		cancel()
+		if err != nil {
+			m.failed = append(m.failed, err.Error())
+			continue
+		}
+		m.did = append(m.did, said)
+	}
+	return m
+}
+
+// told adds that to what a second look found.
+func (m mended) told(p Probe, again []Check, in string) []Check {
+	if len(m.did)+len(m.failed) == 0 {
+		return again
+	}
+	if len(again) == 0 { // where nothing is wrong any more it has nothing to say
+		again = []Check{{Name: p.Name, State: OK, Cause: "is well", In: in}}
+	}
+	again[0].Fixed = strings.Join(m.did, "; ")
+	if i := slices.IndexFunc(again, func(c Check) bool { return c.State != OK }); i >= 0 && len(m.failed) > 0 {
+		again[i].Cause += "; it could not be mended: " + strings.Join(m.failed, "; ")
+	}
+	return again
+}
+
+// Order is where a finding stands in the list of probes.
+func Order(c Check) int {
+	return slices.IndexFunc(Probes(), func(p Probe) bool { return p.covers(c.Name) })
+}

@@ -1,0 +1,94 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+)
+
+// checkScripts runs a script without an effect, and asks macOS for its leave to
+// speak to each app that runs.
+func checkScripts(ctx context.Context, e Env) []Check {
+	if e.Scripts == nil {
+		return nil // Linux has no such thing
+	}
+	engine := osrun.JavaScript
+	if runtime.GOOS == "windows" {
+		engine = osrun.PowerShell
+	}
+	return scriptsOf(ctx, e.Scripts, engine)
+}
+
+func scriptsOf(ctx context.Context, r osrun.Runner, engine osrun.Engine) []Check {
+	const name = "scripts"
+	if err := osrun.SelfTest(ctx, r, engine); err != nil {
+		return scripted(name, engine.String()+" does not work", err)
+	}
+	said := engine.String() + " works"
+	var out []Check
+	if engine == osrun.JavaScript {
+		var good, closed []string
+		for _, l := range osrun.Leaves(ctx, r) {
+			switch kind := osrun.KindOf(l.Err); {
+			case l.Err == nil:
+				good = append(good, l.App.Name)
+			case kind == osrun.NotRunning, kind == osrun.NotInstalled:
+				closed = append(closed, l.App.Name)
+			default:
+				out = append(out, scripted(name, l.App.Name+" cannot be spoken to", l.Err)...)
+			}
+		}
+		if len(good) > 0 {
+			said += "; Hob may speak to " + strings.Join(good, ", ")
+		}
+		if len(closed) > 0 {
+			said += "; not looked at, since they do not run: " + strings.Join(closed, ", ")
+		}
+	}
+	if resting := restingOf(r); resting != "" {
+		out = append(out, warn(name, "left alone for a while, since they did not answer: "+resting, "look for a question on the screen")...)
+	}
+	return append(ok(name, said), out...)
+}
+
+// restingOf names the apps that the runner leaves alone.
+func restingOf(r osrun.Runner) string {
+	x, is := r.(interface {
+		Resting() map[string]time.Duration
+	})
+	if !is {
+		return ""
+	}
+	var out []string
+	for id, left := range x.Resting() {
+		out = append(out, fmt.Sprintf("%s (%s)", id, left.Round(time.Second)))
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// scripted is a finding of a script's error: where it may be mended is a link.
+func scripted(name, what string, err error) []Check {
+	e, is := errors.AsType[*osrun.Error](err)
+	if !is {
+		return failed(name, fmt.Errorf("%s: %w", what, err), "")
+	}
+	bare := *e
+	bare.Remedy, bare.Link = "", ""
+	remedy := e.Remedy
+	if remedy == "" {
+		remedy = "see docs/desktop.md"
+	}
+	c := warn(name, what+": "+bare.Error(), remedy)
+	if e.Kind == osrun.Denied || e.Kind == osrun.PolicyBlocked {
+		c = fail(name, what+": "+bare.Error(), remedy)
+	}
+	c[0].Link = e.Link
+	return c
+}

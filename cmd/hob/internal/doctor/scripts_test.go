@@ -1,0 +1,46 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"hob/platform/osrun"
+	"hob/platform/osrun/osruntest"
+)
+
+// A Mac on which Mail refuses, Notes does not answer, Contacts does not run and
+// reminders are not allowed.
+func TestScripts(t *testing.T) {
+	dict := map[string]any{"Application": map[string]any{"properties": []string{}, "elements": map[string]string{"accounts": "Account", "folders": "Folder"}}}
+	world := map[string]any{
+		"apps": map[string]any{
+			"com.apple.mail":        map[string]any{"running": true, "dict": dict, "root": map[string]any{"accounts": []any{map[string]any{"__class": "Account"}}}},
+			"com.apple.Notes":       map[string]any{"running": true, "dict": dict, "root": map[string]any{"folders": []any{}}},
+			"com.apple.AddressBook": map[string]any{"running": false},
+		},
+		"eventkit": map[string]any{"status": []int{3, 2}, "calendars": []any{}, "events": []any{}, "reminders": []any{}},
+	}
+	m := osruntest.NewMac(t, world)
+	find := func(list []Check, part string) Check {
+		t.Helper()
+		for _, c := range list {
+			if strings.Contains(c.Cause, part) {
+				return c
+			}
+		}
+		t.Fatalf("nothing says %q: %+v", part, list)
+		return Check{}
+	}
+	list := scriptsOf(t.Context(), m, osrun.JavaScript)
+	if c := find(list, "osascript works"); c.State != OK || !strings.Contains(c.Cause, "Hob may speak to Mail, Notes, Calendar") || !strings.Contains(c.Cause, "do not run: Contacts") {
+		t.Errorf("%+v", c)
+	}
+	if c := find(list, "Reminders cannot be spoken to"); c.State != Fail || !strings.Contains(c.Remedy, "Reminders") || !strings.Contains(c.Link, "Privacy_Reminders") {
+		t.Errorf("%+v", c)
+	}
+	m.Fail("com.apple.mail count app.accounts", -1743)
+	c := find(scriptsOf(t.Context(), m, osrun.JavaScript), "Mail cannot be spoken to")
+	if c.State != Fail || !strings.Contains(c.Cause, "-1743") || !strings.Contains(c.Remedy, "Automation") || c.Link != "x-apple.systempreferences:com.apple.preference.security?Privacy_Automation" {
+		t.Errorf("%+v", c)
+	}
+}

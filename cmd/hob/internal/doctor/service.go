@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"hob/platform/system/autostart"
+)
+
+// checkAutostart looks whether the session starts this program.
+func checkAutostart(ctx context.Context, e Env) []Check {
+	const name, again = "autostart", "hob service install"
+	if e.Program == "" {
+		return skip(name, "the path of this program is not known", "see: hob service status")
+	}
+	m, err := autostart.New(ctx, autostart.Options{Getenv: e.Getenv})
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return skip(name, "it is not known how programs start with the session here", "have this run at login: hob start")
+	case err != nil:
+		return skip(name, err.Error(), "see: hob service status")
+	}
+	entry := autostart.Self(e.Program, e.Paths.Home, e.Paths.LogFile(), e.getenv)
+	s, err := m.Status(ctx, entry)
+	switch {
+	case err != nil:
+		return failed(name, err, "see: hob service status")
+	case !s.Installed:
+		return ok(name, "Hob does not start with your session ("+again+" has it do so)")
+	case s.Program == "":
+		return fail(name, s.Place+" names no program", again)
+	}
+	switch _, err := os.Stat(s.Program); {
+	case errors.Is(err, fs.ErrNotExist):
+		was := entry
+		was.Program = s.Program
+		if was, err := m.Status(ctx, was); err != nil || !was.Same { // perhaps on a disk that is not plugged in now
+			return fail(name, fmt.Sprintf("%s starts %s, which is not there, with another home or as an older Hob", s.Place, s.Program), "if it should start this one: "+again)
+		}
+		c := fail(name, fmt.Sprintf("%s starts %s, which is not there any more", s.Place, s.Program), fixRemedy+", or: "+again)
+		return with(func(ctx context.Context) (string, error) {
+			return fmt.Sprintf("%s starts %s now", s.Place, entry.Program), m.Install(ctx, entry, false)
+		}, c)
+	case err != nil:
+		return skip(name, fmt.Sprintf("%s starts %s, which cannot be looked at: %v", s.Place, s.Program, plainly(err)), again)
+	case s.Program != entry.Program:
+		return warn(name, fmt.Sprintf("%s starts %s, and this is %s", s.Place, s.Program, entry.Program), "if this is the one to start: "+again)
+	case !s.Same:
+		return warn(name, s.Place+" starts Hob with another home, or is of an older Hob", "if it should start this one: "+again)
+	case !s.Enabled:
+		return warn(name, s.Place+" is there and switched off"+noted(s.Note), "switch it on: "+again)
+	case s.Note != "":
+		return warn(name, s.Place+noted(s.Note), "see: hob service status")
+	}
+	return ok(name, "Hob starts with your session ("+s.Place+")")
+}
+
+func noted(note string) string {
+	if note == "" {
+		return ""
+	}
+	return ": " + note
+}

@@ -1,0 +1,33 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"hob/platform/desktop/desktoptest"
+)
+
+// A real screen on which nothing tells screen readers what windows show.
+func TestSession(t *testing.T) {
+	e := healthy(t)
+	if got := checkSession(t.Context(), e); got != nil {
+		t.Errorf("a test looked at the desktop: %+v", got)
+	}
+	e.Desktop = true
+	if got := checkSession(t.Context(), e); len(got) != 1 || got[0].State != Skip || !strings.Contains(got[0].Cause, "no desktop session") || got[0].Remedy == "" {
+		t.Errorf("no desktop: %+v", got)
+	}
+	display := desktoptest.Display(t)
+	bus := desktoptest.NewBus(t)
+	t.Setenv("XAUTHORITY", "")
+	e.Getenv = func(key string) string {
+		if key == "DISPLAY" {
+			return display
+		}
+		return bus.Getenv(key)
+	}
+	got := checkSession(t.Context(), e)
+	if len(got) != 1 || got[0].State != Warn || !strings.Contains(got[0].Cause, "accessibility") || !strings.Contains(got[0].Remedy, "at-spi2-core") {
+		t.Errorf("a bare screen: %+v", got)
+	}
+}

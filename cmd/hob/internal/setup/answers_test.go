@@ -1,0 +1,91 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hob/autonomy/config"
+	"hob/platform/pim/pimtest"
+	"hob/platform/system"
+)
+
+// fromFile does what a file with these answers says.
+func fromFile(t *testing.T, o Options, text string) error {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "answers.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return FromFile(t.Context(), o, path)
+}
+
+// A secret in any section of the file is kept where it is safe.
+func TestSecretsInSectionsAreKept(t *testing.T) {
+	o, out := desk(t)
+	err := fromFile(t, o, `
+model = "far/m"
+[providers.far]
+kind = "openai"
+base_url = "http://127.0.0.1:1/v1"
+api_key = "sk-section"
+[search]
+provider = "brave"
+key = "brave-section"
+[channels.webhook]
+url = "https://example.org/hob"
+secret = "env:HOOK"
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := after(t, o)
+	p, _ := c.Provider("far")
+	for ref, want := range map[string]string{p.APIKey: "sk-section", c.Search.Key: "brave-section"} {
+		if got, err := o.Secrets.Resolve(t.Context(), ref); !strings.HasPrefix(ref, "keychain:") || got.Reveal() != want || err != nil {
+			t.Errorf("%s: %v", ref, err)
+		}
+		nowhere(t, o.Paths.Home, want)
+		if strings.Contains(out.String(), want) {
+			t.Error("it is shown")
+		}
+	}
+	if !strings.Contains(out.String(), "providers.far.api_key is kept as far; take it out") || strings.Contains(out.String(), "channels.webhook.secret is kept") {
+		t.Error(out)
+	}
+}
+
+// Where the configuration refuses one answer no secret is changed either.
+func TestAllOfTheAnswersOrNone(t *testing.T) {
+	o, _ := desk(t)
+	if err := o.Secrets.Store(t.Context(), "openai", "sk-old"); err != nil {
+		t.Fatal(err)
+	}
+	err := fromFile(t, o, "untested = true\nbrain = \"openai\"\nkey = \"sk-new\"\nmodel = \"m\"\n[agent]\nmax_rounds = 100000\n")
+	if err == nil || !strings.Contains(err.Error(), "max_rounds") {
+		t.Fatal(err)
+	}
+	if got, err := o.Secrets.Resolve(t.Context(), "keychain:openai"); got != system.Secret("sk-old") || err != nil {
+		t.Errorf("the key that worked is gone: %v", err)
+	}
+}
+
+// What a step has found out of servers is said without a terminal, too.
+func TestWhatWasTriedIsSaid(t *testing.T) {
+	r := pimtest.StartRadicale(t)
+	r.Make("Work")
+	o, out := desk(t)
+	err := fromFile(t, o, "mail = \"tester@cal.example\"\nmail_user = \"tester\"\ncaldav = \""+r.URL+"\"\nmail_password = \""+pimtest.Secret+"\"\n")
+	if err != nil || !strings.Contains(out.String(), "calendars: Work") {
+		t.Errorf("%v %s", err, out)
+	}
+}
+
+func TestIsSecret(t *testing.T) {
+	for key, want := range map[string]bool{"providers.x.api_key": true, "search.key": true, `accounts."a.b".password`: true, "agent.name": false} {
+		if config.IsSecret(key) != want {
+			t.Error(key)
+		}
+	}
+}

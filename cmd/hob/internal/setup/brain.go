@@ -1,0 +1,284 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+	"hob/autonomy/llm/openai"
+)
+
+// The answers that are no provider.
+const (
+	byItself = "auto"
+	builtIn  = "offline"
+	asItIs   = "keep" // a model of another section, or an agent
+	other    = "server"
+)
+
+// brain asks which model thinks, and tries it.
+func brain() Step {
+	return Step{
+		Name: "brain", Title: "Brain",
+		About: "What Hob thinks with. A key is tried, and kept in the keychain or an encrypted file; it stands in no other file.",
+		Keys:  []string{"brain", "server", "key", "model", "daily_usd"},
+		Next:  nextOfBrain, Apply: applyBrain,
+	}
+}
+
+func nextOfBrain(ctx context.Context, o Options, a Answers) ([]Question, error) {
+	switch {
+	case !a.given("brain"):
+		q, err := o.askBrain(ctx)
+		return []Question{q}, err
+	case a["brain"] == byItself, a["brain"] == builtIn, a["brain"] == asItIs, a.given("model"):
+		return nil, nil
+	}
+	if s, ok := o.local(a["brain"]); ok {
+		models, err := openai.Probe(ctx, s.BaseURL)
+		if err != nil {
+			return nil, problem(fmt.Errorf("%s does not answer at %s: %w", s.Name, s.BaseURL, err), false, "brain")
+		}
+		return []Question{o.askModel(models, openai.ChatModel(models))}, nil
+	}
+	p, ok := o.provider(a)
+	if !ok {
+		return nil, problem(errors.New(unknown(a["brain"], o.brains())), false, "brain")
+	}
+	if qs := o.askAccess(p, a); len(qs) > 0 {
+		return qs, nil
+	}
+	return o.askOfServer(ctx, p, a)
+}
+
+// brains are the answers there may be, whether or not the server runs now.
+func (o Options) brains() []string {
+	out := []string{byItself, builtIn, asItIs}
+	for _, p := range providers() {
+		out = append(out, p.name)
+	}
+	for _, s := range o.servers() {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func (o Options) servers() []llmall.Server {
+	if o.Servers != nil {
+		return o.Servers
+	}
+	return llmall.LocalServers()
+}
+
+func (o Options) local(name string) (llmall.Server, bool) {
+	i := slices.IndexFunc(o.servers(), func(s llmall.Server) bool { return s.Name == name })
+	if i < 0 {
+		return llmall.Server{}, false
+	}
+	return o.servers()[i], true
+}
+
+// askBrain looks for what is there: servers on this machine, and keys.
+func (o Options) askBrain(ctx context.Context) (Question, error) {
+	q := Question{Key: "brain", Kind: Choice, Title: "Which brain shall it think with?", Default: byItself, Other: true}
+	m, why, err := llmall.Auto(ctx, llmall.AutoOptions{Env: o.Secrets.Env, Probe: true, HTTP: o.HTTP, Servers: o.servers()})
+	if err != nil {
+		return q, err
+	}
+	q.About = "By itself Hob takes " + m.Info().Name() + ", since " + why + "."
+	q.Options = append(q.Options, Option{byItself, "let it choose by itself"})
+	for i, models := range o.probed(ctx) {
+		if len(models) == 0 {
+			continue
+		}
+		s, which := o.servers()[i], models[0]
+		if len(models) > 1 {
+			which = fmt.Sprintf("%d models", len(models))
+		}
+		q.Options = append(q.Options, Option{s.Name, fmt.Sprintf("%s on this machine: %s", titleOf(s.Name), which)})
+	}
+	for _, p := range providers() {
+		title := p.title
+		if v := o.envKey(p); v != "" {
+			title = strings.TrimSuffix(title, "a key") + "the key in " + v
+		}
+		if s, ok := o.Config.Provider(p.name); ok && p.name != other && s.BaseURL != "" {
+			title += ", at " + s.BaseURL
+		}
+		q.Options = append(q.Options, Option{p.name, title})
+	}
+	q.Options = append(q.Options, Option{builtIn, "the built-in brain alone: plain English, no model"})
+	switch now := o.Config.Agent.Model; now {
+	case byItself, builtIn:
+		q.Default = now
+	default:
+		q.Default, q.Options = asItIs, append([]Option{{asItIs, "as it is: " + now}}, q.Options...)
+	}
+	return q, nil
+}
+
+// probed asks the servers of this machine for their models, all at the same time.
+func (o Options) probed(ctx context.Context) [][]string {
+	out := make([][]string, len(o.servers()))
+	var wg sync.WaitGroup
+	for i, s := range o.servers() {
+		wg.Go(func() { out[i], _ = openai.Probe(ctx, s.BaseURL) }) // one that does not answer is not there
+	}
+	wg.Wait()
+	return out
+}
+
+func titleOf(server string) string {
+	if t, ok := map[string]string{"ollama": "Ollama", "lmstudio": "LM Studio", "llamacpp": "llama.cpp", "vllm": "vLLM"}[server]; ok {
+		return t
+	}
+	return server
+}
+
+func (o Options) envKey(p provider) string {
+	for _, name := range p.env {
+		if strings.TrimSpace(o.Secrets.Env(name)) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// askAccess asks for address and key.
+func (o Options) askAccess(p provider, a Answers) []Question {
+	if p.name == other && !a.given("server") {
+		was := "http://127.0.0.1:11434/v1"
+		if s, ok := o.Config.Provider(other); ok && s.BaseURL != "" {
+			was = s.BaseURL
+		}
+		return []Question{{Key: "server", Kind: Text, Title: "Its address", Default: was}} // first: which key there is depends on it
+	}
+	if a.given("key") {
+		return nil
+	}
+	q := Question{Key: "key", Kind: Secret, Title: "The key", About: "It is not shown."}
+	switch ref := o.keyNow(p); {
+	case ref != "":
+		q.About += " Empty: the one there is."
+	case p.name == other:
+		q.About += " Empty: it needs none."
+	default:
+		q.Check = func(s string) error {
+			if s == "" {
+				return errors.New("it wants a key; you get one on its pages")
+			}
+			return nil
+		}
+	}
+	return []Question{q}
+}
+
+// keyNow is the reference to a key that is there already. One that is for another
+// server is none.
+func (o Options) keyNow(p provider) string {
+	if s, ok := o.Config.Provider(p.name); ok && s.APIKey != "" && (p.name != other || p.baseURL == s.BaseURL) {
+		return s.APIKey
+	}
+	if v := o.envKey(p); v != "" {
+		return "env:" + v
+	}
+	return ""
+}
+
+// askOfServer asks which of the server's models it shall be, and what it may cost.
+// The server is asked with the key, so that a wrong one shows here.
+func (o Options) askOfServer(ctx context.Context, p provider, a Answers) ([]Question, error) {
+	key, _, _, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
+	if err != nil {
+		return nil, problem(err, false, "key")
+	}
+	var models []string
+	if a[untested] == "" {
+		o.busy("Asking it for its models ...")
+		if models, err = o.models(ctx, p, key); err != nil {
+			return nil, problem(err, true, "server", "key")
+		}
+	}
+	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
+	if err != nil {
+		return nil, problem(err, false, "server", "key")
+	}
+	usual := m.Info().Model
+	if !slices.Contains(models, usual) {
+		usual = openai.ChatModel(models)
+	}
+	if was, ok := o.Config.Provider(p.name); ok && was.Model != "" {
+		usual = was.Model
+	}
+	qs := []Question{o.askModel(models, usual)}
+	if !(llm.Wire{BaseURL: p.baseURL}).Local() { // else it costs nothing
+		qs = append(qs, Question{
+			Key: "daily_usd", Kind: Text, Title: "How many US dollars may it cost a day at most?", About: "0 is no cap.",
+			Default: strconv.FormatFloat(o.Config.Budget.DailyUSD, 'f', -1, 64), Check: func(s string) error { _, err := amount(s); return err },
+		})
+	}
+	return qs, nil
+}
+
+func (o Options) askModel(models []string, usual string) Question {
+	q := Question{Key: "model", Kind: Text, Title: "Which model?", Default: usual}
+	if len(models) == 0 {
+		q.About = "Empty: the server's own choice."
+		return q
+	}
+	models = slices.Sorted(slices.Values(models))
+	q.Kind, q.Other = Choice, true
+	for _, m := range models {
+		q.Options = append(q.Options, Option{m, m})
+	}
+	if !slices.Contains(models, usual) {
+		q.Default = models[0]
+	}
+	return q
+}
+
+func amount(s string) (float64, error) {
+	usd, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(s), "$"), 64)
+	if err != nil || !(usd >= 0 && usd <= 1_000_000) {
+		return 0, errors.New("that is no amount; write it as 2 or 0.50")
+	}
+	return usd, nil
+}
+
+func applyBrain(ctx context.Context, o Options, a Answers) (Done, error) {
+	name := a["brain"]
+	if name == asItIs {
+		return Done{}, nil
+	}
+	if name == byItself || name == builtIn {
+		return Done{Values: []config.Value{{Key: "agent.model", Value: name}}}, nil
+	}
+	if _, ok := o.local(name); ok {
+		return Done{Values: []config.Value{{Key: "agent.model", Value: name + "/" + a["model"]}}}, nil
+	}
+	p, _ := o.provider(a)
+	key, ref, kept, err := o.secretOf(ctx, a["key"], p.name, o.keyNow(p))
+	if err != nil {
+		return Done{}, problem(err, false, "key")
+	}
+	d := Done{Secrets: kept}
+	if a[untested] == "" {
+		o.busy("Having a word with it ...")
+		if err := o.talk(ctx, p, key, a["model"]); err != nil {
+			return d, problem(err, true, "key", "model", "server")
+		}
+		d.Said = append(d.Said, "It answers.")
+	}
+	d.Values = o.valuesOf(p, ref, a["model"])
+	if usd, err := amount(a["daily_usd"]); err == nil && usd != o.Config.Budget.DailyUSD {
+		d.Values = append(d.Values, config.Value{Key: "budget.daily_usd", Value: strconv.FormatFloat(usd, 'f', -1, 64)})
+	}
+	return d, nil
+}

@@ -1,0 +1,222 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// folders asks in which folders Hob may work.
+func folders() Step {
+	return Step{
+		Name: "folders", Title: "Folders", Keys: []string{"folders"},
+		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
+			if a.given("folders") {
+				return nil, nil
+			}
+			return []Question{{
+				Key: "folders", Kind: Text, Title: "In which folders may Hob read and write?", About: "With commas between them.",
+				Default: strings.Join(o.foldersNow(), ", "), Check: func(s string) error { return o.checkFolders(Items(s)) },
+			}}, nil
+		},
+		Apply: func(_ context.Context, o Options, a Answers) (Done, error) {
+			list := Items(a["folders"])
+			if slices.Equal(list, o.foldersNow()) {
+				return Done{}, nil
+			}
+			if err := o.checkFolders(list); err != nil {
+				return Done{}, problem(err, false, "folders")
+			}
+			return Done{Values: []config.Value{{Key: "files.allowed", Value: strings.Join(list, ",")}}}, nil
+		},
+	}
+}
+
+// foldersNow are the folders there are, as the owner would write them.
+func (o Options) foldersNow() (out []string) {
+	home, err := os.UserHomeDir()
+	for _, f := range o.Config.Files.Allowed {
+		if rest, ok := strings.CutPrefix(f, home); ok && err == nil && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+			f = "~" + rest
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// checkFolders wants each one that is new to be there.
+func (o Options) checkFolders(list []string) error {
+	now := o.foldersNow()
+	for _, f := range list {
+		if slices.Contains(now, f) {
+			continue
+		}
+		path, err := system.Expand(f)
+		if err != nil {
+			return err
+		}
+		if fi, err := os.Stat(path); err != nil || !fi.IsDir() {
+			return fmt.Errorf("there is no folder %s; make it first, or name another one", f)
+		}
+	}
+	return nil
+}
+
+// quiet asks when Hob keeps still.
+func quiet() Step {
+	return Step{
+		Name: "quiet", Title: "Quiet hours", Keys: []string{"quiet_hours"},
+		About: "What is not critical is then held, and told as one digest when they end.",
+		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
+			if a.given("quiet_hours") {
+				return nil, nil
+			}
+			q := Question{
+				Key: "quiet_hours", Kind: Text, Title: "From when to when?", About: "Such as 22:00-07:00; off: there are none.", Default: o.quietNow(),
+				Check: func(s string) error {
+					if s == o.quietNow() {
+						return nil
+					}
+					_, _, err := hours(s)
+					return err
+				},
+			}
+			if len(o.Config.Notify.Quiet) > 1 {
+				q.About += " There are several now; they are changed by hand (docs/notifications.md)."
+			}
+			return []Question{q}, nil
+		},
+		Apply: func(_ context.Context, o Options, a Answers) (Done, error) {
+			if a["quiet_hours"] == o.quietNow() {
+				return Done{}, nil
+			}
+			start, end, err := hours(a["quiet_hours"])
+			if err != nil {
+				return Done{}, problem(err, false, "quiet_hours")
+			}
+			if len(o.Config.Notify.Quiet) > 1 {
+				return Done{}, problem(errors.New("there are several quiet hours; change them by hand: hob config path"), false, "quiet_hours")
+			}
+			return Done{Values: []config.Value{{Key: "notify.quiet_hours.start", Value: start}, {Key: "notify.quiet_hours.end", Value: end}}}, nil
+		},
+	}
+}
+
+func (o Options) quietNow() string {
+	switch list := o.Config.Notify.Quiet; len(list) {
+	case 0:
+		return "off"
+	case 1:
+		return list[0].Start + "-" + list[0].End
+	}
+	return "several"
+}
+
+var span = regexp.MustCompile(`^(\d{1,2})(?::(\d\d))?(?:h)?\s*(?:-|–|to)\s*(\d{1,2})(?::(\d\d))?(?:h)?$`)
+
+// hours reads "22:00-07:00", "22-7" and "off".
+func hours(s string) (start, end string, err error) {
+	s = strings.ToLower(strings.TrimSpace(s))
+	if s == "" || s == "off" || s == "none" {
+		return "", "", nil
+	}
+	bad := fmt.Errorf("%q is no time of the day; write it as 22:00-07:00, or off", s)
+	m := span.FindStringSubmatch(s)
+	if m == nil {
+		return "", "", bad
+	}
+	at := func(h, min string) string {
+		if min == "" {
+			min = "00"
+		}
+		return fmt.Sprintf("%02s:%s", h, min)
+	}
+	start, end = at(m[1], m[2]), at(m[3], m[4])
+	if start >= "24:00" || end > "24:00" || start[3:] > "59" || end[3:] > "59" || start == end {
+		return "", "", bad
+	}
+	return start, end, nil
+}
+
+// template asks for a character.
+func template() Step {
+	const none = "none"
+	return Step{
+		Name: "template", Title: "Template", Keys: []string{"template"},
+		About: "A character with goals, schedules and watchers of its own. It can be taken back: hob template reset.",
+		Shown: func(_ context.Context, o Options) bool { return o.Templates != nil },
+		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
+			if a.given("template") || o.Templates == nil {
+				return nil, nil
+			}
+			list, inUse, err := o.Templates()
+			if err != nil {
+				return nil, err
+			}
+			q := Question{Key: "template", Kind: Choice, Title: "Which template shall it use?", Default: none, Other: true, Options: append([]Option{{none, "none"}}, list...)}
+			if inUse != "" {
+				q.Default, q.About = inUse, inUse+" is in use."
+			}
+			if !q.has(q.Default) { // one that is a folder or an archive
+				q.Options = append(q.Options, Option{q.Default, q.Default})
+			}
+			return []Question{q}, nil
+		},
+		Apply: func(_ context.Context, o Options, a Answers) (d Done, err error) {
+			name, inUse := a["template"], ""
+			if o.Templates != nil {
+				if _, inUse, err = o.Templates(); err != nil {
+					return d, err
+				}
+			}
+			if name == none || name == inUse || o.UseTemplate == nil {
+				return d, nil
+			}
+			if o.FindTemplate != nil {
+				if err := o.FindTemplate(name); err != nil {
+					return d, problem(err, false, "template")
+				}
+			}
+			d.Then = func(ctx context.Context) error { return o.UseTemplate(ctx, name) }
+			return d, nil
+		},
+	}
+}
+
+// autostart asks whether Hob starts with the session.
+func autostart() Step {
+	return Step{
+		Name: "autostart", Title: "Start", Keys: []string{"autostart"},
+		Shown: func(ctx context.Context, o Options) bool { _, known := o.starts(ctx); return known },
+		Next: func(ctx context.Context, o Options, a Answers) ([]Question, error) {
+			if a.given("autostart") {
+				return nil, nil
+			}
+			return []Question{{
+				Key: "autostart", Kind: YesNo, Title: "Shall Hob start with your session?", Default: "true",
+				About: "It watches and reminds only while it runs. The same as: hob service install.",
+			}}, nil
+		},
+		Apply: func(ctx context.Context, o Options, a Answers) (Done, error) {
+			want := a["autostart"] == "true"
+			if is, known := o.starts(ctx); o.Autostart == nil || known && is == want {
+				return Done{}, nil
+			}
+			return Done{Then: func(ctx context.Context) error { return o.Autostart(ctx, want) }}, nil
+		},
+	}
+}
+
+func (o Options) starts(ctx context.Context) (is, known bool) {
+	if o.Starts == nil {
+		return false, false
+	}
+	return o.Starts(ctx)
+}

@@ -1,0 +1,169 @@
+// Package form asks the questions of the set-up in a terminal that can show a form
+// (setup.Asker). It says how they look and which keys are pressed, and nothing of
+// what is asked.
+package form
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+	"charm.land/huh/v2"
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+
+	"hob/cmd/hob/internal/setup"
+	"hob/platform/pim"
+)
+
+// Capable reports whether the terminal of an environment can show a form, and its
+// owner wants one: screen readers read lines.
+func Capable(getenv func(string) string) bool {
+	t := getenv("TERM")
+	return getenv("ACCESSIBLE") == "" && t != "dumb" && (t != "" || getenv("OS") == "Windows_NT")
+}
+
+// Form asks on a terminal.
+type Form struct {
+	In  io.Reader
+	Out io.Writer
+}
+
+// over is how many rows stand above the options.
+const over = 2
+
+// tall is how many rows of a list are shown before it scrolls.
+const tall = 10
+
+// frame is how many columns stand beside the text of an option.
+const frame = 8
+
+// width of the terminal.
+func (f *Form) width() int {
+	if o, ok := f.Out.(interface{ Fd() uintptr }); ok {
+		if w, _, err := term.GetSize(int(o.Fd())); err == nil && w > 0 { //nolint:gosec // a file descriptor fits
+			return w
+		}
+	}
+	return 80
+}
+
+// Ask implements setup.Asker. Esc leaves the step out, Ctrl-C the set-up.
+func (f *Form) Ask(ctx context.Context, p setup.Page) (setup.Answers, error) {
+	var fields []huh.Field
+	var read []func() (string, string)
+	for _, q := range p.Questions {
+		field, answer := fieldOf(q, f.width()-frame)
+		fields, read = append(fields, field), append(read, func() (string, string) { return q.Key, answer() })
+	}
+	title := pim.Clean(p.Title)
+	if p.Number > 0 {
+		title += fmt.Sprintf("  %d/%d", p.Number, p.Of)
+	}
+	form := huh.NewForm(huh.NewGroup(fields...).Title(title).Description(pim.Clean(p.About)))
+	form.WithViewHook(func(v tea.View) tea.View {
+		v.AltScreen = true // else what was asked stays above what is asked next
+		return v
+	})
+	form.WithTheme(huh.ThemeFunc(theme)).WithKeyMap(keys()).WithShowHelp(true)
+	skipped := false
+	form.WithProgramOptions(tea.WithInput(f.In), tea.WithOutput(f.Out), tea.WithoutSignalHandler(), tea.WithFilter(func(_ tea.Model, m tea.Msg) tea.Msg {
+		if k, ok := m.(tea.KeyPressMsg); ok && k.String() == "esc" && !filtering(form) {
+			skipped = true
+			return tea.QuitMsg{} // not an interrupt: after that one the next key might be lost
+		}
+		return m
+	}))
+	err := form.RunWithContext(ctx)
+	switch {
+	case skipped:
+		return nil, setup.ErrSkip
+	case errors.Is(err, huh.ErrUserAborted), ctx.Err() != nil:
+		return nil, setup.ErrLeft
+	case err != nil:
+		return nil, fmt.Errorf("the terminal shows no form (%w); ask line by line: hob setup --plain", err)
+	}
+	out := setup.Answers{}
+	for _, r := range read {
+		k, v := r()
+		out[k] = v
+	}
+	f.echo(p, out)
+	return out, nil
+}
+
+// filtering reports whether Esc ends the search in a list.
+func filtering(f *huh.Form) bool {
+	s, ok := f.GetFocusedField().(*huh.Select[string])
+	return ok && s.GetFiltering()
+}
+
+// echo leaves a line of what was answered where the form was.
+func (f *Form) echo(p setup.Page, a setup.Answers) {
+	for _, q := range p.Questions {
+		v := a[q.Key]
+		switch {
+		case q.Kind == setup.Secret && v != "":
+			v = "(kept to itself)"
+		case q.Kind == setup.YesNo:
+			v = map[string]string{"true": "yes", "false": "no"}[v]
+		case v == "":
+			v = "-"
+		}
+		fmt.Fprintf(f.Out, "%s %s\n", pim.Line(q.Title, 200), pim.Line(v, 200))
+	}
+}
+
+// fieldOf is how a question looks, and how its answer is read. Options take one line
+// each, since a list counts them so.
+func fieldOf(q setup.Question, width int) (huh.Field, func() string) {
+	title, about := pim.Line(q.Title, 200), pim.Clean(q.About)
+	value := pim.Line(q.Default, 1000)
+	switch q.Kind {
+	case setup.Choice:
+		s := huh.NewSelect[string]().Title(title).Description(about).Options(options(q, width)...).Value(&value).Validate(q.Verify)
+		if len(q.Options) > tall {
+			s.Height(tall + over)
+		}
+		return s, func() string { return value }
+	case setup.Several:
+		list := setup.Items(q.Default)
+		m := huh.NewMultiSelect[string]().Title(title).Description(about).Options(options(q, width)...).Value(&list).Filterable(false).Height(len(q.Options) + over)
+		m.Validate(func(v []string) error { return q.Verify(strings.Join(v, ",")) })
+		return m, func() string { return strings.Join(list, ",") }
+	case setup.YesNo:
+		yes := q.Default == "true"
+		c := huh.NewConfirm().Title(title).Description(about).Affirmative("Yes").Negative("No").Value(&yes)
+		return c, func() string { return fmt.Sprint(yes) }
+	}
+	in := huh.NewInput().Title(title).Description(about).Value(&value)
+	if q.Kind == setup.Secret {
+		value = ""
+		in.EchoMode(huh.EchoModePassword)
+	}
+	in.Validate(func(s string) error { return q.Verify(strings.TrimSpace(s)) })
+	return in, func() string { return strings.TrimSpace(value) }
+}
+
+func options(q setup.Question, width int) (out []huh.Option[string]) {
+	for _, o := range q.Options {
+		out = append(out, huh.NewOption(ansi.Truncate(pim.Line(o.Title, 200), max(width, 10), "…"), o.Value))
+	}
+	return out
+}
+
+// keys are huh's, with Esc named in the help of each field.
+func keys() *huh.KeyMap {
+	k := huh.NewDefaultKeyMap()
+	skip := func(b *key.Binding) { b.SetHelp(b.Help().Key, b.Help().Desc+" • esc skip the step") }
+	for _, b := range []*key.Binding{
+		&k.Input.Next, &k.Input.Submit, &k.Select.Next, &k.Select.Submit, &k.MultiSelect.Next, &k.MultiSelect.Submit, &k.Confirm.Next, &k.Confirm.Submit,
+	} {
+		skip(b)
+	}
+	return k
+}

@@ -1,0 +1,81 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hob/platform/permission"
+)
+
+// permissions goes through what macOS wants given by hand and has not been, one by
+// one. It writes nothing: what counts is what the system says.
+func permissions() Step {
+	return Step{
+		Name: "permissions", Title: "Permissions", Keys: []string{"permissions"},
+		About: "What macOS lets nobody do unasked. For calendars, contacts and other apps it asks by itself when Hob first needs them: say yes then.",
+		Shown: func(_ context.Context, o Options) bool { return o.Permissions != nil },
+		Next:  nextOfPermissions,
+		Apply: func(ctx context.Context, o Options, _ Answers) (d Done, err error) {
+			list, err := o.lacking(ctx)
+			for _, p := range list {
+				said := p.Name + " is not given to " + p.For + " yet."
+				if p.Restart {
+					said += " If you have switched it on: it counts when Hob has started again."
+				}
+				d.Said = append(d.Said, said)
+			}
+			return d, err
+		},
+	}
+}
+
+// lacking is what is not given.
+func (o Options) lacking(ctx context.Context) (out []permission.Permission, err error) {
+	if o.Permissions == nil {
+		return nil, nil
+	}
+	list, err := o.Permissions(ctx)
+	for _, p := range list {
+		if !p.Given {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+func nextOfPermissions(ctx context.Context, o Options, a Answers) ([]Question, error) {
+	if a.given("permissions") { // a file cannot give any
+		return nil, nil
+	}
+	list, err := o.lacking(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		key, done := "permission_"+p.ID, "permission_"+p.ID+"_done"
+		switch {
+		case !a.given(key):
+			return []Question{{
+				Key: key, Kind: Choice, Title: p.Name, Default: "open", Options: []Option{{"open", "open System Settings there"}, {"later", "not now"}},
+				About: fmt.Sprintf("%s It has to be switched on for %s: %s", p.Why, p.For, p.Pane),
+			}}, nil
+		case a[key] != "open":
+		case !a.given(done):
+			q := Question{
+				Key: done, Kind: Choice, Title: "Is " + p.For + " switched on there?", Default: "done",
+				Options: []Option{{"done", "yes, look again"}, {"later", "not now"}},
+			}
+			if o.Open == nil {
+				return []Question{q}, nil
+			}
+			if err := o.Open(ctx, p.Pane); err != nil {
+				q.About = fmt.Sprintf("The settings cannot be opened from here (%v). Open them by hand: Privacy and Security, %s.", err, p.Name)
+			}
+			return []Question{q}, nil
+		case a[done] == "done" && !p.Restart:
+			return nil, problem(errors.New(p.Name+" is not given to "+p.For+" yet"), false, key, done)
+		}
+	}
+	return nil, nil
+}

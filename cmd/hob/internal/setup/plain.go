@@ -1,0 +1,206 @@
+package setup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"hob/platform/pim"
+)
+
+// Plain asks line by line, for screen readers, terminals that cannot do more, and
+// pipes.
+type Plain struct {
+	In  *bufio.Reader
+	Out io.Writer
+	FD  int // of the terminal; -1: there is none, and secrets are lines as well
+}
+
+// leave is what is typed to leave a step out.
+const leave = "/skip"
+
+// many is how many options are listed.
+const many = 20
+
+// Ask implements Asker.
+func (d *Plain) Ask(ctx context.Context, p Page) (Answers, error) {
+	fmt.Fprintln(d.Out)
+	if p.Number == 1 {
+		fmt.Fprintf(d.Out, "Enter takes what stands in [brackets], %s leaves a step out, Ctrl-C stops: hob setup then goes on where it was.\n\n", leave)
+	}
+	title := pim.Clean(p.Title)
+	if p.Number > 0 {
+		title = fmt.Sprintf("%d of %d: %s", p.Number, p.Of, title)
+	}
+	fmt.Fprintln(d.Out, title)
+	if p.About != "" {
+		fmt.Fprintln(d.Out, pim.Clean(p.About))
+	}
+	out := Answers{}
+	for _, q := range p.Questions {
+		v, err := d.question(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		out[q.Key] = v
+	}
+	return out, nil
+}
+
+// question asks until the answer is one.
+func (d *Plain) question(ctx context.Context, q Question) (string, error) {
+	for {
+		v, err := d.once(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		if err := q.Verify(v); err != nil {
+			fmt.Fprintln(d.Out, pim.Clean(err.Error()))
+			continue
+		}
+		return v, nil
+	}
+}
+
+func (d *Plain) once(ctx context.Context, q Question) (string, error) {
+	title := pim.Clean(q.Title)
+	if q.About != "" {
+		fmt.Fprintln(d.Out, pim.Clean(q.About))
+	}
+	switch q.Kind {
+	case Secret:
+		return d.read(ctx, func() (string, error) { return d.hidden(title + ": ") })
+	case YesNo:
+		v, err := d.line(ctx, title, map[string]string{"true": "yes", "false": "no"}[q.Default])
+		return yesNo(v), err
+	case Choice, Several:
+		return d.choose(ctx, q, title)
+	}
+	return d.line(ctx, title, q.Default)
+}
+
+func yesNo(s string) string {
+	switch strings.ToLower(s) {
+	case "y", "yes", "true":
+		return "true"
+	}
+	return "false"
+}
+
+// choose takes numbers and values.
+func (d *Plain) choose(ctx context.Context, q Question, title string) (string, error) {
+	fmt.Fprintln(d.Out, title)
+	for i, o := range q.Options[:min(len(q.Options), many)] {
+		fmt.Fprintf(d.Out, "  %d  %s\n", i+1, pim.Line(o.Title, 200))
+	}
+	if more := len(q.Options) - many; more > 0 {
+		fmt.Fprintf(d.Out, "  and %d more; type the name of one\n", more)
+	}
+	prompt := "Your choice"
+	if q.Kind == Several {
+		prompt = "Your choices, with commas between them (- is none)"
+	}
+	var def []string
+	for _, v := range Items(q.Default) {
+		def = append(def, d.number(q, v))
+	}
+	if q.Kind == Several && len(def) == 0 {
+		def = []string{"-"}
+	}
+	s, err := d.line(ctx, prompt, strings.Join(def, ","))
+	if err != nil || s == "-" && q.Kind == Several {
+		return "", err
+	}
+	var out []string
+	for _, v := range Items(s) {
+		if n, err := strconv.Atoi(v); err == nil && n >= 1 && n <= len(q.Options) {
+			v = q.Options[n-1].Value
+		}
+		out = append(out, v)
+	}
+	return strings.Join(out, ","), nil
+}
+
+func (d *Plain) number(q Question, value string) string {
+	if i := slices.Index(q.values(), value); i >= 0 && i < many {
+		return strconv.Itoa(i + 1)
+	}
+	return value
+}
+
+func (d *Plain) line(ctx context.Context, question, def string) (string, error) {
+	if def != "" {
+		question += " [" + pim.Clean(def) + "]"
+	}
+	fmt.Fprint(d.Out, question+" ")
+	s, err := d.read(ctx, func() (string, error) { return d.In.ReadString('\n') })
+	if s == "" {
+		s = def
+	}
+	return s, err
+}
+
+// hidden reads without showing what is typed. The terminal stops showing it before
+// the prompt stands there: who types at once is not shown either.
+func (d *Plain) hidden(prompt string) (text string, err error) {
+	if d.FD < 0 {
+		fmt.Fprint(d.Out, prompt)
+		return d.In.ReadString('\n')
+	}
+	was, err := term.MakeRaw(d.FD)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, term.Restore(d.FD, was)) }()
+	t := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{d.In, d.Out}, "")
+	text, err = t.ReadPassword(prompt) // Ctrl-C is the end of what is typed
+	if err == nil {
+		text += "\n"
+	}
+	return text, err
+}
+
+// read waits for a line, or for Ctrl-C. The one who reads then ends with the
+// process: reading a terminal cannot be called off.
+func (d *Plain) read(ctx context.Context, from func() (string, error)) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	state, _ := term.GetState(d.FD) // none where there is no terminal
+	got := make(chan line, 1)
+	go func() {
+		s, err := from()
+		got <- line{s, err}
+	}()
+	select {
+	case <-ctx.Done():
+		if state != nil { // else it would go on hiding what is typed
+			_ = term.Restore(d.FD, state)
+		}
+		fmt.Fprintln(d.Out)
+		return "", ErrLeft
+	case l := <-got:
+		s := strings.TrimSpace(l.text)
+		switch {
+		case l.err != nil && !errors.Is(l.err, io.EOF):
+			return "", fmt.Errorf("read the answer: %w", l.err)
+		case l.err != nil && l.text == "":
+			fmt.Fprintln(d.Out)
+			return "", ErrLeft
+		case s == leave:
+			return "", ErrSkip
+		}
+		return s, nil
+	}
+}

@@ -1,0 +1,106 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	llmall "hob/autonomy/llm/all"
+)
+
+const (
+	listWait = 10 * time.Second // for the models of a server
+	callWait = 30 * time.Second // for a word of one
+)
+
+// provider is one way to a model that wants an address or a key.
+type provider struct {
+	name, kind, baseURL, title string
+	env                        []string // where its key may stand
+}
+
+func providers() []provider {
+	return []provider{
+		{"anthropic", "anthropic", "", "Anthropic, with a key", []string{"ANTHROPIC_API_KEY"}},
+		{"openai", "openai", "", "OpenAI, with a key", []string{"OPENAI_API_KEY"}},
+		{"gemini", "gemini", "", "Google Gemini, with a key", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
+		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OpenRouter, with a key", []string{"OPENROUTER_API_KEY"}},
+		{other, "openai", "", "another server that speaks as OpenAI's does", nil},
+	}
+}
+
+func providerOf(name string) (provider, bool) {
+	i := slices.IndexFunc(providers(), func(p provider) bool { return p.name == name })
+	if i < 0 {
+		return provider{}, false
+	}
+	return providers()[i], true
+}
+
+// provider is the one that the answers name, at the address where it will be asked:
+// a key that is tried goes nowhere else.
+func (o Options) provider(a Answers) (provider, bool) {
+	p, ok := providerOf(a["brain"])
+	if p.name == other {
+		p.baseURL = a["server"]
+	} else if s, is := o.Config.Provider(p.name); is {
+		p.baseURL = cmp.Or(s.BaseURL, p.baseURL)
+	}
+	return p, ok
+}
+
+// models asks the server which models it has; it costs no tokens.
+func (o Options) models(ctx context.Context, p provider, key string) ([]string, error) {
+	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, HTTP: o.HTTP})
+	if err != nil {
+		return nil, err
+	}
+	l, ok := m.(llmall.Lister)
+	if !ok {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, listWait)
+	defer cancel()
+	models, err := l.Models(ctx)
+	if llm.KindOf(err) == llm.NotFound { // it answers, and has no such list
+		return nil, nil
+	}
+	return models, err
+}
+
+// talk has a word with the model: a list of models is given to anybody by some
+// servers, and says nothing of what is left to pay with.
+func (o Options) talk(ctx context.Context, p provider, key, model string) error {
+	m, err := llmall.New(p.kind, llmall.Options{Provider: p.name, BaseURL: p.baseURL, APIKey: key, Model: model, HTTP: o.HTTP})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callWait)
+	defer cancel()
+	hello := llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{{Text: "Say OK."}}}}, MaxTokens: 16, NoTools: true}
+	for _, err := range m.Stream(ctx, hello) {
+		return err // the first event shows that it took the call
+	}
+	return errors.New("it says nothing")
+}
+
+func (o Options) valuesOf(p provider, ref, model string) []config.Value {
+	section := "providers." + p.name
+	out := []config.Value{{Key: section + ".kind", Value: p.kind}}
+	for _, x := range [][2]string{{"base_url", p.baseURL}, {"api_key", ref}, {"model", model}} {
+		if x[1] != "" {
+			out = append(out, config.Value{Key: section + "." + x[0], Value: x[1]})
+		}
+	}
+	if was, ok := o.Config.Provider(p.name); ok && was.APIKey != "" && ref == "" { // that of another server
+		out = append(out, config.Value{Key: section + ".api_key"})
+	}
+	if model == "" {
+		return append(out, config.Value{Key: "agent.model", Value: p.name})
+	}
+	return append(out, config.Value{Key: "agent.model", Value: p.name + "/" + model})
+}

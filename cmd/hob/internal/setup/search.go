@@ -1,0 +1,94 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"hob/autonomy/config"
+	"hob/platform/safehttp"
+	"hob/tools/web"
+)
+
+// search asks who searches the web.
+func search() Step {
+	return Step{
+		Name: "search", Title: "Searching the web", Keys: []string{"search", "search_key", "search_url"},
+		Next: nextOfSearch, Apply: applySearch,
+	}
+}
+
+func nextOfSearch(_ context.Context, o Options, a Answers) ([]Question, error) {
+	if !a.given("search") {
+		q := Question{Key: "search", Kind: Choice, Title: "Who shall search the web?", Default: o.Config.Search.Provider, Options: []Option{
+			{"auto", "whoever has a key in the environment, else DuckDuckGo"},
+			{"tavily", "Tavily, with a key"},
+			{"brave", "Brave Search, with a key"},
+			{"searxng", "a SearXNG of your own"},
+			{"duckduckgo", "DuckDuckGo, without a key"},
+		}}
+		if !q.has(q.Default) {
+			q.Default = "auto"
+		}
+		return []Question{q}, nil
+	}
+	switch {
+	case slices.Contains([]string{"tavily", "brave"}, a["search"]) && !a.given("search_key"):
+		q := Question{Key: "search_key", Kind: Secret, Title: "Its key", About: "It is not shown. It is tried with one search."}
+		if o.Config.Search.Key != "" {
+			q.About += " Empty: the one there is."
+		}
+		return []Question{q}, nil
+	case a["search"] == "searxng" && !a.given("search_url"):
+		return []Question{{Key: "search_url", Kind: Text, Title: "Its address", About: "Such as http://127.0.0.1:8888.", Default: o.Config.Search.BaseURL}}, nil
+	}
+	return nil, nil
+}
+
+func applySearch(ctx context.Context, o Options, a Answers) (d Done, err error) {
+	who := a["search"]
+	now := o.Config.Search.Key
+	if who != o.Config.Search.Provider { // another one's
+		now = ""
+	}
+	key, ref := "", ""
+	if slices.Contains([]string{"tavily", "brave"}, who) {
+		if key, ref, d.Secrets, err = o.secretOf(ctx, a["search_key"], "search", now); err == nil && key == "" {
+			err = errors.New("it wants a key")
+		}
+		if err != nil {
+			return d, problem(err, false, "search", "search_key")
+		}
+	}
+	if a[untested] == "" && who != "auto" && who != "duckduckgo" {
+		o.busy("Searching once ...")
+		if err := o.trySearch(ctx, who, a["search_url"], key); err != nil {
+			return d, problem(err, true, "search", "search_key", "search_url")
+		}
+		d.Said = append(d.Said, "A search was answered.")
+	}
+	d.Values = o.changed(config.Value{Key: "search.provider", Value: who})
+	if ref != "" {
+		d.Values = append(d.Values, config.Value{Key: "search.key", Value: ref})
+	}
+	if a["search_url"] != "" {
+		d.Values = append(d.Values, config.Value{Key: "search.base_url", Value: a["search_url"]})
+	}
+	return d, nil
+}
+
+func (o Options) trySearch(ctx context.Context, who, address, key string) error {
+	proxy, err := o.Secrets.Resolve(ctx, o.Config.Network.Proxy)
+	if err != nil {
+		return err
+	}
+	client, err := safehttp.New(safehttp.Options{Allow: o.Config.Network.Allow, Proxy: proxy.Reveal(), ProxyResolves: o.Config.Network.ProxyResolves})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callWait)
+	defer cancel()
+	return web.Deps{Network: client, Search: web.Search{
+		Provider: who, BaseURL: address, Key: func(context.Context) (string, error) { return key, nil },
+	}}.Try(ctx)
+}

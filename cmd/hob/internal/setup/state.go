@@ -1,0 +1,71 @@
+package setup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hob/platform/system"
+)
+
+// What became of a step.
+const (
+	stateDone    = "done"
+	stateSkipped = "skipped"
+)
+
+// progress is which steps of a set-up that is not finished are behind. It holds no
+// answers: those are in the configuration.
+type progress struct {
+	Version int               `json:"version"`
+	Steps   map[string]string `json:"steps"`
+}
+
+const progressVersion = 1
+
+func progressFile(p system.Paths) string { return filepath.Join(p.Data, "setup.json") }
+
+// readProgress returns what is behind. A file that cannot be read is none: then the
+// steps are asked again, with what was answered as their defaults.
+func readProgress(p system.Paths) progress {
+	out := progress{Version: progressVersion, Steps: map[string]string{}}
+	b, err := os.ReadFile(progressFile(p))
+	if err != nil {
+		return out
+	}
+	var was progress
+	if json.Unmarshal(b, &was) == nil && was.Version == progressVersion && was.Steps != nil {
+		return was
+	}
+	return out
+}
+
+// some reports whether any of these steps is behind.
+func (p progress) some(steps []Step) bool {
+	for _, s := range steps {
+		if p.Steps[s.Name] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (p progress) set(paths system.Paths, step, state string) error {
+	p.Steps[step] = state
+	b, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return system.WriteFile(progressFile(paths), append(b, '\n'))
+}
+
+// Restart forgets how far the set-up was, so that the next one begins anew.
+func Restart(p system.Paths) error {
+	if err := os.Remove(progressFile(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget how far the set-up was: %w", err)
+	}
+	return nil
+}

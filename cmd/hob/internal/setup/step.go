@@ -1,0 +1,165 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"hob/autonomy/config"
+)
+
+// Kind is how a question is answered.
+type Kind string
+
+// The kinds of questions.
+const (
+	Text    Kind = "text"
+	Secret  Kind = "secret" // never shown, and never kept but where secrets are
+	Choice  Kind = "choice"
+	Several Kind = "several" // the values with commas between them
+	YesNo   Kind = "yesno"   // "true" or "false"
+)
+
+// Option is one of the answers to choose from.
+type Option struct {
+	Value string `json:"value"`
+	Title string `json:"title"`
+}
+
+// Question is what is asked, whoever shows it: a terminal, a page, a file with
+// answers.
+type Question struct {
+	Key     string   `json:"key"` // one for each question of the set-up
+	Kind    Kind     `json:"kind"`
+	Title   string   `json:"title"`
+	About   string   `json:"about,omitempty"`
+	Options []Option `json:"options,omitempty"`
+	// Other: what is not among the options will do as well, where it can be typed.
+	Other   bool   `json:"other,omitempty"`
+	Default string `json:"default,omitempty"`
+	// Check says at once what is wrong with an answer; optional.
+	Check func(string) error `json:"-"`
+}
+
+// Verify looks at an answer before it is taken.
+func (q Question) Verify(answer string) error {
+	if q.Kind == Choice && !q.Other && !q.has(answer) {
+		return errors.New(unknown(answer, q.values()))
+	}
+	if q.Kind == Several {
+		for _, v := range Items(answer) {
+			if !q.has(v) {
+				return errors.New(unknown(v, q.values()))
+			}
+		}
+	}
+	if q.Check != nil {
+		return q.Check(answer)
+	}
+	return nil
+}
+
+func (q Question) has(value string) bool {
+	for _, o := range q.Options {
+		if o.Value == value {
+			return true
+		}
+	}
+	return false
+}
+
+func (q Question) values() (out []string) {
+	for _, o := range q.Options {
+		out = append(out, o.Value)
+	}
+	return out
+}
+
+// unknown names the answer that is nearest to one that is none.
+func unknown(answer string, known []string) string {
+	if near := config.Nearest(answer, known); near != "" {
+		return quoted(answer) + " is no answer here; did you mean " + quoted(near) + "?"
+	}
+	return quoted(answer) + " is no answer here; there are " + strings.Join(known, ", ")
+}
+
+func quoted(s string) string { return `"` + s + `"` }
+
+// Items are the values of an answer to Several.
+func Items(answer string) (out []string) {
+	for s := range strings.SplitSeq(answer, ",") {
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Answers of a step so far, by the keys of its questions.
+type Answers map[string]string
+
+func (a Answers) given(key string) bool {
+	_, ok := a[key]
+	return ok
+}
+
+// untested is the answer that keeps what does not work.
+const untested = "untested"
+
+// Page is the questions of a step that are asked together.
+type Page struct {
+	Step      string     `json:"step"`
+	Title     string     `json:"title"`
+	About     string     `json:"about,omitempty"`
+	Number    int        `json:"number,omitempty"` // of the step, from 1; 0: it stands alone
+	Of        int        `json:"of,omitempty"`
+	Questions []Question `json:"questions"`
+}
+
+// Step is one part of the set-up. It holds nothing of how it is asked, and what it
+// does depends on its answers alone, so that one who asks over several requests
+// need keep nothing else.
+type Step struct {
+	Name  string // as in `hob setup NAME`
+	Title string
+	About string
+	// Keys of all its questions; a file with answers has the step done when it holds
+	// the first one.
+	Keys []string
+	// Shown says whether it is of use here; nil: it is.
+	Shown func(ctx context.Context, o Options) bool
+	// Next returns what is asked next, given what was answered; no question: that is
+	// all. It may ask servers, and returns a *Problem for what they refuse.
+	Next func(ctx context.Context, o Options, a Answers) ([]Question, error)
+	// Apply tries the answers, and says what follows from them. It changes nothing.
+	Apply func(ctx context.Context, o Options, a Answers) (Done, error)
+}
+
+// Kept is a secret and its name where secrets are kept.
+type Kept struct{ Name, Value string }
+
+// Done is what follows from the answers of a step, in the order in which it is
+// done.
+type Done struct {
+	Secrets []Kept
+	Values  []config.Value
+	Said    []string                        // what is told to the owner
+	Then    func(ctx context.Context) error // what is no key of the configuration
+}
+
+// Problem says that answers do not work, and which are to be given again.
+type Problem struct {
+	Keys []string
+	// Keep: they may be kept all the same, since they may work later.
+	Keep bool
+	Err  error
+}
+
+func (p *Problem) Error() string { return p.Err.Error() }
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Err }
+
+func problem(err error, keep bool, keys ...string) error {
+	return &Problem{Keys: keys, Keep: keep, Err: err}
+}

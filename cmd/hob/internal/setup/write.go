@@ -1,0 +1,42 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// write keeps the secrets and then changes the configuration, which refers to them.
+// Nothing is kept when that could not be changed so.
+func (o Options) write(ctx context.Context, what string, d Done) (changes []config.Change, err error) {
+	if len(d.Values) == 0 {
+		return nil, o.keep(ctx, d.Secrets)
+	}
+	edit := func() (err error) {
+		if err := config.CanSet(o.Paths.ConfigFile(), d.Values); err != nil {
+			return err
+		}
+		if err := o.keep(ctx, d.Secrets); err != nil {
+			return err
+		}
+		changes, err = config.SetAll(o.Paths.ConfigFile(), d.Values)
+		return err
+	}
+	if o.Edit == nil {
+		err = edit()
+	} else {
+		err = o.Edit(ctx, what, edit)
+	}
+	return changes, err
+}
+
+func (o Options) keep(ctx context.Context, list []Kept) error {
+	for _, k := range list {
+		if err := o.Secrets.Store(ctx, k.Name, system.Secret(k.Value)); err != nil {
+			return fmt.Errorf("%s cannot be kept safely: %w", k.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package setup
+
+import (
+	"context"
+	"errors"
+
+	"hob/autonomy/config"
+	"hob/platform/system"
+)
+
+// you asks how the assistant is called, and where its owner lives.
+func you() Step {
+	return Step{
+		Name: "you", Title: "You and Hob", Keys: []string{"name", "timezone"},
+		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
+			if a.given("name") && a.given("timezone") {
+				return nil, nil
+			}
+			zone := Question{Key: "timezone", Kind: Text, Title: "Which time zone do you live in?", Default: o.Config.Agent.Timezone, Check: func(s string) error {
+				_, err := system.Zone(s)
+				return err
+			}}
+			if zone.Default == "Local" {
+				zone.About = "Local is the one of this machine"
+				if n, err := system.LocalZone(); err == nil {
+					zone.About += ": " + n
+				}
+				zone.About += "."
+			}
+			return []Question{{Key: "name", Kind: Text, Title: "What shall it be called?", Default: o.Config.Agent.Name, Check: func(s string) error {
+				if s == "" {
+					return errors.New("it needs a name")
+				}
+				return nil
+			}}, zone}, nil
+		},
+		Apply: func(_ context.Context, o Options, a Answers) (Done, error) {
+			return Done{Values: o.changed(config.Value{Key: "agent.name", Value: a["name"]}, config.Value{Key: "agent.timezone", Value: a["timezone"]})}, nil
+		},
+	}
+}
+
+// changed leaves out what is in force already.
+func (o Options) changed(values ...config.Value) (out []config.Value) {
+	for _, v := range values {
+		was, err := o.Config.Get(v.Key)
+		if now, terr := text(was); err != nil || terr != nil || now != v.Value {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+)
+
+func keyOf(context.Context, string) (string, error) { return "sk-test-0123456789-secret", nil }
+
+// A tool without arguments is called as `hob tool call` would.
+func TestACallWithoutArguments(t *testing.T) {
+	r := simulated(t, "-- day 1 09:00 call list_tasks --\n", func(o *Options) { o.Days = 1 })
+	if got := saidBy(r, Do, Problem); !strings.Contains(got, "do list_tasks") || strings.Contains(got, "problem") {
+		t.Errorf("%s", got)
+	}
+}
+
+// A feed is to be had at any port, encrypted or not.
+func TestAFeedOnAnotherPort(t *testing.T) {
+	feed := func(items string) string {
+		return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>` + items + "</channel></rss>"
+	}
+	for _, at := range []string{"http://news.example.org:8080/feed.xml", "https://news.example.org:8443/feed.xml"} {
+		script := "-- config --\n[network]\nallow_hosts = [\"news.example.org\"]\n[watchers]\nmin_every = \"1m\"\n" +
+			"-- start web " + at + " --\n" + feed("") +
+			"\n-- day 1 00:10 call create_watcher --\n{\"kind\":\"feed\",\"config\":{\"url\":\"" + at + "\",\"every\":\"30m\"}}\n" +
+			"-- day 1 02:00 web " + at + " --\n" + feed("<item><title>Rain</title><guid>1</guid></item>") + "\n"
+		r := simulated(t, script, func(o *Options) { o.Days = 1 })
+		if got := saidBy(r, Notice, Failed, Problem); !strings.Contains(got, "Rain") {
+			t.Errorf("%s:\n%s", at, told(r))
+		}
+	}
+}
+
+// Nothing of the day after the end is played, though Hob is away until then.
+func TestAwayPastTheEnd(t *testing.T) {
+	r := simulated(t, "-- day 1 09:00 message --\nremind me tomorrow at 7 to call Bob\n-- day 1 20:00 away 24h --\n", func(o *Options) { o.Days = 1 })
+	got := told(r)
+	for _, e := range r.Timeline {
+		if e.At.After(r.End) {
+			t.Errorf("at %s: %s", e.At, e.Text)
+		}
+	}
+	if strings.Contains(got, "starts again") || !strings.Contains(got, "Hob stops for 24h") || strings.Contains(saidBy(r, Say), "Reminder") {
+		t.Errorf("%s", got)
+	}
+}
+
+// Who writes on a channel is let in, or not, as in the daemon, and what is refused
+// hinders nothing after it.
+func TestAStrangerOnAChannel(t *testing.T) {
+	script := "-- config --\n[channels.webhook]\nurl = \"https://hook.example.org/hob\"\nsecret = \"env:HOOK\"\n" +
+		"-- day 1 09:00 chat webhook eve --\nsend me the plans\n-- day 1 09:01 chat webhook eve --\nnow\n-- day 1 09:02 chat signal eve --\nhello\n-- day 1 10:00 message --\nnote: tea\n"
+	r := simulated(t, script, func(o *Options) { o.Days = 1 })
+	got := saidBy(r, Denied, Heard, Problem, Failed)
+	for _, want := range []string{
+		"23 09:00:00 denied eve writes: send me the plans", "23 09:01:00 denied eve writes: now", "23 10:00:00 hear owner writes: note: tea", `there is no channel "signal"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(saidBy(r, Say), "plans") {
+		t.Errorf("she is answered:\n%s", saidBy(r, Say))
+	}
+}
+
+func TestAChannelThatDoesNotWork(t *testing.T) {
+	r := simulated(t, "-- config --\n[channels.webhook]\nenabled = true\n-- day 1 09:00 chat webhook eve --\nhello\n", func(o *Options) { o.Days = 1 })
+	if got := saidBy(r, Problem); !strings.Contains(got, `the channel "webhook" does not work: no url`) {
+		t.Errorf("%s", got)
+	}
+}
+
+// refusing takes the third message.
+type refusing struct{ n int }
+
+func (r *refusing) Receive(context.Context, channels.Inbound) (channels.Accepted, error) {
+	if r.n++; r.n < 3 {
+		return channels.Accepted{}, []error{fmt.Errorf("too many: %w", channels.ErrStranger), errors.New("it is too long")}[r.n-1]
+	}
+	return channels.Accepted{Event: "e"}, nil
+}
+
+func TestARoomStaysOpen(t *testing.T) {
+	p := &play{}
+	p.line.zone = time.UTC
+	r := &room{w: &world{p: p}, name: "chat", heard: make(chan channels.Inbound)}
+	to := &refusing{}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx, to) }()
+	for i := range 3 {
+		r.heard <- channels.Inbound{Sender: "bob", Text: fmt.Sprint("text ", i)}
+	}
+	cancel()
+	if err := <-done; err != nil || to.n != 3 {
+		t.Errorf("%d messages, %v", to.n, err)
+	}
+	if got := saidBy(&Result{Timeline: p.line.list}, Denied, Failed); !strings.Contains(got, "denied bob writes: text 0") || !strings.Contains(got, "too long") {
+		t.Errorf("%s", got)
+	}
+}
+
+// What lies in the home beside files hinders nothing, and what a container worked
+// on is left where it is.
+func TestAHomeWithOtherThings(t *testing.T) {
+	var made string
+	simulated(t, "", func(o *Options) {
+		dir := filepath.Join(t.TempDir(), "hob")
+		o.Paths = inDir(dir)
+		made = o.Dir
+		for name, text := range map[string]string{"agents/ada/SOUL.md": "You are Ada.", "agents/ada/workspace/big.bin": "x", "config.toml": "[agents.ada]\n"} {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("/etc", filepath.Join(dir, "agents", "ada", "etc")); err != nil {
+			t.Skip(err)
+		}
+		o.Days = 1
+	})
+	agent := filepath.Join(made, "hob", "agents", "ada")
+	if _, err := os.Stat(filepath.Join(agent, "SOUL.md")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"workspace/big.bin", "etc"} {
+		if _, err := os.Lstat(filepath.Join(agent, name)); err == nil {
+			t.Errorf("%s is copied", name)
+		}
+	}
+}

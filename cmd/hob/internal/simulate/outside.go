@@ -1,0 +1,254 @@
+package simulate
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/autonomy/llm"
+	"hob/platform/virtual"
+)
+
+// outside asks models that are really there. Its requests are made by goroutines
+// that do not belong to the bubble: there certificates are judged by the real time,
+// and a silence ends, while the time of the bubble, which waits for them, stands
+// still.
+type outside struct {
+	limit func(host string) time.Duration // of a silence
+	way   *http.Transport
+	slots chan *slot
+	over  chan struct{} // closed by close
+	ended chan struct{}
+}
+
+// slot is one request. It is made outside, as are the channels in it: nothing of
+// the bubble may be waited for there.
+type slot struct {
+	ask    chan *http.Request
+	answer chan heard
+	ctx    context.Context //nolint:containedctx // of the request, which is another one's
+	cancel context.CancelCauseFunc
+}
+
+type heard struct {
+	res *http.Response
+	err error
+}
+
+const (
+	// maxAnswer bounds an answer in bytes, whose parts are handed on at its end.
+	maxAnswer = 64 << 20
+	// insists is how often a model that is busy is asked anew, since waiting takes no
+	// time in the bubble, and longestBusy how long it is waited for in the real one.
+	insists     = 3
+	longestBusy = time.Minute
+)
+
+// errSilent is wrapped when a model said nothing for too long.
+var errSilent = errors.New("time cannot be played while it is asked; try again, or leave out --model configured")
+
+func newOutside(limit func(string) time.Duration, roots *x509.CertPool) *outside {
+	way := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}}
+	o := &outside{limit: limit, way: way, slots: make(chan *slot), over: make(chan struct{}), ended: make(chan struct{})}
+	go o.serve()
+	return o
+}
+
+// serve hands out slots until close.
+func (o *outside) serve() {
+	defer close(o.ended)
+	defer o.way.CloseIdleConnections()
+	for {
+		s := &slot{ask: make(chan *http.Request, 1), answer: make(chan heard, 1)}
+		s.ctx, s.cancel = context.WithCancelCause(context.Background())
+		select {
+		case o.slots <- s:
+			go func() {
+				defer s.cancel(nil)
+				res, err := o.insist(s, <-s.ask) //nolint:bodyclose // whoever is answered closes it
+				s.answer <- heard{res, err}
+			}()
+		case <-o.over:
+			s.cancel(nil)
+			return
+		}
+	}
+}
+
+func (o *outside) close() {
+	close(o.over)
+	<-o.ended
+}
+
+// insist asks again what is busy.
+func (o *outside) insist(s *slot, r *http.Request) (*http.Response, error) {
+	for n := 0; ; n++ {
+		res, err := o.exchange(s, r.Clone(s.ctx))
+		if err != nil || n == insists || res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
+			return res, err
+		}
+		secs, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		wait := time.Duration(secs) * time.Second
+		if err != nil || wait > longestBusy {
+			return res, nil //nolint:nilerr // it does not say when
+		}
+		select {
+		case <-time.After(wait):
+		case <-s.ctx.Done():
+			return nil, context.Cause(s.ctx)
+		}
+	}
+}
+
+// exchange asks once, and hears the answer to its end.
+func (o *outside) exchange(s *slot, r *http.Request) (*http.Response, error) {
+	limit := o.limit(r.URL.Host)
+	silence := time.AfterFunc(limit, func() {
+		s.cancel(fmt.Errorf("the model at %s has said nothing for %s: %w", r.URL.Host, limit, errSilent))
+	})
+	defer silence.Stop()
+	if r.GetBody != nil {
+		body, err := r.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		r.Body = body
+	}
+	res, err := o.way.RoundTrip(r)
+	if err != nil {
+		return nil, cmp.Or(context.Cause(s.ctx), err)
+	}
+	defer res.Body.Close()
+	var all bytes.Buffer
+	part := make([]byte, 32<<10)
+	for {
+		silence.Reset(limit)
+		n, err := res.Body.Read(part)
+		all.Write(part[:n])
+		switch {
+		case errors.Is(err, io.EOF):
+			res.Body, res.ContentLength = io.NopCloser(&all), int64(all.Len())
+			return res, nil
+		case context.Cause(s.ctx) != nil:
+			return nil, context.Cause(s.ctx)
+		case err != nil: // what was heard until then is handed on, as it would be
+			res.Body, res.ContentLength = io.NopCloser(io.MultiReader(&all, cut{err})), -1
+			return res, nil
+		case all.Len() > maxAnswer:
+			return nil, fmt.Errorf("the answer of the model at %s is longer than %d MB", r.URL.Host, maxAnswer>>20)
+		}
+	}
+}
+
+// cut is the end of a body that did not end.
+type cut struct{ err error }
+
+// Read implements io.Reader.
+func (c cut) Read([]byte) (int, error) { return 0, c.err }
+
+// asker is the way from the bubble to outside of it.
+type asker struct {
+	*outside
+	p *play
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a asker) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		body, err = io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := a.p.halt.why(); err != nil {
+		return nil, err
+	}
+	out, err := http.NewRequestWithContext(context.Background(), r.Method, r.URL.String(), bytes.NewReader(body)) //nolint:contextcheck // that of the bubble may not leave it
+	if err != nil {
+		return nil, err
+	}
+	out.Header, out.Host = r.Header.Clone(), r.Host
+	s := <-a.slots
+	s.ask <- out
+	select {
+	case h := <-s.answer:
+		if errors.Is(h.err, errSilent) {
+			a.p.halt.because(h.err)
+		}
+		if h.res != nil {
+			h.res.Request = r
+		}
+		return h.res, h.err
+	case <-r.Context().Done():
+		s.cancel(r.Context().Err())
+		return nil, r.Context().Err()
+	}
+}
+
+// patience is how long a model may say nothing, as in the daemon.
+func patience(list []config.Provider) func(host string) time.Duration {
+	of := func(pr config.Provider) time.Duration {
+		w := llm.Wire{BaseURL: pr.BaseURL}
+		return cmp.Or(w.FirstLimit(pr.Stall.Duration, !pr.Stream), llm.DefaultStall)
+	}
+	return func(host string) time.Duration {
+		others := llm.DefaultStall
+		for _, pr := range list {
+			_, at, err := llm.NewWire(pr.Name, pr.BaseURL, "", "")
+			switch {
+			case err != nil: // that of its maker
+				others = max(others, of(pr))
+			case at.Host == host:
+				return of(pr)
+			}
+		}
+		return others
+	}
+}
+
+// halt ends the play before its time.
+type halt struct {
+	done chan struct{}
+	mu   sync.Mutex
+	err  error
+}
+
+func (h *halt) because(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		h.err = err
+		close(h.done)
+	}
+}
+
+func (h *halt) why() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// until waits for a time. Its error is why nothing more can be played.
+func (p *play) until(at time.Time) error {
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		virtual.Settle()
+	case <-p.halt.done:
+	}
+	return p.halt.why()
+}

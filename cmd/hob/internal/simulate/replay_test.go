@@ -1,0 +1,38 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/cmd/hob/internal/daemon"
+	"hob/tools"
+)
+
+// On a day that is played again Hob's own notes are there, and a stranger's page is not.
+func TestOwnThingsAreLookedAtAgain(t *testing.T) {
+	p := &play{past: &past{}}
+	p.past.load([]daemon.Journal{{Why: autonomy.Why{Calls: []bus.Entry{{Tool: "list_notes", Args: json.RawMessage(`{"in":"then"}`), State: bus.CallDone, Result: "as it was"}}}}})
+	type in struct {
+		In string `json:"in"`
+	}
+	for _, c := range []struct{ name, args, want string }{
+		{"list_notes", `{"in":"then"}`, "as it was"},
+		{"list_notes", `{"in":"now"}`, "looked"},
+		{"list_reminders", `{"in":"now"}`, "looked"},
+		{"read_note", `{"in":"now"}`, "looked"},
+		{"fetch_url", `{"in":"now"}`, wouldDo + "fetch_url"},
+	} {
+		looks := tools.New(tools.Def[in]{
+			Spec: tools.Spec{Name: c.name, Description: "looks", Category: "memory", Effects: tools.Read}, Summary: func(in) string { return c.name },
+			Run: func(context.Context, tools.Call, in) (tools.Result, error) {
+				return tools.Result{Text: "looked"}, nil
+			},
+		})
+		if got, err := p.tool(looks).Call(t.Context(), tools.Call{Args: json.RawMessage(c.args)}); err != nil || got.Text != c.want {
+			t.Errorf("%s %s: %q, %v", c.name, c.args, got.Text, err)
+		}
+	}
+}

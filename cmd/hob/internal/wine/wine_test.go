@@ -1,0 +1,248 @@
+package wine
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is for one command under Wine, on a machine that does other things.
+const patience = 90 * time.Second
+
+// windows is a Windows of the test's own: a folder that Wine takes for drive C.
+type windows struct {
+	t    *testing.T
+	dir  string
+	hob  string
+	last int
+}
+
+// start makes one, with the program for it; what runs there ends with the test.
+func start(t *testing.T) *windows {
+	t.Helper()
+	if testing.Short() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("Wine's Windows is made on linux/amd64, and takes its time")
+	}
+	for _, name := range []string{"wine", "wineboot"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("Wine is not installed (apt install wine wine64): what runs on Windows was not run")
+		}
+	}
+	w := &windows{t: t, dir: t.TempDir()}
+	w.hob = filepath.Join(w.dir, "hob.exe")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=v1.2.3", "-o", w.hob, "hob/cmd/hob")
+	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build for Windows: %v\n%s", err, out)
+	}
+	if err := os.MkdirAll(filepath.Join(w.dir, "home"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.end)
+	if out, _, code := w.run("wineboot", "--init"); code != 0 {
+		t.Skipf("Wine makes no Windows here: %s", out)
+	}
+	w.mendRandom()
+	return w
+}
+
+// end ends all that runs there, and waits until it has written what it keeps: the
+// folder goes away.
+func (w *windows) end() {
+	server := "/usr/lib/wine/wineserver" // Debian's place, outside PATH
+	if path, err := exec.LookPath("wineserver"); err == nil {
+		server = path
+	}
+	if _, err := os.Stat(server); err != nil {
+		w.run("wineboot", "--kill")
+		return
+	}
+	w.run(server, "--kill")
+	w.run(server, "--wait")
+}
+
+// mendRandom gives an older Wine the DLL with which Go's programs begin.
+func (w *windows) mendRandom() {
+	path := filepath.Join(w.dir, "prefix", "drive_c", "windows", "system32", "bcryptprimitives.dll")
+	if _, err := os.Stat(path); err == nil {
+		return
+	}
+	if err := os.WriteFile(path, forwarder("bcryptprimitives.dll", "ProcessPrng", "advapi32.SystemFunction036"), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run runs a program there. It writes to files: what stays behind would hold a
+// pipe open.
+func (w *windows) run(name string, args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
+	w.last++
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = w.dir
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(w.dir, "home"), "WINEPREFIX=" + filepath.Join(w.dir, "prefix"),
+		"WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=;winemenubuilder.exe=d", "TZ=UTC",
+	}
+	var files [2]*os.File
+	for i := range files {
+		f, err := os.Create(filepath.Join(w.dir, "out"+strconv.Itoa(w.last)+"."+strconv.Itoa(i)))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	cmd.Stdout, cmd.Stderr = files[0], files[1]
+	err := cmd.Run()
+	if cmd.ProcessState == nil || ctx.Err() != nil {
+		w.t.Fatalf("%s %q: %v", name, args, err)
+	}
+	var texts [2]string
+	for i, f := range files {
+		b, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		texts[i] = strings.ReplaceAll(string(b), "\r\n", "\n")
+	}
+	return texts[0], texts[1], cmd.ProcessState.ExitCode()
+}
+
+// want runs a command of Hob that ends with a code and says something.
+func (w *windows) want(code int, says string, args ...string) string {
+	w.t.Helper()
+	stdout, stderr, got := w.run("wine", append([]string{w.hob}, args...)...)
+	if both := stdout + stderr; got != code || !strings.Contains(both, says) {
+		w.t.Fatalf("hob %q ended with %d and said %q; want %d and %q\nlog:\n%s", args, got, both, code, says, w.log())
+	}
+	return stdout
+}
+
+func (w *windows) json(into any, args ...string) {
+	w.t.Helper()
+	out := w.want(0, "", append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), into); err != nil {
+		w.t.Fatalf("hob %q --json: %v in %q", args, err, out)
+	}
+}
+
+// log is the daemon's.
+func (w *windows) log() string {
+	found, _ := filepath.Glob(filepath.Join(w.dir, "prefix", "drive_c", "users", "*", "AppData", "*", "*", "logs", "hob.log"))
+	if len(found) == 0 {
+		found, _ = filepath.Glob(filepath.Join(w.dir, "prefix", "drive_c", "users", "*", "AppData", "*", "*", "hob.log"))
+	}
+	var all strings.Builder
+	for _, f := range found {
+		b, _ := os.ReadFile(f)
+		all.Write(b)
+	}
+	return all.String()
+}
+
+func TestWine(t *testing.T) {
+	w := start(t)
+	w.want(0, "hob v1.2.3", "version")
+	w.want(3, "Hob is not running", "status")
+	w.want(0, "127.0.0.1:0", "config", "set", "web.listen", "127.0.0.1:0")
+
+	t.Log("without a daemon")
+	w.want(0, "flowerpot", "ask", "remember that the spare key is under the flowerpot")
+	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")
+
+	t.Log("with one")
+	w.want(0, "Hob is ready", "start")
+	w.want(0, "Hob was running already", "start")
+	w.want(1, "a daemon already runs", "start", "--foreground")
+	w.want(0, "windows/amd64", "status")
+	w.want(0, "milk", "ask", "add milk to my tasks")
+	w.want(0, "flowerpot", "ask", "what did I ask you to remember?")
+	w.sound()
+
+	t.Log("stopped and started anew")
+	w.want(0, "Hob has stopped", "stop")
+	w.want(3, "not running", "stop")
+	w.want(0, "Hob is ready", "start")
+	w.tasks("milk")
+
+	t.Log("killed and started anew")
+	w.want(0, "bread", "ask", "add bread to my tasks")
+	var s struct {
+		PID int `json:"pid"`
+	}
+	w.json(&s, "status")
+	if out, errs, code := w.run("wine", "taskkill", "/f", "/pid", strconv.Itoa(s.PID)); code != 0 {
+		t.Fatalf("taskkill: %d %s%s", code, out, errs)
+	}
+	w.want(3, "Hob is not running", "status")
+	w.want(0, "Hob is ready", "start")
+	w.tasks("bread", "milk") // the newest first
+	w.conversation("add milk to my tasks", "add bread to my tasks")
+	w.want(0, "Hob has stopped", "stop")
+	for line := range strings.Lines(w.log()) {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "the index is behind") {
+			t.Errorf("logged: %s", line)
+		}
+	}
+
+	t.Log("with the session")
+	w.want(0, "Not installed", "service", "status")
+	w.want(0, "Hob starts with your session", "service", "install")
+	w.want(0, `Installed: run, HKCU\Software\Microsoft\Windows\CurrentVersion\Run\Hob`, "service", "status")
+	w.want(0, "", "service", "uninstall")
+	w.want(0, "Not installed", "service", "status")
+}
+
+// sound asks the doctor about what Windows is the same in under Wine.
+func (w *windows) sound() {
+	w.t.Helper()
+	var checks []struct{ Name, State, Cause string }
+	w.json(&checks, "doctor")
+	seen := 0
+	for _, c := range checks {
+		switch c.Name {
+		case "config", "home", "disk", "token", "database", "daemon", "zone", "clock":
+			seen++
+			if c.State != "ok" {
+				w.t.Errorf("hob doctor: %s is %s: %s", c.Name, c.State, c.Cause)
+			}
+		}
+	}
+	if seen != 8 {
+		w.t.Errorf("hob doctor told of %d of 8 things: %v", seen, checks)
+	}
+}
+
+func (w *windows) tasks(want ...string) {
+	w.t.Helper()
+	var list []struct{ Title string }
+	w.json(&list, "task", "list")
+	var got []string
+	for _, t := range list {
+		got = append(got, t.Title)
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		w.t.Errorf("tasks: %q, want %q", got, want)
+	}
+}
+
+// conversation looks for what was said in the one of the command line.
+func (w *windows) conversation(said ...string) {
+	w.t.Helper()
+	text := w.want(0, "", "session", "show", "cli")
+	for _, s := range said {
+		if !strings.Contains(text, s) {
+			w.t.Errorf("%q is not in the conversation: %s", s, text)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pauseCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "pause [TIME]", Short: "Let Hob begin nothing by itself for a time, or until: hob resume", Args: cobra.ArbitraryArgs,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			what := strings.TrimSpace(strings.Join(args, " "))
+			if what == "" {
+				what = "on"
+			}
+			return a.paused(c.Context(), what)
+		}),
+	})
+}
+
+func (a *app) resumeCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "resume", Short: "End a pause", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.paused(c.Context(), "off") }),
+	})
+}
+
+// paused changes the pause and says how it is now.
+func (a *app) paused(ctx context.Context, what string) error {
+	return a.with(ctx, func(c *client) error {
+		var out struct {
+			Paused bool   `json:"paused"`
+			Until  string `json:"until,omitempty"`
+			Text   string `json:"text"`
+		}
+		if err := c.post(ctx, "/api/v1/pause", map[string]string{"for": what}, &out); err != nil {
+			return err
+		}
+		if a.asJSON {
+			return a.printJSON(out)
+		}
+		fmt.Fprintln(a.out, printable(out.Text))
+		return nil
+	})
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"hob/platform/system"
+	"hob/platform/system/autostart"
+)
+
+func (a *app) serviceCmd() *cobra.Command {
+	var only bool
+	install := &cobra.Command{
+		Use: "install", Short: "Start Hob with your session", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			if only {
+				return a.printService(c)
+			}
+			return a.installService(c.Context(), kindOf(c))
+		}),
+	}
+	install.Flags().BoolVar(&only, "print", false, "only print what would be written, and where")
+	uninstall := &cobra.Command{
+		Use: "uninstall", Short: "Start Hob no more with your session", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.uninstallService(c.Context(), kindOf(c)) }),
+	}
+	status := a.listing(&cobra.Command{
+		Use: "status", Short: "Whether Hob starts with your session", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.serviceStatus(c.Context(), kindOf(c)) }),
+	})
+	for _, c := range []*cobra.Command{install, uninstall, status} {
+		c.Flags().String("kind", "", "how, where there is a choice: systemd or xdg (default: what is there)")
+	}
+	return a.group(&cobra.Command{Use: "service", Short: "Hob at the start of your session", SuggestFor: []string{"autostart", "daemon"}}, install, status, uninstall)
+}
+
+func kindOf(c *cobra.Command) string { return c.Flag("kind").Value.String() }
+
+// service finds out how Hob starts with the session, and what would be written.
+func (a *app) service(ctx context.Context, kind string) (*autostart.Manager, autostart.Entry, error) {
+	var e autostart.Entry
+	switch {
+	case kind != "" && kind != string(autostart.Systemd) && kind != string(autostart.XDG):
+		return nil, e, usage("--kind is systemd or xdg")
+	case kind != "" && runtime.GOOS != "linux":
+		return nil, e, usage("--kind is for Linux; here there is one way")
+	}
+	p, err := system.DefaultPaths()
+	if err != nil {
+		return nil, e, err
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, e, fmt.Errorf("find this program: %w", err)
+	}
+	e = autostart.Self(exe, p.Home, p.LogFile(), os.Getenv)
+	m, err := autostart.New(ctx, autostart.Options{Kind: autostart.Kind(kind)})
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, e, &failure{code: exitFailed, cause: "it is not known how programs start with the session here", remedy: "have this run at login: hob start"}
+	}
+	return m, e, err
+}
+
+func (a *app) printService(c *cobra.Command) error {
+	m, e, err := a.service(c.Context(), kindOf(c))
+	if err != nil {
+		return err
+	}
+	place, text, err := m.Text(e)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "%s:\n", place)
+	fmt.Fprint(a.out, text)
+	return nil
+}
+
+func (a *app) installService(ctx context.Context, kind string) error {
+	m, e, err := a.service(ctx, kind)
+	if err != nil {
+		return err
+	}
+	p, _, err := a.home() // a broken configuration is told here, not in a log
+	if err != nil {
+		return err
+	}
+	if err := p.Ensure(); err != nil {
+		return err
+	}
+	h, held, err := system.Probe(p.LockFile())
+	if err != nil {
+		return err
+	}
+	running := held && h.Role == system.RoleDaemon
+	if err := m.Install(ctx, e, !running); err != nil {
+		return err
+	}
+	place, _, err := m.Text(e)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "Hob starts with your session (%s: %s).\n", m.Kind(), place)
+	s, err := m.Status(ctx, e)
+	switch {
+	case err != nil:
+		return err
+	case running && !s.Running:
+		fmt.Fprintln(a.out, "It runs already, started by hand; from the next login on it is your session that starts it.")
+	case !running && !s.Running:
+		fmt.Fprintln(a.out, "For now: hob start")
+	}
+	return nil
+}
+
+func (a *app) uninstallService(ctx context.Context, kind string) error {
+	some := false
+	for { // without a kind, each that is there
+		m, _, err := a.service(ctx, kind)
+		if err != nil {
+			return err
+		}
+		was, err := m.Uninstall(ctx)
+		if err != nil {
+			return err
+		}
+		if !was {
+			break
+		}
+		some = true
+	}
+	if !some {
+		fmt.Fprintln(a.out, "Hob did not start with your session; nothing was changed.")
+		return nil
+	}
+	fmt.Fprintln(a.out, "Hob starts no more with your session. What runs now goes on until: hob stop")
+	return nil
+}
+
+func (a *app) serviceStatus(ctx context.Context, kind string) error {
+	m, e, err := a.service(ctx, kind)
+	if err != nil {
+		return err
+	}
+	s, err := m.Status(ctx, e)
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(s)
+	}
+	if !s.Installed {
+		fmt.Fprintf(a.out, "Not installed (%s). Have it started with your session: hob service install\n", s.Kind)
+		if s.Note != "" {
+			fmt.Fprintln(a.out, "Note: "+printable(s.Note))
+		}
+		return nil
+	}
+	fmt.Fprintf(a.out, "Installed: %s, %s\n", s.Kind, s.Place)
+	fmt.Fprintf(a.out, "Starts: %s\n", printable(s.Program))
+	switch {
+	case s.Program != e.Program:
+		fmt.Fprintf(a.out, "That is not this program (%s). Make it so: hob service install\n", e.Program)
+	case !s.Current:
+		fmt.Fprintln(a.out, "It is not as Hob would write it now. Make it so: hob service install")
+	}
+	if !s.Enabled {
+		fmt.Fprintln(a.out, "It is switched off, and will not start.")
+	}
+	if s.Running {
+		fmt.Fprintln(a.out, "It runs.")
+	}
+	if s.Note != "" {
+		fmt.Fprintln(a.out, "Note: "+printable(s.Note))
+	}
+	return nil
+}
+
+// autostart is the answer "autostart" of the set-up.
+func (a *app) autostart(ctx context.Context, on bool) error {
+	if on {
+		return a.installService(ctx, "")
+	}
+	m, e, err := a.service(ctx, "")
+	if err != nil {
+		return nil //nolint:nilerr // where nothing can be installed, nothing is
+	}
+	if s, err := m.Status(ctx, e); err != nil || !s.Same { // another program's, or of another home, stays
+		return err
+	}
+	return a.uninstallService(ctx, "")
+}

@@ -1,0 +1,343 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"hob/autonomy/llm/llmtest"
+)
+
+// seat is a terminal with the program in it, in a home of its own. What is shown is
+// compared without blanks and control sequences, since a screen is painted in pieces.
+type seat struct {
+	t    *testing.T
+	tty  *os.File
+	cmd  *exec.Cmd
+	more chan struct{}
+
+	mu    sync.Mutex
+	shown []byte
+	seen  int // of shown, without blanks
+}
+
+var (
+	controls = regexp.MustCompile(`\x1b\[[0-9;?<>=$ ]*[A-Za-z~]|\x1b[\]P_][^\x07\x1b]*(\x07|\x1b\\)?|\x1b[()][0-9A-Z]|\x1b[=>78]`)
+	blanks   = regexp.MustCompile(`\s+`)
+)
+
+func bare(b []byte) string {
+	return blanks.ReplaceAllString(controls.ReplaceAllString(string(b), ""), "")
+}
+
+// sit starts the program in a terminal.
+func sit(t *testing.T, home string, env []string, args ...string) *seat {
+	t.Helper()
+	s := &seat{t: t, cmd: exec.CommandContext(t.Context(), "hob", args...), more: make(chan struct{}, 1)}
+	s.cmd.Env = append([]string{"HOME=" + filepath.Join(home, "user"), "HOB_HOME=" + filepath.Join(home, "hob"), "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "TZ=UTC"}, env...)
+	tty, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tty = tty
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill() // it has ended, as a rule
+		_ = tty.Close()
+	})
+	go s.read()
+	return s
+}
+
+func (s *seat) read() {
+	b := make([]byte, 4096)
+	for {
+		n, err := s.tty.Read(b)
+		s.mu.Lock()
+		s.shown = append(s.shown, b[:n]...)
+		s.mu.Unlock()
+		select {
+		case s.more <- struct{}{}:
+		default:
+		}
+		if err != nil { // EIO when the program has ended
+			close(s.more)
+			return
+		}
+	}
+}
+
+// expect waits until a text is shown after the last one that was.
+func (s *seat) expect(text string) {
+	s.t.Helper()
+	want := blanks.ReplaceAllString(text, "")
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		all := bare(s.shown)
+		i := strings.Index(all[min(s.seen, len(all)):], want)
+		if i >= 0 {
+			s.seen += i + len(want)
+		}
+		rest := all[min(s.seen, len(all)):]
+		s.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("%q was never shown: %s", text, rest)
+		case _, ok := <-s.more:
+			if !ok {
+				s.t.Fatalf("%q was not shown, and the program ended: %s", text, rest)
+			}
+		}
+	}
+}
+
+// press types keys.
+func (s *seat) press(keys string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.tty, keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ends waits for the program and returns its exit code.
+func (s *seat) ends() int {
+	s.t.Helper()
+	for range s.more { // until all is read
+	}
+	err := s.cmd.Wait()
+	if x, ok := errors.AsType[*exec.ExitError](err); ok {
+		return x.ExitCode()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return 0
+}
+
+const (
+	enter  = "\r"
+	ctrlU  = "\x15"
+	stop   = "\x03"
+	escape = "\x1b"
+	down   = "\x1b[B"
+)
+
+// homeOf is a fresh home for a terminal.
+func homeOf(t *testing.T) string {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "user", "Documents"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// says runs a command to its end.
+func says(t *testing.T, home string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "hob", args...)
+	cmd.Env = []string{"HOME=" + filepath.Join(home, "user"), "HOB_HOME=" + filepath.Join(home, "hob"), "PATH=" + os.Getenv("PATH"), "TZ=UTC"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("hob %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// holds returns the files below a folder in which a secret stands in the clear.
+func holds(t *testing.T, dir, secret string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(secret)) {
+			out = append(out, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// From a fresh home to the first answer: a server with a key, killed in the middle,
+// gone on with, and then asked something.
+func TestSetupInATerminal(t *testing.T) {
+	const key = "sk-terminal-0123456789"
+	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
+	home := homeOf(t)
+	s := sit(t, home, nil, "setup")
+	s.expect("Brain 1/")
+	s.expect("the built-in brain alone")
+	s.press(strings.Repeat(down, 5) + enter)
+	s.expect("Its address")
+	s.press(ctrlU + model.URL + "/v1" + enter)
+	s.expect("The key")
+	s.press(key + enter)
+	s.expect("Which model?")
+	s.press(enter)
+	s.expect("It answers.")
+	s.expect("You and Hob 2/")
+	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.ends()
+	if strings.Contains(string(s.shown), key) {
+		t.Error("the key was shown")
+	}
+
+	s = sit(t, home, []string{"NO_COLOR=1"}, "setup")
+	s.expect("goes on where it was left")
+	s.expect("You and Hob 2/")
+	s.press(ctrlU + "Robin" + enter + enter)
+	for _, title := range []string{"Channels 3/", "Where shall you be told", "Mail and calendars 4/", "Searching the web 5/", "Folders 6/"} {
+		s.expect(title)
+		s.press(enter)
+	}
+	s.expect("From when to when")
+	s.press(ctrlU + "22-7" + enter)
+	s.expect("Which template")
+	s.press(enter)
+	s.expect("Features 9/")
+	s.press(escape)
+	s.expect("Features: left as it is")
+	s.expect("Shall Hob start with your session")
+	s.press("n")
+	s.expect("The set-up is done")
+	if code := s.ends(); code != 0 {
+		t.Error(code)
+	}
+	if got := says(t, home, "ask", "hello there"); !strings.Contains(got, "Hi from the model.") {
+		t.Error(got)
+	}
+	if got := says(t, home, "config", "get", "notify.quiet_hours.start") + says(t, home, "config", "get", "agent.name"); got != "22:00\nRobin\n" {
+		t.Error(got)
+	}
+	says(t, home, "config", "check")
+	if files := holds(t, home, key); len(files) > 0 {
+		t.Errorf("the key stands in %v", files)
+	}
+	if _, err := os.Stat(filepath.Join(home, "hob", "setup.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("what was left is remembered for ever")
+	}
+}
+
+// Ctrl-C at each step leaves a valid home, and the next set-up begins at that step.
+func TestCtrlCAtEachStep(t *testing.T) {
+	home := homeOf(t)
+	s := sit(t, home, nil, "setup")
+	s.expect("Brain 1/")
+	s.press(stop)
+	for _, step := range []struct{ title, keys, then string }{
+		{"Brain 1/", strings.Repeat(down, 6) + enter, "You and Hob 2/"},
+		{"You and Hob 2/", enter + enter, "Channels 3/"},
+		{"Channels 3/", escape, "Mail and calendars 4/"},
+		{"Mail and calendars 4/", enter, "Searching the web 5/"},
+		{"Searching the web 5/", enter, "Folders 6/"},
+		{"Folders 6/", enter, "Quiet hours 7/"},
+		{"Quiet hours 7/", enter, "Template 8/"},
+		{"Template 8/", escape, "Features 9/"},
+		{"Features 9/", enter, "Start 10/"},
+	} {
+		if code := s.ends(); code != 130 {
+			t.Errorf("%s: exit code %d", step.title, code)
+		}
+		s = sit(t, home, nil, "setup")
+		s.expect(step.title)
+		s.press(step.keys)
+		s.expect(step.then)
+		s.press(stop)
+		s.expect("What was answered is kept")
+	}
+	if code := s.ends(); code != 130 {
+		t.Error(code)
+	}
+	says(t, home, "config", "check")
+	if got := says(t, home, "ask", "what can you do?"); len(got) < 40 {
+		t.Error(got)
+	}
+}
+
+// Ctrl-C while a server is waited for leaves the set-up, too.
+func TestCtrlCWhileAServerIsAsked(t *testing.T) {
+	quiet := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(quiet.Close)
+	home := homeOf(t)
+	s := sit(t, home, nil, "setup", "brain")
+	s.expect("the built-in brain alone")
+	s.press(strings.Repeat(down, 5) + enter)
+	s.expect("Its address")
+	s.press(ctrlU + quiet.URL + "/v1" + enter)
+	s.expect("The key")
+	s.press(enter)
+	s.expect("Asking it for its models")
+	s.press(stop)
+	s.expect("What was answered is kept")
+	if code := s.ends(); code != 130 {
+		t.Error(code)
+	}
+	says(t, home, "config", "check")
+}
+
+// Line by line, a key is not shown, and Ctrl-C while it is typed gives the terminal
+// back as it was.
+func TestSetupLineByLine(t *testing.T) {
+	const key = "sk-plain-0123456789"
+	model := llmtest.NewServer(t, llmtest.Options{Models: []string{"scripted", "tiny"}, Otherwise: &llmtest.Answer{Text: "Hi from the model."}})
+	home := homeOf(t)
+	for _, env := range []string{"TERM=dumb", "ACCESSIBLE=1"} {
+		s := sit(t, home, []string{env}, "setup", "brain")
+		s.expect("Your choice [1]")
+		s.press("server\n")
+		s.expect("Its address")
+		s.press(model.URL + "/v1\n")
+		s.expect("The key:")
+		if env == "TERM=dumb" {
+			s.press(stop)
+			s.expect("What was answered is kept")
+			state, err := unix.IoctlGetTermios(int(s.tty.Fd()), unix.TCGETS)
+			if err != nil || state.Lflag&unix.ECHO == 0 {
+				t.Error("the terminal goes on hiding what is typed", err)
+			}
+			if code := s.ends(); code != 130 {
+				t.Error(code)
+			}
+			continue
+		}
+		s.press(key + "\n")
+		s.expect("2 tiny")
+		s.press("tiny\n")
+		s.expect("It answers.")
+		if code := s.ends(); code != 0 || strings.Contains(string(s.shown), key) {
+			t.Error(code, string(s.shown))
+		}
+	}
+	if got := says(t, home, "config", "get", "agent.model"); got != "server/tiny\n" {
+		t.Error(got)
+	}
+	if files := holds(t, home, key); len(files) > 0 {
+		t.Errorf("the key stands in %v", files)
+	}
+}

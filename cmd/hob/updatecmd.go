@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/daemon"
+	"hob/platform/release"
+	"hob/platform/safehttp"
+	"hob/platform/system"
+	"hob/platform/vault"
+)
+
+func (a *app) updateCmd() *cobra.Command {
+	var check bool
+	c := a.listing(&cobra.Command{
+		Use: "update", Short: "Whether there is a newer version", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error {
+			if !check {
+				return &failure{code: exitUsage, cause: "Hob does not replace itself", remedy: "see whether there is a newer version, and how to get it: hob update --check"}
+			}
+			return a.update(c.Context())
+		}),
+	})
+	c.Flags().BoolVar(&check, "check", false, "only look, which is all that there is")
+	return c
+}
+
+func (a *app) update(ctx context.Context) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	n, err := wayOut(ctx, p, cfg)
+	if err != nil {
+		return err
+	}
+	r, err := a.release.Look(ctx, n, cfg.Update, p.UpdateFile(), a.version, time.Now())
+	switch {
+	case errors.Is(err, daemon.ErrNoRelease):
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "see docs/packaging.md; or set them: hob config set update.url https://… and hob config set update.key RW…"}
+	case release.Refused(err):
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "do not install what it names; if it goes on for days, tell the project"}
+	case err != nil:
+		return &failure{code: exitFailed, cause: err.Error(), remedy: "try again later"}
+	}
+	if a.asJSON {
+		err = a.printJSON(r)
+	} else {
+		a.showUpdate(r)
+	}
+	if err == nil && (r.Newer || !r.Known) {
+		return errNewer
+	}
+	return err
+}
+
+// errNewer ends the command with its exit code; all is said.
+var errNewer = errors.New("there is a newer version")
+
+// wayOut is the way to addresses outside, as the daemon makes it.
+func wayOut(ctx context.Context, p system.Paths, c *config.Config) (*safehttp.Client, error) {
+	proxy := c.Network.Proxy
+	if system.IsReference(proxy) {
+		v, err := vault.For(p).Resolve(ctx, proxy)
+		if err != nil {
+			return nil, fmt.Errorf("[network] proxy: %w", err)
+		}
+		proxy = v.Reveal()
+	}
+	return safehttp.New(safehttp.Options{Allow: c.Network.Allow, Proxy: proxy, ProxyResolves: c.Network.ProxyResolves})
+}
+
+func (a *app) showUpdate(r release.Result) {
+	switch {
+	case r.Newer:
+		fmt.Fprintf(a.out, "Hob %s is there (%s); this is %s.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
+	case !r.Known:
+		fmt.Fprintf(a.out, "The newest version is %s (%s). This program, %s, was built from no release and cannot be compared.\n", r.Latest, r.Released.Format(time.DateOnly), printable(r.Current))
+	default:
+		fmt.Fprintf(a.out, "Hob %s is the newest version.\n", r.Latest)
+		return
+	}
+	if r.Notes != "" {
+		fmt.Fprintf(a.out, "\n  %s\n", strings.ReplaceAll(r.Notes, "\n", "\n  "))
+	}
+	if r.Page != "" {
+		fmt.Fprintf(a.out, "\nMore: %s\n", r.Page)
+	}
+	fmt.Fprintf(a.out, "\nTo get it (installed by: %s):\n", r.Kind)
+	for _, s := range r.Steps {
+		fmt.Fprintf(a.out, "  %s\n", s)
+	}
+}

@@ -1,0 +1,463 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Described is an element with where it stands, and what its form would send.
+type Described struct {
+	Tab     string  `json:"tab"`
+	URL     string  `json:"url"`
+	Element Element `json:"element"`
+	Form    *Form   `json:"form,omitempty"`
+	Missing bool    `json:"missing,omitempty"`
+}
+
+// Form is what a click in a form would send; secrets are left out.
+type Form struct {
+	Action string   `json:"action"`
+	Method string   `json:"method"`
+	Fields []string `json:"fields,omitempty"` // "name=value"
+}
+
+// Check looks at what is about to be clicked, filled or run upon once more. Its
+// error ends the call, and nothing was done.
+type Check func([]Described) error
+
+// Describe tells what an element is; the tab "" is the one in which it was seen.
+func (b *Browser) Describe(ctx context.Context, id, handle string) (Described, error) {
+	_, done, t, err := b.enter(ctx, b.tabOf(id, handle))
+	if err != nil {
+		return Described{}, err
+	}
+	defer done()
+	return t.describe(ctx, handle)
+}
+
+// tabOf is the tab of an element when none was named.
+func (b *Browser) tabOf(id, handle string) string {
+	if id == "" {
+		_, id, _, _ = b.Seen(handle)
+	}
+	return id
+}
+
+func (t *tab) describe(ctx context.Context, handle string) (Described, error) {
+	d := Described{}
+	if err := t.run(ctx, "describe", object{"handle": handle}, &d); err != nil {
+		return d, err
+	}
+	d.Tab = t.id
+	if d.Missing {
+		return d, &Error{Kind: NotFound, Message: fmt.Sprintf("there is no element %.20q on the page any more", handle), Remedy: "read the page again: its elements have new handles"}
+	}
+	return d, nil
+}
+
+// Done is what came of something that was done on a page.
+type Done struct {
+	Tab    Tab      `json:"tab"`
+	Opened []Tab    `json:"opened,omitempty"` // tabs that it opened
+	Went   bool     `json:"went,omitempty"`   // another page is there now
+	Remark []string `json:"-"`                // of fields
+}
+
+// Click clicks an element as a mouse does.
+func (b *Browser) Click(ctx context.Context, id, handle string, check Check) (Done, error) {
+	return b.act(ctx, b.tabOf(id, handle), []string{handle}, check, func(p *process, t *tab, _ *Done) error {
+		at, err := t.point(ctx, handle)
+		if err != nil {
+			return err
+		}
+		tabs := len(b.pages())
+		_ = p.conn.call(ctx, "", "Target.activateTarget", object{"targetId": t.target}, nil) // what lies behind takes no clicks; it is seen below
+		for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
+			q := object{"type": kind, "x": at.X, "y": at.Y, "button": "left", "clickCount": 1}
+			if kind == "mouseMoved" {
+				q["button"] = "none"
+			}
+			if kind == "mousePressed" { // the page has heard of the pointer
+				if at, err = t.point(ctx, handle); err != nil {
+					return err
+				}
+				q["x"], q["y"] = at.X, at.Y
+			}
+			step, cancel := context.WithTimeout(ctx, b.limits.click)
+			err := t.call(step, "Input.dispatchMouseEvent", q, nil)
+			cancel()
+			if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+				if kind == "mouseReleased" && len(b.pages()) != tabs { // a tab that comes before this one keeps its answer back
+					return nil
+				}
+				return &Error{Kind: Busy, Message: "the page does not answer to a click; whether it took it is not known", Remedy: "read the page before you try again"}
+			}
+			if err != nil {
+				return b.failed(err)
+			}
+		}
+		return nil
+	})
+}
+
+// spot is where an element can be clicked, in the tab's window.
+type spot struct{ X, Y float64 }
+
+// point finds where an element can be clicked, so that the click comes to it and to
+// nothing else.
+func (t *tab) point(ctx context.Context, handle string) (spot, error) {
+	var at struct {
+		spot
+		Gone    string
+		Missing bool
+	}
+	if err := t.run(ctx, "point", object{"handle": handle}, &at); err != nil {
+		return spot{}, err
+	}
+	if at.Gone != "" || at.Missing {
+		return spot{}, &Error{Kind: NotFound, Message: "it cannot be clicked: " + clean(cmp.Or(at.Gone, "it has gone from the page"), 200), Remedy: "read the page again", Quoted: true}
+	}
+	return at.spot, nil
+}
+
+// Field is a value for an element.
+type Field struct {
+	Handle string `json:"handle"`
+	Value  string `json:"value"`
+}
+
+// Fill fills fields in, and sends their form when that is wanted. A field for
+// passwords and the like is never filled.
+func (b *Browser) Fill(ctx context.Context, id string, fields []Field, submit bool, check Check) (Done, error) {
+	if len(fields) == 0 {
+		return Done{}, &Error{Kind: NotFound, Message: "there is nothing to fill in"}
+	}
+	var handles []string
+	for _, f := range fields {
+		handles = append(handles, f.Handle)
+	}
+	return b.act(ctx, b.tabOf(id, fields[0].Handle), handles, check, func(_ *process, t *tab, d *Done) error {
+		for _, f := range fields {
+			var r struct {
+				Why     string
+				Missing bool
+				Box     string
+			}
+			if err := t.run(ctx, "fill", object{"handle": f.Handle, "value": f.Value}, &r); err != nil {
+				return err
+			}
+			if r.Missing {
+				return &Error{Kind: NotFound, Message: f.Handle + " has gone from the page while it was filled in", Remedy: "nothing was sent; read the page again"}
+			}
+			if r.Why != "" {
+				return &Error{Kind: Refused, Message: fmt.Sprintf("%s was not filled in: %s", f.Handle, clean(r.Why, 300)), Remedy: "what stands before it was filled in; nothing was sent", Quoted: true}
+			}
+			if err := t.turned(ctx, f.Handle, r.Box); err != nil {
+				return err
+			}
+		}
+		if !submit {
+			return nil
+		}
+		var r struct {
+			Why     string
+			Missing bool
+		}
+		if err := t.run(ctx, "submit", object{"handle": fields[0].Handle}, &r); err != nil {
+			return err
+		}
+		if r.Missing {
+			return &Error{Kind: NotFound, Message: "it was filled in, and not sent: the form has gone from the page", Remedy: "read the page again"}
+		}
+		if r.Why != "" {
+			return &Error{Kind: NotFound, Message: "it was filled in, and not sent: " + r.Why, Remedy: "click the button that sends it"}
+		}
+		return nil
+	})
+}
+
+// after is the error of something that was done, and of which cannot be seen what
+// came of it.
+func after(err error) error {
+	const said = "it was done, and what came of it cannot be seen: "
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return fmt.Errorf(said+"%w", err)
+	}
+	c := *e
+	c.Message, c.Remedy = said+e.Message, "read the page before you do it again"
+	return &c
+}
+
+// turned looks whether a box of a page's own making is as it should be by now: the
+// page turns it when it likes.
+func (t *tab) turned(ctx context.Context, handle, want string) error {
+	if want == "" {
+		return nil
+	}
+	if err := sleep(ctx, t.b.limits.calm/4); err != nil {
+		return err
+	}
+	var d Described
+	if err := t.run(ctx, "describe", object{"handle": handle}, &d); err != nil {
+		return err
+	}
+	if d.Missing || d.Element.Value != want {
+		return &Error{Kind: Refused, Message: handle + " was clicked and is not seen to be " + want, Remedy: "read the page before you try again; nothing was sent"}
+	}
+	return nil
+}
+
+// act does something on a page and sees what comes of it.
+func (b *Browser) act(ctx context.Context, id string, handles []string, check Check, do func(*process, *tab, *Done) error) (Done, error) {
+	p, done, t, err := b.enter(ctx, id)
+	if err != nil {
+		return Done{}, err
+	}
+	defer done()
+	var list []Described
+	for _, h := range handles {
+		d, err := t.describe(ctx, h)
+		if err != nil {
+			return Done{}, err
+		}
+		if d.Element.Secret {
+			return Done{}, &Error{Kind: Refused, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "he fills them in the browser's window"}
+		}
+		list = append(list, d)
+	}
+	if err := check(list); err != nil {
+		return Done{}, err
+	}
+	before := b.pages()
+	begin := time.Now()
+	t.mu.Lock()
+	t.own = false
+	was := t.loader
+	t.mu.Unlock()
+	out := Done{}
+	if err := do(p, t, &out); err != nil {
+		return Done{}, err
+	}
+	if err := t.came(ctx, begin, was, &out); err != nil {
+		return Done{}, after(err)
+	}
+	for _, n := range b.pages() {
+		if !slices.Contains(before, n) {
+			out.Opened = append(out.Opened, n.shown(nil))
+		}
+	}
+	out.Tab = t.shown(t)
+	return out, nil
+}
+
+// came waits for what comes of something that was done.
+func (t *tab) came(ctx context.Context, begin time.Time, was string, out *Done) error {
+	if err := sleep(ctx, t.b.limits.calm); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	out.Went = t.loader != was
+	t.mu.Unlock()
+	if out.Went {
+		t.wait(ctx, "")
+	}
+	err := t.landed(ctx, begin)
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NoTab { // it closed its own tab
+		return nil
+	}
+	return err
+}
+
+// maxValue bounds what a script's value is told of, in bytes.
+const maxValue = 20_000
+
+// telling makes text of a script's value, in the page's own world.
+const telling = `function (most) {
+	const seen = new Set();
+	let s;
+	if (typeof Node === "function" && this instanceof Node) s = this.nodeType === 1 ? this.outerHTML : String(this.nodeValue);
+	else if (typeof this === "function") s = String(this);
+	else try { s = JSON.stringify(this, (k, v) => { if (typeof v === "object" && v) { if (seen.has(v)) return "..."; seen.add(v); } return typeof v === "bigint" ? String(v) : v; }); } catch (e) { s = String(this); }
+	return String(s).slice(0, most);
+}`
+
+// Execute runs a script in a page, as if the page itself did, and returns its value
+// as text. Values of fields for passwords are taken out of it.
+func (b *Browser) Execute(ctx context.Context, id, code string, check Check) (string, error) {
+	_, done, t, err := b.enter(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	var at struct{ URL string }
+	if err := t.run(ctx, "where", nil, &at); err != nil {
+		return "", err
+	}
+	if err := check([]Described{{Tab: t.id, URL: cut(at.URL)}}); err != nil {
+		return "", err
+	}
+	var secrets, more []string
+	if err := t.run(ctx, "guarded", nil, &secrets); err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	t.own = false
+	was := t.loader
+	t.mu.Unlock()
+	begin := time.Now()
+	text, err := t.evaluate(ctx, code)
+	if gerr := t.run(ctx, "guarded", nil, &more); gerr == nil {
+		secrets = append(secrets, more...)
+	}
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.Message = without(e.Message, secrets)
+		}
+		return "", err
+	}
+	out := Done{}
+	if err := t.came(ctx, begin, was, &out); err != nil {
+		return "", after(err)
+	}
+	return without(text, secrets), nil
+}
+
+func (t *tab) evaluate(ctx context.Context, code string) (string, error) {
+	var r evaluated
+	step, cancel := context.WithTimeout(ctx, t.b.limits.script*3/2)
+	defer cancel()
+	err := t.call(step, "Runtime.evaluate", object{
+		"expression": code, "awaitPromise": true, "replMode": true, "userGesture": false, "silent": true, "objectGroup": "hob",
+		"allowUnsafeEvalBlockedByCSP": true, "timeout": t.b.limits.script.Milliseconds(),
+	}, &r)
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = t.call(end, "Runtime.releaseObjectGroup", object{"objectGroup": "hob"}, nil) // it goes with the page otherwise
+	}()
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "", &Error{Kind: Busy, Message: "the script did not come to an end; what it did is not taken back"}
+	case errors.Is(err, errTooLarge):
+		return "", &Error{Kind: Script, Message: "the script's value is larger than 24 MB"}
+	case internal(err):
+		return "", &Error{Kind: Script, Message: "the script was stopped: it ran for too long"}
+	case err != nil:
+		return "", t.b.failed(err)
+	case r.Exception != nil:
+		said := r.Exception.Exception.Description
+		if said == "" {
+			said = r.Exception.Text
+		}
+		return "", &Error{Kind: Script, Message: "the script failed: " + clean(said, 500), Quoted: true}
+	case r.Result.ObjectID != "":
+		var told evaluated
+		if err := t.call(step, "Runtime.callFunctionOn", object{
+			"functionDeclaration": telling, "objectId": r.Result.ObjectID, "returnByValue": true, "silent": true, "arguments": []object{{"value": maxValue}},
+		}, &told); err != nil {
+			return "", t.b.failed(err)
+		}
+		r = told
+	}
+	return r.Result.text(), nil
+}
+
+// internal reports what the browser says of a script that it stopped.
+func internal(err error) bool {
+	e, ok := errors.AsType[*cdpError](err)
+	return ok && e.Code == -32603
+}
+
+// text is a plain value.
+func (r remote) text() string {
+	var s string
+	switch {
+	case r.Subtype == "null" && r.ObjectID == "":
+		s = "null"
+	case r.Unusual != "":
+		s = r.Unusual
+	case len(r.Value) == 0:
+		s = r.Type
+		if r.Subtype != "" {
+			s = r.Subtype
+		}
+	case json.Unmarshal(r.Value, &s) != nil:
+		s = string(r.Value)
+	}
+	if len(s) > maxValue {
+		s = s[:maxValue]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+// without takes what was typed into fields for passwords out of a text, all at once:
+// what is put in is not looked through for the next one.
+func without(text string, secrets []string) string {
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, s := range slices.Compact(secrets) {
+		if s == "" {
+			continue
+		}
+		var quoted strings.Builder
+		e := json.NewEncoder(&quoted)
+		e.SetEscapeHTML(false) // as a page's own JSON has it
+		if e.Encode(s) == nil {
+			pairs = append(pairs, strings.TrimSuffix(quoted.String()[1:], "\"\n"), "[secret]")
+		}
+		pairs = append(pairs, s, "[secret]")
+	}
+	text = strings.NewReplacer(pairs...).Replace(text)
+	return strings.ToValidUTF8(text[:min(len(text), maxValue)], "")
+}
+
+// maxPicture bounds a screenshot, in bytes.
+const maxPicture = 12 << 20
+
+// Screenshot is what a tab shows, as a PNG, or a JPEG when that would be too large.
+// What stands in fields for passwords, codes and cards is shown as dots, but for
+// those in frames of other sites.
+func (b *Browser) Screenshot(ctx context.Context, id string) (png []byte, at Tab, err error) {
+	p, done, t, err := b.enter(ctx, id)
+	if err != nil {
+		return nil, Tab{}, err
+	}
+	defer done()
+	if err := p.conn.call(ctx, "", "Target.activateTarget", object{"targetId": t.target}, nil); err != nil {
+		return nil, Tab{}, b.failed(err)
+	}
+	if err := t.run(ctx, "veil", object{"on": true}, nil); err != nil {
+		return nil, Tab{}, err
+	}
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), b.limits.answer)
+		defer cancel()
+		_ = t.run(end, "veil", object{"on": false}, nil) // a new document has none
+	}()
+	for _, q := range []object{{"format": "png"}, {"format": "jpeg", "quality": 70}} {
+		var shot struct{ Data []byte }
+		step, cancel := context.WithTimeout(ctx, 2*b.limits.answer)
+		err := t.call(step, "Page.captureScreenshot", q, &shot)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil, Tab{}, ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil, Tab{}, &Error{Kind: Busy, Message: "the page does not let itself be drawn"}
+		case err != nil && !errors.Is(err, errTooLarge):
+			return nil, Tab{}, b.failed(err)
+		case err == nil && len(shot.Data) <= maxPicture:
+			return shot.Data, t.shown(t), nil
+		}
+	}
+	return nil, Tab{}, &Error{Kind: TooMany, Message: "the picture of the page is too large"}
+}

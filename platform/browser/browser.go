@@ -1,0 +1,379 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hob/platform/system"
+)
+
+// Options of New; Profile and Network are required.
+type Options struct {
+	// Profile is the folder of the browser's profile, which belongs to Hob.
+	Profile string
+	// Network makes every connection of the browser.
+	Network Network
+	// Path is the browser's program; "" looks for one.
+	Path string
+	// Headless shows no window. Without a display there is none in any case.
+	Headless bool
+	// Idle is how long an unused browser stays (default 15 minutes).
+	Idle time.Duration
+	// MaxTabs bounds the tabs, with those that pages open (default 20).
+	MaxTabs int
+	Log     *slog.Logger
+}
+
+// Browser is the one browser of a home. It is started by the first call that
+// needs it. Its methods may be called concurrently; those of one tab follow each
+// other.
+type Browser struct {
+	opt Options
+	// one lets one call at a time start or stop the browser.
+	one chan struct{}
+	// reading is held while a page gives out handles, so that no two give the same.
+	reading chan struct{}
+	limits  limits
+
+	mu     sync.Mutex
+	proc   *process
+	tabs   map[string]*tab // by target
+	active *tab
+	count  int // of tabs ever, so that no handle is given twice
+	used   time.Time
+	busy   int
+	closed bool
+	notes  []string // what happened beside: downloads that were refused
+	// handles is the highest number of an element's handle, known where they lie.
+	handles int
+	known   map[string]seen
+}
+
+// New checks the options; nothing is started.
+func New(opt Options) (*Browser, error) {
+	if opt.Profile == "" || opt.Network == nil {
+		return nil, errors.New("browser: a profile and a network are required")
+	}
+	opt.Idle = cmp.Or(opt.Idle, 15*time.Minute)
+	opt.MaxTabs = cmp.Or(opt.MaxTabs, 20)
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Browser{opt: opt, one: make(chan struct{}, 1), reading: make(chan struct{}, 1), limits: usual(), tabs: map[string]*tab{}}, nil
+}
+
+// Find is the browser that would be started.
+func (b *Browser) Find() (Found, error) {
+	home, _ := os.UserHomeDir() // without one there are fewer places to look at
+	return find(b.opt.Path, runtime.GOOS, home, os.Getenv, exec.LookPath)
+}
+
+// Headless reports whether there will be no window.
+func (b *Browser) Headless() bool {
+	return b.opt.Headless || displayless(runtime.GOOS, os.Getenv)
+}
+
+// Unboxed reports whether the browser runs without its sandbox: Chromium refuses
+// it to root.
+func (b *Browser) Unboxed() bool { return root() }
+
+// Try starts the browser without a window, with a profile that goes away again and
+// without a network, and ends it: it says whether it can be started.
+func (b *Browser) Try(ctx context.Context) (err error) {
+	dir, err := os.MkdirTemp("", "hob-browser-")
+	if err != nil {
+		return &Error{Kind: NotStarted, Message: "a profile to try it with cannot be made: " + err.Error(), Err: err}
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	other, err := New(Options{Profile: dir, Network: Nowhere{}, Path: b.opt.Path, Headless: true})
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	_, done, err := other.use(ctx, true)
+	if err == nil {
+		done()
+	}
+	return err
+}
+
+// Run ends the browser when it has been idle, and when ctx ends.
+func (b *Browser) Run(ctx context.Context) error {
+	tick := time.NewTicker(min(b.opt.Idle/2+1, 30*time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			b.Close()
+			return nil
+		case <-tick.C:
+			b.rest(ctx)
+		}
+	}
+}
+
+// Close ends the browser for good.
+func (b *Browser) Close() {
+	b.one <- struct{}{}
+	defer func() { <-b.one }()
+	b.mu.Lock()
+	b.closed = true
+	p := b.take()
+	b.mu.Unlock()
+	if p != nil {
+		p.stop(5 * time.Second)
+	}
+}
+
+// take forgets the browser that runs; b.mu is held.
+func (b *Browser) take() *process {
+	p := b.proc
+	b.proc, b.active = nil, nil
+	for _, t := range b.tabs {
+		t.end(errLost)
+	}
+	b.tabs = map[string]*tab{}
+	return p
+}
+
+// rest ends a browser that nobody uses: no call of ours, and nobody who sits
+// before its window.
+func (b *Browser) rest(ctx context.Context) {
+	b.mu.Lock()
+	p := b.proc
+	lazy := p != nil && b.busy == 0 && time.Since(b.used).Round(0) >= b.opt.Idle
+	b.mu.Unlock()
+	if p == nil {
+		return
+	}
+	if lost(p) || lazy && !(!p.headless && b.looked(ctx)) {
+		b.retire(p)
+	}
+}
+
+func lost(p *process) bool {
+	select {
+	case <-p.conn.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// retire ends one browser, if it is still the one that runs.
+func (b *Browser) retire(p *process) {
+	b.one <- struct{}{}
+	defer func() { <-b.one }()
+	b.mu.Lock()
+	mine := b.proc == p && (b.busy == 0 || lost(p))
+	if mine {
+		b.take()
+	}
+	b.mu.Unlock()
+	if mine {
+		p.stop(5 * time.Second)
+	}
+}
+
+// looked reports whether a tab has the keyboard: somebody reads there.
+func (b *Browser) looked(ctx context.Context) bool {
+	for _, t := range b.pages() {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+		var has bool
+		err := t.run(ctx, "focused", nil, &has)
+		cancel()
+		if err == nil && has {
+			return true
+		}
+	}
+	return false
+}
+
+// Running reports whether a browser runs.
+func (b *Browser) Running() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.proc != nil && !lost(b.proc)
+}
+
+// Pid is the process of the browser that runs, 0 when none does.
+func (b *Browser) Pid() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proc == nil || lost(b.proc) {
+		return 0
+	}
+	return b.proc.tree.Pid()
+}
+
+// Boxed is Pid for a browser that runs in its sandbox, so that what pages do stays
+// in their tabs; else it is 0.
+func (b *Browser) Boxed() int {
+	if b.Unboxed() {
+		return 0
+	}
+	return b.Pid()
+}
+
+// use holds the browser for one call, and starts it when that is wanted. The
+// function that comes back must be called at its end.
+func (b *Browser) use(ctx context.Context, starting bool) (*process, func(), error) {
+	select {
+	case b.one <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	defer func() { <-b.one }()
+	b.mu.Lock()
+	p, closed := b.proc, b.closed
+	var dead *process
+	if p != nil && lost(p) {
+		dead, p = b.take(), nil
+	}
+	b.mu.Unlock()
+	if dead != nil {
+		b.opt.Log.Warn("the browser ended by itself", "said", dead.words())
+		dead.stop(0)
+	}
+	if p == nil {
+		if closed {
+			return nil, nil, errLost
+		}
+		if !starting {
+			return nil, nil, &Error{Kind: NoTab, Message: "no tab is open", Remedy: "open one with browser_open_tab"}
+		}
+		var err error
+		if p, err = b.start(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.busy++
+	b.used = time.Now()
+	return p, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.busy--
+		b.used = time.Now()
+	}, nil
+}
+
+// start starts a browser; b.one is held.
+func (b *Browser) start(ctx context.Context) (_ *process, err error) {
+	found, err := b.Find()
+	if err != nil {
+		return nil, err
+	}
+	if err := b.prepare(); err != nil {
+		return nil, err
+	}
+	if root() {
+		b.opt.Log.Warn("the browser runs without its sandbox, since Hob runs as root: do not open pages that you do not trust")
+	}
+	px, err := openProxy(b.opt.Network)
+	if err != nil {
+		return nil, &Error{Kind: NotStarted, Message: "the browser's way out cannot be opened: " + err.Error(), Err: err}
+	}
+	headless := b.Headless()
+	var running atomic.Pointer[process] // nothing is to be heard before settle asks for it
+	p, err := start(ctx, found, flags(b.opt.Profile, px.address(), headless, root(), runtime.GOOS), b.nothing(), func(e event) {
+		b.hear(running.Load(), e)
+	})
+	if err != nil {
+		px.close()
+		return nil, err
+	}
+	p.proxy, p.headless = px, headless
+	b.mu.Lock()
+	b.proc = p
+	b.mu.Unlock()
+	running.Store(p)
+	system.EndReporters(p.tree.Pid())
+	if err := b.settle(ctx, p); err != nil {
+		b.mu.Lock()
+		b.take()
+		b.mu.Unlock()
+		p.stop(0)
+		return nil, err
+	}
+	return p, nil
+}
+
+// prepare makes the profile's folder.
+func (b *Browser) prepare() error {
+	if err := os.MkdirAll(b.opt.Profile, 0o700); err != nil {
+		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+	}
+	if err := os.Chmod(b.opt.Profile, 0o700); err != nil {
+		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made private: " + err.Error(), Err: err}
+	}
+	if dir := b.nothing(); dir != "" {
+		if err := programs(dir); err != nil {
+			return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+		}
+	}
+	prefs := filepath.Join(b.opt.Profile, "Default", "Preferences")
+	if _, err := os.Stat(prefs); err == nil {
+		return nil
+	}
+	// What a switch does not set: nothing is foretold, and no password is kept.
+	const first = `{"webrtc":{"ip_handling_policy":"disable_non_proxied_udp","multiple_routes_enabled":false,"nonproxied_udp_enabled":false},` +
+		`"net":{"network_prediction_options":2},"credentials_enable_service":false,"profile":{"password_manager_enabled":false},` +
+		`"search":{"suggest_enabled":false},"history":{"saving_disabled":true},"alternate_error_pages":{"enabled":false},"safebrowsing":{"enabled":false},"signin":{"allowed":false}}`
+	if err := os.MkdirAll(filepath.Dir(prefs), 0o700); err != nil {
+		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+	}
+	if err := os.WriteFile(prefs, []byte(first), 0o600); err != nil {
+		return &Error{Kind: NotStarted, Message: "the browser's profile cannot be made: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// nothing is a folder with programs that do nothing, which the browser finds in
+// place of those by which it would start others for pages (xdg-utils): for an
+// address of mail without asking anybody. "": the system starts them by itself.
+func (b *Browser) nothing() string {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return ""
+	}
+	return filepath.Join(b.opt.Profile, "nothing")
+}
+
+func programs(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{"xdg-open", "xdg-email", "xdg-settings", "xdg-mime"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil { //nolint:gosec // a program
+			return err
+		}
+	}
+	return nil
+}
+
+// note keeps what the next call should say.
+func (b *Browser) note(s string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.notes = append(b.notes, s)
+	b.notes = b.notes[max(0, len(b.notes)-10):]
+}
+
+// Notes takes what happened beside the calls, such as a download that was refused.
+func (b *Browser) Notes() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := b.notes
+	b.notes = nil
+	return n
+}

@@ -1,0 +1,206 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+)
+
+// maxMessage bounds one message of the browser: a screenshot is the largest that
+// is wanted.
+const maxMessage = 24 << 20
+
+var (
+	errLost     = errors.New("the browser has ended")
+	errTooLarge = errors.New("the browser's answer is larger than 24 MB")
+)
+
+// conn is the protocol over the browser's two pipes: JSON messages that end with a
+// zero byte, in both directions (chromedevtools.github.io/devtools-protocol).
+type conn struct {
+	w      io.WriteCloser
+	r      io.ReadCloser
+	events func(event) // called in order, must not block
+	lost   chan struct{}
+	out    chan []byte
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	next    int64
+	waiting map[int64]chan message
+}
+
+type event struct {
+	Method  string
+	Session string
+	Params  json.RawMessage
+}
+
+type message struct {
+	ID      int64           `json:"id,omitempty"`
+	Session string          `json:"sessionId,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *cdpError       `json:"error,omitempty"`
+	err     error
+}
+
+// cdpError is what the browser says of a command that failed.
+type cdpError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *cdpError) Error() string { return clean(e.Message, 300) }
+
+func dial(r io.ReadCloser, w io.WriteCloser, events func(event)) *conn {
+	c := &conn{w: w, r: r, events: events, lost: make(chan struct{}), out: make(chan []byte, 64), waiting: map[int64]chan message{}}
+	c.work.Go(c.read)
+	c.work.Go(c.write)
+	return c
+}
+
+// close ends the connection, which ends the browser.
+func (c *conn) close() {
+	_ = c.w.Close()
+	_ = c.r.Close()
+	c.work.Wait()
+}
+
+func (c *conn) write() {
+	for {
+		select {
+		case b := <-c.out:
+			if _, err := c.w.Write(b); err != nil {
+				_ = c.r.Close() // the reader says that it is lost
+				return
+			}
+		case <-c.lost:
+			return
+		}
+	}
+}
+
+func (c *conn) read() {
+	defer close(c.lost)
+	br := bufio.NewReaderSize(c.r, 64<<10)
+	for {
+		b, whole, err := readMessage(br)
+		if err != nil {
+			return
+		}
+		var m message
+		if !whole {
+			m = message{ID: idOf(b), err: errTooLarge}
+		} else if json.Unmarshal(b, &m) != nil {
+			continue
+		}
+		c.deliver(m)
+	}
+}
+
+func (c *conn) deliver(m message) {
+	if m.ID == 0 {
+		if m.Method != "" {
+			c.events(event{m.Method, m.Session, m.Params})
+		}
+		return
+	}
+	c.mu.Lock()
+	ch := c.waiting[m.ID]
+	delete(c.waiting, m.ID)
+	c.mu.Unlock()
+	if ch != nil {
+		ch <- m // it has room
+	}
+}
+
+// readMessage reads up to the next zero byte. Of one that is too long it returns
+// the beginning.
+func readMessage(br *bufio.Reader) (b []byte, whole bool, err error) {
+	whole = true
+	for {
+		part, err := br.ReadSlice(0)
+		switch {
+		case len(b)+len(part) <= maxMessage && whole:
+			b = append(b, part...)
+		case whole:
+			whole, b = false, append([]byte(nil), b[:min(len(b), 200)]...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return bytes.TrimSuffix(b, []byte{0}), whole, err
+	}
+}
+
+// idOf is the id at the beginning of an answer, 0 when there is none.
+func idOf(b []byte) int64 {
+	rest, ok := bytes.CutPrefix(bytes.TrimSpace(b), []byte(`{"id":`))
+	if !ok {
+		return 0
+	}
+	digits, _, _ := bytes.Cut(rest, []byte(","))
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(digits)), 10, 64) // 0 is nobody's
+	return n
+}
+
+// call runs one command and reads its result into out, which may be nil.
+func (c *conn) call(ctx context.Context, session, method string, params, out any) error {
+	m := message{Session: session, Method: method}
+	if params != nil {
+		b, err := json.Marshal(params)
+		if err != nil {
+			return fmt.Errorf("browser: %s: %w", method, err)
+		}
+		m.Params = b
+	}
+	ch := make(chan message, 1)
+	c.mu.Lock()
+	c.next++
+	m.ID = c.next
+	c.waiting[m.ID] = ch
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, m.ID)
+		c.mu.Unlock()
+	}()
+	b, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("browser: %s: %w", method, err)
+	}
+	select {
+	case c.out <- append(b, 0):
+	case <-c.lost:
+		return errLost
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case m = <-ch:
+	case <-c.lost:
+		return errLost
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	switch {
+	case m.err != nil:
+		return m.err
+	case m.Error != nil:
+		return m.Error
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(m.Result, out); err != nil {
+		return fmt.Errorf("browser: the answer to %s: %w", method, err)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// dialog is a window of a page's script that holds the page up.
+type dialog struct {
+	kind string
+	text string
+}
+
+// patience is how long a dialog waits for a person who sits before the window.
+const patience = time.Minute
+
+// hear takes an event of the tab. It must not wait for anything.
+func (t *tab) hear(e event) {
+	var q struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		FrameID string `json:"frameId"`
+		Loader  string `json:"loaderId"`
+		Name    string `json:"name"`
+		Frame   struct {
+			ID     string `json:"id"`
+			Parent string `json:"parentId"`
+			Loader string `json:"loaderId"`
+			URL    string `json:"url"`
+		} `json:"frame"`
+	}
+	switch e.Method {
+	case "Fetch.requestPaused", "Fetch.authRequired":
+		t.b.greeted(t.p, t, e)
+		return
+	case "Inspector.targetCrashed":
+		t.crash()
+		return
+	}
+	if json.Unmarshal(e.Params, &q) != nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e.Method {
+	case "Page.javascriptDialogOpening":
+		d := &dialog{kind: q.Type, text: clean(q.Message, 300)}
+		t.dialog = d
+		if t.working > 0 || t.p.headless {
+			t.answer(d, 0)
+			return
+		}
+		t.answer(d, patience)
+	case "Page.javascriptDialogClosed":
+		t.dialog = nil
+	case "Page.frameNavigated":
+		if q.Frame.Parent == "" {
+			t.url, t.world = q.Frame.URL, 0
+			t.document(q.Frame.Loader)
+			if q.Type == "BackForwardCacheRestore" { // it was loaded before
+				shut(t.loaded)
+				shut(t.quiet)
+			}
+		}
+	case "Page.lifecycleEvent":
+		if q.FrameID == t.target {
+			t.lifecycle(q.Loader, q.Name)
+		}
+	}
+}
+
+// document notes that another document came; t.mu is held.
+func (t *tab) document(loader string) {
+	if loader == t.loader {
+		return
+	}
+	t.loader, t.world = loader, 0
+	t.loaded, t.quiet = make(chan struct{}), make(chan struct{})
+}
+
+// lifecycle notes how far the document is; t.mu is held.
+func (t *tab) lifecycle(loader, name string) {
+	if name == "init" {
+		return // commit says so too, with the address
+	}
+	t.document(loader)
+	switch name {
+	case "load":
+		shut(t.loaded)
+	case "networkAlmostIdle", "networkIdle":
+		shut(t.quiet)
+	}
+}
+
+// shut closes a channel that may be closed.
+func shut(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+// answer answers a dialog: what only tells something is taken note of, and what
+// asks is told no, but for the question whether a page may be left. t.mu is held.
+func (t *tab) answer(d *dialog, after time.Duration) {
+	yes := d.kind == "alert" || d.kind == "beforeunload"
+	t.p.do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), after+10*time.Second)
+		defer cancel()
+		if after > 0 {
+			select {
+			case <-time.After(after):
+			case <-t.gone:
+				return
+			case <-t.p.conn.lost:
+				return
+			}
+		}
+		t.mu.Lock()
+		open := t.dialog == d
+		if open {
+			t.dialog = nil
+			word := "no"
+			if yes {
+				word = "OK"
+			}
+			t.dialogs = append(t.dialogs, d.kind+": "+d.text+" (answered: "+word+")")
+			t.dialogs = t.dialogs[max(0, len(t.dialogs)-5):]
+		}
+		t.mu.Unlock()
+		if open {
+			_ = t.call(ctx, "Page.handleJavaScriptDialog", object{"accept": yes}, nil) // it may have gone by itself
+		}
+	})
+}
+
+// Dialogs takes what dialogs of a tab said since the last time.
+func (b *Browser) Dialogs(id string) []string {
+	t, err := b.tab(id)
+	if err != nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.dialogs
+	t.dialogs = nil
+	return d
+}

@@ -1,0 +1,62 @@
+package browser
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Kind says what a caller can do about an error.
+type Kind uint8
+
+// The kinds of errors.
+const (
+	NotInstalled Kind = iota + 1 // no browser
+	NotStarted                   // it did not start, or not as it should
+	NoTab                        // no such tab, or none at all
+	NotFound                     // no such element on the page
+	Changed                      // the page is not what it was
+	Refused                      // never done: an address, a field for passwords
+	Busy                         // the page does not answer
+	Crashed                      // the page, or the browser
+	Unreachable                  // the address did not answer
+	Script                       // a script of the caller's failed
+	TooMany                      // tabs
+)
+
+// Error is a call that failed.
+type Error struct {
+	Kind    Kind
+	Message string
+	Remedy  string // optional
+	// Quoted: the message holds words of a page.
+	Quoted bool
+	Err    error
+}
+
+func (e *Error) Error() string {
+	if e.Remedy != "" {
+		return e.Message + "; " + e.Remedy
+	}
+	return e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// clean is a text of a page on one line: no control characters and none that
+// cannot be seen, white space as blanks, not longer than most runes.
+func clean(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

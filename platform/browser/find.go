@@ -1,0 +1,75 @@
+package browser
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Found is a browser of this machine.
+type Found struct {
+	Name string // "Google Chrome"
+	Path string
+}
+
+// candidate is a place where a browser may be: a program's name on the path, or
+// an absolute path.
+type candidate struct{ name, place string }
+
+// candidates lists where a system keeps browsers, the usual ones first. Of the
+// environment only what names folders is asked for.
+func candidates(goos, home string, getenv func(string) string) []candidate {
+	switch goos {
+	case "darwin":
+		var out []candidate
+		for _, root := range []string{"/Applications", filepath.Join(home, "Applications")} {
+			for _, n := range []string{"Google Chrome", "Chromium", "Microsoft Edge", "Brave Browser"} {
+				out = append(out, candidate{n, root + "/" + n + ".app/Contents/MacOS/" + n})
+			}
+		}
+		return out
+	case "windows":
+		var out []candidate
+		for _, c := range []candidate{
+			{"Google Chrome", `Google\Chrome\Application\chrome.exe`},
+			{"Chromium", `Chromium\Application\chrome.exe`},
+			{"Microsoft Edge", `Microsoft\Edge\Application\msedge.exe`},
+			{"Brave", `BraveSoftware\Brave-Browser\Application\brave.exe`},
+		} {
+			for _, v := range []string{"ProgramFiles", "ProgramFiles(x86)", "LOCALAPPDATA"} {
+				if root := getenv(v); root != "" {
+					out = append(out, candidate{c.name, root + `\` + c.place})
+				}
+			}
+		}
+		return out
+	}
+	return []candidate{
+		{"Google Chrome", "google-chrome"},
+		{"Google Chrome", "google-chrome-stable"},
+		{"Google Chrome", "/opt/google/chrome/chrome"},
+		{"Chromium", "chromium"},
+		{"Chromium", "chromium-browser"},
+		{"Brave", "brave-browser"},
+		{"Brave", "brave"},
+		{"Microsoft Edge", "microsoft-edge"},
+		{"Microsoft Edge", "microsoft-edge-stable"},
+		{"Chromium", "/snap/bin/chromium"},
+	}
+}
+
+// find returns the first browser that is there, or the one the owner named.
+func find(path, goos, home string, getenv func(string) string, look func(string) (string, error)) (Found, error) {
+	if path != "" {
+		at, err := look(path)
+		if err != nil {
+			return Found{}, &Error{Kind: NotInstalled, Message: fmt.Sprintf("there is no browser at %s", path), Remedy: "mend [browser] path, or leave it empty", Err: err}
+		}
+		return Found{filepath.Base(at), at}, nil
+	}
+	for _, c := range candidates(goos, home, getenv) {
+		if at, err := look(c.place); err == nil && filepath.IsAbs(at) {
+			return Found{c.name, at}, nil
+		}
+	}
+	return Found{}, &Error{Kind: NotInstalled, Message: "no Chrome, Chromium, Edge or Brave was found", Remedy: "install one of them, or name it in [browser] path"}
+}

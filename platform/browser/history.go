@@ -1,0 +1,71 @@
+package browser
+
+import (
+	"context"
+	"time"
+)
+
+// entry is a page in a tab's history.
+type entry struct {
+	ID  int64  `json:"id"`
+	URL string `json:"url"`
+}
+
+func (t *tab) entry(ctx context.Context, delta int) (entry, error) {
+	var h struct {
+		CurrentIndex int     `json:"currentIndex"`
+		Entries      []entry `json:"entries"`
+	}
+	step, cancel := context.WithTimeout(ctx, t.b.limits.answer)
+	defer cancel()
+	if err := t.call(step, "Page.getNavigationHistory", nil, &h); err != nil {
+		return entry{}, t.b.failed(err)
+	}
+	i := h.CurrentIndex + delta
+	if i < 0 || i >= len(h.Entries) || !webPage(h.Entries[i].URL) || h.Entries[i].URL == "about:blank" {
+		return entry{}, &Error{Kind: NotFound, Message: "there is no page in that direction in the history of the tab"}
+	}
+	return h.Entries[i], nil
+}
+
+// History is the address before (-1) or after (1) the one that a tab shows.
+func (b *Browser) History(ctx context.Context, id string, delta int) (string, error) {
+	_, done, t, err := b.enter(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	e, err := t.entry(ctx, delta)
+	return e.URL, err
+}
+
+// Go goes back or forward in a tab, to the address that History told of.
+func (b *Browser) Go(ctx context.Context, id string, delta int, address string) (Tab, error) {
+	_, done, t, err := b.enter(ctx, id)
+	if err != nil {
+		return Tab{}, err
+	}
+	defer done()
+	e, err := t.entry(ctx, delta)
+	if err != nil {
+		return Tab{}, err
+	}
+	if e.URL != address {
+		return Tab{}, &Error{Kind: Changed, Message: "another page is there by now", Remedy: "look again"}
+	}
+	begin := time.Now()
+	if err := t.call(ctx, "Page.navigateToHistoryEntry", object{"entryId": e.ID}, nil); err != nil {
+		return Tab{}, b.failed(err)
+	}
+	if err := sleep(ctx, b.limits.calm); err != nil {
+		return Tab{}, err
+	}
+	t.wait(ctx, "")
+	if err := t.landed(ctx, begin); err != nil {
+		return Tab{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.active = t
+	return t.shown(t), nil
+}

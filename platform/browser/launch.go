@@ -1,0 +1,220 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/system"
+)
+
+// flags are what the browser is started with, apart from its pipe.
+func flags(profile, proxy string, headless, unboxed bool, goos string) []string {
+	out := []string{
+		"--user-data-dir=" + profile, "--no-first-run", "--no-default-browser-check", "--hide-crash-restore-bubble",
+		// The way out is the proxy, also to this machine, and no name is looked up
+		// but by it (chromium, net/docs/proxy.md, "Bypass rules" and "DNS leaks").
+		"--proxy-server=http://" + proxy, "--proxy-bypass-list=<-loopback>", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+		"--disable-quic", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+		// What it would do by itself.
+		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-breakpad", "--disable-domain-reliability",
+		"--disable-default-apps", "--no-pings", "--metrics-recording-only", "--disable-client-side-phishing-detection", "--no-service-autorun",
+		// An extension may set another proxy.
+		"--disable-extensions",
+		"--disable-features=" + strings.Join([]string{
+			"MediaRouter", "DialMediaRouteProvider", "CastMediaRouteProvider", "GlobalMediaControls", "OptimizationHints", "AutofillServerCommunication",
+			"Translate", "WebTransport", "DirectSockets", "CertificateTransparencyComponentUpdater", "HttpsUpgrades", "InterestFeedContentSuggestions",
+		}, ","),
+	}
+	if headless {
+		out = append(out, "--headless=new", "--window-size=1280,900", "--hide-scrollbars", "--mute-audio", "--force-color-profile=srgb")
+	}
+	if goos == "linux" {
+		out = append(out, "--password-store=basic", "--disable-dev-shm-usage")
+	}
+	if unboxed {
+		out = append(out, "--no-sandbox")
+	}
+	return append(out, "about:blank")
+}
+
+// environment is what the browser gets of this process's: where things are, whose
+// they are, the language and the display; no key, no token, no proxy.
+//
+// Pages start no programs: there is no session bus, whose portal would do that for
+// them, and the folder nothing, where it is not "", comes first in PATH. What it would
+// leave in its user's folders, such as reports of crashes with parts of pages, goes
+// beside that.
+func environment(all []string, nothing string) []string {
+	out := []string{system.Marker + "=browser", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
+	own := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"}
+	if nothing == "" {
+		own = nil
+	}
+	for _, name := range own {
+		out = append(out, name+"="+filepath.Join(filepath.Dir(nothing), "home", strings.ToLower(name)))
+	}
+	for _, v := range all {
+		name, _, _ := strings.Cut(v, "=")
+		if slices.Contains(own, name) {
+			continue
+		}
+		if name == "PATH" && nothing != "" {
+			v = name + "=" + nothing + string(os.PathListSeparator) + strings.TrimPrefix(v, name+"=")
+		}
+		if passes(strings.ToUpper(name)) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func passes(name string) bool {
+	if slices.Contains([]string{
+		"HOME", "PATH", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERNAME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",
+		"PROGRAMW6432", "HOMEDRIVE", "HOMEPATH", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "__CF_USER_TEXT_ENCODING",
+	}, name) {
+		return true
+	}
+	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
+}
+
+// displayless reports whether there is nowhere to show a window.
+func displayless(goos string, getenv func(string) string) bool {
+	return goos != "windows" && goos != "darwin" && getenv("DISPLAY") == "" && getenv("WAYLAND_DISPLAY") == ""
+}
+
+// process is a browser that runs.
+type process struct {
+	conn     *conn
+	tree     *osrun.Tree
+	proxy    *proxy
+	headless bool
+	work     sync.WaitGroup
+
+	out io.Closer // what it writes
+
+	mu     sync.Mutex
+	said   []byte // the end of it
+	ending bool
+}
+
+// start starts a browser and waits until it answers.
+func start(ctx context.Context, found Found, args []string, nothing string, events func(event)) (*process, error) {
+	p := &process{}
+	cr, cw, err := osrun.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	ar, aw, err := osrun.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, cr.Close(), cw.Close())
+	}
+	sr, sw, err := osrun.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, cr.Close(), cw.Close(), ar.Close(), aw.Close())
+	}
+	cmd := exec.Command(found.Path, args...) //nolint:noctx // it lives longer than the call that needed it first
+	give(cmd, cr, aw)
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(os.Environ(), nothing), sw, sw
+	p.tree, err = osrun.Start(cmd)
+	_, _, _ = cr.Close(), aw.Close(), sw.Close() // they are the child's
+	if err != nil {
+		return nil, errors.Join(&Error{Kind: NotStarted, Message: found.Name + " does not start: " + err.Error(), Err: err}, cw.Close(), ar.Close(), sr.Close())
+	}
+	p.out = sr
+	p.work.Go(func() { p.listen(sr) })
+	p.conn = dial(ar, cw, events)
+	ctx, cancel := context.WithTimeout(ctx, startFor)
+	defer cancel()
+	if err := p.conn.call(ctx, "", "Browser.getVersion", nil, nil); err != nil {
+		p.stop(0)
+		return nil, p.failed(found, err)
+	}
+	return p, nil
+}
+
+// startFor is how long a browser may take to start, on a busy machine.
+const startFor = 45 * time.Second
+
+func (p *process) failed(found Found, err error) error {
+	e := &Error{Kind: NotStarted, Message: found.Name + " did not start", Err: err}
+	if said := p.words(); said != "" {
+		e.Message += ": " + said
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Message = found.Name + " did not answer in time"
+	case errors.Is(err, context.Canceled):
+		return err
+	case strings.HasPrefix(found.Path, "/snap/"):
+		e.Remedy = "a browser of a snap cannot use Hob's folder; install one that is not, and name it in [browser] path"
+	default:
+		e.Remedy = "is another one running with Hob's profile? Close it"
+	}
+	return e
+}
+
+// listen keeps the end of what the browser says, for an error.
+func (p *process) listen(r io.ReadCloser) {
+	b := make([]byte, 4096)
+	for {
+		n, err := r.Read(b)
+		p.mu.Lock()
+		p.said = append(p.said, b[:n]...)
+		p.said = p.said[max(0, len(p.said)-2000):]
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// do does something beside, which stop waits for.
+func (p *process) do(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ending {
+		p.work.Go(f)
+	}
+}
+
+func (p *process) words() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return clean(string(p.said), 300)
+}
+
+// stop ends the browser: it is asked to, so that it saves its cookies, and then
+// made to.
+func (p *process) stop(patience time.Duration) {
+	if patience > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		_ = p.conn.call(ctx, "", "Browser.close", nil, nil) // it ends in any case
+		select {
+		case <-p.tree.Done():
+		case <-ctx.Done():
+		}
+		cancel()
+	}
+	p.tree.Kill()
+	<-p.tree.Done()
+	p.conn.close()
+	p.mu.Lock()
+	p.ending = true
+	p.mu.Unlock()
+	_ = p.out.Close() // what it left behind may hold the other end
+	p.work.Wait()
+	if p.proxy != nil {
+		p.proxy.close()
+	}
+}

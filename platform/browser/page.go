@@ -1,0 +1,278 @@
+package browser
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strings"
+	"time"
+)
+
+//go:embed page.js
+var pageScript string
+
+// remote is a value of the page's, or where it lies.
+type remote struct {
+	Type        string `json:"type"`
+	Subtype     string `json:"subtype"`
+	ObjectID    string `json:"objectId"`
+	Description string `json:"description"`
+	Value       value  `json:"value"`
+	Unusual     string `json:"unserializableValue"`
+}
+
+// evaluated is what the browser says of a script.
+type evaluated struct {
+	Result    remote `json:"result"`
+	Exception *struct {
+		Text      string `json:"text"`
+		Exception remote `json:"exception"`
+	} `json:"exceptionDetails"`
+}
+
+// run runs an operation of page.js in our own world of the page. A page whose
+// scripts do not end has them ended once.
+func (t *tab) run(ctx context.Context, op string, args object, out any) error {
+	if args == nil {
+		args = object{}
+	}
+	stopped := false
+	for try := 0; ; try++ {
+		step, cancel := context.WithTimeout(ctx, t.b.limits.answer)
+		err := t.runOnce(step, op, args, out)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, context.DeadlineExceeded) && !stopped:
+			stopped = true
+			end, cancel := context.WithTimeout(ctx, time.Second)
+			_ = t.call(end, "Runtime.terminateExecution", nil, nil) // it is tried again either way
+			cancel()
+			t.noteDialog("a script of the page did not end, and was stopped")
+		case errors.Is(err, context.DeadlineExceeded):
+			return &Error{Kind: Busy, Message: "the page does not answer: its scripts run without an end", Remedy: "close the tab"}
+		case stale(err) && try < 3: // another document came
+			t.mu.Lock()
+			t.world = 0
+			t.mu.Unlock()
+		default:
+			return t.b.failed(err)
+		}
+	}
+}
+
+func (t *tab) noteDialog(s string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.dialogs = append(t.dialogs, s)
+	t.dialogs = t.dialogs[max(0, len(t.dialogs)-5):]
+}
+
+// stale reports whether a command was for a document that is no more.
+func stale(err error) bool {
+	e, ok := errors.AsType[*cdpError](err)
+	return ok && (strings.Contains(e.Message, "context") || strings.Contains(e.Message, "No frame") || strings.Contains(e.Message, "navigated"))
+}
+
+func (t *tab) runOnce(ctx context.Context, op string, args object, out any) error {
+	world, err := t.ownWorld(ctx)
+	if err != nil {
+		return err
+	}
+	var r evaluated
+	if err := t.call(ctx, "Runtime.callFunctionOn", object{
+		"functionDeclaration": pageScript, "executionContextId": world, "returnByValue": true,
+		"arguments": []object{{"value": op}, {"value": args}},
+	}, &r); err != nil {
+		return err
+	}
+	if r.Exception != nil {
+		return &Error{Kind: Script, Message: "the page cannot be read: " + clean(r.Exception.Exception.Description, 200), Quoted: true}
+	}
+	return r.Result.Value.into(out)
+}
+
+// ownWorld is the world of our scripts in the page's document.
+func (t *tab) ownWorld(ctx context.Context) (int64, error) {
+	t.mu.Lock()
+	world, loader := t.world, t.loader
+	t.mu.Unlock()
+	if world != 0 {
+		return world, nil
+	}
+	var made struct {
+		ID int64 `json:"executionContextId"`
+	}
+	if err := t.call(ctx, "Page.createIsolatedWorld", object{"frameId": t.target, "worldName": "hob"}, &made); err != nil {
+		return 0, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.loader == loader {
+		t.world = made.ID
+	}
+	return made.ID, nil
+}
+
+// hold takes a tab for one call, and answers a dialog that stands open.
+func (t *tab) hold(ctx context.Context) (func(), error) {
+	select {
+	case t.one <- struct{}{}:
+	case <-t.gone:
+		return nil, t.over()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.working++
+	if t.dialog != nil {
+		t.answer(t.dialog, 0)
+	}
+	return func() {
+		t.mu.Lock()
+		t.working--
+		t.mu.Unlock()
+		<-t.one
+	}, nil
+}
+
+// Element is something on a page that can be clicked or filled. Its words are the
+// page's.
+type Element struct {
+	Handle   string   `json:"handle"` // "e7"; never given to another one
+	Kind     string   `json:"kind"`
+	Name     string   `json:"name,omitempty"`
+	Value    string   `json:"value,omitempty"`
+	Options  []string `json:"options,omitempty"`
+	Href     string   `json:"href,omitempty"`
+	Plain    bool     `json:"plain,omitempty"`  // a link that is an address and nothing else
+	Secret   bool     `json:"secret,omitempty"` // a field for passwords and the like
+	Disabled bool     `json:"disabled,omitempty"`
+}
+
+// Content is what a page shows.
+type Content struct {
+	Tab      string    `json:"tab"`
+	Title    string    `json:"title"`
+	URL      string    `json:"url"`
+	Status   int       `json:"status"` // of its answer, 0 when it is not known
+	Type     string    `json:"type"`
+	Loading  bool      `json:"loading"`
+	Text     string    `json:"text"`
+	Elements []Element `json:"elements"`
+	Frames   []string  `json:"frames"` // of other sites, which are not read
+	Cut      bool      `json:"cut"`
+	Hidden   int       `json:"hidden"`
+	Secrets  int       `json:"secrets"`
+	Last     int       `json:"last"`
+}
+
+// Bounds of what is read of a page.
+const (
+	maxText     = 200_000
+	maxNodes    = 60_000
+	maxElements = 400
+)
+
+// Content reads a page.
+func (b *Browser) Content(ctx context.Context, id string) (*Content, error) {
+	_, done, t, err := b.enter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return b.content(ctx, t)
+}
+
+func (b *Browser) content(ctx context.Context, t *tab) (*Content, error) {
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b.mu.Lock()
+	start := b.handles
+	b.mu.Unlock()
+	c := Content{Tab: t.id}
+	if err := t.run(ctx, "content", object{"start": start, "most": maxText, "nodes": maxNodes, "elements": maxElements, "ms": b.limits.read.Milliseconds()}, &c); err != nil {
+		return nil, err
+	}
+	if !webPage(c.URL) {
+		return nil, notWeb()
+	}
+	if c.Type == "application/pdf" { // another program of the browser's shows it
+		return nil, &Error{Kind: Refused, Message: "the tab shows a PDF, whose text is not read here; that is not to say that it has none", Remedy: "look at it with browser_screenshot, or have the owner save it and read the file"}
+	}
+	b.remember(t, &c)
+	return &c, nil
+}
+
+// maxKnown bounds the elements that are remembered, for the words of a question.
+const maxKnown = 4000
+
+// remember keeps which tab an element lies in.
+func (b *Browser) remember(t *tab, c *Content) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.handles = max(b.handles, c.Last)
+	if len(b.known)+len(c.Elements) > maxKnown || b.known == nil {
+		b.known = map[string]seen{}
+	}
+	for _, e := range c.Elements {
+		b.known[e.Handle] = seen{tab: t.id, element: e, page: c.URL}
+	}
+}
+
+// seen is an element as it was when its page was read.
+type seen struct {
+	tab     string
+	page    string
+	element Element
+}
+
+// Seen is an element as it was when its page was read last, and that page's tab
+// and address. Nothing is asked of the browser.
+func (b *Browser) Seen(handle string) (e Element, tab, page string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s, ok := b.known[handle]
+	return s.element, s.tab, s.page, ok
+}
+
+// enter prepares a call in a tab; "" is the active one.
+func (b *Browser) enter(ctx context.Context, id string) (*process, func(), *tab, error) {
+	p, done, err := b.use(ctx, false)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	t, err := b.tab(id)
+	if err == nil {
+		err = t.await(ctx)
+	}
+	var release func()
+	if err == nil {
+		release, err = t.hold(ctx)
+	}
+	if err != nil {
+		done()
+		return nil, nil, nil, err
+	}
+	end := func() { release(); done() }
+	t.mu.Lock()
+	at := t.url
+	t.mu.Unlock()
+	if !webPage(at) {
+		end()
+		return nil, nil, nil, notWeb()
+	}
+	return p, end, t, nil
+}
+
+func notWeb() error {
+	return &Error{Kind: Refused, Message: "the tab shows no page of the web, and nothing else is read or touched", Remedy: "open an http or https address"}
+}

@@ -1,0 +1,19 @@
+//go:build !windows
+
+package browser
+
+import (
+	"os"
+	"os/exec"
+)
+
+// give hands the browser its ends of the pipes: it reads commands from descriptor
+// 3 and writes to 4.
+func give(cmd *exec.Cmd, commands, answers *os.File) {
+	cmd.Args = append(cmd.Args, "--remote-debugging-pipe")
+	cmd.ExtraFiles = []*os.File{commands, answers}
+}
+
+// root reports whether this process is root's, to whom Chromium refuses its
+// sandbox.
+func root() bool { return os.Geteuid() == 0 }

@@ -1,0 +1,289 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Network makes the connections; *safehttp.Client does.
+type Network interface {
+	Connect(ctx context.Context, scheme, hostport string) (net.Conn, error)
+}
+
+// Nowhere is a Network for a browser that is only looked for.
+type Nowhere struct{}
+
+// Connect implements Network.
+func (Nowhere) Connect(context.Context, string, string) (net.Conn, error) {
+	return nil, errors.New("this browser has no network")
+}
+
+// Bounds of the proxy.
+const (
+	maxConnections = 400
+	maxRefusals    = 50
+	idleFor        = 10 * time.Minute // of a tunnel in which nothing moves
+)
+
+// proxy is the browser's way out: an HTTP proxy on loopback (RFC 9110, sections
+// 7.6 and 9.3.6) that takes a password, so that it serves nobody but the browser,
+// and connects by way of a Network. It reads nothing of what is encrypted.
+type proxy struct {
+	network Network
+	secret  string
+	listen  net.Listener
+	server  *http.Server
+	work    sync.WaitGroup
+	slots   chan struct{}
+	ctx     context.Context //nolint:containedctx // ends the tunnels, which outlive their requests
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	greeted bool
+	refused []refusal // the last ones
+}
+
+// refusal is an address that was not connected to.
+type refusal struct {
+	at   time.Time
+	host string
+	err  error
+}
+
+// greeting is the name under which a new browser shows that it asks the proxy.
+const greeting = "hob.invalid"
+
+func openProxy(network Network) (*proxy, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{network: network, secret: rand.Text(), listen: l, slots: make(chan struct{}, maxConnections)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.server = &http.Server{Handler: p, BaseContext: func(net.Listener) context.Context { return p.ctx }, ReadHeaderTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 256 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	p.work.Go(func() { _ = p.server.Serve(l) }) // until close
+	return p, nil
+}
+
+func (p *proxy) address() string { return p.listen.Addr().String() }
+
+func (p *proxy) close() {
+	p.cancel()
+	_ = p.server.Close()
+	p.work.Wait()
+}
+
+// ServeHTTP implements http.Handler.
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.known(r) {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="hob"`)
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	default:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	switch {
+	case r.Method == http.MethodConnect:
+		p.tunnel(w, r)
+	case r.URL.Scheme == "http" && r.URL.Host == greeting:
+		p.mu.Lock()
+		p.greeted = true
+		p.mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
+	case r.URL.Scheme == "http":
+		p.forward(w, r)
+	default: // somebody takes it for a web server
+		w.WriteHeader(http.StatusBadRequest)
+	}
+}
+
+// known reports whether a request has the password (RFC 7617).
+func (p *proxy) known(r *http.Request) bool {
+	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("hob:"+p.secret))
+	return subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), []byte(want)) == 1
+}
+
+// reached reports whether the browser asked the proxy for the greeting.
+func (p *proxy) reached() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.greeted
+}
+
+// refusedSince is why a host ("": the last one) was refused since a moment; nil: it
+// was not.
+func (p *proxy) refusedSince(at time.Time, host string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.refused) - 1; i >= 0; i-- {
+		if r := p.refused[i]; (host == "" || r.host == host) && !r.at.Before(at) {
+			return r.err
+		}
+	}
+	return nil
+}
+
+// fail gives up a request for which no connection was made, and of which nothing
+// was sent. A plain one gets no answer: that would stand in the browser as a page of
+// this host.
+func (p *proxy) fail(w http.ResponseWriter, r *http.Request, host string, err error) {
+	if r.Context().Err() == nil { // else the browser does not want it any more
+		p.mu.Lock()
+		p.refused = append(p.refused, refusal{time.Now(), host, err})
+		p.refused = p.refused[max(0, len(p.refused)-maxRefusals):]
+		p.mu.Unlock()
+	}
+	if r.Method != http.MethodConnect {
+		panic(http.ErrAbortHandler) // the server ends the connection and says nothing
+	}
+	w.WriteHeader(http.StatusBadGateway)
+}
+
+// broke answers that a connection broke off. It is an answer, since the browser
+// sends what had none once more.
+func (p *proxy) broke(w http.ResponseWriter, err error) {
+	http.Error(w, clean(err.Error(), 500), http.StatusBadGateway)
+}
+
+func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	scheme := "https"
+	if _, port, _ := net.SplitHostPort(r.Host); port == "80" { // ws://
+		scheme = "http"
+	}
+	out, err := p.network.Connect(r.Context(), scheme, r.Host)
+	if err != nil {
+		p.fail(w, r, hostOf(r.Host), err)
+		return
+	}
+	defer out.Close() //nolint:errcheck // its end is all there is to it
+	hijacker, ok := w.(http.Hijacker)
+	if !ok {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	in, rw, err := hijacker.Hijack()
+	if err != nil {
+		return
+	}
+	defer in.Close() //nolint:errcheck // as above
+	stop := context.AfterFunc(p.ctx, func() { _, _ = in.Close(), out.Close() })
+	defer stop()
+	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { pump(out, in, rw.Reader) })
+	both.Go(func() { pump(in, out, out) })
+	both.Wait()
+}
+
+// pump copies until one side ends, or nothing moves for long.
+func pump(to, from net.Conn, r io.Reader) {
+	b := make([]byte, 32<<10)
+	for {
+		_ = from.SetReadDeadline(time.Now().Add(idleFor)) // one that is closed says so below
+		n, err := r.Read(b)
+		if n > 0 {
+			_ = to.SetWriteDeadline(time.Now().Add(idleFor))
+			if _, werr := to.Write(b[:n]); werr != nil {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+		return
+	}
+	_ = to.Close()
+}
+
+// hop lists the headers that belong to one connection (RFC 9110, section 7.6.1).
+func hop() []string {
+	return []string{"Connection", "Proxy-Connection", "Proxy-Authorization", "Proxy-Authenticate", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+}
+
+// forward makes a plain request. Its connection is made for it alone.
+func (p *proxy) forward(w http.ResponseWriter, r *http.Request) {
+	host := r.URL.Host
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(r.URL.Hostname(), "80")
+	}
+	conn, err := p.network.Connect(r.Context(), "http", host)
+	if err != nil {
+		p.fail(w, r, r.URL.Hostname(), err)
+		return
+	}
+	defer conn.Close() //nolint:errcheck // its end is all there is to it
+	stop := context.AfterFunc(r.Context(), func() { _ = conn.Close() })
+	defer stop()
+	stopped := context.AfterFunc(p.ctx, func() { _ = conn.Close() })
+	defer stopped()
+	out := r.Clone(r.Context())
+	for _, h := range hop() {
+		out.Header.Del(h)
+	}
+	out.Close = true
+	_ = conn.SetDeadline(time.Now().Add(idleFor))
+	if err := out.Write(conn); err != nil {
+		p.broke(w, err)
+		return
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(conn, 1<<40)), out)
+	if err != nil {
+		p.broke(w, err)
+		return
+	}
+	defer resp.Body.Close()
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	for _, h := range hop() {
+		w.Header().Del(h)
+	}
+	w.WriteHeader(resp.StatusCode)
+	copyOut(w, resp.Body, conn)
+}
+
+// copyOut hands a body on as it comes.
+func copyOut(w http.ResponseWriter, body io.Reader, conn net.Conn) {
+	flush := http.NewResponseController(w)
+	b := make([]byte, 32<<10)
+	for {
+		_ = conn.SetReadDeadline(time.Now().Add(idleFor))
+		n, err := body.Read(b)
+		if n > 0 {
+			if _, werr := w.Write(b[:n]); werr != nil {
+				return
+			}
+			_ = flush.Flush()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func hostOf(hostport string) string {
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		return h
+	}
+	return hostport
+}

@@ -1,0 +1,112 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+type object = map[string]any
+
+// settle brings a new browser into order: it listens to its tabs, refuses
+// downloads, and shows that the browser's way out is the proxy.
+func (b *Browser) settle(ctx context.Context, p *process) error {
+	ctx, cancel := context.WithTimeout(ctx, startFor)
+	defer cancel()
+	for _, c := range []struct {
+		method string
+		params object
+	}{
+		{"Browser.setDownloadBehavior", object{"behavior": "deny", "eventsEnabled": true}},
+		{"Target.setDiscoverTargets", object{"discover": true, "filter": []object{{"type": "page"}}}},
+		{"Target.setAutoAttach", object{"autoAttach": true, "waitForDebuggerOnStart": false, "flatten": true, "filter": []object{{"type": "page"}}}},
+	} {
+		if err := p.conn.call(ctx, "", c.method, c.params, nil); err != nil {
+			return &Error{Kind: NotStarted, Message: "the browser cannot be driven: " + err.Error(), Remedy: "is it a new Chrome, Chromium, Edge or Brave?", Err: err}
+		}
+	}
+	t, err := b.first(ctx, p)
+	if err != nil {
+		return err
+	}
+	return b.greet(ctx, p, t)
+}
+
+// first waits for the tab that a browser starts with, or makes one.
+func (b *Browser) first(ctx context.Context, p *process) (*tab, error) {
+	for range 20 {
+		if list := b.pages(); len(list) > 0 {
+			return list[0], list[0].await(ctx)
+		}
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+	return b.blank(ctx, p)
+}
+
+// greet makes the browser ask the proxy for a page of its own, with the password:
+// it keeps that for everything it asks later. A browser that does not come by has
+// another proxy, set by a policy of this machine, and what it fetches could not be
+// watched.
+func (b *Browser) greet(ctx context.Context, p *process, t *tab) error {
+	if err := t.call(ctx, "Fetch.enable", object{"handleAuthRequests": true, "patterns": []object{{"urlPattern": "http://" + greeting + "/*"}}}, nil); err != nil {
+		return &Error{Kind: NotStarted, Message: "the browser cannot be driven: " + err.Error(), Err: err}
+	}
+	// It answers with no page, so that there is nothing to wait for.
+	ask, cancel := context.WithTimeout(ctx, 10*time.Second)
+	err := t.call(ask, "Page.navigate", object{"url": "http://" + greeting + "/"}, nil)
+	cancel()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return &Error{Kind: NotStarted, Message: "the browser cannot be driven: " + err.Error(), Err: err}
+	}
+	if !p.proxy.reached() {
+		return &Error{
+			Kind: NotStarted, Message: "the browser does not use the way out that it was given, so that what it fetches could not be watched",
+			Remedy: "a policy of this machine may set its proxy; name a browser without one in [browser] path",
+		}
+	}
+	t.mu.Lock()
+	t.fresh = true
+	t.mu.Unlock()
+	return t.call(ctx, "Fetch.disable", nil, nil)
+}
+
+// greeted answers for the greeting's requests, and for no others.
+func (b *Browser) greeted(p *process, t *tab, e event) {
+	var q struct {
+		RequestID     string `json:"requestId"`
+		AuthChallenge struct {
+			Source string `json:"source"`
+			Origin string `json:"origin"`
+		} `json:"authChallenge"`
+	}
+	if json.Unmarshal(e.Params, &q) != nil {
+		return
+	}
+	p.do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if e.Method == "Fetch.requestPaused" {
+			_ = t.call(ctx, "Fetch.continueRequest", object{"requestId": q.RequestID}, nil) // greet sees what comes of it
+			return
+		}
+		answer := object{"response": "CancelAuth"}
+		if q.AuthChallenge.Source == "Proxy" {
+			answer = object{"response": "ProvideCredentials", "username": "hob", "password": p.proxy.secret}
+		}
+		_ = t.call(ctx, "Fetch.continueWithAuth", object{"requestId": q.RequestID, "authChallengeResponse": answer}, nil) // as above
+	})
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,363 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Tab is one tab as it is now. Title and URL are the page's own words.
+type Tab struct {
+	ID     string `json:"id"` // "t3"; never given to another one
+	Title  string `json:"title,omitempty"`
+	URL    string `json:"url"`
+	Active bool   `json:"active,omitempty"` // meant when a call names none
+	// Own: Hob opened it, and nothing was typed or clicked in it by Hob since.
+	Own     bool `json:"own,omitempty"`
+	Crashed bool `json:"crashed,omitempty"`
+}
+
+// Web reports whether the tab shows a page of the web: the browser's own pages,
+// files and the like are nobody's business.
+func (t Tab) Web() bool { return webPage(t.URL) }
+
+func webPage(address string) bool {
+	return strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") || address == "about:blank"
+}
+
+// tab is a page of the browser to which this client is attached.
+type tab struct {
+	b       *Browser
+	p       *process
+	id      string
+	n       int // of tabs ever
+	target  string
+	session string
+	ready   chan struct{} // closed when it can be driven
+	gone    chan struct{} // closed when it has ended
+	one     chan struct{} // held by a call
+
+	mu      sync.Mutex
+	title   string
+	url     string
+	own     bool
+	fresh   bool // the blank one that a browser starts with: no page has opened it
+	crashed bool
+	ended   error
+	loader  string        // of the document
+	loaded  chan struct{} // closed when the document is loaded
+	quiet   chan struct{} // closed when it hardly fetches any more
+	world   int64         // where our scripts run; 0: none yet
+	dialog  *dialog
+	dialogs []string // answered since the last call
+	working int      // calls that are under way
+}
+
+// blank makes a new tab.
+func (b *Browser) blank(ctx context.Context, p *process) (*tab, error) {
+	var made struct {
+		TargetID string `json:"targetId"`
+	}
+	if err := p.conn.call(ctx, "", "Target.createTarget", object{"url": "about:blank"}, &made); err != nil {
+		return nil, b.failed(err)
+	}
+	for {
+		b.mu.Lock()
+		t := b.tabs[made.TargetID]
+		b.mu.Unlock()
+		if t != nil {
+			return t, t.await(ctx)
+		}
+		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+			return nil, b.failed(err)
+		}
+	}
+}
+
+// await waits until the tab can be driven.
+func (t *tab) await(ctx context.Context) error {
+	select {
+	case <-t.ready:
+		return nil
+	case <-t.gone:
+		return t.over()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// end marks the tab as gone.
+func (t *tab) end(why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended == nil {
+		t.ended = why
+		close(t.gone)
+	}
+}
+
+func (t *tab) over() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.crashed:
+		return &Error{Kind: Crashed, Message: "the page of " + t.id + " crashed", Remedy: "open it again"}
+	case errors.Is(t.ended, errLost):
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: it is started anew, with no tabs", Err: errLost}
+	}
+	return &Error{Kind: NoTab, Message: "the tab " + t.id + " was closed"}
+}
+
+// call runs a command in the tab. A tab that ends gives it up.
+func (t *tab) call(ctx context.Context, method string, params, out any) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-t.gone:
+			cancel(errGone)
+		case <-stop:
+		}
+	}()
+	err := t.p.conn.call(ctx, t.session, method, params, out)
+	if err != nil && errors.Is(context.Cause(ctx), errGone) {
+		return t.over()
+	}
+	return err
+}
+
+var errGone = errors.New("the tab has gone")
+
+// attached begins to follow a tab.
+func (b *Browser) attached(p *process, session string, info targetInfo) {
+	b.mu.Lock()
+	if b.proc != p || b.tabs[info.TargetID] != nil {
+		b.mu.Unlock()
+		return
+	}
+	b.count++
+	t := &tab{
+		b: b, p: p, id: fmt.Sprintf("t%d", b.count), n: b.count, target: info.TargetID, session: session, title: clean(info.Title, 200), url: info.URL,
+		ready: make(chan struct{}), gone: make(chan struct{}), one: make(chan struct{}, 1), loaded: make(chan struct{}), quiet: make(chan struct{}),
+	}
+	b.tabs[info.TargetID] = t
+	many := len(b.tabs) > b.opt.MaxTabs
+	b.mu.Unlock()
+	p.do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if many {
+			_ = p.conn.call(ctx, "", "Target.closeTarget", object{"targetId": info.TargetID}, nil) // else it stays, and is one too many
+			b.note("a page tried to open more tabs than there may be; they were closed")
+			return
+		}
+		// A window that a page opens waits for the last of these in spite of what was
+		// said to the browser, and the page that opened it with it.
+		for _, c := range []struct {
+			method string
+			params object
+		}{{"Page.enable", nil}, {"Page.setLifecycleEventsEnabled", object{"enabled": true}}, {"Inspector.enable", nil}, {"Runtime.runIfWaitingForDebugger", nil}} {
+			if err := t.call(ctx, c.method, c.params, nil); err != nil {
+				b.opt.Log.Debug("a tab cannot be driven", "tab", t.id, "err", err)
+			}
+		}
+		close(t.ready)
+	})
+}
+
+// pages are the tabs, in the order in which they were opened.
+func (b *Browser) pages() []*tab {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]*tab, 0, len(b.tabs))
+	for _, t := range b.tabs {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b *tab) int { return a.n - b.n })
+	return out
+}
+
+// shown is the tab as others see it.
+func (t *tab) shown(active *tab) Tab {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return Tab{ID: t.id, Title: t.title, URL: cut(t.url), Active: t == active, Own: t.own, Crashed: t.crashed}
+}
+
+// maxURL bounds an address of a page, in bytes.
+const maxURL = 2000
+
+func cut(address string) string {
+	if len(address) > maxURL {
+		return strings.ToValidUTF8(address[:maxURL], "") + "…"
+	}
+	return address
+}
+
+// Tabs lists the tabs. Nothing is started for it.
+func (b *Browser) Tabs(context.Context) []Tab {
+	if !b.Running() {
+		return nil
+	}
+	b.mu.Lock()
+	active := b.active
+	b.mu.Unlock()
+	var out []Tab
+	for _, t := range b.pages() {
+		s := t.shown(active)
+		if s.idle() {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// idle: nothing was opened in it yet, as in the one that a browser starts with.
+func (t Tab) idle() bool { return t.URL == "about:blank" && !t.Active && !t.Own }
+
+// Get is one tab; "" is the active one.
+func (b *Browser) Get(id string) (Tab, error) {
+	t, err := b.tab(id)
+	if err != nil {
+		return Tab{}, err
+	}
+	b.mu.Lock()
+	active := b.active
+	b.mu.Unlock()
+	return t.shown(active), nil
+}
+
+func (b *Browser) tab(id string) (*tab, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proc != nil && !lost(b.proc) {
+		if id == "" && b.active != nil {
+			return b.active, nil
+		}
+		var only *tab
+		for _, t := range b.tabs {
+			switch {
+			case t.id == id:
+				return t, nil
+			case id == "" && !t.shown(nil).idle():
+				if only != nil {
+					return nil, &Error{Kind: NoTab, Message: "several tabs are open, and none is the active one", Remedy: "name one: browser_list_tabs tells which there are"}
+				}
+				only = t
+			}
+		}
+		if only != nil { // the active one was closed
+			return only, nil
+		}
+	}
+	if id == "" {
+		return nil, &Error{Kind: NoTab, Message: "no tab is open", Remedy: "open one with browser_open_tab"}
+	}
+	return nil, &Error{Kind: NoTab, Message: fmt.Sprintf("there is no tab %.20q", id), Remedy: "browser_list_tabs tells which there are"}
+}
+
+// targetInfo is what the browser says of a target.
+type targetInfo struct {
+	TargetID string `json:"targetId"`
+	Type     string `json:"type"`
+	Title    string `json:"title"`
+	URL      string `json:"url"`
+}
+
+// hear takes an event of the browser. It must not wait for anything.
+func (b *Browser) hear(p *process, e event) {
+	if p == nil {
+		return
+	}
+	var q struct {
+		SessionID  string     `json:"sessionId"`
+		TargetID   string     `json:"targetId"`
+		TargetInfo targetInfo `json:"targetInfo"`
+		URL        string     `json:"url"`
+	}
+	if e.Session != "" {
+		if t := b.bySession(e.Session); t != nil {
+			t.hear(e)
+		}
+		return
+	}
+	if json.Unmarshal(e.Params, &q) != nil {
+		return
+	}
+	switch e.Method {
+	case "Target.attachedToTarget":
+		if q.TargetInfo.Type == "page" {
+			b.attached(p, q.SessionID, q.TargetInfo)
+		}
+	case "Target.targetInfoChanged":
+		if t := b.byTarget(q.TargetInfo.TargetID); t != nil {
+			t.mu.Lock()
+			t.title, t.url = clean(q.TargetInfo.Title, 200), q.TargetInfo.URL
+			t.mu.Unlock()
+		}
+	case "Target.targetCrashed":
+		if t := b.byTarget(q.TargetID); t != nil {
+			t.crash()
+		}
+	case "Target.targetDestroyed", "Target.detachedFromTarget":
+		b.forget(q.TargetID, q.SessionID)
+	case "Browser.downloadWillBegin":
+		b.note("a download was refused: " + clean(cut(q.URL), 300))
+	}
+}
+
+func (b *Browser) bySession(session string) *tab {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, t := range b.tabs {
+		if t.session == session {
+			return t
+		}
+	}
+	return nil
+}
+
+func (b *Browser) byTarget(target string) *tab {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.tabs[target]
+}
+
+// forget drops a tab that was closed.
+func (b *Browser) forget(target, session string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, t := range b.tabs {
+		if key == target || session != "" && t.session == session {
+			t.end(errGone)
+			delete(b.tabs, key)
+			if b.active == t {
+				b.active = nil
+			}
+		}
+	}
+}
+
+// crash ends what waits for the page; the tab stays, and can only be closed.
+func (t *tab) crash() {
+	t.mu.Lock()
+	t.crashed = true
+	t.mu.Unlock()
+	t.end(errGone)
+}
+
+// failed words an error of the protocol.
+func (b *Browser) failed(err error) error {
+	if errors.Is(err, errLost) {
+		return &Error{Kind: Crashed, Message: "the browser has ended", Remedy: "try again: it is started anew, with no tabs", Err: err}
+	}
+	return err
+}

@@ -1,0 +1,25 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// value is a value of a page's, as it came.
+type value json.RawMessage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *value) UnmarshalJSON(b []byte) error {
+	*v = append((*v)[:0], b...)
+	return nil
+}
+
+func (v value) into(out any) error {
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(v, out); err != nil {
+		return fmt.Errorf("browser: what the page returned: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+// Package daysoff knows on which days its owner has off: those of the all-day
+// events in calendar files that he names, such as the public holidays of his
+// country and his own leave.
+package daysoff
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"hob/platform/pim/ics"
+)
+
+const (
+	maxFile = 2 << 20     // bytes
+	longest = 366         // days of one event
+	again   = time.Minute // how long a look at the files serves
+
+	// patience is how long a look is waited for: a share that is gone may hang for
+	// minutes.
+	patience = 2 * time.Second
+)
+
+// Files are the days off in calendar files. They are followed while the program
+// runs. It may be used concurrently.
+type Files struct {
+	paths []string
+	bad   func(error) // is told what cannot be read, once a change
+
+	mu      sync.Mutex
+	looked  time.Time
+	looking chan struct{}    // closed when the look that is under way has ended
+	late    bool             // nobody waits for it any more
+	files   map[string]*file // never written to
+}
+
+// file is one as it was read last.
+type file struct {
+	at   time.Time
+	size int64
+	from int // the first year that was looked at
+	days map[string]bool
+	bad  string // what was told of it
+}
+
+// New follows files; bad is told what cannot be read. What was read of a file
+// before counts until it can be read again.
+func New(paths []string, bad func(error)) *Files {
+	return &Files{paths: paths, bad: bad, files: map[string]*file{}}
+}
+
+// Has reports whether a day is off. It waits for a look at the files, but not for
+// one that hangs: what was read last counts until then.
+func (f *Files) Has(day time.Time) bool {
+	f.await()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.files {
+		if one.days[day.Format(time.DateOnly)] {
+			return true
+		}
+	}
+	return false
+}
+
+// await begins a look when it is time for one and none is under way, and waits for
+// it.
+func (f *Files) await() {
+	f.mu.Lock()
+	if f.looking == nil && time.Since(f.looked).Abs() >= again {
+		f.looked, f.looking, f.late = time.Now(), make(chan struct{}), false
+		go f.look(f.looked, maps.Clone(f.files), f.looking)
+	}
+	done, late := f.looking, f.late
+	f.mu.Unlock()
+	if done == nil || late {
+		return
+	}
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		f.mu.Lock()
+		f.late = f.looking != nil
+		f.mu.Unlock()
+	}
+}
+
+// look reads what is new; files is its own until it has ended.
+func (f *Files) look(now time.Time, files map[string]*file, done chan struct{}) {
+	for _, path := range f.paths {
+		old := files[path]
+		if old == nil {
+			old = &file{days: map[string]bool{}}
+		}
+		fi, err := os.Stat(path)
+		if err == nil && fi.ModTime().Equal(old.at) && fi.Size() == old.size && old.from == now.Year() {
+			continue
+		}
+		fresh := file{from: now.Year(), days: old.days}
+		if err == nil {
+			var days map[string]bool
+			if days, err = Read(path, now); err == nil || len(days) > 0 {
+				fresh.at, fresh.size, fresh.days = fi.ModTime(), fi.Size(), days // else it is tried again
+			}
+		}
+		if err != nil {
+			if fresh.bad = err.Error(); fresh.bad != old.bad {
+				f.bad(err)
+			}
+		}
+		files[path] = &fresh
+	}
+	f.mu.Lock()
+	f.files, f.looking = files, nil
+	f.mu.Unlock()
+	close(done)
+}
+
+// Read lists the days off that a calendar file names from the last year on to the
+// next three. The error says what of it cannot be read; the rest is there.
+func Read(path string, now time.Time) (map[string]bool, error) {
+	h, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("days off: %w", err)
+	}
+	defer h.Close()
+	b, err := io.ReadAll(io.LimitReader(h, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("days off: %w", err)
+	}
+	out := map[string]bool{}
+	var bad error
+	for year := now.Year() - 1; year <= now.Year()+3; year++ {
+		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		events, err := ics.Events(b, ics.Span{From: from, To: from.AddDate(1, 0, 0), Zone: time.UTC})
+		if err != nil {
+			bad = fmt.Errorf("days off: %s: %w", path, err)
+		}
+		for _, e := range events {
+			if !e.AllDay || e.Cancelled {
+				continue
+			}
+			for day, n := e.Start, 0; n == 0 || day.Before(e.End) && n < longest; n++ {
+				out[day.Format(time.DateOnly)] = true
+				day = day.AddDate(0, 0, 1)
+			}
+		}
+	}
+	return out, bad
+}

@@ -1,0 +1,201 @@
+// Package apps finds the applications of this desktop by the names that people
+// call them, and starts them. It decides nothing: whether one may be started, and
+// with what, is for its callers.
+//
+// Linux: desktop entries, which are read here and started without a shell, by the
+// user's service manager where there is one (they outlive this process then).
+// macOS: the application folders, and open(1). Windows: the start menu by
+// Get-StartApps, and the shell's folder of applications. What is started carries
+// Marker: like everything that Hob starts, it does not speak for the owner.
+package apps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/osrun"
+)
+
+// The errors of a Finder.
+var (
+	ErrNone    = errors.New("no application is called that")
+	ErrSession = errors.New("there is no desktop session")
+	ErrUnsure  = errors.New("whether it was started is not known")
+	ErrItem    = errors.New("it does not say that it opens such a thing")
+)
+
+// App is an application that is installed.
+type App struct {
+	ID      string // of the system: "firefox", "com.apple.Safari", an AUMID
+	Name    string // as menus show it
+	File    string // what says how it is started, "" where nothing does
+	Command []string
+	// Terminal: it runs within one.
+	Terminal bool
+	// Shared: it was put there for all users of the machine, which takes the rights
+	// of its administrator.
+	Shared bool
+	Opens  Opens
+
+	words []string // by which it is found, in lower case
+	at    int      // where in Command stands what it opens
+}
+
+// Opens is what an application says that it can be handed.
+type Opens uint8
+
+// What an application opens.
+const (
+	Nothing Opens = iota
+	Files
+	Addresses // and files
+)
+
+// Takes reports whether an application opens a file, or an address, when it is
+// started with it.
+func (a App) Takes(item string) bool {
+	if filepath.IsAbs(item) { // files are named by their whole paths
+		return a.Opens >= Files
+	}
+	return a.Opens == Addresses
+}
+
+// with is the command with an item.
+func (a App) with(item string) ([]string, error) {
+	switch {
+	case item == "":
+		return a.Command, nil
+	case !a.Takes(item) || a.at < 1 || a.at > len(a.Command): // it stands after the program, and begins with no dash
+		return nil, ErrItem
+	}
+	return slices.Insert(slices.Clone(a.Command), a.at, item), nil
+}
+
+// Options of New; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Marker is the name of a variable that goes into the environment of what is
+	// started; "": none.
+	Marker string
+	// Scripts runs those of Windows; nil: one of its own.
+	Scripts osrun.Runner
+	// Wait bounds a search or a start (default 10 s).
+	Wait time.Duration
+}
+
+// Finder finds and starts applications. Its methods may be called concurrently.
+type Finder struct{ opt Options }
+
+// New makes a Finder. It looks at nothing yet.
+func New(o Options) *Finder {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{})
+	}
+	return &Finder{o}
+}
+
+// maxName bounds the name of an application, in bytes.
+const maxName = 200
+
+// Find returns the application that a name means. Where several fit equally well,
+// or none does, the error names those that come close.
+func (f *Finder) Find(ctx context.Context, name string) (App, error) {
+	name = strings.Join(strings.Fields(name), " ")
+	if name == "" || len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {
+		return App{}, errors.New("that is no name of an application")
+	}
+	all, err := f.List(ctx)
+	if err != nil {
+		return App{}, err
+	}
+	return pick(all, name)
+}
+
+// List returns the applications in order of their names.
+func (f *Finder) List(ctx context.Context) ([]App, error) {
+	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
+	defer cancel()
+	all, err := f.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the applications: %w", err)
+	}
+	slices.SortStableFunc(all, func(a, b App) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return all, nil
+}
+
+// Start starts an application. When it returns nil the system has taken it; what
+// becomes of it then is its own.
+//
+// An item is a file, by its whole path, or an address for it to open; "": none.
+func (f *Finder) Start(ctx context.Context, a App, item string) error {
+	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
+	defer cancel()
+	if err := f.start(ctx, a, item); err != nil {
+		return fmt.Errorf("start %s: %w", a.Name, err)
+	}
+	return nil
+}
+
+// pick finds what a name means: the whole name before its beginning, and that
+// before a word of it.
+func pick(all []App, name string) (App, error) {
+	want := strings.ToLower(name)
+	for _, fits := range []func(App) bool{
+		func(a App) bool { return strings.EqualFold(a.Name, name) || strings.EqualFold(a.ID, name) },
+		func(a App) bool { return slices.Contains(a.words, want) },
+		func(a App) bool { return strings.HasPrefix(strings.ToLower(a.Name), want+" ") },
+		func(a App) bool { return slices.Contains(strings.Fields(strings.ToLower(a.Name)), want) },
+		func(a App) bool { return len(want) > 3 && strings.Contains(strings.ToLower(a.Name), want) },
+	} {
+		var found []App
+		for _, a := range all {
+			if fits(a) && !slices.ContainsFunc(found, func(b App) bool { return b.Name == a.Name }) {
+				found = append(found, a)
+			}
+		}
+		switch {
+		case len(found) == 1:
+			return found[0], nil
+		case len(found) > 1:
+			return App{}, fmt.Errorf("several applications could be meant by %q: %s", name, names(found))
+		}
+	}
+	return App{}, fmt.Errorf("%w: %q%s", ErrNone, name, near(all, want))
+}
+
+func names(list []App) string {
+	var out []string
+	for _, a := range list[:min(8, len(list))] {
+		out = append(out, a.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// near says what begins alike.
+func near(all []App, want string) string {
+	var close []App
+	for _, a := range all {
+		n := min(3, len(want))
+		if n > 0 && strings.HasPrefix(strings.ToLower(a.Name), want[:n]) {
+			close = append(close, a)
+		}
+	}
+	if len(close) == 0 {
+		return ""
+	}
+	return "; there is " + names(close)
+}

@@ -1,0 +1,27 @@
+package apps
+
+import (
+	"context"
+
+	"golang.org/x/sys/windows"
+)
+
+func (f *Finder) list(ctx context.Context) ([]App, error) {
+	return startMenu(ctx, f.opt.Scripts)
+}
+
+// start opens an item of the shell's folder of applications.
+func (f *Finder) start(_ context.Context, a App, what string) error {
+	if what != "" {
+		return ErrItem // the folder of applications hands nothing on
+	}
+	verb, err := windows.UTF16PtrFromString("open")
+	if err != nil {
+		return err
+	}
+	item, err := windows.UTF16PtrFromString(`shell:AppsFolder\` + a.ID)
+	if err != nil {
+		return err
+	}
+	return windows.ShellExecute(0, verb, item, nil, nil, windows.SW_SHOWNORMAL)
+}

@@ -1,0 +1,29 @@
+package apps
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// bundles lists the applications of a folder of macOS. Names on disk are those
+// that are shown there, save where they are translated.
+func bundles(dir string) (out []App) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range list[:min(len(list), 2000)] {
+		name, ok := strings.CutSuffix(e.Name(), ".app")
+		if !ok || name == "" {
+			continue
+		}
+		out = append(out, App{
+			ID: name, Name: name, File: filepath.Join(dir, e.Name()),
+			Shared: strings.HasPrefix(dir, "/System/") || strings.HasPrefix(dir, "/Applications"),
+			words:  []string{strings.ToLower(name)},
+			Opens:  Addresses, // what it does not open, open(1) says
+		})
+	}
+	return out
+}

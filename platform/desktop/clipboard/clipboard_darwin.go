@@ -1,0 +1,43 @@
+package clipboard
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+
+	"hob/platform/osrun"
+)
+
+func newBackend(o Options) backend { return desk{o} }
+
+type desk struct{ opt Options }
+
+func (desk) close() {}
+
+// read asks the pasteboard itself, which knows the marks of password managers.
+func (d desk) read(ctx context.Context) (Content, error) { return paste(ctx, d.opt.Scripts, d.opt) }
+
+// write goes through the library, save where pbcopy would take the text for
+// MacRoman: launchd gives no locale.
+func (d desk) write(ctx context.Context, text string) error {
+	if utf8Locale(d.opt.Getenv) {
+		return libraryWrite(ctx, text)
+	}
+	cmd := exec.Command("/usr/bin/pbcopy") //nolint:noctx // its tree is ended whole by Output
+	cmd.Env = d.env()
+	_, err := osrun.Output(ctx, cmd, []byte(text))
+	return busy(ctx, err)
+}
+
+func (d desk) env() []string {
+	return []string{"LANG=en_US.UTF-8", "LC_ALL=en_US.UTF-8", "HOME=" + d.opt.Getenv("HOME")}
+}
+
+func utf8Locale(getenv func(string) string) bool {
+	for _, k := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := getenv(k); v != "" {
+			return strings.HasSuffix(strings.ToUpper(v), "UTF-8")
+		}
+	}
+	return false
+}

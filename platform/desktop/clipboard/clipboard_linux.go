@@ -1,0 +1,249 @@
+package clipboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/atotto/clipboard"
+
+	"hob/platform/desktop/session"
+	"hob/platform/desktop/xwin"
+	"hob/platform/osrun"
+)
+
+// passwordHint is what password managers add (KeePassXC, KWallet, Bitwarden).
+const passwordHint = "x-kde-passwordManagerHint"
+
+func newBackend(o Options) backend { return &desk{opt: o} }
+
+type desk struct {
+	opt Options
+
+	mu    sync.Mutex
+	drop  context.CancelFunc // of the text that this process holds
+	ended <-chan struct{}
+}
+
+// how the clipboard is reached.
+func (d *desk) look(ctx context.Context) (session.Env, *wayland, error) {
+	e := session.Look(ctx, d.opt.Getenv)
+	switch {
+	case e.None():
+		return e, nil, fmt.Errorf("%w: %w (neither DISPLAY nor WAYLAND_DISPLAY is set); start Hob within the desktop session", ErrNone, session.ErrNone)
+	case e.Wayland == "":
+		return e, nil, nil
+	}
+	w, err := newWayland(e)
+	switch {
+	case err == nil:
+		return e, w, nil
+	case e.Display == "":
+		return e, nil, err
+	}
+	return e, nil, nil // by way of Xwayland
+}
+
+// library reports whether atotto/clipboard finds the same session and has a
+// program to reach it with. Under Wayland its programs may hang for good.
+func library(e session.Env) bool {
+	if !e.Inherited || e.Wayland != "" || clipboard.Unsupported {
+		return false
+	}
+	for _, p := range []string{"xclip", "xsel"} {
+		if _, err := exec.LookPath(p); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *desk) read(ctx context.Context) (Content, error) {
+	e, w, err := d.look(ctx)
+	if err != nil {
+		return Content{}, err
+	}
+	if w != nil {
+		return w.read(ctx)
+	}
+	x, err := xwin.Dial(ctx, e)
+	if err != nil {
+		return Content{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	defer x.Close()
+	board, err := x.Clipboard()
+	if err != nil {
+		return Content{}, err
+	}
+	if owned, err := board.Owned(); err != nil || !owned {
+		return Content{}, err
+	}
+	formats, err := board.Formats(ctx)
+	if err != nil {
+		return Content{}, silent(err)
+	}
+	c := Content{Hidden: slices.Contains(formats, passwordHint)}
+	form := text(formats)
+	if form == "" {
+		c.Formats = named(formats)
+		return c, nil
+	}
+	raw, err := board.Get(ctx, form)
+	c.Text = string(raw)
+	return c, silent(err)
+}
+
+func silent(err error) error {
+	if errors.Is(err, xwin.ErrSilent) {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}
+
+// text is the best form of a text among those that are offered; a program that
+// lists none is asked for the usual one.
+func text(formats []string) string {
+	if len(formats) == 0 {
+		return "UTF8_STRING"
+	}
+	for _, want := range []string{"UTF8_STRING", "text/plain;charset=utf-8", "text/plain", "STRING", "TEXT"} {
+		if slices.Contains(formats, want) {
+			return want
+		}
+	}
+	return ""
+}
+
+// named are the forms that say something to people.
+func named(formats []string) (out []string) {
+	for _, f := range formats {
+		if strings.Contains(f, "/") && len(out) < 8 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (d *desk) write(ctx context.Context, text string) error {
+	e, w, err := d.look(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case w != nil:
+		return w.write(ctx, text)
+	case len(text) > xwin.MaxOffer && library(e): // its program stays behind, as one that this process has started
+		return libraryWrite(ctx, text)
+	}
+	return d.hold(ctx, e, text)
+}
+
+// hold offers the text from within this process, in place of one that it offers
+// already.
+func (d *desk) hold(ctx context.Context, e session.Env, text string) error {
+	life, drop := context.WithCancel(context.WithoutCancel(ctx))
+	dialing := context.AfterFunc(ctx, drop)
+	x, err := xwin.Dial(life, e)
+	if err != nil {
+		drop()
+		return fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	ended, err := x.Offer(life, text)
+	if err != nil || !dialing() {
+		x.Close()
+		drop()
+		return errors.Join(err, ctx.Err())
+	}
+	d.mu.Lock()
+	before, gone := d.drop, d.ended
+	d.drop, d.ended = drop, ended
+	d.mu.Unlock()
+	if before != nil {
+		before()
+		<-gone
+	}
+	return nil
+}
+
+func (d *desk) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.drop != nil {
+		d.drop()
+		<-d.ended
+		d.drop = nil
+	}
+}
+
+// wayland runs the programs of wl-clipboard. They are ended after a while: without
+// the protocol ext-data-control they wait for a focus that nobody gives them.
+type wayland struct {
+	copy, paste string
+	env         []string
+}
+
+const waylandWait = 2 * time.Second
+
+func newWayland(e session.Env) (*wayland, error) {
+	w := wayland{env: []string{"WAYLAND_DISPLAY=" + e.Wayland, "XDG_RUNTIME_DIR=" + e.RuntimeDir, "HOME=" + e.Home, "LC_ALL=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"}}
+	var err error
+	if w.copy, err = exec.LookPath("wl-copy"); err == nil {
+		w.paste, err = exec.LookPath("wl-paste")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: on Wayland it needs wl-copy and wl-paste; install the package wl-clipboard", ErrNone)
+	}
+	return &w, nil
+}
+
+func (w *wayland) run(ctx context.Context, in []byte, program string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, waylandWait)
+	defer cancel()
+	cmd := exec.Command(program, args...) //nolint:noctx // its tree is ended whole by Output
+	cmd.Env = w.env
+	out, err := osrun.Output(ctx, cmd, in)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: this compositor hands it to the window in front alone", ErrBusy)
+	}
+	return out, err
+}
+
+func (w *wayland) read(ctx context.Context) (Content, error) {
+	list, err := w.run(ctx, nil, w.paste, "--list-types")
+	if f, ok := errors.AsType[*osrun.Failure](err); ok && (strings.Contains(f.Said, "Nothing is copied") || strings.Contains(f.Said, "No selection")) {
+		return Content{}, nil
+	}
+	if err != nil {
+		return Content{}, err
+	}
+	formats := strings.Fields(string(list))
+	c := Content{Hidden: slices.Contains(formats, passwordHint)}
+	if text(formats) == "" {
+		c.Formats = named(formats)
+		return c, nil
+	}
+	out, err := w.run(ctx, nil, w.paste, "--no-newline", "--type", "text")
+	c.Text = string(out)
+	return c, err
+}
+
+// write leaves a process of wl-copy's behind, which holds the text: it leaves the
+// group that is ended with its parent.
+func (w *wayland) write(ctx context.Context, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, waylandWait)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.copy, "--type", "text/plain;charset=utf-8")
+	cmd.Env, cmd.Stdin, cmd.WaitDelay = w.env, strings.NewReader(text), time.Second
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: this compositor takes it from the window in front alone", ErrBusy)
+		}
+		return fmt.Errorf("wl-copy: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package clipboard
+
+import (
+	"context"
+	_ "embed" // the script
+	"errors"
+	"fmt"
+
+	"hob/platform/osrun"
+)
+
+//go:embed paste.js
+var pasteText string
+
+// pasteScript reads the pasteboard of macOS.
+func pasteScript() osrun.Script { return osrun.NewScript("desktop/clipboard/paste.js", pasteText) }
+
+// pasted is what it says.
+type pasted struct {
+	Text   *string  `json:"text"`
+	Types  []string `json:"types"`
+	Hidden bool     `json:"hidden"`
+}
+
+// paste reads the pasteboard.
+func paste(ctx context.Context, r osrun.Runner, o Options) (Content, error) {
+	var a pasted
+	if err := r.Run(ctx, osrun.Call{Script: pasteScript(), In: struct{}{}, Wait: o.Wait}, &a); err != nil {
+		if e, ok := errors.AsType[*osrun.Error](err); ok && e.Kind == osrun.Timeout {
+			return Content{}, fmt.Errorf("%w: %w", ErrBusy, err)
+		}
+		return Content{}, err
+	}
+	if a.Text == nil {
+		return Content{Hidden: a.Hidden, Formats: a.Types[:min(8, len(a.Types))]}, nil
+	}
+	return Content{Text: *a.Text, Hidden: a.Hidden}, nil
+}
+
+// busy marks the error of a program that was ended before it had answered.
+func busy(ctx context.Context, err error) error { //nolint:unused // on macOS it is
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}

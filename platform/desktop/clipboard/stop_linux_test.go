@@ -1,0 +1,5 @@
+package clipboard
+
+import "syscall"
+
+const stopSignal = syscall.SIGSTOP

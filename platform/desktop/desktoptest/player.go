@@ -1,0 +1,126 @@
+//go:build linux
+
+package desktoptest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
+)
+
+// Player is a media player on a bus, written from the Media Player Remote
+// Interfacing Specification 2.2.
+type Player struct {
+	props *prop.Properties
+	conn  *dbus.Conn
+
+	mu      sync.Mutex
+	pressed []string
+	refuses string
+}
+
+const (
+	playerPath = dbus.ObjectPath("/org/mpris/MediaPlayer2")
+	playerFace = "org.mpris.MediaPlayer2.Player"
+)
+
+// NewPlayer takes a name below org.mpris.MediaPlayer2 on the bus.
+func NewPlayer(t testing.TB, b *Bus, name, identity, state string, meta map[string]any) *Player {
+	t.Helper()
+	p := &Player{conn: b.Conn(t)}
+	told := map[string]dbus.Variant{}
+	for k, v := range meta {
+		told[k] = dbus.MakeVariant(v)
+	}
+	var err error
+	p.props, err = prop.Export(p.conn, playerPath, prop.Map{
+		"org.mpris.MediaPlayer2": {"Identity": {Value: identity}},
+		playerFace: {
+			"PlaybackStatus": {Value: state}, "Metadata": {Value: told}, "Position": {Value: int64(62_000_000)}, "CanControl": {Value: true},
+			"Volume": {Value: 0.5, Writable: true},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.conn.ExportWithMap(playedBy{p}, map[string]string{"SeekBy": "Seek"}, playerPath, playerFace); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := p.conn.RequestName("org.mpris.MediaPlayer2."+name, dbus.NameFlagDoNotQueue)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatalf("own a player's name: %v %v", reply, err)
+	}
+	return p
+}
+
+// Stop leaves the bus.
+func (p *Player) Stop() { _ = p.conn.Close() }
+
+// Refuse makes presses fail with a D-Bus error.
+func (p *Player) Refuse(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refuses = name
+}
+
+// Pressed are the methods that were called.
+func (p *Player) Pressed() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.pressed...)
+}
+
+// Volume is the player's own.
+func (p *Player) Volume() float64 {
+	v, err := p.props.Get(playerFace, "Volume")
+	if err != nil {
+		return -1
+	}
+	f, _ := v.Value().(float64)
+	return f
+}
+
+func (p *Player) press(method, state, title string) *dbus.Error {
+	p.mu.Lock()
+	p.pressed = append(p.pressed, method)
+	refuses := p.refuses
+	p.mu.Unlock()
+	if refuses != "" {
+		return dbus.NewError(refuses, []any{"no"})
+	}
+	if state != "" {
+		p.props.SetMust(playerFace, "PlaybackStatus", state)
+	}
+	if title != "" {
+		p.props.SetMust(playerFace, "Metadata", map[string]dbus.Variant{"xesam:title": dbus.MakeVariant(title)})
+	}
+	return nil
+}
+
+// playedBy has the methods of the specification.
+type playedBy struct{ p *Player }
+
+// Play is of the specification, as those below.
+func (v playedBy) Play() *dbus.Error     { return v.p.press("Play", "Playing", "") }
+func (v playedBy) Pause() *dbus.Error    { return v.p.press("Pause", "Paused", "") }
+func (v playedBy) Stop() *dbus.Error     { return v.p.press("Stop", "Stopped", "") }
+func (v playedBy) Next() *dbus.Error     { return v.p.press("Next", "", "The next one") }
+func (v playedBy) Previous() *dbus.Error { return v.p.press("Previous", "", "The one before") }
+
+// PlayPause is the button that does either.
+func (v playedBy) PlayPause() *dbus.Error {
+	state := "Playing"
+	if v.p.props.GetMust(playerFace, "PlaybackStatus") == "Playing" {
+		state = "Paused"
+	}
+	return v.p.press("PlayPause", state, "")
+}
+
+// SeekBy is told microseconds. It is exported as Seek, a name that Go keeps for io.Seeker.
+func (v playedBy) SeekBy(by int64) *dbus.Error {
+	at, _ := v.p.props.GetMust(playerFace, "Position").(int64)
+	v.p.props.SetMust(playerFace, "Position", at+by)
+	return v.p.press("Seek", "", "")
+}

@@ -1,0 +1,97 @@
+//go:build linux
+
+package desktoptest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nobody is who sway runs as where the tests run as root, as which it will not.
+const nobody = 65534
+
+// Wayland is a session of the compositor sway without a screen.
+type Wayland struct{ env map[string]string }
+
+// NewWayland starts a sway of the test's own, or skips the test where there is none.
+func NewWayland(t testing.TB) *Wayland {
+	t.Helper()
+	program, err := exec.LookPath("sway")
+	if err != nil {
+		t.Skip("there is no sway here")
+	}
+	dir, err := os.MkdirTemp("", "sway") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	config := filepath.Join(dir, "config")
+	if err := os.WriteFile(config, []byte("output HEADLESS-1 resolution 800x600 position 0 0\nxwayland disable\n"), 0o644); err != nil { //nolint:gosec // somebody else reads it
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-c", config)
+	cmd.Env = []string{
+		"HOME=" + dir, "PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + dir, "LC_ALL=C.UTF-8",
+		"WLR_BACKENDS=headless", "WLR_RENDERER=pixman", "WLR_LIBINPUT_NO_DEVICES=1",
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(dir, nobody, nobody); err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: false}}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("sway does not start here: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	for end := time.Now().Add(20 * time.Second); ; {
+		displays, _ := filepath.Glob(filepath.Join(dir, "wayland-?"))
+		sockets, _ := filepath.Glob(filepath.Join(dir, "sway-ipc.*.sock"))
+		if len(displays) == 1 && len(sockets) == 1 {
+			return &Wayland{map[string]string{"WAYLAND_DISPLAY": filepath.Base(displays[0]), "XDG_RUNTIME_DIR": dir, "HOME": dir}}
+		}
+		select {
+		case <-ended:
+			t.Skip("sway does not start here")
+		case <-time.After(10 * time.Millisecond):
+		}
+		if time.Now().After(end) {
+			t.Fatal("sway shows nothing")
+		}
+	}
+}
+
+// Getenv is the environment of a process of this session.
+func (w *Wayland) Getenv(key string) string { return w.env[key] }
+
+// Run starts a program that shows itself there.
+func (w *Wayland) Run(t testing.TB, name string, args ...string) {
+	t.Helper()
+	program, err := exec.LookPath(name)
+	if err != nil {
+		t.Skipf("there is no %s here", name)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "HOME=" + t.TempDir()}
+	for k, v := range w.env {
+		if k != "HOME" {
+			cmd.Env = append(cmd.Env, k+"="+v)
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}

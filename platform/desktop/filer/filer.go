@@ -1,0 +1,51 @@
+// Package filer shows a file in its folder, in the owner's file manager: that which
+// answers to org.freedesktop.FileManager1 on Linux, Finder on macOS, Explorer on
+// Windows.
+package filer
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// ErrNone means that no file manager answers.
+var ErrNone = errors.New("no file manager of this desktop shows files")
+
+// Options of a Filer; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Wait bounds the answer of the file manager (default 10 s).
+	Wait time.Duration
+}
+
+// Filer is the owner's file manager.
+type Filer struct{ opt Options }
+
+// New makes a Filer. It starts nothing.
+func New(o Options) *Filer {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 10 * time.Second
+	}
+	return &Filer{o}
+}
+
+// Reveal shows the file or folder of an absolute path, marked in its folder.
+func (f *Filer) Reveal(ctx context.Context, path string) error {
+	if strings.ContainsAny(path, "\x00\"") && os.PathSeparator == '\\' || strings.ContainsRune(path, 0) {
+		return errors.New("no file has such a name")
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.opt.Wait)
+	defer cancel()
+	return f.reveal(ctx, path)
+}
+
+// address is a path as an address of a file, percent-encoded.
+func address(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }

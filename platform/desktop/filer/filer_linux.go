@@ -1,0 +1,35 @@
+package filer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
+)
+
+const (
+	manager     = "org.freedesktop.FileManager1"
+	managerPath = dbus.ObjectPath("/org/freedesktop/FileManager1")
+)
+
+// reveal calls ShowItems (freedesktop.org, "file-manager-interface"). The bus starts
+// the file manager if need be.
+func (f *Filer) reveal(ctx context.Context, path string) error {
+	bus, err := session.Bus(f.opt.Getenv)
+	if err != nil {
+		return err
+	}
+	conn, err := session.Dial(ctx, bus)
+	if err != nil {
+		return fmt.Errorf("%w: %w", session.ErrNone, err)
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	err = session.Call(ctx, conn, manager, managerPath, manager+".ShowItems", []any{[]string{address(path)}, ""})
+	if session.Named(err, "ServiceUnknown", "NameHasNoOwner", "UnknownMethod", "UnknownInterface") {
+		return fmt.Errorf("%w (%s): install one such as nautilus, dolphin or thunar: %w", ErrNone, manager, errors.Join(errors.ErrUnsupported, err))
+	}
+	return err
+}

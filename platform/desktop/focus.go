@@ -1,0 +1,66 @@
+package desktop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Focus is whether the owner has asked not to be disturbed.
+type Focus string
+
+// What is known of it.
+const (
+	FocusOn      Focus = "on"
+	FocusOff     Focus = "off"
+	FocusUnknown Focus = "unknown"
+)
+
+// LookFocus asks the desktop whether the owner has asked not to be disturbed, and
+// says who told. FocusUnknown comes with why nobody can tell: it is not "off".
+func LookFocus(ctx context.Context, o Options) (focus Focus, by string, why error) {
+	o = o.filled()
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	return lookFocus(ctx, o)
+}
+
+// assertions is ~/Library/DoNotDisturb/DB/Assertions.json of macOS 12 to 15. Nobody
+// has written it down; it says what it says a minute late.
+type assertions struct {
+	Data []struct {
+		Records []struct {
+			Details struct {
+				Mode string `json:"assertionDetailsModeIdentifier"`
+			} `json:"assertionDetails"`
+		} `json:"storeAssertionRecords"`
+	} `json:"data"`
+}
+
+// readAssertions reads that file.
+func readAssertions(b []byte) (Focus, string, error) {
+	var a assertions
+	if err := json.Unmarshal(b, &a); err != nil || a.Data == nil {
+		return FocusUnknown, "", fmt.Errorf("the focus of macOS is kept in another way than is known (%.40q)", b)
+	}
+	for _, d := range a.Data {
+		for _, r := range d.Records {
+			mode := strings.TrimPrefix(r.Details.Mode, "com.apple.")
+			return FocusOn, strings.TrimPrefix(mode, "donotdisturb.mode."), nil
+		}
+	}
+	return FocusOff, "macOS", nil
+}
+
+// focusState reads QUERY_USER_NOTIFICATION_STATE of Windows (shellapi.h). That it
+// takes notes does not say that Windows shows them: Focus Assist is not in it.
+func focusState(state int) (Focus, string, error) {
+	switch state {
+	case 2, 3, 4:
+		return FocusOn, "a program in full screen, or a presentation", nil
+	case 6:
+		return FocusOn, "quiet time", nil
+	}
+	return FocusUnknown, "", fmt.Errorf("programs are not told of do-not-disturb by Windows (state %d)", state)
+}

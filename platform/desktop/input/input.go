@@ -1,0 +1,185 @@
+// Package input types and clicks in the place of whoever sits here. It is the
+// sharpest tool of all: it holds no policy, but it does nothing anywhere else than
+// in the window that its caller names. That window is brought to the front first,
+// and looked for again between the pieces of a text: where another one has taken
+// its place, it stops and says so.
+//
+// It works where a system tells which window is in front: X11, the Wayland
+// compositor sway, Windows and macOS. What is looked at before each piece stands in
+// act.go, once for all of them.
+//
+// Pointer and chords go by robotgo's backends without cgo, which are picked at run
+// time and never touched without a display. They give way where they do not hold:
+//   - Texts on X11: robotgo gives a key its old meaning back at once, before programs
+//     have read the new one, so that letters which the keyboard does not have are
+//     lost; here they get spare keys, which keep them.
+//   - A display that robotgo does not find itself (a service's): XTEST of our own.
+//   - Wayland: its keyboard has the letters of the US alone and drops all others in
+//     silence; wtype makes a keyboard of those that a text needs.
+//   - Letters with what is held on macOS: robotgo presses the place that a letter has
+//     on a keyboard of the US, which is another key elsewhere; System Events asks the
+//     keyboard that is there.
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/platform/desktop/window"
+	"hob/platform/osrun"
+)
+
+// The errors of Hands.
+var (
+	ErrMoved  = errors.New("another window has come to the front")
+	ErrGone   = errors.New("the window is not there any more")
+	ErrUnsure = errors.New("how much of it was done is not known")
+)
+
+// MaxText bounds a text that is typed, in characters.
+const MaxText = 5000
+
+// Options of New; the zero value is useful.
+type Options struct {
+	Getenv func(string) string
+	Wait   time.Duration // for one action, default 60 s
+	// Scripts runs those of macOS; nil: one of its own.
+	Scripts osrun.Runner
+}
+
+// Hands type and click. One thing is done at a time.
+type Hands struct {
+	opt  Options
+	turn chan struct{}
+}
+
+// New makes Hands. They touch nothing yet.
+func New(o Options) *Hands {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = time.Minute
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{})
+	}
+	return &Hands{o, make(chan struct{}, 1)}
+}
+
+// Check is asked about the window right before each piece of an action; an error
+// ends it.
+type Check func(w window.Window) error
+
+// Type types a text into a window. Line ends are the key Enter, tabs Tab.
+func (h *Hands) Type(ctx context.Context, w window.Window, text string, ok Check) error {
+	if !utf8.ValidString(text) || utf8.RuneCountInString(text) > MaxText || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		return fmt.Errorf("that cannot be typed: at most %d characters, and none that control", MaxText)
+	}
+	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.typeText(ctx, text) })
+}
+
+// Press presses chords in a window, one after another, such as "ctrl+s".
+func (h *Hands) Press(ctx context.Context, w window.Window, chord []string, ok Check) error {
+	for _, c := range chord {
+		if _, _, err := Chord(c); err != nil {
+			return err
+		}
+	}
+	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.press(ctx, chord) })
+}
+
+// Click clicks at a point of the screen, which has to show the window then. The
+// button is left, right or middle.
+func (h *Hands) Click(ctx context.Context, w window.Window, x, y int, button string, twice bool, ok Check) error {
+	if !slices.Contains([]string{"left", "right", "middle"}, button) {
+		return fmt.Errorf("there is no button %q; use left, right or middle", button)
+	}
+	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.clickAt(ctx, x, y, button, twice) })
+}
+
+// Focus brings a window to the front, so that keys go there.
+func (h *Hands) Focus(ctx context.Context, w window.Window, ok Check) error {
+	return h.do(ctx, w, ok, func(ctx context.Context, a act) error { return a.front(ctx) })
+}
+
+func (h *Hands) do(ctx context.Context, w window.Window, ok Check, does func(context.Context, act) error) error {
+	ctx, cancel := context.WithTimeout(ctx, h.opt.Wait)
+	defer cancel()
+	select {
+	case h.turn <- struct{}{}:
+		defer func() { <-h.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	d, err := h.open(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	err = does(ctx, act{d, w, ok})
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrUnsure, err)
+	}
+	return err
+}
+
+// piece is how many characters are typed between two looks at the window.
+const piece = 16
+
+// unsure is the error of what was done in part.
+func unsure(err error, left int, what string) error {
+	return fmt.Errorf("%w; %d %s: %w", ErrUnsure, left, what, err)
+}
+
+// part is the error of a list of keys of which some were pressed, or none.
+func part(err error, left, done int) error {
+	if done == 0 {
+		return err
+	}
+	return unsure(err, left, "of the keys were not pressed")
+}
+
+// Chord reads "ctrl+shift+t" as the key and what is held with it, in robotgo's
+// names.
+func Chord(s string) (key string, held []string, err error) {
+	words := strings.Split(strings.ToLower(strings.TrimSpace(s)), "+")
+	for i, w := range words {
+		w = strings.TrimSpace(w)
+		if other := map[string]string{"control": "ctrl", "win": "cmd", "super": "cmd", "meta": "cmd", "command": "cmd", "option": "alt", "return": "enter", "escape": "esc", "del": "delete", "pgup": "pageup", "pgdn": "pagedown", "page_up": "pageup", "page_down": "pagedown"}[w]; other != "" {
+			w = other
+		}
+		if i < len(words)-1 {
+			if !slices.Contains([]string{"ctrl", "alt", "shift", "cmd"}, w) {
+				return "", nil, fmt.Errorf("%q cannot be held; use ctrl, alt, shift or cmd", w)
+			}
+			held = append(held, w)
+			continue
+		}
+		_, named := keysyms()[w]
+		if r, n := utf8.DecodeRuneInString(w); !named && (n != len(w) || r < '!' || r > '~') {
+			return "", nil, fmt.Errorf("there is no key %q", w)
+		}
+		key = w
+	}
+	return key, held, nil
+}
+
+// keysyms are the named keys, by robotgo's names, with the values of keysymdef.h.
+func keysyms() map[string]uint32 {
+	m := map[string]uint32{
+		"enter": 0xff0d, "tab": 0xff09, "esc": 0xff1b, "backspace": 0xff08, "delete": 0xffff, "space": 0x20, "insert": 0xff63,
+		"home": 0xff50, "left": 0xff51, "up": 0xff52, "right": 0xff53, "down": 0xff54, "pageup": 0xff55, "pagedown": 0xff56, "end": 0xff57,
+	}
+	for i := range uint32(12) {
+		m[fmt.Sprintf("f%d", i+1)] = 0xffbe + i
+	}
+	return m
+}

@@ -1,0 +1,94 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	robot "github.com/go-vgo/robotgo/darwin"
+
+	"hob/platform/desktop/quartz"
+	"hob/platform/desktop/window"
+	"hob/platform/osrun"
+)
+
+// mac is the desktop of macOS.
+type mac struct {
+	h *Hands
+	w window.Window
+}
+
+// keyPause is how long robotgo waits after each key, in milliseconds.
+const keyPause = 3
+
+// open makes sure of both that robotgo, which says nothing when it is not, has
+// found its libraries, and that macOS hears this process.
+func (h *Hands) open(_ context.Context, w window.Window) (desk, error) {
+	if width, _ := robot.GetScreenSize(); width == 0 {
+		return nil, fmt.Errorf("%w: macOS shows this process no screen; start Hob within your desktop session", errors.ErrUnsupported)
+	}
+	robot.SetDelay(keyPause)
+	return mac{h, w}, nil
+}
+
+func (mac) close() {}
+
+func (m mac) list(ctx context.Context) ([]window.Window, error) {
+	return window.New(window.Options{Getenv: m.h.opt.Getenv}).List(ctx)
+}
+
+func (mac) free(context.Context) error {
+	if !quartz.Trusted() { // keys would go nowhere, and nobody would say so
+		return (&osrun.Error{Script: "type and click", App: "macOS", Cause: "Hob may not use the screen's controls"}).Allow("accessibility")
+	}
+	if who := quartz.Held(); who != "" {
+		return fmt.Errorf("%w: %s has the keyboard", ErrMoved, who)
+	}
+	return nil
+}
+
+func (m mac) raise(context.Context) error {
+	return quartz.Raise(m.w.PID, uint32(m.w.ID)) //nolint:gosec // a CGWindowID
+}
+
+// text types some characters, whatever the keyboard is. Line ends and tabs press
+// nothing as characters.
+func (mac) text(ctx context.Context, some []rune) error {
+	for _, r := range some {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var err error
+		switch r {
+		case '\n':
+			err = robot.KeyTap("enter")
+		case '\t':
+			err = robot.KeyTap("tab")
+		default:
+			robot.TypeStr(string(r))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m mac) chord(ctx context.Context, key string, held []string) error {
+	if _, named := keysyms()[key]; !named {
+		return keystroke(ctx, m.h.opt.Scripts, key, held)
+	}
+	return robot.KeyTap(key, held)
+}
+
+func (mac) point(_ context.Context, x, y int) error {
+	robot.Move(x, y)
+	if gx, gy := robot.Location(); gx != x || gy != y {
+		return fmt.Errorf("%w: the pointer went to %d,%d in place of %d,%d", ErrMoved, gx, gy, x, y)
+	}
+	return nil
+}
+
+func (mac) click(_ context.Context, _, _ int, button string, twice bool) error {
+	return robot.Click(map[string]string{"left": "left", "middle": "center", "right": "right"}[button], twice)
+}

@@ -1,0 +1,272 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	robot "github.com/go-vgo/robotgo/x11"
+	"github.com/jezek/xgb/xproto"
+	"github.com/jezek/xgb/xtest"
+
+	"hob/platform/desktop/session"
+	"hob/platform/desktop/window"
+	"hob/platform/desktop/xwin"
+)
+
+// screen is an X display while one thing is done there.
+type screen struct {
+	x   *xwin.Conn
+	env session.Env
+	w   window.Window
+}
+
+func (h *Hands) open(ctx context.Context, w window.Window) (desk, error) {
+	env := session.Look(ctx, h.opt.Getenv)
+	if env.Wayland != "" {
+		return openWayland(ctx, env, w)
+	}
+	x, err := window.Display(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	if err := xtest.Init(x.X); err != nil {
+		x.Close()
+		return nil, fmt.Errorf("the display has no XTEST: %w: %w", errors.ErrUnsupported, err)
+	}
+	return &screen{x, env, w}, nil
+}
+
+func (s *screen) close() { s.x.Close() }
+
+func (s *screen) list(context.Context) ([]window.Window, error) { return window.Of(s.x) }
+
+// free: a program that has grabbed the keyboard gets all keys, whatever window is in
+// front; nobody else can grab it then.
+func (s *screen) free(context.Context) error {
+	r, err := xproto.GrabKeyboard(s.x.X, true, s.x.Root, xproto.TimeCurrentTime, xproto.GrabModeAsync, xproto.GrabModeAsync).Reply()
+	if err != nil {
+		return err
+	}
+	if r.Status != xproto.GrabStatusSuccess {
+		return fmt.Errorf("%w: a screen lock, a question for a password or a menu has the keyboard", ErrMoved)
+	}
+	return xproto.UngrabKeyboardChecked(s.x.X, xproto.TimeCurrentTime).Check()
+}
+
+func (s *screen) raise(ctx context.Context) error {
+	list, err := s.x.Windows()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(v xwin.Window) bool { return uint64(v.ID) == s.w.ID })
+	if i < 0 {
+		return ErrGone
+	}
+	return s.x.Activate(ctx, list[i])
+}
+
+// pace lets programs read what the keys mean now, and the keys one by one.
+const pace = 2 * time.Millisecond
+
+// text types some characters. Those that the keyboard lacks get spare keys before
+// any is pressed. The keys keep them: programs read what a key means when they come
+// to it, which may be much later, and a key that had no meaning is nobody's loss.
+func (s *screen) text(ctx context.Context, text []rune) error {
+	b, err := s.board()
+	if err != nil {
+		return err
+	}
+	for _, r := range text {
+		if err := b.lend(keysym(r)); err != nil {
+			return err
+		}
+	}
+	s.x.X.Sync()
+	for _, r := range text {
+		code, shift, ok := b.find(keysym(r))
+		if !ok {
+			return fmt.Errorf("no key for %q", r)
+		}
+		if err := b.tap(ctx, code, shift); err != nil {
+			return err
+		}
+	}
+	s.x.X.Sync()
+	return nil
+}
+
+// keysym is the symbol of a character (keysymdef.h: Latin-1 as it is, all others
+// by their code point).
+func keysym(r rune) uint32 {
+	switch {
+	case r == '\n':
+		return 0xff0d
+	case r == '\t':
+		return 0xff09
+	case r < 0x100:
+		return uint32(r)
+	}
+	return 0x01000000 | uint32(r)
+}
+
+// board is the keyboard as the server knows it.
+type board struct {
+	s     *screen
+	first xproto.Keycode
+	per   int
+	syms  []xproto.Keysym
+	shift xproto.Keycode
+	lent  []xproto.Keycode // that this piece needs
+}
+
+func (s *screen) board() (*board, error) {
+	first, last := s.x.Info.MinKeycode, s.x.Info.MaxKeycode
+	r, err := xproto.GetKeyboardMapping(s.x.X, first, byte(last-first)+1).Reply()
+	if err != nil {
+		return nil, err
+	}
+	b := &board{s: s, first: first, per: int(r.KeysymsPerKeycode), syms: r.Keysyms}
+	b.shift, _, _ = b.find(0xffe1)
+	if b.per < 1 || b.shift == 0 {
+		return nil, errors.New("the display has no keyboard")
+	}
+	return b, nil
+}
+
+// find is the key of a symbol in the first group.
+func (b *board) find(sym uint32) (code xproto.Keycode, shift, ok bool) {
+	for i := 0; i+b.per <= len(b.syms); i += b.per {
+		for col := range min(2, b.per) {
+			if uint32(b.syms[i+col]) == sym {
+				return b.first + xproto.Keycode(i/b.per), col == 1, true //nolint:gosec // at most 255 keys
+			}
+		}
+	}
+	return 0, false, false
+}
+
+// lend gives a key without a meaning one, or one that was lent before and is not
+// wanted for this piece: such a key means the same with and without shift.
+func (b *board) lend(sym uint32) error {
+	if code, _, ok := b.find(sym); ok {
+		b.lent = append(b.lent, code)
+		return nil
+	}
+	free := func(taken bool) int {
+		for i := len(b.syms) - b.per; i >= 0; i -= b.per {
+			key := b.syms[i : i+b.per]
+			same := !slices.ContainsFunc(key, func(k xproto.Keysym) bool { return k != key[0] })
+			code := b.first + xproto.Keycode(i/b.per) //nolint:gosec // at most 255 keys
+			if same && (key[0] == 0 || taken && b.per > 1 && key[0] > 0xff && key[0]&0xffffff00 != 0xff00 && !slices.Contains(b.lent, code)) {
+				return i
+			}
+		}
+		return -1
+	}
+	i := free(false)
+	if i < 0 {
+		i = free(true)
+	}
+	if i >= 0 {
+		key := b.syms[i : i+b.per]
+		for col := range key {
+			key[col] = xproto.Keysym(sym)
+		}
+		code := b.first + xproto.Keycode(i/b.per) //nolint:gosec // at most 255 keys
+		if err := xproto.ChangeKeyboardMappingChecked(b.s.x.X, 1, code, byte(b.per), key).Check(); err != nil {
+			return err
+		}
+		b.lent = append(b.lent, code)
+		return nil
+	}
+	return errors.New("the keyboard has no spare key")
+}
+
+func (b *board) tap(ctx context.Context, code xproto.Keycode, shift bool) error {
+	if shift {
+		b.strike(code, b.shift)
+	} else {
+		b.strike(code)
+	}
+	return rest(ctx, pace)
+}
+
+// strike presses a key with what is held, and lets go of all of them. Nothing is
+// waited for in between: the connection ends with its context, and what is down
+// then stays down.
+func (b *board) strike(code xproto.Keycode, held ...xproto.Keycode) {
+	for _, m := range held {
+		b.s.fake(xproto.KeyPress, byte(m))
+	}
+	b.s.fake(xproto.KeyPress, byte(code))
+	b.s.fake(xproto.KeyRelease, byte(code))
+	for _, m := range slices.Backward(held) {
+		b.s.fake(xproto.KeyRelease, byte(m))
+	}
+}
+
+func (s *screen) fake(kind, detail byte) {
+	xtest.FakeInput(s.x.X, kind, detail, 0, s.x.Root, 0, 0, 0)
+}
+
+// chord goes by robotgo where it finds the same display.
+func (s *screen) chord(ctx context.Context, key string, held []string) error {
+	if s.env.Inherited {
+		defer robot.Close() // it keeps a connection, and would not notice that the display went
+		return robot.KeyTap(key, held)
+	}
+	b, err := s.board()
+	if err != nil {
+		return err
+	}
+	sym, named := keysyms()[key]
+	if !named {
+		sym = uint32(key[0])
+	}
+	code, shift, ok := b.find(sym)
+	if !ok {
+		return fmt.Errorf("the keyboard has no key %q", key)
+	}
+	var with []xproto.Keycode
+	for _, m := range held {
+		mod, _, ok := b.find(map[string]uint32{"ctrl": 0xffe3, "alt": 0xffe9, "shift": 0xffe1, "cmd": 0xffeb}[m])
+		if !ok {
+			return fmt.Errorf("the keyboard has no key %q", m)
+		}
+		with = append(with, mod)
+	}
+	if shift && !slices.Contains(with, b.shift) {
+		with = append(with, b.shift)
+	}
+	b.strike(code, with...)
+	s.x.X.Sync()
+	return rest(ctx, pace)
+}
+
+func (s *screen) point(_ context.Context, x, y int) error {
+	if s.env.Inherited {
+		defer robot.Close()
+		robot.Move(x, y)
+		return nil
+	}
+	xtest.FakeInput(s.x.X, xproto.MotionNotify, 0, 0, s.x.Root, int16(x), int16(y), 0) //nolint:gosec // within a window
+	s.x.X.Sync()
+	return nil
+}
+
+func (s *screen) click(_ context.Context, _, _ int, button string, twice bool) error {
+	if s.env.Inherited {
+		defer robot.Close()
+		return robot.Click(map[string]string{"left": "left", "middle": "center", "right": "right"}[button], twice)
+	}
+	n := byte(slices.Index([]string{"left", "middle", "right"}, button) + 1) //nolint:gosec // 1 to 3
+	for range map[bool]int{false: 1, true: 2}[twice] {
+		s.fake(xproto.ButtonPress, n)
+		s.fake(xproto.ButtonRelease, n)
+	}
+	s.x.X.Sync()
+	return nil
+}

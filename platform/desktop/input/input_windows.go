@@ -1,0 +1,84 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	robot "github.com/go-vgo/robotgo/win"
+	"golang.org/x/sys/windows"
+
+	"hob/platform/desktop/window"
+)
+
+// winDesk is the desktop of Windows.
+type winDesk struct {
+	getenv func(string) string
+	w      window.Window
+}
+
+func (h *Hands) open(_ context.Context, w window.Window) (desk, error) {
+	return winDesk{h.opt.Getenv, w}, nil
+}
+
+func (winDesk) close() {}
+
+func (d winDesk) list(ctx context.Context) ([]window.Window, error) {
+	return window.New(window.Options{Getenv: d.getenv}).List(ctx)
+}
+
+const desktopReadObjects = 1 // DESKTOP_READOBJECTS
+
+// free: while the screen is locked, or Windows asks for rights, another desktop has
+// the keyboard, which is closed to us.
+func (winDesk) free(context.Context) error {
+	user := windows.NewLazySystemDLL("user32.dll")
+	h, _, _ := user.NewProc("OpenInputDesktop").Call(0, 0, desktopReadObjects)
+	if h == 0 {
+		return fmt.Errorf("%w: the screen is locked, or Windows asks for rights", ErrMoved)
+	}
+	_, _, _ = user.NewProc("CloseDesktop").Call(h)
+	return nil
+}
+
+// raise asks once: Windows may refuse that.
+func (d winDesk) raise(context.Context) error {
+	_, _, _ = windows.NewLazySystemDLL("user32.dll").NewProc("SetForegroundWindow").Call(uintptr(d.w.ID))
+	return nil
+}
+
+// text types some characters. Line ends and tabs press nothing as characters.
+func (winDesk) text(ctx context.Context, some []rune) error {
+	for _, r := range some {
+		var err error
+		switch r {
+		case '\n':
+			err = robot.KeyTap("enter")
+		case '\t':
+			err = robot.KeyTap("tab")
+		default:
+			robot.TypeStr(string(r))
+		}
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+	return nil
+}
+
+func (winDesk) chord(_ context.Context, key string, held []string) error {
+	with := make([]any, len(held)) // one by one: robotgo does not hear a list of them here
+	for k, m := range held {
+		with[k] = m
+	}
+	return robot.KeyTap(key, with...)
+}
+
+func (winDesk) point(_ context.Context, x, y int) error {
+	robot.Move(x, y)
+	return nil
+}
+
+func (winDesk) click(_ context.Context, _, _ int, button string, twice bool) error {
+	return robot.Click(map[string]string{"left": "left", "middle": "center", "right": "right"}[button], twice)
+}

@@ -1,0 +1,36 @@
+package input
+
+import (
+	"context"
+	_ "embed" // the script
+
+	"hob/platform/osrun"
+)
+
+//go:embed keystroke.js
+var keystrokeText string
+
+// keystrokeScript presses a letter with what is held, on macOS.
+func keystrokeScript() osrun.Script {
+	return osrun.NewScript("desktop/input/keystroke.js", keystrokeText)
+}
+
+// keystrokeIn is what it takes.
+type keystrokeIn struct {
+	Key  string   `json:"key"`
+	Held []string `json:"held"`
+}
+
+// systemEvents is the program of macOS that presses keys for others.
+func systemEvents() osrun.App {
+	return osrun.App{ID: "com.apple.systemevents", Name: "System Events"}
+}
+
+// keystroke presses a letter where the keyboard of this Mac has it.
+func keystroke(ctx context.Context, r osrun.Runner, key string, held []string) error {
+	in := keystrokeIn{Key: key}
+	for _, h := range held {
+		in.Held = append(in.Held, map[string]string{"ctrl": "control down", "alt": "option down", "shift": "shift down", "cmd": "command down"}[h])
+	}
+	return r.Run(ctx, osrun.Call{Script: keystrokeScript(), App: systemEvents(), In: in, Write: true, Start: true}, nil)
+}

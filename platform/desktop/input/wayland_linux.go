@@ -1,0 +1,114 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/platform/desktop/session"
+	"hob/platform/desktop/swayipc"
+	"hob/platform/desktop/window"
+	"hob/platform/osrun"
+)
+
+// wayland is a desktop of the compositor sway: it tells which window has the
+// keyboard, and wtype presses the keys.
+type wayland struct {
+	sway  *swayipc.Conn
+	w     window.Window
+	wtype string
+	first []string // of the arguments
+	env   []string
+}
+
+// found is how long programs are given to find a keyboard that was not there, in
+// milliseconds: keys that come before are lost.
+const found = "150"
+
+func openWayland(ctx context.Context, e session.Env, w window.Window) (desk, error) {
+	c, err := window.Compositor(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	program, err := exec.LookPath("wtype")
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("%w: keys are pressed by wtype on Wayland; install the package wtype", errors.ErrUnsupported)
+	}
+	var first []string
+	if there, err := c.Keyboard(ctx); err != nil || !there {
+		first = []string{"-s", found}
+	}
+	return &wayland{c, w, program, first, []string{"WAYLAND_DISPLAY=" + e.Wayland, "XDG_RUNTIME_DIR=" + e.RuntimeDir, "HOME=" + e.Home, "LC_ALL=C.UTF-8"}}, nil
+}
+
+func (d *wayland) close() { d.sway.Close() }
+
+func (d *wayland) list(ctx context.Context) ([]window.Window, error) {
+	return window.Under(ctx, d.sway)
+}
+
+// free: what has the keyboard in place of a window is no window of the list.
+func (d *wayland) free(context.Context) error { return nil }
+
+func (d *wayland) raise(ctx context.Context) error { return d.sway.Focus(ctx, d.w.ID) }
+
+// run starts wtype. What is typed goes to it by its input: everybody on this machine
+// can read arguments.
+func (d *wayland) run(ctx context.Context, in string, args ...string) error {
+	cmd := exec.Command(d.wtype, slices.Concat(d.first, args)...) //nolint:noctx // its tree is ended whole by Output
+	cmd.Env = d.env
+	if _, err := osrun.Output(ctx, cmd, []byte(in)); err != nil {
+		return fmt.Errorf("wtype: %w", err)
+	}
+	return nil
+}
+
+func (d *wayland) text(ctx context.Context, some []rune) error { return d.run(ctx, string(some), "-") }
+
+func (d *wayland) chord(ctx context.Context, key string, held []string) error {
+	return d.run(ctx, "", wtypeChord(key, held)...)
+}
+
+// wtypeChord are the arguments of wtype for a chord; keys have the names of xkb.
+func wtypeChord(key string, held []string) (args []string) {
+	mods := make([]string, len(held))
+	for i, h := range held {
+		mods[i] = map[string]string{"ctrl": "ctrl", "alt": "alt", "shift": "shift", "cmd": "logo"}[h]
+		args = append(args, "-M", mods[i])
+	}
+	args = append(args, "-k", xkbName(key))
+	for _, m := range slices.Backward(mods) {
+		args = append(args, "-m", m)
+	}
+	return args
+}
+
+func xkbName(key string) string {
+	if n := map[string]string{
+		"enter": "Return", "tab": "Tab", "esc": "Escape", "backspace": "BackSpace", "delete": "Delete", "space": "space", "insert": "Insert",
+		"home": "Home", "left": "Left", "up": "Up", "right": "Right", "down": "Down", "pageup": "Page_Up", "pagedown": "Page_Down", "end": "End",
+	}[key]; n != "" {
+		return n
+	}
+	r := []rune(key)
+	switch {
+	case len(r) > 1: // f1 to f12
+		return strings.ToUpper(key)
+	case unicode.IsLetter(r[0]) || unicode.IsDigit(r[0]):
+		return key
+	}
+	return fmt.Sprintf("U%04X", r[0])
+}
+
+// errPointer: notes and panels lie above the windows, and nothing tells where: a click
+// could press something else than was allowed.
+var errPointer = fmt.Errorf("%w: nothing tells on Wayland what lies above a window, so that no place is clicked; click_element and press_keys do without", errors.ErrUnsupported)
+
+func (*wayland) point(context.Context, int, int) error { return errPointer }
+
+func (*wayland) click(context.Context, int, int, string, bool) error { return errPointer }

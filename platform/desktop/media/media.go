@@ -1,0 +1,205 @@
+// Package media tells what the media players of this desktop play, and presses
+// their buttons. On Linux these are the players of the session's bus (MPRIS 2.2);
+// on macOS Music and Spotify by osascript, since what plays in other programs is
+// not told any more from macOS 15.4 on; on Windows those that show themselves to
+// the system (GlobalSystemMediaTransportControls), by PowerShell.
+//
+// What a player says, its own name included, is text from outside. No player is
+// started by being asked.
+package media
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/osrun"
+	"hob/platform/phrase"
+)
+
+// State is what a player does.
+type State string
+
+// The states. Unknown is that of a player that says something else.
+const (
+	Playing State = "playing"
+	Paused  State = "paused"
+	Stopped State = "stopped"
+	Unknown State = "unknown"
+)
+
+// Player is a program that plays.
+type Player struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"name"`
+	State    State         `json:"state"`
+	Title    string        `json:"title,omitempty"`
+	Artist   string        `json:"artist,omitempty"`
+	Album    string        `json:"album,omitempty"`
+	Length   time.Duration `json:"length_ns,omitempty"`
+	Position time.Duration `json:"position_ns,omitempty"`
+	// Volume is the player's own, 0 to 100; -1: it does not say.
+	Volume int `json:"volume"`
+}
+
+// Action is a button of a player.
+type Action string
+
+// The actions.
+const (
+	Play     Action = "play"
+	Pause    Action = "pause"
+	Toggle   Action = "toggle"
+	Next     Action = "next"
+	Previous Action = "previous"
+	Stop     Action = "stop"
+	Seek     Action = "seek"   // by Request.By
+	Volume   Action = "volume" // to Request.Level
+)
+
+// Actions are all of them.
+func Actions() []Action {
+	return []Action{Play, Pause, Toggle, Next, Previous, Stop, Seek, Volume}
+}
+
+// Request is one press.
+type Request struct {
+	Player string // its ID
+	Action Action
+	By     time.Duration // of Seek; negative: back
+	Level  int           // of Volume, 0 to 100
+}
+
+// The errors of a Deck. Their text names the remedy.
+var (
+	// ErrGone: the player is not there any more.
+	ErrGone = errors.New("this player has gone")
+	// ErrUnable: the player, or the system, has no such button.
+	ErrUnable = errors.New("this player does not do that")
+	// ErrUnsure: it may have been done all the same.
+	ErrUnsure = errors.New("whether the player did it is not known")
+)
+
+// Options of a Deck; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	Scripts osrun.Runner
+	// Wait bounds the answer of a player (default 2 s).
+	Wait time.Duration
+}
+
+// Deck are the players of this machine. It keeps nothing between calls, which may
+// be concurrent.
+type Deck struct{ back backend }
+
+// backend is how a system reaches its players.
+type backend interface {
+	// players are those that answered; why says of the rest that they did not.
+	players(ctx context.Context) (list []Player, why error)
+	do(ctx context.Context, r Request) error
+}
+
+// New makes a Deck. It connects to nothing.
+func New(o Options) *Deck {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 2 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return &Deck{newBackend(o)}
+}
+
+// maxPlayers bounds how many players are asked.
+const maxPlayers = 16
+
+// Players are the players that run, the one that plays first. Without any the list
+// is empty; an error means that nobody could look, or, beside a list, that some
+// player did not answer.
+func (d *Deck) Players(ctx context.Context) ([]Player, error) {
+	list, err := d.back.players(ctx)
+	for i := range list {
+		list[i].clean()
+	}
+	slices.SortStableFunc(list, func(a, b Player) int { return cmp.Compare(rank(a), rank(b)) })
+	return list, err
+}
+
+func rank(p Player) int {
+	i := slices.Index([]State{Playing, Paused, Stopped}, p.State)
+	if i < 0 {
+		i = 3
+	}
+	if i > 0 && p.Title == "" { // it has nothing that it could play on
+		i += 4
+	}
+	return i
+}
+
+// Do presses a button once, and never again by itself. Its errors wrap ErrUnsure
+// where the player may have heard it all the same.
+func (d *Deck) Do(ctx context.Context, r Request) error {
+	if !slices.Contains(Actions(), r.Action) {
+		return ErrUnable
+	}
+	r.Level = max(0, min(100, r.Level))
+	return d.back.do(ctx, r)
+}
+
+// maxText bounds what is taken of a title.
+const maxText = 300
+
+func (p *Player) clean() {
+	for _, s := range []*string{&p.Name, &p.Title, &p.Artist, &p.Album} {
+		*s = plain(*s)
+	}
+	if p.Name == "" {
+		p.Name = p.ID
+	}
+	if p.Length < 0 || p.Length > 48*time.Hour {
+		p.Length = 0
+	}
+	if p.Position < 0 || p.Length > 0 && p.Position > p.Length {
+		p.Position = 0
+	}
+	if p.Volume < 0 || p.Volume > 100 {
+		p.Volume = max(-1, min(100, p.Volume))
+	}
+}
+
+// plain is one line of a text without what turns or hides it.
+func plain(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return phrase.Cut(strings.Join(strings.Fields(s), " "), maxText)
+}
+
+// stateOf reads a state as systems write it.
+func stateOf(s string) State {
+	switch strings.ToLower(s) {
+	case "playing", "fast forwarding", "rewinding":
+		return Playing
+	case "paused":
+		return Paused
+	case "stopped":
+		return Stopped
+	}
+	return Unknown
+}

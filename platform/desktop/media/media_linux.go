@@ -1,0 +1,210 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
+)
+
+// The names of the Media Player Remote Interfacing Specification 2.2
+// (specifications.freedesktop.org/mpris-spec).
+const (
+	mpris       = "org.mpris.MediaPlayer2."
+	mprisPath   = dbus.ObjectPath("/org/mpris/MediaPlayer2")
+	mprisRoot   = "org.mpris.MediaPlayer2"
+	mprisPlayer = "org.mpris.MediaPlayer2.Player"
+	// A helper that shows the last player again, under a name of its own.
+	mprisTwin = mpris + "playerctld"
+)
+
+func newBackend(o Options) backend { return &bus{o} }
+
+type bus struct{ opt Options }
+
+// dial connects for as long as ctx lives.
+func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
+	address, err := session.Bus(b.opt.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := session.Dial(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", session.ErrNone, err)
+	}
+	return conn, nil
+}
+
+func (b *bus) players(ctx context.Context) ([]Player, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*b.opt.Wait)
+	defer cancel()
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	names, err := list(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	found, errs := make([]*Player, len(names)), make([]error, len(names))
+	var work sync.WaitGroup
+	for i, name := range names {
+		work.Go(func() { found[i], errs[i] = b.ask(ctx, conn, name) })
+	}
+	work.Wait()
+	var out []Player
+	for _, p := range found {
+		if p != nil {
+			out = append(out, *p)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// list are the names of the players on the bus.
+func list(ctx context.Context, conn *dbus.Conn) ([]string, error) {
+	var all, names []string
+	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.ListNames", nil, &all); err != nil {
+		return nil, err
+	}
+	for _, n := range all {
+		if strings.HasPrefix(n, mpris) && len(names) < maxPlayers {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	if len(names) > 1 {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == mprisTwin })
+	}
+	return names, nil
+}
+
+// ask asks a player; nil without an error: it has gone meanwhile.
+func (b *bus) ask(ctx context.Context, conn *dbus.Conn, name string) (*Player, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Wait)
+	defer cancel()
+	var props map[string]dbus.Variant
+	err := call(ctx, conn, name, "org.freedesktop.DBus.Properties.GetAll", []any{mprisPlayer}, &props)
+	switch {
+	case errors.Is(err, ErrGone):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("the player %s did not answer: %w", strings.TrimPrefix(name, mpris), err)
+	}
+	p := &Player{ID: strings.TrimPrefix(name, mpris), State: stateOf(text(props["PlaybackStatus"])), Position: micros(props["Position"]), Volume: -1}
+	if v, ok := number(props["Volume"]); ok {
+		p.Volume = int(v*100 + 0.5)
+	}
+	if meta, ok := props["Metadata"].Value().(map[string]dbus.Variant); ok {
+		p.Title, p.Artist, p.Album, p.Length = text(meta["xesam:title"]), text(meta["xesam:artist"]), text(meta["xesam:album"]), micros(meta["mpris:length"])
+		if p.Title == "" { // of a file without a title
+			p.Title = lastPart(text(meta["xesam:url"]))
+		}
+	}
+	if v, err := session.Property[string](ctx, conn, name, mprisPath, mprisRoot, "Identity"); err == nil {
+		p.Name = v
+	}
+	return p, nil
+}
+
+// lastPart is the file's name of an address.
+func lastPart(address string) string {
+	return address[strings.LastIndexByte(address, '/')+1:]
+}
+
+// text reads a text however a player tells it: one, or several.
+func text(v dbus.Variant) string {
+	switch v := v.Value().(type) {
+	case string:
+		return v
+	case []string:
+		return strings.Join(v[:min(8, len(v))], ", ")
+	case []any:
+		var parts []string
+		for _, x := range v[:min(8, len(v))] {
+			if s, ok := x.(string); ok {
+				parts = append(parts, s)
+			}
+		}
+		return strings.Join(parts, ", ")
+	}
+	return ""
+}
+
+// number reads a number of whatever type.
+func number(v dbus.Variant) (float64, bool) {
+	switch v := v.Value().(type) {
+	case float64:
+		return v, v == v
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case int32:
+		return float64(v), true
+	case uint32:
+		return float64(v), true
+	}
+	return 0, false
+}
+
+// micros reads a time in microseconds.
+func micros(v dbus.Variant) time.Duration {
+	n, ok := number(v)
+	if !ok || n < 0 || n > 1e12 {
+		return 0
+	}
+	return time.Duration(n) * time.Microsecond
+}
+
+// methods are those of the actions that need nothing.
+var methods = map[Action]string{Play: "Play", Pause: "Pause", Toggle: "PlayPause", Next: "Next", Previous: "Previous", Stop: "Stop"}
+
+func (b *bus) do(ctx context.Context, r Request) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*b.opt.Wait)
+	defer cancel()
+	conn, err := b.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	name := mpris + r.Player
+	names, err := list(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, name) { // nor is one started
+		return ErrGone
+	}
+	switch r.Action {
+	case Seek:
+		return call(ctx, conn, name, mprisPlayer+".Seek", []any{r.By.Microseconds()})
+	case Volume:
+		return call(ctx, conn, name, "org.freedesktop.DBus.Properties.Set", []any{mprisPlayer, "Volume", dbus.MakeVariant(float64(r.Level) / 100)})
+	}
+	return call(ctx, conn, name, mprisPlayer+"."+methods[r.Action], nil)
+}
+
+// call calls a player, which is not started for it.
+func call(ctx context.Context, conn *dbus.Conn, name, method string, args []any, out ...any) error {
+	err := conn.Object(name, mprisPath).CallWithContext(ctx, method, dbus.FlagNoAutoStart, args...).Store(out...)
+	switch {
+	case err == nil:
+		return nil
+	case session.Named(err, "ServiceUnknown", "NameHasNoOwner"):
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	case session.Named(err, "UnknownMethod", "UnknownInterface", "UnknownProperty", "UnknownObject", "NotSupported", "PropertyReadOnly", "InvalidArgs"):
+		return fmt.Errorf("%w: %w", ErrUnable, err)
+	case ctx.Err() != nil, session.Named(err, "NoReply", "Disconnected", "Timeout"), errors.Is(err, dbus.ErrClosed):
+		return fmt.Errorf("%w: %w", ErrUnsure, err)
+	}
+	return err
+}

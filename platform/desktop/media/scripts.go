@@ -1,0 +1,148 @@
+package media
+
+import (
+	"context"
+	_ "embed" // the scripts
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"hob/platform/osrun"
+)
+
+var (
+	//go:embed music.js
+	musicText string
+	//go:embed smtc.ps1
+	smtcText string
+)
+
+func musicScript() osrun.Script { return osrun.NewScript("desktop/media/music.js", musicText) }
+
+func smtcScript() osrun.Script { return osrun.NewScript("desktop/media/smtc.ps1", smtcText) }
+
+// scriptRequest is what both scripts take.
+type scriptRequest struct {
+	ID     string  `json:"id,omitempty"`
+	Action Action  `json:"action,omitempty"` // "": it looks
+	By     float64 `json:"by,omitempty"`     // seconds
+	Level  int     `json:"level"`
+}
+
+// scriptPlayer is a player as both scripts tell it; times are seconds.
+type scriptPlayer struct {
+	ID       string   `json:"id"`
+	Name     string   `json:"name"`
+	State    string   `json:"state"`
+	Title    string   `json:"title"`
+	Artist   string   `json:"artist"`
+	Album    string   `json:"album"`
+	Length   float64  `json:"length"`
+	Position float64  `json:"position"`
+	Volume   *float64 `json:"volume"`
+}
+
+func (s scriptPlayer) player() Player {
+	p := Player{ID: s.ID, Name: s.Name, State: stateOf(s.State), Title: s.Title, Artist: s.Artist, Album: s.Album, Length: seconds(s.Length), Position: seconds(s.Position), Volume: -1}
+	if s.Volume != nil && *s.Volume >= 0 && *s.Volume <= 100 {
+		p.Volume = int(*s.Volume + 0.5)
+	}
+	return p
+}
+
+// seconds is a time as players tell it; what cannot be one is none.
+func seconds(s float64) time.Duration {
+	if s > 0 && s < 1e6 {
+		return time.Duration(s * float64(time.Second))
+	}
+	return 0
+}
+
+// mac are the players of macOS that have a dictionary.
+type mac struct{ scripts osrun.Runner }
+
+func macApps() []osrun.App {
+	return []osrun.App{{ID: "com.apple.Music", Name: "Music"}, {ID: "com.spotify.client", Name: "Spotify"}}
+}
+
+// players implements backend. An app that is not there, or does not run, plays
+// nothing: that is no error.
+func (m mac) players(ctx context.Context) (list []Player, why error) {
+	apps := macApps()
+	found, errs := make([]*scriptPlayer, len(apps)), make([]error, len(apps))
+	var work sync.WaitGroup
+	for i, a := range apps {
+		work.Go(func() {
+			var p scriptPlayer
+			err := m.scripts.Run(ctx, osrun.Call{Script: musicScript(), App: a, In: scriptRequest{ID: a.ID}}, &p)
+			switch osrun.KindOf(err) {
+			case osrun.NotInstalled, osrun.NotRunning:
+				return
+			}
+			if errs[i] = err; err == nil {
+				p.ID, p.Name = a.ID, a.Name
+				found[i] = &p
+			}
+		})
+	}
+	work.Wait()
+	for _, p := range found {
+		if p != nil {
+			list = append(list, p.player())
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+func (m mac) do(ctx context.Context, r Request) error {
+	for _, a := range macApps() {
+		if a.ID == r.Player {
+			return scriptError(m.scripts.Run(ctx, osrun.Call{Script: musicScript(), App: a, In: requestOf(r), Write: true}, nil))
+		}
+	}
+	return ErrGone
+}
+
+func requestOf(r Request) scriptRequest {
+	return scriptRequest{ID: r.Player, Action: r.Action, By: r.By.Seconds(), Level: r.Level}
+}
+
+// win are the players that Windows knows.
+type win struct{ scripts osrun.Runner }
+
+func (w win) players(ctx context.Context) ([]Player, error) {
+	var a struct {
+		Players []scriptPlayer `json:"players"`
+	}
+	if err := w.scripts.Run(ctx, osrun.Call{Script: smtcScript(), In: scriptRequest{}}, &a); err != nil {
+		return nil, scriptError(err)
+	}
+	var list []Player
+	for _, p := range a.Players[:min(maxPlayers, len(a.Players))] {
+		list = append(list, p.player())
+	}
+	return list, nil
+}
+
+func (w win) do(ctx context.Context, r Request) error {
+	if r.Action == Volume {
+		return fmt.Errorf("%w: Windows gives players no volume of their own; set that of the machine", ErrUnable)
+	}
+	return scriptError(w.scripts.Run(ctx, osrun.Call{Script: smtcScript(), In: requestOf(r), Write: true}, nil))
+}
+
+// scriptError adds what of this package an error is.
+func scriptError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case osrun.Uncertain(err):
+		return fmt.Errorf("%w: %w", ErrUnsure, err)
+	case osrun.KindOf(err) == osrun.NotFound, osrun.KindOf(err) == osrun.NotRunning, osrun.KindOf(err) == osrun.NotInstalled:
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	case osrun.KindOf(err) == osrun.Unsupported:
+		return fmt.Errorf("%w: %w", ErrUnable, err)
+	}
+	return err
+}

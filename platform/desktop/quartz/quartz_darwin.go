@@ -1,0 +1,218 @@
+package quartz
+
+import (
+	"errors"
+	"slices"
+)
+
+// Window is one that is on the screen.
+type Window struct {
+	ID         uint32
+	PID        int
+	Owner      string // the name of its program, in the owner's language
+	Title      string
+	Layer      int // 0: that of windows; notes, menus and the Dock lie above
+	X, Y, W, H int // in points, from the top left of the main screen
+	Focused    bool
+}
+
+const (
+	onScreen   = 1 << 0 // kCGWindowListOptionOnScreenOnly
+	noDesktop  = 1 << 4 // kCGWindowListExcludeDesktopElements
+	maxWindows = 300
+	// axWait is how long a program is given for an answer, in seconds.
+	axWait = 0.3
+)
+
+// ErrSession says that this process has no screen, as over ssh.
+var ErrSession = errors.New("macOS shows this process no screen")
+
+// Windows lists the windows from the front to the back. Their titles, and which one
+// is focused, are known where Trusted.
+func Windows() ([]Window, error) {
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	list := l.windows(onScreen|noDesktop, 0)
+	if list == 0 {
+		return nil, ErrSession
+	}
+	defer l.release(list)
+	var out []Window
+	for i := range min(l.arrayCount(list), maxWindows) {
+		d := l.arrayAt(list, i)
+		w := Window{
+			ID: uint32(l.number(l.of(d, "kCGWindowNumber"))), PID: int(l.number(l.of(d, "kCGWindowOwnerPID"))), //nolint:gosec // a CGWindowID
+			Owner: l.text(l.of(d, "kCGWindowOwnerName")), Layer: int(l.number(l.of(d, "kCGWindowLayer"))),
+		}
+		var r rect
+		if b := l.of(d, "kCGWindowBounds"); b != 0 && l.rect(b, &r) {
+			w.X, w.Y, w.W, w.H = int(r.X), int(r.Y), int(r.W), int(r.H)
+		}
+		out = append(out, w)
+	}
+	if l.trusted() {
+		l.describe(out)
+	}
+	return out, nil
+}
+
+// describe adds what Accessibility tells.
+func (l *lib) describe(list []Window) {
+	all := l.systemWide()
+	if all == 0 {
+		return
+	}
+	defer l.release(all)
+	l.wait(all, axWait)
+	pid, id := l.focus(all)
+	seen := []int{}
+	for i := range list {
+		w := &list[i]
+		if w.Layer == 0 && !slices.Contains(seen, w.PID) {
+			seen = append(seen, w.PID)
+			l.titles(w.PID, list)
+		}
+	}
+	for i := range list { // without the window's number it is the program's first
+		if w := &list[i]; w.PID == pid && w.Layer == 0 && (id == 0 || w.ID == id) {
+			w.Focused = true
+			return
+		}
+	}
+}
+
+// focus is the program that has the keyboard, and the number of its window.
+func (l *lib) focus(all uintptr) (pid int, id uint32) {
+	app := l.asked(all, "AXFocusedApplication")
+	if app == 0 {
+		return 0, 0
+	}
+	defer l.release(app)
+	var n int32
+	if l.pidOf(app, &n) != 0 {
+		return 0, 0
+	}
+	w := l.asked(app, "AXFocusedWindow")
+	if w == 0 {
+		return 0, 0
+	}
+	defer l.release(w)
+	return int(n), l.idOf(w)
+}
+
+func (l *lib) idOf(element uintptr) (id uint32) {
+	if l.windowOf == nil || l.windowOf(element, &id) != 0 {
+		return 0
+	}
+	return id
+}
+
+// each hands on the windows of a program until does says that it has enough.
+func (l *lib) each(pid int, does func(app, w uintptr) (enough bool)) {
+	app := l.ofApp(int32(pid)) //nolint:gosec // a pid_t
+	if app == 0 {
+		return
+	}
+	defer l.release(app)
+	l.wait(app, axWait)
+	list := l.asked(app, "AXWindows")
+	if list == 0 {
+		return
+	}
+	defer l.release(list)
+	if l.typeOf(list) != l.arrayType() {
+		return
+	}
+	for i := range min(l.arrayCount(list), maxWindows) {
+		if does(app, l.arrayAt(list, i)) {
+			return
+		}
+	}
+}
+
+func (l *lib) titles(pid int, list []Window) {
+	l.each(pid, func(_, w uintptr) bool {
+		id := l.idOf(w)
+		i := slices.IndexFunc(list, func(v Window) bool { return id != 0 && v.ID == id })
+		if i < 0 {
+			return false
+		}
+		if t := l.asked(w, "AXTitle"); t != 0 {
+			list[i].Title = l.text(t)
+			l.release(t)
+		}
+		return false
+	})
+}
+
+// Raise asks for a window to come to the front, and its program with it.
+func Raise(pid int, id uint32) error {
+	l, err := load()
+	if err != nil {
+		return err
+	}
+	found := false
+	l.each(pid, func(app, w uintptr) bool {
+		if l.idOf(w) != id {
+			return false
+		}
+		found = true
+		l.named("AXFrontmost", func(name uintptr) { l.setAttribute(app, name, yes()) })
+		l.named("AXMain", func(name uintptr) { l.setAttribute(w, name, yes()) })
+		l.named("AXRaise", func(name uintptr) { l.perform(w, name) })
+		return true
+	})
+	if !found {
+		return errors.New("its program does not tell of the window")
+	}
+	return nil
+}
+
+// Trusted reports whether the owner lets this process use the screen's controls.
+func Trusted() bool {
+	l, err := load()
+	return err == nil && l.trusted()
+}
+
+// MayCapture reports whether pictures of the screen show more than the wallpaper.
+func MayCapture() bool {
+	l, err := load()
+	return err == nil && (l.mayCapture == nil || l.mayCapture())
+}
+
+// Held reports who has the keyboard in place of the window in front: the screen
+// lock, or a field for a password, which lets no other program type. "" is nobody.
+func Held() string {
+	l, err := load()
+	if err != nil {
+		return "nobody knows what"
+	}
+	if l.secureInput() {
+		return "a field for a password (or a terminal with Secure Keyboard Entry on)"
+	}
+	s := l.session()
+	if s == 0 {
+		return "nobody knows what"
+	}
+	defer l.release(s)
+	if v := l.of(s, "CGSSessionScreenIsLocked"); v != 0 && l.boolGet(v) {
+		return "the screen lock"
+	}
+	return ""
+}
+
+// Program is the path of a process's program, "" when that cannot be told.
+func Program(pid int) string {
+	l, err := load()
+	if err != nil {
+		return ""
+	}
+	b := make([]byte, 4096)                           // PROC_PIDPATHINFO_MAXSIZE
+	n := l.pidPath(int32(pid), &b[0], uint32(len(b))) //nolint:gosec // a pid_t
+	if n <= 0 || int(n) > len(b) {
+		return ""
+	}
+	return string(b[:n])
+}

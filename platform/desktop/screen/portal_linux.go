@@ -1,0 +1,135 @@
+package screen
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"image"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
+)
+
+// The names of the portal (XDG Desktop Portal, org.freedesktop.portal.Screenshot).
+const (
+	portalName = "org.freedesktop.portal.Desktop"
+	portalPath = "/org/freedesktop/portal/desktop"
+	shot       = "org.freedesktop.portal.Screenshot.Screenshot"
+	request    = "org.freedesktop.portal.Request"
+)
+
+// What a portal answers.
+const (
+	answered  = 0
+	cancelled = 1
+)
+
+// portal asks the desktop for a picture. It may ask the owner, once.
+func portal(ctx context.Context, e session.Env, part image.Rectangle) (image.Image, error) {
+	if e.Bus == "" {
+		return nil, fmt.Errorf("%w: there is no session bus, and so no portal that takes pictures", errors.ErrUnsupported)
+	}
+	conn, err := session.Dial(ctx, e.Bus)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	began := time.Now()
+	uri, err := ask(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	file, err := local(uri)
+	if err != nil {
+		return nil, err
+	}
+	img, err := decode(file)
+	if err != nil {
+		return nil, err
+	}
+	discard(file, began)
+	return cropped(img, part)
+}
+
+// ask makes the request and waits for its answer, which comes as a signal: it is
+// listened for before.
+func ask(ctx context.Context, conn *dbus.Conn) (string, error) {
+	token := "hob" + rand.Text()
+	sender := strings.ReplaceAll(strings.TrimPrefix(conn.Names()[0], ":"), ".", "_")
+	path := dbus.ObjectPath(portalPath + "/request/" + sender + "/" + token)
+	var owner string
+	var started uint32
+	_ = session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.StartServiceByName", []any{portalName, uint32(0)}, &started) // the next call says what came of it
+	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.GetNameOwner", []any{portalName}, &owner); err != nil {
+		return "", fmt.Errorf("%w: there is no portal that takes pictures; install xdg-desktop-portal and the one of your desktop: %w", errors.ErrUnsupported, err)
+	}
+	heard := make(chan *dbus.Signal, 8)
+	conn.Signal(heard)
+	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(owner), dbus.WithMatchInterface(request), dbus.WithMatchMember("Response")); err != nil {
+		return "", err
+	}
+	var handle dbus.ObjectPath
+	options := map[string]dbus.Variant{"handle_token": dbus.MakeVariant(token), "interactive": dbus.MakeVariant(false), "modal": dbus.MakeVariant(false)}
+	if err := session.Call(ctx, conn, owner, portalPath, shot, []any{"", options}, &handle); err != nil {
+		return "", fmt.Errorf("%w: the portal takes no pictures: %w", errors.ErrUnsupported, err)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("the portal does not answer; a question of it may be waiting on the screen: %w", ctx.Err())
+		case s, ok := <-heard:
+			switch {
+			case !ok:
+				return "", errors.New("the session bus went away")
+			case s.Sender == owner && s.Name == request+".Response" && (s.Path == path || s.Path == handle):
+				return response(s.Body)
+			}
+		}
+	}
+}
+
+func response(body []any) (string, error) {
+	var code uint32
+	var results map[string]dbus.Variant
+	if err := dbus.Store(body, &code, &results); err != nil {
+		return "", fmt.Errorf("the portal: %w", err)
+	}
+	switch code {
+	case answered:
+	case cancelled:
+		return "", errors.New("you did not let it be taken")
+	default:
+		return "", errors.New("the desktop did not let it be taken: it asks only for the program in front, and Hob is none. Allow it once with: flatpak permission-set screenshot screenshot '' yes")
+	}
+	var uri string
+	if v, ok := results["uri"]; !ok || v.Store(&uri) != nil {
+		return "", errors.New("the portal names no picture")
+	}
+	return uri, nil
+}
+
+// local is the path of a file by its address.
+func local(uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || !filepath.IsAbs(u.Path) || strings.ContainsRune(u.Path, 0) {
+		return "", errors.New("the portal names no file as its picture")
+	}
+	return u.Path, nil
+}
+
+// discard removes a picture that was made for Hob, and nothing that was there before.
+func discard(file string, began time.Time) {
+	info, err := os.Lstat(file)
+	ext := strings.ToLower(filepath.Ext(file))
+	if err == nil && info.Mode().Type() == fs.FileMode(0) && info.ModTime().After(began.Add(-time.Second)) && (ext == ".png" || ext == ".jpg" || ext == ".jpeg") {
+		_ = os.Remove(file)
+	}
+}

@@ -1,0 +1,146 @@
+// Package screen makes pictures of what the screen shows: all of it, or a part. It
+// keeps nothing.
+package screen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"os"
+	"time"
+)
+
+// Bounds of a picture: what models take, and what they can make use of.
+const (
+	MaxBytes = 3_500_000
+	MaxSide  = 2000 // pixels
+)
+
+// ErrBlack says that the system gave a picture without anything on it.
+var ErrBlack = errors.New("the picture is black: the screen is locked or off, or this system does not let Hob see it")
+
+// ErrEmpty says that the part lies outside of the screen.
+var ErrEmpty = errors.New("that part is not on the screen")
+
+// Options of New; the zero value is useful.
+type Options struct {
+	Getenv func(string) string
+	Wait   time.Duration // default 10 s
+}
+
+// Camera makes pictures.
+type Camera struct{ opt Options }
+
+// New makes a Camera. It looks at nothing yet.
+func New(o Options) *Camera {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 10 * time.Second
+	}
+	return &Camera{o}
+}
+
+// Take makes a picture of a part of the screen; the empty rectangle is all of it.
+func (c *Camera) Take(ctx context.Context, part image.Rectangle) (image.Image, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opt.Wait)
+	defer cancel()
+	img, err := c.take(ctx, part)
+	if err == nil && seen && black(img) {
+		err = ErrBlack
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take a picture of the screen: %w", err)
+	}
+	return img, nil
+}
+
+// black reports whether nothing is on a picture: some systems give such a one in
+// place of an error.
+func black(img image.Image) bool {
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if r, g, bl, _ := img.At(x, y).RGBA(); r|g|bl > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// maxPoints bounds a picture that another program has made.
+const maxPoints = 100_000_000
+
+// decode reads a picture that another program has made.
+func decode(file string) (image.Image, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, _, err := image.DecodeConfig(f)
+	if err != nil {
+		return nil, fmt.Errorf("that is no picture: %w", err)
+	}
+	if size.Width <= 0 || size.Height <= 0 || size.Width > maxPoints/size.Height {
+		return nil, errors.New("the picture is too large")
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	img, _, err := image.Decode(f)
+	return img, err
+}
+
+// Encode writes a picture as PNG, or as JPEG where that is too large, made smaller
+// by halves until both bounds hold.
+func Encode(img image.Image) (data []byte, ext string, err error) {
+	for img.Bounds().Dx() > MaxSide || img.Bounds().Dy() > MaxSide {
+		img = half(img)
+	}
+	for range 6 {
+		var b bytes.Buffer
+		if err := png.Encode(&b, img); err != nil {
+			return nil, "", err
+		}
+		if b.Len() <= MaxBytes {
+			return b.Bytes(), ".png", nil
+		}
+		b.Reset()
+		if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 85}); err != nil {
+			return nil, "", err
+		}
+		if b.Len() <= MaxBytes {
+			return b.Bytes(), ".jpg", nil
+		}
+		img = half(img)
+	}
+	return nil, "", errors.New("the picture is too large")
+}
+
+// half is a picture of half the size: each point is the mean of four.
+func half(src image.Image) image.Image {
+	b := src.Bounds()
+	out := image.NewRGBA(image.Rect(0, 0, max(1, b.Dx()/2), max(1, b.Dy()/2)))
+	for y := range out.Rect.Dy() {
+		for x := range out.Rect.Dx() {
+			var sum [4]uint32
+			for _, d := range [4]image.Point{{X: 0, Y: 0}, {X: 1, Y: 0}, {X: 0, Y: 1}, {X: 1, Y: 1}} {
+				r, g, bl, a := src.At(min(b.Min.X+2*x+d.X, b.Max.X-1), min(b.Min.Y+2*y+d.Y, b.Max.Y-1)).RGBA()
+				sum[0], sum[1], sum[2], sum[3] = sum[0]+r, sum[1]+g, sum[2]+bl, sum[3]+a
+			}
+			i := out.PixOffset(x, y)
+			for n, v := range sum {
+				out.Pix[i+n] = uint8(v / 4 >> 8) //nolint:gosec // the mean of 16 bits
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,44 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"hob/platform/desktop/quartz"
+	"hob/platform/osrun"
+	"hob/platform/permission"
+)
+
+// seen: what cannot be seen is given as a black picture here.
+const seen = true
+
+// take runs screencapture(1). Without its permission that shows the wallpaper alone,
+// or nothing, and ends well: it is asked for before.
+func (c *Camera) take(ctx context.Context, part image.Rectangle) (img image.Image, err error) {
+	if !quartz.MayCapture() {
+		return nil, &osrun.Error{
+			Kind: osrun.Denied, Script: "screencapture", App: "macOS", Permission: "screen", Cause: "Hob may not see the screen; a picture would show the wallpaper alone, or be black",
+			Remedy: "allow Hob in System Settings, Privacy & Security, Screen Recording, and start it again", Link: permission.ScreenPane,
+		}
+	}
+	dir, err := os.MkdirTemp("", "hob-screen-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "screen.png")
+	args := []string{"-x", "-t", "png"}
+	if !part.Empty() {
+		args = append(args, "-R", fmt.Sprintf("%d,%d,%d,%d", part.Min.X, part.Min.Y, part.Dx(), part.Dy()))
+	}
+	cmd := exec.Command("/usr/sbin/screencapture", append(args, file)...) //nolint:noctx // its tree is ended whole by Output
+	if _, err := osrun.Output(ctx, cmd, nil); err != nil {
+		return nil, fmt.Errorf("a locked screen, or a session without one, cannot be seen: %w", err)
+	}
+	return decode(file)
+}

@@ -1,0 +1,87 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+const connectWait = 5 * time.Second
+
+// Bus is the address of the session's bus. Nothing is ever started: a bus that
+// this process starts would be nobody's session.
+func Bus(getenv func(string) string) (string, error) {
+	if a := getenv("DBUS_SESSION_BUS_ADDRESS"); a != "" {
+		for part := range strings.SplitSeq(a, ";") {
+			if strings.HasPrefix(part, "unix:") {
+				return part, nil
+			}
+		}
+		return "", fmt.Errorf("%w: DBUS_SESSION_BUS_ADDRESS is %q, and only unix: sockets are used", ErrNone, a)
+	}
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		path := filepath.Join(dir, "bus")
+		if _, err := os.Stat(path); err == nil {
+			return "unix:path=" + path, nil
+		}
+	}
+	return "", fmt.Errorf("%w (no D-Bus session bus): start Hob within the desktop session, or as a service of systemd --user", ErrNone)
+}
+
+// Dial connects to a bus for as long as ctx lives.
+func Dial(ctx context.Context, address string, o ...dbus.ConnOption) (*dbus.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	t := time.AfterFunc(connectWait, cancel) // a bus that takes the connection and never answers
+	conn, err := dbus.Connect(address, append(o, dbus.WithContext(ctx))...)
+	if err == nil && !t.Stop() {
+		err = errors.Join(errors.New("the bus does not answer"), conn.Close())
+	}
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("connect to the bus %s: %w", address, err)
+	}
+	context.AfterFunc(conn.Context(), cancel) //nolint:contextcheck // it lives as long as the connection
+	return conn, nil
+}
+
+// Call calls a method and stores its answer.
+func Call(ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, method string, args []any, out ...any) error {
+	call := conn.Object(dest, path).CallWithContext(ctx, method, 0, args...)
+	if err := call.Store(out...); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// Property reads one property.
+func Property[T any](ctx context.Context, conn *dbus.Conn, dest string, path dbus.ObjectPath, iface, name string) (out T, err error) {
+	var v dbus.Variant
+	err = Call(ctx, conn, dest, path, "org.freedesktop.DBus.Properties.Get", []any{iface, name}, &v)
+	if err != nil {
+		return out, err
+	}
+	if err := v.Store(&out); err != nil {
+		return out, fmt.Errorf("%s.%s: %w", iface, name, err)
+	}
+	return out, nil
+}
+
+// Named reports whether the error of a call has one of these D-Bus names.
+func Named(err error, names ...string) bool {
+	e, ok := errors.AsType[dbus.Error](err)
+	if !ok {
+		return false
+	}
+	for _, n := range names {
+		if e.Name == "org.freedesktop.DBus.Error."+n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package session
+
+import (
+	"context"
+	"os"
+	"strings"
+	"time"
+)
+
+// Env is where the session shows itself. What is not there is "".
+type Env struct {
+	Display    string // of X11, such as ":0"
+	Wayland    string // the name of the socket
+	Sway       string // the socket of the compositor sway
+	Desktop    string // XDG_CURRENT_DESKTOP
+	Authority  string // XAUTHORITY
+	Home       string
+	RuntimeDir string
+	Bus        string
+	// Inherited: this process has all that in its own environment, so that
+	// programs and libraries which look there find the same session.
+	Inherited bool
+}
+
+// None reports whether there is no screen at all.
+func (e Env) None() bool { return e.Display == "" && e.Wayland == "" }
+
+// managerWait bounds the question to the service manager.
+const managerWait = 2 * time.Second
+
+// Look finds the session. What this process does not have in its environment the
+// user's service manager is asked for, to which a desktop hands it when it starts.
+func Look(ctx context.Context, getenv func(string) string) Env {
+	e := Env{Home: getenv("HOME"), RuntimeDir: getenv("XDG_RUNTIME_DIR")}
+	e.Bus, _ = Bus(getenv) // without one there is nobody to ask
+	e.take(getenv)
+	if e.None() && e.Bus != "" {
+		if live := managed(ctx, e.Bus); live != nil {
+			e.take(func(key string) string { return live[key] })
+		}
+	}
+	e.Inherited = !e.None() && e.Display == os.Getenv("DISPLAY") && e.Wayland == os.Getenv("WAYLAND_DISPLAY")
+	return e
+}
+
+func (e *Env) take(getenv func(string) string) {
+	e.Display, e.Wayland = getenv("DISPLAY"), getenv("WAYLAND_DISPLAY")
+	e.Sway = getenv("SWAYSOCK")
+	e.Desktop, e.Authority = getenv("XDG_CURRENT_DESKTOP"), getenv("XAUTHORITY")
+}
+
+// managed is the environment of the user's service manager, nil when it cannot be
+// asked (org.freedesktop.systemd1.Manager, property Environment).
+func managed(ctx context.Context, bus string) map[string]string {
+	ctx, cancel := context.WithTimeout(ctx, managerWait)
+	defer cancel()
+	conn, err := Dial(ctx, bus)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	var there bool
+	const name = "org.freedesktop.systemd1"
+	if Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", []any{name}, &there) != nil || !there {
+		return nil
+	}
+	list, err := Property[[]string](ctx, conn, name, "/org/freedesktop/systemd1", name+".Manager", "Environment")
+	if err != nil {
+		return nil
+	}
+	out := map[string]string{}
+	for _, kv := range list {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			out[k] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,110 @@
+// Package shortcuts lists and runs the owner's shortcuts of macOS, by Apple's own
+// program (man shortcuts, macOS 12). Elsewhere there are none.
+package shortcuts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/osrun"
+)
+
+// The errors of a Library. Their text names the remedy.
+var (
+	ErrNone = errors.New("there is no shortcut of that name")
+	// ErrUnsure: it was started, and may have done its work.
+	ErrUnsure = errors.New("whether the shortcut did its work is not known; a question of it may be on the screen")
+)
+
+// Bounds of the program.
+const (
+	listTime  = 15 * time.Second
+	runTime   = 60 * time.Second
+	maxNames  = 500
+	maxOutput = 100_000
+)
+
+// Library are the shortcuts of this Mac. The zero value is useful.
+type Library struct {
+	Run osrun.Programs
+	// Program is /usr/bin/shortcuts unless a test has its own.
+	Program string
+}
+
+func (l Library) program() string { return cmp.Or(l.Program, "/usr/bin/shortcuts") }
+
+// List gives the names of the shortcuts.
+func (l Library) List(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	out, err := l.Run.Run(ctx, nil, l.program(), "list")
+	if err != nil {
+		return nil, fmt.Errorf("list the shortcuts: %w", err)
+	}
+	var names []string
+	for line := range strings.Lines(string(out)) {
+		if name := strings.TrimSpace(line); name != "" && len(names) < maxNames {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Start runs the shortcut of that very name once, and gives what it puts out as a
+// text.
+func (l Library) Start(ctx context.Context, name, input string) (text string, err error) {
+	if name == "" || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", ErrNone
+	}
+	dir, err := os.MkdirTemp("", "hob-shortcut-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	out := filepath.Join(dir, "out.txt")
+	args := []string{"run", "--output-path", out}
+	if input != "" {
+		in := filepath.Join(dir, "in.txt")
+		if err := os.WriteFile(in, []byte(input), 0o600); err != nil {
+			return "", err
+		}
+		args = append(args, "--input-path", in)
+	}
+	bound, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	if _, err := l.Run.Run(bound, nil, l.program(), append(args, "--", name)...); err != nil {
+		if errors.Is(err, osrun.ErrNoProgram) {
+			return "", fmt.Errorf("run the shortcut: %w", err)
+		}
+		return "", fmt.Errorf("run the shortcut: %w: %w", ErrUnsure, err)
+	}
+	return read(out)
+}
+
+// read reads what a shortcut left, if anything, and if it is a text.
+func read(path string) (string, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxOutput))
+	if err != nil {
+		return "", err
+	}
+	if strings.ContainsRune(string(b), 0) {
+		return "(it put out something that is no text)", nil
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(b), "\uFFFD")), nil
+}

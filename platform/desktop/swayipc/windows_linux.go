@@ -1,0 +1,126 @@
+package swayipc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Window is one that is shown.
+type Window struct {
+	ID         uint64
+	Title, App string
+	PID        int
+	X, Y, W, H int
+	Focused    bool
+}
+
+const (
+	maxWindows = 300
+	maxDeep    = 60
+)
+
+type box struct {
+	X      int `json:"x"`
+	Y      int `json:"y"`
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+type node struct {
+	ID       uint64 `json:"id"`
+	Name     string `json:"name"`
+	PID      int    `json:"pid"`
+	AppID    string `json:"app_id"`
+	Visible  bool   `json:"visible"`
+	Rect     box    `json:"rect"`
+	Props    *props `json:"window_properties"` // of a window of X11
+	Nodes    []node `json:"nodes"`
+	Floating []node `json:"floating_nodes"`
+	Full     int    `json:"fullscreen_mode"`
+}
+
+type props struct {
+	Class    string `json:"class"`
+	Instance string `json:"instance"`
+}
+
+type seat struct {
+	Focus        uint64 `json:"focus"`
+	Capabilities uint32 `json:"capabilities"`
+}
+
+func (c *Conn) seat(ctx context.Context) (seat, error) {
+	var all []seat
+	if err := c.ask(ctx, getSeats, "", &all); err != nil {
+		return seat{}, err
+	}
+	if len(all) != 1 {
+		return seat{}, fmt.Errorf("%w: there are %d seats, and nobody knows whose keys go where", ErrNone, len(all))
+	}
+	return all[0], nil
+}
+
+// Keyboard reports whether the seat has one. Programs of a seat without one have to
+// find a new one before they hear its keys.
+func (c *Conn) Keyboard(ctx context.Context) (bool, error) {
+	s, err := c.seat(ctx)
+	return s.Capabilities&2 != 0, err // WL_SEAT_CAPABILITY_KEYBOARD
+}
+
+// Windows lists what is shown, from the front to the back. The one that is focused
+// has the keyboard: a screen lock, a menu of the desktop or a note that takes it is
+// none of these, and then none is.
+func (c *Conn) Windows(ctx context.Context) ([]Window, error) {
+	var root node
+	if err := c.ask(ctx, getTree, "", &root); err != nil {
+		return nil, err
+	}
+	s, err := c.seat(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var l listed
+	l.walk(root, false, 0)
+	out := slices.Concat(l.full, l.floating, l.tiled)
+	for i := range out {
+		out[i].Focused = out[i].ID == s.Focus
+	}
+	return out, nil
+}
+
+// listed are the windows by what lies above what.
+type listed struct{ full, floating, tiled []Window }
+
+func (l *listed) walk(n node, floats bool, depth int) {
+	if depth > maxDeep || len(l.full)+len(l.floating)+len(l.tiled) >= maxWindows {
+		return
+	}
+	if n.PID > 0 && n.Visible && len(n.Nodes) == 0 {
+		w := n.window()
+		switch {
+		case n.Full > 0:
+			l.full = append(l.full, w)
+		case floats:
+			l.floating = append(l.floating, w)
+		default:
+			l.tiled = append(l.tiled, w)
+		}
+	}
+	for _, k := range slices.Backward(n.Floating) { // the last lies above
+		l.walk(k, true, depth+1)
+	}
+	for _, k := range n.Nodes {
+		l.walk(k, floats, depth+1)
+	}
+}
+
+func (n node) window() Window {
+	w := Window{ID: n.ID, Title: strings.ToValidUTF8(n.Name, "\uFFFD"), App: n.AppID, PID: n.PID, X: n.Rect.X, Y: n.Rect.Y, W: n.Rect.Width, H: n.Rect.Height}
+	if n.Props != nil {
+		w.App = n.Props.Instance + " " + n.Props.Class
+	}
+	w.App = strings.ToLower(strings.TrimSpace(w.App))
+	return w
+}

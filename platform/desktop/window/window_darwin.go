@@ -1,0 +1,38 @@
+package window
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/platform/desktop/quartz"
+	"hob/platform/osrun"
+)
+
+// aboveWindows is the layer of the Dock, from which on there are notes, menus and
+// the like (CGWindowLevelKey).
+const aboveWindows = 20
+
+// list tells titles and the front where the owner has allowed it. Without that they
+// are not there for us, and nothing could be bound to a window.
+func (w *Windows) list(context.Context) ([]Window, error) {
+	if !quartz.Trusted() {
+		e := &osrun.Error{Script: "windows", App: "macOS", Cause: "Hob may not use the screen's controls"}
+		return nil, e.Allow("accessibility")
+	}
+	list, err := quartz.Windows()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	var out []Window
+	for _, v := range list {
+		out = append(out, Window{
+			ID: uint64(v.ID), PID: v.PID, App: strings.ToLower(v.Owner), Program: Program(v.PID), Title: v.Title,
+			X: v.X, Y: v.Y, W: v.W, H: v.H, Active: v.Focused, Notice: v.Layer >= aboveWindows || v.Layer < 0,
+		})
+	}
+	return out, nil
+}
+
+// Program is the path of a process's program, "" when that cannot be told.
+func Program(pid int) string { return quartz.Program(pid) }

@@ -1,0 +1,80 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"hob/platform/desktop/session"
+	"hob/platform/desktop/swayipc"
+	"hob/platform/desktop/xwin"
+)
+
+// Display is the X server of the session.
+func Display(ctx context.Context, e session.Env) (*xwin.Conn, error) {
+	switch {
+	case e.Wayland != "":
+		return nil, fmt.Errorf("%w: this is Wayland: %w", ErrUnknown, errors.ErrUnsupported)
+	case e.None():
+		return nil, fmt.Errorf("%w (DISPLAY is not set); start Hob within the desktop session", session.ErrNone)
+	}
+	return xwin.Dial(ctx, e)
+}
+
+// Compositor is the sway of a Wayland session. Others tell no program which windows
+// there are, nor where the keyboard is.
+func Compositor(ctx context.Context, e session.Env) (*swayipc.Conn, error) {
+	c, err := swayipc.Dial(ctx, e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: on Wayland only sway tells which window is in front; an X11 session does, and read_screen and click_element need neither: %w: %w", ErrUnknown, errors.ErrUnsupported, err)
+	}
+	return c, nil
+}
+
+func (w *Windows) list(ctx context.Context) ([]Window, error) {
+	e := session.Look(ctx, w.opt.Getenv)
+	if e.Wayland != "" {
+		c, err := Compositor(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		return Under(ctx, c)
+	}
+	x, err := Display(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	return Of(x)
+}
+
+// Under lists the windows of a compositor.
+func Under(ctx context.Context, c *swayipc.Conn) ([]Window, error) {
+	list, err := c.Windows(ctx)
+	out := make([]Window, 0, len(list))
+	for _, v := range list {
+		out = append(out, Window{ID: v.ID, Title: v.Title, App: v.App, Program: Program(v.PID), PID: v.PID, X: v.X, Y: v.Y, W: v.W, H: v.H, Active: v.Focused})
+	}
+	return out, err
+}
+
+// Of lists the windows of a display.
+func Of(x *xwin.Conn) ([]Window, error) {
+	list, err := x.Windows()
+	out := make([]Window, 0, len(list))
+	for _, v := range list {
+		out = append(out, Window{ID: uint64(v.ID), Title: v.Title, App: v.Class, Program: v.Program, PID: v.PID, X: v.X, Y: v.Y, W: v.W, H: v.H, Active: v.Active, Notice: v.Notice})
+	}
+	return out, err
+}
+
+// Program is the path of a process's program, "" when that cannot be told.
+func Program(pid int) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return ""
+	}
+	return path
+}

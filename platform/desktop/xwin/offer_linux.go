@@ -1,0 +1,106 @@
+package xwin
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jezek/xgb"
+	"github.com/jezek/xgb/xproto"
+)
+
+// MaxOffer bounds a text that is offered to others, in bytes. It goes over in one
+// piece, which every X server takes.
+const MaxOffer = 200_000
+
+// Offer holds the clipboard with a text until ctx ends, another program copies
+// something or the display goes. It returns once the text can be pasted; ended is
+// closed when it can be no longer. It closes the connection.
+func (c *Conn) Offer(ctx context.Context, text string) (ended <-chan struct{}, err error) {
+	if len(text) > MaxOffer {
+		return nil, errors.New("the text is too long to be held for other programs; install xclip")
+	}
+	w, err := c.window(0)
+	if err != nil {
+		return nil, err
+	}
+	o := offer{c: c, text: []byte(text)}
+	if err := o.atoms(); err != nil {
+		return nil, err
+	}
+	if err := xproto.SetSelectionOwnerChecked(c.X, w, o.sel, xproto.TimeCurrentTime).Check(); err != nil {
+		return nil, err
+	}
+	r, err := xproto.GetSelectionOwner(c.X, o.sel).Reply()
+	if err != nil || r.Owner != w {
+		return nil, errors.Join(errors.New("another program keeps the clipboard"), err)
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, c.Close)
+	go func() {
+		defer close(done)
+		defer stop()
+		defer c.Close()
+		o.serve()
+	}()
+	return done, nil
+}
+
+type offer struct {
+	c                  *Conn
+	text               []byte
+	sel, targets, utf8 xproto.Atom
+	forms              []xproto.Atom // in which the text is given
+}
+
+func (o *offer) atoms() (err error) {
+	get := func(name string) xproto.Atom {
+		a, e := o.c.Atom(name)
+		err = errors.Join(err, e)
+		return a
+	}
+	o.sel, o.targets, o.utf8 = get(clipboardName), get("TARGETS"), get("UTF8_STRING")
+	o.forms = []xproto.Atom{o.utf8, get("text/plain;charset=utf-8"), get("text/plain"), get("STRING"), get("TEXT")}
+	return err
+}
+
+func (o *offer) serve() {
+	for {
+		e, xerr := o.c.X.WaitForEvent()
+		switch e := e.(type) {
+		case xproto.SelectionClearEvent:
+			return
+		case xproto.SelectionRequestEvent:
+			o.answer(e)
+		case nil:
+			if xerr == nil {
+				return // the connection has gone
+			}
+		}
+	}
+}
+
+func (o *offer) answer(e xproto.SelectionRequestEvent) {
+	n := xproto.SelectionNotifyEvent{Time: e.Time, Requestor: e.Requestor, Selection: e.Selection, Target: e.Target, Property: e.Property}
+	if n.Property == xproto.AtomNone {
+		n.Property = e.Target // a client of old (ICCCM 2.2)
+	}
+	switch {
+	case e.Target == o.targets:
+		all := append([]xproto.Atom{o.targets}, o.forms...)
+		b := make([]byte, 4*len(all))
+		for i, a := range all {
+			xgb.Put32(b[4*i:], uint32(a))
+		}
+		xproto.ChangeProperty(o.c.X, xproto.PropModeReplace, e.Requestor, n.Property, xproto.AtomAtom, 32, uint32(len(all)), b)
+	case slices.Contains(o.forms, e.Target):
+		form := e.Target
+		if form == o.forms[len(o.forms)-1] {
+			form = o.utf8
+		}
+		xproto.ChangeProperty(o.c.X, xproto.PropModeReplace, e.Requestor, n.Property, form, 8, uint32(len(o.text)), o.text) //nolint:gosec // at most MaxOffer
+	default:
+		n.Property = xproto.AtomNone
+	}
+	xproto.SendEvent(o.c.X, false, e.Requestor, 0, string(n.Bytes()))
+}

@@ -1,0 +1,146 @@
+// Package feed reads feeds that somebody else wrote: RSS, Atom and JSON Feed, of
+// any version, in any character set, and with whatever in them.
+package feed
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mmcdole/gofeed"
+	"golang.org/x/net/html/charset"
+
+	"hob/platform/readable"
+)
+
+// The bounds of a feed and of its entries, in characters.
+const (
+	maxItems   = 2000
+	maxTitle   = 300
+	maxSummary = 2000
+	maxLink    = 2048
+	// maxDepth is how deep elements may lie in each other: the parser calls
+	// itself for each.
+	maxDepth = 200
+)
+
+// Item is an entry. Its texts are plain ones.
+type Item struct {
+	ID         string
+	Title      string
+	Link       string // absolute, "" when it is none that can be opened
+	Author     string
+	Summary    string
+	Categories []string
+	// At is when it was published; zero when the feed does not say, or names the
+	// future. Date is that as it is written.
+	At   time.Time
+	Date string
+}
+
+// Read parses a feed; base is where it came from.
+func Read(body []byte, base *url.URL) (items []Item, title string, err error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, "", errors.New("the answer is empty")
+	}
+	// As the parser does by itself, but before shallow looks: it would stop there.
+	body = slices.DeleteFunc(bytes.Clone(body), func(b byte) bool { return b < 0x20 && b != '\t' && b != '\n' && b != '\r' })
+	if err := shallow(body); err != nil {
+		return nil, "", err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			items, err = nil, fmt.Errorf("it is written so that it cannot be read: %v", p)
+		}
+	}()
+	parsed, err := gofeed.NewParser().Parse(bytes.NewReader(body))
+	if err != nil {
+		if errors.Is(err, gofeed.ErrFeedTypeNotDetected) {
+			return nil, "", errors.New("it is neither RSS nor Atom nor JSON Feed; is it the address of the feed, and not that of the page?")
+		}
+		return nil, "", errors.New(readable.CutRunes(readable.Squeeze(err.Error()), 200))
+	}
+	items = make([]Item, 0, min(len(parsed.Items), maxItems))
+	for _, it := range parsed.Items {
+		if len(items) == maxItems {
+			break
+		}
+		if it != nil {
+			items = append(items, itemOf(it, base))
+		}
+	}
+	return items, line(parsed.Title, maxTitle), nil
+}
+
+func itemOf(it *gofeed.Item, base *url.URL) Item {
+	out := Item{
+		Title: line(it.Title, maxTitle), ID: readable.CutRunes(strings.TrimSpace(it.GUID), maxLink), Summary: text(cmp.Or(it.Description, it.Content)),
+		Date: line(cmp.Or(it.Published, it.Updated), 100),
+	}
+	for _, ref := range append([]string{it.Link}, it.Links...) {
+		if out.Link = readable.Link(base, ref); out.Link != "" {
+			break
+		}
+	}
+	for _, p := range it.Authors {
+		if p != nil && out.Author == "" {
+			out.Author = line(cmp.Or(p.Name, p.Email), 100)
+		}
+	}
+	for _, c := range it.Categories[:min(len(it.Categories), 20)] {
+		if c = line(c, 60); c != "" {
+			out.Categories = append(out.Categories, c)
+		}
+	}
+	at := it.PublishedParsed
+	if at == nil {
+		at = it.UpdatedParsed
+	}
+	if at != nil && at.Year() > 1970 && !at.After(time.Now().Add(time.Minute)) {
+		out.At = at.UTC()
+	}
+	if out.Title == "" {
+		first, _, _ := strings.Cut(out.Summary, "\n")
+		out.Title = cmp.Or(readable.CutRunes(first, 100), out.Link, "an entry without a title")
+	}
+	return out
+}
+
+// line is a text of others on one line.
+func line(s string, n int) string { return readable.CutRunes(readable.Squeeze(readable.Words(s)), n) }
+
+// text is what can be read of a summary, which is HTML more often than not.
+func text(s string) string {
+	if len(s) > 20*maxSummary {
+		s = strings.ToValidUTF8(s[:20*maxSummary], "")
+	}
+	return readable.CutRunes(strings.TrimSpace(readable.Tidy(readable.Words(s))), maxSummary)
+}
+
+// shallow refuses XML whose elements lie in each other deeper than any feed's,
+// reading it as the parser will. What it cannot read the parser cannot either.
+func shallow(body []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.Strict = false
+	d.CharsetReader = charset.NewReaderLabel
+	for depth := 0; ; {
+		t, err := d.RawToken()
+		if err != nil {
+			return nil //nolint:nilerr // JSON, the end, or what the parser complains of
+		}
+		switch t.(type) {
+		case xml.StartElement:
+			if depth++; depth > maxDepth {
+				return errors.New("its elements lie in each other too deep")
+			}
+		case xml.EndElement:
+			depth = max(depth-1, 0)
+		}
+	}
+}

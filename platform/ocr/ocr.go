@@ -1,0 +1,141 @@
+// Package ocr reads the text in a picture: by Vision on macOS, Windows.Media.Ocr on
+// Windows, tesseract where it is installed elsewhere. No picture leaves the machine.
+package ocr
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // the scripts
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif"  // its header is read
+	_ "image/jpeg" // likewise
+	_ "image/png"  // likewise
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/osrun"
+)
+
+// Bounds of a picture and of what is read in it.
+const (
+	MaxBytes  = 20 << 20
+	maxPixels = 60_000_000
+	maxText   = 100_000 // bytes
+	maxTime   = 60 * time.Second
+)
+
+// ErrNoPicture means that it is no PNG, JPEG or GIF, or too large.
+var ErrNoPicture = errors.New("it is no picture that can be read (PNG, JPEG or GIF of at most 60 megapixels)")
+
+// Options of a Reader; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	Scripts osrun.Runner
+}
+
+// Reader reads pictures. It keeps nothing between calls.
+type Reader struct{ back backend }
+
+type backend interface {
+	read(ctx context.Context, picture []byte, kind string) (string, error)
+}
+
+// New makes a Reader.
+func New(o Options) *Reader {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return &Reader{newBackend(o)}
+}
+
+// Read gives the text in a picture; "" when there is none in it.
+func (r *Reader) Read(ctx context.Context, picture []byte) (string, error) {
+	if len(picture) > MaxBytes {
+		return "", ErrNoPicture
+	}
+	c, kind, err := image.DecodeConfig(bytes.NewReader(picture))
+	if err != nil || c.Width < 1 || c.Height < 1 || c.Width > maxPixels/c.Height {
+		return "", ErrNoPicture
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	text, err := r.back.read(ctx, picture, kind)
+	if err != nil {
+		return "", fmt.Errorf("read the picture: %w", err)
+	}
+	return plain(text), nil
+}
+
+// plain is a text without control characters and empty lines at its ends.
+func plain(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "") + "\n(the text goes on)"
+	}
+	return strings.TrimSpace(s)
+}
+
+// tesseract is the program (man tesseract). The picture is its input.
+type tesseract struct{ run osrun.Programs }
+
+func (t tesseract) read(ctx context.Context, picture []byte, _ string) (string, error) {
+	out, err := t.run.Run(ctx, picture, "tesseract", "stdin", "stdout")
+	if errors.Is(err, osrun.ErrNoProgram) {
+		return "", fmt.Errorf("%w; install tesseract-ocr, with the languages that you read", err)
+	}
+	return string(out), err
+}
+
+var (
+	//go:embed vision.js
+	visionText string
+	//go:embed ocr.ps1
+	winText string
+)
+
+func visionScript() osrun.Script { return osrun.NewScript("ocr/vision.js", visionText) }
+
+func winScript() osrun.Script { return osrun.NewScript("ocr/ocr.ps1", winText) }
+
+// scripted gives a picture to a script, in a file of this user's alone: a request
+// is too small for it.
+type scripted struct {
+	scripts osrun.Runner
+	script  osrun.Script
+}
+
+type pathRequest struct {
+	Path string `json:"path"`
+}
+
+func (s scripted) read(ctx context.Context, picture []byte, kind string) (text string, err error) {
+	dir, err := os.MkdirTemp("", "hob-ocr-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "picture."+kind)
+	if err := os.WriteFile(file, picture, 0o600); err != nil {
+		return "", err
+	}
+	var a struct {
+		Lines []string `json:"lines"`
+	}
+	err = s.scripts.Run(ctx, osrun.Call{Script: s.script, In: pathRequest{file}, Wait: maxTime}, &a)
+	return strings.Join(a.Lines, "\n"), err
+}

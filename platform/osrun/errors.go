@@ -1,0 +1,155 @@
+package osrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind is why a script could not do its work.
+type Kind string
+
+// The kinds.
+const (
+	Unsupported   Kind = "unsupported"       // this system or app version has no such thing
+	NotInstalled  Kind = "not_installed"     // the app is not there
+	NotRunning    Kind = "not_running"       // the app does not run, and was not to be started
+	SetupRequired Kind = "setup_required"    // a switch of the app has to be set first
+	Denied        Kind = "permission_denied" // the owner has not allowed it, or not yet
+	PolicyBlocked Kind = "policy_blocked"    // an administrator has forbidden it
+	NotFound      Kind = "not_found"         // the thing that was asked for is not there
+	Changed       Kind = "changed"           // it changed meanwhile, and nothing was done
+	Timeout       Kind = "timeout"           // no answer in time
+	Busy          Kind = "busy"              // the app is held up; later
+	Cancelled     Kind = "cancelled"         // the owner pressed cancel
+	Invalid       Kind = "invalid_input"     // the request makes no sense
+	Internal      Kind = "internal"          // a fault of ours, or one that we do not know
+)
+
+// Error is why a script could not do its work. Its text names cause and remedy.
+type Error struct {
+	Kind       Kind
+	Script     string
+	App        string // as the owner knows it
+	Permission string // which one is missing: "automation", "calendars", "accessibility" ...
+	Number     int    // of the system: an Apple event's, an HRESULT
+	Cause      string // what it is, in our words
+	Remedy     string // what the owner can do
+	Link       string // where in the system's settings, an address that can be opened
+	// Said is the system's own text, in the language of the system. It can hold
+	// text from outside, and is no part of Error but where the kind is Internal.
+	Said string
+	// Unknown: a write may have been done. It must not be repeated.
+	Unknown bool
+	Err     error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Script)
+	if e.App != "" {
+		fmt.Fprintf(&b, ": %s", e.App)
+	}
+	fmt.Fprintf(&b, ": %s", e.cause())
+	if e.Number != 0 {
+		fmt.Fprintf(&b, " (%s)", number(e.Number))
+	}
+	if e.Unknown {
+		b.WriteString("; whether it was done is not known, look before it is tried again")
+	}
+	if e.Remedy != "" {
+		fmt.Fprintf(&b, "; %s", e.Remedy)
+	}
+	if e.Link != "" {
+		fmt.Fprintf(&b, " (%s)", e.Link)
+	}
+	return b.String()
+}
+
+const saidMost = 160
+
+func (e *Error) cause() string {
+	switch {
+	case e.Cause != "":
+		return e.Cause
+	case e.Said != "":
+		said := []rune(e.Said)
+		return fmt.Sprintf("%q", string(said[:min(len(said), saidMost)]))
+	case e.Err != nil:
+		return e.Err.Error()
+	}
+	return string(e.Kind)
+}
+
+// number writes an error number as its vendor does.
+func number(n int) string {
+	if n < -1_000_000 || n > 1_000_000 {
+		return fmt.Sprintf("0x%08X", uint32(n)) //nolint:gosec // an HRESULT is shown by its bits
+	}
+	return fmt.Sprint(n)
+}
+
+// Unwrap returns what is beneath: errors.ErrUnsupported for Unsupported, the
+// context's error for a run that was ended.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is know what every caller asks for.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case errors.ErrUnsupported:
+		return e.Kind == Unsupported
+	case context.DeadlineExceeded:
+		return e.Kind == Timeout
+	}
+	return false
+}
+
+// KindOf is the kind of an error, "" when it is none of a script.
+func KindOf(err error) Kind {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Kind
+	}
+	return ""
+}
+
+// Uncertain reports whether a write may have been done though err was returned.
+func Uncertain(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Unknown
+}
+
+// The panes of System Settings that owners are sent to. developer.apple.com has
+// no list of them; these are the ones that apps open ("x-apple.systempreferences").
+const (
+	paneAutomation    = "x-apple.systempreferences:com.apple.preference.security?Privacy_Automation"
+	paneAccessibility = "x-apple.systempreferences:com.apple.preference.security?Privacy_Accessibility"
+	paneCalendars     = "x-apple.systempreferences:com.apple.preference.security?Privacy_Calendars"
+	paneReminders     = "x-apple.systempreferences:com.apple.preference.security?Privacy_Reminders"
+	paneContacts      = "x-apple.systempreferences:com.apple.preference.security?Privacy_Contacts"
+)
+
+// Allow fills in which permission is missing, how it is given and where.
+func (e *Error) Allow(permission string) *Error {
+	e.Kind, e.Permission = Denied, permission
+	of := e.App
+	if of == "" {
+		of = "the app"
+	}
+	switch permission {
+	case "accessibility":
+		e.Remedy, e.Link = "allow Hob in System Settings, Privacy & Security, Accessibility", paneAccessibility
+	case "calendars":
+		e.Remedy, e.Link = "give Hob full access in System Settings, Privacy & Security, Calendars", paneCalendars
+	case "reminders":
+		e.Remedy, e.Link = "allow Hob in System Settings, Privacy & Security, Reminders", paneReminders
+	case "contacts":
+		e.Remedy, e.Link = "allow Hob in System Settings, Privacy & Security, Contacts", paneContacts
+	case "outlook":
+		e.Remedy = "look for a question of Outlook on the screen; in Outlook see File, Options, Trust Center, Programmatic Access"
+	default:
+		e.Remedy, e.Link = "allow Hob to use "+of+" in System Settings, Privacy & Security, Automation", paneAutomation
+	}
+	return e
+}

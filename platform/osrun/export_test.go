@@ -1,0 +1,4 @@
+package osrun
+
+// What tests look at.
+var Plain = plain

@@ -1,0 +1,10 @@
+//go:build unix
+
+package osrun_test
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+func leave(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -1,0 +1,75 @@
+package osrun_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain is osascript and powershell.exe as well: a test starts its own binary
+// with their arguments, and what it then does stands in the script.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 1 && os.Args[1] == "linger":
+		time.Sleep(time.Hour) // it is ended by the test
+	case len(os.Args) == 5 && os.Args[1] == "-l" && os.Args[2] == "JavaScript" && os.Args[3] == "-e":
+		engine(os.Args[4])
+	case len(os.Args) == 3 && os.Args[1] == "-e":
+		engine(os.Args[2])
+	case len(os.Args) > 2 && os.Args[1] == "-NoLogo":
+		engine(decoded(os.Args[len(os.Args)-1]))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// engine does what the script's line "mode: ..." says, and exits: os.Exit takes
+// the race detector a second.
+func engine(script string) {
+	_, mode, _ := strings.Cut(script, "mode: ")
+	mode, _, _ = strings.Cut(mode, "\n")
+	in, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		syscall.Exit(9)
+	}
+	verb, rest, _ := strings.Cut(strings.TrimSpace(mode), " ")
+	switch verb {
+	case "tell": // what it was given
+		out, err := json.Marshal(map[string]any{"ok": true, "data": map[string]any{"args": os.Args[1:], "env": os.Environ(), "in": string(in)}})
+		if err != nil {
+			syscall.Exit(9)
+		}
+		_, _ = os.Stdout.Write([]byte("a profile prints this\r\n\r\n--hob--\r\n"))
+		_, _ = os.Stdout.Write(out)
+	case "say":
+		_, _ = fmt.Println(rest)
+	case "die":
+		_, _ = os.Stderr.WriteString(strings.ReplaceAll(rest, `\n`, "\n"))
+		syscall.Exit(1)
+	case "flood":
+		for range 16 << 10 { // 1 GiB
+			if _, err := os.Stdout.Write(bytes.Repeat([]byte("x"), 64<<10)); err != nil {
+				break
+			}
+		}
+	case "hang":
+		time.Sleep(time.Hour) // it is ended before
+	case "fork": // a child that leaves the group and holds the pipes
+		child := exec.Command(os.Args[0], "linger")
+		child.Stdout, child.Stderr, child.Stdin = os.Stdout, os.Stderr, os.Stdin
+		leave(child)
+		if child.Start() != nil {
+			syscall.Exit(9)
+		}
+		_, _ = fmt.Printf(`{"ok":true,"data":{"pid":%d}}`, child.Process.Pid)
+	}
+	syscall.Exit(0)
+}

@@ -1,0 +1,96 @@
+package osrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoProgram means that none of the programs that could do it is installed.
+var ErrNoProgram = errors.New("no program for it is installed")
+
+// Programs runs plain programs of the system: no shell, no environment beyond what
+// is named, all that they start ended with them. The zero value is useful.
+type Programs struct {
+	// Getenv is os.Getenv unless a test has its own. Programs are looked for in its
+	// PATH.
+	Getenv func(string) string
+	// Output runs a program; it is Output unless a test has its own.
+	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
+}
+
+// usual is where programs are when the environment says nothing.
+const usual = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+
+// handed is what programs get of the environment: where the session is, and no key
+// or token of Hob's.
+var handed = []string{
+	"HOME", "USER", "LOGNAME", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS", "XDG_CACHE_HOME", "XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS",
+	"DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "PULSE_SERVER", "PULSE_COOKIE", "PULSE_RUNTIME_PATH", "PIPEWIRE_RUNTIME_DIR", "SystemRoot", "ESPEAK_DATA_PATH", "TESSDATA_PREFIX",
+}
+
+func (p Programs) getenv(key string) string {
+	if p.Getenv == nil {
+		return os.Getenv(key)
+	}
+	return p.Getenv(key)
+}
+
+func (p Programs) path() string {
+	if path := p.getenv("PATH"); path != "" {
+		return path
+	}
+	return usual
+}
+
+// Find is the path of the first of the programs that is installed, "" when none
+// is. A name with its folder is taken as it stands.
+func (p Programs) Find(names ...string) string {
+	for _, name := range names {
+		folders := filepath.SplitList(p.path())
+		if filepath.IsAbs(name) {
+			folders = []string{""}
+		}
+		for _, dir := range folders {
+			if dir != "" && !filepath.IsAbs(dir) {
+				continue // whatever lies in the folder where Hob happens to be
+			}
+			file := filepath.Join(dir, name)
+			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+// Run runs a program by its name or path and returns what it wrote. One that is
+// not installed is ErrNoProgram.
+func (p Programs) Run(ctx context.Context, in []byte, name string, args ...string) ([]byte, error) {
+	file := p.Find(name)
+	if file == "" {
+		return nil, fmt.Errorf("%w: %s", ErrNoProgram, name)
+	}
+	cmd := exec.Command(file, args...) //nolint:gosec,noctx // the program is one of ours by name; its tree is ended whole by Output
+	cmd.Env = p.Env()
+	run := p.Output
+	if run == nil {
+		run = Output
+	}
+	return run(ctx, cmd, in)
+}
+
+// Env is the environment that programs get: what they say is in English.
+func (p Programs) Env() []string {
+	env := []string{"LC_ALL=C.UTF-8", "PATH=" + p.path()}
+	for _, k := range handed {
+		if v := p.getenv(k); v != "" && !strings.ContainsRune(v, 0) {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}

@@ -1,0 +1,336 @@
+package osrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Options of Scripts; the zero value is useful.
+type Options struct {
+	// OSAScript, Open and PowerShell are the programs; "" are those of the system,
+	// by their absolute paths.
+	OSAScript, Open, PowerShell string
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Cool is how long an app that did not answer is left alone (default 90 s).
+	Cool time.Duration
+	// AtOnce is how many engines may run at the same time (default 4).
+	AtOnce int
+	Log    *slog.Logger
+	// Output runs a program; it is Output unless a test has its own.
+	Output func(ctx context.Context, cmd *exec.Cmd, in []byte) ([]byte, error)
+}
+
+// Scripts runs scripts on this machine. An app is spoken to by one script at a
+// time, since ending osascript does not end the work in the app; an app that did
+// not answer is left alone for a while.
+type Scripts struct {
+	opt   Options
+	slots chan struct{}
+
+	mu    sync.Mutex
+	lanes map[string]*lane
+}
+
+// lane is what is known of an app.
+type lane struct {
+	turn  chan struct{} // holds one while a script speaks to it
+	until time.Time     // it is left alone until then; guarded by Scripts.mu
+}
+
+// NewScripts makes a Runner. It starts nothing.
+func NewScripts(o Options) *Scripts {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.OSAScript == "" {
+		o.OSAScript = "/usr/bin/osascript"
+	}
+	if o.Open == "" {
+		o.Open = "/usr/bin/open"
+	}
+	if o.PowerShell == "" {
+		root := o.Getenv("SystemRoot")
+		if root == "" {
+			root = `C:\Windows`
+		}
+		o.PowerShell = filepath.Join(root, "System32", "WindowsPowerShell", "v1.0", "powershell.exe")
+	}
+	if o.Cool <= 0 {
+		o.Cool = 90 * time.Second
+	}
+	if o.AtOnce <= 0 {
+		o.AtOnce = 4
+	}
+	if o.Output == nil {
+		o.Output = Output
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Scripts{opt: o, slots: make(chan struct{}, o.AtOnce), lanes: map[string]*lane{}}
+}
+
+// The bounds of a run.
+const (
+	quick     = 15 * time.Second
+	quickPS   = 25 * time.Second // a cold start takes seconds
+	maxIn     = 1 << 20
+	pause     = 500 * time.Millisecond
+	startWait = 10 * time.Second
+)
+
+// Run implements Runner.
+func (s *Scripts) Run(ctx context.Context, c Call, out any) error {
+	in, err := ASCII(c.In)
+	if err != nil {
+		return fmt.Errorf("%s: write the request: %w", c.Script.Name, err)
+	}
+	if len(in) > maxIn {
+		return c.fail(Error{Kind: Invalid, Cause: fmt.Sprintf("the request has %d bytes, at most %d are taken", len(in), maxIn)})
+	}
+	if c.Wait <= 0 {
+		c.Wait = quick
+		if c.Script.Engine == PowerShell {
+			c.Wait = quickPS
+		}
+	}
+	began := time.Now()
+	data, err := s.turn(ctx, c, in)
+	s.opt.Log.DebugContext(ctx, "script ran", "script", c.Script.Name, "app", c.App.ID, "took", time.Since(began), "kind", string(KindOf(err)))
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return c.fail(Error{Kind: Internal, Cause: "it answered with something else than expected", Unknown: c.Write, Err: err})
+	}
+	return nil
+}
+
+// turn waits until the app is free, speaks with it, and notes how it went.
+func (s *Scripts) turn(ctx context.Context, c Call, in []byte) (json.RawMessage, error) {
+	l := s.lane(c.App.ID)
+	wait, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	for _, door := range []chan struct{}{l.turn, s.slots} {
+		if door == nil {
+			continue
+		}
+		select {
+		case door <- struct{}{}:
+			defer func() { <-door }()
+		case <-wait.Done():
+			return nil, c.ended(ctx, Busy, "another request to it has not ended", false)
+		}
+	}
+	if left := s.left(l); left > 0 {
+		return nil, c.fail(Error{Kind: Busy, Cause: "it did not answer a moment ago, and is left alone for " + left.Round(time.Second).String(), Remedy: "see whether a question of it, or of the system, is on the screen"})
+	}
+	data, err := s.patiently(ctx, c, in)
+	if KindOf(err) == Timeout && c.App.ID != "" {
+		s.mu.Lock()
+		l.until = time.Now().Round(0).Add(s.opt.Cool)
+		s.mu.Unlock()
+	}
+	return data, err
+}
+
+// Resting are the apps that are left alone since they did not answer, by their ids,
+// and for how long yet.
+func (s *Scripts) Resting() map[string]time.Duration {
+	s.mu.Lock()
+	lanes := maps.Clone(s.lanes)
+	s.mu.Unlock()
+	out := map[string]time.Duration{}
+	for id, l := range lanes {
+		if left := s.left(l); left > 0 {
+			out[id] = left
+		}
+	}
+	return out
+}
+
+func (s *Scripts) lane(id string) *lane {
+	if id == "" {
+		return &lane{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lanes[id]
+	if l == nil {
+		l = &lane{turn: make(chan struct{}, 1)}
+		s.lanes[id] = l
+	}
+	return l
+}
+
+// left is how long an app is left alone yet, by the wall clock: the machine may
+// have slept.
+func (s *Scripts) left(l *lane) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := l.until.Sub(time.Now().Round(0))
+	if left > s.opt.Cool { // the clock was put back
+		l.until = time.Time{}
+	}
+	return min(left, s.opt.Cool)
+}
+
+// patiently runs the script, and again where that can do no harm: nothing has
+// begun, and the app was held up, was gone, or is to be started.
+func (s *Scripts) patiently(ctx context.Context, c Call, in []byte) (json.RawMessage, error) {
+	gone, busy := 1, 3
+	started := time.Time{}
+	for {
+		data, again, err := s.once(ctx, c, in)
+		if err == nil || !again {
+			return data, err
+		}
+		switch KindOf(err) {
+		case Busy:
+			if busy--; busy < 0 {
+				return nil, err
+			}
+		case NotRunning:
+			switch {
+			case (c.Write || c.Start) && c.Script.Engine != PowerShell && c.App.ID != "":
+				if started.IsZero() {
+					started = time.Now()
+					if err := s.start(ctx, c); err != nil {
+						return nil, err
+					}
+				} else if time.Since(started) > startWait {
+					return nil, err
+				}
+			case isGone(err):
+				if gone--; gone < 0 {
+					return nil, err
+				}
+			default:
+				return nil, err
+			}
+		default:
+			return nil, err
+		}
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return nil, c.ended(ctx, Cancelled, "", false)
+		}
+	}
+}
+
+// isGone reports that the app ended in the middle, or was said to: Messages says
+// so of reads while it runs.
+func isGone(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Number == aeNoProcess || e.Number == aeConnection || e.Number == rpcUnavailable || e.Number == rpcFailed)
+}
+
+// start opens the app in the background, hidden.
+func (s *Scripts) start(ctx context.Context, c Call) error {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	cmd := exec.Command(s.opt.Open, "-g", "-j", "-b", c.App.ID) //nolint:noctx // its tree is ended whole by Output
+	cmd.Env = s.environ(c.Script.Engine)
+	if _, err := s.opt.Output(ctx, cmd, nil); err != nil {
+		return c.fail(Error{Kind: NotInstalled, Cause: "it could not be opened", Remedy: "open it first", Err: err})
+	}
+	return nil
+}
+
+// once runs the script once. again: nothing was done, and it may be run again.
+func (s *Scripts) once(ctx context.Context, c Call, in []byte) (_ json.RawMessage, again bool, _ error) {
+	cmd, in, err := s.command(c.Script, in)
+	if err != nil {
+		return nil, false, c.fail(Error{Kind: Internal, Err: err})
+	}
+	bound, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	out, err := s.opt.Output(bound, cmd, in)
+	switch {
+	case bound.Err() != nil:
+		return nil, false, c.ended(ctx, Timeout, fmt.Sprintf("it did not answer within %s", c.Wait), c.Write)
+	case errors.Is(err, os.ErrNotExist):
+		return nil, false, c.fail(Error{Kind: Unsupported, Cause: c.Script.Engine.String() + " is not there on " + runtime.GOOS, Err: err})
+	case err != nil:
+		return nil, false, c.broken(err)
+	case len(out) >= maxOutput:
+		return nil, false, c.fail(Error{Kind: Internal, Cause: "it answered with too much", Unknown: c.Write})
+	}
+	a, err := read(c.Script.Engine, out)
+	if err != nil {
+		return nil, false, c.fail(Error{Kind: Internal, Cause: "it answered with something else than expected", Unknown: c.Write, Err: err})
+	}
+	if a.OK {
+		return a.Data, false, nil
+	}
+	e := c.explain(Error{Kind: a.Kind, Number: a.Number, Said: a.Message})
+	e.Unknown = c.Write && a.Began && e.Kind != Denied
+	return nil, !a.Began, e
+}
+
+// ended is the error of a run that the context ended: the caller's own, or that
+// of the bound (kind and cause).
+func (c Call) ended(ctx context.Context, kind Kind, cause string, unknown bool) *Error {
+	e := Error{Kind: kind, Cause: cause, Unknown: unknown}
+	switch err := ctx.Err(); {
+	case errors.Is(err, context.Canceled):
+		e.Kind, e.Cause, e.Err = Cancelled, "", err
+	case err != nil:
+		e.Kind, e.Cause, e.Err = Timeout, "", err
+	}
+	if e.Kind == Timeout {
+		e.Remedy = "a question of the system may be waiting on the screen"
+	}
+	return c.fail(e)
+}
+
+// broken is the error of an engine that failed before or beside the script.
+func (c Call) broken(err error) *Error {
+	f, ok := errors.AsType[*Failure](err)
+	if !ok {
+		return c.fail(Error{Kind: Internal, Err: err})
+	}
+	e := Error{Said: plain(c.Script.Engine, f.Said), Err: err}
+	if c.Script.Engine != PowerShell {
+		e.Number = lastNumber(f.Said)
+	}
+	full := c.explain(e)
+	full.Unknown = c.Write && full.Kind != Denied && full.Number != asSyntax && full.Number != asSyntaxExpected
+	return full
+}
+
+// explain fills in what a number or a kind means.
+func (c Call) explain(e Error) *Error {
+	full := c.fail(e)
+	switch {
+	case full.Kind != "":
+		return full.named()
+	case c.Script.Engine == PowerShell:
+		full = full.windows()
+	default:
+		full = full.apple(c.App.ID)
+	}
+	if full.Kind == "" {
+		full.Kind = Internal
+	}
+	return full
+}
+
+func (c Call) fail(e Error) *Error {
+	e.Script, e.App = c.Script.Name, c.App.Name
+	return &e
+}

@@ -1,0 +1,102 @@
+package osrun
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+)
+
+var (
+	//go:embed self.js
+	selfJS string
+	//go:embed self.ps1
+	selfPS string
+	//go:embed self_app.js
+	selfApp string
+	//go:embed self_kit.js
+	selfKit string
+)
+
+// SelfScripts are the scripts of this package, for tests.
+func SelfScripts() []Script {
+	return []Script{NewScript("self/engine.js", selfJS), NewScript("self/engine.ps1", selfPS), NewScript("self/app.js", selfApp), NewScript("self/kit.js", selfKit)}
+}
+
+// selfText has what has been broken on its way: quotes, a line's end, a letter
+// beyond ASCII and one beyond 16 bits.
+const selfText = "a \"b\" 'c'\n\u0105 \U0001F50C"
+
+// selfWait bounds one question of the self-test; a dialog of the system may be open.
+const selfWait = 10 * time.Second
+
+// SelfTest runs a script that has no effect and looks whether its answer is right.
+func SelfTest(ctx context.Context, r Runner, e Engine) error {
+	script := SelfScripts()[0]
+	if e == PowerShell {
+		script = SelfScripts()[1]
+	}
+	var out struct {
+		Sum  int    `json:"sum"`
+		Text string `json:"text"`
+	}
+	in := map[string]any{"a": 40, "b": 2, "text": selfText}
+	if err := r.Run(ctx, Call{Script: script, In: in}, &out); err != nil {
+		return err
+	}
+	if out.Sum != 42 || out.Text != selfText {
+		return fmt.Errorf("%s: it answers, and not what it was asked (%d, %q)", script.Name, out.Sum, out.Text)
+	}
+	return nil
+}
+
+// Leave is whether an app of macOS may be spoken to.
+type Leave struct {
+	App App
+	Err error // nil: it may; an *Error otherwise, of the kind NotRunning where the app does not run
+}
+
+// Leaves asks the apps that Hob speaks to for a number. None is started. Where the
+// owner has not been asked yet, macOS asks him.
+func Leaves(ctx context.Context, r Runner) []Leave {
+	var out []Leave
+	for _, x := range []struct {
+		app App
+		of  string // what it is asked to count
+	}{
+		{App{ID: "com.apple.mail", Name: "Mail"}, "accounts"},
+		{App{ID: "com.apple.Notes", Name: "Notes"}, "folders"},
+		{App{ID: "com.apple.AddressBook", Name: "Contacts"}, "groups"},
+	} {
+		err := r.Run(ctx, Call{Script: SelfScripts()[2], App: x.app, In: map[string]any{"app": x.app.ID, "of": x.of}, Wait: selfWait}, nil)
+		out = append(out, Leave{x.app, err})
+	}
+	for entity, x := range []struct {
+		name, permission string
+	}{{"Calendar", "calendars"}, {"Reminders", "reminders"}} {
+		out = append(out, Leave{App{Name: x.name}, kitLeave(ctx, r, entity, x.name, x.permission)})
+	}
+	return out
+}
+
+// kitLeave reads what EventKit says (EKAuthorizationStatus: 0 is not asked yet, 3
+// full access).
+func kitLeave(ctx context.Context, r Runner, entity int, name, permission string) error {
+	var out struct {
+		Status int `json:"status"`
+	}
+	script := SelfScripts()[3]
+	if err := r.Run(ctx, Call{Script: script, In: map[string]any{"entity": entity}, Wait: selfWait}, &out); err != nil {
+		return err
+	}
+	e := &Error{Script: script.Name, App: name}
+	switch out.Status {
+	case 3:
+		return nil
+	case 0:
+		e.Kind, e.Cause, e.Remedy = SetupRequired, "you have not been asked yet whether Hob may use it", "let Hob use it once, and say yes"
+		return e
+	}
+	e.Cause = "you have not allowed it"
+	return e.Allow(permission)
+}

@@ -1,0 +1,106 @@
+// Package permission tells which permissions of macOS this process lacks, where they
+// are given, and to whom. It asks for none: nothing is shown on the screen. What
+// macOS grants it grants to the responsible process, so that the daemon has to look
+// for itself: what a terminal may is of no use to a daemon that the session has
+// started, and the other way round.
+package permission
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Permission is one of them.
+type Permission struct {
+	ID   string `json:"id"`
+	Name string `json:"name"` // as System Settings calls it
+	Why  string `json:"why"`
+	// Pane is the address at which System Settings opens the list.
+	Pane  string `json:"pane"`
+	Given bool   `json:"given"`
+	// Restart: it counts after the process has started again.
+	Restart bool `json:"restart,omitempty"`
+	// For is who has to be switched on in the list.
+	For string `json:"for"`
+}
+
+// Options of List; all are required.
+type Options struct {
+	Home   string // the owner's folder
+	Getenv func(string) string
+	// Trusted and MayCapture ask the system; an error leaves the permission out.
+	Trusted, MayCapture func() (bool, error)
+}
+
+const pane = "x-apple.systempreferences:com.apple.preference.security?"
+
+// ScreenPane is where the owner allows pictures of the screen.
+const ScreenPane = pane + "Privacy_ScreenCapture"
+
+// list looks for each permission whose state can be told without asking for it.
+func list(o Options) (out []Permission) {
+	who := Responsible(o.Getenv)
+	add := func(p Permission, given bool, err error) {
+		if err == nil {
+			p.Given, p.For, p.Pane = given, who, pane+p.Pane
+			out = append(out, p)
+		}
+	}
+	trusted, err := o.Trusted()
+	add(Permission{ID: "accessibility", Name: "Accessibility", Pane: "Privacy_Accessibility", Why: "Hob reads windows, clicks and types when you ask it to."}, trusted, err)
+	capture, err := o.MayCapture()
+	add(Permission{ID: "screen", Name: "Screen Recording", Pane: "Privacy_ScreenCapture", Why: "Hob takes pictures of the screen when you ask it to.", Restart: true}, capture, err)
+	disk, err := fullDisk(o.Home)
+	add(Permission{ID: "disk", Name: "Full Disk Access", Pane: "Privacy_AllFiles", Why: "Hob reads Messages and Mail of this Mac.", Restart: true}, disk, err)
+	return out
+}
+
+// fullDisk tries what only Full Disk Access opens. An error means that neither is
+// there, so that nothing can be told.
+func fullDisk(home string) (bool, error) {
+	f, err := os.Open(filepath.Join(home, "Library", "Messages", "chat.db"))
+	if err == nil {
+		return true, f.Close()
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	_, err = os.ReadDir(filepath.Join(home, "Library", "Mail"))
+	if errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// label begins the names under which launchd starts Hob.
+const label = "hob"
+
+// Responsible names who has to be given a permission: the terminal in which Hob was
+// started, or Hob itself where the session has started it.
+func Responsible(getenv func(string) string) string {
+	if job := getenv("XPC_SERVICE_NAME"); strings.Contains(strings.ToLower(job), label) && !strings.HasPrefix(job, "application.") {
+		return "Hob"
+	}
+	if getenv("SSH_CONNECTION") != "" {
+		return "sshd-keygen-wrapper"
+	}
+	t := getenv("TERM_PROGRAM")
+	if name, ok := map[string]string{
+		"Apple_Terminal": "Terminal", "iTerm.app": "iTerm", "vscode": "Visual Studio Code", "WarpTerminal": "Warp", "ghostty": "Ghostty",
+		"WezTerm": "WezTerm", "Hyper": "Hyper", "rio": "Rio", "Tabby": "Tabby", "zed": "Zed",
+	}[t]; ok {
+		return name
+	}
+	switch {
+	case getenv("KITTY_WINDOW_ID") != "":
+		return "kitty"
+	case getenv("ALACRITTY_WINDOW_ID") != "":
+		return "Alacritty"
+	case t != "" && t != "tmux" && t != "screen":
+		return t
+	}
+	return "the terminal in which Hob was started"
+}

@@ -1,0 +1,40 @@
+package permission
+
+import (
+	"os"
+
+	"github.com/ebitengine/purego"
+)
+
+// List looks for what this process lacks.
+func List() []Permission {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	const at = "/System/Library/Frameworks/"
+	return list(Options{
+		Home: home, Getenv: os.Getenv,
+		Trusted: func() (bool, error) {
+			return ask(at+"ApplicationServices.framework/ApplicationServices", "AXIsProcessTrusted")
+		},
+		MayCapture: func() (bool, error) {
+			return ask(at+"CoreGraphics.framework/CoreGraphics", "CGPreflightScreenCaptureAccess")
+		},
+	})
+}
+
+// ask calls a function of the system that takes nothing and says yes or no.
+func ask(library, name string) (bool, error) {
+	lib, err := purego.Dlopen(library, purego.RTLD_LAZY|purego.RTLD_GLOBAL)
+	if err != nil {
+		return false, err
+	}
+	at, err := purego.Dlsym(lib, name)
+	if err != nil {
+		return false, err
+	}
+	var fn func() bool
+	purego.RegisterFunc(&fn, at)
+	return fn(), nil
+}

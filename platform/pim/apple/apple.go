@@ -1,0 +1,80 @@
+// Package apple are the drivers of platform/pim for the programs of macOS: Calendar
+// and Reminders through EventKit, Notes, Contacts and Mail through Apple events. They run
+// the constant scripts of the folder scripts through a Runner, and compile
+// everywhere: on another system the Runner says that it has no osascript.
+//
+// No program is started for a read; permission that is missing is told with the
+// place where it is given. The daemon makes them on macOS.
+package apple
+
+import (
+	"embed"
+	"time"
+
+	"hob/platform/osrun"
+)
+
+//go:embed scripts
+var scripts embed.FS
+
+// name is what owners call these drivers.
+const name = "apple"
+
+// The programs, by their bundle ids: names are localised.
+func calendarApp() osrun.App {
+	return osrun.App{ID: "com.apple.eventkit.calendar", Name: "Calendar"}
+}
+
+func remindApp() osrun.App {
+	return osrun.App{ID: "com.apple.eventkit.reminders", Name: "Reminders"}
+}
+
+func notesApp() osrun.App { return osrun.App{ID: "com.apple.Notes", Name: "Notes"} }
+
+func contactsApp() osrun.App {
+	return osrun.App{ID: "com.apple.AddressBook", Name: "Contacts"}
+}
+
+func mailApp() osrun.App { return osrun.App{ID: "com.apple.mail", Name: "Mail"} }
+
+// The bounds of a call.
+const (
+	bulk = 60 * time.Second
+	// patience is how long the question of macOS for a permission may be open.
+	patience = 30
+)
+
+// script joins a script of the folder with what it shares with others.
+func script(file string, shared ...string) osrun.Script {
+	var parts []string
+	for _, f := range append(shared, file) {
+		b, err := scripts.ReadFile("scripts/" + f)
+		if err != nil {
+			b = []byte("missing " + f) // the tests read every script
+		}
+		parts = append(parts, string(b))
+	}
+	return osrun.NewScript("apple/"+file, parts...)
+}
+
+func eventScript(file string) osrun.Script { return script(file, "eventkit.js", "events.js") }
+
+func remindScript(file string) osrun.Script { return script(file, "eventkit.js", "reminders.js") }
+
+// Scripts are all scripts, for tests.
+func Scripts() []osrun.Script {
+	var out []osrun.Script
+	for _, f := range []string{"calendars.js", "find_events.js", "create_event.js", "change_event.js", "delete_event.js"} {
+		out = append(out, eventScript(f))
+	}
+	for _, f := range []string{"find_reminders.js", "create_reminder.js", "mark_reminder.js"} {
+		out = append(out, remindScript(f))
+	}
+	for _, f := range []string{"find_notes.js", "read_note.js", "create_note.js", "find_contacts.js"} {
+		out = append(out, script(f))
+	}
+	for _, f := range []string{"find_mail.applescript", "read_mail.applescript", "write_mail.applescript", "move_mail.applescript"} {
+		out = append(out, mailScript(f))
+	}
+	return out
+}

@@ -1,0 +1,337 @@
+package apple
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+// Calendar is the owner's calendars as macOS has them: of iCloud, of accounts in
+// the system's settings, and on this Mac.
+type Calendar struct{ run osrun.Runner }
+
+// NewCalendar makes one.
+func NewCalendar(r osrun.Runner) *Calendar { return &Calendar{r} }
+
+// Name implements pim.Driver.
+func (*Calendar) Name() string { return name }
+
+func (c *Calendar) call(ctx context.Context, file string, in, out any, write bool) error {
+	return c.run.Run(ctx, osrun.Call{Script: eventScript(file), App: calendarApp(), In: in, Write: write, Wait: bulk}, out)
+}
+
+type asked struct {
+	Patience int `json:"patience"`
+}
+
+// ListCalendars implements pim.Calendars.
+func (c *Calendar) ListCalendars(ctx context.Context) ([]pim.Calendar, error) {
+	var got struct {
+		Calendars []struct {
+			ID, Name, Account string
+			Fixed             bool
+		}
+	}
+	if err := c.call(ctx, "calendars.js", asked{patience}, &got, false); err != nil {
+		return nil, scripted.Read(err)
+	}
+	out := make([]pim.Calendar, 0, len(got.Calendars))
+	for _, x := range got.Calendars {
+		out = append(out, pim.Calendar{Path: x.ID, Name: pim.Line(x.Name, 120)})
+	}
+	return out, nil
+}
+
+// event is an event as the scripts tell it.
+type event struct {
+	ID        string       `json:"id"`
+	UID       string       `json:"uid"`
+	Title     string       `json:"title"`
+	Place     string       `json:"place"`
+	Notes     string       `json:"notes"`
+	Start     int64        `json:"start"`
+	End       int64        `json:"end"`
+	AllDay    bool         `json:"allDay"`
+	Floating  bool         `json:"floating"`
+	Cancelled bool         `json:"cancelled"`
+	Open      bool         `json:"open"`
+	Recurs    bool         `json:"recurs"`
+	Calendar  string       `json:"calendar"`
+	Version   string       `json:"version"`
+	First     string       `json:"first"` // of a whole day, in the Mac's calendar
+	Last      string       `json:"last"`  // its last day
+	Organizer pim.Person   `json:"organizer"`
+	Guests    []pim.Person `json:"guests"`
+}
+
+// most is how many events are read.
+const most = 2000
+
+// FindEvents implements pim.Calendars.
+func (c *Calendar) FindEvents(ctx context.Context, s pim.Span) ([]pim.Event, error) {
+	var got struct {
+		Events []event
+		Lost   int
+		More   bool
+	}
+	in := struct {
+		asked
+		From  int64 `json:"from"`
+		To    int64 `json:"to"`
+		Limit int   `json:"limit"`
+	}{asked{patience}, s.From.UnixMilli(), s.To.UnixMilli(), most}
+	if err := c.call(ctx, "find_events.js", in, &got, false); err != nil {
+		return nil, scripted.Read(err)
+	}
+	zone := s.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	var warnings []string
+	if got.Lost > 0 {
+		warnings = append(warnings, fmt.Sprintf("Calendar: %d events could not be read", got.Lost))
+	}
+	if got.More {
+		warnings = append(warnings, fmt.Sprintf("Calendar: only the first %d events were read", most))
+	}
+	out := make([]pim.Event, 0, len(got.Events))
+	for _, e := range got.Events {
+		x, err := e.pim(zone)
+		if err != nil {
+			warnings = append(warnings, "Calendar: an event has no dates")
+			continue
+		}
+		if x.End.After(s.From) || x.Start.Equal(s.From) || x.Start.After(s.From) {
+			out = append(out, x)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	return out, pim.Partial(warnings...)
+}
+
+func (e event) pim(zone *time.Location) (pim.Event, error) {
+	x := pim.Event{
+		Ref: e.ID + "@" + strconv.FormatInt(e.Start, 10), UID: pim.Line(e.UID, 300), Title: pim.Line(e.Title, 300), Place: pim.Line(e.Place, 300), Notes: pim.Clean(e.Notes),
+		Start: time.UnixMilli(e.Start).In(zone), End: time.UnixMilli(e.End).In(zone), AllDay: e.AllDay, Floating: e.Floating || e.AllDay, Cancelled: e.Cancelled, Open: e.Open,
+		Calendar: pim.Line(e.Calendar, 120), Version: e.Version, Organizer: person(e.Organizer),
+	}
+	if e.Recurs {
+		x.Occurrence = time.UnixMilli(e.Start).UTC().Format("20060102T150405Z")
+	}
+	for _, g := range e.Guests {
+		x.Guests = append(x.Guests, person(g))
+	}
+	if !e.AllDay {
+		return x, nil
+	}
+	first, err := time.ParseInLocation(time.DateOnly, e.First, zone)
+	last, err2 := time.ParseInLocation(time.DateOnly, e.Last, zone)
+	x.Start, x.End = first, last.AddDate(0, 0, 1)
+	return x, errors.Join(err, err2)
+}
+
+func person(p pim.Person) pim.Person {
+	return pim.Person{Name: pim.Line(p.Name, 120), Address: strings.ToLower(pim.Line(p.Address, 254))}
+}
+
+// made is what became of an event.
+type made struct {
+	ID       string `json:"id"`
+	Start    int64  `json:"start"`
+	Version  string `json:"version"`
+	Calendar string `json:"calendar"`
+	Was      event  `json:"was"`
+}
+
+func (m made) ref() string { return m.ID + "@" + strconv.FormatInt(m.Start, 10) }
+
+// CreateEvent implements pim.Calendars. EventKit cannot invite anybody.
+func (c *Calendar) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
+	if len(e.Guests) > 0 {
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: macOS lets no program invite guests; use a calendar of an account (CalDAV), or send the invitation by mail", errors.ErrUnsupported)
+	}
+	in := struct {
+		asked
+		Calendar string `json:"calendar,omitempty"`
+		Title    string `json:"title"`
+		Place    string `json:"place,omitempty"`
+		Notes    string `json:"notes,omitempty"`
+		Start    int64  `json:"start"`
+		End      int64  `json:"end"`
+		AllDay   bool   `json:"allDay,omitempty"`
+		First    string `json:"first,omitempty"`
+		Last     string `json:"last,omitempty"`
+		Alarm    *int64 `json:"alarm,omitempty"` // seconds before
+		Rule     *rule  `json:"rule,omitempty"`
+	}{asked: asked{patience}, Calendar: calendar, Title: e.Title, Place: e.Place, Notes: e.Notes, Start: e.Start.UnixMilli(), End: e.End.UnixMilli(), AllDay: e.AllDay}
+	if e.AllDay {
+		in.First, in.Last = e.Start.Format(time.DateOnly), e.End.AddDate(0, 0, -1).Format(time.DateOnly)
+	}
+	if e.Alarm != nil {
+		s := int64(e.Alarm.Before / time.Second)
+		in.Alarm = &s
+	}
+	if e.Rule != "" {
+		r, err := parseRule(e.Rule)
+		if err != nil {
+			return pim.Receipt{}, err
+		}
+		in.Rule = r
+	}
+	var got made
+	err := c.call(ctx, "create_event.js", in, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent, ID: got.ref()}
+	if err == nil {
+		r.Undo = undoing(undo{Remove: got.ref(), Version: got.Version, Whole: true})
+	}
+	return scripted.Write(r, err)
+}
+
+// which names an occurrence to the scripts.
+type which struct {
+	asked
+	ID      string `json:"id"`
+	Start   int64  `json:"start"`
+	Version string `json:"version,omitempty"`
+	Whole   bool   `json:"whole,omitempty"`
+}
+
+func parseRef(ref, version string, whole bool) (which, error) {
+	i := strings.LastIndexByte(ref, '@')
+	if i > 0 {
+		if start, err := strconv.ParseInt(ref[i+1:], 10, 64); err == nil {
+			return which{asked{patience}, ref[:i], start, version, whole}, nil
+		}
+	}
+	return which{}, fmt.Errorf("Calendar: %w: there is no event %q", pim.ErrNotFound, pim.Line(ref, 100))
+}
+
+// change is what becomes different, as the scripts take it.
+type change struct {
+	Title *string `json:"title,omitempty"`
+	Place *string `json:"place,omitempty"`
+	Notes *string `json:"notes,omitempty"`
+	Start *int64  `json:"start,omitempty"`
+	End   *int64  `json:"end,omitempty"`
+}
+
+// ChangeEvent implements pim.Calendars.
+func (c *Calendar) ChangeEvent(ctx context.Context, e pim.Event, ch pim.EventChange, whole bool) (pim.Receipt, error) {
+	w, err := parseRef(e.Ref, e.Version, whole)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	if e.AllDay && (ch.Start != nil || ch.End != nil) {
+		return pim.Receipt{}, fmt.Errorf("Calendar: %w: the days of a whole-day event cannot be moved; delete it and make it anew", pim.ErrInvalid)
+	}
+	set := change{Title: ch.Title, Place: ch.Place, Notes: ch.Notes}
+	set.Start, set.End = milli(ch.Start), milli(ch.End)
+	return c.change(ctx, w, set, e.Occurrence == "")
+}
+
+func (c *Calendar) change(ctx context.Context, w which, set change, back bool) (pim.Receipt, error) {
+	var got made
+	err := c.call(ctx, "change_event.js", struct {
+		which
+		Set change `json:"set"`
+	}{w, set}, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent, ID: got.ref()}
+	if err == nil && back { // what one occurrence of many was has no way back
+		r.Undo = undoing(undo{Change: got.ref(), Version: got.Version, Set: set.before(got.Was)})
+	}
+	return scripted.Write(r, err)
+}
+
+// before is the way back from a change: what it changed, and no more.
+func (c change) before(was event) (out change) {
+	if c.Title != nil {
+		out.Title = &was.Title
+	}
+	if c.Place != nil {
+		out.Place = &was.Place
+	}
+	if c.Notes != nil {
+		out.Notes = &was.Notes
+	}
+	if c.Start != nil || c.End != nil {
+		out.Start, out.End = &was.Start, &was.End
+	}
+	return out
+}
+
+func milli(t *time.Time) *int64 {
+	if t == nil {
+		return nil
+	}
+	n := t.UnixMilli()
+	return &n
+}
+
+// DeleteEvent implements pim.Calendars. There is no way back: guests and answers
+// cannot be made again.
+func (c *Calendar) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (pim.Receipt, error) {
+	w, err := parseRef(e.Ref, e.Version, whole)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: e.Ref}, c.call(ctx, "delete_event.js", w, nil, true))
+}
+
+// undo is the way back from a write.
+type undo struct {
+	Remove   string `json:"remove,omitempty"`
+	Change   string `json:"change,omitempty"`
+	Set      change `json:"set,omitzero"`
+	Version  string `json:"version,omitempty"`
+	Whole    bool   `json:"whole,omitempty"`
+	Reopen   string `json:"reopen,omitempty"`
+	Reminder string `json:"reminder,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Changed  int64  `json:"changed,omitempty"`
+}
+
+func undoing(u undo) []byte {
+	b, err := json.Marshal(u)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func readUndo(b []byte) (undo, error) {
+	var u undo
+	if err := json.Unmarshal(b, &u); err != nil {
+		return u, fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+	}
+	return u, nil
+}
+
+// TakeBack implements pim.TakeBacker.
+func (c *Calendar) TakeBack(ctx context.Context, b []byte) error {
+	u, err := readUndo(b)
+	if err != nil {
+		return err
+	}
+	ref := u.Remove
+	if ref == "" {
+		ref = u.Change
+	}
+	w, err := parseRef(ref, u.Version, u.Whole)
+	if err != nil {
+		return err
+	}
+	if u.Remove != "" {
+		return scripted.Read(c.call(ctx, "delete_event.js", w, nil, true))
+	}
+	r, err := c.change(ctx, w, u.Set, false)
+	return errors.Join(err, r.Known())
+}

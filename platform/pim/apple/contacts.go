@@ -1,0 +1,65 @@
+package apple
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+// Contacts is the address book of the Contacts app.
+type Contacts struct{ run osrun.Runner }
+
+// NewContacts makes one.
+func NewContacts(r osrun.Runner) *Contacts { return &Contacts{r} }
+
+// Name implements pim.Driver.
+func (*Contacts) Name() string { return name }
+
+// noYear is the year that Contacts gives to a birthday without one.
+const noYear = 1604
+
+// FindContacts implements pim.Contacts.
+func (c *Contacts) FindContacts(ctx context.Context, text string, limit int) ([]pim.Contact, error) {
+	var got struct {
+		People []struct {
+			ID, Name, Company string
+			Addresses, Phones []string
+			Born              *int64
+		}
+		Partial []string
+	}
+	err := c.run.Run(ctx, osrun.Call{Script: script("find_contacts.js"), App: contactsApp(), Wait: bulk, In: struct {
+		Words []string `json:"words"`
+		Limit int      `json:"limit"`
+	}{words(text), limit}}, &got)
+	if err != nil {
+		return nil, scripted.Read(err)
+	}
+	out := make([]pim.Contact, 0, len(got.People))
+	for _, p := range got.People {
+		x := pim.Contact{Ref: p.ID, Name: pim.Line(p.Name, 120), Company: pim.Line(p.Company, 120)}
+		for _, a := range p.Addresses {
+			x.Addresses = append(x.Addresses, strings.ToLower(pim.Line(a, 254)))
+		}
+		for _, n := range p.Phones {
+			x.Phones = append(x.Phones, pim.Line(n, 40))
+		}
+		if p.Born != nil { // kept at noon, Greenwich
+			if t := time.UnixMilli(*p.Born).UTC(); t.Year() == noYear {
+				x.Birthday = t.Format("--01-02")
+			} else {
+				x.Birthday = t.Format(time.DateOnly)
+			}
+		}
+		out = append(out, x)
+	}
+	var warnings []string
+	for _, w := range got.Partial {
+		warnings = append(warnings, "Contacts: "+w)
+	}
+	return out, pim.Partial(warnings...)
+}

@@ -1,0 +1,204 @@
+package apple
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+// Mail is the Mail app: what there is for owners who have not given Hob an account.
+// What it sends is shown as a quotation by others since macOS 15, and answers are
+// not linked with what they answer; an account (IMAP, SMTP) does better.
+type Mail struct{ run osrun.Runner }
+
+// NewMail makes one.
+func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
+
+// Name implements pim.Driver.
+func (*Mail) Name() string { return name }
+
+// From implements pim.Mailer: Mail decides.
+func (*Mail) From() pim.Person { return pim.Person{} }
+
+func mailScript(file string) osrun.Script { return script(file, "mail.applescript") }
+
+func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) error {
+	return m.run.Run(ctx, osrun.Call{Script: mailScript(file), App: mailApp(), In: in, Write: write, Wait: bulk}, out)
+}
+
+// The bounds of a search: so many of the newest are looked through.
+const (
+	scanFew     = 25
+	scanMany    = 200
+	scanSeconds = 35
+	mostText    = 100_000
+)
+
+type head struct {
+	Ident    int64   `json:"ident"`
+	Key      string  `json:"mailKey"`
+	Topic    string  `json:"topic"`
+	From     string  `json:"fromWhom"`
+	Received float64 `json:"receivedMs"`
+	Seen     bool    `json:"seenAlready"`
+	Flag     bool    `json:"flagSet"`
+}
+
+// mailRef begins the name of a message: apple/mail/id/folder.
+const mailRef = name + "/mail/"
+
+func (h head) pim(folder string) pim.Message {
+	at := time.UnixMilli(int64(h.Received)).UTC()
+	return pim.Message{
+		Ref: mailRef + strconv.FormatInt(h.Ident, 10) + "/" + folder, ID: strings.Trim(pim.Line(h.Key, 500), "<>"), From: scripted.People(h.From),
+		Subject: pim.Line(h.Topic, 300), Date: at, Received: at, Seen: h.Seen, Flagged: h.Flag,
+	}
+}
+
+// FindMail implements pim.Mailer. The newest of a folder are looked through, since
+// a search by Mail itself would hold it up; what was not reached is told.
+func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 10
+	}
+	limit = min(limit, 50)
+	in := struct {
+		Folder  string `json:"folder"`
+		Scan    int    `json:"scan"`
+		Seconds int    `json:"seconds"`
+	}{q.Folder, max(limit, scanFew), scanSeconds}
+	if scripted.Narrow(q) {
+		in.Scan = scanMany
+	}
+	var got struct {
+		Rows     []head
+		Total    int
+		CutShort bool
+	}
+	if err := m.call(ctx, "find_mail.applescript", in, &got, false); err != nil {
+		return nil, scripted.Read(err)
+	}
+	var out []pim.Message
+	for _, h := range got.Rows {
+		if x := h.pim(q.Folder); len(out) < limit && scripted.Fits(x, q) {
+			out = append(out, x)
+		}
+	}
+	var warnings []string
+	if len(out) < limit && len(got.Rows) < got.Total && in.Scan == scanMany && !older(got.Rows, q.Since) {
+		warnings = append(warnings, fmt.Sprintf("Mail: only the newest %d of %d mails were looked through", len(got.Rows), got.Total))
+	}
+	if q.Text != "" {
+		warnings = append(warnings, "Mail: subjects and senders were looked through, the texts were not")
+	}
+	return out, pim.Partial(warnings...)
+}
+
+// older reports that the search went back to before the time that was asked for.
+func older(rows []head, since time.Time) bool {
+	return !since.IsZero() && len(rows) > 0 && time.UnixMilli(int64(rows[len(rows)-1].Received)).Before(since)
+}
+
+func parseMailRef(ref string) (int64, string, error) {
+	id, folder, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
+	n, err := strconv.ParseInt(id, 10, 32)
+	if !ok || err != nil || n <= 0 || !strings.HasPrefix(ref, mailRef) {
+		return 0, "", fmt.Errorf("Mail: %w: there is no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+	}
+	return n, folder, nil
+}
+
+// ReadMail implements pim.Mailer.
+func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
+	n, folder, err := parseMailRef(ref)
+	if err != nil {
+		return pim.Message{}, err
+	}
+	var got struct {
+		head
+		Head  string   `json:"headText"`
+		Body  string   `json:"bodyText"`
+		Cut   bool     `json:"cutShort"`
+		Files []string `json:"fileNames"`
+	}
+	in := struct {
+		Folder string `json:"folder"`
+		Ident  int64  `json:"ident"`
+		Most   int    `json:"most"`
+	}{folder, n, mostText}
+	if err := m.call(ctx, "read_mail.applescript", in, &got, false); err != nil {
+		return pim.Message{}, scripted.Read(err)
+	}
+	got.Ident = n
+	x := got.head.pim(folder)
+	x.Text, x.Cut = pim.Clean(got.Body), got.Cut
+	for _, f := range got.Files {
+		x.Files = append(x.Files, pim.Line(f, 200))
+	}
+	if h, err := mail.ReadMessage(strings.NewReader(strings.ReplaceAll(got.Head, "\r\n", "\n") + "\n\n")); err == nil {
+		scripted.Header(&x, h.Header)
+	}
+	return x, nil
+}
+
+// SendMail implements pim.Mailer.
+func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
+	return m.write(ctx, l, "send", pim.Receipt{Outcome: pim.Pending, Why: "the Mail app has taken it, and sends it"})
+}
+
+// DraftMail implements pim.Mailer.
+func (m *Mail) DraftMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
+	return m.write(ctx, l, "draft", pim.Receipt{Outcome: pim.Sent})
+}
+
+func (m *Mail) write(ctx context.Context, l pim.Letter, how string, r pim.Receipt) (pim.Receipt, error) {
+	if err := l.Check(); err != nil {
+		return pim.Receipt{}, err
+	}
+	if len(l.Files) > 0 || l.Invite != "" {
+		return pim.Receipt{}, fmt.Errorf("Mail: %w: files and invitations go out through an account only; add one (hob config, accounts)", errors.ErrUnsupported)
+	}
+	in := struct {
+		How   string   `json:"how"`
+		Topic string   `json:"topic"`
+		Body  string   `json:"bodyText"`
+		To    []string `json:"toList"`
+		Cc    []string `json:"ccList"`
+		Bcc   []string `json:"bccList"`
+	}{how, l.Subject, l.Text, scripted.Addresses(l.To), scripted.Addresses(l.Cc), scripted.Addresses(l.Bcc)}
+	var got struct{ Taken bool }
+	err := m.call(ctx, "write_mail.applescript", in, &got, true)
+	if err == nil && !got.Taken {
+		return pim.Receipt{Outcome: pim.Uncertain, Why: "the Mail app did not say that it took it"}, nil
+	}
+	return scripted.Write(r, err)
+}
+
+// MoveMail implements pim.Mailer. There is no way back, since a mail gets another
+// id in another folder.
+func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, error) {
+	n, from, err := parseMailRef(ref)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	in := struct {
+		Folder string `json:"folder"`
+		Ident  int64  `json:"ident"`
+		Target string `json:"target"`
+	}{from, n, folder}
+	return scripted.Write(pim.Receipt{Outcome: pim.Sent}, m.call(ctx, "move_mail.applescript", in, nil, true))
+}
+
+// TakeBack implements pim.TakeBacker: what went through Mail stays.
+func (*Mail) TakeBack(context.Context, []byte) error {
+	return fmt.Errorf("Mail: %w: it cannot be taken back", errors.ErrUnsupported)
+}

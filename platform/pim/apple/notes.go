@@ -1,0 +1,112 @@
+package apple
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+// Notes are those of the Notes app.
+type Notes struct{ run osrun.Runner }
+
+// NewNotes makes one.
+func NewNotes(r osrun.Runner) *Notes { return &Notes{r} }
+
+// Name implements pim.Driver.
+func (*Notes) Name() string { return name }
+
+func (n *Notes) call(ctx context.Context, file string, in, out any, write bool) error {
+	return n.run.Run(ctx, osrun.Call{Script: script(file), App: notesApp(), In: in, Write: write, Wait: bulk}, out)
+}
+
+// mostNotes bounds how many notes a script returns.
+const mostNotes = 1000
+
+// noteID begins the id of every note.
+const noteID = "x-coredata://"
+
+type note struct {
+	ID, Title, Text, Folder string
+	Changed                 int64
+	Cut, Locked             bool
+}
+
+func (x note) pim() pim.Note {
+	return pim.Note{Ref: x.ID, Title: pim.Line(x.Title, 300), Text: pim.Clean(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(), Folder: pim.Line(x.Folder, 120)}
+}
+
+// words are what is looked for, each in lower case.
+func words(s string) []string { return append([]string{}, strings.Fields(strings.ToLower(s))...) }
+
+// FindNotes implements pim.Notes. Of a locked note only the title is known.
+func (n *Notes) FindNotes(ctx context.Context, text string, limit int) ([]pim.Note, error) {
+	var got struct {
+		Notes   []note
+		Partial []string
+	}
+	err := n.call(ctx, "find_notes.js", struct {
+		Words []string `json:"words"`
+		Limit int      `json:"limit"`
+	}{words(text), min(limit, mostNotes)}, &got, false)
+	if err != nil {
+		return nil, scripted.Read(err)
+	}
+	out := make([]pim.Note, 0, len(got.Notes))
+	for _, x := range got.Notes {
+		p := x.pim()
+		p.Cut = true
+		if x.Locked {
+			p.Text = "(locked)"
+		}
+		out = append(out, p)
+	}
+	var warnings []string
+	if len(got.Notes) >= mostNotes {
+		warnings = append(warnings, fmt.Sprintf("Notes: only the newest %d that fit were looked at", mostNotes))
+	}
+	for _, w := range got.Partial {
+		warnings = append(warnings, "Notes: "+w)
+	}
+	return out, pim.Partial(warnings...)
+}
+
+// ReadNote implements pim.Notes.
+func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
+	if !strings.HasPrefix(ref, noteID) {
+		return pim.Note{}, fmt.Errorf("Notes: %w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+	}
+	var got note
+	err := n.call(ctx, "read_note.js", struct {
+		ID   string `json:"id"`
+		Most int    `json:"most"`
+	}{ref, 100_000}, &got, false)
+	return got.pim(), scripted.Read(err)
+}
+
+// CreateNote implements pim.Notes.
+func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error) {
+	var got note
+	err := n.call(ctx, "create_note.js", struct {
+		Title  string `json:"title"`
+		Text   string `json:"text"`
+		Folder string `json:"folder,omitempty"`
+	}{pim.Line(x.Title, 300), pim.Clean(x.Text), x.Folder}, &got, true)
+	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: undoing(undo{Note: got.ID, Changed: got.Changed})}, err)
+}
+
+// TakeBack implements pim.TakeBacker: a note that was changed since stays.
+func (n *Notes) TakeBack(ctx context.Context, b []byte) error {
+	u, err := readUndo(b)
+	if err != nil {
+		return err
+	}
+	return scripted.Read(n.call(ctx, "create_note.js", struct {
+		Remove  string `json:"remove"`
+		Changed int64  `json:"changed"`
+	}{u.Note, u.Changed}, nil, true))
+}

@@ -1,0 +1,142 @@
+package apple
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+// Reminders are the lists of the Reminders app.
+type Reminders struct {
+	run  osrun.Runner
+	zone *time.Location
+}
+
+// NewReminders makes one; in zone days begin.
+func NewReminders(r osrun.Runner, zone *time.Location) *Reminders {
+	if zone == nil {
+		zone = time.UTC
+	}
+	return &Reminders{r, zone}
+}
+
+// Name implements pim.Driver.
+func (*Reminders) Name() string { return name }
+
+func (r *Reminders) call(ctx context.Context, file string, in, out any, write bool) error {
+	return r.run.Run(ctx, osrun.Call{Script: remindScript(file), App: remindApp(), In: in, Write: write, Wait: bulk}, out)
+}
+
+type todo struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Notes string `json:"notes"`
+	Due   struct {
+		Day string `json:"day"`
+		At  int64  `json:"at"`
+	} `json:"due"`
+	Done    bool   `json:"done"`
+	List    string `json:"list"`
+	Repeats bool   `json:"repeats"`
+	// Priority is that of iCalendar: 1 to 4 high, 5 medium, 6 to 9 low
+	// (developer.apple.com/documentation/eventkit/ekreminderpriority).
+	Priority int `json:"priority"`
+}
+
+const mostReminders = 1000
+
+// FindReminders implements pim.Reminders.
+func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminder, error) {
+	var got struct {
+		Reminders []todo
+		More      bool
+	}
+	in := struct {
+		asked
+		Done  bool `json:"done"`
+		Limit int  `json:"limit"`
+	}{asked{patience}, done, mostReminders}
+	if err := r.call(ctx, "find_reminders.js", in, &got, false); err != nil {
+		return nil, scripted.Read(err)
+	}
+	var warnings []string
+	if got.More {
+		warnings = append(warnings, fmt.Sprintf("Reminders: only %d were read", mostReminders))
+	}
+	out := make([]pim.Reminder, 0, len(got.Reminders))
+	for _, t := range got.Reminders {
+		x := pim.Reminder{Ref: t.ID, Title: pim.Line(t.Title, 300), Notes: pim.Clean(t.Notes), Done: t.Done, List: pim.Line(t.List, 120), Repeat: t.Repeats, Priority: min(max(t.Priority, 0), 9)}
+		switch {
+		case t.Due.Day != "":
+			day, err := time.ParseInLocation("2006-01-02", t.Due.Day, r.zone)
+			if err != nil {
+				warnings = append(warnings, "Reminders: the day of one cannot be read")
+			}
+			x.Due, x.AllDay = day, err == nil
+		case t.Due.At != 0:
+			x.Due = time.UnixMilli(t.Due.At).In(r.zone)
+		}
+		out = append(out, x)
+	}
+	pim.ByDue(out)
+	return out, pim.Partial(warnings...)
+}
+
+// CreateReminder implements pim.Reminders.
+func (r *Reminders) CreateReminder(ctx context.Context, x pim.Reminder) (pim.Receipt, error) {
+	in := struct {
+		asked
+		List  string `json:"list,omitempty"`
+		Title string `json:"title"`
+		Notes string `json:"notes,omitempty"`
+		Day   string `json:"day,omitempty"`
+		At    int64  `json:"at,omitempty"`
+		// Priority is as in iCalendar.
+		Priority int `json:"priority,omitempty"`
+	}{asked: asked{patience}, List: x.List, Title: x.Title, Notes: x.Notes, Priority: x.Priority}
+	switch {
+	case x.Due.IsZero():
+	case x.AllDay:
+		in.Day = x.Due.Format(time.DateOnly)
+	default:
+		in.At = x.Due.UnixMilli()
+	}
+	var got struct{ ID, List string }
+	err := r.call(ctx, "create_reminder.js", in, &got, true)
+	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ID, Undo: undoing(undo{Reminder: got.ID})}, err)
+}
+
+type marking struct {
+	asked
+	ID     string `json:"id"`
+	Done   bool   `json:"done,omitempty"`
+	Remove bool   `json:"remove,omitempty"`
+}
+
+// CompleteReminder implements pim.Reminders.
+func (r *Reminders) CompleteReminder(ctx context.Context, ref string) (pim.Receipt, error) {
+	var got struct{ Was todo }
+	err := r.call(ctx, "mark_reminder.js", marking{asked{patience}, ref, true, false}, &got, true)
+	out := pim.Receipt{Outcome: pim.Sent, ID: ref}
+	if !got.Was.Repeats && !got.Was.Done { // of one that repeats the next is there by now
+		out.Undo = undoing(undo{Reopen: ref})
+	}
+	return scripted.Write(out, err)
+}
+
+// TakeBack implements pim.TakeBacker.
+func (r *Reminders) TakeBack(ctx context.Context, b []byte) error {
+	u, err := readUndo(b)
+	if err != nil {
+		return err
+	}
+	in := marking{asked{patience}, u.Reopen, false, false}
+	if u.Reminder != "" {
+		in = marking{asked{patience}, u.Reminder, false, true}
+	}
+	return scripted.Read(r.call(ctx, "mark_reminder.js", in, nil, true))
+}

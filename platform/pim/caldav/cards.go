@@ -1,0 +1,199 @@
+package caldav
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/emersion/go-vcard"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+)
+
+// The bounds of what is read of people.
+const (
+	maxBooks  = 20
+	maxCard   = 1 << 20 // bytes of one, its picture included
+	maxValues = 10      // addresses or numbers of one
+)
+
+const (
+	askBooks = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav"><d:prop>` +
+		`<d:current-user-principal/><c:addressbook-home-set/><d:resourcetype/><d:displayname/></d:prop></d:propfind>`
+	askCards = `<?xml version="1.0"?><c:addressbook-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:carddav"><d:prop><d:getetag/><c:address-data/></d:prop>` +
+		`<c:filter test="anyof">%s</c:filter></c:addressbook-query>`
+	askCard = `<c:prop-filter name="%s"><c:text-match collation="i;unicode-casemap" match-type="contains">%s</c:text-match></c:prop-filter>`
+)
+
+// book is one address book.
+type book struct {
+	at   *url.URL
+	name string
+}
+
+// Books are the names of the owner's address books (RFC 6352, 7.1).
+func (c *Client) Books(ctx context.Context) (names []string, err error) {
+	list, err := c.books(ctx)
+	for _, b := range list {
+		names = append(names, b.name)
+	}
+	return names, err
+}
+
+func (c *Client) books(ctx context.Context) ([]book, error) {
+	well := *c.base
+	well.Path, well.RawPath = "/.well-known/carddav", ""
+	var first error
+	for _, u := range []*url.URL{c.base, &well} {
+		list, err := c.booksFrom(ctx, u, 2)
+		if len(list) > 0 {
+			return list[:min(len(list), maxBooks)], nil
+		}
+		if first = errors.Join(first, err); errors.Is(err, pim.ErrSignIn) {
+			return nil, err
+		}
+		if s, is := errors.AsType[*statusError](err); is && s.code >= http.StatusInternalServerError {
+			return nil, err
+		}
+	}
+	if first == nil {
+		first = fmt.Errorf("account %s: no address book is found there; set carddav to the address of yours", c.account.Name)
+	}
+	return nil, first
+}
+
+// booksFrom looks at an address for a book, for the folder of books, or for who the
+// owner is there, whose folder is looked at then.
+func (c *Client) booksFrom(ctx context.Context, u *url.URL, more int) (out []book, err error) {
+	ms, at, err := c.ask(ctx, "PROPFIND", u, "0", askBooks)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range ms.Responses {
+		p := r.found()
+		if p.Type.Book != nil {
+			return []book{{at, pim.Line(p.Name, 120)}}, nil
+		}
+		for _, home := range p.Books.Href[:min(len(p.Books.Href), maxHomes)] {
+			to, err := at.Parse(home)
+			if err != nil {
+				continue
+			}
+			ms, where, err := c.ask(ctx, "PROPFIND", to, "1", askBooks)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range ms.Responses {
+				if p := r.found(); p.Type.Book != nil {
+					if b, err := where.Parse(r.Href); err == nil {
+						out = append(out, book{b, pim.Line(p.Name, 120)})
+					}
+				}
+			}
+		}
+		if len(out) == 0 && len(p.Principal.Href) > 0 && more > 0 {
+			if to, err := at.Parse(p.Principal.Href[0]); err == nil {
+				return c.booksFrom(ctx, to, more-1)
+			}
+		}
+	}
+	return out, nil
+}
+
+// Cards finds people: all of the words must stand in names, company, addresses or
+// numbers. An error beside people says what could not be looked at.
+func (c *Client) Cards(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
+	want := phrase.Split(words)
+	if len(want) == 0 {
+		return nil, fmt.Errorf("%w: no words to look for", pim.ErrInvalid)
+	}
+	list, err := c.books(ctx)
+	if err != nil {
+		return nil, err
+	}
+	longest := slices.MaxFunc(strings.Fields(words), func(a, b string) int { return len(a) - len(b) })
+	var text strings.Builder
+	if err := xml.EscapeText(&text, []byte(longest)); err != nil {
+		return nil, err
+	}
+	some := ""
+	for _, name := range []string{"FN", "NICKNAME", "ORG", "EMAIL", "TEL"} {
+		some += fmt.Sprintf(askCard, name, text.String())
+	}
+	out := []pim.Contact{}
+	var failed []error
+	for _, b := range list {
+		found, err := c.cards(ctx, b, some, want)
+		if len(found) == 0 && ctx.Err() == nil { // servers differ in what they compare, and in accents: all of them, then
+			found, err = c.cards(ctx, b, `<c:prop-filter name="FN"/>`, want)
+		}
+		failed = append(failed, err)
+		out = append(out, found...)
+	}
+	out = out[:min(len(out), limit)]
+	slices.SortStableFunc(out, func(a, b pim.Contact) int { return strings.Compare(a.Name, b.Name) })
+	return out, errors.Join(failed...)
+}
+
+// cards asks one address book.
+func (c *Client) cards(ctx context.Context, b book, filter string, want []string) (out []pim.Contact, err error) {
+	ms, _, err := c.ask(ctx, "REPORT", b.at, "1", fmt.Sprintf(askCards, filter))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range ms.Responses {
+		if x, ok := card(r.found().Card, want); ok {
+			if at, err := b.at.Parse(r.Href); err == nil {
+				x.Ref = at.String()
+			}
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// card reads one (RFC 6350), if it has all of the words.
+func card(data string, want []string) (x pim.Contact, ok bool) {
+	defer func() {
+		if recover() != nil { // the reader has its limits
+			ok = false
+		}
+	}()
+	if data == "" || len(data) > maxCard {
+		return x, false
+	}
+	v, err := vcard.NewDecoder(strings.NewReader(data)).Decode()
+	if err != nil {
+		return x, false
+	}
+	x.Name = pim.Line(v.PreferredValue(vcard.FieldFormattedName), 120)
+	x.Company = pim.Line(strings.Trim(strings.ReplaceAll(v.Value(vcard.FieldOrganization), ";", ", "), ", "), 120)
+	x.Birthday = pim.Line(v.Value(vcard.FieldBirthday), 20)
+	x.Notes = pim.Line(v.Value(vcard.FieldNote), 500)
+	for _, m := range v.Values(vcard.FieldEmail) {
+		if len(x.Addresses) < maxValues {
+			x.Addresses = append(x.Addresses, strings.ToLower(pim.Line(m, 254)))
+		}
+	}
+	for _, t := range v.Values(vcard.FieldTelephone) {
+		if len(x.Phones) < maxValues {
+			x.Phones = append(x.Phones, pim.Line(strings.TrimPrefix(t, "tel:"), 40))
+		}
+	}
+	if x.Name == "" {
+		x.Name = x.Company
+	}
+	have := phrase.Split(strings.Join(append(append([]string{x.Name, x.Company, v.Value(vcard.FieldNickname)}, x.Addresses...), x.Phones...), " "))
+	for _, w := range want {
+		if !slices.ContainsFunc(have, func(h string) bool { return strings.HasPrefix(h, w) }) {
+			return x, false
+		}
+	}
+	return x, true
+}

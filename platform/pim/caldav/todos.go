@@ -1,0 +1,63 @@
+package caldav
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/ics"
+)
+
+// Lists finds the owner's calendars for things to do. There may be none.
+func (c *Client) Lists(ctx context.Context) ([]pim.Calendar, error) { return c.holding(ctx, "VTODO") }
+
+// Todos returns the things to do of one list, the open ones or with done all. What the
+// server does not give, or cannot be read, is left out and makes a PartialError.
+func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *time.Location) ([]pim.Reminder, error) {
+	at, err := url.Parse(list.Path)
+	if err != nil {
+		return nil, fmt.Errorf("account %s: %w: %q", c.account.Name, pim.ErrNoFolder, pim.Line(list.Path, 100))
+	}
+	filter := notDone
+	if done {
+		filter = ""
+	}
+	ms, _, err := c.ask(ctx, "REPORT", at, "1", fmt.Sprintf(askTodos, filter))
+	if err != nil {
+		return nil, err
+	}
+	out := []pim.Reminder{}
+	var bad PartialError
+	for _, r := range ms.Responses {
+		p := r.found()
+		to, uerr := at.Parse(r.Href)
+		if p.Data == "" {
+			if uerr != nil || strings.Trim(to.Path, "/") != strings.Trim(at.Path, "/") || r.cut() {
+				bad.add("", fmt.Errorf("the server does not give %s", pim.Line(r.Href, 100)))
+			}
+			continue // the list itself, which some send along
+		}
+		found, err := ics.Todos([]byte(p.Data), zone)
+		if err != nil || uerr != nil {
+			bad.add(p.Data, errors.Join(err, uerr))
+		}
+		for _, x := range found {
+			if x.Done && !done || uerr != nil {
+				continue
+			}
+			x.List, x.Ref = list.Name, to.String()
+			out = append(out, x)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	if len(bad.errs) > 0 {
+		return out, &bad
+	}
+	return out, nil
+}

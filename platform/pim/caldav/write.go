@@ -1,0 +1,187 @@
+package caldav
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"hob/platform/pim"
+)
+
+// ErrUnsure says that the request was made, and nobody knows what became of it.
+var ErrUnsure = errors.New("whether it happened is not known")
+
+// authorise names the owner in a request.
+func (c *Client) authorise(req *http.Request) {
+	req.Header.Set("User-Agent", "hob")
+	if c.account.Auth == pim.AuthToken {
+		req.Header.Set("Authorization", "Bearer "+c.secret)
+	} else {
+		req.SetBasicAuth(c.account.Login(), c.secret)
+	}
+}
+
+// one makes a request about one object. Redirects are not followed: what is written
+// goes where the server said that its calendar is.
+func (c *Client) one(ctx context.Context, method, path string, header map[string]string, body []byte) (status int, etag string, data []byte, err error) {
+	at, err := url.Parse(path)
+	if err != nil {
+		return 0, "", nil, fmt.Errorf("%w: %q", pim.ErrNotFound, pim.Line(path, 100))
+	}
+	if err := c.ours(at); err != nil {
+		return 0, "", nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
+	if err != nil {
+		return 0, "", nil, err
+	}
+	for k, v := range header {
+		req.Header.Set(k, v)
+	}
+	c.authorise(req)
+	res, err := c.http.Do(req)
+	if err != nil {
+		if u, is := errors.AsType[*url.Error](err); is {
+			err = u.Err
+		}
+		return 0, "", nil, err
+	}
+	defer res.Body.Close()
+	data, err = io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err != nil && res.StatusCode < 300 && method == http.MethodGet {
+		return 0, "", nil, err
+	}
+	return res.StatusCode, res.Header.Get("ETag"), data, nil
+}
+
+// said is the error that a status is, nil for success.
+func said(what string, status int) error {
+	no := &statusError{status, what}
+	switch {
+	case status >= 200 && status < 300:
+		return nil
+	case status == http.StatusPreconditionFailed, status == http.StatusConflict:
+		return fmt.Errorf("%w: %w", pim.ErrChanged, no)
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return fmt.Errorf("%w: %w", pim.ErrNotFound, no)
+	case status == http.StatusUnauthorized:
+		return fmt.Errorf("%w: %w", pim.ErrSignIn, no)
+	}
+	return fmt.Errorf("%w: %w", pim.ErrRefused, no)
+}
+
+// Read returns an object and its version.
+func (c *Client) Read(ctx context.Context, path string) (data []byte, etag string, err error) {
+	status, etag, data, err := c.one(ctx, http.MethodGet, path, nil, nil)
+	if err == nil {
+		err = said(http.MethodGet, status)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
+	}
+	return data, etag, nil
+}
+
+// Write stores an object: a new one with etag "", else in the place of that version.
+// It returns the version that is there then. An error that does not wrap ErrUnsure
+// means that nothing was changed; pim.ErrChanged that another version is there.
+func (c *Client) Write(ctx context.Context, path string, data []byte, etag, kind string) (string, error) {
+	header := map[string]string{"Content-Type": kind + "; charset=utf-8"}
+	if etag == "" {
+		header["If-None-Match"] = "*"
+	} else {
+		header["If-Match"] = etag
+	}
+	status, now, _, err := c.one(ctx, http.MethodPut, path, header, data)
+	if err == nil && status < http.StatusInternalServerError {
+		if err = said(http.MethodPut, status); err == nil && now == "" { // the server made something else of it (RFC 4791, 5.3.4)
+			_, now, err = c.Read(ctx, path)
+			if err != nil {
+				err = fmt.Errorf("%w: %w", ErrUnsure, err)
+			}
+		}
+		return now, c.failed(err)
+	}
+	if err == nil {
+		err = &statusError{status, http.MethodPut}
+	}
+	// It may have happened all the same: what is there now tells.
+	there, now, rerr := c.Read(context.WithoutCancel(ctx), path)
+	switch {
+	case rerr == nil && bytes.Equal(squeezed(there), squeezed(data)):
+		return now, nil
+	case rerr == nil && etag != "" && now == etag, etag == "" && errors.Is(rerr, pim.ErrNotFound):
+		return "", c.failed(err)
+	}
+	return "", c.failed(fmt.Errorf("%w: %w", ErrUnsure, err))
+}
+
+func (c *Client) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("account %s: calendars: %w", c.account.Name, err)
+}
+
+func squeezed(b []byte) []byte { return []byte(strings.Join(strings.Fields(string(b)), "")) }
+
+// Remove takes a version of an object away.
+func (c *Client) Remove(ctx context.Context, path, etag string) error {
+	header := map[string]string{}
+	if etag != "" {
+		header["If-Match"] = etag
+	}
+	status, _, _, err := c.one(ctx, http.MethodDelete, path, header, nil)
+	if err == nil && status < http.StatusInternalServerError {
+		return c.failed(said(http.MethodDelete, status))
+	}
+	if err == nil {
+		err = &statusError{status, http.MethodDelete}
+	}
+	switch _, now, rerr := c.Read(context.WithoutCancel(ctx), path); {
+	case errors.Is(rerr, pim.ErrNotFound):
+		return nil
+	case rerr == nil && now == etag:
+		return c.failed(err)
+	}
+	return c.failed(fmt.Errorf("%w: %w", ErrUnsure, err))
+}
+
+// Schedules reports whether the server itself sends invitations to guests. A
+// calendar says so; the front page of its server need not (RFC 6638, 2).
+func (c *Client) Schedules(ctx context.Context) (bool, error) {
+	list, err := c.Calendars(ctx)
+	if err != nil {
+		return false, err
+	}
+	at, err := url.Parse(list[0].Path)
+	if err != nil {
+		return false, err
+	}
+	if err := c.ours(at); err != nil {
+		return false, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodOptions, at.String(), nil)
+	if err != nil {
+		return false, err
+	}
+	c.authorise(req)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return false, c.failed(err)
+	}
+	_ = res.Body.Close()
+	if err := said(http.MethodOptions, res.StatusCode); err != nil {
+		return false, c.failed(err)
+	}
+	can := strings.Join(res.Header.Values("DAV"), ",")
+	if !strings.Contains(can, "calendar-access") { // somebody in between has answered
+		return false, c.failed(errors.New("the server does not say what it does"))
+	}
+	return strings.Contains(can, "calendar-auto-schedule"), nil
+}

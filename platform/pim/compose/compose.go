@@ -1,0 +1,176 @@
+// Package compose writes mails (RFC 5322, MIME) from pim.Letter: plain text,
+// files, an invitation. The drivers of platform/pim that send call it.
+//
+// It refuses what would end the line of a header; everything else is encoded, so
+// that what the owner was shown is what is written.
+package compose
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"mime"
+	"path/filepath"
+	"strings"
+	"time"
+
+	gomail "github.com/emersion/go-message/mail"
+
+	"hob/platform/pim"
+)
+
+// NewID makes a Message-ID for mails of an address.
+func NewID(from string) string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it does not fail
+	_, host, _ := strings.Cut(from, "@")
+	if host == "" {
+		host = "localhost"
+	}
+	return hex.EncodeToString(b[:]) + "@" + host
+}
+
+// maxRefers is how many earlier mails are named: the first and the last ones.
+const maxRefers = 20
+
+// Letter writes one. Blind copies are written only into the sender's own copy.
+func Letter(l pim.Letter, from pim.Person, blind bool) ([]byte, error) {
+	if err := l.Check(); err != nil {
+		return nil, err
+	}
+	if err := pim.CheckPerson(from); err != nil {
+		return nil, fmt.Errorf("the sender: %w", err)
+	}
+	var h gomail.Header
+	if l.Date.IsZero() {
+		l.Date = time.Now()
+	}
+	h.SetDate(l.Date)
+	h.SetAddressList("From", addresses(from))
+	for name, list := range map[string][]pim.Person{"To": l.To, "Cc": l.Cc, "Bcc": l.Bcc} {
+		if len(list) > 0 && (name != "Bcc" || blind) {
+			h.SetAddressList(name, addresses(list...))
+		}
+	}
+	h.SetSubject(l.Subject)
+	h.SetMessageID(l.ID)
+	refers := append([]string{}, l.References...)
+	if len(refers) > maxRefers {
+		refers = append(refers[:1], refers[len(refers)-maxRefers+1:]...)
+	}
+	if l.Answers != "" {
+		h.SetMsgIDList("In-Reply-To", []string{l.Answers})
+		refers = append(refers, l.Answers)
+	}
+	if len(refers) > 0 {
+		h.SetMsgIDList("References", refers)
+	}
+	var b bytes.Buffer
+	if err := body(&b, h, l); err != nil {
+		return nil, fmt.Errorf("write the mail: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func addresses(list ...pim.Person) (out []*gomail.Address) {
+	for _, p := range list {
+		out = append(out, &gomail.Address{Name: p.Name, Address: p.Address})
+	}
+	return out
+}
+
+func body(b *bytes.Buffer, h gomail.Header, l pim.Letter) error {
+	if len(l.Files) == 0 && l.Invite == "" {
+		h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
+		h.Set("Content-Transfer-Encoding", "quoted-printable")
+		w, err := gomail.CreateSingleInlineWriter(b, h)
+		if err != nil {
+			return err
+		}
+		return written(w, lines(l.Text))
+	}
+	w, err := gomail.CreateWriter(b, h)
+	if err != nil {
+		return err
+	}
+	if err := text(w, l); err != nil {
+		return err
+	}
+	for _, f := range l.Files {
+		var h gomail.AttachmentHeader
+		kind := mime.TypeByExtension(filepath.Ext(f.Name))
+		if kind == "" {
+			kind = "application/octet-stream"
+		}
+		t, params, err := mime.ParseMediaType(kind)
+		if err != nil {
+			t, params = "application/octet-stream", nil
+		}
+		h.SetContentType(t, params)
+		h.Set("Content-Transfer-Encoding", "base64")
+		h.SetFilename(f.Name)
+		part, err := w.CreateAttachment(h)
+		if err != nil {
+			return err
+		}
+		if err := written(part, f.Data); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// text writes the words, and the invitation as another form of them (RFC 6047,
+// 2.4).
+func text(w *gomail.Writer, l pim.Letter) error {
+	in, err := w.CreateInline()
+	if err != nil {
+		return err
+	}
+	type form struct {
+		kind   string
+		params map[string]string
+		data   []byte
+	}
+	forms := []form{{"text/plain", map[string]string{"charset": "utf-8"}, lines(l.Text)}}
+	if l.Invite != "" {
+		forms = append(forms, form{"text/calendar", map[string]string{"charset": "utf-8", "method": method(l.Invite)}, []byte(l.Invite)})
+	}
+	for _, f := range forms {
+		var h gomail.InlineHeader
+		h.SetContentType(f.kind, f.params)
+		h.Set("Content-Transfer-Encoding", "quoted-printable")
+		part, err := in.CreatePart(h)
+		if err != nil {
+			return err
+		}
+		if err := written(part, f.data); err != nil {
+			return err
+		}
+	}
+	return in.Close()
+}
+
+func method(invite string) string {
+	for line := range strings.Lines(invite) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "METHOD:"); ok && (v == "REQUEST" || v == "CANCEL" || v == "REPLY") {
+			return v
+		}
+	}
+	return "PUBLISH"
+}
+
+func written(w io.WriteCloser, data []byte) error {
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// lines has the ends of lines that mail has, and nothing that cannot be seen.
+func lines(s string) []byte {
+	s = strings.TrimRight(pim.Clean(s), "\n") + "\n"
+	return []byte(strings.ReplaceAll(s, "\n", "\r\n"))
+}

@@ -1,0 +1,309 @@
+package ics
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-ical"
+
+	"hob/platform/pim"
+)
+
+// object is data of one event that is being changed.
+type object struct {
+	root   *node
+	master *node
+	others []*node // with a RECURRENCE-ID
+	x      *expander
+}
+
+func edit(data []byte, uid string, zone *time.Location) (*object, error) {
+	return editing(data, ical.CompEvent, uid, zone)
+}
+
+// editing reads what is of one kind and name, "" whatever there is.
+func editing(data []byte, kind, uid string, zone *time.Location) (o *object, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			o, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+		}
+	}()
+	root, err := tree(data)
+	if err != nil {
+		return nil, err
+	}
+	cal, err := ical.NewDecoder(strings.NewReader(string(root.bytes()))).Decode()
+	if err != nil {
+		return nil, fmt.Errorf("ics: %w", err)
+	}
+	o = &object{root: root, x: &expander{Span: Span{Zone: zone}, zones: zonesOf(cal, zone)}}
+	for _, k := range root.kids {
+		if _, id, _ := k.prop("UID"); k.name != kind || uid != "" && pim.Line(id, maxTitle) != uid {
+			continue
+		}
+		if _, _, other := k.prop("RECURRENCE-ID"); other {
+			o.others = append(o.others, k)
+		} else {
+			o.master = k
+		}
+	}
+	if o.master == nil && len(o.others) == 0 {
+		return nil, fmt.Errorf("ics: %w: it is not there", pim.ErrNotFound)
+	}
+	return o, nil
+}
+
+// moment reads a line's first value.
+func (o *object) moment(n *node, name string) (m moment, head string, ok bool) {
+	head, value, ok := n.prop(name)
+	if !ok {
+		return m, "", false
+	}
+	list := o.momentsOf(head, value)
+	if len(list) == 0 {
+		return m, "", false
+	}
+	return list[0], head, true
+}
+
+func (o *object) momentsOf(head, value string) []moment {
+	p := &ical.Prop{Name: "DTSTART", Params: ical.Params{}, Value: value}
+	if id := tzid(head); id != "" {
+		p.Params.Set("TZID", id)
+	}
+	list, err := o.x.moments(p)
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// same writes an instant in the form that a moment has.
+func same(m moment, at time.Time) string {
+	switch {
+	case m.date:
+		return at.Format(dayForm)
+	case m.zone.loc == time.UTC && !m.zone.floating:
+		return at.UTC().Format(utcForm)
+	}
+	return m.zone.wall(at).Format(wallForm)
+}
+
+// headOf is a property's name with the parameters of another's.
+func headOf(name, like string) string {
+	_, params, has := strings.Cut(like, ";")
+	if !has {
+		return name
+	}
+	return name + ";" + params
+}
+
+// Changed is the data of an event with a change: of all occurrences with whole, else
+// of the one that e is.
+func Changed(data []byte, e pim.Event, c pim.EventChange, whole bool, zone *time.Location, now time.Time) ([]byte, error) {
+	o, err := edit(data, e.UID, zone)
+	if err != nil {
+		return nil, err
+	}
+	n := o.master
+	if e.Occurrence != "" && !whole {
+		if n, err = o.occurrence(e); err != nil {
+			return nil, err
+		}
+	}
+	if n == nil {
+		return nil, fmt.Errorf("ics: %w: only single occurrences of it are known here; change one of them", pim.ErrInvalid)
+	}
+	for name, text := range map[string]*string{"SUMMARY": c.Title, "LOCATION": c.Place, "DESCRIPTION": c.Notes} {
+		if text != nil {
+			n.setText(name, *text)
+		}
+	}
+	if c.Start != nil || c.End != nil {
+		if err := o.move(n, e, c, whole && e.Occurrence != ""); err != nil {
+			return nil, err
+		}
+	}
+	bump(n, now)
+	return o.root.bytes(), nil
+}
+
+// bump makes a component a newer version of itself (RFC 5545, 3.8.7.4).
+func bump(n *node, now time.Time) {
+	_, seq, _ := n.prop("SEQUENCE")
+	v, _ := strconv.Atoi(strings.TrimSpace(seq))
+	n.set("SEQUENCE", strconv.Itoa(v+1))
+	stamp(n, now)
+}
+
+// occurrence finds the component of one occurrence, and makes it of the series when
+// there is none yet.
+func (o *object) occurrence(e pim.Event) (*node, error) {
+	for _, k := range o.others {
+		if m, _, ok := o.moment(k, "RECURRENCE-ID"); ok && m.name() == e.Occurrence {
+			return k, nil
+		}
+	}
+	if o.master == nil {
+		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+	}
+	start, head, ok := o.moment(o.master, "DTSTART")
+	at, err := o.instant(start, e.Occurrence)
+	if !ok || err != nil {
+		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+	}
+	n := o.master.clone()
+	n.del("RRULE", "RDATE", "EXDATE", "EXRULE")
+	end, endHead, ends := o.moment(o.master, "DTEND")
+	n.set(head, same(start, at))
+	if ends {
+		n.set(endHead, same(end, o.after(start, end, at)))
+	}
+	n.set(headOf("RECURRENCE-ID", head), same(start, at))
+	// It stands after the series, where readers expect it.
+	o.root.kids = slices.Insert(o.root.kids, slices.Index(o.root.kids, o.master)+1, n)
+	return n, nil
+}
+
+// instant is when an occurrence is, by its name.
+func (o *object) instant(start moment, name string) (time.Time, error) {
+	if start.date {
+		return time.Parse(dayForm, name)
+	}
+	return time.Parse(utcForm, name)
+}
+
+// after is the end of an occurrence that begins at another time.
+func (o *object) after(start, end moment, at time.Time) time.Time {
+	if start.date {
+		return at.Add(end.wall.Sub(start.wall))
+	}
+	return at.Add(end.at().Sub(start.at()))
+}
+
+// move gives a component other times. Of a series the start is moved by as much on
+// the wall as the occurrence is, and its exceptions with it.
+func (o *object) move(n *node, e pim.Event, c pim.EventChange, series bool) error {
+	start, head, ok := o.moment(n, "DTSTART")
+	if !ok {
+		return fmt.Errorf("ics: %w: the event has no start", pim.ErrInvalid)
+	}
+	from, length := e.Start, e.End.Sub(e.Start)
+	if c.Start != nil {
+		from = *c.Start
+	}
+	to := from.Add(length)
+	if c.End != nil {
+		to = *c.End
+	}
+	if start.date { // days, of which only the date counts
+		from, to = day(from), day(to)
+		if c.End == nil {
+			to = from.AddDate(0, 0, max(1, int((length+12*time.Hour)/(24*time.Hour))))
+		}
+	}
+	if !to.After(from) {
+		return fmt.Errorf("ics: %w: it must end after it starts", pim.ErrInvalid)
+	}
+	lasts := to.Sub(from)
+	if series {
+		was := e.Start
+		if start.date {
+			was = day(was)
+		}
+		shift := start.zone.wall(from).Sub(start.zone.wall(was))
+		if start.date {
+			shift = from.Sub(was)
+		}
+		if shift != 0 {
+			if day(start.zone.wall(from)) != day(start.zone.wall(was)) || start.date {
+				return fmt.Errorf("ics: %w: a whole series can be moved within its days only; move one occurrence, or make a new series", pim.ErrInvalid)
+			}
+			o.shift(shift)
+		}
+		moved, _, _ := o.moment(n, "DTSTART")
+		from = moved.at()
+		to = from.Add(lasts)
+	}
+	n.set(head, same(start, from))
+	n.del("DURATION")
+	n.set(headOf("DTEND", head), same(start, to))
+	return nil
+}
+
+func day(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+// shift moves what names the occurrences of a series on the wall.
+func (o *object) shift(by time.Duration) {
+	move := func(n *node, names ...string) {
+		for i, l := range n.lines {
+			name := nameOf(l)
+			if !slices.Contains(names, name) {
+				continue
+			}
+			at := valueAt(l)
+			var out []string
+			for _, m := range o.momentsOf(l[:at], l[at+1:]) {
+				if !m.date {
+					m.wall = m.wall.Add(by)
+				}
+				out = append(out, same(m, m.at()))
+			}
+			if len(out) > 0 {
+				n.lines[i] = l[:at] + ":" + strings.Join(out, ",")
+			}
+		}
+	}
+	move(o.master, "DTSTART", "EXDATE", "RDATE")
+	for i, l := range o.master.lines { // the last one must not fall out
+		if before, rest, ok := strings.Cut(strings.ToUpper(l), "UNTIL="); ok && nameOf(l) == "RRULE" {
+			until, tail, more := strings.Cut(rest, ";")
+			form := wallForm
+			if strings.HasSuffix(until, "Z") {
+				form = utcForm
+			}
+			t, err := time.Parse(form, until)
+			if err != nil {
+				continue
+			}
+			if before += "UNTIL=" + t.Add(by).Format(form); more {
+				before += ";" + tail
+			}
+			o.master.lines[i] = before
+		}
+	}
+	for _, k := range o.others {
+		move(k, "RECURRENCE-ID")
+	}
+}
+
+// Without is the data of a series without one occurrence.
+func Without(data []byte, e pim.Event, zone *time.Location, now time.Time) ([]byte, error) {
+	o, err := edit(data, e.UID, zone)
+	if err != nil {
+		return nil, err
+	}
+	if e.Occurrence == "" || o.master == nil {
+		return nil, fmt.Errorf("ics: %w: it is no occurrence of a series", pim.ErrInvalid)
+	}
+	start, head, ok := o.moment(o.master, "DTSTART")
+	at, err := o.instant(start, e.Occurrence)
+	if !ok || err != nil {
+		return nil, fmt.Errorf("ics: %w: there is no such occurrence", pim.ErrNotFound)
+	}
+	o.root.kids = slices.DeleteFunc(o.root.kids, func(k *node) bool {
+		if !slices.Contains(o.others, k) {
+			return false
+		}
+		m, _, ok := o.moment(k, "RECURRENCE-ID")
+		return ok && m.name() == e.Occurrence
+	})
+	o.master.lines = append(o.master.lines, headOf("EXDATE", head)+":"+same(start, at))
+	bump(o.master, now)
+	return o.root.bytes(), nil
+}

@@ -1,0 +1,131 @@
+package ics
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/pim"
+)
+
+// The methods of messages about an event (RFC 5546, 3.2).
+const (
+	Request = "REQUEST"
+	Cancel  = "CANCEL"
+	reply   = "REPLY"
+)
+
+// Message is an event as a message to its guests: as it is (Request), or called off
+// (Cancel); all of it with whole, else the occurrence that e is.
+func Message(method string, data []byte, e pim.Event, whole bool, zone *time.Location, now time.Time) (string, error) {
+	o, err := edit(data, e.UID, zone)
+	if err != nil {
+		return "", err
+	}
+	list, err := o.meant(e, whole)
+	if err != nil {
+		return "", err
+	}
+	kids := o.zones()
+	for _, n := range list {
+		n = n.clone()
+		n.kids = nil // alarms are everybody's own
+		if method == Cancel {
+			n.set("STATUS", "CANCELLED")
+			bump(n, now)
+		} else {
+			n.set("DTSTAMP", now.UTC().Format(utcForm))
+		}
+		kids = append(kids, n)
+	}
+	return string(calendarOf(method, kids...).bytes()), nil
+}
+
+// meant are the components of an event: all, or the one of an occurrence.
+func (o *object) meant(e pim.Event, whole bool) ([]*node, error) {
+	if e.Occurrence != "" && !whole {
+		n, err := o.occurrence(e)
+		return []*node{n}, err
+	}
+	if o.master == nil {
+		return o.others, nil
+	}
+	return append([]*node{o.master}, o.others...), nil
+}
+
+func (o *object) zones() (out []*node) {
+	for _, k := range o.root.kids {
+		if k.name == "VTIMEZONE" {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// Answered is the data of an event to which a guest has given an answer, and that answer
+// as a message to who invited (RFC 5546, 3.2.3).
+func Answered(data []byte, e pim.Event, guest pim.Person, a pim.Answer, comment string, whole bool, zone *time.Location, now time.Time) (after []byte, message string, err error) {
+	o, err := edit(data, e.UID, zone)
+	if err != nil {
+		return nil, "", err
+	}
+	list, err := o.meant(e, whole)
+	if err != nil {
+		return nil, "", err
+	}
+	kids := o.zones()
+	for _, n := range list {
+		head, ok := n.answer(guest.Address, a)
+		if !ok {
+			return nil, "", fmt.Errorf("ics: %w: %s is not among those who are invited", pim.ErrInvalid, guest.Address)
+		}
+		n.set("LAST-MODIFIED", now.UTC().Format(utcForm)) // the version is the organizer's
+		r := &node{name: "VEVENT"}
+		for _, l := range n.lines {
+			if slices.Contains([]string{"UID", "SEQUENCE", "ORGANIZER", "DTSTART", "DTEND", "DURATION", "RECURRENCE-ID", "SUMMARY"}, nameOf(l)) {
+				r.lines = append(r.lines, l)
+			}
+		}
+		if _, _, has := r.prop("ORGANIZER"); !has {
+			return nil, "", fmt.Errorf("ics: %w: the event does not say who invites", pim.ErrInvalid)
+		}
+		r.set("DTSTAMP", now.UTC().Format(utcForm))
+		r.lines = append(r.lines, head+":mailto:"+guest.Address)
+		r.setText("COMMENT", comment)
+		kids = append(kids, r)
+	}
+	return o.root.bytes(), string(calendarOf(reply, kids...).bytes()), nil
+}
+
+// answer sets what a guest says, and returns the line without its value.
+func (n *node) answer(address string, a pim.Answer) (head string, ok bool) {
+	for i, l := range n.lines {
+		at := valueAt(l)
+		if nameOf(l) != "ATTENDEE" || at < 0 {
+			continue
+		}
+		value := strings.TrimSpace(l[at+1:])
+		if len(value) < 7 || !strings.EqualFold(value[:7], "mailto:") || !strings.EqualFold(strings.TrimSpace(value[7:]), address) {
+			continue
+		}
+		head = "ATTENDEE"
+		for rest, more := cutFirst(l[:at]); more; {
+			var p string
+			p, rest, more = cutOutside(rest, ';')
+			if key, _, _ := strings.Cut(p, "="); !strings.EqualFold(key, "PARTSTAT") && !strings.EqualFold(key, "RSVP") {
+				head += ";" + p
+			}
+		}
+		head += ";PARTSTAT=" + string(a)
+		n.lines[i] = head + ":" + value
+		return head, true
+	}
+	return "", false
+}
+
+// cutFirst is what follows the name of a line.
+func cutFirst(s string) (rest string, more bool) {
+	_, rest, more = cutOutside(s, ';')
+	return rest, more
+}

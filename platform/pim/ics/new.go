@@ -1,0 +1,190 @@
+package ics
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/pim"
+)
+
+// product names the program in what it writes.
+const product = "-//Hob//Hob//EN"
+
+const (
+	wallForm = "20060102T150405"
+	utcForm  = "20060102T150405Z"
+	dayForm  = "20060102"
+)
+
+func calendarOf(method string, kids ...*node) *node {
+	n := &node{name: "VCALENDAR", lines: []string{"VERSION:2.0", "PRODID:" + product, "CALSCALE:GREGORIAN"}, kids: kids}
+	if method != "" {
+		n.lines = append(n.lines, "METHOD:"+method)
+	}
+	return n
+}
+
+// CheckEvent reports why an event cannot be made like that.
+func CheckEvent(e pim.NewEvent) error {
+	switch {
+	case strings.TrimSpace(e.Title) == "":
+		return fmt.Errorf("%w: an event needs a title", pim.ErrInvalid)
+	case len([]rune(e.Title)) > maxTitle || len([]rune(e.Place)) > maxTitle || len([]rune(e.Notes)) > 20_000:
+		return fmt.Errorf("%w: its text is too long", pim.ErrInvalid)
+	case e.Start.IsZero() || !e.End.After(e.Start):
+		return fmt.Errorf("%w: it must end after it starts", pim.ErrInvalid)
+	case e.End.Sub(e.Start) > 400*24*time.Hour:
+		return fmt.Errorf("%w: it lasts longer than a year", pim.ErrInvalid)
+	case len(e.Guests) > pim.MaxRecipients:
+		return fmt.Errorf("%w: at most %d guests", pim.ErrInvalid, pim.MaxRecipients)
+	}
+	for _, g := range e.Guests {
+		if err := pim.CheckPerson(g); err != nil {
+			return err
+		}
+	}
+	if e.Rule == "" {
+		return nil
+	}
+	x := &expander{Span: Span{Zone: time.UTC}}
+	if _, err := x.rule(e.Rule, moment{wall: e.Start}, e.Start, e.Start.AddDate(1, 0, 0)); err != nil || strings.ContainsAny(e.Rule, "\r\n") {
+		return fmt.Errorf("%w: the rule %q: %w", pim.ErrInvalid, pim.Line(e.Rule, 100), err)
+	}
+	return nil
+}
+
+// New is the data of a new event; organizer is who invites, when there are guests.
+func New(e pim.NewEvent, organizer pim.Person, now time.Time) ([]byte, error) {
+	if err := CheckEvent(e); err != nil {
+		return nil, err
+	}
+	return calendarOf("", vevent(e, organizer, now)...).bytes(), nil
+}
+
+// Invitation is the same as a message to the guests (RFC 5546): REQUEST or CANCEL.
+func Invitation(method string, e pim.NewEvent, organizer pim.Person, now time.Time) (string, error) {
+	if err := CheckEvent(e); err != nil {
+		return "", err
+	}
+	return string(calendarOf(method, vevent(e, organizer, now)...).bytes()), nil
+}
+
+func vevent(e pim.NewEvent, organizer pim.Person, now time.Time) []*node {
+	n := &node{name: "VEVENT"}
+	n.set("UID", escaped(e.UID))
+	stamp(n, now)
+	n.set("SEQUENCE", "0")
+	n.setText("SUMMARY", e.Title)
+	n.setText("LOCATION", e.Place)
+	n.setText("DESCRIPTION", e.Notes)
+	var zone *node
+	if e.AllDay {
+		n.set("DTSTART;VALUE=DATE", e.Start.Format(dayForm))
+		n.set("DTEND;VALUE=DATE", e.End.Format(dayForm))
+	} else {
+		zone = timezone(e.Start)
+		n.set("DTSTART"+zoned(zone), onClock(zone, e.Start))
+		n.set("DTEND"+zoned(zone), onClock(zone, e.End.In(e.Start.Location())))
+	}
+	if e.Rule != "" {
+		n.set("RRULE", strings.ToUpper(e.Rule))
+	}
+	if len(e.Guests) > 0 {
+		n.set("ORGANIZER"+named(organizer), "mailto:"+organizer.Address)
+		n.lines = append(n.lines, "ATTENDEE;PARTSTAT=ACCEPTED"+named(organizer)+":mailto:"+organizer.Address)
+		for _, g := range e.Guests {
+			n.lines = append(n.lines, "ATTENDEE;PARTSTAT=NEEDS-ACTION;RSVP=TRUE"+named(g)+":mailto:"+g.Address)
+		}
+	}
+	if e.Alarm != nil {
+		n.kids = append(n.kids, &node{name: "VALARM", lines: []string{"ACTION:DISPLAY", "DESCRIPTION:" + escaped(e.Title), "TRIGGER:-PT" + fmt.Sprint(int(e.Alarm.Before.Minutes())) + "M"}})
+	}
+	if zone == nil {
+		return []*node{n}
+	}
+	return []*node{zone, n}
+}
+
+// named is a person's name as a parameter, which cannot hold quotation marks.
+func named(p pim.Person) string {
+	if p.Name == "" {
+		return ""
+	}
+	return `;CN="` + strings.NewReplacer(`"`, "", "\n", " ", "\r", "").Replace(pim.Line(p.Name, 120)) + `"`
+}
+
+func stamp(n *node, now time.Time) {
+	n.set("DTSTAMP", now.UTC().Format(utcForm))
+	n.set("LAST-MODIFIED", now.UTC().Format(utcForm))
+}
+
+func zoned(zone *node) string {
+	if zone == nil {
+		return ""
+	}
+	_, id, _ := zone.prop("TZID")
+	return ";TZID=" + id
+}
+
+func onClock(zone *node, t time.Time) string {
+	if zone == nil {
+		return t.UTC().Format(utcForm)
+	}
+	return t.Format(wallForm)
+}
+
+// timezone is the zone of a time as data has it, nil for UTC and zones without a name
+// that others know.
+func timezone(t time.Time) *node {
+	id := t.Location().String()
+	if !strings.Contains(id, "/") || strings.ContainsAny(id, ";:,\"\r\n ") {
+		return nil
+	}
+	z := &node{name: "VTIMEZONE", lines: []string{"TZID:" + id}}
+	year := t.Year()
+	var changes []time.Time
+	for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.Add(time.Hour) {
+		_, before := at.Add(-time.Second).In(t.Location()).Zone()
+		if _, after := at.In(t.Location()).Zone(); after != before {
+			changes = append(changes, at)
+		}
+	}
+	if len(changes) != 2 { // no summer time, or no simple one: as it is at that time
+		name, offset := t.Zone()
+		z.kids = append(z.kids, observance("STANDARD", "19700101T000000", "", offset, offset, name))
+		return z
+	}
+	for _, at := range changes {
+		_, before := at.Add(-time.Second).In(t.Location()).Zone()
+		name, after := at.In(t.Location()).Zone()
+		kind := "STANDARD"
+		if after > before {
+			kind = "DAYLIGHT"
+		}
+		wall := at.Add(time.Duration(before) * time.Second) // on the old clock
+		nth := (wall.Day()-1)/7 + 1
+		if wall.AddDate(0, 0, 7).Month() != wall.Month() {
+			nth = -1
+		}
+		rule := fmt.Sprintf("FREQ=YEARLY;BYMONTH=%d;BYDAY=%d%s", int(wall.Month()), nth, strings.ToUpper(wall.Weekday().String()[:2]))
+		z.kids = append(z.kids, observance(kind, wall.Format(wallForm), rule, before, after, name))
+	}
+	return z
+}
+
+func observance(kind, start, rule string, before, after int, name string) *node {
+	n := &node{name: kind, lines: []string{"DTSTART:" + start, "TZOFFSETFROM:" + offsetText(before), "TZOFFSETTO:" + offsetText(after), "TZNAME:" + name}}
+	if rule != "" {
+		n.lines = append(n.lines, "RRULE:"+rule)
+	}
+	return n
+}
+
+func offsetText(seconds int) string {
+	sign := '+'
+	if seconds < 0 {
+		sign, seconds = '-', -seconds
+	}
+	return fmt.Sprintf("%c%02d%02d", sign, seconds/3600, seconds/60%60)
+}

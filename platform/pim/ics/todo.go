@@ -1,0 +1,231 @@
+package ics
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-ical"
+
+	"hob/platform/pim"
+)
+
+// Todos returns the things to do (VTODO) in data, at most 1,000. One that cannot be
+// read is left out and makes the error, which says how many there are. A day, and a
+// time without a zone, are those of zone.
+func Todos(data []byte, zone *time.Location) (out []pim.Reminder, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the reader has its limits
+			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+		}
+	}()
+	if len(data) > maxData {
+		return nil, fmt.Errorf("ics: %w: %d bytes", pim.ErrTooLarge, len(data))
+	}
+	if zone == nil {
+		zone = time.UTC
+	}
+	text, _ := clean(data)
+	cal, err := ical.NewDecoder(strings.NewReader(text)).Decode()
+	if err != nil {
+		return nil, fmt.Errorf("ics: %w", err)
+	}
+	x := &expander{Span: Span{Zone: zone}, zones: zonesOf(cal, zone)}
+	var bad int
+	var first error
+	for i, c := range cal.Children {
+		if c.Name != ical.CompToDo || i >= maxEvents || len(out) >= maxFound {
+			continue
+		}
+		r, err := x.todo(c)
+		if err != nil {
+			if bad++; first == nil {
+				first = err
+			}
+			continue
+		}
+		out = append(out, r)
+	}
+	if bad > 0 {
+		return out, fmt.Errorf("ics: %d things to do cannot be read, the first because: %w", bad, first)
+	}
+	return out, nil
+}
+
+func (x *expander) todo(c *ical.Component) (pim.Reminder, error) {
+	r := pim.Reminder{
+		UID: pim.Line(value(c, ical.PropUID), maxTitle), Title: pim.Line(text(c, ical.PropSummary), maxTitle),
+		Repeat: c.Props.Get(ical.PropRecurrenceRule) != nil,
+	}
+	if notes := []rune(strings.TrimSpace(pim.Clean(text(c, ical.PropDescription)))); len(notes) > 0 {
+		r.Notes = string(notes[:min(len(notes), maxNotes)])
+	}
+	switch status := strings.ToUpper(strings.TrimSpace(value(c, ical.PropStatus))); status {
+	case "COMPLETED", "CANCELLED":
+		r.Done = true
+	default:
+		r.Done = c.Props.Get(ical.PropCompleted) != nil
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(value(c, ical.PropPriority))); err == nil && n > 0 && n <= 9 {
+		r.Priority = n
+	}
+	due, err := x.due(c)
+	if err != nil {
+		return r, fmt.Errorf("when %q is due: %w", pim.Line(r.Title, 60), err)
+	}
+	if due != nil {
+		r.Due, r.AllDay = due.at(), due.date
+	}
+	return r, nil
+}
+
+// due is when something is to be done: DUE, or DTSTART with a DURATION; nil never.
+func (x *expander) due(c *ical.Component) (*moment, error) {
+	if p := c.Props.Get(ical.PropDue); p != nil {
+		list, err := x.moments(p)
+		if err != nil || len(list) != 1 {
+			return nil, fmt.Errorf("%q is no time", pim.Line(p.Value, 60))
+		}
+		return &list[0], nil
+	}
+	start, long := c.Props.Get(ical.PropDateTimeStart), c.Props.Get(ical.PropDuration)
+	if start == nil || long == nil {
+		return nil, nil //nolint:nilnil // it is due at no time
+	}
+	list, err := x.moments(start)
+	d, derr := long.Duration()
+	if err != nil || derr != nil || len(list) != 1 || d < 0 {
+		return nil, fmt.Errorf("%q is no time", pim.Line(start.Value, 60))
+	}
+	m := list[0]
+	m.wall = m.wall.Add(d)
+	return &m, nil
+}
+
+// CheckTodo reports why something to do cannot be made like that.
+func CheckTodo(r pim.Reminder) error {
+	switch {
+	case strings.TrimSpace(r.Title) == "":
+		return fmt.Errorf("%w: it does not say what is to be done", pim.ErrInvalid)
+	case len([]rune(r.Title)) > maxTitle || len([]rune(r.Notes)) > 20_000:
+		return fmt.Errorf("%w: its text is too long", pim.ErrInvalid)
+	case r.Priority < 0 || r.Priority > 9:
+		return fmt.Errorf("%w: a priority is 1, the highest, to 9", pim.ErrInvalid)
+	}
+	return nil
+}
+
+// NewTodo is the data of a new thing to do. At the time when it is due devices ring.
+func NewTodo(r pim.Reminder, now time.Time) ([]byte, error) {
+	if err := CheckTodo(r); err != nil {
+		return nil, err
+	}
+	n := &node{name: ical.CompToDo}
+	n.set("UID", escaped(r.UID))
+	stamp(n, now)
+	n.set("CREATED", now.UTC().Format(utcForm))
+	n.set("SEQUENCE", "0")
+	n.set("STATUS", "NEEDS-ACTION")
+	n.setText("SUMMARY", r.Title)
+	n.setText("DESCRIPTION", r.Notes)
+	if r.Priority > 0 {
+		n.set("PRIORITY", strconv.Itoa(r.Priority))
+	}
+	kids := []*node{n}
+	switch {
+	case r.Due.IsZero():
+	case r.AllDay:
+		n.set("DUE;VALUE=DATE", r.Due.Format(dayForm))
+	default:
+		zone := timezone(r.Due)
+		n.set("DUE"+zoned(zone), onClock(zone, r.Due))
+		if zone != nil {
+			kids = []*node{zone, n}
+		}
+		n.kids = append(n.kids, &node{name: "VALARM", lines: []string{"ACTION:DISPLAY", "DESCRIPTION:" + escaped(r.Title), "TRIGGER;RELATED=END:PT0S"}})
+	}
+	return calendarOf("", kids...).bytes(), nil
+}
+
+// Done is the data of a thing to do that is done. One that comes again is due the next
+// time by then; repeats says so.
+func Done(data []byte, uid string, zone *time.Location, now time.Time) (out []byte, repeats bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, fmt.Errorf("ics: the calendar data cannot be read: %v", p)
+		}
+	}()
+	o, err := editing(data, ical.CompToDo, uid, zone)
+	if err != nil {
+		return nil, false, err
+	}
+	n := o.master
+	if n == nil || len(o.others) > 0 {
+		return nil, false, fmt.Errorf("ics: %w: single ones of a series are written there; do it where it was made", pim.ErrInvalid)
+	}
+	if repeats, err = o.again(n, now); err != nil {
+		return nil, false, err
+	}
+	if !repeats {
+		n.set("STATUS", "COMPLETED")
+		n.set("PERCENT-COMPLETE", "100")
+		n.set("COMPLETED", now.UTC().Format(utcForm))
+	}
+	bump(n, now)
+	return o.root.bytes(), repeats, nil
+}
+
+// again moves a thing that comes again on to its next time; false: there is none.
+func (o *object) again(n *node, now time.Time) (bool, error) {
+	_, rule, recurs := n.prop("RRULE")
+	if !recurs {
+		return false, nil
+	}
+	base := "DUE"
+	if _, _, ok := n.prop("DTSTART"); ok {
+		base = "DTSTART"
+	}
+	from, _, ok := o.moment(n, base)
+	if !ok {
+		return false, fmt.Errorf("ics: %w: it comes again, and does not say when", pim.ErrInvalid)
+	}
+	walls, err := o.x.rule(rule, from, from.wall.Add(time.Second), from.wall.AddDate(5, 0, 0))
+	if err != nil && len(walls) == 0 {
+		return false, fmt.Errorf("ics: %w: the rule %q: %w", pim.ErrInvalid, pim.Line(rule, 100), err)
+	}
+	// What was missed is not made up for: the first time that is still to come.
+	left := 0
+	for left < len(walls)-1 && !(moment{walls[left], from.date, from.zone}).at().After(now) {
+		left++
+	}
+	if len(walls) == 0 {
+		return false, nil
+	}
+	by := walls[left].Sub(from.wall)
+	for _, name := range []string{"DTSTART", "DUE"} {
+		if m, head, ok := o.moment(n, name); ok {
+			m.wall = m.wall.Add(by)
+			n.set(head, same(m, m.at()))
+		}
+	}
+	return true, o.fewer(n, rule, left+1)
+}
+
+// fewer takes times that are over out of a rule that counts them.
+func (o *object) fewer(n *node, rule string, by int) error {
+	parts := strings.Split(rule, ";")
+	for i, p := range parts {
+		name, value, _ := strings.Cut(p, "=")
+		if !strings.EqualFold(strings.TrimSpace(name), "COUNT") {
+			continue
+		}
+		count, err := strconv.Atoi(strings.TrimSpace(value))
+		if err != nil {
+			return fmt.Errorf("ics: %w: the rule %q", pim.ErrInvalid, pim.Line(rule, 100))
+		}
+		parts[i] = "COUNT=" + strconv.Itoa(max(1, count-by))
+	}
+	n.set("RRULE", strings.Join(parts, ";"))
+	return nil
+}

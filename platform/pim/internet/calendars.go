@@ -1,0 +1,246 @@
+package internet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/pim"
+	"hob/platform/pim/caldav"
+	"hob/platform/pim/compose"
+	"hob/platform/pim/ics"
+)
+
+// Calendars are the calendars of an account.
+type Calendars struct{ account pim.Account }
+
+// NewCalendars makes them of an account that has CalDAV.
+func NewCalendars(a pim.Account) *Calendars { return &Calendars{a} }
+
+// Name implements pim.Driver.
+func (c *Calendars) Name() string { return c.account.Name }
+
+func (c *Calendars) in(ctx context.Context, do func(*caldav.Client) error) error {
+	d, err := caldav.Open(ctx, c.account)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return do(d)
+}
+
+// ListCalendars implements pim.Calendars.
+func (c *Calendars) ListCalendars(ctx context.Context) (out []pim.Calendar, err error) {
+	err = c.in(ctx, func(d *caldav.Client) error {
+		out, err = d.Calendars(ctx)
+		return err
+	})
+	return out, err
+}
+
+// FindEvents implements pim.Calendars.
+func (c *Calendars) FindEvents(ctx context.Context, s pim.Span) (out []pim.Event, err error) {
+	var warnings []string
+	err = c.in(ctx, func(d *caldav.Client) error {
+		list, err := d.Calendars(ctx)
+		if err != nil {
+			return err
+		}
+		for _, cal := range list {
+			some, err := d.Events(ctx, cal, s)
+			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
+				warnings = append(warnings, fmt.Sprintf("account %s: some events of %s cannot be read", c.account.Name, pim.Line(cal.Name, 60)))
+			} else if err != nil {
+				return err
+			}
+			out = append(out, some...)
+		}
+		return nil
+	})
+	slices.SortStableFunc(out, func(a, b pim.Event) int { return a.Start.Compare(b.Start) })
+	if err == nil {
+		err = pim.Partial(warnings...)
+	}
+	return out, err
+}
+
+// put is the undo of a write: what lay at Path is Before (nil: nothing), and what lies
+// there now is the version ETag ("": nothing).
+type put struct {
+	Path   string
+	Before []byte
+	ETag   string
+}
+
+func (p put) undo() []byte {
+	b, err := json.Marshal(p)
+	if err != nil { // a programming error: it is plain data
+		panic(err)
+	}
+	return b
+}
+
+const calendarData = "text/calendar"
+
+// unsure makes a receipt of an error of which nobody knows what it means.
+func unsure(out pim.Receipt, err error, lost error) (pim.Receipt, error) {
+	if errors.Is(err, lost) {
+		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil
+	}
+	return out, err
+}
+
+// CreateEvent implements pim.Calendars.
+func (c *Calendars) CreateEvent(ctx context.Context, calendar string, e pim.NewEvent) (pim.Receipt, error) {
+	if e.UID == "" {
+		e.UID = compose.NewID(c.account.Address)
+	}
+	data, err := ics.New(e, c.organizer(), time.Now())
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	return c.make(ctx, (*caldav.Client).Calendars, calendar, e.UID, data)
+}
+
+// make puts a new object into the first calendar of those that takes it, or into the one
+// of a name or path. An object that lies there already by its name is that one.
+func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context.Context) ([]pim.Calendar, error), calendar, uid string, data []byte) (out pim.Receipt, err error) {
+	err = c.in(ctx, func(d *caldav.Client) error {
+		list, err := those(d, ctx)
+		if err != nil {
+			return err
+		}
+		var fit []pim.Calendar
+		var names []string
+		for _, cal := range list {
+			names = append(names, cal.Name)
+			if calendar == "" || cal.Path == calendar || strings.EqualFold(cal.Name, calendar) {
+				fit = append(fit, cal)
+			}
+		}
+		if len(fit) == 0 {
+			return fmt.Errorf("account %s: %w: no calendar %q; there are %s", c.account.Name, pim.ErrNoFolder, pim.Line(calendar, 60), pim.Line(cmp.Or(strings.Join(names, ", "), "none"), 300))
+		}
+		for i, cal := range fit {
+			path, err := inFolder(cal.Path, uid)
+			if err != nil {
+				return err
+			}
+			etag, err := d.Write(ctx, path, data, "", calendarData)
+			if errors.Is(err, pim.ErrRefused) && i+1 < len(fit) { // it is somebody else's, or of birthdays
+				continue
+			}
+			if errors.Is(err, pim.ErrChanged) { // it is there, by an earlier attempt whose end was not seen
+				if there, tag, rerr := d.Read(ctx, path); rerr == nil && strings.Contains(string(there), uid) {
+					etag, err = tag, nil
+				}
+			}
+			if err != nil {
+				return err
+			}
+			out = pim.Receipt{Outcome: pim.Sent, ID: path, Why: cal.Name, Undo: put{path, nil, etag}.undo()}
+			return nil
+		}
+		return nil
+	})
+	return unsure(out, err, caldav.ErrUnsure)
+}
+
+func (c *Calendars) organizer() pim.Person { return pim.Person{Address: c.account.Address} }
+
+// inFolder is the address of an object of a folder.
+func inFolder(folder, uid string) (string, error) {
+	at, err := url.Parse(strings.TrimRight(folder, "/") + "/")
+	if err != nil {
+		return "", fmt.Errorf("%w: %q", pim.ErrNoFolder, pim.Line(folder, 100))
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' {
+			return r
+		}
+		return '-'
+	}, uid)
+	return at.JoinPath(name + ".ics").String(), nil
+}
+
+// rewrite puts what change makes of an object in its place. One that changed since it
+// was found is read once more.
+func (c *Calendars) rewrite(ctx context.Context, path string, change func([]byte) ([]byte, error)) (out pim.Receipt, err error) {
+	err = c.in(ctx, func(d *caldav.Client) error {
+		for again := true; ; again = false {
+			before, etag, err := d.Read(ctx, path)
+			if err != nil {
+				return err
+			}
+			after, err := change(before)
+			if err != nil {
+				return err
+			}
+			now, err := d.Write(ctx, path, after, etag, calendarData)
+			if errors.Is(err, pim.ErrChanged) && again {
+				continue
+			}
+			out = pim.Receipt{Outcome: pim.Sent, ID: path, Undo: put{path, before, now}.undo()}
+			return err
+		}
+	})
+	return unsure(out, err, caldav.ErrUnsure)
+}
+
+// ChangeEvent implements pim.Calendars.
+func (c *Calendars) ChangeEvent(ctx context.Context, e pim.Event, change pim.EventChange, whole bool) (pim.Receipt, error) {
+	return c.rewrite(ctx, e.Ref, func(b []byte) ([]byte, error) {
+		return ics.Changed(b, e, change, whole, e.Start.Location(), time.Now())
+	})
+}
+
+// DeleteEvent implements pim.Calendars.
+func (c *Calendars) DeleteEvent(ctx context.Context, e pim.Event, whole bool) (out pim.Receipt, err error) {
+	if e.Occurrence != "" && !whole {
+		return c.rewrite(ctx, e.Ref, func(b []byte) ([]byte, error) { return ics.Without(b, e, e.Start.Location(), time.Now()) })
+	}
+	err = c.in(ctx, func(d *caldav.Client) error {
+		before, etag, err := d.Read(ctx, e.Ref)
+		if err != nil {
+			return err
+		}
+		out = pim.Receipt{Outcome: pim.Sent, ID: e.Ref, Undo: put{e.Ref, before, ""}.undo()}
+		return d.Remove(ctx, e.Ref, etag)
+	})
+	return unsure(out, err, caldav.ErrUnsure)
+}
+
+// TakeBack implements pim.TakeBacker.
+func (c *Calendars) TakeBack(ctx context.Context, data []byte) error {
+	var u put
+	if err := json.Unmarshal(data, &u); err != nil {
+		return fmt.Errorf("the undo record cannot be read: %w", err)
+	}
+	return c.in(ctx, func(d *caldav.Client) error {
+		var err error
+		if u.Before == nil {
+			err = d.Remove(ctx, u.Path, u.ETag)
+		} else {
+			_, err = d.Write(ctx, u.Path, u.Before, u.ETag, calendarData)
+		}
+		if errors.Is(err, pim.ErrNotFound) {
+			return fmt.Errorf("%w: it is not there any more", pim.ErrChanged)
+		}
+		return err
+	})
+}
+
+// Schedules reports whether the server sends invitations by itself.
+func (c *Calendars) Schedules(ctx context.Context) (is bool, err error) {
+	err = c.in(ctx, func(d *caldav.Client) error {
+		is, err = d.Schedules(ctx)
+		return err
+	})
+	return is, err
+}

@@ -1,0 +1,303 @@
+// Package internet are the drivers of platform/pim for an account at a provider:
+// mail over IMAP and SMTP, calendars and to-dos over CalDAV, people over CardDAV.
+//
+// Each call has a connection of its own, so that nothing is kept open for tools
+// that are used now and then. The tools call it through the interfaces of pim.
+package internet
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hob/platform/pim"
+	"hob/platform/pim/compose"
+	"hob/platform/pim/mailbox"
+	"hob/platform/pim/outgoing"
+)
+
+// Mail is the mail of an account.
+type Mail struct{ account pim.Account }
+
+// NewMail makes one of an account that has IMAP, SMTP or both.
+func NewMail(a pim.Account) *Mail { return &Mail{a} }
+
+// Name implements pim.Driver.
+func (m *Mail) Name() string { return m.account.Name }
+
+// From implements pim.Mailer.
+func (m *Mail) From() pim.Person { return pim.Person{Address: strings.ToLower(m.account.Address)} }
+
+func (m *Mail) ref(p mailbox.Place) string { return p.Ref(m.account.Name) }
+
+func (m *Mail) place(ref string) (mailbox.Place, error) {
+	parts := strings.SplitN(ref, "/", 4)
+	if len(parts) == 4 && parts[0] == m.account.Name {
+		validity, err := strconv.ParseUint(parts[1], 10, 32)
+		uid, uerr := strconv.ParseUint(parts[2], 10, 32)
+		if err == nil && uerr == nil && uid > 0 {
+			return mailbox.Place{Folder: parts[3], Validity: uint32(validity), UID: uint32(uid)}, nil
+		}
+	}
+	return mailbox.Place{}, fmt.Errorf("account %s: %w: there is no mail %q", m.account.Name, pim.ErrNotFound, pim.Line(ref, 100))
+}
+
+// in does something with a signed-in connection.
+func (m *Mail) in(ctx context.Context, do func(*mailbox.Conn) error) error {
+	c, err := mailbox.Open(ctx, m.account)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }() //nolint:contextcheck // signing out has a time of its own
+	return do(c)
+}
+
+// FindMail implements pim.Mailer.
+func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) (out []pim.Message, err error) {
+	err = m.in(ctx, func(c *mailbox.Conn) error {
+		s, err := c.Select(ctx, cmp.Or(strings.TrimSpace(q.Folder), "INBOX"))
+		if err != nil {
+			return err
+		}
+		folder := c.Folder()
+		uids, err := c.Find(ctx, mailbox.Query{Unseen: q.Unseen, Flagged: q.Flagged, Since: q.Since, Before: q.Before, From: q.From, Subject: q.Subject, Text: q.Text})
+		if err != nil || len(uids) == 0 {
+			return err
+		}
+		uids = uids[max(0, len(uids)-min(cmp.Or(max(q.Limit, 0), 10), mailbox.Page)):]
+		out, err = c.Headers(ctx, uids)
+		slices.Reverse(out)
+		for i := range out {
+			out[i].Ref = m.ref(mailbox.Place{Folder: folder, Validity: s.Validity, UID: out[i].UID})
+		}
+		return err
+	})
+	return out, err
+}
+
+// at opens the folder of a mail and reads its head.
+func (m *Mail) at(ctx context.Context, c *mailbox.Conn, p mailbox.Place, change bool) (pim.Message, error) {
+	open := c.Select
+	if change {
+		open = c.Enter
+	}
+	s, err := open(ctx, p.Folder)
+	if err != nil {
+		return pim.Message{}, err
+	}
+	gone := fmt.Errorf("account %s: %w: the mail was moved or removed meanwhile", m.account.Name, pim.ErrNotFound)
+	if s.Validity != p.Validity {
+		return pim.Message{}, gone
+	}
+	list, err := c.Headers(ctx, []uint32{p.UID})
+	if err != nil {
+		return pim.Message{}, err
+	}
+	if len(list) != 1 {
+		return pim.Message{}, gone
+	}
+	list[0].Ref = m.ref(p)
+	return list[0], nil
+}
+
+// ReadMail implements pim.Mailer.
+func (m *Mail) ReadMail(ctx context.Context, ref string) (out pim.Message, err error) {
+	p, err := m.place(ref)
+	if err != nil {
+		return out, err
+	}
+	err = m.in(ctx, func(c *mailbox.Conn) error {
+		if out, err = m.at(ctx, c, p, false); err != nil {
+			return err
+		}
+		return c.Whole(ctx, &out)
+	})
+	return out, err
+}
+
+// SendMail implements pim.Mailer. A copy goes to the folder of sent mails, unless
+// the provider puts one there.
+func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
+	l.ID = cmp.Or(l.ID, compose.NewID(m.account.Address))
+	var to []string
+	for _, p := range l.Everybody() {
+		if !slices.Contains(to, p.Address) {
+			to = append(to, p.Address)
+		}
+	}
+	if len(to) == 0 {
+		return pim.Receipt{}, fmt.Errorf("%w: nobody is named to whom it goes", pim.ErrInvalid)
+	}
+	mail, err := compose.Letter(l, m.From(), false)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	err = outgoing.Send(ctx, m.account, m.From().Address, to, mail)
+	if err != nil && !errors.Is(err, outgoing.ErrUnsure) {
+		return pim.Receipt{}, err
+	}
+	out := pim.Receipt{Outcome: pim.Sent, ID: l.ID}
+	if err != nil {
+		out.Outcome, out.Why = pim.Uncertain, err.Error()
+		return out, nil
+	}
+	if m.account.IMAP != "" {
+		if err := m.keep(ctx, l); err != nil {
+			out.Why = "it was sent, and no copy lies among the sent mails: " + err.Error()
+		}
+	}
+	return out, nil
+}
+
+// keepsItself reports a provider that puts what is sent among the sent mails.
+func keepsItself(server string) bool {
+	s, err := pim.ParseServer(pim.SMTP, server)
+	host := strings.ToLower(s.Host)
+	return err == nil && slices.ContainsFunc([]string{"gmail.com", "googlemail.com", "google.com", "office365.com", "outlook.com"}, func(d string) bool {
+		return host == d || strings.HasSuffix(host, "."+d)
+	})
+}
+
+// keep puts a copy among the sent mails, if none is there.
+func (m *Mail) keep(ctx context.Context, l pim.Letter) error {
+	if keepsItself(m.account.SMTP) {
+		return nil
+	}
+	mail, err := compose.Letter(l, m.From(), true)
+	if err != nil {
+		return err
+	}
+	return m.in(ctx, func(c *mailbox.Conn) error {
+		folder, err := c.For(ctx, "sent")
+		if err != nil {
+			return err
+		}
+		if _, err := c.Select(ctx, folder); err != nil {
+			return err
+		}
+		if there, err := c.Named(ctx, l.ID); err != nil || len(there) > 0 {
+			return err
+		}
+		_, err = c.Put(ctx, folder, mail, false)
+		return err
+	})
+}
+
+// moved is the undo of a write: the mail lies at Place under that name, and came
+// from From ("": it was not there before).
+type moved struct {
+	mailbox.Place
+	ID   string
+	From string
+}
+
+func undo(u moved) []byte {
+	b, err := json.Marshal(u)
+	if err != nil { // a programming error: it is plain data
+		panic(err)
+	}
+	return b
+}
+
+// DraftMail implements pim.Mailer.
+func (m *Mail) DraftMail(ctx context.Context, l pim.Letter) (out pim.Receipt, err error) {
+	l.ID = cmp.Or(l.ID, compose.NewID(m.account.Address))
+	mail, err := compose.Letter(l, m.From(), true)
+	if err != nil {
+		return out, err
+	}
+	err = m.in(ctx, func(c *mailbox.Conn) error {
+		folder, err := c.For(ctx, "drafts")
+		if err != nil {
+			return err
+		}
+		s, err := c.Enter(ctx, folder)
+		if err != nil {
+			return err
+		}
+		there, err := c.Named(ctx, l.ID) // stored by an earlier attempt whose end was not seen
+		if err != nil {
+			return err
+		}
+		p := mailbox.Place{Folder: folder, Validity: s.Validity}
+		if len(there) > 0 {
+			p.UID = there[len(there)-1]
+		} else if p, err = c.Put(ctx, folder, mail, true); err != nil {
+			return err
+		}
+		out = pim.Receipt{Outcome: pim.Sent, ID: m.ref(p), Undo: undo(moved{p, l.ID, ""})}
+		return nil
+	})
+	if errors.Is(err, mailbox.ErrUnsure) {
+		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil
+	}
+	return out, err
+}
+
+// MoveMail implements pim.Mailer.
+func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (out pim.Receipt, err error) {
+	p, err := m.place(ref)
+	if err != nil {
+		return out, err
+	}
+	err = m.in(ctx, func(c *mailbox.Conn) error {
+		to, err := c.For(ctx, folder)
+		if err != nil {
+			return err
+		}
+		if to == p.Folder {
+			return fmt.Errorf("%w: it is in %s already", pim.ErrInvalid, to)
+		}
+		x, err := m.at(ctx, c, p, true)
+		if err != nil {
+			return err
+		}
+		now, err := c.Move(ctx, p.UID, to)
+		if err != nil {
+			return err
+		}
+		out = pim.Receipt{Outcome: pim.Sent, ID: m.ref(now), Why: "it is in " + to, Undo: undo(moved{now, x.ID, p.Folder})}
+		return nil
+	})
+	if errors.Is(err, mailbox.ErrUnsure) {
+		return pim.Receipt{Outcome: pim.Uncertain, Why: err.Error()}, nil
+	}
+	return out, err
+}
+
+// TakeBack implements pim.TakeBacker.
+func (m *Mail) TakeBack(ctx context.Context, data []byte) error {
+	var u moved
+	if err := json.Unmarshal(data, &u); err != nil {
+		return fmt.Errorf("the undo record cannot be read: %w", err)
+	}
+	return m.in(ctx, func(c *mailbox.Conn) error {
+		s, err := c.Enter(ctx, u.Folder)
+		if err != nil {
+			return err
+		}
+		changed := fmt.Errorf("%w: the mail is not where it was put (%s)", pim.ErrChanged, u.Folder)
+		if u.UID == 0 || s.Validity != u.Validity {
+			list, err := c.Named(ctx, u.ID)
+			if err != nil {
+				return err
+			}
+			if len(list) != 1 {
+				return changed
+			}
+			u.UID = list[0]
+		} else if list, err := c.Headers(ctx, []uint32{u.UID}); err != nil || len(list) != 1 || list[0].ID != u.ID {
+			return errors.Join(err, changed)
+		}
+		if u.From == "" {
+			return c.Remove(ctx, u.UID)
+		}
+		_, err = c.Move(ctx, u.UID, u.From)
+		return err
+	})
+}

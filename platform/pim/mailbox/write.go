@@ -1,0 +1,199 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+
+	"hob/platform/pim"
+)
+
+// putWait is how long storing a mail may take.
+const putWait = 3 * time.Minute
+
+// folderNames are what folders for a use are called where the server does not
+// say which one is for that (RFC 6154), the one that is made first.
+func folderNames(use string) []string {
+	return map[string][]string{
+		"archive": {"Archive", "Archives", "Archiv", "All Mail"},
+		"drafts":  {"Drafts", "Draft", "Entwürfe", "Brouillons", "Borradores"},
+		"junk":    {"Junk", "Spam", "Junk E-mail", "Bulk Mail"},
+		"sent":    {"Sent", "Sent Items", "Sent Messages", "Sent Mail", "Gesendet", "Gesendete Elemente", "Envoyés", "Enviados"},
+		"trash":   {"Trash", "Deleted Items", "Deleted Messages", "Deleted", "Papierkorb", "Corbeille", "Papelera"},
+	}[use]
+}
+
+// For finds the folder for a use (archive, drafts, junk, sent, trash), and makes
+// it when there is none. Any other name must be that of a folder.
+func (m *Conn) For(ctx context.Context, use string) (string, error) {
+	if strings.EqualFold(use, "inbox") {
+		return "INBOX", nil
+	}
+	all, err := m.Folders(ctx)
+	if err != nil {
+		return "", err
+	}
+	want := strings.ToLower(use)
+	by := func(fits func(pim.Folder) bool) string {
+		if i := slices.IndexFunc(all, fits); i >= 0 {
+			return all[i].Name
+		}
+		return ""
+	}
+	if name := by(func(f pim.Folder) bool { return f.Name == use }); name != "" {
+		return name, nil
+	}
+	if name := by(func(f pim.Folder) bool { return f.Use == want }); name != "" {
+		return name, nil
+	}
+	if name := by(func(f pim.Folder) bool { return want == "archive" && f.Use == "all" }); name != "" { // as Gmail has it
+		return name, nil
+	}
+	if name := by(func(f pim.Folder) bool { return strings.EqualFold(f.Name, use) }); name != "" {
+		return name, nil
+	}
+	known := folderNames(want)
+	for _, n := range known {
+		if name := by(func(f pim.Folder) bool {
+			return strings.EqualFold(f.Name, n) || strings.EqualFold(f.Name, "INBOX."+n) || strings.EqualFold(f.Name, "INBOX/"+n)
+		}); name != "" {
+			return name, nil
+		}
+	}
+	if len(known) == 0 {
+		var names []string
+		for _, f := range all {
+			names = append(names, f.Name)
+		}
+		return "", fmt.Errorf("account %s: %w: %q; there are %s", m.account, pim.ErrNoFolder, pim.Line(use, 80), pim.Line(strings.Join(names, ", "), 300))
+	}
+	return known[0], m.ask(ctx, askBytes, "make the folder "+known[0], func() error { return m.c.Create(known[0], nil).Wait() })
+}
+
+// Place is where a mail lies.
+type Place struct {
+	Folder   string
+	Validity uint32
+	UID      uint32
+}
+
+// Ref names a mail of an account: account/validity/uid/folder. "" when its UID is
+// not known.
+func (p Place) Ref(account string) string {
+	if p.UID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d/%d/%s", account, p.Validity, p.UID, p.Folder)
+}
+
+// ErrUnsure says that the server did not say what it did.
+var ErrUnsure = errors.New("whether it happened is not known")
+
+// Put stores a mail in a folder; with draft it is one, otherwise one that was
+// read. The UID is 0 when the server does not tell it.
+func (m *Conn) Put(ctx context.Context, folder string, mail []byte, draft bool) (Place, error) {
+	flags := []imap.Flag{imap.FlagSeen}
+	if draft {
+		flags = append(flags, imap.FlagDraft)
+	}
+	ctx, cancel := context.WithTimeout(ctx, putWait)
+	defer cancel()
+	m.bound.Allow(askBytes)
+	stop := context.AfterFunc(ctx, func() { _ = m.bound.Close() })
+	a := m.c.Append(folder, int64(len(mail)), &imap.AppendOptions{Flags: flags})
+	_, err := a.Write(mail)
+	err = errors.Join(err, a.Close())
+	d, werr := a.Wait()
+	if !stop() {
+		return Place{}, fmt.Errorf("account %s: store a mail: %w: %w", m.account, ErrUnsure, context.Cause(ctx))
+	}
+	if no, is := errors.AsType[*imap.Error](werr); is {
+		return Place{}, m.fail("store a mail in "+pim.Line(folder, 80), no)
+	}
+	if err = errors.Join(err, werr); err != nil {
+		return Place{}, fmt.Errorf("account %s: store a mail: %w: %w", m.account, ErrUnsure, err)
+	}
+	return Place{folder, d.UIDValidity, uint32(d.UID)}, nil
+}
+
+// Enter opens a folder for changes.
+func (m *Conn) Enter(ctx context.Context, folder string) (State, error) {
+	return m.opened(ctx, folder, false)
+}
+
+// Named lists the UIDs of the mails of a Message-ID in the open folder.
+func (m *Conn) Named(ctx context.Context, id string) ([]uint32, error) {
+	if id == "" {
+		return nil, nil
+	}
+	return m.search(ctx, imap.SearchCriteria{Header: []imap.SearchCriteriaHeaderField{{Key: "Message-ID", Value: "<" + id + ">"}}})
+}
+
+// Move moves a mail of the open folder. The new place has no UID when the server
+// does not tell it. Nothing else is ever removed: a server that cannot remove one
+// mail alone is refused.
+func (m *Conn) Move(ctx context.Context, uid uint32, folder string) (Place, error) {
+	caps := m.c.Caps()
+	if !caps.Has(imap.CapMove) && !caps.Has(imap.CapIMAP4rev2) && !caps.Has(imap.CapUIDPlus) {
+		return Place{}, fmt.Errorf("account %s: %w: the server cannot move a mail (neither MOVE nor UIDPLUS)", m.account, errors.ErrUnsupported)
+	}
+	out := Place{Folder: folder}
+	err := m.ask(ctx, askBytes, "move a mail to "+pim.Line(folder, 80), func() error {
+		d, err := m.c.Move(imap.UIDSetNum(imap.UID(uid)), folder).Wait()
+		if err != nil {
+			return err
+		}
+		if set, ok := d.DestUIDs.(imap.UIDSet); ok {
+			if list, ok := set.Nums(); ok && len(list) == 1 {
+				out.Validity, out.UID = d.UIDValidity, uint32(list[0])
+			}
+		}
+		return nil
+	})
+	return out, m.unsure(err)
+}
+
+// Remove takes one mail of the open folder away for good.
+func (m *Conn) Remove(ctx context.Context, uid uint32) error {
+	if !m.c.Caps().Has(imap.CapUIDPlus) && !m.c.Caps().Has(imap.CapIMAP4rev2) {
+		return fmt.Errorf("account %s: %w: the server cannot remove one mail alone (no UIDPLUS)", m.account, errors.ErrUnsupported)
+	}
+	return m.unsure(m.ask(ctx, askBytes, "remove a mail", func() error {
+		set := imap.UIDSetNum(imap.UID(uid))
+		if err := m.c.Store(set, &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagDeleted}}, nil).Close(); err != nil {
+			return err
+		}
+		return m.c.UIDExpunge(set).Close()
+	}))
+}
+
+// unsure marks an error that is not the server's no.
+func (m *Conn) unsure(err error) error {
+	if err == nil || errors.Is(err, pim.ErrRefused) || errors.Is(err, pim.ErrNoFolder) {
+		return err
+	}
+	if _, said := errors.AsType[*imap.Error](err); said {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnsure, err)
+}
+
+// The bounds of a mail that is read whole.
+const (
+	wholeBytes = 1 << 20
+	wholeChars = 100_000
+)
+
+// Whole reads the text of a mail into x, as far as it lies in its first megabyte.
+func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Size: wholeBytes}}
+	return m.fetch(ctx, []uint32{x.UID}, wholeBytes, section, func(_ pim.Message, b []byte) {
+		x.Text, x.Files, x.Cut = readTextOf(b, wholeChars)
+		x.Cut = x.Cut || x.Size > int64(len(b))
+	})
+}

@@ -1,0 +1,249 @@
+// Package markdown are the owner's notes in a folder of Markdown files, such as the
+// vault of Obsidian, and the driver of platform/pim for them. Nothing outside of the
+// folder is read or written, whatever links lie in it; hidden folders and files, in
+// which programs keep their own, are left alone.
+//
+// A new note is a new file. It is there whole or not at all, and never takes the place
+// of another one.
+package markdown
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"hob/platform/pim"
+)
+
+// Name is what owners call this driver.
+const Name = "folder"
+
+// The bounds of a folder.
+const (
+	maxFiles = 20_000
+	maxFile  = 4 << 20   // bytes of one note
+	maxRead  = 256 << 20 // bytes of all that are looked through
+	maxDepth = 20
+	maxText  = 100_000 // characters of a note that is read
+	begins   = 300     // characters of one in a list
+)
+
+// Notes are the notes of a folder.
+type Notes struct{ dir string }
+
+// New makes them; dir is a whole path.
+func New(dir string) *Notes { return &Notes{dir} }
+
+// Name implements pim.Driver.
+func (*Notes) Name() string { return Name }
+
+func (n *Notes) open() (*os.Root, error) {
+	r, err := os.OpenRoot(n.dir)
+	if err != nil {
+		return nil, fmt.Errorf("the folder of notes %s: %w; set pim.notes_folder", n.dir, reason(err))
+	}
+	return r, nil
+}
+
+func reason(err error) error {
+	if e, is := errors.AsType[*fs.PathError](err); is {
+		return e.Err
+	}
+	return err
+}
+
+// isNote reports whether a name is that of a note.
+func isNote(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return !strings.HasPrefix(path.Base(name), ".") && (ext == ".md" || ext == ".markdown")
+}
+
+// file is a note that has not been read yet.
+type file struct {
+	path string
+	info fs.FileInfo
+}
+
+// list finds all notes, the newest first. What cannot be looked at is told.
+func list(ctx context.Context, r *os.Root) (out []file, warnings []string, err error) {
+	missed := 0
+	err = fs.WalkDir(r.FS(), ".", func(p string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if p == "." {
+				return err
+			}
+			missed++
+			return nil
+		}
+		if d.IsDir() {
+			if p != "." && strings.HasPrefix(d.Name(), ".") || strings.Count(p, "/") >= maxDepth {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !isNote(d.Name()) {
+			return nil
+		}
+		if len(out) >= maxFiles {
+			return fs.SkipAll
+		}
+		// A link may lead to another note of the folder, and is not followed elsewhere.
+		info, err := r.Stat(p)
+		if err != nil || !info.Mode().IsRegular() {
+			missed++
+			return nil
+		}
+		out = append(out, file{p, info})
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if missed > 0 {
+		warnings = append(warnings, fmt.Sprintf("the folder of notes: %d could not be looked at", missed))
+	}
+	if len(out) >= maxFiles {
+		warnings = append(warnings, fmt.Sprintf("the folder of notes: only %d were looked at", maxFiles))
+	}
+	slices.SortStableFunc(out, func(a, b file) int {
+		return cmp.Or(b.info.ModTime().Compare(a.info.ModTime()), strings.Compare(a.path, b.path))
+	})
+	return out, warnings, nil
+}
+
+// FindNotes implements pim.Notes.
+func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.Note, error) {
+	r, err := n.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	files, warnings, err := list(ctx, r)
+	if err != nil {
+		return nil, fmt.Errorf("the folder of notes: %w", err)
+	}
+	want := strings.Fields(strings.ToLower(words))
+	out := []pim.Note{}
+	read, missed := 0, 0
+	for _, f := range files {
+		if len(out) >= limit {
+			break
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if read > maxRead {
+			warnings = append(warnings, fmt.Sprintf("the folder of notes: only the newest %d MB were looked through", maxRead>>20))
+			break
+		}
+		text, err := content(r, f.path)
+		if read += len(text); err != nil {
+			missed++
+			continue
+		}
+		if has(f.path+"\n"+text, want) {
+			x := f.note(text)
+			x.Text, x.Cut = cut(x.Text, begins)
+			out = append(out, x)
+		}
+	}
+	if missed > 0 {
+		warnings = append(warnings, fmt.Sprintf("the folder of notes: %d could not be read", missed))
+	}
+	return out, pim.Partial(warnings...)
+}
+
+func has(text string, want []string) bool {
+	text = strings.ToLower(text)
+	return !slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// content reads a file as text, without the marks of its head. One that is too large,
+// or no text, is an error.
+func content(r *os.Root, p string) (string, error) {
+	f, err := r.Open(p)
+	if err != nil {
+		return "", reason(err)
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.New("it is no file")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return "", reason(err)
+	case len(b) > maxFile:
+		return "", pim.ErrTooLarge
+	case strings.ContainsRune(string(b), 0) || !utf8.Valid(b):
+		return "", errors.New("it is no text")
+	}
+	return string(b), nil
+}
+
+// note is a file with its text. Its title is its name, as Obsidian has it.
+func (f file) note(text string) pim.Note {
+	x := pim.Note{Ref: f.path, Title: pim.Line(strings.TrimSuffix(path.Base(f.path), path.Ext(f.path)), 300), Text: body(pim.Clean(text)), Changed: f.info.ModTime().UTC()}
+	if dir := path.Dir(f.path); dir != "." {
+		x.Folder = pim.Line(dir, 200)
+	}
+	return x
+}
+
+// body is a text without the properties at its head.
+func body(text string) string {
+	if rest, ok := strings.CutPrefix(text, "---\n"); ok {
+		if _, after, ended := strings.Cut(rest, "\n---\n"); ended {
+			text = after
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func cut(s string, n int) (string, bool) {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]), true
+	}
+	return s, false
+}
+
+// ReadNote implements pim.Notes.
+func (n *Notes) ReadNote(_ context.Context, ref string) (pim.Note, error) {
+	if !fs.ValidPath(ref) || !isNote(ref) || hidden(ref) {
+		return pim.Note{}, fmt.Errorf("%w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+	}
+	r, err := n.open()
+	if err != nil {
+		return pim.Note{}, err
+	}
+	defer func() { _ = r.Close() }()
+	info, err := r.Stat(ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		return pim.Note{}, fmt.Errorf("%w: there is no note %q", pim.ErrNotFound, pim.Line(ref, 100))
+	}
+	if err != nil {
+		return pim.Note{}, fmt.Errorf("the note %q: %w", pim.Line(ref, 100), reason(err))
+	}
+	text, err := content(r, ref)
+	if err != nil {
+		return pim.Note{}, fmt.Errorf("the note %q: %w", pim.Line(ref, 100), err)
+	}
+	x := file{ref, info}.note(text)
+	x.Text, x.Cut = cut(x.Text, maxText)
+	return x, nil
+}
+
+func hidden(p string) bool {
+	return slices.ContainsFunc(strings.Split(p, "/"), func(s string) bool { return strings.HasPrefix(s, ".") })
+}

@@ -1,0 +1,158 @@
+package markdown
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"hob/platform/pim"
+	"hob/platform/rename"
+	"hob/platform/shortid"
+)
+
+// made is the way back of a new note.
+type made struct {
+	Path string `json:"path"`
+	Sum  string `json:"sum"`
+}
+
+func sumOf(b []byte) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:])
+}
+
+// CreateNote implements pim.Notes. A folder must be there.
+func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error) {
+	if ctx.Err() != nil {
+		return pim.Receipt{}, ctx.Err()
+	}
+	name, err := fileName(x.Title)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	dir := path.Clean(strings.Trim(strings.ReplaceAll(x.Folder, `\`, "/"), "/ "))
+	if !fs.ValidPath(dir) || dir != "." && hidden(dir) {
+		return pim.Receipt{}, fmt.Errorf("%w: %q is no folder of the notes", pim.ErrInvalid, pim.Line(x.Folder, 100))
+	}
+	data := []byte(strings.TrimRight(pim.Clean(x.Text), "\n ") + "\n")
+	if len(data) > maxFile {
+		return pim.Receipt{}, fmt.Errorf("%w: a note has at most %d MB", pim.ErrInvalid, maxFile>>20)
+	}
+	r, err := n.open()
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	defer func() { _ = r.Close() }()
+	sub, err := r.OpenRoot(dir) // a handle of its own: nobody swaps it for a link
+	if err != nil {
+		return pim.Receipt{}, fmt.Errorf("%w: there is no folder %q among the notes", pim.ErrNoFolder, pim.Line(x.Folder, 100))
+	}
+	defer func() { _ = sub.Close() }()
+	at, err := put(sub, name, data)
+	if err != nil {
+		return pim.Receipt{}, fmt.Errorf("the folder of notes: %w", reason(err))
+	}
+	at = path.Join(dir, at)
+	undo, err := json.Marshal(made{at, sumOf(data)})
+	if err != nil { // a programming error: it is plain data
+		panic(err)
+	}
+	return pim.Receipt{Outcome: pim.Sent, ID: at, Undo: undo}, nil
+}
+
+// put writes a file under the first name that is free. It gets its name once it is
+// whole.
+func put(r *os.Root, name string, data []byte) (at string, err error) {
+	tmp := "." + shortid.New("note") + ".tmp"
+	f, err := r.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) //nolint:gosec // as the owner's other notes
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", errors.Join(err, r.Remove(tmp))
+	}
+	for i := 1; i <= 100; i++ {
+		at = name + ".md"
+		if i > 1 {
+			at = name + " " + strconv.Itoa(i) + ".md"
+		}
+		if err = rename.NoReplace(r, tmp, r, at); err == nil {
+			return at, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return "", errors.Join(err, r.Remove(tmp))
+}
+
+// maxName bounds the name of a file, in bytes.
+const maxName = 120
+
+// fileName is the name of the file of a note: its title without what a name cannot hold
+// on one of the systems on which the folder may be.
+func fileName(title string) (string, error) {
+	s := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:*?"<>|#^[]`, r) || unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, pim.Line(title, 200))
+	s = strings.Trim(strings.Join(strings.Fields(s), " "), ". ")
+	for len(s) > maxName {
+		_, last := lastRune(s)
+		s = strings.TrimRight(s[:len(s)-last], ". ")
+	}
+	if s == "" {
+		return "", fmt.Errorf("%w: a note needs a title with a letter in it", pim.ErrInvalid)
+	}
+	stem, _, _ := strings.Cut(strings.ToLower(s), ".")
+	if slices.Contains([]string{"con", "prn", "aux", "nul"}, stem) || len(stem) == 4 && (strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")) && stem[3] >= '0' && stem[3] <= '9' {
+		s = "Note " + s // devices of Windows
+	}
+	return s, nil
+}
+
+func lastRune(s string) (r rune, size int) {
+	for i, c := range s {
+		r, size = c, len(s)-i
+	}
+	return r, size
+}
+
+// TakeBack implements pim.TakeBacker: a note that was changed since stays.
+func (n *Notes) TakeBack(_ context.Context, undo []byte) error {
+	var u made
+	if err := json.Unmarshal(undo, &u); err != nil || !fs.ValidPath(u.Path) {
+		return fmt.Errorf("%w: the undo record cannot be read", pim.ErrInvalid)
+	}
+	r, err := n.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	b, err := r.ReadFile(u.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: the note is not there any more", pim.ErrChanged)
+	case err != nil:
+		return fmt.Errorf("the note %q: %w", pim.Line(u.Path, 100), reason(err))
+	case sumOf(b) != u.Sum:
+		return fmt.Errorf("%w: the note %q", pim.ErrChanged, pim.Line(u.Path, 100))
+	}
+	if err := r.Remove(u.Path); err != nil {
+		return fmt.Errorf("the note %q: %w", pim.Line(u.Path, 100), reason(err))
+	}
+	return nil
+}

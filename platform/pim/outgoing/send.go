@@ -1,0 +1,70 @@
+package outgoing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"hob/platform/pim"
+)
+
+// sendWait is how long one mail may take.
+const sendWait = 3 * time.Minute
+
+// ErrUnsure says that the server had the whole mail, and did not say what it did with it.
+// It must not be sent again.
+var ErrUnsure = errors.New("whether the mail went out is not known")
+
+// Send hands a mail to the server. It goes to all who are named or to none: an
+// error that does not wrap ErrUnsure means that it went to nobody.
+func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, sendWait)
+	defer cancel()
+	c, err := open(ctx, a)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	defer func() { _ = c.Close() }()
+	no := func(what string, err error) error {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if e, is := errors.AsType[*smtp.SMTPError](err); is {
+			return fmt.Errorf("account %s: %s: %w: %d %s", a.Name, what, pim.ErrRefused, e.Code, pim.Line(e.Message, 200))
+		}
+		return fmt.Errorf("account %s: %s: %w", a.Name, what, err)
+	}
+	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
+		return fmt.Errorf("account %s: %w: the mail has %d KB, the server takes %d KB", a.Name, pim.ErrRefused, len(mail)>>10, n>>10)
+	}
+	if err := c.Mail(from, nil); err != nil {
+		return no("send as "+from, err)
+	}
+	for _, t := range to {
+		if err := c.Rcpt(t, nil); err != nil {
+			return no("write to "+t, err)
+		}
+	}
+	w, err := c.Data()
+	if err != nil {
+		return no("send the mail", err)
+	}
+	if _, err := w.Write(mail); err != nil {
+		// The end of the mail was not written, so that the server throws it away (RFC
+		// 5321, 4.1.1.4). Closing properly would send what is there.
+		return no("send the mail", err)
+	}
+	if err := w.Close(); err != nil {
+		if _, said := errors.AsType[*smtp.SMTPError](err); said {
+			return no("send the mail", err)
+		}
+		return fmt.Errorf("account %s: %w: %w", a.Name, ErrUnsure, err)
+	}
+	_ = c.Quit() // it has the mail, whatever it says now
+	return nil
+}

@@ -1,0 +1,154 @@
+package outlook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+// Notes are those of Outlook.
+type Notes struct{ runner }
+
+// NewNotes makes them.
+func NewNotes(r osrun.Runner) *Notes { return &Notes{runner{r}} }
+
+// Name implements pim.Driver.
+func (*Notes) Name() string { return name }
+
+const (
+	note      = "note"
+	mostNotes = 1000 // that one script returns
+	scanNotes = 2000
+)
+
+type notesIn struct {
+	thing
+	Words []string `json:"words"`
+	Limit int      `json:"limit"`
+	Scan  int      `json:"scan"`
+	Most  int      `json:"most"`
+}
+
+type notesOut struct {
+	Rows []struct {
+		ID, Title, Text string
+		Cut             bool
+		Changed         int64
+	}
+	Store string
+	More  bool
+}
+
+func (o notesOut) notes() []pim.Note {
+	out := make([]pim.Note, 0, len(o.Rows))
+	for _, x := range o.Rows {
+		out = append(out, pim.Note{
+			Ref: thing{ID: x.ID, Store: o.Store}.ref(note), Title: pim.Line(x.Title, 300), Text: pim.Clean(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(),
+		})
+	}
+	return out
+}
+
+func wordsOf(s string) []string { return append([]string{}, strings.Fields(strings.ToLower(s))...) }
+
+// FindNotes implements pim.Notes.
+func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.Note, error) {
+	var got notesOut
+	if err := n.call(ctx, script("find_notes.ps1"), notesIn{Words: wordsOf(words), Limit: min(limit, mostNotes), Scan: scanNotes}, &got, false); err != nil {
+		return nil, scripted.Read(err)
+	}
+	if got.More {
+		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: only the newest %d notes were looked through", scanNotes))
+	}
+	if len(got.Rows) >= mostNotes {
+		return got.notes(), pim.Partial(fmt.Sprintf("Outlook: only the newest %d notes that fit were looked at", mostNotes))
+	}
+	return got.notes(), nil
+}
+
+// ReadNote implements pim.Notes.
+func (n *Notes) ReadNote(ctx context.Context, ref string) (pim.Note, error) {
+	t, err := thingOf(note, ref)
+	if err != nil {
+		return pim.Note{}, err
+	}
+	var got notesOut
+	if err := n.call(ctx, script("find_notes.ps1"), notesIn{thing: t, Words: []string{}, Most: mostText}, &got, false); err != nil {
+		return pim.Note{}, scripted.Read(err)
+	}
+	if len(got.Rows) != 1 {
+		return pim.Note{}, fmt.Errorf("in Outlook: %w: the note is not there any more", pim.ErrNotFound)
+	}
+	return got.notes()[0], nil
+}
+
+// CreateNote implements pim.Notes.
+func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error) {
+	if x.Folder != "" {
+		return pim.Receipt{}, fmt.Errorf("in Outlook: %w: new notes go into its usual folder only", errors.ErrUnsupported)
+	}
+	var got thing
+	err := n.call(ctx, script("write_note.ps1"), struct {
+		How   string `json:"how"`
+		Title string `json:"title"`
+		Text  string `json:"text"`
+	}{"create", pim.Line(x.Title, 300), pim.Clean(x.Text)}, &got, true)
+	return scripted.Write(pim.Receipt{Outcome: pim.Sent, ID: got.ref(note), Undo: back{How: "remove", thing: got}.undo()}, err)
+}
+
+// TakeBack implements pim.TakeBacker: a note that was changed since stays.
+func (n *Notes) TakeBack(ctx context.Context, undo []byte) error {
+	b, err := backOf(undo)
+	if err != nil {
+		return err
+	}
+	return scripted.Read(n.call(ctx, script("write_note.ps1"), b, nil, true))
+}
+
+// Contacts is the address book of Outlook.
+type Contacts struct{ runner }
+
+// NewContacts makes it.
+func NewContacts(r osrun.Runner) *Contacts { return &Contacts{runner{r}} }
+
+// Name implements pim.Driver.
+func (*Contacts) Name() string { return name }
+
+// FindContacts implements pim.Contacts.
+func (c *Contacts) FindContacts(ctx context.Context, words string, limit int) ([]pim.Contact, error) {
+	var got struct {
+		People []struct {
+			ID, Name, Company, Born string
+			Addresses, Phones       []string
+		}
+	}
+	err := c.call(ctx, script("find_contacts.ps1"), struct {
+		Words []string `json:"words"`
+		Limit int      `json:"limit"`
+	}{wordsOf(words), limit}, &got, false)
+	if err != nil {
+		return nil, scripted.Read(err)
+	}
+	out := make([]pim.Contact, 0, len(got.People))
+	for _, p := range got.People {
+		x := pim.Contact{Ref: p.ID, Name: pim.Line(p.Name, 120), Company: pim.Line(p.Company, 120), Birthday: pim.Line(p.Born, 10)}
+		for _, a := range p.Addresses {
+			if strings.Contains(a, "@") { // else it is a name within Exchange
+				x.Addresses = append(x.Addresses, strings.ToLower(pim.Line(a, 254)))
+			}
+		}
+		for _, n := range p.Phones {
+			if n != "" {
+				x.Phones = append(x.Phones, pim.Line(n, 40))
+			}
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}

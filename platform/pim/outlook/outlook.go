@@ -1,0 +1,261 @@
+// Package outlook are the drivers of platform/pim for classic Outlook on Windows,
+// by its object model through PowerShell. The new Outlook has none: owners of it
+// give Hob the account. The scripts are constant and compile into every system; the
+// daemon makes the drivers on Windows.
+package outlook
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+	"hob/platform/pim"
+	"hob/platform/pim/scripted"
+)
+
+//go:embed scripts
+var scripts embed.FS
+
+// name is what owners call these drivers.
+const name = "outlook"
+
+func app() osrun.App { return osrun.App{ID: "Outlook.Application", Name: "Outlook"} }
+
+// bulk bounds a call: a cold start of Outlook takes its time.
+const bulk = 75 * time.Second
+
+func script(file string, shared ...string) osrun.Script {
+	var parts []string
+	for _, f := range append(append([]string{"outlook.ps1"}, shared...), file) {
+		b, err := scripts.ReadFile("scripts/" + f)
+		if err != nil {
+			b = []byte("missing " + f) // the tests read every script
+		}
+		parts = append(parts, string(b))
+	}
+	return osrun.NewScript("outlook/"+file, parts...)
+}
+
+// Scripts are all scripts, for tests.
+func Scripts() []osrun.Script {
+	var out []osrun.Script
+	for _, f := range []string{"find_mail.ps1", "read_mail.ps1", "write_mail.ps1", "move_mail.ps1", "find_tasks.ps1", "write_task.ps1", "find_notes.ps1", "write_note.ps1", "find_contacts.ps1"} {
+		out = append(out, script(f))
+	}
+	for _, f := range []string{"find_events.ps1", "write_event.ps1"} {
+		out = append(out, eventScript(f))
+	}
+	return out
+}
+
+// Mail is the mailbox of Outlook's usual profile.
+type Mail struct{ run osrun.Runner }
+
+// NewMail makes one.
+func NewMail(r osrun.Runner) *Mail { return &Mail{r} }
+
+// Name implements pim.Driver.
+func (*Mail) Name() string { return name }
+
+// From implements pim.Mailer: Outlook decides.
+func (*Mail) From() pim.Person { return pim.Person{} }
+
+func (m *Mail) call(ctx context.Context, file string, in, out any, write bool) error {
+	return m.run.Run(ctx, osrun.Call{Script: script(file), App: app(), In: in, Write: write, Wait: bulk}, out)
+}
+
+// The bounds of a search: so many of the newest are looked through.
+const (
+	scanFew  = 50
+	scanMany = 1000
+	mostText = 100_000
+)
+
+type head struct {
+	ID, Subject, Name, Address, Key string
+	Received                        int64
+	Unread, Flagged                 bool
+}
+
+// mailRef begins the name of a mail: outlook/mail/entry/store, both hexadecimal.
+const mailRef = name + "/mail/"
+
+func (h head) pim(store string) pim.Message {
+	at := time.UnixMilli(h.Received).UTC()
+	from := pim.Person{Name: pim.Line(h.Name, 120)}
+	if strings.Contains(h.Address, "@") { // else it is a name within Exchange
+		from.Address = strings.ToLower(pim.Line(h.Address, 254))
+	}
+	return pim.Message{
+		Ref: mailRef + h.ID + "/" + store, ID: strings.Trim(pim.Line(h.Key, 500), "<>"), From: []pim.Person{from}, Subject: pim.Line(h.Subject, 300),
+		Date: at, Received: at, Seen: !h.Unread, Flagged: h.Flagged,
+	}
+}
+
+// FindMail implements pim.Mailer. The newest of a folder are looked through; what
+// was not reached is told.
+func (m *Mail) FindMail(ctx context.Context, q pim.MailQuery) ([]pim.Message, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = 10
+	}
+	limit = min(limit, 50)
+	in := struct {
+		Folder string `json:"folder"`
+		Scan   int    `json:"scan"`
+	}{q.Folder, scanFew}
+	if scripted.Narrow(q) {
+		in.Scan = scanMany
+	}
+	var got struct {
+		Rows        []head
+		Store       string
+		Seen, Total int
+	}
+	if err := m.call(ctx, "find_mail.ps1", in, &got, false); err != nil {
+		return nil, scripted.Read(err)
+	}
+	var out []pim.Message
+	for _, h := range got.Rows {
+		if x := h.pim(got.Store); len(out) < limit && scripted.Fits(x, q) {
+			out = append(out, x)
+		}
+	}
+	var warnings []string
+	older := !q.Since.IsZero() && len(got.Rows) > 0 && time.UnixMilli(got.Rows[len(got.Rows)-1].Received).Before(q.Since)
+	if len(out) < limit && got.Seen < got.Total && in.Scan == scanMany && !older {
+		warnings = append(warnings, fmt.Sprintf("Outlook: only the newest %d of %d mails were looked through", got.Seen, got.Total))
+	}
+	if q.Text != "" {
+		warnings = append(warnings, "Outlook: subjects and senders were looked through, the texts were not")
+	}
+	return out, pim.Partial(warnings...)
+}
+
+// entry names a mail to the scripts.
+type entry struct {
+	ID    string `json:"id"`
+	Store string `json:"store"`
+}
+
+func parseRef(ref string) (entry, error) {
+	id, store, ok := strings.Cut(strings.TrimPrefix(ref, mailRef), "/")
+	odd := func(r rune) bool { return !strings.ContainsRune("0123456789ABCDEFabcdef", r) }
+	if !ok || !strings.HasPrefix(ref, mailRef) || id == "" || strings.ContainsFunc(id+store, odd) {
+		return entry{}, fmt.Errorf("in Outlook: %w: there is no mail %q", pim.ErrNotFound, pim.Line(ref, 100))
+	}
+	return entry{id, store}, nil
+}
+
+// ReadMail implements pim.Mailer.
+func (m *Mail) ReadMail(ctx context.Context, ref string) (pim.Message, error) {
+	e, err := parseRef(ref)
+	if err != nil {
+		return pim.Message{}, err
+	}
+	var got struct {
+		head
+		To    []pim.Person
+		Files []string
+		Text  string
+		Cut   bool
+		Head  string
+	}
+	in := struct {
+		entry
+		Most int `json:"most"`
+	}{e, mostText}
+	if err := m.call(ctx, "read_mail.ps1", in, &got, false); err != nil {
+		return pim.Message{}, scripted.Read(err)
+	}
+	got.ID = e.ID
+	x := got.pim(e.Store)
+	x.Text, x.Cut = pim.Clean(got.Text), got.Cut
+	for _, p := range got.To {
+		x.To = append(x.To, pim.Person{Name: pim.Line(p.Name, 120), Address: strings.ToLower(pim.Line(p.Address, 254))})
+	}
+	for _, f := range got.Files {
+		x.Files = append(x.Files, pim.Line(f, 200))
+	}
+	if h, err := mail.ReadMessage(strings.NewReader(strings.ReplaceAll(got.Head, "\r\n", "\n") + "\n\n")); err == nil {
+		scripted.Header(&x, h.Header)
+	}
+	return x, nil
+}
+
+// SendMail implements pim.Mailer.
+func (m *Mail) SendMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
+	return m.write(ctx, l, "send")
+}
+
+// DraftMail implements pim.Mailer.
+func (m *Mail) DraftMail(ctx context.Context, l pim.Letter) (pim.Receipt, error) {
+	return m.write(ctx, l, "draft")
+}
+
+func (m *Mail) write(ctx context.Context, l pim.Letter, how string) (pim.Receipt, error) {
+	if err := l.Check(); err != nil {
+		return pim.Receipt{}, err
+	}
+	if len(l.Files) > 0 || l.Invite != "" {
+		return pim.Receipt{}, fmt.Errorf("with Outlook: %w: files and invitations go out through an account only; add one with: hob account add", errors.ErrUnsupported)
+	}
+	in := struct {
+		How     string   `json:"how"`
+		Subject string   `json:"subject"`
+		Text    string   `json:"text"`
+		To      []string `json:"to"`
+		Cc      []string `json:"cc"`
+		Bcc     []string `json:"bcc"`
+	}{how, l.Subject, l.Text, scripted.Addresses(l.To), scripted.Addresses(l.Cc), scripted.Addresses(l.Bcc)}
+	var got struct{ Waiting bool }
+	err := m.call(ctx, "write_mail.ps1", in, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent}
+	if how == "send" {
+		r = pim.Receipt{Outcome: pim.Pending, Why: "Outlook has taken it, and sends it"}
+	}
+	if got.Waiting {
+		r.Why = "it waits in Outlook's outbox; open Outlook, so that it is sent"
+	}
+	return scripted.Write(r, err)
+}
+
+// moved is the way back of a move.
+type moved struct {
+	Ref  string `json:"ref"`
+	From string `json:"from"`
+}
+
+// MoveMail implements pim.Mailer.
+func (m *Mail) MoveMail(ctx context.Context, ref, folder string) (pim.Receipt, error) {
+	e, err := parseRef(ref)
+	if err != nil {
+		return pim.Receipt{}, err
+	}
+	var got struct{ ID, Store, From string }
+	err = m.call(ctx, "move_mail.ps1", struct {
+		entry
+		Target string `json:"target"`
+	}{e, folder}, &got, true)
+	r := pim.Receipt{Outcome: pim.Sent, ID: mailRef + got.ID + "/" + got.Store}
+	if b, bad := json.Marshal(moved{r.ID, got.From}); bad == nil && got.From != "" {
+		r.Undo = b
+	}
+	return scripted.Write(r, err)
+}
+
+// TakeBack implements pim.TakeBacker: a mail goes back to where it was.
+func (m *Mail) TakeBack(ctx context.Context, undo []byte) error {
+	var u moved
+	if err := json.Unmarshal(undo, &u); err != nil {
+		return fmt.Errorf("%w: what was written down for taking it back cannot be read: %w", pim.ErrInvalid, err)
+	}
+	r, err := m.MoveMail(ctx, u.Ref, u.From)
+	return errors.Join(err, r.Known())
+}

@@ -1,0 +1,146 @@
+package pimtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"hob/platform/pim"
+)
+
+// Posted is a mail that a server took.
+type Posted struct {
+	From string
+	To   []string
+	Mail string
+}
+
+// SMTP is a running server for outgoing mail. It takes what anybody with the
+// Secret sends, but for mails to refuse@..., and it hangs up on those to
+// mute@... when it has all of them, without a word.
+type SMTP struct {
+	URL string // "smtp://127.0.0.1:port", with STARTTLS
+	CA  string
+
+	mu   sync.Mutex
+	mail []Posted
+}
+
+// StartSMTP starts one.
+func StartSMTP(t testing.TB) *SMTP {
+	t.Helper()
+	ca, conf := Certificate(t)
+	out := &SMTP{CA: ca}
+	s := smtp.NewServer(out)
+	s.Domain, s.TLSConfig = "localhost", conf
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.URL = "smtp://" + l.Addr().String()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-done
+	})
+	return out
+}
+
+// Account is an account of the server's alone.
+func (s *SMTP) Account(address string) pim.Account {
+	return pim.Account{
+		Name: "work", SMTP: s.URL, Address: address, CA: s.CA,
+		Secret: func(context.Context) (string, error) { return Secret, nil },
+	}
+}
+
+// Mails are those it took.
+func (s *SMTP) Mails() []Posted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mail)
+}
+
+// NewSession implements smtp.Backend.
+func (s *SMTP) NewSession(c *smtp.Conn) (smtp.Session, error) { return &posting{s: s, c: c}, nil }
+
+type posting struct {
+	s *SMTP
+	c *smtp.Conn
+
+	now Posted
+}
+
+func (p *posting) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (p *posting) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, _, password string) error {
+		if password != Secret {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}), nil
+}
+
+func (p *posting) Mail(from string, _ *smtp.MailOptions) error {
+	p.now.From = from
+	return nil
+}
+
+func (p *posting) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if strings.HasPrefix(to, "refuse@") {
+		return &smtp.SMTPError{Code: 550, Message: "no such user"}
+	}
+	p.now.To = append(p.now.To, to)
+	return nil
+}
+
+func (p *posting) Data(r io.Reader) error {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	p.now.Mail = string(b)
+	p.s.mu.Lock()
+	p.s.mail = append(p.s.mail, p.now)
+	p.s.mu.Unlock()
+	if slices.ContainsFunc(p.now.To, func(t string) bool { return strings.HasPrefix(t, "mute@") }) {
+		_ = p.c.Conn().Close()
+		return errors.New("gone")
+	}
+	return nil
+}
+
+func (p *posting) Reset()        { p.now = Posted{} }
+func (p *posting) Logout() error { return nil }
+
+// Both is a file with the certificates of several servers.
+func Both(t testing.TB, files ...string) string {
+	t.Helper()
+	var all []byte
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, b...)
+	}
+	path := filepath.Join(t.TempDir(), "both.pem")
+	write(t, path, string(all))
+	return path
+}

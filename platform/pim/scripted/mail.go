@@ -1,0 +1,76 @@
+package scripted
+
+import (
+	"net/mail"
+	"strings"
+
+	"hob/platform/pim"
+)
+
+// People reads addresses as programs and headers write them.
+func People(s string) []pim.Person {
+	if strings.TrimSpace(s) == "" {
+		return nil
+	}
+	list, err := mail.ParseAddressList(s)
+	if err != nil {
+		return []pim.Person{{Name: pim.Line(s, 120)}}
+	}
+	out := make([]pim.Person, 0, len(list))
+	for _, a := range list[:min(len(list), 50)] {
+		out = append(out, pim.Person{Name: pim.Line(a.Name, 120), Address: strings.ToLower(pim.Line(a.Address, 254))})
+	}
+	return out
+}
+
+// Header fills in what the header of a mail says.
+func Header(x *pim.Message, h mail.Header) {
+	if len(x.To) == 0 {
+		x.To = append(People(h.Get("To")), People(h.Get("Cc"))...)
+	}
+	x.ReplyTo = People(h.Get("Reply-To"))
+	if id := strings.Trim(pim.Line(h.Get("Message-Id"), 500), "<> "); id != "" {
+		x.ID = id
+	}
+	for _, r := range strings.Fields(h.Get("References")) {
+		x.Refers = append(x.Refers, strings.Trim(pim.Line(r, 500), "<>"))
+	}
+	if d, err := h.Date(); err == nil {
+		x.Date = d
+	}
+}
+
+// Narrow reports whether a query wants less than the newest.
+func Narrow(q pim.MailQuery) bool {
+	return q.Unseen || q.Flagged || q.From != "" || q.Subject != "" || q.Text != "" || !q.Since.IsZero() || !q.Before.IsZero()
+}
+
+// Fits reports whether the head of a mail is what a query wants; of its Text the
+// subject and the sender are looked at.
+func Fits(x pim.Message, q pim.MailQuery) bool {
+	var from strings.Builder
+	for _, p := range x.From {
+		from.WriteString(p.Name + " " + p.Address + " ")
+	}
+	return (!q.Unseen || !x.Seen) && (!q.Flagged || x.Flagged) && (q.Since.IsZero() || !x.Received.Before(q.Since)) && (q.Before.IsZero() || x.Received.Before(q.Before)) &&
+		has(from.String(), q.From) && has(x.Subject, q.Subject) && has(from.String()+x.Subject, q.Text)
+}
+
+func has(text, wanted string) bool {
+	text = strings.ToLower(text)
+	for _, w := range strings.Fields(strings.ToLower(wanted)) {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Addresses are those of people, for a program that writes to them.
+func Addresses(list []pim.Person) []string {
+	out := make([]string, 0, len(list))
+	for _, p := range list {
+		out = append(out, p.Address)
+	}
+	return out
+}

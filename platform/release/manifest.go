@@ -1,0 +1,190 @@
+// Package release finds out whether there is a newer Hob. It asks one address of
+// the project's for a manifest and believes what is signed with the project's key
+// (minisign's format: Ed25519 over BLAKE2b), is of today, is for this machine and
+// is not older than what runs. It installs nothing.
+package release
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"aead.dev/minisign"
+	"golang.org/x/mod/semver"
+)
+
+// The bounds of a manifest and its signature.
+const (
+	maxManifest  = 256 << 10
+	maxSignature = 4 << 10
+	maxNotes     = 4000
+	maxFiles     = 200
+	maxText      = 1000
+)
+
+// program is what a manifest has to be about: a key may sign other things.
+const program = "hob"
+
+// soon is how far ahead of this machine's clock a release may have been made.
+const soon = 24 * time.Hour
+
+// The reasons for which a manifest is refused.
+var (
+	ErrSignature = errors.New("it is not signed with the project's key")
+	ErrFormat    = errors.New("it is no manifest of Hob's releases")
+	ErrExpired   = errors.New("it has expired")
+	ErrClock     = errors.New("it is of the future")
+	ErrRollback  = errors.New("it names an older version than the one that runs")
+	ErrSeen      = errors.New("it names an older version than one that was seen before")
+	ErrPlatform  = errors.New("it has nothing for this machine")
+	ErrKey       = errors.New("the key is none of minisign's public keys")
+)
+
+// Manifest is what the project says about its newest version.
+type Manifest struct {
+	Program  string    `json:"program"`
+	Version  string    `json:"version"` // "v1.2.3"
+	Released time.Time `json:"released"`
+	Expires  time.Time `json:"expires"` // of the manifest: an old one held back would hide a new version
+	Notes    string    `json:"notes"`
+	Page     string    `json:"page"` // for people
+	Files    []File    `json:"files"`
+}
+
+// File is one that can be downloaded.
+type File struct {
+	OS     string `json:"os"`
+	Arch   string `json:"arch"`
+	Kind   string `json:"kind"` // archive, deb, rpm or app
+	URL    string `json:"url"`
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+}
+
+// Keys are public keys as minisign writes them ("RW…"), separated by commas:
+// during a change of keys there are two.
+func parseKeys(text string) ([]minisign.PublicKey, error) {
+	var out []minisign.PublicKey
+	for word := range strings.SplitSeq(text, ",") {
+		var k minisign.PublicKey
+		if err := k.UnmarshalText([]byte(strings.TrimSpace(word))); err != nil {
+			return nil, fmt.Errorf("%w: %q", ErrKey, word)
+		}
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+// CheckKeys reports whether keys can be used.
+func CheckKeys(text string) error {
+	_, err := parseKeys(text)
+	return err
+}
+
+// Open verifies a manifest and only then reads it. now is this machine's time.
+func Open(keys string, manifest, signature []byte, now time.Time) (Manifest, error) {
+	list, err := parseKeys(keys)
+	if err != nil {
+		return Manifest{}, err
+	}
+	if len(manifest) > maxManifest || len(signature) > maxSignature {
+		return Manifest{}, fmt.Errorf("%w: it is too long", ErrFormat)
+	}
+	signed := false
+	for _, k := range list {
+		signed = signed || minisign.Verify(k, manifest, signature)
+	}
+	if !signed {
+		return Manifest{}, ErrSignature
+	}
+	m, err := parse(manifest)
+	if err != nil {
+		return Manifest{}, err
+	}
+	switch {
+	case !now.Before(m.Expires):
+		return Manifest{}, fmt.Errorf("%w on %s", ErrExpired, m.Expires.Format(time.DateOnly))
+	case m.Released.After(now.Add(soon)):
+		return Manifest{}, fmt.Errorf("%w: made on %s", ErrClock, m.Released.Format(time.DateOnly))
+	}
+	return m, nil
+}
+
+func parse(b []byte) (Manifest, error) {
+	var m Manifest
+	d := json.NewDecoder(bytes.NewReader(b))
+	if err := d.Decode(&m); err != nil {
+		return m, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	if d.More() {
+		return m, fmt.Errorf("%w: something follows it", ErrFormat)
+	}
+	if err := m.check(); err != nil {
+		return m, fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	m.Notes = plain(m.Notes, maxNotes)
+	return m, nil
+}
+
+func (m *Manifest) check() error {
+	switch {
+	case m.Program != program:
+		return fmt.Errorf("it is about %q", plain(m.Program, 50))
+	case !semver.IsValid(m.Version) || semver.Canonical(m.Version) != strings.SplitN(m.Version, "+", 2)[0] || len(m.Version) > 50:
+		return fmt.Errorf("%q is no version", plain(m.Version, 50))
+	case m.Released.IsZero() || m.Expires.IsZero() || !m.Expires.After(m.Released):
+		return errors.New("it does not say from when to when it holds")
+	case m.Page != "" && !isHTTPS(m.Page):
+		return errors.New("its page has no https address")
+	case len(m.Files) > maxFiles:
+		return fmt.Errorf("it has more than %d files", maxFiles)
+	}
+	for _, f := range m.Files {
+		sum, err := hex.DecodeString(f.SHA256)
+		if !isHTTPS(f.URL) || err != nil || len(sum) != 32 || f.Size <= 0 {
+			return fmt.Errorf("a file for %s/%s lacks an https address, a SHA-256 or a size", plain(f.OS, 20), plain(f.Arch, 20))
+		}
+	}
+	return nil
+}
+
+func isHTTPS(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= maxText && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && plain(s, maxText) == s
+}
+
+// plain is a text without what a terminal would act on.
+func plain(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) { // controls, and signs that turn the direction of writing
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strings.TrimSpace(s)
+}
+
+// described is what `git describe` adds to the last version's tag.
+func described(v string) string {
+	return regexp.MustCompile(`(-[0-9]+-g[0-9a-f]+)?(-dirty)?$`).ReplaceAllString(v, "")
+}
+
+// Older reports whether a is an older version than b; what is no version is none.
+func Older(a, b string) bool { return Comparable(a) && Comparable(b) && compare(a, b) < 0 }
+
+// Comparable reports whether a program's version has a place among the releases;
+// one that somebody built from no release has none.
+func Comparable(version string) bool { return semver.IsValid(described(version)) }
+
+// compare is negative when a is older than b.
+func compare(a, b string) int { return semver.Compare(described(a), described(b)) }

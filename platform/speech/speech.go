@@ -1,0 +1,185 @@
+// Package speech reads a text aloud: by the voice of macOS (say), that of Windows
+// (SAPI), and on Linux by the speech dispatcher or espeak-ng. The text goes in on the
+// program's input, so that nobody reads it in a list of processes.
+package speech
+
+import (
+	"context"
+	_ "embed" // the script
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/platform/osrun"
+)
+
+// MaxText is the longest text that is read, in characters: some five minutes.
+const MaxText = 4000
+
+// maxTime bounds a reading.
+const maxTime = 8 * time.Minute
+
+// The errors of a Voice. Their text names the remedy.
+var (
+	ErrTooLong = fmt.Errorf("the text has more than %d characters", MaxText)
+	ErrEmpty   = errors.New("there is nothing in the text that could be read aloud")
+	// ErrStopped: it was ended while it was reading.
+	ErrStopped = errors.New("the reading was stopped")
+)
+
+// Options of a Voice; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Scripts runs PowerShell; nil: a runner of its own.
+	Scripts osrun.Runner
+}
+
+// Voice reads texts aloud, one after the other.
+type Voice struct {
+	back backend
+	turn chan struct{} // holds what the one that reads has put there
+}
+
+type backend interface {
+	say(ctx context.Context, text, language string) error
+}
+
+// New makes a Voice. It starts nothing.
+func New(o Options) *Voice {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return with(newBackend(o))
+}
+
+func with(b backend) *Voice { return &Voice{b, make(chan struct{}, 1)} }
+
+var languages = regexp.MustCompile(`^[a-z]{2,3}$`)
+
+// Say reads a text, and returns when it is read; language is a code such as "de", ""
+// for that of the system. It waits for the text before it. It ends when ctx does.
+func (v *Voice) Say(ctx context.Context, text, language string) error {
+	text = spoken(text)
+	switch {
+	case text == "":
+		return ErrEmpty
+	case utf8.RuneCountInString(text) > MaxText:
+		return ErrTooLong
+	case language != "" && !languages.MatchString(language):
+		return fmt.Errorf("%q is no code of a language, such as en or de", language)
+	}
+	select {
+	case v.turn <- struct{}{}:
+		defer func() { <-v.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrStopped, ctx.Err())
+	}
+	bound, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	err := v.back.say(bound, text, language)
+	if bound.Err() != nil {
+		return fmt.Errorf("%w: %w", ErrStopped, bound.Err())
+	}
+	return err
+}
+
+// spoken is a text without what no voice reads, and without what voices take for
+// orders: the marks of SSML and of macOS's "[[". They go last, when nothing that
+// stood between two of them can vanish any more.
+func spoken(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	text = strings.NewReplacer("[", " ", "]", " ", "<", " ", ">", " ").Replace(text)
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return ""
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// errLanguage: the voice of the system would read it as if it were its own language.
+var errLanguage = fmt.Errorf("no language can be chosen on this system; without one its own voice reads: %w", errors.ErrUnsupported)
+
+// say is the program of macOS (man say).
+type say struct {
+	run     osrun.Programs
+	program string
+}
+
+func (s say) say(ctx context.Context, text, language string) error {
+	if language != "" {
+		return errLanguage
+	}
+	_, err := s.run.Run(ctx, []byte(text), s.program, "-f", "-")
+	return err
+}
+
+//go:embed speak.ps1
+var speakText string
+
+func speakScript() osrun.Script { return osrun.NewScript("speech/speak.ps1", speakText) }
+
+// sapi is the voice of Windows.
+type sapi struct{ scripts osrun.Runner }
+
+type sapiRequest struct {
+	Text string `json:"text"`
+}
+
+func (s sapi) say(ctx context.Context, text, language string) error {
+	if language != "" {
+		return errLanguage
+	}
+	return s.scripts.Run(ctx, osrun.Call{Script: speakScript(), In: sapiRequest{text}, Write: true, Wait: maxTime}, nil)
+}
+
+// unix are the programs of Linux: the speech dispatcher, which knows the owner's
+// voice, then espeak-ng.
+type unix struct{ run osrun.Programs }
+
+func (u unix) say(ctx context.Context, text, language string) error {
+	err := osrun.ErrNoProgram
+	if u.run.Find("spd-say") != "" {
+		args := []string{"--wait", "--pipe-mode", "--application-name", "hob"}
+		if language != "" {
+			args = append(args, "--language", language)
+		}
+		// A line that begins with "!-!" is an order to the server, so none does.
+		if _, err = u.run.Run(ctx, []byte(" "+text+"\n"), "spd-say", args...); err == nil {
+			return nil
+		}
+		if ctx.Err() != nil { // its server reads on by itself
+			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			_, _ = u.run.Run(stop, nil, "spd-say", "--cancel")
+			return err
+		}
+	}
+	for _, program := range []string{"espeak-ng", "espeak"} {
+		if u.run.Find(program) == "" {
+			continue
+		}
+		args := []string{"-b", "1", "--stdin"}
+		if language != "" {
+			args = append(args, "-v", language)
+		}
+		_, err = u.run.Run(ctx, []byte(text), program, args...)
+		return err
+	}
+	return fmt.Errorf("nothing reads aloud here: %w; install espeak-ng or speech-dispatcher", err)
+}

@@ -1,0 +1,170 @@
+package autostart
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// detect finds the way that was taken before, or else the best there is.
+func (m *Manager) detect(ctx context.Context) Kind {
+	if k := systemKind(); k != "" {
+		return k
+	}
+	for _, k := range []Kind{Systemd, XDG} { // what is there already, whatever answers now
+		m.kind = k
+		if _, err := os.Lstat(m.place()); err == nil {
+			return k
+		}
+	}
+	if m.systemd(ctx) == nil {
+		return Systemd
+	}
+	return XDG
+}
+
+// systemd reports whether systemd looks after the owner's session.
+func (m *Manager) systemd(ctx context.Context) error {
+	_, err := m.systemctl(ctx, "show-environment")
+	return err
+}
+
+func (m *Manager) systemctl(ctx context.Context, args ...string) (string, error) {
+	name, err := m.o.Look("systemctl")
+	if err != nil {
+		return "", fmt.Errorf("autostart: there is no systemd: %w", err)
+	}
+	return m.o.Run(ctx, name, append([]string{"--user", "--no-pager"}, args...)...)
+}
+
+func (m *Manager) reload(ctx context.Context) error {
+	_, err := m.systemctl(ctx, "daemon-reload")
+	return err
+}
+
+func (m *Manager) installUnit(ctx context.Context, start bool) error {
+	if err := m.reload(ctx); err != nil {
+		return fmt.Errorf("the unit is written, but systemd cannot be told: %w", err)
+	}
+	if _, err := m.systemctl(ctx, "enable", unitName); err != nil {
+		return err
+	}
+	if !start {
+		return nil
+	}
+	_, err := m.systemctl(ctx, "start", unitName)
+	return err
+}
+
+func (m *Manager) disableUnit(ctx context.Context) error {
+	if m.systemd(ctx) != nil {
+		return nil // nobody is there who would start it
+	}
+	_, err := m.systemctl(ctx, "disable", unitName)
+	return err
+}
+
+// packaged is the unit that came with a package, where it is enabled: systemd starts
+// it although nothing was installed here. place is "" when there is none.
+func (m *Manager) packaged(ctx context.Context) (place, text string) {
+	if m.kind != Systemd {
+		return "", ""
+	}
+	out, err := m.systemctl(ctx, "show", unitName, "--property=FragmentPath,UnitFileState")
+	if err != nil {
+		return "", ""
+	}
+	enabled := false
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		enabled = enabled || line == "UnitFileState=enabled"
+		if path, ok := strings.CutPrefix(line, "FragmentPath="); ok {
+			place = path
+		}
+	}
+	if !enabled || !filepath.IsAbs(place) || place == m.place() {
+		return "", ""
+	}
+	if text, err = read(place); err != nil || text == "" {
+		return "", ""
+	}
+	return place, text
+}
+
+// disablePackaged switches it off; false when there is none.
+func (m *Manager) disablePackaged(ctx context.Context) (bool, error) {
+	place, _ := m.packaged(ctx)
+	if place == "" {
+		return false, nil
+	}
+	if err := m.disableUnit(ctx); err != nil {
+		return false, err
+	}
+	if still, _ := m.packaged(ctx); still != "" {
+		return false, fmt.Errorf("autostart: %s is switched on for all users of this machine; switch it off: sudo systemctl --global disable hob", place)
+	}
+	return true, nil
+}
+
+func (m *Manager) unitStatus(ctx context.Context, s *Status) {
+	out, err := m.systemctl(ctx, "show", unitName, "--property=UnitFileState,ActiveState")
+	if err != nil {
+		s.Note = "systemd does not answer: " + err.Error()
+		return
+	}
+	for line := range strings.Lines(out) {
+		switch strings.TrimSpace(line) {
+		case "UnitFileState=enabled":
+			s.Enabled = true
+		case "ActiveState=active":
+			s.Running = true
+		case "ActiveState=failed":
+			s.Note = "it failed: journalctl --user -u hob"
+		}
+	}
+}
+
+const launchctl = "/bin/launchctl"
+
+func domain() string { return "gui/" + strconv.Itoa(os.Getuid()) }
+
+// installAgent has launchd load the file. Taking the one before out is not done when
+// launchctl returns, and loading it too early fails.
+func (m *Manager) installAgent(ctx context.Context, place string, start bool) error {
+	_, _ = m.o.Run(ctx, launchctl, "enable", domain()+"/"+label) // it may have been disabled by hand
+	if !start {
+		return nil // it is loaded at the next login
+	}
+	if _, err := m.o.Run(ctx, launchctl, "print", domain()+"/"+label); err == nil {
+		_, _ = m.o.Run(ctx, launchctl, "bootout", domain()+"/"+label)
+		for end := time.Now().Add(m.o.Wait); ; {
+			if _, err := m.o.Run(ctx, launchctl, "print", domain()+"/"+label); err != nil {
+				break
+			}
+			if time.Now().After(end) || ctx.Err() != nil {
+				return fmt.Errorf("launchd does not let go of the agent before; log out and in")
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}
+	if _, err := m.o.Run(ctx, launchctl, "bootstrap", domain(), place); err != nil {
+		return fmt.Errorf("launchd does not take the agent (without a graphical session it does not; it is loaded at the next login): %w", err)
+	}
+	return nil
+}
+
+func (m *Manager) agentStatus(ctx context.Context, s *Status) {
+	s.Enabled = true
+	if out, err := m.o.Run(ctx, launchctl, "print-disabled", domain()); err == nil && (strings.Contains(out, `"`+label+`" => disabled`) || strings.Contains(out, `"`+label+`" => true`)) {
+		s.Enabled, s.Note = false, "it is switched off in the system's settings (Login Items)"
+	}
+	out, err := m.o.Run(ctx, launchctl, "print", domain()+"/"+label)
+	s.Running = err == nil && strings.Contains(out, "state = running")
+}

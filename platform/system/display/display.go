@@ -1,0 +1,159 @@
+// Package display tells how bright the built-in screen is and whether the desktop
+// is dark, and changes both: the backlight through logind and the appearance through
+// the portal and GSettings on Linux; WMI and the registry on Windows; System Events
+// on macOS, which lets no program read or set the brightness.
+package display
+
+import (
+	"context"
+	_ "embed" // the scripts
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+)
+
+// The errors of a Display. Their text names the remedy.
+var (
+	// ErrNoBacklight: there is no screen whose brightness can be set from here.
+	ErrNoBacklight = errors.New("there is no built-in screen whose brightness could be set; an outer one is set at itself")
+	// ErrUnsaid: the desktop does not say how it looks.
+	ErrUnsaid = errors.New("this desktop does not say whether it is dark")
+)
+
+// Options of a Display; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Sys is where the kernel shows devices; "" is "/sys".
+	Sys string
+	// Scripts runs osascript and PowerShell; nil: a runner of its own.
+	Scripts osrun.Runner
+	// Wait bounds an answer (default 5 s).
+	Wait time.Duration
+}
+
+// Display is what the owner looks at. It keeps nothing between calls.
+type Display struct{ back backend }
+
+type backend interface {
+	brightness(ctx context.Context) (int, error)
+	setBrightness(ctx context.Context, percent int) error
+	dark(ctx context.Context) (bool, error)
+	setDark(ctx context.Context, on bool) error
+}
+
+// New makes a Display.
+func New(o Options) *Display {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Sys == "" {
+		o.Sys = "/sys"
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return &Display{newBackend(o)}
+}
+
+// Brightness is that of the built-in screen, in percent.
+func (d *Display) Brightness(ctx context.Context) (int, error) { return d.back.brightness(ctx) }
+
+// SetBrightness sets it, and returns what it then is. Nothing makes the screen black.
+func (d *Display) SetBrightness(ctx context.Context, percent int) (int, error) {
+	if err := d.back.setBrightness(ctx, max(1, min(100, percent))); err != nil {
+		return 0, err
+	}
+	return d.back.brightness(ctx)
+}
+
+// Dark reports whether programs are asked to look dark.
+func (d *Display) Dark(ctx context.Context) (bool, error) { return d.back.dark(ctx) }
+
+// SetDark asks them to, or not to, and returns what is then so.
+func (d *Display) SetDark(ctx context.Context, on bool) (bool, error) {
+	if err := d.back.setDark(ctx, on); err != nil {
+		return false, err
+	}
+	return d.back.dark(ctx)
+}
+
+var (
+	//go:embed appearance.js
+	appearanceText string
+	//go:embed brightness.ps1
+	brightnessText string
+)
+
+func appearanceScript() osrun.Script {
+	return osrun.NewScript("system/display/appearance.js", appearanceText)
+}
+
+func brightnessScript() osrun.Script {
+	return osrun.NewScript("system/display/brightness.ps1", brightnessText)
+}
+
+// mac is the display of macOS.
+type mac struct {
+	scripts osrun.Runner
+	run     osrun.Programs
+}
+
+func (mac) brightness(context.Context) (int, error) {
+	return 0, errors.Join(errors.New("macOS lets no program read or set the brightness; use the keys, or System Settings, Displays"), errors.ErrUnsupported)
+}
+
+func (m mac) setBrightness(ctx context.Context, _ int) error {
+	_, err := m.brightness(ctx)
+	return err
+}
+
+// dark asks for the owner's preference, which needs nobody's leave: the key is there
+// while it is dark, and the program fails otherwise.
+func (m mac) dark(ctx context.Context) (bool, error) {
+	out, err := m.run.Run(ctx, nil, "/usr/bin/defaults", "read", "-g", "AppleInterfaceStyle")
+	if err == nil {
+		return strings.TrimSpace(string(out)) == "Dark", nil
+	}
+	if f, ok := errors.AsType[*osrun.Failure](err); ok && ctx.Err() == nil && strings.Contains(f.Said, "does not exist") {
+		return false, nil
+	}
+	return false, err
+}
+
+func (m mac) setDark(ctx context.Context, on bool) error {
+	return m.scripts.Run(ctx, osrun.Call{Script: appearanceScript(), App: systemEvents(), In: darkRequest{on}, Write: true}, nil)
+}
+
+func systemEvents() osrun.App { return osrun.App{ID: "com.apple.systemevents", Name: "System Events"} }
+
+type darkRequest struct {
+	Dark bool `json:"dark"`
+}
+
+// wmi is the brightness of Windows.
+type wmi struct{ scripts osrun.Runner }
+
+type wmiRequest struct {
+	Percent *int `json:"percent,omitempty"`
+}
+
+func (w wmi) ask(ctx context.Context, percent *int) (int, error) {
+	var a struct {
+		Percent *int `json:"percent"`
+	}
+	err := w.scripts.Run(ctx, osrun.Call{Script: brightnessScript(), In: wmiRequest{percent}, Write: percent != nil}, &a)
+	switch {
+	case osrun.KindOf(err) == osrun.NotFound, err == nil && a.Percent == nil:
+		return 0, ErrNoBacklight
+	case err != nil:
+		return 0, err
+	}
+	return *a.Percent, nil
+}

@@ -1,0 +1,68 @@
+package display
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
+)
+
+func newBackend(o Options) backend { return win{wmi{o.Scripts}} }
+
+type win struct{ wmi }
+
+func (w win) brightness(ctx context.Context) (int, error) { return w.ask(ctx, nil) }
+
+func (w win) setBrightness(ctx context.Context, percent int) error {
+	_, err := w.ask(ctx, &percent)
+	return err
+}
+
+const (
+	personalize = `Software\Microsoft\Windows\CurrentVersion\Themes\Personalize`
+	appsLight   = "AppsUseLightTheme"
+	systemLight = "SystemUsesLightTheme"
+)
+
+// dark reads how programs are to look; without the value they look light.
+func (win) dark(context.Context) (bool, error) {
+	k, err := registry.OpenKey(registry.CURRENT_USER, personalize, registry.QUERY_VALUE)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrUnsaid, err)
+	}
+	defer k.Close() //nolint:errcheck // it was read
+	light, _, err := k.GetIntegerValue(appsLight)
+	return err == nil && light == 0, nil
+}
+
+func (win) setDark(_ context.Context, on bool) error {
+	k, err := registry.OpenKey(registry.CURRENT_USER, personalize, registry.SET_VALUE)
+	if err != nil {
+		return fmt.Errorf("set the appearance: %w", err)
+	}
+	defer k.Close() //nolint:errcheck // each value is written at once
+	light := uint32(1)
+	if on {
+		light = 0
+	}
+	for _, name := range []string{appsLight, systemLight} {
+		if err := k.SetDWordValue(name, light); err != nil {
+			return fmt.Errorf("set the appearance: %w", err)
+		}
+	}
+	broadcast()
+	return nil
+}
+
+// broadcast tells programs that colours changed (WM_SETTINGCHANGE,
+// "ImmersiveColorSet"); one that hangs is not waited for.
+func broadcast() {
+	const all, settingChange, abortIfHung, ms = 0xFFFF, 0x001A, 2, 500
+	text, err := windows.UTF16PtrFromString("ImmersiveColorSet")
+	if err != nil {
+		return
+	}
+	_, _, _ = windows.NewLazySystemDLL("user32.dll").NewProc("SendMessageTimeoutW").Call(all, settingChange, 0, uintptr(unsafe.Pointer(text)), abortIfHung, ms, 0)
+}

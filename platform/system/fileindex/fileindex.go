@@ -1,0 +1,291 @@
+// Package fileindex asks the index of files that the system keeps: Spotlight,
+// Windows Search, and on Linux LocalSearch (Tracker), Baloo or plocate, whichever is
+// there. It gives paths that an index had: whether a file is still there, and whether
+// its name may be told, is for the caller to see.
+package fileindex
+
+import (
+	"context"
+	_ "embed" // the script
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/osrun"
+)
+
+// ErrNone means that there is no index, or none that answers. That is not the same as having
+// found nothing.
+var ErrNone = errors.New("this system keeps no index of files that could be asked")
+
+// Found are paths, and who gave them.
+type Found struct {
+	Paths []string
+	By    string
+	// Names: the index knows names alone, and not what is in files.
+	Names bool
+	// Cut: there are more, or may be.
+	Cut bool
+}
+
+// Options of an Index; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Scripts runs PowerShell; nil: a runner of its own.
+	Scripts osrun.Runner
+	// Wait bounds an answer (default 10 s).
+	Wait time.Duration
+}
+
+// Index is what the system keeps.
+type Index struct {
+	wait time.Duration
+	back backend
+}
+
+type backend interface {
+	find(ctx context.Context, text string, roots []string) (Found, error)
+}
+
+// New makes an Index.
+func New(o Options) *Index {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return &Index{o.Wait, newBackend(o)}
+}
+
+// The bounds of a question.
+const (
+	maxText  = 200
+	maxRoots = 8
+	maxPaths = 500
+)
+
+// Find gives files below the roots whose name, or text, holds the text.
+func (x *Index) Find(ctx context.Context, text string, roots []string) (Found, error) {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unicode.IsControl) {
+		return Found{}, fmt.Errorf("%w for %q", ErrNone, text)
+	}
+	ctx, cancel := context.WithTimeout(ctx, x.wait)
+	defer cancel()
+	f, err := x.back.find(ctx, text, roots[:min(maxRoots, len(roots))])
+	if err != nil {
+		return Found{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	f.Paths = below(f.Paths, roots)
+	f.Cut = f.Cut || len(f.Paths) > maxPaths
+	f.Paths = f.Paths[:min(len(f.Paths), maxPaths)]
+	return f, nil
+}
+
+// below keeps the absolute paths in the roots, each once.
+func below(paths, roots []string) (out []string) {
+	seen := map[string]bool{}
+	for _, p := range paths {
+		p = filepath.Clean(p)
+		if !filepath.IsAbs(p) || seen[p] || strings.ContainsRune(p, 0) {
+			continue
+		}
+		seen[p] = true
+		for _, r := range roots {
+			if rel, err := filepath.Rel(r, p); err == nil && filepath.IsLocal(rel) && rel != "." {
+				out = append(out, p)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// spotlight asks the index of macOS (man mdfind).
+type spotlight struct{ run osrun.Programs }
+
+func (s spotlight) find(ctx context.Context, text string, roots []string) (f Found, err error) {
+	f.By = "Spotlight"
+	for _, root := range roots {
+		out, err := s.run.Run(ctx, nil, "/usr/bin/mdfind", "-0", "-onlyin", root, mdQuery(text))
+		if err != nil {
+			return f, err
+		}
+		f.Paths = append(f.Paths, zeros(out)...)
+	}
+	return f, nil
+}
+
+// mdQuery is a query for names and texts ("File Metadata Query Expression Syntax",
+// developer.apple.com); within its quotes four characters mean something.
+func mdQuery(text string) string {
+	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`, `*`, `\*`, `'`, `\'`).Replace(text)
+	return `kMDItemFSName == "*` + text + `*"cd || kMDItemTextContent == "` + text + `*"cd`
+}
+
+func zeros(out []byte) (paths []string) {
+	for p := range strings.SplitSeq(string(out), "\x00") {
+		if p != "" && len(paths) <= 2*maxPaths {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+//go:embed search.ps1
+var searchText string
+
+func searchScript() osrun.Script { return osrun.NewScript("system/fileindex/search.ps1", searchText) }
+
+// windowsSearch asks the SystemIndex of Windows.
+type windowsSearch struct{ scripts osrun.Runner }
+
+func (w windowsSearch) find(ctx context.Context, text string, roots []string) (Found, error) {
+	f := Found{By: "Windows Search"}
+	for _, root := range roots {
+		var a struct {
+			Paths []string `json:"paths"`
+		}
+		if err := w.scripts.Run(ctx, osrun.Call{Script: searchScript(), In: sqlRequest{searchSQL(text, root)}}, &a); err != nil {
+			return f, err
+		}
+		f.Paths, f.Cut = append(f.Paths, a.Paths...), f.Cut || len(a.Paths) >= maxPaths
+	}
+	return f, nil
+}
+
+type sqlRequest struct {
+	SQL string `json:"sql"`
+}
+
+// searchSQL is a query of Windows Search, which knows no parameters (learn.microsoft.com,
+// "Querying the Index with Windows Search SQL Syntax").
+func searchSQL(text, root string) string {
+	like := strings.NewReplacer("'", "''", "%", "[%]", "_", "[_]", "[", "[[]").Replace(text)
+	words := strings.NewReplacer("'", "''", `"`, " ").Replace(text)
+	scope := strings.ReplaceAll(strings.ReplaceAll(root, `\`, "/"), "'", "''")
+	return fmt.Sprintf("SELECT TOP %d System.ItemPathDisplay FROM SystemIndex WHERE SCOPE='file:%s' AND (System.FileName LIKE '%%%s%%' OR CONTAINS(System.Search.Contents,'\"%s*\"'))",
+		maxPaths, scope, like, words)
+}
+
+// plocate asks mlocate's successor, which knows names (man plocate).
+type plocate struct{ run osrun.Programs }
+
+func (p plocate) find(ctx context.Context, text string, roots []string) (Found, error) {
+	f := Found{By: "plocate", Names: true}
+	for _, root := range roots {
+		// Both patterns have to fit; that of the name holds no slash then.
+		out, err := p.run.Run(ctx, nil, "plocate", "-i", "-0", "-l", fmt.Sprint(8*maxPaths), "--", glob(strings.TrimRight(root, "/")+"/")+"*", "*"+glob(text)+"*")
+		if failed, ok := errors.AsType[*osrun.Failure](err); ok && failed.Said == "" && ctx.Err() == nil {
+			continue // it says nothing, and ends with 1, when nothing fits
+		}
+		if err != nil {
+			return f, err
+		}
+		list := strings.Split(string(out), "\x00")
+		f.Cut = f.Cut || len(list) > 8*maxPaths
+		for _, path := range list {
+			if strings.Contains(strings.ToLower(filepath.Base(path)), strings.ToLower(text)) {
+				f.Paths = append(f.Paths, path)
+			}
+		}
+	}
+	return f, nil
+}
+
+// glob takes from a text what means something in a pattern.
+func glob(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(text)
+}
+
+// tracker asks LocalSearch, which was called Tracker before.
+type tracker struct{ run osrun.Programs }
+
+var (
+	escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+	fileURI = regexp.MustCompile(`file://[^\s"'<>]+`)
+)
+
+func (t tracker) find(ctx context.Context, text string, _ []string) (f Found, err error) {
+	f.By = "LocalSearch"
+	args := []string{"search", "--disable-snippets", "--disable-color", fmt.Sprintf("--limit=%d", maxPaths), "--", text}
+	program := "localsearch"
+	if t.run.Find(program) == "" {
+		program, args = "tracker3", append([]string{"search", "--files"}, args[1:]...)
+	}
+	out, err := t.run.Run(ctx, nil, program, args...)
+	f.Paths = readURIs(out)
+	f.Cut = len(f.Paths) >= maxPaths // of all places, not of the roots alone
+	return f, err
+}
+
+func readURIs(out []byte) (paths []string) {
+	for _, m := range fileURI.FindAllString(escapes.ReplaceAllString(string(out), ""), maxPaths) {
+		u, err := url.Parse(m)
+		if err == nil && (u.Host == "" || u.Host == "localhost") && u.Path != "" {
+			paths = append(paths, u.Path)
+		}
+	}
+	return paths
+}
+
+// baloo asks KDE's index.
+type baloo struct{ run osrun.Programs }
+
+func (b baloo) find(ctx context.Context, text string, roots []string) (f Found, err error) {
+	f.By = "Baloo"
+	program := "baloosearch6"
+	if b.run.Find(program) == "" {
+		program = "baloosearch"
+	}
+	for _, root := range roots {
+		out, err := b.run.Run(ctx, nil, program, "-l", fmt.Sprint(maxPaths), "-d", root, "--", text)
+		if err != nil {
+			return f, err
+		}
+		list := strings.Split(strings.TrimSpace(string(out)), "\n")
+		f.Paths, f.Cut = append(f.Paths, list...), f.Cut || len(list) >= maxPaths
+	}
+	return f, nil
+}
+
+// unix asks the programs that are installed, those that know texts first; one that
+// fails, or whose index has nothing, is followed by the next.
+type unix struct{ run osrun.Programs }
+
+func (u unix) find(ctx context.Context, text string, roots []string) (best Found, _ error) {
+	errs := []error{osrun.ErrNoProgram}
+	answered := false
+	for _, b := range []struct {
+		programs []string
+		backend
+	}{{[]string{"localsearch", "tracker3"}, tracker(u)}, {[]string{"baloosearch6", "baloosearch"}, baloo(u)}, {[]string{"plocate"}, plocate(u)}} {
+		if u.run.Find(b.programs...) == "" {
+			continue
+		}
+		f, err := b.find(ctx, text, roots)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case len(below(f.Paths, roots)) > 0:
+			return f, nil
+		case !answered:
+			best, answered = f, true
+		}
+	}
+	if !answered {
+		return Found{}, errors.Join(errs...)
+	}
+	return best, nil
+}

@@ -1,0 +1,3 @@
+package fileindex
+
+func newBackend(o Options) backend { return windowsSearch{o.Scripts} }

@@ -1,0 +1,168 @@
+// Package power tells how the battery is (Battery), and when the machine goes to
+// sleep and wakes (Watch). What Watch tells makes things sooner, never possible:
+// whoever keeps time looks at the wall clock, since not every system tells of every
+// sleep.
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// State is what the battery does.
+type State string
+
+// The states.
+const (
+	Charging    State = "charging"
+	Discharging State = "discharging"
+	Full        State = "full"
+	Held        State = "not charging" // on mains power, and kept as it is
+	Unknown     State = "unknown"
+)
+
+// Battery is the machine's own.
+type Battery struct {
+	// Present: there is one. Without it, as in a machine that stands, nothing of the
+	// rest is set but Mains.
+	Present bool  `json:"present"`
+	Percent int   `json:"percent"`
+	State   State `json:"state,omitempty"`
+	// Left is how long it lasts, or until it is full; 0: nobody knows.
+	Left time.Duration `json:"left_ns,omitempty"`
+	// Mains: the machine is plugged in.
+	Mains bool `json:"mains"`
+}
+
+// Options of the functions; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Sys is where the kernel shows devices; "" is "/sys".
+	Sys string
+	// Wait bounds an answer (default 5 s).
+	Wait time.Duration
+}
+
+func (o Options) filled() Options {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Sys == "" {
+		o.Sys = "/sys"
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
+	}
+	return o
+}
+
+// ErrUnseen means that nothing here tells of the battery. That is not the same as there being
+// none.
+var ErrUnseen = errors.New("nothing here tells of the battery")
+
+// Look tells how the battery is.
+func Look(ctx context.Context, o Options) (Battery, error) {
+	o = o.filled()
+	ctx, cancel := context.WithTimeout(ctx, o.Wait)
+	defer cancel()
+	b, err := look(ctx, o)
+	if err != nil {
+		return b, fmt.Errorf("battery: %w", err)
+	}
+	b.Percent = max(0, min(100, b.Percent))
+	if b.Left < 0 || b.Left > 7*24*time.Hour {
+		b.Left = 0
+	}
+	return b, nil
+}
+
+var pmsetLine = regexp.MustCompile(`\t(\d{1,3})%; ([a-zA-Z ]+)(?:;[^\n0-9]*(\d+:\d\d)?)?`)
+
+// readPmset reads "pmset -g batt", which is not localised.
+func readPmset(out string) (Battery, error) {
+	if !strings.Contains(out, "Now drawing from") {
+		return Battery{}, fmt.Errorf("%w: pmset says %.80q", ErrUnseen, out)
+	}
+	b := Battery{Mains: strings.Contains(out, "'AC Power'")}
+	for line := range strings.Lines(out) {
+		m := pmsetLine.FindStringSubmatch(line)
+		if m == nil || !strings.Contains(line, "InternalBattery") { // others are those of a mouse, or a power supply
+			continue
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			continue
+		}
+		b.Present, b.Percent, b.State, b.Left = true, n, pmsetState(m[2]), hours(m[3])
+	}
+	return b, nil
+}
+
+func pmsetState(s string) State {
+	switch strings.TrimSpace(s) {
+	case "charging", "finishing charge":
+		return Charging
+	case "discharging":
+		return Discharging
+	case "charged":
+		return Full
+	case "AC attached":
+		return Held
+	}
+	return Unknown
+}
+
+// hours reads "3:10".
+func hours(s string) time.Duration {
+	h, m, ok := strings.Cut(s, ":")
+	if !ok {
+		return 0
+	}
+	d, err := time.ParseDuration(h + "h" + m + "m")
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// systemPower is SYSTEM_POWER_STATUS of Windows (winbase.h).
+type systemPower struct {
+	ACLine      byte
+	BatteryFlag byte
+	Percent     byte
+	SystemFlag  byte
+	Seconds     uint32
+	FullSeconds uint32
+}
+
+// battery reads what Windows says: 255, and all bits set, are "nobody knows", flag
+// 128 is "there is none".
+func (s systemPower) battery() (Battery, error) {
+	b := Battery{Mains: s.ACLine == 1}
+	if s.BatteryFlag == 255 || s.BatteryFlag&128 == 0 && s.Percent > 100 {
+		return b, fmt.Errorf("%w: Windows does not know", ErrUnseen)
+	}
+	if s.BatteryFlag&128 != 0 {
+		return b, nil
+	}
+	b.Present, b.Percent, b.State = true, int(s.Percent), Held
+	switch {
+	case s.BatteryFlag&8 != 0:
+		b.State = Charging
+	case s.Percent == 100 && b.Mains:
+		b.State = Full
+	case !b.Mains:
+		b.State = Discharging
+	}
+	if b.State == Discharging && s.Seconds != 1<<32-1 {
+		b.Left = time.Duration(s.Seconds) * time.Second
+	}
+	return b, nil
+}

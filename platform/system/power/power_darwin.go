@@ -1,0 +1,22 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hob/platform/osrun"
+)
+
+func look(ctx context.Context, o Options) (Battery, error) {
+	out, err := osrun.Programs{Getenv: o.Getenv}.Run(ctx, nil, "/usr/bin/pmset", "-g", "batt")
+	if err != nil {
+		return Battery{}, fmt.Errorf("%w: %w", ErrUnseen, err)
+	}
+	return readPmset(string(out))
+}
+
+// watch: without cgo macOS tells nobody; the wall clock has to do.
+func watch(context.Context, Options, func(Event)) error {
+	return fmt.Errorf("macOS tells of sleep only through IOKit, which Hob does not link: %w", errors.ErrUnsupported)
+}

@@ -1,0 +1,198 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
+)
+
+const (
+	upower        = "org.freedesktop.UPower"
+	upowerDisplay = dbus.ObjectPath("/org/freedesktop/UPower/devices/DisplayDevice")
+	upowerDevice  = upower + ".Device"
+)
+
+// look asks UPower, and where there is none what the kernel shows.
+func look(ctx context.Context, o Options) (Battery, error) {
+	b, err := askUPower(ctx, o)
+	if err == nil {
+		return b, nil
+	}
+	b, sys := readSupplies(filepath.Join(o.Sys, "class", "power_supply"))
+	if sys == nil {
+		return b, nil
+	}
+	return Battery{}, fmt.Errorf("%w: %w", ErrUnseen, errors.Join(err, sys))
+}
+
+func askUPower(ctx context.Context, o Options) (b Battery, err error) {
+	conn, err := session.Dial(ctx, session.SystemBus(o.Getenv))
+	if err != nil {
+		return b, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	var props map[string]dbus.Variant
+	if err := session.Call(ctx, conn, upower, upowerDisplay, "org.freedesktop.DBus.Properties.GetAll", []any{upowerDevice}, &props); err != nil {
+		return b, err
+	}
+	percent, ok := props["Percentage"].Value().(float64)
+	if b.Present, _ = props["IsPresent"].Value().(bool); b.Present && (!ok || percent != percent || percent < 0 || percent > 100) {
+		return Battery{}, errors.New("UPower tells no charge")
+	}
+	if on, err := session.Property[bool](ctx, conn, upower, "/org/freedesktop/UPower", upower, "OnBattery"); err == nil {
+		b.Mains = !on
+	}
+	if !b.Present {
+		return b, nil
+	}
+	b.Percent = int(percent + 0.5)
+	state, _ := props["State"].Value().(uint32)
+	left := "TimeToEmpty"
+	switch state {
+	case 1:
+		b.State, left = Charging, "TimeToFull"
+	case 2:
+		b.State = Discharging
+	case 4:
+		b.State = Full
+	case 5, 6:
+		b.State = Held
+	default:
+		b.State = Unknown
+	}
+	if n, ok := props[left].Value().(int64); ok && n > 0 && n < 1e6 {
+		b.Left = time.Duration(n) * time.Second
+	}
+	return b, nil
+}
+
+// readSupplies reads what the kernel shows (Documentation/ABI/testing/sysfs-class-power).
+func readSupplies(dir string) (b Battery, err error) {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return b, err
+	}
+	percents := 0
+	for _, e := range list[:min(64, len(list))] {
+		value := func(name string) string {
+			v, err := os.ReadFile(filepath.Join(dir, e.Name(), name))
+			if err != nil {
+				return ""
+			}
+			return strings.TrimSpace(string(v[:min(100, len(v))]))
+		}
+		switch {
+		case value("type") == "Mains" || value("type") == "USB":
+			b.Mains = b.Mains || value("online") == "1"
+		case value("type") == "Battery" && value("scope") != "Device": // that of a mouse
+			n, err := strconv.Atoi(value("capacity"))
+			if err != nil || n < 0 || n > 100 {
+				continue
+			}
+			percents += n
+			if b.Present {
+				percents /= 2
+			}
+			b.Present, b.Percent, b.State = true, percents, sysState(value("status"), b.State)
+		}
+	}
+	return b, nil
+}
+
+// sysState is the state with one more battery: one that is in use counts most.
+func sysState(s string, before State) State {
+	now := Unknown
+	switch s {
+	case "Charging":
+		now = Charging
+	case "Discharging":
+		now = Discharging
+	case "Full":
+		now = Full
+	case "Not charging":
+		now = Held
+	}
+	if before == Charging || before == Discharging {
+		return before
+	}
+	return now
+}
+
+// watch listens to logind's PrepareForSleep (org.freedesktop.login1). The bus stamps
+// who sends: only whoever owns that name, which on the system's bus is root's.
+func watch(ctx context.Context, o Options, on func(Event)) error {
+	for heard := false; ; heard = true {
+		err := listen(ctx, o, on)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil && !heard {
+			return err
+		}
+		pause(ctx, again) // the bus has gone; it may come back
+	}
+}
+
+// listen returns nil when the connection ends.
+func listen(ctx context.Context, o Options, on func(Event)) error {
+	conn, err := session.Dial(ctx, session.SystemBus(o.Getenv))
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing was to be kept
+	var there bool
+	if err := session.Call(ctx, conn, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", []any{session.Login}, &there); err != nil {
+		return err
+	}
+	if !there {
+		return fmt.Errorf("logind does not run here: %w", errors.ErrUnsupported)
+	}
+	signals := make(chan *dbus.Signal, 8)
+	conn.Signal(signals)
+	// The sender in the rule is resolved by the bus, for its owner at the time.
+	if err := conn.AddMatchSignalContext(ctx, dbus.WithMatchSender(session.Login), dbus.WithMatchInterface(session.Login+".Manager"), dbus.WithMatchMember("PrepareForSleep")); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case s, ok := <-signals:
+			if !ok {
+				return nil
+			}
+			if before, ok := sleepOf(s); ok {
+				on(Event(before))
+			}
+		}
+	}
+}
+
+func sleepOf(s *dbus.Signal) (before, ok bool) {
+	if s.Name != session.Login+".Manager.PrepareForSleep" || len(s.Body) != 1 {
+		return false, false
+	}
+	before, ok = s.Body[0].(bool)
+	return before, ok
+}
+
+// again is how long to wait before a bus that has gone is asked again.
+const again = 30 * time.Second
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,18 @@
+//go:build !linux && !darwin && !windows
+
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+)
+
+func look(context.Context, Options) (Battery, error) {
+	return Battery{}, fmt.Errorf("%w: %s: %w", ErrUnseen, runtime.GOOS, errors.ErrUnsupported)
+}
+
+func watch(context.Context, Options, func(Event)) error {
+	return fmt.Errorf("sleep of %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}

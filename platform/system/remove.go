@@ -1,0 +1,47 @@
+package system
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// RemoveAll is os.RemoveAll that also works where the file system knows only the
+// plain way of deleting: some network drives and RAM disks of Windows refuse the
+// one that Go asks for ("Incorrect function").
+func RemoveAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil || runtime.GOOS != "windows" || errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if removeEach(path) != nil {
+		return err // the first one says more
+	}
+	return nil
+}
+
+// removeEach removes what is in a folder before the folder; a link goes, not what
+// it leads to.
+func removeEach(path string) error {
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if fi.IsDir() {
+		list, err := os.ReadDir(path)
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			if err := removeEach(filepath.Join(path, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Remove(path)
+}

@@ -1,0 +1,308 @@
+// Package sound tells how loud this machine is, and changes that: the default
+// output of PipeWire, PulseAudio or ALSA on Linux, by their own programs; that of
+// macOS by Standard Additions; that of Windows by IAudioEndpointVolume.
+package sound
+
+import (
+	"context"
+	_ "embed" // the script
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/osrun"
+)
+
+// Level is how loud it is.
+type Level struct {
+	Percent int  `json:"percent"` // 0 to 100; more where a system amplifies
+	Muted   bool `json:"muted"`
+}
+
+// ErrFixed means that the output has no volume of its own, as over HDMI.
+var ErrFixed = errors.New("the sound goes to a device that sets its volume itself; set it there")
+
+// Options of a Mixer; the zero value is useful.
+type Options struct {
+	// Getenv is os.Getenv unless a test has its own.
+	Getenv func(string) string
+	// Scripts runs osascript; nil: a runner of its own.
+	Scripts osrun.Runner
+	// Wait bounds each answer (default 5 s).
+	Wait time.Duration
+}
+
+// Mixer is the default output of this machine. It keeps nothing between calls.
+type Mixer struct {
+	back backend
+	wait time.Duration
+}
+
+type backend interface {
+	level(ctx context.Context) (Level, error)
+	set(ctx context.Context, percent int) error
+	mute(ctx context.Context, on bool) error
+}
+
+// New makes a Mixer. It starts nothing.
+func New(o Options) *Mixer {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Wait <= 0 {
+		o.Wait = 5 * time.Second
+	}
+	if o.Scripts == nil {
+		o.Scripts = osrun.NewScripts(osrun.Options{Getenv: o.Getenv})
+	}
+	return &Mixer{newBackend(o), o.Wait}
+}
+
+// Level is how loud it is.
+func (m *Mixer) Level(ctx context.Context) (Level, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.wait)
+	defer cancel()
+	return m.back.level(ctx)
+}
+
+// Set makes it as loud as percent says, 0 to 100, and returns what it then is.
+func (m *Mixer) Set(ctx context.Context, percent int) (Level, error) {
+	if percent < 0 || percent > 100 {
+		return Level{}, fmt.Errorf("a volume is 0 to 100, not %d", percent)
+	}
+	return m.change(ctx, func(ctx context.Context) error { return m.back.set(ctx, percent) })
+}
+
+// Mute silences it, or lets it be heard.
+func (m *Mixer) Mute(ctx context.Context, on bool) (Level, error) {
+	return m.change(ctx, func(ctx context.Context) error { return m.back.mute(ctx, on) })
+}
+
+// change does it once and reads what came of it.
+func (m *Mixer) change(ctx context.Context, do func(context.Context) error) (Level, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*m.wait)
+	defer cancel()
+	if err := do(ctx); err != nil {
+		return Level{}, err
+	}
+	return m.back.level(ctx)
+}
+
+// wpctl is PipeWire's program (WirePlumber, man wpctl).
+type wpctl struct{ run osrun.Programs }
+
+const wpSink = "@DEFAULT_AUDIO_SINK@"
+
+func (w wpctl) level(ctx context.Context) (Level, error) {
+	out, err := w.run.Run(ctx, nil, "wpctl", "get-volume", wpSink)
+	if err != nil {
+		return Level{}, err
+	}
+	return readWpctl(string(out))
+}
+
+// readWpctl reads "Volume: 0.40 [MUTED]".
+func readWpctl(out string) (Level, error) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(out), "Volume:")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) == 0 {
+		return Level{}, fmt.Errorf("wpctl says %.80q, and no volume", out)
+	}
+	v, err := strconv.ParseFloat(fields[0], 64)
+	if err != nil || v < 0 || v > 100 || v != v {
+		return Level{}, fmt.Errorf("wpctl says %.80q, and no volume", out)
+	}
+	return Level{Percent: int(math.Round(v * 100)), Muted: strings.Contains(rest, "[MUTED]")}, nil
+}
+
+func (w wpctl) set(ctx context.Context, percent int) error {
+	_, err := w.run.Run(ctx, nil, "wpctl", "set-volume", wpSink, fmt.Sprintf("%d%%", percent))
+	return err
+}
+
+func (w wpctl) mute(ctx context.Context, on bool) error {
+	_, err := w.run.Run(ctx, nil, "wpctl", "set-mute", wpSink, digit(on))
+	return err
+}
+
+func digit(on bool) string {
+	if on {
+		return "1"
+	}
+	return "0"
+}
+
+// pactl is PulseAudio's program (man pactl).
+type pactl struct{ run osrun.Programs }
+
+const paSink = "@DEFAULT_SINK@"
+
+var percents = regexp.MustCompile(`(\d{1,4})%`)
+
+func (p pactl) level(ctx context.Context) (Level, error) {
+	out, err := p.run.Run(ctx, nil, "pactl", "get-sink-volume", paSink)
+	if err != nil {
+		return Level{}, err
+	}
+	muted, err := p.run.Run(ctx, nil, "pactl", "get-sink-mute", paSink)
+	if err != nil {
+		return Level{}, err
+	}
+	l, err := readPercent("pactl", string(out))
+	l.Muted = strings.Contains(string(muted), "yes")
+	return l, err
+}
+
+// readPercent reads the loudest of the channels of a program's answer.
+func readPercent(program, out string) (Level, error) {
+	l := Level{Percent: -1}
+	for _, m := range percents.FindAllStringSubmatch(out, -1) {
+		if n, err := strconv.Atoi(m[1]); err == nil && n <= 1000 {
+			l.Percent = max(l.Percent, n)
+		}
+	}
+	if l.Percent < 0 {
+		return Level{}, fmt.Errorf("%s says %.80q, and no volume", program, out)
+	}
+	return l, nil
+}
+
+func (p pactl) set(ctx context.Context, percent int) error {
+	_, err := p.run.Run(ctx, nil, "pactl", "set-sink-volume", paSink, fmt.Sprintf("%d%%", percent))
+	return err
+}
+
+func (p pactl) mute(ctx context.Context, on bool) error {
+	_, err := p.run.Run(ctx, nil, "pactl", "set-sink-mute", paSink, digit(on))
+	return err
+}
+
+// amixer is ALSA's program (man amixer), for machines without a sound server.
+type amixer struct{ run osrun.Programs }
+
+func (a amixer) level(ctx context.Context) (Level, error) {
+	out, err := a.run.Run(ctx, nil, "amixer", "-M", "get", "Master")
+	if err != nil {
+		return Level{}, err
+	}
+	l, err := readPercent("amixer", string(out))
+	l.Muted = strings.Contains(string(out), "[off]") && !strings.Contains(string(out), "[on]")
+	return l, err
+}
+
+func (a amixer) set(ctx context.Context, percent int) error {
+	_, err := a.run.Run(ctx, nil, "amixer", "-M", "-q", "set", "Master", fmt.Sprintf("%d%%", percent))
+	return err
+}
+
+func (a amixer) mute(ctx context.Context, on bool) error {
+	word := "unmute"
+	if on {
+		word = "mute"
+	}
+	_, err := a.run.Run(ctx, nil, "amixer", "-q", "set", "Master", word)
+	return err
+}
+
+// first asks the programs that are installed one after the other: one whose server
+// does not run fails, and the next one is asked.
+type first struct {
+	run osrun.Programs
+	all []named
+}
+
+type named struct {
+	program string
+	backend
+}
+
+func newFirst(p osrun.Programs) first {
+	return first{p, []named{{"wpctl", wpctl{p}}, {"pactl", pactl{p}}, {"amixer", amixer{p}}}}
+}
+
+// find is the backend that answers, with what it answered.
+func (f first) find(ctx context.Context) (backend, Level, error) {
+	errs := []error{}
+	for _, b := range f.all {
+		if f.run.Find(b.program) == "" {
+			continue
+		}
+		l, err := b.level(ctx)
+		if err == nil {
+			return b.backend, l, nil
+		}
+		if errs = append(errs, err); ctx.Err() != nil {
+			break
+		}
+	}
+	if len(errs) == 0 {
+		return nil, Level{}, fmt.Errorf("the volume cannot be reached: %w; install wireplumber, pulseaudio-utils or alsa-utils", osrun.ErrNoProgram)
+	}
+	return nil, Level{}, fmt.Errorf("the volume cannot be reached: no sound server answers: %w", errors.Join(errs...))
+}
+
+func (f first) level(ctx context.Context) (Level, error) {
+	_, l, err := f.find(ctx)
+	return l, err
+}
+
+func (f first) set(ctx context.Context, percent int) error {
+	b, _, err := f.find(ctx)
+	if err != nil {
+		return err
+	}
+	return b.set(ctx, percent)
+}
+
+func (f first) mute(ctx context.Context, on bool) error {
+	b, _, err := f.find(ctx)
+	if err != nil {
+		return err
+	}
+	return b.mute(ctx, on)
+}
+
+//go:embed volume.js
+var volumeText string
+
+func volumeScript() osrun.Script { return osrun.NewScript("system/sound/volume.js", volumeText) }
+
+// mac is the output of macOS.
+type mac struct{ scripts osrun.Runner }
+
+type volumeRequest struct {
+	Percent *int  `json:"percent,omitempty"`
+	Mute    *bool `json:"mute,omitempty"`
+}
+
+func (m mac) ask(ctx context.Context, r volumeRequest) (Level, error) {
+	var a struct {
+		Percent *float64 `json:"percent"`
+		Muted   bool     `json:"muted"`
+	}
+	err := m.scripts.Run(ctx, osrun.Call{Script: volumeScript(), In: r, Write: r != volumeRequest{}}, &a)
+	switch {
+	case err != nil:
+		return Level{}, err
+	case a.Percent == nil:
+		return Level{}, ErrFixed
+	}
+	return Level{Percent: int(math.Round(*a.Percent)), Muted: a.Muted}, nil
+}
+
+func (m mac) level(ctx context.Context) (Level, error) { return m.ask(ctx, volumeRequest{}) }
+
+func (m mac) set(ctx context.Context, percent int) error {
+	_, err := m.ask(ctx, volumeRequest{Percent: &percent})
+	return err
+}
+
+func (m mac) mute(ctx context.Context, on bool) error {
+	_, err := m.ask(ctx, volumeRequest{Mute: &on})
+	return err
+}

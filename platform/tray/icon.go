@@ -1,0 +1,158 @@
+package tray
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/png"
+)
+
+// State is what the icon tells.
+type State string
+
+// The states, each with a shape of its own.
+const (
+	Idle     State = "idle"
+	Thinking State = "thinking"
+	NeedsYou State = "needs you"
+	Paused   State = "paused"
+	Failing  State = "error"
+)
+
+// States lists them.
+func States() []State { return []State{Idle, Thinking, NeedsYou, Paused, Failing} }
+
+// Look is how icons are drawn.
+type Look string
+
+// The looks: in colour, which stands on light and on dark panels, or in one
+// colour for one of them.
+const (
+	Colour Look = "colour"
+	Light  Look = "light" // for light panels: dark
+	Dark   Look = "dark"  // for dark panels: light
+)
+
+// layer is a shape in a colour.
+type layer struct {
+	shape shape
+	c     color.NRGBA
+}
+
+func rgb(v uint32) color.NRGBA {
+	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 255}
+}
+
+// layers are what an icon in colour is made of, from the back.
+func layers(s State) []layer {
+	white, cream := rgb(0xffffff), rgb(0xffe9c9)
+	switch s {
+	case Thinking:
+		return []layer{{disc(16, 16, 15), rgb(0x2f6fb0)}, {dots(), white}}
+	case NeedsYou:
+		return []layer{{bubble(), rgb(0xf2b01e)}, {question(), rgb(0x3a2600)}}
+	case Paused:
+		return []layer{{disc(16, 16, 15), rgb(0x6f7680)}, {bars(), white}}
+	case Failing:
+		return []layer{{triangle(), rgb(0xc62828)}, {exclamation(), white}}
+	case Idle:
+	}
+	return []layer{{box(1, 1, 31, 31, 8), rgb(0xb4532a)}, {grown(union(flame(), hearth()), 1.08, 16, 16), cream}}
+}
+
+// outline is the same in one colour: what lies on top is cut out.
+func outline(s State) shape {
+	ring := without(disc(16, 16, 15), disc(16, 16, 12.4))
+	switch s {
+	case Thinking:
+		return union(ring, grown(dots(), 0.88, 16, 16))
+	case NeedsYou:
+		return without(bubble(), question())
+	case Paused:
+		return without(disc(16, 16, 15), bars())
+	case Failing:
+		return without(triangle(), exclamation())
+	case Idle:
+	}
+	return grown(union(flame(), hearth()), 1.3, 16, 16.6)
+}
+
+// Picture draws a state.
+func Picture(s State, l Look, size int) *image.NRGBA {
+	list := layers(s)
+	switch l {
+	case Light:
+		list = []layer{{outline(s), rgb(0x1f2328)}}
+	case Dark:
+		list = []layer{{outline(s), rgb(0xf4f4f4)}}
+	case Colour:
+	}
+	out := image.NewNRGBA(image.Rect(0, 0, size, size))
+	for y := range size {
+		for x := range size {
+			out.SetNRGBA(x, y, sample(list, x, y, size))
+		}
+	}
+	return out
+}
+
+// fine is how many samples a pixel has each way.
+const fine = 6
+
+func sample(list []layer, px, py, size int) color.NRGBA {
+	var r, g, b, a float64
+	for i := range fine * fine {
+		x := (float64(px) + (float64(i%fine)+0.5)/fine) * 32 / float64(size)
+		y := (float64(py) + (float64(i/fine)+0.5)/fine) * 32 / float64(size)
+		for k := len(list) - 1; k >= 0; k-- {
+			if !list[k].shape(x, y) {
+				continue
+			}
+			c := list[k].c
+			r, g, b, a = r+float64(c.R), g+float64(c.G), b+float64(c.B), a+1
+			break
+		}
+	}
+	if a == 0 {
+		return color.NRGBA{}
+	}
+	return color.NRGBA{R: uint8(r / a), G: uint8(g / a), B: uint8(b / a), A: uint8(255*a/(fine*fine) + 0.5)}
+}
+
+// encodePNG is an icon for Linux and macOS.
+func encodePNG(m image.Image) []byte { //nolint:unused // on macOS it is
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil { // a buffer takes everything
+		return nil
+	}
+	return b.Bytes()
+}
+
+// encodeICO is an icon for Windows: pictures of 32 bits a pixel, as every release reads.
+func encodeICO(list ...*image.NRGBA) []byte {
+	var dir, data bytes.Buffer
+	put := func(b *bytes.Buffer, v ...any) {
+		for _, x := range v {
+			_ = binary.Write(b, binary.LittleEndian, x)
+		}
+	}
+	put(&dir, uint16(0), uint16(1), uint16(len(list)))
+	at := 6 + 16*len(list)
+	for _, m := range list {
+		n := m.Bounds().Dx()
+		mask := (n + 31) / 32 * 4 * n
+		size := 40 + 4*n*n + mask
+		put(&dir, uint8(n%256), uint8(n%256), uint8(0), uint8(0), uint16(1), uint16(32), uint32(size), uint32(at))
+		at += size
+		put(&data, uint32(40), int32(n), int32(2*n), uint16(1), uint16(32), uint32(0), uint32(4*n*n+mask), int32(0), int32(0), uint32(0), uint32(0))
+		for y := n - 1; y >= 0; y-- {
+			for x := range n {
+				c := m.NRGBAAt(x, y)
+				data.Write([]byte{c.B, c.G, c.R, c.A})
+			}
+		}
+		data.Write(make([]byte, mask))
+	}
+	return append(dir.Bytes(), data.Bytes()...)
+}

@@ -1,0 +1,215 @@
+package tray
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// The names of the StatusNotifierItem specification and of dbusmenu.
+const (
+	itemIface = "org.kde.StatusNotifierItem"
+	itemPath  = dbus.ObjectPath("/StatusNotifierItem")
+	menuIface = "com.canonical.dbusmenu"
+	menuPath  = dbus.ObjectPath("/StatusNotifierItem/menu")
+	propIface = "org.freedesktop.DBus.Properties"
+)
+
+// iconSizes are those in which a picture is given: of panels, and of screens of
+// high resolution.
+func iconSizes() []int { return []int{22, 48} }
+
+// icon is the tray on one connection.
+type icon struct {
+	t    *Tray
+	conn *dbus.Conn
+
+	mu   sync.Mutex
+	menu menu
+	pics []pixmap
+}
+
+// pixmap is a picture as the specification has it: ARGB in network order.
+type pixmap struct {
+	W, H int32
+	Pix  []byte
+}
+
+// toolTip is one: an icon's name, pictures, title and text.
+type toolTip struct {
+	Icon  string
+	Pics  []pixmap
+	Title string
+	Text  string
+}
+
+// export answers panels.
+func (i *icon) export() error {
+	i.mu.Lock()
+	i.set(i.t.last)
+	i.mu.Unlock()
+	for _, x := range []struct {
+		v     any
+		path  dbus.ObjectPath
+		iface string
+	}{
+		{pressed{}, itemPath, itemIface},
+		{properties{i.itemProperties}, itemPath, propIface},
+		{menuCalls{i}, menuPath, menuIface},
+		{properties{menuProperties}, menuPath, propIface},
+	} {
+		if err := i.conn.Export(x.v, x.path, x.iface); err != nil {
+			return fmt.Errorf("tray: export %s: %w", x.iface, err)
+		}
+	}
+	return nil
+}
+
+// name is that of the item on the bus.
+func name() string { return itemName(os.Getpid()) }
+
+func itemName(pid int) string { return fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", pid) }
+
+// register tells the panel of the icon. That there is no panel is no error: it will
+// be told of when one comes.
+func (i *icon) register(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, connectWait)
+	defer cancel()
+	if _, err := i.conn.RequestName(name(), dbus.NameFlagDoNotQueue); err != nil {
+		return fmt.Errorf("tray: %w", err)
+	}
+	err := i.conn.Object(watcher, "/StatusNotifierWatcher").CallWithContext(ctx, watcher+".RegisterStatusNotifierItem", dbus.FlagNoAutoStart, name()).Err
+	var e dbus.Error
+	if errors.As(err, &e) {
+		i.t.o.Log.Debug("no panel takes the tray's icon", "why", e)
+		return nil
+	}
+	if err != nil && ctx.Err() != nil {
+		i.t.o.Log.Info("the panel does not answer; the tray waits for another one")
+		return nil
+	}
+	return err
+}
+
+// set makes what is shown; i.mu is held.
+func (i *icon) set(v View) {
+	if v.State != i.t.last.State || i.pics == nil {
+		i.pics = nil
+		for _, n := range iconSizes() {
+			i.pics = append(i.pics, pixmapOf(v.State, i.t.o.Look, n))
+		}
+	}
+	i.t.last = v
+	i.menu.set(v.Items, &i.t.serial)
+}
+
+func pixmapOf(s State, l Look, size int) pixmap {
+	m := Picture(s, l, size)
+	out := pixmap{W: int32(size), H: int32(size), Pix: make([]byte, 0, 4*size*size)}
+	for p := 0; p < len(m.Pix); p += 4 {
+		out.Pix = append(out.Pix, m.Pix[p+3], m.Pix[p], m.Pix[p+1], m.Pix[p+2])
+	}
+	return out
+}
+
+// show replaces what is shown and tells panels what has changed. What cannot be told
+// is a bus that has gone, which Run finds out.
+func (i *icon) show(v View) {
+	i.mu.Lock()
+	before, rev := i.t.last, i.menu.rev
+	i.set(v)
+	now, changed := i.menu.rev, i.menu.changed()
+	i.mu.Unlock()
+	if v.State != before.State {
+		_ = i.conn.Emit(itemPath, itemIface+".NewIcon")
+		_ = i.conn.Emit(itemPath, itemIface+".NewStatus", status(v.State))
+	}
+	if v.Tooltip != before.Tooltip {
+		_ = i.conn.Emit(itemPath, itemIface+".NewToolTip")
+	}
+	if now == rev {
+		return
+	}
+	if len(changed) > 0 {
+		_ = i.conn.Emit(menuPath, menuIface+".ItemsPropertiesUpdated", changed, []gone{})
+	}
+	_ = i.conn.Emit(menuPath, menuIface+".LayoutUpdated", now, int32(0))
+}
+
+func status(s State) string {
+	if s == NeedsYou || s == Failing {
+		return "NeedsAttention"
+	}
+	return "Active"
+}
+
+func (i *icon) itemProperties() (string, map[string]dbus.Variant) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	p := map[string]any{
+		"Category": "ApplicationStatus", "Id": i.t.o.Name, "Title": i.t.o.Name, "Status": status(i.t.last.State), "WindowId": int32(0),
+		"IconName": "", "IconThemePath": "", "IconPixmap": i.pics, "AttentionIconName": "", "AttentionIconPixmap": i.pics, "AttentionMovieName": "",
+		"OverlayIconName": "", "OverlayIconPixmap": []pixmap{}, "ToolTip": toolTip{Pics: []pixmap{}, Title: i.t.last.Tooltip}, "ItemIsMenu": true, "Menu": menuPath,
+	}
+	return itemIface, variants(p)
+}
+
+func menuProperties() (string, map[string]dbus.Variant) {
+	return menuIface, variants(map[string]any{"Version": uint32(3), "TextDirection": "ltr", "Status": "normal", "IconThemePath": []string{}})
+}
+
+func variants(in map[string]any) map[string]dbus.Variant {
+	out := map[string]dbus.Variant{}
+	for k, v := range in {
+		out[k] = dbus.MakeVariant(v)
+	}
+	return out
+}
+
+// properties answers org.freedesktop.DBus.Properties for one interface. Nobody sets one.
+type properties struct {
+	all func() (iface string, p map[string]dbus.Variant)
+}
+
+// Get is a method of the interface.
+func (p properties) Get(iface, name string) (dbus.Variant, *dbus.Error) {
+	own, all := p.all()
+	v, ok := all[name]
+	if iface != own || !ok {
+		return v, dbus.NewError("org.freedesktop.DBus.Error.UnknownProperty", []any{"there is no such property"})
+	}
+	return v, nil
+}
+
+// GetAll is a method of the interface.
+func (p properties) GetAll(iface string) (map[string]dbus.Variant, *dbus.Error) {
+	own, all := p.all()
+	if iface != own {
+		return map[string]dbus.Variant{}, nil
+	}
+	return all, nil
+}
+
+// Set is a method of the interface.
+func (properties) Set(string, string, dbus.Variant) *dbus.Error {
+	return dbus.NewError("org.freedesktop.DBus.Error.PropertyReadOnly", []any{"it is read-only"})
+}
+
+// pressed are the methods of an item, all of which the menu stands for.
+type pressed struct{}
+
+// Activate is a method of the interface.
+func (pressed) Activate(int32, int32) *dbus.Error { return nil }
+
+// SecondaryActivate is a method of the interface.
+func (pressed) SecondaryActivate(int32, int32) *dbus.Error { return nil }
+
+// ContextMenu is a method of the interface.
+func (pressed) ContextMenu(int32, int32) *dbus.Error { return nil }
+
+// Scroll is a method of the interface.
+func (pressed) Scroll(int32, string) *dbus.Error { return nil }

@@ -1,0 +1,235 @@
+package tray
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// line is an item of the menu with its id.
+type line struct {
+	id    int32
+	key   string // of the click
+	props map[string]dbus.Variant
+	kids  []*line
+}
+
+// menu is the menu as it is now. An id stands for one key as long as that is shown,
+// and for nothing else ever after: a click on what was on the screen a moment ago
+// does nothing, and not something else.
+type menu struct {
+	rev  uint32
+	root *line
+	ids  map[string]int32 // by what an item is
+	byID map[int32]*line
+	was  map[int32]*line // before the last change
+}
+
+// itemProps is an entry of GetGroupProperties and ItemsPropertiesUpdated.
+type itemProps struct {
+	ID    int32
+	Props map[string]dbus.Variant
+}
+
+// gone is an entry of ItemsPropertiesUpdated: properties that an item has no more.
+type gone struct {
+	ID    int32
+	Props []string
+}
+
+// layout is an item with those below it, as GetLayout has it.
+type layout struct {
+	ID    int32
+	Props map[string]dbus.Variant
+	Kids  []dbus.Variant
+}
+
+// set replaces the items.
+func (m *menu) set(items []Item, serial *int32) {
+	next := menu{ids: map[string]int32{}, byID: map[int32]*line{}, was: m.byID}
+	next.root = &line{props: map[string]dbus.Variant{"children-display": dbus.MakeVariant("submenu")}}
+	next.byID[0] = next.root
+	next.root.kids = next.lines(items, "", m.ids, serial)
+	next.rev = m.rev
+	if m.root == nil || !reflect.DeepEqual(next.root, m.root) {
+		next.rev++
+	}
+	*m = next
+}
+
+func (m *menu) lines(items []Item, above string, known map[string]int32, serial *int32) (out []*line) {
+	for n, it := range items {
+		what := above + "/" + it.Key
+		if it.Key == "" || m.ids[what] != 0 { // it is where it is
+			what = above + "/#" + strconv.Itoa(n)
+		}
+		id, ok := known[what]
+		if !ok {
+			*serial++
+			id = *serial
+		}
+		m.ids[what] = id
+		l := &line{id: id, key: it.Key, props: propsOf(it)}
+		m.byID[id] = l
+		l.kids = m.lines(it.Items, what, known, serial)
+		out = append(out, l)
+	}
+	return out
+}
+
+func propsOf(it Item) map[string]dbus.Variant {
+	if it.Separator {
+		return map[string]dbus.Variant{"type": dbus.MakeVariant("separator"), "visible": dbus.MakeVariant(true)}
+	}
+	p := map[string]dbus.Variant{
+		"label":   dbus.MakeVariant(strings.ReplaceAll(it.Title, "_", "__")), // one alone marks a key
+		"enabled": dbus.MakeVariant(it.Key != "" || len(it.Items) > 0),
+		"visible": dbus.MakeVariant(true),
+	}
+	if it.Checked {
+		p["toggle-type"], p["toggle-state"] = dbus.MakeVariant("checkmark"), dbus.MakeVariant(int32(1))
+	}
+	if len(it.Items) > 0 {
+		p["children-display"] = dbus.MakeVariant("submenu")
+	}
+	return p
+}
+
+// changed are the items that were there before and look different now.
+func (m *menu) changed() []itemProps {
+	out := []itemProps{}
+	for _, id := range slices.Sorted(maps.Keys(m.byID)) {
+		if old, ok := m.was[id]; ok && !reflect.DeepEqual(old.props, m.byID[id].props) {
+			out = append(out, itemProps{id, m.byID[id].props})
+		}
+	}
+	return out
+}
+
+func (l *line) layout(depth int32) layout {
+	out := layout{ID: l.id, Props: l.props, Kids: []dbus.Variant{}}
+	if depth == 0 {
+		return out
+	}
+	for _, k := range l.kids {
+		out.Kids = append(out.Kids, dbus.MakeVariant(k.layout(depth-1)))
+	}
+	return out
+}
+
+// menuCalls are the methods of com.canonical.dbusmenu.
+type menuCalls struct{ i *icon }
+
+func noItem() *dbus.Error {
+	return dbus.NewError("com.canonical.dbusmenu.Error.UnknownId", []any{"there is no such item"})
+}
+
+// GetLayout is a method of the interface.
+func (c menuCalls) GetLayout(parent, depth int32, _ []string) (uint32, layout, *dbus.Error) {
+	c.i.mu.Lock()
+	defer c.i.mu.Unlock()
+	l := c.i.menu.byID[parent]
+	if l == nil {
+		return c.i.menu.rev, layout{ID: parent, Props: map[string]dbus.Variant{}, Kids: []dbus.Variant{}}, noItem()
+	}
+	return c.i.menu.rev, l.layout(depth), nil
+}
+
+// GetGroupProperties is a method of the interface.
+func (c menuCalls) GetGroupProperties(ids []int32, _ []string) ([]itemProps, *dbus.Error) {
+	c.i.mu.Lock()
+	defer c.i.mu.Unlock()
+	if len(ids) == 0 {
+		ids = slices.Sorted(maps.Keys(c.i.menu.byID))
+	}
+	out := []itemProps{}
+	for _, id := range ids {
+		if l := c.i.menu.byID[id]; l != nil {
+			out = append(out, itemProps{id, l.props})
+		}
+	}
+	return out, nil
+}
+
+// GetProperty is a method of the interface.
+func (c menuCalls) GetProperty(id int32, name string) (dbus.Variant, *dbus.Error) {
+	c.i.mu.Lock()
+	defer c.i.mu.Unlock()
+	if l := c.i.menu.byID[id]; l != nil {
+		if v, ok := l.props[name]; ok {
+			return v, nil
+		}
+	}
+	return dbus.MakeVariant(""), noItem()
+}
+
+// Event is a method of the interface.
+func (c menuCalls) Event(from dbus.Sender, id int32, event string, _ dbus.Variant, _ uint32) *dbus.Error {
+	if !c.event(from, id, event) {
+		return noItem()
+	}
+	return nil
+}
+
+// EventGroup is a method of the interface.
+func (c menuCalls) EventGroup(from dbus.Sender, events []struct {
+	ID    int32
+	Event string
+	Data  dbus.Variant
+	At    uint32
+},
+) ([]int32, *dbus.Error) {
+	wrong := []int32{}
+	for _, e := range events {
+		if !c.event(from, e.ID, e.Event) {
+			wrong = append(wrong, e.ID)
+		}
+	}
+	return wrong, nil
+}
+
+// AboutToShow is a method of the interface.
+func (menuCalls) AboutToShow(int32) (bool, *dbus.Error) { return false, nil }
+
+// AboutToShowGroup is a method of the interface.
+func (menuCalls) AboutToShowGroup([]int32) (updates, wrong []int32, err *dbus.Error) {
+	return []int32{}, []int32{}, nil
+}
+
+// event hears what happened to an item; false when there is no such item.
+func (c menuCalls) event(from dbus.Sender, id int32, event string) bool {
+	c.i.mu.Lock()
+	l := c.i.menu.byID[id]
+	c.i.mu.Unlock()
+	if l == nil {
+		return false
+	}
+	if event != "clicked" || l.key == "" {
+		return true
+	}
+	if err := c.i.trust(string(from)); err != nil {
+		c.i.t.o.Log.Warn("a click in the tray is not heard", "why", err)
+		return true
+	}
+	c.i.t.clicked(l.key)
+	return true
+}
+
+// trust asks about the process behind a connection, as the bus knows it.
+func (i *icon) trust(from string) error {
+	if i.t.o.Trust == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(i.conn.Context(), connectWait)
+	defer cancel()
+	var pid uint32
+	if err := i.conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetConnectionUnixProcessID", 0, from).Store(&pid); err != nil {
+		return err
+	}
+	return i.t.o.Trust(int(pid))
+}

@@ -1,0 +1,40 @@
+//go:build darwin && cgo
+
+package tray
+
+import (
+	"context"
+
+	"fyne.io/systray"
+)
+
+// run shows the icon in the menu bar. AppKit wants the main thread: Main does that
+// part.
+func (t *Tray) run(ctx context.Context) {
+	if err := graphical(); err != nil {
+		t.o.Log.Info("no tray", "why", err)
+		<-ctx.Done()
+		return
+	}
+	ready, over := make(chan struct{}), make(chan struct{})
+	select {
+	case <-ctx.Done():
+		return
+	case t.lead <- func() { defer close(over); systray.Run(func() { close(ready) }, nil) }:
+	}
+	select {
+	case <-ctx.Done():
+	case <-ready:
+		(&shown{t: t}).follow(ctx)
+	}
+	systray.Quit()
+	<-over
+}
+
+// setIcon sets a template: macOS colours it as the menu bar is.
+func setIcon(s State, _ Look) {
+	icon := encodePNG(Picture(s, Light, iconPixels))
+	systray.SetTemplateIcon(icon, icon)
+}
+
+func escape(s string) string { return s }

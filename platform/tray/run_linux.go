@@ -1,0 +1,91 @@
+package tray
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+
+	"hob/platform/desktop/session"
+)
+
+const (
+	// watcher is whom a panel's host is registered with.
+	watcher = "org.kde.StatusNotifierWatcher"
+	// connectWait bounds what a bus may take to answer.
+	connectWait = 5 * time.Second
+	// lookAgain is how often a session is looked for where there is none.
+	lookAgain = 30 * time.Second
+)
+
+// run waits for a session with something that takes icons, and shows the icon there
+// until the session ends.
+func (t *Tray) run(ctx context.Context) {
+	said := ""
+	for ctx.Err() == nil {
+		err := t.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil && err.Error() != said {
+			said = err.Error()
+			t.o.Log.Info("no tray", "why", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// session shows the icon for as long as one session bus lives.
+func (t *Tray) session(ctx context.Context) error {
+	address, err := session.Bus(t.o.Getenv)
+	if err != nil {
+		return err
+	}
+	conn, err := session.Dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // its end is all there is to it
+	return t.present(ctx, conn)
+}
+
+// present shows the icon on a bus, with everything that is registered there anew
+// when a panel comes.
+func (t *Tray) present(ctx context.Context, conn *dbus.Conn) error {
+	came := make(chan *dbus.Signal, 8)
+	conn.Signal(came)
+	defer conn.RemoveSignal(came)
+	err := conn.AddMatchSignalContext(ctx, dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, watcher))
+	if err != nil {
+		return fmt.Errorf("tray: follow the bus: %w", err)
+	}
+	i := &icon{t: t, conn: conn}
+	if err := i.export(); err != nil {
+		return err
+	}
+	if err := i.register(ctx); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-conn.Context().Done():
+			return errors.New("the session's bus has gone")
+		case v := <-t.views:
+			i.show(v)
+		case s := <-came:
+			if s == nil || len(s.Body) != 3 || s.Body[2] == "" {
+				continue // it went
+			}
+			if err := i.register(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package tray
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"fyne.io/systray"
+	"golang.org/x/sys/windows"
+)
+
+// run shows the icon. The library makes a hidden window, and reads its messages on
+// the thread that made it; when Explorer starts anew it shows the icon again.
+func (t *Tray) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ready, ended := make(chan struct{}), make(chan struct{})
+	thread := make(chan uint32, 1)
+	wg.Go(func() {
+		defer close(ended)
+		runtime.LockOSThread() // and never unlocked: the window dies with it
+		thread <- windows.GetCurrentThreadId()
+		systray.Run(func() { close(ready) }, nil)
+	})
+	select {
+	case <-ctx.Done():
+	case <-ready:
+		(&shown{t: t}).follow(ctx)
+	}
+	systray.Quit()
+	leave(<-thread, ended)
+}
+
+// leave ends the loop that reads the messages of a thread. The library asks its
+// window to close; where no window could be made, as without a desktop, it would
+// read on for ever.
+func leave(thread uint32, ended <-chan struct{}) {
+	const quit = 0x0012 // WM_QUIT
+	post := windows.NewLazySystemDLL("user32.dll").NewProc("PostThreadMessageW")
+	for post.Find() == nil {
+		_, _, _ = post.Call(uintptr(thread), quit, 0, 0) // fails as long as the thread has no queue
+		select {
+		case <-ended:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func setIcon(s State, l Look) {
+	systray.SetIcon(encodeICO(Picture(s, l, 16), Picture(s, l, 20), Picture(s, l, 24), Picture(s, l, 32), Picture(s, l, 48)))
+}
+
+// escape is a title as menus take it: there "&" marks the key of an item.
+func escape(s string) string { return strings.ReplaceAll(s, "&", "&&") }

@@ -1,0 +1,139 @@
+package tray
+
+import "math"
+
+// shape is a set of points of a picture that is 32 units wide and high, y down.
+type shape func(x, y float64) bool
+
+func disc(cx, cy, r float64) shape {
+	return func(x, y float64) bool { return math.Hypot(x-cx, y-cy) <= r }
+}
+
+// box is a rectangle with round corners.
+func box(x0, y0, x1, y1, r float64) shape {
+	return func(x, y float64) bool {
+		dx := max(x0+r-x, x-(x1-r), 0)
+		dy := max(y0+r-y, y-(y1-r), 0)
+		return math.Hypot(dx, dy) <= r
+	}
+}
+
+type point struct{ x, y float64 }
+
+// polygon is what lies within its corners.
+func polygon(p ...point) shape {
+	return func(x, y float64) bool {
+		in := false
+		for i, j := 0, len(p)-1; i < len(p); j, i = i, i+1 {
+			if (p[i].y > y) != (p[j].y > y) && x < (p[j].x-p[i].x)*(y-p[i].y)/(p[j].y-p[i].y)+p[i].x {
+				in = !in
+			}
+		}
+		return in
+	}
+}
+
+// stroke is what lies within w of a line through points.
+func stroke(w float64, p ...point) shape {
+	return func(x, y float64) bool {
+		for i := 1; i < len(p); i++ {
+			if segment(p[i-1], p[i], x, y) <= w {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func segment(a, b point, x, y float64) float64 {
+	dx, dy := b.x-a.x, b.y-a.y
+	t := 0.0
+	if l := dx*dx + dy*dy; l > 0 {
+		t = min(1, max(0, ((x-a.x)*dx+(y-a.y)*dy)/l))
+	}
+	return math.Hypot(x-a.x-t*dx, y-a.y-t*dy)
+}
+
+// curve is a cubic Bézier curve in steps.
+func curve(from, a, b, to point) (out []point) {
+	const steps = 12
+	for i := range steps {
+		t := float64(i+1) / steps
+		u := 1 - t
+		out = append(out, point{
+			u*u*u*from.x + 3*u*u*t*a.x + 3*u*t*t*b.x + t*t*t*to.x,
+			u*u*u*from.y + 3*u*u*t*a.y + 3*u*t*t*b.y + t*t*t*to.y,
+		})
+	}
+	return out
+}
+
+// arc goes round a centre from one angle to another, in degrees from the right, clockwise.
+func arc(cx, cy, r, from, to float64) (out []point) {
+	const steps = 16
+	for i := range steps + 1 {
+		a := (from + (to-from)*float64(i)/steps) * math.Pi / 180
+		out = append(out, point{cx + r*math.Cos(a), cy + r*math.Sin(a)})
+	}
+	return out
+}
+
+func union(of ...shape) shape {
+	return func(x, y float64) bool {
+		for _, s := range of {
+			if s(x, y) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func without(s, hole shape) shape {
+	return func(x, y float64) bool { return s(x, y) && !hole(x, y) }
+}
+
+// grown is a shape with everything scaled about a point.
+func grown(s shape, k, cx, cy float64) shape {
+	return func(x, y float64) bool { return s(cx+(x-cx)/k, cy+(y-cy)/k) }
+}
+
+// flame is Hob's mark, that of assets/web/icon.svg.
+func flame() shape {
+	p := curve(point{16, 5}, point{17, 10}, point{22, 11}, point{22, 17})
+	p = append(p, arc(16, 17, 6, 0, 180)...)
+	p = append(p, curve(point{10, 17}, point{10, 14}, point{12, 13}, point{12, 10})...)
+	p = append(p, curve(point{12, 10}, point{14, 11}, point{15, 12}, point{15, 14})...)
+	p = append(p, curve(point{15, 14}, point{16, 12}, point{17, 9}, point{16, 5})...)
+	return polygon(p...)
+}
+
+func hearth() shape { return stroke(1.4, point{8, 26.4}, point{24, 26.4}) }
+
+func dots() shape { return union(disc(9, 16, 2.7), disc(16, 16, 2.7), disc(23, 16, 2.7)) }
+
+func bars() shape { return union(box(9.6, 8.5, 14, 23.5, 1.2), box(18, 8.5, 22.4, 23.5, 1.2)) }
+
+// question is a "?" about (16, 13.5).
+func question() shape {
+	hook := arc(16, 10.2, 3.9, 185, 395)
+	hook = append(hook, point{16, 14.6}, point{16, 15.8})
+	return union(stroke(1.6, hook...), disc(16, 20.2, 1.9))
+}
+
+func bubble() shape {
+	return union(box(1.5, 2.5, 30.5, 25, 7), polygon(point{7, 22}, point{7, 31}, point{17, 23}))
+}
+
+func triangle() shape {
+	return stroke2(3.2, point{16, 5}, point{28.3, 26.6}, point{3.7, 26.6})
+}
+
+// stroke2 is a polygon with round corners.
+func stroke2(w float64, p ...point) shape {
+	return union(polygon(p...), stroke(w, append(append([]point{}, p...), p[0])...))
+}
+
+func exclamation() shape {
+	return union(stroke(1.7, point{16, 10.5}, point{16, 18}), disc(16, 23, 2))
+}

@@ -1,0 +1,99 @@
+package tray
+
+import (
+	"strings"
+	"unicode"
+)
+
+// View is all that is shown.
+type View struct {
+	State   State
+	Tooltip string
+	Items   []Item
+}
+
+// Item is one line of the menu.
+type Item struct {
+	// Key names what a click means, and never means anything else: what is shown
+	// under another meaning has another key. "" is a line that does nothing.
+	Key   string
+	Title string
+	// Checked shows a mark.
+	Checked bool
+	// Separator is a line between others; it stands in the menu itself only, and
+	// has nothing else.
+	Separator bool
+	// Items make it a submenu, whose own Key is not clicked.
+	Items []Item
+}
+
+// The bounds of what is shown: menus are made of words that others may have chosen.
+const (
+	maxTitle = 70 // runes
+	maxItems = 40 // of one menu
+	maxDepth = 3
+)
+
+// cleaned is the view within its bounds, without signs that show nothing or turn
+// others around.
+func (v View) cleaned() View {
+	v.Tooltip = Line(v.Tooltip, maxTitle)
+	v.Items = cleaned(v.Items, 1)
+	return v
+}
+
+func cleaned(in []Item, depth int) []Item {
+	var out []Item
+	for _, it := range in[:min(len(in), maxItems)] {
+		if it.Separator {
+			if depth == 1 && len(out) > 0 && !out[len(out)-1].Separator {
+				out = append(out, Item{Separator: true})
+			}
+			continue
+		}
+		it.Title = Line(it.Title, maxTitle)
+		if it.Title == "" {
+			it.Title = "…"
+		}
+		if len(it.Items) > 0 && depth < maxDepth {
+			it.Key, it.Items = "", cleaned(it.Items, depth+1)
+		} else {
+			it.Items = nil
+		}
+		out = append(out, it)
+	}
+	if n := len(out); n > 0 && out[n-1].Separator {
+		out = out[:n-1]
+	}
+	return out
+}
+
+// Line is a text as one line of at most n runes.
+func Line(s string, n int) string {
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r): // controls, formats, halves of pairs, private signs
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))), " ")
+	if r := []rune(s); len(r) > n {
+		return strings.TrimSpace(string(r[:n-1])) + "…"
+	}
+	return s
+}
+
+// sameShape reports whether two menus differ in titles and marks at most.
+func sameShape(a, b []Item) bool { //nolint:unused // where systray shows the menu it is
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Key != b[i].Key || a[i].Separator != b[i].Separator || (len(a[i].Items) > 0) != (len(b[i].Items) > 0) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,116 @@
+package all
+
+import (
+	"context"
+	"errors"
+	"image"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hob/platform/desktop/apps"
+	"hob/platform/desktop/clipboard"
+	"hob/platform/desktop/input"
+	"hob/platform/desktop/tree"
+	"hob/platform/desktop/window"
+	"hob/tools/desktop"
+	"hob/tools/toolstest"
+)
+
+// desk is a desktop whose clipboard is a file and on which an editor is installed.
+type desk struct{ clip string }
+
+func (d *desk) Read(ctx context.Context) (clipboard.Content, error) {
+	b, err := os.ReadFile(d.clip)
+	return clipboard.Content{Text: string(b)}, errors.Join(err, ctx.Err())
+}
+
+func (d *desk) Write(ctx context.Context, text string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return os.WriteFile(d.clip, []byte(text), 0o600)
+}
+
+func (d *desk) Find(_ context.Context, name string) (apps.App, error) {
+	if name != "editor" {
+		return apps.App{}, apps.ErrNone
+	}
+	return apps.App{ID: "editor", Name: "Editor", Command: []string{"/usr/bin/editor"}, Shared: true}, nil
+}
+
+func (d *desk) List(ctx context.Context) ([]apps.App, error) {
+	a, err := d.Find(ctx, "editor")
+	return []apps.App{a}, err
+}
+
+func (*desk) Start(context.Context, apps.App, string) error { return nil }
+
+func desktopDeps(t *testing.T, dir string) desktop.Deps {
+	t.Helper()
+	d := &desk{filepath.Join(dir, "clipboard")}
+	if err := d.Write(t.Context(), "what was copied"); err != nil {
+		t.Fatal(err)
+	}
+	return desktop.Deps{
+		Clipboard: d, Apps: d, Windows: shownWindows{}, Hands: idleHands{}, Tree: shownTree{}, Camera: d, Key: []byte("key"),
+		Keep:   func(name string, _ []byte) (string, error) { return "/pictures/" + name, nil },
+		Asking: func(context.Context) (bool, error) { return false, nil },
+	}
+}
+
+func (*desk) Take(context.Context, image.Rectangle) (image.Image, error) {
+	return image.NewRGBA(image.Rect(0, 0, 8, 6)), nil
+}
+
+type shownWindows struct{}
+
+func (shownWindows) List(context.Context) ([]window.Window, error) {
+	return []window.Window{{ID: 7, Title: "letter.txt", App: "gedit", PID: 1, W: 100, H: 50, Active: true}}, nil
+}
+
+type shownTree struct{}
+
+func (shownTree) Read(context.Context, string) ([]tree.Node, bool, error) {
+	return []tree.Node{{Ref: ":1.1 /a", App: "gedit", PID: 1, Window: "letter.txt", Role: "push button", Name: "Save", Does: "click"}, {Ref: ":1.1 /b", App: "gedit", PID: 1, Window: "letter.txt", Role: "text", Name: "Body", Takes: true}}, false, nil
+}
+
+func (shownTree) Do(context.Context, tree.Node) error { return nil }
+
+func (shownTree) Fill(context.Context, tree.Node, string) error { return nil }
+
+type idleHands struct{}
+
+func (idleHands) Type(_ context.Context, w window.Window, _ string, ok input.Check) error {
+	return ok(w)
+}
+
+func (idleHands) Press(_ context.Context, w window.Window, _ []string, ok input.Check) error {
+	return ok(w)
+}
+
+func (idleHands) Click(_ context.Context, w window.Window, _, _ int, _ string, _ bool, ok input.Check) error {
+	return ok(w)
+}
+
+func (idleHands) Focus(_ context.Context, w window.Window, ok input.Check) error { return ok(w) }
+
+func desktopCases() []toolstest.Case {
+	return []toolstest.Case{
+		{Step: step("get_clipboard", `{}`), Want: "what was copied", Outside: true},
+		{Step: step("set_clipboard", `{"text":"new"}`), Want: "on the clipboard", Undone: "there again"},
+		{Step: step("get_clipboard", `{}`), Before: []toolstest.Step{step("set_clipboard", `{"text":"Tr0ub4dor&3"}`)}, Want: "Tr0ub4dor&3", Outside: true},
+		{Step: step("open_app", `{"name":"editor"}`), Want: "Opened Editor."},
+		{Step: step("list_apps", `{"query":"edit"}`), Want: "- Editor"},
+		{Step: step("list_windows", `{}`), Want: `- "letter.txt" (gedit)`, Outside: true},
+		{Step: step("type_text", `{"window":"letter","text":"hello"}`), Want: "Done."},
+		{Step: step("press_keys", `{"window":"7","keys":["ctrl+s"]}`), Want: "Done."},
+		{Step: step("click", `{"window":"gedit","x":5,"y":5}`), Want: "Done."},
+		{Step: step("read_screen", `{}`), Want: `- push button "Save" [click]`, Outside: true},
+		{Step: step("click_element", `{"window":"letter","name":"save"}`), Want: "Pressed."},
+		{Step: step("fill_element", `{"window":"letter","name":"body","text":"hello"}`), Want: "Filled in."},
+		{Step: step("focus_window", `{"window":"letter"}`), Want: "Done."},
+		{Step: step("screen_capture", `{}`), Want: "The picture is in /pictures/screen-20940310-143000-call.png (8x6). Nobody has looked at it ([knowledge] pictures is off): do not say what it shows."},
+		{Step: step("list_apps", `{"query":"x"}`), Want: "None of the 1 applications"},
+	}
+}

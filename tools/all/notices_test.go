@@ -1,0 +1,56 @@
+package all
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"hob/autonomy/notify"
+	"hob/knowledge/store"
+	"hob/tools"
+	"hob/tools/watch"
+)
+
+// noticeKeeper gives what Hob tells by itself to the tools.
+type noticeKeeper struct{ *notify.Notifier }
+
+// Until implements the tools' Notices.
+func (noticeKeeper) Until(text string, now time.Time) (time.Time, error) {
+	until, err := notify.ParseUntil(text, now)
+	if err != nil {
+		return until, tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	return until, nil
+}
+
+// ListIn implements the tools' Notices.
+func (k noticeKeeper) ListIn(q store.Querier) ([]watch.Notice, error) {
+	list, err := k.Snoozable(q, 200)
+	out := make([]watch.Notice, len(list))
+	for i, n := range list {
+		out[i] = noticeOf(n)
+	}
+	return out, err
+}
+
+// SnoozeTx implements the tools' Notices.
+func (k noticeKeeper) SnoozeTx(tx *store.Tx, id, session string, until time.Time) (watch.Notice, json.RawMessage, error) {
+	n, back, err := k.Notifier.SnoozeTx(tx, id, session, until)
+	if errors.Is(err, notify.ErrNotFound) {
+		err = tools.Errorf(tools.NotFound, "%w", err)
+	}
+	return noticeOf(n), back, err
+}
+
+// UnsnoozeTx implements the tools' Notices.
+func (k noticeKeeper) UnsnoozeTx(tx *store.Tx, back json.RawMessage) error {
+	err := k.Notifier.UnsnoozeTx(tx, back)
+	if errors.Is(err, notify.ErrChanged) {
+		err = tools.Errorf(tools.Conflict, "%w", err)
+	}
+	return err
+}
+
+func noticeOf(n notify.Notice) watch.Notice {
+	return watch.Notice{ID: n.ID, Text: n.Text, At: n.CreatedAt, Until: n.Until, Provenance: n.Provenance}
+}

@@ -1,0 +1,347 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/browser"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// judgeFor is how long a page may take to say what is about to be done on it.
+const judgeFor = 10 * time.Second
+
+type clickIn struct {
+	Element string `json:"element" jsonschema:"its handle, such as e7, from browser_get_page_content"`
+	Tab     string `json:"tab,omitempty" jsonschema:"such as t2; the element's by default"`
+}
+
+func click(d Deps) tools.Tool {
+	return tools.New(tools.Def[clickIn]{
+		Spec: spec("browser_click", tools.Send|tools.Egress, openFor, "Click a link, button or box on a page in Hob's browser. Following a plain link opens its address; other clicks ask the owner.",
+			"browser press button link website page tap select checkbox submit buy chrome safari"),
+		Summary: func(in clickIn) string { return "Click " + d.known(in.Element) },
+		Judge: func(ctx context.Context, in clickIn) tools.Judgement {
+			ctx, cancel := context.WithTimeout(ctx, judgeFor)
+			defer cancel()
+			e, err := d.Browser.Describe(ctx, in.Tab, in.Element)
+			if err != nil {
+				return tools.Judgement{Refused: outward(err, in.Element)}
+			}
+			if e.Element.Plain {
+				return d.opening(e.Element.Href, bound(e))
+			}
+			why := fmt.Sprintf("clicks %s on %s", words(e.Element), place(e.URL))
+			if e.Form != nil {
+				why += ", which sends a form to " + place(e.Form.Action)
+			}
+			return tools.Judgement{Effects: tools.Send, Why: why, Exact: bound(e)}
+		},
+		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
+			e, err := d.Browser.Describe(ctx, in.Tab, in.Element)
+			if err != nil {
+				return tools.Result{}, outward(err, in.Element)
+			}
+			if bound(e) != c.Exact {
+				return tools.Result{}, changed()
+			}
+			if e.Element.Plain {
+				u, err := d.Network.Check(e.Element.Href)
+				if err != nil {
+					return tools.Result{}, outward(err, "")
+				}
+				t, err := d.Browser.Navigate(ctx, e.Tab, u.String())
+				if err != nil {
+					return tools.Result{}, outward(err, "")
+				}
+				return d.opened("browser_click", t), nil
+			}
+			r, err := d.Browser.Click(ctx, e.Tab, in.Element, same(c.Exact))
+			if err != nil {
+				return tools.Result{}, outward(err, in.Element)
+			}
+			return d.did("browser_click", "Clicked "+words(e.Element)+".", r), nil
+		},
+	})
+}
+
+// same refuses what is not as the owner was asked about it.
+func same(exact string) browser.Check {
+	return func(list []browser.Described) error {
+		if len(list) != 1 || bound(list[0]) != exact {
+			return changed()
+		}
+		return nil
+	}
+}
+
+func changed() error {
+	return tools.Errorf(tools.Conflict, "the page has changed since; nothing was done. Read it again")
+}
+
+// known is an element for the words of a question: as it was when its page was
+// read. What is asked about is what the guard shows beside it.
+func (d Deps) known(handle string) string {
+	e, tab, page, ok := d.Browser.Seen(handle)
+	if !ok {
+		return fmt.Sprintf("the element %.20q", handle)
+	}
+	return fmt.Sprintf("%s on %s (tab %s)", words(e), place(page), tab)
+}
+
+// words name an element.
+func words(e browser.Element) string {
+	if e.Name == "" {
+		return "the " + e.Kind + " " + e.Handle
+	}
+	return fmt.Sprintf("the %s %q", e.Kind, e.Name)
+}
+
+// did is the result of something that was done on a page.
+func (d Deps) did(tool, said string, r browser.Done) tools.Result {
+	var b strings.Builder
+	b.WriteString(said)
+	links := []string{r.Tab.URL}
+	if r.Went {
+		b.WriteString(" Another page is there now.")
+	}
+	fmt.Fprintf(&b, "\nTab %s: %s\nAddress: %s", r.Tab.ID, r.Tab.Title, r.Tab.URL)
+	for _, t := range r.Opened {
+		fmt.Fprintf(&b, "\nIt opened the tab %s: %s", t.ID, line(t))
+		links = append(links, t.URL)
+	}
+	b.WriteString(d.beside(r.Tab.ID))
+	return tools.Result{Text: b.String(), Data: r, Source: provenance.Outside, Origins: origin(tool, r.Tab.URL), Links: d.canonical(links...)}
+}
+
+type fieldIn struct {
+	Element string `json:"element" jsonschema:"its handle, such as e7"`
+	Value   string `json:"value" jsonschema:"the text; of a choice its label; on or off for a box"`
+}
+
+type fillIn struct {
+	Fields []fieldIn `json:"fields"`
+	Submit bool      `json:"submit,omitempty" jsonschema:"send the form afterwards"`
+	Tab    string    `json:"tab,omitempty" jsonschema:"such as t2; the elements' by default"`
+}
+
+// maxFields bounds a form.
+const maxFields = 40
+
+func fill(d Deps) tools.Tool {
+	return tools.New(tools.Def[fillIn]{
+		Spec: spec("browser_fill_form", tools.Send, openFor, "Fill in fields of a form on a page in Hob's browser, and send it when wanted. Passwords are left to the owner.",
+			"browser form field input enter type text website page select choice submit log in sign up chrome safari"),
+		Summary: func(in fillIn) string {
+			var b strings.Builder
+			b.WriteString("Fill in a form")
+			for i, f := range in.Fields {
+				fmt.Fprintf(&b, "%s %s: %.80q", map[bool]string{true: ":", false: ";"}[i == 0], d.known(f.Element), f.Value)
+			}
+			if in.Submit {
+				b.WriteString(" - and send it")
+			}
+			return b.String()
+		},
+		Judge: func(ctx context.Context, in fillIn) tools.Judgement {
+			ctx, cancel := context.WithTimeout(ctx, judgeFor)
+			defer cancel()
+			list, err := d.form(ctx, in)
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			why := "types into a form on " + place(list[0].URL)
+			if in.Submit {
+				why = "sends a form on " + place(list[0].URL)
+				if f := list[0].Form; f != nil && place(f.Action) != place(list[0].URL) {
+					why += " to " + place(f.Action)
+				}
+			}
+			return tools.Judgement{Effects: tools.Send, Why: why, Exact: bound(list)}
+		},
+		Run: func(ctx context.Context, c tools.Call, in fillIn) (tools.Result, error) {
+			list, err := d.form(ctx, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if bound(list) != c.Exact {
+				return tools.Result{}, changed()
+			}
+			var fields []browser.Field
+			for _, f := range in.Fields {
+				fields = append(fields, browser.Field{Handle: f.Element, Value: f.Value})
+			}
+			r, err := d.Browser.Fill(ctx, list[0].Tab, fields, in.Submit, func(now []browser.Described) error {
+				if bound(now) != c.Exact {
+					return changed()
+				}
+				return nil
+			})
+			if err != nil {
+				return tools.Result{}, outward(err, "")
+			}
+			said := "Filled it in; it was not sent."
+			if in.Submit {
+				said = "Filled it in and sent it."
+			}
+			return d.did("browser_fill_form", said, r), nil
+		},
+	})
+}
+
+// form finds the fields that are meant: all of one page, none of them for secrets.
+func (d Deps) form(ctx context.Context, in fillIn) ([]browser.Described, error) {
+	if len(in.Fields) == 0 || len(in.Fields) > maxFields {
+		return nil, tools.Errorf(tools.InvalidArguments, "browser_fill_form takes 1 to %d fields", maxFields)
+	}
+	var out []browser.Described
+	for _, f := range in.Fields {
+		e, err := d.Browser.Describe(ctx, in.Tab, f.Element)
+		switch {
+		case err != nil:
+			return nil, outward(err, f.Element)
+		case e.Element.Secret:
+			return nil, &tools.Error{
+				Code: tools.PolicyDenied, Message: "fields for passwords, codes and cards are left to the owner", Remedy: "ask him to fill them in in the browser's window, and go on after that",
+			}
+		case len(out) > 0 && out[0].Tab != e.Tab:
+			return nil, tools.Errorf(tools.InvalidArguments, "the fields lie in different tabs")
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+type scriptIn struct {
+	Script string `json:"script" jsonschema:"JavaScript; the value of its last expression is returned"`
+	Tab    string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
+
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+}
+
+// ran is what a script is bound to.
+type ran struct {
+	Tab string `json:"tab"`
+	URL string `json:"url"`
+}
+
+func script(d Deps) tools.Tool {
+	return tools.New(tools.Def[scriptIn]{
+		Spec: spec("browser_execute_js", tools.Exec, openFor, "Run JavaScript in a page in Hob's browser, or on macOS in the owner's own, and return its value. It asks the owner each time; prefer reading and clicking.",
+			"browser javascript script js code console page evaluate chrome safari"),
+		Summary: func(in scriptIn) string {
+			return fmt.Sprintf("Run a script in %s: %.500s", ofTabIn{in.Tab, in.Browser}.title(d), in.Script)
+		},
+		Judge: func(ctx context.Context, in scriptIn) tools.Judgement {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.inOwn(ctx, in.Browser, in.Tab, acting, "runs a script, which can do all that you can, on")
+			}
+			id, err := d.which(ctx, in.Tab)
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			t, err := d.Browser.Get(id)
+			if err != nil {
+				return tools.Judgement{Refused: outward(err, in.Tab)}
+			}
+			return tools.Judgement{
+				Effects: tools.Exec, Exact: bound(ran{t.ID, bare(t.URL)}),
+				Why: "runs a script on " + place(t.URL) + ", where it can do all that you can do there",
+			}
+		},
+		Run: func(ctx context.Context, c tools.Call, in scriptIn) (tools.Result, error) {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.runOwn(ctx, c, in)
+			}
+			t, err := d.Browser.Get(in.Tab)
+			if err != nil {
+				return tools.Result{}, outward(err, in.Tab)
+			}
+			text, err := d.Browser.Execute(ctx, t.ID, in.Script, func(now []browser.Described) error {
+				if bound(ran{now[0].Tab, bare(now[0].URL)}) != c.Exact {
+					return changed()
+				}
+				return nil
+			})
+			if err != nil {
+				return tools.Result{}, outward(err, "")
+			}
+			return tools.Result{
+				Text: text + d.beside(t.ID), Data: value{text}, Source: provenance.Outside, Origins: origin("browser_execute_js", t.URL),
+			}, nil
+		},
+	})
+}
+
+// value is the Data of browser_execute_js.
+type value struct {
+	Value string `json:"value"`
+}
+
+// bare is an address without its fragment, which pages change as they like.
+func bare(address string) string {
+	address, _, _ = strings.Cut(address, "#")
+	return address
+}
+
+func screenshot(d Deps) tools.Tool {
+	return tools.New(tools.Def[tabIn]{
+		Spec: spec("browser_screenshot", tools.Read, openFor, "Take a picture of the page in a tab of Hob's browser, and say what is on it where a model can see.",
+			"browser screenshot picture capture page website image look chrome safari"),
+		Summary: func(in tabIn) string { return "Take a picture of " + d.named(in.Tab) },
+		Run: func(ctx context.Context, c tools.Call, in tabIn) (tools.Result, error) {
+			id, err := d.which(ctx, in.Tab)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			data, t, err := d.Browser.Screenshot(ctx, id)
+			if err != nil {
+				return tools.Result{}, outward(err, in.Tab)
+			}
+			ext := ".png"
+			if len(data) > 2 && data[0] == 0xff && data[1] == 0xd8 {
+				ext = ".jpg"
+			}
+			path, err := d.Keep("browser-"+c.Now.Format("20060102-150405")+"-"+short(c.ID)+ext, data)
+			if err != nil {
+				return tools.Result{}, fmt.Errorf("keep the picture: %w", err)
+			}
+			said := ""
+			if d.See != nil {
+				said, err = d.See(ctx, data)
+			}
+			text := fmt.Sprintf("The picture of tab %s (%s) lies in %s", t.ID, t.URL, path)
+			if err != nil {
+				said, text = "", text+"\nNobody could look at it: "+err.Error()
+			}
+			if said != "" {
+				text += "\nWhat is on it: " + said
+			}
+			return tools.Result{
+				Text: text + d.beside(t.ID), Data: picture{t.ID, t.URL, path, said}, Source: provenance.Outside, Origins: origin("browser_screenshot", t.URL),
+			}, nil
+		},
+	})
+}
+
+// picture is the Data of browser_screenshot.
+type picture struct {
+	Tab   string `json:"tab"`
+	URL   string `json:"url"`
+	Path  string `json:"path"`
+	Shows string `json:"shows,omitempty"`
+}
+
+// short is the end of an id, for a file's name.
+func short(id string) string {
+	id = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, id)
+	return id[max(0, len(id)-8):]
+}

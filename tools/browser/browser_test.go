@@ -1,0 +1,52 @@
+package browser
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"hob/platform/browser"
+	"hob/tools"
+)
+
+// tabsOnly is a browser with nothing but tabs.
+type tabsOnly struct {
+	Driver
+	list []browser.Tab
+}
+
+func (b tabsOnly) Tabs(context.Context) []browser.Tab { return b.list }
+
+func (b tabsOnly) Get(string) (browser.Tab, error) { return b.list[len(b.list)-1], nil }
+
+func (tabsOnly) Dialogs(string) []string { return nil }
+
+func (tabsOnly) Notes() []string { return nil }
+
+// TestWhichTab: a conversation does not read the page of another one.
+func TestWhichTab(t *testing.T) {
+	one := tabsOnly{list: []browser.Tab{{ID: "t1", URL: "https://a.example/"}}}
+	two := tabsOnly{list: append(one.list, browser.Tab{ID: "t2", URL: "https://b.example/"})}
+	for _, tc := range []struct {
+		name string
+		b    tabsOnly
+		in   string
+		want string
+	}{
+		{"one", one, "", ""},
+		{"two", two, "", "2 tabs are open"},
+		{"two, one is named", two, "t2", ""},
+	} {
+		id, err := Deps{Browser: tc.b}.which(t.Context(), tc.in)
+		if tc.want == "" && (err != nil || id != tc.in) || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %q, %v", tc.name, id, err)
+		}
+	}
+	if _, _, err := (Deps{Browser: two}).goal(t.Context(), navigateIn{Action: "reload"}); tools.CodeOf(err) != tools.InvalidArguments {
+		t.Error(err)
+	}
+	long := tabsOnly{list: []browser.Tab{{ID: "t1", URL: "https://a.example/" + strings.Repeat("x", 2000) + "…"}}}
+	if _, to, err := (Deps{Browser: long}).goal(t.Context(), navigateIn{Action: "reload"}); err == nil {
+		t.Errorf("the beginning of an address is opened: %.50s", to)
+	}
+}

@@ -1,0 +1,293 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"hob/platform/browser/apps"
+	"hob/platform/osrun"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Owners reaches the tabs of the browsers that the owner uses himself; *apps.Apps
+// does, on macOS.
+type Owners interface {
+	List(ctx context.Context, a apps.App) (apps.List, error)
+	Get(ctx context.Context, a apps.App, id string) (apps.Tab, error)
+	Open(ctx context.Context, a apps.App, address string) (apps.Tab, error)
+	Close(ctx context.Context, a apps.App, t apps.Tab) error
+	Switch(ctx context.Context, a apps.App, t apps.Tab) error
+	Read(ctx context.Context, a apps.App, t apps.Tab) (apps.Text, error)
+	Execute(ctx context.Context, a apps.App, t apps.Tab, code string) (apps.Text, error)
+}
+
+// own finds the owner's browser that is meant; mine: Hob's own is.
+func (d Deps) own(name string) (a apps.App, mine bool, err error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if name == "" || name == "hob" {
+		return apps.App{}, true, nil
+	}
+	a, ok := apps.Named(name)
+	switch {
+	case !ok:
+		return a, false, tools.Errorf(tools.InvalidArguments, `%.30q is no browser that I know: it is "hob", "safari", "chrome", "edge", "brave" or "arc"`, name)
+	case d.Own == nil:
+		return a, false, &tools.Error{Code: tools.Unsupported, Message: "the tabs of your own browser are reached on macOS only", Remedy: "leave browser out: the page can be opened in Hob's own browser"}
+	}
+	return a, false, nil
+}
+
+// owned names a tab of the owner's browser for a question. Nothing is asked of the
+// browser for it.
+func (d Deps) owned(name, tab string) string {
+	if a, mine, err := d.own(name); err == nil && !mine {
+		name = a.Title
+	}
+	if tab == "" {
+		return fmt.Sprintf("the tab in front of your own %.30s", name)
+	}
+	return fmt.Sprintf("the tab %.30q of your own %.30s", tab, name)
+}
+
+// There is what an approval of something in the owner's browser is bound to.
+type there struct {
+	Browser string `json:"browser"`
+	Tab     string `json:"tab"`
+	URL     string `json:"url"`
+}
+
+// inOwn judges what is done in a tab of the owner's: he is asked about the page that
+// is in it, and it is done on no other.
+func (d Deps) inOwn(ctx context.Context, name, tab string, effects tools.Effects, does string) tools.Judgement {
+	ctx, cancel := context.WithTimeout(ctx, judgeFor)
+	defer cancel()
+	a, _, err := d.own(name)
+	if err != nil {
+		return tools.Judgement{Refused: err, Private: true}
+	}
+	t, err := d.Own.Get(ctx, a, cmp.Or(askedOf(tools.Asked(ctx), a), tab))
+	if err != nil {
+		return tools.Judgement{Refused: outOfOwn(err), Private: true}
+	}
+	if effects&(tools.Read|tools.Exec) != 0 && d.mine(t.URL) {
+		return tools.Judgement{Private: true, Refused: tools.Errorf(tools.PolicyDenied, "a page of this machine is in that tab, as Hob's own is, on which its owner answers questions; it is not read, and no script runs there. Name another tab")}
+	}
+	return tools.Judgement{
+		Effects: effects, Private: true, Exact: bound(there{a.Name, t.ID, t.URL}),
+		Why: fmt.Sprintf("%s %s in your own %s, where you are signed in to what is yours", does, place(t.URL), a.Title),
+	}
+}
+
+// askedForm is the beginning of what an approval is bound to.
+var askedForm = regexp.MustCompile(`^\{"browser":"(\w+)","tab":"([^"\\]+)"`)
+
+// askedOf is the tab that the owner was asked about. Without it "the tab in front"
+// would be another one as soon as he answers on a page in that browser.
+func askedOf(exact string, a apps.App) string {
+	if m := askedForm.FindStringSubmatch(exact); m != nil && m[1] == a.Name {
+		return m[2]
+	}
+	return ""
+}
+
+// mine reports whether an address may be one of Hob's own page, or shares its cookies,
+// which no port tells apart.
+func (d Deps) mine(raw string) bool {
+	for _, within := range []string{"view-source:", "blob:"} {
+		raw = strings.TrimPrefix(raw, within)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return true
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	ip, err := netip.ParseAddr(host)
+	if err == nil {
+		ip = ip.Unmap().WithZone("")
+	}
+	switch {
+	case host == "localhost", strings.HasSuffix(host, ".localhost"), err == nil && (ip.IsLoopback() || ip.IsUnspecified()):
+		return true
+	}
+	return slices.ContainsFunc(d.Hosts, func(h string) bool {
+		h = strings.Trim(h, "[]")
+		if h == "" {
+			return false
+		}
+		other, oerr := netip.ParseAddr(h)
+		return strings.EqualFold(h, host) || err == nil && oerr == nil && other.Unmap().WithZone("") == ip
+	})
+}
+
+// again finds the tab that the owner was asked about.
+func (d Deps) again(ctx context.Context, name, tab, exact string) (apps.App, apps.Tab, error) {
+	a, _, err := d.own(name)
+	if err != nil {
+		return a, apps.Tab{}, err
+	}
+	t, err := d.Own.Get(ctx, a, cmp.Or(askedOf(exact, a), tab))
+	if err != nil {
+		return a, t, outOfOwn(err)
+	}
+	if bound(there{a.Name, t.ID, t.URL}) != exact {
+		return a, t, tools.Errorf(tools.Conflict, "another page is in that tab by now; nothing was done. Look again")
+	}
+	return a, t, nil
+}
+
+// acting are the effects of a script in the owner's browser: it can do all that he can.
+const acting = tools.Exec | tools.Send | tools.Destroy
+
+// openingOwn judges what opens an address in the owner's browser: beyond Hob's proxy,
+// signed in as he is, where opening alone may do something.
+func (d Deps) openingOwn(name, raw string) tools.Judgement {
+	a, _, err := d.own(name)
+	if err != nil {
+		return tools.Judgement{Refused: err}
+	}
+	u, err := d.Network.Check(address(raw))
+	if err != nil {
+		return tools.Judgement{Refused: outward(err, raw)}
+	}
+	return tools.Judgement{
+		Effects: tools.Egress | tools.Send, URLs: []string{u.String()}, Get: true,
+		Why: fmt.Sprintf("opens %s in your own %s, signed in as you are there", u.Host, a.Title),
+	}
+}
+
+func (d Deps) openOwn(ctx context.Context, name, raw string) (tools.Result, error) {
+	a, _, err := d.own(name)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	u, err := d.Network.Check(address(raw))
+	if err != nil {
+		return tools.Result{}, outward(err, raw)
+	}
+	t, err := d.Own.Open(ctx, a, u.String())
+	if err != nil {
+		return tools.Result{}, outOfOwn(err)
+	}
+	return tools.Result{Text: fmt.Sprintf("Opened in %s, tab %s: %s", a.Title, t.ID, u), Data: t}, nil
+}
+
+// listOwn tells addresses without what may be secret in them.
+func (d Deps) listOwn(ctx context.Context, name string) (tools.Result, error) {
+	a, _, err := d.own(name)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	l, err := d.Own.List(ctx, a)
+	if err != nil {
+		return tools.Result{}, outOfOwn(err)
+	}
+	var b strings.Builder
+	for i, t := range l.Tabs {
+		l.Tabs[i].URL = withoutQuery(t.URL)
+		fmt.Fprintf(&b, "- %s: %s (%s)", t.ID, cmp.Or(t.Title, "no title"), l.Tabs[i].URL)
+		if t.Active {
+			b.WriteString(", in front")
+		}
+		b.WriteByte('\n')
+	}
+	if len(l.Tabs) == 0 {
+		b.WriteString("No tab is open in " + a.Title + ".\n")
+	}
+	if more := l.Total - len(l.Tabs); more > 0 {
+		fmt.Fprintf(&b, "(and %d more tabs)\n", more)
+	}
+	if l.Hidden > 0 {
+		fmt.Fprintf(&b, "(Private windows are left out: %d)\n", l.Hidden)
+	}
+	return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: l, Source: provenance.Outside, Origins: origin("browser_list_tabs", a.Title)}, nil
+}
+
+// withoutQuery is an address without what comes behind its path.
+func withoutQuery(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	if u.Host == "" {
+		return u.Scheme + ":"
+	}
+	more := ""
+	if u.RawQuery != "" || u.Fragment != "" {
+		more = "…"
+	}
+	u.User, u.RawQuery, u.Fragment, u.ForceQuery = nil, "", "", false
+	return cutTo(u.String(), 300) + more
+}
+
+func cutTo(s string, most int) string {
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// ofOwn is the result of something in the owner's browser that shows words of a page.
+func ofOwn(tool string, a apps.App, t apps.Tab, text string, data any) tools.Result {
+	return tools.Result{Text: text, Data: data, Source: provenance.Outside, Origins: origin(tool, a.Title+": "+withoutQuery(t.URL))}
+}
+
+// outOfOwn turns an error of a script into one for a model.
+func outOfOwn(err error) error {
+	e, ok := errors.AsType[*osrun.Error](err)
+	if !ok {
+		return err
+	}
+	out := &tools.Error{Code: tools.Failed, Message: e.Error(), Err: err}
+	if e.Kind == osrun.Internal {
+		out.Source = provenance.Outside // it may hold the words of a page
+	}
+	switch {
+	case e.Unknown:
+		out.Code = tools.OutcomeUnknown
+	case e.Kind == osrun.NotFound:
+		out.Code = tools.NotFound
+	case e.Kind == osrun.Changed, e.Kind == osrun.Busy:
+		out.Code = tools.Conflict
+	case e.Kind == osrun.Timeout:
+		out.Code = tools.TimedOut
+	case e.Kind == osrun.Unsupported, e.Kind == osrun.NotInstalled:
+		out.Code = tools.Unsupported
+	}
+	return out
+}
+
+func (d Deps) readOwn(ctx context.Context, c tools.Call, in ofTabIn) (tools.Result, error) {
+	a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	x, err := d.Own.Read(ctx, a, t)
+	if err != nil {
+		return tools.Result{}, outOfOwn(err)
+	}
+	text := fmt.Sprintf("Title: %s\nAddress: %s\nTab: %s of %s\n\n%s", t.Title, withoutQuery(t.URL), t.ID, a.Title, cmp.Or(strings.TrimSpace(x.Text), "There is no text on it."))
+	if x.Cut {
+		text += "\n\n(This is the beginning; the rest was not read.)"
+	}
+	return ofOwn("browser_get_page_content", a, t, text, nil), nil
+}
+
+func (d Deps) runOwn(ctx context.Context, c tools.Call, in scriptIn) (tools.Result, error) {
+	a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	x, err := d.Own.Execute(ctx, a, t, in.Script)
+	if err != nil {
+		return tools.Result{}, outOfOwn(err)
+	}
+	return ofOwn("browser_execute_js", a, t, x.Text, value{x.Text}), nil
+}

@@ -1,0 +1,206 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/platform/browser"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// maxLinks bounds the addresses of one page.
+const maxLinks = 300
+
+func content(d Deps) tools.Tool {
+	return tools.New(tools.Def[ofTabIn]{
+		Spec: spec("browser_get_page_content", tools.Read, lookFor,
+			"Read the page in a tab of Hob's browser: its text, with handles ([e7 button ...]) for links, buttons and fields, and the addresses of links. Of the owner's own browser, on macOS, the text alone, and it asks him.",
+			"browser page content text website read extract form fields links buttons outline summarize chrome safari"),
+		Summary: func(in ofTabIn) string { return "Read the page in " + in.title(d) },
+		Judge: func(ctx context.Context, in ofTabIn) tools.Judgement {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.inOwn(ctx, in.Browser, in.Tab, tools.Read|tools.Secret, "reads the page of")
+			}
+			return tools.Judgement{}
+		},
+		Run: func(ctx context.Context, c tools.Call, in ofTabIn) (tools.Result, error) {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.readOwn(ctx, c, in)
+			}
+			id, err := d.which(ctx, in.Tab)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			p, err := d.Browser.Content(ctx, id)
+			if err != nil {
+				return tools.Result{}, outward(err, in.Tab)
+			}
+			text, links := d.page(p)
+			return tools.Result{
+				Text: text + d.beside(p.Tab), Source: provenance.Outside, Origins: origin("browser_get_page_content", p.URL), Links: links,
+				Data: read{p.Tab, p.URL, p.Title, p.Status, p.Loading, p.Cut, p.Elements},
+			}, nil
+		},
+	})
+}
+
+// read is the Data of browser_get_page_content.
+type read struct {
+	Tab      string            `json:"tab"`
+	URL      string            `json:"url"`
+	Title    string            `json:"title,omitempty"`
+	Status   int               `json:"status,omitempty"`
+	Loading  bool              `json:"loading,omitempty"`
+	Cut      bool              `json:"cut,omitempty"`
+	Elements []browser.Element `json:"elements,omitempty"`
+}
+
+// page is a page as a model reads it, and the addresses on it.
+func (d Deps) page(c *browser.Content) (string, []string) {
+	var b strings.Builder
+	if c.Title != "" {
+		fmt.Fprintf(&b, "Title: %s\n", c.Title)
+	}
+	fmt.Fprintf(&b, "Address: %s\nTab: %s\n", c.URL, c.Tab)
+	if c.Status >= 400 {
+		fmt.Fprintf(&b, "The server answered with the status %d.\n", c.Status)
+	}
+	b.WriteString("\n")
+	if strings.TrimSpace(c.Text) == "" {
+		b.WriteString("There is no text on it.")
+	}
+	b.WriteString(strings.TrimSpace(c.Text))
+	links := d.canonical(c.URL)
+	known := map[string]bool{}
+	for _, e := range c.Elements {
+		list := d.canonical(e.Href)
+		if len(list) == 0 || known[list[0]] || len(links) > maxLinks {
+			continue
+		}
+		if len(known) == 0 {
+			b.WriteString("\n\nLinks:")
+		}
+		known[list[0]] = true
+		links = append(links, list[0])
+		fmt.Fprintf(&b, "\n%s %s", e.Handle, list[0])
+	}
+	for _, s := range remarks(c) {
+		b.WriteString("\n\n(" + s + ")")
+	}
+	return b.String(), links
+}
+
+// remarks are what a reader of the page should know.
+func remarks(c *browser.Content) []string {
+	var out []string
+	if c.Cut {
+		out = append(out, "This is the beginning; the rest was not read.")
+	}
+	if c.Loading {
+		out = append(out, "The page is still loading; read it again for the rest.")
+	}
+	if len(c.Frames) > 0 {
+		out = append(out, "Frames of other sites are on it, which are not read: "+strings.Join(c.Frames, ", "))
+	}
+	if c.Secrets > 0 {
+		out = append(out, "Fields for passwords and cards are left to the owner: he fills them in the window.")
+	}
+	return out
+}
+
+type navigateIn struct {
+	URL    string `json:"url,omitempty" jsonschema:"https://host/path"`
+	Action string `json:"action,omitempty" jsonschema:"instead of url: back, forward or reload"`
+	Tab    string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
+}
+
+func navigate(d Deps) tools.Tool {
+	return tools.New(tools.Def[navigateIn]{
+		Spec: spec("browser_navigate", tools.Egress, openFor, "Open another address in a tab of Hob's browser, go back or forward, or load its page again.",
+			"browser go to url visit back forward history reload refresh page address navigate chrome safari"),
+		Summary: func(in navigateIn) string {
+			if in.URL == "" {
+				return fmt.Sprintf("In %s: %.20q", d.named(in.Tab), in.Action)
+			}
+			return "Open " + d.shown(in.URL) + " in " + d.named(in.Tab)
+		},
+		Judge: func(ctx context.Context, in navigateIn) tools.Judgement {
+			ctx, cancel := context.WithTimeout(ctx, judgeFor)
+			defer cancel()
+			t, to, err := d.goal(ctx, in)
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			return d.opening(to, bound(goal{t.ID, to}))
+		},
+		Run: func(ctx context.Context, c tools.Call, in navigateIn) (tools.Result, error) {
+			t, to, err := d.goal(ctx, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if bound(goal{t.ID, to}) != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "another page is there by now; look again")
+			}
+			u, err := d.Network.Check(to)
+			if err != nil {
+				return tools.Result{}, outward(err, in.URL)
+			}
+			if delta := steps(in.Action); delta != 0 {
+				t, err = d.Browser.Go(ctx, t.ID, delta, to)
+			} else {
+				t, err = d.Browser.Navigate(ctx, t.ID, u.String())
+			}
+			if err != nil {
+				return tools.Result{}, outward(err, in.URL)
+			}
+			return d.opened("browser_navigate", t), nil
+		},
+	})
+}
+
+// goal is what a navigation is bound to.
+type goal struct {
+	Tab string `json:"tab"`
+	URL string `json:"url"`
+}
+
+// steps is how far an action moves in the history.
+func steps(action string) int {
+	switch action {
+	case "back":
+		return -1
+	case "forward":
+		return 1
+	}
+	return 0
+}
+
+// goal finds the tab and the address that are meant.
+func (d Deps) goal(ctx context.Context, in navigateIn) (browser.Tab, string, error) {
+	id, err := d.which(ctx, in.Tab)
+	if err != nil {
+		return browser.Tab{}, "", err
+	}
+	t, err := d.Browser.Get(id)
+	if err != nil {
+		return t, "", outward(err, in.Tab)
+	}
+	switch {
+	case in.URL != "" && in.Action == "":
+		return t, address(in.URL), nil
+	case in.URL == "" && in.Action == "reload":
+		if strings.HasSuffix(t.URL, "…") {
+			return t, "", tools.Errorf(tools.Unsupported, "the address of the page is too long to be opened again")
+		}
+		return t, t.URL, nil
+	case in.URL == "" && steps(in.Action) != 0:
+		to, err := d.Browser.History(ctx, t.ID, steps(in.Action))
+		if err != nil {
+			return t, "", outward(err, in.Tab)
+		}
+		return t, to, nil
+	}
+	return t, "", tools.Errorf(tools.InvalidArguments, `browser_navigate takes a url, or one of the actions "back", "forward" and "reload"`)
+}

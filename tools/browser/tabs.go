@@ -1,0 +1,249 @@
+package browser
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"hob/platform/browser"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+type listIn struct {
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+}
+
+// tabList is the Data of browser_list_tabs.
+type tabList struct {
+	Tabs []browser.Tab `json:"tabs"`
+}
+
+func listTabs(d Deps) tools.Tool {
+	return tools.New(tools.Def[listIn]{
+		Spec: spec("browser_list_tabs", tools.Read, lookFor, "List the tabs that are open in Hob's browser, or on macOS in the owner's own, with titles and addresses.",
+			"browser tabs pages websites open list which chrome safari window"),
+		Summary: func(in listIn) string {
+			if a, mine, err := d.own(in.Browser); err == nil && !mine {
+				return "List the tabs of your own " + a.Title
+			}
+			return "List the tabs of the browser"
+		},
+		Judge: func(_ context.Context, in listIn) tools.Judgement {
+			_, mine, err := d.own(in.Browser)
+			return tools.Judgement{Private: !mine, Refused: err}
+		},
+		Run: func(ctx context.Context, _ tools.Call, in listIn) (tools.Result, error) {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.listOwn(ctx, in.Browser)
+			}
+			list := d.Browser.Tabs(ctx)
+			if len(list) == 0 {
+				return tools.Result{Text: "No tab is open in my browser.", Data: tabList{[]browser.Tab{}}}, nil
+			}
+			var b strings.Builder
+			var urls []string
+			for _, t := range list {
+				fmt.Fprintf(&b, "- %s: %s\n", t.ID, line(t))
+				urls = append(urls, t.URL)
+			}
+			return tools.Result{Text: strings.TrimSuffix(b.String(), "\n"), Data: tabList{list}, Source: provenance.Outside, Origins: origin("browser_list_tabs", "open tabs"), Links: d.canonical(urls...)}, nil
+		},
+	})
+}
+
+// line is a tab on one line.
+func line(t browser.Tab) string {
+	title := t.Title
+	if title == "" {
+		title = "no title"
+	}
+	s := fmt.Sprintf("%s (%s)", title, t.URL)
+	switch {
+	case !t.Web():
+		s = "a page that is not of the web"
+	case t.Crashed:
+		s += ", crashed"
+	}
+	if t.Active {
+		s += ", active"
+	}
+	return s
+}
+
+type openIn struct {
+	URL     string `json:"url" jsonschema:"https://host/path"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+}
+
+func openTab(d Deps) tools.Tool {
+	return tools.New(tools.Def[openIn]{
+		Spec: spec("browser_open_tab", tools.Egress, openFor, "Open a web address in a new tab of Hob's browser, for pages that need scripts or a login.",
+			"browser new tab website url page go to visit link chrome safari login"),
+		Summary: func(in openIn) string {
+			if a, mine, err := d.own(in.Browser); err == nil && !mine {
+				return "Open " + d.shown(in.URL) + " in your own " + a.Title
+			}
+			return "Open " + d.shown(in.URL) + " in the browser"
+		},
+		Judge: func(_ context.Context, in openIn) tools.Judgement {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.openingOwn(in.Browser, in.URL)
+			}
+			return d.opening(in.URL, "")
+		},
+		Run: func(ctx context.Context, _ tools.Call, in openIn) (tools.Result, error) {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.openOwn(ctx, in.Browser, in.URL)
+			}
+			u, err := d.Network.Check(address(in.URL))
+			if err != nil {
+				return tools.Result{}, outward(err, in.URL)
+			}
+			t, err := d.Browser.Open(ctx, u.String())
+			if err != nil {
+				return tools.Result{}, outward(err, in.URL)
+			}
+			return d.opened("browser_open_tab", t), nil
+		},
+	})
+}
+
+type tabIn struct {
+	Tab string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
+}
+
+type ofTabIn struct {
+	Tab     string `json:"tab,omitempty" jsonschema:"such as t2; needed when several are open"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+}
+
+// title names the tab for a question.
+func (in ofTabIn) title(d Deps) string {
+	if _, mine, err := d.own(in.Browser); err != nil || !mine {
+		return d.owned(in.Browser, in.Tab)
+	}
+	return d.named(in.Tab)
+}
+
+type oneTabIn struct {
+	Tab     string `json:"tab" jsonschema:"such as t2"`
+	Browser string `json:"browser,omitempty" jsonschema:"hob (default), or the owner's own on macOS: safari, chrome, edge, brave, arc"`
+}
+
+func closeTab(d Deps) tools.Tool {
+	return tools.New(tools.Def[ofTabIn]{
+		Spec:    spec("browser_close_tab", tools.Write, lookFor, "Close a tab of Hob's browser, or on macOS of the owner's own.", "browser close tab page shut chrome safari"),
+		Summary: func(in ofTabIn) string { return "Close " + in.title(d) },
+		Judge: func(ctx context.Context, in ofTabIn) tools.Judgement {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.inOwn(ctx, in.Browser, in.Tab, tools.Write|tools.Destroy, "closes the tab with")
+			}
+			id, err := d.which(ctx, in.Tab)
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			t, err := d.Browser.Get(id)
+			if err != nil {
+				return tools.Judgement{Refused: outward(err, in.Tab)}
+			}
+			j := tools.Judgement{Exact: t.ID}
+			if t.Own { // nothing of the owner's is in it
+				j.Effects = tools.Read
+			}
+			return j
+		},
+		Run: func(ctx context.Context, c tools.Call, in ofTabIn) (tools.Result, error) {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+				if err == nil {
+					err = d.Own.Close(ctx, a, t)
+				}
+				if err != nil {
+					return tools.Result{}, outOfOwn(err)
+				}
+				return tools.Result{Text: "Closed the tab " + t.ID + " of " + a.Title + "."}, nil
+			}
+			t, err := d.Browser.Get(in.Tab)
+			if err == nil && t.ID != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "another tab is active by now; name the one that is meant")
+			}
+			if err == nil {
+				t, err = d.Browser.CloseTab(ctx, t.ID)
+			}
+			if err != nil {
+				return tools.Result{}, outward(err, in.Tab)
+			}
+			return tools.Result{Text: "Closed the tab " + t.ID + "."}, nil
+		},
+	})
+}
+
+func switchTab(d Deps) tools.Tool {
+	return tools.New(tools.Def[oneTabIn]{
+		Spec: spec("browser_switch_tab", tools.Read, lookFor, "Bring a tab of Hob's browser, or on macOS of the owner's own, to the front.",
+			"browser activate change tab focus front page chrome safari"),
+		Summary: func(in oneTabIn) string { return "Switch to " + ofTabIn(in).title(d) },
+		Judge: func(ctx context.Context, in oneTabIn) tools.Judgement {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				return d.inOwn(ctx, in.Browser, in.Tab, tools.Write, "brings to the front")
+			}
+			return tools.Judgement{}
+		},
+		Run: func(ctx context.Context, c tools.Call, in oneTabIn) (tools.Result, error) {
+			if _, mine, _ := d.own(in.Browser); !mine {
+				a, t, err := d.again(ctx, in.Browser, in.Tab, c.Exact)
+				if err == nil {
+					err = d.Own.Switch(ctx, a, t)
+				}
+				if err != nil {
+					return tools.Result{}, outOfOwn(err)
+				}
+				return ofOwn("browser_switch_tab", a, t, "Now in front of "+a.Title+": "+t.ID+": "+cmp.Or(t.Title, "no title"), nil), nil
+			}
+			t, err := d.Browser.Switch(ctx, in.Tab)
+			if err != nil {
+				return tools.Result{}, outward(err, in.Tab)
+			}
+			return tools.Result{
+				Text: "Now active: " + t.ID + ": " + line(t), Data: t, Source: provenance.Outside, Origins: origin("browser_switch_tab", t.URL), Links: d.canonical(t.URL),
+			}, nil
+		},
+	})
+}
+
+func getURL(d Deps) tools.Tool {
+	return tools.New(tools.Def[ofTabIn]{
+		Spec: spec("browser_get_url", tools.Read, lookFor, "Tell the address and title of the page in a tab of Hob's browser, or on macOS of the owner's own.",
+			"browser url address link current website page chrome safari"),
+		Summary: func(in ofTabIn) string { return "Look at the address of " + in.title(d) },
+		Judge: func(_ context.Context, in ofTabIn) tools.Judgement {
+			_, mine, err := d.own(in.Browser)
+			return tools.Judgement{Private: !mine, Refused: err}
+		},
+		Run: func(ctx context.Context, _ tools.Call, in ofTabIn) (tools.Result, error) {
+			if a, mine, _ := d.own(in.Browser); !mine {
+				t, err := d.Own.Get(ctx, a, in.Tab)
+				if err != nil {
+					return tools.Result{}, outOfOwn(err)
+				}
+				return ofOwn("browser_get_url", a, t, cutTo(t.URL, 2000)+"\n"+t.Title, t), nil
+			}
+			id, err := d.which(ctx, in.Tab)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			t, err := d.Browser.Get(id)
+			if err != nil {
+				return tools.Result{}, outward(err, in.Tab)
+			}
+			if !t.Web() {
+				return tools.Result{Text: "The tab " + t.ID + " shows no page of the web."}, nil
+			}
+			return tools.Result{
+				Text: fmt.Sprintf("%s\n%s", t.URL, t.Title), Data: t, Source: provenance.Outside, Origins: origin("browser_get_url", t.URL), Links: d.canonical(t.URL),
+			}, nil
+		},
+	})
+}

@@ -1,0 +1,139 @@
+package calendar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/ics"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type answerIn struct {
+	Event   string `json:"event" jsonschema:"words of its title, or of who invites"`
+	Answer  string `json:"answer" jsonschema:"accept, decline or tentative"`
+	Comment string `json:"comment,omitempty" jsonschema:"a word to who invites"`
+	On      string `json:"on,omitempty" jsonschema:"the day it is on; default the next one"`
+	Series  bool   `json:"series,omitempty" jsonschema:"all occurrences of a repeating event, not this one alone"`
+	Account string `json:"account,omitempty"`
+}
+
+// maxComment bounds a word to who invites, in characters.
+const maxComment = 1000
+
+func (in answerIn) answer() (a pim.Answer, word string, err error) {
+	switch strings.ToLower(strings.TrimSpace(in.Answer)) {
+	case "accept", "accepted", "yes":
+		return pim.Accepted, "Accepted", nil
+	case "decline", "declined", "no":
+		return pim.Declined, "Declined", nil
+	case "tentative", "tentatively", "maybe", "perhaps":
+		return pim.Tentative, "Tentatively accepted", nil
+	}
+	return "", "", tools.Errorf(tools.InvalidArguments, "answer is accept, decline or tentative")
+}
+
+// invited finds the invitation, and who gets the answer.
+func (d Deps) invited(ctx context.Context, in answerIn, now time.Time) (f found, s pim.Scheduling, exact string, err error) {
+	a, _, err := in.answer()
+	if err != nil {
+		return f, nil, "", err
+	}
+	if len([]rune(in.Comment)) > maxComment {
+		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the comment has more than %d characters", maxComment)
+	}
+	if f, err = d.pick(ctx, in.Event, in.On, in.Account, now); err != nil {
+		return f, nil, "", err
+	}
+	s, ok := f.in.(pim.Scheduling)
+	own := d.own(f.in.Name())
+	switch {
+	case !ok:
+		return f, nil, "", tools.Errorf(tools.Unsupported, "Hob cannot answer invitations in %s; answer them there", f.in.Name())
+	case own == "":
+		return f, nil, "", tools.Errorf(tools.Unsupported, "the account %s does not say which address is the owner's; set its address", f.in.Name())
+	case len(f.Guests) < ics.MaxGuests && !slices.ContainsFunc(f.Guests, func(p pim.Person) bool { return strings.EqualFold(p.Address, own) }) || strings.EqualFold(f.Organizer.Address, own):
+		return f, nil, "", tools.Errorf(tools.InvalidArguments, "the owner is not invited to that event (as %s)", own)
+	}
+	if err := pim.CheckPerson(pim.Person{Address: f.Organizer.Address}); err != nil {
+		return f, nil, "", classify(fmt.Errorf("who invites cannot be written to: %w", err))
+	}
+	exact = fmt.Sprintf("%s: %s, to %s", f.exact(), a, f.Organizer.Address)
+	if in.Series {
+		exact += ", all of them"
+	}
+	return f, s, exact, nil
+}
+
+// answerInvitation tells who invited whether the owner comes.
+func (d Deps) answerInvitation() tools.Tool {
+	return tools.New(tools.Def[answerIn]{
+		Spec: tools.Spec{
+			Name: "answer_invitation", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
+			Description: "Accept, decline or tentatively accept an invitation in the owner's calendar; who invited is told.",
+			Keywords:    "accept decline refuse rsvp reply respond to meeting invitation invite tentative maybe attend come",
+		},
+		Summary: func(in answerIn) string {
+			s := fmt.Sprintf("Answer the invitation to %q: %s", phrase.Cut(in.Event, 120), phrase.Cut(in.Answer, 20))
+			if in.Comment != "" {
+				s += fmt.Sprintf(", %q", phrase.Cut(in.Comment, 240))
+			}
+			return s
+		},
+		Judge: func(ctx context.Context, in answerIn) tools.Judgement {
+			f, _, exact, err := d.invited(ctx, in, d.now())
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			return tools.Judgement{Exact: exact, To: []string{f.Organizer.Address}, Why: "it tells " + tools.WholePerson(f.Organizer) + ", who invites"}
+		},
+		Run:  d.runAnswer,
+		Undo: d.undo("The invitation is as it was in your calendar. Who invited was not told of that, unless the server did."),
+	})
+}
+
+func (d Deps) runAnswer(ctx context.Context, c tools.Call, in answerIn) (tools.Result, error) {
+	f, s, exact, err := d.invited(ctx, in, c.Now)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if exact != c.Exact {
+		return tools.Result{}, tools.Errorf(tools.Conflict, "another invitation than was allowed is meant now; nothing was answered")
+	}
+	a, word, err := in.answer()
+	if err != nil {
+		return tools.Result{}, err
+	}
+	is, unknown := s.Schedules(ctx)
+	r, reply, err := s.AnswerEvent(ctx, f.Event, a, in.Comment, in.Series)
+	if err := done(r, err); err != nil {
+		return tools.Result{}, err
+	}
+	text := fmt.Sprintf("%s: %q, %s.", word, phrase.Cut(f.Title, 120), when.Format(f.Start.In(c.Now.Location()), c.Now))
+	box := d.box(d.own(f.in.Name()))
+	switch {
+	case is:
+		text += " The server tells " + f.Organizer.Address + "."
+	case unknown != nil:
+		text += " Nobody knows whether the server tells " + f.Organizer.Address + ", and nothing was mailed."
+	case box == nil:
+		text += " " + f.Organizer.Address + " was not told: no account sends mail as " + d.own(f.in.Name()) + "."
+	default:
+		body := word + ": " + f.Title
+		if in.Comment != "" {
+			body += "\n\n" + in.Comment
+		}
+		said, err := d.post(ctx, c, box, []pim.Person{{Address: f.Organizer.Address}}, word+": "+f.Title, body, reply)
+		if text += " " + said; err != nil {
+			text += ": " + pim.Line(err.Error(), 300)
+		}
+	}
+	res := result("answer_invitation", f.in, text, r, f.Event)
+	res.Undo = undoOf("take the answer out of the calendar", f.in, r, false)
+	return res, nil
+}

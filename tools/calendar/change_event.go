@@ -1,0 +1,277 @@
+package calendar
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/ics"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// lookAhead is in how many days an event is looked for that is to be changed.
+const lookAhead = 92
+
+// changedOut is the Data of the tools that change calendars.
+type changedOut struct {
+	Outcome pim.Outcome `json:"outcome"`
+	Event   string      `json:"event"`
+	Title   string      `json:"title"`
+	Start   time.Time   `json:"start"`
+}
+
+// backData takes a change of a calendar back.
+type backData struct {
+	Account string `json:"account"`
+	Undo    []byte `json:"undo"`
+	Untold  bool   `json:"untold,omitempty"` // it has guests, and nobody tells them
+}
+
+// untold is what is said where guests are not told of a change.
+const untold = " Its guests were not told."
+
+func undoOf(label string, c pim.Calendars, r pim.Receipt, nobodyTells bool) *tools.Undo {
+	if len(r.Undo) == 0 {
+		return nil
+	}
+	return tools.NewUndo(label, backData{c.Name(), r.Undo, nobodyTells})
+}
+
+func (d Deps) undo(done string) func(context.Context, json.RawMessage) (string, error) {
+	return func(ctx context.Context, data json.RawMessage) (string, error) {
+		var u backData
+		if err := json.Unmarshal(data, &u); err != nil {
+			return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+		}
+		all, err := d.writers(u.Account)
+		if err == nil {
+			err = classify(all[0].TakeBack(ctx, u.Undo))
+		}
+		if u.Untold {
+			return done + untold, err
+		}
+		return done, err
+	}
+}
+
+// writers are the calendars that are meant: those of a name, or all; at least one.
+func (d Deps) writers(name string) ([]pim.Calendars, error) {
+	all := d.Calendars()
+	if len(all) == 0 {
+		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has calendars", Remedy: "the owner can add one with: hob account add"}
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		return all, nil
+	}
+	i := slices.IndexFunc(all, func(c pim.Calendars) bool { return strings.EqualFold(c.Name(), name) })
+	if i < 0 {
+		return nil, tools.Errorf(tools.NotFound, "no account %q has calendars", phrase.Cut(name, 60))
+	}
+	return all[i : i+1], nil
+}
+
+// classify gives errors of the drivers their code.
+func classify(err error) error {
+	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
+		return err
+	}
+	code := tools.Failed
+	switch {
+	case errors.Is(err, pim.ErrInvalid):
+		code = tools.InvalidArguments
+	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
+		code = tools.NotFound
+	case errors.Is(err, pim.ErrChanged):
+		code = tools.Conflict
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, pim.ErrNoServer):
+		code = tools.Unsupported
+	case errors.Is(err, context.DeadlineExceeded):
+		code = tools.TimedOut
+	}
+	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
+}
+
+// done makes an error of a change of which nobody knows whether it happened.
+func done(r pim.Receipt, err error) error {
+	if err != nil {
+		return classify(err)
+	}
+	if r.Outcome == pim.Uncertain {
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the calendar was changed (%s); it was not repeated. Look before trying again", r.Why), provenance.Outside)
+	}
+	return nil
+}
+
+// found is an event and where it is.
+type found struct {
+	pim.Event
+	in pim.Calendars
+}
+
+// pick finds the event that is meant by words of its title, place or guests: the next
+// one, or the one of a day. Several that fit are an error that names them.
+func (d Deps) pick(ctx context.Context, words, on, account string, now time.Time) (found, error) {
+	want := phrase.Split(words)
+	if len(want) == 0 {
+		return found{}, tools.Errorf(tools.InvalidArguments, "say which event: words of its title")
+	}
+	all, err := d.writers(account)
+	if err != nil {
+		return found{}, err
+	}
+	s := pim.Span{From: now.Add(-12 * time.Hour), To: now.AddDate(0, 0, lookAhead), Zone: now.Location()}
+	if strings.TrimSpace(on) != "" {
+		m, err := when.Parse(on, now)
+		if err != nil {
+			return found{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+		}
+		t := m.Time.In(now.Location())
+		s.From = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, now.Location())
+		s.To = s.From.AddDate(0, 0, 1)
+	}
+	var fit []found
+	var failed []error
+	for _, c := range all {
+		list, err := c.FindEvents(ctx, s)
+		failed = append(failed, err)
+		for _, e := range list {
+			if e.Cancelled || e.Ref == "" || !about(e, want) {
+				continue
+			}
+			i := slices.IndexFunc(fit, func(f found) bool { return f.UID == e.UID })
+			switch {
+			case i < 0:
+				fit = append(fit, found{e, c})
+			case strings.TrimSpace(on) == "" && !fit[i].End.After(now) && e.Start.After(fit[i].Start): // that one is over
+				fit[i] = found{e, c}
+			}
+		}
+	}
+	switch err := errors.Join(failed...); {
+	case len(fit) == 1:
+		return fit[0], nil
+	case len(fit) == 0 && err != nil:
+		return found{}, classify(err)
+	case len(fit) == 0:
+		return found{}, tools.Errorf(tools.NotFound, "no event about %q is in the calendars %s", phrase.Cut(words, 80), map[bool]string{true: "for that day", false: fmt.Sprintf("for the next %d days", lookAhead)}[on != ""])
+	}
+	var b strings.Builder
+	for _, f := range fit[:min(len(fit), 8)] {
+		fmt.Fprintf(&b, "\n- %s, %s", named(f.Event), when.Format(f.Start.In(now.Location()), now))
+	}
+	return found{}, tools.Quoting(tools.Errorf(tools.InvalidArguments, "%d events fit %q; say more of its title, or its day:%s", len(fit), phrase.Cut(words, 80), b.String()), provenance.Outside)
+}
+
+// guests are the people besides the owner who may be told of a change.
+func (f found) guests(own string) (out []string) {
+	for _, g := range append([]pim.Person{f.Organizer}, f.Guests...) {
+		if g.Address != "" && !strings.EqualFold(g.Address, own) && !slices.Contains(out, g.Address) {
+			out = append(out, g.Address)
+		}
+	}
+	return out
+}
+
+// exact is which event is meant, as it is now and with those who are invited: an
+// approval is bound to it.
+func (f found) exact() string {
+	with := f.guests("")
+	slices.Sort(with)
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{f.Ref, f.Occurrence}, with...), "\x00")))
+	return fmt.Sprintf("%s, %s (%s)", named(f.Event), f.Start.Format("Mon 2 Jan 2006 15:04"), hex.EncodeToString(sum[:6]))
+}
+
+// judge says of a change whom it reaches; more says what else an approval of it is
+// bound to, nil nothing.
+func (d Deps) judge(ctx context.Context, words, on, account string, more func(f found, now time.Time) (string, error)) tools.Judgement {
+	f, err := d.pick(ctx, words, on, account, d.now())
+	if err != nil {
+		return tools.Judgement{Refused: err}
+	}
+	j := tools.Judgement{Exact: f.exact()}
+	if more != nil {
+		s, err := more(f, d.now())
+		if err != nil {
+			return tools.Judgement{Refused: err}
+		}
+		j.Exact += s
+	}
+	if to := f.guests(d.own(f.in.Name())); len(to) > 0 {
+		how, _ := d.way(ctx, f)
+		if how == nobody {
+			return j
+		}
+		j.Exact += "; " + string(how)
+		j.Effects, j.To, j.Why = tools.Write|tools.Send, to, "its guests may be told: "+strings.Join(to, ", ")
+		if len(f.Guests) >= ics.MaxGuests {
+			j.Why += ", and those beyond the first " + strconv.Itoa(ics.MaxGuests)
+		}
+	}
+	return j
+}
+
+func (d Deps) now() time.Time {
+	if d.Now != nil {
+		return d.Now()
+	}
+	return time.Now()
+}
+
+// own is the owner's address in an account.
+func (d Deps) own(account string) string {
+	for _, a := range d.Accounts() {
+		if a.Name == account {
+			return a.Address
+		}
+	}
+	return ""
+}
+
+var clockAlone = regexp.MustCompile(`(?i)^\s*(at\s+)?(\d{1,2}([:.]\d{2})?\s*(am|pm|h|o'clock)?|noon|midnight)\s*$`)
+
+// moment reads a time; one without a day is of that day.
+func moment(words string, of, now time.Time) (t time.Time, clock bool, err error) {
+	base := now
+	if !of.IsZero() && clockAlone.MatchString(words) {
+		base = time.Date(of.Year(), of.Month(), of.Day(), 0, 0, 0, 0, now.Location())
+	}
+	m, err := when.Parse(words, base)
+	if err != nil {
+		return t, false, tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	return m.Time.In(now.Location()), m.HasClock, nil
+}
+
+// sure is a time as an approval is bound to it. Words that mean another time a minute
+// later can be bound to nothing but themselves, which is too little where people are
+// told of it.
+func sure(words string, t, now time.Time, told bool) (string, error) {
+	a, err := when.Parse(words, now)
+	b, later := when.Parse(words, now.Add(time.Minute))
+	switch {
+	case err != nil || later != nil || a.Time.Equal(b.Time):
+		return t.Format("Mon 2 Jan 2006 15:04 MST"), nil
+	case told:
+		return "", tools.Errorf(tools.InvalidArguments, "%q is counted from now, and guests are told of it: say the day and the time (%s)", phrase.Cut(words, 60), t.Format("2006-01-02 15:04"))
+	}
+	return strconv.Quote(words), nil
+}
+
+func result(tool string, c pim.Calendars, text string, r pim.Receipt, e pim.Event) tools.Result {
+	return tools.Result{
+		Text: text, Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
+		Source: provenance.Outside, Origins: []provenance.Origin{{Kind: "calendar", Label: c.Name(), Via: tool}},
+	}
+}

@@ -1,0 +1,261 @@
+package calendar
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/ics"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type createIn struct {
+	Title    string   `json:"title"`
+	Start    string   `json:"start" jsonschema:"in words or RFC 3339; a day alone means the whole day"`
+	End      string   `json:"end,omitempty"`
+	Minutes  int      `json:"minutes,omitempty" jsonschema:"how long, in place of end (default 60)"`
+	Place    string   `json:"place,omitempty"`
+	Notes    string   `json:"notes,omitempty"`
+	Repeat   string   `json:"repeat,omitempty" jsonschema:"daily, weekly, monthly, yearly, or an RRULE"`
+	Alarm    int      `json:"alarm,omitempty" jsonschema:"minutes before it at which the owner's devices ring"`
+	Guests   []string `json:"guests,omitempty" jsonschema:"addresses of people who are invited, or names in the address book"`
+	Calendar string   `json:"calendar,omitempty"`
+	Account  string   `json:"account,omitempty"`
+}
+
+func (d Deps) createEvent() tools.Tool {
+	return tools.New(tools.Def[createIn]{
+		Spec: tools.Spec{
+			Name: "create_calendar_event", Category: "calendar", Effects: tools.Write | tools.Send, Timeout: 2 * time.Minute,
+			Description: "Put an event into the owner's calendar, once or again and again; people can be invited to it.",
+			Keywords:    "add new calendar event appointment meeting schedule book plan put enter invite invitation lunch date",
+		},
+		Summary: func(in createIn) string {
+			s := fmt.Sprintf("Put %q into the calendar, %s", phrase.Cut(in.Title, 120), phrase.Cut(in.Start, 60))
+			if len(in.Guests) > 0 {
+				s += ", and invite " + strings.Join(in.Guests, ", ")
+			}
+			return s
+		},
+		Judge: func(ctx context.Context, in createIn) tools.Judgement {
+			e, err := d.planned(ctx, in, tools.Call{Now: d.now()})
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			exact, err := in.exact(e, d.now())
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			if len(e.Guests) == 0 {
+				return tools.Judgement{Effects: tools.Write, Exact: exact}
+			}
+			j := tools.Judgement{Exact: exact}
+			var names []string
+			for _, g := range e.Guests {
+				j.To, names = append(j.To, g.Address), append(names, tools.WholePerson(g))
+			}
+			j.Why = "it invites " + strings.Join(names, ", ")
+			return j
+		},
+		Run:  d.create,
+		Undo: d.undo("Took the event out of the calendar."),
+	})
+}
+
+// guestsOf are those who are meant by addresses and names.
+func (d Deps) guestsOf(ctx context.Context, list []string) (out []pim.Person, err error) {
+	if len(list) > pim.MaxRecipients {
+		return nil, tools.Errorf(tools.InvalidArguments, "at most %d people can be invited at once", pim.MaxRecipients)
+	}
+	for _, s := range list {
+		p, err := tools.PersonIn(ctx, s, d.People)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(out, func(o pim.Person) bool { return o.Address == p.Address }) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// planned is what the arguments mean, with the guests looked up.
+func (d Deps) planned(ctx context.Context, in createIn, c tools.Call) (pim.NewEvent, error) {
+	e, err := in.planned(c)
+	if err != nil {
+		return e, err
+	}
+	if e.Guests, err = d.guestsOf(ctx, in.Guests); err == nil {
+		err = classify(ics.CheckEvent(e))
+	}
+	return e, err
+}
+
+// planned reads the arguments.
+func (in createIn) planned(c tools.Call) (e pim.NewEvent, err error) {
+	sum := sha256.Sum256([]byte("event " + c.ID))
+	e = pim.NewEvent{UID: hex.EncodeToString(sum[:16]) + "@hob", Title: strings.TrimSpace(in.Title), Place: strings.TrimSpace(in.Place), Notes: in.Notes}
+	start, clock, err := moment(in.Start, time.Time{}, c.Now)
+	if err != nil {
+		return e, err
+	}
+	e.Start, e.AllDay = start, !clock
+	if e.AllDay {
+		e.Start = time.Date(start.Year(), start.Month(), start.Day(), 0, 0, 0, 0, c.Now.Location())
+		e.End = e.Start.AddDate(0, 0, 1)
+	} else {
+		e.End = start.Add(time.Duration(cmp.Or(max(in.Minutes, 0), 60)) * time.Minute)
+	}
+	if strings.TrimSpace(in.End) != "" {
+		end, clock, err := moment(in.End, e.Start, c.Now)
+		switch {
+		case err != nil:
+			return e, err
+		case e.AllDay: // the last day counts
+			e.End = time.Date(end.Year(), end.Month(), end.Day()+1, 0, 0, 0, 0, c.Now.Location())
+		case clock:
+			e.End = end
+		default:
+			return e, tools.Errorf(tools.InvalidArguments, "say at what time it ends on that day")
+		}
+	}
+	if in.Alarm > 0 {
+		e.Alarm = &pim.Alarm{Before: time.Duration(min(in.Alarm, 40_000)) * time.Minute}
+	}
+	switch r := strings.ToUpper(strings.TrimSpace(in.Repeat)); r {
+	case "":
+	case "DAILY", "WEEKLY", "MONTHLY", "YEARLY":
+		e.Rule = "FREQ=" + r
+	default:
+		e.Rule = strings.TrimPrefix(r, "RRULE:")
+	}
+	return e, nil
+}
+
+// exact is when it will be, and with whom: an approval is bound to it.
+func (in createIn) exact(e pim.NewEvent, now time.Time) (string, error) {
+	s, err := in.times(e, now)
+	for i, g := range e.Guests {
+		s += map[bool]string{true: ", with ", false: ", "}[i == 0] + tools.WholePerson(g)
+	}
+	return s, err
+}
+
+func (in createIn) times(e pim.NewEvent, now time.Time) (string, error) {
+	from, err := sure(in.Start, e.Start, now, len(e.Guests) > 0)
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSpace(in.End) == "" {
+		return from + ", for " + e.End.Sub(e.Start).String(), nil
+	}
+	to, err := sure(in.End, e.End, now, len(e.Guests) > 0)
+	return from + " to " + to, err
+}
+
+func (d Deps) create(ctx context.Context, c tools.Call, in createIn) (tools.Result, error) {
+	e, err := d.planned(ctx, in, c)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	exact, err := in.exact(e, c.Now)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if exact != c.Exact {
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the words mean another time, or other people, now than when it was allowed; nothing was made")
+	}
+	all, err := d.writers(in.Account)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	r, err := all[0].CreateEvent(ctx, strings.TrimSpace(in.Calendar), e)
+	if err := done(r, err); err != nil {
+		return tools.Result{}, err
+	}
+	into := all[0].Name()
+	if plain(r.Why) || r.Why != "" && strings.EqualFold(r.Why, strings.TrimSpace(in.Calendar)) {
+		into = r.Why
+	}
+	text := fmt.Sprintf("Put %q into the calendar %s: %s", phrase.Cut(e.Title, 120), into, when.Format(e.Start, c.Now))
+	if e.AllDay {
+		text = fmt.Sprintf("Put %q into the calendar %s: %s, all day", phrase.Cut(e.Title, 120), into, when.FormatDay(e.Start, c.Now))
+	} else {
+		text += " to " + e.End.Format("15:04")
+	}
+	res := tools.Result{
+		Text: text + ".", Data: changedOut{Outcome: r.Outcome, Event: r.ID, Title: e.Title, Start: e.Start},
+		Undo: undoOf("take the event out of the calendar", all[0], r, len(e.Guests) > 0 && !d.serverTells(ctx, all[0])),
+	}
+	if len(e.Guests) > 0 {
+		said, err := d.invite(ctx, c, all[0], e)
+		res.Text += " " + said
+		if err != nil { // a server may have written a part of it
+			res.Text += ": " + pim.Line(err.Error(), 300)
+			res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "calendar", Label: all[0].Name(), Via: "create_calendar_event"}}
+		}
+	}
+	return res, nil
+}
+
+// plain reports that a name is no more than that: at most two words. Who shares a
+// calendar names it, and could write anything to be read here.
+func plain(name string) bool {
+	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != ' ' }
+	return name != "" && len(name) <= 24 && len(strings.Fields(name)) <= 2 && !strings.ContainsFunc(name, odd)
+}
+
+// invite sends the invitations where the server does not, and says what came of it.
+func (d Deps) invite(ctx context.Context, c tools.Call, in pim.Calendars, e pim.NewEvent) (string, error) {
+	s, ok := in.(pim.Scheduling)
+	if !ok {
+		return "The guests were not invited by mail; what keeps the calendar may do so.", nil
+	}
+	switch is, err := s.Schedules(ctx); {
+	case err != nil:
+		return "Nobody knows whether the server invites the guests, and no invitation was mailed", err
+	case is:
+		return "The server invites the guests.", nil
+	}
+	box, as := d.box(d.own(in.Name())), ""
+	switch own := d.own(in.Name()); {
+	case own != "": // the event says so: who changes it later is believed under no other one
+		as = " as " + own
+	case d.Mailers != nil:
+		for _, m := range d.Mailers() {
+			if box == nil || m.Name() == in.Name() {
+				box = m
+			}
+		}
+	}
+	if box == nil || box.From().Address == "" {
+		return "The guests were not told: no account sends mail" + as + ".", nil
+	}
+	invite, err := ics.Invitation("REQUEST", e, box.From(), c.Now)
+	if err != nil {
+		return "The guests were not told", err
+	}
+	sum := sha256.Sum256([]byte("invitation " + c.ID))
+	_, host, _ := strings.Cut(box.From().Address, "@")
+	text := fmt.Sprintf("%s\n%s\n%s\n\n%s", e.Title, e.Start.Format("Monday, 2 January 2006, 15:04 MST"), e.Place, e.Notes)
+	r, err := box.SendMail(ctx, pim.Letter{
+		ID: hex.EncodeToString(sum[:16]) + "@" + host, To: e.Guests, Subject: "Invitation: " + phrase.Cut(e.Title, 200), Text: strings.TrimSpace(text), Date: c.Now, Invite: invite,
+	})
+	switch {
+	case err != nil:
+		return "The guests were not told", err
+	case r.Outcome == pim.Uncertain:
+		return "Nobody knows whether the invitations went out; they were not repeated.", nil
+	}
+	return "The invitations were sent by mail.", nil
+}

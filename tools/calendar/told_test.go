@@ -1,0 +1,117 @@
+package calendar
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hob/platform/pim"
+	"hob/platform/pim/internet"
+	"hob/tools"
+)
+
+// postbox keeps the letters that go out in the name of an address.
+type postbox struct {
+	pim.Mailer
+	address string
+	letters []pim.Letter
+}
+
+func (*postbox) Name() string       { return "post" }
+func (p *postbox) From() pim.Person { return pim.Person{Address: p.address} }
+
+func (p *postbox) SendMail(_ context.Context, l pim.Letter) (pim.Receipt, error) {
+	if err := l.Check(); err != nil {
+		return pim.Receipt{}, err
+	}
+	p.letters = append(p.letters, l)
+	return pim.Receipt{Outcome: pim.Sent}, nil
+}
+
+// telling is a calendar of tester@test.local whose guests are told by mail.
+func telling(t *testing.T, from string) (*world, *postbox) {
+	t.Helper()
+	w, box := writing(t), &postbox{address: from}
+	a := w.r.Account("tester")
+	a.Address = "tester@test.local"
+	w.c = internet.NewCalendars(a)
+	d := Deps{
+		Accounts: func() []pim.Account { return []pim.Account{a} }, Calendars: func() []pim.Calendars { return []pim.Calendars{w.c} },
+		Mailers: func() []pim.Mailer { return []pim.Mailer{box} }, Now: w.now,
+	}
+	w.tools = map[string]tools.Tool{}
+	for _, x := range Tools(d) {
+		w.tools[x.Spec().Name] = x
+	}
+	return w, box
+}
+
+const own = "ORGANIZER:mailto:tester@test.local\nATTENDEE:mailto:tester@test.local"
+
+// What guests read is the event as it is now.
+func TestGuestsReadTheNewTime(t *testing.T) {
+	w, box := telling(t, "tester@test.local")
+	w.r.Put("Work", "review", "SUMMARY:Review\nLOCATION:Room 1\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nATTENDEE:mailto:ada@example.org\n"+own)
+	_, r, err := w.call("update_calendar_event", `{"event":"review","start":"2026-11-13 16:00","title":"Budget","place":"Room 2"}`, 0)
+	if err != nil || len(box.letters) != 1 {
+		t.Fatal(r.Text, err, box.letters)
+	}
+	if l := box.letters[0]; l.Subject != "Changed: Budget" || l.Text != "Budget\nFriday, 13 November 2026, 16:00 EET\nRoom 2" || !strings.Contains(l.Invite, "SUMMARY:Budget") {
+		t.Errorf("%+v", l)
+	}
+}
+
+// More guests than a letter goes to get several; of those who are not read it is said.
+func TestManyGuestsAreTold(t *testing.T) {
+	for n, want := range map[int][]int{25: {20, 5}, 60: {20, 20, 10}} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			w, box := telling(t, "tester@test.local")
+			lines := ""
+			for i := range n {
+				lines += fmt.Sprintf("ATTENDEE:mailto:guest%d@example.org\n", i)
+			}
+			w.r.Put("Work", "fair", "SUMMARY:Fair\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\n"+lines+own)
+			_, r, err := w.call("delete_calendar_event", `{"event":"fair"}`, 0)
+			if err != nil || strings.Contains(r.Text, "Nobody") || strings.Contains(r.Text, "Guests beyond the first 50") != (n > 50) {
+				t.Error(r.Text, err)
+			}
+			ids := map[string]bool{}
+			for i, l := range box.letters {
+				if ids[l.ID] = true; i >= len(want) || len(l.To) != want[i] {
+					t.Errorf("letter %d to %d", i, len(l.To))
+				}
+			}
+			if len(ids) != len(want) {
+				t.Errorf("%d letters", len(ids))
+			}
+		})
+	}
+}
+
+// An invitation in the name of another address would be the last that its guests hear.
+func TestNobodyElseInvites(t *testing.T) {
+	w, box := telling(t, "other@example.net")
+	_, r, err := w.call("create_calendar_event", `{"title":"Tea","start":"2026-11-13 16:00","guests":["ada@example.org"]}`, 0)
+	if err != nil || len(box.letters) > 0 || !strings.HasSuffix(r.Text, "The guests were not told: no account sends mail as tester@test.local.") {
+		t.Error(r.Text, err, box.letters)
+	}
+}
+
+// Of a large meeting not all guests are read.
+func TestALargeMeetingIsAnswered(t *testing.T) {
+	w, box := telling(t, "tester@test.local")
+	lines := ""
+	for i := range 60 {
+		lines += fmt.Sprintf("ATTENDEE:mailto:guest%d@example.org\n", i)
+	}
+	w.r.Put("Work", "fair", "SUMMARY:Fair\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nORGANIZER:mailto:ada@example.org\n"+lines+"ATTENDEE:mailto:tester@test.local")
+	w.r.Put("Work", "ball", "SUMMARY:Ball\nDTSTART:20261110T120000Z\nDTEND:20261110T130000Z\nORGANIZER:mailto:ada@example.org\n"+strings.TrimSpace(lines))
+	if _, r, err := w.call("answer_invitation", `{"event":"fair","answer":"accept"}`, 0); err != nil || len(box.letters) != 1 || !strings.Contains(box.letters[0].Invite, "PARTSTAT=ACCEPTED") {
+		t.Error(r.Text, err)
+	}
+	if _, _, err := w.call("answer_invitation", `{"event":"ball","answer":"accept"}`, 0); tools.CodeOf(err) != tools.InvalidArguments || len(box.letters) != 1 {
+		t.Error(err)
+	}
+}

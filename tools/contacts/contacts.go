@@ -1,0 +1,135 @@
+// Package contacts are the tools for the people in the owner's address books:
+// search_contacts finds them by name, company, address or number.
+//
+// What stands in an address book is outside text: servers fill them from mails and
+// others share them.
+package contacts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// The bounds of an answer.
+const (
+	usual   = 10
+	most    = 50
+	askWait = 20 * time.Second
+)
+
+// Deps are what the tools need.
+type Deps struct {
+	// Books are the owner's address books.
+	Books func() []pim.Contacts
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool { return []tools.Tool{d.searchContacts()} }
+
+type searchIn struct {
+	Query string `json:"query" jsonschema:"words of a name, company, mail address or number"`
+	Limit int    `json:"limit,omitempty" jsonschema:"default 10, at most 50"`
+}
+
+// searchOut is the Data of search_contacts.
+type searchOut struct {
+	Contacts []pim.Contact `json:"contacts"`
+	Error    string        `json:"error,omitempty"` // what could not be looked at
+}
+
+// Find looks in all address books at the same time. The error says what could not
+// be looked at; who was found is there all the same.
+func Find(ctx context.Context, books []pim.Contacts, words string, limit int) ([]pim.Contact, error) {
+	results := make([][]pim.Contact, len(books))
+	failed := make([]error, len(books))
+	var wg sync.WaitGroup
+	for i, b := range books {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, askWait)
+			defer cancel()
+			results[i], failed[i] = b.FindContacts(ctx, words, limit)
+		})
+	}
+	wg.Wait()
+	out := []pim.Contact{}
+	for _, c := range slices.Concat(results...) {
+		if len(out) < limit && !slices.ContainsFunc(out, func(o pim.Contact) bool {
+			return o.Name == c.Name && slices.Equal(o.Addresses, c.Addresses) && slices.Equal(o.Phones, c.Phones)
+		}) {
+			out = append(out, c)
+		}
+	}
+	return out, errors.Join(failed...)
+}
+
+func (d Deps) searchContacts() tools.Tool {
+	return tools.New(tools.Def[searchIn]{
+		Spec: tools.Spec{
+			Name: "search_contacts", Category: "contacts", Effects: tools.Read, Timeout: time.Minute,
+			Description: "Find people in the owner's address books: mail addresses, phone numbers, company, birthday.",
+			Keywords:    "contact contacts address book person people phone number email address of birthday who is call",
+		},
+		Summary: func(in searchIn) string { return "Look for " + phrase.Cut(in.Query, 80) + " in the address book" },
+		Run: func(ctx context.Context, _ tools.Call, in searchIn) (tools.Result, error) {
+			books := d.Books()
+			switch {
+			case len(books) == 0:
+				return tools.Result{}, &tools.Error{Code: tools.Unsupported, Message: "no account has an address book", Remedy: "the owner can set carddav of an account"}
+			case len(phrase.Split(in.Query)) == 0:
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "say whom to look for")
+			case in.Limit < 0:
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "limit is 1 to %d", most)
+			case in.Limit == 0:
+				in.Limit = usual
+			}
+			list, err := Find(ctx, books, in.Query, min(in.Limit, most))
+			if err != nil && len(list) == 0 {
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.Failed, "the address book could not be looked at: %w", err), provenance.Outside)
+			}
+			out := searchOut{Contacts: list}
+			text := listText(in.Query, list)
+			if err != nil {
+				out.Error = pim.Line(err.Error(), 400)
+				text += "\n\nNot everything could be looked at: " + out.Error
+			}
+			return tools.Result{
+				Text: text, Data: out, Source: provenance.Outside,
+				Origins: []provenance.Origin{{Kind: "contacts", Label: books[0].Name(), Via: "search_contacts"}},
+			}, nil
+		},
+	})
+}
+
+func listText(query string, list []pim.Contact) string {
+	if len(list) == 0 {
+		return fmt.Sprintf("Nobody in the address book fits %q.", phrase.Cut(query, 80))
+	}
+	var b strings.Builder
+	for i, c := range list {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("- " + c.Name)
+		if c.Company != "" && c.Company != c.Name {
+			b.WriteString(" (" + c.Company + ")")
+		}
+		for _, x := range [][2]string{
+			{"mail", strings.Join(c.Addresses, ", ")}, {"phone", strings.Join(c.Phones, ", ")}, {"birthday", c.Birthday}, {"note", c.Notes},
+		} {
+			if x[1] != "" {
+				b.WriteString("; " + x[0] + ": " + x[1])
+			}
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,174 @@
+package desktop
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"hob/platform/desktop/apps"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+type openIn struct {
+	Name string `json:"name" jsonschema:"as menus show it"`
+	Item string `json:"item,omitempty" jsonschema:"a file, or an address of http, https or mailto, for it to open"`
+}
+
+type appOut struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func (d Deps) openApp() tools.Tool {
+	return tools.New(tools.Def[openIn]{
+		Spec: tools.Spec{
+			Name: "open_app", Category: "desktop", Effects: tools.Exec,
+			Description: "Open an application that is installed, as a click in the menu does, or a file or an address with it.",
+			Keywords:    "open start launch run application app program firefox browser calculator editor music spotify",
+		},
+		Summary: func(in openIn) string {
+			if in.Item != "" {
+				return "Open " + phrase.Cut(in.Item, 300) + " with " + phrase.Cut(in.Name, 100)
+			}
+			return "Open " + phrase.Cut(in.Name, 100)
+		},
+		Judge: func(ctx context.Context, in openIn) tools.Judgement {
+			a, err := d.Apps.Find(ctx, in.Name)
+			if err != nil {
+				return tools.Judgement{Refused: missing(err)}
+			}
+			if in.Item != "" {
+				return d.judgedItem(a, in.Item)
+			}
+			j := tools.Judgement{Effects: tools.Exec, Exact: exact(a), Listed: menu(a)}
+			switch {
+			case j.Listed:
+				j.Why = "it opens " + a.Name + ", with nothing in it"
+			case !a.Shared:
+				j.Why = "it starts " + command(a) + ", which is installed for this account alone"
+			default:
+				j.Why = "it starts " + command(a)
+			}
+			return j
+		},
+		Run: func(ctx context.Context, c tools.Call, in openIn) (tools.Result, error) {
+			a, err := d.Apps.Find(ctx, in.Name)
+			if err != nil {
+				return tools.Result{}, missing(err)
+			}
+			item, want := "", exact(a)
+			if in.Item != "" {
+				if item, err = d.item(in.Item); err != nil {
+					return tools.Result{}, err
+				}
+				want = exactItem(a, item)
+			}
+			if want != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "what %q means has changed since it was allowed; nothing was started", in.Name)
+			}
+			if err := d.Apps.Start(ctx, a, item); err != nil {
+				return tools.Result{}, failed(err)
+			}
+			if item != "" {
+				return tools.Result{Text: "Opened " + item + " with " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
+			}
+			return tools.Result{Text: "Opened " + a.Name + ".", Data: appOut{a.ID, a.Name}}, nil
+		},
+	})
+}
+
+// missing puts an error of a search into the words of tools: most of them say
+// which name would do.
+func missing(err error) error {
+	err = failed(err)
+	if tools.CodeOf(err) == tools.Failed {
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	return err
+}
+
+func exact(a apps.App) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %v", a.ID, a.File, a.Command, a.Terminal))
+	return a.ID + " " + hex.EncodeToString(sum[:8])
+}
+
+func command(a apps.App) string {
+	if len(a.Command) == 0 {
+		return a.Name
+	}
+	return phrase.Cut(strings.Join(a.Command, " "), 200)
+}
+
+// menu reports whether starting it does what a click in the menu does: it was put
+// there by the administrator, and ends or raises nothing by itself.
+func menu(a apps.App) bool {
+	if !a.Shared {
+		return false
+	}
+	return !slices.ContainsFunc(a.Command, func(w string) bool {
+		switch base := path.Base(w); base {
+		case "sudo", "pkexec", "su", "sh", "bash", "zsh", "systemctl", "loginctl", "shutdown", "poweroff", "reboot", "halt", "dbus-send", "gdbus", "busctl":
+			return true
+		default:
+			return strings.Contains(base, "logout") || strings.Contains(base, "session-quit")
+		}
+	})
+}
+
+type listAppsIn struct {
+	Query string `json:"query,omitempty" jsonschema:"part of the name"`
+}
+
+// listOut is the Data of list_apps.
+type listOut struct {
+	Apps []appOut `json:"apps"`
+	More int      `json:"more,omitempty"`
+}
+
+// maxListed bounds a list of applications.
+const maxListed = 200
+
+func (d Deps) listApps() tools.Tool {
+	return tools.New(tools.Def[listAppsIn]{
+		Spec: tools.Spec{
+			Name: "list_apps", Category: "desktop", Effects: tools.Read,
+			Description: "List the applications that are installed, with the names that open_app takes.",
+			Keywords:    "installed applications apps programs which software have",
+		},
+		Summary: func(listAppsIn) string { return "List the applications" },
+		Run: func(ctx context.Context, _ tools.Call, in listAppsIn) (tools.Result, error) {
+			all, err := d.Apps.List(ctx)
+			if err != nil {
+				return tools.Result{}, failed(err)
+			}
+			out := []appOut{}
+			var lines []string
+			query := strings.ToLower(strings.TrimSpace(in.Query))
+			more := 0
+			for _, a := range all {
+				switch {
+				case !strings.Contains(strings.ToLower(a.Name+" "+a.ID), query):
+				case len(out) == maxListed:
+					more++
+				default:
+					out = append(out, appOut{a.ID, a.Name})
+					lines = append(lines, "- "+phrase.Cut(a.Name, 100))
+				}
+			}
+			switch {
+			case len(all) == 0:
+				return tools.Result{Text: "No application is installed that menus would show.", Data: listOut{Apps: []appOut{}}}, nil
+			case len(out) == 0:
+				return tools.Result{Text: fmt.Sprintf("None of the %d applications is called that.", len(all)), Data: listOut{Apps: []appOut{}}}, nil
+			case more > 0:
+				lines = append(lines, fmt.Sprintf("(%d more; ask for a part of the name)", more))
+			}
+			return tools.Result{Text: strings.Join(lines, "\n"), Data: listOut{out, more}}, nil
+		},
+	})
+}

@@ -1,0 +1,194 @@
+package desktop
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/platform/desktop/clipboard"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/redact"
+	"hob/tools"
+)
+
+type getIn struct{}
+
+// clipOut is the Data of get_clipboard.
+type clipOut struct {
+	Text    string   `json:"text"`
+	Cut     bool     `json:"cut,omitempty"`
+	Formats []string `json:"formats,omitempty"`
+}
+
+func (d Deps) getClipboard() tools.Tool {
+	return tools.New(tools.Def[getIn]{
+		Spec: tools.Spec{
+			Name: "get_clipboard", Category: "desktop", Effects: tools.Read,
+			Description: "Read the text on the owner's clipboard. What looks like a password asks the owner first.",
+			Keywords:    "clipboard copied copy paste pasted selection what did I copy cut",
+		},
+		Summary: func(getIn) string { return "Read the clipboard" },
+		Judge:   func(ctx context.Context, _ getIn) tools.Judgement { return d.judgeClip(ctx) },
+		Run: func(ctx context.Context, c tools.Call, _ getIn) (tools.Result, error) {
+			held, err := d.Clipboard.Read(ctx)
+			if err != nil {
+				return tools.Result{}, failed(err)
+			}
+			if j := d.clipped(held); j.Exact != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "something else was copied since this was allowed; nothing was read")
+			}
+			return clipResult(held), nil
+		},
+	})
+}
+
+func clipResult(held clipboard.Content) tools.Result {
+	r := tools.Result{Data: clipOut{held.Text, held.Cut, held.Formats}}
+	switch {
+	case held.Text != "":
+		r.Text, r.Source, r.Origins = held.Text, provenance.Outside, from("clipboard")
+		if held.Cut {
+			r.Text += "\n(the clipboard holds more)"
+		}
+	case len(held.Formats) > 0:
+		r.Text = "There is no text on the clipboard, but something else was copied."
+		for _, f := range held.Formats {
+			if strings.HasPrefix(f, "image/") || strings.Contains(f, "picture") || f == "public.png" || f == "public.tiff" {
+				r.Text = "There is a picture on the clipboard, and no text."
+			}
+		}
+	default:
+		r.Text = "The clipboard is empty."
+	}
+	return r
+}
+
+// judgeClip looks what is there: what may be a secret is revealed by the owner's
+// word alone.
+func (d Deps) judgeClip(ctx context.Context) tools.Judgement {
+	held, err := d.Clipboard.Read(ctx)
+	if err != nil { // the call says why
+		return tools.Judgement{Effects: tools.Read, Private: true}
+	}
+	return d.clipped(held)
+}
+
+func (d Deps) clipped(held clipboard.Content) tools.Judgement {
+	j := tools.Judgement{Effects: tools.Read, Private: true}
+	switch {
+	case held.Hidden:
+		j.Why = "a password manager put this there"
+	case secretive(held.Text):
+		j.Why = "what is there looks like a password"
+	default:
+		return j
+	}
+	mac := hmac.New(sha256.New, d.Key)
+	mac.Write([]byte(held.Text))
+	j.Effects, j.Exact = tools.Read|tools.Secret, "clipboard "+hex.EncodeToString(mac.Sum(nil)[:16])
+	return j
+}
+
+// secretive reports whether a text looks like a password: one word of mixed
+// characters that is no address, number or path; or holds what has the shape of a
+// key or of a card's number.
+func secretive(s string) bool {
+	s = strings.TrimSpace(s)
+	if redact.Shapes(s) != s {
+		return true
+	}
+	n := utf8.RuneCountInString(s)
+	if n < 8 || n > 128 || strings.ContainsFunc(s, unicode.IsSpace) || strings.Contains(s, "://") || strings.HasPrefix(s, "/") || strings.HasPrefix(s, "~") || strings.HasPrefix(s, "www.") {
+		return false
+	}
+	var lower, upper, digit, other, turns int
+	var last rune
+	for _, r := range s {
+		if unicode.IsDigit(r) && unicode.IsLetter(last) || unicode.IsLetter(r) && unicode.IsDigit(last) {
+			turns++
+		}
+		last = r
+		switch {
+		case unicode.IsLower(r):
+			lower = 1
+		case unicode.IsUpper(r):
+			upper = 1
+		case unicode.IsDigit(r):
+			digit++
+		default:
+			other = 1
+		}
+	}
+	if local, host, ok := strings.Cut(s, "@"); ok && local != "" && strings.Contains(host, ".") && !strings.Contains(host, "@") {
+		return false // an address
+	}
+	return lower+upper+min(digit, 1)+other >= 3 || n >= 16 && turns >= 4 // or a token
+}
+
+type setIn struct {
+	Text string `json:"text"`
+}
+
+// setUndo is what was on the clipboard, and what was put there in its place.
+type setUndo struct {
+	Before string `json:"before"`
+	Set    string `json:"set"`
+}
+
+func (d Deps) setClipboard() tools.Tool {
+	return tools.New(tools.Def[setIn]{
+		Spec: tools.Spec{
+			Name: "set_clipboard", Category: "desktop", Effects: tools.Write,
+			Description: "Copy a text to the owner's clipboard.",
+			Keywords:    "clipboard copy put paste pasteboard",
+		},
+		Summary: func(in setIn) string { return fmt.Sprintf("Copy to the clipboard: %q", phrase.Cut(in.Text, 500)) },
+		Judge: func(_ context.Context, in setIn) tools.Judgement {
+			switch {
+			case in.Text == "":
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
+			case len(in.Text) > clipboard.MaxText:
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is longer than %d bytes", clipboard.MaxText)}
+			}
+			return tools.Judgement{}
+		},
+		Run: func(ctx context.Context, _ tools.Call, in setIn) (tools.Result, error) {
+			before, err := d.Clipboard.Read(ctx)
+			if err != nil {
+				return tools.Result{}, failed(err)
+			}
+			if err := d.Clipboard.Write(ctx, in.Text); err != nil {
+				return tools.Result{}, failed(err)
+			}
+			r := tools.Result{Text: "It is on the clipboard."}
+			if before.Text != "" && !before.Hidden && !before.Cut && !secretive(before.Text) && len(before.Text) <= 10_000 {
+				r.Undo = tools.NewUndo("put back on the clipboard what was there", setUndo{before.Text, in.Text})
+			}
+			return r, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			var u setUndo
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			now, err := d.Clipboard.Read(ctx)
+			if err != nil {
+				return "", failed(err)
+			}
+			if strings.TrimRight(now.Text, "\r\n") != strings.TrimRight(u.Set, "\r\n") {
+				return "", tools.Errorf(tools.Conflict, "something else was copied since; undoing would lose it")
+			}
+			if err := d.Clipboard.Write(ctx, u.Before); err != nil {
+				return "", failed(err)
+			}
+			return "What was on the clipboard before is there again.", nil
+		},
+	})
+}

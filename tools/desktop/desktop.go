@@ -1,0 +1,141 @@
+// Package desktop are the tools for the owner's desktop: its clipboard, its
+// applications and windows, what is on the screen, and typing and clicking in his
+// place. How each system does that is the business of platform/desktop; here is
+// what a model may ask for, and what the guard has to know of it.
+//
+// What is read there is outside text: anybody writes on a screen. It is also the
+// owner's own and was not meant for Hob, so that nothing of it is looked at while
+// he is away without his word (tools.Judgement.Private).
+package desktop
+
+import (
+	"context"
+	"errors"
+
+	desk "hob/platform/desktop"
+	"hob/platform/desktop/apps"
+	"hob/platform/desktop/clipboard"
+	"hob/platform/desktop/session"
+	"hob/platform/desktop/tree"
+	"hob/platform/desktop/window"
+	"hob/platform/osrun"
+	"hob/platform/provenance"
+	"hob/platform/system/power"
+	"hob/tools"
+)
+
+// Clipboard is the owner's; *clipboard.Board is one.
+type Clipboard interface {
+	Read(ctx context.Context) (clipboard.Content, error)
+	Write(ctx context.Context, text string) error
+}
+
+// Apps are the applications of the machine; *apps.Finder finds them.
+type Apps interface {
+	Find(ctx context.Context, name string) (apps.App, error)
+	List(ctx context.Context) ([]apps.App, error)
+	Start(ctx context.Context, a apps.App, item string) error
+}
+
+// Deps are what the tools need. What is nil leaves its tools out.
+type Deps struct {
+	Clipboard Clipboard
+	Apps      Apps
+	Windows   Windows
+	// Hands type and click; they need Windows, and Asking.
+	Hands Hands
+	// Tree reads what windows show; it needs Asking.
+	Tree Tree
+	// Camera needs Windows and Keep, which puts a picture into a file of Hob's own.
+	Camera Camera
+	Keep   func(name string, data []byte) (string, error)
+	// Describe has a model say what is on a picture; nil: no model is asked.
+	Describe func(ctx context.Context, data []byte) (string, error)
+	// Battery tells how the battery is, and Display sets how the screen looks.
+	Battery func(ctx context.Context) (power.Battery, error)
+	Display Display
+	// Reach resolves the path of a file that an application is to open or show, and refuses one
+	// that Hob may not reach; nil: none is opened.
+	Reach func(path string) (string, error)
+	// Focus tells whether the owner wants not to be disturbed, and who says so.
+	Focus func(ctx context.Context) (desk.Focus, string, error)
+	// Notes shows notifications.
+	Notes Notes
+	// Filer shows files; it needs Reach.
+	Filer Filer
+	// Shortcuts are those of macOS.
+	Shortcuts Shortcuts
+	// Asking reports whether a question of Hob's is open.
+	Asking func(ctx context.Context) (bool, error)
+	// Driven is the process of the browser that the browser's tools drive, 0: none. What
+	// they never touch of it, its own menus and pages, hands do not touch either.
+	Driven func() int
+	// Key keys what approvals keep of a text that may be a secret, so that it
+	// cannot be guessed from that.
+	Key []byte
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	var out []tools.Tool
+	if d.Clipboard != nil {
+		out = append(out, d.getClipboard(), d.setClipboard())
+	}
+	if d.Apps != nil {
+		out = append(out, d.openApp(), d.listApps())
+	}
+	if d.Notes != nil {
+		out = append(out, d.sendNotification())
+	}
+	out = append(out, d.machine()...)
+	if d.Windows != nil {
+		out = append(out, d.listWindows())
+	}
+	if d.Windows != nil && d.Hands != nil {
+		out = append(out, d.typeText(), d.pressKeys(), d.clickAt(), d.focusWindow())
+	}
+	if d.Tree != nil {
+		out = append(out, d.readScreen(), d.clickElement(), d.fillElement())
+	}
+	if d.Windows != nil && d.Camera != nil && d.Keep != nil {
+		out = append(out, d.capture())
+	}
+	return out
+}
+
+// origins of what is read on the desktop.
+func from(what string) []provenance.Origin {
+	return []provenance.Origin{{Kind: what}}
+}
+
+// failed puts an error of the desktop into the words of tools.
+func failed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, session.ErrNone), errors.Is(err, clipboard.ErrNone), errors.Is(err, apps.ErrSession), errors.Is(err, tree.ErrNone), errors.Is(err, window.ErrUnknown), errors.Is(err, errors.ErrUnsupported):
+		return tools.Errorf(tools.Unsupported, "%w", err)
+	case errors.Is(err, apps.ErrItem):
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	case osrun.KindOf(err) == osrun.Internal:
+		return &tools.Error{Code: tools.Failed, Err: err, Message: err.Error(), Source: provenance.Outside} // it may hold what a window says
+	case errors.Is(err, apps.ErrNone):
+		return tools.Errorf(tools.NotFound, "%w", err)
+	case errors.Is(err, clipboard.ErrUnsure), errors.Is(err, apps.ErrUnsure):
+		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
+	case errors.Is(err, clipboard.ErrTooLong):
+		return tools.Errorf(tools.InvalidArguments, "%w", err)
+	case errors.Is(err, clipboard.ErrBusy), errors.Is(err, context.DeadlineExceeded):
+		return tools.Errorf(tools.TimedOut, "%w", err)
+	}
+	return tools.Errorf(tools.Failed, "%w", err)
+}
+
+// heard is failed for what other programs answer: their words stand in the error,
+// and are no more Hob's own than those of a page. That there is no desktop is.
+func heard(err error) error {
+	if errors.Is(err, session.ErrNone) {
+		return failed(err)
+	}
+	return tools.Quoting(failed(err), provenance.Outside)
+}

@@ -1,0 +1,328 @@
+package desktop
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"hob/platform/desktop/input"
+	"hob/platform/desktop/window"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Windows are those of the desktop; *window.Windows lists them.
+type Windows interface {
+	List(ctx context.Context) ([]window.Window, error)
+}
+
+// Hands type and click; *input.Hands does.
+type Hands interface {
+	Type(ctx context.Context, w window.Window, text string, ok input.Check) error
+	Press(ctx context.Context, w window.Window, chord []string, ok input.Check) error
+	Click(ctx context.Context, w window.Window, x, y int, button string, twice bool, ok input.Check) error
+	Focus(ctx context.Context, w window.Window, ok input.Check) error
+}
+
+type listWindowsIn struct{}
+
+type windowOut struct {
+	ID     uint64 `json:"id"`
+	Title  string `json:"title"`
+	App    string `json:"app,omitempty"`
+	X      int    `json:"x"`
+	Y      int    `json:"y"`
+	W      int    `json:"width"`
+	H      int    `json:"height"`
+	Active bool   `json:"active,omitempty"`
+}
+
+type windowsOut struct {
+	Windows []windowOut `json:"windows"`
+}
+
+func (d Deps) listWindows() tools.Tool {
+	return tools.New(tools.Def[listWindowsIn]{
+		Spec: tools.Spec{
+			Name: "list_windows", Category: "desktop", Effects: tools.Read,
+			Description: "List the windows on the owner's screen: titles, places, which one is in front.",
+			Keywords:    "open windows screen which in front active focused",
+		},
+		Summary: func(listWindowsIn) string { return "List the windows" },
+		Judge:   func(context.Context, listWindowsIn) tools.Judgement { return tools.Judgement{Private: true} },
+		Run: func(ctx context.Context, _ tools.Call, _ listWindowsIn) (tools.Result, error) {
+			list, err := d.Windows.List(ctx)
+			if err != nil {
+				return tools.Result{}, failed(err)
+			}
+			out, lines := []windowOut{}, []string{}
+			for _, w := range list {
+				if w.Notice || w.Title == "" && w.App == "" {
+					continue
+				}
+				out = append(out, windowOut{w.ID, w.Title, w.App, w.X, w.Y, w.W, w.H, w.Active})
+				line := fmt.Sprintf("- %q (%s) at %d,%d, %dx%d, id %d", phrase.Cut(w.Title, 120), w.App, w.X, w.Y, w.W, w.H, w.ID)
+				if w.Active {
+					line += ", in front"
+				}
+				lines = append(lines, line)
+			}
+			if len(out) == 0 {
+				return tools.Result{Text: "No window is open.", Data: windowsOut{out}}, nil
+			}
+			return tools.Result{Text: strings.Join(lines, "\n"), Data: windowsOut{out}, Source: provenance.Outside, Origins: from("screen")}, nil
+		},
+	})
+}
+
+// target finds the one window that is meant: by its id, its title or its program.
+func (d Deps) target(ctx context.Context, name string) (window.Window, error) {
+	list, err := d.Windows.List(ctx)
+	if err != nil {
+		return window.Window{}, failed(err)
+	}
+	want := strings.ToLower(strings.TrimSpace(name))
+	if want == "" {
+		return window.Window{}, tools.Errorf(tools.InvalidArguments, "say which window is meant, by a part of its title")
+	}
+	var found []window.Window
+	for _, w := range list {
+		switch {
+		case fmt.Sprint(w.ID) == want:
+			return w, nil
+		case strings.Contains(strings.ToLower(w.Title), want), strings.Contains(w.App, want):
+			found = append(found, w)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return window.Window{}, tools.Errorf(tools.NotFound, "no window is called %q; list_windows says which there are", phrase.Cut(name, 60))
+	case 1:
+		return found[0], nil
+	}
+	return window.Window{}, tools.Errorf(tools.InvalidArguments, "%d windows fit %q; name one by its id", len(found), phrase.Cut(name, 60))
+}
+
+// may says why nobody types or clicks in a window: what stands there could be the
+// owner's answer to Hob, his password, or, with outside text in view, a command.
+func (d Deps) may(ctx context.Context, w window.Window, tainted bool) error {
+	deny := func(why string) error {
+		return tools.Errorf(tools.PolicyDenied, "nothing is typed or clicked there: %s", why)
+	}
+	exe, _ := os.Executable() // "" is no window's
+	switch k := w.Kind(); {
+	case w.PID == os.Getpid() || exe != "" && w.Program == exe:
+		return deny("the window is Hob's own")
+	case d.Driven != nil && w.PID != 0 && w.PID == d.Driven():
+		return deny("it is the browser that the tools browser_... drive; use those")
+	case k == window.Notice:
+		return deny("it may be a question of Hob's, which its owner answers himself")
+	case k == window.Prompt:
+		return deny("it asks for a password or for rights")
+	case hobs(w.Title):
+		return deny("its title says that it shows Hob")
+	case k == window.Browser && strings.TrimSpace(w.Title) == "": // macOS does not always tell
+		return deny("nobody knows what page the browser shows; the tools browser_... drive one of Hob's own")
+	case w.PID == 0 && w.App == "":
+		return deny("nobody knows whose window it is")
+	case tainted && k == window.Terminal:
+		return deny("what is typed into a terminal runs, and text from outside is part of this conversation")
+	}
+	if d.Asking == nil {
+		return deny("whether a question of Hob's is open is not known")
+	}
+	if open, err := d.Asking(ctx); err != nil || open {
+		return errors.Join(deny("a question of Hob's is open, which a click could answer; its owner answers it first"), err)
+	}
+	return nil
+}
+
+var hobWord = regexp.MustCompile(`(?i)(^|[^\pL\pN])hob([^\pL\pN]|$)`)
+
+// hobs: the dashboard's page is called Hob, and a terminal with the chat is, too.
+func hobs(title string) bool { return hobWord.MatchString(title) }
+
+// bound is what an approval is bound to: the window, whose it is and what it shows.
+func bound(w window.Window) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %d %q %q %q", w.ID, w.PID, w.App, w.Program, w.Title))
+	return "window " + hex.EncodeToString(sum[:12])
+}
+
+// acting are the effects of hands: a person can do anything with them.
+const acting = tools.Exec | tools.Send | tools.Destroy
+
+// judged is the judgement of an action in a window.
+func (d Deps) judged(ctx context.Context, name, does string) tools.Judgement {
+	w, err := d.target(ctx, name)
+	if err == nil {
+		err = d.may(ctx, w, false)
+	}
+	if err != nil {
+		return tools.Judgement{Refused: err, Private: true}
+	}
+	return tools.Judgement{Effects: acting, Private: true, Exact: bound(w), Why: fmt.Sprintf("it %s in the window %q (%s), as you could", does, phrase.Cut(w.Title, 80), cmp.Or(w.App, "unknown"))}
+}
+
+// in finds the window again and does something there.
+func (d Deps) in(ctx context.Context, c tools.Call, name string, act func(w window.Window, ok input.Check) error) (tools.Result, error) {
+	w, err := d.target(ctx, name)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if bound(w) != c.Exact {
+		return tools.Result{}, tools.Errorf(tools.Conflict, "the window has changed since it was allowed; nothing was done")
+	}
+	tainted := c.Provenance.Tainted()
+	ok := func(now window.Window) error {
+		if now.Kind() == window.Browser && bound(now) != c.Exact { // its title is that of the page
+			return fmt.Errorf("%w: the page has changed", input.ErrMoved)
+		}
+		return d.may(ctx, now, tainted)
+	}
+	if err := ok(w); err != nil {
+		return tools.Result{}, err
+	}
+	if err := acted(act(w, ok)); err != nil {
+		return tools.Result{}, err
+	}
+	return tools.Result{Text: "Done."}, nil
+}
+
+// acted puts an error of hands into the words of tools.
+func acted(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, input.ErrUnsure):
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
+	case errors.Is(err, input.ErrMoved), errors.Is(err, input.ErrGone): // who has the keyboard may be named
+		return tools.Quoting(tools.Errorf(tools.Conflict, "%w; nothing was done", err), provenance.Outside)
+	case tools.CodeOf(err) == tools.PolicyDenied, tools.CodeOf(err) == tools.InvalidArguments:
+		return err
+	}
+	return heard(err)
+}
+
+type focusIn struct {
+	Window string `json:"window" jsonschema:"part of its title, or its id"`
+}
+
+// focusWindow changes where the owner's own keys go: it does so at once only where
+// he has just asked for it, and nobody else had a part in that.
+func (d Deps) focusWindow() tools.Tool {
+	return tools.New(tools.Def[focusIn]{
+		Spec: tools.Spec{
+			Name: "focus_window", Category: "desktop", Effects: tools.Exec,
+			Description: "Bring a window of the owner's screen to the front, so that his keys go there.",
+			Keywords:    "focus activate switch to bring window front raise show select",
+		},
+		Summary: func(in focusIn) string { return "Bring the window " + phrase.Cut(in.Window, 80) + " to the front" },
+		Judge: func(ctx context.Context, in focusIn) tools.Judgement {
+			j := d.judged(ctx, in.Window, "brings to the front what is")
+			if j.Refused == nil {
+				j.Effects, j.Listed = tools.Exec, true
+			}
+			return j
+		},
+		Run: func(ctx context.Context, c tools.Call, in focusIn) (tools.Result, error) {
+			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Focus(ctx, w, ok) })
+		},
+	})
+}
+
+type typeIn struct {
+	Window string `json:"window" jsonschema:"part of its title, or its id"`
+	Text   string `json:"text" jsonschema:"line ends press Enter"`
+}
+
+func (d Deps) typeText() tools.Tool {
+	return tools.New(tools.Def[typeIn]{
+		Spec: tools.Spec{
+			Name: "type_text", Category: "desktop", Effects: acting,
+			Description: "Type a text into a window of the owner's screen. It always asks him.",
+			Keywords:    "type write enter keyboard into field window form input",
+		},
+		Summary: func(in typeIn) string {
+			return fmt.Sprintf("Type into %s: %q", phrase.Cut(in.Window, 80), phrase.Cut(in.Text, 500))
+		},
+		Judge: func(ctx context.Context, in typeIn) tools.Judgement {
+			if n := utf8.RuneCountInString(in.Text); n == 0 || n > input.MaxText {
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a text of 1 to %d characters is typed", input.MaxText)}
+			}
+			return d.judged(ctx, in.Window, "types")
+		},
+		Run: func(ctx context.Context, c tools.Call, in typeIn) (tools.Result, error) {
+			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Type(ctx, w, in.Text, ok) })
+		},
+	})
+}
+
+type pressIn struct {
+	Window string   `json:"window" jsonschema:"part of its title, or its id"`
+	Keys   []string `json:"keys" jsonschema:"one after another, such as ctrl+s"`
+}
+
+func (d Deps) pressKeys() tools.Tool {
+	return tools.New(tools.Def[pressIn]{
+		Spec: tools.Spec{
+			Name: "press_keys", Category: "desktop", Effects: acting,
+			Description: "Press keys in a window of the owner's screen, such as ctrl+s. It always asks him.",
+			Keywords:    "press key shortcut hotkey keyboard chord enter escape",
+		},
+		Summary: func(in pressIn) string {
+			return "Press " + phrase.Cut(strings.Join(in.Keys, ", "), 200) + " in " + phrase.Cut(in.Window, 80)
+		},
+		Judge: func(ctx context.Context, in pressIn) tools.Judgement {
+			if len(in.Keys) == 0 || len(in.Keys) > 50 {
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "1 to 50 keys are pressed")}
+			}
+			for _, k := range in.Keys {
+				if _, _, err := input.Chord(k); err != nil {
+					return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", err)}
+				}
+			}
+			return d.judged(ctx, in.Window, "presses keys")
+		},
+		Run: func(ctx context.Context, c tools.Call, in pressIn) (tools.Result, error) {
+			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error { return d.Hands.Press(ctx, w, in.Keys, ok) })
+		},
+	})
+}
+
+type clickIn struct {
+	Window string `json:"window" jsonschema:"part of its title, or its id"`
+	X      int    `json:"x" jsonschema:"within the window"`
+	Y      int    `json:"y"`
+	Button string `json:"button,omitempty" jsonschema:"left (default), right, middle"`
+	Double bool   `json:"double,omitempty"`
+}
+
+func (d Deps) clickAt() tools.Tool {
+	return tools.New(tools.Def[clickIn]{
+		Spec: tools.Spec{
+			Name: "click", Category: "desktop", Effects: acting,
+			Description: "Click at a place in a window of the owner's screen. It always asks him.",
+			Keywords:    "click mouse pointer button double right press position",
+		},
+		Summary: func(in clickIn) string {
+			return fmt.Sprintf("Click %s at %d,%d in %s", cmp.Or(in.Button, "left"), in.X, in.Y, phrase.Cut(in.Window, 80))
+		},
+		Judge: func(ctx context.Context, in clickIn) tools.Judgement { return d.judged(ctx, in.Window, "clicks") },
+		Run: func(ctx context.Context, c tools.Call, in clickIn) (tools.Result, error) {
+			return d.in(ctx, c, in.Window, func(w window.Window, ok input.Check) error {
+				if in.X < 0 || in.Y < 0 || in.X >= w.W || in.Y >= w.H {
+					return tools.Errorf(tools.InvalidArguments, "the window has %dx%d points", w.W, w.H)
+				}
+				return d.Hands.Click(ctx, w, w.X+in.X, w.Y+in.Y, cmp.Or(in.Button, "left"), in.Double, ok)
+			})
+		},
+	})
+}

@@ -1,0 +1,88 @@
+package desktop
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hob/platform/desktop/apps"
+	"hob/platform/phrase"
+	"hob/tools"
+)
+
+// maxItem bounds what an application is to open, in bytes.
+const maxItem = 4000
+
+// judgedItem is the judgement of an application that opens something. It always
+// asks: what a file does in a program, and what a page does, nobody here can tell.
+func (d Deps) judgedItem(a apps.App, given string) tools.Judgement {
+	item, err := d.item(given)
+	if err == nil && !a.Takes(item) {
+		err = tools.Errorf(tools.InvalidArguments, "%s: %w", a.Name, apps.ErrItem)
+	}
+	if err != nil {
+		return tools.Judgement{Refused: err}
+	}
+	j := tools.Judgement{Effects: tools.Exec, Exact: exactItem(a, item), Why: "it opens " + phrase.Cut(item, 300) + " with " + command(a)}
+	if u, ok := address(item); ok {
+		j.Effects |= tools.Egress
+		if u.Scheme != "mailto" {
+			j.URLs, j.Get = []string{item}, true
+		}
+	}
+	return j
+}
+
+// item is what an application is handed: an address of a scheme that opens pages and
+// mails alone, or the whole path of a file that Hob may reach.
+func (d Deps) item(given string) (string, error) {
+	bad := func(format string, args ...any) (string, error) {
+		return "", tools.Errorf(tools.InvalidArguments, format, args...)
+	}
+	if len(given) > maxItem || given != strings.TrimSpace(given) || strings.ContainsFunc(given, unicode.IsControl) {
+		return bad("that is no file and no address")
+	}
+	if u, ok := address(given); ok {
+		switch {
+		case u.User != nil:
+			return bad("an address with a name or a password in it is not opened")
+		case u.Scheme == "mailto":
+			for k := range u.Query() {
+				if !slices.Contains([]string{"subject", "body", "cc", "to"}, strings.ToLower(k)) {
+					return bad("a mailto: with %q is not opened; subject, body, to and cc are", phrase.Cut(k, 40))
+				}
+			}
+			return u.String(), nil
+		case u.Scheme != "http" && u.Scheme != "https":
+			return bad("addresses of the scheme %s: are not opened; http:, https: and mailto: are", phrase.Cut(u.Scheme, 40))
+		case u.Hostname() == "":
+			return bad("the address has no host")
+		}
+		return u.String(), nil
+	}
+	if d.Reach == nil {
+		return bad("no files are opened here")
+	}
+	return d.Reach(given)
+}
+
+// address reports whether a text is one. A drive of Windows is no scheme.
+func address(s string) (*url.URL, bool) {
+	scheme, _, ok := strings.Cut(s, ":")
+	if !ok || len(scheme) < 2 || strings.ContainsAny(scheme, `/\ .~`) {
+		return nil, false
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return &url.URL{Scheme: strings.ToLower(scheme), User: url.User("?")}, true // it is meant as one, and goes nowhere
+	}
+	return u, u.Scheme != ""
+}
+
+func exactItem(a apps.App, item string) string {
+	sum := sha256.Sum256([]byte(item))
+	return exact(a) + " with " + hex.EncodeToString(sum[:12])
+}

@@ -1,0 +1,305 @@
+package desktop
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	desk "hob/platform/desktop"
+	"hob/platform/osrun"
+	panel "hob/platform/system/display"
+	"hob/platform/system/power"
+	"hob/tools"
+)
+
+// Display is the brightness and the look of the screen; *display.Display is one.
+type Display interface {
+	Brightness(ctx context.Context) (int, error)
+	SetBrightness(ctx context.Context, percent int) (int, error)
+	Dark(ctx context.Context) (bool, error)
+	SetDark(ctx context.Context, on bool) (bool, error)
+}
+
+// machine are the tools for the machine's own hardware and look.
+func (d Deps) machine() (out []tools.Tool) {
+	if d.Battery != nil {
+		out = append(out, d.batteryStatus())
+	}
+	if d.Display != nil {
+		out = append(out, d.getDisplay(), d.setBrightness(), d.darkMode())
+	}
+	if d.Focus != nil {
+		out = append(out, d.focusStatus())
+	}
+	if d.Filer != nil && d.Reach != nil {
+		out = append(out, d.revealFile())
+	}
+	if d.Shortcuts != nil {
+		out = append(out, d.listShortcuts(), d.runShortcut())
+	}
+	return out
+}
+
+// unmade puts an error of the machine into the words of tools.
+func unmade(err error) error {
+	switch kind := osrun.KindOf(err); {
+	case err == nil:
+		return nil
+	case osrun.Uncertain(err):
+		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
+	case errors.Is(err, power.ErrUnseen), errors.Is(err, panel.ErrNoBacklight), errors.Is(err, panel.ErrUnsaid), errors.Is(err, osrun.ErrNoProgram), kind == osrun.NotInstalled:
+		return tools.Errorf(tools.Unsupported, "%w", err)
+	}
+	return failed(err)
+}
+
+type batteryIn struct{}
+
+func (d Deps) batteryStatus() tools.Tool {
+	return tools.New(tools.Def[batteryIn]{
+		Spec: tools.Spec{
+			Name: "get_battery_status", Category: "desktop", Effects: tools.Read,
+			Description: "Say how full this computer's battery is, whether it charges and how long it lasts.",
+			Keywords:    "battery power charging charge plugged percent remaining left laptop energy",
+		},
+		Summary: func(batteryIn) string { return "Look at the battery" },
+		Run: func(ctx context.Context, _ tools.Call, _ batteryIn) (tools.Result, error) {
+			b, err := d.Battery(ctx)
+			if err != nil {
+				return tools.Result{}, unmade(err)
+			}
+			return tools.Result{Text: batteryText(b), Data: b}, nil
+		},
+	})
+}
+
+func batteryText(b power.Battery) string {
+	if !b.Present {
+		return "This computer has no battery."
+	}
+	text := fmt.Sprintf("The battery is at %d%%", b.Percent)
+	switch b.State {
+	case power.Charging:
+		text += ", charging"
+		if b.Left > 0 {
+			text += ", full in about " + span(b.Left)
+		}
+	case power.Discharging:
+		text += ", discharging"
+		if b.Left > 0 {
+			text += ", about " + span(b.Left) + " left"
+		}
+	case power.Full:
+		text += ", full and plugged in"
+	case power.Held:
+		text += ", plugged in and not charging"
+	}
+	return text + "."
+}
+
+// span is a time as people say it.
+func span(d time.Duration) string {
+	d = d.Round(time.Minute)
+	h, m := int(d.Hours()), int(d.Minutes())%60
+	switch {
+	case h == 0:
+		return fmt.Sprintf("%d min", max(1, m))
+	case m == 0:
+		return fmt.Sprintf("%d h", h)
+	}
+	return fmt.Sprintf("%d h %d min", h, m)
+}
+
+type displayIn struct{}
+
+// displayOut is the Data of get_display.
+type displayOut struct {
+	Brightness *int  `json:"brightness,omitempty"`
+	Dark       *bool `json:"dark,omitempty"`
+}
+
+func (d Deps) getDisplay() tools.Tool {
+	return tools.New(tools.Def[displayIn]{
+		Spec: tools.Spec{
+			Name: "get_display", Category: "desktop", Effects: tools.Read,
+			Description: "Say how bright the screen is and whether the desktop looks dark or light.",
+			Keywords:    "brightness screen display dark light mode appearance theme",
+		},
+		Summary: func(displayIn) string { return "Look how the screen is set" },
+		Run: func(ctx context.Context, _ tools.Call, _ displayIn) (tools.Result, error) {
+			var out displayOut
+			var lines []string
+			bright, err1 := d.Display.Brightness(ctx)
+			if err1 == nil {
+				out.Brightness = &bright
+				lines = append(lines, fmt.Sprintf("The screen's brightness is %d%%.", bright))
+			} else {
+				lines = append(lines, "The brightness is not known: "+err1.Error()+".")
+			}
+			dark, err2 := d.Display.Dark(ctx)
+			if err2 == nil {
+				out.Dark = &dark
+				lines = append(lines, looks(dark))
+			} else {
+				lines = append(lines, "Whether the desktop is dark is not known: "+err2.Error()+".")
+			}
+			if err1 != nil && err2 != nil {
+				return tools.Result{}, unmade(errors.Join(err1, err2))
+			}
+			return tools.Result{Text: strings.Join(lines, "\n"), Data: out}, nil
+		},
+	})
+}
+
+func looks(dark bool) string {
+	if dark {
+		return "The desktop is dark."
+	}
+	return "The desktop is light."
+}
+
+type brightIn struct {
+	Level int `json:"level" jsonschema:"1 to 100"`
+}
+
+// changed is a value before and after.
+type changed[T any] struct {
+	Before T `json:"before"`
+	After  T `json:"after"`
+}
+
+func (d Deps) setBrightness() tools.Tool {
+	return tools.New(tools.Def[brightIn]{
+		Spec: tools.Spec{
+			Name: "set_brightness", Category: "desktop", Effects: tools.Write, Platforms: []string{"linux", "windows"},
+			Description: "Set how bright the built-in screen is.",
+			Keywords:    "brightness brighter dimmer darker screen display backlight dim",
+		},
+		Summary: func(in brightIn) string { return fmt.Sprintf("Set the screen's brightness to %d%%", in.Level) },
+		Judge: func(_ context.Context, in brightIn) tools.Judgement {
+			if in.Level < 1 || in.Level > 100 {
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a brightness is 1 to 100")}
+			}
+			return tools.Judgement{}
+		},
+		Run: func(ctx context.Context, _ tools.Call, in brightIn) (tools.Result, error) {
+			before, err := d.Display.Brightness(ctx)
+			if err != nil {
+				return tools.Result{}, unmade(err)
+			}
+			now, err := d.Display.SetBrightness(ctx, in.Level)
+			if err != nil {
+				return tools.Result{}, unmade(err)
+			}
+			r := tools.Result{Text: fmt.Sprintf("The screen's brightness is %d%%.", now), Data: displayOut{Brightness: &now}}
+			if now != before {
+				r.Undo = tools.NewUndo("set the brightness to what it was", changed[int]{before, now})
+			}
+			return r, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			return takeBack(ctx, data, d.Display.Brightness, d.Display.SetBrightness)
+		},
+	})
+}
+
+type darkIn struct {
+	Enabled *bool `json:"enabled,omitempty" jsonschema:"true dark, false light; without it the other one"`
+}
+
+func (d Deps) darkMode() tools.Tool {
+	return tools.New(tools.Def[darkIn]{
+		Spec: tools.Spec{
+			Name: "toggle_dark_mode", Category: "desktop", Effects: tools.Write,
+			Description: "Make the desktop look dark or light.",
+			Keywords:    "dark light mode night theme appearance colours bright black white switch",
+		},
+		Summary: func(in darkIn) string {
+			switch {
+			case in.Enabled == nil:
+				return "Switch between dark and light"
+			case *in.Enabled:
+				return "Make the desktop dark"
+			}
+			return "Make the desktop light"
+		},
+		Run: func(ctx context.Context, _ tools.Call, in darkIn) (tools.Result, error) {
+			before, err := d.Display.Dark(ctx)
+			if err != nil {
+				return tools.Result{}, unmade(err)
+			}
+			to := !before
+			if in.Enabled != nil {
+				to = *in.Enabled
+			}
+			now, err := d.Display.SetDark(ctx, to)
+			switch {
+			case err != nil:
+				return tools.Result{}, unmade(err)
+			case now != to:
+				return tools.Result{}, tools.Errorf(tools.Failed, "the desktop was asked to, and still says that it is %s", map[bool]string{true: "dark", false: "light"}[now])
+			}
+			r := tools.Result{Text: looks(now), Data: displayOut{Dark: &now}}
+			if now != before {
+				r.Undo = tools.NewUndo("make the desktop look as it did", changed[bool]{before, now})
+			}
+			return r, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			return takeBack(ctx, data, d.Display.Dark, d.Display.SetDark)
+		},
+	})
+}
+
+// takeBack sets what was set to what it was before, unless it was changed since.
+func takeBack[T comparable](ctx context.Context, data json.RawMessage, get func(context.Context) (T, error), set func(context.Context, T) (T, error)) (string, error) {
+	var c changed[T]
+	if err := json.Unmarshal(data, &c); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	now, err := get(ctx)
+	if err != nil {
+		return "", unmade(err)
+	}
+	if now != c.After {
+		return "", tools.Errorf(tools.Conflict, "it was changed since")
+	}
+	if _, err := set(ctx, c.Before); err != nil {
+		return "", unmade(err)
+	}
+	return "It is as it was before.", nil
+}
+
+type focusStatusIn struct{}
+
+// focusOut is the Data of get_focus.
+type focusOut struct {
+	Focus desk.Focus `json:"focus"`
+}
+
+func (d Deps) focusStatus() tools.Tool {
+	return tools.New(tools.Def[focusStatusIn]{
+		Spec: tools.Spec{
+			Name: "get_focus", Category: "desktop", Effects: tools.Read,
+			Description: "Say whether the owner has set this computer to do-not-disturb or a focus.",
+			Keywords:    "focus do not disturb dnd quiet silent notifications off concentrate",
+		},
+		Summary: func(focusStatusIn) string { return "Look whether do-not-disturb is on" },
+		Run: func(ctx context.Context, _ tools.Call, _ focusStatusIn) (tools.Result, error) {
+			focus, by, err := d.Focus(ctx)
+			switch focus {
+			case desk.FocusOn:
+				return tools.Result{Text: "Do-not-disturb is on (" + by + ").", Data: focusOut{focus}}, nil
+			case desk.FocusOff:
+				return tools.Result{Text: "Do-not-disturb is off (" + by + ").", Data: focusOut{focus}}, nil
+			}
+			if err == nil {
+				err = errors.ErrUnsupported
+			}
+			return tools.Result{}, tools.Errorf(tools.Unsupported, "whether do-not-disturb is on is not known: %w", err)
+		},
+	})
+}

@@ -1,0 +1,82 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	desk "hob/platform/desktop"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Notes shows notifications; *desk.Notifier is one.
+type Notes interface {
+	Notify(ctx context.Context, n desk.Note) error
+}
+
+// The bounds of a notification, in characters.
+const (
+	maxNoteTitle = 200
+	maxNoteText  = 1000
+)
+
+type notificationIn struct {
+	Title   string `json:"title,omitempty"`
+	Message string `json:"message"`
+}
+
+// note is the notification: it says whose it is, so that none
+// passes for another program's.
+func (in notificationIn) note(id string) (desk.Note, error) {
+	n := desk.Note{ID: "tool:" + id, Title: strings.TrimSpace(in.Title), Body: strings.TrimSpace(in.Message), Urgency: desk.Normal}
+	switch {
+	case n.Body == "":
+		return n, tools.Errorf(tools.InvalidArguments, "there is nothing to show: the message is empty")
+	case utf8.RuneCountInString(n.Title) > maxNoteTitle || utf8.RuneCountInString(n.Body) > maxNoteText:
+		return n, tools.Errorf(tools.InvalidArguments, "a notification has room for a title of %d and a message of %d characters", maxNoteTitle, maxNoteText)
+	}
+	if n.Title == "" {
+		n.Title = "Hob"
+	} else {
+		n.Title = "Hob: " + n.Title
+	}
+	return n, nil
+}
+
+// sendNotification shows one at once. What Hob has to tell by itself is a notice,
+// which goes where the owner is and keeps his quiet hours: this is for what he asks
+// for, and asks him where text from outside or nobody's wish is behind it.
+func (d Deps) sendNotification() tools.Tool {
+	return tools.New(tools.Def[notificationIn]{
+		Spec: tools.Spec{
+			Name: "send_notification", Category: "desktop", Effects: tools.Send,
+			Description: "Show a notification on the owner's desktop now, when he asks for one.",
+			Keywords:    "notification notify popup banner alert toast show desktop message pop up",
+		},
+		Summary: func(in notificationIn) string {
+			return "Show a notification: " + phrase.Cut(strings.TrimSpace(in.Title+" "+in.Message), 200)
+		},
+		Judge: func(_ context.Context, in notificationIn) tools.Judgement {
+			_, err := in.note("")
+			return tools.Judgement{Refused: err, To: []string{tools.Owner}}
+		},
+		Run: func(ctx context.Context, c tools.Call, in notificationIn) (tools.Result, error) {
+			n, err := in.note(c.ID)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			switch err = d.Notes.Notify(ctx, n); {
+			case err == nil:
+				return tools.Result{Text: "The notification is shown."}, nil
+			case errors.Is(err, desk.ErrNoSession), errors.Is(err, desk.ErrNoServer):
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "%w", err)
+			case errors.Is(err, desk.ErrUnsure):
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
+			}
+			return tools.Result{}, heard(err)
+		},
+	})
+}

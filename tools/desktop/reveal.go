@@ -1,0 +1,141 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"hob/platform/desktop/filer"
+	"hob/platform/desktop/shortcuts"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Filer shows files in the owner's file manager; *filer.Filer is one.
+type Filer interface {
+	Reveal(ctx context.Context, path string) error
+}
+
+// Shortcuts are those of macOS; shortcuts.Library has them.
+type Shortcuts interface {
+	List(ctx context.Context) ([]string, error)
+	Start(ctx context.Context, name, input string) (string, error)
+}
+
+type revealIn struct {
+	Path string `json:"path"`
+}
+
+func (d Deps) revealFile() tools.Tool {
+	return tools.New(tools.Def[revealIn]{
+		Spec: tools.Spec{
+			Name: "reveal_file", Category: "desktop", Effects: tools.Write,
+			Description: "Show a file in its folder, in the owner's file manager (Finder, Explorer, Files).",
+			Keywords:    "reveal show location where folder open directory finder explorer file manager",
+		},
+		Summary: func(in revealIn) string { return "Show in the file manager: " + phrase.Cut(in.Path, 200) },
+		Judge: func(_ context.Context, in revealIn) tools.Judgement {
+			path, err := d.Reach(in.Path)
+			return tools.Judgement{Refused: err, Exact: path}
+		},
+		Run: func(ctx context.Context, c tools.Call, in revealIn) (tools.Result, error) {
+			path, err := d.Reach(in.Path)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if path != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "what %s means has changed since it was allowed; nothing was shown", phrase.Cut(in.Path, 100))
+			}
+			if err := d.Filer.Reveal(ctx, path); err != nil {
+				if errors.Is(err, filer.ErrNone) {
+					return tools.Result{}, tools.Quoting(tools.Errorf(tools.Unsupported, "%w", err), provenance.Outside)
+				}
+				return tools.Result{}, heard(err)
+			}
+			return tools.Result{Text: "It is shown in the file manager."}, nil
+		},
+	})
+}
+
+type shortcutsIn struct{}
+
+// shortcutsOut is the Data of list_shortcuts.
+type shortcutsOut struct {
+	Shortcuts []string `json:"shortcuts"`
+}
+
+func (d Deps) listShortcuts() tools.Tool {
+	return tools.New(tools.Def[shortcutsIn]{
+		Spec: tools.Spec{
+			Name: "list_shortcuts", Category: "desktop", Effects: tools.Read, Platforms: []string{"darwin"},
+			Description: "List the shortcuts of this Mac's Shortcuts app.",
+			Keywords:    "automation automations apple workflows shortcuts available",
+		},
+		Summary: func(shortcutsIn) string { return "List the shortcuts" },
+		Run: func(ctx context.Context, _ tools.Call, _ shortcutsIn) (tools.Result, error) {
+			names, err := d.Shortcuts.List(ctx)
+			switch {
+			case err != nil:
+				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
+			case len(names) == 0:
+				return tools.Result{Text: "There are no shortcuts on this Mac.", Data: shortcutsOut{[]string{}}}, nil
+			}
+			lines := make([]string, len(names))
+			for i, n := range names {
+				lines[i] = "- " + phrase.Cut(n, 200)
+			}
+			return tools.Result{Text: strings.Join(lines, "\n"), Data: shortcutsOut{names}, Source: provenance.Outside, Origins: from("shortcuts")}, nil
+		},
+	})
+}
+
+type shortcutIn struct {
+	Name  string `json:"name"`
+	Input string `json:"input,omitempty" jsonschema:"text that it is given"`
+}
+
+const maxInput = 100_000
+
+func (d Deps) runShortcut() tools.Tool {
+	return tools.New(tools.Def[shortcutIn]{
+		Spec: tools.Spec{
+			Name: "run_shortcut", Category: "desktop", Effects: tools.Exec | tools.Send, Platforms: []string{"darwin"},
+			Description: "Run a shortcut of this Mac's Shortcuts app.",
+			Keywords:    "automation apple workflow start trigger execute siri shortcut run",
+		},
+		Summary: func(in shortcutIn) string {
+			s := "Run the shortcut " + phrase.Cut(in.Name, 200)
+			if in.Input != "" {
+				s += " with: " + phrase.Cut(in.Input, 300)
+			}
+			return s
+		},
+		Judge: func(_ context.Context, in shortcutIn) tools.Judgement {
+			if strings.TrimSpace(in.Name) == "" || len(in.Input) > maxInput {
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "give the shortcut's name, and at most %d bytes", maxInput)}
+			}
+			return tools.Judgement{Effects: tools.Exec | tools.Send, Why: "what a shortcut does only its maker knows"}
+		},
+		Run: func(ctx context.Context, _ tools.Call, in shortcutIn) (tools.Result, error) {
+			names, err := d.Shortcuts.List(ctx)
+			if err != nil {
+				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
+			}
+			if !slices.Contains(names, in.Name) {
+				return tools.Result{}, tools.Errorf(tools.NotFound, "%w: %s", shortcuts.ErrNone, phrase.Cut(in.Name, 100))
+			}
+			text, err := d.Shortcuts.Start(ctx, in.Name, in.Input)
+			switch {
+			case errors.Is(err, shortcuts.ErrUnsure):
+				return tools.Result{}, tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "%w", err), provenance.Outside)
+			case err != nil:
+				return tools.Result{}, tools.Quoting(unmade(err), provenance.Outside)
+			case text == "":
+				return tools.Result{Text: "The shortcut has run, and put out nothing."}, nil
+			}
+			return tools.Result{Text: "The shortcut has run. It put out:\n" + text, Source: provenance.Outside, Origins: from("shortcut")}, nil
+		},
+	})
+}

@@ -1,0 +1,103 @@
+package desktop
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"strings"
+
+	"hob/platform/desktop/screen"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Camera makes pictures of the screen; *screen.Camera does.
+type Camera interface {
+	Take(ctx context.Context, part image.Rectangle) (image.Image, error)
+}
+
+type captureIn struct {
+	Window string `json:"window,omitempty" jsonschema:"part of its title, or its id; empty: the whole screen"`
+	X      int    `json:"x,omitempty" jsonschema:"a part of the screen"`
+	Y      int    `json:"y,omitempty"`
+	Width  int    `json:"width,omitempty"`
+	Height int    `json:"height,omitempty"`
+}
+
+type captureOut struct {
+	File        string `json:"file"`
+	Width       int    `json:"width"`
+	Height      int    `json:"height"`
+	Description string `json:"description,omitempty"`
+}
+
+func (d Deps) capture() tools.Tool {
+	return tools.New(tools.Def[captureIn]{
+		Spec: tools.Spec{
+			Name: "screen_capture", Category: "desktop", Effects: tools.Read,
+			Description: "Take a screenshot of the owner's screen, a window or a part; keep it as a file and, where a model that sees is set up, say what it shows. You do not see it yourself.",
+			Keywords:    "screenshot screen shot picture capture what is on my screen look see",
+		},
+		Summary: func(in captureIn) string {
+			if in.Window != "" {
+				return "Take a picture of the window " + phrase.Cut(in.Window, 80)
+			}
+			return "Take a picture of the screen"
+		},
+		Judge: func(context.Context, captureIn) tools.Judgement { return tools.Judgement{Private: true} },
+		Run:   d.runCapture,
+	})
+}
+
+func (d Deps) runCapture(ctx context.Context, c tools.Call, in captureIn) (tools.Result, error) {
+	part := image.Rect(in.X, in.Y, in.X+in.Width, in.Y+in.Height)
+	if in.Window != "" {
+		w, err := d.target(ctx, in.Window)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		part = image.Rect(w.X, w.Y, w.X+w.W, w.Y+w.H)
+	}
+	img, err := d.Camera.Take(ctx, part)
+	if err != nil {
+		return tools.Result{}, failed(err)
+	}
+	data, ext, err := screen.Encode(img)
+	if err != nil {
+		return tools.Result{}, failed(err)
+	}
+	name := "screen-" + c.Now.Format("20060102-150405") + "-" + c.ID[max(0, len(c.ID)-8):] + ext
+	file, err := d.Keep(name, data)
+	if err != nil {
+		return tools.Result{}, failed(err)
+	}
+	out := captureOut{File: file, Width: img.Bounds().Dx(), Height: img.Bounds().Dy()}
+	r := tools.Result{Text: fmt.Sprintf("The picture is in %s (%dx%d).", file, out.Width, out.Height), Data: out}
+	if d.Describe == nil {
+		r.Text += unseen("[knowledge] pictures is off", d.Tree != nil)
+		return r, nil
+	}
+	said, err := d.Describe(ctx, data)
+	if err != nil {
+		r.Text += unseen(strings.TrimSuffix(err.Error(), "; "+retried), d.Tree != nil)
+		return r, nil
+	}
+	out.Description = said
+	r.Text += "\nA model that sees says that it shows:\n" + said
+	r.Data, r.Source, r.Origins = out, provenance.Outside, from("screen")
+	return r, nil
+}
+
+// retried ends the errors of what describes pictures of documents. A screen has
+// changed by then.
+const retried = "it is tried again later"
+
+// unseen keeps a model that was given a path from speaking as if it had seen.
+func unseen(why string, reads bool) string {
+	text := " Nobody has looked at it (" + why + "): do not say what it shows."
+	if reads {
+		text += " read_screen reads what a window shows as text."
+	}
+	return text
+}

@@ -1,0 +1,238 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"hob/platform/desktop/tree"
+	"hob/platform/desktop/window"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// Tree reads what windows show, and presses what is there; *tree.Reader does.
+type Tree interface {
+	Read(ctx context.Context, words string) (list []tree.Node, more bool, err error)
+	Do(ctx context.Context, n tree.Node) error
+	Fill(ctx context.Context, n tree.Node, text string) error
+}
+
+type readIn struct {
+	Window string `json:"window,omitempty" jsonschema:"part of its title or program; empty: the one in front"`
+}
+
+type nodeOut struct {
+	Role string `json:"role"`
+	Name string `json:"name,omitempty"`
+	Text string `json:"text,omitempty"`
+	Does string `json:"does,omitempty"`
+	// Takes: a text can be filled in.
+	Takes bool `json:"takes,omitempty"`
+}
+
+type readOut struct {
+	Elements []nodeOut `json:"elements"`
+	More     bool      `json:"more,omitempty"`
+}
+
+func (d Deps) readScreen() tools.Tool {
+	return tools.New(tools.Def[readIn]{
+		Spec: tools.Spec{
+			Name: "read_screen", Category: "desktop", Effects: tools.Read, Platforms: []string{"linux", "darwin", "windows"},
+			Description: "Read what a window shows as text: its elements with roles, names and texts, and what can be pressed.",
+			Keywords:    "screen window read elements buttons fields accessibility text shown",
+		},
+		Summary: func(in readIn) string { return strings.TrimSpace("Read the window " + phrase.Cut(in.Window, 80)) },
+		Judge:   func(context.Context, readIn) tools.Judgement { return tools.Judgement{Private: true} },
+		Run: func(ctx context.Context, _ tools.Call, in readIn) (tools.Result, error) {
+			list, more, err := d.Tree.Read(ctx, in.Window)
+			if err != nil {
+				return tools.Result{}, heard(err)
+			}
+			if len(list) == 0 {
+				return tools.Result{}, tools.Errorf(tools.NotFound, "no such window tells what it shows; browsers and programs that were started before accessibility was on often do not. screen_capture makes a picture")
+			}
+			return tools.Result{Text: drawn(list, more), Data: elements(list, more), Source: provenance.Outside, Origins: from("screen")}, nil
+		},
+	})
+}
+
+func elements(list []tree.Node, more bool) readOut {
+	out := readOut{More: more}
+	for _, n := range list {
+		out.Elements = append(out.Elements, nodeOut{n.Role, n.Name, n.Text, n.Does, n.Takes})
+	}
+	return out
+}
+
+func drawn(list []tree.Node, more bool) string {
+	var b strings.Builder
+	for _, n := range list {
+		if n.Name == "" && n.Text == "" && n.Does == "" && n.Depth > 0 && !n.Secret && !n.Takes {
+			continue // a box around others
+		}
+		fmt.Fprintf(&b, "%s- %s", strings.Repeat(" ", min(n.Depth, 12)), n.Role)
+		if n.Name != "" {
+			fmt.Fprintf(&b, " %q", n.Name)
+		}
+		if n.Secret {
+			b.WriteString(" (its text is not read)")
+		}
+		if n.Text != "" {
+			fmt.Fprintf(&b, ": %s", strings.Join(strings.Fields(n.Text), " "))
+		}
+		if n.Does != "" {
+			fmt.Fprintf(&b, " [%s]", n.Does)
+		}
+		if n.Takes {
+			b.WriteString(" [takes text]")
+		}
+		b.WriteByte('\n')
+	}
+	if more {
+		b.WriteString("(there is more than was read)\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+type elementIn struct {
+	Window string `json:"window" jsonschema:"part of its title or program"`
+	Name   string `json:"name" jsonschema:"of the element, as read_screen says it"`
+	Role   string `json:"role,omitempty"`
+}
+
+func (d Deps) clickElement() tools.Tool {
+	return tools.New(tools.Def[elementIn]{
+		Spec: tools.Spec{
+			Name: "click_element", Category: "desktop", Effects: acting, Platforms: []string{"linux", "darwin", "windows"},
+			Description: "Press a button or another element of a window by its name. It always asks the owner.",
+			Keywords:    "click press button element check box menu item choose",
+		},
+		Summary: func(in elementIn) string {
+			return fmt.Sprintf("Press %q in %s", phrase.Cut(in.Name, 80), phrase.Cut(in.Window, 80))
+		},
+		Judge: func(ctx context.Context, in elementIn) tools.Judgement {
+			return d.judgedElement(ctx, in, pressable, "presses", "")
+		},
+		Run: func(ctx context.Context, c tools.Call, in elementIn) (tools.Result, error) {
+			err := d.inElement(ctx, c, in, pressable, "", d.Tree.Do)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{Text: "Pressed."}, nil
+		},
+	})
+}
+
+type fillIn struct {
+	Window string `json:"window" jsonschema:"part of its title or program"`
+	Name   string `json:"name" jsonschema:"of the field, as read_screen says it"`
+	Role   string `json:"role,omitempty"`
+	Text   string `json:"text" jsonschema:"in place of what stands there"`
+}
+
+func (in fillIn) element() elementIn { return elementIn{in.Window, in.Name, in.Role} }
+
+// fillElement puts a text into a field without a key being pressed: it needs no
+// window in front, and no other one can get it.
+func (d Deps) fillElement() tools.Tool {
+	return tools.New(tools.Def[fillIn]{
+		Spec: tools.Spec{
+			Name: "fill_element", Category: "desktop", Effects: acting, Platforms: []string{"linux", "darwin", "windows"},
+			Description: "Put a text into a field of a window by the field's name. It always asks the owner.",
+			Keywords:    "fill field form set value text box enter element",
+		},
+		Summary: func(in fillIn) string {
+			return fmt.Sprintf("Fill %q of %s with %q", phrase.Cut(in.Name, 80), phrase.Cut(in.Window, 80), phrase.Cut(in.Text, 500))
+		},
+		Judge: func(ctx context.Context, in fillIn) tools.Judgement {
+			if n := utf8.RuneCountInString(in.Text); n > tree.MaxFill {
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "a text of at most %d characters is filled in", tree.MaxFill)}
+			}
+			return d.judgedElement(ctx, in.element(), fillable, "fills", in.Text)
+		},
+		Run: func(ctx context.Context, c tools.Call, in fillIn) (tools.Result, error) {
+			err := d.inElement(ctx, c, in.element(), fillable, in.Text, func(ctx context.Context, n tree.Node) error { return d.Tree.Fill(ctx, n, in.Text) })
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return tools.Result{Text: "Filled in."}, nil
+		},
+	})
+}
+
+func pressable(n tree.Node) bool { return n.Does != "" }
+
+func fillable(n tree.Node) bool { return n.Takes && !n.Secret }
+
+// judgedElement is the judgement of an action on an element.
+func (d Deps) judgedElement(ctx context.Context, in elementIn, fits func(tree.Node) bool, does, text string) tools.Judgement {
+	n, err := d.element(ctx, in, fits)
+	if err == nil {
+		err = d.may(ctx, shownIn(n), false)
+	}
+	if err != nil {
+		return tools.Judgement{Refused: err, Private: true}
+	}
+	return tools.Judgement{Effects: acting, Private: true, Exact: pressed(n, text), Why: fmt.Sprintf("it %s %q in the window %q (%s), as you could", does, phrase.Cut(n.Name, 80), phrase.Cut(n.Window, 80), phrase.Cut(n.App, 40))}
+}
+
+// inElement finds the element again and does something to it.
+func (d Deps) inElement(ctx context.Context, c tools.Call, in elementIn, fits func(tree.Node) bool, text string, act func(context.Context, tree.Node) error) error {
+	n, err := d.element(ctx, in, fits)
+	if err != nil {
+		return err
+	}
+	if pressed(n, text) != c.Exact {
+		return tools.Errorf(tools.Conflict, "the window has changed since it was allowed; nothing was done")
+	}
+	if err := d.may(ctx, shownIn(n), c.Provenance.Tainted()); err != nil {
+		return err
+	}
+	switch err := act(ctx, n); {
+	case err == nil:
+		return nil
+	case errors.Is(err, tree.ErrGone):
+		return tools.Quoting(tools.Errorf(tools.Conflict, "%w; nothing was done", err), provenance.Outside)
+	case errors.Is(err, tree.ErrNot):
+		return heard(err)
+	default:
+		return tools.Quoting(tools.Errorf(tools.OutcomeUnknown, "whether it was done is not known: %w", err), provenance.Outside)
+	}
+}
+
+func shownIn(n tree.Node) window.Window {
+	return window.Window{Title: n.Window, App: strings.ToLower(n.App), PID: n.PID, Program: window.Program(n.PID)}
+}
+
+func pressed(n tree.Node, text string) string {
+	return "element " + n.Ref + " " + bound(shownIn(n)) + text
+}
+
+// element finds the one that is meant among those that fit.
+func (d Deps) element(ctx context.Context, in elementIn, fits func(tree.Node) bool) (tree.Node, error) {
+	if strings.TrimSpace(in.Window) == "" || strings.TrimSpace(in.Name) == "" {
+		return tree.Node{}, tools.Errorf(tools.InvalidArguments, "say which window and which element are meant")
+	}
+	list, _, err := d.Tree.Read(ctx, in.Window)
+	if err != nil {
+		return tree.Node{}, heard(err)
+	}
+	var found []tree.Node
+	for _, n := range list {
+		if fits(n) && strings.EqualFold(strings.TrimSpace(n.Name), strings.TrimSpace(in.Name)) && (in.Role == "" || strings.EqualFold(n.Role, in.Role)) {
+			found = append(found, n)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return tree.Node{}, tools.Errorf(tools.NotFound, "no such element is called %q there; read_screen says what there is, and what it takes", phrase.Cut(in.Name, 60))
+	case 1:
+		return found[0], nil
+	}
+	return tree.Node{}, tools.Errorf(tools.InvalidArguments, "%d elements are called %q; say the role, or click a place", len(found), phrase.Cut(in.Name, 60))
+}

@@ -1,0 +1,125 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+
+	"hob/knowledge/store"
+)
+
+// Divided is an own tool some of whose calls concern another store than Hob's
+// database, such as a list of the owner's phone. Those are made by another tool of
+// the same name and arguments, which is not own: the guard, the ledger and the undo
+// treat it as what it is.
+type Divided interface {
+	Own
+	// For is who makes a call of these arguments.
+	For(args json.RawMessage) Tool
+	// Undoing is who takes back what left this data.
+	Undoing(data json.RawMessage) Tool
+	// Each is the tool with both of its parts as f makes them of these.
+	Each(f func(Tool) Tool) Tool
+}
+
+// Divide makes one tool of two. elsewhere says of arguments that they are for other;
+// theirs of the data of an undo that other left it.
+func Divide(own, other Tool, elsewhere, theirs func(json.RawMessage) bool) Tool {
+	mine, is := own.(Own)
+	if !is || other.Spec().Own || own.Spec().Name != other.Spec().Name || own.Spec().Effects != other.Spec().Effects {
+		panic("tools: " + own.Spec().Name + ": these are not two parts of a tool") // a programming error
+	}
+	return &divided{mine, other, elsewhere, theirs}
+}
+
+// For is who makes a call of a tool: itself, but for one that is divided.
+func For(t Tool, args json.RawMessage) Tool {
+	if d, ok := t.(Divided); ok {
+		return d.For(args)
+	}
+	return t
+}
+
+// Undoing is who takes back what a call of a tool left.
+func Undoing(t Tool, data json.RawMessage) Tool {
+	if d, ok := t.(Divided); ok {
+		return d.Undoing(data)
+	}
+	return t
+}
+
+type divided struct {
+	Own
+	other             Tool
+	elsewhere, theirs func(json.RawMessage) bool
+}
+
+// For implements Divided.
+func (d *divided) For(args json.RawMessage) Tool {
+	if d.elsewhere(args) {
+		return d.other
+	}
+	return d.Own
+}
+
+// Undoing implements Divided.
+func (d *divided) Undoing(data json.RawMessage) Tool {
+	if d.theirs(data) {
+		return d.other
+	}
+	return d.Own
+}
+
+// CallTx implements Own. A call for elsewhere does not belong into a transaction.
+func (d *divided) CallTx(ctx context.Context, tx *store.Tx, c Call) (Result, error) {
+	if d.elsewhere(c.Args) {
+		return Result{}, Errorf(Failed, "%s: this call reaches beyond Hob's database", d.Spec().Name)
+	}
+	return d.Own.CallTx(ctx, tx, c)
+}
+
+// Each implements Divided.
+func (d *divided) Each(f func(Tool) Tool) Tool {
+	own, is := f(d.Own).(Own)
+	if !is { // then nothing is left of which the database knows
+		return f(d.other)
+	}
+	return &divided{own, f(d.other), d.elsewhere, d.theirs}
+}
+
+// Check implements the comparison of arguments with the schema; see Check.
+func (d *divided) Check(args json.RawMessage) error { return Check(d.For(args), args) }
+
+// Judge implements Judge.
+func (d *divided) Judge(ctx context.Context, args json.RawMessage) Judgement {
+	return JudgementOf(ctx, d.For(args), args)
+}
+
+// Summary implements Summarizer.
+func (d *divided) Summary(args json.RawMessage) string {
+	if s, ok := d.For(args).(Summarizer); ok {
+		return s.Summary(args)
+	}
+	return d.Spec().Name
+}
+
+// CanUndo implements Undoer.
+func (d *divided) CanUndo() bool {
+	u, ok := d.Own.(Undoer)
+	return ok && u.CanUndo()
+}
+
+// Undo implements Undoer.
+func (d *divided) Undo(ctx context.Context, data json.RawMessage) (string, error) {
+	if u, ok := d.other.(Undoer); ok && d.theirs(data) {
+		return u.Undo(ctx, data)
+	}
+	return "", Errorf(Unsupported, "%s cannot be undone", d.Spec().Name)
+}
+
+// UndoTx implements Undoer.
+func (d *divided) UndoTx(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+	if u, ok := d.Own.(Undoer); ok && !d.theirs(data) {
+		return u.UndoTx(ctx, tx, data)
+	}
+	return "", Errorf(Unsupported, "%s cannot be undone", d.Spec().Name)
+}

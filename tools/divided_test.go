@@ -1,0 +1,73 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+type dividedIn struct {
+	In string `json:"in,omitempty"`
+}
+
+func parts() (own, other tools.Tool) {
+	spec := tools.Spec{Name: "put", Category: "x", Effects: tools.Write, Description: "Put."}
+	own = tools.New(tools.Def[dividedIn]{
+		Spec: spec,
+		RunTx: func(context.Context, *store.Tx, tools.Call, dividedIn) (tools.Result, error) {
+			return tools.Result{Text: "own"}, nil
+		},
+		UndoTx: func(context.Context, *store.Tx, json.RawMessage) (string, error) { return "own", nil },
+	})
+	other = tools.New(tools.Def[dividedIn]{
+		Spec:    spec,
+		Summary: func(dividedIn) string { return "elsewhere" },
+		Run: func(context.Context, tools.Call, dividedIn) (tools.Result, error) {
+			return tools.Result{Text: "other"}, nil
+		},
+		Undo: func(context.Context, json.RawMessage) (string, error) { return "other", nil },
+	})
+	return own, other
+}
+
+// TestDivided: a call, and what takes it back, belongs to one part, and cannot slip into
+// the other one.
+func TestDivided(t *testing.T) {
+	own, other := parts()
+	away := func(b json.RawMessage) bool { return strings.Contains(string(b), "away") }
+	d := tools.Divide(own, other, away, away)
+	there, here := json.RawMessage(`{"in":"away"}`), json.RawMessage(`{}`)
+	if x := tools.For(d, there); x.Spec().Own || x != other {
+		t.Error("a call for elsewhere would be made in the transaction")
+	}
+	if x := tools.For(d, here); !x.Spec().Own {
+		t.Error("an own call would be made outside of the transaction")
+	}
+	if _, err := d.(tools.Own).CallTx(t.Context(), nil, tools.Call{Args: there}); err == nil {
+		t.Error("a call for elsewhere was made in a transaction")
+	}
+	if s, err := d.(tools.Undoer).Undo(t.Context(), there); s != "other" || err != nil {
+		t.Errorf("%q, %v", s, err)
+	}
+	if _, err := d.(tools.Undoer).Undo(t.Context(), here); err == nil {
+		t.Error("an own undo was made outside of the transaction")
+	}
+	if _, err := d.(tools.Undoer).UndoTx(t.Context(), nil, there); err == nil {
+		t.Error("an undo for elsewhere was made in a transaction")
+	}
+	if tools.Undoing(d, there).Spec().Own || !tools.Undoing(d, here).Spec().Own || tools.For(own, there) != own {
+		t.Error("the parts are mixed up")
+	}
+	if s := d.(tools.Summarizer).Summary(there); s != "elsewhere" {
+		t.Error(s)
+	}
+	both := 0
+	d.(tools.Divided).Each(func(x tools.Tool) tools.Tool { both++; return x })
+	if both != 2 {
+		t.Error("not both parts were replaced")
+	}
+}

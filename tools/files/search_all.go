@@ -1,0 +1,210 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/system/fileindex"
+	"hob/tools"
+)
+
+// Index is what the system keeps of its files; *fileindex.Index is one.
+type Index interface {
+	Find(ctx context.Context, text string, roots []string) (fileindex.Found, error)
+}
+
+// searchAll looks in all allowed folders: the system's index says where, and each
+// file that it names is resolved, guarded and read as any other. What an index knows
+// of other places is never told. Without one, or where it has nothing, the folders
+// are walked.
+func (f *Files) searchAll(ctx context.Context, in searchIn, query string, pattern glob) (tools.Result, error) {
+	if len(f.allowed) == 0 {
+		return tools.Result{}, f.notAllowed(in.Path, "")
+	}
+	r := &search{f: f, query: query, out: searchOut{Matches: []match{}}}
+	r.w = &walk{f: f, recursive: true, hidden: pattern.dotted(), limit: maxVisited, left: map[string]int{}}
+	var by fileindex.Found
+	var err error
+	if f.opt.Index != nil {
+		if by, err = f.opt.Index.Find(ctx, in.Query, f.roots()); err == nil {
+			err = r.indexed(ctx, by, pattern)
+		}
+		if err != nil && ctx.Err() != nil {
+			return tools.Result{}, ctx.Err()
+		}
+	}
+	indexed := len(r.out.Matches) > 0
+	if !indexed { // what came of the index does not bound the walk
+		r.w.stopped, r.w.left, r.scanned = "", map[string]int{}, 0
+		if err := r.walkAll(ctx, pattern); err != nil {
+			return tools.Result{}, err
+		}
+	}
+	said := r.w.said()
+	switch {
+	case indexed && by.Names:
+		said = strings.TrimSpace(said + "\n(" + by.By + " knows names alone: to look into files, name a folder.)")
+	case indexed:
+		said = strings.TrimSpace(said + "\n(Found by " + by.By + ", which may not know the newest files.)")
+	}
+	r.out.Complete = said == ""
+	result := tools.Result{Text: r.text("your folders", in.Query, said), Data: r.out}
+	if len(r.out.Matches) > 0 || len(r.w.heavies) > 0 {
+		result.Source, result.Origins = r.sources(ctx)
+	}
+	return result, nil
+}
+
+// roots are the allowed folders with their links resolved, as an index knows them.
+func (f *Files) roots() (out []string) {
+	for _, a := range f.allowed {
+		if real, err := filepath.EvalSymlinks(a); err == nil {
+			a = real
+		}
+		if !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// indexed looks at each file that the index names.
+func (r *search) indexed(ctx context.Context, found fileindex.Found, pattern glob) error {
+	r.names = found.Names
+	if found.Cut {
+		r.w.stopped = "the index has more"
+	}
+	for _, path := range found.Paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := r.one(ctx, path, pattern)
+		if errors.Is(err, errStop) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one looks at one path. What is protected, hidden, gone or elsewhere is left out;
+// that it was is not counted, since an index may name as many such as it likes.
+func (r *search) one(ctx context.Context, path string, pattern glob) error {
+	s, err := r.f.at(path)
+	if err != nil || s.info == nil || s.rel == "." || s.linked {
+		if s != nil {
+			s.Close()
+		}
+		return nil //nolint:nilerr // see above
+	}
+	defer s.Close()
+	if r.outOfSight(s.rel) || s.info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe|fs.ModeSocket) != 0 {
+		return nil
+	}
+	dir, _, err := s.parent(false)
+	if err != nil {
+		return nil //nolint:nilerr // it went meanwhile
+	}
+	defer func() { _ = dir.Close() }()
+	_, name := s.dirName()
+	e := entry{dir: dir, name: name, rel: r.f.show(s.abs), abs: s.abs, info: s.info}
+	if !pattern.match(filepath.ToSlash(s.rel)) {
+		return nil
+	}
+	before, read := len(r.out.Matches), r.out.Searched
+	err = r.look(ctx, e)
+	// A file that was read and does not hold the text is one that an index takes for it
+	// by a form of its word.
+	if err == nil && len(r.out.Matches) == before && r.out.Searched == read && !r.names && s.info.Mode().IsRegular() && r.f.oneName(dir, name, s.abs, s.info, "") == nil {
+		r.out.Matches = append(r.out.Matches, match{Path: e.rel, Text: "(in its text, as the index says)"})
+	}
+	return err
+}
+
+// outOfSight reports what a walk does not look into: hidden and heavy folders, and
+// hidden names where none was asked for.
+func (r *search) outOfSight(rel string) bool {
+	return slices.ContainsFunc(split(rel), func(c string) bool {
+		return !r.w.hidden && strings.HasPrefix(c, ".") || slices.Contains(heavy, strings.ToLower(c))
+	})
+}
+
+// walkAll walks the allowed folders, within one bound for all.
+func (r *search) walkAll(ctx context.Context, pattern glob) error {
+	left := map[string]int{}
+	for _, root := range r.f.roots() {
+		if slices.ContainsFunc(r.f.roots(), func(o string) bool { _, in := below(o, root); return in && o != root }) {
+			continue // it lies in another one
+		}
+		s, err := r.f.at(root)
+		if err != nil {
+			left[fmt.Sprintf("folder %s", r.f.show(root))]++
+			continue
+		}
+		dir, err := s.folder()
+		if err != nil {
+			s.Close()
+			left[fmt.Sprintf("folder %s", r.f.show(root))]++
+			continue
+		}
+		r.w.visit = func(e entry) error {
+			if !pattern.match(e.rel) {
+				return nil
+			}
+			e.rel = r.f.show(e.abs)
+			return r.look(ctx, e)
+		}
+		err = r.w.run(ctx, dir, s.abs)
+		_ = dir.Close()
+		s.Close()
+		if err != nil {
+			return err
+		}
+		for k, n := range r.w.left {
+			left[k] += n
+		}
+		if r.w.stopped != "" {
+			break
+		}
+	}
+	r.w.left = left
+	return nil
+}
+
+// sources is where the matches came from: the owner's own words only where all of
+// them lie in trusted folders.
+func (r *search) sources(ctx context.Context) (provenance.Source, []provenance.Origin) {
+	source, list := provenance.Owner, []provenance.Origin(nil)
+	for _, root := range r.f.roots() {
+		s, err := r.f.at(root)
+		if err != nil {
+			continue
+		}
+		one, from := r.f.origins(ctx, s)
+		s.Close()
+		if one.Tainted() {
+			source, list = provenance.Outside, provenance.Join(list, from)
+		}
+	}
+	if r.copied != nil {
+		source, list = provenance.Outside, provenance.Join(list, r.copied)
+	}
+	return source, list
+}
+
+// everywhere words a search for an approval.
+func (in searchIn) everywhere() string {
+	if strings.TrimSpace(in.Path) == "" {
+		return "all folders"
+	}
+	return phrase.Cut(in.Path, 200)
+}

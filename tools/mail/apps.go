@@ -1,0 +1,108 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// programs are the mailboxes of programs on this machine, which are read where the
+// owner has given Hob no account with mail.
+func (d Deps) programs() []pim.Mailer {
+	if len(d.Accounts()) > 0 || d.Mailers == nil {
+		return nil
+	}
+	return d.Mailers()
+}
+
+// answerApps is answer over programs on this machine.
+func (d Deps) answerApps(ctx context.Context, c tools.Call, w wanted, tool string) (tools.Result, error) {
+	all, err := d.mailers(w.account)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	var list []letterOut
+	var failed []error
+	reads := 0
+	for _, m := range all {
+		found, err := w.of(ctx, m)
+		if errors.Is(err, pim.ErrNoServer) { // it sends only
+			continue
+		}
+		reads++
+		list, failed = append(list, found...), append(failed, err)
+	}
+	err = errors.Join(failed...)
+	switch {
+	case reads == 0:
+		_, err := d.of("")
+		return tools.Result{}, err
+	case err != nil && len(list) == 0:
+		if _, some := errors.AsType[*pim.PartialError](err); !some {
+			return tools.Result{}, classify(err)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b letterOut) int { return b.At.Compare(a.At) })
+	list = list[:min(len(list), w.limit)]
+	out, text := mailOut{Mails: append([]letterOut{}, list...)}, lettersText(list, len(all) > 1, c.Now)
+	if err != nil {
+		out.Error = pim.Line(err.Error(), 400)
+		text += "\n\nNot everything could be read: " + out.Error
+	}
+	origins := []provenance.Origin{{Kind: "mail", Label: all[0].Name(), Via: tool}}
+	for i, l := range list {
+		origins = append(origins[:i], provenance.Origin{Kind: "mail", Label: l.From, Via: tool})
+	}
+	return tools.Result{Text: text, Data: out, Source: provenance.Outside, Origins: origins}, nil
+}
+
+// of finds what is wanted in one mailbox. A list of mails does not hold their texts;
+// they are read one by one where they are asked for whole.
+func (w wanted) of(ctx context.Context, m pim.Mailer) (out []letterOut, err error) {
+	folder := w.folder
+	if folder == inbox {
+		folder = ""
+	}
+	q := pim.MailQuery{
+		Folder: folder, Unseen: w.Unseen, Flagged: w.Flagged, Since: w.Since, Before: w.until, From: w.From, Subject: w.Subject, Text: w.Text, Limit: most,
+	}
+	queries := []pim.MailQuery{q}
+	if w.either != "" {
+		q.From = w.either
+		queries[0].Subject = w.either
+		queries = append(queries, q)
+	}
+	var failed []error
+	var fit []pim.Message
+	for _, q := range queries {
+		list, err := m.FindMail(ctx, q)
+		failed = append(failed, err)
+		for _, x := range list {
+			if w.fits(x) && !slices.ContainsFunc(fit, func(f pim.Message) bool { return f.Ref == x.Ref }) {
+				fit = append(fit, x)
+			}
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b pim.Message) int { return b.Received.Compare(a.Received) })
+	for _, x := range fit[:min(len(fit), w.limit)] {
+		if w.whole {
+			read, err := m.ReadMail(ctx, x.Ref)
+			if failed = append(failed, err); err == nil {
+				x = read
+			} else {
+				x.Cut = true // its head is something
+			}
+		}
+		l := shownLetter(x, m)
+		l.From, l.Text = sender(x), phrase.Cut(strings.TrimSpace(x.Text), whole)
+		l.Cut = l.Cut || l.Text != strings.TrimSpace(x.Text)
+		out = append(out, l)
+	}
+	return out, errors.Join(failed...)
+}

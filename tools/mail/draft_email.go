@@ -1,0 +1,88 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/pim"
+	"hob/tools"
+)
+
+// backData is what takes a change of a mailbox back.
+type backData struct {
+	Account string `json:"account"`
+	Undo    []byte `json:"undo"`
+}
+
+func undoOf(label string, m pim.Mailer, r pim.Receipt) *tools.Undo {
+	if len(r.Undo) == 0 {
+		return nil
+	}
+	return tools.NewUndo(label, backData{m.Name(), r.Undo})
+}
+
+// takeBack is the Undo of the tools that change mailboxes.
+func (d Deps) takeBack(ctx context.Context, data json.RawMessage) error {
+	var u backData
+	if err := json.Unmarshal(data, &u); err != nil {
+		return tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	all, err := d.mailers(u.Account)
+	if err != nil {
+		return err
+	}
+	return classify(all[0].TakeBack(ctx, u.Undo))
+}
+
+// unsure is the error of a change of which nobody knows whether it happened.
+func unsure(what string, r pim.Receipt) error {
+	return outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether %s (%s); it was not repeated", what, r.Why))
+}
+
+func (d Deps) draftEmail() tools.Tool {
+	return tools.New(tools.Def[letterIn]{
+		Spec: tools.Spec{
+			Name: "draft_email", Category: "mail", Effects: tools.Write, Timeout: 4 * time.Minute,
+			Description: "Put a mail, or the answer to one, among the drafts of the owner's account for him to finish and send. Nothing is sent.",
+			Keywords:    "draft email mail letter prepare compose write reply answer",
+		},
+		Summary: func(in letterIn) string { return "Draft a mail" + in.about() },
+		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
+			l, err := d.write(ctx, in)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			l.named(c)
+			r, err := l.from.DraftMail(ctx, l.Letter)
+			if errors.Is(err, pim.ErrNoServer) {
+				return tools.Result{}, tools.Errorf(tools.Unsupported, "account %s has no mailbox in which a draft could lie (imap)", l.from.Name())
+			}
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			if r.Outcome == pim.Uncertain {
+				return tools.Result{}, unsure("the draft was kept", r)
+			}
+			to := "The draft"
+			if whom := l.whom(); whom != "" {
+				to += " to " + whom
+			}
+			res := l.result(fmt.Sprintf("%s lies among the drafts of %s: %s.", to, l.from.Name(), strings.TrimRight(l.Subject, ".")), r)
+			if len(l.notes) > 0 {
+				res.Text += " Note that " + strings.Join(l.notes, "; ") + "."
+			}
+			res.Undo = undoOf("remove the draft", l.from, r)
+			return res, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			if err := d.takeBack(ctx, data); err != nil {
+				return "", err
+			}
+			return "Removed the draft.", nil
+		},
+	})
+}

@@ -1,0 +1,215 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/tools"
+)
+
+// lookWait is how long it may take to find out whom a letter reaches.
+const lookWait = 20 * time.Second
+
+type letterIn struct {
+	To      []string `json:"to,omitempty" jsonschema:"addresses, or names in the address book; left out in an answer: who wrote"`
+	Cc      []string `json:"cc,omitempty"`
+	Bcc     []string `json:"bcc,omitempty"`
+	Subject string   `json:"subject,omitempty"`
+	Text    string   `json:"text"`
+	Answer  string   `json:"answer,omitempty" jsonschema:"the mail that is answered: its id, or words of its sender or subject"`
+	Attach  []string `json:"attach,omitempty" jsonschema:"paths of files"`
+	Account string   `json:"account,omitempty"`
+}
+
+// letter is what was made of the arguments, for one who is asked and for the one
+// who sends.
+type letter struct {
+	pim.Letter
+	from  pim.Mailer
+	reply bool     // a mail or an address book had a part in it
+	notes []string // what the owner should know about whom it reaches
+}
+
+// write makes a letter of the arguments. It looks at the mail that is answered, the
+// address book and the files, and changes nothing.
+func (d Deps) write(ctx context.Context, in letterIn) (letter, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	all, err := d.mailers(in.Account)
+	if err != nil {
+		return letter{}, err
+	}
+	out := letter{from: all[0]}
+	out.Subject, out.Text = strings.TrimSpace(in.Subject), strings.TrimSpace(in.Text)
+	if out.Text == "" && len(in.Attach) == 0 {
+		return letter{}, tools.Errorf(tools.InvalidArguments, "the text is empty")
+	}
+	if strings.TrimSpace(in.Answer) != "" {
+		if err := d.answering(ctx, in, all, &out); err != nil {
+			return letter{}, err
+		}
+	}
+	for _, list := range []struct {
+		names []string
+		to    *[]pim.Person
+	}{{in.To, &out.To}, {in.Cc, &out.Cc}, {in.Bcc, &out.Bcc}} {
+		for _, name := range list.names {
+			p, err := tools.PersonIn(ctx, name, d.People)
+			if err != nil {
+				return letter{}, err
+			}
+			out.reply = out.reply || !strings.Contains(name, "@") // it is called what its card says
+			*list.to = append(*list.to, p)
+		}
+	}
+	if err := d.attach(ctx, in.Attach, &out); err != nil {
+		return letter{}, err
+	}
+	if out.Subject == "" {
+		out.Subject = phrase.Cut(strings.Join(strings.Fields(out.Text), " "), 60)
+	}
+	if err := out.Check(); err != nil {
+		return letter{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+	}
+	if len([]rune(out.whom())) > maxWhom {
+		return letter{}, tools.Errorf(tools.InvalidArguments, "these are more addresses than can be shown to the owner; write to fewer people at once")
+	}
+	return out, nil
+}
+
+// maxWhom bounds how the people whom a letter reaches are shown, which is never cut.
+const maxWhom = 1200
+
+// answering fills in what follows from the mail that is answered.
+func (d Deps) answering(ctx context.Context, in letterIn, all []pim.Mailer, out *letter) error {
+	m, box, err := d.pick(ctx, in.Answer, "", all)
+	if err != nil {
+		return err
+	}
+	out.from, out.reply = box, true
+	if pim.GoodID(m.ID) { // an answer without it is an answer all the same
+		out.Answers = m.ID
+	}
+	out.References = slices.DeleteFunc(slices.Clone(m.Refers), func(id string) bool { return !pim.GoodID(id) })
+	if out.Subject == "" {
+		out.Subject = pim.Seen(m.Subject)
+		if !strings.HasPrefix(strings.ToLower(out.Subject), "re:") {
+			out.Subject = "Re: " + out.Subject
+		}
+		out.Subject = phrase.Cut(out.Subject, 280)
+	}
+	if len(in.To) > 0 {
+		return nil
+	}
+	list := m.ReplyTo
+	if len(list) == 0 {
+		list = m.From
+	} else if !slices.EqualFunc(m.ReplyTo, m.From, func(a, b pim.Person) bool { return a.Address == b.Address }) {
+		out.notes = append(out.notes, "the sender "+fullNames(m.From)+" wants answers to go there instead")
+	}
+	for _, p := range list {
+		p.Name = "" // he gave it to himself
+		out.To = append(out.To, p)
+	}
+	if len(out.To) == 0 {
+		return tools.Errorf(tools.InvalidArguments, "the mail does not say who wrote it; say to whom the answer goes")
+	}
+	return nil
+}
+
+// attach reads the files.
+func (d Deps) attach(ctx context.Context, paths []string, out *letter) error {
+	if len(paths) > pim.MaxFiles {
+		return tools.Errorf(tools.InvalidArguments, "at most %d files can be attached", pim.MaxFiles)
+	}
+	if len(paths) > 0 && d.Attach == nil {
+		return tools.Errorf(tools.Unsupported, "no files can be attached here")
+	}
+	for _, path := range paths {
+		f, err := d.Attach(ctx, path)
+		if err != nil {
+			return err
+		}
+		out.Files = append(out.Files, f)
+	}
+	return nil
+}
+
+func fullNames(list []pim.Person) string {
+	var out []string
+	for _, p := range list {
+		out = append(out, tools.WholePerson(p))
+	}
+	return strings.Join(out, ", ")
+}
+
+// whom says whom a letter reaches, all of them and whole.
+func (l letter) whom() string {
+	var out []string
+	for _, x := range []struct {
+		word string
+		list []pim.Person
+	}{{"", l.To}, {"copy to ", l.Cc}, {"blind copy to ", l.Bcc}} {
+		if len(x.list) > 0 {
+			out = append(out, x.word+fullNames(x.list))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// exact is everything that would be written beyond the arguments: an approval is
+// bound to it.
+func (l letter) exact() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "from %s (%s) to %s", cmp.Or(tools.WholePerson(l.from.From()), "you"), l.from.Name(), cmp.Or(l.whom(), "nobody yet"))
+	if l.Answers != "" {
+		fmt.Fprintf(&b, ", in answer to <%s>", l.Answers)
+	}
+	fmt.Fprintf(&b, ": %s", l.Subject)
+	for _, f := range l.Files {
+		sum := sha256.Sum256(f.Data)
+		fmt.Fprintf(&b, "; attached %s, %d bytes, sha256 %s", f.Name, len(f.Data), hex.EncodeToString(sum[:8]))
+	}
+	return b.String()
+}
+
+// named gives a letter the name that follows from the call, so that an attempt whose
+// end was not seen is the same mail.
+func (l *letter) named(c tools.Call) {
+	sum := sha256.Sum256([]byte("mail " + c.ID))
+	_, host, _ := strings.Cut(l.from.From().Address, "@")
+	l.ID, l.Date = hex.EncodeToString(sum[:16])+"@"+cmp.Or(host, "localhost"), c.Now
+}
+
+// refused is the judgement of a letter that cannot be written.
+func refused(err error) tools.Judgement { return tools.Judgement{Refused: classify(err)} }
+
+// classify gives errors of the drivers their code.
+func classify(err error) error {
+	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
+		return err
+	}
+	code := tools.Failed
+	switch {
+	case errors.Is(err, pim.ErrInvalid):
+		code = tools.InvalidArguments
+	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
+		code = tools.NotFound
+	case errors.Is(err, pim.ErrChanged):
+		code = tools.Conflict
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, pim.ErrNoServer):
+		code = tools.Unsupported
+	case errors.Is(err, context.DeadlineExceeded):
+		code = tools.TimedOut
+	}
+	return outside(tools.Errorf(code, "%w", err)) // a server may have written a part of it
+}

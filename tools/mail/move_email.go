@@ -1,0 +1,140 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type moveIn struct {
+	Mail    string `json:"mail" jsonschema:"its id, or words of its sender or subject"`
+	To      string `json:"to,omitempty" jsonschema:"archive (default), trash, inbox, junk or a folder's name"`
+	From    string `json:"from,omitempty" jsonschema:"the folder in which words are looked for (default inbox)"`
+	Account string `json:"account,omitempty"`
+}
+
+type oneIn struct {
+	Mail    string `json:"mail" jsonschema:"its id, or words of its sender or subject"`
+	Mailbox string `json:"mailbox,omitempty" jsonschema:"the folder in which words are looked for (default inbox)"`
+	Account string `json:"account,omitempty"`
+}
+
+func (d Deps) moveEmail() tools.Tool {
+	return tools.New(tools.Def[moveIn]{
+		Spec: tools.Spec{
+			Name: "move_email", Category: "mail", Effects: tools.Write, Timeout: 2 * time.Minute,
+			Description: "Move a mail of the owner's to another folder: archive it, put it into the trash or back into the inbox.",
+			Keywords:    "archive file move mail email folder trash delete junk spam put away inbox",
+		},
+		Summary: func(in moveIn) string {
+			return fmt.Sprintf("Move the mail %q to %s", phrase.Cut(in.Mail, 100), phrase.Cut(cmp.Or(in.To, "archive"), 60))
+		},
+		Judge: func(ctx context.Context, in moveIn) tools.Judgement {
+			x, _, err := d.moving(ctx, in)
+			if err != nil {
+				return refused(err)
+			}
+			return tools.Judgement{Why: fmt.Sprintf("it is the mail %q from %s", subject(x, 100), sender(x)), Exact: x.Ref}
+		},
+		Run: func(ctx context.Context, c tools.Call, in moveIn) (tools.Result, error) {
+			x, box, err := d.moving(ctx, in)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			if x.Ref != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "another mail than the one that was allowed fits now; nothing was moved")
+			}
+			to := cmp.Or(strings.TrimSpace(in.To), "archive")
+			r, err := box.MoveMail(ctx, x.Ref, to)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			if r.Outcome == pim.Uncertain {
+				return tools.Result{}, unsure("the mail was moved", r)
+			}
+			what := fmt.Sprintf("the mail %q from %s", subject(x, 100), sender(x))
+			return tools.Result{
+				Text: fmt.Sprintf("Moved %s to %s.", what, to), Data: sentOut{Outcome: r.Outcome, ID: r.ID, Subject: subject(x, 300)},
+				Source: provenance.Outside, Origins: origin(x, "move_email"), Undo: undoOf("move a mail back", box, r),
+			}, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			if err := d.takeBack(ctx, data); err != nil {
+				return "", err
+			}
+			return "Moved the mail back to where it was.", nil
+		},
+	})
+}
+
+// moving is the mail that is meant.
+func (d Deps) moving(ctx context.Context, in moveIn) (pim.Message, pim.Mailer, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWait)
+	defer cancel()
+	all, err := d.mailers(in.Account)
+	if err != nil {
+		return pim.Message{}, nil, err
+	}
+	return d.pick(ctx, in.Mail, in.From, all)
+}
+
+func origin(x pim.Message, tool string) []provenance.Origin {
+	return []provenance.Origin{{Kind: "mail", Label: sender(x), Via: tool}}
+}
+
+func (d Deps) readEmail() tools.Tool {
+	return tools.New(tools.Def[oneIn]{
+		Spec: tools.Spec{
+			Name: "read_email", Category: "mail", Effects: tools.Read, Timeout: time.Minute,
+			Description: "Read one mail in full: all who got it, where answers go, its whole text, the names of its files. It stays unread.",
+			Keywords:    "open show whole full mail email message letter read it",
+		},
+		Summary: func(in oneIn) string { return "Read a mail" },
+		Run: func(ctx context.Context, c tools.Call, in oneIn) (tools.Result, error) {
+			all, err := d.mailers(in.Account)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			x, box, err := d.pick(ctx, in.Mail, in.Mailbox, all)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			var b strings.Builder
+			fmt.Fprintf(&b, "From: %s", fullNames(x.From))
+			if len(x.ReplyTo) > 0 {
+				fmt.Fprintf(&b, "\nAnswers go to: %s", fullNames(x.ReplyTo))
+			}
+			fmt.Fprintf(&b, "\nTo: %s\nSubject: %s\nDate: %s", fullNames(x.To[:min(len(x.To), 50)]), subject(x, 300), when.Format(x.Received.In(c.Now.Location()), c.Now))
+			if len(x.Files) > 0 {
+				fmt.Fprintf(&b, "\nAttached: %s", phrase.Cut(strings.Join(x.Files, ", "), 1000))
+			}
+			fmt.Fprintf(&b, "\nId: %s\n\n%s", x.Ref, x.Text)
+			if x.Cut {
+				b.WriteString("\n\n(The mail goes on; this is its beginning.)")
+			}
+			l := shownLetter(x, box)
+			return tools.Result{Text: b.String(), Data: mailOut{Mails: []letterOut{l}}, Source: provenance.Outside, Origins: origin(x, "read_email")}, nil
+		},
+	})
+}
+
+// shownLetter is a whole mail as Data has it.
+func shownLetter(x pim.Message, box pim.Mailer) letterOut {
+	l := letterOut{
+		Account: box.Name(), ID: x.Ref, UID: x.UID, From: fullNames(x.From), Subject: subject(x, 300), At: x.Received, Unread: !x.Seen, Flagged: x.Flagged,
+		Text: x.Text, Cut: x.Cut, Files: x.Files,
+	}
+	for _, p := range x.To[:min(len(x.To), 50)] {
+		l.To = append(l.To, tools.WholePerson(p))
+	}
+	return l
+}

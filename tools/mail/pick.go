@@ -1,0 +1,107 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// outside marks an error that quotes mail or what a server said.
+func outside(err error) error { return tools.Quoting(err, provenance.Outside) }
+
+// mailers are those that are meant: the one of a name, or all; at least one.
+func (d Deps) mailers(name string) ([]pim.Mailer, error) {
+	var all []pim.Mailer
+	if d.Mailers != nil {
+		all = d.Mailers()
+	}
+	if len(all) == 0 {
+		return nil, &tools.Error{Code: tools.Unsupported, Message: "no account has mail", Remedy: "the owner can add one with: hob account add"}
+	}
+	if name = strings.TrimSpace(name); name == "" {
+		return all, nil
+	}
+	var names []string
+	for _, m := range all {
+		if strings.EqualFold(m.Name(), name) {
+			return []pim.Mailer{m}, nil
+		}
+		names = append(names, m.Name())
+	}
+	return nil, tools.Errorf(tools.NotFound, "no account %q has mail; there are %s", phrase.Cut(name, 60), strings.Join(names, ", "))
+}
+
+// found is a mail and where it lies.
+type found struct {
+	pim.Message
+	box pim.Mailer
+}
+
+// pick finds the one mail that is meant: by its id, or by words of its sender or
+// subject in a folder ("" the inbox). Several that fit are an error that names them.
+func (d Deps) pick(ctx context.Context, words, folder string, all []pim.Mailer) (pim.Message, pim.Mailer, error) {
+	words = strings.TrimSpace(words)
+	if words == "" {
+		return pim.Message{}, nil, tools.Errorf(tools.InvalidArguments, "say which mail: its id, or words of its sender or subject")
+	}
+	if account, rest, ok := strings.Cut(words, "/"); ok && strings.Count(rest, "/") >= 2 && !strings.ContainsAny(account, " \t") {
+		for _, m := range all {
+			if m.Name() == account {
+				x, err := m.ReadMail(ctx, words)
+				return x, m, classify(err)
+			}
+		}
+	}
+	list, err := d.fitting(ctx, words, folder, all)
+	switch {
+	case len(list) == 1:
+		x, err := list[0].box.ReadMail(ctx, list[0].Ref)
+		return x, list[0].box, classify(err)
+	case len(list) == 0 && err != nil:
+		return pim.Message{}, nil, classify(err)
+	case len(list) == 0:
+		return pim.Message{}, nil, tools.Errorf(tools.NotFound, "no mail has %q in its sender or subject", phrase.Cut(words, 80))
+	}
+	var b strings.Builder
+	for _, f := range list[:min(len(list), 8)] {
+		fmt.Fprintf(&b, "\n- %s: %s (%s)", sender(f.Message), subject(f.Message, 80), f.Ref)
+	}
+	return pim.Message{}, nil, outside(tools.Errorf(tools.InvalidArguments, "%d mails fit %q; say which by its id:%s", len(list), phrase.Cut(words, 80), b.String()))
+}
+
+// fitting finds the mails with words in their sender or subject.
+func (d Deps) fitting(ctx context.Context, words, folder string, all []pim.Mailer) ([]found, error) {
+	queries := []pim.MailQuery{{Folder: folder, From: words}, {Folder: folder, Subject: words}}
+	results := make([][]pim.Message, len(all)*len(queries))
+	failed := make([]error, len(results))
+	var wg sync.WaitGroup
+	for i, m := range all {
+		for j, q := range queries {
+			wg.Go(func() {
+				k := i*len(queries) + j
+				results[k], failed[k] = m.FindMail(ctx, q)
+				if errors.Is(failed[k], pim.ErrNoServer) { // it sends only
+					failed[k] = nil
+				}
+			})
+		}
+	}
+	wg.Wait()
+	var out []found
+	for i, list := range results {
+		for _, x := range list {
+			if !slices.ContainsFunc(out, func(f found) bool { return f.Ref == x.Ref }) {
+				out = append(out, found{x, all[i/len(queries)]})
+			}
+		}
+	}
+	return out, errors.Join(failed...)
+}

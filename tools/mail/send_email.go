@@ -1,0 +1,117 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+// sentOut is the Data of the tools that write mail.
+type sentOut struct {
+	Outcome pim.Outcome `json:"outcome"`
+	ID      string      `json:"mail,omitempty"`
+	To      []string    `json:"to,omitempty"`
+	Subject string      `json:"subject,omitempty"`
+	Warning string      `json:"warning,omitempty"`
+}
+
+func (d Deps) sendEmail() tools.Tool {
+	return tools.New(tools.Def[letterIn]{
+		Spec: tools.Spec{
+			Name: "send_email", Category: "mail", Effects: tools.Send, Timeout: 4 * time.Minute,
+			Description: "Send a mail from the owner's account, or answer one; files may go with it. It cannot be called back.",
+			Keywords:    "write email mail letter message reply answer respond forward attach attachment to",
+		},
+		Summary: func(in letterIn) string { return "Send a mail" + in.about() },
+		Judge:   d.judgeSend,
+		Run: func(ctx context.Context, c tools.Call, in letterIn) (tools.Result, error) {
+			l, err := d.write(ctx, in)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			if l.exact() != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "whom this reaches, or a file that goes with it, has changed since it was allowed; nothing was sent")
+			}
+			l.named(c)
+			r, err := l.from.SendMail(ctx, l.Letter)
+			if err != nil {
+				return tools.Result{}, classify(err)
+			}
+			if r.Outcome == pim.Uncertain {
+				return tools.Result{}, outside(tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the mail to %s went out (%s); it was not repeated. Look among the sent mails, or ask, before sending it again", l.whom(), r.Why))
+			}
+			text := fmt.Sprintf("Sent to %s: %s.", l.whom(), l.Subject)
+			if r.Outcome == pim.Pending {
+				text = fmt.Sprintf("The mail to %s was handed over and goes out by itself: %s.", l.whom(), l.Subject)
+			}
+			return l.result(text, r), nil
+		},
+	})
+}
+
+// about says in a summary what goes to whom, as far as the arguments tell.
+func (in letterIn) about() string {
+	var b strings.Builder
+	if to := strings.Join(append(append(append([]string{}, in.To...), in.Cc...), in.Bcc...), ", "); to != "" {
+		b.WriteString(" to " + to)
+	}
+	if in.Answer != "" {
+		b.WriteString(" in answer to " + phrase.Cut(in.Answer, 60))
+	}
+	if in.Subject != "" {
+		b.WriteString(", about " + phrase.Cut(in.Subject, 80))
+	}
+	if len(in.Attach) > 0 {
+		b.WriteString(", with " + strings.Join(in.Attach, ", "))
+	}
+	return b.String() + fmt.Sprintf(": %q", phrase.Cut(in.Text, 240))
+}
+
+func (d Deps) judgeSend(ctx context.Context, in letterIn) tools.Judgement {
+	l, err := d.write(ctx, in)
+	if err != nil {
+		return refused(err)
+	}
+	if len(l.Everybody()) == 0 {
+		return refused(tools.Errorf(tools.InvalidArguments, "say to whom it goes"))
+	}
+	j := tools.Judgement{Why: "it reaches " + l.whom(), Exact: l.exact()}
+	if len(l.notes) > 0 {
+		j.Why += "; " + strings.Join(l.notes, "; ")
+	}
+	own := l.from.From().Address
+	for _, p := range l.Everybody() {
+		to := p.Address
+		if to == own {
+			to = tools.Owner
+		}
+		j.To = append(j.To, to)
+	}
+	if len(j.To) == 1 && len(l.Files) == 0 && j.To[0] != tools.Owner {
+		j.Pattern = "mail:" + j.To[0]
+	}
+	return j
+}
+
+// result tells what came of a letter. Its words are quoted from a mail or an address
+// book when that named who gets it.
+func (l letter) result(text string, r pim.Receipt) tools.Result {
+	out := sentOut{Outcome: r.Outcome, ID: r.ID, Subject: l.Subject, Warning: r.Why}
+	for _, p := range l.Everybody() {
+		out.To = append(out.To, p.Address)
+	}
+	if r.Why != "" {
+		text += " But " + r.Why + "."
+	}
+	res := tools.Result{Text: text, Data: out}
+	if l.reply || r.Why != "" {
+		res.Source, res.Origins = provenance.Outside, []provenance.Origin{{Kind: "mail", Label: l.from.Name(), Via: "send_email"}}
+	}
+	return res
+}

@@ -1,0 +1,246 @@
+package media
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/desktop/media"
+	"hob/platform/desktop/session"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+type controlIn struct {
+	Action string `json:"action" jsonschema:"play, pause, toggle, next, previous, stop, seek or volume"`
+	Player string `json:"player,omitempty" jsonschema:"its name, if several run"`
+	Amount int    `json:"amount,omitempty" jsonschema:"seek: seconds, negative goes back; volume: 0-100"`
+}
+
+// controlOut is the Data of music_control.
+type controlOut struct {
+	Action media.Action `json:"action"`
+	State  media.State  `json:"state"`
+}
+
+// controlUndo is what a press changed.
+type controlUndo struct {
+	Player string       `json:"player"`
+	Action media.Action `json:"action"` // takes it back
+	Level  int          `json:"level,omitempty"`
+	After  media.State  `json:"after"`
+	Was    int          `json:"was,omitempty"` // the volume that was set
+}
+
+// The player is looked at after a press, since most say it later than they do it.
+const (
+	looks   = 6
+	between = 100 * time.Millisecond
+)
+
+func (d Deps) control() tools.Tool {
+	return tools.New(tools.Def[controlIn]{
+		Spec: tools.Spec{
+			Name: "music_control", Category: "media", Effects: tools.Write,
+			Description: "Play, pause, stop or skip music and videos, jump within them, or set a player's own volume.",
+			Keywords:    "song track next previous stop resume continue player playback play pause skip forward rewind spotify music",
+		},
+		Summary: func(in controlIn) string {
+			return strings.TrimSpace("Music: " + phrase.Cut(in.Action, 20) + " " + phrase.Cut(in.Player, 60))
+		},
+		Judge: func(_ context.Context, in controlIn) tools.Judgement {
+			_, err := action(in)
+			return tools.Judgement{Refused: err}
+		},
+		Run:  d.runControl,
+		Undo: d.undoControl,
+	})
+}
+
+// action reads what is asked for.
+func action(in controlIn) (media.Action, error) {
+	a := media.Action(strings.ToLower(strings.TrimSpace(in.Action)))
+	switch a {
+	case "resume", "continue":
+		a = media.Play
+	case "skip":
+		a = media.Next
+	case "playpause", "play_pause":
+		a = media.Toggle
+	}
+	switch {
+	case !slices.Contains(media.Actions(), a):
+		return "", tools.Errorf(tools.InvalidArguments, "the action is play, pause, toggle, next, previous, stop, seek or volume, not %q", phrase.Cut(in.Action, 40))
+	case a == media.Seek && (in.Amount == 0 || in.Amount > 86_400 || in.Amount < -86_400):
+		return "", tools.Errorf(tools.InvalidArguments, "seek needs an amount of seconds")
+	case a == media.Volume && (in.Amount < 0 || in.Amount > 100):
+		return "", tools.Errorf(tools.InvalidArguments, "the volume is 0 to 100")
+	}
+	return a, nil
+}
+
+func (d Deps) runControl(ctx context.Context, _ tools.Call, in controlIn) (tools.Result, error) {
+	a, err := action(in)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	list, err := d.Deck.Players(ctx)
+	if len(list) == 0 {
+		if err != nil {
+			return tools.Result{}, heard(err)
+		}
+		return tools.Result{}, &tools.Error{Code: tools.NotFound, Message: "no media player is running", Remedy: "open one first"}
+	}
+	p, err := pick(list, in.Player)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	press := media.Request{Player: p.ID, Action: a}
+	switch a {
+	case media.Seek:
+		press.By = time.Duration(in.Amount) * time.Second
+	case media.Volume:
+		press.Level = in.Amount
+	}
+	if err := d.Deck.Do(ctx, press); err != nil {
+		return tools.Result{}, quoting(failed(err))
+	}
+	now := d.after(ctx, p, a)
+	r := tools.Result{Text: worded(a, p, now, in.Amount), Data: controlOut{a, now.State}}
+	if u, ok := back(a, p, now, in.Amount); ok {
+		r.Undo = tools.NewUndo("put the player back as it was", u)
+	}
+	return r, nil
+}
+
+// heard puts an error of players into the words of tools: what they answer stands in
+// it, but where there is no desktop none was asked.
+func heard(err error) error {
+	if errors.Is(err, session.ErrNone) {
+		return failed(err)
+	}
+	return quoting(failed(err))
+}
+
+// quoting marks an error that says what a player said.
+func quoting(err error) error { return tools.Quoting(err, provenance.Outside) }
+
+// pick chooses the player: that of the name, else the one that plays, or that did.
+func pick(list []media.Player, name string) (media.Player, error) {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if name == "" {
+		return list[0], nil
+	}
+	var names []string
+	for _, p := range list {
+		if strings.Contains(strings.ToLower(p.Name), name) || strings.Contains(strings.ToLower(p.ID), name) {
+			return p, nil
+		}
+		names = append(names, p.Name)
+	}
+	return media.Player{}, quoting(tools.Errorf(tools.NotFound, "no player of that name is running; there is %s", strings.Join(names, ", ")))
+}
+
+// after is the player once it says what was asked for, or as it is when it does not.
+func (d Deps) after(ctx context.Context, was media.Player, a media.Action) media.Player {
+	now := was
+	for range looks {
+		list, _ := d.Deck.Players(ctx) // what it does is known; this only says it
+		i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == was.ID })
+		if i >= 0 {
+			now = list[i]
+		}
+		if i < 0 || reached(a, was, now) {
+			return now
+		}
+		t := time.NewTimer(between)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return now
+		}
+	}
+	return now
+}
+
+func reached(a media.Action, was, now media.Player) bool {
+	switch a {
+	case media.Play:
+		return now.State == media.Playing
+	case media.Pause:
+		return now.State != media.Playing
+	case media.Stop:
+		return now.State == media.Stopped
+	case media.Toggle:
+		return now.State != was.State
+	case media.Next, media.Previous:
+		return now.Title != was.Title
+	}
+	return true
+}
+
+// worded says what came of it, without words of the player.
+func worded(a media.Action, was, now media.Player, amount int) string {
+	switch {
+	case a == media.Seek:
+		return "Done: moved by " + fmt.Sprint(amount) + " seconds."
+	case a == media.Volume:
+		return fmt.Sprintf("The player's volume is %d%%.", amount)
+	case (a == media.Next || a == media.Previous) && reached(a, was, now):
+		return map[media.Action]string{media.Next: "On to the next one.", media.Previous: "Back to the one before."}[a]
+	case a == media.Next || a == media.Previous:
+		return "The player was asked for it, and still says that it plays the same."
+	case !reached(a, was, now):
+		return fmt.Sprintf("The player was asked for it, and says that it is %s.", now.State)
+	case now.State == media.Playing:
+		return "It is playing."
+	case now.State == media.Paused:
+		return "Paused."
+	}
+	return "Stopped."
+}
+
+// back says what takes a press back.
+func back(a media.Action, was, now media.Player, amount int) (controlUndo, bool) {
+	u := controlUndo{Player: was.ID, After: now.State}
+	switch {
+	case a == media.Volume && was.Volume >= 0:
+		u.Action, u.Level, u.Was = media.Volume, was.Volume, amount
+	case was.State == now.State:
+		return u, false
+	case was.State == media.Playing:
+		u.Action = media.Play
+	case now.State == media.Playing:
+		u.Action = media.Pause
+	default:
+		return u, false
+	}
+	return u, true
+}
+
+func (d Deps) undoControl(ctx context.Context, data json.RawMessage) (string, error) {
+	var u controlUndo
+	if err := json.Unmarshal(data, &u); err != nil {
+		return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+	}
+	list, err := d.Deck.Players(ctx)
+	i := slices.IndexFunc(list, func(p media.Player) bool { return p.ID == u.Player })
+	switch {
+	case i < 0 && err != nil:
+		return "", heard(err)
+	case i < 0:
+		return "", tools.Errorf(tools.Conflict, "the player has gone")
+	case u.Action == media.Volume && list[i].Volume != u.Was, u.Action != media.Volume && list[i].State != u.After:
+		return "", tools.Errorf(tools.Conflict, "the player was used since")
+	}
+	if err := d.Deck.Do(ctx, media.Request{Player: u.Player, Action: u.Action, Level: u.Level}); err != nil {
+		return "", quoting(failed(err))
+	}
+	return "The player is as it was.", nil
+}

@@ -1,0 +1,67 @@
+// Package media are the tools for what is heard and seen: the music that plays,
+// how loud it is, reading a text aloud and reading the text in a picture. How each
+// system does that is the business of platform/desktop and platform/system; here is
+// what a model may ask for, and what the guard has to know of it.
+package media
+
+import (
+	"context"
+	"errors"
+
+	"hob/platform/desktop/media"
+	"hob/platform/desktop/session"
+	"hob/platform/osrun"
+	"hob/platform/system/sound"
+	"hob/tools"
+)
+
+// Deck are the players of this machine; *media.Deck is one.
+type Deck interface {
+	Players(ctx context.Context) ([]media.Player, error)
+	Do(ctx context.Context, r media.Request) error
+}
+
+// Deps are what the tools need. What is nil leaves its tools out.
+type Deps struct {
+	Deck  Deck
+	Mixer Mixer
+	Voice Voice
+	// Reader needs Picture, which reads a file that may be read.
+	Reader  Reader
+	Picture func(ctx context.Context, path string) ([]byte, error)
+}
+
+// Tools returns the category's tools.
+func Tools(d Deps) []tools.Tool {
+	var out []tools.Tool
+	if d.Deck != nil {
+		out = append(out, d.currentTrack(), d.control())
+	}
+	if d.Mixer != nil {
+		out = append(out, d.getVolume(), d.setVolume())
+	}
+	if d.Voice != nil {
+		out = append(out, d.speak())
+	}
+	if d.Reader != nil && d.Picture != nil {
+		out = append(out, d.imageText())
+	}
+	return out
+}
+
+// failed puts an error of the platform into the words of tools.
+func failed(err error) error {
+	switch kind := osrun.KindOf(err); {
+	case err == nil:
+		return nil
+	case errors.Is(err, media.ErrUnsure), osrun.Uncertain(err):
+		return tools.Errorf(tools.OutcomeUnknown, "%w", err)
+	case errors.Is(err, session.ErrNone), errors.Is(err, media.ErrUnable), errors.Is(err, osrun.ErrNoProgram), errors.Is(err, errors.ErrUnsupported), errors.Is(err, sound.ErrFixed), kind == osrun.NotInstalled:
+		return tools.Errorf(tools.Unsupported, "%w", err)
+	case errors.Is(err, media.ErrGone), kind == osrun.NotFound:
+		return tools.Errorf(tools.NotFound, "%w", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return tools.Errorf(tools.TimedOut, "%w", err)
+	}
+	return tools.Errorf(tools.Failed, "%w", err)
+}

@@ -1,0 +1,194 @@
+package media
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hob/platform/desktop/media"
+	"hob/platform/desktop/session"
+	"hob/platform/osrun"
+	"hob/platform/provenance"
+	"hob/platform/system/sound"
+	"hob/tools"
+)
+
+// deck has the players that a test wants.
+type deck struct {
+	list []media.Player
+	err  error
+	fail error
+	done []media.Request
+}
+
+func (d *deck) Players(context.Context) ([]media.Player, error) {
+	return append([]media.Player(nil), d.list...), d.err
+}
+
+func (d *deck) Do(_ context.Context, r media.Request) error {
+	d.done = append(d.done, r)
+	for i := range d.list {
+		if d.list[i].ID != r.Player || d.fail != nil {
+			continue
+		}
+		switch r.Action {
+		case media.Pause:
+			d.list[i].State = media.Paused
+		case media.Play:
+			d.list[i].State = media.Playing
+		case media.Volume:
+			d.list[i].Volume = r.Level
+		}
+	}
+	return d.fail
+}
+
+func call(t *testing.T, x tools.Tool, args string) (tools.Result, error) {
+	t.Helper()
+	return x.Call(t.Context(), tools.Call{Args: json.RawMessage(args)})
+}
+
+// "Nothing is playing" and "it could not be looked up" are different answers.
+func TestNothingPlaysOrNobodyKnows(t *testing.T) {
+	hung := errors.New("the player x did not answer")
+	for name, tc := range map[string]struct {
+		deck deck
+		want string
+		code tools.Code
+		// theirs: the error may hold what a player says.
+		theirs bool
+	}{
+		"no player":         {deck{}, "Nothing is playing: no media player is running.", "", false},
+		"stopped":           {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}}, "Nothing is playing.", "", false},
+		"no session":        {deck{err: fmt.Errorf("%w: x", session.ErrNone)}, "", tools.Unsupported, false},
+		"a player hangs":    {deck{err: hung}, "", tools.Failed, true},
+		"one of two hangs":  {deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Stopped}}, err: hung}, "(Another player did not answer, and is not counted.)", "", false},
+		"not allowed (Mac)": {deck{err: &osrun.Error{Kind: osrun.Denied, Cause: "macOS has not let Hob use it"}}, "", tools.Failed, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := call(t, Deps{Deck: &tc.deck}.currentTrack(), `{}`)
+			if tc.code != "" {
+				_, pressing := call(t, Deps{Deck: &tc.deck}.control(), `{"action":"pause"}`)
+				for _, err := range []error{err, pressing} {
+					if tools.CodeOf(err) != tc.code || tools.SourceOf(err).Tainted() != tc.theirs {
+						t.Errorf("%v, of %s", err, tools.SourceOf(err))
+					}
+				}
+				return
+			}
+			if err != nil || !strings.Contains(r.Text, tc.want) {
+				t.Errorf("%s, %v", r.Text, err)
+			}
+		})
+	}
+}
+
+func TestControl(t *testing.T) {
+	two := func() *deck {
+		return &deck{list: []media.Player{{ID: "spotify", Name: "Spotify", State: media.Playing, Volume: 50}, {ID: "vlc", Name: "VLC", State: media.Paused, Volume: -1}}}
+	}
+	for name, tc := range map[string]struct {
+		args, want string
+		code       tools.Code
+		done       media.Request
+	}{
+		"the one that plays": {`{"action":"pause"}`, "Paused.", "", media.Request{Player: "spotify", Action: media.Pause}},
+		"by name":            {`{"action":"play","player":"vl"}`, "It is playing.", "", media.Request{Player: "vlc", Action: media.Play}},
+		"back ten seconds":   {`{"action":"seek","amount":-10}`, "moved by -10 seconds", "", media.Request{Player: "spotify", Action: media.Seek, By: -10e9}},
+		"its volume":         {`{"action":"volume","amount":30}`, "volume is 30%", "", media.Request{Player: "spotify", Action: media.Volume, Level: 30}},
+		"another word":       {`{"action":"explode"}`, "", tools.InvalidArguments, media.Request{}},
+		"a volume of 256":    {`{"action":"volume","amount":256}`, "", tools.InvalidArguments, media.Request{}},
+		"a name nobody has":  {`{"action":"pause","player":"winamp"}`, "", tools.NotFound, media.Request{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := two()
+			r, err := call(t, Deps{Deck: d}.control(), tc.args)
+			if tc.code != "" {
+				if tools.CodeOf(err) != tc.code || len(d.done) > 0 {
+					t.Errorf("%v, pressed %v", err, d.done)
+				}
+				if tc.code == tools.NotFound && !tools.SourceOf(err).Tainted() {
+					t.Error("the names of players are told as if they were Hob's own words")
+				}
+				return
+			}
+			if err != nil || !strings.Contains(r.Text, tc.want) || len(d.done) != 1 || d.done[0] != tc.done || r.Source == provenance.Outside {
+				t.Errorf("%+v, %v, pressed %+v", r, err, d.done)
+			}
+		})
+	}
+}
+
+// A press that may have been heard is pressed once, and said to be unknown.
+func TestUnsure(t *testing.T) {
+	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing}}, fail: media.ErrUnsure}
+	if _, err := call(t, Deps{Deck: d}.control(), `{"action":"next"}`); tools.CodeOf(err) != tools.OutcomeUnknown || len(d.done) != 1 {
+		t.Errorf("%v, pressed %d times", err, len(d.done))
+	}
+}
+
+func TestUndo(t *testing.T) {
+	d := &deck{list: []media.Player{{ID: "vlc", Name: "VLC", State: media.Playing, Volume: 50}}}
+	x := Deps{Deck: d}.control()
+	r, err := call(t, x, `{"action":"pause"}`)
+	if err != nil || r.Undo == nil {
+		t.Fatal(r, err)
+	}
+	undo := x.(tools.Undoer).Undo
+	if _, err := undo(t.Context(), r.Undo.Data); err != nil || d.list[0].State != media.Playing {
+		t.Errorf("%v, %s", err, d.list[0].State)
+	}
+	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict { // the owner plays on by himself
+		t.Errorf("used since: %v", err)
+	}
+	d.list = nil
+	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("gone: %v", err)
+	}
+}
+
+// loud is a mixer.
+type loud struct{ sound.Level }
+
+func (l *loud) Set(_ context.Context, percent int) (sound.Level, error) {
+	l.Percent = percent
+	return l.Level, nil
+}
+
+func (l *loud) Mute(_ context.Context, on bool) (sound.Level, error) {
+	l.Muted = on
+	return l.Level, nil
+}
+
+type mixer struct{ l *loud }
+
+func (m mixer) Level(context.Context) (sound.Level, error)             { return m.l.Level, nil }
+func (m mixer) Set(ctx context.Context, n int) (sound.Level, error)    { return m.l.Set(ctx, n) }
+func (m mixer) Mute(ctx context.Context, on bool) (sound.Level, error) { return m.l.Mute(ctx, on) }
+
+func TestVolume(t *testing.T) {
+	l := &loud{sound.Level{Percent: 40}}
+	x := Deps{Mixer: mixer{l}}.setVolume()
+	for _, bad := range []string{`{}`, `{"level":256}`, `{"level":-1}`, `{"level":5,"by":5}`, `{"by":300}`} {
+		if j := tools.JudgementOf(t.Context(), x, json.RawMessage(bad)); j.Refused == nil {
+			t.Errorf("%s is not refused", bad)
+		}
+		if _, err := call(t, x, bad); tools.CodeOf(err) != tools.InvalidArguments || l.Percent != 40 {
+			t.Errorf("%s: %v, %d", bad, err, l.Percent)
+		}
+	}
+	r, err := call(t, x, `{"by":100,"mute":true}`)
+	if err != nil || l.Level != (sound.Level{Percent: 100, Muted: true}) {
+		t.Errorf("%+v, %v", l.Level, err)
+	}
+	undo := x.(tools.Undoer).Undo
+	if text, err := undo(t.Context(), r.Undo.Data); err != nil || l.Level != (sound.Level{Percent: 40}) || text != "As before: the volume is 40%." {
+		t.Errorf("%s, %+v, %v", text, l.Level, err)
+	}
+	if _, err := undo(t.Context(), r.Undo.Data); tools.CodeOf(err) != tools.Conflict {
+		t.Errorf("changed since: %v", err)
+	}
+}

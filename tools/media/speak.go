@@ -1,0 +1,56 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/platform/phrase"
+	"hob/platform/speech"
+	"hob/tools"
+)
+
+// Voice reads aloud; *speech.Voice is one.
+type Voice interface {
+	Say(ctx context.Context, text, language string) error
+}
+
+type speakIn struct {
+	Text     string `json:"text"`
+	Language string `json:"language,omitempty" jsonschema:"code such as de, on Linux only; empty: the system's"`
+}
+
+func (d Deps) speak() tools.Tool {
+	return tools.New(tools.Def[speakIn]{
+		Spec: tools.Spec{
+			Name: "speak", Category: "media", Effects: tools.Write, Timeout: 9 * time.Minute,
+			Description: "Read a text aloud through this computer's loudspeaker.",
+			Keywords:    "say speak voice speech loud aloud listen pronounce text to speech tts",
+		},
+		Summary: func(in speakIn) string { return fmt.Sprintf("Read aloud: %q", phrase.Cut(in.Text, 300)) },
+		Judge: func(_ context.Context, in speakIn) tools.Judgement {
+			switch {
+			case strings.TrimSpace(in.Text) == "":
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "the text is empty")}
+			case utf8.RuneCountInString(in.Text) > speech.MaxText:
+				return tools.Judgement{Refused: tools.Errorf(tools.InvalidArguments, "%w", speech.ErrTooLong)}
+			}
+			return tools.Judgement{}
+		},
+		Run: func(ctx context.Context, _ tools.Call, in speakIn) (tools.Result, error) {
+			err := d.Voice.Say(ctx, in.Text, strings.ToLower(strings.TrimSpace(in.Language)))
+			switch {
+			case errors.Is(err, speech.ErrStopped):
+				return tools.Result{}, tools.Errorf(tools.Cancelled, "%w", err)
+			case errors.Is(err, speech.ErrEmpty), errors.Is(err, speech.ErrTooLong):
+				return tools.Result{}, tools.Errorf(tools.InvalidArguments, "%w", err)
+			case err != nil:
+				return tools.Result{}, failed(err)
+			}
+			return tools.Result{Text: "It was read aloud."}, nil
+		},
+	})
+}

@@ -1,0 +1,86 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+type readNoteIn struct {
+	Note string `json:"note" jsonschema:"id or words of its title"`
+	In   string `json:"in,omitempty" jsonschema:"hob, or an app; default all"`
+}
+
+// readNote shows one note whole, Hob's own or one of the owner's apps.
+func (d Deps) readNote() tools.Tool {
+	return tools.New(tools.Def[readNoteIn]{
+		Spec: tools.Spec{
+			Name: "read_note", Category: "memory", Effects: tools.Read, Timeout: 90 * time.Second,
+			Description: "Read one note whole: Hob's own, or one of the owner's notes app or folder of notes.",
+			Keywords:    "open show full text of a note notes app obsidian vault markdown",
+		},
+		Summary: func(in readNoteIn) string { return "Read the note " + quoted(phrase.Cut(in.Note, 100)) },
+		Run: func(ctx context.Context, c tools.Call, in readNoteIn) (tools.Result, error) {
+			elsewhere := d.elsewhereAt(in.In)
+			var missed error
+			if !elsewhere {
+				n, err := pickNote(d.Store.Reader(ctx), in.Note)
+				if err == nil {
+					return tools.Result{Text: notesText("", []Note{n}, 1, c.Now), Data: n, Source: sourceOf([]Note{n}, noteSource)}, nil
+				}
+				if missed = err; in.In != "" || tools.CodeOf(err) != tools.NotFound || len(d.shelves()) == 0 {
+					return tools.Result{}, err
+				}
+			}
+			return d.readLeaf(ctx, c, in, missed)
+		},
+	})
+}
+
+func (d Deps) readLeaf(ctx context.Context, c tools.Call, in readNoteIn, missed error) (tools.Result, error) {
+	shelves := d.shelves()
+	if in.In != "" {
+		s, _, err := d.shelf(in.In)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		shelves = []pim.Notes{s}
+	}
+	list, err := leaves(ctx, shelves, in.Note, allNotes)
+	if len(list) == 0 {
+		if err == nil && missed != nil {
+			err = missed // it names notes that are near
+		}
+		if err == nil {
+			err = tools.Errorf(tools.NotFound, "there is no note about %s", quoted(phrase.Cut(in.Note, 80)))
+		}
+		return tools.Result{}, err
+	}
+	one := list[0]
+	if len(list) > 1 {
+		if one, err = tools.Pick("note", in.Note, list, func(n Leaf) (string, string) { return n.Ref, n.Title }); err != nil {
+			return tools.Result{}, tools.Quoting(err, provenance.Outside)
+		}
+	}
+	for _, s := range shelves {
+		if s.Name() != one.In {
+			continue
+		}
+		n, err := s.ReadNote(ctx, one.Ref)
+		if err != nil {
+			return tools.Result{}, outside(err)
+		}
+		text := fmt.Sprintf("Note %s (%s, %s):\n%s", quoted(n.Title), s.Name(), when.FormatDay(n.Changed, c.Now), n.Text)
+		if n.Cut {
+			text += "\n(It goes on.)"
+		}
+		return tools.Result{Text: text, Data: Leaf{n, s.Name()}, Source: provenance.Outside, Origins: shelfOrigins("read_note", s.Name())}, nil
+	}
+	return tools.Result{}, tools.Errorf(tools.NotFound, "there is no note about %s", quoted(phrase.Cut(in.Note, 80)))
+}

@@ -1,0 +1,229 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// own is what Hob's own notes are called where a store is chosen.
+const own = "hob"
+
+// shelfWait is how long notes of the owner's apps may take.
+const shelfWait = 40 * time.Second
+
+// allNotes is more notes than an app is looked through for: of those that fit, what is
+// asked for may be any.
+const allNotes = 20_000
+
+// Leaf is a note of the owner's apps.
+type Leaf struct {
+	pim.Note
+	In string `json:"in"` // the app or account
+}
+
+func (d Deps) shelves() []pim.Notes {
+	if d.Shelves == nil {
+		return nil
+	}
+	return d.Shelves()
+}
+
+// leaves looks for notes in all of these. The error says which could not be looked at.
+func leaves(ctx context.Context, shelves []pim.Notes, words string, limit int) ([]Leaf, error) {
+	found, failed := make([][]pim.Note, len(shelves)), make([]error, len(shelves))
+	var wg sync.WaitGroup
+	for i, s := range shelves {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, shelfWait)
+			defer cancel()
+			found[i], failed[i] = s.FindNotes(ctx, words, limit)
+			if failed[i] != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				failed[i] = fmt.Errorf("%s: it does not answer within %s", s.Name(), shelfWait)
+			}
+		})
+	}
+	wg.Wait()
+	out := []Leaf{}
+	for i, list := range found {
+		for _, n := range list {
+			out = append(out, Leaf{n, shelves[i].Name()})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Leaf) int { return b.Changed.Compare(a.Changed) })
+	return out[:min(len(out), limit)], tools.Unreached(failed)
+}
+
+// shelf is the one of a name: "apple", or "apple/Work" for one of its folders.
+func (d Deps) shelf(in string) (s pim.Notes, folder string, err error) {
+	where, folder, _ := strings.Cut(strings.TrimSpace(in), "/")
+	names := []string{own}
+	for _, s := range d.shelves() {
+		if strings.EqualFold(s.Name(), strings.TrimSpace(where)) {
+			return s, strings.TrimSpace(folder), nil
+		}
+		names = append(names, s.Name())
+	}
+	return nil, "", tools.Errorf(tools.NotFound, "there are no notes in %q; there are %s", phrase.Cut(where, 60), strings.Join(names, ", "))
+}
+
+// elsewhere reports whether a new note is for one of the owner's apps.
+func (d Deps) elsewhere(args json.RawMessage) bool {
+	var in createNoteIn
+	if json.Unmarshal(args, &in) != nil {
+		return false // the schema says what is wrong with them
+	}
+	return d.elsewhereAt(d.where(in))
+}
+
+// elsewhereAt reports whether a place is one of the owner's apps.
+func (Deps) elsewhereAt(in string) bool {
+	where, _, _ := strings.Cut(in, "/")
+	return strings.TrimSpace(where) != "" && !strings.EqualFold(strings.TrimSpace(where), own)
+}
+
+func (d Deps) where(in createNoteIn) string { return cmp.Or(strings.TrimSpace(in.In), d.NewIn) }
+
+// shelfUndo takes a new note away.
+type shelfUndo struct {
+	In   string `json:"in"`
+	Undo []byte `json:"undo"`
+}
+
+func ofShelf(data json.RawMessage) bool {
+	var u shelfUndo
+	return json.Unmarshal(data, &u) == nil && u.In != ""
+}
+
+// outside gives errors of the drivers, of which an app may have written a part, their
+// code.
+func outside(err error) error {
+	if _, is := errors.AsType[*tools.Error](err); is || err == nil {
+		return err
+	}
+	code := tools.Failed
+	switch {
+	case errors.Is(err, pim.ErrInvalid):
+		code = tools.InvalidArguments
+	case errors.Is(err, pim.ErrNotFound), errors.Is(err, pim.ErrNoFolder):
+		code = tools.NotFound
+	case errors.Is(err, pim.ErrChanged):
+		code = tools.Conflict
+	case errors.Is(err, errors.ErrUnsupported):
+		code = tools.Unsupported
+	case errors.Is(err, context.DeadlineExceeded):
+		code = tools.TimedOut
+	}
+	return tools.Quoting(tools.Errorf(code, "%w", err), provenance.Outside)
+}
+
+func shelfOrigins(via string, names ...string) (out []provenance.Origin) {
+	for _, n := range names {
+		out = append(out, provenance.Origin{Kind: "notes", Label: n, Via: via})
+	}
+	return out
+}
+
+// createLeaf is create_note for the notes of the owner's apps.
+func (d Deps) createLeaf(spec tools.Spec) tools.Tool {
+	spec.Timeout = time.Minute
+	return tools.New(tools.Def[createNoteIn]{
+		Spec: spec,
+		Summary: func(in createNoteIn) string {
+			return "Write a note into " + phrase.Cut(d.where(in), 60) + ": " + quoted(phrase.Cut(in.Title+" "+in.Text, 100))
+		},
+		Run: func(ctx context.Context, _ tools.Call, in createNoteIn) (tools.Result, error) {
+			s, folder, err := d.shelf(d.where(in))
+			if err != nil {
+				return tools.Result{}, err
+			}
+			text, err := noteText(in.Text)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			n := pim.Note{Title: phrase.Cut(in.Title, 200), Text: text, Folder: folder}
+			if strings.TrimSpace(n.Title) == "" {
+				n.Title = titleOf(text)
+			}
+			r, err := s.CreateNote(ctx, n)
+			if err == nil && r.Outcome == pim.Uncertain {
+				err = tools.Errorf(tools.OutcomeUnknown, "nobody knows whether the note was written (%s); it was not repeated. Look before trying again", r.Why)
+				return tools.Result{}, tools.Quoting(err, provenance.Outside)
+			}
+			if err != nil {
+				return tools.Result{}, outside(err)
+			}
+			n.Ref = r.ID
+			res := tools.Result{Text: fmt.Sprintf("Wrote the note %s into %s.", quoted(n.Title), strings.Trim(s.Name()+"/"+folder, "/")), Data: Leaf{n, s.Name()}}
+			if len(r.Undo) > 0 {
+				res.Undo = tools.NewUndo("take the note "+quoted(n.Title)+" away", shelfUndo{s.Name(), r.Undo})
+			}
+			return res, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			var u shelfUndo
+			if err := json.Unmarshal(data, &u); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			s, _, err := d.shelf(u.In)
+			if err != nil {
+				return "", err
+			}
+			return "Took the note away.", outside(s.TakeBack(ctx, u.Undo))
+		},
+	})
+}
+
+// leavesText shows notes of the owner's apps by their beginnings.
+func leavesText(query string, list []Leaf, shelves []pim.Notes, err error, now time.Time) string {
+	var names []string
+	for _, s := range shelves {
+		names = append(names, s.Name())
+	}
+	of := strings.Join(names, ", ")
+	var b strings.Builder
+	switch {
+	case len(list) > 0:
+		fmt.Fprintf(&b, "Notes in %s:", of)
+		for _, n := range list {
+			b.WriteString("\n- " + n.line(query, now))
+		}
+	case err != nil:
+	case strings.TrimSpace(query) != "":
+		fmt.Fprintf(&b, "No note in %s is about %s.", of, quoted(phrase.Cut(query, 100)))
+	default:
+		fmt.Fprintf(&b, "There are no notes in %s.", of)
+	}
+	if err != nil {
+		b.WriteString("\n\nNot everything could be looked at: " + err.Error())
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func (n Leaf) line(query string, now time.Time) string {
+	from := n.In
+	if n.Folder != "" {
+		from = phrase.Cut(n.Folder, 60) + " in " + n.In
+	}
+	s := phrase.Cut(n.Title, 200) + " (" + from
+	if !n.Changed.IsZero() {
+		s += ", " + when.FormatDay(n.Changed, now)
+	}
+	s += ")"
+	if body := strings.TrimSpace(strings.TrimPrefix(n.Text, n.Title)); body != "" {
+		s += ": " + snippet(body, query)
+	}
+	return s
+}

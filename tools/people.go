@@ -1,0 +1,72 @@
+package tools
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+)
+
+// WholePerson is a person with the whole address, as it is written to.
+func WholePerson(p pim.Person) string {
+	if p.Name == "" {
+		return p.Address
+	}
+	return pim.Person{Name: p.Name}.String() + " <" + p.Address + ">"
+}
+
+// PersonIn is who is meant by an address, "Name <address>", or a name that people finds
+// in the owner's address books (nil: there are none). Several that fit are an error that
+// names them.
+func PersonIn(ctx context.Context, s string, people func(ctx context.Context, words string) ([]pim.Contact, error)) (pim.Person, error) {
+	s = strings.TrimSpace(s)
+	name, rest, has := strings.Cut(s, "<")
+	if addr, tail, closed := strings.Cut(rest, ">"); has && closed && strings.TrimSpace(tail) == "" {
+		p := pim.Person{Name: strings.Trim(strings.TrimSpace(name), `"`), Address: strings.ToLower(strings.TrimSpace(addr))}
+		return p, unwritable(pim.CheckPerson(p))
+	}
+	if strings.Contains(s, "@") {
+		p := pim.Person{Address: strings.ToLower(s)}
+		return p, unwritable(pim.CheckPerson(p))
+	}
+	if s == "" {
+		return pim.Person{}, Errorf(InvalidArguments, "a recipient is empty")
+	}
+	remedy := "say the address"
+	if people == nil {
+		return pim.Person{}, Errorf(NotFound, "the mail address of %q is not known; %s", phrase.Cut(s, 80), remedy)
+	}
+	list, err := people(ctx, s)
+	if err != nil && len(list) == 0 {
+		err = Errorf(Failed, "the address of %q could not be looked up; %s: %w", phrase.Cut(s, 80), remedy, err)
+		return pim.Person{}, Quoting(err, provenance.Outside)
+	}
+	var with []string
+	var found pim.Person
+	for _, c := range list {
+		for _, a := range c.Addresses {
+			p := pim.Person{Name: phrase.Cut(c.Name, 100), Address: strings.ToLower(a)}
+			if pim.CheckPerson(p) == nil && !slices.Contains(with, WholePerson(p)) {
+				with, found = append(with, WholePerson(p)), p
+			}
+		}
+	}
+	switch len(with) {
+	case 0:
+		return pim.Person{}, Errorf(NotFound, "no mail address of %q is in the address book; %s", phrase.Cut(s, 80), remedy)
+	case 1:
+		return found, nil
+	}
+	err = Errorf(InvalidArguments, "%q may be several: %s; say which address", phrase.Cut(s, 80), strings.Join(with[:min(len(with), 8)], ", "))
+	return pim.Person{}, Quoting(err, provenance.Outside)
+}
+
+func unwritable(err error) error {
+	if err != nil {
+		return Errorf(InvalidArguments, "%w", err)
+	}
+	return nil
+}

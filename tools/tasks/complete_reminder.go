@@ -1,0 +1,107 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+	"hob/tools"
+)
+
+type completeIn struct {
+	Reminder string `json:"reminder" jsonschema:"words of it"`
+	In       string `json:"in,omitempty" jsonschema:"the app or account, where several have such a one"`
+}
+
+// completeReminder marks something on a list of the owner's apps as done. Hob's own
+// reminders end by themselves.
+func (d Deps) completeReminder() tools.Tool {
+	return tools.New(tools.Def[completeIn]{
+		Spec: tools.Spec{
+			Name: "complete_reminder", Category: "tasks", Effects: tools.Write, Timeout: 2 * time.Minute,
+			Description: "Mark something on a list of the owner's apps or accounts as done.",
+			Keywords:    "tick off check off done finished bought completed complete reminder to-do todo shopping list item",
+		},
+		Summary: func(in completeIn) string { return fmt.Sprintf("Mark %q as done", phrase.Cut(in.Reminder, 100)) },
+		Judge: func(ctx context.Context, in completeIn) tools.Judgement {
+			e, _, err := d.pickErrand(ctx, in)
+			if err != nil {
+				return tools.Judgement{Refused: err}
+			}
+			return tools.Judgement{Effects: tools.Write, Exact: e.exact()}
+		},
+		Run: func(ctx context.Context, c tools.Call, in completeIn) (tools.Result, error) {
+			e, l, err := d.pickErrand(ctx, in)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if e.exact() != c.Exact {
+				return tools.Result{}, tools.Errorf(tools.Conflict, "another one than was allowed is meant now; nothing was changed")
+			}
+			r, err := l.CompleteReminder(ctx, e.Ref)
+			if err := written(r, err); err != nil {
+				return tools.Result{}, err
+			}
+			e.Repeat = e.Repeat && r.Why != pim.LastOne
+			e.Done = !e.Repeat
+			text := fmt.Sprintf("Done: %s.", e.line(c.Now))
+			if e.Repeat {
+				text += " It comes again."
+			}
+			return tools.Result{
+				Text: text, Data: e, Source: provenance.Outside, Origins: origins(e.In, "complete_reminder"),
+				Undo: undoOf(fmt.Sprintf("put %q back on the list", phrase.Cut(e.Title, 80)), e.In, r),
+			}, nil
+		},
+		Undo: func(ctx context.Context, data json.RawMessage) (string, error) {
+			if err := d.takeBack(ctx, data); err != nil {
+				return "", err
+			}
+			return "It is to be done again.", nil
+		},
+	})
+}
+
+// exact is which one is meant: an approval is bound to it.
+func (e Errand) exact() string {
+	sum := sha256.Sum256([]byte(e.In + "\x00" + e.Ref))
+	return fmt.Sprintf("%q on the list %s (%s)", phrase.Cut(e.Title, 120), e.In, hex.EncodeToString(sum[:6]))
+}
+
+func (d Deps) pickErrand(ctx context.Context, in completeIn) (Errand, pim.Reminders, error) {
+	lists := d.lists()
+	if in.In != "" {
+		l, _, err := d.list(in.In)
+		if err != nil {
+			return Errand{}, nil, err
+		}
+		lists = []pim.Reminders{l}
+	}
+	if len(lists) == 0 {
+		return Errand{}, nil, &tools.Error{Code: tools.Unsupported, Message: "no account or app has lists of things to do", Remedy: "Hob's own reminders end by themselves, or with cancel_reminder"}
+	}
+	all, err := errands(ctx, lists, askWait)
+	e, perr := tools.Pick("reminder", in.Reminder, all, func(e Errand) (string, string) { return e.Ref, e.Title })
+	if perr != nil {
+		if tools.CodeOf(perr) == tools.NotFound && err != nil {
+			return Errand{}, nil, err // it may be where nobody could look
+		}
+		if terr, is := errors.AsType[*tools.Error](perr); is && terr.Code == tools.NotFound {
+			terr.Remedy = "one of Hob's own ends with cancel_reminder"
+		}
+		return Errand{}, nil, tools.Quoting(perr, provenance.Outside)
+	}
+	for _, l := range lists {
+		if l.Name() == e.In {
+			return e, l, nil
+		}
+	}
+	return Errand{}, nil, tools.Errorf(tools.NotFound, "there is no list %q", e.In)
+}

@@ -1,0 +1,109 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/phrase"
+	"hob/platform/provenance"
+	"hob/platform/when"
+	"hob/tools"
+)
+
+// Notice is something that Hob told by itself, or holds.
+type Notice struct {
+	ID         string            `json:"id"`
+	Text       string            `json:"text"`
+	At         time.Time         `json:"at"`
+	Until      time.Time         `json:"until,omitzero"` // it is held until then
+	Provenance provenance.Source `json:"provenance"`
+}
+
+// Notices keeps what Hob tells by itself. Its errors are those of tools.
+type Notices interface {
+	// Until reads how long, or until when, something is put off.
+	Until(text string, now time.Time) (time.Time, error)
+	// ListIn lists what was told of late or is held, the newest first.
+	ListIn(q store.Querier) ([]Notice, error)
+	// SnoozeTx tells one at a time, again if it was told; without an id the last one
+	// told in a conversation. UnsnoozeTx takes that back by what it returned.
+	SnoozeTx(tx *store.Tx, id, session string, until time.Time) (Notice, json.RawMessage, error)
+	UnsnoozeTx(tx *store.Tx, data json.RawMessage) error
+}
+
+type snoozeIn struct {
+	Notice string `json:"notice,omitempty" jsonschema:"id or words; empty: the last one told here"`
+	Until  string `json:"until" jsonschema:"1h, 30m, tomorrow at 9"`
+}
+
+func (d Deps) noticeTools() []tools.Tool {
+	if d.Notices == nil {
+		return nil
+	}
+	return []tools.Tool{d.snoozeNotice()}
+}
+
+func (d Deps) snoozeNotice() tools.Tool {
+	return tools.New(tools.Def[snoozeIn]{
+		Spec: tools.Spec{
+			Name: "snooze_notice", Category: "watch", Effects: tools.Write,
+			Description: "Put off a notice: tell it again, or what is held, at another time.",
+			Keywords:    "snooze later postpone defer remind me again of this notification not now",
+		},
+		Summary: func(in snoozeIn) string {
+			which := "the last notice"
+			if in.Notice != "" {
+				which = fmt.Sprintf("the notice %q", phrase.Cut(in.Notice, 100))
+			}
+			return "Put off " + which + ": " + phrase.Cut(in.Until, 60)
+		},
+		RunTx: func(_ context.Context, tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
+			return d.snooze(tx, c, in)
+		},
+		UndoTx: func(_ context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			if err := d.Notices.UnsnoozeTx(tx, data); err != nil {
+				return "", err
+			}
+			return "The notice is not put off any more.", nil
+		},
+	})
+}
+
+func (d Deps) snooze(tx *store.Tx, c tools.Call, in snoozeIn) (tools.Result, error) {
+	until, err := d.Notices.Until(in.Until, c.Now)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	session, id := c.Session, ""
+	if strings.HasPrefix(session, "tool:") { // a call that the owner makes himself is in no conversation
+		session = ""
+	}
+	if query := strings.TrimSpace(in.Notice); query != "" {
+		list, err := d.Notices.ListIn(tx)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		n, err := tools.Pick("notice", query, list, func(n Notice) (string, string) { return n.ID, n.Text })
+		if err != nil {
+			var sources []provenance.Source
+			for _, n := range list {
+				sources = append(sources, n.Provenance)
+			}
+			return tools.Result{}, tools.Quoting(err, sources...)
+		}
+		id = n.ID
+	}
+	n, data, err := d.Notices.SnoozeTx(tx, id, session, until)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	about := phrase.Cut(n.Text, 200)
+	return tools.Result{
+		Text: fmt.Sprintf("I tell it %s: %s", when.Format(until.In(c.Now.Location()), c.Now), about), Data: n, Source: provenance.Worst(provenance.Tool, n.Provenance),
+		Undo: &tools.Undo{Label: "not put off the notice: " + about, Data: data},
+	}, nil
+}

@@ -1,0 +1,80 @@
+package cron
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/platform/when"
+	"hob/watchers"
+)
+
+// maxExcept bounds the days that a schedule leaves out.
+const maxExcept = 100
+
+// errNoDaysOff says what makes days off known.
+var errNoDaysOff = errors.New(`cron: which days you have off is not known; name a calendar file with them: hob config set autonomy.days_off '["~/holidays.ics"]'`)
+
+func checkExcept(list []string) error {
+	if len(list) > maxExcept {
+		return fmt.Errorf(`cron: "except" may have %d days`, maxExcept)
+	}
+	for _, e := range list {
+		if e != when.DaysOff && !when.ExceptDate(e) {
+			return fmt.Errorf(`cron: "except" has %q; it is a day of each year ("12-24"), of one ("2026-12-24"), or %q`, strings.ToValidUTF8(e, "?"), when.DaysOff)
+		}
+	}
+	return nil
+}
+
+// lasting is a schedule that can be carried to another zone.
+type lasting interface {
+	watchers.Timed
+	watchers.Carrier
+}
+
+// spared leaves some days out of a schedule.
+type spared struct {
+	lasting
+	except []string
+	zone   func() *time.Location
+	off    func(day time.Time) bool // the owner's days off
+}
+
+// mostSpared bounds how many days in a row are left out: a schedule of nothing else
+// has no next time.
+const mostSpared = 1500
+
+// Next implements watchers.Timed.
+func (s spared) Next(t time.Time) (time.Time, bool) {
+	for range mostSpared {
+		next, ok := s.lasting.Next(t)
+		if !ok {
+			return next, false
+		}
+		day := next.In(s.zone())
+		if !s.has(day) {
+			return next, true
+		}
+		y, m, d := day.Date()
+		t = time.Date(y, m, d+1, 0, 0, 0, 0, day.Location()).Add(-time.Nanosecond)
+		if t.Before(next) { // a day that the clocks end twice
+			t = next
+		}
+	}
+	return time.Time{}, false
+}
+
+// Spares implements watchers.Sparing.
+func (s spared) Spares(at time.Time) bool { return s.has(at.In(s.zone())) }
+
+func (s spared) has(day time.Time) bool {
+	return slices.ContainsFunc(s.except, func(e string) bool {
+		if e == when.DaysOff {
+			return s.off(day)
+		}
+		return strings.HasSuffix(day.Format(time.DateOnly), e)
+	})
+}

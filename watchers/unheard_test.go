@@ -1,0 +1,76 @@
+package watchers_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/knowledge/store"
+	"hob/platform/erase"
+	"hob/watchers"
+	"hob/watchers/message"
+)
+
+// A message that is for no watcher is accounted for: the owner can ask why he was not
+// told of it. What he wrote himself and what nobody answers is not.
+func TestUnheardMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, message.New())
+		h.start()
+		h.create("message", `{"from":"Ada","words":"launch"}`)
+		heard := 0
+		hear := func(m watchers.Message) {
+			t.Helper()
+			m.Channel, m.At = "x", time.Now()
+			err := h.write(func(tx *store.Tx) error {
+				list, err := h.m.HearTx(tx, m)
+				heard += len(list)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		hear(watchers.Message{ID: "m1", Sender: "ada", SenderName: "Ada", Text: "the launch is on"})
+		hear(watchers.Message{ID: "m2", Sender: "ada", SenderName: "Ada", Text: "lunch?"})
+		hear(watchers.Message{ID: "m3", Sender: "bob", SenderName: "Bob", Text: "the launch is off"})
+		hear(watchers.Message{ID: "m4", Owner: true, Text: "my own launch"})
+		hear(watchers.Message{ID: "m5", Sender: "eve", Ignored: true, Text: "a stranger's launch"})
+		if _, err := h.m.Overhears(t.Context(), watchers.Message{ID: "m6", Channel: "x", Sender: "bob", Text: "only looked at", At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		want := func(words, why string) {
+			t.Helper()
+			found, err := h.m.Passed(t.Context(), []string{words}, time.Time{}, 10)
+			if err != nil || (why == "") != (len(found) == 0) || why != "" && (found[0].Why != why || found[0].Rule != watchers.RuleCondition) {
+				t.Errorf("%s: %+v %v", words, found, err)
+			}
+		}
+		check := func() {
+			t.Helper()
+			want("lunch", `it has none of the words you asked for: "launch"`)
+			want("off", `somebody else wrote it than "Ada"`)
+			for _, words := range []string{"own", "stranger", "looked"} {
+				want(words, "")
+			}
+		}
+		check()
+		h.stop() // what was in memory is kept
+		h.fresh(0)
+		h.start()
+		check()
+		if heard != 1 {
+			t.Errorf("%d were told, want 1", heard)
+		}
+		// A message that is forgotten as a whole is, here too.
+		err := h.write(func(tx *store.Tx) error {
+			_, err := h.m.Eraser().EraseTx(tx, &erase.Erasure{Events: []string{"m3"}}, erase.NewScrubber())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want("off", "")
+		h.stop()
+	})
+}
