@@ -116,7 +116,7 @@ func TestPages(t *testing.T) {
 		}},
 		{"a download", func(t *testing.T, w *world) {
 			w.page(t, "http://plain.example/download")
-			for range 40 {
+			for range 160 {
 				if n := w.Notes(); len(n) > 0 {
 					if !strings.Contains(n[0], "download was refused") {
 						t.Error(n)
@@ -265,7 +265,7 @@ func testForms(t *testing.T, w *world) {
 }
 
 func testScripts(t *testing.T, w *world) {
-	defer w.within(limits{script: time.Second, calm: 20 * time.Millisecond})()
+	defer w.within(limits{script: 3 * time.Second, calm: 20 * time.Millisecond})()
 	w.page(t, "http://plain.example/shop")
 	for _, tc := range []struct{ code, want string }{
 		{"1 + 1", "2"},

@@ -126,7 +126,7 @@ func TestNothingInsideIsReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text string
-	for range 40 {
+	for range 160 {
 		c, err := w.Content(ctx, "")
 		if err != nil {
 			t.Fatal(err)

@@ -76,13 +76,13 @@ func TestOddPages(t *testing.T) {
 		}
 	})
 	t.Run("20,000 buttons", func(t *testing.T) {
-		defer w.within(limits{load: 5 * time.Second, answer: 30 * time.Second})()
+		defer w.within(limits{answer: 30 * time.Second})()
 		if c := w.page(t, "http://plain.example/many"); !c.Cut || !strings.Contains(c.Text, "# First") || len(c.Elements) > maxElements {
 			t.Errorf("%d elements, cut %v", len(c.Elements), c.Cut)
 		}
 	})
 	t.Run("a page that is slow", func(t *testing.T) {
-		defer w.within(limits{load: time.Second})()
+		defer w.within(limits{load: 4 * time.Second})()
 		if c := w.page(t, "http://plain.example/slow"); !c.Loading || !strings.Contains(c.Text, "The beginning.") {
 			t.Errorf("%+v", c)
 		}
