@@ -9,9 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
+	"hob/platform/osrun"
+	"hob/platform/pim"
 	"hob/platform/safehttp"
 )
 
@@ -34,6 +37,9 @@ type Inbound struct {
 	FromOwner bool
 	// Forwarded: the sender passed Text on, and somebody else wrote it.
 	Forwarded bool
+	// Mentioned: what was said in a group was said to Hob. It names Hob, answers one
+	// of its messages, or is a command to it.
+	Mentioned bool
 	// Unknown: which program handed the message in could not be found out. It is
 	// heard, and decides nothing: no question is answered by it.
 	Unknown bool
@@ -41,8 +47,12 @@ type Inbound struct {
 	// Outside is further text that came along and is not the owner's, such as
 	// quoted mail or the history a client sent.
 	Outside []string
-	// Images that came along.
+	// Images that came along, for the model to see. A driver puts pictures into
+	// Files like everything else; those that a model can see become Images.
 	Images []Image
+	// Files that came along. They are fetched before the message is taken, as far as
+	// the Manager's limits allow.
+	Files []File
 	// Via names the entry point for the audit log when it is not the channel
 	// itself: "openai" for the OpenAI-compatible endpoint.
 	Via string
@@ -61,6 +71,15 @@ func (in Inbound) Conversation(shared bool) string {
 		id += ":" + in.Sender
 	}
 	return id
+}
+
+// File is something that came with a message and is still at the platform.
+type File struct {
+	Name string // as its sender called it; it is not trusted
+	MIME string // as the platform says; "" when it does not
+	Size int64  // in bytes, as the platform says; 0 when it does not
+	// Open fetches it. What it returns is read up to the Manager's limit and closed.
+	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
 // Image is a picture that came with a message.
@@ -130,6 +149,14 @@ type Delivery struct {
 	Text      string
 	Attempts  int
 	CreatedAt time.Time
+	// Cause is the Payload of the message that this text belongs to; nil when it
+	// belongs to none.
+	Cause json.RawMessage
+	// Draft is the platform's id of the message in which this answer has been seen
+	// growing (Drafter): Send puts the whole answer in its place. "": there is none.
+	Draft string
+	// Files go along, on a channel that takes them (Attacher).
+	Files []Attachment
 	// MaybeRepeated: an earlier attempt was cut off by a crash, and nobody
 	// knows whether it arrived.
 	MaybeRepeated bool
@@ -138,6 +165,15 @@ type Delivery struct {
 	// link names what a hostile text has written into it. A driver whose platform
 	// does so by itself asks it not to with each text (channelstest.Previewer).
 	Previews bool
+}
+
+// Attachment is a file that goes along with a text. It is a copy of Hob's own: what
+// becomes of the original meanwhile changes nothing.
+type Attachment struct {
+	Name string `json:"name"`
+	MIME string `json:"mime"`
+	Size int64  `json:"size"`
+	Path string `json:"path"` // where the copy is
 }
 
 // Receipt is the platform's word that a delivery arrived.
@@ -177,12 +213,56 @@ type Allower interface{ Allow() []string }
 type Limits struct {
 	// MaxText is the longest text in characters; longer ones are split.
 	MaxText int
+	// UTF16: the platform counts UTF-16 code units, of which an emoji has two.
+	UTF16 bool
 	// PerMinute bounds how many texts may be sent in a minute.
 	PerMinute int
+	// MaxFile is the largest file that may go along, in bytes; 0: none may. See
+	// Attacher.
+	MaxFile int64
+	// Settle is how long a message waits for the next one of the same person, so that
+	// several short ones are answered together; the owner can set another time.
+	Settle time.Duration
 }
 
 // Limiter is a channel with limits.
 type Limiter interface{ Limits() Limits }
+
+// Attacher marks a channel whose Send takes Delivery.Files, up to Limits.MaxFile
+// each. On any other channel the text says where the files lie.
+type Attacher interface{ Attaches() }
+
+// Drafter is a channel on which an answer can be seen while it is being written.
+// Draft shows the answer as far as it is known: it posts it in the chat, silently
+// where the platform can, when id is "", and else puts it in the place of that
+// message. It returns the message's id, is called concurrently with Send and Run, at
+// most once in DraftEvery, and its errors are only logged. The text is cut so that
+// it fits into one message.
+type Drafter interface {
+	Draft(ctx context.Context, chat, id, text string) (string, error)
+}
+
+// Connected marks a channel that holds a connection: Run is begun anew as soon as the
+// machine has woken from sleep, since nobody tells a connection that it is dead.
+type Connected interface{ Connected() }
+
+// Tester is a channel that can be tried: Test signs in and out, sends nothing, and
+// returns in a sentence what it found, such as "signed in as @hob on example".
+type Tester interface {
+	Test(ctx context.Context) (string, error)
+}
+
+// Describer is a channel that tells how it stands, in a few words for its owner:
+// "connected as @hob since 10:31". It is called concurrently with everything.
+type Describer interface{ Describe() string }
+
+// Keeper keeps what a driver has to know after a restart, such as where it has read
+// to: a few values of at most 64 KiB by short keys. No words of anybody belong there.
+// A value is written when Set returns; nil takes it away.
+type Keeper interface {
+	Get(ctx context.Context, key string) ([]byte, error) // nil: nothing is kept
+	Set(ctx context.Context, key string, value []byte) error
+}
 
 // Deps is what a driver may use.
 type Deps struct {
@@ -193,6 +273,19 @@ type Deps struct {
 	// Network is the way to addresses; nil means one that reaches public hosts
 	// alone.
 	Network *safehttp.Client
+	// Keep is the driver's own memory. nil only where channels are made to be looked
+	// at, not run.
+	Keep Keeper
+	// Dir is a folder of the channel's own for files that it needs while it runs; it
+	// need not exist yet.
+	Dir string
+	// Getenv reads the environment; nil means os.Getenv.
+	Getenv func(string) string
+	// Scripts runs the scripts of macOS and Windows; nil where programs of this machine
+	// are left alone.
+	Scripts osrun.Runner
+	// Account finds what the owner has configured under [accounts.NAME].
+	Account func(name string) (pim.Account, error)
 	// Buttons is there for channels on which texts can be answered with a press;
 	// nil: without buttons.
 	Buttons Buttons
@@ -200,6 +293,19 @@ type Deps struct {
 
 // ErrQuick says that a question was answered before anybody could have read it.
 var ErrQuick = errors.New("that was too quick to be meant: read the question, and press again")
+
+// ErrNotOwner says that somebody pressed who is not the owner.
+var ErrNotOwner = errors.New("this question is the owner's to answer")
+
+// Press is one press on a button, as the platform reports it.
+type Press struct {
+	Channel  string
+	Sender   string // stable id of who pressed
+	Chat     string // where
+	Question string
+	Shown    time.Time // since when the buttons have been there
+	Yes      bool
+}
 
 // Buttons is what a press on a channel may do. Its methods may be called
 // concurrently.
@@ -213,6 +319,12 @@ type Buttons interface {
 	// returns the words for him, and an error with words for him when his press counts
 	// for nothing: ErrQuick when the question may be asked of him again.
 	Answer(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error)
+	// Open returns the one question of a delivery that a single press may answer, "" as
+	// in Asked, for channels whose platform vouches for who presses.
+	Open(ctx context.Context, d Delivery) (question string, err error)
+	// Press is Answer by somebody whom the platform names. Whoever is not paired as the
+	// owner decides nothing: ErrNotOwner.
+	Press(ctx context.Context, p Press) (string, error)
 	// Ended returns nil once a question waits for no answer any more: it was decided,
 	// or its time is up.
 	Ended(ctx context.Context, question string) error

@@ -455,7 +455,7 @@ func TestOpen(t *testing.T) {
 		driver{name: "absent"},
 		driver{name: "typo"},
 		driver{name: "broken", err: errors.New("no url")},
-	}, section, channels.Deps{})
+	}, section, func(string) channels.Deps { return channels.Deps{} })
 	if len(opened) != 1 || opened["ok"] == nil {
 		t.Errorf("opened %v", opened)
 	}

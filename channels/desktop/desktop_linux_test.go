@@ -34,6 +34,12 @@ type engine struct {
 
 func (e *engine) Asked(context.Context, channels.Delivery) (string, error) { return e.open, nil }
 
+func (e *engine) Open(context.Context, channels.Delivery) (string, error) { return e.open, nil }
+
+func (e *engine) Press(context.Context, channels.Press) (string, error) {
+	return "", channels.ErrNotOwner
+}
+
 func (e *engine) Answer(_ context.Context, channel, q string, shown time.Time, yes bool) (string, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -198,6 +198,9 @@ func (p Paths) Pictures() string { return filepath.Join(p.Data, "pictures") }
 // Browser is the profile of the browser that Hob drives: its cookies and logins.
 func (p Paths) Browser() string { return filepath.Join(p.Data, "browser") }
 
+// ChannelDir holds files that a channel needs while it runs.
+func (p Paths) ChannelDir(name string) string { return filepath.Join(p.Data, "channels", name) }
+
 // UndoDir is the folder for what undo needs of changed files.
 func (p Paths) UndoDir() string { return filepath.Join(p.Data, "undo") }
 

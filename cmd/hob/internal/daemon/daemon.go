@@ -48,6 +48,7 @@ import (
 	"hob/platform/browser"
 	"hob/platform/desktop/clipboard"
 	"hob/platform/osrun"
+	"hob/platform/pim"
 	"hob/platform/redact"
 	"hob/platform/safehttp"
 	"hob/platform/system"
@@ -222,7 +223,13 @@ func Migrations() []store.Set {
 // openChannels makes the channels that send by themselves, and the bus that
 // has to know which those are.
 func (d *Daemon) openChannels(context.Context) error {
-	opened, failed := channels.Open(d.channelDrivers(), d.section, channels.Deps{Log: d.opt.Log, Secret: d.secret, Network: d.network, Buttons: buttons{d}})
+	opened, failed := channels.Open(d.channelDrivers(), d.section, func(name string) channels.Deps {
+		return channels.Deps{
+			Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
+			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
+			Buttons: buttons{d},
+		}
+	})
 	for name, err := range failed {
 		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
 	}

@@ -61,6 +61,11 @@ func (b buttons) Asked(ctx context.Context, d channels.Delivery) (string, error)
 	if ok, err := b.alone(); !ok {
 		return "", errors.Join(ignore(err, errors.ErrUnsupported))
 	}
+	return b.Open(ctx, d)
+}
+
+// Open implements channels.Buttons.
+func (b buttons) Open(ctx context.Context, d channels.Delivery) (string, error) {
 	open, err := b.d.guard.Approvals(ctx, guard.Pending, "", d.Event, 100)
 	if err != nil || len(open) != 1 || !strings.Contains(d.Text, open[0].ID) {
 		return "", err
@@ -80,6 +85,23 @@ func (b buttons) Answer(ctx context.Context, channel, question string, shown tim
 	if ok, err := b.alone(); !ok {
 		return "", errors.Join(errPressed, err)
 	}
+	return b.decide(ctx, channel, question, shown, yes)
+}
+
+// Press implements channels.Buttons. A program of Hob's own cannot press where the
+// platform says who it was.
+func (b buttons) Press(ctx context.Context, p channels.Press) (string, error) {
+	sender := channels.SenderID(p.Sender)
+	if sender == "" {
+		return "", channels.ErrNotOwner
+	}
+	if yes, err := b.d.pairings.IsOwner(ctx, p.Channel, sender); err != nil || !yes {
+		return "", errors.Join(channels.ErrNotOwner, err)
+	}
+	return b.decide(ctx, p.Channel, p.Question, p.Shown, p.Yes)
+}
+
+func (b buttons) decide(ctx context.Context, channel, question string, shown time.Time, yes bool) (string, error) {
 	// A page can have its visitor click fast where a note will appear, and a menu grows
 	// under a pointer that was meant for something else.
 	if stood := time.Since(shown); yes && stood < cmp.Or(b.d.opt.Quick, quick) {

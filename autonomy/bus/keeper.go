@@ -1,0 +1,61 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+// maxKept bounds one value that a channel keeps, in bytes.
+const maxKept = 64 << 10
+
+const schemaKept = `
+CREATE TABLE channel_state (
+	channel TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, changed_at INTEGER NOT NULL,
+	PRIMARY KEY (channel, key)) WITHOUT ROWID;
+`
+
+// Keeper is what a channel keeps over restarts.
+func Keeper(db *store.Store, channel string) channels.Keeper { return kept{db, channel} }
+
+type kept struct {
+	db      *store.Store
+	channel string
+}
+
+// Get implements channels.Keeper.
+func (k kept) Get(ctx context.Context, key string) (value []byte, err error) {
+	err = k.db.Read().QueryRowContext(ctx, `SELECT value FROM channel_state WHERE channel = ? AND key = ?`, k.channel, key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bus: what %s keeps: %w", k.channel, err)
+	}
+	return value, nil
+}
+
+// Set implements channels.Keeper.
+func (k kept) Set(ctx context.Context, key string, value []byte) error {
+	if len(value) > maxKept {
+		return fmt.Errorf("bus: what %s wants to keep as %s is longer than %d bytes", k.channel, key, maxKept)
+	}
+	err := k.db.Write(ctx, func(tx *store.Tx) error {
+		if value == nil {
+			_, err := tx.Exec(`DELETE FROM channel_state WHERE channel = ? AND key = ?`, k.channel, key)
+			return err
+		}
+		_, err := tx.Exec(`INSERT INTO channel_state (channel, key, value, changed_at) VALUES (?,?,?,?)
+			ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at`, k.channel, key, value, time.Now().UnixMilli())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("bus: keep a value for %s: %w", k.channel, err)
+	}
+	return nil
+}
