@@ -47,6 +47,11 @@ require (
 )
 
 require (
+	github.com/go-telegram/bot v1.19.0 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
+)
+
+require (
 	charm.land/bubbles/v2 v2.1.0
 	charm.land/bubbletea/v2 v2.0.9
 	charm.land/huh/v2 v2.0.3
