@@ -46,10 +46,7 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
-require (
-	github.com/go-telegram/bot v1.19.0 // indirect
-	github.com/yuin/goldmark v1.8.7 // indirect
-)
+require github.com/yuin/goldmark v1.8.7 // indirect
 
 require (
 	charm.land/bubbles/v2 v2.1.0

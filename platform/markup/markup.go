@@ -120,41 +120,39 @@ const (
 // tangled reports whether a text would keep the parser busy.
 func tangled(src []byte) bool {
 	depth, open := 0, 0
-	begun, blank := true, true // at the marks that begin a line; nothing but blank lines since
+	begun, blank := true, true // still at the marks that begin a line; nothing but blanks in it
+	var first byte
+	mixed := false // the marks are more than a line across the page
 	for i, c := range src {
-		switch {
-		case c == '\n':
+		switch c {
+		case '\n':
 			if blank {
 				open = 0 // a paragraph ends
 			}
-			depth, begun, blank = 0, true, true
+			depth, begun, blank, first, mixed = 0, true, true, 0, false
 			continue
-		case c == ' ' || c == '\t':
+		case ' ', '\t':
 			continue
+		case '>', '-', '*', '+':
+			depth++
+			if first == 0 {
+				first = c
+			}
+			mixed = mixed || c != first || c == '>' || i > 0 && src[i-1] == ' '
+		case '.', ')':
+			depth++
+			mixed = true
+		default:
+			begun = begun && '0' <= c && c <= '9'
 		}
 		blank = false
-		switch c {
-		case '>', '-', '*', '+':
-			if depth++; begun && depth > maxDepth && mixed(src[i-depth+1:i+1]) {
-				return true
-			}
-		default:
-			begun = begun && ('0' <= c && c <= '9' || c == '.' || c == ')')
+		if begun && mixed && depth > maxDepth {
+			return true
 		}
 		if strings.IndexByte("*_~[]`<", c) >= 0 {
 			if open++; open > maxOpen {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// mixed reports whether marks are more than a line across the page.
-func mixed(marks []byte) bool {
-	for _, c := range marks {
-		if c == '>' || c == ' ' || c != marks[0] {
-			return true
 		}
 	}
 	return false

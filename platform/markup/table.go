@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	east "github.com/yuin/goldmark/extension/ast"
-	"golang.org/x/text/width"
+	"github.com/yuin/goldmark/util"
 )
 
 // table writes a table in columns, for letters of one width.
@@ -75,9 +75,9 @@ func ruler(widths []int) string {
 
 // columns is how wide a text is where all letters have one width, or two.
 func columns(s string) (n int) {
-	for i, r := range s {
-		switch k, _ := width.LookupString(s[i:]); k.Kind() {
-		case width.EastAsianWide, width.EastAsianFullwidth:
+	for _, r := range s {
+		switch util.EastAsianWidth(r) {
+		case "W", "F":
 			n += 2
 		default:
 			if r != utf8.RuneError && r != '\u200b' && r != '\ufe0f' && r != '\u200d' {
