@@ -2,6 +2,7 @@ package channels
 
 import (
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -150,4 +151,15 @@ func offset(s string, n int) int {
 		n--
 	}
 	return len(s)
+}
+
+// Length is how many characters of a platform a text has.
+func Length(text string, l Limits) (n int) {
+	if !l.UTF16 {
+		return utf8.RuneCountInString(text)
+	}
+	for _, r := range text {
+		n += utf16.RuneLen(r)
+	}
+	return n
 }

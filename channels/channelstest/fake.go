@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"testing"
 	"time"
 
 	"hob/channels"
@@ -47,6 +48,9 @@ type Fake struct {
 	fails   []error
 	stall   chan struct{}
 	heard   channels.Receiver // while it runs
+	down    bool
+	says    int
+	said    channels.Inbound // last
 	// after is called when a text has arrived, before Send returns.
 	after func(channels.Delivery)
 }
@@ -133,7 +137,37 @@ func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
 	f.heard = r
 	f.mu.Unlock()
 	<-ctx.Done()
+	f.mu.Lock()
+	f.heard = nil
+	f.mu.Unlock()
 	return nil
+}
+
+// Reopen implements Reopener: the platform keeps nothing for who is away.
+func (f *Fake) Reopen(*testing.T) channels.Channel { return f }
+
+// Down implements Outage: nothing can be sent until Up.
+func (f *Fake) Down() { f.reach(true) }
+
+// Up implements Outage.
+func (f *Fake) Up() { f.reach(false) }
+
+func (f *Fake) reach(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+// Again implements Repeater.
+func (f *Fake) Again(ctx context.Context) bool {
+	f.mu.Lock()
+	r, in := f.heard, f.said
+	f.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	_, err := r.Receive(ctx, in)
+	return err == nil
 }
 
 // Say implements Speaker.
@@ -144,7 +178,14 @@ func (f *Fake) Say(ctx context.Context, chat, sender, text string, group bool) b
 	if r == nil {
 		return false
 	}
-	_, err := r.Receive(ctx, channels.Inbound{Channel: "x", Chat: chat, Sender: sender, Text: text, Group: group, At: time.Now()})
+	f.mu.Lock()
+	f.says++
+	in := channels.Inbound{
+		Channel: "x", Chat: chat, Sender: sender, Text: text, Group: group, Mentioned: true, Key: fmt.Sprintf("m%d", f.says), At: time.Now(),
+	}
+	f.said = in
+	f.mu.Unlock()
+	_, err := r.Receive(ctx, in)
 	return err == nil
 }
 
@@ -156,7 +197,9 @@ func (f *Fake) Send(ctx context.Context, d channels.Delivery) (channels.Receipt,
 	f.mu.Lock()
 	stall := f.stall
 	var err error
-	if len(f.fails) > 0 {
+	if f.down {
+		err = channels.Errorf(channels.Temporary, "the platform cannot be reached")
+	} else if len(f.fails) > 0 {
 		err, f.fails = f.fails[0], f.fails[1:]
 	}
 	f.mu.Unlock()
