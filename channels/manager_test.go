@@ -337,8 +337,9 @@ func TestWhoIsHeard(t *testing.T) {
 		{"a stranger, other list", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
 		{"a guest", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob"}, "x:7"},
 		{"a guest cannot enter the owner's session", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Session: "work"}, "x:7"},
-		{"a member of a group", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Group: true}, "x:7:bob"},
-		{"the owner in a group", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, FromOwner: true}, "x:7:me"},
+		{"a member of a group", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Group: true, Mentioned: true}, "x:7:bob"},
+		{"the owner in a group", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, Mentioned: true, FromOwner: true}, "x:7:me"},
+		{"the owner among others, not to Hob", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, FromOwner: true}, ""},
 		{"somebody in a group", nil, channels.Inbound{Chat: "7", Group: true, FromOwner: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -253,6 +253,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
+		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(),
 	})
 	return err
 }
@@ -362,7 +363,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Notices: d.notices, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
-		Typing: d.channels.Typing,
+		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.jumped,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.where, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.study, Gather: d.library.Index,
