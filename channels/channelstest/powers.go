@@ -40,3 +40,7 @@ type Renderer interface{ Rendered() []string }
 // Secrets is a platform whose channel was given secrets. None of them may stand in
 // an error or in anything else that the channel says about itself.
 type Secrets interface{ Secrets() []string }
+
+// Folder is a platform that shows the latest texts as one, such as notes on a desktop:
+// each arrives, but not by itself.
+type Folder interface{ Folds() }
