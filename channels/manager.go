@@ -88,6 +88,16 @@ func (m *Manager) Pull(name string) bool {
 	return ok
 }
 
+// Attaches reports whether files go along on a channel, and the size of the largest.
+func (m *Manager) Attaches(name string) (largest int64, ok bool) {
+	ch := m.opt.Channels[name]
+	if _, ok = ch.(Attacher); !ok {
+		return 0, false
+	}
+	largest = limits(ch).MaxFile
+	return largest, largest > 0
+}
+
 func deaf(ch Channel) bool {
 	_, is := ch.(Deaf)
 	return is

@@ -24,8 +24,8 @@ func (eraser) tables() []erase.Table {
 			Whole: map[string]any{"text": erase.Mark, "payload": nil, "error": "", "answer": erase.Mark},
 		},
 		{
-			Name: "outbox", Text: []string{"text", "error", "receipt"}, Event: "event", Session: "session",
-			Whole: map[string]any{"text": erase.Mark, "error": ""},
+			Name: "outbox", Text: []string{"text", "error", "receipt", "files"}, Event: "event", Session: "session",
+			Whole: map[string]any{"text": erase.Mark, "error": "", "files": ""},
 		},
 		{
 			Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",

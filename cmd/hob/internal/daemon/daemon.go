@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -167,6 +168,7 @@ type Daemon struct {
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
 	examining chan struct{}
+	outgoing  *outgoing
 	triggers  map[string]autonomy.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -183,6 +185,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
+	d.outgoing = &outgoing{dir: filepath.Join(opt.Paths.Data, "outgoing")}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
@@ -426,7 +429,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followSleep)
+		parts = append(parts, d.folders.Run, d.followSleep, d.sweepOutgoing)
 		if d.tray != nil {
 			parts = append(parts, d.tray.run)
 		}
