@@ -15,8 +15,10 @@ import (
 const (
 	maxFailures = 12             // refusals of one text by a platform that answers
 	maxAge      = 24 * time.Hour // for a platform that cannot be reached
-	longPause   = time.Hour      // the longest pause a platform may ask for
-	recordWait  = 5 * time.Second
+	// maxOutage is how long a platform may answer that it cannot at the moment.
+	maxOutage  = 90 * time.Minute
+	longPause  = time.Hour // the longest pause a platform may ask for
+	recordWait = 5 * time.Second
 	// repeatedMark stands before a text that may have arrived already.
 	repeatedMark = "(possibly repeated) "
 )
@@ -51,6 +53,7 @@ type try struct {
 	sent     int  // parts that have certainly arrived
 	unsure   bool // the next part may have arrived
 	failures int
+	since    time.Time // of the first failure
 	// undrafted: the draft of the answer cannot be replaced; it comes as a message of
 	// its own.
 	undrafted bool

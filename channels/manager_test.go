@@ -96,7 +96,8 @@ func TestErrorsDecide(t *testing.T) {
 	}{
 		{"temporary is tried again", channels.Errorf(channels.Temporary, "hiccup"), 3, time.Hour, channels.Sent, 4},
 		{"an unclassified error counts as temporary", errors.New("hm"), 1, time.Hour, channels.Sent, 2},
-		{"twelve failures are enough", channels.Errorf(channels.Temporary, "broken"), 99, 3 * time.Hour, channels.Dead, 12},
+		{"an hour of failures costs nothing", channels.Errorf(channels.Temporary, "broken"), 99, time.Hour, channels.Failed, 0},
+		{"but they are not taken for ever", channels.Errorf(channels.Temporary, "broken"), 999, 4 * time.Hour, channels.Dead, 0},
 		{"permanent is given up at once", channels.Errorf(channels.Permanent, "no such chat"), 1, time.Minute, channels.Dead, 1},
 		{"unsupported is given up at once", errors.ErrUnsupported, 1, time.Minute, channels.Dead, 1},
 		{"later without a time waits", later, 1, time.Hour, channels.Sent, 2},

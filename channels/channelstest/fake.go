@@ -309,3 +309,92 @@ func (b *Inbox) Heard() []channels.Inbound {
 	defer b.mu.Unlock()
 	return append([]channels.Inbound(nil), b.in...)
 }
+
+// Drafting is a Fake on which answers are seen growing: what arrived under an id is
+// replaced by what comes under it later.
+type Drafting struct {
+	*Fake
+	// Wrong, when set, is asked before each draft; its error is that of the platform.
+	Wrong func() error
+
+	mu     sync.Mutex
+	n      int
+	shown  map[string]string
+	drafts []string
+}
+
+// Draft implements channels.Drafter.
+func (f *Drafting) Draft(_ context.Context, chat, id, text string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Wrong != nil {
+		if err := f.Wrong(); err != nil {
+			return "", err
+		}
+	}
+	if f.shown == nil {
+		f.shown = map[string]string{}
+	}
+	if id == "" {
+		f.n++
+		id = fmt.Sprintf("%s/%d", chat, f.n)
+	}
+	f.shown[id] = text
+	f.drafts = append(f.drafts, text)
+	return id, nil
+}
+
+// Send implements channels.Channel.
+func (f *Drafting) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	f.mu.Lock()
+	_, there := f.shown[d.Draft]
+	f.mu.Unlock()
+	if d.Draft != "" && !there {
+		return channels.Receipt{}, channels.Errorf(channels.Permanent, "there is no message %s", d.Draft)
+	}
+	r, err := f.Fake.Send(ctx, d)
+	if err == nil && d.Draft != "" {
+		f.mu.Lock()
+		f.shown[d.Draft] = d.Text
+		f.mu.Unlock()
+	}
+	return r, err
+}
+
+// Drafts lists every draft, and Shown what stands in a message now.
+func (f *Drafting) Drafts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.drafts...)
+}
+
+// Shown returns what stands in a message now.
+func (f *Drafting) Shown(id string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.shown[id]
+}
+
+// Drafts is a channels.Drafts in memory.
+type Drafts struct {
+	mu   sync.Mutex
+	kept map[[3]string]string
+}
+
+// Draft implements channels.Drafts.
+func (d *Drafts) Draft(_ context.Context, event, channel, chat string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.kept[[3]string{event, channel, chat}], nil
+}
+
+// KeepDraft implements channels.Drafts.
+func (d *Drafts) KeepDraft(_ context.Context, event, channel, chat, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.kept == nil {
+		d.kept = map[[3]string]string{}
+	}
+	d.kept[[3]string{event, channel, chat}] = id
+	return nil
+}
