@@ -7,7 +7,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"hob/channels"
 	"hob/channels/channelstest"
@@ -41,6 +40,17 @@ func (a at) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, er
 
 func (a at) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
 	return a.Channel.Find(ctx, a.to(d))
+}
+
+func (p *platform) Arrived() (out []string) {
+	seen := map[string]bool{}
+	for _, m := range p.mails() {
+		if !seen[m.id] {
+			out = append(out, m.plain)
+		}
+		seen[m.id] = true
+	}
+	return out
 }
 
 func (p *platform) Fail(c channels.Class, n int) bool {
@@ -114,37 +124,12 @@ func (p *platform) Say(_ context.Context, chat, sender, text string, group bool)
 	return true
 }
 
-func TestConformance(t *testing.T) {
-	w := newWorld(t)
-	n := 0
+func testConformance(t *testing.T, sv servers) {
 	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
-		n++
-		w := &world{t: t, d: w.d, s: w.s, acc: w.acc, keep: &channelstest.Keeper{}, in: w.in}
-		w.acc.User = fmt.Sprintf("hob%d", n) // a mailbox of its own
-		w.put = func(mail string) { w.d.Deliver(w.acc.User, "INBOX", mail, time.Time{}) }
+		w := sv.world(t)
 		p := &platform{world: w}
 		w.run(w.channel(w.config()))() // what comes from now on is new
 		w.acc.Secret, w.acc.Via = p.secret, p.via
-		old := len(w.s.Mails())
-		return at{w.channel(w.config())}, since{p, old}
+		return at{w.channel(w.config())}, p
 	})
-}
-
-// since leaves out what earlier tests have sent.
-type since struct {
-	*platform
-
-	old int
-}
-
-func (s since) Arrived() []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, m := range s.mails()[s.old:] {
-		if !seen[m.id] {
-			out = append(out, m.plain)
-		}
-		seen[m.id] = true
-	}
-	return out
 }

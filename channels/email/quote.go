@@ -213,6 +213,10 @@ func attribution(lines []string, i int) int {
 		if len(joined) > 400 {
 			return 0
 		}
+		// Gmail says in some languages only when and who.
+		if n == 1 && strings.HasSuffix(joined, ">:") && when.MatchString(joined) && marks(lines[i+n:]) {
+			return n
+		}
 		if (strings.HasSuffix(joined, ":") || strings.HasSuffix(joined, "：")) && wrote.MatchString(joined) && (when.MatchString(joined) || marks(lines[i+n:])) {
 			if n > 1 && !opens(lines[i]) {
 				return 0 // the announcement begins further down

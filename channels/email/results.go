@@ -37,7 +37,7 @@ func parseResults(value string) (id string, out []result, ok bool) {
 	}
 	p := &resultParser{s: value}
 	p.space()
-	if id, ok = p.value(); !ok || p.bad {
+	if id, ok = p.value(); !ok || p.bad || id == "" {
 		return "", nil, false
 	}
 	id = strings.ToLower(id)

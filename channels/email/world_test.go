@@ -39,15 +39,58 @@ type world struct {
 	keep *channelstest.Keeper
 	in   *inbox
 	put  func(mail string)
+	old  int // how many mails other tests have sent
 }
 
-func newWorld(t *testing.T) *world {
+// servers are shared by the tests: each has a mailbox of its own.
+type servers struct {
+	d  *pimtest.Dovecot
+	s  *pimtest.SMTP
+	ca string
+	n  *int
+}
+
+func start(t *testing.T) servers {
 	t.Helper()
 	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
-	w := &world{t: t, d: d, s: s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}}
-	w.acc = d.Account("hob")
-	w.acc.SMTP, w.acc.CA = s.URL, pimtest.Both(t, d.CA, s.CA)
-	w.put = func(mail string) { d.Deliver("hob", "INBOX", mail, time.Time{}) }
+	return servers{d, s, pimtest.Both(t, d.CA, s.CA), new(int)}
+}
+
+// TestAtServers runs what needs real servers.
+func TestAtServers(t *testing.T) {
+	sv := start(t)
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, servers)
+	}{
+		{"WhatIsHeard", testWhatIsHeard},
+		{"Renumbered", testRenumbered},
+		{"NotTaken", testNotTaken},
+		{"WhoWrites", testWhoWrites},
+		{"Group", testGroup},
+		{"SubjectPrefix", testSubjectPrefix},
+		{"FilesComeAlong", testFilesComeAlong},
+		{"UnreadableMail", testUnreadableMail},
+		{"Thread", testThread},
+		{"Drafts", testDrafts},
+		{"HeadersStayHeaders", testHeadersStayHeaders},
+		{"Refusals", testRefusals},
+		{"Conformance", testConformance},
+		{"Offline", testOffline},
+		{"WrongPassword", testWrongPassword},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, sv) })
+	}
+}
+
+func (sv servers) world(t *testing.T) *world {
+	t.Helper()
+	*sv.n++
+	w := &world{t: t, d: sv.d, s: sv.s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}, old: len(sv.s.Mails())}
+	user := fmt.Sprintf("hob%d", *sv.n)
+	w.acc = sv.d.Account(user)
+	w.acc.Address, w.acc.SMTP, w.acc.CA = hob, sv.s.URL, sv.ca
+	w.put = func(mail string) { sv.d.Deliver(user, "INBOX", mail, time.Time{}) }
 	return w
 }
 
@@ -218,8 +261,10 @@ func open(t *testing.T, p pimtest.Posted) (out posted) {
 	}
 }
 
+func (w *world) sent() []pimtest.Posted { return w.s.Mails()[w.old:] }
+
 func (w *world) mails() (out []posted) {
-	for _, p := range w.s.Mails() {
+	for _, p := range w.sent() {
 		out = append(out, open(w.t, p))
 	}
 	return out
