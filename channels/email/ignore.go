@@ -9,7 +9,7 @@ import (
 // by a program, goes to a list, reports on another mail, or is Hob's own. Who answers
 // such mails is in a loop sooner or later (RFC 3834, 2).
 func (c *Channel) leave(l *letter) string {
-	if why := leaveAutomatic(l.fields); why != "" {
+	if why := leaveAutomatic(l.fields, l.Subject); why != "" {
 		return why
 	}
 	switch local, _, _ := strings.Cut(l.claimed, "@"); {
@@ -25,7 +25,7 @@ func (c *Channel) leave(l *letter) string {
 	return ""
 }
 
-func leaveAutomatic(fields []field) string {
+func leaveAutomatic(fields []field, subject string) string {
 	for _, f := range fields {
 		value := strings.ToLower(strings.TrimSpace(f.value))
 		word, _, _ := strings.Cut(value, ";")
@@ -62,7 +62,7 @@ func leaveAutomatic(fields []field) string {
 		}
 	}
 	if answers := has(fields, "in-reply-to") || has(fields, "references"); answers {
-		subject := strings.ToLower(strings.TrimSpace(first(fields, "subject")))
+		subject = strings.ToLower(strings.TrimSpace(subject))
 		for _, s := range awaySubjects() {
 			if strings.HasPrefix(subject, s) {
 				return "it is a note of absence"

@@ -76,6 +76,9 @@ func TestAtServers(t *testing.T) {
 		{"HeadersStayHeaders", testHeadersStayHeaders},
 		{"Refusals", testRefusals},
 		{"Conformance", testConformance},
+		{"Storms", testStorms},
+		{"Loops", testLoops},
+		{"TwoHobs", testTwoHobs},
 		{"Offline", testOffline},
 		{"WrongPassword", testWrongPassword},
 	} {
@@ -210,6 +213,7 @@ func (b *inbox) fail(err error) {
 // letterTo writes a mail to Hob that its host has checked.
 func letterTo(id, from, subject, text string, more ...string) string {
 	_, domain, _ := strings.Cut(from, "@")
+	more = slices.DeleteFunc(more, func(s string) bool { return s == "" })
 	return fmt.Sprintf("Authentication-Results: %s; dmarc=pass (p=none) header.from=%s\n%sFrom: %s\nTo: %s\nSubject: %s\nMessage-ID: <%s>\nDate: %s\n\n%s\n",
 		trusted, domain, strings.Join(append(more, ""), "\n"), from, hob, mime.QEncoding.Encode("utf-8", subject), id, time.Now().Format(time.RFC1123Z), text)
 }
