@@ -32,6 +32,7 @@ type DB struct {
 	file    string
 	private string // the folder of a copy, "" when the file itself is open
 	from    stamp  // what the copy was made of
+	opened  os.FileInfo
 	columns map[string]map[string]bool
 }
 
@@ -39,12 +40,13 @@ type DB struct {
 // folder in which nothing may be written, a copy in a private folder within temp
 // ("": the system's) is read instead.
 func Open(ctx context.Context, file, temp string) (*DB, error) {
-	if err := readable(file); err != nil {
+	info, err := readable(file)
+	if err != nil {
 		return nil, err
 	}
 	d, err := open(ctx, file)
 	if err == nil {
-		d.file = file
+		d.file, d.opened = file, info
 		return d, nil
 	}
 	if !unopened(err) {
@@ -54,20 +56,20 @@ func Open(ctx context.Context, file, temp string) (*DB, error) {
 }
 
 // readable tells a missing permission from a missing file.
-func readable(file string) error {
+func readable(file string) (os.FileInfo, error) {
 	f, err := os.Open(file) //nolint:gosec // the owner names the file
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: %w", ErrNoAccess, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case err != nil:
-		return err
+		return nil, err
 	}
 	info, err := f.Stat()
 	_ = f.Close()
 	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is no file", ErrNotMessages, file)
+		return nil, fmt.Errorf("%w: %s is no file", ErrNotMessages, file)
 	}
-	return err
+	return info, err
 }
 
 // open opens a file where it is. It is never opened as immutable: the newest messages
@@ -168,14 +170,12 @@ func (d *DB) Close() error {
 // Stale reports whether another file stands in the place of the open one, or the copy
 // is not what the file holds any more: it has to be opened again.
 func (d *DB) Stale() bool {
-	now, err := stampOf(d.file)
-	if err != nil {
-		return true
-	}
 	if d.private != "" {
-		return now != d.from
+		now, err := stampOf(d.file)
+		return err != nil || now != d.from
 	}
-	return false
+	now, err := os.Stat(d.file)
+	return err != nil || !os.SameFile(now, d.opened)
 }
 
 // Copied reports whether a copy is read.

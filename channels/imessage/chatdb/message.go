@@ -31,6 +31,9 @@ type Message struct {
 	// Person is one address of the writer, the same whichever of his he wrote from:
 	// Messages puts those together that stand on one card of the contacts.
 	Person string
+	// Handle is the address that the row names, of the other one also where the owner
+	// wrote.
+	Handle string
 	FromMe bool
 	At     time.Time // UTC
 	Text   string

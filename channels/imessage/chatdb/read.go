@@ -212,6 +212,7 @@ func (r *row) message(b *book, chat int64) Message {
 		Caller: account(r.destination.String),
 	}
 	h := b.handles[r.handle.Int64]
+	m.Handle = h.id
 	switch {
 	case m.FromMe:
 	case h.id != "":
