@@ -72,7 +72,7 @@ func (m *mac) channel(cfg imessage.Config, o imessage.Options) *imessage.Channel
 	c, err := imessage.New(cfg, channels.Deps{
 		Log: slog.New(slog.DiscardHandler), Keep: &m.keep, Dir: filepath.Join(m.home, "hob"),
 		Getenv:  func(k string) string { return map[string]string{"HOME": m.home, "TERM_PROGRAM": "Apple_Terminal"}[k] },
-		Scripts: osrun.NewScripts(osrun.Options{Output: m.output, Getenv: func(string) string { return "" }, Cool: time.Millisecond}),
+		Scripts: osrun.NewScripts(osrun.Options{Output: m.output, Getenv: func(string) string { return "" }, Cool: time.Nanosecond}),
 	}, o)
 	if err != nil {
 		m.t.Fatal(err)
