@@ -1,5 +1,11 @@
 package imessage
 
+import (
+	"fmt"
+
+	"hob/channels/imessage/chatdb"
+)
+
 // What tests look at.
 var (
 	Scripts     = scripts
@@ -7,3 +13,8 @@ var (
 	Within      = within
 	FileName    = fileName
 )
+
+// Explain is what a database says that macOS keeps from Hob.
+func Explain(c *Channel, err error) error {
+	return c.explain(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
+}

@@ -63,7 +63,7 @@ func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("imessage: the attachments of Messages: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	if info, err := root.Stat(rest); err != nil || !info.Mode().IsRegular() {
 		return nil, errors.Join(errors.New("imessage: the file has not come, or is none"), err)
 	}

@@ -169,7 +169,7 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	last, _, err := d.Last(ctx)
 	if err != nil {
 		return "", c.explain(err)

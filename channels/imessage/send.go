@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +34,9 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	if err != nil {
 		return target{}, c.explain(err)
 	}
+	if slices.ContainsFunc(list, isGroup) { // a chat of two by a group's name is nobody's
+		list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return !one.Group })
+	}
 	var from cause
 	_ = json.Unmarshal(d.Cause, &from) // none, or of another version
 	for _, one := range list {
@@ -48,6 +52,8 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	}
 	return target{key: key, service: "iMessage"}, nil
 }
+
+func isGroup(c chatdb.Chat) bool { return c.Group }
 
 // item is one thing that is sent: a text or a file.
 type item struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,7 +36,7 @@ type Mark struct {
 // when that row is deleted.
 func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT ROWID, CAST(guid AS TEXT) FROM message ORDER BY ROWID DESC LIMIT 1").Scan(&last.RowID, &last.GUID)
-	if err != nil && err != sql.ErrNoRows { //nolint:errorlint // database/sql returns it as it is
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return Mark{}, 0, d.explain(err)
 	}
 	highest = last.RowID
@@ -52,7 +53,7 @@ func (d *DB) Last(ctx context.Context) (last Mark, highest int64, err error) {
 // GUID is that of a row, "" when there is no such row.
 func (d *DB) GUID(ctx context.Context, rowID int64) (guid string, err error) {
 	err = d.sql.QueryRowContext(ctx, "SELECT CAST(guid AS TEXT) FROM message WHERE ROWID = ?", rowID).Scan(&guid)
-	if err == sql.ErrNoRows { //nolint:errorlint // likewise
+	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
 	return guid, d.explain(err)

@@ -6,6 +6,7 @@ package chatdbtest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -166,7 +167,7 @@ func (d *DB) Handle(id, service string) int64 {
 func (d *DB) Int(q string, args ...any) int64 {
 	d.t.Helper()
 	var n sql.NullInt64
-	if err := d.sql.QueryRowContext(context.Background(), q, args...).Scan(&n); err != nil && err != sql.ErrNoRows { //nolint:errorlint // as database/sql returns it
+	if err := d.sql.QueryRowContext(context.Background(), q, args...).Scan(&n); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		d.t.Fatalf("%s: %v", q, err)
 	}
 	return n.Int64
