@@ -7,6 +7,7 @@ import (
 	"hob/channels"
 	"hob/channels/desktop"
 	"hob/channels/email"
+	"hob/channels/imessage"
 	"hob/channels/webhook"
 )
 
@@ -15,6 +16,7 @@ func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
 		email.Driver{},
+		imessage.Driver{},
 		webhook.Driver{},
 	}
 }

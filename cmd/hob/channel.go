@@ -59,7 +59,7 @@ func (a *app) channelCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}}, list, pair, unpair)
+	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}}, list, pair, unpair, a.messagesTestCmd())
 }
 
 func (a *app) printPairings(raw json.RawMessage) error {
