@@ -46,6 +46,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/gorilla/websocket v1.5.3 // indirect
+
 require (
 	charm.land/bubbles/v2 v2.1.0
 	charm.land/bubbletea/v2 v2.0.9
