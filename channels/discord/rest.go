@@ -236,7 +236,8 @@ func (c *Channel) refused(k call, resp *safehttp.Response) error {
 		out.Err = fmt.Errorf("%w; %s", out.Err, forbidden(f.Code))
 	case code >= 500 || code == http.StatusRequestTimeout:
 		out.Class = channels.Temporary
-		out.MaybeSent = k.method != http.MethodGet
+		// "HTTP Response Codes": at a 502 nobody was there to process the request.
+		out.MaybeSent = k.method != http.MethodGet && code != http.StatusBadGateway && code != http.StatusServiceUnavailable
 	}
 	return out
 }
