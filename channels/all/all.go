@@ -8,6 +8,7 @@ import (
 	"hob/channels/desktop"
 	"hob/channels/email"
 	"hob/channels/imessage"
+	"hob/channels/discord"
 	"hob/channels/webhook"
 )
 
@@ -17,6 +18,7 @@ func Drivers() []channels.Driver {
 		desktop.Driver{},
 		email.Driver{},
 		imessage.Driver{},
+		discord.Driver{},
 		webhook.Driver{},
 	}
 }
