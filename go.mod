@@ -48,6 +48,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/yuin/goldmark v1.8.7 // indirect
+
 require (
 	charm.land/bubbles/v2 v2.1.0
 	charm.land/bubbletea/v2 v2.0.9
