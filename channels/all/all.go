@@ -9,6 +9,7 @@ import (
 	"hob/channels/email"
 	"hob/channels/imessage"
 	"hob/channels/discord"
+	"hob/channels/slack"
 	"hob/channels/webhook"
 )
 
@@ -19,6 +20,7 @@ func Drivers() []channels.Driver {
 		email.Driver{},
 		imessage.Driver{},
 		discord.Driver{},
+		slack.Driver{},
 		webhook.Driver{},
 	}
 }
