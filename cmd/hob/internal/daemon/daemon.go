@@ -129,6 +129,7 @@ type Daemon struct {
 	library   *session.Library
 	watchers  *watchers.Manager
 	channels  *channels.Manager
+	hooks     map[string]channels.Hooked
 	pairings  *pairing.Pairings
 	browser   *browser.Browser // nil: off
 	network   *safehttp.Client
@@ -249,6 +250,12 @@ func (d *Daemon) openChannels(context.Context) error {
 	}})
 	opened[terminal.Name] = terminal.New()
 	maps.Copy(opened, d.opt.Channels)
+	d.hooks = map[string]channels.Hooked{}
+	for name, ch := range opened {
+		if h, ok := ch.(channels.Hooked); ok {
+			d.hooks[name] = h
+		}
+	}
 	var err error
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
