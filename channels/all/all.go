@@ -6,6 +6,8 @@ package all
 import (
 	"hob/channels"
 	"hob/channels/desktop"
+	"hob/channels/notes"
+	"hob/channels/reminders"
 	"hob/channels/webhook"
 )
 
@@ -13,6 +15,8 @@ import (
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
+		notes.Driver{},
+		reminders.Driver{},
 		webhook.Driver{},
 	}
 }

@@ -228,7 +228,7 @@ func (d *Daemon) openChannels(context.Context) error {
 		return channels.Deps{
 			Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
 			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
-			Buttons: buttons{d},
+			Lists: d.lists, Notes: d.notes, Buttons: buttons{d},
 		}
 	})
 	for name, err := range failed {
