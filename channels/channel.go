@@ -303,6 +303,10 @@ type Deps struct {
 	Scripts osrun.Runner
 	// Account finds what the owner has configured under [accounts.NAME].
 	Account func(name string) (pim.Account, error)
+	// Lists are the owner's lists of things to do, and Notes his notes, as they are set
+	// up at the time; nil where there are none to be had.
+	Lists func() []pim.Reminders
+	Notes func() []pim.Notes
 	// Buttons is there for channels on which texts can be answered with a press;
 	// nil: without buttons.
 	Buttons Buttons

@@ -10,6 +10,8 @@ import (
 	"hob/channels/imessage"
 	"hob/channels/discord"
 	"hob/channels/slack"
+	"hob/channels/notes"
+	"hob/channels/reminders"
 	"hob/channels/webhook"
 )
 
@@ -21,6 +23,8 @@ func Drivers() []channels.Driver {
 		imessage.Driver{},
 		discord.Driver{},
 		slack.Driver{},
+		notes.Driver{},
+		reminders.Driver{},
 		webhook.Driver{},
 	}
 }

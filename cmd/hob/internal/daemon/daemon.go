@@ -130,6 +130,7 @@ type Daemon struct {
 	library   *session.Library
 	watchers  *watchers.Manager
 	channels  *channels.Manager
+	hooks     map[string]channels.Hooked
 	pairings  *pairing.Pairings
 	browser   *browser.Browser // nil: off
 	network   *safehttp.Client
@@ -230,7 +231,7 @@ func (d *Daemon) openChannels(context.Context) error {
 		return channels.Deps{
 			Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
 			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
-			Buttons: buttons{d},
+			Lists: d.lists, Notes: d.notes, Buttons: buttons{d},
 		}
 	})
 	for name, err := range failed {
@@ -252,6 +253,12 @@ func (d *Daemon) openChannels(context.Context) error {
 	}})
 	opened[terminal.Name] = terminal.New()
 	maps.Copy(opened, d.opt.Channels)
+	d.hooks = map[string]channels.Hooked{}
+	for name, ch := range opened {
+		if h, ok := ch.(channels.Hooked); ok {
+			d.hooks[name] = h
+		}
+	}
 	var err error
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
