@@ -40,7 +40,7 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	l, err := a.leaving(ctx, cfg, name)
+	l, err := a.leaving(ctx, p, cfg, name)
 	if err != nil {
 		return err
 	}
@@ -71,17 +71,25 @@ func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
 }
 
 // leaving looks what goes with a channel.
-func (a *app) leaving(ctx context.Context, cfg *config.Config, name string) (*leaving, error) {
+func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*leaving, error) {
 	if k, _ := channel.Find(name); k.Always {
 		return nil, &failure{code: exitFailed, cause: name + " is always there", remedy: "it cannot be removed"}
 	}
 	l := &leaving{Channel: name, Secrets: []string{}, Pairings: []row{}}
 	_, l.Section = cfg.Channel(name)
-	kept, err := secretsOf(cfg, name)
+	own, err := secretsOf(cfg, name)
 	if err != nil {
 		return nil, err
 	}
-	l.Secrets = append(l.Secrets, kept...)
+	kept, err := vault.For(p).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range own {
+		if slices.ContainsFunc(kept, func(k system.Kept) bool { return k.Name == s }) {
+			l.Secrets = append(l.Secrets, s)
+		}
+	}
 	rows, _, err := a.channels(ctx)
 	if err != nil {
 		return nil, err

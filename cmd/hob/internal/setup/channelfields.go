@@ -154,6 +154,9 @@ func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, 
 		switch {
 		case f.Kind == Secret:
 			plain, ref, kept, err := o.secretOf(ctx, v, c.secretName(f), now)
+			if v == "" && now != "" {
+				err = nil // what there was stays; whether it is good shows when it is tried
+			}
 			if err == nil && f.Check != nil && plain != "" && plain != now {
 				err = f.Check(plain)
 			}
