@@ -59,11 +59,15 @@ func TestRows(t *testing.T) {
 		{"Hob does not run", hook, []channels.Health{{Name: "webhook", State: "starting"}}, false, "webhook", Row{Health: channels.Health{State: Idle}, Configured: true, Enabled: true, Available: true}},
 		{"it works", hook, []channels.Health{{Name: "webhook", State: "running"}}, true, "webhook", Row{Health: channels.Health{State: "running"}, Configured: true, Enabled: true, Available: true}},
 		{
-			"it cannot be made", hook, []channels.Health{{Name: "webhook", State: "failed", Error: "channels: webhook: the secret: X is not set; set it before Hob starts"}}, false, "webhook",
+			"it cannot be made", hook,
+			[]channels.Health{{Name: "webhook", State: "failed", Error: "channels: webhook: the secret: X is not set; set it before Hob starts"}},
+			false, "webhook",
 			Row{Health: channels.Health{State: "failed"}, Configured: true, Enabled: true, Available: true, Cause: "the secret: X is not set", Remedy: "set it before Hob starts"},
 		},
 		{
-			"it fails and names no remedy", hook, []channels.Health{{Name: "webhook", State: "stopped", Error: "channels: webhook: deliver: no way"}}, true, "webhook",
+			"it fails and names no remedy", hook,
+			[]channels.Health{{Name: "webhook", State: "stopped", Error: "channels: webhook: deliver: no way"}},
+			true, "webhook",
 			Row{Health: channels.Health{State: "stopped"}, Configured: true, Enabled: true, Available: true, Cause: "no way", Remedy: "hob channel test webhook"},
 		},
 		{
