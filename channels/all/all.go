@@ -6,6 +6,7 @@ package all
 import (
 	"hob/channels"
 	"hob/channels/desktop"
+	"hob/channels/telegram"
 	"hob/channels/webhook"
 )
 
@@ -13,6 +14,7 @@ import (
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
+		telegram.Driver{},
 		webhook.Driver{},
 	}
 }
