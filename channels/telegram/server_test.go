@@ -1,15 +1,19 @@
 package telegram_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"html"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,6 +25,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/telegram"
+	"hob/platform/safehttp"
 )
 
 const (
@@ -73,6 +78,11 @@ type botAPI struct {
 	migrated map[string]int64
 	previews int
 	signs    int
+	last     object // what was said last
+	down     bool
+	noDial   int // how many connections do not come about
+	conns    []net.Conn
+	it       *bot // the first bot of this server
 }
 
 func newAPI(t *testing.T) *botAPI {
@@ -412,6 +422,10 @@ func (a *botAPI) Fail(c channels.Class, n int) bool {
 		channels.Permanent:    func(w http.ResponseWriter) { refuse(w, 403, "Forbidden: bot was blocked by the user", nil) },
 		channels.Unauthorised: func(w http.ResponseWriter) { refuse(w, 401, "Unauthorized", nil) },
 	}[c]
+	if c == channels.Temporary { // certainly not sent, so that it is not marked
+		a.with(func() { a.noDial += n })
+		return true
+	}
 	if f == nil {
 		return false
 	}
@@ -450,6 +464,7 @@ func (a *botAPI) Say(_ context.Context, chat, sender, text string, group bool) b
 	if group {
 		m["chat"] = object{"id": -number(chat), "type": "supergroup", "title": chat}
 	}
+	a.with(func() { a.last = m })
 	a.add("message", m)
 	return true
 }
@@ -468,10 +483,91 @@ type bot struct {
 }
 
 func (a *botAPI) bot() *bot {
-	return &bot{
-		deps: channels.Deps{Keep: &channelstest.Keeper{}, Log: slog.New(slog.DiscardHandler)}, conf: telegram.Config{Token: token},
+	network, err := safehttp.New(safehttp.Options{Dial: a.dial})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	b := &bot{
+		deps: channels.Deps{Network: network, Keep: &channelstest.Keeper{}, Log: slog.New(slog.DiscardHandler)}, conf: telegram.Config{Token: token},
 		opt: telegram.Options{Base: a.srv.URL, Poll: 5 * time.Second, Pause: time.Millisecond},
 	}
+	a.it = cmp.Or(a.it, b)
+	return b
+}
+
+// dial connects to the server, unless it is down.
+func (a *botAPI) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	a.mu.Lock()
+	down := a.down || a.noDial > 0
+	a.noDial = max(0, a.noDial-1)
+	a.mu.Unlock()
+	if down {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", to.String())
+	if err == nil {
+		a.with(func() { a.conns = append(a.conns, conn) })
+	}
+	return conn, err
+}
+
+// Down implements channelstest.Outage.
+func (a *botAPI) Down() {
+	a.with(func() {
+		a.down = true
+		for _, c := range a.conns {
+			_ = c.Close()
+		}
+		a.conns = nil
+	})
+}
+
+// Up implements channelstest.Outage.
+func (a *botAPI) Up() { a.with(func() { a.down = false }) }
+
+// Again implements channelstest.Repeater.
+func (a *botAPI) Again(context.Context) bool {
+	a.mu.Lock()
+	m := a.last
+	a.mu.Unlock()
+	if m == nil {
+		return false
+	}
+	a.add("message", m)
+	return true
+}
+
+// Reopen implements channelstest.Reopener.
+func (a *botAPI) Reopen(t *testing.T) channels.Channel { return a.it.open(t) }
+
+// Secrets implements channelstest.Secrets.
+func (a *botAPI) Secrets() []string { return []string{token, secret} }
+
+var (
+	codes   = regexp.MustCompile(`(?s)<pre>.*?</pre>|<code[^>]*>.*?</code>`)
+	mention = regexp.MustCompile(`(?:^|[^\w/])@\w{3,32}`)
+	hrefs   = regexp.MustCompile(`href="([^"]*)"`)
+)
+
+// Rendered implements channelstest.Renderer, as the apps do: an @name rings somebody,
+// and a link to a user is one.
+func (a *botAPI) Rendered() (out []string) {
+	for _, s := range a.posts() {
+		shown := s.raw
+		if s.params["parse_mode"] == "HTML" {
+			for _, x := range hrefs.FindAllStringSubmatch(shown, -1) {
+				if to := html.UnescapeString(x[1]); !strings.HasPrefix(to, "http://") && !strings.HasPrefix(to, "https://") && !strings.HasPrefix(to, "mailto:") {
+					out = append(out, "link "+to)
+				}
+			}
+			shown = html.UnescapeString(tag.ReplaceAllString(codes.ReplaceAllString(shown, " "), ""))
+		}
+		for _, m := range mention.FindAllString(shown, -1) {
+			out = append(out, "mention "+m)
+		}
+	}
+	return out
 }
 
 func (b *bot) open(t *testing.T) *telegram.Channel {
