@@ -60,7 +60,7 @@ func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
 
 // silent reports whether a message holds nothing that can be heard.
 func (m *message) silent(text string) bool {
-	return text == "" && m.told() == "" && m.Photo == nil && m.Document == nil && m.Animation == nil &&
+	return strings.TrimSpace(text) == "" && m.told() == "" && m.Photo == nil && m.Document == nil && m.Animation == nil &&
 		m.Audio == nil && m.Video == nil && m.VideoNote == nil && m.Voice == nil
 }
 

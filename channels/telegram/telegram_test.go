@@ -352,6 +352,7 @@ func TestWhatIsHeard(t *testing.T) {
 		{"a bot", group(t, "hi", object{"from": object{"id": 9, "is_bot": true}}), nil},
 		{"Hob itself", group(t, "hi", object{"from": bot}), nil},
 		{"a channel", group(t, "hi", object{"sender_chat": object{"id": -5}}), nil},
+		{"blanks", group(t, "\u00a0", nil), nil},
 		{"somebody came", group(t, "", object{"new_chat_members": []object{{"id": 9}}}), nil},
 		{"a link to the bot", func() object { m := private(t, "/start ABCD-1234"); return m }(), &channels.Inbound{Text: "ABCD-1234", Chat: "7", Mentioned: true}},
 		{"the first word", private(t, "/start"), &channels.Inbound{Text: "/help", Chat: "7", Mentioned: true}},
