@@ -18,6 +18,7 @@ type asked struct {
 	Chat     string `json:"chat"`
 	Message  int64  `json:"message"`
 	Question string `json:"question"`
+	At       int64  `json:"at"` // since when, in milliseconds of this machine
 }
 
 const (
@@ -49,7 +50,7 @@ func (c *Channel) remember(ctx context.Context, err error, to *target, id, quest
 		return err
 	}
 	if err := c.change(ctx, func(open []asked) []asked {
-		open = append(open, asked{to.chat, n, question})
+		open = append(open, asked{to.chat, n, question, time.Now().UnixMilli()})
 		return open[max(0, len(open)-maxAsked):]
 	}); err != nil {
 		c.log.Warn("the buttons of a question may stay when it was answered", "error", err)
@@ -181,7 +182,9 @@ func (c *Channel) pressed(ctx context.Context, q callback) {
 	alert := err != nil
 	if alert {
 		c.log.Info("a press did nothing", "sender", q.From.ID, "error", err)
-		said = err.Error()
+		if said = err.Error(); errors.Is(err, channels.ErrNotOwner) {
+			said = channels.ErrNotOwner.Error() // and nothing of what happens here
+		}
 	}
 	if r := []rune(said); len(r) > maxNotice {
 		said = string(r[:maxNotice-3]) + "..."
@@ -203,9 +206,23 @@ func (c *Channel) decide(ctx context.Context, q callback) (string, error) {
 	if c.buttons == nil || question == "" || q.Message == nil || q.From.IsBot {
 		return "", errors.New("this button does nothing any more")
 	}
-	shown := max(q.Message.Date, q.Message.EditDate)
 	return c.buttons.Press(ctx, channels.Press{
 		Channel: name, Sender: strconv.FormatInt(q.From.ID, 10), Chat: address(q.Message.Chat.ID, q.Message),
-		Question: question, Shown: time.Unix(shown, 0), Yes: approve,
+		Question: question, Shown: c.shownSince(ctx, q.Message, question), Yes: approve,
 	})
+}
+
+// shownSince is when the buttons of a message appeared, by the clock of this machine,
+// which may differ from the server's.
+func (c *Channel) shownSince(ctx context.Context, m *message, question string) time.Time {
+	open, err := c.questions(ctx)
+	if err != nil {
+		c.log.Warn("since when a question is shown is told by the server", "error", err)
+	}
+	for _, a := range open {
+		if a.Message == m.ID && a.Question == question && a.At > 0 {
+			return time.UnixMilli(a.At)
+		}
+	}
+	return time.Unix(max(m.Date, m.EditDate), 0)
 }
