@@ -12,6 +12,7 @@ import (
 	"hob/channels/notes"
 	"hob/channels/reminders"
 	"hob/channels/slack"
+	"hob/channels/telegram"
 	"hob/channels/webhook"
 )
 
@@ -25,6 +26,7 @@ func Drivers() []channels.Driver {
 		notes.Driver{},
 		reminders.Driver{},
 		slack.Driver{},
+		telegram.Driver{},
 		webhook.Driver{},
 	}
 }
