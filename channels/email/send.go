@@ -19,7 +19,6 @@ import (
 	gomail "github.com/emersion/go-message/mail"
 
 	"hob/channels"
-	"hob/platform/failpoint"
 	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
@@ -66,7 +65,6 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		return channels.Receipt{}, classified(err)
 	}
-	failpoint.Hit("email.sent")
 	if !keepsItself(c.account.SMTP) {
 		if err := c.file(ctx, "sent", n.id, raw); err != nil { // it was sent; that is what counts
 			c.log.WarnContext(ctx, "a mail was sent, and no copy lies among the sent ones", "err", err)
