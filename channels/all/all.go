@@ -7,6 +7,11 @@ import (
 	"hob/channels"
 	"hob/channels/desktop"
 	"hob/channels/email"
+	"hob/channels/imessage"
+	"hob/channels/discord"
+	"hob/channels/slack"
+	"hob/channels/notes"
+	"hob/channels/reminders"
 	"hob/channels/webhook"
 )
 
@@ -15,6 +20,11 @@ func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
 		email.Driver{},
+		imessage.Driver{},
+		discord.Driver{},
+		slack.Driver{},
+		notes.Driver{},
+		reminders.Driver{},
 		webhook.Driver{},
 	}
 }
