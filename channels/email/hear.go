@@ -36,6 +36,8 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.trusted == "" {
 		c.log.WarnContext(ctx, "no sender of mails is recognised", "remedy", nobody)
 	}
+	c.lines.hold()
+	defer c.lines.release()
 	err := c.listen(ctx, r)
 	c.stands(time.Time{}, err)
 	if ctx.Err() != nil {

@@ -55,12 +55,13 @@ func testKills(t *testing.T, sv servers) {
 	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // it is to be the same each time
 	put := w.d.Appender(w.acc.User, "INBOX")
 	for i := range kills {
+		who := fmt.Sprintf("ada%d@example.org", i%20) // one alone would be taken for a loop
 		for n := range mails / kills / 2 {
-			put(letterTo(fmt.Sprintf("k%d.%d@x.org", i, n), ada, "", fmt.Sprintf("mail %d.%d", i, n)))
+			put(letterTo(fmt.Sprintf("k%d.%d@x.org", i, n), who, "", fmt.Sprintf("mail %d.%d", i, n)))
 		}
 		kill := begin()
 		for n := range mails / kills / 2 {
-			put(letterTo(fmt.Sprintf("l%d.%d@x.org", i, n), ada, "", fmt.Sprintf("mail %d.%d more", i, n)))
+			put(letterTo(fmt.Sprintf("l%d.%d@x.org", i, n), who, "", fmt.Sprintf("mail %d.%d more", i, n)))
 		}
 		<-time.After(time.Duration(40+rnd.IntN(500)) * time.Millisecond)
 		kill()

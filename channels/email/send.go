@@ -19,6 +19,7 @@ import (
 	gomail "github.com/emersion/go-message/mail"
 
 	"hob/channels"
+	"hob/platform/markup"
 	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
@@ -57,16 +58,16 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: write the mail: %w", err)}
 	}
 	if c.conf.Drafts {
-		return channels.Receipt{ID: n.id}, classified(c.file(ctx, "drafts", n.id, raw))
+		return channels.Receipt{ID: n.id}, classified(c.file(ctx, "drafts", n.id, raw, true))
 	}
-	if err := outgoing.Send(ctx, c.account, c.address, []string{n.to.Address}, raw); err != nil {
+	if err := c.post(ctx, n.to.Address, raw); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, outgoing.ErrUnsure) {
 			err = fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 		return channels.Receipt{}, classified(err)
 	}
 	if !keepsItself(c.account.SMTP) {
-		if err := c.file(ctx, "sent", n.id, raw); err != nil { // it was sent; that is what counts
+		if err := c.file(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // it was sent; that is what counts
 			c.log.WarnContext(ctx, "a mail was sent, and no copy lies among the sent ones", "err", err)
 		}
 	}
@@ -95,26 +96,15 @@ func (c *Channel) kept() string {
 	return "sent"
 }
 
-// in does something in the folder for a use.
-func (c *Channel) in(ctx context.Context, use string, do func(*mailbox.Conn) error) error {
-	m, err := mailbox.Open(ctx, c.account)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
-	folder, err := m.For(ctx, use)
-	if err != nil {
-		return err
-	}
-	if _, err := m.Select(ctx, folder); err != nil {
-		return err
-	}
-	return do(m)
-}
-
-// file puts a mail into the folder for a use, if it is not there.
-func (c *Channel) file(ctx context.Context, use, id string, raw []byte) error {
+// file puts a mail into the folder for a use; look: it may be there already.
+func (c *Channel) file(ctx context.Context, use, id string, raw []byte, look bool) error {
+	first := true
 	return c.in(ctx, use, func(m *mailbox.Conn) error {
+		again := !first || look
+		if first = false; !again {
+			_, err := m.Put(ctx, m.Folder(), raw, use == "drafts")
+			return err
+		}
 		if there, err := m.Named(ctx, id); err != nil || len(there) > 0 {
 			return err
 		}
@@ -186,7 +176,7 @@ func (c *Channel) prefixed(subject string) string {
 
 // topic is the subject of a text that begins a thread.
 func topic(text string) string {
-	for line := range strings.Lines(plainOf(text)) {
+	for line := range strings.Lines(markup.Plain(text)) {
 		if line = pim.Line(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
 			return phrase.Cut(line, 70)
 		}
@@ -290,7 +280,7 @@ func forms(w *gomail.Writer, text string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range [][2]string{{"text/plain", plainOf(text)}, {"text/html", htmlOf(text)}} {
+	for _, f := range [][2]string{{"text/plain", markup.Plain(text)}, {"text/html", markup.HTML(text)}} {
 		var h gomail.InlineHeader
 		h.SetContentType(f[0], map[string]string{"charset": "utf-8"})
 		h.Set("Content-Transfer-Encoding", "quoted-printable")

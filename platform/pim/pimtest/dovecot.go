@@ -217,6 +217,7 @@ ssl = required
 ssl_cert = <{{.Dir}}/tls.pem
 ssl_key = <{{.Dir}}/tls.key
 auth_mechanisms = plain login
+auth_failure_delay = 0
 auth_username_format = %Ln
 {{if .Caps}}imap_capability = {{.Caps}}
 {{end}}passdb {
