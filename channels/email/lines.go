@@ -2,9 +2,12 @@ package email
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
 	"hob/platform/pim/outgoing"
 )
@@ -15,34 +18,41 @@ const idle = 10 * time.Second
 // lines are the connections for what goes out. While the channel runs they are kept for
 // a moment, so that many texts in a row are quick.
 type lines struct {
-	mu    sync.Mutex // held while one is used
-	keep  bool
-	out   *outgoing.Session
-	box   *mailbox.Conn
-	use   string // what the open folder of box is for
-	timer *time.Timer
+	mu          sync.Mutex // held while one is used
+	keep        atomic.Bool
+	used        time.Time
+	out         *outgoing.Session
+	box         *mailbox.Conn
+	use, folder string // what box is for, and where
+	timer       *time.Timer
 }
 
 // hold keeps connections from now on, until release.
-func (l *lines) hold() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keep = true
+func (l *lines) hold() { l.keep.Store(true) }
+
+// release closes what is not in use; what is in use is closed when it is done.
+func (l *lines) release() {
+	l.keep.Store(false)
+	if l.mu.TryLock() {
+		defer l.mu.Unlock()
+		l.close()
+	}
 }
 
-func (l *lines) release() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.keep = false
-	l.close()
+// begin closes what has lain too long, such as while the machine slept; l.mu is held.
+func (l *lines) begin() {
+	if time.Now().Round(0).Sub(l.used) > idle {
+		l.close()
+	}
 }
 
 // rest is called when a connection is not used any more; l.mu is held.
 func (l *lines) rest() {
-	if !l.keep {
+	if !l.keep.Load() {
 		l.close()
 		return
 	}
+	l.used = time.Now().Round(0) // by the clock, which goes on while the machine sleeps
 	if l.timer != nil {
 		l.timer.Stop()
 	}
@@ -78,35 +88,44 @@ func (l *lines) closeBox() {
 }
 
 // post hands a mail to the server for outgoing mail.
-func (c *Channel) post(ctx context.Context, to string, mail []byte) (err error) {
+func (c *Channel) post(ctx context.Context, to string, mail []byte) error {
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.rest()
-	if l.out != nil && !l.out.Alive(ctx) {
+	l.begin()
+	if l.out != nil {
+		err := l.out.Send(ctx, c.address, []string{to}, mail)
+		if err == nil {
+			return nil
+		}
 		l.closeOut()
-	}
-	if l.out == nil {
-		if l.out, err = outgoing.Open(ctx, c.account); err != nil {
-			l.out = nil
+		if errors.Is(err, outgoing.ErrUnsure) || errors.Is(err, pim.ErrRefused) || ctx.Err() != nil {
 			return err
 		}
+		// It had ended meanwhile, and nobody has the mail.
 	}
-	if err = l.out.Send(ctx, c.address, []string{to}, mail); err != nil {
+	s, err := outgoing.Open(ctx, c.account)
+	if err != nil {
+		return err
+	}
+	l.out = s
+	if err = s.Send(ctx, c.address, []string{to}, mail); err != nil {
 		l.closeOut()
 	}
 	return err
 }
 
-// in does something in the folder for a use. What is done may be done twice, when the
-// connection has ended meanwhile.
-func (c *Channel) in(ctx context.Context, use string, do func(*mailbox.Conn) error) error {
+// in does something in the folder for a use, whose name it is given. What is done may
+// be done twice, when the connection has ended meanwhile.
+func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, folder string) error) error {
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.rest()
+	l.begin()
 	if l.box != nil && l.use == use {
-		if err := do(l.box); err == nil {
+		if err := do(l.box, l.folder); err == nil {
 			return nil
 		}
 	}
@@ -116,9 +135,8 @@ func (c *Channel) in(ctx context.Context, use string, do func(*mailbox.Conn) err
 		return err
 	}
 	l.box, l.use = m, use
-	err = enter(ctx, m, use)
-	if err == nil {
-		err = do(m)
+	if l.folder, err = m.For(ctx, use); err == nil {
+		err = do(m, l.folder)
 	}
 	if err != nil {
 		l.closeBox()
@@ -126,10 +144,11 @@ func (c *Channel) in(ctx context.Context, use string, do func(*mailbox.Conn) err
 	return err
 }
 
-func enter(ctx context.Context, m *mailbox.Conn, use string) error {
-	folder, err := m.For(ctx, use)
-	if err == nil {
-		_, err = m.Select(ctx, folder)
+// there reports whether a mail of this name lies in a folder.
+func there(ctx context.Context, m *mailbox.Conn, folder, id string) (bool, error) {
+	if _, err := m.Select(ctx, folder); err != nil {
+		return false, err
 	}
-	return err
+	list, err := m.Named(ctx, id)
+	return len(list) > 0, err
 }

@@ -81,9 +81,8 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, false, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
 	}
 	found := false
-	err = c.in(ctx, c.kept(), func(m *mailbox.Conn) error {
-		there, err := m.Named(ctx, n.id)
-		found = len(there) > 0
+	err = c.in(ctx, c.kept(), func(m *mailbox.Conn, folder string) (err error) {
+		found, err = there(ctx, m, folder, n.id)
 		return err
 	})
 	return channels.Receipt{ID: n.id}, found, classified(err)
@@ -98,17 +97,14 @@ func (c *Channel) kept() string {
 
 // file puts a mail into the folder for a use; look: it may be there already.
 func (c *Channel) file(ctx context.Context, use, id string, raw []byte, look bool) error {
-	first := true
-	return c.in(ctx, use, func(m *mailbox.Conn) error {
-		again := !first || look
-		if first = false; !again {
-			_, err := m.Put(ctx, m.Folder(), raw, use == "drafts")
-			return err
+	return c.in(ctx, use, func(m *mailbox.Conn, folder string) error {
+		if look {
+			if found, err := there(ctx, m, folder, id); err != nil || found {
+				return err
+			}
 		}
-		if there, err := m.Named(ctx, id); err != nil || len(there) > 0 {
-			return err
-		}
-		_, err := m.Put(ctx, m.Folder(), raw, use == "drafts")
+		look = true // a second try of this one
+		_, err := m.Put(ctx, folder, raw, use == "drafts")
 		return err
 	})
 }

@@ -61,14 +61,6 @@ func (s *Session) Close() {
 	_ = s.c.Close()
 }
 
-// Alive asks the server whether it is still there, and forgets what was begun.
-func (s *Session) Alive(ctx context.Context) bool {
-	s.conn.Allow(askBytes)
-	stop := context.AfterFunc(ctx, func() { _ = s.c.Close() })
-	defer stop()
-	return s.c.Reset() == nil
-}
-
 // Send is likewise, on this connection. After an error the connection is good for
 // nothing but Close.
 func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
