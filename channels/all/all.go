@@ -6,7 +6,12 @@ package all
 import (
 	"hob/channels"
 	"hob/channels/desktop"
+	"hob/channels/email"
 	"hob/channels/imessage"
+	"hob/channels/discord"
+	"hob/channels/slack"
+	"hob/channels/notes"
+	"hob/channels/reminders"
 	"hob/channels/webhook"
 )
 
@@ -14,7 +19,12 @@ import (
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
+		email.Driver{},
 		imessage.Driver{},
+		discord.Driver{},
+		slack.Driver{},
+		notes.Driver{},
+		reminders.Driver{},
 		webhook.Driver{},
 	}
 }

@@ -140,13 +140,3 @@ func (a *app) printMessage(m chatdb.Message) {
 	}
 	fmt.Fprintf(a.out, "%d  %s  %s%s%s: %s\n", m.RowID, m.At.In(a.zone()).Format("2006-01-02 15:04"), printable(who), printable(chat), kind, printable(text))
 }
-
-// messagesTestCmd is "hob channel test" for what can be looked at without the daemon.
-func (a *app) messagesTestCmd() *cobra.Command {
-	return a.withMessages(a.listing(&cobra.Command{
-		Use: "test CHANNEL", Short: "Look at what a channel would hear", Args: cobra.ExactArgs(1),
-		RunE: a.run(func(*cobra.Command, []string) error {
-			return usage("name a database: hob channel test imessage --db FILE")
-		}),
-	}))
-}
