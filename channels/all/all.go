@@ -6,12 +6,12 @@ package all
 import (
 	"hob/channels"
 	"hob/channels/desktop"
+	"hob/channels/discord"
 	"hob/channels/email"
 	"hob/channels/imessage"
-	"hob/channels/discord"
-	"hob/channels/slack"
 	"hob/channels/notes"
 	"hob/channels/reminders"
+	"hob/channels/slack"
 	"hob/channels/webhook"
 )
 

@@ -20,6 +20,7 @@ import (
 	"unicode/utf16"
 
 	"hob/channels"
+	"hob/platform/markup"
 )
 
 // post is the body of "Create Message" and "Edit Message".
@@ -73,9 +74,10 @@ func (p post) fill() post {
 	return p
 }
 
-// rendered is the text in Discord's own markup; as it is, when that were too long.
+// rendered is the text in Discord's own markup; as it is, when that were too long, or
+// nothing at all.
 func rendered(text string) string {
-	if s := markup(text); length(s) <= maxText {
+	if s := markup.Discord(text); length(s) <= maxText && strings.TrimSpace(s) != "" {
 		return s
 	}
 	return text
@@ -215,11 +217,11 @@ func (c *Channel) answer(ctx context.Context, what cause, p post, files []channe
 		c.mu.Lock()
 		if !c.answered[what.Interaction] {
 			c.answered[what.Interaction] = true
-			c.words = append(c.words, what.Interaction)
+			c.order = append(c.order, what.Interaction)
 		}
-		for len(c.words) > 1000 {
-			delete(c.answered, c.words[0])
-			c.words = c.words[1:]
+		for len(c.order) > 1000 {
+			delete(c.answered, c.order[0])
+			c.order = c.order[1:]
 		}
 		c.mu.Unlock()
 	}
@@ -410,6 +412,3 @@ func (c *Channel) self(ctx context.Context) (user, error) {
 	c.me = me
 	return me, nil
 }
-
-// markup is the text in Discord's own markup, which is Markdown.
-func markup(md string) string { return md }

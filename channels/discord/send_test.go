@@ -32,7 +32,7 @@ func TestSent(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	want := object{
-		"content": "@everyone **hi**", "nonce": discord.Nonce("d1"), "enforce_nonce": true, "flags": 4.0, "components": []any{},
+		"content": "@\u200beveryone **hi**", "nonce": discord.Nonce("d1"), "enforce_nonce": true, "flags": 4.0, "components": []any{},
 		"allowed_mentions":  object{"parse": []any{}, "replied_user": false},
 		"message_reference": object{"message_id": "77", "fail_if_not_exists": false},
 	}
