@@ -531,7 +531,7 @@ func (w *world) Arrived() []string {
 // shown is a text as people see it, as far as the tests need it: without the marks that
 // keep the next one from being read.
 func shown(s string) string {
-	return regexp.MustCompile("\\\\([[:punct:]])").ReplaceAllString(s, "$1")
+	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
 }
 
 // Typed implements channelstest.Sign.
