@@ -19,12 +19,12 @@ import (
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
+		discord.Driver{},
 		email.Driver{},
 		imessage.Driver{},
-		discord.Driver{},
-		slack.Driver{},
 		notes.Driver{},
 		reminders.Driver{},
+		slack.Driver{},
 		webhook.Driver{},
 	}
 }
