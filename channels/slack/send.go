@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
+	"hob/platform/markup"
 )
 
 // maxUpdate is the longest text that a message can be changed to, and maxSection that of
@@ -47,7 +48,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		c.noteShare(d.ID)
 	}
-	text := render(d.Text)
+	text := markup.Slack(d.Text)
 	if strings.TrimSpace(text) == "" {
 		if len(d.Files) == 0 {
 			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: there is nothing to say in this text")
@@ -146,11 +147,11 @@ func (c *Channel) update(ctx context.Context, when string, args url.Values, out 
 
 // Draft implements channels.Drafter.
 func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
-	shown := render(text)
+	shown := markup.Slack(text)
 	for utf8.RuneCountInString(shown) > maxUpdate {
 		r := []rune(text)
 		text = string(r[:len(r)*3/4])
-		shown = render(text)
+		shown = markup.Slack(text)
 	}
 	if strings.TrimSpace(shown) == "" {
 		return id, nil
