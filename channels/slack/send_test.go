@@ -357,4 +357,3 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
-

@@ -50,12 +50,10 @@ type slackd struct {
 	fails   map[string][]failure // by method
 	stall   chan struct{}
 	down    bool
-	deaf    bool // sockets take no pings out: zombies
 	reason  string
 	last1   object // said last, for Again
 	files   map[string][]byte
 	shown   []string // files that were shown
-	cut     chan struct{}
 }
 
 type called struct {
@@ -75,7 +73,6 @@ type failure struct {
 type wire struct {
 	mu   sync.Mutex
 	conn *websocket.Conn
-	old  bool
 }
 
 func (w *wire) write(v any) error {
@@ -453,7 +450,7 @@ func (d *slackd) Arrived() (out []string) {
 // Fail implements channelstest.Platform.
 func (d *slackd) Fail(c channels.Class, n int) bool {
 	f, ok := map[channels.Class]failure{
-		channels.Temporary: {status: 500}, channels.Later: {status: 429, after: "1"},
+		channels.Temporary: {code: "service_unavailable"}, channels.Later: {status: 429, after: "1"},
 		channels.Permanent: {code: "is_archived"}, channels.Unauthorised: {code: "token_revoked"},
 	}[c]
 	if ok {
