@@ -51,6 +51,7 @@ type slackd struct {
 	stall   chan struct{}
 	down    bool
 	reason  string
+	granted string
 	last1   object // said last, for Again
 	files   map[string][]byte
 	shown   []string // files that were shown
@@ -296,7 +297,9 @@ func (d *slackd) api(w http.ResponseWriter, r *http.Request, method string) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("X-OAuth-Scopes", strings.Join(scopes(), ","))
+	d.mu.Lock()
+	w.Header().Set("X-OAuth-Scopes", cmp.Or(d.granted, strings.Join(scopes(), ",")))
+	d.mu.Unlock()
 	want := botToken
 	if method == "apps.connections.open" {
 		want = appToken
