@@ -11,7 +11,7 @@ import (
 var files embed.FS
 
 // Web returns the files of the chat page: index.html, app.js, things.js, health.js,
-// style.css and icon.svg.
+// channels.js, style.css and icon.svg.
 func Web() fs.FS {
 	sub, err := fs.Sub(files, "web")
 	if err != nil { // only a bad constant can do that

@@ -7,6 +7,10 @@ import (
 	"hob/channels"
 	"hob/channels/alexa"
 	"hob/channels/desktop"
+	"hob/channels/email"
+	"hob/channels/imessage"
+	"hob/channels/discord"
+	"hob/channels/slack"
 	"hob/channels/notes"
 	"hob/channels/reminders"
 	"hob/channels/webhook"
@@ -17,6 +21,10 @@ func Drivers() []channels.Driver {
 	return []channels.Driver{
 		alexa.Driver{},
 		desktop.Driver{},
+		email.Driver{},
+		imessage.Driver{},
+		discord.Driver{},
+		slack.Driver{},
 		notes.Driver{},
 		reminders.Driver{},
 		webhook.Driver{},

@@ -89,3 +89,23 @@ func (s *Server) act(part string, do func(ctx context.Context, id, by string) (a
 		return nil
 	}
 }
+
+// testChannel tries a channel.
+func (s *Server) testChannel(w http.ResponseWriter, r *http.Request, proof surface) error {
+	var in struct {
+		Send bool `json:"send"`
+	}
+	if err := s.body(w, r, &in); err != nil {
+		return err
+	}
+	by, err := s.by(r, proof)
+	if err != nil {
+		return err
+	}
+	out, err := s.backend.TestChannel(r.Context(), r.PathValue("channel"), in.Send, by)
+	if err != nil {
+		return err
+	}
+	s.reply(w, http.StatusOK, out)
+	return nil
+}

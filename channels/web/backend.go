@@ -39,6 +39,9 @@ type Backend interface {
 	// ends what came of one.
 	Pair(ctx context.Context, channel, by string) (any, error)
 	Unpair(ctx context.Context, pairing, by string) (any, error)
+	// TestChannel signs in to a channel as it is configured now, and sends the owner
+	// one text there when he wants it. What does not work is told, and no error.
+	TestChannel(ctx context.Context, channel string, send bool, by string) (any, error)
 
 	// Fire takes a trigger's payload as outside text; key deduplicates.
 	Fire(ctx context.Context, trigger, key string, payload []byte) (channels.Accepted, error)

@@ -188,6 +188,10 @@ func (e *engine) Unpair(_ context.Context, pairing, by string) (any, error) {
 	return map[string]string{"id": pairing, "by": by}, nil
 }
 
+func (e *engine) TestChannel(_ context.Context, channel string, send bool, by string) (any, error) {
+	return map[string]any{"channel": channel, "ok": !send, "by": by}, nil
+}
+
 func (e *engine) Fire(_ context.Context, trigger, key string, payload []byte) (channels.Accepted, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,33 +1,26 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/channel"
+	"hob/platform/system"
 )
 
 func (a *app) channelCmd() *cobra.Command {
 	list := a.listing(&cobra.Command{
-		Use: "list", Short: "List the channels, and which accounts there are yours", Args: cobra.NoArgs,
-		RunE: a.run(func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(cl *client) error {
-				var raw json.RawMessage
-				if err := cl.get(c.Context(), "/api/v1/channels", nil, &raw); err != nil {
-					return err
-				}
-				if a.asJSON {
-					return a.printJSON(raw)
-				}
-				if err := a.show(raw, "No channels.", col("NAME", "name"), col("STATE", "state"), col("SENT", "sent"), col("TROUBLE", "error")); err != nil {
-					return err
-				}
-				return a.printPairings(raw)
-			})
-		}),
+		Use: "list", Short: "List the channels there can be, how they do, and which accounts there are yours", Args: cobra.NoArgs,
+		RunE: a.run(func(c *cobra.Command, _ []string) error { return a.listChannels(c.Context()) }),
 	})
 	pair := a.listing(&cobra.Command{
-		Use: "pair CHANNEL", Short: "Prove who you are on a channel", Args: cobra.ExactArgs(1),
+		Use: "pair CHANNEL", Short: "Prove who you are on a channel", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -44,7 +37,7 @@ func (a *app) channelCmd() *cobra.Command {
 		}),
 	})
 	unpair := a.listing(&cobra.Command{
-		Use: "unpair ID", Short: "Take an account for a stranger again", Args: cobra.ExactArgs(1),
+		Use: "unpair ID", Short: "Take an account for a stranger again", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completePairings,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(cl *client) error {
 				var out map[string]any
@@ -59,24 +52,118 @@ func (a *app) channelCmd() *cobra.Command {
 			})
 		}),
 	})
-	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}}, list, pair, unpair)
+	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}},
+		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 
-func (a *app) printPairings(raw json.RawMessage) error {
-	var channels []struct {
-		Pairings []row `json:"pairings"`
+// completeChannels offers the names of channels for the first argument.
+func completeChannels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	if err := json.Unmarshal(raw, &channels); err != nil {
+	var out []string
+	for _, k := range channel.Kinds() {
+		if !k.Always && k.Here() {
+			out = append(out, k.Name+"\t"+k.About)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePairings offers the ids of pairings.
+func (a *app) completePairings(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	rows, _, err := a.channels(c.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	for _, p := range pairings(rows) {
+		out = append(out, p.text("id")+"\t"+oneLine(p.text("channel")+" "+cmp.Or(p.text("name"), p.text("sender"))))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// channels are the rows of all channels, as the daemon or this program tells them.
+func (a *app) channels(ctx context.Context) (rows []row, raw json.RawMessage, err error) {
+	err = a.with(ctx, func(cl *client) error { return cl.get(ctx, "/api/v1/channels", nil, &raw) })
+	if err == nil {
+		err = json.Unmarshal(raw, &rows)
+	}
+	return rows, raw, err
+}
+
+func (a *app) listChannels(ctx context.Context) error {
+	rows, raw, err := a.channels(ctx)
+	if err != nil {
 		return err
 	}
-	var all []row
-	for _, c := range channels {
-		all = append(all, c.Pairings...)
+	if a.asJSON {
+		return a.printJSON(raw)
 	}
+	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(rank(x), rank(y)) })
+	about := func(r row) string { return cmp.Or(r.text("cause"), r.text("describe"), r.text("about")) }
+	a.table(rows, []column{col("NAME", "name"), {"STATE", stateOf}, {"ABOUT", about}})
+	all := pairings(rows)
 	if len(all) == 0 {
 		return nil
 	}
 	fmt.Fprintln(a.out, "\nYour accounts:")
 	a.table(all, []column{col("ID", "id"), col("CHANNEL", "channel"), col("SENDER", "sender"), col("NAME", "name"), at(a.zone(), "SINCE", "created_at")})
 	return nil
+}
+
+// rank sorts what is set up before the rest.
+func rank(r row) int {
+	switch {
+	case r["configured"] == true || r["enabled"] == true:
+		return 0
+	case r["available"] == true:
+		return 1
+	}
+	return 2
+}
+
+// stateOf is a channel's state in words.
+func stateOf(r row) string {
+	switch s := r.text("state"); s {
+	case channel.Unset:
+		return "not set up"
+	case channel.Unsupported:
+		return "not here"
+	case channel.Idle:
+		return "not running"
+	default:
+		return s
+	}
+}
+
+func pairings(rows []row) (out []row) {
+	for _, r := range rows {
+		list, _ := r["pairings"].([]any)
+		for _, p := range list {
+			if m, ok := p.(map[string]any); ok {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// named finds a channel by its name among rows.
+func namedChannel(rows []row, name string) (row, error) {
+	i := slices.IndexFunc(rows, func(r row) bool { return r.text("name") == name })
+	if i < 0 {
+		return nil, &failure{code: exitFailed, cause: fmt.Sprintf("there is no channel %q", name), remedy: "there are " + strings.Join(channel.Names(), ", ")}
+	}
+	return rows[i], nil
+}
+
+// restart says when a running Hob does not know yet what was changed.
+func (a *app) restart(p system.Paths) {
+	if h, held, err := system.Probe(p.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
+		fmt.Fprintln(a.err, "Hob reads it at its next start: hob stop, then hob start")
+	}
 }

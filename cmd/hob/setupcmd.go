@@ -67,9 +67,7 @@ func (a *app) setup(ctx context.Context, f setupFlags, steps []string) error {
 
 // askSetup asks on the terminal: in a form where it can show one, else line by line.
 func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps []string) error {
-	fd, in := terminal(a.in)
-	_, out := terminal(a.out)
-	if !in && !f.plain {
+	if _, in := terminal(a.in); !in && !f.plain {
 		return usage("there is no terminal to ask on; give the answers with --answers FILE, or as lines with --plain")
 	}
 	if f.restart {
@@ -77,14 +75,20 @@ func (a *app) askSetup(ctx context.Context, o setup.Options, f setupFlags, steps
 			return err
 		}
 	}
+	return setup.Run(ctx, o, a.terminalAsker(f.plain), steps...)
+}
+
+// terminalAsker asks in a form where the terminal can show one, else line by line.
+func (a *app) terminalAsker(plain bool) setup.Asker {
+	fd, in := terminal(a.in)
+	_, out := terminal(a.out)
 	if !in {
 		fd = -1
 	}
-	var ask setup.Asker = &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
-	if in && out && !f.plain && form.Capable(os.Getenv) {
-		ask = &form.Form{In: a.in, Out: a.out}
+	if in && out && !plain && form.Capable(os.Getenv) {
+		return &form.Form{In: a.in, Out: a.out}
 	}
-	return setup.Run(ctx, o, ask, steps...)
+	return &setup.Plain{In: bufio.NewReader(a.in), Out: a.out, FD: fd}
 }
 
 // setupOptions are the ends that the set-up needs.
@@ -106,7 +110,7 @@ func (a *app) setupOptions() (setup.Options, error) {
 		UseTemplate: func(ctx context.Context, name string) error {
 			return a.useTemplate(ctx, name, consent{yes: true})
 		},
-		Autostart: a.autostart, Starts: a.starts,
+		Autostart: a.autostart, Starts: a.starts, TestChannel: a.tryChannel,
 		Open: func(ctx context.Context, address string) error {
 			return desktop.New(desktop.Options{}).Open(ctx, address)
 		},

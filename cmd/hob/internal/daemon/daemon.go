@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -168,6 +169,7 @@ type Daemon struct {
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
 	examining chan struct{}
+	outgoing  *outgoing
 	triggers  map[string]autonomy.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -184,6 +186,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
+	d.outgoing = &outgoing{dir: filepath.Join(opt.Paths.Data, "outgoing")}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
@@ -260,6 +263,7 @@ func (d *Daemon) openChannels(context.Context) error {
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
+		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(),
 	})
 	return err
 }
@@ -369,7 +373,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Notices: d.notices, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
-		Typing: d.channels.Typing,
+		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.jumped,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.where, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.study, Gather: d.library.Index,
@@ -432,7 +436,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followSleep)
+		parts = append(parts, d.folders.Run, d.followSleep, d.sweepOutgoing)
 		if d.tray != nil {
 			parts = append(parts, d.tray.run)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"hob/autonomy/config"
 	"hob/channels/web"
+	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
 	"hob/platform/osrun"
 	"hob/platform/system"
@@ -45,6 +46,7 @@ func DoctorEnv(p system.Paths, version string) (doctor.Env, error) {
 		return s.Name, pending, err
 	}
 	confine(&e)
+	e.TestChannel = trial(e)
 	return e, nil
 }
 
@@ -130,6 +132,9 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 			out = append(out, doctor.Erasure{State: x.State, Trouble: x.Trouble, BegunAt: x.BegunAt})
 		}
 		return out, err
+	}
+	e.TestChannel = func(ctx context.Context, c *config.Config, name string) (string, error) {
+		return channel.Test(ctx, c, name, d.trialDeps(c, name))
 	}
 	e.Channels = func() (out []doctor.Channel) {
 		for _, h := range d.channels.Status() {

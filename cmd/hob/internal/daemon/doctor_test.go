@@ -41,7 +41,7 @@ func TestDoctorAgrees(t *testing.T) {
 		broken++
 		told := false
 		for _, c := range found {
-			told = told || c.Name == "channel "+s.Name && c.State == doctor.Fail && strings.Contains(c.Cause+"; "+c.Remedy, s.Error)
+			told = told || c.Name == "channel "+s.Name && c.State == doctor.Fail && strings.Contains(c.Cause+"; "+c.Remedy, strings.TrimPrefix(s.Error, "channels: webhook: "))
 		}
 		if !told {
 			t.Errorf("%+v is not told by %+v", s, found)

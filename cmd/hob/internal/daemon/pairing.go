@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"hob/autonomy/pairing"
@@ -80,23 +79,4 @@ func (b *backend) Pair(ctx context.Context, channel, by string) (any, error) {
 func (b *backend) Unpair(ctx context.Context, id, by string) (any, error) {
 	p, err := b.d.pairings.Remove(ctx, id, by)
 	return p, classify(err)
-}
-
-// channelRow is a channel as lists show it.
-type channelRow struct {
-	channels.Health
-	Pairings []pairing.Pairing `json:"pairings"`
-}
-
-func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
-	all, err := b.d.pairings.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := []channelRow{}
-	for _, h := range b.d.channels.Status() {
-		mine := slices.DeleteFunc(slices.Clone(all), func(p pairing.Pairing) bool { return p.Channel != h.Name })
-		out = append(out, channelRow{h, append([]pairing.Pairing{}, mine...)})
-	}
-	return out, nil
 }

@@ -2,9 +2,15 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/channel"
+	"hob/platform/permission"
 	"hob/platform/system"
 )
 
@@ -13,21 +19,37 @@ type Channel struct {
 	Name, State, Error string
 }
 
-// checkChannels looks whether the secrets of channels can be read and, in the
-// daemon, how they work: what it says here is what the page and the status say.
+// checkChannels looks whether the secrets of channels can be read, signs in to each,
+// and tells, in the daemon, how they work: what it says here is what the page and
+// the status say.
 func checkChannels(ctx context.Context, e Env) []Check {
-	var on []string
-	var out []Check
+	var on []config.Section
 	for _, s := range e.Config.Channels {
 		if s.Enabled {
-			on = append(on, s.Name)
-			out = append(out, channelSecrets(ctx, e, s.Name)...)
+			on = append(on, s)
 		}
 	}
+	works := map[string][]Check{}
 	if e.Channels != nil {
 		for _, c := range e.Channels() {
-			out = append(out, channelWorks(c)...)
+			works[c.Name] = append(works[c.Name], channelWorks(c)...)
 		}
+	}
+	found := make([][]Check, len(on))
+	var wg sync.WaitGroup
+	for i, s := range on {
+		wg.Go(func() { found[i] = oneChannel(ctx, e, s.Name, works[s.Name]) })
+	}
+	wg.Wait()
+	out := slices.Concat(found...)
+	for name, list := range works { // the rest has no section
+		if !slices.ContainsFunc(on, func(s config.Section) bool { return s.Name == name }) {
+			out = append(out, list...)
+		}
+	}
+	var names []string
+	for _, s := range on {
+		names = append(names, s.Name)
 	}
 	switch {
 	case len(out) > 0:
@@ -35,9 +57,49 @@ func checkChannels(ctx context.Context, e Env) []Check {
 	case len(on) == 0:
 		return ok("channels", "the terminal and the web page")
 	case e.Channels == nil:
-		return skip("channels", strings.Join(on, ", ")+" are set up, beside the terminal and the web page; whether they work shows while Hob runs", "hob start, then: hob doctor channels")
+		return skip("channels", strings.Join(names, ", ")+" are set up, beside the terminal and the web page; whether they work shows while Hob runs", "hob start, then: hob doctor channels")
 	}
-	return ok("channels", strings.Join(on, ", ")+", and the terminal and the web page")
+	return ok("channels", strings.Join(names, ", ")+", and the terminal and the web page")
+}
+
+// oneChannel is what there is to say of a channel that is switched on: what hinders
+// it first. It is tried unless it is known already that it cannot work.
+func oneChannel(ctx context.Context, e Env, name string, works []Check) []Check {
+	if e.Desktop && name == "imessage" {
+		if c := diskAccess(permission.List()); c != nil {
+			return c
+		}
+	}
+	out := channelSecrets(ctx, e, name)
+	if out = append(out, works...); len(out) > 0 || e.TestChannel == nil {
+		return out
+	}
+	said, err := e.TestChannel(ctx, e.Config, name)
+	switch {
+	case errors.Is(err, channel.ErrUntested):
+		return nil
+	case err != nil:
+		cause, remedy := channel.Split(name, err.Error())
+		if remedy == "" {
+			remedy = "hob channel test " + name
+		}
+		return fail("channel "+name, cause, remedy)
+	}
+	return ok("channel "+name, said)
+}
+
+// diskAccess tells when macOS keeps the messages from this process.
+func diskAccess(list []permission.Permission) []Check {
+	for _, p := range list {
+		if p.ID != "disk" || p.Given {
+			continue
+		}
+		c := fail("channel imessage", p.Name+" is not given to "+p.For+", without which macOS keeps the messages from Hob",
+			"switch on "+p.For+" in System Settings, Privacy & Security, "+p.Name+", and start Hob again")
+		c[0].Link = p.Pane
+		return c
+	}
+	return nil
 }
 
 func channelSecrets(ctx context.Context, e Env, name string) (out []Check) {
@@ -52,7 +114,7 @@ func channelSecrets(ctx context.Context, e Env, name string) (out []Check) {
 			continue
 		}
 		if _, err := e.Secrets.Resolve(ctx, ref); err != nil {
-			out = append(out, failed("channel "+name, fmt.Errorf("%s: %w", key, err), "hob config set channels."+name+"."+key)...)
+			out = append(out, failed("channel "+name, fmt.Errorf("%s: %w", key, err), "hob channel add "+name)...)
 		}
 	}
 	return out
@@ -60,10 +122,7 @@ func channelSecrets(ctx context.Context, e Env, name string) (out []Check) {
 
 func channelWorks(c Channel) []Check {
 	name := "channel " + c.Name
-	cause, remedy := c.Error, ""
-	if i := strings.LastIndex(cause, "; "); i > 0 {
-		cause, remedy = cause[:i], cause[i+2:]
-	}
+	cause, remedy := channel.Split(c.Name, c.Error)
 	if remedy == "" {
 		remedy = "see the log: hob doctor log"
 	}

@@ -85,6 +85,9 @@ type Env struct {
 	Erasures  func(context.Context) ([]Erasure, error)
 	Channels  func() []Channel
 	Reindex   func(context.Context) error
+	// TestChannel signs in to a channel of the configuration and sends nothing; nil
+	// leaves that out.
+	TestChannel func(ctx context.Context, c *config.Config, name string) (said string, err error)
 	// Browses reports whether the daemon's browser runs; nil: this is not the daemon.
 	Browses func() bool
 	// Tray: this is the daemon, and it shows the icon.

@@ -11,7 +11,8 @@ import (
 )
 
 // network is the way out as the daemon makes it.
-func network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
+// Network is the way to other machines as the configuration has it.
+func Network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
 	proxy, err := reveal(ctx, s, c.Network.Proxy)
 	if err != nil {
 		return nil, fmt.Errorf("[network] proxy: %w", err)
@@ -31,7 +32,7 @@ func reveal(ctx context.Context, s system.Secrets, ref string) (string, error) {
 // asks nobody: a search costs money at some services.
 func checkSearch(ctx context.Context, e Env) []Check {
 	s := e.Config.Search
-	client, err := network(ctx, e.Config, e.Secrets)
+	client, err := Network(ctx, e.Config, e.Secrets)
 	if err != nil {
 		return failed("web", err, "check [network]")
 	}

@@ -14,6 +14,7 @@ import (
 	"hob/autonomy/usage"
 	"hob/channels"
 	channelsall "hob/channels/all"
+	"hob/cmd/hob/internal/channel"
 	"hob/platform/system"
 )
 
@@ -37,12 +38,18 @@ func Drivers(ctx context.Context, c *config.Config, s system.Secrets) config.Err
 		return v.Reveal(), err
 	}}
 	var err error
-	if deps.Network, err = network(ctx, c, s); err != nil {
+	if deps.Network, err = Network(ctx, c, s); err != nil {
 		errs = append(errs, c.Errorf("network.proxy", "%v", err))
 	}
 	for _, section := range c.Channels {
 		d, known := drivers[section.Name]
 		if !known {
+			if k, known := channel.Find(section.Name); known && !k.Always {
+				if section.Enabled {
+					errs = append(errs, section.Errorf("", "the channel %s does not work on this machine; take it out with: hob channel remove %s", k.Name, k.Name))
+				}
+				continue
+			}
 			errs = append(errs, section.Errorf("", "there is no channel of this name; there are %s", strings.Join(names, ", ")))
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hob/autonomy/config"
+	"hob/channels"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/system"
@@ -25,7 +26,10 @@ type house struct {
 	token string
 }
 
-func open(t *testing.T, conf string) *house {
+func open(t *testing.T, conf string) *house { return openWith(t, conf, nil) }
+
+// openWith opens a house with channels of a test's own.
+func openWith(t *testing.T, conf string, own map[string]channels.Channel) *house {
 	t.Helper()
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -36,7 +40,7 @@ func open(t *testing.T, conf string) *house {
 	c, err := config.Parse("config.toml", []byte("[web]\nlisten = \"127.0.0.1:0\"\n"+conf))
 	fatal(t, err)
 	d, err := daemon.Open(t.Context(), daemon.Options{
-		Paths: paths, Config: c, Version: "test",
+		Paths: paths, Config: c, Version: "test", Channels: own,
 		Peer: func(string, string, bool) web.Peer { return web.PeerOwner }, // the browser runs below this test, which is the daemon
 	})
 	fatal(t, err)

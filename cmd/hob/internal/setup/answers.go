@@ -211,7 +211,7 @@ func (o Options) line(key string) (string, error) {
 
 // secret reports whether the answer to a question may be read from standard input.
 func secret(key string) bool {
-	return key == "key" || strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_password") || strings.HasSuffix(key, "_secret")
+	return key == "key" || strings.HasSuffix(key, "_key") || strings.HasSuffix(key, "_password") || strings.HasSuffix(key, "_secret") || strings.HasSuffix(key, "_token")
 }
 
 // keys of all questions.

@@ -2,41 +2,43 @@ package setup
 
 import (
 	"context"
-	"errors"
-	"net/url"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"hob/autonomy/config"
-	channel "hob/channels/desktop"
+	screen "hob/channels/desktop"
+	"hob/cmd/hob/internal/channel"
 	"hob/platform/desktop"
 )
 
-// channelSetup is how one channel is switched on. The terminal and the page are
-// always there and have none.
-type channelSetup struct {
-	Name, Title string
-	// Questions of its own, with keys that begin with its name.
-	Questions func(o Options) []Question
-	// Apply tries the answers, and says what follows.
-	Apply func(ctx context.Context, o Options, a Answers) (Done, error)
+// offered reports whether a channel can be switched on here.
+func (o Options) offered(name string) bool {
+	if o.Offered != nil {
+		return o.Offered(name)
+	}
+	k, ok := channel.Find(name)
+	return ok && k.Here()
 }
 
-// channelSetups are the channels to choose from. A new one is a line here.
-func channelSetups() []channelSetup {
-	return []channelSetup{
-		desktopChannel(),
-		webhookChannel(),
+// channels to choose from on this machine.
+func (o Options) channels() (out []channelSetup) {
+	for _, c := range channelSetups() {
+		if o.offered(c.Name) {
+			out = append(out, c)
+		}
 	}
+	return out
 }
 
 // channelStep asks where the owner talks with Hob, and where he is told things.
 func channelStep() Step {
 	keys := []string{"channels"}
 	for _, c := range channelSetups() {
-		if c.Questions != nil {
-			for _, q := range c.Questions(Options{Config: &config.Config{}}) {
-				keys = append(keys, q.Key)
+		for _, f := range c.Fields {
+			if !f.Unasked {
+				keys = append(keys, c.key(f))
 			}
 		}
 	}
@@ -51,8 +53,8 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 	if !a.given("channels") {
 		q := Question{Key: "channels", Kind: Several, Title: "Which channels shall there be?"}
 		var on []string
-		for _, c := range channelSetups() {
-			q.Options = append(q.Options, Option{c.Name, c.Title})
+		for _, c := range o.channels() {
+			q.Options = append(q.Options, Option{c.Name, c.title()})
 			if o.channelOn(c.Name) {
 				on = append(on, c.Name)
 			}
@@ -60,12 +62,11 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 		q.Default = strings.Join(on, ",")
 		return []Question{q}, nil
 	}
-	for _, c := range channelSetups() {
-		if c.Questions == nil || !slices.Contains(Items(a["channels"]), c.Name) {
+	for _, c := range o.channels() {
+		if !slices.Contains(Items(a["channels"]), c.Name) {
 			continue
 		}
-		qs := slices.DeleteFunc(c.Questions(o), func(q Question) bool { return a.given(q.Key) })
-		if len(qs) > 0 {
+		if qs := c.next(o, a); len(qs) > 0 {
 			return qs, nil
 		}
 	}
@@ -87,71 +88,164 @@ func nextOfChannels(_ context.Context, o Options, a Answers) ([]Question, error)
 
 func (o Options) channelOn(name string) bool {
 	s, there := o.Config.Channel(name)
-	return there && s.Enabled || !there && name == channel.Name && desktop.Available(o.Secrets.Env)
+	return there && s.Enabled || !there && name == screen.Name && desktop.Available(o.Secrets.Env)
 }
 
 func applyChannels(ctx context.Context, o Options, a Answers) (Done, error) {
 	var d Done
 	wanted := Items(a["channels"])
-	for _, c := range channelSetups() {
+	var changed []string
+	for _, c := range o.channels() {
 		on := slices.Contains(wanted, c.Name)
-		if on && c.Apply != nil {
-			more, err := c.Apply(ctx, o, a)
+		if on {
+			more, err := c.apply(ctx, o, a)
 			if err != nil {
 				return d, err
 			}
 			d.Secrets, d.Values, d.Said = append(d.Secrets, more.Secrets...), append(d.Values, more.Values...), append(d.Said, more.Said...)
+			if len(more.Values) > 0 {
+				changed = append(changed, c.Name)
+			}
 		}
-		if on != o.channelOn(c.Name) {
-			value := map[bool]string{true: "true", false: "false"}[on]
-			d.Values = append(d.Values, config.Value{Key: "channels." + c.Name + ".enabled", Value: value})
-		}
+		d.Values = append(d.Values, o.switched(c.Name, on)...)
 	}
 	d.Values = append(d.Values, o.changed(config.Value{Key: "notify.channel", Value: a["notify"]})...)
+	if o.TestChannel != nil && a[untested] == "" && len(changed) > 0 {
+		d.Then = func(ctx context.Context) error {
+			for _, name := range changed {
+				o.tryChannel(ctx, name)
+			}
+			return nil
+		}
+	}
 	return d, nil
 }
 
-func desktopChannel() channelSetup {
-	return channelSetup{Name: channel.Name, Title: "desktop: notifications with buttons"}
+// tryChannel tells whether a channel that was just set up can be signed in to.
+func (o Options) tryChannel(ctx context.Context, name string) {
+	t, err := o.TestChannel(ctx, name)
+	switch {
+	case err != nil:
+		fmt.Fprintf(o.Out, "  %s could not be tried: %v\n", name, err)
+	case !t.OK:
+		fmt.Fprintf(o.Out, "  %s does not work yet: %s\n", name, t.Cause)
+		if t.Remedy != "" {
+			fmt.Fprintf(o.Out, "    what to do: %s; then: hob channel test %s\n", t.Remedy, name)
+		}
+	case t.Tried:
+		fmt.Fprintf(o.Out, "  %s works: %s\n", name, t.Said)
+	}
 }
 
-func webhookChannel() channelSetup {
-	const name, address, secret = "webhook", "webhook_url", "webhook_secret"
-	return channelSetup{
-		Name: name, Title: "webhook: posts to a server of yours",
-		Questions: func(o Options) []Question {
-			return []Question{
-				{Key: address, Kind: Text, Title: "The address of your server", About: "Such as https://example.org/hob.", Default: o.webhookNow("url"), Check: func(s string) error {
-					if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-						return errors.New("it is an address such as https://example.org/hob")
-					}
-					return nil
-				}},
-				{Key: secret, Kind: Secret, Title: "The secret with which each post is signed", About: "It is not shown. Empty: as it is, or none."},
+// switched is what switches a channel on or off, nothing where it is so already.
+func (o Options) switched(name string, on bool) []config.Value {
+	if on == o.channelOn(name) {
+		return nil
+	}
+	return []config.Value{{Key: "channels." + name + ".enabled", Value: map[bool]string{true: "true", false: "false"}[on]}}
+}
+
+// AddChannel sets one channel up. given are answers by the keys of its section; ask
+// puts the rest to the owner, nil: the rest is as it is, or as the driver has it. It
+// returns what to do next, in sentences, and ErrSkip when it was left out.
+func AddChannel(ctx context.Context, o Options, ask Asker, name string, given map[string]string) ([]string, error) {
+	c, err := o.findChannel(name)
+	if err != nil {
+		return nil, err
+	}
+	pre, more, err := c.taken(given)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Paths.Ensure(); err != nil {
+		return nil, err
+	}
+	s := c.step(pre, more)
+	if ask != nil {
+		state, err := o.step(ctx, s, ask, 0, 0)
+		if err == nil && state == stateSkipped {
+			err = ErrSkip
+		}
+		return c.Then, err
+	}
+	rest := func(qs []Question) (Answers, error) {
+		out := Answers{}
+		for _, q := range qs {
+			if err := q.Verify(q.Default); err != nil {
+				key := strings.TrimPrefix(q.Key, c.Name+"_")
+				flag := "--set " + key + "=..."
+				if q.Kind == Secret {
+					flag = "--secret-from " + key + "=stdin, env:NAME, file:PATH or keychain:NAME"
+				}
+				return nil, fmt.Errorf("%s: %w; give it with %s", key, err, flag)
 			}
+			out[q.Key] = q.Default
+		}
+		return out, nil
+	}
+	d, err := o.walk(ctx, s, rest, func(p *Problem) (bool, error) {
+		return false, fmt.Errorf("%s: %w", strings.TrimPrefix(p.Keys[0], c.Name+"_"), p.Err)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.Then, o.do(ctx, s.Name, d)
+}
+
+// findChannel finds what can be set up here.
+func (o Options) findChannel(name string) (c channelSetup, err error) {
+	k, known := channel.Find(name)
+	switch {
+	case !known:
+		if near := config.Nearest(name, channel.Names()); near != "" {
+			return c, fmt.Errorf("there is no channel %q; did you mean %q?", name, near)
+		}
+		return c, fmt.Errorf("there is no channel %q; there are %s", name, strings.Join(channel.Names(), ", "))
+	case k.Always:
+		return c, fmt.Errorf("%s is always there; there is nothing to set up", name)
+	case !o.offered(name):
+		return c, fmt.Errorf("%s does not work on this machine; see: hob channel list", name)
+	}
+	all := channelSetups()
+	return all[slices.IndexFunc(all, func(c channelSetup) bool { return c.Name == name })], nil
+}
+
+// Secrets names what is asked for a channel that is a secret.
+func Secrets(name string) (out []string) {
+	for _, c := range channelSetups() {
+		for _, f := range c.Fields {
+			if c.Name == name && f.Kind == Secret {
+				out = append(out, f.Key)
+			}
+		}
+	}
+	return out
+}
+
+// step asks for one channel. pre are answers that are there, more what is written
+// besides.
+func (c channelSetup) step(pre Answers, more []config.Value) Step {
+	seeded := false
+	return Step{
+		Name: "channel " + c.Name, Title: c.title(), About: c.About,
+		Next: func(_ context.Context, o Options, a Answers) ([]Question, error) {
+			if !seeded { // once: what does not work is asked for again
+				seeded = true
+				for _, q := range c.questions(o, pre) {
+					if v, ok := pre[q.Key]; ok {
+						if err := q.Verify(v); err != nil {
+							return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(q.Key, c.Name+"_"), err)
+						}
+					}
+				}
+				maps.Copy(a, pre)
+			}
+			return c.next(o, a), nil
 		},
 		Apply: func(ctx context.Context, o Options, a Answers) (Done, error) {
-			_, ref, kept, err := o.secretOf(ctx, a[secret], "channel-webhook", o.webhookNow("secret"))
-			if err != nil {
-				return Done{}, problem(err, false, secret)
-			}
-			d := Done{Secrets: kept, Values: []config.Value{{Key: "channels.webhook.url", Value: a[address]}}}
-			if ref != "" {
-				d.Values = append(d.Values, config.Value{Key: "channels.webhook.secret", Value: ref})
-			}
-			return d, nil
+			d, err := c.apply(ctx, o, a)
+			d.Values = append(append(d.Values, more...), o.switched(c.Name, true)...)
+			return d, err
 		},
 	}
-}
-
-// webhookNow is a key of the section there is; a secret in the clear is left out.
-func (o Options) webhookNow(key string) string {
-	if _, there := o.Config.Channel("webhook"); !there {
-		return ""
-	}
-	v, err := o.Config.Get("channels.webhook." + key)
-	if s, ok := v.(string); err == nil && ok && s != "[redacted]" {
-		return s
-	}
-	return ""
 }

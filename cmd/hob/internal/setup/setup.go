@@ -23,6 +23,7 @@ import (
 	"hob/autonomy/config"
 	llmall "hob/autonomy/llm/all"
 	"hob/cmd/hob/internal/account"
+	"hob/cmd/hob/internal/channel"
 	"hob/platform/permission"
 	"hob/platform/pim"
 	"hob/platform/system"
@@ -71,6 +72,11 @@ type Options struct {
 	Permissions func(ctx context.Context) ([]permission.Permission, error)
 	// Open opens an address such as a pane of the system's settings.
 	Open func(ctx context.Context, address string) error
+	// Offered reports whether a channel can be set up; nil: those can that this program
+	// has, on machines on which they work.
+	Offered func(channel string) bool
+	// TestChannel tries a channel as the configuration now has it; nil: none is tried.
+	TestChannel func(ctx context.Context, name string) (channel.Tested, error)
 	// Stdin gives the next line of standard input, for answers that say so.
 	Stdin func() (string, error)
 }

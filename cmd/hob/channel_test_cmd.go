@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/channel"
+)
+
+func (a *app) channelTestCmd() *cobra.Command {
+	var send bool
+	cmd := a.listing(&cobra.Command{
+		Use: "test [CHANNEL]", Short: "Sign in to a channel, or to all that are set up, without sending anything", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			if send && len(args) == 0 {
+				return usage("name the channel on which a test is to be sent")
+			}
+			return a.testChannels(c.Context(), args, send)
+		}),
+	})
+	cmd.Flags().BoolVar(&send, "send", false, "send yourself one text there, too")
+	return cmd
+}
+
+// testChannels tries one channel, or all that are switched on.
+func (a *app) testChannels(ctx context.Context, names []string, send bool) error {
+	_, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		names = switchedOn(cfg)
+	}
+	if len(names) == 0 && !a.asJSON {
+		fmt.Fprintln(a.out, "No channel is set up besides the terminal and the page. Add one with: hob channel add NAME")
+		return nil
+	}
+	open := a.with
+	if send {
+		open = func(ctx context.Context, fn func(*client) error) error {
+			c, err := a.need(ctx)
+			if err != nil {
+				return err
+			}
+			return errors.Join(fn(c), c.close())
+		}
+	}
+	all, bad := []channel.Tested{}, 0
+	err = open(ctx, func(cl *client) error {
+		for _, name := range names {
+			t, err := cl.testChannel(ctx, name, send)
+			if err != nil {
+				return err
+			}
+			if all = append(all, t); !t.OK {
+				bad++
+			}
+			if !a.asJSON {
+				a.printTest(t)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		if err := a.printJSON(all); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return &failure{code: exitFailed, cause: fmt.Sprintf("%d of %d cannot be used", bad, len(all)), remedy: "docs/channels.md"}
+	}
+	return nil
+}
+
+func switchedOn(c *config.Config) (names []string) {
+	for _, s := range c.Channels {
+		if s.Enabled {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func (c *client) testChannel(ctx context.Context, name string, send bool) (t channel.Tested, err error) {
+	req, err := c.request(ctx, http.MethodPost, "/api/v1/channels/"+pathPart(name)+"/test", nil, map[string]bool{"send": send})
+	if err != nil {
+		return t, err
+	}
+	return t, c.send(ctx, req, &t)
+}
+
+// tryChannel tries one channel, by the daemon or by this program.
+func (a *app) tryChannel(ctx context.Context, name string) (t channel.Tested, err error) {
+	err = a.with(ctx, func(cl *client) error {
+		t, err = cl.testChannel(ctx, name, false)
+		return err
+	})
+	return t, err
+}
+
+func (a *app) printTest(t channel.Tested) {
+	mark := a.paint(a.out, green, "ok   ")
+	switch {
+	case !t.OK:
+		mark = a.paint(a.out, red, "FAIL ")
+	case !t.Tried:
+		mark = a.paint(a.out, amber, "?    ")
+	}
+	said := t.Said
+	if !t.OK {
+		said = t.Cause
+	}
+	fmt.Fprintf(a.out, "%s%s: %s\n", mark, t.Channel, printable(said))
+	if t.Remedy != "" {
+		fmt.Fprintf(a.out, "     what to do: %s\n", printable(t.Remedy))
+	}
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/channel"
+	"hob/cmd/hob/internal/setup"
+	"hob/platform/system"
+)
+
+// channelFlags are the flags of `hob channel add`.
+type channelFlags struct {
+	set, secrets              []string
+	plain, manifest, untested bool
+}
+
+func (a *app) channelAddCmd() *cobra.Command {
+	var f channelFlags
+	cmd := a.listing(&cobra.Command{
+		Use: "add CHANNEL", Short: "Set a channel up, or anew: asks what it needs, keeps its secrets, and signs in", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		RunE: a.run(func(c *cobra.Command, args []string) error {
+			if f.manifest {
+				return a.slackManifest(args[0])
+			}
+			return a.addChannel(c.Context(), args[0], f)
+		}),
+	})
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "an answer as KEY=VALUE, by the keys of its section; may be repeated")
+	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "where a secret comes from, as KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; without KEY= where there is one alone")
+	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
+	cmd.Flags().BoolVar(&f.untested, "untested", false, "do not sign in")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print what Slack makes the app from")
+	return cmd
+}
+
+func (a *app) slackManifest(name string) error {
+	if name != "slack" {
+		return usage("--manifest is for slack")
+	}
+	_, err := fmt.Fprint(a.out, setup.SlackManifest())
+	return err
+}
+
+// addedChannel is what `hob channel add --json` prints.
+type addedChannel struct {
+	Channel string          `json:"channel"`
+	Test    *channel.Tested `json:"test,omitempty"`
+	Next    []string        `json:"next"`
+}
+
+func (a *app) addChannel(ctx context.Context, name string, f channelFlags) error {
+	o, err := a.setupOptions()
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		o.Out = a.err
+	}
+	given, err := a.channelAnswers(o, name, f)
+	if err != nil {
+		return err
+	}
+	then, err := setup.AddChannel(ctx, o, a.asker(f.plain), name, given)
+	switch {
+	case errors.Is(err, setup.ErrSkip):
+		return nil
+	case errors.Is(err, setup.ErrLeft), err != nil && ctx.Err() != nil:
+		fmt.Fprintln(a.err, "Nothing was changed.")
+		return context.Canceled
+	case err != nil:
+		return err
+	}
+	out := addedChannel{Channel: name, Next: append([]string{}, then...)}
+	if h, held, err := system.Probe(o.Paths.LockFile()); err == nil && held && h.Role == system.RoleDaemon {
+		out.Next = append([]string{"Hob reads it at its next start: hob stop, then hob start"}, out.Next...)
+	} else {
+		out.Next = append([]string{"Start Hob: hob start"}, out.Next...)
+	}
+	if !f.untested {
+		t, err := a.tryChannel(ctx, name)
+		if err != nil {
+			return err
+		}
+		out.Test = &t
+	}
+	if a.asJSON {
+		err = a.printJSON(out)
+	} else {
+		a.printAdded(out)
+	}
+	if err == nil && out.Test != nil && !out.Test.OK {
+		err = &failure{code: exitFailed, cause: name + " is set up, and does not work yet: " + out.Test.Cause, remedy: out.Test.Remedy}
+	}
+	return err
+}
+
+func (a *app) printAdded(out addedChannel) {
+	if out.Test != nil && out.Test.OK && out.Test.Tried {
+		a.printTest(*out.Test)
+	}
+	fmt.Fprintf(a.out, "%s is set up. What to do next:\n", out.Channel)
+	for i, s := range out.Next {
+		fmt.Fprintf(a.out, "  %d. %s\n", i+1, s)
+	}
+}
+
+// asker asks on the terminal; nil where there is none.
+func (a *app) asker(plain bool) setup.Asker {
+	_, in := terminal(a.in)
+	if !in && !plain {
+		return nil
+	}
+	return a.terminalAsker(plain)
+}
+
+// channelAnswers are the answers that the flags give. No secret is among the words of
+// the command: other users could see it in the list of processes.
+func (a *app) channelAnswers(o setup.Options, name string, f channelFlags) (map[string]string, error) {
+	out, secrets := map[string]string{}, setup.Secrets(name)
+	for _, s := range f.set {
+		key, v, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, usage("write it as --set KEY=VALUE, and not %q", clipTo(key, 30))
+		}
+		if slices.Contains(secrets, key) && !system.IsReference(v) {
+			return nil, usage("%s is a secret, which other users could see in the list of processes; give it with --secret-from %s=stdin", key, key)
+		}
+		out[key] = v
+	}
+	for _, s := range f.secrets {
+		key, from, ok := strings.Cut(s, "=")
+		if !ok && len(secrets) == 1 {
+			key, from = secrets[0], s
+		}
+		switch {
+		case !slices.Contains(secrets, key):
+			return nil, usage("--secret-from KEY=SOURCE: the secrets of %s are %s", name, strings.Join(secrets, ", "))
+		case system.IsReference(from):
+			out[key] = from
+		case from != "stdin":
+			return nil, usage("--secret-from %s=...: it comes from stdin, env:NAME, file:PATH or keychain:NAME", key)
+		default:
+			v, err := a.secretLine(o, key)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = v
+		}
+	}
+	return out, nil
+}
+
+// secretLine is a secret from the terminal, where it is not shown, or the next line
+// of standard input.
+func (a *app) secretLine(o setup.Options, key string) (string, error) {
+	if _, tty := terminal(a.in); tty {
+		return a.secretText(key)
+	}
+	s, err := o.Stdin()
+	if err != nil || s == "" {
+		return "", usage("standard input has no line for %s", key)
+	}
+	return s, nil
+}

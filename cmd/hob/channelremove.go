@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/channel"
+	"hob/cmd/hob/internal/setup"
+	"hob/platform/system"
+	"hob/platform/vault"
+)
+
+func (a *app) channelRemoveCmd() *cobra.Command {
+	var yes bool
+	cmd := a.listing(&cobra.Command{
+		Use: "remove CHANNEL", Short: "Take a channel away, with its secrets and who is paired there", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.removeChannel(c.Context(), args[0], yes) }),
+	})
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// leaving is what goes with a channel.
+type leaving struct {
+	Channel  string   `json:"channel"`
+	Section  bool     `json:"section"`
+	Secrets  []string `json:"secrets"`
+	Pairings []row    `json:"pairings"`
+
+	changes []config.Value // of what else names the channel
+}
+
+func (a *app) removeChannel(ctx context.Context, name string, yes bool) error {
+	p, cfg, err := a.home()
+	if err != nil {
+		return err
+	}
+	l, err := a.leaving(ctx, p, cfg, name)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		for _, s := range l.words() {
+			fmt.Fprintln(a.err, printable(s))
+		}
+		ok, asked, err := a.yesOrNo(ctx, "Remove the channel "+name+"?")
+		switch {
+		case err != nil:
+			return err
+		case !asked:
+			return &failure{code: exitDenied, cause: "nothing was changed, as nobody can be asked here", remedy: "look at the above and say yes with: --yes"}
+		case !ok:
+			fmt.Fprintln(a.err, "Nothing was changed.")
+			return nil
+		}
+	}
+	if err := a.takeAway(ctx, p, l); err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(l)
+	}
+	fmt.Fprintf(a.out, "The channel %s is gone from the next start on.\n", name)
+	a.restart(p)
+	return nil
+}
+
+// leaving looks what goes with a channel.
+func (a *app) leaving(ctx context.Context, p system.Paths, cfg *config.Config, name string) (*leaving, error) {
+	if k, _ := channel.Find(name); k.Always {
+		return nil, &failure{code: exitFailed, cause: name + " is always there", remedy: "it cannot be removed"}
+	}
+	l := &leaving{Channel: name, Secrets: []string{}, Pairings: []row{}}
+	_, l.Section = cfg.Channel(name)
+	own, err := secretsOf(cfg, name)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := vault.For(p).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range own {
+		if slices.ContainsFunc(kept, func(k system.Kept) bool { return k.Name == s }) {
+			l.Secrets = append(l.Secrets, s)
+		}
+	}
+	rows, _, err := a.channels(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pairings(rows) {
+		if p.text("channel") == name {
+			l.Pairings = append(l.Pairings, p)
+		}
+	}
+	if !l.Section && len(l.Pairings) == 0 {
+		f := &failure{code: exitFailed, cause: name + " is not set up", remedy: "see: hob channel list"}
+		if name == "desktop" {
+			f.cause, f.remedy = "the desktop channel is there by itself", "switch it off with: hob config set channels.desktop.enabled false"
+		}
+		return nil, f
+	}
+	if cfg.Notify.Channel == name {
+		l.changes = append(l.changes, config.Value{Key: "notify.channel", Value: "origin"})
+	}
+	if slices.Contains(cfg.Notify.Fallback, name) {
+		rest := slices.DeleteFunc(slices.Clone(cfg.Notify.Fallback), func(s string) bool { return s == name })
+		l.changes = append(l.changes, config.Value{Key: "notify.fallback", Value: strings.Join(rest, ",")})
+	}
+	return l, nil
+}
+
+// secretsOf names the secrets that were kept for a channel alone.
+func secretsOf(cfg *config.Config, name string) (out []string, err error) {
+	if _, there := cfg.Channel(name); !there {
+		return nil, nil
+	}
+	v, err := cfg.Get("channels." + name)
+	if err != nil {
+		return nil, err
+	}
+	keys, _ := v.(map[string]any)
+	for key, v := range keys {
+		ref, _ := v.(string)
+		kept, is := strings.CutPrefix(ref, "keychain:")
+		own := []string{setup.SecretName(name, ""), setup.SecretName(name, key), config.PlainSecret{Key: "channels." + name + "." + key}.Name()}
+		if is && slices.Contains(own, kept) {
+			out = append(out, kept)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// words tell what goes, and what of it does not come back.
+func (l *leaving) words() (out []string) {
+	if l.Section {
+		out = append(out, "[channels."+l.Channel+"] goes from the configuration. (hob undo brings it back.)")
+	}
+	for _, v := range l.changes {
+		out = append(out, v.Key+" named it, and becomes "+fmt.Sprintf("%q", v.Value)+".")
+	}
+	if len(l.Secrets) > 0 {
+		out = append(out, "These secrets are forgotten for good: "+strings.Join(l.Secrets, ", ")+".")
+	}
+	for _, p := range l.Pairings {
+		out = append(out, p.text("name", "sender")+" on "+l.Channel+" is a stranger again.")
+	}
+	return out
+}
+
+// takeAway does it. The section goes first: without it nothing is heard there.
+func (a *app) takeAway(ctx context.Context, p system.Paths, l *leaving) error {
+	if l.Section {
+		err := a.editConfig(ctx, p, "no channel "+l.Channel, func() error {
+			if len(l.changes) > 0 {
+				if _, err := config.SetAll(p.ConfigFile(), l.changes); err != nil {
+					return err
+				}
+			}
+			return config.Remove(p.ConfigFile(), "channels."+l.Channel)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(l.Pairings) > 0 {
+		err := a.with(ctx, func(cl *client) error {
+			for _, x := range l.Pairings {
+				if err := cl.post(ctx, "/api/v1/pairings/"+pathPart(x.text("id"))+"/remove", struct{}{}, nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("the section is gone, and somebody is paired still: %w; hob channel list", err)
+		}
+	}
+	s := vault.For(p)
+	for _, name := range l.Secrets {
+		if err := s.Forget(ctx, name); err != nil {
+			return fmt.Errorf("the channel is gone, and its secret %s stays: %w; hob secret remove %s", name, err, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/cmd/hob/internal/channel"
+)
+
+func (a *app) channelStatusCmd() *cobra.Command {
+	return a.listing(&cobra.Command{
+		Use: "status [CHANNEL]", Short: "How the channels do that are set up, and what to do where one does not work", Args: cobra.MaximumNArgs(1), ValidArgsFunction: completeChannels,
+		RunE: a.run(func(c *cobra.Command, args []string) error { return a.channelStatus(c.Context(), args) }),
+	})
+}
+
+func (a *app) channelStatus(ctx context.Context, args []string) error {
+	rows, _, err := a.channels(ctx)
+	if err != nil {
+		return err
+	}
+	shown := []row{}
+	for _, r := range rows {
+		if r["configured"] == true || r["enabled"] == true {
+			shown = append(shown, r)
+		}
+	}
+	if len(args) == 1 {
+		r, err := namedChannel(rows, args[0])
+		if err != nil {
+			return err
+		}
+		shown = []row{r}
+	}
+	if a.asJSON {
+		return a.printJSON(shown)
+	}
+	zone := a.zone()
+	for _, r := range shown {
+		a.oneStatus(r, zone)
+	}
+	return nil
+}
+
+// oneStatus tells how one channel does, in a few lines.
+func (a *app) oneStatus(r row, zone *time.Location) {
+	name, state := r.text("name"), stateOf(r)
+	colour := map[string]string{"running": green, "waiting": amber, "starting": amber, "stopped": red, "failed": red}[r.text("state")]
+	if colour == "" {
+		colour = dim
+	}
+	how := r.text("describe")
+	if how == "" {
+		how = r.text("about")
+	}
+	fmt.Fprintf(a.out, "%-10s %s  %s\n", name, a.paint(a.out, colour, fmt.Sprintf("%-11s", state)), oneLine(how))
+	line := func(text string) {
+		if text != "" {
+			fmt.Fprintln(a.out, strings.Repeat(" ", 11)+oneLine(text))
+		}
+	}
+	line(traffic(r, zone))
+	if s := r.text("cause"); s != "" {
+		line(s)
+	} else if s := r.text("error"); s != "" {
+		line(s)
+	}
+	if s := r.text("remedy"); s != "" {
+		line("what to do: " + s)
+	}
+	mine, _ := r["pairings"].([]any)
+	k, _ := channel.Find(name)
+	switch {
+	case len(mine) > 0:
+		var who []string
+		for _, p := range mine {
+			if m, ok := p.(map[string]any); ok {
+				who = append(who, row(m).text("name", "sender"))
+			}
+		}
+		line("you are " + strings.Join(who, ", "))
+	case r.text("state") == "running" && r["deaf"] != true && r["pull"] != true && !k.Always:
+		line("nobody is paired, so that nobody is heard: hob channel pair " + name)
+	}
+}
+
+// traffic says what was heard and said on a channel, as far as that is known.
+func traffic(r row, zone *time.Location) string {
+	n := func(names ...string) int {
+		for _, x := range names {
+			if v, ok := r[x].(float64); ok && v > 0 {
+				return int(v)
+			}
+		}
+		return 0
+	}
+	var parts []string
+	add := func(count int, what string, at ...string) {
+		if count == 0 {
+			return
+		}
+		s := fmt.Sprintf("%d %s", count, what)
+		if t := localTime(zone, r.text(at...)); t != "" && len(at) > 0 {
+			s += " (last " + t + ")"
+		}
+		parts = append(parts, s)
+	}
+	add(n("heard"), "heard", "heard_at", "last_heard")
+	add(n("sent"), "sent", "sent_at", "last_sent")
+	add(n("queued", "waiting"), "waiting to be sent")
+	add(n("refused"), "of strangers not taken")
+	return strings.Join(parts, ", ")
+}

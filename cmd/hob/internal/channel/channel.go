@@ -1,0 +1,170 @@
+// Package channel knows what the owner is told of channels: which there are, which
+// of them are set up, how they work, and whether one can be signed in to. The
+// command, the page and the doctor show the same of it. It runs no channel.
+package channel
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"hob/autonomy/config"
+	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/channels/terminal"
+)
+
+// Kind is one of the channels that there can be.
+type Kind struct {
+	Name  string
+	About string // what it is, in a few words
+	// Systems on which it works, as runtime.GOOS; none: on all.
+	Systems []string
+	// Always: it is there without a section.
+	Always bool
+}
+
+// Kinds lists the channels, those that are always there first.
+func Kinds() []Kind {
+	mac := []string{"darwin"}
+	return []Kind{
+		{Name: terminal.Name, About: "hob chat and hob ask, in a terminal", Always: true},
+		{Name: "web", About: "the page on this machine (hob open), and programs that use the API", Always: true},
+		{Name: "desktop", About: "notes on the screen, with buttons for questions"},
+		{Name: "imessage", About: "Messages on this Mac: iMessage and SMS", Systems: mac},
+		{Name: "email", About: "a mailbox: you write to Hob, and it answers by mail"},
+		{Name: "discord", About: "a bot of your own on Discord: direct messages, and servers where it is mentioned"},
+		{Name: "slack", About: "an app in your Slack workspace: direct messages, mentions and threads"},
+		{Name: "telegram", About: "a bot of your own on Telegram"},
+		{Name: "webhook", About: "signed posts to a server of yours, and from it"},
+		{Name: "reminders", About: "a list in Reminders: what you put there is said to Hob", Systems: mac},
+		{Name: "notes", About: "a folder in Notes: what you write there is said to Hob", Systems: mac},
+		{Name: "alexa", About: "a skill of your own: you speak to an Echo, and Hob answers"},
+	}
+}
+
+// Names lists the names of Kinds.
+func Names() (out []string) {
+	for _, k := range Kinds() {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// Find looks a kind up by its name.
+func Find(name string) (Kind, bool) {
+	i := slices.IndexFunc(Kinds(), func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return Kinds()[i], true
+}
+
+// On reports whether it works on a system.
+func (k Kind) On(goos string) bool { return len(k.Systems) == 0 || slices.Contains(k.Systems, goos) }
+
+// Here reports whether it can be switched on in this program, on this machine.
+func (k Kind) Here() bool { return k.Always || k.On(runtime.GOOS) && driver(k.Name) != nil }
+
+func driver(name string) channels.Driver {
+	for _, d := range channelsall.Drivers() {
+		if d.Name() == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// States beside those of channels.Health.
+const (
+	// Idle: it is switched on, and Hob does not run, or runs since before.
+	Idle = "idle"
+	// Off: it is set up and switched off.
+	Off = "off"
+	// Unset: it is not set up.
+	Unset = "unset"
+	// Unsupported: it does not work on this machine.
+	Unsupported = "unsupported"
+)
+
+// Row is a channel as lists show it. Error is all that went wrong; Cause and Remedy
+// are the same in two.
+type Row struct {
+	channels.Health
+	About      string `json:"about"`
+	Configured bool   `json:"configured"` // it is always there, or has a section
+	Enabled    bool   `json:"enabled"`
+	Available  bool   `json:"available"` // it works on this machine
+	Cause      string `json:"cause,omitempty"`
+	Remedy     string `json:"remedy,omitempty"`
+}
+
+// Rows tells of all channels: those of Kinds, and what else there is. running says
+// whether the channels run, of which health tells.
+func Rows(c *config.Config, health []channels.Health, running bool) (out []Row) {
+	kinds := Kinds()
+	add := func(name string) {
+		if !slices.ContainsFunc(kinds, func(k Kind) bool { return k.Name == name }) {
+			kinds = append(kinds, Kind{Name: name})
+		}
+	}
+	for _, h := range health {
+		add(h.Name)
+	}
+	for _, s := range c.Channels {
+		add(s.Name)
+	}
+	for _, k := range kinds {
+		r := Row{Health: channels.Health{Name: k.Name}, About: k.About}
+		s, there := c.Channel(k.Name)
+		i := slices.IndexFunc(health, func(h channels.Health) bool { return h.Name == k.Name })
+		if i >= 0 {
+			r.Health = health[i]
+		}
+		r.Configured = k.Always || there
+		r.Enabled = k.Always || there && s.Enabled || i >= 0 && !there
+		r.Available = k.Here() || i >= 0 && r.State != "failed"
+		r.tell(i >= 0, running)
+		out = append(out, r)
+	}
+	return out
+}
+
+// tell fills in the state, and what is wrong.
+func (r *Row) tell(known, running bool) {
+	k, _ := Find(r.Name)
+	switch {
+	case known && r.State == "failed", known && running && (r.Enabled || !r.Configured):
+		r.Cause, r.Remedy = Split(r.Name, r.Error)
+	case !r.Available && r.Configured:
+		r.State, r.Cause, r.Remedy = Unsupported, "it does not work on this machine", "hob channel remove "+r.Name
+	case !r.Available:
+		r.State, r.Cause = Unsupported, "it does not work on this machine"
+	case k.Always && running:
+		r.State = "running"
+	case r.Enabled && running:
+		r.State, r.Cause, r.Remedy = Idle, "it was set up after Hob was started", "hob stop, then hob start"
+	case r.Enabled:
+		r.State = Idle
+	case r.Configured:
+		r.State = Off
+	default:
+		r.State = Unset
+	}
+	if r.Cause != "" && r.Remedy == "" && r.State != Unsupported {
+		r.Remedy = cmp.Or(map[string]string{"waiting": "it is tried again; see: hob channel test " + r.Name}[r.State], "hob channel test "+r.Name)
+	}
+}
+
+// Split parts what went wrong on a channel into cause and remedy.
+func Split(name, text string) (cause, remedy string) {
+	cause = text
+	for _, p := range []string{"channels: ", name + ": ", "hear: ", "deliver: ", name + ": "} {
+		cause = strings.TrimPrefix(cause, p)
+	}
+	if i := strings.LastIndex(cause, "; "); i > 0 && !strings.Contains(cause[i:], "\n") {
+		cause, remedy = cause[:i], cause[i+2:]
+	}
+	return cause, remedy
+}

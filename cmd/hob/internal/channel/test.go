@@ -1,0 +1,96 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"hob/autonomy/config"
+	"hob/channels"
+)
+
+// patience bounds one sign-in.
+const patience = 12 * time.Second
+
+// Why a channel could not be tried at all.
+var (
+	ErrUnknown  = errors.New("there is no channel of this name")
+	ErrUnset    = errors.New("it is not set up")
+	ErrUntested = errors.New("it cannot be tried without sending")
+)
+
+// Test makes a channel as the configuration has it and signs in and out; nothing is
+// sent. It returns in a sentence what it found. deps needs no Keep: the channel is
+// not run. A channel that is switched off is tried all the same. An error's remedy
+// stands behind its last "; ". ErrUntested: it can be made, and there is nothing to
+// sign in to.
+func Test(ctx context.Context, c *config.Config, name string, deps channels.Deps) (string, error) {
+	k, known := Find(name)
+	s, there := c.Channel(name)
+	d := driver(name)
+	switch {
+	case k.Always:
+		return "it is always there", nil
+	case !known && d == nil:
+		return "", fmt.Errorf("%w: %q; there are %s", ErrUnknown, name, strings.Join(Names(), ", "))
+	case d == nil:
+		return "", fmt.Errorf("%s does not work on this machine", name)
+	case !there && name != "desktop":
+		return "", fmt.Errorf("%w: there is no [channels.%s]; hob channel add %s", ErrUnset, name, name)
+	}
+	decode := s.Decode
+	if !there {
+		decode = func(any) error { return nil }
+	}
+	ch, err := d.New(decode, deps)
+	if err != nil {
+		return "", err
+	}
+	t, ok := ch.(channels.Tester)
+	if !ok {
+		return "", fmt.Errorf("%w; send yourself a text: hob channel test %s --send", ErrUntested, name)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	said, err := try(ctx, t)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s: %w; look whether this machine is online, and whether the server's name is right", patience, err)
+	}
+	return said, err
+}
+
+// try has a driver that breaks break nothing else.
+func try(ctx context.Context, t channels.Tester) (said string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			said, err = "", fmt.Errorf("the channel broke: %v; see the log: hob doctor log", p)
+		}
+	}()
+	return t.Test(ctx)
+}
+
+// Tested is what came of trying a channel.
+type Tested struct {
+	Channel string `json:"channel"`
+	OK      bool   `json:"ok"`
+	// Tried: there was something to sign in to, or a text was sent.
+	Tried  bool   `json:"tried"`
+	Said   string `json:"said,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Done fills in what Test returned; redact takes secrets out of its words.
+func (t *Tested) Done(said string, err error, redact func(string) string) {
+	t.OK, t.Tried, t.Said = err == nil, err == nil, redact(said)
+	switch {
+	case errors.Is(err, ErrUntested):
+		t.OK = true
+		t.Said, t.Remedy = Split(t.Channel, redact(err.Error()))
+	case err != nil:
+		t.Tried = true
+		t.Cause, t.Remedy = Split(t.Channel, redact(err.Error()))
+	}
+}

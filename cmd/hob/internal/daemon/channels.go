@@ -1,0 +1,187 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/autonomy/config"
+	"hob/autonomy/pairing"
+	"hob/channels"
+	"hob/channels/web"
+	"hob/cmd/hob/internal/channel"
+	"hob/cmd/hob/internal/doctor"
+	"hob/knowledge/store"
+	"hob/platform/pim"
+	"hob/platform/provenance"
+)
+
+// channelRow is a channel as lists show it.
+type channelRow struct {
+	channel.Row
+	Pairings []pairing.Pairing `json:"pairings"`
+}
+
+func (b *backend) listChannels(ctx context.Context, _ web.Query) (any, error) {
+	all, err := b.d.pairings.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []channelRow{}
+	for _, r := range channel.Rows(b.d.latest(), b.d.channels.Status(), !b.d.opt.InProcess) {
+		r.Error, r.Cause, r.Remedy = b.d.redact.Text(r.Error), b.d.redact.Text(r.Cause), b.d.redact.Text(r.Remedy)
+		mine := slices.DeleteFunc(slices.Clone(all), func(p pairing.Pairing) bool { return p.Channel != r.Name })
+		out = append(out, channelRow{r, append([]pairing.Pairing{}, mine...)})
+	}
+	return out, nil
+}
+
+// latest is the configuration as the file has it now; the one that Hob runs with
+// where that cannot be read.
+func (d *Daemon) latest() *config.Config {
+	if _, err := os.Stat(d.opt.Paths.ConfigFile()); err != nil || d.opt.Play != nil {
+		return d.opt.Config
+	}
+	c, err := config.Load(d.opt.Paths.ConfigFile())
+	if err != nil {
+		return d.opt.Config
+	}
+	return c
+}
+
+// TestChannel implements web.Backend. The channel is made anew, from the
+// configuration as it is now: what runs is left alone.
+func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ string) (any, error) {
+	out := channel.Tested{Channel: name}
+	said, err := channel.Test(ctx, b.d.latest(), name, b.d.trialDeps(b.d.latest(), name))
+	switch {
+	case errors.Is(err, channel.ErrUnknown):
+		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
+	case send && (err == nil || errors.Is(err, channel.ErrUntested)):
+		var more string
+		if more, err = b.d.sendTrial(ctx, name); err == nil && said != "" {
+			more = said + "; " + more
+		}
+		said = more
+	}
+	out.Done(said, err, b.d.redact.Text)
+	return out, nil
+}
+
+// trialDeps are what a channel may use that is made to be looked at, not run.
+func (d *Daemon) trialDeps(c *config.Config, name string) channels.Deps {
+	return channels.Deps{
+		Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
+		Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) {
+			a, err := c.Account(account, func(a config.Account) bool { return a.Has("imap") })
+			if err != nil {
+				return pim.Account{}, err
+			}
+			return d.servers(a), nil
+		},
+	}
+}
+
+// trialWait is how long a text that is sent as a test may take.
+const trialWait = 30 * time.Second
+
+// sendTrial sends the owner one text on a channel, the way of all texts, and waits
+// until it has arrived.
+func (d *Daemon) sendTrial(ctx context.Context, name string) (string, error) {
+	chat, err := d.ownersChat(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	event := "channel-test-" + bus.NewID()
+	text := "This is a test: Hob can reach you on " + name + "."
+	err = d.store.Write(ctx, func(tx *store.Tx) error {
+		return d.bus.SayTx(tx, event, bus.Out{
+			Delivery:   channels.Delivery{Kind: channels.Status, Session: "system", Channel: name, Chat: chat, Text: text},
+			Provenance: provenance.Hob, Judged: true,
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialWait)
+	defer cancel()
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	var last bus.Delivery
+	for {
+		list, err := d.bus.EventDeliveries(ctx, event)
+		if err == nil && len(list) == 1 {
+			switch last = list[0]; last.State {
+			case channels.Sent:
+				return "a test was sent", nil
+			case channels.Dead, channels.Failed:
+				return "", fmt.Errorf("the test could not be sent: %s", last.Error)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("the test did not go out within %s; see: hob channel status %s", trialWait, name)
+		case <-look.C:
+		}
+	}
+}
+
+// ownersChat is where the owner is reached on a running channel.
+func (d *Daemon) ownersChat(ctx context.Context, name string) (string, error) {
+	list := d.channels.Status()
+	i := slices.IndexFunc(list, func(h channels.Health) bool { return h.Name == name })
+	switch {
+	case d.opt.InProcess:
+		return "", errors.New("texts are sent by a running Hob alone; start it: hob start")
+	case i < 0 && (name == "web" || name == "terminal"), i >= 0 && list[i].Pull:
+		return "", fmt.Errorf("nothing is sent on %s: you read it there; hob chat, or hob open", name)
+	case i < 0:
+		return "", fmt.Errorf("Hob was started before %s was set up; hob stop, then hob start", name) //nolint:staticcheck // Hob is a name
+	case list[i].State == "failed" || list[i].State == "stopped":
+		return "", fmt.Errorf("the channel does not run: %s", list[i].Error)
+	case list[i].Deaf:
+		return "", nil
+	}
+	all, err := d.pairings.List(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range all {
+		if p.Channel == name {
+			return p.Chat, nil
+		}
+	}
+	return "", fmt.Errorf("it is not known who you are on %s; hob channel pair %s", name, name)
+}
+
+// trial tries a channel where no daemon runs.
+func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, error) {
+	return func(ctx context.Context, c *config.Config, name string) (string, error) {
+		network, err := doctor.Network(ctx, c, e.Secrets)
+		if err != nil {
+			return "", err
+		}
+		reveal := func(ctx context.Context, ref string) (string, error) {
+			s, err := e.Secrets.Resolve(ctx, ref)
+			return s.Reveal(), err
+		}
+		return channel.Test(ctx, c, name, channels.Deps{
+			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
+			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
+			Account: func(account string) (pim.Account, error) {
+				a, err := c.Account(account, func(a config.Account) bool { return a.Has("imap") })
+				if err != nil {
+					return pim.Account{}, err
+				}
+				out := a.Servers()
+				out.Secret = func(ctx context.Context) (string, error) { return reveal(ctx, a.Password) }
+				return out, nil
+			},
+		})
+	}
+}

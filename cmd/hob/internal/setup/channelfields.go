@@ -1,0 +1,276 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/autonomy/config"
+	"hob/cmd/hob/internal/channel"
+	"hob/platform/system"
+)
+
+// channelSetup is how one channel is set up. The terminal and the page are always
+// there and have none.
+type channelSetup struct {
+	Name string
+	// About is where the owner gets what is asked for, in a few lines.
+	About  string
+	Fields []field
+	// Then is what there is to do next, in sentences.
+	Then []string
+	// Follows is more of it, which depends on a secret's value; optional.
+	Follows func(secret func(key string) string) []string
+}
+
+// field is a key of a channel's section.
+type field struct {
+	Key          string
+	Kind         Kind // Text, Secret, Choice or YesNo
+	List         bool // a list of texts, with commas between them
+	Number       bool
+	Title, About string
+	Default      string // what the driver takes when there is none
+	Optional     bool
+	// Unasked: it is taken when it is given, and not asked for.
+	Unasked bool
+	// Check looks at an answer that is not empty; for a secret, at its value.
+	Check func(string) error
+	// Shown: it is of use, given what is answered; nil: it is.
+	Shown func(o Options, answer func(key string) string) bool
+	// Options of a Choice.
+	Options func(o Options) []Option
+}
+
+// title is the channel's name and what it is.
+func (c channelSetup) title() string {
+	k, _ := channel.Find(c.Name)
+	return c.Name + ": " + k.About
+}
+
+// key is that of the field's question.
+func (c channelSetup) key(f field) string { return c.Name + "_" + f.Key }
+
+// answer returns what was answered to a field by its key.
+func (c channelSetup) answer(a Answers) func(string) string {
+	return func(key string) string { return a[c.Name+"_"+key] }
+}
+
+// next is what is asked next: the questions up to the first one on which others
+// depend.
+func (c channelSetup) next(o Options, a Answers) (out []Question) {
+	for _, f := range c.Fields {
+		if f.Unasked || a.given(c.key(f)) || f.Shown != nil && !f.Shown(o, c.answer(a)) {
+			continue
+		}
+		out = append(out, c.question(o, f))
+		if f.Kind == Choice {
+			break
+		}
+	}
+	if len(out) > 0 && c.About != "" && out[0].About != "" {
+		out[0].About = c.About + "\n" + out[0].About
+	} else if len(out) > 0 && c.About != "" {
+		out[0].About = c.About
+	}
+	return out
+}
+
+// questions for all fields that are of use, asked or not.
+func (c channelSetup) questions(o Options, a Answers) (out []Question) {
+	for _, f := range c.Fields {
+		if f.Shown == nil || f.Shown(o, c.answer(a)) {
+			out = append(out, c.question(o, f))
+		}
+	}
+	return out
+}
+
+func (c channelSetup) question(o Options, f field) Question {
+	now := o.channelNow(c.Name, f.Key)
+	q := Question{Key: c.key(f), Kind: f.Kind, Title: f.Title, About: f.About, Default: now}
+	if q.Default == "" {
+		q.Default = f.Default
+	}
+	if f.Options != nil {
+		q.Options = f.Options(o)
+	}
+	missing := errors.New("it is needed")
+	switch f.Kind {
+	case Secret:
+		q.Default = ""
+		if now != "" {
+			q.About = strings.TrimSpace(q.About + " Empty: as it is.")
+		}
+		q.Check = func(s string) error {
+			s = strings.TrimSpace(s)
+			switch {
+			case s == "" && now == "" && !f.Optional:
+				return missing
+			case s == "" || system.IsReference(s) || f.Check == nil:
+				return nil
+			}
+			return f.Check(s)
+		}
+	case Text:
+		if f.Optional {
+			q.About = strings.TrimSpace(q.About + " May be left empty.")
+		}
+		q.Check = func(s string) error {
+			switch s = strings.TrimSpace(s); {
+			case s == "" && !f.Optional:
+				return missing
+			case s == "" || f.Check == nil:
+				return nil
+			case f.List:
+				for _, x := range Items(s) {
+					if err := f.Check(x); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			return f.Check(s)
+		}
+	}
+	return q
+}
+
+// apply is what follows from the answers.
+func (c channelSetup) apply(ctx context.Context, o Options, a Answers) (d Done, err error) {
+	secrets := map[string]string{}
+	set := func(key, value string) {
+		d.Values = append(d.Values, config.Value{Key: "channels." + c.Name + "." + key, Value: value})
+	}
+	for _, f := range c.Fields {
+		v, given := a[c.key(f)]
+		if v = strings.TrimSpace(v); !given || f.Shown != nil && !f.Shown(o, c.answer(a)) {
+			continue
+		}
+		now := o.channelNow(c.Name, f.Key)
+		switch {
+		case f.Kind == Secret:
+			plain, ref, kept, err := o.secretOf(ctx, v, c.secretName(f), now)
+			if v == "" && now != "" {
+				err = nil // what there was stays; whether it is good shows when it is tried
+			}
+			if err == nil && f.Check != nil && plain != "" && plain != now {
+				err = f.Check(plain)
+			}
+			if err != nil {
+				return Done{}, problem(err, false, c.key(f))
+			}
+			secrets[f.Key] = plain
+			d.Secrets = append(d.Secrets, kept...)
+			if ref != "" && (ref != now || len(kept) > 0) {
+				set(f.Key, ref)
+			}
+		case v == now, now == "" && v == f.Default:
+		case f.Kind == YesNo, f.Number:
+			set(f.Key, v)
+		case f.List:
+			set(f.Key, written(Items(v)))
+		default:
+			set(f.Key, written(v))
+		}
+	}
+	if c.Follows != nil {
+		d.Said = c.Follows(func(key string) string { return secrets[key] })
+	}
+	return d, nil
+}
+
+// written writes texts as TOML does: as they are, also those that look like numbers.
+func written(v any) string {
+	if list, ok := v.([]string); ok && len(list) == 0 {
+		return "[]"
+	}
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // texts can be written
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// secretName is where a secret of the channel is kept.
+func (c channelSetup) secretName(f field) string {
+	n := 0
+	for _, x := range c.Fields {
+		if x.Kind == Secret {
+			n++
+		}
+	}
+	if n == 1 {
+		return SecretName(c.Name, "")
+	}
+	return SecretName(c.Name, f.Key)
+}
+
+// SecretName is the name under which a channel's secret is kept; key is empty for one
+// that has only one.
+func SecretName(name, key string) string {
+	if key == "" {
+		return "channel-" + name
+	}
+	return "channel-" + name + "-" + key
+}
+
+// common are the keys that every section has.
+func common() []string { return []string{"mention", "send_delay", "settle", "stream"} }
+
+// taken takes answers by the keys of the section; what every section has is only
+// written.
+func (c channelSetup) taken(given map[string]string) (pre Answers, more []config.Value, err error) {
+	pre = Answers{}
+	var known []string
+	for _, f := range c.Fields {
+		known = append(known, f.Key)
+	}
+	for key, v := range given {
+		switch {
+		case slices.Contains(known, key):
+			pre[c.Name+"_"+key] = v
+		case slices.Contains(common(), key):
+			more = append(more, config.Value{Key: "channels." + c.Name + "." + key, Value: v})
+		default:
+			all := append(known, common()...)
+			if near := config.Nearest(key, all); near != "" {
+				return nil, nil, fmt.Errorf("%s: unknown key; did you mean %q?", key, near)
+			}
+			return nil, nil, fmt.Errorf("%s: unknown key; %s has %s", key, c.Name, strings.Join(all, ", "))
+		}
+	}
+	return pre, more, nil
+}
+
+// channelNow is a key of the section there is, as it is answered; a secret in the
+// clear is left out.
+func (o Options) channelNow(name, key string) string {
+	if _, there := o.Config.Channel(name); !there {
+		return ""
+	}
+	v, err := o.Config.Get("channels." + name + "." + key)
+	if err != nil {
+		return ""
+	}
+	switch v := v.(type) {
+	case string:
+		if v != "[redacted]" {
+			return v
+		}
+	case bool:
+		return fmt.Sprint(v)
+	case []any:
+		var list []string
+		for _, x := range v {
+			list = append(list, fmt.Sprint(x))
+		}
+		return strings.Join(list, ",")
+	}
+	return ""
+}
