@@ -7,12 +7,12 @@ import (
 	"hob/channels"
 	"hob/channels/alexa"
 	"hob/channels/desktop"
+	"hob/channels/discord"
 	"hob/channels/email"
 	"hob/channels/imessage"
-	"hob/channels/discord"
-	"hob/channels/slack"
 	"hob/channels/notes"
 	"hob/channels/reminders"
+	"hob/channels/slack"
 	"hob/channels/webhook"
 )
 
@@ -21,12 +21,12 @@ func Drivers() []channels.Driver {
 	return []channels.Driver{
 		alexa.Driver{},
 		desktop.Driver{},
+		discord.Driver{},
 		email.Driver{},
 		imessage.Driver{},
-		discord.Driver{},
-		slack.Driver{},
 		notes.Driver{},
 		reminders.Driver{},
+		slack.Driver{},
 		webhook.Driver{},
 	}
 }
