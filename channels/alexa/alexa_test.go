@@ -1,6 +1,7 @@
 package alexa_test
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"fmt"
 	"math/big"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -493,6 +495,13 @@ func TestModel(t *testing.T) {
 				t.Errorf("%s: %q", i.Name, s)
 			}
 		}
+	}
+	const page = "../../docs/alexa-model.json"
+	if have, err := os.ReadFile(page); err != nil || !bytes.Equal(have, append(b, '\n')) {
+		if os.Getenv("UPDATE_DOCS") != "" {
+			err = os.WriteFile(page, append(b, '\n'), 0o644) //nolint:gosec // a page for everybody
+		}
+		t.Errorf("%s is not this model; run the test with UPDATE_DOCS=1 (%v)", page, err)
 	}
 	if !names["AMAZON.StopIntent"] || !names["AMAZON.FallbackIntent"] || !names["AskIntent"] {
 		t.Errorf("%v", names)
