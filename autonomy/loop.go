@@ -16,6 +16,7 @@ import (
 	"hob/autonomy/learn"
 	"hob/autonomy/notify"
 	"hob/autonomy/session"
+	"hob/channels"
 	"hob/knowledge/store"
 	"hob/tools"
 	"hob/watchers"
@@ -108,6 +109,9 @@ type Options struct {
 	Drain time.Duration
 	// Typing shows in a chat that Hob is at work there, until stop; optional.
 	Typing func(ctx context.Context, channel, chat string) (stop func())
+	// Show lets the sender of a message see its answer grow; optional. See
+	// channels.Manager.Show.
+	Show func(ctx context.Context, event, channel, chat string) channels.Shown
 	// Jumped is told when the wall clock was moved or the machine slept.
 	Jumped func(by time.Duration)
 	Log    *slog.Logger

@@ -188,7 +188,9 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 	}
 	msg, heard := shown(ev)
 	msg.Ignored = tell
+	settle := settles(ev, in)
 	if tell {
+		settle = 0
 		ev.Payload = mustJSON(message{Until: until})
 	}
 	var acc channels.Accepted
@@ -198,7 +200,7 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		}
 	}()
 	err = l.o.Store.Write(ctx, func(tx *store.Tx) error {
-		if acc, err = l.o.Bus.PutTx(tx, ev); err != nil {
+		if acc, err = l.o.Bus.JoinTx(tx, ev, settle, joined); err != nil {
 			return err
 		}
 		if heard && l.o.Ears != nil && !acc.Repeated {
@@ -216,6 +218,12 @@ func (l *Loop) Receive(ctx context.Context, in channels.Inbound) (channels.Accep
 		return channels.Accepted{}, err
 	}
 	return acc, nil
+}
+
+// Known implements channels.Knower.
+func (l *Loop) Known(ctx context.Context, channel, key string) (channels.Accepted, bool, error) {
+	event, err := l.o.Bus.Taken(ctx, channel, key)
+	return channels.Accepted{Event: event, Repeated: event != ""}, event != "", err
 }
 
 // event makes the inbox row of a message.

@@ -116,6 +116,7 @@ func (l *Loop) converse(ctx context.Context, ev bus.Event) (result, error) {
 		t.Images = append(t.Images, llm.Image{MIME: i.MIME, Data: i.Data})
 	}
 	defer l.o.Typing(ctx, ev.Channel, ev.Chat)()
+	defer l.show(ctx, ev)()
 	res.Outcome, err = who.Agent.Run(ctx, t)
 	return res, err
 }

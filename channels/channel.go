@@ -61,6 +61,9 @@ type Inbound struct {
 	// Payload is kept with the event for the channel's own use.
 	Payload json.RawMessage
 	At      time.Time
+	// Settle is how long the message waits for the next one of the same person, so
+	// that both are answered together. The Manager sets it.
+	Settle time.Duration
 }
 
 // Conversation is the session to which a message belongs that names none.
@@ -102,6 +105,12 @@ type Accepted struct {
 // ErrStranger it never will be: acknowledge it and forget it.
 type Receiver interface {
 	Receive(ctx context.Context, in Inbound) (Accepted, error)
+}
+
+// Knower is a Receiver that can tell whether a message was taken before, so that what
+// came with it is not fetched again.
+type Knower interface {
+	Known(ctx context.Context, channel, key string) (Accepted, bool, error)
 }
 
 // Overhearer is a Receiver that is also shown what is not taken because of who
@@ -228,6 +237,14 @@ type Limits struct {
 // Limiter is a channel with limits.
 type Limiter interface{ Limits() Limits }
 
+// limits are those of a channel.
+func limits(ch Channel) Limits {
+	if l, ok := ch.(Limiter); ok {
+		return l.Limits()
+	}
+	return Limits{}
+}
+
 // Attacher marks a channel whose Send takes Delivery.Files, up to Limits.MaxFile
 // each. On any other channel the text says where the files lie.
 type Attacher interface{ Attaches() }
@@ -286,6 +303,10 @@ type Deps struct {
 	Scripts osrun.Runner
 	// Account finds what the owner has configured under [accounts.NAME].
 	Account func(name string) (pim.Account, error)
+	// Lists are the owner's lists of things to do, and Notes his notes, as they are set
+	// up at the time; nil where there are none to be had.
+	Lists func() []pim.Reminders
+	Notes func() []pim.Notes
 	// Buttons is there for channels on which texts can be answered with a press;
 	// nil: without buttons.
 	Buttons Buttons

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -13,8 +15,10 @@ import (
 const (
 	maxFailures = 12             // refusals of one text by a platform that answers
 	maxAge      = 24 * time.Hour // for a platform that cannot be reached
-	longPause   = time.Hour      // the longest pause a platform may ask for
-	recordWait  = 5 * time.Second
+	// maxOutage is how long a platform may answer that it cannot at the moment.
+	maxOutage  = 90 * time.Minute
+	longPause  = time.Hour // the longest pause a platform may ask for
+	recordWait = 5 * time.Second
 	// repeatedMark stands before a text that may have arrived already.
 	repeatedMark = "(possibly repeated) "
 )
@@ -27,12 +31,16 @@ type deliverer struct {
 	find    Finder // nil when the platform cannot look up
 	dedupes bool
 	limit   int
+	utf16   bool
+	attach  bool  // files go along
+	maxFile int64 // up to this size
 	out     Outbox
 	log     *slog.Logger
 	timeout time.Duration
 	grace   time.Duration
 	sent    func()
 	trouble func(error)
+	held    func(time.Time) // when the platform may be called again
 	rate    window
 	paused  time.Time // the platform asked not to be called before
 	tries   map[string]*try
@@ -45,20 +53,25 @@ type try struct {
 	sent     int  // parts that have certainly arrived
 	unsure   bool // the next part may have arrived
 	failures int
+	since    time.Time // of the first failure
+	// undrafted: the draft of the answer cannot be replaced; it comes as a message of
+	// its own.
+	undrafted bool
 }
 
 func (m *Manager) deliverer(name string, ch Channel) *deliverer {
 	d := &deliverer{
 		name: name, ch: ch, out: m.opt.Outbox, log: m.opt.Log.With("channel", name),
 		timeout: m.opt.SendTimeout, grace: m.opt.Grace,
-		sent: func() { m.count(name) }, trouble: func(err error) { m.trouble(name, err) }, tries: map[string]*try{},
+		sent: func() { m.count(name) }, trouble: func(err error) { m.trouble(name, err) },
+		held:  func(at time.Time) { m.held(name, at) },
+		tries: map[string]*try{},
 	}
 	d.find, _ = ch.(Finder)
 	_, d.dedupes = ch.(Deduper)
-	if l, ok := ch.(Limiter); ok {
-		lim := l.Limits()
-		d.limit, d.rate.n = lim.MaxText, lim.PerMinute
-	}
+	_, d.attach = ch.(Attacher)
+	lim := limits(ch)
+	d.limit, d.utf16, d.rate.n, d.maxFile = lim.MaxText, lim.UTF16, lim.PerMinute, lim.MaxFile
 	return d
 }
 
@@ -110,6 +123,9 @@ func (d *deliverer) settle(ctx context.Context) error {
 func (d *deliverer) ready(ctx context.Context) bool {
 	now := time.Now()
 	wait := max(d.paused.Sub(now), d.rate.full(now))
+	if wait > 0 {
+		d.held(now.Add(wait))
+	}
 	return ctx.Err() == nil && (wait <= 0 || sleep(ctx, wait))
 }
 
@@ -140,6 +156,10 @@ func (d *deliverer) idle(ctx context.Context, wake <-chan struct{}) bool {
 
 // deliver says one text. Its error means that the channel cannot go on.
 func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
+	var left string
+	if row.Files, left = d.carried(row.Files); left != "" {
+		row.Text = strings.TrimSpace(row.Text + "\n" + left)
+	}
 	t := d.tries[row.ID]
 	if t == nil {
 		t = &try{parts: d.split(row.Text), unsure: row.MaybeRepeated && !d.dedupes}
@@ -168,14 +188,28 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 	return err
 }
 
+// carried are the files that the channel takes along, and what is said of the others:
+// they were queued while it took more.
+func (d *deliverer) carried(files []Attachment) (along []Attachment, left string) {
+	for _, f := range files {
+		if _, err := os.Stat(f.Path); d.attach && f.Size <= d.maxFile && err == nil {
+			along = append(along, f)
+			continue
+		}
+		left += fmt.Sprintf("\n(the file %s, %s, could not go along)", f.Name, size(f.Size))
+	}
+	return along, strings.TrimSpace(left)
+}
+
 // split cuts a text so that the mark of a repetition still fits.
 func (d *deliverer) split(text string) []string {
 	limit := d.limit
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	mark := utf8.RuneCountInString(repeatedMark)
-	if limit > 4*mark && d.find == nil && !d.dedupes && utf8.RuneCountInString(text) > limit-mark {
+	if limit > 4*mark && d.find == nil && !d.dedupes && Length(text, Limits{UTF16: d.utf16}) > limit-mark {
 		limit -= mark
 	}
-	return Split(text, limit)
+	return SplitFor(text, Limits{MaxText: limit, UTF16: d.utf16})
 }
 
 // part says the next part of a text, or finds that it has arrived.
@@ -185,8 +219,17 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if len(t.parts) > 1 {
 		p.ID = fmt.Sprintf("%s.%d", row.ID, t.sent+1)
 	}
+	if t.sent > 0 || t.undrafted {
+		p.Draft = ""
+	}
+	if p.Draft != "" { // it is put in the place of what is there, however often
+		p.MaybeRepeated = false
+	}
+	if t.sent < len(t.parts)-1 {
+		p.Files = nil
+	}
 	r, err := d.call(ctx, func(ctx context.Context) (Receipt, error) {
-		if t.unsure && d.find != nil {
+		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
 				return r, fmt.Errorf("look up whether it arrived: %w", err)
@@ -204,7 +247,13 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		failpoint.Hit("channel.send.after")
 		return r, err
 	})
-	if err != nil && maybeSent(err) {
+	if c := ClassOf(err); err != nil && p.Draft != "" && (c == Permanent || c == Unsupported) {
+		// The message in which it grew is gone, or cannot be changed any more.
+		d.log.Info("an answer is sent as a message of its own", "delivery", row.ID, "error", err)
+		t.undrafted = true
+		return d.part(ctx, row, t)
+	}
+	if err != nil && maybeSent(err) && p.Draft == "" {
 		t.unsure = !d.dedupes
 	}
 	return r, err

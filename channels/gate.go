@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // gate stands between one channel and the engine: it decides who is heard and
@@ -19,10 +20,26 @@ type gate struct {
 	to      Receiver
 	log     *slog.Logger
 	refused atomic.Int64
+	// everything: in groups, also what is not said to Hob is taken.
+	everything  bool
+	unmentioned atomic.Int64
+	settle      time.Duration
+	files       Files
+	heard       func()
 }
 
-func newGate(name string, ch Channel, o Options) *gate {
-	g := &gate{name: name, owners: o.Owners, to: o.Receiver, log: o.Log, shared: o.SharedGroups}
+func newGate(name string, ch Channel, m *Manager) *gate {
+	o, choice := m.opt, m.opt.Choices[name]
+	g := &gate{
+		name: name, owners: o.Owners, to: o.Receiver, log: o.Log, shared: o.SharedGroups, everything: choice.Unmentioned,
+		files: o.Files, heard: func() { m.heard(name) },
+	}
+	if !m.Pull(name) {
+		g.settle = limits(ch).Settle
+		if choice.Settle != nil {
+			g.settle = *choice.Settle
+		}
+	}
 	if a, ok := ch.(Allower); ok {
 		for _, id := range a.Allow() {
 			if id = SenderID(id); id != "" { // an empty entry is nobody
@@ -37,7 +54,7 @@ func newGate(name string, ch Channel, o Options) *gate {
 // conversation of their own, whatever the channel asked for, so that their
 // words never stand in the owner's.
 func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
-	in.Channel, in.Sender = g.name, SenderID(in.Sender)
+	in.Channel, in.Sender, in.Settle = g.name, SenderID(in.Sender), 0
 	if err := g.identify(ctx, &in); err != nil {
 		return Accepted{}, fmt.Errorf("channels: %s: who wrote a message: %w", g.name, err)
 	}
@@ -56,10 +73,26 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	default:
 		in.Session = own
 	}
+	if in.Group && !in.Mentioned && !g.everything { // said among the others
+		g.unmentioned.Add(1)
+		return Accepted{}, g.overhear(ctx, in, own)
+	}
+	if !in.Forwarded {
+		in.Settle = g.settle
+	}
+	if acc, known, err := g.known(ctx, in); err != nil || known {
+		return acc, err
+	}
+	if err := g.fetch(ctx, &in); err != nil {
+		return Accepted{}, err
+	}
 	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
 	acc, err := g.to.Receive(ctx, in)
 	if err != nil {
 		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
+	}
+	if !acc.Repeated {
+		g.heard()
 	}
 	return acc, nil
 }
@@ -78,7 +111,7 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 			in.Outside, in.Text = append(in.Outside, in.Text), "[forwarded]"
 		}
 	}
-	if err != nil || yes || in.Group || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 {
+	if err != nil || yes || in.Group || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 || len(in.Files) > 0 {
 		return err
 	}
 	if yes, err = g.owners.Pair(ctx, *in); err != nil || !yes {
@@ -95,7 +128,7 @@ func (g *gate) overhear(ctx context.Context, in Inbound, session string) error {
 	if !ok {
 		return ErrStranger
 	}
-	in.Session, in.Text = session, strings.ToValidUTF8(in.Text, "\uFFFD")
+	in.Session, in.Files, in.Text = session, nil, strings.ToValidUTF8(in.Text, "\uFFFD")
 	if err := to.Overhear(ctx, in); err != nil {
 		return fmt.Errorf("channels: %s: a stranger's message: %w", g.name, err)
 	}

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 )
@@ -30,8 +28,22 @@ type Options struct {
 	SharedGroups bool
 	// SendTimeout bounds one Send (default 30 s).
 	SendTimeout time.Duration
+	// Choices are what the owner has chosen for channels, by name.
+	Choices map[string]Choice
+	// Files is where incoming files go; the zero value keeps none.
+	Files Files
+	// Drafts keeps which messages hold answers that are still being written; nil:
+	// answers are sent only whole.
+	Drafts Drafts
 	// Grace is how long a Send may go on after Run was told to end (default 3 s).
 	Grace time.Duration
+}
+
+// Choice is what the owner has chosen for a channel. The zero value leaves it to Hob.
+type Choice struct {
+	Unmentioned bool           // in groups, also what is not said to Hob is taken
+	Whole       bool           // answers are not seen before they are whole
+	Settle      *time.Duration // in place of Limits.Settle
 }
 
 // Manager runs channels side by side. A channel that fails is started again
@@ -41,21 +53,11 @@ type Manager struct {
 
 	mu    sync.Mutex
 	state map[string]*Health
+	runs  map[string]*hearing // what hears now, by channel
 
+	gates   map[string]*gate
 	typists typists
-}
-
-// Health is how one channel does.
-type Health struct {
-	Name string `json:"name"`
-	// State is starting, running, waiting (failed, will be tried again),
-	// stopped (needs its owner) or failed (could not be made).
-	State string    `json:"state"`
-	Error string    `json:"error,omitempty"`
-	Pull  bool      `json:"pull"`
-	Deaf  bool      `json:"deaf,omitempty"` // nobody can write there
-	Sent  int       `json:"sent"`
-	Since time.Time `json:"since,omitzero"`
+	drafts  drafting
 }
 
 // New checks the options. It starts nothing.
@@ -65,12 +67,13 @@ func New(o Options) (*Manager, error) {
 	}
 	o.SendTimeout = cmp.Or(o.SendTimeout, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 3*time.Second)
-	m := &Manager{opt: o, state: map[string]*Health{}, typists: typists{open: map[[2]string]*typist{}}}
+	m := &Manager{opt: o, state: map[string]*Health{}, runs: map[string]*hearing{}, gates: map[string]*gate{}, typists: typists{open: map[[2]string]*typist{}}}
 	for name, ch := range o.Channels {
 		if name == "" || ch == nil {
 			return nil, fmt.Errorf("channels: the channel %q is nil or has no name", name)
 		}
 		m.state[name] = &Health{Name: name, State: "starting", Pull: m.Pull(name), Deaf: deaf(ch)}
+		m.gates[name] = newGate(name, ch, m)
 	}
 	for name, err := range o.Failed {
 		m.state[name] = &Health{Name: name, State: "failed", Error: err.Error()}
@@ -83,6 +86,16 @@ func New(o Options) (*Manager, error) {
 func (m *Manager) Pull(name string) bool {
 	_, ok := m.opt.Channels[name].(Puller)
 	return ok
+}
+
+// Attaches reports whether files go along on a channel, and the size of the largest.
+func (m *Manager) Attaches(name string) (largest int64, ok bool) {
+	ch := m.opt.Channels[name]
+	if _, ok = ch.(Attacher); !ok {
+		return 0, false
+	}
+	largest = limits(ch).MaxFile
+	return largest, largest > 0
 }
 
 func deaf(ch Channel) bool {
@@ -101,25 +114,14 @@ func (m *Manager) Has(name string) bool {
 	return m.state[name].State != "stopped"
 }
 
-// Status lists the channels in order of name.
-func (m *Manager) Status() []Health {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	out := make([]Health, 0, len(m.state))
-	for _, name := range slices.Sorted(maps.Keys(m.state)) {
-		out = append(out, *m.state[name])
-	}
-	return out
-}
-
 // Run hears and delivers until ctx ends, and returns nil when everything it
 // started has ended.
 func (m *Manager) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	for name, ch := range m.opt.Channels {
-		g := newGate(name, ch, m.opt)
+		g := m.gates[name]
 		wg.Go(func() {
-			m.supervise(ctx, name, "hear", func(ctx context.Context) error { return ch.Run(ctx, g) })
+			m.supervise(ctx, name, "hear", func(ctx context.Context) error { return m.hear(ctx, name, ch, g) })
 		})
 		if !m.Pull(name) {
 			wg.Go(func() {
@@ -129,6 +131,7 @@ func (m *Manager) Run(ctx context.Context) error {
 	}
 	wg.Wait()
 	m.typists.end()
+	m.drafts.end()
 	return nil
 }
 
@@ -138,9 +141,14 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 	m.note(name, "running", nil)
 	for failures := 0; ; failures++ {
 		began := time.Now()
+		woke := m.woke(name)
 		err := guarded(func() error { return run(ctx) })
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, errWoke) {
+			failures = -1
+			continue
 		}
 		if err == nil {
 			err = errors.New("it ended by itself")
@@ -159,7 +167,7 @@ func (m *Manager) supervise(ctx context.Context, name, part string, run func(con
 		}
 		m.opt.Log.Warn("channel failed and will be started again", "channel", name, "part", part, "error", err)
 		m.note(name, "waiting", err)
-		if !sleep(ctx, backoff(failures)) {
+		if !sleepOr(ctx, backoff(failures), woke) {
 			return
 		}
 		m.note(name, "running", err)
@@ -174,36 +182,4 @@ func guarded(f func() error) (err error) {
 		}
 	}()
 	return f()
-}
-
-func (m *Manager) note(name, state string, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h := m.state[name]
-	if h.State == "stopped" {
-		return // the other half of the channel does not cover that up
-	}
-	h.State, h.Since, h.Error = state, time.Now().UTC(), ""
-	if err != nil {
-		h.Error = err.Error()
-	}
-}
-
-// trouble shows why a text could not be delivered until the next one is.
-func (m *Manager) trouble(name string, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if h := m.state[name]; h.State == "running" {
-		h.Error = err.Error()
-	}
-}
-
-func (m *Manager) count(name string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h := m.state[name]
-	h.Sent++
-	if h.State == "running" {
-		h.Error = ""
-	}
 }

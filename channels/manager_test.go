@@ -96,7 +96,8 @@ func TestErrorsDecide(t *testing.T) {
 	}{
 		{"temporary is tried again", channels.Errorf(channels.Temporary, "hiccup"), 3, time.Hour, channels.Sent, 4},
 		{"an unclassified error counts as temporary", errors.New("hm"), 1, time.Hour, channels.Sent, 2},
-		{"twelve failures are enough", channels.Errorf(channels.Temporary, "broken"), 99, 3 * time.Hour, channels.Dead, 12},
+		{"an hour of failures costs nothing", channels.Errorf(channels.Temporary, "broken"), 99, time.Hour, channels.Failed, 0},
+		{"but they are not taken for ever", channels.Errorf(channels.Temporary, "broken"), 999, 4 * time.Hour, channels.Dead, 0},
 		{"permanent is given up at once", channels.Errorf(channels.Permanent, "no such chat"), 1, time.Minute, channels.Dead, 1},
 		{"unsupported is given up at once", errors.ErrUnsupported, 1, time.Minute, channels.Dead, 1},
 		{"later without a time waits", later, 1, time.Hour, channels.Sent, 2},
@@ -337,8 +338,9 @@ func TestWhoIsHeard(t *testing.T) {
 		{"a stranger, other list", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "eve"}, ""},
 		{"a guest", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob"}, "x:7"},
 		{"a guest cannot enter the owner's session", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Session: "work"}, "x:7"},
-		{"a member of a group", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Group: true}, "x:7:bob"},
-		{"the owner in a group", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, FromOwner: true}, "x:7:me"},
+		{"a member of a group", []string{"bob"}, channels.Inbound{Chat: "7", Sender: "bob", Group: true, Mentioned: true}, "x:7:bob"},
+		{"the owner in a group", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, Mentioned: true, FromOwner: true}, "x:7:me"},
+		{"the owner among others, not to Hob", nil, channels.Inbound{Chat: "7", Sender: "me", Group: true, FromOwner: true}, ""},
 		{"somebody in a group", nil, channels.Inbound{Chat: "7", Group: true, FromOwner: true}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

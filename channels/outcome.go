@@ -49,9 +49,12 @@ func (d *deliverer) failed(ctx context.Context, row Delivery, t *try, err error)
 		return d.putBack(ctx, row, t, at, err.Error())
 	}
 	if !unreachable(err) {
+		if t.failures == 0 {
+			t.since = now
+		}
 		t.failures++
 	}
-	if t.failures >= maxFailures || d.old(row, now) {
+	if t.failures >= maxFailures && now.Sub(t.since) >= maxOutage || d.old(row, now) {
 		return d.giveUp(ctx, row, err.Error())
 	}
 	return d.putBack(ctx, row, t, now.Add(backoff(max(t.failures-1, row.Attempts-1, 0))), err.Error())

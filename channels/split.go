@@ -3,45 +3,114 @@ package channels
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// Split cuts a text into parts of at most limit characters (runes), at the end
-// of a paragraph if it can, else of a line, else of a word, and only then inside
-// a word. A fenced code block that fits into one part is not cut; one
-// that does not is closed at the end of a part and opened again in the next.
-// White space at the cuts is dropped. A limit of 0 or less means none.
-func Split(text string, limit int) []string {
-	if limit <= 0 || len(text) <= limit || utf8.RuneCountInString(text) <= limit {
+// Split cuts a text into parts of at most limit characters (runes). See SplitFor.
+func Split(text string, limit int) []string { return SplitFor(text, Limits{MaxText: limit}) }
+
+// SplitFor cuts a text into parts that a platform takes, at the end of a paragraph if
+// it can, else of a line, else of a word, and only then inside a word, but never
+// inside what people see as one character (UAX 29, extended grapheme clusters). A list
+// item or a fenced code block that fits into one part is not cut; a block that does
+// not is closed at the end of a part and opened again in the next. White space at the
+// cuts is dropped. A limit of 0 or less means none.
+func SplitFor(text string, l Limits) []string {
+	c := cutter{limit: l.MaxText, utf16: l.UTF16}
+	if c.limit <= 0 || len(text) <= c.limit || c.length(text) <= c.limit {
 		return []string{text}
 	}
 	var parts []string
 	for rest := text; rest != ""; {
 		var part string
-		part, rest = cutPart(rest, limit)
+		part, rest = c.part(rest)
 		if strings.TrimSpace(part) != "" {
 			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 { // nothing but white space
-		parts = []string{text[:offset(text, limit)]}
+		parts = []string{text[:c.offset(text, c.limit)]}
 	}
 	return parts
 }
 
-// cutPart takes the first part off a text.
-func cutPart(text string, limit int) (part, rest string) {
-	end := offset(text, limit)
+// cutter counts as a platform does.
+type cutter struct {
+	limit int
+	utf16 bool
+}
+
+// Length is how many characters of a platform a text has.
+func Length(text string, l Limits) int { return cutter{utf16: l.UTF16}.length(text) }
+
+func (c cutter) length(text string) (n int) {
+	if !c.utf16 {
+		return utf8.RuneCountInString(text)
+	}
+	for _, r := range text {
+		n += c.of(r)
+	}
+	return n
+}
+
+func (c cutter) of(r rune) int {
+	if c.utf16 && r > 0xFFFF { // a surrogate pair
+		return 2
+	}
+	return 1
+}
+
+// offset is the byte offset behind the last rune that fits into n characters.
+func (c cutter) offset(s string, n int) int {
+	for i, r := range s {
+		if n -= c.of(r); n < 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// whole moves a cut to the left so that no grapheme cluster is divided. One that is
+// longer than a part by itself is.
+func (cutter) whole(text string, end int) int {
+	ahead := min(len(text), end+4*utf8.UTFMax)
+	for ahead < len(text) && !utf8.RuneStart(text[ahead]) {
+		ahead++
+	}
+	at := 0
+	for g := graphemes.FromString(text[:ahead]); g.Next(); {
+		if at+len(g.Value()) > end {
+			break
+		}
+		at += len(g.Value())
+	}
+	if at == 0 {
+		return end
+	}
+	return at
+}
+
+// part takes the first part off a text.
+func (c cutter) part(text string) (part, rest string) {
+	end := c.offset(text, c.limit)
 	if end == len(text) {
 		return text, ""
 	}
+	if end == 0 { // a limit below one character of the text
+		_, end = utf8.DecodeRuneInString(text)
+	}
 	m := scan(text, end)
+	if at := itemAt(text, end); at > 0 && m.open.mark == "" && c.itemFits(text[at:]) {
+		return cutAt(text, at)
+	}
 	switch {
 	case m.paragraph > end/2:
 		return cutAt(text, m.paragraph)
 	case m.line > end/4:
 		return cutAt(text, m.line)
 	case m.open.mark != "" && m.open.start == 0:
-		if part, rest, ok := cutFence(text, limit, m.open); ok {
+		if part, rest, ok := c.fence(text, m.open); ok {
 			return part, rest
 		}
 	}
@@ -51,6 +120,7 @@ func cutPart(text string, limit int) (part, rest string) {
 	if i := strings.LastIndexAny(text[:end+1], " \t\n"); i > end/4 && i > 0 {
 		return cutAt(text, i)
 	}
+	end = c.whole(text, end)
 	return text[:end], text[end:]
 }
 
@@ -64,14 +134,14 @@ func cutAt(text string, i int) (part, rest string) {
 	return part, strings.TrimLeft(rest, "\r\n")
 }
 
-// cutFence cuts inside a code block that begins near the start of the text.
-func cutFence(text string, limit int, f fence) (part, rest string, ok bool) {
+// fence cuts inside a code block that begins near the start of the text.
+func (c cutter) fence(text string, f fence) (part, rest string, ok bool) {
 	closing := "\n" + f.mark
-	room := limit - utf8.RuneCountInString(closing)
-	if room < 2*utf8.RuneCountInString(f.opener)+8 {
+	room := c.limit - c.length(closing)
+	if room < 2*c.length(f.opener)+8 {
 		return "", "", false // a limit too small to be worth it
 	}
-	end := offset(text, room)
+	end := c.whole(text, c.offset(text, room))
 	body := f.start + len(f.opener) + 1 // first byte inside the block
 	i := strings.LastIndexByte(text[:end], '\n')
 	if i < body {
@@ -139,15 +209,4 @@ func fenceMark(line string) (mark, info string) {
 		return "", ""
 	}
 	return s[:n], info
-}
-
-// offset is the byte offset after the first n runes.
-func offset(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
 }

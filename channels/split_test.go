@@ -1,11 +1,13 @@
 package channels_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/google/go-cmp/cmp"
 
 	"hob/channels"
@@ -77,4 +79,94 @@ func solid(s string) string {
 		}
 		return r
 	}, s)
+}
+
+func TestSplitKeepsListItems(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		text  string
+		limit int
+		want  []string
+	}{
+		{"an item of two lines", "- one\n- two is long\n  and goes on\n- three", 22, []string{"- one\n- two is long", "  and goes on\n- three"}},
+		{"an item that fits", "- one\n- two\n  goes on\n- three", 19, []string{"- one", "- two\n  goes on", "- three"}},
+		{"with what is nested", "1. one\n2. two\n   - a\n   - b\n3. three", 22, []string{"1. one", "2. two\n   - a\n   - b", "3. three"}},
+		{"text behind a list", "- one\n- two\n\nand then more text", 16, []string{"- one\n- two", "and then more", "text"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, channels.Split(c.text, c.limit)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Whatever is said, no part is too long for the platform, and what people see as one
+// character stays one.
+func TestSplitKeepsCharacters(t *testing.T) {
+	seen := []string{"a", "é", "e\u0301", "世", "👋", "👍🏽", "👩‍👩‍👧‍👦", "🇱🇹", "🏳️‍🌈", "नि", "각", "ก็", "𝒜"}
+	for seed := range 300 {
+		rnd := rand.New(rand.NewPCG(uint64(seed), 1))
+		var b strings.Builder
+		for range 5 + rnd.IntN(120) {
+			c := seen[rnd.IntN(len(seen))]
+			b.WriteString(c)
+			switch rnd.IntN(12) {
+			case 0:
+				b.WriteString(" ")
+			case 1:
+				b.WriteString("\n")
+			case 2:
+				b.WriteString("\n- ")
+			}
+		}
+		l := channels.Limits{MaxText: 16 + rnd.IntN(40), UTF16: rnd.IntN(2) == 0}
+		var got []string
+		for _, p := range channels.SplitFor(b.String(), l) {
+			if n := channels.Length(p, l); n > l.MaxText {
+				t.Fatalf("seed %d: a part of %d characters, limit %d", seed, n, l.MaxText)
+			}
+			for _, word := range strings.Fields(p) {
+				for g := graphemes.FromString(word); g.Next(); {
+					got = append(got, g.Value())
+				}
+			}
+		}
+		all := []string{}
+		for _, word := range strings.Fields(b.String()) {
+			for g := graphemes.FromString(word); g.Next(); {
+				all = append(all, g.Value())
+			}
+		}
+		if d := cmp.Diff(all, got); d != "" {
+			t.Fatalf("seed %d, limit %+v: %s", seed, l, d)
+		}
+	}
+}
+
+func FuzzSplitFor(f *testing.F) {
+	f.Add("👩‍👩‍👧‍👦 one\n- two\n  three\n\n```\ncode\n```", 12, true)
+	f.Add(strings.Repeat("e\u0301", 60), 7, false)
+	f.Add("1. a\n\n   b\n2. "+strings.Repeat("𝒜", 40), 20, true)
+	f.Fuzz(func(t *testing.T, text string, limit int, utf16 bool) {
+		if limit < 2 || limit > 200 || len(text) > 5000 || !utf8.ValidString(text) {
+			t.Skip()
+		}
+		l := channels.Limits{MaxText: limit, UTF16: utf16}
+		parts := channels.SplitFor(text, l)
+		for _, p := range parts {
+			if n := channels.Length(p, l); n > limit {
+				t.Fatalf("a part of %d characters, limit %d: %q", n, limit, p)
+			}
+			if !utf8.ValidString(p) {
+				t.Fatalf("a rune was cut: %q", p)
+			}
+		}
+		if strings.ContainsAny(text, "`~") {
+			return
+		}
+		if got, want := solid(strings.Join(parts, "")), solid(text); got != want {
+			t.Fatalf("lost text: %q became %q", want, got)
+		}
+	})
 }

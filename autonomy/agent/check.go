@@ -5,17 +5,18 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
-	"text/template"
 
 	"hob/autonomy/claim"
+	"hob/autonomy/guard"
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
+	"hob/platform/wording"
 )
 
 //go:embed text/words.tmpl
 var wordsText string
 
-var wordsTemplate = template.Must(template.New("words").Parse(wordsText))
+var wordsTemplate = wording.Must(wording.Parse(wordsText, wording.Funcs{"shown": guard.Approval.Shown, "from": guard.Approval.From}))
 
 // worded fills in one of the engine's own texts.
 func worded(name string, data any) string {

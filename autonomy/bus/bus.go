@@ -99,7 +99,7 @@ func New(db *store.Store, opt Options) *Bus {
 
 // Migrations of the bus's tables.
 func Migrations() store.Set {
-	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept}}
+	return store.Set{Owner: "bus", Steps: []string{schema1, schema2, schemaLinks, schemaUndone, schemaPause, schemaKept, schemaChannels}}
 }
 
 const schema1 = `
@@ -237,6 +237,9 @@ func (b *Bus) PutTx(tx *store.Tx, e Event) (channels.Accepted, error) {
 		payload = []byte(e.Payload)
 	}
 	command := e.Lane != e.Session
+	if id, err := joinedTx(tx, e); err != nil || id != "" {
+		return channels.Accepted{Event: id, Repeated: id != ""}, err
+	}
 	res, err := tx.Exec(`INSERT INTO inbox (id, kind, source, session, lane, command, channel, chat, sender, text, payload, provenance, received_at, key, state, not_before)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'pending',?) ON CONFLICT DO NOTHING`,
 		e.ID, e.Kind, e.Source, e.Session, e.Lane, command, e.Channel, e.Chat, e.Sender, e.Text, payload, e.Provenance,

@@ -24,8 +24,8 @@ func (eraser) tables() []erase.Table {
 			Whole: map[string]any{"text": erase.Mark, "payload": nil, "error": "", "answer": erase.Mark},
 		},
 		{
-			Name: "outbox", Text: []string{"text", "error", "receipt"}, Event: "event", Session: "session",
-			Whole: map[string]any{"text": erase.Mark, "error": ""},
+			Name: "outbox", Text: []string{"text", "error", "receipt", "files"}, Event: "event", Session: "session",
+			Whole: map[string]any{"text": erase.Mark, "error": "", "files": ""},
 		},
 		{
 			Name: "ledger", Text: []string{"args", "result", "data", "undo_label", "undo", "links"}, Event: "event", Session: "session", Call: "call",
@@ -35,7 +35,7 @@ func (eraser) tables() []erase.Table {
 }
 
 // Tables implements erase.Eraser.
-func (eraser) Tables() []string { return []string{"inbox", "outbox", "ledger"} }
+func (eraser) Tables() []string { return []string{"inbox", "inbox_joined", "outbox", "ledger"} }
 
 // EraseTx implements erase.Eraser. An action whose undo holds what is forgotten
 // cannot be taken back any more: it would bring it back.
@@ -59,7 +59,11 @@ func (r eraser) EraseTx(tx *store.Tx, e *erase.Erasure, s *erase.Scrubber) (n er
 // keysTx names events anew whose key holds a phrase. What comes under the old key
 // again is taken for new.
 func (r eraser) keysTx(tx *store.Tx, s *erase.Scrubber) error {
-	return r.each(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`)
+	if err := r.each(tx, `SELECT id, key FROM inbox WHERE key IS NOT NULL`, s, `UPDATE inbox SET key = 'forgotten:' || id WHERE id = ?`); err != nil {
+		return err
+	}
+	return r.each(tx, `SELECT source || char(31) || key, key FROM inbox_joined`, s,
+		`UPDATE inbox_joined SET key = 'forgotten:' || lower(hex(randomblob(8))) WHERE source || char(31) || key = ?`)
 }
 
 func (r eraser) undoTx(tx *store.Tx, s *erase.Scrubber) error {

@@ -86,7 +86,7 @@ func (b *Bus) claim(ctx context.Context, n int, now time.Time) (events []Event, 
 	err = b.db.Write(ctx, func(tx *store.Tx) error {
 		events = events[:0]
 		for _, h := range some {
-			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1
+			e, err := scanEvent(tx.QueryRow(`UPDATE inbox SET state = 'claimed', attempts = attempts + 1, settle_until = 0
 				WHERE seq = ? AND state = 'pending' AND not_before <= ? RETURNING `+eventColumns, h.seq, now.UnixMilli()))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue

@@ -81,11 +81,20 @@ func (b *Bus) say(tx *store.Tx, event string, n int, o Out, pull bool) (Delivery
 	if pull {
 		d.State, d.SentAt = channels.Sent, now
 	}
-	_, err := tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
-		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt))
+	files, err := filesColumn(o.Files)
 	if err != nil {
 		return d, err
+	}
+	_, err = tx.Exec(`INSERT INTO outbox (id, event, n, kind, session, channel, chat, text, provenance, state, not_before, created_at, sent_at, files)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, d.ID, event, n, d.Kind, d.Session, channel, chat, d.Text, o.Provenance, d.State,
+		store.Millis(o.NotBefore), now.UnixMilli(), store.Millis(d.SentAt), files)
+	if err != nil {
+		return d, err
+	}
+	if o.Kind == channels.Question {
+		if err := undraftTx(tx, event); err != nil {
+			return d, err
+		}
 	}
 	tx.AfterCommit(func() {
 		if d.State == channels.Sent {
@@ -114,12 +123,25 @@ func (b *Bus) knock(channel string) {
 	}
 }
 
-const outColumns = `id, event, kind, session, channel, chat, text, attempts, created_at, maybe_repeated`
+// outColumns come with what the message had for its channel, when the text goes to the
+// chat of the message, and for its answer with the message in which that has grown.
+const outColumns = `id, event, kind, session, channel, chat, text, attempts, created_at, maybe_repeated, files,
+	(SELECT CAST(i.payload AS TEXT) -> '$.extra' FROM inbox i WHERE i.id = outbox.event AND i.kind = 'message' AND i.channel = outbox.channel
+		AND i.chat = outbox.chat AND i.payload IS NOT NULL),
+	CASE kind WHEN 'reply' THEN (SELECT message FROM drafts f WHERE f.event = outbox.event AND f.channel = outbox.channel AND f.chat = outbox.chat) END`
 
 func scanOut(s scanner) (d channels.Delivery, err error) {
 	var created int64
-	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.Attempts, &created, &d.MaybeRepeated)
-	d.CreatedAt = store.Time(created)
+	var files string
+	var cause, draft sql.NullString
+	err = s.Scan(&d.ID, &d.Event, &d.Kind, &d.Session, &d.Channel, &d.Chat, &d.Text, &d.Attempts, &created, &d.MaybeRepeated, &files, &cause, &draft)
+	d.CreatedAt, d.Draft = store.Time(created), draft.String
+	if cause.Valid && cause.String != "null" {
+		d.Cause = json.RawMessage(cause.String)
+	}
+	if err == nil && files != "" {
+		err = json.Unmarshal([]byte(files), &d.Files)
+	}
 	return d, err
 }
 
@@ -217,6 +239,11 @@ func (b *Bus) settle(ctx context.Context, id, set string, args ...any) error {
 			b.Feed.Publish("delivery", d.Event, d.Session, d)
 			b.knock(d.Channel)
 		})
+		if d.Kind == channels.Reply && (d.State == channels.Sent || d.State == channels.Dead) {
+			if err := undraftTx(tx, d.Event); err != nil {
+				return err
+			}
+		}
 		if d.State != channels.Dead || d.Kind == channels.Status {
 			return nil
 		}
@@ -254,6 +281,45 @@ func (b *Bus) NextDelivery(ctx context.Context, channel string) (time.Time, bool
 		UNION ALL SELECT min(not_before) FROM outbox INDEXED BY outbox_held WHERE kind = 'send' AND state = 'queued' AND channel = ?1 AND not_before > ?2)`,
 		channel, b.now().UnixMilli()).Scan(&ms)
 	return store.Time(ms.Int64), ms.Valid, err
+}
+
+// Waiting implements channels.Counter.
+func (b *Bus) Waiting(ctx context.Context, channel string) (n int, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?`,
+		channel).Scan(&n)
+	return n, err
+}
+
+// filesColumn is how files are kept in a row.
+func filesColumn(files []channels.Attachment) (string, error) {
+	if len(files) == 0 {
+		return "", nil
+	}
+	raw, err := json.Marshal(files)
+	return string(raw), err
+}
+
+// Attached lists the copies of files that texts which wait will take along.
+func (b *Bus) Attached(ctx context.Context) (paths []string, err error) {
+	rows, err := b.db.Read().QueryContext(ctx, `SELECT files FROM outbox INDEXED BY outbox_files WHERE files <> '' AND state IN ('queued', 'sending', 'failed')`)
+	if err != nil {
+		return nil, fmt.Errorf("bus: files: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var raw string
+		var files []channels.Attachment
+		if err := rows.Scan(&raw); err != nil {
+			return nil, fmt.Errorf("bus: files: %w", err)
+		}
+		if err := json.Unmarshal([]byte(raw), &files); err != nil {
+			return nil, fmt.Errorf("bus: files: %w", err)
+		}
+		for _, f := range files {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths, rows.Err()
 }
 
 // Outbox gives the bus as channels.Outbox.

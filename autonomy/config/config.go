@@ -425,12 +425,7 @@ func (c *Config) spread() {
 	c.Browser, c.Update = f.Browser, f.Update
 	c.Routes, c.Crew, c.Levels, c.Network, c.Watchers, c.Guard, c.Plan = f.Routes, f.Crew, f.Levels, f.Network, f.Watchers, f.Guard, f.Plan
 	for _, n := range c.doc.names("channels") {
-		on, ok := f.Channels[n]["enabled"].(bool)
-		s := Section{Name: n, Enabled: on || !ok, SendDelay: c.Autonomy.SendDelay, doc: c.doc}
-		if text, ok := f.Channels[n]["send_delay"].(string); ok {
-			_ = s.SendDelay.UnmarshalText([]byte(text)) // validate tells of it
-		}
-		c.Channels = append(c.Channels, s)
+		c.Channels = append(c.Channels, c.section(n, f.Channels[n]))
 	}
 }
 

@@ -16,20 +16,53 @@ type Section struct {
 	// SendDelay is how long a text to somebody else waits so that it can be called
 	// back.
 	SendDelay Duration
+	// Mention: in a group only what is said to Hob is taken. True unless the section
+	// says otherwise.
+	Mention bool
+	// Settle is how long a message waits for the next one of the same person; nil: as
+	// the driver likes.
+	Settle *Duration
+	// Stream: an answer is seen while it is being written, where the platform allows
+	// it. True unless the section says otherwise.
+	Stream bool
 
 	doc *document
 }
 
+// ofAll are the keys that every channel has.
+func ofAll() []string { return []string{"enabled", "send_delay", "mention", "settle", "stream"} }
+
+// section reads the keys that every channel has. What is wrong with them is told by
+// validate.
+func (c *Config) section(name string, keys map[string]any) Section {
+	s := Section{Name: name, Enabled: true, Mention: true, Stream: true, SendDelay: c.Autonomy.SendDelay, doc: c.doc}
+	for key, to := range map[string]*bool{"enabled": &s.Enabled, "mention": &s.Mention, "stream": &s.Stream} {
+		if v, ok := keys[key].(bool); ok {
+			*to = v
+		}
+	}
+	if text, ok := keys["send_delay"].(string); ok {
+		_ = s.SendDelay.UnmarshalText([]byte(text))
+	}
+	if text, ok := keys["settle"].(string); ok {
+		var d Duration
+		if d.UnmarshalText([]byte(text)) == nil {
+			s.Settle = &d
+		}
+	}
+	return s
+}
+
 // Decode fills the struct v points to. It is strict: unknown keys and values of
 // the wrong type are errors (Errors) that name the line and the nearest key.
-// Fields are named by their toml tags. "enabled" and "send_delay" are not passed on.
+// Fields are named by their toml tags. The keys that all channels have are not passed on.
 func (s Section) Decode(v any) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return fmt.Errorf("config: decode [channels.%s]: %T is not a pointer to a struct", s.Name, v)
 	}
 	path := []string{"channels", s.Name}
-	if errs := s.doc.check(t.Elem(), path, "enabled", "send_delay"); len(errs) > 0 {
+	if errs := s.doc.check(t.Elem(), path, ofAll()...); len(errs) > 0 {
 		return errs
 	}
 	// The whole file is decoded into a struct that has a place for this section

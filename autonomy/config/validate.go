@@ -29,6 +29,9 @@ var (
 // maxSendDelay is the longest time a message to somebody else is held back.
 const maxSendDelay = time.Hour
 
+// maxSettle is the longest time a message waits for the next one.
+const maxSettle = 30 * time.Second
+
 // checker collects what is wrong with values of the right type.
 type checker struct {
 	c    *Config
@@ -286,22 +289,31 @@ func (k *checker) sections() {
 	for _, s := range k.c.Channels {
 		key := "channels." + s.Name
 		k.name(key, s.Name)
-		if v, there := k.c.file.Channels[s.Name]["enabled"]; there {
-			_, ok := v.(bool)
-			k.require(key+".enabled", ok, "it must be true or false")
+		keys := k.c.file.Channels[s.Name]
+		for _, name := range []string{"enabled", "mention", "stream"} {
+			if v, there := keys[name]; there {
+				_, ok := v.(bool)
+				k.require(key+"."+name, ok, "it must be true or false")
+			}
 		}
-		if v, there := k.c.file.Channels[s.Name]["send_delay"]; there {
-			text, ok := v.(string)
-			var d Duration
-			ok = ok && d.UnmarshalText([]byte(text)) == nil && d.Duration >= 0 && d.Duration <= maxSendDelay
-			k.require(key+".send_delay", ok, `it must be a time from "0s" to "1h"`)
-		}
+		k.waits(key+".send_delay", keys["send_delay"], maxSendDelay, `it must be a time from "0s" to "1h"`)
+		k.waits(key+".settle", keys["settle"], maxSettle, `it must be a time from "0s" (off) to "30s"`)
 	}
 	for _, t := range k.c.Triggers {
 		key := "triggers." + t.Name
 		k.name(key, t.Name)
 		k.require(key+".action", strings.TrimSpace(t.Action) != "", "a trigger needs an action: what to do when it fires, in plain words")
 	}
+}
+
+// waits looks at a time in the section of a channel; nil is not there.
+func (k *checker) waits(key string, v any, most time.Duration, msg string) {
+	if v == nil {
+		return
+	}
+	text, ok := v.(string)
+	var d Duration
+	k.require(key, ok && d.UnmarshalText([]byte(text)) == nil && d.Duration >= 0 && d.Duration <= most, "%s", msg)
 }
 
 func (k *checker) name(key, name string) {

@@ -3,7 +3,8 @@ package crew
 import (
 	_ "embed" // the texts
 	"strings"
-	"text/template"
+
+	"hob/platform/wording"
 )
 
 //go:embed agents.tmpl
@@ -15,7 +16,7 @@ var soulText string
 // Describe says who answers in a conversation, and who else there is. changed:
 // it was just decided.
 func (c *Crew) Describe(who Member, changed bool) string {
-	t, err := template.New("agents").Parse(agentsText)
+	t, err := wording.Parse(agentsText)
 	if err != nil { // the tests parse it
 		panic(err)
 	}

@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/template"
+
+	"hob/platform/wording"
 )
 
 // Scaffold makes an agent's folder (0700) with SOUL.md, USER.md and MEMORY.md
@@ -16,7 +17,7 @@ func Scaffold(dir, name, about string) (made []string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the agent's folder: %w", err)
 	}
-	t, err := template.New("soul").Parse(soulText)
+	t, err := wording.Parse(soulText)
 	if err != nil {
 		return nil, fmt.Errorf("crew: %w", err)
 	}

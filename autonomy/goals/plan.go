@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
 	"hob/platform/when"
+	"hob/platform/wording"
 	"hob/tools"
 )
 
@@ -225,7 +225,7 @@ func (p *Plan) Text(ctx context.Context, now time.Time) (string, provenance.Sour
 	if !src.Tainted() {
 		src = provenance.Hob
 	}
-	tmpl, err := template.New("plan").Parse(planText)
+	tmpl, err := wording.Parse(planText)
 	if err != nil {
 		return "", src, fmt.Errorf("plan of the day: %w", err)
 	}

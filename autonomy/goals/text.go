@@ -5,17 +5,17 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"text/template"
 	"time"
 
 	"hob/platform/when"
+	"hob/platform/wording"
 )
 
 //go:embed text/*.md.tmpl
 var texts embed.FS
 
-var templates = sync.OnceValue(func() *template.Template {
-	return template.Must(template.ParseFS(texts, "text/*.md.tmpl"))
+var templates = sync.OnceValue(func() *wording.Template {
+	return wording.Must(wording.ParseFS(texts, "text/*.md.tmpl"))
 })
 
 // Text is what a model is asked in a phase.

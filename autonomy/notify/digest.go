@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 	"unicode/utf8"
 
 	"hob/platform/phrase"
+	"hob/platform/wording"
 )
 
 // Bounds of a digest. What is beyond the lines is told by the next one; what is cut
@@ -78,7 +78,7 @@ func (n *Notifier) worded(rows []Notice, more int) (string, error) {
 		like[r.Shape] = len(view.Lines)
 		view.Lines = append(view.Lines, l)
 	}
-	tmpl, err := template.New("digest").Funcs(template.FuncMap{"join": strings.Join}).Parse(digestText)
+	tmpl, err := wording.Parse(digestText, wording.Funcs{"join": strings.Join})
 	if err != nil {
 		return "", wrap(err)
 	}

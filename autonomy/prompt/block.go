@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 	"unicode/utf8"
+
+	"hob/platform/wording"
 )
 
 //go:embed system.md
@@ -125,7 +126,7 @@ func (b *Builder) categories() string {
 // Persona is the built-in persona of an assistant of that name, as it would stand
 // in a SOUL.md.
 func Persona(name string) (string, error) {
-	t, err := template.New("soul").Parse(soulText)
+	t, err := wording.Parse(soulText)
 	if err != nil {
 		return "", fmt.Errorf("prompt: %w", err)
 	}
@@ -133,7 +134,7 @@ func Persona(name string) (string, error) {
 	return s + "\n", err
 }
 
-func execute(t *template.Template, data any) (string, error) {
+func execute(t *wording.Template, data any) (string, error) {
 	var b strings.Builder
 	if err := t.Execute(&b, data); err != nil {
 		return "", fmt.Errorf("prompt: %w", err)

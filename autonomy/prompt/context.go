@@ -5,12 +5,12 @@ import (
 	_ "embed" // the texts
 	"errors"
 	"strings"
-	"text/template"
 	"time"
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
 	"hob/platform/provenance"
+	"hob/platform/wording"
 )
 
 //go:embed context.tmpl
@@ -28,7 +28,7 @@ type gathering struct {
 	b        *Builder
 	ctx      context.Context
 	s        Situation
-	texts    *template.Template
+	texts    *wording.Template
 	sections []section
 	lessons  []string // ids of those that may be shown
 }

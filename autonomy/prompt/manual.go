@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
+	"hob/platform/wording"
 	"hob/tools"
 )
 
@@ -21,17 +21,13 @@ type manual struct {
 	Groups             []group
 	Watchers, Channels []string
 	Lessons            bool
+	Has                func(tool string) bool // whether there is one of this name
 }
 
 // group are the tools of a category.
 type group struct {
 	Name  string
 	Tools []*tools.Spec
-}
-
-// Has reports whether there is a tool of this name.
-func (m manual) Has(tool string) bool {
-	return slices.ContainsFunc(m.Tools, func(s *tools.Spec) bool { return s.Name == tool })
 }
 
 // Manual is AGENTS.md: what this assistant really has, for its owner to read.
@@ -46,6 +42,9 @@ func (b *Builder) Manual() (string, error) {
 			m.Core = append(m.Core, t.Spec().Name)
 		}
 	}
+	m.Has = func(tool string) bool {
+		return slices.ContainsFunc(m.Tools, func(s *tools.Spec) bool { return s.Name == tool })
+	}
 	for _, s := range m.Tools {
 		i := slices.IndexFunc(m.Groups, func(g group) bool { return g.Name == s.Category })
 		if i < 0 {
@@ -55,7 +54,7 @@ func (b *Builder) Manual() (string, error) {
 		m.Groups[i].Tools = append(m.Groups[i].Tools, s)
 	}
 	slices.SortFunc(m.Groups, func(x, y group) int { return strings.Compare(x.Name, y.Name) })
-	t, err := template.New("AGENTS.md").Parse(manualText)
+	t, err := wording.Parse(manualText)
 	if err != nil {
 		return "", fmt.Errorf("prompt: %w", err)
 	}

@@ -16,13 +16,13 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"text/template"
 	"time"
 
 	"hob/autonomy/llm"
 	"hob/knowledge"
 	"hob/knowledge/store"
 	"hob/platform/provenance"
+	"hob/platform/wording"
 	"hob/tools"
 )
 
@@ -107,8 +107,8 @@ type Options struct {
 // Builder makes prompts. It may be used concurrently.
 type Builder struct {
 	o            Options
-	system, soul *template.Template
-	texts        *template.Template // of the context
+	system, soul *wording.Template
+	texts        *wording.Template // of the context
 
 	mu   sync.Mutex
 	made [2]struct { // the newest block for the owner and for guests
@@ -136,11 +136,11 @@ func New(o Options) (*Builder, error) {
 	}
 	b := &Builder{o: o}
 	for _, t := range []struct {
-		to   **template.Template
+		to   **wording.Template
 		text string
 	}{{&b.system, systemText}, {&b.soul, soulText}, {&b.texts, contextText}} {
 		var err error
-		if *t.to, err = template.New("prompt").Parse(t.text); err != nil {
+		if *t.to, err = wording.Parse(t.text); err != nil {
 			return nil, fmt.Errorf("prompt: %w", err)
 		}
 	}

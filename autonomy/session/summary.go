@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
+	"hob/platform/wording"
 )
 
 // Summary stands for the older part of one conversation.
@@ -111,7 +111,7 @@ func (s *Summary) pins(src provenance.Source) (out []Pin) {
 }
 
 func render(name string, data any) string {
-	t := template.Must(template.New("").Parse(summaryText))
+	t := wording.Must(wording.Parse(summaryText, wording.Funcs{"empty": Digest.Empty, "hidden": (*Summary).Hidden, "elsewhere": (*Summary).Elsewhere}))
 	var b strings.Builder
 	if err := t.ExecuteTemplate(&b, name, data); err != nil { // a mistake in the embedded text; the tests render it all
 		panic(err)

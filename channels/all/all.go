@@ -6,6 +6,12 @@ package all
 import (
 	"hob/channels"
 	"hob/channels/desktop"
+	"hob/channels/discord"
+	"hob/channels/email"
+	"hob/channels/imessage"
+	"hob/channels/notes"
+	"hob/channels/reminders"
+	"hob/channels/slack"
 	"hob/channels/webhook"
 )
 
@@ -13,6 +19,12 @@ import (
 func Drivers() []channels.Driver {
 	return []channels.Driver{
 		desktop.Driver{},
+		discord.Driver{},
+		email.Driver{},
+		imessage.Driver{},
+		notes.Driver{},
+		reminders.Driver{},
+		slack.Driver{},
 		webhook.Driver{},
 	}
 }

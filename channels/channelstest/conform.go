@@ -21,10 +21,7 @@ const patience = 10 * time.Second
 // the contract of Send and Run, and delivery through the Manager.
 func Conform(t *testing.T, open Open) {
 	t.Helper()
-	for _, c := range []struct {
-		name string
-		run  func(*testing.T, channels.Channel, Platform)
-	}{
+	for _, c := range append([]part{
 		{"a text arrives as it is", arrives},
 		{"the platform fetches no link of a text", previews},
 		{"errors carry their class", classified},
@@ -37,7 +34,7 @@ func Conform(t *testing.T, open Open) {
 		{"a refused text is given up and the next one arrives", refused},
 		{"a text cut off before it arrived is sent", cutOffBefore},
 		{"a text cut off after it arrived is not told twice unmarked", cutOffAfter},
-	} {
+	}, harder()...) {
 		t.Run(c.name, func(t *testing.T) {
 			ch, p := open(t)
 			c.run(t, ch, p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"testing"
 	"time"
 
 	"hob/channels"
@@ -47,6 +48,9 @@ type Fake struct {
 	fails   []error
 	stall   chan struct{}
 	heard   channels.Receiver // while it runs
+	down    bool
+	says    int
+	said    channels.Inbound // last
 	// after is called when a text has arrived, before Send returns.
 	after func(channels.Delivery)
 }
@@ -133,7 +137,37 @@ func (f *Fake) Run(ctx context.Context, r channels.Receiver) error {
 	f.heard = r
 	f.mu.Unlock()
 	<-ctx.Done()
+	f.mu.Lock()
+	f.heard = nil
+	f.mu.Unlock()
 	return nil
+}
+
+// Reopen implements Reopener: the platform keeps nothing for who is away.
+func (f *Fake) Reopen(*testing.T) channels.Channel { return f }
+
+// Down implements Outage: nothing can be sent until Up.
+func (f *Fake) Down() { f.reach(true) }
+
+// Up implements Outage.
+func (f *Fake) Up() { f.reach(false) }
+
+func (f *Fake) reach(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+// Again implements Repeater.
+func (f *Fake) Again(ctx context.Context) bool {
+	f.mu.Lock()
+	r, in := f.heard, f.said
+	f.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	_, err := r.Receive(ctx, in)
+	return err == nil
 }
 
 // Say implements Speaker.
@@ -144,7 +178,14 @@ func (f *Fake) Say(ctx context.Context, chat, sender, text string, group bool) b
 	if r == nil {
 		return false
 	}
-	_, err := r.Receive(ctx, channels.Inbound{Channel: "x", Chat: chat, Sender: sender, Text: text, Group: group, At: time.Now()})
+	f.mu.Lock()
+	f.says++
+	in := channels.Inbound{
+		Channel: "x", Chat: chat, Sender: sender, Text: text, Group: group, Mentioned: true, Key: fmt.Sprintf("m%d", f.says), At: time.Now(),
+	}
+	f.said = in
+	f.mu.Unlock()
+	_, err := r.Receive(ctx, in)
 	return err == nil
 }
 
@@ -156,7 +197,9 @@ func (f *Fake) Send(ctx context.Context, d channels.Delivery) (channels.Receipt,
 	f.mu.Lock()
 	stall := f.stall
 	var err error
-	if len(f.fails) > 0 {
+	if f.down {
+		err = channels.Errorf(channels.Temporary, "the platform cannot be reached")
+	} else if len(f.fails) > 0 {
 		err, f.fails = f.fails[0], f.fails[1:]
 	}
 	f.mu.Unlock()
@@ -265,4 +308,93 @@ func (b *Inbox) Heard() []channels.Inbound {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]channels.Inbound(nil), b.in...)
+}
+
+// Drafting is a Fake on which answers are seen growing: what arrived under an id is
+// replaced by what comes under it later.
+type Drafting struct {
+	*Fake
+	// Wrong, when set, is asked before each draft; its error is that of the platform.
+	Wrong func() error
+
+	mu     sync.Mutex
+	n      int
+	shown  map[string]string
+	drafts []string
+}
+
+// Draft implements channels.Drafter.
+func (f *Drafting) Draft(_ context.Context, chat, id, text string) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.Wrong != nil {
+		if err := f.Wrong(); err != nil {
+			return "", err
+		}
+	}
+	if f.shown == nil {
+		f.shown = map[string]string{}
+	}
+	if id == "" {
+		f.n++
+		id = fmt.Sprintf("%s/%d", chat, f.n)
+	}
+	f.shown[id] = text
+	f.drafts = append(f.drafts, text)
+	return id, nil
+}
+
+// Send implements channels.Channel.
+func (f *Drafting) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	f.mu.Lock()
+	_, there := f.shown[d.Draft]
+	f.mu.Unlock()
+	if d.Draft != "" && !there {
+		return channels.Receipt{}, channels.Errorf(channels.Permanent, "there is no message %s", d.Draft)
+	}
+	r, err := f.Fake.Send(ctx, d)
+	if err == nil && d.Draft != "" {
+		f.mu.Lock()
+		f.shown[d.Draft] = d.Text
+		f.mu.Unlock()
+	}
+	return r, err
+}
+
+// Drafts lists every draft, and Shown what stands in a message now.
+func (f *Drafting) Drafts() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.drafts...)
+}
+
+// Shown returns what stands in a message now.
+func (f *Drafting) Shown(id string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.shown[id]
+}
+
+// Drafts is a channels.Drafts in memory.
+type Drafts struct {
+	mu   sync.Mutex
+	kept map[[3]string]string
+}
+
+// Draft implements channels.Drafts.
+func (d *Drafts) Draft(_ context.Context, event, channel, chat string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.kept[[3]string{event, channel, chat}], nil
+}
+
+// KeepDraft implements channels.Drafts.
+func (d *Drafts) KeepDraft(_ context.Context, event, channel, chat, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.kept == nil {
+		d.kept = map[[3]string]string{}
+	}
+	d.kept[[3]string{event, channel, chat}] = id
+	return nil
 }

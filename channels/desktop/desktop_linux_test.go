@@ -119,6 +119,9 @@ func (s *screen) Arrived() []string {
 	return out
 }
 
+// Folds implements channelstest.Folder.
+func (*screen) Folds() {}
+
 // Fail implements channelstest.Platform.
 func (s *screen) Fail(c channels.Class, n int) bool {
 	switch c {

@@ -33,6 +33,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/login", open: s.useLogin},
 		{method: "POST", path: "/login", open: s.passwordLogin},
 		{method: "POST", path: "/api/v1/triggers/{trigger}/fire", open: s.fire},
+		{method: "POST", path: "/hooks/{channel}", open: s.hook},
 
 		{method: "POST", path: "/api/v1/login", grave: true, owner: s.newLogin},
 		{method: "POST", path: "/api/v1/sessions/{session}/messages", owner: s.message},

@@ -65,6 +65,8 @@ type Options struct {
 	// Decides reports whether a message may decide something: only then is the
 	// program found that sent it. nil: each may.
 	Decides func(text string) bool
+	// Hooks are the channels to which somebody posts at /hooks/NAME, by name.
+	Hooks map[string]channels.Hooked
 	// Ping is the time between two pings of a stream (default 15 s).
 	Ping time.Duration
 }
@@ -79,6 +81,7 @@ type Server struct {
 	page    map[string]asset
 	buffers buffers
 	doors   doors
+	hooks   hooks
 	active  active
 
 	mu   sync.Mutex
@@ -114,6 +117,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{opt: o, backend: o.Backend, log: o.Log, page: page, addr: o.Listen}
 	s.cred.Store(newCredential(o.Token))
 	s.doors.init()
+	s.hooks.init()
 	s.mux = s.routes()
 	return s, nil
 }

@@ -1,8 +1,10 @@
-// Package webhook delivers what Hob says to one address of the owner's choice:
-// a signed POST for each text. It hears nothing.
+// Package webhook connects Hob with programs of its owner over HTTP: each text goes
+// out as a signed POST to one address of his choice, and what a program posts to
+// /hooks/webhook under the same secret comes in as a message (incoming.go). Either
+// side can be had alone.
 //
-// The body is JSON {id, event, kind, session, text, created_at}. The header
-// X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body under the
+// The body that goes out is JSON {id, event, kind, session, chat, text, created_at}.
+// The header X-Hob-Signature is "sha256=" and the hex HMAC-SHA256 of the body under the
 // configured secret; Idempotency-Key is the id, which stays the same when a
 // delivery is repeated, so that the receiver can drop the second copy. The
 // channels manager calls it; retries and durability are the manager's.
@@ -29,9 +31,14 @@ import (
 
 // Config is the section [channels.webhook]; "enabled" is the manager's.
 type Config struct {
+	// URL is where texts are posted; "": nowhere, and only posts that wait for it
+	// get an answer.
 	URL string `toml:"url"`
-	// Secret signs each body; "env:X", "keychain:x" and "file:/x" are references.
+	// Secret signs each body, both ways; "env:X", "keychain:x" and "file:/x" are
+	// references.
 	Secret string `toml:"secret"`
+	// Allow are the senders whose words a program may hand in, besides the owner's.
+	Allow []string `toml:"allow"`
 }
 
 // Driver makes the webhook channel from its configuration.
@@ -56,60 +63,72 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	return New(c, deps.Network)
 }
 
-// Channel posts each delivery. It is a channels.Deduper: the receiver has the
-// idempotency key.
+// Channel posts each delivery, and is posted to. It is a channels.Deduper: the
+// receiver has the idempotency key.
 type Channel struct {
-	url    string
+	url    string // "": nowhere
 	basic  string // credentials of the url, as a header
 	secret []byte
 	client *safehttp.Client
+	allow  []string
+	in     incoming
 }
 
 // New checks the configuration; it connects to nothing. The network is the way
 // out; nil means one that reaches public hosts alone. What the url names beyond
 // those is the owner's own word.
 func New(c Config, network *safehttp.Client) (*Channel, error) {
-	u, err := url.Parse(c.URL)
-	switch {
-	case c.URL == "":
-		return nil, errors.New(`no url; set url = "https://..." in [channels.webhook]`)
-	case err != nil:
-		return nil, fmt.Errorf("the url cannot be read: %w", err)
-	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
-		return nil, fmt.Errorf("the url %q is not an http address; write https://host/path", u.Redacted())
-	case c.Secret == "":
+	if c.Secret == "" {
 		return nil, errors.New(`no secret, so nobody could check who posts; set secret = "env:NAME" in [channels.webhook]`)
+	}
+	ch := &Channel{secret: []byte(c.Secret), allow: c.Allow}
+	ch.in.init()
+	if c.URL == "" {
+		return ch, nil
+	}
+	return ch, ch.reach(c.URL, network)
+}
+
+// reach makes the way to the address.
+func (c *Channel) reach(address string, network *safehttp.Client) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the url cannot be read: %w", err)
+	case u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
+		return fmt.Errorf("the url %q is not an http address; write https://host/path", u.Redacted())
 	}
 	if network == nil {
 		if network, err = safehttp.New(safehttp.Options{}); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	ch := &Channel{secret: []byte(c.Secret)}
 	if u.User != nil {
 		pass, _ := u.User.Password()
-		ch.basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+pass))
+		c.basic = "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+pass))
 		u.User = nil
 	}
-	ch.url = u.String()
-	_, listed := network.Check(ch.url)
+	c.url = u.String()
+	_, listed := network.Check(c.url)
 	if u.Scheme == "http" && !safehttp.Loopback(u) && (!safehttp.Inside(u) || listed != nil) {
-		return nil, fmt.Errorf("the url %q is not encrypted; use https:// (http:// is for this machine, and for what [network] allow names in your own network)", u.Redacted())
+		return fmt.Errorf("the url %q is not encrypted; use https:// (http:// is for this machine, and for what [network] allow names in your own network)", u.Redacted())
 	}
-	if ch.client, err = network.Named(ch.url); err != nil {
-		return nil, fmt.Errorf("the url %q: %w", u.Redacted(), err)
+	if c.client, err = network.Named(c.url); err != nil {
+		return fmt.Errorf("the url %q: %w", u.Redacted(), err)
 	}
-	return ch, nil
+	return nil
 }
 
 // Dedupes implements channels.Deduper.
 func (*Channel) Dedupes() {}
 
-// Deaf implements channels.Deaf.
-func (*Channel) Deaf() {}
+// Allow implements channels.Allower.
+func (c *Channel) Allow() []string { return c.allow }
 
-// Run implements channels.Channel. There is nothing to hear.
-func (c *Channel) Run(ctx context.Context, _ channels.Receiver) error {
+// Run implements channels.Channel: while it runs, posts are taken.
+func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
+	c.in.listen(r)
+	defer c.in.listen(nil)
 	<-ctx.Done()
 	return nil
 }
@@ -119,14 +138,24 @@ type body struct {
 	Event     string                `json:"event"`
 	Kind      channels.DeliveryKind `json:"kind"`
 	Session   string                `json:"session"`
+	Chat      string                `json:"chat,omitempty"`
 	Text      string                `json:"text"`
 	CreatedAt time.Time             `json:"created_at"`
 	Previews  bool                  `json:"link_previews"` // for a receiver that hands the text on
 }
 
-// Send implements channels.Channel.
+// Send implements channels.Channel. What a post waits for is the answer to that post,
+// and goes nowhere else.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
-	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Text, d.CreatedAt.UTC(), d.Previews})
+	switch taken, err := c.in.answered(ctx, d, c.url == ""); {
+	case err != nil:
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "webhook: %w", err)
+	case taken:
+		return channels.Receipt{}, nil
+	case c.url == "":
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "webhook: there is no address to which this could be posted; set url in [channels.webhook]")
+	}
+	raw, err := json.Marshal(body{d.ID, d.Event, d.Kind, d.Session, d.Chat, d.Text, d.CreatedAt.UTC(), d.Previews})
 	if err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Permanent, "webhook: encode: %w", err)
 	}

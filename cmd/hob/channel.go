@@ -53,7 +53,7 @@ func (a *app) channelCmd() *cobra.Command {
 		}),
 	})
 	return a.group(&cobra.Command{Use: "channel", Short: "Where you talk with Hob, and who you are there", SuggestFor: []string{"channels", "pair"}},
-		list, a.channelStatusCmd(), a.channelAddCmd(), a.channelTestCmd(), pair, unpair, a.channelRemoveCmd())
+		list, a.channelStatusCmd(), a.channelAddCmd(), a.withMessages(a.channelTestCmd()), pair, unpair, a.channelRemoveCmd())
 }
 
 // completeChannels offers the names of channels for the first argument.

@@ -29,7 +29,7 @@ const (
 func (a *app) root() *cobra.Command {
 	root := a.group(&cobra.Command{
 		Use: "hob", Short: "An assistant that lives on your computer",
-		SilenceUsage: true, SilenceErrors: true, Version: a.version,
+		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	})
 	root.AddGroup(
@@ -50,7 +50,7 @@ func (a *app) root() *cobra.Command {
 	add(groupRun, a.startCmd(), a.stopCmd(), a.statusCmd(), a.pauseCmd(), a.resumeCmd(), a.serviceCmd(), a.setupCmd(), a.initCmd(), a.configCmd(), a.templateCmd(), a.secretCmd(), a.providerCmd(), a.doctorCmd(), a.updateCmd(), a.manCmd(), a.backupCmd(), a.simulateCmd(), a.benchCmd(), a.evalCmd(), a.versionCmd(), a.agentRunCmd())
 	root.SetHelpCommandGroupID(groupRun)
 	root.SetCompletionCommandGroupID(groupRun)
-	root.SetVersionTemplate("hob {{.Version}}\n")
+	a.versionFlag(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		if args := c.Flags().Args(); c.HasSubCommands() && len(args) > 0 {
 			return c.RunE(c, args) // `hob tsak --all`: the word before the flag is what is wrong
@@ -102,6 +102,19 @@ func (a *app) group(c *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(subs...)
 	return c
+}
+
+// versionFlag is cobra's own flag, without its templates: see platform/wording.
+func (a *app) versionFlag(root *cobra.Command) {
+	wanted := root.Flags().BoolP("version", "v", false, "version for hob")
+	run := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if *wanted {
+			fmt.Fprintln(a.out, "hob", a.version)
+			return nil
+		}
+		return run(c, args)
+	}
 }
 
 // run marks that a command's own code runs: from here on an error is a failure

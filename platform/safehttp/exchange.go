@@ -37,14 +37,20 @@ func (r *Response) NotModified() bool { return r.Status == http.StatusNotModifie
 func (r *Request) check() error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodPost:
+	case http.MethodPut, http.MethodPatch, http.MethodDelete:
+		if r.API {
+			break
+		}
+		fallthrough
 	default:
 		return refuse(Refused, "", "the method "+strconv.Quote(r.Method)+" is not allowed", "use GET, HEAD or POST")
 	}
-	if len(r.Body) > 0 && r.Method != http.MethodPost {
+	if len(r.Body) > 0 && !r.writes() {
 		return refuse(Refused, "", "a "+r.Method+" has no body", "")
 	}
 	for name, values := range r.Header {
-		if slices.Contains(ownHeaders(), textproto.CanonicalMIMEHeaderKey(name)) || strings.HasPrefix(strings.ToLower(name), "proxy-") {
+		key := textproto.CanonicalMIMEHeaderKey(name)
+		if slices.Contains(ownHeaders(), key) && !(r.API && key == "User-Agent") || strings.HasPrefix(strings.ToLower(name), "proxy-") {
 			return refuse(Refused, "", "the header "+name+" cannot be set", "")
 		}
 		for _, v := range values {
@@ -55,6 +61,9 @@ func (r *Request) check() error {
 	}
 	return nil
 }
+
+// writes reports whether the request has a body.
+func (r *Request) writes() bool { return r.Method != http.MethodGet && r.Method != http.MethodHead }
 
 // ownHeaders steer the connection, or tell about the owner.
 func ownHeaders() []string {
@@ -73,7 +82,9 @@ func (r *Request) header() http.Header {
 	if h.Get("Accept") == "" {
 		h.Set("Accept", "*/*")
 	}
-	h.Set("User-Agent", userAgent)
+	if h.Get("User-Agent") == "" {
+		h.Set("User-Agent", userAgent)
+	}
 	h.Set("Accept-Encoding", "gzip")
 	if r.If.ETag != "" {
 		h.Set("If-None-Match", r.If.ETag)
@@ -103,7 +114,7 @@ func (c *Client) redirect(from *target, r *Request, resp *http.Response) (*targe
 		return nil, nil //nolint:nilnil // nowhere is the usual case
 	}
 	where := resp.Header.Get("Location")
-	if r.Method == http.MethodPost || where == "" {
+	if r.writes() || where == "" {
 		return nil, nil //nolint:nilnil // the caller sees the status; a body goes to nobody else
 	}
 	if strings.Contains(where, `\`) || strings.ContainsFunc(where, func(c rune) bool { return c < ' ' || c == 0x7f }) {

@@ -89,16 +89,19 @@ func New(opt Options) (*Client, error) {
 
 // Request is what Fetch sends.
 type Request struct {
-	Method string // GET (default), HEAD or POST
+	Method string // GET (default), HEAD or POST; with API also PUT, PATCH or DELETE
 	URL    string
 	Header http.Header // further headers; they stay with the host they were meant for
-	Body   []byte      // of a POST
+	Body   []byte      // of all but GET and HEAD
 	// If asks for the body only when it changed since.
 	If Validators
 	// MaxBody, when not 0, holds instead of Options.MaxBody. Partial gives the
 	// beginning of a body that is longer, or breaks off, instead of an error.
 	MaxBody int64
 	Partial bool
+	// API: the request goes to a service that the owner has signed Hob in to. It may
+	// change things there, and name itself by a User-Agent of its own.
+	API bool
 }
 
 // Response is what came back. A status that is no success is no error.
@@ -152,7 +155,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) (*Response, error) {
 // roundTrip makes one connection, for this request alone.
 func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) (*http.Response, error) {
 	var body io.Reader = http.NoBody
-	if r.Method == http.MethodPost {
+	if r.writes() {
 		body = newBody(r.Body)
 	}
 	req, err := http.NewRequestWithContext(ctx, r.Method, d.t.url.String(), body)
@@ -160,7 +163,7 @@ func (d *dialer) roundTrip(ctx context.Context, r *Request, header http.Header) 
 		return nil, refuse(BadURL, d.t.url.Host, err.Error(), "")
 	}
 	req.Header = header.Clone()
-	if r.Method == http.MethodPost {
+	if r.writes() {
 		req.ContentLength = int64(len(r.Body))
 	}
 	resp, err := d.c.transport(d).RoundTrip(req)

@@ -53,16 +53,17 @@ func (i *icon) export() error {
 	i.set(i.t.last)
 	i.mu.Unlock()
 	for _, x := range []struct {
-		v     any
+		calls map[string]any
 		path  dbus.ObjectPath
 		iface string
 	}{
-		{pressed{}, itemPath, itemIface},
-		{properties{i.itemProperties}, itemPath, propIface},
-		{menuCalls{i}, menuPath, menuIface},
-		{properties{menuProperties}, menuPath, propIface},
+		{pressed, itemPath, itemIface},
+		{properties{i.itemProperties}.calls(), itemPath, propIface},
+		{menuCalls{i}.calls(), menuPath, menuIface},
+		{properties{menuProperties}.calls(), menuPath, propIface},
 	} {
-		if err := i.conn.Export(x.v, x.path, x.iface); err != nil {
+		// Not Export, which finds methods by their names: see platform/wording.
+		if err := i.conn.ExportMethodTable(x.calls, x.path, x.iface); err != nil {
 			return fmt.Errorf("tray: export %s: %w", x.iface, err)
 		}
 	}
@@ -175,6 +176,10 @@ type properties struct {
 	all func() (iface string, p map[string]dbus.Variant)
 }
 
+func (p properties) calls() map[string]any {
+	return map[string]any{"Get": p.Get, "GetAll": p.GetAll, "Set": p.Set}
+}
+
 // Get is a method of the interface.
 func (p properties) Get(iface, name string) (dbus.Variant, *dbus.Error) {
 	own, all := p.all()
@@ -200,16 +205,9 @@ func (properties) Set(string, string, dbus.Variant) *dbus.Error {
 }
 
 // pressed are the methods of an item, all of which the menu stands for.
-type pressed struct{}
-
-// Activate is a method of the interface.
-func (pressed) Activate(int32, int32) *dbus.Error { return nil }
-
-// SecondaryActivate is a method of the interface.
-func (pressed) SecondaryActivate(int32, int32) *dbus.Error { return nil }
-
-// ContextMenu is a method of the interface.
-func (pressed) ContextMenu(int32, int32) *dbus.Error { return nil }
-
-// Scroll is a method of the interface.
-func (pressed) Scroll(int32, string) *dbus.Error { return nil }
+var pressed = map[string]any{
+	"Activate":          func(int32, int32) *dbus.Error { return nil },
+	"SecondaryActivate": func(int32, int32) *dbus.Error { return nil },
+	"ContextMenu":       func(int32, int32) *dbus.Error { return nil },
+	"Scroll":            func(int32, string) *dbus.Error { return nil },
+}

@@ -129,6 +129,13 @@ func noItem() *dbus.Error {
 	return dbus.NewError("com.canonical.dbusmenu.Error.UnknownId", []any{"there is no such item"})
 }
 
+func (c menuCalls) calls() map[string]any {
+	return map[string]any{
+		"GetLayout": c.GetLayout, "GetGroupProperties": c.GetGroupProperties, "GetProperty": c.GetProperty, "Event": c.Event,
+		"EventGroup": c.EventGroup, "AboutToShow": c.AboutToShow, "AboutToShowGroup": c.AboutToShowGroup,
+	}
+}
+
 // GetLayout is a method of the interface.
 func (c menuCalls) GetLayout(parent, depth int32, _ []string) (uint32, layout, *dbus.Error) {
 	c.i.mu.Lock()

@@ -258,6 +258,17 @@ func (post) Owners(_ context.Context, channel, chat string) (bool, error) {
 	return channel == "telegram" && chat == "7", nil
 }
 
+func (post) File(_ context.Context, path string) (social.File, error) {
+	if path != "a.txt" && path != ".env" {
+		return social.File{}, tools.Errorf(tools.NotFound, "there is no %s", path)
+	}
+	return social.File{Name: path, Path: "/home/" + path, MIME: "text/plain", Data: []byte("x")}, nil
+}
+
+func (post) Here(_ context.Context, _, channel string) (in, chat string, err error) {
+	return "telegram", "7", nil
+}
+
 func (post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, _ social.Message) (social.Sent, error) {
 	_, err := tx.Exec(`INSERT INTO sent (id) VALUES ('d1')`)
 	return social.Sent{ID: "d1", At: c.Now.Add(10 * time.Second)}, err

@@ -40,7 +40,7 @@ func TestWhatIsStoredFromOutsideIsReadAsOutside(t *testing.T) {
 	// These keep nothing that their caller says, but what becomes of a row.
 	nothing := []string{
 		"forget", "delete_note", "complete_task", "delete_task", "cancel_reminder", "cancel_schedule", "cancel_watcher", "pause_schedule", "pause_watcher", "update_watcher",
-		"undo", "send_message", "delegate_tasks", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
+		"undo", "send_message", "send_file", "delegate_tasks", "pause_goal", "complete_goal", "delete_goal", "snooze_notice",
 	}
 	for name, tc := range stored {
 		t.Run(name, func(t *testing.T) {

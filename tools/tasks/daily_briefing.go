@@ -4,11 +4,11 @@ import (
 	"context"
 	_ "embed"
 	"strings"
-	"text/template"
 	"time"
 
 	"hob/platform/provenance"
 	"hob/platform/when"
+	"hob/platform/wording"
 	"hob/tools"
 )
 
@@ -26,7 +26,7 @@ type briefOut struct {
 var briefingTemplate string
 
 func (d Deps) dailyBriefing() tools.Tool {
-	tmpl := template.Must(template.New("briefing").Parse(briefingTemplate))
+	tmpl := wording.Must(wording.Parse(briefingTemplate))
 	return tools.New(tools.Def[briefIn]{
 		Spec: tools.Spec{
 			Name: "daily_briefing", Category: "tasks", Effects: tools.Read,
@@ -61,7 +61,7 @@ type briefSection struct {
 	Lines        []briefLine
 }
 
-func briefText(tmpl *template.Template, out briefOut, from, now time.Time) (string, error) {
+func briefText(tmpl *wording.Template, out briefOut, from, now time.Time) (string, error) {
 	view := struct {
 		Day      string
 		Sections []briefSection

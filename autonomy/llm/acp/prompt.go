@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"hob/autonomy/llm"
 	"hob/platform/provenance"
+	"hob/platform/wording"
 )
 
 //go:embed preface.tmpl
@@ -84,7 +84,7 @@ func (t *talk) blocks(known int, first bool) ([]sdk.ContentBlock, error) {
 	if t.req.Desk != nil {
 		p.Before = t.req.Desk.Before()
 	}
-	tmpl, err := template.New("preface").Parse(prefaceText)
+	tmpl, err := wording.Parse(prefaceText)
 	if err != nil {
 		return nil, fmt.Errorf("acp: preface: %w", err)
 	}

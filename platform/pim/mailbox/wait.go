@@ -17,6 +17,8 @@ const (
 	tickEach = 20 * time.Second
 	// pollEach is how often a server is asked that cannot speak up.
 	pollEach = time.Minute
+	// leaveWait is how long the end of waiting may take when nobody waits any more.
+	leaveWait = 3 * time.Second
 )
 
 // heard is called by the connection's reader.
@@ -82,7 +84,13 @@ func (m *Conn) Wait(ctx context.Context, wake <-chan struct{}) error {
 			before, waits = now, !slept(before, now)
 		}
 	}
-	return m.ask(context.WithoutCancel(ctx), askBytes, "wait for mail", func() error {
+	end := context.WithoutCancel(ctx)
+	if ctx.Err() != nil { // whoever leaves does not wait long for a server that may be gone
+		var cancel context.CancelFunc
+		end, cancel = context.WithTimeout(end, leaveWait)
+		defer cancel()
+	}
+	return m.ask(end, askBytes, "wait for mail", func() error {
 		return errors.Join(cmd.Close(), cmd.Wait())
 	})
 }

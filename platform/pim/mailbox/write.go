@@ -197,3 +197,21 @@ func (m *Conn) Whole(ctx context.Context, x *pim.Message) error {
 		x.Cut = x.Cut || x.Size > int64(len(b))
 	})
 }
+
+// Raw reads up to n bytes of a mail as it lies there, from the byte at on, into the
+// rest of what is known of it. ok is false when the mail is gone.
+func (m *Conn) Raw(ctx context.Context, uid uint32, at int64, n int) (x pim.Message, raw []byte, ok bool, err error) {
+	section := &imap.FetchItemBodySection{Peek: true, Partial: &imap.SectionPartial{Offset: at, Size: int64(n)}}
+	err = m.fetch(ctx, []uint32{uid}, n, section, func(found pim.Message, b []byte) { x, raw, ok = found, b, true })
+	return x, raw, ok, err
+}
+
+// Head reads the header fields of a mail into x.
+func Head(raw []byte, x *pim.Message) { readHeader(raw[:min(len(raw), maxHeader)], x) }
+
+// See marks a mail of the open folder, which was entered, as read.
+func (m *Conn) See(ctx context.Context, uid uint32) error {
+	return m.ask(ctx, askBytes, "mark a mail as read", func() error {
+		return m.c.Store(imap.UIDSetNum(imap.UID(uid)), &imap.StoreFlags{Op: imap.StoreFlagsAdd, Silent: true, Flags: []imap.Flag{imap.FlagSeen}}, nil).Close()
+	})
+}

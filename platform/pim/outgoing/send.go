@@ -18,6 +18,10 @@ const sendWait = 3 * time.Minute
 // It must not be sent again.
 var ErrUnsure = errors.New("whether the mail went out is not known")
 
+// ErrLater says that the server does not take the mail now, and may take it later (RFC
+// 5321, 4.2.1: codes that begin with 4).
+var ErrLater = fmt.Errorf("%w for now", pim.ErrRefused)
+
 // Send hands a mail to the server. It goes to all who are named or to none: an
 // error that does not wrap ErrUnsure means that it went to nobody.
 func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte) error {
@@ -35,7 +39,11 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 			err = context.Cause(ctx)
 		}
 		if e, is := errors.AsType[*smtp.SMTPError](err); is {
-			return fmt.Errorf("account %s: %s: %w: %d %s", a.Name, what, pim.ErrRefused, e.Code, pim.Line(e.Message, 200))
+			kind := pim.ErrRefused
+			if e.Code < 500 {
+				kind = ErrLater
+			}
+			return fmt.Errorf("account %s: %s: %w: %d %s", a.Name, what, kind, e.Code, pim.Line(e.Message, 200))
 		}
 		return fmt.Errorf("account %s: %s: %w", a.Name, what, err)
 	}

@@ -32,6 +32,11 @@ func (b *backend) Receive(ctx context.Context, in channels.Inbound) (channels.Ac
 	return acc, classify(err)
 }
 
+// Known implements channels.Knower.
+func (b *backend) Known(ctx context.Context, channel, key string) (channels.Accepted, bool, error) {
+	return b.d.loop.Known(ctx, channel, key)
+}
+
 // Overhear implements channels.Overhearer.
 func (b *backend) Overhear(ctx context.Context, in channels.Inbound) error {
 	return b.d.loop.Overhear(ctx, in)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,6 +131,7 @@ type Daemon struct {
 	library   *session.Library
 	watchers  *watchers.Manager
 	channels  *channels.Manager
+	hooks     map[string]channels.Hooked
 	pairings  *pairing.Pairings
 	browser   *browser.Browser // nil: off
 	network   *safehttp.Client
@@ -168,6 +170,7 @@ type Daemon struct {
 	tray      *trayMenu // nil: none
 	pin       string    // see Pin
 	examining chan struct{}
+	outgoing  *outgoing
 	triggers  map[string]autonomy.Trigger
 	ready     chan struct{}
 	isReady   atomic.Bool
@@ -184,6 +187,7 @@ func Open(ctx context.Context, opt Options) (_ *Daemon, err error) {
 	opt.Log = slog.New(known.Handler(opt.Log.Handler()))
 	d := &Daemon{opt: opt, redact: known, started: time.Now(), ready: make(chan struct{}), shutdown: make(chan struct{}), examining: make(chan struct{}, 1)}
 	d.scripts = appScripts(opt)
+	d.outgoing = &outgoing{dir: filepath.Join(opt.Paths.Data, "outgoing")}
 	if err := opt.Paths.Ensure(); err != nil {
 		return nil, err
 	}
@@ -228,7 +232,7 @@ func (d *Daemon) openChannels(context.Context) error {
 		return channels.Deps{
 			Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
 			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
-			Buttons: buttons{d},
+			Lists: d.lists, Notes: d.notes, Buttons: buttons{d},
 		}
 	})
 	for name, err := range failed {
@@ -255,10 +259,17 @@ func (d *Daemon) openChannels(context.Context) error {
 	}})
 	opened[terminal.Name] = terminal.New()
 	maps.Copy(opened, d.opt.Channels)
+	d.hooks = map[string]channels.Hooked{}
+	for name, ch := range opened {
+		if h, ok := ch.(channels.Hooked); ok {
+			d.hooks[name] = h
+		}
+	}
 	var err error
 	d.channels, err = channels.New(channels.Options{
 		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
 		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
+		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(),
 	})
 	return err
 }
@@ -368,7 +379,7 @@ func (d *Daemon) openLoop(ctx context.Context) error {
 	d.loop, err = autonomy.New(autonomy.Options{
 		Store: d.store, Bus: d.bus, Guard: d.guard, Sessions: d.sessions, Compactor: compactor, Agent: d.main(), Crew: d.crew, Goals: d.goals, Facts: goalFacts{d}, Offline: d.offline, Plan: d.plan, Notices: d.notices, Due: d.due(), Catalogue: d.catalogue, Acts: d.acts(), Watcher: d.watchers.Get, Ears: d.watchers,
 		Watching: d.watchers, KeepTraces: c.Autonomy.KeepTraces.Duration,
-		Typing: d.channels.Typing,
+		Typing: d.channels.Typing, Show: d.channels.Show, Jumped: d.jumped,
 		Pushes: func(name string) bool { return d.channels.Has(name) && !d.channels.Pull(name) }, Zone: d.zone, Status: d.statusText, Pair: d.pairCode,
 		Triggers: d.triggers, Notify: c.Notify.Channel, Where: d.where, QueueNotices: c.Notify.QueueNotices, Tick: c.Autonomy.Tick.Duration,
 		Learn: d.study, Gather: d.library.Index,
@@ -431,7 +442,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if d.vectors != nil {
 			parts = append(parts, d.vectors.Run)
 		}
-		parts = append(parts, d.folders.Run, d.followSleep)
+		parts = append(parts, d.folders.Run, d.followSleep, d.sweepOutgoing)
 		if d.tray != nil {
 			parts = append(parts, d.tray.run)
 		}

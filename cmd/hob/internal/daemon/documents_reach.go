@@ -41,7 +41,7 @@ func (p persons) KeepTx(tx *store.Tx, from ingest.Origin, ids []string) error {
 func (d *Daemon) reach(allowed []string) (reach, error) {
 	c := d.opt.Config.Files
 	f, err := files.New(files.Options{
-		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.opt.Paths.Own(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
+		Allowed: allowed, Trusted: c.Trusted, Home: d.opt.UserHome, Store: d.store, Protected: d.protected(), MaxFile: d.opt.Config.Knowledge.MaxFile.Bytes,
 	})
 	return reach{f}, err
 }

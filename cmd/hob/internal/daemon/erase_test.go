@@ -11,6 +11,7 @@ import (
 var noText = map[string]string{
 	"audit":         "append-only: contents stand there as keyed digests alone",
 	"channel_state": "where channels have read to: numbers and ids of platforms",
+	"drafts":        "ids of messages at platforms",
 	"guard_key":     "a key from before it was a file",
 	"migrations":    "the versions of the tables",
 	"pause":         "a time",

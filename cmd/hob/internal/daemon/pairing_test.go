@@ -103,7 +103,7 @@ func TestPairing(t *testing.T) {
 	if n := len(f.Arrived()); n != before {
 		t.Errorf("it is still told things: %q", f.Arrived()[before:])
 	}
-	for _, name := range []string{"webhook", "web", "terminal", "nope"} {
+	for _, name := range []string{"web", "terminal", "nope"} {
 		if status, _ := h.api(http.MethodPost, "/api/v1/channels/"+name+"/pair", struct{}{}); status != http.StatusBadRequest {
 			t.Errorf("%s can be paired: %d", name, status)
 		}

@@ -52,6 +52,10 @@ func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Mes
 		Delivery:   channels.Delivery{Session: c.Report, Channel: m.Channel, Chat: m.To, Text: m.Text},
 		Provenance: provenance.Worst(provenance.Hob, c.Provenance),
 	}
+	attached, err := p.attach(&o, m)
+	if err != nil {
+		return social.Sent{}, err
+	}
 	at := time.Now()
 	if !m.Owner {
 		at = at.Add(p.delay(m.Channel))
@@ -61,7 +65,7 @@ func (p post) SendTx(_ context.Context, tx *store.Tx, c tools.Call, m social.Mes
 	if errors.Is(err, bus.ErrNoWay) {
 		return social.Sent{}, tools.Errorf(tools.Unsupported, "nothing was sent: %w", err)
 	}
-	return social.Sent{ID: d.ID, At: at, Waits: !p.d.lasting()}, err
+	return social.Sent{ID: d.ID, At: at, Waits: !p.d.lasting(), Attached: attached}, err
 }
 
 // CallBackTx implements social.Post.

@@ -7,7 +7,7 @@ import (
 	"hob/platform/system/power"
 )
 
-// followSleep has the loop and the watchers look at the clock as soon as the machine
+// followSleep has the loop, the channels and the watchers look at the clock as soon as the machine
 // wakes. Where nobody tells of that they do so within a tick.
 func (d *Daemon) followSleep(ctx context.Context) error {
 	if env := d.environ(); env != nil {
@@ -17,6 +17,7 @@ func (d *Daemon) followSleep(ctx context.Context) error {
 			}
 			d.opt.Log.Info("the machine woke")
 			d.watchers.Woke()
+			d.channels.Woke()
 			d.bus.Poke()
 		})
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {

@@ -35,7 +35,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 	c := d.opt.Config.Files
 	d.files, err = files.New(files.Options{
 		Allowed: c.Allowed, Trusted: c.Trusted, Drop: c.Drop, UndoDir: d.opt.Paths.UndoDir(), Home: d.opt.UserHome, Store: d.store,
-		Protected: d.opt.Paths.Own(), Index: d.fileIndex(),
+		Protected: d.protected(), Index: d.fileIndex(),
 	})
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (d *Daemon) openTools(context.Context) (err error) {
 		Documents: documents{d}, Calendar: d.calendarDeps(), Mail: d.mailDeps(), Contacts: contacts.Deps{Books: d.addressBooks}, Weather: d.weatherDeps(), Briefs: []tools.BriefSource{goals.Brief{Store: d.store}},
 		Store: d.store, Knowledge: d.base, Files: d.files, Watchers: d.watchers, Engine: d, Goals: goalKeeper{d}, Notices: noticeKeeper{d.notices}, Crew: delegations{d}, Post: post{d}, Forgetting: d.erasing, Conversations: conversations{d}, Web: d.webDeps(), Shell: commands,
 		Linker: d.graph,
-		Lists:  d.lists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.notes, NewNotes: d.opt.Config.Pim.Notes,
+		Lists:  d.toolLists, NewReminders: d.opt.Config.Pim.Reminders, Notes: d.toolNotes, NewNotes: d.opt.Config.Pim.Notes,
 		Browser:  d.browserDeps(),
 		Desktop:  screen,
 		Media:    media,

@@ -1,0 +1,138 @@
+package bus
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"hob/channels"
+	"hob/knowledge/store"
+)
+
+// schemaChannels: messages that wait for the next one of the same person, those that
+// became a part of another, files that go along, and answers that are seen growing.
+const schemaChannels = `
+ALTER TABLE inbox ADD COLUMN settle_until INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE inbox ADD COLUMN settle_end INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE inbox_joined (
+	source TEXT NOT NULL, key TEXT NOT NULL, event TEXT NOT NULL, joined_at INTEGER NOT NULL,
+	PRIMARY KEY (source, key)) WITHOUT ROWID;
+ALTER TABLE outbox ADD COLUMN files TEXT NOT NULL DEFAULT '';
+CREATE INDEX outbox_files ON outbox(seq) WHERE files <> '' AND state IN ('queued', 'sending', 'failed');
+CREATE TABLE drafts (
+	event TEXT NOT NULL, channel TEXT NOT NULL, chat TEXT NOT NULL, message TEXT NOT NULL, shown_at INTEGER NOT NULL,
+	PRIMARY KEY (event, channel, chat)) WITHOUT ROWID;
+`
+
+// longestSettle is how often the wait for a next message may be prolonged.
+const longestSettle = 5
+
+// Merge makes one event of a waiting one and the next: its text and payload. false
+// keeps them apart.
+type Merge func(waiting, next Event) (text string, payload json.RawMessage, ok bool)
+
+// JoinTx is PutTx of a message that may become one with others. It waits for settle
+// before it can be claimed. When another message of the same person in the same
+// conversation waits like that, and nothing came in between, it becomes a part of
+// that one, whose wait begins anew, up to five times as long in all. Its key is
+// remembered: a repeat answers with the event that it became a part of.
+func (b *Bus) JoinTx(tx *store.Tx, e Event, settle time.Duration, merge Merge) (channels.Accepted, error) {
+	if e.Lane == "" {
+		e.Lane = e.Session
+	}
+	if settle <= 0 || e.Kind != Message || e.Lane != e.Session {
+		return b.PutTx(tx, e)
+	}
+	if e.ID == "" {
+		e.ID = NewID()
+	}
+	now := b.now()
+	if first, err := b.waitingTx(tx, e, now); err != nil {
+		return channels.Accepted{}, err
+	} else if first.ID != "" {
+		if text, payload, ok := merge(first, e); ok {
+			return b.mergeTx(tx, first, e, text, payload, now.Add(settle))
+		}
+	}
+	e.NotBefore = now.Add(settle)
+	acc, err := b.PutTx(tx, e)
+	if err != nil || acc.Repeated {
+		return acc, err
+	}
+	_, err = tx.Exec(`UPDATE inbox SET settle_until = ?, settle_end = ? WHERE id = ?`,
+		store.Millis(e.NotBefore), store.Millis(now.Add(longestSettle*settle)), e.ID)
+	return acc, err
+}
+
+// waitingTx finds the message that the next one may become a part of: the last open
+// event of its queue, and nothing else. It was never claimed.
+func (b *Bus) waitingTx(tx *store.Tx, e Event, now time.Time) (Event, error) {
+	if known, err := b.takenTx(tx, e); err != nil || known {
+		return Event{}, err // a repeat, also of the one that waits
+	}
+	w, err := scanEvent(tx.QueryRow(`SELECT `+eventColumns+` FROM inbox WHERE seq = (
+		SELECT seq FROM inbox INDEXED BY inbox_open WHERE state IN ('pending', 'claimed') AND lane = ?1 ORDER BY seq DESC LIMIT 1)
+		AND state = 'pending' AND attempts = 0 AND crashes = 0 AND settle_until > ?2
+		AND kind = ?3 AND source = ?4 AND session = ?5 AND channel = ?6 AND chat = ?7 AND sender = ?8 AND provenance = ?9`,
+		e.Lane, now.UnixMilli(), e.Kind, e.Source, e.Session, e.Channel, e.Chat, e.Sender, e.Provenance))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Event{}, nil
+	}
+	return w, err
+}
+
+func (b *Bus) takenTx(tx *store.Tx, e Event) (known bool, err error) {
+	if e.Key == "" {
+		return false, nil
+	}
+	err = tx.QueryRow(`SELECT EXISTS (SELECT 1 FROM inbox WHERE source = ?1 AND key = ?2) OR EXISTS (SELECT 1 FROM inbox_joined WHERE source = ?1 AND key = ?2)`,
+		e.Source, e.Key).Scan(&known)
+	return known, err
+}
+
+func (b *Bus) mergeTx(tx *store.Tx, first, e Event, text string, payload json.RawMessage, until time.Time) (channels.Accepted, error) {
+	res, err := tx.Exec(`UPDATE inbox SET text = ?2, payload = ?3, settle_until = min(?4, settle_end), not_before = min(?4, settle_end)
+		WHERE id = ?1 AND state = 'pending'`, first.ID, text, []byte(payload), store.Millis(until))
+	if err != nil {
+		return channels.Accepted{}, err
+	}
+	if n, err := res.RowsAffected(); err != nil || n != 1 {
+		return channels.Accepted{}, errors.Join(err, fmt.Errorf("bus: event %s does not wait any more", first.ID))
+	}
+	if e.Key != "" {
+		if _, err := tx.Exec(`INSERT INTO inbox_joined (source, key, event, joined_at) VALUES (?,?,?,?)`, e.Source, e.Key, first.ID, b.now().UnixMilli()); err != nil {
+			return channels.Accepted{}, err
+		}
+	}
+	tx.AfterCommit(b.Poke)
+	return channels.Accepted{Event: first.ID}, nil
+}
+
+// joinedTx is the event that a message with this key became a part of, "" when it did
+// not.
+func joinedTx(tx *store.Tx, e Event) (event string, err error) {
+	if e.Key == "" || e.Kind != Message {
+		return "", nil
+	}
+	err = tx.QueryRow(`SELECT event FROM inbox_joined WHERE source = ? AND key = ?`, e.Source, e.Key).Scan(&event)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return event, err
+}
+
+// Taken returns the event of a message that was taken before, or became a part of.
+func (b *Bus) Taken(ctx context.Context, source, key string) (event string, err error) {
+	err = b.db.Read().QueryRowContext(ctx, `SELECT id FROM inbox WHERE source = ?1 AND key = ?2
+		UNION ALL SELECT event FROM inbox_joined WHERE source = ?1 AND key = ?2 LIMIT 1`, source, key).Scan(&event)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("bus: %w", err)
+	}
+	return event, nil
+}

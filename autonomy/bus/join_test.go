@@ -1,0 +1,192 @@
+package bus_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+	"hob/knowledge/store"
+	"hob/platform/provenance"
+)
+
+func merge(a, b bus.Event) (string, json.RawMessage, bool) {
+	return a.Text + "\n" + b.Text, json.RawMessage(`{"joined":true}`), b.Text != "apart"
+}
+
+func said(sender, key, text string) bus.Event {
+	return bus.Event{
+		Kind: bus.Message, Source: "push", Session: "push:c", Channel: "push", Chat: "c", Sender: sender, Text: text,
+		Payload: json.RawMessage(`{}`), Provenance: provenance.Owner, Key: key,
+	}
+}
+
+func (f *fixture) join(e bus.Event, settle time.Duration) (acc channels.Accepted) {
+	f.t.Helper()
+	f.write(func(tx *store.Tx) (err error) {
+		acc, err = f.JoinTx(tx, e, settle, merge)
+		return err
+	})
+	return acc
+}
+
+// claimed are the texts of the turns that could begin now.
+func (f *fixture) claimed() (texts []string) {
+	f.t.Helper()
+	evs, _, err := f.Claim(f.t.Context(), 9)
+	fatal(f.t, err)
+	for _, e := range evs {
+		texts = append(texts, e.Text)
+	}
+	return texts
+}
+
+func TestMessagesOfOnePersonBecomeOne(t *testing.T) {
+	f := newBus(t)
+	const wait = 2 * time.Second
+	first := f.join(said("ada", "1", "one"), wait)
+	f.now = f.now.Add(time.Second)
+	second := f.join(said("ada", "2", "two"), wait)
+	if second.Event != first.Event || second.Repeated {
+		t.Errorf("the second message is %+v, want a part of %s", second, first.Event)
+	}
+	f.restart() // what is known of it is in the database
+	for _, key := range []string{"1", "2"} {
+		for _, settle := range []time.Duration{wait, 0} {
+			if got := f.join(said("ada", key, "again"), settle); !got.Repeated || got.Event != first.Event {
+				t.Errorf("a repeat of %s is %+v", key, got)
+			}
+		}
+	}
+	if got, err := f.Taken(t.Context(), "push", "2"); err != nil || got != first.Event {
+		t.Errorf("Taken: %q, %v", got, err)
+	}
+	f.now = f.now.Add(1500 * time.Millisecond) // the wait began anew
+	f.want("still waiting", f.claimed())
+	f.now = f.now.Add(time.Second)
+	f.want("one turn", f.claimed(), "one\ntwo")
+	late := f.join(said("ada", "3", "three"), wait)
+	if late.Event == first.Event {
+		t.Error("a message became a part of a turn that runs")
+	}
+	list, err := f.List(t.Context(), "push:c", "", 10)
+	fatal(t, err)
+	if len(list) != 2 {
+		t.Errorf("the inbox lists %d events, want 2", len(list))
+	}
+}
+
+func TestAWaitIsProlongedFiveTimesAtMost(t *testing.T) {
+	f := newBus(t)
+	begun := f.now
+	var events []string
+	for i := range 12 {
+		acc := f.join(said("ada", fmt.Sprint(i), "x"), 2*time.Second)
+		events = append(events, acc.Event)
+		f.now = f.now.Add(time.Second)
+		if f.now.Sub(begun) == 10*time.Second {
+			if got := f.claimed(); len(got) != 1 {
+				t.Errorf("after %v nothing can begin", f.now.Sub(begun))
+			}
+		}
+	}
+	if events[9] != events[0] || events[10] == events[0] {
+		t.Errorf("the messages became %q", events)
+	}
+}
+
+func TestWhatIsNotJoined(t *testing.T) {
+	const wait = 2 * time.Second
+	other := func(change func(*bus.Event)) bus.Event {
+		e := said("ada", "2", "two")
+		change(&e)
+		return e
+	}
+	for _, c := range []struct {
+		name   string
+		next   bus.Event
+		settle time.Duration
+	}{
+		{"of somebody else", said("bob", "2", "two"), wait},
+		{"of another provenance", other(func(e *bus.Event) { e.Provenance = provenance.Outside }), wait},
+		{"of another chat", other(func(e *bus.Event) { e.Chat = "d" }), wait},
+		{"a command", other(func(e *bus.Event) { e.Lane = "push:c\x1fcommands" }), wait},
+		{"of a channel that joins nothing", other(func(*bus.Event) {}), 0},
+		{"what cannot be merged", said("ada", "2", "apart"), wait},
+		{"no message", other(func(e *bus.Event) { e.Kind = bus.System }), wait},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newBus(t)
+			a := f.join(said("ada", "1", "one"), wait)
+			if b := f.join(c.next, c.settle); b.Event == a.Event {
+				t.Error("it was joined")
+			}
+		})
+	}
+	t.Run("over somebody else's message", func(t *testing.T) {
+		f := newBus(t)
+		a := f.join(said("ada", "1", "one"), wait)
+		f.join(said("bob", "2", "two"), wait)
+		if b := f.join(said("ada", "3", "three"), wait); b.Event == a.Event {
+			t.Error("the order of the messages was lost")
+		}
+	})
+}
+
+func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
+	f := newBus(t)
+	e := said("ada", "1", "hello")
+	e.Payload = json.RawMessage(`{"extra":{"id":7},"images":null}`)
+	acc := f.join(e, 0)
+	ctx := t.Context()
+	fatal(t, f.Drafts().KeepDraft(ctx, acc.Event, "push", "c", "m1"))
+	fatal(t, f.Drafts().KeepDraft(ctx, acc.Event, "push", "c", "m2"))
+	f.restart()
+	answer := out("push", "c", "the answer")
+	answer.Files = []channels.Attachment{{Name: "a.txt", Size: 3, Path: "/x/a"}}
+	f.say(acc.Event, answer, out("push", "d", "elsewhere"))
+	rows, err := f.ClaimDeliveries(ctx, "push", 9)
+	fatal(t, err)
+	paths, err := f.Attached(ctx)
+	fatal(t, err)
+	if len(rows) != 2 || string(rows[0].Cause) != `{"id":7}` || rows[0].Draft != "m2" || len(rows[0].Files) != 1 || rows[1].Cause != nil || rows[1].Draft != "" {
+		t.Fatalf("claimed %+v", rows)
+	}
+	if d := cmp.Diff([]string{"/x/a"}, paths); d != "" {
+		t.Error(d)
+	}
+	unsettled, err := f.Unsettled(ctx, "push")
+	fatal(t, err)
+	if d := cmp.Diff(rows[0].Cause, unsettled[0].Cause); d != "" || unsettled[0].Draft != "m2" {
+		t.Errorf("after a crash: %+v", unsettled[0])
+	}
+	if n, err := f.Waiting(ctx, "push"); err != nil || n != 2 {
+		t.Errorf("%d wait, %v", n, err)
+	}
+	fatal(t, f.Delivered(ctx, rows[0].ID, channels.Receipt{}))
+	id, err := f.Drafts().Draft(ctx, acc.Event, "push", "c")
+	fatal(t, err)
+	paths, err = f.Attached(ctx)
+	fatal(t, err)
+	if id != "" || len(paths) != 0 {
+		t.Errorf("after it was delivered: draft %q, files %q", id, paths)
+	}
+}
+
+// A question that is asked in mid-turn stands below what was shown until then: the
+// answer must not come in its place above.
+func TestAQuestionEndsADraft(t *testing.T) {
+	f := newBus(t)
+	acc := f.join(said("ada", "1", "hello"), 0)
+	fatal(t, f.Drafts().KeepDraft(t.Context(), acc.Event, "push", "c", "m1"))
+	q := out("push", "c", "May I?")
+	q.Kind = channels.Question
+	f.say(acc.Event, q)
+	if id, err := f.Drafts().Draft(t.Context(), acc.Event, "push", "c"); err != nil || id != "" {
+		t.Errorf("the draft is %q, %v", id, err)
+	}
+}

@@ -1,0 +1,51 @@
+package autonomy
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"hob/autonomy/bus"
+	"hob/channels"
+)
+
+// Limits of what becomes one message.
+const (
+	maxJoined  = 20       // pieces of outside text
+	joinedText = 64 << 10 // bytes
+	joinedData = 24 << 20 // bytes of the payload
+)
+
+// settles is how long a message waits for the next one of the same person. What is an
+// order to Hob by itself waits for nothing: a command, an answer, "undo that".
+func settles(ev bus.Event, in channels.Inbound) time.Duration {
+	command, _ := parseCommand(in.Text)
+	_, answer := parseAnswer(in.Text)
+	if in.Settle <= 0 || in.Forwarded || in.Unknown || command != "" || answer || takesBack(in.Text) || ev.Lane != "" && ev.Lane != ev.Session {
+		return 0
+	}
+	return in.Settle
+}
+
+// joined makes one message of two: the words below each other, and what came with
+// either. What it had for its channel is that of the newer one: that is the message
+// which is answered.
+func joined(waiting, next bus.Event) (text string, payload json.RawMessage, ok bool) {
+	var a, b message
+	if json.Unmarshal(waiting.Payload, &a) != nil || json.Unmarshal(next.Payload, &b) != nil {
+		return "", nil, false
+	}
+	if a.Via != b.Via || a.Shared != b.Shared || !a.Until.IsZero() || !b.Until.IsZero() || len(a.Outside)+len(b.Outside) > maxJoined ||
+		len(waiting.Payload)+len(next.Payload) > joinedData || len(waiting.Text)+len(next.Text) > joinedText {
+		return "", nil, false
+	}
+	a.Outside = append(a.Outside, b.Outside...)
+	a.Images = append(a.Images, b.Images...)
+	if b.Name != "" {
+		a.Name = b.Name
+	}
+	if len(b.Extra) > 0 && string(b.Extra) != "null" {
+		a.Extra = b.Extra
+	}
+	return strings.TrimSpace(strings.TrimSpace(waiting.Text) + "\n" + strings.TrimSpace(next.Text)), mustJSON(a), true
+}

@@ -1,0 +1,57 @@
+package autonomy
+
+import (
+	"context"
+	"encoding/json"
+
+	"hob/autonomy/bus"
+)
+
+// show lets the sender of a message see the answer grow, where the channel can do
+// that; anywhere else it does nothing. What is seen is what the live feed says of the
+// turn, in which secrets are blacked out already. stop waits until nothing is shown
+// any more.
+func (l *Loop) show(ctx context.Context, ev bus.Event) (stop func()) {
+	if l.o.Show == nil {
+		return func() {}
+	}
+	shown := l.o.Show(ctx, ev.ID, ev.Channel, ev.Chat)
+	if shown == nil {
+		return func() {}
+	}
+	sub := l.o.Bus.Feed.Subscribe(0)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		afresh := false // the next words are those of another step
+		for e := range sub.C() {
+			if e.Event != ev.ID {
+				continue
+			}
+			switch e.Type {
+			case "content_delta":
+				var data struct {
+					Text string `json:"text"`
+				}
+				if json.Unmarshal(e.Data, &data) != nil {
+					continue
+				}
+				if afresh {
+					shown.Reset()
+					afresh = false
+				}
+				shown.Add(data.Text)
+			case "message_start", "tool_call_start":
+				afresh = true
+			case "approval_required":
+				shown.Break()
+				afresh = false
+			}
+		}
+	}()
+	return func() {
+		sub.Close()
+		<-done
+		shown.Stop()
+	}
+}

@@ -1,0 +1,291 @@
+// Package alexa lets the owner speak with Hob through a custom skill of his own on
+// Alexa devices. Amazon posts what was said to /hooks/alexa, and speaks the answer;
+// how the web server is reached from outside is the owner's matter (docs/alexa.md).
+//
+// Each request has to carry Amazon's signature and the id of the owner's skill
+// (verify.go). Who speaks is the Amazon account that enabled the skill: it is the owner's
+// once it is paired. Everybody in the room speaks as that account, so it decides nothing
+// and answers no question, unless Alexa has recognised a voice that the owner has named.
+//
+// A request waits 6.5 of its 8 seconds for the answer. What comes later is kept, also
+// over a new start, until somebody asks for it.
+package alexa
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// Name is the channel's, and that of its section.
+const Name = "alexa"
+
+// Config is the section [channels.alexa]; "enabled" is the manager's.
+type Config struct {
+	// Skill is the id of the owner's skill, "amzn1.ask.skill...".
+	Skill string `toml:"skill"`
+	// Allow are further accounts that are heard ("amzn1.ask.account...").
+	Allow []string `toml:"allow"`
+	// Voices are the people ("amzn1.ask.person...") whose recognised voice may answer
+	// questions in the name of a paired account.
+	Voices []string `toml:"voices"`
+}
+
+// Driver makes the channel from its configuration.
+type Driver struct{}
+
+// Name implements channels.Driver.
+func (Driver) Name() string { return Name }
+
+// New implements channels.Driver.
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	return New(c, deps, Options{})
+}
+
+// Options of New for tests; the zero value is what owners get.
+type Options struct {
+	Roots *x509.CertPool // of certificates; nil: those of the system
+	Now   func() time.Time
+	Wait  time.Duration // for an answer (6.5 s)
+}
+
+// patience is how long a request waits: Alexa gives up after 8 seconds
+// (developer.amazon.com/docs/alexa/custom-skills, "Request and Response JSON
+// Reference").
+const patience = 6500 * time.Millisecond
+
+// Channel is one skill.
+type Channel struct {
+	conf  Config
+	log   *slog.Logger
+	proof *verifier
+	box   *box
+	now   func() time.Time
+	wait  time.Duration
+
+	mu    sync.Mutex
+	to    channels.Receiver // nil: the channel does not run
+	heard time.Time
+	voice string // the last one that Alexa has recognised
+}
+
+// New checks the configuration; it connects to nothing.
+func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
+	if !strings.HasPrefix(c.Skill, "amzn1.ask.skill.") {
+		return nil, errors.New(`no skill; set skill = "amzn1.ask.skill..." in [channels.alexa], the id of your skill from developer.amazon.com/alexa/console/ask`)
+	}
+	network := deps.Network
+	if network == nil {
+		var err error
+		if network, err = safehttp.New(safehttp.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	ch := &Channel{
+		conf: c, log: deps.Log, now: o.Now, wait: cmp.Or(o.Wait, patience),
+		proof: &verifier{network: network, roots: o.Roots, chains: map[string]chain{}}, box: newBox(deps.Dir),
+	}
+	if ch.log == nil {
+		ch.log = slog.New(slog.DiscardHandler)
+	}
+	if ch.now == nil {
+		ch.now = time.Now
+	}
+	return ch, nil
+}
+
+// Allow implements channels.Allower.
+func (c *Channel) Allow() []string { return c.conf.Allow }
+
+// Limits implements channels.Limiter: so much can be spoken at once, with what
+// escaping adds.
+func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 6000} }
+
+// Dedupes implements channels.Deduper: what was put into the box once is not put there
+// again.
+func (*Channel) Dedupes() {}
+
+// Describe implements channels.Describer.
+func (c *Channel) Describe() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.heard.IsZero() {
+		return "nobody has spoken yet"
+	}
+	out := "last spoken to at " + c.heard.UTC().Format("2006-01-02 15:04 MST")
+	if c.voice != "" {
+		out += ", by the voice " + c.voice
+	}
+	return out
+}
+
+// Run implements channels.Channel: while it runs, requests are answered.
+func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
+	if err := c.box.load(c.now()); err != nil {
+		return fmt.Errorf("alexa: the answers that were kept: %w", err)
+	}
+	c.listen(r)
+	defer c.listen(nil)
+	<-ctx.Done()
+	return nil
+}
+
+func (c *Channel) listen(r channels.Receiver) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.to = r
+}
+
+// Send implements channels.Channel: what is said to somebody lies in the box until he
+// asks, or is asking. Nobody can be spoken to who has not spoken first.
+func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt, error) {
+	switch d.Kind {
+	case channels.Status: // that it takes a while is said by the request itself
+		return channels.Receipt{}, nil
+	case channels.Reply, channels.Question:
+	case channels.Notice, channels.Send:
+		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: she speaks only when she is spoken to; choose another channel in [notify]")
+	}
+	if err := c.box.put(d, plain(d.Text), c.now()); err != nil {
+		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: keep the answer: %w", err)
+	}
+	return channels.Receipt{}, nil
+}
+
+// Hook implements channels.Hooked.
+func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
+	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	defer cancel()
+	now := c.now()
+	if err := c.proof.verify(ctx, p.Header, p.Body, now); err != nil {
+		c.log.Warn("a request that is not Amazon's was refused", "error", err)
+		return channels.Posted{Status: http.StatusUnauthorized}
+	}
+	q, err := parse(p.Body)
+	if err == nil {
+		err = q.check(c.conf.Skill, now)
+	}
+	if err != nil {
+		c.log.Warn("a request of Amazon's was refused", "error", err)
+		return channels.Posted{Status: http.StatusUnauthorized}
+	}
+	c.mu.Lock()
+	to := c.to
+	c.heard, c.voice = now, q.Context.System.Person.ID
+	c.mu.Unlock()
+	if to == nil {
+		return channels.Posted{Status: http.StatusServiceUnavailable}
+	}
+	return channels.Posted{Status: http.StatusOK, Body: c.answer(ctx, to, q)}
+}
+
+// The sentences that Hob says itself.
+const (
+	hello    = "This is Hob. What can I do for you?"
+	more     = "What else?"
+	help     = "Ask me something, such as: what is on today. Or tell me something to remember. When I need longer, ask: what is the answer. To go, say stop."
+	unheard  = "I did not understand that. Begin with ask, and then say what you want."
+	bye      = "Goodbye."
+	busy     = "I am still at it. Ask me for the answer in a moment."
+	nothing  = "There is no answer that you have not heard."
+	stranger = "I do not know this account yet. Pair it first: make a code with hob channel pair alexa, and then say: the code is, and its letters and digits one by one."
+	notTaken = "I could not take that just now. Please say it again."
+	moreWait = "There is more: ask me for the answer."
+)
+
+// answer does what was asked.
+func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request) response {
+	switch what, text := q.means(); what {
+	case opens:
+		if kept := c.known(q.user()); kept != "" {
+			return say(kept, more)
+		}
+		return say(hello, help)
+	case ends:
+		return last(bye)
+	case helps:
+		return say(help, more)
+	case collects:
+		return c.collect(ctx, q.user())
+	case speaks:
+		return c.ask(ctx, to, q, text)
+	case nothingHeard:
+		return say(unheard, help)
+	}
+	return response{Version: "1.0"} // the session is over, and nobody listens
+}
+
+// known is what waits for somebody who was heard as one whose words count: there is
+// nothing for anybody else.
+func (c *Channel) known(user string) string {
+	said, err := c.box.take(user, "", c.now())
+	if err != nil {
+		c.log.Error("answers cannot be kept", "error", err)
+	}
+	return said
+}
+
+// collect speaks what has come, or waits for it.
+func (c *Channel) collect(ctx context.Context, user string) response {
+	for {
+		waits, changed := c.box.waiting(user)
+		if said := c.known(user); said != "" {
+			return say(said, more)
+		}
+		if !waits {
+			return say(nothing, more)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return say(busy, help)
+		}
+	}
+}
+
+// ask hands a message in and waits for its answer.
+func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, text string) response {
+	user := q.user()
+	acc, err := to.Receive(ctx, channels.Inbound{
+		Chat: user, Sender: user, Text: text, Key: q.Request.ID, At: q.at,
+		Unknown: !slices.Contains(c.conf.Voices, q.Context.System.Person.ID),
+	})
+	switch {
+	case errors.Is(err, channels.ErrStranger):
+		return last(stranger)
+	case err != nil:
+		c.log.Warn("a message was not taken", "error", err)
+		return say(notTaken, help)
+	}
+	c.box.expect(user, acc.Event)
+	for {
+		_, changed := c.box.waiting(user)
+		said, err := c.box.take(user, acc.Event, c.now())
+		if err != nil {
+			c.log.Error("answers cannot be kept", "error", err)
+		}
+		if said != "" {
+			return say(said, more)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return say(busy, help)
+		}
+	}
+}

@@ -1,0 +1,198 @@
+package alexa
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// The bounds of the box.
+const (
+	keeps    = 24 * time.Hour
+	maxItems = 50
+	maxIDs   = 200
+	maxBox   = 4 << 20 // bytes of its file
+	boxFile  = "answers.json"
+)
+
+// item is what was said and not spoken yet.
+type item struct {
+	ID    string    `json:"id"`
+	Chat  string    `json:"chat"`
+	Event string    `json:"event"`
+	Text  string    `json:"text"`
+	At    time.Time `json:"at"`
+}
+
+// kept is the box as it lies on disk.
+type kept struct {
+	Items []item   `json:"items"`
+	IDs   []string `json:"ids"` // of what was put there lately, the oldest first
+}
+
+// box keeps what was said until it is spoken, in a file of the channel's folder.
+type box struct {
+	dir string // "": in memory alone
+
+	mu      sync.Mutex
+	kept    kept
+	expects map[string][]string // events of a chat whose answer is still to come
+	changed chan struct{}       // closed, and made anew, with each change
+}
+
+func newBox(dir string) *box {
+	return &box{dir: dir, expects: map[string][]string{}, changed: make(chan struct{})}
+}
+
+// load reads the file.
+func (b *box) load(now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dir == "" {
+		return nil
+	}
+	f, err := os.Stat(filepath.Join(b.dir, boxFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || f.Size() > maxBox {
+		return errors.Join(err, b.save())
+	}
+	data, err := os.ReadFile(filepath.Join(b.dir, boxFile))
+	if err != nil {
+		return err
+	}
+	var k kept
+	if json.Unmarshal(data, &k) != nil {
+		return b.save() // nobody but this has written it
+	}
+	b.kept = k
+	b.forget(now)
+	return nil
+}
+
+// forget drops what is old. b.mu is held.
+func (b *box) forget(now time.Time) {
+	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i item) bool { return now.Sub(i.At) > keeps })
+	b.kept.Items = b.kept.Items[max(0, len(b.kept.Items)-maxItems):]
+	b.kept.IDs = b.kept.IDs[max(0, len(b.kept.IDs)-maxIDs):]
+}
+
+// save writes the file; it is there whole or as it was. b.mu is held.
+func (b *box) save() error {
+	if b.dir == "" {
+		return nil
+	}
+	data, err := json.Marshal(b.kept)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(b.dir, ".answers-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(b.dir, boxFile))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// put keeps a text; the same delivery counts once.
+func (b *box) put(d channels.Delivery, text string, now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.Contains(b.kept.IDs, d.ID) {
+		return nil
+	}
+	was := kept{slices.Clone(b.kept.Items), slices.Clone(b.kept.IDs)}
+	b.kept.Items = append(b.kept.Items, item{d.ID, d.Chat, d.Event, strings.TrimSpace(text), now})
+	b.kept.IDs = append(b.kept.IDs, d.ID)
+	b.forget(now)
+	if err := b.save(); err != nil {
+		b.kept = was
+		return err
+	}
+	if d.Kind == channels.Reply {
+		b.done(d.Chat, d.Event)
+	}
+	close(b.changed)
+	b.changed = make(chan struct{})
+	return nil
+}
+
+// done: the answer to an event has come. b.mu is held.
+func (b *box) done(chat, event string) {
+	left := slices.DeleteFunc(b.expects[chat], func(e string) bool { return e == event })
+	if len(left) == 0 {
+		delete(b.expects, chat)
+		return
+	}
+	b.expects[chat] = left
+}
+
+// maxExpects bounds what is remembered of answers that are to come.
+const maxExpects = 20
+
+// expect notes that an answer is to come, unless it has.
+func (b *box) expect(chat, event string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	here := slices.ContainsFunc(b.kept.Items, func(i item) bool { return i.Chat == chat && i.Event == event })
+	if here || slices.Contains(b.expects[chat], event) {
+		return
+	}
+	list := append(b.expects[chat], event)
+	b.expects[chat] = list[max(0, len(list)-maxExpects):]
+}
+
+// waiting reports whether an answer is to come, and when to look again.
+func (b *box) waiting(chat string) (bool, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.expects[chat]) > 0, b.changed
+}
+
+// take returns what there is to say in a chat, of one event or of all, and removes it:
+// as much as can be spoken at once. What cannot be removed is said all the same.
+func (b *box) take(chat, event string, now time.Time) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(now)
+	var said []string
+	size, left, over := 0, []item{}, false
+	for _, i := range b.kept.Items {
+		n := len([]rune(spoken(i.Text).SSML))
+		switch {
+		case i.Chat != chat || event != "" && i.Event != event:
+		case over || size > 0 && size+n > maxSpeech-500:
+			over = true
+		default:
+			said, size = append(said, i.Text), size+n
+			continue
+		}
+		left = append(left, i)
+	}
+	if len(said) == 0 {
+		return "", nil
+	}
+	b.kept.Items = left
+	if over {
+		said = append(said, moreWait)
+	}
+	return strings.Join(said, "\n\n"), b.save()
+}

@@ -1,0 +1,81 @@
+package alexa
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// The intents of the skill. What is said freely comes in a slot of the type
+// AMAZON.SearchQuery, which needs a word before it and has the phrase to itself. So each
+// word with which people begin is an intent of its own, from whose name the word is put
+// back.
+const (
+	answerIntent = "AnswerIntent"
+	codeIntent   = "CodeIntent"
+	askIntent    = "AskIntent"
+	suffix       = "Intent"
+)
+
+// words are those with which people begin.
+func words() []string {
+	return []string{
+		"what", "when", "where", "who", "why", "how", "which", "is", "are", "do", "does", "did", "can", "could", "will", "would", "should", "have",
+		"remind", "remember", "forget", "add", "tell", "show", "find", "read", "write", "send", "make", "set", "move", "delete", "book", "order", "check", "summarize", "translate", "I", "my", "the",
+	}
+}
+
+// carrier is the word that an intent stands for, and whether it is one of the skill's.
+func carrier(intent string) (word string, ours bool) {
+	if intent == askIntent || intent == codeIntent {
+		return "", true
+	}
+	i := slices.IndexFunc(words(), func(w string) bool { return nameOf(w) == intent })
+	if i < 0 {
+		return "", false
+	}
+	return words()[i], true
+}
+
+// nameOf is the intent of a word.
+func nameOf(word string) string {
+	return "Word" + strings.ToUpper(word[:1]) + strings.ToLower(word[1:]) + suffix
+}
+
+type intent struct {
+	Name    string   `json:"name"`
+	Slots   []typed  `json:"slots,omitempty"`
+	Samples []string `json:"samples"`
+}
+
+type typed struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+// Model is the interaction model of the skill for its owner to paste into Amazon's
+// console (JSON Editor), under an invocation name of his choice.
+func Model(invocation string) ([]byte, error) {
+	free := []typed{{slot, "AMAZON.SearchQuery"}}
+	list := []intent{
+		{Name: "AMAZON.CancelIntent", Samples: []string{}},
+		{Name: "AMAZON.HelpIntent", Samples: []string{}},
+		{Name: "AMAZON.StopIntent", Samples: []string{}},
+		{Name: "AMAZON.NavigateHomeIntent", Samples: []string{}},
+		{Name: "AMAZON.FallbackIntent", Samples: []string{}},
+		{Name: "AMAZON.YesIntent", Samples: []string{}},
+		{Name: "AMAZON.NoIntent", Samples: []string{}},
+		{Name: answerIntent, Samples: []string{"what is the answer", "what's the answer", "the answer", "are you done", "go on"}},
+		{Name: codeIntent, Slots: free, Samples: []string{"the code is {text}", "my code is {text}", "pair {text}"}},
+		{Name: askIntent, Slots: free, Samples: []string{"ask {text}", "to {text}", "say {text}", "please {text}", "that {text}"}},
+	}
+	for _, w := range words() {
+		list = append(list, intent{nameOf(w), free, []string{w + " {text}"}})
+	}
+	type language struct {
+		Invocation string   `json:"invocationName"`
+		Intents    []intent `json:"intents"`
+		Types      []string `json:"types"`
+	}
+	return json.MarshalIndent(map[string]any{"interactionModel": map[string]any{"languageModel": language{invocation, list, []string{}}}}, "", "  ")
+}

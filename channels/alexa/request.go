@@ -1,0 +1,151 @@
+package alexa
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// request is what Alexa posts, as far as Hob looks at it ("Request and Response JSON
+// Reference"). Amazon adds fields as it likes.
+type request struct {
+	Session struct {
+		Application application `json:"application"`
+		User        user        `json:"user"`
+	} `json:"session"`
+	Context struct {
+		System struct {
+			Application application `json:"application"`
+			User        user        `json:"user"`
+			Person      struct {
+				ID string `json:"personId"`
+			} `json:"person"`
+		} `json:"System"`
+	} `json:"context"`
+	Request struct {
+		Type      string `json:"type"`
+		ID        string `json:"requestId"`
+		Timestamp string `json:"timestamp"`
+		Intent    struct {
+			Name  string `json:"name"`
+			Slots map[string]struct {
+				Value string `json:"value"`
+			} `json:"slots"`
+		} `json:"intent"`
+	} `json:"request"`
+
+	at time.Time
+}
+
+type application struct {
+	ID string `json:"applicationId"`
+}
+
+type user struct {
+	ID string `json:"userId"`
+}
+
+func parse(b []byte) (*request, error) {
+	q := &request{}
+	if err := json.Unmarshal(b, q); err != nil {
+		return nil, errors.New("it is not the JSON it should be")
+	}
+	return q, nil
+}
+
+// check refuses requests that are for another skill, old, or of nobody.
+func (q *request) check(skill string, now time.Time) error {
+	apps := []string{q.Session.Application.ID, q.Context.System.Application.ID}
+	if slices.ContainsFunc(apps, func(id string) bool { return id != "" && id != skill }) || apps[0] == "" && apps[1] == "" {
+		return errors.New("it is for another skill; skill in [channels.alexa] is the id of yours")
+	}
+	at, err := time.Parse(time.RFC3339, q.Request.Timestamp)
+	if err != nil || now.Sub(at).Abs() > tolerance {
+		return fmt.Errorf("its time is more than %v off; is the clock of this machine right?", tolerance)
+	}
+	a, b := q.Session.User.ID, q.Context.System.User.ID
+	if a != "" && b != "" && a != b || a == "" && b == "" || len(q.user()) > 400 || q.Request.ID == "" || len(q.Request.ID) > 400 {
+		return errors.New("it does not say whose it is")
+	}
+	q.at = at
+	return nil
+}
+
+func (q *request) user() string {
+	if q.Context.System.User.ID != "" {
+		return q.Context.System.User.ID
+	}
+	return q.Session.User.ID
+}
+
+// meaning is what a request wants.
+type meaning uint8
+
+const (
+	nothingMeant meaning = iota
+	opens                // the skill was started
+	speaks               // somebody says something to Hob
+	collects             // he asks for an answer that was not there in time
+	helps
+	ends
+	nothingHeard
+)
+
+// slot holds what was said freely.
+const slot = "text"
+
+// means says what is wanted, and what was said.
+func (q *request) means() (meaning, string) {
+	switch q.Request.Type {
+	case "LaunchRequest":
+		return opens, ""
+	case "IntentRequest":
+	default: // SessionEndedRequest, and what Hob knows nothing of
+		return nothingMeant, ""
+	}
+	name := q.Request.Intent.Name
+	switch name {
+	case "AMAZON.StopIntent", "AMAZON.CancelIntent", "AMAZON.NavigateHomeIntent":
+		return ends, ""
+	case "AMAZON.HelpIntent":
+		return helps, ""
+	case "AMAZON.YesIntent":
+		return speaks, "yes"
+	case "AMAZON.NoIntent":
+		return speaks, "no"
+	case answerIntent:
+		return collects, ""
+	}
+	said := strings.Join(strings.Fields(q.Request.Intent.Slots[slot].Value), " ")
+	word, ours := carrier(name)
+	switch {
+	case !ours || said == "":
+		return nothingHeard, ""
+	case name == codeIntent:
+		return speaks, spelled(said)
+	}
+	return speaks, strings.TrimSpace(word + " " + said)
+}
+
+// spelled is a code as it is spoken, letter by letter: "B. four hyphen x" is "B4x". What
+// is no such thing stays as it was said.
+func spelled(said string) string {
+	digits := map[string]string{"zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "hyphen": "", "dash": "", "minus": ""}
+	var out strings.Builder
+	for _, f := range strings.FieldsFunc(said, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(".,-", r) }) {
+		d, word := digits[strings.ToLower(f)]
+		switch {
+		case word:
+			out.WriteString(d)
+		case len(f) == 1 || strings.Trim(f, "0123456789") == "" || len(f) <= 5 && f == strings.ToUpper(f):
+			out.WriteString(f)
+		default:
+			return said
+		}
+	}
+	return out.String()
+}

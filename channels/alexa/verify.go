@@ -1,0 +1,193 @@
+package alexa
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/safehttp"
+)
+
+// What Amazon asks of whoever answers its requests is in "Host a Custom Skill as a Web
+// Service", "Verify that the request was sent by Alexa"
+// (developer.amazon.com/docs/alexa/custom-skills/host-a-custom-skill-as-a-web-service.html).
+const (
+	chainHost = "s3.amazonaws.com"
+	chainPath = "/echo.api/"
+	signer    = "echo-api.amazon.com" // among the names of the certificate
+	tolerance = 150 * time.Second     // of the request's time
+
+	maxChain     = 64 << 10 // bytes
+	maxCerts     = 8
+	chainTime    = 24 * time.Hour // for which a chain is not fetched anew
+	maxChains    = 4
+	fetchesAtime = 10 // in a minute: anybody may name a chain
+	minRSA       = 2048
+)
+
+// verifier knows Amazon's signatures.
+type verifier struct {
+	network *safehttp.Client
+	roots   *x509.CertPool
+
+	fetching sync.Mutex // one at a time
+	mu       sync.Mutex
+	chains   map[string]chain
+	fetched  []time.Time
+}
+
+// chain is a certificate with those that vouch for it, the signer's first.
+type chain struct {
+	certs []*x509.Certificate
+	at    time.Time
+}
+
+// verify returns an error for what Amazon has not signed. Nothing of the body was read
+// before.
+func (v *verifier) verify(ctx context.Context, h http.Header, body []byte, now time.Time) error {
+	at, err := chainURL(h.Get("SignatureCertChainUrl"))
+	if err != nil {
+		return err
+	}
+	sig, err := base64.StdEncoding.DecodeString(h.Get("Signature-256"))
+	if err != nil || len(sig) == 0 || len(sig) > 1024 {
+		return errors.New("there is no signature (Signature-256)")
+	}
+	c, err := v.chain(ctx, at, now)
+	if err != nil {
+		return err
+	}
+	if err := c.trusted(v.roots, now); err != nil {
+		return err
+	}
+	key, ok := c.certs[0].PublicKey.(*rsa.PublicKey)
+	if !ok || key.N.BitLen() < minRSA {
+		return errors.New("the key of the certificate is none of Amazon's kind")
+	}
+	sum := sha256.Sum256(body)
+	if err := rsa.VerifyPKCS1v15(key, crypto.SHA256, sum[:], sig); err != nil {
+		return fmt.Errorf("the signature does not fit: %w", err)
+	}
+	return nil
+}
+
+// chainURL is the address of a chain, normalised, when it is one of Amazon's.
+func chainURL(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err != nil || s == "" || len(s) > 300 {
+		return "", errors.New("there is no address of a certificate (SignatureCertChainUrl)")
+	}
+	clean := path.Clean(u.Path)
+	switch {
+	case !strings.EqualFold(u.Scheme, "https"), !strings.EqualFold(u.Hostname(), chainHost), u.Port() != "" && u.Port() != "443",
+		strings.HasSuffix(u.Host, ":"), u.User != nil, u.RawQuery != "", u.ForceQuery, u.Fragment != "", u.Opaque != "",
+		!strings.HasPrefix(clean, chainPath), strings.ContainsAny(s, "%\\#"):
+		return "", errors.New("the address of the certificate is not Amazon's")
+	}
+	return "https://" + chainHost + clean, nil
+}
+
+// chain returns the certificates at an address.
+func (v *verifier) chain(ctx context.Context, at string, now time.Time) (chain, error) {
+	if c, ok := v.have(at, now); ok {
+		return c, nil
+	}
+	v.fetching.Lock()
+	defer v.fetching.Unlock()
+	if c, ok := v.have(at, now); ok {
+		return c, nil
+	}
+	if !v.mayFetch(now) {
+		return chain{}, errors.New("too many certificates were asked for")
+	}
+	resp, err := v.network.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: at, MaxBody: maxChain})
+	switch {
+	case err != nil:
+		return chain{}, fmt.Errorf("fetch the certificate: %w", err)
+	case resp.Status != http.StatusOK:
+		return chain{}, fmt.Errorf("fetch the certificate: the answer was %d", resp.Status)
+	}
+	c, err := parseChain(resp.Body, now)
+	if err != nil {
+		return chain{}, err
+	}
+	if err := c.trusted(v.roots, now); err != nil {
+		return chain{}, err // what nobody vouches for takes no room
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.chains) >= maxChains {
+		clear(v.chains)
+	}
+	v.chains[at] = c
+	return c, nil
+}
+
+func (v *verifier) have(at string, now time.Time) (chain, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	c, ok := v.chains[at]
+	return c, ok && now.Sub(c.at).Abs() < chainTime
+}
+
+func (v *verifier) mayFetch(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for len(v.fetched) > 0 && now.Sub(v.fetched[0]).Abs() >= time.Minute {
+		v.fetched = v.fetched[1:]
+	}
+	if len(v.fetched) >= fetchesAtime {
+		return false
+	}
+	v.fetched = append(v.fetched, now)
+	return true
+}
+
+// parseChain reads certificates in PEM.
+func parseChain(b []byte, now time.Time) (chain, error) {
+	c := chain{at: now}
+	for {
+		var block *pem.Block
+		if block, b = pem.Decode(b); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" || len(c.certs) >= maxCerts {
+			return chain{}, errors.New("the certificate's file holds what it should not")
+		}
+		x, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return chain{}, fmt.Errorf("the certificate cannot be read: %w", err)
+		}
+		c.certs = append(c.certs, x)
+	}
+	if len(c.certs) == 0 {
+		return chain{}, errors.New("the certificate's file holds none")
+	}
+	return c, nil
+}
+
+// trusted reports whether the chain leads to a root, names Amazon's signer and is valid
+// now.
+func (c chain) trusted(roots *x509.CertPool, now time.Time) error {
+	between := x509.NewCertPool()
+	for _, x := range c.certs[1:] {
+		between.AddCert(x)
+	}
+	_, err := c.certs[0].Verify(x509.VerifyOptions{DNSName: signer, Roots: roots, Intermediates: between, CurrentTime: now})
+	if err != nil {
+		return fmt.Errorf("the certificate is not Amazon's: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package channelstest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"hob/channels"
+)
+
+// harder are the parts of Conform about bad days: order, floods, outages, restarts,
+// hostile texts and secrets.
+func harder() []part {
+	return []part{
+		{"texts of a chat arrive in their order", inOrder},
+		{"a flood of texts arrives whole and in order", flood},
+		{"a huge text without a space arrives whole", oversize},
+		{"texts of every script arrive as they are", scripts},
+		{"markup of a hostile text does nothing", hostileMarkup},
+		{"no secret stands in an error", secretsInErrors},
+		{"an outage costs no text", outage},
+		{"a message that comes twice is taken once", twice},
+		{"a restart hears what was said meanwhile, once", restarted},
+	}
+}
+
+type part struct {
+	name string
+	run  func(*testing.T, channels.Channel, Platform)
+}
+
+// unhurried takes the rate limit off a channel, with every other limit left: the tests
+// do not wait for minutes to pass.
+type unhurried struct{ channels.Channel }
+
+func (u unhurried) Limits() channels.Limits {
+	l, ok := u.Channel.(channels.Limiter)
+	if !ok {
+		return channels.Limits{}
+	}
+	lim := l.Limits()
+	lim.PerMinute = 0
+	return lim
+}
+
+func numbered(out *Outbox, n int) (ids, texts []string) {
+	for i := range n {
+		text := fmt.Sprintf("text number %03d", i)
+		texts = append(texts, text)
+		ids = append(ids, out.Put(delivery(fmt.Sprintf("d%04d", i), text)))
+	}
+	return ids, texts
+}
+
+func inOrder(t *testing.T, ch channels.Channel, p Platform) {
+	p.Fail(channels.Temporary, 1)
+	out := NewOutbox()
+	ids, texts := numbered(out, 4)
+	manage(t, unhurried{ch}, out, func() bool { return out.Row(ids[3]).State == channels.Sent })
+	whole(t, p, texts)
+}
+
+// whole checks that just these texts arrived, in their order.
+func whole(t *testing.T, p Platform, texts []string) {
+	t.Helper()
+	got := p.Arrived()
+	if _, ok := p.(Folder); ok {
+		for i, text := range texts {
+			if i >= len(got) || !strings.Contains(got[i], text) {
+				t.Fatalf("text %d of %d, %q, did not arrive in its turn", i, len(texts), text)
+			}
+		}
+		return
+	}
+	if slices.Equal(got, texts) {
+		return
+	}
+	if len(texts) > 20 {
+		t.Errorf("%d of %d texts arrived, or in another order", len(got), len(texts))
+		return
+	}
+	t.Errorf("arrived %q, want %q", got, texts)
+}
+
+func flood(t *testing.T, ch channels.Channel, p Platform) {
+	out := NewOutbox()
+	ids, texts := numbered(out, 500)
+	manage(t, unhurried{ch}, out, func() bool { return out.Row(ids[len(ids)-1]).State == channels.Sent })
+	whole(t, p, texts)
+}
+
+func oversize(t *testing.T, ch channels.Channel, p Platform) {
+	l, ok := ch.(channels.Limiter)
+	if !ok || l.Limits().MaxText == 0 {
+		t.Skip("the channel has no limit")
+	}
+	out := NewOutbox()
+	text := strings.Repeat("日本👋", l.Limits().MaxText)
+	id := out.Put(delivery("d1", text))
+	manage(t, unhurried{ch}, out, func() bool {
+		s := out.Row(id).State
+		return s == channels.Sent || s == channels.Dead
+	})
+	if r := out.Row(id); r.State != channels.Sent {
+		t.Fatalf("the text is %s: %s", r.State, r.Why)
+	}
+	got := strings.Join(p.Arrived(), "")
+	if got != text {
+		t.Errorf("the parts do not make the whole: %d of %d characters", utf8.RuneCountInString(got), utf8.RuneCountInString(text))
+	}
+	for _, part := range p.Arrived() {
+		if n := channels.Length(part, l.Limits()); n > l.Limits().MaxText {
+			t.Errorf("a part has %d characters, the limit is %d", n, l.Limits().MaxText)
+		}
+	}
+}
+
+func scripts(t *testing.T, ch channels.Channel, p Platform) {
+	texts := []string{
+		"Größe, naïve, cafe\u0301", "Привет, мир", "שלום עולם", "مرحبا بالعالم", "नमस्ते दुनिया", "สวัสดี", "你好，世界", "안녕하세요",
+		"👩‍👩‍👧‍👦 🇱🇹 👍🏽 🏳️‍🌈", "𝒜𝓁𝓅𝒽𝒶 𐍈", "100 % & 5 < 6 > 4",
+	}
+	for i, text := range texts {
+		if _, err := ch.Send(t.Context(), delivery(fmt.Sprintf("d%d", i), text)); err != nil {
+			t.Fatalf("Send(%q): %v", text, err)
+		}
+	}
+	whole(t, p, texts)
+}
+
+func hostileMarkup(t *testing.T, ch channels.Channel, p Platform) {
+	r, ok := p.(Renderer)
+	if !ok {
+		t.Skip("the platform reads no markup")
+	}
+	for i, text := range HostileTexts() {
+		if _, err := ch.Send(t.Context(), delivery(fmt.Sprintf("d%d", i), text)); err != nil {
+			t.Errorf("Send(%q): %v", text, err)
+		}
+		if got := r.Rendered(); len(got) > 0 {
+			t.Fatalf("the text %q does something on the platform: %q", text, got)
+		}
+	}
+	if n := len(p.Arrived()); n != len(HostileTexts()) {
+		t.Errorf("%d of %d texts arrived", n, len(HostileTexts()))
+	}
+}
+
+// HostileTexts are texts whose markup tries to do something on one platform or
+// another.
+func HostileTexts() []string {
+	return []string{
+		"@everyone @here @channel @all look",
+		"<!everyone> <!here> <!channel> <!subteam^S012345> <@U0123456> <@123456789012345678> <@!123> <@&123> <#C123|general>",
+		"[hi](tg://user?id=123456) <a href=\"tg://user?id=123456\">hi</a> @username /start",
+		"<script>alert(1)</script><img src=x onerror=alert(1)><iframe src=\"https://example.invalid\"></iframe>",
+		"[click](javascript:alert(1)) [data](data:text/html,<b>x</b>) ![x](https://example.invalid/?d=secret)",
+		"<https://example.invalid|https://bank.example> &lt;!everyone&gt; &#64;everyone",
+		"```\n<!here> @everyone </pre></code><b>x</b>\n```\nand `<!here>` and **<!here>** and **@everyone**",
+		"</pre></blockquote></body></html><style>*{display:none}</style>",
+		"**unclosed *bold _and ~~more [link](https://example.invalid \"title",
+		"@\u200beveryone \u202e@here\u202c \\@everyone \\<!here>",
+	}
+}
+
+func secretsInErrors(t *testing.T, ch channels.Channel, p Platform) {
+	s, ok := p.(Secrets)
+	if !ok {
+		t.Skip("the channel was given no secret")
+	}
+	look := func(what, text string) {
+		t.Helper()
+		for _, secret := range s.Secrets() {
+			if secret != "" && strings.Contains(text, secret) {
+				t.Errorf("a secret stands in %s", what)
+			}
+		}
+	}
+	failing := func(what string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := ch.Send(ctx, delivery("d1", "x")); err != nil {
+			look("the error of Send "+what, fmt.Sprintf("%v %+v", err, err))
+		}
+		if te, ok := ch.(channels.Tester); ok {
+			said, err := te.Test(ctx)
+			look("what Test says "+what, fmt.Sprintf("%s %v", said, err))
+		}
+		if de, ok := ch.(channels.Describer); ok {
+			look("the description "+what, de.Describe())
+		}
+	}
+	for _, c := range []channels.Class{channels.Temporary, channels.Later, channels.Permanent, channels.Unauthorised} {
+		if p.Fail(c, 1) {
+			failing(fmt.Sprintf("of class %d", c))
+		}
+	}
+	if o, ok := p.(Outage); ok {
+		o.Down()
+		defer o.Up()
+		failing("in an outage")
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if err := ch.Run(ctx, &Inbox{}); err != nil {
+			look("the error of Run in an outage", err.Error())
+		}
+	}
+}
+
+func outage(t *testing.T, ch channels.Channel, p Platform) {
+	o, ok := p.(Outage)
+	if !ok {
+		t.Skip("the platform is always there")
+	}
+	out := NewOutbox()
+	ids, texts := numbered(out, 3)
+	o.Down()
+	up := false
+	manage(t, unhurried{ch}, out, func() bool {
+		if !up && out.Row(ids[0]).Attempts > 0 && out.Row(ids[0]).State == channels.Failed {
+			o.Up()
+			up = true
+		}
+		return out.Row(ids[2]).State == channels.Sent
+	})
+	if !up {
+		o.Up()
+		t.Fatal("a text went out in the outage")
+	}
+	got := p.Arrived()
+	for i, text := range got { // one that was cut off in the middle may be marked
+		got[i] = text[max(0, strings.Index(text, "text number")):]
+	}
+	if !slices.Equal(got, texts) {
+		t.Errorf("arrived %q, want %q", got, texts)
+	}
+}
+
+// heardBy runs a channel until done says that what it has heard is enough, and then
+// for a moment more.
+func heardBy(t *testing.T, ch channels.Channel, inbox *Inbox, act func(ctx context.Context), done func(in []channels.Inbound) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- ch.Run(ctx, inbox) }()
+	act(ctx)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !done(inbox.Heard()) && ctx.Err() == nil {
+		<-tick.C
+	}
+	if ctx.Err() != nil {
+		t.Errorf("heard only %d messages in time", len(inbox.Heard()))
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func say(ctx context.Context, s Speaker, text string) {
+	for !s.Say(ctx, "ada", "ada", text, false) && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// twice: whoever hands a message over again does so under the same key, so that the
+// manager can tell.
+func twice(t *testing.T, ch channels.Channel, p Platform) {
+	s, ok := p.(Speaker)
+	r, again := p.(Repeater)
+	if !ok || !again {
+		t.Skip("the platform repeats nothing")
+	}
+	inbox := &Inbox{}
+	heardBy(t, ch, inbox, func(ctx context.Context) {
+		say(ctx, s, "once")
+		for !r.Again(ctx) && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		say(ctx, s, "after it")
+	}, func(in []channels.Inbound) bool { return len(in) > 0 && in[len(in)-1].Text == "after it" })
+	var keys []string
+	for _, in := range inbox.Heard() {
+		if in.Key == "" {
+			t.Errorf("the message %q has no key", in.Text)
+		}
+		if in.Text == "once" {
+			keys = append(keys, in.Key)
+		}
+	}
+	if slices.Sort(keys); len(slices.Compact(keys)) != 1 {
+		t.Errorf("the repeated message came under the keys %q, want one", keys)
+	}
+}
+
+func restarted(t *testing.T, ch channels.Channel, p Platform) {
+	s, ok := p.(Speaker)
+	o, again := p.(Reopener)
+	if !ok || !again {
+		t.Skip("the platform keeps nothing for a channel that is away")
+	}
+	last := func(text string) func([]channels.Inbound) bool {
+		return func(in []channels.Inbound) bool { return len(in) > 0 && in[len(in)-1].Text == text }
+	}
+	inbox := &Inbox{}
+	heardBy(t, ch, inbox, func(ctx context.Context) { say(ctx, s, "before") }, last("before"))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	// Whoever cannot speak to a channel that is away leaves it at that.
+	away := s.Say(ctx, "ada", "ada", "while away", false)
+	heardBy(t, o.Reopen(t), inbox, func(ctx context.Context) { say(ctx, s, "afterwards") }, last("afterwards"))
+	var got []string
+	seen := map[string]bool{}
+	for _, in := range inbox.Heard() {
+		if !seen[in.Key] || in.Key == "" {
+			got = append(got, in.Text)
+		}
+		seen[in.Key] = true
+	}
+	want := []string{"before", "while away", "afterwards"}
+	if !away {
+		want = []string{"before", "afterwards"}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}

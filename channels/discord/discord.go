@@ -1,0 +1,249 @@
+// Package discord is Hob on Discord: direct messages, servers in which it is
+// mentioned, threads, slash commands, and buttons under its questions.
+//
+// It speaks the Gateway (version 10, JSON) and the HTTP API as they are published at
+// https://discord.com/developers/docs, and nothing of voice. The manager of the channels
+// decides who is heard, splits, retries and limits; here is only what Discord wants said
+// in its own way: a session that is resumed, what was missed while there was none, the
+// nonce by which a text is found again, and answers to interactions within three seconds.
+package discord
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// Name is the channel's section and its name.
+const Name = "discord"
+
+// portal is where the owner of a bot sets it up.
+const portal = "https://discord.com/developers/applications"
+
+// Limits of messages ("Create Message": content, files) and of uploads without a boost
+// ("Uploading Files"). Discord does not say what it counts as a character; nothing has
+// more of them than UTF-16 units.
+const (
+	maxText  = 2000
+	maxFile  = 10 << 20
+	maxFiles = 10
+)
+
+// Config is the section [channels.discord]; "enabled" and the like are the manager's.
+type Config struct {
+	// Token is the bot's; "env:X", "keychain:x" and "file:/x" are references.
+	Token string `toml:"token"`
+	// Allow are the user ids of those who may write to Hob besides its owner.
+	Allow []string `toml:"allow"`
+}
+
+// Options are for tests, which have no Discord.
+type Options struct {
+	API     string   // base address of the HTTP API
+	Gateway []string // domains that the gateway may be at
+	Files   []string // hosts of attachments
+	// Pause is how long to stay away before signing in anew; it is given what Discord asks
+	// for.
+	Pause func(time.Duration) time.Duration
+}
+
+// Driver makes the channel from its configuration.
+type Driver struct{}
+
+// Name implements channels.Driver.
+func (Driver) Name() string { return Name }
+
+// New implements channels.Driver.
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	if c.Token != "" && deps.Secret != nil {
+		s, err := deps.Secret(c.Token)
+		if err != nil {
+			return nil, fmt.Errorf("the token: %w", err)
+		}
+		c.Token = s
+	}
+	return New(c, deps, Options{})
+}
+
+// Channel is Hob on Discord.
+type Channel struct {
+	token   string
+	allow   []string
+	opt     Options
+	network *safehttp.Client
+	buttons channels.Buttons
+	log     *slog.Logger
+	limits  limits
+	seen    seen
+	asked   asked
+
+	running chan struct{} // one Run at a time
+
+	mu       sync.Mutex
+	me       user              // after the first sign-in
+	session  session           // to resume
+	guilds   map[string]*guild // by id
+	since    time.Time         // when the connection became ready; zero: there is none
+	identify time.Time         // last
+	answered map[string]bool   // interactions whose first answer was given
+	words    []string          // order of answered
+}
+
+// New checks the configuration; it connects to nothing.
+func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
+	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(c.Token), "Bot "))
+	switch {
+	case token == "":
+		return nil, errors.New(`no token; make a bot at ` + portal + ` and put its token: hob channel add discord`)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return nil, errors.New("the token holds characters that no token has; copy it again from " + portal + " (Bot, Reset Token): hob channel add discord")
+	}
+	for _, id := range c.Allow {
+		if !snowflake(id) {
+			return nil, fmt.Errorf(`allow: %q is no user id; switch on Developer Mode in Discord (Settings, Advanced), and copy the id from the person's menu`, id)
+		}
+	}
+	o.API = cmp.Or(o.API, "https://discord.com/api/v10")
+	if o.Gateway == nil {
+		o.Gateway = []string{"discord.gg"}
+	}
+	if o.Files == nil {
+		// "Signed Attachment CDN URLs" in the reference: attachments are here.
+		o.Files = []string{"cdn.discordapp.com", "media.discordapp.net"}
+	}
+	if o.Pause == nil {
+		o.Pause = func(d time.Duration) time.Duration { return d }
+	}
+	ch := &Channel{
+		token: token, allow: c.Allow, opt: o, network: deps.Network, buttons: deps.Buttons, log: deps.Log,
+		guilds: map[string]*guild{}, answered: map[string]bool{}, running: make(chan struct{}, 1),
+	}
+	ch.seen.keep, ch.asked.keep = deps.Keep, deps.Keep
+	ch.asked.wake = make(chan struct{}, 1)
+	ch.limits.until = map[string]time.Time{}
+	if ch.log == nil {
+		ch.log = slog.New(slog.DiscardHandler)
+	}
+	if ch.network == nil {
+		var err error
+		if ch.network, err = safehttp.New(safehttp.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	return ch, nil
+}
+
+// Allow implements channels.Allower.
+func (c *Channel) Allow() []string { return c.allow }
+
+// Limits implements channels.Limiter. Discord's own limit of a chat is told with each
+// answer and kept by us; five in five seconds is what it has long been.
+func (c *Channel) Limits() channels.Limits {
+	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: 60, MaxFile: maxFile, Settle: 1500 * time.Millisecond}
+}
+
+// Attaches implements channels.Attacher.
+func (*Channel) Attaches() {}
+
+// Connected implements channels.Connected.
+func (*Channel) Connected() {}
+
+// Describe implements channels.Describer.
+func (c *Channel) Describe() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.since.IsZero() {
+		return "not connected"
+	}
+	said := "connected as @" + c.me.Username + " for " + time.Since(c.since).Round(time.Second).String()
+	switch n := len(c.guilds); n {
+	case 0:
+	case 1:
+		said += ", in 1 server"
+	default:
+		said += fmt.Sprintf(", in %d servers", n)
+	}
+	return said
+}
+
+// Test implements channels.Tester.
+func (c *Channel) Test(ctx context.Context) (string, error) {
+	var app struct {
+		Name  string `json:"name"`
+		Flags int64  `json:"flags"`
+		Bot   user   `json:"bot"`
+	}
+	if err := c.get(ctx, "sign in", "/applications/@me", &app); err != nil {
+		return "", err
+	}
+	var at struct {
+		Limit struct {
+			Remaining int `json:"remaining"`
+		} `json:"session_start_limit"`
+	}
+	if err := c.get(ctx, "look for the gateway", "/gateway/bot", &at); err != nil {
+		return "", err
+	}
+	// "Application Flags": GATEWAY_MESSAGE_CONTENT and its _LIMITED, one of which says
+	// that the intent is switched on.
+	if app.Flags&(1<<18|1<<19) == 0 {
+		return "", channels.Errorf(channels.Unauthorised, "discord: @%s may not read messages; %s", app.Bot.Username, intentRemedy)
+	}
+	return fmt.Sprintf("signed in as @%s, %d connections left today", cmp.Or(app.Bot.Username, app.Name), at.Limit.Remaining), nil
+}
+
+const (
+	intentRemedy = "switch on Message Content Intent at " + portal + " (Bot, Privileged Gateway Intents), and restart Hob"
+	tokenRemedy  = "make a new token at " + portal + " (Bot, Reset Token), and put it: hob channel add discord"
+)
+
+// within reports whether a host is one of the domains or lies below one.
+func within(host string, domains []string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for _, d := range domains {
+		if host == d || strings.HasSuffix(host, "."+d) {
+			return true
+		}
+	}
+	return false
+}
+
+// gatewayURL checks where Discord says that its gateway is, and asks for version 10 in
+// JSON ("Connecting": the query parameters).
+func (c *Channel) gatewayURL(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	plain := strings.HasPrefix(c.opt.API, "http://")
+	if err != nil || u.User != nil || !within(u.Hostname(), c.opt.Gateway) || u.Scheme != "wss" && (u.Scheme != "ws" || !plain) {
+		return nil, channels.Errorf(channels.Temporary, "discord: the address of the gateway is none of Discord's; it is tried again")
+	}
+	u.RawQuery = "v=10&encoding=json"
+	u.Path = cmp.Or(u.Path, "/")
+	return u, nil
+}
+
+// snowflake reports whether s is an id of Discord's: a number of 64 bits.
+func snowflake(s string) bool {
+	if s == "" || len(s) > 20 {
+		return false
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// newer reports whether the id a was made after b.
+func newer(a, b string) bool {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return len(a) > len(b) || len(a) == len(b) && a > b
+}

@@ -1,0 +1,33 @@
+package discord
+
+import (
+	"encoding/json"
+
+	"hob/channels"
+)
+
+// Inbound is what becomes of the JSON of a message.
+func (c *Channel) Inbound(raw []byte) (channels.Inbound, bool) {
+	var m message
+	if json.Unmarshal(raw, &m) != nil {
+		return channels.Inbound{}, false
+	}
+	return c.inbound(&m)
+}
+
+// Events takes JSON as the data of each kind of event that changes what is known.
+func (c *Channel) Events(raw []byte) {
+	_ = c.signedIn(raw)
+	_ = c.entered(raw)
+	c.named(raw)
+	c.left(raw)
+	var i interaction
+	if json.Unmarshal(raw, &i) == nil && i.good() {
+		c.command(&i, cause{})
+		button(i.Data.Button)
+	}
+	_, _ = c.gatewayURL(string(raw))
+}
+
+// Nonce is how a delivery is known.
+func Nonce(id string) string { return nonce(id) }

@@ -1,0 +1,367 @@
+package discord
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// The numbers of "Receiving and Responding": kinds of interactions, and of answers.
+const (
+	interactionCommand = 2
+	interactionPress   = 3
+
+	answerLater  = 5 // a message follows
+	answerSilent = 6 // nothing changes for now
+)
+
+const (
+	flagNoEmbeds  = 1 << 2
+	flagEphemeral = 1 << 6
+	flagLoading   = 1 << 7
+	flagSilent    = 1 << 12
+)
+
+const (
+	// ackWait: the first answer is due within three seconds.
+	ackWait = 2500 * time.Millisecond
+	// tokenLasts: the token of an interaction is good for 15 minutes.
+	tokenLasts = 14 * time.Minute
+	pressWait  = 10 * time.Second
+	maxPresses = 16
+)
+
+// interaction is a slash command or a press.
+type interaction struct {
+	ID     string `json:"id"`
+	App    string `json:"application_id"`
+	Type   int    `json:"type"`
+	Token  string `json:"token"`
+	Chat   string `json:"channel_id"`
+	Guild  string `json:"guild_id"`
+	User   *user  `json:"user"` // in direct messages
+	Member *struct {
+		Nick string `json:"nick"`
+		User user   `json:"user"`
+	} `json:"member"`
+	Data struct {
+		Name    string `json:"name"`
+		Button  string `json:"custom_id"`
+		Options []struct {
+			Value any `json:"value"`
+		} `json:"options"`
+	} `json:"data"`
+	Message *message `json:"message"` // that holds the button
+}
+
+func (i *interaction) by() user {
+	switch {
+	case i.Member != nil:
+		return i.Member.User
+	case i.User != nil:
+		return *i.User
+	}
+	return user{}
+}
+
+func (i *interaction) name() string {
+	nick := ""
+	if i.Member != nil {
+		nick = i.Member.Nick
+	}
+	return cmp.Or(nick, i.by().Global, i.by().Username)
+}
+
+// private: the answer to a command is for who gave it; what was asked is answered before all.
+func (i *interaction) private() bool { return i.Guild != "" && i.Data.Name != "ask" }
+
+// good reports whether everything is there, and fit for an address.
+func (i *interaction) good() bool {
+	return snowflake(i.ID) && snowflake(i.App) && i.Token != "" && len(i.Token) < 1000 && i.Chat != "" && i.by().ID != "" && !i.by().Bot
+}
+
+// slash is a command that is made known to Discord: one of Hob's own, or ask.
+type slash struct{ name, about, arg string }
+
+func slashes() []slash {
+	return []slash{
+		{"ask", "Ask me, or give me something to do", "text"},
+		{"status", "What I am doing", ""},
+		{"stop", "Stop what I am doing here", ""},
+		{"new", "Begin a fresh conversation", ""},
+		{"approve", "Say yes to my question", "what"},
+		{"deny", "Say no to my question", "what"},
+		{"undo", "Take back my last action", "what"},
+		{"why", "Why I did or said something", "what"},
+		{"quiet", "Hold what is not critical for a while", "how_long"},
+		{"pause", "Begin nothing by myself for a while", "how_long"},
+		{"resume", "End the pause", ""},
+		{"model", "Which model answers here, or choose one", "name"},
+		{"help", "All my commands", ""},
+	}
+}
+
+// commands is the body of "Bulk Overwrite Global Application Commands": for servers the
+// bot is in, and for direct messages with it.
+func commands() []byte {
+	type option struct {
+		Type     int    `json:"type"` // 3: a text
+		Name     string `json:"name"`
+		About    string `json:"description"`
+		Required bool   `json:"required"`
+		Max      int    `json:"max_length"`
+	}
+	type command struct {
+		Name     string   `json:"name"`
+		Type     int      `json:"type"` // 1: typed with a slash
+		About    string   `json:"description"`
+		Options  []option `json:"options,omitempty"`
+		Contexts []int    `json:"contexts"`          // 0: servers, 1: direct messages
+		Installs []int    `json:"integration_types"` // 0: in a server
+	}
+	var out []command
+	for _, s := range slashes() {
+		c := command{Name: s.name, Type: 1, About: s.about, Contexts: []int{0, 1}, Installs: []int{0}}
+		if s.arg != "" {
+			c.Options = []option{{3, s.arg, strings.ReplaceAll(s.arg, "_", " "), s.name == "ask", 4000}}
+		}
+		out = append(out, c)
+	}
+	raw, _ := json.Marshal(out) // strings and numbers can be marshalled
+	return raw
+}
+
+// register makes the commands known, once, and again when they have changed.
+func (c *Channel) register(ctx context.Context) error {
+	const key = "commands"
+	keep := c.seen.keep
+	if keep == nil {
+		return nil
+	}
+	body := commands()
+	me, _ := c.known("")
+	sum := sha256.Sum256(append(body, me.ID...))
+	digest := []byte(hex.EncodeToString(sum[:8]))
+	if had, err := keep.Get(ctx, key); err != nil || bytes.Equal(had, digest) {
+		return err
+	}
+	var app struct {
+		ID string `json:"id"`
+	}
+	if err := c.get(ctx, "look for the application", "/applications/@me", &app); err != nil {
+		return err
+	}
+	err := c.do(ctx, call{
+		what: "make the commands known", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
+		mime: "application/json", body: body,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return keep.Set(ctx, key, digest)
+}
+
+// presses answers interactions of one connection in time.
+type presses struct {
+	c    *Channel
+	wg   sync.WaitGroup
+	busy chan struct{}
+
+	mu  sync.Mutex
+	ack map[string]chan bool // commands: whether Discord was told that an answer follows
+}
+
+func newPresses(c *Channel) *presses {
+	return &presses{c: c, busy: make(chan struct{}, maxPresses), ack: map[string]chan bool{}}
+}
+
+func (p *presses) wait() { p.wg.Wait() }
+
+// came answers an interaction at once: a press wholly, a command by saying that the
+// answer follows.
+func (p *presses) came(ctx context.Context, data json.RawMessage) {
+	var i interaction
+	if json.Unmarshal(data, &i) != nil || !i.good() || i.Type != interactionCommand && i.Type != interactionPress {
+		return
+	}
+	select {
+	case p.busy <- struct{}{}:
+	default: // a flood: Discord tells who pressed that there was no answer
+		return
+	}
+	var told chan bool
+	if i.Type == interactionCommand {
+		told = make(chan bool, 1)
+		p.mu.Lock()
+		p.ack[i.ID] = told
+		p.mu.Unlock()
+	}
+	p.wg.Go(func() {
+		defer func() { <-p.busy }()
+		if told != nil {
+			flags := 0
+			if i.private() {
+				flags = flagEphemeral
+			}
+			told <- p.c.acknowledge(ctx, &i, answerLater, flags)
+			return
+		}
+		p.press(ctx, &i)
+	})
+}
+
+// acknowledge gives the first answer, and reports whether Discord has one.
+func (c *Channel) acknowledge(ctx context.Context, i *interaction, kind, flags int) bool {
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	body := map[string]any{"type": kind, "data": map[string]any{"flags": flags}}
+	raw, err := json.Marshal(body)
+	if err == nil {
+		err = c.do(ctx, call{
+			what: "answer an interaction", method: http.MethodPost, path: "/interactions/" + i.ID + "/" + url.PathEscape(i.Token) + "/callback",
+			mime: "application/json", body: raw, public: true,
+		}, nil)
+	}
+	if f, ok := errors.AsType[*failure](err); ok && f.Code == 40060 { // it was acknowledged before
+		return true
+	}
+	if err != nil {
+		c.log.Warn("an interaction could not be answered in time", "error", err)
+	}
+	return err == nil
+}
+
+// press decides a question.
+func (p *presses) press(ctx context.Context, i *interaction) {
+	yes, question, ok := button(i.Data.Button)
+	if !ok || i.Message == nil || p.c.buttons == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, pressWait)
+	defer cancel()
+	if !p.c.acknowledge(ctx, i, answerSilent, 0) {
+		return // who pressed was told that it failed: then it has to have failed
+	}
+	shown, known := p.c.asked.shown(question, i.Message.ID)
+	if !known {
+		shown = i.Message.at()
+	}
+	said, err := p.c.buttons.Press(ctx, channels.Press{
+		Channel: Name, Sender: i.by().ID, Chat: i.Chat, Question: question, Shown: shown, Yes: yes,
+	})
+	if err != nil {
+		said = err.Error()
+		p.c.log.Info("a press did nothing", "sender", i.by().ID, "error", err)
+	}
+	what := cause{Interaction: i.ID, App: i.App, Token: i.Token}
+	if err == nil { // here and now, also under a message that only one person sees
+		err = p.c.do(ctx, call{
+			what: "take buttons away", method: http.MethodPatch, path: hook(what) + "/messages/@original",
+			mime: "application/json", body: []byte(`{"components":[]}`), public: true,
+		}, nil)
+		if err != nil {
+			p.c.log.Info("the buttons of a question that was answered stay", "error", err)
+		}
+	}
+	if _, err := p.c.followUp(ctx, what, post{Content: cut(said, maxText/2), Flags: flagEphemeral}); err != nil {
+		p.c.log.Warn("who pressed cannot be told what came of it", "error", err)
+	}
+}
+
+// The buttons under a question carry it and what they mean, and nothing else.
+const (
+	buttonYes = "hob:yes:"
+	buttonNo  = "hob:no:"
+)
+
+func button(id string) (yes bool, question string, ok bool) {
+	if q, is := strings.CutPrefix(id, buttonYes); is {
+		return true, q, q != ""
+	}
+	q, is := strings.CutPrefix(id, buttonNo)
+	return false, q, is && q != ""
+}
+
+// take hands a command on, once Discord knows that an answer follows.
+func (p *presses) take(ctx context.Context, r channels.Receiver, data json.RawMessage) error {
+	var i interaction
+	if json.Unmarshal(data, &i) != nil || !i.good() || i.Type != interactionCommand {
+		return nil
+	}
+	p.mu.Lock()
+	told := p.ack[i.ID]
+	delete(p.ack, i.ID)
+	p.mu.Unlock()
+	what := cause{Interaction: i.ID, App: i.App, Token: i.Token, User: i.by().ID, Until: time.Now().Add(tokenLasts), Private: i.private()}
+	if told != nil {
+		select {
+		case ok := <-told:
+			if !ok {
+				what.Token = ""
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	} else {
+		what.Token = ""
+	}
+	in, ok := p.c.command(&i, what)
+	if !ok {
+		return nil
+	}
+	_, err := r.Receive(ctx, in)
+	if errors.Is(err, channels.ErrStranger) {
+		p.refuse(ctx, what)
+		return nil
+	}
+	return err
+}
+
+// refuse tells somebody whom Hob does not hear.
+func (p *presses) refuse(ctx context.Context, what cause) {
+	if what.Token == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, pressWait)
+	defer cancel()
+	const words = "I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair discord"
+	if _, err := p.c.original(ctx, what, post{Content: words}); err != nil {
+		p.c.log.Info("a stranger cannot be told so", "error", err)
+	}
+}
+
+// command makes of a slash command what the manager takes.
+func (c *Channel) command(i *interaction, what cause) (channels.Inbound, bool) {
+	text := ""
+	for _, o := range i.Data.Options {
+		text = strings.TrimSpace(text + " " + fmt.Sprint(o.Value))
+	}
+	if i.Data.Name != "ask" {
+		text = strings.TrimSpace("/" + i.Data.Name + " " + text)
+	}
+	if text == "" {
+		return channels.Inbound{}, false
+	}
+	_, g := c.known(i.Guild)
+	in := channels.Inbound{
+		Channel: Name, Chat: i.Chat, Group: i.Guild != "", Server: i.Guild, Sender: i.by().ID, SenderName: i.name(),
+		Mentioned: true, Text: text, Key: i.ID, At: time.Now().UTC(),
+	}
+	if name := g.channels[i.Chat]; name != "" {
+		in.ChatName = "#" + name
+	}
+	in.Payload, _ = json.Marshal(what) // strings and times can be marshalled
+	return in, true
+}

@@ -1,0 +1,284 @@
+package discord
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// The objects of Discord's API, as far as they are needed here.
+type (
+	user struct {
+		ID       string `json:"id"`
+		Username string `json:"username"`
+		Global   string `json:"global_name"`
+		Bot      bool   `json:"bot"`
+		System   bool   `json:"system"`
+	}
+	attachment struct {
+		Name string `json:"filename"`
+		MIME string `json:"content_type"`
+		Size int64  `json:"size"`
+		URL  string `json:"url"`
+	}
+	reference struct {
+		Type    int    `json:"type"` // 1: forwarded
+		Message string `json:"message_id"`
+	}
+	snapshot struct {
+		Message struct {
+			Content     string       `json:"content"`
+			Attachments []attachment `json:"attachments"`
+		} `json:"message"`
+	}
+	message struct {
+		ID      string `json:"id"`
+		Type    int    `json:"type"`
+		Chat    string `json:"channel_id"`
+		Guild   string `json:"guild_id"`
+		Author  user   `json:"author"`
+		Webhook string `json:"webhook_id"`
+		Member  *struct {
+			Nick string `json:"nick"`
+		} `json:"member"`
+		Content     string          `json:"content"`
+		Timestamp   string          `json:"timestamp"`
+		Mentions    []user          `json:"mentions"`
+		Roles       []string        `json:"mention_roles"`
+		Attachments []attachment    `json:"attachments"`
+		Reference   *reference      `json:"message_reference"`
+		Referenced  *message        `json:"referenced_message"`
+		Snapshots   []snapshot      `json:"message_snapshots"`
+		Nonce       json.RawMessage `json:"nonce"` // a number or a string
+		Flags       int             `json:"flags"`
+	}
+)
+
+// The kinds of messages that people write ("Message Types").
+const (
+	kindPlain = 0
+	kindReply = 19
+)
+
+// Bounds on what one message can bring.
+const (
+	maxQuoted    = 8000
+	maxSnapshots = 10
+)
+
+// guild is what is known of a server.
+type guild struct {
+	name     string
+	channels map[string]string // names, threads included
+	roles    []string          // that the bot has
+}
+
+// cause is kept with each message, and comes back with its answers.
+type cause struct {
+	Message string `json:"m,omitempty"` // to answer in a server
+	// Of an interaction: its id, its application and token, who it came from, until
+	// when it can be answered, and whether others see the answer.
+	Interaction string    `json:"i,omitempty"`
+	App         string    `json:"a,omitempty"`
+	Token       string    `json:"t,omitempty"`
+	User        string    `json:"u,omitempty"`
+	Until       time.Time `json:"e,omitzero"`
+	Private     bool      `json:"p,omitempty"`
+}
+
+// inbound makes of a message what the manager takes; false when it is none that a
+// person wrote to be read.
+func (c *Channel) inbound(m *message) (channels.Inbound, bool) {
+	me, g := c.known(m.Guild)
+	if m.Author.ID == "" || m.Author.ID == me.ID || m.Author.Bot || m.Author.System || m.Webhook != "" || !snowflake(m.ID) || m.Chat == "" {
+		return channels.Inbound{}, false
+	}
+	if m.Type != kindPlain && m.Type != kindReply {
+		return channels.Inbound{}, false
+	}
+	in := channels.Inbound{
+		Channel: Name, Chat: m.Chat, Group: m.Guild != "", Server: m.Guild, ChatName: g.channels[m.Chat],
+		Sender: m.Author.ID, SenderName: m.name(), Key: m.ID, At: m.at(),
+		Mentioned: m.names(me, g), Text: m.text(me, g),
+	}
+	if in.ChatName != "" {
+		in.ChatName = "#" + in.ChatName
+	}
+	files := m.Attachments
+	if m.Reference != nil && m.Reference.Type == 1 {
+		in.Forwarded = true
+		var parts []string
+		for _, s := range m.Snapshots[:min(len(m.Snapshots), maxSnapshots)] {
+			parts = append(parts, s.Message.Content)
+			files = append(files, s.Message.Attachments...)
+		}
+		in.Text = strings.TrimSpace(strings.Join(append(parts, in.Text), "\n"))
+	} else if q := m.Referenced; q != nil && q.Author.ID != me.ID && strings.TrimSpace(q.Content) != "" {
+		in.Outside = []string{"In answer to " + cmp.Or(q.Author.Username, "somebody") + ":\n" + cut(q.Content, maxQuoted)}
+	}
+	for _, a := range files {
+		in.Files = append(in.Files, c.file(a))
+	}
+	if in.Text == "" && len(in.Files) == 0 && !in.Forwarded {
+		return channels.Inbound{}, false // a sticker, or a server whose words are hidden from the bot
+	}
+	what := cause{}
+	if in.Group {
+		what.Message = m.ID
+	}
+	in.Payload, _ = json.Marshal(what) // strings and times can be marshalled
+	return in, true
+}
+
+// known returns who the bot is and what is known of a server.
+func (c *Channel) known(id string) (user, guild) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.guilds[id]; g != nil {
+		return c.me, guild{name: g.name, channels: map[string]string{}, roles: slices.Clone(g.roles)}.with(g.channels)
+	}
+	return c.me, guild{}
+}
+
+// with copies the names of channels, which change under the lock.
+func (g guild) with(names map[string]string) guild {
+	for k, v := range names {
+		g.channels[k] = v
+	}
+	return g
+}
+
+func (m *message) name() string {
+	nick := ""
+	if m.Member != nil {
+		nick = m.Member.Nick
+	}
+	return cmp.Or(nick, m.Author.Global, m.Author.Username)
+}
+
+func (m *message) at() time.Time {
+	t, err := time.Parse(time.RFC3339, m.Timestamp)
+	if err != nil {
+		return time.Now().UTC()
+	}
+	return t.UTC()
+}
+
+// names reports whether a message is meant for the bot: it names it or a role of its,
+// or answers it.
+func (m *message) names(me user, g guild) bool {
+	if me.ID == "" {
+		return false
+	}
+	return slices.ContainsFunc(m.Mentions, func(u user) bool { return u.ID == me.ID }) ||
+		slices.ContainsFunc(m.Roles, func(r string) bool { return slices.Contains(g.roles, r) }) ||
+		m.Referenced != nil && m.Referenced.Author.ID == me.ID
+}
+
+// text is what was written: without the mention of the bot, and with names in the place
+// of ids ("Message Formatting").
+func (m *message) text(me user, g guild) string {
+	names := map[string]string{}
+	for _, u := range m.Mentions {
+		names["@"+u.ID] = "@" + u.Username
+		names["@!"+u.ID] = "@" + u.Username
+	}
+	for id, name := range g.channels {
+		names["#"+id] = "#" + name
+	}
+	for _, r := range g.roles {
+		names["@&"+r] = ""
+	}
+	if me.ID != "" {
+		names["@"+me.ID], names["@!"+me.ID] = "", ""
+	}
+	var out strings.Builder
+	rest := m.Content
+	for {
+		before, after, found := strings.Cut(rest, "<")
+		out.WriteString(before)
+		if !found {
+			break
+		}
+		inner, tail, closed := strings.Cut(after, ">")
+		name, known := names[inner]
+		switch {
+		case closed && known && name == "":
+			tail = strings.TrimPrefix(tail, " ")
+		case closed && known:
+			out.WriteString(name)
+		case closed && emoji(inner) != "":
+			out.WriteString(emoji(inner))
+		default:
+			out.WriteByte('<')
+			tail = after
+		}
+		rest = tail
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// emoji reads what stands between the angles of a server's own emoji: ":name:id", "a:name:id".
+func emoji(s string) string {
+	parts := strings.Split(strings.TrimPrefix(s, "a"), ":")
+	if len(parts) != 3 || parts[0] != "" || parts[1] == "" || len(parts[1]) > 32 || !snowflake(parts[2]) {
+		return ""
+	}
+	return ":" + parts[1] + ":"
+}
+
+// file is an attachment, which is fetched from Discord's own hosts and from nowhere else.
+func (c *Channel) file(a attachment) channels.File {
+	return channels.File{Name: a.Name, MIME: a.MIME, Size: max(a.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
+		u, err := url.Parse(a.URL)
+		if err != nil || u.User != nil || !slices.Contains(c.opt.Files, strings.ToLower(u.Hostname())) || u.Scheme != "https" && !strings.HasPrefix(c.opt.API, "http://") {
+			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
+		}
+		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20})
+		if err != nil {
+			return nil, broken("fetch a file", err)
+		}
+		if !slices.Contains(c.opt.Files, strings.ToLower(resp.URL.Hostname())) {
+			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
+		}
+		if resp.Status != 200 {
+			return nil, channels.Errorf(channels.Temporary, "discord: fetch a file: %w", &failure{status: resp.Status})
+		}
+		return io.NopCloser(bytes.NewReader(resp.Body)), nil
+	}}
+}
+
+// cut shortens a text at a rune.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "..."
+	}
+	return s
+}
+
+// take hands one message on. What was not taken because of who wrote it, or because it
+// was not said to Hob, never will be.
+func (c *Channel) take(ctx context.Context, r channels.Receiver, m *message) error {
+	in, ok := c.inbound(m)
+	if !ok {
+		return nil
+	}
+	_, err := r.Receive(ctx, in)
+	if err != nil && !errors.Is(err, channels.ErrStranger) {
+		return err
+	}
+	if !in.Group || in.Mentioned || c.seen.knows(m.Chat) {
+		return c.seen.mark(ctx, m.Chat, m.Guild, m.ID, err == nil && (!in.Group || in.Mentioned))
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+const (
+	// agent is of the form that the reference wants ("User Agent").
+	agent     = "DiscordBot (Hob, 1)"
+	maxAnswer = 16 << 20
+	// shortWait is how long a request waits by itself for a limit that it knows of.
+	shortWait = 2 * time.Second
+)
+
+// limits are the times before which Discord wants no request: of a route, or ("")
+// of all ("Rate Limits").
+type limits struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// wait returns when the route is free, and an error when that takes long.
+func (l *limits) wait(ctx context.Context, what, route string) error {
+	now := time.Now()
+	l.mu.Lock()
+	at := l.until[""]
+	if t := l.until[route]; t.After(at) {
+		at = t
+	}
+	l.mu.Unlock()
+	wait := at.Sub(now)
+	if wait <= 0 {
+		return nil
+	}
+	if wait > shortWait {
+		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: Discord's limit is reached; it goes on by itself", what)}
+	}
+	if !sleep(ctx, wait) {
+		return fmt.Errorf("discord: %s: %w", what, ctx.Err())
+	}
+	return nil
+}
+
+func (l *limits) set(route string, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r, t := range l.until {
+		if time.Since(t) > 0 {
+			delete(l.until, r)
+		}
+	}
+	l.until[route] = at
+}
+
+// call is one request of the HTTP API.
+type call struct {
+	what   string // for errors
+	method string
+	path   string
+	mime   string
+	body   []byte
+	public bool // the path is the credential ("Interactions": webhooks of a token)
+}
+
+func (c *Channel) get(ctx context.Context, what, path string, into any) error {
+	return c.do(ctx, call{what: what, method: http.MethodGet, path: path}, into)
+}
+
+// patient is get for what can wait until a limit is over.
+func (c *Channel) patient(ctx context.Context, what, path string, into any) error {
+	for {
+		err := c.get(ctx, what, path, into)
+		e, ok := errors.AsType[*channels.Error](err)
+		if !ok || e.Class != channels.Later || e.RetryAt.IsZero() || !sleep(ctx, time.Until(e.RetryAt)) {
+			return err
+		}
+	}
+}
+
+// sleep waits, and reports whether the time passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (c *Channel) send(ctx context.Context, what, method, path string, body, into any) error {
+	k := call{what: what, method: method, path: path}
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return channels.Errorf(channels.Permanent, "discord: %s: %w", what, err)
+		}
+		k.mime, k.body = "application/json", raw
+	}
+	return c.do(ctx, k, into)
+}
+
+// route is what a limit holds for: the method, and the path up to the channel or webhook
+// it belongs to ("Rate Limits": top-level resources).
+func (k call) route() string {
+	parts := strings.Split(k.path, "/")
+	switch {
+	case len(parts) > 3 && parts[1] == "channels":
+		kind, _, _ := strings.Cut(parts[3], "?")
+		return k.method + " " + parts[2] + " " + kind
+	case len(parts) > 2:
+		return k.method + " " + parts[1] + " " + parts[2]
+	}
+	return k.method + " " + k.path
+}
+
+// do sends a request and reads the answer into into, which may be nil.
+func (c *Channel) do(ctx context.Context, k call, into any) error {
+	if err := c.limits.wait(ctx, k.what, k.route()); err != nil {
+		return err
+	}
+	header := http.Header{"User-Agent": {agent}}
+	if !k.public {
+		header.Set("Authorization", "Bot "+c.token)
+	}
+	if k.mime != "" {
+		header.Set("Content-Type", k.mime)
+	}
+	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, API: true})
+	if err != nil {
+		return broken(k.what, err)
+	}
+	if left := resp.Header.Get("X-RateLimit-Remaining"); left == "0" {
+		if s, ok := seconds(resp.Header.Get("X-RateLimit-Reset-After")); ok {
+			c.limits.set(k.route(), time.Now().Add(s))
+		}
+	}
+	if resp.Status < 200 || resp.Status > 299 {
+		return c.refused(k, resp)
+	}
+	if into == nil || len(resp.Body) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(resp.Body, into); err != nil {
+		e := channels.Errorf(channels.Temporary, "discord: %s: the answer cannot be read", k.what)
+		e.MaybeSent = k.method != http.MethodGet
+		return e
+	}
+	return nil
+}
+
+// broken classifies a request without an answer. The error of the way out names the
+// host and nothing more of the address.
+func broken(what string, err error) error {
+	out := channels.Errorf(channels.Temporary, "discord: %s: %w", what, err)
+	out.MaybeSent = true
+	if e, ok := errors.AsType[*safehttp.Error](err); ok {
+		out.MaybeSent = e.Sent
+		if e.Refusal() {
+			out.Class = channels.Permanent
+		}
+	}
+	return out
+}
+
+// failure is an answer that is no success: what the error of Discord's API says
+// ("Error Messages"), and of a 429 how long to wait.
+type failure struct {
+	status     int
+	Message    string  `json:"message"`
+	Code       int     `json:"code"`
+	RetryAfter float64 `json:"retry_after"`
+	Global     bool    `json:"global"`
+}
+
+func (f *failure) Error() string {
+	s := fmt.Sprintf("Discord answered %d %s", f.status, http.StatusText(f.status))
+	if f.Message != "" {
+		s += ": " + f.Message
+	}
+	if f.Code != 0 {
+		s += " (" + strconv.Itoa(f.Code) + ")"
+	}
+	return s
+}
+
+// gone reports that what the request was about is not there (any more).
+func gone(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.status == http.StatusNotFound
+}
+
+// barred reports that the bot may not look there (any more).
+func barred(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && f.status == http.StatusForbidden
+}
+
+func (c *Channel) refused(k call, resp *safehttp.Response) error {
+	f := &failure{status: resp.Status}
+	_ = json.Unmarshal(resp.Body, f) // what is no JSON has no message
+	f.Message = c.quote(f.Message)
+	out := channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, f)
+	switch code := resp.Status; {
+	case code == http.StatusTooManyRequests:
+		out.Class = channels.Later
+		wait, named := seconds(resp.Header.Get("Retry-After"))
+		if f.RetryAfter > 0 && f.RetryAfter < 1e6 {
+			wait, named = max(wait, time.Duration(f.RetryAfter*float64(time.Second))), true
+		}
+		if named {
+			out.RetryAt = time.Now().Add(wait)
+			route := k.route()
+			if f.Global || resp.Header.Get("X-RateLimit-Global") == "true" {
+				route = ""
+			}
+			c.limits.set(route, out.RetryAt)
+		}
+	case code == http.StatusUnauthorized && !k.public:
+		out.Class = channels.Unauthorised
+		out.Err = fmt.Errorf("discord: %s: Discord does not take the token any more; %s", k.what, tokenRemedy)
+	case code == http.StatusForbidden:
+		out.Err = fmt.Errorf("%w; %s", out.Err, forbidden(f.Code))
+	case code >= 500 || code == http.StatusRequestTimeout:
+		out.Class = channels.Temporary
+		// "HTTP Response Codes": at a 502 nobody was there to process the request.
+		out.MaybeSent = k.method != http.MethodGet && code != http.StatusBadGateway && code != http.StatusServiceUnavailable
+	}
+	return out
+}
+
+// forbidden is what can be done about a 403 ("JSON Error Codes").
+func forbidden(code int) string {
+	if code == 50007 {
+		return "the person takes no direct messages from this bot: share a server with it, and allow direct messages there"
+	}
+	return "invite the bot to the server anew, and let it see the channel, read its history, send messages, attach files, and send messages in threads"
+}
+
+// quote makes a word of the other side fit to be shown: one line, no token in it.
+func (c *Channel) quote(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, ""), c.token, "[redacted]")
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	line = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, line)
+	if r := []rune(line); len(r) > 200 {
+		line = string(r[:200]) + "..."
+	}
+	return line
+}
+
+// seconds reads "1.25".
+func seconds(s string) (time.Duration, bool) {
+	f, err := strconv.ParseFloat(cmp.Or(strings.TrimSpace(s), "-"), 64)
+	if err != nil || !(f >= 0 && f < 1e6) {
+		return 0, false
+	}
+	return time.Duration(f * float64(time.Second)), true
+}

@@ -1,0 +1,186 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"hob/channels"
+)
+
+// maxChats bounds the chats whose place is kept; those without a message for longest go.
+const maxChats = 500
+
+// place is how far a chat has been read.
+type place struct {
+	Guild string `json:"g,omitempty"`
+	Last  string `json:"l"`
+}
+
+// seen is how far each chat has been read in which somebody talks with Hob: direct
+// messages, and channels and threads of servers in which it was mentioned.
+type seen struct {
+	keep channels.Keeper
+
+	mu    sync.Mutex
+	chats map[string]place
+}
+
+const seenKey = "seen"
+
+// load reads what was kept before the last restart.
+func (s *seen) load(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.chats != nil {
+		return nil
+	}
+	chats := map[string]place{}
+	if s.keep != nil {
+		raw, err := s.keep.Get(ctx, seenKey)
+		if err != nil {
+			return fmt.Errorf("discord: how far was read: %w", err)
+		}
+		if raw != nil {
+			if err := json.Unmarshal(raw, &chats); err != nil {
+				return fmt.Errorf("discord: how far was read cannot be understood: %w", err)
+			}
+		}
+	}
+	s.chats = chats
+	return nil
+}
+
+func (s *seen) knows(chat string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.chats[chat]
+	return ok
+}
+
+// mark notes that a chat was read up to a message. When write is false it is written
+// with the next one: reading it twice does no harm.
+func (s *seen) mark(ctx context.Context, chat, guild, id string, write bool) error {
+	s.mu.Lock()
+	if s.chats == nil {
+		s.chats = map[string]place{}
+	}
+	p, known := s.chats[chat]
+	if !newer(id, p.Last) || !write && !known {
+		s.mu.Unlock()
+		return nil
+	}
+	if guild == "" {
+		guild = p.Guild
+	}
+	s.chats[chat] = place{guild, id}
+	for len(s.chats) > maxChats {
+		delete(s.chats, s.oldest())
+	}
+	raw, err := json.Marshal(s.chats)
+	s.mu.Unlock()
+	if err != nil || !write {
+		return err
+	}
+	return s.write(ctx, raw)
+}
+
+// oldest is the chat without a message for longest; s.mu is held.
+func (s *seen) oldest() string {
+	return slices.MinFunc(slices.Collect(maps.Keys(s.chats)), func(a, b string) int {
+		if newer(s.chats[b].Last, s.chats[a].Last) {
+			return -1
+		}
+		return 1
+	})
+}
+
+func (s *seen) write(ctx context.Context, raw []byte) error {
+	if s.keep == nil {
+		return nil
+	}
+	if err := s.keep.Set(ctx, seenKey, raw); err != nil {
+		return fmt.Errorf("discord: keep how far was read: %w", err)
+	}
+	return nil
+}
+
+// forget drops a chat that is not there any more.
+func (s *seen) forget(ctx context.Context, chat string) error {
+	s.mu.Lock()
+	delete(s.chats, chat)
+	raw, err := json.Marshal(s.chats)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, raw)
+}
+
+// of returns the chats of a server, or ("") the direct messages.
+func (s *seen) of(guild string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]string{}
+	for chat, p := range s.chats {
+		if p.Guild == guild {
+			out[chat] = p.Last
+		}
+	}
+	return out
+}
+
+// pageSize is the most that "Get Channel Messages" gives at once.
+const pageSize = 100
+
+// catchUp hears what was said in the chats of a server, or ("") in direct messages, since
+// the last message that was heard there. Repeats are dropped by their keys.
+func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string) error {
+	for chat, last := range c.seen.of(guild) {
+		if err := c.missed(ctx, r, guild, chat, last); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Channel) missed(ctx context.Context, r channels.Receiver, guild, chat, last string) error {
+	for {
+		var page []message
+		err := c.patient(ctx, "look for what was missed", fmt.Sprintf("/channels/%s/messages?limit=%d&after=%s", chat, pageSize, last), &page)
+		switch {
+		case gone(err):
+			return c.seen.forget(ctx, chat)
+		case barred(err):
+			c.log.Info("a chat cannot be read any more", "chat", chat, "error", err)
+			return nil
+		case err != nil:
+			return err
+		}
+		// "Get Channel Messages": in which order is not said; the newest come first.
+		slices.SortFunc(page, func(a, b message) int {
+			if newer(a.ID, b.ID) {
+				return 1
+			}
+			return -1
+		})
+		from := last
+		for i := range page {
+			m := &page[i]
+			m.Chat, m.Guild = chat, guild // messages of the HTTP API do not name the server
+			if !snowflake(m.ID) || !newer(m.ID, from) {
+				continue
+			}
+			if err := c.take(ctx, r, m); err != nil {
+				return err
+			}
+			last = m.ID
+		}
+		if len(page) < pageSize || last == from {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package discord_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/discord"
+)
+
+func (w *world) last() request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests[len(w.requests)-1]
+}
+
+// TestSent: what a text looks like on the wire.
+func TestSent(t *testing.T) {
+	w := newWorld(t)
+	ch := w.open()
+	r, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "g1", Text: "@everyone **hi**", Cause: json.RawMessage(`{"m":"77"}`), Kind: channels.Reply})
+	if err != nil || r.ID == "" {
+		t.Fatal(r, err)
+	}
+	want := object{
+		"content": "@everyone **hi**", "nonce": discord.Nonce("d1"), "enforce_nonce": true, "flags": 4.0, "components": []any{},
+		"allowed_mentions":  object{"parse": []any{}, "replied_user": false},
+		"message_reference": object{"message_id": "77", "fail_if_not_exists": false},
+	}
+	if diff := cmp.Diff(want, w.last().body); diff != "" {
+		t.Error(diff)
+	}
+	for _, chat := range []string{"", "../users/@me", "1/messages", "a b", strings.Repeat("1", 200)} {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: chat, Text: "x"}); channels.ClassOf(err) != channels.Permanent {
+			t.Errorf("%q: %v", chat, err)
+		}
+	}
+}
+
+// TestDraft: an answer grows in one message, and stays in it; one that somebody took away
+// is posted anew.
+func TestDraft(t *testing.T) {
+	w := newWorld(t)
+	ch := w.open()
+	id, err := ch.Draft(t.Context(), "c1", "", "I thi")
+	if err != nil || w.last().body["flags"] != float64(4|1<<12) {
+		t.Fatal(err, w.last())
+	}
+	if same, err := ch.Draft(t.Context(), "c1", id, "I think"); err != nil || same != id {
+		t.Fatal(same, err)
+	}
+	d := channels.Delivery{ID: "d1", Chat: "c1", Text: "I think so.", Draft: id}
+	if r, err := ch.Send(t.Context(), d); err != nil || r.ID != id {
+		t.Fatal(r, err)
+	}
+	if got := w.Arrived(); len(got) != 1 || got[0] != "I think so." {
+		t.Errorf("arrived %q", got)
+	}
+	if r, found, err := ch.Find(t.Context(), d); err != nil || !found || r.ID != id {
+		t.Error(r, found, err)
+	}
+	d.ID, d.Draft, d.Text = "d2", "999", "Again."
+	if r, err := ch.Send(t.Context(), d); err != nil || r.ID == id {
+		t.Error(r, err)
+	}
+}
+
+// TestFiles: files go along, ten in a message.
+func TestFiles(t *testing.T) {
+	w := newWorld(t)
+	ch := w.open()
+	dir := t.TempDir()
+	var files []channels.Attachment
+	for i := range 12 {
+		name := fmt.Sprintf("file \"%d\".txt", i)
+		path := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(path, []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, channels.Attachment{Name: name, MIME: "text/plain", Size: int64(len(name)), Path: path})
+	}
+	for range 2 { // the second time is a repetition
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "here", Files: files}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.mu.Lock()
+	if len(w.requests) != 4 || len(w.arrived) != 2 || len(w.requests[0].files) != 10 || len(w.requests[1].files) != 2 || w.requests[0].files["file \"3\".txt"] != "file \"3\".txt" {
+		t.Errorf("%d requests, %d messages, files %v", len(w.requests), len(w.arrived), w.requests[0].files)
+	}
+	w.mu.Unlock()
+	for _, bad := range []channels.Attachment{{Name: "gone", Path: filepath.Join(dir, "gone")}, {Name: "large", Size: 11 << 20, Path: files[0].Path}} {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x", Files: []channels.Attachment{bad}}); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), bad.Name) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFind: a text is found by its nonce however old it is; one whose nonce Discord does
+// not show, by its words.
+func TestFind(t *testing.T) {
+	w := newWorld(t)
+	ch := w.open()
+	d := channels.Delivery{ID: "d1", Chat: "c1", Text: "hello", CreatedAt: time.Now()}
+	find := func(d channels.Delivery, want bool) {
+		t.Helper()
+		if _, found, err := ch.Find(t.Context(), d); err != nil || found != want {
+			t.Errorf("found %v, %v", found, err)
+		}
+	}
+	find(d, false)
+	w.person("c1", "7", "hello", false, nil) // somebody else
+	find(d, false)
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	old := d
+	old.CreatedAt = time.Now().Add(time.Hour)
+	find(old, true)
+	other := d
+	other.ID = "d2"
+	find(other, false)
+	w.mu.Lock()
+	w.hides = true
+	w.mu.Unlock()
+	d.ID, d.Text = "d3", "bye"
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	find(d, true)
+	d.CreatedAt = time.Now().Add(time.Hour)
+	find(d, false)
+	if _, found, err := ch.Find(t.Context(), channels.Delivery{ID: "d1", Chat: "closed"}); found || err != nil {
+		t.Error(found, err) // Send says what is wrong
+	}
+}
+
+// TestLimits: 429s, and what was told beforehand ("Rate Limits").
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer func() (code int, body string, header []string)
+		wait   time.Duration // 0: the manager chooses
+		all    bool
+	}{
+		{"of a route", func() (int, string, []string) {
+			return 429, `{"message":"limited","retry_after":64.57,"global":false}`, []string{"Retry-After", "65"}
+		}, 64 * time.Second, false},
+		{"of all", func() (int, string, []string) {
+			return 429, `{"message":"limited","retry_after":30,"global":true}`, []string{"X-RateLimit-Global", "true"}
+		}, 30 * time.Second, true},
+		{"of somebody in between", func() (int, string, []string) { return 429, "<html>", []string{"Retry-After", "3600"} }, time.Hour, false},
+		{"without a time", func() (int, string, []string) { return 429, "", nil }, 0, false},
+		{"nonsense", func() (int, string, []string) { return 429, `{"retry_after":-1e99}`, []string{"Retry-After", "soon"} }, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			ch := w.open()
+			code, body, header := c.answer()
+			w.fails = append(w.fails, answerWith(code, body, header...))
+			_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"})
+			e, ok := errors.AsType[*channels.Error](err)
+			if !ok || e.Class != channels.Later || e.MaybeSent {
+				t.Fatalf("%v", err)
+			}
+			if c.wait == 0 {
+				if !e.RetryAt.IsZero() {
+					t.Errorf("retry at %v", e.RetryAt)
+				}
+				return
+			}
+			if left := time.Until(e.RetryAt); left < c.wait-10*time.Second || left > c.wait+10*time.Second {
+				t.Errorf("retry in %v", left)
+			}
+			// Until then nothing is asked for where the limit holds.
+			n := len(w.requests)
+			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.requests) != n {
+				t.Errorf("asked again: %v", err)
+			}
+			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c2", Text: "x"}); (channels.ClassOf(err) == channels.Later && err != nil) != c.all {
+				t.Errorf("another chat: %v", err)
+			}
+		})
+	}
+	t.Run("told beforehand", func(t *testing.T) {
+		w := newWorld(t)
+		ch := w.open()
+		w.fails = append(w.fails, answerWith(200, `{"id":"5"}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "40.5"))
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.requests) != 1 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestRefusals: what is wrong, in words with a remedy where there is one.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		code  int
+		body  string
+		class channels.Class
+		maybe bool
+		says  string
+	}{
+		{403, `{"message":"Cannot send messages to this user","code":50007}`, channels.Permanent, false, "allow direct messages"},
+		{403, `{"message":"Missing Access","code":50001}`, channels.Permanent, false, "invite the bot"},
+		{404, `{"message":"Unknown Channel","code":10003}`, channels.Permanent, false, "Unknown Channel (10003)"},
+		{500, ``, channels.Temporary, true, "500"},
+		{502, `<html>`, channels.Temporary, false, "502"},
+		{503, ``, channels.Temporary, false, "503"},
+		{400, `{"message":"a\u0007b\nsecond line","code":1}`, channels.Permanent, false, "a b (1)"},
+	} {
+		w := newWorld(t)
+		w.fails = append(w.fails, answerWith(c.code, c.body))
+		_, err := w.open().Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"})
+		e, ok := errors.AsType[*channels.Error](err)
+		if !ok || e.Class != c.class || e.MaybeSent != c.maybe || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "second line") {
+			t.Errorf("%d: %v (%+v)", c.code, err, e)
+		}
+	}
+}
+
+func TestConfig(t *testing.T) {
+	decode := func(c discord.Config) func(any) error {
+		return func(v any) error {
+			*v.(*discord.Config) = c
+			return nil
+		}
+	}
+	deps := channels.Deps{Keep: &channelstest.Keeper{}, Secret: func(ref string) (string, error) {
+		if ref == "env:NOPE" {
+			return "", errors.New("not set")
+		}
+		return ref, nil
+	}}
+	for _, c := range []struct {
+		name string
+		cfg  discord.Config
+		want string
+	}{
+		{"good", discord.Config{Token: token, Allow: []string{"80351110224678912"}}, ""},
+		{"with the word before it", discord.Config{Token: " Bot " + token + "\n"}, ""},
+		{"none", discord.Config{}, "no token"},
+		{"not set", discord.Config{Token: "env:NOPE"}, "the token: not set"},
+		{"two lines", discord.Config{Token: "a\nb"}, "characters that no token has"},
+		{"a name for an id", discord.Config{Token: token, Allow: []string{"ada"}}, `"ada" is no user id`},
+	} {
+		_, err := discord.Driver{}.New(decode(c.cfg), deps)
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), token)) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}

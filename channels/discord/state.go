@@ -1,0 +1,159 @@
+package discord
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+
+	"hob/channels"
+)
+
+// resumable is what the next connection can resume.
+func (c *Channel) resumable() session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// forget ends the session: the next connection begins a new one.
+func (c *Channel) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session = session{}
+}
+
+// elsewhere keeps the session, and forgets where it was.
+func (c *Channel) elsewhere() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.session.url = ""
+}
+
+// handled notes that an event needs not come again.
+func (c *Channel) handled(seq int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session.id != "" {
+		c.session.seq = seq
+	}
+}
+
+// untilIdentify is how long to wait before signing in, which it counts.
+func (c *Channel) untilIdentify() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wait := max(0, time.Until(c.identify.Add(identifyEvery)))
+	c.identify = time.Now().Add(wait)
+	return wait
+}
+
+// signedIn takes what READY says.
+func (c *Channel) signedIn(data json.RawMessage) error {
+	var r struct {
+		User    user   `json:"user"`
+		Session string `json:"session_id"`
+		URL     string `json:"resume_gateway_url"`
+	}
+	if json.Unmarshal(data, &r) != nil || r.User.ID == "" || r.Session == "" {
+		return channels.Errorf(channels.Temporary, "discord: the gateway does not say who was signed in")
+	}
+	if _, err := c.gatewayURL(r.URL); err != nil {
+		r.URL = ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.me, c.session, c.since = r.User, session{id: r.Session, url: r.URL}, time.Now()
+	c.guilds = map[string]*guild{}
+	return nil
+}
+
+// connected notes that the session goes on.
+func (c *Channel) connected() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since = time.Now()
+}
+
+// gone notes that there is no connection.
+func (c *Channel) gone() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since = time.Time{}
+}
+
+// whole is a channel or thread with its name.
+type named struct {
+	ID    string `json:"id"`
+	Guild string `json:"guild_id"`
+	Name  string `json:"name"`
+}
+
+// entered takes what GUILD_CREATE says of a server, and returns its id. The bot has the
+// role that was made for it (role tags), and those that its own member is listed with.
+func (c *Channel) entered(data json.RawMessage) string {
+	var g struct {
+		ID       string  `json:"id"`
+		Name     string  `json:"name"`
+		Channels []named `json:"channels"`
+		Threads  []named `json:"threads"`
+		Roles    []struct {
+			ID   string `json:"id"`
+			Tags *struct {
+				Bot string `json:"bot_id"`
+			} `json:"tags"`
+		} `json:"roles"`
+		Members []struct {
+			User  user     `json:"user"`
+			Roles []string `json:"roles"`
+		} `json:"members"`
+		Unavailable bool `json:"unavailable"`
+	}
+	if json.Unmarshal(data, &g) != nil || g.ID == "" || g.Unavailable {
+		return ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := &guild{name: g.Name, channels: map[string]string{}}
+	for _, ch := range append(g.Channels, g.Threads...) {
+		known.channels[ch.ID] = ch.Name
+	}
+	for _, r := range g.Roles {
+		if r.Tags != nil && r.Tags.Bot != "" && r.Tags.Bot == c.me.ID {
+			known.roles = append(known.roles, r.ID)
+		}
+	}
+	for _, m := range g.Members {
+		if m.User.ID == c.me.ID {
+			known.roles = append(known.roles, m.Roles...)
+		}
+	}
+	c.guilds[g.ID] = known
+	return g.ID
+}
+
+// left takes what GUILD_DELETE says.
+func (c *Channel) left(data json.RawMessage) {
+	var g named
+	if json.Unmarshal(data, &g) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.guilds, g.ID)
+}
+
+// maxNames bounds how many names of channels and threads are known of a server.
+const maxNames = 5000
+
+// named takes the name of a channel or thread.
+func (c *Channel) named(data json.RawMessage) {
+	var ch named
+	if json.Unmarshal(data, &ch) != nil || ch.ID == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g := c.guilds[ch.Guild]; g != nil && len(g.channels) < maxNames {
+		g.channels[ch.ID] = cmp.Or(ch.Name, g.channels[ch.ID])
+	}
+}

@@ -1,0 +1,289 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Drafts keeps in which message of a platform an answer is growing, so that the whole
+// answer comes in its place, after a crash too. Its methods may be called
+// concurrently.
+type Drafts interface {
+	// Draft returns the platform's id of the message, "" when there is none.
+	Draft(ctx context.Context, event, channel, chat string) (string, error)
+	// KeepDraft notes the message; id "" forgets it: it stays as it is, and the answer
+	// comes as a message of its own.
+	KeepDraft(ctx context.Context, event, channel, chat, id string) error
+}
+
+// The rhythm of drafts. Platforms allow few changes of a message: Telegram about one
+// in a second in a chat and 20 a minute in a group, Discord 5 in 5 s, Slack's
+// chat.update 50 a minute.
+const (
+	draftEvery   = 1500 * time.Millisecond
+	draftMost    = 20 * time.Second // the longest time between two, when the platform is slow
+	draftText    = 40               // characters that are worth a message
+	draftMax     = 4096             // characters of a draft where the platform has no limit
+	draftTimeout = 5 * time.Second
+	draftMark    = " …"
+)
+
+// Shown is an answer that its reader sees growing. Its methods may be called
+// concurrently; none waits for the platform, except Stop.
+type Shown interface {
+	// Add adds what the model said next.
+	Add(text string)
+	// Reset begins anew, in the same message: what was shown will not be said.
+	Reset()
+	// Break ends the message as it is: something else was said after it. What comes is
+	// shown in a new one.
+	Break()
+	// Stop ends it, and waits until nothing is shown any more.
+	Stop()
+}
+
+// drafting are the answers that are being shown.
+type drafting struct {
+	mu   sync.Mutex
+	open map[*draft]struct{}
+	shut bool
+}
+
+// Drafts reports whether answers in this chat can be seen growing.
+func (m *Manager) Drafts(channel string) bool {
+	_, ok := m.opt.Channels[channel].(Drafter)
+	if !ok || m.opt.Drafts == nil || m.opt.Choices[channel].Whole {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state[channel].State == "running"
+}
+
+// Show shows the answer to an event in a chat while it is being written; nil where that
+// cannot be, which costs nothing. It ends with ctx, too.
+func (m *Manager) Show(ctx context.Context, event, channel, chat string) Shown {
+	if chat == "" || !m.Drafts(channel) {
+		return nil
+	}
+	ch := m.opt.Channels[channel]
+	lim := limits(ch)
+	if lim.MaxText <= 0 || lim.MaxText > draftMax {
+		lim.MaxText = draftMax
+	}
+	drafter, _ := ch.(Drafter)
+	d := &draft{m: m, ch: drafter, event: event, channel: channel, chat: chat, limits: lim, poke: make(chan struct{}, 1), done: make(chan struct{})}
+	m.drafts.mu.Lock()
+	defer m.drafts.mu.Unlock()
+	if m.drafts.shut {
+		return nil
+	}
+	if m.drafts.open == nil {
+		m.drafts.open = map[*draft]struct{}{}
+	}
+	m.drafts.open[d] = struct{}{}
+	ctx, d.cancel = context.WithCancel(ctx)
+	go func() {
+		defer close(d.done)
+		d.run(ctx)
+		m.drafts.mu.Lock()
+		defer m.drafts.mu.Unlock()
+		delete(m.drafts.open, d)
+	}()
+	return d
+}
+
+// end stops all and waits for them.
+func (s *drafting) end() {
+	s.mu.Lock()
+	s.shut = true
+	var all []*draft
+	for d := range s.open {
+		all = append(all, d)
+	}
+	s.mu.Unlock()
+	for _, d := range all {
+		d.Stop()
+	}
+}
+
+type draft struct {
+	m                    *Manager
+	ch                   Drafter
+	event, channel, chat string
+	limits               Limits
+	poke                 chan struct{}
+	cancel               context.CancelFunc
+	done                 chan struct{}
+
+	mu     sync.Mutex
+	text   strings.Builder
+	broken []string // what was shown until each Break
+}
+
+// Add implements Shown.
+func (d *draft) Add(text string) {
+	d.mu.Lock()
+	if d.text.Len() < 8*draftMax { // no more is shown
+		d.text.WriteString(text)
+	}
+	d.mu.Unlock()
+	d.wake()
+}
+
+// Reset implements Shown.
+func (d *draft) Reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.text.Reset()
+}
+
+// Break implements Shown.
+func (d *draft) Break() {
+	d.mu.Lock()
+	d.broken = append(d.broken, d.text.String())
+	d.text.Reset()
+	d.mu.Unlock()
+	d.wake()
+}
+
+// Stop implements Shown.
+func (d *draft) Stop() {
+	d.cancel()
+	<-d.done
+}
+
+func (d *draft) wake() {
+	select {
+	case d.poke <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the text as it is now, and what was ended by Break before.
+func (d *draft) take() (text string, broken []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	broken, d.broken = d.broken, nil
+	return d.text.String(), broken
+}
+
+// run shows the text whenever there is more of it and the time has come.
+func (d *draft) run(ctx context.Context) {
+	id, err := d.m.opt.Drafts.Draft(ctx, d.event, d.channel, d.chat)
+	if err != nil {
+		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+		return
+	}
+	wait, shown := draftEvery, ""
+	for next := time.Now().Add(draftEvery); ; {
+		if !sleep(ctx, time.Until(next)) {
+			d.last(ctx, id, shown)
+			return
+		}
+		text, broken := d.take()
+		for _, was := range broken { // the message stays, with all that was said in it
+			if was = d.cut(was, ""); id != "" && was != "" && was != shown {
+				_, _ = d.show(ctx, id, was)
+			}
+			id, shown = "", ""
+			if err := d.m.opt.Drafts.KeepDraft(ctx, d.event, d.channel, d.chat, ""); err != nil {
+				d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+				return
+			}
+		}
+		if text = d.cut(text, draftMark); text == shown || id == "" && utf8.RuneCountInString(text) < draftText {
+			select {
+			case <-d.poke:
+			case <-ctx.Done():
+				d.last(ctx, id, shown)
+				return
+			}
+			if time.Until(next) <= 0 && len(broken) == 0 {
+				next = time.Now().Add(draftEvery / 10) // several pieces at once
+			}
+			continue
+		}
+		got, err := d.show(ctx, id, text)
+		switch c := ClassOf(err); {
+		case err == nil:
+			wait, shown = max(draftEvery, wait/2), text
+		case ctx.Err() != nil:
+		case c == Later:
+			wait = min(2*wait, draftMost)
+			if e, ok := errors.AsType[*Error](err); ok && time.Until(e.RetryAt) > wait {
+				wait = time.Until(e.RetryAt)
+			}
+		case c == Temporary:
+			wait = min(2*wait, draftMost)
+		default:
+			return
+		}
+		if err == nil && got != "" && got != id {
+			id = got
+			if err := d.keep(ctx, id); err != nil {
+				return
+			}
+		}
+		next = time.Now().Add(wait)
+	}
+}
+
+// last ends a message after which something else was said, as the turn ends.
+func (d *draft) last(ctx context.Context, id, shown string) {
+	_, broken := d.take()
+	if len(broken) == 0 || id == "" {
+		return
+	}
+	if was := d.cut(broken[0], ""); was != "" && was != shown {
+		_, _ = d.show(ctx, id, was)
+	}
+	_ = d.keep(ctx, "")
+}
+
+// keep notes the message even when the turn has just ended: its answer belongs there.
+func (d *draft) keep(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordWait)
+	defer cancel()
+	err := d.m.opt.Drafts.KeepDraft(ctx, d.event, d.channel, d.chat, id)
+	if err != nil {
+		d.m.opt.Log.Warn("a draft of an answer cannot be noted", "channel", d.channel, "error", err)
+	}
+	return err
+}
+
+// show lets the platform finish what it has begun although the turn ends, for a short
+// time: a message that nobody knows would stay there for ever.
+func (d *draft) show(ctx context.Context, id, text string) (got string, err error) {
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), draftTimeout)
+	defer cancel()
+	err = guarded(func() error {
+		got, err = d.ch.Draft(c, d.chat, id, text)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		d.m.opt.Log.Debug("no draft of an answer", "channel", d.channel, "error", err)
+	}
+	return got, err
+}
+
+// cut makes one message of a text: its beginning, with a mark that it goes on.
+func (d *draft) cut(text, mark string) string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
+	if text == "" {
+		return ""
+	}
+	l := d.limits
+	l.MaxText -= Length(draftMark, l)
+	if l.MaxText <= 0 {
+		return ""
+	}
+	if parts := SplitFor(text, l); len(parts) > 1 {
+		return parts[0] + draftMark
+	}
+	return text + mark
+}

@@ -1,0 +1,185 @@
+package channels_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+const sentence = "This is an answer of more than forty characters. "
+
+func drafting(t *testing.T, opt channels.Options) (*house, *channelstest.Drafting, *channelstest.Drafts) {
+	t.Helper()
+	f := &channelstest.Drafting{Fake: &channelstest.Fake{Limit: channels.Limits{MaxText: 1000}}}
+	kept := &channelstest.Drafts{}
+	opt.Drafts = kept
+	h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, opt)
+	synctest.Wait()
+	return h, f, kept
+}
+
+func TestAnAnswerIsSeenGrowing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f, kept := drafting(t, channels.Options{})
+		s := h.Show(t.Context(), "e1", "x", "7")
+		for range 100 { // for ten seconds
+			s.Add("word ")
+			time.Sleep(100 * time.Millisecond)
+		}
+		got := f.Drafts()
+		if len(got) < 4 || len(got) > 8 {
+			t.Errorf("%d drafts in ten seconds", len(got))
+		}
+		for i, d := range got {
+			if !strings.HasSuffix(d, " …") || len([]rune(d)) > 1000 || i > 0 && len(d) < len(got[i-1]) {
+				t.Errorf("draft %d is %q", i, d)
+			}
+		}
+		s.Stop()
+		id, _ := kept.Draft(t.Context(), "e1", "x", "7")
+		d := h.out.Put(channels.Delivery{Channel: "x", Chat: "7", Text: "the whole answer", Kind: channels.Reply, Draft: id})
+		synctest.Wait()
+		if h.out.Row(d).State != channels.Sent || f.Shown(id) != "the whole answer" {
+			t.Errorf("in the place of the draft stands %q", f.Shown(id))
+		}
+		h.stop(t)
+	})
+}
+
+func TestShortAndFastAnswersHaveNoDraft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f, _ := drafting(t, channels.Options{})
+		s := h.Show(t.Context(), "e1", "x", "7")
+		s.Add("Yes.")
+		time.Sleep(time.Minute)
+		s.Stop()
+		s = h.Show(t.Context(), "e2", "x", "7")
+		s.Add(sentence)
+		time.Sleep(time.Second)
+		s.Stop()
+		if got := f.Drafts(); len(got) != 0 {
+			t.Errorf("drafts %q", got)
+		}
+		h.stop(t)
+	})
+}
+
+func TestWhereThereAreNoDrafts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _, _ := drafting(t, channels.Options{Choices: map[string]channels.Choice{"x": {Whole: true}}})
+		if h.Show(t.Context(), "e1", "x", "7") != nil {
+			t.Error("the owner wants whole answers")
+		}
+		h.stop(t)
+		h = start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": &channelstest.Fake{}}, channels.Options{Drafts: &channelstest.Drafts{}})
+		synctest.Wait()
+		if h.Show(t.Context(), "e1", "x", "7") != nil || h.Show(t.Context(), "e1", "y", "7") != nil {
+			t.Error("the channel has no drafts")
+		}
+		h.stop(t)
+	})
+}
+
+func TestADraftGoesOnAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f, kept := drafting(t, channels.Options{})
+		s := h.Show(t.Context(), "e1", "x", "7")
+		s.Add(sentence)
+		time.Sleep(2 * time.Second)
+		s.Stop()
+		before, _ := kept.Draft(t.Context(), "e1", "x", "7")
+		s = h.Show(t.Context(), "e1", "x", "7") // the turn begins anew
+		s.Add("Another " + sentence)
+		time.Sleep(2 * time.Second)
+		s.Stop()
+		after, _ := kept.Draft(t.Context(), "e1", "x", "7")
+		if before == "" || after != before || !strings.HasPrefix(f.Shown(before), "Another") {
+			t.Errorf("the messages are %q and %q, with %q", before, after, f.Shown(before))
+		}
+		h.stop(t)
+	})
+}
+
+// What was said before a question stands above it, whole; what comes after the answer
+// is shown below.
+func TestAQuestionEndsWhatIsShown(t *testing.T) {
+	for _, suspended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f, kept := drafting(t, channels.Options{})
+			s := h.Show(t.Context(), "e1", "x", "7")
+			s.Add(sentence)
+			time.Sleep(2 * time.Second)
+			first, _ := kept.Draft(t.Context(), "e1", "x", "7")
+			s.Add("The end.")
+			s.Break()
+			if suspended { // the turn ends with the question
+				s.Stop()
+				s = h.Show(t.Context(), "e1", "x", "7")
+			}
+			s.Add("After it: " + sentence)
+			time.Sleep(5 * time.Second)
+			s.Stop()
+			second, _ := kept.Draft(t.Context(), "e1", "x", "7")
+			if first == "" || second == "" || first == second || f.Shown(first) != sentence+"The end." {
+				t.Errorf("suspended %v: %q holds %q, %q holds %q", suspended, first, f.Shown(first), second, f.Shown(second))
+			}
+			h.stop(t)
+		})
+	}
+}
+
+func TestASlowPlatformIsAskedLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f, _ := drafting(t, channels.Options{})
+		asked := 0
+		f.Wrong = func() error {
+			asked++
+			return channels.Errorf(channels.Later, "slow down")
+		}
+		s := h.Show(t.Context(), "e1", "x", "7")
+		for range 600 {
+			s.Add("word ")
+			time.Sleep(100 * time.Millisecond)
+		}
+		s.Stop()
+		if asked > 7 {
+			t.Errorf("asked %d times in a minute", asked)
+		}
+		h.stop(t)
+	})
+}
+
+// The message in which an answer has grown was deleted by its reader: the answer comes
+// as a new one.
+func TestALostDraftLosesNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f, _ := drafting(t, channels.Options{})
+		d := h.out.Put(channels.Delivery{Channel: "x", Chat: "7", Text: "the answer", Kind: channels.Reply, Draft: "gone"})
+		synctest.Wait()
+		if got := f.Arrived(); h.out.Row(d).State != channels.Sent || len(got) != 1 || got[0] != "the answer" {
+			t.Errorf("%s, arrived %q", h.out.Row(d).State, got)
+		}
+		h.stop(t)
+	})
+}
+
+// An answer that was cut off while it replaced its draft replaces it again, and is
+// marked as nothing.
+func TestACutOffAnswerReplacesItsDraftAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Drafting{Fake: &channelstest.Fake{}}
+		id, _ := f.Draft(t.Context(), "7", "", "growing")
+		out := channelstest.NewOutbox()
+		out.PutCutOff(channels.Delivery{Channel: "x", Chat: "7", Text: "the answer", Kind: channels.Reply, Draft: id})
+		h := start(t, out, map[string]channels.Channel{"x": f}, channels.Options{})
+		synctest.Wait()
+		if f.Shown(id) != "the answer" {
+			t.Errorf("there stands %q", f.Shown(id))
+		}
+		h.stop(t)
+	})
+}

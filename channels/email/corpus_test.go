@@ -1,0 +1,156 @@
+package email
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"hob/channels"
+	"hob/platform/pim"
+)
+
+// corpus are the awkward mails of the shared data, where they are.
+func corpus(t testing.TB) map[string][]byte {
+	root := os.Getenv("HOB_TEST_DATA")
+	if root == "" {
+		root = "../../../shared/data"
+	}
+	out := map[string][]byte{}
+	_ = filepath.WalkDir(filepath.Join(root, "mail"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".eml") {
+			if b, err := os.ReadFile(path); err == nil {
+				out[filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path)] = b
+			}
+		}
+		return nil
+	})
+	if len(out) == 0 {
+		t.Skip("the shared data is not here (HOB_TEST_DATA)")
+	}
+	return out
+}
+
+// whole is a mail read as Run reads it, with its files fetched; it fails the test for
+// what nobody could do anything with.
+func whole(t *testing.T, name string, raw []byte) (*letter, channels.Inbound) {
+	t.Helper()
+	ch := &Channel{address: hob, trusted: trusted}
+	l := read(pim.Message{UID: 1, Size: int64(len(raw))}, raw)
+	in, _ := ch.inbound(l)
+	_ = ch.leave(l)
+	for _, s := range append([]string{l.own, l.quoted, in.Text, in.Sender, in.Chat, in.SenderName, in.ChatName}, in.Outside...) {
+		if !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\u202e") || utf8.RuneCountInString(s) > maxWords+100 {
+			t.Errorf("%s: %d characters: %.200q", name, utf8.RuneCountInString(s), s)
+		}
+	}
+	if l.verified(trusted) {
+		t.Errorf("%s: somebody is vouched for", name)
+	}
+	if strings.ContainsAny(in.Sender+in.Chat+in.ChatName, "\r\n") || len(l.files) > maxFiles {
+		t.Errorf("%s: %q, %q, %q, %d files", name, in.Sender, in.Chat, in.ChatName, len(l.files))
+	}
+	for _, f := range l.attachments(raw) {
+		if strings.ContainsAny(f.Name, "/\\\r\n\x00") || f.Name == "" || f.Name == ".." {
+			t.Errorf("%s: a file %q", name, f.Name)
+		}
+		r, err := f.Open(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		b, _ := io.ReadAll(r) // as far as it is whole
+		if int64(len(b)) != f.Size {
+			t.Errorf("%s: %s has %d bytes, not %d", name, f.Name, len(b), f.Size)
+		}
+	}
+	return l, in
+}
+
+// TestCorpus reads every mail of the shared data, and says of those that are known what
+// stands in them.
+func TestCorpus(t *testing.T) {
+	mails := corpus(t)
+	texts := map[string]string{
+		"plain_emails/basic_email.eml":                          "Plain email.\n\nHope it works well!\n\nMikel",
+		"plain_emails/raw_email_simple.eml":                     "Hello Mikel",
+		"multi_charset/japanese_iso_2022.eml":                   "すみません。",
+		"multi_charset/japanese_shift_jis.eml":                  "このメールはテスト用のメールです。",
+		"multi_charset/ks_c_5601-1987.eml":                      "스티해",
+		"rfc2822/example01.eml":                                 "This is a message just to say hello.",
+		"rfc2822/example04.eml":                                 "Testing.",
+		"rfc2822/example08.eml":                                 "This is a message just to say hello.",
+		"mime_emails/raw_email7.eml":                            "This is the first part.",
+		"attachment_emails/attachment_content_location.eml":     "This is the first part.",
+		"error_emails/content_transfer_encoding_x_uuencode.eml": "Attached are the comments of the Public Generating Pool.",
+	}
+	for name, raw := range mails {
+		l, _ := whole(t, name, raw)
+		if want := texts[name]; !strings.Contains(l.own, want) {
+			t.Errorf("%s: %.300q, want %q", name, l.own, want)
+		}
+		if os.Getenv("HOB_SHOW") != "" {
+			t.Logf("%s: from %q own %.120q quoted %.60q files %d leave %q", name, l.from, l.own, l.quoted, len(l.files), (&Channel{address: hob}).leave(l))
+		}
+	}
+}
+
+// TestMutations reads 400 mails of the shared data in which something was changed.
+func TestMutations(t *testing.T) {
+	mails := corpus(t)
+	var all [][]byte
+	for _, raw := range mails {
+		all = append(all, raw)
+	}
+	rnd := rand.New(rand.NewPCG(8, 2026)) //nolint:gosec // it is to be the same each time
+	for range 400 {
+		raw := bytes.Clone(all[rnd.IntN(len(all))])
+		for range 1 + rnd.IntN(8) {
+			if len(raw) < 2 {
+				break
+			}
+			at := rnd.IntN(len(raw))
+			switch rnd.IntN(7) {
+			case 0:
+				raw[at] = byte(rnd.IntN(256))
+			case 1: // cut off
+				raw = raw[:at]
+			case 2: // a piece is gone
+				raw = append(raw[:at], raw[min(len(raw), at+rnd.IntN(200)):]...)
+			case 3: // a piece is there twice
+				end := min(len(raw), at+rnd.IntN(400))
+				raw = append(raw[:end:end], raw[at:]...)
+			case 4: // a piece of another mail
+				other := all[rnd.IntN(len(all))]
+				from := rnd.IntN(len(other))
+				raw = append(raw[:at:at], append(bytes.Clone(other[from:min(len(other), from+300)]), raw[at:]...)...)
+			case 5:
+				words := []string{"\r\n\r\n", "\x00", "Content-Type: multipart/mixed; boundary=\"x\"\r\n", "--x\r\n", "Content-Transfer-Encoding: base64\r\n", "=?utf-7?b?+/v8=?=", "From: a@b.c\r\n", "<", "\"", "("}
+				raw = append(raw[:at:at], append([]byte(words[rnd.IntN(len(words))]), raw[at:]...)...)
+			case 6: // another kind of line ends
+				raw = bytes.ReplaceAll(raw, []byte("\r\n"), []byte([]string{"\n", "\r", "\n\r"}[rnd.IntN(3)]))
+			}
+		}
+		if err := safely(func() { whole(t, "a mutation", raw) }); err != nil {
+			t.Errorf("%v of\n%.2000q", err, raw)
+		}
+	}
+}
+
+// FuzzLetter: whatever a mail is made of, what is read of it is bounded text, and what
+// was read once can be fetched.
+func FuzzLetter(f *testing.F) {
+	f.Add([]byte(letterTo("a@x.org", ada, "x", "hello\n> quoted")))
+	f.Add([]byte("Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/html\n\n<blockquote>x</blockquote>y\n--b--"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if bytes.Contains(bytes.ToLower(raw), []byte(trusted)) {
+			t.Skip()
+		}
+		whole(t, "it", raw)
+	})
+}

@@ -1,0 +1,270 @@
+// Package email is Hob's mailbox: mails to it are heard (IMAP, told by the server or
+// asked for), and what Hob says goes out as mails (SMTP) in the thread of what it
+// belongs to.
+//
+// Who wrote a mail is what the owner's own mail host says it has checked
+// (Authentication-Results, RFC 8601), and nobody else's word. Mails of programs, lists
+// and mail servers are neither heard nor answered (RFC 3834), and two counters that
+// outlive a restart end every loop that is left.
+//
+// Where it has read to (UIDVALIDITY and UID) moves on when the manager has taken a mail,
+// so that what came while Hob was off is heard once, and nothing that lay there before
+// the first start. The names of Hob's mails follow from the deliveries: a mail that was
+// cut off is looked for among the sent ones, and a second copy has the same name, by
+// which mail programs drop it. The manager does who is let in, retries and files.
+package email
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/pim/outgoing"
+)
+
+// Name is the channel's name.
+const Name = "email"
+
+// Config is the section [channels.email]; what concerns all channels is the manager's.
+type Config struct {
+	Address string `toml:"address"` // Hob's own
+	IMAP    string `toml:"imap"`    // see pim.ParseServer
+	SMTP    string `toml:"smtp"`
+	// Password signs in to both; "env:X", "keychain:x" and "file:/x" are references.
+	Password string `toml:"password"`
+	// Account is one of [accounts.NAME], in place of the four above.
+	Account string `toml:"account"`
+	// Folder is where mails to Hob arrive (default INBOX).
+	Folder string `toml:"folder"`
+	// Allow lists the addresses of other people who may write.
+	Allow []string `toml:"allow"`
+	// TrustedHost is the name under which the host of this mailbox writes down whom it
+	// has checked: the first word of Authentication-Results.
+	TrustedHost string `toml:"trusted_host"`
+	// SubjectPrefix: only mails whose subject begins with it are heard.
+	SubjectPrefix string `toml:"subject_prefix"`
+	// Drafts: what Hob says is put among the drafts and not sent.
+	Drafts bool `toml:"drafts"`
+}
+
+// Driver makes the mail channel from its configuration.
+type Driver struct{}
+
+// Name implements channels.Driver.
+func (Driver) Name() string { return Name }
+
+// New implements channels.Driver.
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	return New(c, deps)
+}
+
+// Channel is one mailbox. Its methods may be called concurrently, Run and Send each
+// once at a time.
+type Channel struct {
+	conf    Config
+	account pim.Account
+	address string // Hob's own, in lower case
+	host    string // its part after "@"
+	trusted string // see Config.TrustedHost; "" when nobody is
+	log     *slog.Logger
+	keep    channels.Keeper
+
+	mu      sync.Mutex
+	since   time.Time // when the connection that is there came about
+	trouble error     // why there is none
+	left    int       // mails that were not for Hob to hear
+	broken  int       // mails that could not be read
+	// refusals counts for each mail how often it could not be read.
+	refusals map[uint32]int
+}
+
+// New checks the configuration; it connects to nothing.
+func New(c Config, deps channels.Deps) (*Channel, error) {
+	a, err := account(c, deps)
+	if err != nil {
+		return nil, err
+	}
+	if c.Folder = strings.TrimSpace(c.Folder); c.Folder == "" {
+		c.Folder = "INBOX"
+	}
+	c.SubjectPrefix = strings.TrimSpace(c.SubjectPrefix)
+	if strings.ContainsAny(c.Folder+c.SubjectPrefix, "\r\n\x00") || len(c.Folder) > 200 || len(c.SubjectPrefix) > 60 {
+		return nil, errors.New("folder and subject_prefix are one short line each")
+	}
+	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: strings.ToLower(strings.TrimSpace(c.TrustedHost)), log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
+	_, ch.host, _ = strings.Cut(ch.address, "@")
+	if ch.trusted == "" {
+		ch.trusted = hostOf(a.IMAP)
+	}
+	if ch.log == nil {
+		ch.log = slog.New(slog.DiscardHandler)
+	}
+	return ch, nil
+}
+
+func account(c Config, deps channels.Deps) (a pim.Account, err error) {
+	switch {
+	case c.Account != "" && c.Address+c.IMAP+c.SMTP+c.Password != "":
+		return a, errors.New("account stands in place of address, imap, smtp and password; leave the one or the others out")
+	case c.Account != "" && deps.Account == nil:
+		return a, fmt.Errorf("there is no account %q; add [accounts.%[1]s]", c.Account)
+	case c.Account != "":
+		if a, err = deps.Account(c.Account); err != nil {
+			return a, err
+		}
+	default:
+		a = pim.Account{Name: Name, Address: strings.TrimSpace(c.Address), IMAP: c.IMAP, SMTP: c.SMTP, Secret: func(context.Context) (string, error) {
+			if deps.Secret == nil || c.Password == "" {
+				return c.Password, nil
+			}
+			return deps.Secret(c.Password)
+		}}
+		if c.Password == "" {
+			return a, errors.New(`no password; set password = "keychain:mail" in [channels.email], or account = "NAME" for one of [accounts.NAME]`)
+		}
+	}
+	if err := pim.CheckPerson(pim.Person{Address: a.Address}); err != nil {
+		return a, fmt.Errorf("the address of Hob's mailbox: %w", err)
+	}
+	for _, s := range []struct{ kind, server string }{{pim.IMAP, a.IMAP}, {pim.SMTP, a.SMTP}} {
+		if s.server == "" && (s.kind == pim.IMAP || !c.Drafts) {
+			return a, fmt.Errorf(`no %s; set %[1]s = "%[1]s.example.org" in [channels.email]`, s.kind)
+		}
+		if s.server == "" {
+			continue
+		}
+		if _, err := pim.ParseServer(s.kind, s.server); err != nil {
+			return a, fmt.Errorf("%s: %w", s.kind, err)
+		}
+	}
+	return a, nil
+}
+
+// hostOf is the name under which a large host writes down whom it has checked, where
+// its own pages say so; "" for all others. Google writes mx.google.com
+// (https://support.google.com/mail/answer/180707). Microsoft writes no name at all
+// (https://learn.microsoft.com/defender-office-365/message-headers-eop-mdo), so that
+// its field cannot be told from one that a sender wrote; Apple and Fastmail do not say
+// which names theirs have.
+func hostOf(server string) string {
+	s, err := pim.ParseServer(pim.IMAP, server)
+	if err != nil {
+		return ""
+	}
+	switch strings.ToLower(s.Host) {
+	case "imap.gmail.com", "imap.googlemail.com":
+		return "mx.google.com"
+	}
+	return ""
+}
+
+const nobody = `nobody who writes is recognised, as trusted_host is not set; open the source of a mail in this mailbox and put the first word of its topmost Authentication-Results line into trusted_host of [channels.email], if it names your own mail host`
+
+// Limits implements channels.Limiter.
+func (*Channel) Limits() channels.Limits {
+	return channels.Limits{MaxText: maxText, PerMinute: 30, MaxFile: maxFile}
+}
+
+// Attaches implements channels.Attacher.
+func (*Channel) Attaches() {}
+
+// Connected implements channels.Connected.
+func (*Channel) Connected() {}
+
+// Allow implements channels.Allower. A sender whom nobody vouches for is never on it.
+func (c *Channel) Allow() (out []string) {
+	for _, a := range c.conf.Allow {
+		if a = strings.ToLower(strings.TrimSpace(a)); !strings.HasPrefix(a, unverified) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Test implements channels.Tester.
+func (c *Channel) Test(ctx context.Context) (string, error) {
+	m, err := mailbox.Open(ctx, c.account)
+	if err != nil {
+		return "", classified(err)
+	}
+	s, err := m.Select(ctx, c.conf.Folder)
+	if err = errors.Join(err, m.Close()); err != nil { //nolint:contextcheck // signing out has a time of its own
+		return "", classified(err)
+	}
+	if !c.conf.Drafts {
+		if err := outgoing.SignIn(ctx, c.account); err != nil {
+			return "", classified(err)
+		}
+	}
+	out := fmt.Sprintf("signed in as %s: %d mails in %s", c.address, s.Messages, c.conf.Folder)
+	if c.trusted == "" {
+		return out + "; " + nobody, nil
+	}
+	return out + "; who writes is recognised by what " + c.trusted + " has checked", nil
+}
+
+// Describe implements channels.Describer.
+func (c *Channel) Describe() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := "not connected"
+	switch {
+	case !c.since.IsZero():
+		out = fmt.Sprintf("connected as %s since %s", c.address, c.since.Format("15:04"))
+	case c.trouble != nil:
+		out += ": " + pim.Line(c.trouble.Error(), 200)
+	}
+	if c.left > 0 {
+		out += fmt.Sprintf("; %d mails of programs and lists left alone", c.left)
+	}
+	if c.broken > 0 {
+		out += fmt.Sprintf("; %d mails could not be read", c.broken)
+	}
+	if c.trusted == "" {
+		out += "; " + nobody
+	}
+	return out
+}
+
+// stands notes how the connection is.
+func (c *Channel) stands(since time.Time, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since, c.trouble = since, err
+}
+
+// classified tells the manager what to do about an error.
+func classified(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*channels.Error](err); ok {
+		return err
+	}
+	out := &channels.Error{Class: channels.Temporary, Err: fmt.Errorf("email: %w", err)}
+	switch {
+	case errors.Is(err, pim.ErrSignIn):
+		out.Class = channels.Unauthorised
+		out.Err = fmt.Errorf("email: %w; put a new password: hob channel add email", err)
+	case errors.Is(err, pim.ErrNoFolder), errors.Is(err, pim.ErrNoServer):
+		out.Class = channels.Unauthorised
+		out.Err = fmt.Errorf("email: %w; correct [channels.email]", err)
+	case errors.Is(err, outgoing.ErrLater):
+	case errors.Is(err, pim.ErrRefused), errors.Is(err, pim.ErrInvalid), errors.Is(err, errors.ErrUnsupported):
+		out.Class = channels.Permanent
+	case errors.Is(err, outgoing.ErrUnsure), errors.Is(err, mailbox.ErrUnsure):
+		out.MaybeSent = true
+	}
+	return out
+}

@@ -1,0 +1,341 @@
+package email
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/platform/pim/pimtest"
+)
+
+// testWhatIsHeard: what lay there before the first start is not heard, what comes while
+// Hob is off is heard on its return, once, and only what was taken is marked as read.
+func testWhatIsHeard(t *testing.T, sv servers) {
+	w := sv.world(t)
+	w.put(letterTo("old@x.org", ada, "before", "an old mail"))
+	w.in.stranger = func(in channels.Inbound) bool { return in.Sender != ada }
+	stop := w.run(w.channel(w.config()))
+	w.put(letterTo("one@x.org", ada, "", "the first one"))
+	w.put(letterTo("eve@x.org", "eve@evil.example", "", "from a stranger"))
+	w.put(letterTo("two@x.org", ada, "", "the second one"))
+	w.heard(2)
+	stop()
+	w.put(letterTo("three@x.org", ada, "", "while it was off"))
+	stop = w.run(w.channel(w.config()))
+	got := w.heard(3)
+	w.until("it is marked", func() bool { yes, _ := w.seen("INBOX"); return len(yes) == 3 })
+	if yes, no := w.seen("INBOX"); fmt.Sprint(yes, no) != "[2 4 5] [1 3]" {
+		t.Errorf("read are %v, unread %v", yes, no)
+	}
+	stop()
+	for i, want := range []string{"the first one", "the second one", "while it was off"} {
+		if got[i].Text != want || got[i].Sender != ada || got[i].Group || got[i].Forwarded || !strings.HasPrefix(got[i].Chat, ada+"/") {
+			t.Errorf("%+v", got[i])
+		}
+	}
+	if got[0].Chat == got[1].Chat {
+		t.Error("two threads are one chat")
+	}
+}
+
+// testRenumbered: a server that numbers its mails anew makes Hob neither miss a mail nor
+// hear one again.
+func testRenumbered(t *testing.T, sv servers) {
+	w := sv.world(t)
+	for i := range 5 {
+		w.put(letterTo(fmt.Sprintf("old%d@x.org", i), ada, "", "old"))
+	}
+	stop := w.run(w.channel(w.config()))
+	for i := range 5 {
+		w.put(letterTo(fmt.Sprintf("new%d@x.org", i), ada, "", fmt.Sprint("new ", i)))
+	}
+	w.heard(5)
+	stop()
+	w.put(letterTo("off@x.org", ada, "", "while it was off"))
+	w.d.Renumber(w.acc.User)
+	w.in.keys = map[string]bool{} // whoever takes them does not help
+	stop = w.run(w.channel(w.config()))
+	w.until("the one that is new", func() bool { return len(w.in.all()) > 5 })
+	w.put(letterTo("after@x.org", ada, "", "after it"))
+	got := w.heard(7)
+	stop()
+	if got[5].Text != "while it was off" || got[6].Text != "after it" {
+		t.Errorf("%q, %q", got[5].Text, got[6].Text)
+	}
+}
+
+// testNotTaken: a mail that could not be taken is heard again.
+func testNotTaken(t *testing.T, sv servers) {
+	w := sv.world(t)
+	w.run(w.channel(w.config()))()
+	w.put(letterTo("one@x.org", ada, "", "hello"))
+	w.in.fail(errors.New("the disk is full"))
+	if err := w.channel(w.config()).Run(t.Context(), w.in); err == nil {
+		t.Error("it was not taken, and nobody says so")
+	}
+	if yes, _ := w.seen("INBOX"); len(yes) > 0 {
+		t.Error("it is marked as read")
+	}
+	w.in.fail(nil)
+	w.run(w.channel(w.config()))
+	w.heard(1)
+}
+
+// testWhoWrites: without the word of the owner's host nobody is anybody.
+func testWhoWrites(t *testing.T, sv servers) {
+	w := sv.world(t)
+	w.run(w.channel(w.config()))
+	mails := []string{
+		strings.Replace(letterTo("1@x.org", ada, "", "forged"), trusted, "mx.evil.example", 1),
+		letterTo("2@x.org", ada, "", "two heads", "From: eve@evil.example"),
+		strings.Replace(letterTo("3@x.org", ada, "", "failed"), "dmarc=pass", "dmarc=fail", 1),
+	}
+	for i, m := range mails {
+		w.put(m)
+		in := w.heard(i + 1)[i]
+		if !strings.HasPrefix(in.Sender, unverified) || !in.Forwarded || strings.HasPrefix(in.Chat, ada) {
+			t.Errorf("%d: %+v", i, in)
+		}
+		if _, err := w.channel(w.config()).Send(t.Context(), channels.Delivery{ID: "x", Chat: in.Chat, Cause: in.Payload, Text: "no"}); channels.ClassOf(err) != channels.Permanent {
+			t.Errorf("%d is answered: %v", i, err)
+		}
+	}
+	c := w.config()
+	c.Allow = []string{"Ada@Example.org ", "unverified:ada@example.org", "UNVERIFIED:x"}
+	if got := w.channel(c).Allow(); fmt.Sprint(got) != "[ada@example.org]" {
+		t.Errorf("allowed are %q", got)
+	}
+	c.TrustedHost = ""
+	blind := w.channel(c)
+	test, err := blind.Test(t.Context())
+	if err != nil || !strings.Contains(test, "trusted_host") || !strings.Contains(blind.Describe(), "trusted_host") {
+		t.Errorf("%q, %v; %q", test, err, blind.Describe())
+	}
+	for imap, want := range map[string]string{"imap.gmail.com": "mx.google.com", "imaps://imap.gmail.com:993": "mx.google.com", "outlook.office365.com": "", "imap.gmail.com.evil.example": "", "imap.mail.me.com": ""} {
+		if got := hostOf(imap); got != want {
+			t.Errorf("%s: %q", imap, got)
+		}
+	}
+}
+
+// testGroup: a mail to several people is a group, and the answer goes to its sender.
+func testGroup(t *testing.T, sv servers) {
+	w := sv.world(t)
+	ch := w.channel(w.config())
+	w.run(ch)
+	w.put(letterTo("g1@x.org", ada, "Lunch", "shall we?", "Cc: bob@example.org"))
+	copied := strings.Replace(letterTo("g2@x.org", ada, "Lunch", "for information"), "To: "+hob, "To: bob@example.org\nCc: "+hob, 1)
+	w.put(copied)
+	w.put(letterTo("g3@x.org", ada, "", "only you", "Cc: Ada <"+ada+">, hob+home@test.local"))
+	got := w.heard(3)
+	for i, want := range [][2]bool{{true, true}, {true, false}, {false, true}} {
+		if got[i].Group != want[0] || got[i].Mentioned != want[1] {
+			t.Errorf("%d: group %v, mentioned %v", i, got[i].Group, got[i].Mentioned)
+		}
+	}
+	in := got[0]
+	for _, d := range []channels.Delivery{
+		{ID: "a", Chat: in.Chat, Cause: in.Payload, Text: "yes", Kind: channels.Reply},
+		{ID: "b", Chat: in.Chat, Session: in.Conversation(false), Text: "later", Kind: channels.Notice},
+	} {
+		d.Session = "email:" + in.Chat + ":" + in.Sender
+		if _, err := ch.Send(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range w.mails() {
+		if fmt.Sprint(m.to) != "["+ada+"]" || m.header.Get("Cc") != "" {
+			t.Errorf("it goes to %v, Cc %q", m.to, m.header.Get("Cc"))
+		}
+	}
+}
+
+// testSubjectPrefix: only mails with the prefix are heard, and answers carry it.
+func testSubjectPrefix(t *testing.T, sv servers) {
+	w := sv.world(t)
+	c := w.config()
+	c.SubjectPrefix = "[Hob]"
+	ch := w.channel(c)
+	w.run(ch)
+	w.put(letterTo("a@x.org", ada, "Lunch", "not for Hob"))
+	w.put(letterTo("b@x.org", ada, "Re: [hob] Lunch", "for Hob"))
+	in := w.heard(1)[0]
+	if in.ChatName != "Lunch" || in.Text != "for Hob" {
+		t.Errorf("%+v", in)
+	}
+	for _, d := range []channels.Delivery{{ID: "a", Chat: in.Chat, Cause: in.Payload, Text: "yes"}, {ID: "b", Chat: in.Chat, Text: "# News\nof today"}} {
+		if _, err := ch.Send(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.mails(); got[0].subject() != "Re: [Hob] Lunch" || !strings.HasPrefix(got[1].subject(), "[Hob] News") {
+		t.Errorf("%q, %q", got[0].subject(), got[1].subject())
+	}
+}
+
+// testFilesComeAlong: files are fetched as they were sent, also those of a large mail;
+// of one that is too large only the text is read.
+func testFilesComeAlong(t *testing.T, sv servers) {
+	w := sv.world(t)
+	w.run(w.channel(w.config()))
+	mail := func(id string, size int) string {
+		body := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", size/66+1)
+		head, _, _ := strings.Cut(letterTo(id, ada, "", "x", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b"), "\n\n")
+		return head + "\n\n--b\nContent-Type: text/plain\n\nsee the files\n--b\nContent-Type: application/pdf\nContent-Disposition: attachment; filename=\"../a.pdf\"\nContent-Transfer-Encoding: base64\n\n" + body +
+			"\n--b\nContent-Type: image/png; name=p.png\nContent-Disposition: inline\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--b--\n"
+	}
+	w.put(mail("small@x.org", 1000))
+	w.put(mail("large@x.org", 3<<20))
+	w.put(mail("huge@x.org", 29<<20))
+	got := w.heard(3)
+	for i, n := range []int{2, 2, 0} {
+		if len(got[i].Files) != n || got[i].Text != "see the files" {
+			t.Fatalf("%d: %d files with %q", i, len(got[i].Files), got[i].Text)
+		}
+		for k, f := range got[i].Files {
+			r, err := f.Open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(r)
+			if err != nil || int64(len(b)) != f.Size || f.Name != []string{"a.pdf", "p.png"}[k] || f.MIME != []string{"application/pdf", "image/png"}[k] {
+				t.Errorf("%d: %s %s with %d of %d bytes, %v", i, f.Name, f.MIME, len(b), f.Size, err)
+			}
+		}
+	}
+}
+
+// testUnreadableMail: a mail that the server cannot give stops none that follow it.
+func testUnreadableMail(t *testing.T, sv servers) {
+	w := sv.world(t)
+	bad := "FETCH 2 "
+	var tries atomic.Int32
+	a := pimtest.Speak(t, "* OK hello\r\n", func(tag, command string) string {
+		ok := tag + " OK done\r\n"
+		mail := func(uid string) string {
+			m := strings.ReplaceAll(letterTo(uid+"@x.org", ada, "", "mail "+uid), "\n", "\r\n")
+			return fmt.Sprintf("* %s FETCH (UID %[1]s FLAGS () INTERNALDATE \"%s\" RFC822.SIZE %d BODY[]<0> {%[3]d}\r\n%s)\r\n", uid, time.Now().Format("02-Jan-2006 15:04:05 -0700"), len(m), m)
+		}
+		switch {
+		case strings.HasPrefix(command, "CAPABILITY"):
+			return "* CAPABILITY IMAP4rev1 AUTH=PLAIN SASL-IR\r\n" + ok
+		case strings.HasPrefix(command, "SELECT"), strings.HasPrefix(command, "EXAMINE"):
+			return "* 3 EXISTS\r\n* OK [UIDVALIDITY 7] x\r\n* OK [UIDNEXT 4] x\r\n* FLAGS (\\Seen)\r\n" + ok
+		case command == "LOGOUT":
+			return ""
+		case strings.HasPrefix(command, "UID SEARCH UID"):
+			return "* SEARCH 1 2 3\r\n" + ok
+		case strings.HasPrefix(command, "UID SEARCH"):
+			return "* SEARCH\r\n" + ok
+		case strings.HasPrefix(command, "UID "+bad):
+			tries.Add(1)
+			return tag + " NO the mail is damaged\r\n"
+		case strings.HasPrefix(command, "UID FETCH 1 "):
+			return mail("1") + ok
+		case strings.HasPrefix(command, "UID FETCH 3 "):
+			return mail("3") + ok
+		}
+		return ok
+	})
+	a.SMTP, a.Address = w.s.URL, hob
+	w.acc = a
+	if err := w.keep.Set(t.Context(), stateKey, []byte(fmt.Sprintf(`{"box":"%s\u0000%s\u0000INBOX","validity":7,"next":1,"since":1}`, hob, a.IMAP))); err != nil {
+		t.Fatal(err)
+	}
+	ch := w.channel(w.config())
+	for range maxTries - 1 {
+		if err := ch.Run(t.Context(), w.in); err == nil {
+			t.Fatal("nobody says that it could not be read")
+		}
+	}
+	w.run(ch)
+	w.heard(2)
+	if tries.Load() != maxTries || !strings.Contains(ch.Describe(), "1 mails could not be read") {
+		t.Errorf("%d tries; %s", tries.Load(), ch.Describe())
+	}
+}
+
+// testOffline: an hour without a network, names that cannot be looked up when the
+// machine wakes, a server that was restarted: what came meanwhile is heard.
+func testOffline(t *testing.T, sv servers) {
+	w := sv.world(t)
+	var down atomic.Bool
+	dial := w.acc
+	w.acc.Via = func(ctx context.Context, addr string) (net.Conn, error) {
+		if down.Load() {
+			return nil, &net.DNSError{Err: "no such host", Name: "imap.example.org", IsTemporary: true}
+		}
+		return dial.Dial(ctx, addr)
+	}
+	ch := w.channel(w.config())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, w.in) }()
+	w.until("it listens", func() bool { return strings.HasPrefix(ch.Describe(), "connected") })
+	down.Store(true)
+	w.d.Stop()
+	if err := <-done; err == nil || channels.ClassOf(err) != channels.Temporary {
+		t.Errorf("the server is gone: %v", err)
+	}
+	for range 3 {
+		if err := ch.Run(ctx, w.in); channels.ClassOf(err) != channels.Temporary || strings.Contains(err.Error(), pimtest.Secret) {
+			t.Errorf("without a network: %v", err)
+		}
+		if _, err := ch.Send(ctx, channels.Delivery{ID: "x", Chat: chatOf(ada, hashOf("x")), Text: "x"}); channels.ClassOf(err) != channels.Temporary {
+			t.Errorf("without a network: %v", err)
+		}
+	}
+	if !strings.HasPrefix(ch.Describe(), "not connected: ") {
+		t.Error(ch.Describe())
+	}
+	w.d.Start()
+	w.put(letterTo("off@x.org", ada, "", "while it was off"))
+	down.Store(false)
+	w.run(ch)
+	w.heard(1)
+}
+
+// testWrongPassword: the channel needs its owner.
+func testWrongPassword(t *testing.T, sv servers) {
+	w := sv.world(t)
+	w.acc.Secret = func(context.Context) (string, error) { return "not-the-password", nil }
+	ch := w.channel(w.config())
+	err := ch.Run(t.Context(), w.in)
+	if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add email") || strings.Contains(err.Error(), "not-the-password") {
+		t.Errorf("%v", err)
+	}
+	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestConfiguration: what is missing or wrong is named before anything is connected to.
+func TestConfiguration(t *testing.T) {
+	for name, c := range map[string]Config{
+		"nothing":          {},
+		"no password":      {Address: hob, IMAP: "imap.test.local", SMTP: "smtp.test.local"},
+		"no smtp":          {Address: hob, IMAP: "imap.test.local", Password: "x"},
+		"no imap":          {Address: hob, SMTP: "smtp.test.local", Password: "x"},
+		"no address":       {Address: "hob", IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x"},
+		"both":             {Account: "work", Address: hob},
+		"no such account":  {Account: "work"},
+		"a bad server":     {Address: hob, IMAP: "http://x", SMTP: "smtp.test.local", Password: "x"},
+		"two lines":        {Address: hob, IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x", SubjectPrefix: "a\nb"},
+		"a line in a name": {Address: hob + "\r\nBcc: x@y.org", IMAP: "imap.test.local", SMTP: "smtp.test.local", Password: "x"},
+	} {
+		if _, err := New(c, channels.Deps{}); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if _, err := New(Config{Address: hob, IMAP: "imap.test.local", Password: "x", Drafts: true}, channels.Deps{}); err != nil {
+		t.Errorf("drafts need no smtp: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package email
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/platform/pim"
+)
+
+// answered answers all that was heard and was not answered yet.
+func (w *world) answer(ch *Channel, from int) int {
+	w.t.Helper()
+	all := w.in.all()
+	for i, in := range all[from:] {
+		if _, err := ch.Send(w.t.Context(), channels.Delivery{ID: fmt.Sprint("answer ", from+i, w.acc.User), Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "an answer"}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return len(all)
+}
+
+// automatic are mails that no program may answer.
+func automatic(i int) string {
+	from := func(address string, more ...string) string {
+		return letterTo(fmt.Sprintf("auto%d@x.org", i), address, "Re: x", "I am away", more...)
+	}
+	kinds := []func() string{
+		func() string { return from(ada, "Auto-Submitted: auto-replied") },
+		func() string { return from(ada, "Auto-submitted: (x) auto-generated; owner-email=\"a@b\"") },
+		func() string { return from(ada, "Precedence: bulk") },
+		func() string { return from(ada, "Precedence: LIST") },
+		func() string { return from(ada, "Precedence: junk") },
+		func() string { return from(ada, "List-Id: <x.example.org>") },
+		func() string { return from(ada, "List-Unsubscribe: <mailto:x@example.org>") },
+		func() string { return from(ada, "Return-Path: <>") },
+		func() string { return from(ada, "X-Auto-Response-Suppress: OOF, AutoReply") },
+		func() string { return from("mailer-daemon@example.org") },
+		func() string { return from("postmaster@example.org") },
+		func() string {
+			return from("MAILER-DAEMON@example.org", "Content-Type: multipart/report; report-type=delivery-status; boundary=b")
+		},
+		func() string {
+			return from(ada, "Content-Type: multipart/report; report-type=disposition-notification; boundary=b")
+		},
+		func() string { return from(ada, "X-Hob: 1") },
+		func() string { return from(hob) },
+		func() string { return from("hob+x@test.local") },
+		func() string {
+			return letterTo(nameOf(fmt.Sprint(i), hashOf("x"), 0, "elsewhere.example"), ada, "x", "from another Hob")
+		},
+		func() string {
+			return letterTo(fmt.Sprintf("away%d@x.org", i), ada, "Automatische Antwort: x", "weg", "In-Reply-To: <a@b>")
+		},
+		func() string {
+			return letterTo(fmt.Sprintf("ooo%d@x.org", i), ada, "Réponse automatique : x", "absente", "In-Reply-To: <a@b>")
+		},
+		func() string {
+			return from(ada, "Content-Type: text/calendar; method=REPLY")
+		},
+	}
+	return kinds[i%len(kinds)]()
+}
+
+// testStorms: of mails of programs, mail servers and lists none is heard or answered.
+func testStorms(t *testing.T, sv servers) {
+	w := sv.world(t)
+	ch := w.channel(w.config())
+	w.run(ch)
+	put := w.d.Appender(w.acc.User, "INBOX")
+	for i := range 120 {
+		put(automatic(i))
+	}
+	put(letterTo("last@x.org", ada, "", "a person"))
+	w.until("the last one", func() bool { return len(w.in.all()) > 0 })
+	w.answer(ch, 0)
+	if got := w.heard(1); got[0].Text != "a person" || len(w.mails()) != 1 {
+		t.Errorf("%d answers; heard %+v", len(w.mails()), got)
+	}
+}
+
+var hobs = regexp.MustCompile(`(?m)^(Auto-Submitted|X-Hob|X-Hob-Hops|X-Auto-Response-Suppress): .*\n`)
+
+// answering is a program that answers each mail of Hob's, and says of nothing that it
+// is one. named: it says which mail it answers.
+func answering(p posted, i int, named bool) string {
+	more := ""
+	if named {
+		more = "In-Reply-To: <" + p.id + ">\nReferences: <" + p.id + ">"
+	}
+	return letterTo(fmt.Sprintf("robot%d@x.org", i), "robot@example.org", p.subject(), "Your mail is important to us", more)
+}
+
+// testLoops: also with programs that do not say what they are a conversation ends, by
+// the hour and by the thread; a restart does not begin the count anew.
+func testLoops(t *testing.T, sv servers) {
+	w := sv.world(t)
+	ch := w.channel(w.config())
+	stop := w.run(ch)
+	put := w.d.Appender(w.acc.User, "INBOX")
+	for i := range perHour + 15 {
+		if i == perHour/2 { // a restart in between
+			w.heard(i)
+			stop()
+			ch = w.channel(w.config())
+			stop = w.run(ch)
+		}
+		put(answering(posted{}, i, false))
+	}
+	// The hour may have turned meanwhile.
+	w.until("they are all heard or left", func() bool {
+		ch.mu.Lock()
+		defer ch.mu.Unlock()
+		return len(w.in.all())+ch.left == perHour+15
+	})
+	if n := w.answer(ch, 0); n > perHour && time.Now().Minute() > 2 || len(w.mails()) != n {
+		t.Errorf("%d answers to %d mails", len(w.mails()), n)
+	}
+	stop()
+	// A slow loop ends with its thread.
+	ch = &Channel{address: hob, host: "test.local", trusted: trusted}
+	last := ""
+	for i := 0; ; i++ {
+		l := read(pim.Message{}, []byte(answering(posted{id: last}, i, last != "")))
+		in, why := ch.inbound(l)
+		if why != "" {
+			if i != maxHops+1 && i != maxHops {
+				t.Errorf("it ends after %d: %s", i, why)
+			}
+			break
+		}
+		n, err := ch.note(channels.Delivery{ID: fmt.Sprint(i), Chat: in.Chat, Cause: in.Payload, Text: "x"})
+		if err != nil || i > 2*maxHops {
+			t.Fatal(i, err)
+		}
+		last = n.id
+	}
+}
+
+// testTwoHobs: two Hobs that write to each other stop, also when a server on the way
+// takes away what they say of themselves.
+func testTwoHobs(t *testing.T, sv servers) {
+	a, b := sv.world(t), sv.world(t)
+	b.acc.Address = "hob@other.local"
+	ch, other := a.channel(a.config()), b.channel(b.config())
+	a.run(ch)
+	b.run(other)
+	for i, strip := range []bool{false, true} {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: fmt.Sprint("notice", i), Kind: channels.Notice, Chat: chatOf("hob@other.local", hashOf("x")), Text: "hello"}); err != nil {
+			t.Fatal(err)
+		}
+		all := a.sent()
+		mail := strings.ReplaceAll(all[len(all)-1].Mail, "\r\n", "\n")
+		if strip {
+			mail = hobs.ReplaceAllString(mail, "")
+		}
+		b.put("Authentication-Results: " + trusted + "; dmarc=pass header.from=test.local\n" + mail)
+	}
+	b.until("both are left", func() bool { return strings.Contains(other.Describe(), "2 mails of programs") })
+	if n := len(b.in.all()); n != 0 {
+		t.Errorf("%d were heard", n)
+	}
+	// The rate is that of the hour in which a mail came.
+	var s state
+	s.Rates = map[string]rate{}
+	at := time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
+	for range perHour {
+		s.count(ada, at)
+	}
+	if !s.full(ada, at.Add(59*time.Minute)) || s.full(ada, at.Add(time.Hour)) || s.full("bob@example.org", at) {
+		t.Error("the hour is counted wrong")
+	}
+}

@@ -1,0 +1,277 @@
+package email
+
+import (
+	"strings"
+)
+
+// result is one judgement of an Authentication-Results field (RFC 8601, 2.2).
+type result struct {
+	method string // in lower case: "dmarc", "dkim", "spf"
+	value  string // in lower case: "pass"
+	props  []prop
+}
+
+type prop struct{ name, value string } // "header.from", in lower case both
+
+func (r result) prop(name string) string {
+	for _, p := range r.props {
+		if p.name == name {
+			return p.value
+		}
+	}
+	return ""
+}
+
+// maxResults bounds what is read of one field, in bytes and judgements.
+const (
+	maxResultBytes = 16 << 10
+	maxResults     = 64
+)
+
+// parseResults reads the value of an Authentication-Results field. id is who judged,
+// "" when not even that can be read; ok is false when anything in it breaks the rules
+// of RFC 8601.
+func parseResults(value string) (id string, out []result, ok bool) {
+	if len(value) > maxResultBytes {
+		return "", nil, false
+	}
+	p := &resultParser{s: value}
+	p.space()
+	if id, ok = p.value(); !ok || p.bad || id == "" {
+		return "", nil, false
+	}
+	id = strings.ToLower(id)
+	if p.space(); p.peek() != ';' && p.peek() != 0 { // the version of the form; there is only 1
+		if version := p.run(digit); version != "1" {
+			return id, nil, false
+		}
+		p.space()
+	}
+	for p.take(';') {
+		if p.space(); len(out) > maxResults {
+			return id, nil, false
+		}
+		if p.peek() == 0 && len(out) > 0 { // a closing semicolon, as some servers write it
+			break
+		}
+		r, one := p.result()
+		if !one {
+			return id, nil, false
+		}
+		if r.method != "" {
+			out = append(out, r)
+		}
+	}
+	return id, out, !p.bad && p.peek() == 0
+}
+
+type resultParser struct {
+	s   string
+	i   int
+	bad bool // a comment or a quoted text does not end
+}
+
+func (p *resultParser) peek() byte {
+	if p.i < len(p.s) {
+		return p.s[p.i]
+	}
+	return 0
+}
+
+func (p *resultParser) take(c byte) bool {
+	if p.i < len(p.s) && p.s[p.i] == c {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *resultParser) run(fits func(byte) bool) string {
+	from := p.i
+	for p.i < len(p.s) && fits(p.s[p.i]) {
+		p.i++
+	}
+	return p.s[from:p.i]
+}
+
+// space skips white space and comments, which lie in each other (RFC 5322, 3.2.2).
+func (p *resultParser) space() {
+	depth := 0
+	for ; p.i < len(p.s); p.i++ {
+		switch c := p.s[p.i]; {
+		case c == '(':
+			depth++
+		case c == ')' && depth > 0:
+			depth--
+		case c == '\\' && depth > 0:
+			p.i++
+		case depth == 0 && c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			return
+		}
+	}
+	p.i = min(p.i, len(p.s))
+	p.bad = p.bad || depth > 0
+}
+
+// value reads a token (RFC 2045, 5.1) or a quoted text.
+func (p *resultParser) value() (string, bool) {
+	if p.peek() == '"' {
+		return p.quoted()
+	}
+	s := p.run(token)
+	return s, s != ""
+}
+
+func (p *resultParser) quoted() (string, bool) {
+	var b strings.Builder
+	for p.i++; p.i < len(p.s); p.i++ {
+		switch c := p.s[p.i]; c {
+		case '"':
+			p.i++
+			return b.String(), true
+		case '\\':
+			if p.i++; p.i < len(p.s) {
+				b.WriteByte(p.s[p.i])
+			}
+		default:
+			b.WriteByte(c)
+		}
+	}
+	p.bad = true
+	return "", false
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func keyword(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || c == '-' || c == '_'
+}
+
+func token(c byte) bool {
+	return c > ' ' && c < 0x7f && !strings.ContainsRune(`()<>@,;:\"/[]?=`, rune(c))
+}
+
+// written are what values of properties hold: tokens, addresses, and the letters of
+// Base64, which servers do not put into quotes.
+func written(c byte) bool { return token(c) || strings.IndexByte("@/=+:[]", c) >= 0 }
+
+// result reads a judgement; method is "" for "none", which says that there is none.
+func (p *resultParser) result() (r result, ok bool) {
+	r.method = strings.ToLower(p.run(keyword))
+	if p.space(); r.method == "none" && (p.peek() == 0 || p.peek() == ';') {
+		return result{}, true
+	}
+	if p.take('/') { // the version of the method
+		p.space()
+		if p.run(digit) == "" {
+			return r, false
+		}
+		p.space()
+	}
+	if r.method == "" || !p.take('=') {
+		return r, false
+	}
+	p.space()
+	if r.value = strings.ToLower(p.run(keyword)); r.value == "" {
+		return r, false
+	}
+	for p.space(); p.peek() != ';' && p.peek() != 0; p.space() {
+		one, ok := p.prop()
+		if !ok || len(r.props) > maxResults {
+			return r, false
+		}
+		r.props = append(r.props, one)
+	}
+	return r, !p.bad
+}
+
+// prop reads "ptype.property=value", or "reason=value"; what large hosts write beside
+// that ("action=none", "compauth") has the same form.
+func (p *resultParser) prop() (out prop, ok bool) {
+	name := strings.ToLower(p.run(keyword))
+	p.space()
+	if p.take('.') {
+		p.space()
+		rest := strings.ToLower(p.run(keyword))
+		if rest == "" {
+			return out, false
+		}
+		name += "." + rest
+		p.space()
+	}
+	if name == "" || !p.take('=') {
+		return out, false
+	}
+	p.space()
+	var value string
+	if p.peek() == '"' {
+		if value, ok = p.quoted(); !ok {
+			return out, false
+		}
+		if p.peek() == '@' { // "local part"@domain
+			value += p.run(written)
+		}
+	} else if value = p.run(written); value == "" {
+		return out, false
+	}
+	return prop{name, strings.ToLower(value)}, true
+}
+
+// vouched reports whether the host that is trusted says that a mail came from an
+// address of this domain. Of its fields the topmost counts, since each host adds its
+// own at the top (RFC 8601, 4.1 and 5); a field of its name further down may be the
+// sender's.
+func vouched(fields []field, trusted, domain string) bool {
+	if trusted == "" || domain == "" {
+		return false
+	}
+	for _, f := range fields {
+		if f.name != "authentication-results" {
+			continue
+		}
+		id, results, ok := parseResults(f.value)
+		if id != trusted {
+			continue
+		}
+		return ok && passes(results, domain)
+	}
+	return false
+}
+
+func passes(results []result, domain string) bool {
+	aligned, dmarc := false, false
+	for _, r := range results {
+		switch r.method {
+		case "dmarc":
+			switch {
+			case r.value == "pass" && r.prop("header.from") == domain:
+				dmarc = true
+			case r.value != "none": // it failed, or was about somebody else
+				return false
+			}
+		case "dkim":
+			d := r.prop("header.d")
+			if d == "" {
+				d = after(r.prop("header.i"))
+			}
+			aligned = aligned || r.value == "pass" && within(domain, d)
+		case "spf":
+			from := r.prop("smtp.mailfrom")
+			if strings.Contains(from, "@") {
+				from = after(from)
+			}
+			aligned = aligned || r.value == "pass" && within(domain, from)
+		}
+	}
+	return dmarc || aligned
+}
+
+func after(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
+
+// within reports whether who answers for the domain d answers for domain too: it is
+// the same, or a part of it. The other way round, which DMARC also calls aligned (RFC
+// 7489, 3.1), needs the list of public suffixes and is left to who checked DMARC.
+func within(domain, d string) bool {
+	d = strings.TrimSuffix(d, ".")
+	return strings.Contains(d, ".") && (domain == d || strings.HasSuffix(domain, "."+d))
+}

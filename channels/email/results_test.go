@@ -1,0 +1,125 @@
+package email
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhoIsVouchedFor(t *testing.T) {
+	const ar = "authentication-results"
+	one := func(v string) []field { return []field{{ar, v}} }
+	for _, c := range []struct {
+		name   string
+		fields []field
+		want   bool
+	}{
+		{"as Gmail writes it", one(`mx.test.local; dkim=pass header.i=@example.org header.s=20230601 header.b=Ax3/+k; spf=pass (google.com: domain of ada@example.org designates 192.0.2.1 as permitted sender) smtp.mailfrom=ada@example.org; dmarc=pass (p=NONE sp=QUARANTINE dis=NONE) header.from=example.org`), true},
+		{"dmarc alone", one(`mx.test.local; dmarc=pass header.from=example.org`), true},
+		{"in capitals", one(`MX.Test.Local; DMARC=PASS Header.From=Example.ORG`), true},
+		{"a version and comments", one(`(a) mx.test.local (b (c) \) ) 1 (d); (e) dmarc (f) / 1 = (g) pass reason="x; y" header . from = example.org`), true},
+		{"quoted", one(`"mx.test.local"; dmarc=pass header.from="example.org"`), true},
+		{"a closing semicolon", one(`mx.test.local; dmarc=pass header.from=example.org;`), true},
+		{"dkim of the domain", one(`mx.test.local; dkim=pass header.d=example.org`), true},
+		{"dkim of the domain above", one(`mx.test.local; dkim=pass header.d=org.example`), false},
+		{"one of two signatures", one(`mx.test.local; dkim=fail header.d=example.org; dkim=pass header.d=example.org; dmarc=none`), true},
+		{"spf", one(`mx.test.local; spf=pass smtp.mailfrom=bounce@example.org`), true},
+		{"spf of the host's name", one(`mx.test.local; spf=pass smtp.helo=example.org`), false},
+		{"spf of another", one(`mx.test.local; spf=pass smtp.mailfrom=ada@evil.example`), false},
+		{"dmarc of another", one(`mx.test.local; dmarc=pass header.from=evil.example`), false},
+		{"dmarc without saying whose", one(`mx.test.local; dmarc=pass`), false},
+		{"dmarc failed, whatever else passed", one(`mx.test.local; spf=pass smtp.mailfrom=example.org; dmarc=fail header.from=example.org`), false},
+		{"two verdicts", one(`mx.test.local; dmarc=pass header.from=example.org; dmarc=fail header.from=example.org`), false},
+		{"a top level", one(`mx.test.local; dkim=pass header.d=org`), false},
+		{"another host", one(`mx.evil.example; dmarc=pass header.from=example.org`), false},
+		{"a host whose name begins so", one(`mx.test.local.evil.example; dmarc=pass header.from=example.org`), false},
+		{"the name in a comment", one(`(mx.test.local;) evil.example; dmarc=pass header.from=example.org`), false},
+		{"nothing was checked", one(`mx.test.local; none`), false},
+		{"pass in a comment", one(`mx.test.local; dmarc=fail (dmarc=pass header.from=example.org) header.from=example.org`), false},
+		{"pass in a reason", one(`mx.test.local; dmarc=none reason="; dmarc=pass header.from=example.org"`), false},
+		{"a comment without an end", one(`mx.test.local; dmarc=pass header.from=example.org (`), false},
+		{"a quote without an end", one(`mx.test.local; dmarc=pass header.from="example.org`), false},
+		{"broken further on", one(`mx.test.local; dmarc=pass header.from=example.org; =`), false},
+		{"another version", one(`mx.test.local 2; dmarc=pass header.from=example.org`), false},
+		{"no semicolon", one(`mx.test.local dmarc=pass header.from=example.org`), false},
+		{"empty", one(``), false},
+		{"as Microsoft writes it, without a name", one(`spf=pass (sender IP is 192.0.2.1) smtp.mailfrom=example.org; dkim=pass header.d=example.org;dmarc=pass action=none header.from=example.org;compauth=pass reason=100`), false},
+		{"the topmost counts", []field{{ar, "mx.test.local; dmarc=fail header.from=example.org"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false},
+		{"the topmost is broken", []field{{ar, "mx.test.local; dmarc="}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, false},
+		{"another host's above it", []field{{ar, "other.example; none"}, {ar, "mx.test.local; dmarc=pass header.from=example.org"}}, true},
+		{"in a field of another name", []field{{"x-" + ar, "mx.test.local; dmarc=pass header.from=example.org"}, {"arc-" + ar, "i=1; mx.test.local; dmarc=pass header.from=example.org"}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := vouched(c.fields, trusted, "example.org"); got != c.want {
+				t.Errorf("vouched: %v", got)
+			}
+			if vouched(c.fields, "", "example.org") {
+				t.Error("nobody is trusted, and it counts")
+			}
+		})
+	}
+}
+
+func TestTheAuthorIsOneAddress(t *testing.T) {
+	for raw, want := range map[string]string{
+		"From: Ada <Ada@Example.org>\n\n":                                    ada,
+		"From: ada@example.org\n\n":                                          ada,
+		"From: =?utf-8?q?A=2C?= <ada@example.org>\n\n":                       ada,
+		"From: Ada\n <ada@example.org>\n\n":                                  ada,
+		"From: ada@example.org, bob@example.org\n\n":                         "",
+		"From: ada@example.org\nFrom: ada@example.org\n\n":                   "",
+		"From: ada@example.org\nFrom : bob@example.org\n\n":                  "",
+		"From: \"ada@example.org\" <eve@evil.example>\n\n":                   "eve@evil.example",
+		"From: ada@example.org <eve@evil.example>\n\n":                       "",
+		"From: <ada@example.org> <eve@evil.example>\n\n":                     "",
+		"From: Friends: ada@example.org;\n\n":                                ada,
+		"From: Friends: ada@example.org, bob@example.org;\n\n":               "",
+		"From: \"a b\"@example.org\n\n":                                      "",
+		"From: ada@[192.0.2.1]\n\n":                                          "",
+		"From: ada@localhost\n\n":                                            "",
+		"From: ada@еxample.org\n\n":                                          "",
+		"From: ada@example.org/unverified\n\n":                               "",
+		"Sender: ada@example.org\n\n":                                        "",
+		"\n\nFrom: ada@example.org\n\n":                                      "",
+		"From: ada@example.org" + strings.Repeat("x", 300) + "@evil.org\n\n": "",
+	} {
+		if got, _ := author(readFields([]byte(raw))); got != want {
+			t.Errorf("%q: %q, want %q", raw, got, want)
+		}
+	}
+}
+
+// FuzzResults: nothing that follows another host's name, or breaks the rules, vouches
+// for anybody, and what is written twice is read the same.
+func FuzzResults(f *testing.F) {
+	f.Add(`mx.test.local; dmarc=pass (p=none) header.from=example.org`)
+	f.Add(`"mx.test.local" 1; dkim=pass reason="a\"" header.i=@example.org; spf=pass smtp.mailfrom="ada b"@example.org`)
+	f.Add(`a (b (c)) ; none`)
+	f.Fuzz(func(t *testing.T, value string) {
+		id, results, ok := parseResults(value)
+		if ok && id == "" || len(results) > maxResults+1 {
+			t.Errorf("%q: %q, %d results", value, id, len(results))
+		}
+		if ok && vouched([]field{{"authentication-results", "evil.example; x=y (" + strings.NewReplacer("(", "", ")", "", `\`, "").Replace(value) + ")"}}, trusted, "example.org") {
+			t.Errorf("%q vouches from a comment", value)
+		}
+		if vouched([]field{{"authentication-results", value}}, trusted, "example.org") && (!ok || id != trusted || !strings.Contains(strings.ToLower(value), "pass")) {
+			t.Errorf("%q vouches", value)
+		}
+		again, more, still := parseResults(value + " (c)")
+		if ok && (!still || again != id || len(more) != len(results)) {
+			t.Errorf("%q changes with a comment", value)
+		}
+	})
+}
+
+// FuzzHead: whatever a header is made of, it has at most one author, who is an address
+// in it.
+func FuzzHead(f *testing.F) {
+	f.Add([]byte("From: Ada <ada@example.org>\r\n (x)\r\nFrom: b\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		address, domain := author(readFields(raw))
+		if address != "" && (!strings.HasSuffix(address, "@"+domain) || strings.Count(address, "@") != 1 || strings.ContainsAny(address, " \t\r\n<>,\x00")) {
+			t.Errorf("%q", address)
+		}
+	})
+}

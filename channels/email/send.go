@@ -1,0 +1,332 @@
+package email
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gomail "github.com/emersion/go-message/mail"
+
+	"hob/channels"
+	"hob/platform/failpoint"
+	"hob/platform/phrase"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/pim/outgoing"
+)
+
+// The bounds of what goes out.
+const (
+	maxText    = 100_000  // characters
+	maxFile    = 20 << 20 // bytes of one file
+	maxAll     = 24 << 20 // bytes of all files of a mail: large hosts take 25 MB with what Base64 adds, or more
+	maxSubject = 120      // characters
+)
+
+// note is one mail as it goes out.
+type note struct {
+	id      string
+	to      pim.Person
+	subject string
+	answers string // Message-ID of what it answers; "" begins a thread
+	refers  []string
+	hops    int
+	text    string // Markdown
+	files   []channels.Attachment
+	date    time.Time
+}
+
+// Send implements channels.Channel.
+func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	n, err := c.note(d)
+	if err != nil {
+		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
+	}
+	raw, err := c.write(n)
+	if err != nil {
+		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: write the mail: %w", err)}
+	}
+	if c.conf.Drafts {
+		return channels.Receipt{ID: n.id}, classified(c.file(ctx, "drafts", n.id, raw))
+	}
+	if err := outgoing.Send(ctx, c.account, c.address, []string{n.to.Address}, raw); err != nil {
+		if ctx.Err() != nil && !errors.Is(err, outgoing.ErrUnsure) {
+			err = fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+		return channels.Receipt{}, classified(err)
+	}
+	failpoint.Hit("email.sent")
+	if !keepsItself(c.account.SMTP) {
+		if err := c.file(ctx, "sent", n.id, raw); err != nil { // it was sent; that is what counts
+			c.log.WarnContext(ctx, "a mail was sent, and no copy lies among the sent ones", "err", err)
+		}
+	}
+	return channels.Receipt{ID: n.id}, nil
+}
+
+// Find implements channels.Finder: it looks among the sent mails, or the drafts.
+func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
+	n, err := c.note(d)
+	if err != nil {
+		return channels.Receipt{}, false, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
+	}
+	found := false
+	err = c.in(ctx, c.kept(), func(m *mailbox.Conn) error {
+		there, err := m.Named(ctx, n.id)
+		found = len(there) > 0
+		return err
+	})
+	return channels.Receipt{ID: n.id}, found, classified(err)
+}
+
+func (c *Channel) kept() string {
+	if c.conf.Drafts {
+		return "drafts"
+	}
+	return "sent"
+}
+
+// in does something in the folder for a use.
+func (c *Channel) in(ctx context.Context, use string, do func(*mailbox.Conn) error) error {
+	m, err := mailbox.Open(ctx, c.account)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
+	folder, err := m.For(ctx, use)
+	if err != nil {
+		return err
+	}
+	if _, err := m.Select(ctx, folder); err != nil {
+		return err
+	}
+	return do(m)
+}
+
+// file puts a mail into the folder for a use, if it is not there.
+func (c *Channel) file(ctx context.Context, use, id string, raw []byte) error {
+	return c.in(ctx, use, func(m *mailbox.Conn) error {
+		if there, err := m.Named(ctx, id); err != nil || len(there) > 0 {
+			return err
+		}
+		_, err := m.Put(ctx, m.Folder(), raw, use == "drafts")
+		return err
+	})
+}
+
+// keepsItself reports a host that puts what is sent among the sent mails.
+func keepsItself(server string) bool {
+	s, err := pim.ParseServer(pim.SMTP, server)
+	host := strings.ToLower(s.Host)
+	return err == nil && slices.ContainsFunc([]string{"gmail.com", "googlemail.com", "google.com", "office365.com", "outlook.com"}, func(d string) bool {
+		return host == d || strings.HasSuffix(host, "."+d)
+	})
+}
+
+// note makes the mail of a delivery: an answer to the mail it belongs to, else one that
+// begins a thread.
+func (c *Channel) note(d channels.Delivery) (note, error) {
+	address, thread := splitChat(d.Chat)
+	var why cause
+	if len(d.Cause) > 0 {
+		if err := json.Unmarshal(d.Cause, &why); err != nil {
+			return note{}, fmt.Errorf("what the text belongs to cannot be read: %w", err)
+		}
+	}
+	if address == "group" || address == "" {
+		// In a mail to several people the answer is for the one who wrote.
+		address = cmp.Or(why.To, memberOf(d))
+	}
+	if address == "" {
+		return note{}, fmt.Errorf("nobody is known to whom it could go; write a mail to %s first", c.address)
+	}
+	n := note{to: pim.Person{Address: address}, text: d.Text, files: d.Files, date: d.CreatedAt}
+	if err := pim.CheckPerson(n.to); err != nil {
+		return note{}, err
+	}
+	if c.mine(address) {
+		return note{}, fmt.Errorf("%w: Hob writes no mails to itself (%s)", pim.ErrInvalid, address)
+	}
+	if why.To == address {
+		n.answers, n.hops = why.ID, why.Hops
+		if n.refers = why.Refers; why.ID != "" {
+			n.refers = append(slices.Clone(n.refers), why.ID)
+		}
+		n.subject = "Re: " + c.prefixed(why.Subject)
+	} else {
+		n.subject = c.prefixed(topic(d.Text))
+	}
+	n.id = nameOf(d.ID, thread, n.hops, c.host)
+	return n, nil
+}
+
+// memberOf is whose conversation in a mail to several people a text belongs to.
+func memberOf(d channels.Delivery) string {
+	if who, ok := strings.CutPrefix(d.Session, Name+":"+d.Chat+":"); ok && strings.Contains(who, "@") && !strings.HasPrefix(who, unverified) {
+		return who
+	}
+	return ""
+}
+
+func (c *Channel) prefixed(subject string) string {
+	if c.conf.SubjectPrefix == "" {
+		return subject
+	}
+	return strings.TrimSpace(c.conf.SubjectPrefix + " " + subject)
+}
+
+// topic is the subject of a text that begins a thread.
+func topic(text string) string {
+	for line := range strings.Lines(plainOf(text)) {
+		if line = pim.Line(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
+			return phrase.Cut(line, 70)
+		}
+	}
+	return "Hob"
+}
+
+// write makes the bytes of a mail (RFC 5322, RFC 2046).
+func (c *Channel) write(n note) ([]byte, error) {
+	var h gomail.Header
+	h.SetDate(cmp.Or(n.date, time.Now()))
+	h.SetAddressList("From", []*gomail.Address{{Name: "Hob", Address: c.address}})
+	h.SetAddressList("To", []*gomail.Address{{Name: n.to.Name, Address: n.to.Address}})
+	h.SetMessageID(n.id)
+	kind := "auto-generated"
+	if n.answers != "" {
+		kind = "auto-replied"
+		h.SetMsgIDList("In-Reply-To", []string{n.answers})
+	}
+	if len(n.refers) > 0 {
+		h.SetMsgIDList("References", n.refers)
+	}
+	if err := cleanHeader(append([]string{n.id, n.to.Address, n.answers, n.subject}, n.refers...)...); err != nil {
+		return nil, err
+	}
+	h.SetSubject(phrase.Cut(n.subject, maxSubject))
+	for _, f := range [][2]string{
+		{"Auto-Submitted", kind},             // RFC 3834, 5
+		{"X-Auto-Response-Suppress", "All"},  // Exchange sends no note of absence
+		{"X-Hob", "1"},                       // another Hob does not answer
+		{"X-Hob-Hops", strconv.Itoa(n.hops)}, // how many of Hob's mails stand before it
+	} {
+		h.Set(f[0], f[1])
+	}
+	var b bytes.Buffer
+	w, err := gomail.CreateWriter(&b, h)
+	if err != nil {
+		return nil, err
+	}
+	text, files, err := load(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := forms(w, text); err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if err := attach(w, f); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// cleanHeader refuses what would end the line of a header.
+func cleanHeader(values ...string) error {
+	for _, v := range values {
+		if strings.ContainsAny(v, "\r\n\x00") {
+			return fmt.Errorf("%w: a header holds an end of a line: %q", pim.ErrInvalid, pim.Line(v, 80))
+		}
+	}
+	return nil
+}
+
+type loaded struct {
+	channels.Attachment
+
+	data []byte
+}
+
+// load reads the files. Those that make a mail too large stay behind, and the mail
+// says so.
+func load(n note) (text string, out []loaded, err error) {
+	text = n.text
+	total := int64(0)
+	for _, f := range n.files {
+		fi, err := os.Stat(f.Path)
+		if err != nil {
+			return "", nil, fmt.Errorf("the file %s: %w", f.Name, err)
+		}
+		if fi.Size() > maxFile || total+fi.Size() > maxAll {
+			text += fmt.Sprintf("\n\n(The file %s does not go along: it is too large for a mail.)", pim.Line(f.Name, 100))
+			continue
+		}
+		total += fi.Size()
+		data, err := os.ReadFile(f.Path)
+		if err != nil {
+			return "", nil, fmt.Errorf("the file %s: %w", f.Name, err)
+		}
+		out = append(out, loaded{f, data})
+	}
+	return text, out, nil
+}
+
+// forms writes the text in its two forms, the better one last (RFC 2046, 5.1.4).
+func forms(w *gomail.Writer, text string) error {
+	in, err := w.CreateInline()
+	if err != nil {
+		return err
+	}
+	for _, f := range [][2]string{{"text/plain", plainOf(text)}, {"text/html", htmlOf(text)}} {
+		var h gomail.InlineHeader
+		h.SetContentType(f[0], map[string]string{"charset": "utf-8"})
+		h.Set("Content-Transfer-Encoding", "quoted-printable")
+		part, err := in.CreatePart(h)
+		if err != nil {
+			return err
+		}
+		s := strings.ReplaceAll(strings.TrimRight(pim.Clean(f[1]), "\n")+"\n", "\n", "\r\n")
+		if err := filled(part, []byte(s)); err != nil {
+			return err
+		}
+	}
+	return in.Close()
+}
+
+func attach(w *gomail.Writer, f loaded) error {
+	var h gomail.AttachmentHeader
+	kind, params, err := mime.ParseMediaType(cmp.Or(f.MIME, mime.TypeByExtension(filepath.Ext(f.Name))))
+	if err != nil || strings.HasPrefix(kind, "multipart/") || strings.HasPrefix(kind, "message/") {
+		kind, params = "application/octet-stream", nil
+	}
+	h.SetContentType(kind, params)
+	h.Set("Content-Transfer-Encoding", "base64")
+	h.SetFilename(pim.Line(f.Name, 150))
+	part, err := w.CreateAttachment(h)
+	if err != nil {
+		return err
+	}
+	return filled(part, f.data)
+}
+
+func filled(w io.WriteCloser, data []byte) error {
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Close()
+}

@@ -1,0 +1,285 @@
+package email
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gomail "github.com/emersion/go-message/mail"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+	"hob/platform/pim/pimtest"
+)
+
+const (
+	patience = 20 * time.Second
+	trusted  = "mx.test.local"
+	hob      = "hob@test.local"
+	ada      = "ada@example.org"
+)
+
+// world is a mailbox at a real server, with a server for outgoing mail.
+type world struct {
+	t    *testing.T
+	d    *pimtest.Dovecot
+	s    *pimtest.SMTP
+	acc  pim.Account
+	keep *channelstest.Keeper
+	in   *inbox
+	put  func(mail string)
+	old  int // how many mails other tests have sent
+}
+
+// servers are shared by the tests: each has a mailbox of its own.
+type servers struct {
+	d  *pimtest.Dovecot
+	s  *pimtest.SMTP
+	ca string
+	n  *int
+}
+
+func start(t *testing.T) servers {
+	t.Helper()
+	d, s := pimtest.StartDovecot(t, ""), pimtest.StartSMTP(t)
+	return servers{d, s, pimtest.Both(t, d.CA, s.CA), new(int)}
+}
+
+// TestAtServers runs what needs real servers.
+func TestAtServers(t *testing.T) {
+	sv := start(t)
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, servers)
+	}{
+		{"WhatIsHeard", testWhatIsHeard},
+		{"Renumbered", testRenumbered},
+		{"NotTaken", testNotTaken},
+		{"WhoWrites", testWhoWrites},
+		{"Group", testGroup},
+		{"SubjectPrefix", testSubjectPrefix},
+		{"FilesComeAlong", testFilesComeAlong},
+		{"UnreadableMail", testUnreadableMail},
+		{"Thread", testThread},
+		{"Drafts", testDrafts},
+		{"HeadersStayHeaders", testHeadersStayHeaders},
+		{"Refusals", testRefusals},
+		{"Conformance", testConformance},
+		{"Storms", testStorms},
+		{"Loops", testLoops},
+		{"TwoHobs", testTwoHobs},
+		{"Offline", testOffline},
+		{"WrongPassword", testWrongPassword},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, sv) })
+	}
+}
+
+func (sv servers) world(t *testing.T) *world {
+	t.Helper()
+	*sv.n++
+	w := &world{t: t, d: sv.d, s: sv.s, keep: &channelstest.Keeper{}, in: &inbox{keys: map[string]bool{}}, old: len(sv.s.Mails())}
+	user := fmt.Sprintf("hob%d", *sv.n)
+	w.acc = sv.d.Account(user)
+	w.acc.Address, w.acc.SMTP, w.acc.CA = hob, sv.s.URL, sv.ca
+	w.put = func(mail string) { sv.d.Deliver(user, "INBOX", mail, time.Time{}) }
+	return w
+}
+
+func (w *world) config() Config { return Config{Account: "work", TrustedHost: trusted} }
+
+func (w *world) channel(c Config) *Channel {
+	w.t.Helper()
+	ch, err := New(c, channels.Deps{
+		Log: slog.New(slog.DiscardHandler), Keep: w.keep, Account: func(string) (pim.Account, error) { return w.acc, nil },
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ch
+}
+
+// run runs a channel until stop, and waits until it listens.
+func (w *world) run(ch *Channel) (stop func()) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, w.in) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Errorf("Run: %v", err)
+		}
+	})
+	w.t.Cleanup(stop)
+	w.until("it listens", func() bool { return strings.HasPrefix(ch.Describe(), "connected") })
+	return stop
+}
+
+func (w *world) until(what string, ok func() bool) {
+	w.t.Helper()
+	until(w.t, what, ok)
+}
+
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// heard waits for n messages.
+func (w *world) heard(n int) []channels.Inbound {
+	w.t.Helper()
+	w.until(fmt.Sprintf("%d messages", n), func() bool { return len(w.in.all()) >= n })
+	if got := w.in.all(); len(got) != n {
+		w.t.Fatalf("heard %d messages, want %d: %+v", len(got), n, got)
+	}
+	return w.in.all()
+}
+
+// seen lists the UIDs of the mails in a folder that were read and of those that were
+// not.
+func (w *world) seen(folder string) (yes, no []uint32) {
+	w.t.Helper()
+	m, err := mailbox.Open(w.t.Context(), w.acc)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = m.Close() }()
+	if _, err := m.Select(w.t.Context(), folder); err != nil {
+		w.t.Fatal(err)
+	}
+	all, err := m.Find(w.t.Context(), mailbox.Query{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if no, err = m.Find(w.t.Context(), mailbox.Query{Unseen: true}); err != nil {
+		w.t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(u uint32) bool { return slices.Contains(no, u) }), no
+}
+
+// inbox is a manager's other side: what it takes is taken once.
+type inbox struct {
+	mu       sync.Mutex
+	in       []channels.Inbound
+	keys     map[string]bool
+	stranger func(channels.Inbound) bool
+	err      error
+}
+
+func (b *inbox) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.err != nil:
+		return channels.Accepted{}, b.err
+	case b.stranger != nil && b.stranger(in):
+		return channels.Accepted{}, channels.ErrStranger
+	case b.keys[in.Key]:
+		return channels.Accepted{Repeated: true}, nil
+	}
+	b.keys[in.Key] = true
+	b.in = append(b.in, in)
+	return channels.Accepted{Event: fmt.Sprint(len(b.in))}, nil
+}
+
+func (b *inbox) all() []channels.Inbound {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.in)
+}
+
+func (b *inbox) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+// letterTo writes a mail to Hob that its host has checked.
+func letterTo(id, from, subject, text string, more ...string) string {
+	_, domain, _ := strings.Cut(from, "@")
+	more = slices.DeleteFunc(more, func(s string) bool { return s == "" })
+	return fmt.Sprintf("Authentication-Results: %s; dmarc=pass (p=none) header.from=%s\n%sFrom: %s\nTo: %s\nSubject: %s\nMessage-ID: <%s>\nDate: %s\n\n%s\n",
+		trusted, domain, strings.Join(append(more, ""), "\n"), from, hob, mime.QEncoding.Encode("utf-8", subject), id, time.Now().Format(time.RFC1123Z), text)
+}
+
+// posted is a mail that went out, as its reader sees it.
+type posted struct {
+	header      mail.Header
+	to          []string
+	id          string
+	plain, html string
+	files       map[string]string
+}
+
+func open(t *testing.T, p pimtest.Posted) (out posted) {
+	t.Helper()
+	m, err := mail.ReadMessage(strings.NewReader(p.Mail))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out = posted{header: m.Header, to: p.To, id: strings.Trim(m.Header.Get("Message-ID"), "<>"), files: map[string]string{}}
+	r, err := gomail.CreateReader(strings.NewReader(p.Mail))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		part, err := r.NextPart()
+		if err == io.EOF { //nolint:errorlint // the reader's own
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(part.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.TrimSuffix(strings.ReplaceAll(string(b), "\r\n", "\n"), "\n")
+		switch h := part.Header.(type) {
+		case *gomail.InlineHeader:
+			if kind, _, _ := h.ContentType(); kind == "text/html" {
+				out.html = text
+			} else {
+				out.plain = text
+			}
+		case *gomail.AttachmentHeader:
+			name, _ := h.Filename()
+			out.files[name] = string(b)
+		}
+	}
+}
+
+func (w *world) sent() []pimtest.Posted { return w.s.Mails()[w.old:] }
+
+func (w *world) mails() (out []posted) {
+	for _, p := range w.sent() {
+		out = append(out, open(w.t, p))
+	}
+	return out
+}
+
+func (p posted) subject() string {
+	s, err := new(mime.WordDecoder).DecodeHeader(p.header.Get("Subject"))
+	if err != nil {
+		return err.Error()
+	}
+	return s
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

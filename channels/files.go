@@ -1,0 +1,275 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Files is where the files go that come with messages.
+type Files struct {
+	// Keep stores a file under a name like this one, never over another, and returns
+	// where it lies. nil: no file is kept, and the message says so.
+	Keep func(ctx context.Context, name string, data []byte) (path string, err error)
+	// Read returns the text of a file; an error when there is none. Optional.
+	Read func(ctx context.Context, name string, data []byte) (string, error)
+}
+
+// What is fetched of one message.
+const (
+	maxFiles      = 10
+	maxFile       = 20 << 20
+	maxFilesTotal = 40 << 20
+	maxPicture    = 3_750_000 // bytes: what model providers take, 5 MB in base64
+	maxPictures   = 12 << 20  // of all pictures of a message, in bytes
+	fetchTimeout  = 90 * time.Second
+	readTimeout   = 20 * time.Second
+	// textOfFile is how much of a file's text stands in the message, in bytes; a tool
+	// reads the rest.
+	textOfFile = 6000
+)
+
+// filesOnly stands for the words of a message that has none.
+const filesOnly = "[files]"
+
+// known asks whether a message with files was taken before.
+func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
+	k, ok := g.to.(Knower)
+	if !ok || len(in.Files) == 0 || in.Key == "" {
+		return Accepted{}, false, nil
+	}
+	acc, yes, err := k.Known(ctx, g.name, in.Key)
+	if err != nil {
+		return acc, false, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
+	}
+	acc.Repeated = yes
+	return acc, yes, nil
+}
+
+// fetch brings the files of a message, before it is taken: pictures that a model can
+// see, and everything else as files of the owner's. What is said of them is outside
+// text, as their names and their contents are.
+func (g *gate) fetch(ctx context.Context, in *Inbound) error {
+	files := in.Files
+	in.Files = nil
+	if len(files) == 0 {
+		return nil
+	}
+	f := fetching{gate: g, in: in}
+	c, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	for i, file := range files {
+		if i == maxFiles {
+			f.note("[%d more files were not fetched: a message may bring %d]", len(files)-maxFiles, maxFiles)
+			break
+		}
+		f.file(c, file)
+		if ctx.Err() != nil { // Hob ends: the platform hands the message in again
+			return fmt.Errorf("channels: %s: fetch the files of a message: %w", g.name, ctx.Err())
+		}
+	}
+	if strings.TrimSpace(in.Text) == "" {
+		in.Text = ""
+		if len(in.Images) == 0 || len(f.notes) > 0 {
+			in.Text = filesOnly
+		}
+	}
+	in.Outside = append(slices.Clip(in.Outside), f.notes...)
+	return nil
+}
+
+// fetching is what has come of a message so far.
+type fetching struct {
+	*gate
+	in              *Inbound
+	total, pictures int
+	notes           []string
+}
+
+func (f *fetching) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
+}
+
+func (f *fetching) file(ctx context.Context, file File) {
+	name := FileName(file.Name)
+	if file.Size > maxFile {
+		f.note("[file %s, %s, was not fetched: larger than %s]", name, size(file.Size), size(maxFile))
+		return
+	}
+	if f.total+int(max(file.Size, 0)) > maxFilesTotal {
+		f.note("[file %s was not fetched: together the files are larger than %s]", name, size(maxFilesTotal))
+		return
+	}
+	data, err := f.bytes(ctx, file)
+	switch {
+	case errors.Is(err, errLarge):
+		f.note("[file %s was not fetched: larger than %s]", name, size(maxFile))
+		return
+	case err != nil:
+		f.log.Warn("a file of a message could not be fetched", "channel", f.name, "error", err)
+		f.note("[file %s could not be fetched]", name)
+		return
+	case f.total+len(data) > maxFilesTotal:
+		f.note("[file %s was not fetched: together the files are larger than %s]", name, size(maxFilesTotal))
+		return
+	}
+	f.total += len(data)
+	if mime := pictureType(data); mime != "" && len(data) <= maxPicture && f.pictures+len(data) <= maxPictures {
+		f.pictures += len(data)
+		f.in.Images = append(slices.Clip(f.in.Images), Image{MIME: mime, Data: data})
+		return
+	}
+	f.keep(ctx, name, data)
+}
+
+var errLarge = errors.New("the file is too large")
+
+// bytes fetches a file, up to the limit.
+func (f *fetching) bytes(ctx context.Context, file File) (data []byte, err error) {
+	if file.Open == nil {
+		return nil, errors.New("there is no way to it")
+	}
+	err = guarded(func() error {
+		r, err := file.Open(ctx)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { _ = r.Close() })
+		defer stop()
+		data, err = io.ReadAll(io.LimitReader(r, maxFile+1))
+		return errors.Join(err, r.Close())
+	})
+	if err == nil && len(data) > maxFile {
+		return nil, errLarge
+	}
+	return data, err
+}
+
+// keep makes a file one of the owner's.
+func (f *fetching) keep(ctx context.Context, name string, data []byte) {
+	if f.files.Keep == nil {
+		f.note("[file %s, %s, was not kept: there is no folder for files]", name, size(int64(len(data))))
+		return
+	}
+	at, err := f.files.Keep(ctx, name, data)
+	if err != nil {
+		f.log.Warn("a file of a message could not be kept", "channel", f.name, "error", err)
+		f.note("[file %s, %s, could not be kept]", name, size(int64(len(data))))
+		return
+	}
+	note := fmt.Sprintf("[file %s, %s, kept as %s]", name, size(int64(len(data))), at)
+	if text := f.text(ctx, name, data); text != "" {
+		note += "\n" + text
+	}
+	f.note("%s", note)
+}
+
+// text is the beginning of what can be read of a file.
+func (f *fetching) text(ctx context.Context, name string, data []byte) string {
+	if f.files.Read == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	text, err := f.files.Read(ctx, name, data)
+	if err != nil {
+		return ""
+	}
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) <= textOfFile {
+		return text
+	}
+	end := textOfFile
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return strings.TrimSpace(text[:end]) + "\n[only the beginning of the file is shown here]"
+}
+
+// pictureType is the type of a picture that models can see, as its content says; "" for
+// anything else.
+func pictureType(data []byte) string {
+	switch t := http.DetectContentType(data); t {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return t
+	}
+	return ""
+}
+
+// size is a number of bytes as people read it.
+func size(n int64) string {
+	switch {
+	case n >= 10<<20:
+		return fmt.Sprintf("%d MB", n>>20)
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d kB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// longestName is that of a file, in bytes.
+const longestName = 120
+
+// FileName makes the name that a stranger gave to a file safe to be one on any system:
+// without folders, signs that cannot be seen, devices of Windows, and with what would
+// start a program at a click taken for the plain file that it is here.
+func FileName(name string) string {
+	name = strings.ToValidUTF8(name, "")
+	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune(`<>:"/\|?*[]`, r), unicode.IsSpace(r) && r != ' ':
+			return '_'
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, name)
+	name = strings.TrimRight(strings.TrimLeft(name, ". -~"), ". ")
+	ext := path.Ext(name)
+	stem := strings.TrimRight(strings.TrimSuffix(name, ext), ". ")
+	if len(ext) > 16 {
+		stem, ext = name, ""
+	}
+	for len(stem)+len(ext) > longestName {
+		_, n := utf8.DecodeLastRuneInString(stem)
+		stem = stem[:len(stem)-n]
+	}
+	if first, _, _ := strings.Cut(strings.ToLower(stem), "."); stem == "" || slices.Contains(devices(), strings.TrimSpace(first)) {
+		stem = "file " + stem
+	}
+	name = strings.TrimSpace(stem) + ext
+	if slices.Contains(programs(), strings.ToLower(strings.TrimPrefix(ext, "."))) {
+		name += ".txt"
+	}
+	return name
+}
+
+// devices are names that Windows has taken ("Naming Files, Paths, and Namespaces").
+func devices() []string {
+	out := []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
+	for _, n := range "123456789¹²³" {
+		out = append(out, "com"+string(n), "lpt"+string(n))
+	}
+	return out
+}
+
+// programs are the endings of files that are run when they are opened.
+func programs() []string {
+	return []string{
+		"app", "appimage", "applescript", "appref-ms", "bat", "chm", "cmd", "com", "command", "cpl", "desktop", "dll", "dmg", "exe", "gadget",
+		"hta", "inf", "ins", "iso", "jar", "js", "jse", "lnk", "mpkg", "msc", "msh", "msi", "msp", "mst", "pif", "pkg", "ps1", "psm1", "py", "pyw", "reg",
+		"run", "scf", "scpt", "scr", "sct", "settingcontent-ms", "sh", "shb", "shs", "terminal", "tool", "url", "vb", "vbe", "vbs", "vhd",
+		"webloc", "workflow", "ws", "wsc", "wsf", "wsh", "xll",
+	}
+}

@@ -1,0 +1,210 @@
+package channels_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+var png = append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte{0}, 100)...)
+
+func file(name string, data []byte) channels.File {
+	return channels.File{Name: name, Size: int64(len(data)), Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(data)), nil
+	}}
+}
+
+// hear hands one message to a manager and returns what was taken of it.
+func hear(t *testing.T, in channels.Inbound, opt channels.Options) (got channels.Inbound, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		k := &talker{say: in}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, opt)
+		synctest.Wait()
+		h.stop(t)
+		err = k.err
+		if heard := h.inbox.Heard(); len(heard) == 1 {
+			got = heard[0]
+		}
+	})
+	return got, err
+}
+
+func TestFilesOfAMessage(t *testing.T) {
+	dir := t.TempDir()
+	opt := channels.Options{Files: channels.Files{
+		Keep: channels.Received(func() string { return dir }, "Received"),
+		Read: func(_ context.Context, _ string, data []byte) (string, error) {
+			if !bytes.HasPrefix(data, []byte("text")) {
+				return "", errors.New("no text")
+			}
+			return string(data), nil
+		},
+	}}
+	huge := channels.File{Name: "x.exe", Size: 60 << 20, Open: func(context.Context) (io.ReadCloser, error) {
+		t.Error("a file was fetched that is too large")
+		return nil, errors.New("no")
+	}}
+	liar := channels.File{Name: "liar.bin", Size: 1, Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(io.LimitReader(zeros{}, 30<<20)), nil
+	}}
+	broken := channels.File{Name: "broken", Open: func(context.Context) (io.ReadCloser, error) {
+		return nil, errors.New("https://files.example/bot123:SECRET/x")
+	}}
+	got, err := hear(t, channels.Inbound{Chat: "7", FromOwner: true, Files: []channels.File{
+		file("cat.exe", png), file("../../etc/passwd", []byte("text of a file")), huge, liar, broken, file("run.sh", []byte("#!/bin/sh\n")),
+		file("big.png", append(bytes.Clone(png), make([]byte, 4_000_000)...)),
+	}}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Images) != 1 || got.Images[0].MIME != "image/png" || got.Text != "[files]" || got.Files != nil {
+		t.Errorf("%d pictures, text %q", len(got.Images), got.Text)
+	}
+	notes := strings.Join(got.Outside, "\n")
+	for _, want := range []string{
+		"[file passwd, 14 bytes, kept as " + filepath.Join(dir, "Received", "passwd") + "]\ntext of a file",
+		"[file x.exe.txt, 60 MB, was not fetched: larger than 20 MB]", "[file liar.bin was not fetched: larger than 20 MB]", "[file broken could not be fetched]",
+		"kept as " + filepath.Join(dir, "Received", "run.sh.txt"), "[file big.png, 3.8 MB, kept as ",
+	} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes do not say %q:\n%s", want, notes)
+		}
+	}
+	if strings.Contains(notes, "SECRET") {
+		t.Error("an address stands in the notes")
+	}
+	info, err := os.Stat(filepath.Join(dir, "Received", "run.sh.txt"))
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+func TestNoFileOfAStrangerIsFetched(t *testing.T) {
+	f := channels.File{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
+		t.Error("it was fetched")
+		return nil, errors.New("no")
+	}}
+	for _, in := range []channels.Inbound{
+		{Chat: "7", Sender: "eve", Text: "hi", Files: []channels.File{f}},
+		{Chat: "7", Sender: "me", FromOwner: true, Group: true, Text: "hi", Files: []channels.File{f}},
+	} {
+		if _, err := hear(t, in, channels.Options{}); !errors.Is(err, channels.ErrStranger) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func TestTooManyFiles(t *testing.T) {
+	var files []channels.File
+	for range 12 {
+		files = append(files, file("a.bin", []byte{0, 1}))
+	}
+	got, err := hear(t, channels.Inbound{Chat: "7", FromOwner: true, Text: "look", Files: files}, channels.Options{})
+	if err != nil || len(got.Outside) != 11 || !strings.Contains(got.Outside[10], "2 more files") || got.Text != "look" {
+		t.Errorf("%v: %q", err, got.Outside)
+	}
+}
+
+func TestReceivedNeverOverwrites(t *testing.T) {
+	dir := t.TempDir()
+	keep := channels.Received(func() string { return dir }, "Received")
+	var paths []string
+	for _, data := range []string{"one", "two", "one"} {
+		p, err := keep(t.Context(), "a.txt", []byte(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, filepath.Base(p))
+	}
+	if got := strings.Join(paths, " "); got != "a.txt a (2).txt a.txt" {
+		t.Errorf("kept as %s", got)
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "Received", "a.txt")); string(b) != "one" {
+		t.Errorf("the first one holds %q", b)
+	}
+}
+
+func TestReceivedFollowsNoLinkOut(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	if err := os.Symlink(out, filepath.Join(dir, "Received")); err != nil {
+		t.Skip(err)
+	}
+	if p, err := channels.Received(func() string { return dir }, "Received")(t.Context(), "a.txt", nil); err == nil {
+		t.Errorf("kept as %s", p)
+	}
+}
+
+func TestFileName(t *testing.T) {
+	for in, want := range map[string]string{
+		"report.pdf": "report.pdf", `C:\Users\x\a.docx`: "a.docx", "../../.ssh/authorized_keys": "authorized_keys", ".bashrc": "bashrc", "": "file", "..": "file",
+		"con.txt": "file con.txt", "NUL": "file NUL", "a\u202Etxt.exe": "atxt.exe.txt", "x\n[file y": "x__file y", "invoice.pdf.JS": "invoice.pdf.JS.txt", "a/": "a",
+		"ends. . ": "ends", "größe.png": "größe.png", "a:b|c?.txt": "a_b_c_.txt",
+	} {
+		if got := channels.FileName(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzFileName(f *testing.F) {
+	for _, s := range []string{"a.txt", "../x", "CON", "\x00\xff", strings.Repeat("ä", 400) + ".pdf", ".", "a. .exe"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		got := channels.FileName(in)
+		if got == "" || len(got) > 140 || strings.ContainsAny(got, "/\\\x00\n:[]") || got[0] == '.' || filepath.Base(got) != got || !filepath.IsLocal(got) {
+			t.Errorf("%q became %q", in, got)
+		}
+		if again := channels.FileName(got); again != got {
+			t.Errorf("%q became %q, and then %q", in, got, again)
+		}
+	})
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// knowing is a receiver that has taken everything before.
+type knowing struct{ channelstest.Inbox }
+
+func (*knowing) Known(context.Context, string, string) (channels.Accepted, bool, error) {
+	return channels.Accepted{Event: "e1"}, true, nil
+}
+
+func TestFilesOfARepeatAreNotFetched(t *testing.T) {
+	k := &talker{say: channels.Inbound{Chat: "7", FromOwner: true, Key: "k", Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
+		t.Error("it was fetched")
+		return nil, errors.New("no")
+	}}}}}
+	m, err := channels.New(channels.Options{Outbox: channelstest.NewOutbox(), Receiver: &knowing{}, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"x": k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		synctest.Wait()
+		cancel()
+		<-done
+	})
+	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
+		t.Errorf("%+v, %v", k.acc, k.err)
+	}
+}

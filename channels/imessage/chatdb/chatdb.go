@@ -1,0 +1,182 @@
+// Package chatdb reads the database of Messages on a Mac (~/Library/Messages/chat.db):
+// who wrote what, when, in which chat. It never changes the file, knows the columns of
+// every version since macOS 10.12 by looking which of them are there, and works on any
+// system, since such a file can be looked at anywhere. The channel imessage and
+// `hob channel test imessage --db` use it.
+package chatdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+)
+
+// Errors a caller can act on. fs.ErrNotExist says that there is no such file.
+var (
+	// ErrNoAccess: macOS does not let this process read it.
+	ErrNoAccess = errors.New("macOS does not let Hob read Messages' database")
+	// ErrNotMessages: the file is no database of Messages.
+	ErrNotMessages = errors.New("the file is no database of Messages")
+)
+
+// DB is an open database. Its methods may be called concurrently.
+type DB struct {
+	sql     *sql.DB
+	file    string
+	private string // the folder of a copy, "" when the file itself is open
+	from    stamp  // what the copy was made of
+	opened  os.FileInfo
+	columns map[string]map[string]bool
+}
+
+// Open opens the file for reading. When SQLite cannot open it in its place, as in a
+// folder in which nothing may be written, a copy in a private folder within temp
+// ("": the system's) is read instead.
+func Open(ctx context.Context, file, temp string) (*DB, error) {
+	info, err := readable(file)
+	if err != nil {
+		return nil, err
+	}
+	d, err := open(ctx, file)
+	if err == nil {
+		d.file, d.opened = file, info
+		return d, nil
+	}
+	if !unopened(err) {
+		return nil, err
+	}
+	return openCopy(ctx, file, temp)
+}
+
+// readable tells a missing permission from a missing file.
+func readable(file string) (os.FileInfo, error) {
+	f, err := os.Open(file) //nolint:gosec // the owner names the file
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("%w: %w", ErrNoAccess, err)
+	case err != nil:
+		return nil, err
+	}
+	info, err := f.Stat()
+	_ = f.Close()
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: %s is no file", ErrNotMessages, file)
+	}
+	return info, err
+}
+
+// open opens a file where it is. It is never opened as immutable: the newest messages
+// stand in the log beside it, which would be left out (sqlite.org/uri.html).
+func open(ctx context.Context, file string) (_ *DB, err error) {
+	at, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	at = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(at))
+	if !strings.HasPrefix(at, "/") {
+		at = "/" + at // C:/x
+	}
+	pool, err := sql.Open("sqlite", "file://"+at+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=cache_size(-2048)")
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(2)
+	d := &DB{sql: pool, columns: map[string]map[string]bool{}}
+	defer func() {
+		if err != nil {
+			_ = pool.Close()
+		}
+	}()
+	for _, table := range []string{"message", "handle", "chat", "attachment", "chat_message_join", "chat_handle_join", "message_attachment_join", "chat_recoverable_message_join", "sqlite_sequence"} {
+		if d.columns[table], err = columns(ctx, pool, table); err != nil {
+			return nil, explain(file, err)
+		}
+	}
+	for _, c := range []string{"guid", "text", "handle_id", "date", "is_from_me"} {
+		if !d.columns["message"][c] {
+			return nil, fmt.Errorf("%w: %s has no table of messages with a column %s", ErrNotMessages, file, c)
+		}
+	}
+	return d, nil
+}
+
+// columns are the columns of a table, none when it is not there.
+func columns(ctx context.Context, pool *sql.DB, table string) (map[string]bool, error) {
+	rows, err := pool.QueryContext(ctx, "SELECT name FROM pragma_table_info(?)", table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		out[name] = true
+	}
+	return out, rows.Err()
+}
+
+// Result codes (sqlite.org/rescode.html).
+const (
+	codeReadOnly = 8
+	codeCorrupt  = 11
+	codeCantOpen = 14
+	codeAuth     = 23
+	codeNoDB     = 26
+)
+
+func code(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+// unopened: the database could not be opened where it is, although the file can be
+// read. A log without its index is answered with "read-only".
+func unopened(err error) bool {
+	c := code(err)
+	return c == codeCantOpen || c == codeReadOnly
+}
+
+func explain(file string, err error) error {
+	switch code(err) {
+	case codeAuth:
+		return fmt.Errorf("%w: %w", ErrNoAccess, err)
+	case codeNoDB, codeCorrupt:
+		return fmt.Errorf("%w: %s: %w", ErrNotMessages, file, err)
+	}
+	return fmt.Errorf("read %s: %w", file, err)
+}
+
+// Close closes the database, and removes the copy if there is one.
+func (d *DB) Close() error {
+	err := d.sql.Close()
+	if d.private != "" {
+		err = errors.Join(err, os.RemoveAll(d.private))
+	}
+	return err
+}
+
+// Stale reports whether another file stands in the place of the open one, or the copy
+// is not what the file holds any more: it has to be opened again.
+func (d *DB) Stale() bool {
+	if d.private != "" {
+		now, err := stampOf(d.file)
+		return err != nil || now != d.from
+	}
+	now, err := os.Stat(d.file)
+	return err != nil || !os.SameFile(now, d.opened)
+}
+
+// Copied reports whether a copy is read.
+func (d *DB) Copied() bool { return d.private != "" }

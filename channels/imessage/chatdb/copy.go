@@ -1,0 +1,101 @@
+package chatdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// stamp tells one state of a database from another: the file and its log.
+type stamp struct {
+	main, log     int64
+	mainAt, logAt time.Time
+}
+
+func stampOf(file string) (stamp, error) {
+	var s stamp
+	info, err := os.Stat(file)
+	if err != nil {
+		return s, err
+	}
+	s.main, s.mainAt = info.Size(), info.ModTime()
+	if info, err = os.Stat(file + "-wal"); err == nil && info.Mode().IsRegular() {
+		s.log, s.logAt = info.Size(), info.ModTime()
+	}
+	return s, nil
+}
+
+// copies is how often a file is copied that changes meanwhile.
+const copies = 5
+
+// openCopy copies the database with its log. The index of the log (-shm) stays behind:
+// it holds the state of other processes, and is made anew of the log.
+func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
+	if temp != "" {
+		if err := os.MkdirAll(temp, 0o700); err != nil {
+			return nil, fmt.Errorf("copy Messages' database: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp(temp, "messages-*")
+	if err != nil {
+		return nil, fmt.Errorf("copy Messages' database: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	to := filepath.Join(dir, "chat.db")
+	for range copies {
+		before, err := stampOf(file)
+		if err != nil {
+			return nil, err
+		}
+		if err := errors.Join(copyFile(file, to), copyFile(file+"-wal", to+"-wal")); err != nil {
+			return nil, fmt.Errorf("copy Messages' database: %w", err)
+		}
+		if after, err := stampOf(file); err != nil || after != before || ctx.Err() != nil {
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		d, err := open(ctx, to)
+		if err != nil {
+			return nil, err
+		}
+		d.file, d.private, d.from = file, dir, before
+		return d, nil
+	}
+	return nil, fmt.Errorf("copy Messages' database: it changed each of %d times; try again later", copies)
+}
+
+// copyFile copies a file; one that is not there, or is none, leaves none.
+func copyFile(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	in, err := os.Open(from) //nolint:gosec // the owner names the file
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600) //nolint:gosec // in a folder of our own
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

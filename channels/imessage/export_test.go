@@ -1,0 +1,20 @@
+package imessage
+
+import (
+	"fmt"
+
+	"hob/channels/imessage/chatdb"
+)
+
+// What tests look at.
+var (
+	Scripts     = scripts
+	AfterPrefix = afterPrefix
+	Within      = within
+	FileName    = fileName
+)
+
+// Explain is what a database says that macOS keeps from Hob.
+func Explain(c *Channel, err error) error {
+	return c.explain(fmt.Errorf("%w: %w", chatdb.ErrNoAccess, err))
+}

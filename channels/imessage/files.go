@@ -1,0 +1,157 @@
+package imessage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"hob/channels"
+	"hob/channels/imessage/chatdb"
+)
+
+// stored is where Messages keeps what comes along with messages.
+const stored = "Attachments"
+
+// within is the part of an attachment's path below that folder. Nothing outside of it
+// is ever opened, whatever the database says.
+func within(file string) (string, bool) {
+	file = path.Clean(strings.ReplaceAll(file, `\`, "/"))
+	_, rest, ok := strings.Cut(file, "/Library/Messages/"+stored+"/")
+	return filepath.FromSlash(rest), ok && filepath.IsLocal(filepath.FromSlash(rest))
+}
+
+// fetchWait is how long a file that is still being fetched is waited for.
+const fetchWait = 20 * time.Second
+
+// file is an attachment as the manager takes it.
+func (c *Channel) file(a chatdb.Attachment) channels.File {
+	name := a.Name
+	if name == "" {
+		name = "attachment"
+	}
+	return channels.File{Name: name, MIME: a.MIME, Size: a.Size, Open: func(ctx context.Context) (io.ReadCloser, error) {
+		rest, ok := within(a.Path)
+		if !ok {
+			return nil, channels.Errorf(channels.Permanent, "imessage: the file does not lie among the attachments of Messages")
+		}
+		until := time.Now().Add(fetchWait)
+		for {
+			f, err := c.openStored(rest)
+			if !errors.Is(err, fs.ErrNotExist) || time.Now().After(until) {
+				return f, err
+			}
+			if !pause(ctx, c.opt.Glance) {
+				return nil, ctx.Err()
+			}
+		}
+	}}
+}
+
+// openStored opens a regular file below the folder, through no link that leads out.
+func (c *Channel) openStored(rest string) (io.ReadCloser, error) {
+	root, err := os.OpenRoot(filepath.Join(filepath.Dir(c.cfg.DB), stored))
+	if err != nil {
+		return nil, fmt.Errorf("imessage: the attachments of Messages: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	if info, err := root.Stat(rest); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errors.New("imessage: the file has not come, or is none"), err)
+	}
+	f, err := root.Open(rest)
+	if err != nil {
+		return nil, fmt.Errorf("imessage: an attachment: %w", err)
+	}
+	return f, nil
+}
+
+// ours is the folder with what Hob sends: Messages, which may not read everywhere,
+// takes it from there, and may still need it minutes after.
+const (
+	ours    = "Hob"
+	keepFor = time.Hour
+)
+
+// places are where Messages can read: its own folder, and the owner's pictures.
+func (c *Channel) places() []string {
+	out := []string{filepath.Join(filepath.Dir(c.cfg.DB), stored, ours)}
+	if c.home != "" {
+		out = append(out, filepath.Join(c.home, "Pictures", ours))
+	}
+	return out
+}
+
+// stage copies a file to where Messages can read it.
+func (c *Channel) stage(a channels.Attachment) (string, error) {
+	var errs []error
+	for _, place := range c.places() {
+		to := filepath.Join(place, uuid.NewString(), fileName(a.Name))
+		err := os.MkdirAll(filepath.Dir(to), 0o700)
+		if err == nil {
+			err = copyTo(a.Path, to)
+		}
+		if err == nil {
+			return to, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", fmt.Errorf("imessage: put a file where Messages can read it: %w", errors.Join(errs...))
+}
+
+// fileName is a name that can stand on any disk.
+func fileName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if strings.ContainsRune(`/\:`, r) || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > 100 {
+		s = string(r[len(r)-100:])
+	}
+	if s = strings.TrimLeft(s, ". "); s == "" {
+		return "file"
+	}
+	return s
+}
+
+func copyTo(from, to string) error {
+	in, err := os.Open(from) //nolint:gosec // Hob's own copy
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600) //nolint:gosec // in a folder of our own
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// tidy removes what was sent long ago.
+func (c *Channel) tidy() {
+	for _, place := range c.places() {
+		list, err := os.ReadDir(place)
+		if err != nil {
+			continue // there is none
+		}
+		for _, e := range list {
+			if _, err := uuid.Parse(e.Name()); err != nil {
+				continue
+			}
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > keepFor {
+				_ = os.RemoveAll(filepath.Join(place, e.Name()))
+			}
+		}
+	}
+}

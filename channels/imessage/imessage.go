@@ -1,0 +1,206 @@
+// Package imessage talks through Messages on a Mac: it hears what comes in by reading
+// Messages' database, and speaks by a constant AppleScript, looking in the database for
+// what became of it. The channels manager calls it. It never hears what was sent from
+// this Mac's own account, nor an echo of what Hob said. Reactions and edits are heard
+// neither; a like on a question answers nothing.
+package imessage
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hob/channels"
+	"hob/channels/imessage/chatdb"
+	"hob/platform/osrun"
+	"hob/platform/permission"
+)
+
+// Name is the channel's, and that of its section.
+const Name = "imessage"
+
+// Config is the section [channels.imessage].
+type Config struct {
+	// DB is Messages' database (default ~/Library/Messages/chat.db).
+	DB string `toml:"db"`
+	// Allow are the people besides the owner who may write to Hob: numbers as
+	// +15550100, e-mail addresses.
+	Allow []string `toml:"allow"`
+	// Prefix is what a message has to begin with, "" nothing: for a Mac whose account
+	// is also the owner's own.
+	Prefix string `toml:"prefix"`
+}
+
+// Options are for tests; the zero value is what is used.
+type Options struct {
+	GOOS   string        // the system (default runtime.GOOS)
+	Poll   time.Duration // how often is looked for new messages (default 3 s)
+	Glance time.Duration // how often is looked whether the file changed (default 500 ms)
+	// Debounce is how long a new row is left alone, since it is still being written
+	// (default 400 ms), and Hold how long one that stays empty is waited for (10 s).
+	Debounce, Hold time.Duration
+	// Verify is how long is looked for what was sent (default 10 s).
+	Verify time.Duration
+	Now    func() time.Time
+}
+
+// Driver makes the channel from its configuration.
+type Driver struct{}
+
+// Name implements channels.Driver.
+func (Driver) Name() string { return Name }
+
+// New implements channels.Driver.
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	return New(c, deps, Options{})
+}
+
+// Channel is Messages.
+type Channel struct {
+	cfg    Config
+	deps   channels.Deps
+	opt    Options
+	home   string
+	allow  []string
+	ledger ledger
+	old    atomic.Bool // this Messages has the words of macOS 12
+
+	mu      sync.Mutex
+	since   time.Time // it has been listening since then
+	heard   time.Time
+	pending int // texts in a row that did not show up in the database
+}
+
+// New checks the configuration. It reads nothing yet.
+func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
+	o.GOOS = cmp.Or(o.GOOS, runtime.GOOS)
+	if o.GOOS != "darwin" {
+		return nil, channels.Errorf(channels.Unsupported, "Messages is an app of macOS, and this is %s; run Hob on a Mac, or remove [channels.imessage]", o.GOOS)
+	}
+	o.Poll = cmp.Or(o.Poll, 3*time.Second)
+	o.Glance = cmp.Or(o.Glance, 500*time.Millisecond)
+	o.Debounce = cmp.Or(o.Debounce, 400*time.Millisecond)
+	o.Hold = cmp.Or(o.Hold, 10*time.Second)
+	o.Verify = cmp.Or(o.Verify, 10*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if deps.Getenv == nil {
+		deps.Getenv = os.Getenv
+	}
+	c := &Channel{cfg: cfg, deps: deps, opt: o, home: deps.Getenv("HOME")}
+	c.ledger.keep, c.ledger.now = deps.Keep, o.Now
+	if c.home == "" && (cfg.DB == "" || strings.HasPrefix(cfg.DB, "~/")) {
+		return nil, errors.New("imessage: HOME is not set; set channels.imessage.db to the whole path of chat.db")
+	}
+	switch {
+	case cfg.DB == "":
+		c.cfg.DB = filepath.Join(c.home, "Library", "Messages", "chat.db")
+	case strings.HasPrefix(cfg.DB, "~/"):
+		c.cfg.DB = filepath.Join(c.home, cfg.DB[2:])
+	}
+	for _, a := range cfg.Allow {
+		id := chatdb.Handle(a, "")
+		if !strings.Contains(id, "@") && !strings.HasPrefix(id, "+") {
+			return nil, fmt.Errorf("imessage: %q in channels.imessage.allow is neither an e-mail address nor a number with its country, such as +15550100", a)
+		}
+		c.allow = append(c.allow, id)
+	}
+	return c, nil
+}
+
+// Allow implements channels.Allower.
+func (c *Channel) Allow() []string { return c.allow }
+
+// The limits. Messages takes longer texts, which nobody reads on a telephone; Apple
+// looks askance at accounts that write without a pause.
+const (
+	maxText   = 4000
+	perMinute = 30
+	maxFile   = 100 << 20
+	settle    = 1500 * time.Millisecond
+)
+
+// Limits implements channels.Limiter.
+func (*Channel) Limits() channels.Limits {
+	return channels.Limits{MaxText: maxText, PerMinute: perMinute, MaxFile: maxFile, Settle: settle}
+}
+
+// Attaches implements channels.Attacher.
+func (*Channel) Attaches() {}
+
+// open opens the database, and says what the owner can do where it cannot.
+func (c *Channel) open(ctx context.Context) (*chatdb.DB, error) {
+	d, err := chatdb.Open(ctx, c.cfg.DB, c.deps.Dir)
+	return d, c.explain(err)
+}
+
+// explain gives errors of the database their class and remedy.
+func (c *Channel) explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, chatdb.ErrNoAccess):
+		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
+	case errors.Is(err, fs.ErrNotExist):
+		return channels.Errorf(channels.Unauthorised, "there is no database of Messages at %s; open Messages, sign in, then start Hob again", c.cfg.DB)
+	case errors.Is(err, chatdb.ErrNotMessages):
+		return channels.Errorf(channels.Unauthorised, "%w; look at channels.imessage.db", err)
+	}
+	return fmt.Errorf("imessage: %w", err)
+}
+
+// Test implements channels.Tester.
+func (c *Channel) Test(ctx context.Context) (string, error) {
+	d, err := c.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = d.Close() }()
+	last, _, err := d.Last(ctx)
+	if err != nil {
+		return "", c.explain(err)
+	}
+	found := fmt.Sprintf("Messages' database can be read (%d messages so far)", last.RowID)
+	if c.deps.Scripts == nil {
+		return found + "; sending was not tried", nil
+	}
+	err = c.deps.Scripts.Run(ctx, osrun.Call{Script: script(isReady), App: messages(), In: request{}, Wait: scriptWait}, nil)
+	switch {
+	case osrun.KindOf(err) == osrun.NotRunning:
+		return found + "; Messages is not open, and is opened when something is to be sent", nil
+	case err != nil:
+		return "", c.classify(target{}, err)
+	}
+	return found + ", and Hob may send with it", nil
+}
+
+// Describe implements channels.Describer.
+func (c *Channel) Describe() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.since.IsZero() {
+		return "not listening"
+	}
+	s := "listening since " + c.since.Format("15:04")
+	if !c.heard.IsZero() {
+		s += ", last heard at " + c.heard.Format("15:04")
+	}
+	if c.pending > 0 {
+		s += fmt.Sprintf("; of the last %d texts Messages has not said that they went out", c.pending)
+	}
+	return s
+}

@@ -1,0 +1,364 @@
+package imessage_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/imessage"
+	"hob/channels/imessage/chatdbtest"
+	"hob/platform/osrun"
+	"hob/platform/osrun/osruntest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConform(t *testing.T) {
+	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
+		m := newMac(t, chatdbtest.Newest())
+		m.db.Chat("c", "iMessage", false)
+		return m.channel(imessage.Config{}, imessage.Options{}), m
+	})
+}
+
+func TestScripts(t *testing.T) {
+	osruntest.Check(t, imessage.Scripts()...)
+	for _, s := range imessage.Scripts() {
+		s.Text = strings.Replace(s.Text, "end tell", "", 1)
+		if s.Engine != osrun.AppleScript || len(osruntest.Lint(s)) == 0 {
+			t.Errorf("%s is broken, and nobody says so", s.Name)
+		}
+	}
+}
+
+// listening is a channel that is being run.
+type listening struct {
+	t     *testing.T
+	inbox *channelstest.Inbox
+	stop  func()
+}
+
+// run runs a channel until the test ends, and returns once it listens.
+func (m *mac) run(t *testing.T, c *imessage.Channel) *listening {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &listening{t: t, inbox: &channelstest.Inbox{}}
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, l.inbox) }()
+	stopped := false
+	l.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+	t.Cleanup(l.stop)
+	until(t, func() bool {
+		b, err := m.keep.Get(t.Context(), "cursor")
+		return err == nil && b != nil
+	})
+	return l
+}
+
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it does not come to that")
+		}
+	}
+}
+
+// want waits for these texts, and for a last message that shows that nothing else came.
+func (l *listening) want(m *mac, texts ...string) {
+	l.t.Helper()
+	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "the last one")
+	until(l.t, func() bool {
+		h := l.inbox.Heard()
+		return len(h) > 0 && h[len(h)-1].Text == "the last one"
+	})
+	var got []string
+	for _, in := range l.inbox.Heard() {
+		if in.Text != "the last one" {
+			got = append(got, in.Text)
+		}
+	}
+	if diff := cmp.Diff(texts, got); diff != "" {
+		l.t.Error(diff)
+	}
+}
+
+const ada, own = "+15550100", "+15550199"
+
+func TestHears(t *testing.T) {
+	for _, v := range chatdbtest.Versions()[2:] {
+		t.Run(v.Name, func(t *testing.T) {
+			m := newMac(t, v)
+			chat := m.db.Chat(ada, "iMessage", false)
+			group := m.db.Chat("chat77", "iMessage", true, ada, "bob@example.org")
+			m.hear(chat, ada, "from before the first start")
+			c := m.channel(imessage.Config{}, imessage.Options{})
+			l := m.run(t, c)
+			m.hear(chat, ada, "hello 👋")
+			m.db.Say(chatdbtest.Message{Chat: chat, Text: "the owner of this Mac writes himself", At: time.Now()})
+			m.hear(group, "Bob@Example.org", "dinner?")
+			m.hear(group, "Bob@Example.org", "Hob, dinner?")
+			m.hear(group, "Bob@Example.org", "the hobby of hobbits")
+			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "old, fetched from iCloud", At: time.Now().Add(-time.Hour)})
+			m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "Liked", At: time.Now(), Values: map[string]any{"associated_message_type": 2001, "associated_message_guid": "p:0/X"}})
+			m.db.Say(chatdbtest.Message{Chat: group, From: ada, At: time.Now(), Values: map[string]any{"item_type": 1}})
+			l.want(m, "hello 👋", "dinner?", "Hob, dinner?", "the hobby of hobbits")
+			h := l.inbox.Heard()
+			if h[0].Sender != ada || h[0].Chat != ada || h[0].Group || h[0].Key == "" || h[0].At.IsZero() || h[0].FromOwner {
+				t.Errorf("%+v", h[0])
+			}
+			if h[1].Sender != "bob@example.org" || h[1].Chat != "chat77" || !h[1].Group || h[1].Mentioned || !h[2].Mentioned || h[3].Mentioned {
+				t.Errorf("%+v\n%+v\n%+v", h[1], h[2], h[3])
+			}
+			if d := c.Describe(); !strings.Contains(d, "listening since") || !strings.Contains(d, "last heard") {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestWhatCameMeanwhile: after a restart there is no gap and no replay, even when
+// messages were deleted.
+func TestWhatCameMeanwhile(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	m.hear(chat, ada, "zero")
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	m.hear(chat, ada, "one")
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	l.stop()
+	m.db.Exec("DELETE FROM message WHERE ROWID = (SELECT MAX(ROWID) FROM message)")
+	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	m.hear(chat, ada, "two")
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	l.stop()
+	m.hear(chat, ada, "three")
+	m.hear(chat, ada, "four")
+	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l.want(m, "three", "four")
+	l.stop()
+
+	// What was not taken is heard again, and nothing of it is lost.
+	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l.stop()
+	c := m.channel(imessage.Config{}, imessage.Options{})
+	inbox := &channelstest.Inbox{}
+	inbox.Refuse(fmt.Errorf("the disk is full"))
+	m.hear(chat, ada, "five")
+	if err := c.Run(t.Context(), inbox); err == nil {
+		t.Error("a message that was not taken is none of Run's errors")
+	}
+	l = m.run(t, c)
+	l.want(m, "five")
+}
+
+// TestMadeAnew: a database that begins its numbers again is not heard from its
+// beginning.
+func TestMadeAnew(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	for i := range 5 {
+		m.hear(chat, ada, fmt.Sprint("old ", i))
+	}
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	m.hear(chat, ada, "one")
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	l.stop()
+	m.db.Close()
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(m.db.File + end); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	m.db = chatdbtest.New(t, m.db.File, chatdbtest.Newest())
+	chat = m.db.Chat(ada, "iMessage", false)
+	m.hear(chat, ada, "one of those that were there")
+	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	until(t, func() bool {
+		b, err := m.keep.Get(t.Context(), "cursor")
+		return err == nil && strings.Contains(string(b), `"rowid":1,`)
+	})
+	m.hear(chat, ada, "two")
+	l.want(m, "two")
+}
+
+// TestRowsThatGrow: Messages writes a row, and its text and chat afterwards.
+func TestRowsThatGrow(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 20 * time.Second}))
+	id, _ := m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
+	m.hear(chat, ada, "and this")
+	time.Sleep(30 * time.Millisecond) // it is looked at meanwhile, or not: the outcome is the same
+	m.db.Exec("INSERT INTO chat_message_join (chat_id, message_id) VALUES (?, ?)", chat, id)
+	time.Sleep(10 * time.Millisecond)
+	m.db.Exec("UPDATE message SET attributedBody = ? WHERE ROWID = ?", chatdbtest.Archive("first this", true), id)
+	l.want(m, "first this", "and this")
+}
+
+// TestEmptyRowsBlockNobody: one that never gets a text is passed after a while.
+func TestEmptyRowsBlockNobody(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{Poll: 20 * time.Millisecond, Glance: 2 * time.Millisecond, Debounce: time.Millisecond, Hold: 50 * time.Millisecond}))
+	m.db.Say(chatdbtest.Message{From: ada, At: time.Now()})
+	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now()})
+	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, At: time.Now(), Values: map[string]any{"attributedBody": []byte("no archive")}})
+	m.hear(chat, ada, "after them")
+	l.want(m, "[a message that could not be read; it stands in Messages]", "after them")
+	if h := l.inbox.Heard(); !h[0].Unknown || h[1].Unknown {
+		t.Errorf("what could not be read decides: %+v", h[0])
+	}
+}
+
+// TestSelfChat: the owner talks with Hob by writing to himself. Each message is there
+// twice, and each answer comes back; openclaw#32166, #59363, #126468.
+func TestSelfChat(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.self = own
+	chat := m.db.Chat(own, "iMessage", false)
+	c := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, c)
+	var want []string
+	for i := range 10 { // within a minute, none of them is lost
+		text := fmt.Sprintf("question %d", i)
+		m.hear(chat, own, text)
+		want = append(want, text)
+		until(t, func() bool { return len(l.inbox.Heard()) == len(want) })
+		in := l.inbox.Heard()[i]
+		for part := range 2 {
+			if _, err := c.Send(t.Context(), channels.Delivery{ID: fmt.Sprintf("d%d.%d", i, part), Chat: in.Chat, Cause: in.Payload, Text: fmt.Sprintf("OK %d", part)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.hear(chat, own, "OK 0") // the owner says himself what Hob said
+	want = append(want, "OK 0")
+	l.want(m, want...)
+	if n := len(m.Arrived()); n != 20 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+// TestEchoes: what Hob said is not heard when it comes back as somebody else's, in a
+// chat of two (openclaw#135704) and after a restart; what the other says himself is.
+func TestEchoes(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	c := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, c)
+	const answer = "It is in the calendar for tomorrow at ten."
+	for id, text := range map[string]string{"d1": answer, "d2": "Done."} {
+		if _, err := c.Send(t.Context(), channels.Delivery{ID: id, Chat: ada, Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.hear(chat, ada, answer)
+	m.hear(chat, ada, "Done.")
+	m.hear(chat, ada, "hello")
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	l.stop()
+	m.hear(chat, ada, answer+"\n") // a third time, to another process
+	m.hear(chat, ada, "Done.")     // this one is ada's own
+	other := m.db.Chat("bob@example.org", "iMessage", false)
+	m.hear(other, "bob@example.org", answer) // nobody has said that to bob
+	l = m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	l.want(m, "Done.", answer)
+}
+
+func TestPrefix(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat, group := m.db.Chat(ada, "iMessage", false), m.db.Chat("chat77", "iMessage", true, ada)
+	l := m.run(t, m.channel(imessage.Config{Prefix: "/d"}, imessage.Options{}))
+	for _, text := range []string{"no", "/d yes", "/D: also", "/dno", "a /d b", "/d"} {
+		m.hear(chat, ada, text)
+	}
+	m.hear(group, ada, "/d group")
+	m.hear(m.db.Chat("+15550111", "iMessage", false), "+15550111", "/d the last one")
+	until(t, func() bool { h := l.inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "the last one" })
+	var got []string
+	for _, in := range l.inbox.Heard() {
+		got = append(got, fmt.Sprintf("%s %v", in.Text, in.Mentioned))
+	}
+	if diff := cmp.Diff([]string{"yes false", "also false", " false", "group true", "the last one false"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAFileIsReadWhereItBelongs: what the database says a file is, and where it is, is
+// no reason to open something else.
+func TestFilesThatCome(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	chat := m.db.Chat(ada, "iMessage", false)
+	store := filepath.Join(m.home, "Library", "Messages", "Attachments")
+	secret := filepath.Join(m.home, "secret")
+	for file, text := range map[string]string{filepath.Join(store, "a.txt"): "hello", secret: "secret"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linked := os.Symlink(secret, filepath.Join(store, "link.txt")) == nil
+	c := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, c)
+	paths := []string{"~/Library/Messages/Attachments/a.txt", secret, "~/Library/Messages/Attachments/../../../secret", "/etc/passwd", "~/Library/Messages/Attachments/", ""}
+	if linked {
+		paths = append(paths, "~/Library/Messages/Attachments/link.txt")
+	}
+	var files []map[string]any
+	for _, p := range paths {
+		files = append(files, map[string]any{"filename": p, "transfer_name": "a.txt", "mime_type": "text/plain", "total_bytes": 5})
+	}
+	m.db.Say(chatdbtest.Message{Chat: chat, From: ada, Text: "\ufffc", At: time.Now(), Files: files})
+	l.want(m, "")
+	in := l.inbox.Heard()[0]
+	if len(in.Files) != len(paths) || in.Files[0].Name != "a.txt" || in.Files[0].MIME != "text/plain" || in.Files[0].Size != 5 {
+		t.Fatalf("%+v", in)
+	}
+	for i, f := range in.Files {
+		r, err := f.Open(t.Context())
+		if (err == nil) != (i == 0) {
+			t.Errorf("%s: %v", paths[i], err)
+		}
+		if err == nil {
+			b := make([]byte, 10)
+			n, _ := r.Read(b)
+			r.Close()
+			if string(b[:n]) != "hello" {
+				t.Errorf("%q", b[:n])
+			}
+		}
+	}
+}
+
+// TestOnePerson: one conversation, whichever address somebody writes from.
+func TestOnePerson(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	phone, mail := m.db.Chat(ada, "iMessage", false), m.db.Chat("ada@example.org", "iMessage", false)
+	m.db.Exec("UPDATE handle SET person_centric_id = 'P1'")
+	l := m.run(t, m.channel(imessage.Config{}, imessage.Options{}))
+	m.hear(phone, ada, "one")
+	m.hear(mail, "ada@example.org", "two")
+	l.want(m, "one", "two")
+	h := l.inbox.Heard()
+	if h[0].Session != "" || h[1].Session != h[0].Conversation(false) || h[1].Sender != "ada@example.org" || h[1].Chat != "ada@example.org" {
+		t.Errorf("%+v\n%+v", h[0], h[1])
+	}
+}

@@ -1,0 +1,119 @@
+package imessage
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"time"
+
+	"hob/channels"
+	"hob/platform/osrun"
+)
+
+//go:embed scripts/*.applescript
+var sources embed.FS
+
+// messages is the app. Before macOS 11, on which Hob does not run, it was
+// com.apple.iChat, and participants were buddies.
+func messages() osrun.App { return osrun.App{ID: "com.apple.MobileSMS", Name: "Messages"} }
+
+// script is one of scripts/, with what they share.
+func script(file string) osrun.Script {
+	var parts []string
+	for _, name := range []string{"messages.applescript", file} {
+		b, err := sources.ReadFile("scripts/" + name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		parts = append(parts, string(b))
+	}
+	return osrun.NewScript("imessage/"+file, parts...)
+}
+
+// The scripts.
+const (
+	toChat     = "chat.applescript"
+	toPerson   = "person.applescript"
+	toPerson12 = "person12.applescript"
+	isReady    = "ready.applescript"
+)
+
+func scripts() []osrun.Script {
+	return []osrun.Script{script(toChat), script(toPerson), script(toPerson12), script(isReady)}
+}
+
+// scriptWait is longer than Messages is waited for within the scripts, so that it is
+// Messages' answer that counts.
+const scriptWait = 15 * time.Second
+
+// request is what the scripts are given: text never becomes a part of a script.
+type request struct {
+	Target  string `json:"target"`
+	Service string `json:"service"`
+	Body    string `json:"bodyText"`
+	File    string `json:"filePath"`
+}
+
+func (c *Channel) run(ctx context.Context, file string, in request) error {
+	return c.deps.Scripts.Run(ctx, osrun.Call{Script: script(file), App: messages(), In: in, Write: true, Wait: scriptWait}, nil)
+}
+
+// Errors of osascript about words that an app's dictionary does not have.
+const (
+	asSyntax         = -2741
+	asSyntaxExpected = -2740
+)
+
+// unknownWord reports that a script could not be compiled with the words of this
+// version of Messages: nothing was run.
+func unknownWord(err error) bool {
+	e, ok := errors.AsType[*osrun.Error](err)
+	return ok && (e.Number == asSyntax || e.Number == asSyntaxExpected)
+}
+
+// handOver gives Messages one text or one file.
+func (c *Channel) handOver(ctx context.Context, t target, in request) error {
+	in.Service = t.service
+	if t.guid != "" {
+		in.Target = t.guid
+		err := c.run(ctx, toChat, in)
+		// A chat of the database that Messages does not have under that id: the person
+		// can be reached all the same. No other group is ever tried.
+		if t.group || osrun.KindOf(err) != osrun.NotFound || osrun.Uncertain(err) {
+			return err
+		}
+		c.deps.Log.InfoContext(ctx, "messages does not have the chat under its id, sending to the person", "channel", Name)
+	}
+	in.Target = t.key
+	file := toPerson
+	if c.old.Load() {
+		file = toPerson12
+	}
+	err := c.run(ctx, file, in)
+	if unknownWord(err) && file == toPerson {
+		if err = c.run(ctx, toPerson12, in); !unknownWord(err) {
+			c.old.Store(true)
+		}
+	}
+	return err
+}
+
+// classify tells the manager what to do about a script that failed.
+func (c *Channel) classify(t target, err error) error {
+	e := &channels.Error{Class: channels.Temporary, MaybeSent: osrun.Uncertain(err), Err: err}
+	switch osrun.KindOf(err) {
+	case osrun.Denied, osrun.PolicyBlocked:
+		e.Class = channels.Unauthorised
+	case osrun.Unsupported, osrun.NotInstalled:
+		e.Class = channels.Unsupported
+	case osrun.NotFound:
+		e.Class = channels.Permanent
+		e.Err = errors.Join(errors.New("Messages knows no account or chat for it; write there once in Messages, then try again"), err) //nolint:staticcheck // Messages is a name
+		if t.group {
+			e.Err = errors.Join(errors.New("Messages does not have this group under its id, and no other is tried; write in the group once in Messages, then try again"), err) //nolint:staticcheck // likewise
+		}
+	case osrun.Invalid:
+		e.Class = channels.Permanent
+	}
+	return e
+}

@@ -1,0 +1,367 @@
+package imessage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"hob/channels"
+	"hob/channels/imessage"
+	"hob/channels/imessage/chatdbtest"
+)
+
+func delivery(id, chat, text string) channels.Delivery {
+	return channels.Delivery{ID: id, Kind: channels.Reply, Chat: chat, Text: text, CreatedAt: time.Now()}
+}
+
+// TestWhereItGoes: which script is run, and with what.
+func TestWhereItGoes(t *testing.T) {
+	for name, c := range map[string]struct {
+		chat    string
+		arrange func(m *mac)
+		want    []string // script, target, service
+		group   bool
+	}{
+		"a chat that is there":                 {"+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
+		"written otherwise":                    {"+1 (555) 0100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
+		"by its guid":                          {"any;-;+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
+		"by a guid of an older macOS":          {"iMessage;-;+15550100", nil, []string{"chat any;-;+15550100 iMessage"}, false},
+		"a group":                              {"chat77", nil, []string{"chat any;+;chat77 iMessage"}, true},
+		"a group by its guid":                  {"any;+;chat77", nil, []string{"chat any;+;chat77 iMessage"}, true},
+		"nobody wrote to them before":          {"new@example.org", nil, []string{"person new@example.org iMessage"}, false},
+		"a chat that Messages does not have":   {"+15550100", func(m *mac) { m.unknown["any;-;+15550100"] = true }, []string{"chat any;-;+15550100 iMessage", "person +15550100 iMessage"}, false},
+		"somebody who writes by SMS":           {"+15550122", func(m *mac) { m.unknown["any;-;+15550122"] = true }, []string{"chat any;-;+15550122 SMS", "person +15550122 SMS"}, false},
+		"macOS 12":                             {"new@example.org", func(m *mac) { m.old = true }, []string{"person new@example.org iMessage", "person12 new@example.org iMessage"}, false},
+		"Messages is not open, and is opened":  {"+15550100", func(m *mac) { m.open = false }, []string{"chat any;-;+15550100 iMessage", "chat any;-;+15550100 iMessage"}, false},
+		"and an address in capitals":           {"NEW@Example.org", nil, []string{"person new@example.org iMessage"}, false},
+		"a group that Messages does not have":  {"chat77", func(m *mac) { m.unknown["any;+;chat77"] = true }, []string{"chat any;+;chat77 iMessage"}, true},
+		"a group nobody has heard of":          {"any;+;chat99", nil, nil, true},
+		"something that is no address":         {"tomorrow", nil, nil, false},
+		"a number that could be in any nation": {"5550100", nil, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMac(t, chatdbtest.Newest())
+			m.db.Chat("+15550100", "iMessage", false)
+			m.db.Chat("+15550122", "SMS", false)
+			m.db.Chat("chat77", "iMessage", true, "+15550100", "bob@example.org")
+			if c.arrange != nil {
+				c.arrange(m)
+			}
+			r, err := m.channel(imessage.Config{}, imessage.Options{}).Send(t.Context(), delivery("d1", c.chat, "hi"))
+			var got []string
+			for _, x := range m.Calls() {
+				got = append(got, x.Script+" "+x.Target+" "+x.Service)
+				if x.Body != "hi" || x.File != "" {
+					t.Errorf("%+v", x)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			wrong := c.want == nil || c.chat == "chat77" && c.arrange != nil
+			if wrong != (channels.ClassOf(err) == channels.Permanent && err != nil) || wrong == (r.ID != "") {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// TestOutcomes: what Messages says, and what stands in its database afterwards.
+func TestOutcomes(t *testing.T) {
+	for name, c := range map[string]struct {
+		how     string
+		chat    string
+		class   channels.Class
+		maybe   bool
+		ok      bool
+		id      bool   // the row is known
+		say     string // in the error
+		arrives int
+		again   int // arrives when it is looked for, and sent again if it is not found
+	}{
+		"it goes out":                       {"", ada, 0, false, true, true, "", 1, 1},
+		"it shows up later":                 {"shows nothing", ada, 0, false, true, false, "", 0, 0},
+		"it is refused":                     {"refused", ada, channels.Unauthorised, false, false, false, "Automation", 0, 1},
+		"it does not answer before it":      {"no answer", ada, channels.Temporary, false, false, false, "question", 0, 1},
+		"it does not answer, and has it":    {"no answer, and sent", ada, 0, false, true, true, "", 1, 1},
+		"it does not answer, and nothing":   {"no answer, and then nothing", ada, channels.Temporary, true, false, false, "not known", 0, 0},
+		"it dies":                           {"dies", ada, channels.Temporary, true, false, false, "not known", 0, 0},
+		"it is gone, and is opened again":   {"gone", ada, 0, false, true, true, "", 1, 1},
+		"it cannot be delivered":            {"not delivered", ada, channels.Permanent, false, false, false, "error 22", 1, 2},
+		"an empty row":                      {"ghost", ada, channels.Permanent, false, false, false, "empty row", 0, 1},
+		"it goes into another chat, nobody": {"another chat", "chat77", channels.Permanent, false, false, false, "another chat", 1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMac(t, chatdbtest.Newest())
+			m.db.Chat(ada, "iMessage", false)
+			m.db.Chat("chat77", "iMessage", true, ada)
+			ch := m.channel(imessage.Config{}, imessage.Options{})
+			d := delivery("d1", c.chat, "hello there")
+			m.next(c.how)
+			r, err := ch.Send(t.Context(), d)
+			if (err == nil) != c.ok || (r.ID != "") != c.id {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if err != nil {
+				e, ok := errors.AsType[*channels.Error](err)
+				if !ok || e.Class != c.class || e.MaybeSent != c.maybe || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "hello") || strings.Contains(err.Error(), "Fehler") {
+					t.Errorf("%+v: %v", e, err)
+				}
+			}
+			if n := len(m.Arrived()); n != c.arrives {
+				t.Errorf("%d arrived, want %d", n, c.arrives)
+			}
+			// Another process takes over, looks, and sends if need be.
+			ch = m.channel(imessage.Config{}, imessage.Options{})
+			_, found, err := ch.Find(t.Context(), d)
+			if c.maybe && (err == nil || found) {
+				t.Errorf("nobody knows, and it is found %v, %v", found, err)
+			}
+			if err == nil && !found {
+				if _, err := ch.Send(t.Context(), d); err != nil {
+					t.Errorf("again: %v", err)
+				}
+			}
+			if n := len(m.Arrived()); n != c.again {
+				t.Errorf("%d arrived in the end, want %d", n, c.again)
+			}
+		})
+	}
+}
+
+// TestAnOutcomeNobodyKnows: it is looked for again for a while, and then sent again.
+func TestAnOutcomeNobodyKnows(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.db.Chat(ada, "iMessage", false)
+	now := time.Now()
+	ch := m.channel(imessage.Config{}, imessage.Options{Now: func() time.Time { return now }})
+	d := delivery("d1", ada, "hello")
+	m.next("dies")
+	if _, err := ch.Send(t.Context(), d); err == nil {
+		t.Fatal("no error")
+	}
+	if _, found, err := ch.Find(t.Context(), d); err == nil || found {
+		t.Errorf("%v, %v", found, err)
+	}
+	now = now.Add(11 * time.Minute)
+	if _, found, err := ch.Find(t.Context(), d); err != nil || found {
+		t.Errorf("%v, %v", found, err)
+	}
+	if _, err := ch.Send(t.Context(), d); err != nil || len(m.Arrived()) != 1 {
+		t.Errorf("%v, %q", err, m.Arrived())
+	}
+}
+
+// TestTheSameWordsTwice: a text is not taken for another one with the same words.
+func TestTheSameWordsTwice(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.db.Chat(ada, "iMessage", false)
+	ch := m.channel(imessage.Config{}, imessage.Options{})
+	a, err := ch.Send(t.Context(), delivery("d1", ada, "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := delivery("d2", ada, "hello")
+	m.next("dies")
+	if _, err := ch.Send(t.Context(), d); err == nil {
+		t.Error("the first one was taken for it")
+	}
+	if _, found, err := ch.Find(t.Context(), d); found || err == nil {
+		t.Errorf("%v, %v", found, err)
+	}
+	b, err := ch.Send(t.Context(), delivery("d3", ada, "hello"))
+	if err != nil || a.ID == b.ID {
+		t.Errorf("%+v, %+v, %v", a, b, err)
+	}
+}
+
+// TestTheChatOfTheMessage: an answer goes where its message came from.
+func TestTheChatOfTheMessage(t *testing.T) {
+	v := chatdbtest.Versions()[6] // guids with their service
+	m := newMac(t, v)
+	m.db.Chat(ada, "iMessage", false)
+	sms := m.db.Chat(ada, "SMS", false)
+	ch := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, ch)
+	m.db.Say(chatdbtest.Message{Chat: sms, From: ada, Service: "SMS", Text: "by SMS", At: time.Now()})
+	until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+	in := l.inbox.Heard()[0]
+	d := delivery("d1", in.Chat, "hi")
+	d.Cause = in.Payload
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if c := m.Calls(); len(c) != 1 || c[0].Target != "SMS;-;"+ada {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestTextsAreNoScript: whatever a text holds, it arrives as it is, and the script is
+// always the same.
+func TestTextsAreNoScript(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.db.Chat(ada, "iMessage", false)
+	ch := m.channel(imessage.Config{}, imessage.Options{})
+	texts := []string{`" & (do shell script "id") & "`, "end tell\nend main", `\" \\ \n`, "«class utf8»", "$(id) `id`", "it\u2019s \u201cquoted\u201d 👋\u200d"}
+	for i, text := range texts {
+		if _, err := ch.Send(t.Context(), delivery(fmt.Sprint("d", i), ada, text)); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if got := m.Arrived(); !slices.Equal(got, texts) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestFilesThatGo: each is a send of its own, from a copy that Messages can read, and
+// none goes twice when a later one failed.
+func TestFilesThatGo(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	m.self = own
+	chat := m.db.Chat(own, "iMessage", false)
+	ch := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, ch)
+	file := filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(file, []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.hear(chat, own, "files, please")
+	d := delivery("d1", own, "here")
+	d.Files = []channels.Attachment{{Name: "Bericht ä.pdf", Path: file, Size: 4}, {Name: "../../etc/passwd", Path: file, Size: 4}}
+	m.next("", "no answer")
+	if _, err := ch.Send(t.Context(), d); channels.ClassOf(err) != channels.Temporary || err == nil {
+		t.Fatal(err)
+	}
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"here", "Bericht ä.pdf: data", "_.._etc_passwd: data"}
+	if got := m.Arrived(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	for _, c := range m.Calls() {
+		if c.File != "" && !strings.HasPrefix(c.File, filepath.Join(m.home, "Library", "Messages", "Attachments", "Hob")+string(filepath.Separator)) {
+			t.Errorf("%s", c.File)
+		}
+	}
+	l.want(m, "files, please")
+	d = delivery("d2", own, "")
+	d.Files = []channels.Attachment{{Name: "x", Path: filepath.Join(t.TempDir(), "none")}}
+	if _, err := ch.Send(t.Context(), d); err == nil {
+		t.Error("a file that is not there was sent")
+	}
+}
+
+// TestOldCopiesGo: what was sent an hour ago is removed, and nothing else.
+func TestOldCopiesGo(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	place := filepath.Join(m.home, "Library", "Messages", "Attachments", "Hob")
+	old, fresh, other := filepath.Join(place, "6ba7b810-9dad-11d1-80b4-00c04fd430c8"), filepath.Join(place, "6ba7b811-9dad-11d1-80b4-00c04fd430c8"), filepath.Join(place, "the owner's")
+	for _, dir := range []string{old, fresh, other} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if at := time.Now().Add(-2 * time.Hour); dir != fresh {
+			if err := os.Chtimes(dir, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	m.run(t, m.channel(imessage.Config{}, imessage.Options{})).stop()
+	for dir, want := range map[string]bool{old: false, fresh: true, other: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+func TestTest(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	ch := m.channel(imessage.Config{}, imessage.Options{})
+	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "Hob may send") {
+		t.Errorf("%q, %v", s, err)
+	}
+	m.next("refused") // for what is sent
+	m.always = "refused"
+	if _, err := ch.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Privacy & Security, Automation") {
+		t.Errorf("%v", err)
+	}
+	m.always, m.open = "", false
+	if s, err := ch.Test(t.Context()); err != nil || !strings.Contains(s, "not open") {
+		t.Errorf("%q, %v", s, err)
+	}
+	if n := len(m.Arrived()); n != 0 {
+		t.Errorf("%d texts were sent", n)
+	}
+}
+
+// TestWhatTheOwnerHasToDo: a channel that cannot read says what to do, in every
+// language of macOS.
+func TestWhatTheOwnerHasToDo(t *testing.T) {
+	m := newMac(t, chatdbtest.Newest())
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	none := m.channel(imessage.Config{DB: filepath.Join(m.home, "none.db")}, imessage.Options{})
+	if err := none.Run(ctx, nil); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "sign in") {
+		t.Errorf("%v", err)
+	}
+	file := filepath.Join(m.home, "text.db")
+	if err := os.WriteFile(file, []byte(strings.Repeat("text", 500)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "channels.imessage.db") {
+		t.Errorf("%v", err)
+	}
+	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {
+		t.Errorf("%v", err)
+	}
+	for _, goos := range []string{"linux", "windows"} {
+		if _, err := imessage.New(imessage.Config{}, channels.Deps{}, imessage.Options{GOOS: goos}); channels.ClassOf(err) != channels.Unsupported || !strings.Contains(err.Error(), "on a Mac") {
+			t.Errorf("%s: %v", goos, err)
+		}
+	}
+	deps := channels.Deps{Getenv: func(string) string { return "" }}
+	for name, cfg := range map[string]imessage.Config{"no home": {}, "who may write": {DB: "/x", Allow: []string{"ada"}}} {
+		if _, err := imessage.New(cfg, deps, imessage.Options{GOOS: "darwin"}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	c, err := imessage.New(imessage.Config{DB: "/x", Allow: []string{"+1 (555) 0100", "Ada@Example.org"}}, deps, imessage.Options{GOOS: "darwin"})
+	if err != nil || !slices.Equal(c.Allow(), []string{"+15550100", "ada@example.org"}) {
+		t.Errorf("%v, %v", c, err)
+	}
+}
+
+func FuzzWithin(f *testing.F) {
+	f.Add("~/Library/Messages/Attachments/../../../etc/passwd")
+	f.Add("/Users/a/Library/Messages/Attachments/0a/10/X/IMG_1.heic")
+	f.Add(`\Library\Messages\Attachments\..\x`)
+	f.Fuzz(func(t *testing.T, p string) {
+		if rest, ok := imessage.Within(p); ok && (!filepath.IsLocal(rest) || rest == "") {
+			t.Errorf("%q", rest)
+		}
+		if n := imessage.FileName(p); n == "" || strings.ContainsAny(n, `/\:`) || strings.HasPrefix(n, ".") || utf8.RuneCountInString(n) > 100 {
+			t.Errorf("%q", n)
+		}
+	})
+}
+
+func FuzzAfterPrefix(f *testing.F) {
+	f.Add("/d hello", "/d")
+	f.Add("ſ", "s")
+	f.Fuzz(func(t *testing.T, text, prefix string) {
+		if prefix == "" || !utf8.ValidString(prefix) || !utf8.ValidString(text) {
+			return
+		}
+		if rest, ok := imessage.AfterPrefix(text, prefix); ok && !utf8.ValidString(rest) {
+			t.Errorf("%q", rest)
+		}
+	})
+}

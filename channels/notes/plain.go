@@ -1,0 +1,4 @@
+package notes
+
+// plain is a text without markup.
+func plain(md string) string { return md }

@@ -1,0 +1,93 @@
+package channels
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Received is the folder in which files of messages are kept: sub within the folder
+// that dir returns. Both are made when the first file comes. A file is readable by its
+// owner alone, and no other file is ever changed; one that is there already, with the
+// same content, is not kept twice.
+func Received(dir func() string, sub string) func(ctx context.Context, name string, data []byte) (string, error) {
+	return func(ctx context.Context, name string, data []byte) (string, error) {
+		in := dir()
+		if err := os.MkdirAll(in, 0o700); err != nil {
+			return "", fmt.Errorf("keep a file: %w", err)
+		}
+		outer, err := os.OpenRoot(in)
+		if err != nil {
+			return "", fmt.Errorf("keep a file: %w", err)
+		}
+		defer outer.Close()
+		if err := outer.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("keep a file: %w", err)
+		}
+		root, err := outer.OpenRoot(sub) // never through a link out of the folder
+		if err != nil {
+			return "", fmt.Errorf("keep a file: %w", err)
+		}
+		defer root.Close()
+		got, err := place(ctx, root, FileName(name), data)
+		if err != nil {
+			return "", fmt.Errorf("keep a file: %w", err)
+		}
+		return filepath.Join(in, sub, got), nil
+	}
+}
+
+// sameNames is how many files of one name there may be.
+const sameNames = 1000
+
+// place writes a file under the first name that is free.
+func place(ctx context.Context, root *os.Root, name string, data []byte) (string, error) {
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for n := 1; n <= sameNames && ctx.Err() == nil; n++ {
+		try := name
+		if n > 1 {
+			try = fmt.Sprintf("%s (%d)%s", stem, n, ext)
+		}
+		switch err := create(root, try, data); {
+		case err == nil:
+			return try, nil
+		case !errors.Is(err, fs.ErrExist):
+			return "", err
+		case same(root, try, data):
+			return try, nil
+		}
+	}
+	return "", errors.Join(ctx.Err(), fmt.Errorf("there are too many files called %q", name))
+}
+
+func create(root *os.Root, name string, data []byte) (err error) {
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = root.Remove(name)
+	}
+	return err
+}
+
+// same reports whether a plain file of this name holds just this.
+func same(root *os.Root, name string, data []byte) bool {
+	info, err := root.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(data)) {
+		return false
+	}
+	old, err := root.ReadFile(name)
+	return err == nil && bytes.Equal(old, data)
+}

@@ -1,0 +1,4 @@
+package reminders
+
+// plain is a text without markup.
+func plain(md string) string { return md }

@@ -1,0 +1,136 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// file is a file of a message (docs.slack.dev/reference/objects/file-object).
+type file struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	MIME string `json:"mimetype"`
+	Size int64  `json:"size"`
+	URL  string `json:"url_private_download"`
+	Page string `json:"url_private"`
+}
+
+// incoming is a file that can be fetched. It is fetched from Slack's own hosts alone:
+// the token goes along.
+func (c *Channel) incoming(f file) channels.File {
+	return channels.File{Name: f.Name, MIME: f.MIME, Size: max(f.Size, 0), Open: func(ctx context.Context) (io.ReadCloser, error) {
+		return c.fetch(ctx, f)
+	}}
+}
+
+func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
+	if f.URL == "" && f.Page == "" && isID(f.ID) { // of another workspace: "check_file_info"
+		var out struct {
+			File file `json:"file"`
+		}
+		if _, err := c.call(ctx, c.bot, "files.info", url.Values{"file": {f.ID}}, &out); err != nil {
+			return nil, err
+		}
+		f.URL, f.Page = out.File.URL, out.File.Page
+	}
+	at := f.URL
+	if at == "" {
+		at = f.Page
+	}
+	if !c.ours(at) {
+		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
+	}
+	resp, err := c.net.Fetch(ctx, safehttp.Request{URL: at, Header: http.Header{"Authorization": {"Bearer " + c.bot}}, MaxBody: maxFile})
+	if err != nil {
+		return nil, c.broken(ctx, "a file", err)
+	}
+	switch kind := resp.Header.Get("Content-Type"); {
+	case resp.Status != http.StatusOK:
+		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
+	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):
+		// Whoever may not read the file is shown the page to sign in.
+		return nil, channels.Errorf(channels.Unauthorised, "slack: Slack does not hand the file out; does the app have the scope files:read?")
+	}
+	return io.NopCloser(bytes.NewReader(resp.Body)), nil
+}
+
+// share puts files into a chat: their places are asked for, they are sent there, and
+// then shown all at once (docs.slack.dev/messaging/working-with-files#uploading_files).
+func (c *Channel) share(ctx context.Context, d channels.Delivery) error {
+	type done struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}
+	var all []done
+	for _, a := range d.Files {
+		id, err := c.upload(ctx, a)
+		if err != nil {
+			return err
+		}
+		all = append(all, done{id, a.Name})
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return channels.Errorf(channels.Permanent, "slack: files: %w", err)
+	}
+	channel, thread, _ := strings.Cut(d.Chat, "/")
+	args := url.Values{"files": {string(raw)}, "channel_id": {channel}}
+	if thread != "" {
+		args.Set("thread_ts", thread)
+	}
+	_, err = c.call(ctx, c.bot, "files.completeUploadExternal", args, nil)
+	return needsFiles(err)
+}
+
+func (c *Channel) upload(ctx context.Context, a channels.Attachment) (string, error) {
+	if a.Size > maxFile {
+		return "", channels.Errorf(channels.Permanent, "slack: the file %q is larger than 32 MB", a.Name)
+	}
+	body, err := os.ReadFile(a.Path)
+	if err != nil {
+		return "", channels.Errorf(channels.Permanent, "slack: the file %q cannot be read: %w", a.Name, err)
+	}
+	var to struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
+	}
+	args := url.Values{"filename": {a.Name}, "length": {strconv.Itoa(len(body))}}
+	if _, err := c.call(ctx, c.bot, "files.getUploadURLExternal", args, &to); err != nil {
+		return "", needsFiles(err)
+	}
+	if !c.ours(to.URL) {
+		return "", channels.Errorf(channels.Permanent, "slack: the file %q would go to a host that is not Slack's", a.Name)
+	}
+	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: to.URL, Header: http.Header{"Content-Type": {"application/octet-stream"}}, Body: body, MaxBody: 4096, Partial: true})
+	if err != nil {
+		err := c.broken(ctx, "a file", err)
+		if e, ok := errors.AsType[*channels.Error](err); ok {
+			e.MaybeSent = false // nobody sees it yet
+		}
+		return "", err
+	}
+	if resp.Status != http.StatusOK {
+		return "", fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
+	}
+	return to.ID, nil
+}
+
+// needsFiles: a scope that is missing for files stops no texts.
+func needsFiles(err error) error {
+	if code(err) == "missing_scope" {
+		return channels.Errorf(channels.Permanent, "%w", errors.Unwrap(err))
+	}
+	return err
+}

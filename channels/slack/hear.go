@@ -1,0 +1,254 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/channels"
+)
+
+// message is a message as events and histories have it
+// (docs.slack.dev/reference/events/message).
+type message struct {
+	Type     string `json:"type"`
+	Subtype  string `json:"subtype"`
+	Hidden   bool   `json:"hidden"`
+	Channel  string `json:"channel"`
+	Kind     string `json:"channel_type"` // "" in app_mention and in histories
+	User     string `json:"user"`
+	Bot      string `json:"bot_id"`
+	Text     string `json:"text"`
+	TS       string `json:"ts"`
+	ThreadTS string `json:"thread_ts"`
+	Parent   string `json:"parent_user_id"` // who began the thread
+	Replies  int    `json:"reply_count"`
+	// Team, UserTeam, SourceTeam: the writer's workspace, depending on where.
+	Team        string            `json:"team"`
+	UserTeam    string            `json:"user_team"`
+	SourceTeam  string            `json:"source_team"`
+	Files       []file            `json:"files"`
+	Attachments []attachment      `json:"attachments"`
+	Blocks      []json.RawMessage `json:"blocks"`
+	Metadata    metadata          `json:"metadata"`
+}
+
+// metadata says which delivery a message of Hob's is (docs.slack.dev/messaging/message-metadata).
+type metadata struct {
+	Type    string `json:"event_type"`
+	Payload struct {
+		ID string `json:"id"`
+	} `json:"event_payload"`
+}
+
+// attachment is a message that was passed on, or a preview.
+type attachment struct {
+	Text     string `json:"text"`
+	Fallback string `json:"fallback"`
+	Author   string `json:"author_name"`
+	Share    bool   `json:"is_share"`
+	Unfurl   bool   `json:"is_msg_unfurl"`
+}
+
+// parseEvent reads the payload of an events_api envelope.
+func parseEvent(raw json.RawMessage) (message, bool) {
+	var p struct {
+		Team  string  `json:"team_id"`
+		Event message `json:"event"`
+	}
+	if json.Unmarshal(raw, &p) != nil || p.Event.Type != "message" && p.Event.Type != "app_mention" {
+		return message{}, false
+	}
+	if p.Event.Team == "" {
+		p.Event.Team = p.Team
+	}
+	return p.Event, true
+}
+
+// command is a slash command.
+type command struct {
+	Team    string `json:"team_id"`
+	Channel string `json:"channel_id"`
+	User    string `json:"user_id"`
+	Text    string `json:"text"`
+	Trigger string `json:"trigger_id"`
+}
+
+func parseCommand(raw json.RawMessage) (command, bool) {
+	var cmd command
+	err := json.Unmarshal(raw, &cmd)
+	return cmd, err == nil && isID(cmd.Team) && isID(cmd.User) && cmd.Trigger != "" && len(cmd.Trigger) <= 200
+}
+
+// ts0 is the time of a message.
+func ts0(s string) time.Time {
+	sec, frac, _ := strings.Cut(s, ".")
+	n, err := strconv.ParseInt(sec, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	micro, err := strconv.ParseInt((frac + "000000")[:6], 10, 64)
+	if err != nil {
+		micro = 0
+	}
+	return time.Unix(n, micro*1000).UTC()
+}
+
+// spoken reports whether a message is somebody's words: not Hob's own, no bot's, no
+// change of an earlier one and nothing about who came and went
+// (docs.slack.dev/reference/events/message#subtypes).
+func (m *message) spoken(me string) bool {
+	switch m.Subtype {
+	case "", "file_share", "thread_broadcast", "me_message":
+	default:
+		return false
+	}
+	if m.ThreadTS != "" && !isTS(m.ThreadTS) {
+		return false
+	}
+	return !m.Hidden && m.Bot == "" && m.User != me && isID(m.User) && isID(m.Channel) && isTS(m.TS)
+}
+
+// inbound is what a message means; false when nobody said anything.
+func (c *Channel) inbound(ctx context.Context, m message) (channels.Inbound, bool) {
+	me := c.identity()
+	if !m.spoken(me.User) {
+		return channels.Inbound{}, false
+	}
+	text, mentioned := plain(m.Text, me.User, c.known)
+	group := !strings.HasPrefix(m.Channel, "D")
+	in := channels.Inbound{
+		Channel: Name, Chat: m.Channel, Group: group, Server: me.Team, Text: text, Key: m.Channel + "/" + m.TS, At: ts0(m.TS),
+		Sender: first(me.Team, m.UserTeam, m.SourceTeam, m.Team) + "/" + m.User, SenderName: c.name(ctx, m.User),
+		// A reply in a thread that Hob began answers Hob.
+		Mentioned: !group || mentioned || m.ThreadTS != "" && m.Parent == me.User,
+	}
+	switch {
+	case m.ThreadTS != "":
+		in.Chat += "/" + m.ThreadTS
+	case group:
+		in.Chat += "/" + m.TS
+	}
+	if group {
+		in.ChatName = c.called(ctx, m.Channel)
+	}
+	for _, a := range m.Attachments {
+		if said, _ := plain(a.Text, "", c.known); said != "" && (a.Share || a.Unfurl) {
+			in.Outside = append(in.Outside, strings.TrimSpace(a.Author+": "+said))
+		}
+	}
+	for _, f := range m.Files {
+		in.Files = append(in.Files, c.incoming(f))
+	}
+	return in, in.Text != "" || len(in.Files) > 0 || len(in.Outside) > 0 || mentioned
+}
+
+// first returns the first id, or otherwise.
+func first(otherwise string, ids ...string) string {
+	for _, id := range ids {
+		if isID(id) {
+			return id
+		}
+	}
+	return otherwise
+}
+
+func (c *Channel) identity() identity {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.me
+}
+
+const (
+	maxNames = 2000
+	nameWait = time.Second // Slack waits for the acknowledgement
+)
+
+// known is the name of somebody of whom it was asked before.
+func (c *Channel) known(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.names[id]
+}
+
+// look finds a name that is remembered from then on; "" when Slack does not tell.
+func (c *Channel) look(ctx context.Context, id string, ask func(context.Context) (string, error)) string {
+	if name := c.known(id); name != "" {
+		return name
+	}
+	ctx, cancel := context.WithTimeout(ctx, nameWait)
+	defer cancel()
+	name, err := ask(ctx)
+	if err != nil {
+		c.log.Debug("slack does not tell a name", "error", err)
+		if channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
+			return ""
+		}
+		name = id // it never will
+	}
+	if r := []rune(strings.TrimSpace(name)); len(r) > 80 {
+		name = string(r[:80])
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.names) >= maxNames {
+		clear(c.names)
+	}
+	c.names[id] = name
+	return name
+}
+
+// name is what a member is called.
+func (c *Channel) name(ctx context.Context, user string) string {
+	return c.look(ctx, user, func(ctx context.Context) (string, error) {
+		var out struct {
+			User struct {
+				Name    string `json:"name"`
+				Profile struct {
+					Display string `json:"display_name"`
+					Real    string `json:"real_name"`
+				} `json:"profile"`
+			} `json:"user"`
+		}
+		_, err := c.call(ctx, c.bot, "users.info", url.Values{"user": {user}}, &out)
+		for _, n := range []string{out.User.Profile.Display, out.User.Profile.Real, out.User.Name} {
+			if n != "" {
+				return n, err
+			}
+		}
+		return "", err
+	})
+}
+
+// called is what a channel is called.
+func (c *Channel) called(ctx context.Context, channel string) string {
+	name := c.look(ctx, channel, func(ctx context.Context) (string, error) {
+		var out struct {
+			Channel struct {
+				Name string `json:"name"`
+			} `json:"channel"`
+		}
+		_, err := c.call(ctx, c.bot, "conversations.info", url.Values{"channel": {channel}}, &out)
+		return out.Channel.Name, err
+	})
+	if name == channel {
+		return ""
+	}
+	return name
+}
+
+// direct is the chat of two with a member.
+func (c *Channel) direct(ctx context.Context, user string) (string, error) {
+	var out struct {
+		Channel struct {
+			ID string `json:"id"`
+		} `json:"channel"`
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := c.call(ctx, c.bot, "conversations.open", url.Values{"users": {user}}, &out)
+	return out.Channel.ID, err
+}

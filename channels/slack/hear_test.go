@@ -1,0 +1,322 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// until waits for something to come true.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	end := time.Now().Add(20 * time.Second)
+	for !ok() {
+		if time.Now().After(end) {
+			t.Fatalf("in vain waited for %s", what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// start runs a channel until stop is called, which returns what Run did.
+func start(t *testing.T, c *Channel, to channels.Receiver) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, to) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-done
+	})
+	t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+// listening starts a channel and waits until it is connected.
+func (d *slackd) listening(c *Channel, to channels.Receiver) (stop func() error) {
+	d.t.Helper()
+	stop = start(d.t, c, to)
+	until(d.t, "a connection", func() bool { return strings.HasPrefix(c.Describe(), "connected as @hob on Home since ") })
+	return stop
+}
+
+func TestHear(t *testing.T) {
+	tests := []struct {
+		name string
+		m    object
+		want *channels.Inbound // nil: nothing is heard
+	}{
+		{"a direct message", object{"channel": "D1", "channel_type": "im", "user": "U1", "text": "a &lt;b&gt; &amp;amp; <https://x.example|here> <#C1|general> <!here>"},
+			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "a <b> &amp; here (https://x.example) #general @here"}},
+		{"a mention in a channel is taken out", object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB>: what is <@U2|ben> up to?", "ts": "1700000000.000100"},
+			&channels.Inbound{Chat: "C1/1700000000.000100", Group: true, Mentioned: true, ChatName: "general", Text: "what is @ben up to?"}},
+		{"a mention in a thread", object{"channel": "C1", "user": "U1", "text": "look, <@U0HOB>, here", "thread_ts": "1600000000.000001", "parent_user_id": "U2"},
+			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "look, here"}},
+		{"a thread without a mention is not said to Hob", object{"channel": "C1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U1"},
+			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "yes"}},
+		{"a reply to a message of Hob's", object{"channel": "G1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U0HOB"},
+			&channels.Inbound{Chat: "G1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "yes"}},
+		{"a member of another workspace", object{"channel": "D1", "user": "U1", "text": "hi", "user_team": "T0AWAY", "source_team": "T0AWAY"},
+			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "hi", Sender: "T0AWAY/U1"}},
+		{"something passed on is not its sender's", object{"channel": "D1", "user": "U1", "text": "see", "attachments": []object{{"is_share": true, "author_name": "Eve", "text": "do &lt;it&gt;"}, {"text": "a preview"}}},
+			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "see", Outside: []string{"Eve: do <it>"}}},
+		{"a broadcast reply", object{"channel": "C1", "subtype": "thread_broadcast", "user": "U1", "text": "hi", "thread_ts": "1600000000.000001"},
+			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "hi"}},
+		{"Hob itself", object{"channel": "D1", "user": hobUser, "text": "hi"}, nil},
+		{"another bot", object{"channel": "D1", "user": "U9", "bot_id": "B9", "text": "hi"}, nil},
+		{"an old bot", object{"channel": "D1", "subtype": "bot_message", "bot_id": "B9", "text": "hi"}, nil},
+		{"an edit", object{"channel": "D1", "subtype": "message_changed", "hidden": true, "message": object{"user": "U1", "text": "hi"}}, nil},
+		{"somebody joined", object{"channel": "C1", "subtype": "channel_join", "user": "U1", "text": "<@U1> has joined"}, nil},
+		{"a false time", object{"channel": "D1", "user": "U1", "text": "hi", "ts": "tomorrow"}, nil},
+		{"a false thread", object{"channel": "D1", "user": "U1", "text": "hi", "thread_ts": "../x"}, nil},
+	}
+	d := newSlackd(t)
+	inbox := &channelstest.Inbox{}
+	d.listening(d.channel(), inbox)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := len(inbox.Heard())
+			env := d.write(tt.m)
+			until(t, "the acknowledgement", func() bool { return d.acked(env) })
+			heard := inbox.Heard()[before:]
+			if tt.want == nil {
+				if len(heard) > 0 {
+					t.Errorf("heard %+v", heard)
+				}
+				return
+			}
+			if len(heard) != 1 {
+				t.Fatalf("heard %d messages", len(heard))
+			}
+			got := heard[0]
+			if got.Key != fmt.Sprintf("%s/%s", tt.m["channel"], tt.m["ts"]) || got.At.IsZero() {
+				t.Errorf("key %q, at %v", got.Key, got.At)
+			}
+			want := *tt.want
+			want.Channel, want.Key, want.At, want.Server, want.SenderName = Name, got.Key, got.At, team, "Name of U1"
+			if want.Sender == "" {
+				want.Sender = team + "/U1"
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if n := len(d.made("users.info")); n != 1 {
+		t.Errorf("the name was asked for %d times", n)
+	}
+}
+
+// TestBothEvents: what mentions Hob comes as app_mention and as message, under one key.
+func TestBothEvents(t *testing.T) {
+	d := newSlackd(t)
+	inbox := &channelstest.Inbox{}
+	d.listening(d.channel(), inbox)
+	m := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> hi"}
+	d.write(m)
+	again := object{"type": "app_mention", "channel": "C1", "user": "U1", "text": m["text"], "ts": m["ts"], "team": team}
+	env := d.tell(again, nil)
+	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	h := inbox.Heard()
+	if len(h) != 2 {
+		t.Fatalf("heard %d", len(h))
+	}
+	if diff := cmp.Diff(h[0], h[1]); diff != "" {
+		t.Errorf("the two differ: %s", diff)
+	}
+}
+
+// gated is a Receiver that waits before it takes a message.
+type gated struct {
+	channelstest.Inbox
+	gate chan error
+	in   chan struct{}
+}
+
+func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	g.in <- struct{}{}
+	select {
+	case err := <-g.gate:
+		if err != nil {
+			return channels.Accepted{}, err
+		}
+	case <-ctx.Done():
+		return channels.Accepted{}, ctx.Err()
+	}
+	return g.Inbox.Receive(ctx, in)
+}
+
+// TestAcknowledged: only what was taken, or never will be, is acknowledged. What could
+// not be taken is heard again from the history, in order.
+func TestAcknowledged(t *testing.T) {
+	d := newSlackd(t)
+	g := &gated{gate: make(chan error, 8), in: make(chan struct{}, 8)}
+	d.listening(d.channel(), g)
+	dm := func(text string) object {
+		return object{"channel": "D1", "channel_type": "im", "user": "U1", "text": text}
+	}
+	one := d.write(dm("one"))
+	<-g.in
+	if d.acked(one) {
+		t.Error("acknowledged before it was taken")
+	}
+	g.gate <- nil
+	until(t, "the acknowledgement", func() bool { return d.acked(one) })
+
+	two := d.write(dm("two"))
+	three := d.write(dm("three"))
+	<-g.in
+	g.gate <- errors.New("the disk is full")
+	<-g.in
+	g.gate <- nil
+	<-g.in
+	g.gate <- nil
+	until(t, "the rest", func() bool { return len(g.Heard()) == 3 })
+	if d.acked(two) || d.acked(three) {
+		t.Error("what was not taken from the socket was acknowledged")
+	}
+	until(t, "a new connection", func() bool { return d.live() != nil })
+	stranger := d.write(dm("four"))
+	<-g.in
+	g.gate <- channels.ErrStranger
+	until(t, "the acknowledgement", func() bool { return d.acked(stranger) })
+	var got []string
+	for _, in := range g.Heard() {
+		got = append(got, in.Text)
+	}
+	if want := []string{"one", "two", "three"}; !slices.Equal(got, want) {
+		t.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+// TestMissed: what was said while Hob was off is heard once, in order, over pages of
+// history; what was said before its first start is not.
+func TestMissed(t *testing.T) {
+	d := newSlackd(t)
+	dm := func(ch, text string) object {
+		return object{"channel": ch, "channel_type": "im", "user": "U1", "text": text}
+	}
+	d.write(dm("D1", "before the first start"))
+	inbox := &channelstest.Inbox{}
+	stop := d.listening(d.channel(), inbox)
+	env := d.write(dm("D1", "hello"))
+	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	asked := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> in a channel"}
+	env = d.write(asked)
+	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the end of the connection", func() bool { return d.connections() == 0 })
+	var want []string
+	for i := range 130 {
+		text := fmt.Sprintf("missed %03d", i)
+		d.write(dm("D1", text))
+		want = append(want, text)
+	}
+	d.write(dm("D2", "a new chat"))
+	d.write(object{"channel": "C1", "user": "U1", "text": "in the thread", "thread_ts": asked["ts"], "parent_user_id": "U1"})
+	d.write(object{"channel": "C1", "user": "U1", "text": "<@U0HOB> in the channel again"})
+	d.write(object{"channel": "D1", "user": hobUser, "bot_id": "B0HOB", "text": "own"})
+	d.failing("conversations.history", failure{status: 429, after: "0"})
+
+	inbox = &channelstest.Inbox{}
+	d.listening(d.channel(), inbox)
+	until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+3 })
+	env = d.write(dm("D1", "live again"))
+	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	var got, other []string
+	for _, in := range inbox.Heard() {
+		if in.Chat == "D1" {
+			got = append(got, in.Text)
+			continue
+		}
+		other = append(other, in.Text)
+	}
+	if want = append(want, "live again"); !slices.Equal(got, want) {
+		t.Errorf("heard in D1 %q", got)
+	}
+	slices.Sort(other)
+	if want := []string{"a new chat", "in the channel again", "in the thread"}; !slices.Equal(other, want) {
+		t.Errorf("heard elsewhere %q, want %q", other, want)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	d := newSlackd(t)
+	inbox := &channelstest.Inbox{}
+	d.listening(d.channel(), inbox)
+	env := d.envelope("slash_commands", object{
+		"team_id": team, "channel_id": "C9", "user_id": "U1", "user_name": "ada", "command": "/hob", "text": " what is new? ", "trigger_id": "123.456.abc",
+		"response_url": "https://hooks.slack.com/commands/secret",
+	}, nil)
+	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	h := inbox.Heard()
+	if len(h) != 1 || h[0].Chat != "D1" || h[0].Group || h[0].Text != "what is new?" || h[0].Sender != team+"/U1" || h[0].Key != "command/123.456.abc" || !h[0].Mentioned {
+		t.Errorf("heard %+v", h)
+	}
+	inbox.Refuse(errors.New("no"))
+	env = d.envelope("slash_commands", object{"team_id": team, "channel_id": "D1", "user_id": "U1", "text": "x", "trigger_id": "2"}, nil)
+	until(t, "the answer", func() bool { return d.acked(env) })
+	if p := fmt.Sprint(d.acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
+		t.Errorf("the acknowledgement says %s", p)
+	}
+}
+
+func TestFilesIn(t *testing.T) {
+	d := newSlackd(t)
+	inbox := &channelstest.Inbox{}
+	d.listening(d.channel(), inbox)
+	env := d.write(object{"channel": "D1", "subtype": "file_share", "user": "U1", "text": "", "files": []object{
+		{"id": "F1", "name": "a.pdf", "mimetype": "application/pdf", "size": 12, "url_private": "http://files.example.com/files-pri/page", "url_private_download": "http://files.example.com/files-pri/a.pdf"},
+		{"id": "F2", "name": "b", "url_private_download": "http://files.example.org/files-pri/b"},
+		{"id": "F3", "name": "c", "url_private_download": "http://files.example.com.evil.example/files-pri/c"},
+	}})
+	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	h := inbox.Heard()
+	if len(h) != 1 || len(h[0].Files) != 3 || len(h[0].Images) != 0 {
+		t.Fatalf("heard %+v", h)
+	}
+	f := h[0].Files[0]
+	if f.Name != "a.pdf" || f.MIME != "application/pdf" || f.Size != 12 {
+		t.Errorf("file %+v", f)
+	}
+	r, err := f.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if raw, err := io.ReadAll(r); err != nil || string(raw) != "content of a.pdf" {
+		t.Errorf("read %q, %v", raw, err)
+	}
+	for _, f := range h[0].Files[1:] {
+		if r, err := f.Open(t.Context()); err == nil || channels.ClassOf(err) != channels.Permanent {
+			_ = r.Close()
+			t.Errorf("%s was fetched from a host that is not Slack's: %v", f.Name, err)
+		}
+	}
+	for _, r := range d.net.Heard() {
+		if !strings.HasSuffix(r.Host, ".example.com") && r.Host != "example.com" {
+			t.Errorf("went to %s", r.Host)
+		}
+	}
+	c := d.channel()
+	c.bot = "xoxb-another"
+	if _, err := c.fetch(t.Context(), file{Name: "x", URL: "http://files.example.com/files-pri/a.pdf"}); err == nil || !strings.Contains(err.Error(), "files:read") {
+		t.Errorf("a page to sign in was taken for the file: %v", err)
+	}
+}

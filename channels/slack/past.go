@@ -1,0 +1,227 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/channels"
+)
+
+// seen is how far Hob has heard, in Slack's times.
+type seen struct {
+	Since string            `json:"since"` // of everything; "" before the first start
+	At    map[string]string `json:"at"`    // by "C1" or "C1/thread"
+}
+
+const (
+	maxPlaces = 300                 // that are remembered
+	maxLooked = 60                  // that are looked at after a while off, the latest first
+	stale     = 14 * 24 * time.Hour // after which a place is not looked at
+	maxMissed = 2000                // messages of one place
+)
+
+// ts writes a time as Slack does.
+func ts(t time.Time) string {
+	return strconv.FormatInt(t.Unix(), 10) + "." + fmt.Sprintf("%06d", t.Nanosecond()/1000)
+}
+
+// begin notes the first start: what was said before is not heard. It reports whether
+// there is a past to look for.
+func (c *Channel) begin(ctx context.Context) (bool, error) {
+	if err := c.load(ctx); err != nil {
+		return false, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen.Since != "" {
+		return true, nil
+	}
+	c.seen = seen{Since: ts(time.Now()), At: map[string]string{}}
+	return false, c.keepSeen(ctx)
+}
+
+// saw notes that a message was taken, or never will be. create: the place is to be
+// looked at from now on.
+func (c *Channel) saw(ctx context.Context, place, when string, create bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.seen.At == nil {
+		c.seen.At = map[string]string{}
+	}
+	old, known := c.seen.At[place]
+	if (!known && !create) || (known && cmpTS(old, when) >= 0) {
+		return nil
+	}
+	c.seen.At[place] = when
+	if cmpTS(c.seen.Since, when) < 0 {
+		c.seen.Since = when
+	}
+	for len(c.seen.At) > maxPlaces {
+		delete(c.seen.At, slices.MinFunc(slices.Collect(maps.Keys(c.seen.At)), func(a, b string) int {
+			return cmpTS(c.seen.At[a], c.seen.At[b])
+		}))
+	}
+	return c.keepSeen(ctx)
+}
+
+// keepSeen writes it down; c.mu is held.
+func (c *Channel) keepSeen(ctx context.Context) error {
+	if c.keep == nil {
+		return nil
+	}
+	raw, err := json.Marshal(c.seen)
+	if err == nil {
+		err = c.keep.Set(ctx, keepSeen, raw)
+	}
+	if err != nil {
+		return fmt.Errorf("slack: keep how far was heard: %w", err)
+	}
+	return nil
+}
+
+// spot is a place with the time up to which it was heard.
+type spot struct{ place, after string }
+
+// places lists where something may have been said meanwhile: what is known, and direct
+// messages that began since.
+func (c *Channel) places(ctx context.Context) ([]spot, error) {
+	var ims struct {
+		Channels []struct {
+			ID string `json:"id"`
+		} `json:"channels"`
+	}
+	args := url.Values{"types": {"im"}, "exclude_archived": {"true"}, "limit": {"200"}}
+	err := c.patiently(ctx, func() error {
+		_, err := c.call(ctx, c.bot, "conversations.list", args, &ims)
+		return err
+	})
+	if err != nil && channels.ClassOf(err) != channels.Permanent {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []spot
+	since := c.seen.Since
+	for _, im := range ims.Channels {
+		if _, known := c.seen.At[im.ID]; !known && isID(im.ID) {
+			out = append(out, spot{im.ID, since})
+		}
+	}
+	old := ts(time.Now().Add(-stale))
+	var known []spot
+	for place, after := range c.seen.At {
+		if cmpTS(after, old) > 0 || strings.HasPrefix(place, "D") && !strings.Contains(place, "/") {
+			known = append(known, spot{place, after})
+		}
+	}
+	slices.SortFunc(known, func(a, b spot) int { return -cmpTS(a.after, b.after) })
+	out = append(known, out...)
+	return out[:min(len(out), maxLooked)], nil
+}
+
+// patiently calls f again when Slack asks to wait.
+func (c *Channel) patiently(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil || channels.ClassOf(err) != channels.Later {
+			return err
+		}
+		if !pause(ctx, retryAt(err, time.Second)) {
+			return ctx.Err()
+		}
+	}
+}
+
+// missed hears what was said since the places were last heard. hear must not fail for
+// what can never be taken.
+func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
+	list, err := c.places(ctx)
+	if err != nil {
+		return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
+	}
+	for i := 0; i < len(list); i++ {
+		at := list[i]
+		all, err := c.history(ctx, at.place, at.after, false)
+		switch {
+		case err == nil:
+		case channels.ClassOf(err) == channels.Permanent || code(err) == "missing_scope":
+			c.log.Info("a chat can no longer be looked at", "chat", at.place, "error", err)
+			c.forget(at.place)
+			continue
+		default:
+			return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
+		}
+		for _, m := range all {
+			m.Channel = before(at.place)
+			if err := hear(ctx, m); err != nil {
+				return err
+			}
+			thread := m.Channel + "/" + m.TS
+			if m.Replies > 0 && !strings.Contains(at.place, "/") && !slices.ContainsFunc(list, func(s spot) bool { return s.place == thread }) && len(list) < 2*maxLooked {
+				list = append(list, spot{thread, at.after})
+			}
+		}
+	}
+	return nil
+}
+
+func before(place string) string {
+	id, _, _ := strings.Cut(place, "/")
+	return id
+}
+
+func (c *Channel) forget(place string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.seen.At, place)
+}
+
+// history returns what was said in a place after a time, oldest first
+// (docs.slack.dev/reference/methods/conversations.history and .replies: pages of a
+// history begin with the latest, those of a thread with its first message).
+func (c *Channel) history(ctx context.Context, place, after string, metadata bool) ([]message, error) {
+	id, thread, isThread := strings.Cut(place, "/")
+	method, args := "conversations.history", url.Values{"channel": {id}, "oldest": {after}, "limit": {"200"}}
+	if isThread {
+		method = "conversations.replies"
+		args.Set("ts", thread)
+	}
+	if metadata {
+		args.Set("include_all_metadata", "true")
+	}
+	var out []message
+	for {
+		var page struct {
+			Messages []message `json:"messages"`
+			More     bool      `json:"has_more"`
+			Next     struct {
+				Cursor string `json:"next_cursor"`
+			} `json:"response_metadata"`
+		}
+		err := c.patiently(ctx, func() error {
+			_, err := c.call(ctx, c.bot, method, args, &page)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page.Messages {
+			if isTS(m.TS) && cmpTS(m.TS, after) > 0 { // a thread's first message is always there
+				out = append(out, m)
+			}
+		}
+		if !page.More || page.Next.Cursor == "" || len(out) >= maxMissed {
+			break
+		}
+		args.Set("cursor", page.Next.Cursor)
+	}
+	slices.SortStableFunc(out, func(a, b message) int { return cmpTS(a.TS, b.TS) })
+	return out, nil
+}

@@ -1,0 +1,330 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"hob/channels"
+)
+
+// asked is a question that stands somewhere with buttons.
+type asked struct {
+	Question string `json:"question"`
+	Channel  string `json:"channel"`
+	TS       string `json:"ts"`
+	Thread   string `json:"thread,omitempty"`
+
+	mu   sync.Mutex // held while it is decided
+	done bool       // the buttons are gone
+}
+
+const (
+	actionYes = "hob.yes"
+	actionNo  = "hob.no"
+	maxAsked  = 200
+)
+
+type object = map[string]any
+
+// askBlocks is a text with two buttons
+// (docs.slack.dev/reference/block-kit/block-elements/button-element).
+func askBlocks(text, question string) string {
+	button := func(action, label, style string) object {
+		return object{"type": "button", "action_id": action, "value": question, "style": style, "text": object{"type": "plain_text", "text": label}}
+	}
+	all := append(sections(text), object{
+		"type": "actions", "block_id": "hob", "elements": []object{button(actionYes, "Approve", "primary"), button(actionNo, "Deny", "danger")},
+	})
+	return encode(all)
+}
+
+func encode(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "[]" // strings always encode
+	}
+	return string(raw)
+}
+
+// sections puts a text into as many blocks as it needs. verbatim: names in it become no
+// links and ring nobody.
+func sections(text string) []object {
+	var out []object
+	for _, part := range cut(text, maxSection) {
+		out = append(out, object{"type": "section", "text": object{"type": "mrkdwn", "text": part, "verbatim": true}})
+	}
+	return out
+}
+
+// cut cuts a text at line ends, and never in an escape or a reference.
+func cut(text string, limit int) []string {
+	var out []string
+	for utf8.RuneCountInString(text) > limit {
+		head := string([]rune(text)[:limit])
+		at := strings.LastIndex(head, "\n")
+		if at <= 0 {
+			at = len(head)
+			if i := strings.LastIndexAny(head, "&<"); i > 0 && !strings.ContainsAny(head[i:], ";>") {
+				at = i
+			}
+		}
+		out = append(out, head[:at])
+		text = strings.TrimPrefix(text[at:], "\n")
+	}
+	if strings.TrimSpace(text) != "" || len(out) == 0 {
+		out = append(out, text)
+	}
+	return out
+}
+
+// asking remembers a question and waits for its end.
+func (c *Channel) asking(ctx context.Context, question string, a *asked) {
+	c.mu.Lock()
+	c.asked[question] = a
+	for len(c.asked) > maxAsked {
+		delete(c.asked, slices.MinFunc(slices.Collect(maps.Keys(c.asked)), func(x, y string) int { return cmpTS(c.asked[x].TS, c.asked[y].TS) }))
+	}
+	c.mu.Unlock()
+	c.keepAsked(ctx)
+	select {
+	case c.asks <- a:
+	default: // Run will find it
+	}
+}
+
+// forgetAsked takes a question out.
+func (c *Channel) forgetAsked(ctx context.Context, question string) {
+	c.mu.Lock()
+	_, known := c.asked[question]
+	delete(c.asked, question)
+	c.mu.Unlock()
+	if known {
+		c.keepAsked(ctx)
+	}
+}
+
+func (c *Channel) keepAsked(ctx context.Context) {
+	if c.keep == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	raw, err := json.Marshal(c.asked)
+	if err == nil {
+		err = c.keep.Set(ctx, keepAsked, raw)
+	}
+	if err != nil {
+		c.log.Warn("where questions stand on slack was not kept", "error", err)
+	}
+}
+
+// withdraw takes the buttons of questions away that wait for no answer any more,
+// wherever they were answered.
+func (c *Channel) withdraw(ctx context.Context, wg *sync.WaitGroup) {
+	if c.buttons == nil {
+		return
+	}
+	watched := map[*asked]bool{}
+	watch := func(a *asked) {
+		if watched[a] {
+			return
+		}
+		watched[a] = true
+		wg.Go(func() {
+			if c.buttons.Ended(ctx, a.Question) != nil {
+				return // Hob stops
+			}
+			c.takeAway(ctx, a)
+		})
+	}
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.asked))
+	c.mu.Unlock()
+	for _, a := range all {
+		watch(a)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-c.asks:
+			watch(a)
+		}
+	}
+}
+
+// takeAway removes the buttons of a question that was not answered here.
+func (c *Channel) takeAway(ctx context.Context, a *asked) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.done {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, pressWait)
+	defer cancel()
+	blocks, text, err := c.shown(ctx, a)
+	if err == nil {
+		err = c.settle(ctx, a, blocks, text, "This question waits for no answer any more.")
+	}
+	if err != nil && channels.ClassOf(err) != channels.Permanent {
+		c.log.Warn("a question that was answered may show its buttons still", "error", err)
+		return
+	}
+	a.done = true
+	c.forgetAsked(ctx, a.Question)
+}
+
+// shown is how a question looks at Slack.
+func (c *Channel) shown(ctx context.Context, a *asked) ([]json.RawMessage, string, error) {
+	method, args := "conversations.history", url.Values{"channel": {a.Channel}, "oldest": {a.TS}, "latest": {a.TS}, "inclusive": {"true"}, "limit": {"1"}}
+	if a.Thread != "" {
+		method = "conversations.replies"
+		args.Set("ts", a.Thread)
+		args.Set("limit", "2") // the first message of the thread is always there
+	}
+	var out struct {
+		Messages []message `json:"messages"`
+	}
+	if err := c.patiently(ctx, func() error { _, err := c.call(ctx, c.bot, method, args, &out); return err }); err != nil {
+		return nil, "", err
+	}
+	for _, m := range out.Messages {
+		if m.TS == a.TS {
+			return m.Blocks, m.Text, nil
+		}
+	}
+	return nil, "", channels.Errorf(channels.Permanent, "slack: the question is gone")
+}
+
+// settle shows a question without its buttons, and what became of it.
+func (c *Channel) settle(ctx context.Context, a *asked, blocks []json.RawMessage, text, note string) error {
+	var left []any
+	for _, b := range blocks {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(b, &kind) == nil && kind.Type != "actions" {
+			left = append(left, b)
+		}
+	}
+	left = append(left, object{"type": "context", "elements": []object{{"type": "mrkdwn", "text": escaped(note), "verbatim": true}}})
+	args := url.Values{"channel": {a.Channel}, "text": {text}, "blocks": {encode(left)}, "link_names": {"false"}, "parse": {"none"}}
+	return c.patiently(ctx, func() error { return c.update(ctx, a.TS, args, &posted{}) })
+}
+
+// action is a press as Slack tells it
+// (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+type action struct {
+	Type string `json:"type"`
+	User struct {
+		ID   string `json:"id"`
+		Team string `json:"team_id"`
+		Name string `json:"username"`
+	} `json:"user"`
+	Team struct {
+		ID string `json:"id"`
+	} `json:"team"`
+	Channel struct {
+		ID string `json:"id"`
+	} `json:"channel"`
+	Message message `json:"message"`
+	Actions []struct {
+		ID    string `json:"action_id"`
+		Value string `json:"value"`
+	} `json:"actions"`
+}
+
+// parseAction reads a press on one of Hob's buttons.
+func parseAction(raw json.RawMessage) (action, bool) {
+	var p action
+	if json.Unmarshal(raw, &p) != nil || p.Type != "block_actions" || len(p.Actions) != 1 {
+		return p, false
+	}
+	b := p.Actions[0]
+	return p, (b.ID == actionYes || b.ID == actionNo) && b.Value != "" && isID(p.User.ID) && isID(p.Channel.ID) && isTS(p.Message.TS)
+}
+
+// pressWait bounds what a press sets off.
+const pressWait = 10 * time.Second
+
+// press decides a question. Who pressed is Slack's word, which the manager looks at.
+func (s *session) press(ctx context.Context, f frame) {
+	p, ok := parseAction(f.env.Payload)
+	if !ok || s.buttons == nil {
+		s.acked(f, nil)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, pressWait)
+	defer cancel()
+	question, yes := p.Actions[0].Value, p.Actions[0].ID == actionYes
+	a := s.standing(question, p)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	chat := p.Channel.ID
+	if p.Message.ThreadTS != "" {
+		chat += "/" + p.Message.ThreadTS
+	}
+	said, err := s.buttons.Press(ctx, channels.Press{
+		Channel: Name, Sender: first(s.identity().Team, p.User.Team, p.Team.ID) + "/" + p.User.ID, Chat: chat,
+		Question: question, Shown: ts0(p.Message.TS), Yes: yes,
+	})
+	s.acked(f, nil)
+	if err != nil {
+		s.log.Info("a press on slack decided nothing", "error", err)
+		s.whisper(ctx, p, err)
+		return
+	}
+	by := s.name(ctx, p.User.ID)
+	if by == "" {
+		by = p.User.Name
+	}
+	what := "Denied"
+	if yes {
+		what = "Approved"
+	}
+	note := strings.TrimSpace(fmt.Sprintf("%s by %s. %s", what, by, said))
+	if err := s.settle(ctx, a, p.Message.Blocks, p.Message.Text, note); err != nil {
+		s.log.Warn("a question that was answered may show its buttons still", "error", err)
+		return
+	}
+	a.done = true
+	s.forgetAsked(ctx, question)
+}
+
+// standing is the question that was pressed on. One that is not remembered is made up
+// from the press.
+func (c *Channel) standing(question string, p action) *asked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.asked[question]; a != nil && a.Channel == p.Channel.ID && a.TS == p.Message.TS {
+		return a
+	}
+	return &asked{Question: question, Channel: p.Channel.ID, TS: p.Message.TS, Thread: p.Message.ThreadTS}
+}
+
+// whisper tells who pressed, and nobody else, why nothing came of it.
+func (c *Channel) whisper(ctx context.Context, p action, why error) {
+	words := "This did not work: " + why.Error()
+	if errors.Is(why, channels.ErrNotOwner) {
+		words = "Only my owner can answer this. Nothing was changed."
+	} else if errors.Is(why, channels.ErrQuick) {
+		words = why.Error()
+	}
+	args := body(p.Channel.ID, escaped(words))
+	args.Set("user", p.User.ID)
+	if p.Message.ThreadTS != "" {
+		args.Set("thread_ts", p.Message.ThreadTS)
+	}
+	if _, err := c.call(ctx, c.bot, "chat.postEphemeral", args, nil); err != nil {
+		c.log.Debug("slack does not show why a press did nothing", "error", err)
+	}
+}

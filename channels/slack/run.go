@@ -1,0 +1,287 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// session is one Run.
+type session struct {
+	*Channel
+	to     channels.Receiver
+	frames chan frame // of all sockets, in the order of each
+	wg     sync.WaitGroup
+	tasks  chan frame // presses and commands, for which somebody waits
+}
+
+// Run implements channels.Channel.
+func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
+	past, err := c.begin(ctx)
+	if err != nil {
+		return over(ctx, err)
+	}
+	all, cancel := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
+	watch.Go(func() { c.withdraw(all, &watch) })
+	for tries := 0; ; tries++ {
+		began := time.Now()
+		s := &session{Channel: c, to: to, frames: make(chan frame, 256), tasks: make(chan frame, 64)}
+		err := s.run(ctx, past)
+		past = true
+		if ctx.Err() != nil {
+			c.describe("not connected")
+			return nil
+		}
+		if class := channels.ClassOf(err); class == channels.Unauthorised {
+			c.describe("stopped: %v", err)
+			return err
+		}
+		if time.Since(began) > time.Minute {
+			tries = 0
+		}
+		wait := max(retryAt(err, 0), backoff(c.at.pause, tries))
+		c.describe("not connected: %v; trying again", err)
+		c.log.Warn("slack is not connected", "error", err, "wait", wait)
+		if !pause(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+// over is nil when an error is but the end of the context.
+func over(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// backoff is a random wait up to p, 2p, 4p ... 2 minutes.
+func backoff(p time.Duration, tries int) time.Duration {
+	return p/2 + rand.N(min(p<<min(tries, 10), 2*time.Minute))
+}
+
+// retryAt is for how long Slack wants to be left alone.
+func retryAt(err error, otherwise time.Duration) time.Duration {
+	if e, ok := errors.AsType[*channels.Error](err); ok && e.Class == channels.Later && !e.RetryAt.IsZero() {
+		return max(time.Until(e.RetryAt), 0)
+	}
+	return otherwise
+}
+
+// pause waits and reports whether the time passed.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// run connects, hears what was missed and then what is said, until the connection is
+// lost or a message could not be taken: then the next one hears it from the history.
+func (s *session) run(ctx context.Context, past bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var open []*socket
+	defer func() {
+		cancel()
+		for _, o := range open {
+			_ = o.conn.Close()
+		}
+		s.wg.Wait()
+	}()
+	me, err := s.self(ctx)
+	if err != nil {
+		return err
+	}
+	connect := func() (*socket, error) {
+		k, err := s.dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		open = append(open, k)
+		s.wg.Go(func() { s.route(ctx, k) })
+		return k, nil
+	}
+	now, err := connect()
+	if err != nil {
+		return err
+	}
+	s.wg.Go(func() { s.work(ctx) })
+	if past {
+		// What comes over the socket meanwhile waits its turn, so that the order stays.
+		if err := s.missed(ctx, s.hear); err != nil {
+			return err
+		}
+	}
+	s.describe("connected as @%s on %s since %s UTC", me.Name, me.Called, time.Now().UTC().Format("2006-01-02 15:04"))
+	for {
+		var f frame
+		select {
+		case <-ctx.Done():
+			return nil
+		case f = <-s.frames:
+		}
+		switch {
+		case f.err != nil && f.from != now:
+			_ = f.from.conn.Close() // it was replaced already
+			open = slices.DeleteFunc(open, func(o *socket) bool { return o == f.from })
+		case f.err != nil:
+			return f.err
+		case f.env.Type == "disconnect" && f.from == now:
+			if now, err = s.renew(f, connect); err != nil {
+				return err
+			}
+		case f.env.Type == "events_api":
+			if err := s.event(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// route reads one socket. Presses and commands do not wait for messages.
+func (s *session) route(ctx context.Context, k *socket) {
+	in := make(chan frame)
+	s.wg.Go(func() {
+		defer close(in)
+		k.read(ctx, in)
+	})
+	for f := range in {
+		to := s.frames
+		if f.env.Type == "interactive" || f.env.Type == "slash_commands" {
+			to = s.tasks
+		}
+		select {
+		case to <- f:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// renew replaces a connection that Slack is about to end. It ends some seconds after
+// "warning", and with "refresh_requested" once another one is there, so that the old one
+// is heard until then.
+func (s *session) renew(f frame, connect func() (*socket, error)) (*socket, error) {
+	if f.env.Reason != "warning" && f.env.Reason != "refresh_requested" {
+		return nil, ended(f.env.Reason)
+	}
+	next, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	f.from.leave()
+	return next, nil
+}
+
+// event takes one event and acknowledges it. What cannot be taken now ends the session
+// unacknowledged.
+func (s *session) event(ctx context.Context, f frame) error {
+	m, ok := parseEvent(f.env.Payload)
+	if ok {
+		if err := s.hear(ctx, m); err != nil {
+			return err
+		}
+	}
+	s.acked(f, nil)
+	return nil
+}
+
+// acked acknowledges. A failure shows when the connection is read; Slack sends the
+// envelope again, and its key tells that it was taken.
+func (s *session) acked(f frame, payload any) {
+	if err := f.from.ack(f.env.ID, payload); err != nil {
+		s.log.Debug("an envelope of slack's could not be acknowledged", "error", err)
+	}
+}
+
+// hear takes one message and notes that it was. Its error means that it was not taken.
+func (s *session) hear(ctx context.Context, m message) error {
+	if m.ThreadTS == m.TS {
+		m.ThreadTS = "" // a thread's first message names itself
+	}
+	in, ok := s.inbound(ctx, m)
+	if !ok {
+		return nil
+	}
+	_, err := s.to.Receive(ctx, in)
+	taken := err == nil
+	if err != nil && !errors.Is(err, channels.ErrStranger) {
+		return err
+	}
+	place := m.Channel
+	if m.ThreadTS != "" {
+		place += "/" + m.ThreadTS
+	}
+	if err := s.saw(ctx, place, m.TS, m.ThreadTS == "" || taken && in.Mentioned); err != nil {
+		return err
+	}
+	if taken && in.Group && in.Mentioned && m.ThreadTS == "" { // its answers make a thread
+		return s.saw(ctx, in.Chat, m.TS, true)
+	}
+	return nil
+}
+
+// work does what people wait for.
+func (s *session) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-s.tasks:
+			if f.env.Type == "interactive" {
+				s.press(ctx, f)
+			} else {
+				s.command(ctx, f)
+			}
+		}
+	}
+}
+
+// command hears "/hob text". It is answered where nobody else reads, since Hob may not
+// be a member of where it was said (docs.slack.dev/interactivity/implementing-slash-commands).
+func (s *session) command(ctx context.Context, f frame) {
+	cmd, ok := parseCommand(f.env.Payload)
+	if !ok {
+		s.acked(f, nil)
+		return
+	}
+	chat, err := s.direct(ctx, cmd.User)
+	if err != nil {
+		s.log.Warn("a command on slack cannot be answered", "error", err)
+		s.acked(f, ephemeral("I cannot write to you: "+err.Error()))
+		return
+	}
+	in := channels.Inbound{
+		Channel: Name, Chat: chat, Server: cmd.Team, Sender: cmd.Team + "/" + cmd.User, SenderName: s.name(ctx, cmd.User), Mentioned: true,
+		Text: strings.TrimSpace(cmd.Text), Key: "command/" + cmd.Trigger, At: time.Now(),
+	}
+	_, err = s.to.Receive(ctx, in)
+	switch {
+	case errors.Is(err, channels.ErrStranger):
+		s.acked(f, nil)
+	case err != nil:
+		s.log.Warn("a command on slack was not taken", "error", err)
+		s.acked(f, ephemeral("That did not reach me. Say it again in a moment."))
+	case cmd.Channel == chat:
+		s.acked(f, nil)
+	default:
+		s.acked(f, ephemeral("I answer you in our direct messages."))
+	}
+}
+
+func ephemeral(text string) map[string]string {
+	return map[string]string{"response_type": "ephemeral", "text": escaped(text)}
+}

@@ -1,0 +1,207 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"hob/channels"
+)
+
+// maxUpdate is the longest text that a message can be changed to, and maxSection that of
+// a block (docs.slack.dev/reference/methods/chat.update, "msg_too_long", and
+// docs.slack.dev/reference/block-kit/blocks/section-block).
+const (
+	maxUpdate  = 4000
+	maxSection = 3000
+)
+
+// body are the arguments of a text: no link is fetched, no name rings anybody.
+func body(chat, text string) url.Values {
+	channel, thread, _ := strings.Cut(chat, "/")
+	args := url.Values{"channel": {channel}, "text": {text}, "unfurl_links": {"false"}, "unfurl_media": {"false"}, "link_names": {"false"}, "parse": {"none"}}
+	if thread != "" {
+		args.Set("thread_ts", thread)
+	}
+	return args
+}
+
+// posted is what Slack says of a text that it took.
+type posted struct {
+	Channel string `json:"channel"`
+	TS      string `json:"ts"`
+}
+
+// Send implements channels.Channel.
+func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
+	if err := c.load(ctx); err != nil {
+		return channels.Receipt{}, err
+	}
+	if len(d.Files) > 0 && !c.didShare(d.ID) {
+		if err := c.share(ctx, d); err != nil {
+			return channels.Receipt{}, err
+		}
+		c.noteShare(d.ID)
+	}
+	text := render(d.Text)
+	if strings.TrimSpace(text) == "" {
+		if len(d.Files) == 0 {
+			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: there is nothing to say in this text")
+		}
+		return channels.Receipt{}, nil
+	}
+	args := body(d.Chat, text)
+	args.Set("metadata", mark(d.ID))
+	question := c.question(ctx, d)
+	if question != "" {
+		args.Set("blocks", askBlocks(text, question))
+	}
+	out, err := c.put(ctx, d, args, question != "")
+	if err != nil {
+		return channels.Receipt{}, err
+	}
+	if question != "" {
+		c.asking(ctx, question, &asked{Question: question, Channel: out.Channel, TS: out.TS, Thread: args.Get("thread_ts")})
+	}
+	return channels.Receipt{ID: out.TS}, nil
+}
+
+func (c *Channel) didShare(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shared[id]
+}
+
+func (c *Channel) noteShare(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.shared) > 1000 {
+		clear(c.shared)
+	}
+	c.shared[id] = true
+}
+
+// question is what a press may answer; a text without buttons can be answered in words.
+func (c *Channel) question(ctx context.Context, d channels.Delivery) string {
+	if c.buttons == nil || d.Kind != channels.Question {
+		return ""
+	}
+	q, err := c.buttons.Open(ctx, d)
+	if err != nil {
+		c.log.Warn("a question goes out without buttons", "delivery", d.ID, "error", err)
+		return ""
+	}
+	return q
+}
+
+// mark is the metadata by which Find knows a text.
+func mark(id string) string {
+	m := metadata{Type: "hob"}
+	m.Payload.ID = id
+	raw, err := json.Marshal(m)
+	if err != nil {
+		return "" // two strings always encode
+	}
+	return string(raw)
+}
+
+// put posts a text, or changes the draft into it. A question is always new, so that it
+// has not stood there for longer than its words.
+func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values, fresh bool) (posted, error) {
+	var out posted
+	if d.Draft != "" {
+		if !fresh && utf8.RuneCountInString(args.Get("text")) <= maxUpdate {
+			err := c.update(ctx, d.Draft, args, &out)
+			if gone := code(err); gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" {
+				return out, err
+			}
+		}
+		_, err := c.call(ctx, c.bot, "chat.delete", url.Values{"channel": {args.Get("channel")}, "ts": {d.Draft}}, nil)
+		if err != nil {
+			c.log.Debug("a draft stays", "delivery", d.ID, "error", err)
+		}
+	}
+	_, err := c.call(ctx, c.bot, "chat.postMessage", args, &out)
+	return out, err
+}
+
+// update changes a message. What is changed twice looks as if it was once.
+func (c *Channel) update(ctx context.Context, when string, args url.Values, out *posted) error {
+	again := url.Values{"ts": {when}}
+	for _, k := range []string{"channel", "text", "metadata", "blocks", "link_names", "parse", "unfurl_links", "unfurl_media"} {
+		if v, ok := args[k]; ok {
+			again[k] = v
+		}
+	}
+	_, err := c.call(ctx, c.bot, "chat.update", again, out)
+	if e, ok := errors.AsType[*channels.Error](err); ok {
+		e.MaybeSent = false
+	}
+	return err
+}
+
+// Draft implements channels.Drafter.
+func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
+	shown := render(text)
+	for utf8.RuneCountInString(shown) > maxUpdate {
+		r := []rune(text)
+		text = string(r[:len(r)*3/4])
+		shown = render(text)
+	}
+	if strings.TrimSpace(shown) == "" {
+		return id, nil
+	}
+	args := body(chat, shown)
+	var out posted
+	if id != "" {
+		return id, c.update(ctx, id, args, &out)
+	}
+	_, err := c.call(ctx, c.bot, "chat.postMessage", args, &out)
+	return out.TS, err
+}
+
+// slack's clock may differ from this machine's.
+const clocks = 10 * time.Minute
+
+// Find implements channels.Finder.
+func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
+	all, err := c.history(ctx, d.Chat, ts(d.CreatedAt.Add(-clocks)), true)
+	if code(err) == "thread_not_found" {
+		return channels.Receipt{}, false, nil
+	}
+	if err != nil {
+		return channels.Receipt{}, false, err
+	}
+	for _, m := range all {
+		if m.Bot != "" && m.Metadata.Type == "hob" && m.Metadata.Payload.ID == d.ID {
+			return channels.Receipt{ID: m.TS}, true, nil
+		}
+	}
+	return channels.Receipt{}, false, nil
+}
+
+// Typing implements channels.Typer. Slack shows what an app does in threads alone, and
+// the scope chat:write is enough for that
+// (docs.slack.dev/reference/methods/assistant.threads.setStatus). It ends by itself with
+// the next text, or after two minutes.
+func (c *Channel) Typing(ctx context.Context, chat string) error {
+	channel, thread, _ := strings.Cut(chat, "/")
+	c.mu.Lock()
+	never := c.noStatus
+	c.mu.Unlock()
+	if thread == "" || never {
+		return nil
+	}
+	_, err := c.call(ctx, c.bot, "assistant.threads.setStatus", url.Values{"channel_id": {channel}, "thread_ts": {thread}, "status": {"is writing..."}}, nil)
+	if class := channels.ClassOf(err); err != nil && class != channels.Later && class != channels.Temporary {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.noStatus = true
+		return nil
+	}
+	return err
+}

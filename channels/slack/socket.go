@@ -1,0 +1,227 @@
+package slack
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"hob/channels"
+)
+
+// envelope is one message of Slack's on the socket
+// (docs.slack.dev/apis/events-api/using-socket-mode, "Receiving events"). A repeated one has
+// retry_attempt; it is known by the message in it.
+type envelope struct {
+	Type    string          `json:"type"`
+	ID      string          `json:"envelope_id"`
+	Payload json.RawMessage `json:"payload"`
+	Reason  string          `json:"reason"` // of a disconnect
+	Attempt int             `json:"retry_attempt"`
+}
+
+// frame is what came over one of the sockets, or how it ended.
+type frame struct {
+	from *socket
+	env  envelope
+	err  error
+}
+
+// socket is one connection. Slack allows several side by side.
+type socket struct {
+	conn    *websocket.Conn
+	silence time.Duration
+	leaving atomic.Bool // it is heard only until its deadline
+	mu      sync.Mutex  // one writes at a time
+}
+
+const (
+	maxEnvelope = 4 << 20
+	writeWait   = 5 * time.Second
+	helloWait   = 20 * time.Second
+	// drain is for how long a connection is heard that Slack is about to end.
+	drain = 15 * time.Second
+)
+
+// ack tells Slack that an envelope was taken. Slack wants that within three seconds and
+// sends what was not acknowledged again (docs.slack.dev/apis/events-api, "Responding to
+// events" and "Retries").
+func (s *socket) ack(id string, payload any) error {
+	if id == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.conn.SetWriteDeadline(time.Now().Add(writeWait)); err != nil {
+		return err
+	}
+	return s.conn.WriteJSON(struct {
+		ID      string `json:"envelope_id"`
+		Payload any    `json:"payload,omitempty"`
+	}{id, payload})
+}
+
+// address asks Slack where a socket may be opened. The answer works once and for a
+// short time (docs.slack.dev/reference/methods/apps.connections.open).
+func (c *Channel) address(ctx context.Context) (string, error) {
+	var out struct {
+		URL string `json:"url"`
+	}
+	if _, err := c.call(ctx, c.app, "apps.connections.open", nil, &out); err != nil {
+		if code(err) == "missing_scope" {
+			return "", channels.Errorf(channels.Unauthorised, "slack: the app token lacks the scope connections:write; make one with it under Basic Information, App-Level Tokens, and put it: hob channel add slack")
+		}
+		return "", err
+	}
+	if !c.ours(out.URL) {
+		return "", errors.New("slack: apps.connections.open names an address that is not Slack's")
+	}
+	return out.URL, nil
+}
+
+// dial opens a socket and waits for Slack's hello on it.
+func (c *Channel) dial(ctx context.Context) (*socket, error) {
+	address, err := c.address(ctx)
+	if err != nil {
+		return nil, err
+	}
+	scheme := "https"
+	if u, err := url.Parse(address); err == nil && u.Scheme == "ws" {
+		scheme = "http"
+	}
+	ctx, cancel := context.WithTimeout(ctx, helloWait)
+	defer cancel()
+	d := websocket.Dialer{
+		NetDialContext: func(ctx context.Context, _, hostport string) (net.Conn, error) {
+			return c.net.Connect(ctx, scheme, hostport)
+		},
+		TLSClientConfig:  &tls.Config{MinVersion: tls.VersionTLS12},
+		HandshakeTimeout: helloWait,
+	}
+	conn, resp, err := d.DialContext(ctx, address, nil)
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close() // what stands in it is not looked at
+	}
+	if err != nil {
+		if resp != nil && resp.StatusCode != http.StatusSwitchingProtocols {
+			return nil, fmt.Errorf("slack: open a socket: Slack answered %d", resp.StatusCode)
+		}
+		return nil, fmt.Errorf("slack: open a socket: %w", withoutAddress(err))
+	}
+	s := &socket{conn: conn, silence: c.at.silence}
+	conn.SetReadLimit(maxEnvelope)
+	if err := s.hello(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	s.live()
+	return s, nil
+}
+
+// withoutAddress takes the address out of an error: it holds a ticket.
+func withoutAddress(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// hello waits for the first envelope, which says that the connection works.
+func (s *socket) hello(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
+	defer stop()
+	at, _ := ctx.Deadline()
+	if err := s.conn.SetReadDeadline(at); err != nil {
+		return fmt.Errorf("slack: open a socket: %w", err)
+	}
+	var env envelope
+	if err := s.conn.ReadJSON(&env); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return errors.New("slack: open a socket: the connection ended before Slack said hello")
+	}
+	switch env.Type {
+	case "hello":
+		return nil
+	case "disconnect":
+		return ended(env.Reason)
+	}
+	return errors.New("slack: open a socket: Slack did not say hello")
+}
+
+// live lets the connection die when Slack does not ping: a socket of which nobody told
+// that it is gone looks like a quiet one.
+func (s *socket) live() {
+	s.alive()
+	s.conn.SetPingHandler(func(data string) error {
+		s.alive()
+		err := s.conn.WriteControl(websocket.PongMessage, []byte(data), time.Now().Add(writeWait))
+		if err != nil && !errors.Is(err, websocket.ErrCloseSent) {
+			return err
+		}
+		return nil
+	})
+}
+
+func (s *socket) alive() {
+	if !s.leaving.Load() {
+		_ = s.conn.SetReadDeadline(time.Now().Add(s.silence))
+	}
+}
+
+// leave lets the connection end soon.
+func (s *socket) leave() {
+	s.leaving.Store(true)
+	_ = s.conn.SetReadDeadline(time.Now().Add(drain))
+}
+
+// read hands on what comes until the connection ends.
+func (s *socket) read(ctx context.Context, to chan<- frame) {
+	for {
+		var f frame
+		_, raw, err := s.conn.ReadMessage()
+		switch {
+		case err != nil:
+			f = frame{from: s, err: fmt.Errorf("slack: the socket ended: %w", withoutAddress(err))}
+		default:
+			s.alive()
+			f.from = s
+			if json.Unmarshal(raw, &f.env) != nil {
+				continue // no envelope: there is nothing to acknowledge
+			}
+		}
+		select {
+		case to <- f:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// ended is the error for Slack's word that it ends a connection. link_disabled means that
+// Socket Mode was switched off for the app (docs.slack.dev/apis/events-api/using-socket-mode,
+// "Disconnecting").
+func ended(reason string) error {
+	switch reason {
+	case "link_disabled":
+		return channels.Errorf(channels.Unauthorised, "slack: Socket Mode was switched off for the app; switch it on under Socket Mode on its page, and start Hob anew")
+	case "too_many_websockets":
+		e := channels.Errorf(channels.Later, "slack: the app has too many connections; does another Hob use the same tokens?")
+		e.RetryAt = time.Now().Add(time.Minute)
+		return e
+	}
+	return fmt.Errorf("slack: Slack ended the connection (%s)", word(reason))
+}

@@ -1,0 +1,97 @@
+package slack
+
+import (
+	"cmp"
+	"strings"
+)
+
+// plain turns a text of Slack's into what its writer meant: "<@U1>" and the like are
+// references, and "&", "<" and ">" are escaped
+// (docs.slack.dev/messaging/formatting-message-text#retrieving-messages). Mentions of me
+// are taken out; mentioned says whether there was one.
+func plain(text, me string, name func(user string) string) (out string, mentioned bool) {
+	var b strings.Builder
+	for text != "" {
+		before, rest, found := strings.Cut(text, "<")
+		b.WriteString(unescaped(before))
+		if !found {
+			break
+		}
+		ref, after, closed := strings.Cut(rest, ">")
+		if !closed || strings.Contains(ref, "<") { // no reference
+			b.WriteByte('<')
+			text = rest
+			continue
+		}
+		text = after
+		if id, is := strings.CutPrefix(ref, "@"); is && me != "" && before1(id) == me {
+			mentioned = true
+			// "hi <@U1>, look" becomes "hi, look".
+			if b.Len() == 0 || strings.HasSuffix(b.String(), " ") || strings.HasSuffix(b.String(), "\n") {
+				text = strings.TrimPrefix(strings.TrimLeft(strings.TrimLeft(text, " "), ":,"), " ")
+			}
+			continue
+		}
+		b.WriteString(unescaped(reference(ref, name)))
+	}
+	return strings.TrimSpace(b.String()), mentioned
+}
+
+func before1(s string) string {
+	s, _, _ = strings.Cut(s, "|")
+	return s
+}
+
+// reference is what stands between angle brackets, in words.
+func reference(ref string, name func(user string) string) string {
+	what, label, _ := strings.Cut(ref, "|")
+	switch {
+	case strings.HasPrefix(what, "@"):
+		id := what[1:]
+		return "@" + strings.TrimPrefix(cmp.Or(label, name(id), id), "@")
+	case strings.HasPrefix(what, "#"):
+		return "#" + strings.TrimPrefix(cmp.Or(label, what[1:]), "#")
+	case strings.HasPrefix(what, "!"):
+		kind, _, _ := strings.Cut(what[1:], "^")
+		if kind == "date" || kind == "subteam" {
+			return cmp.Or(label, kind)
+		}
+		return "@" + strings.TrimPrefix(cmp.Or(label, kind), "@")
+	case label == "" || label == what || strings.HasSuffix(what, "://"+label) || what == "mailto:"+label || what == "tel:"+label:
+		return strings.TrimPrefix(strings.TrimPrefix(what, "mailto:"), "tel:")
+	}
+	return label + " (" + what + ")"
+}
+
+// unescaped takes back the three escapes of Slack's, and no others.
+func unescaped(s string) string {
+	if !strings.Contains(s, "&") {
+		return s
+	}
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
+}
+
+// escaped is a text in which nothing is a reference.
+func escaped(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// cmpTS compares two of Slack's times ("1699999999.000100"); "" is before all.
+func cmpTS(a, b string) int {
+	as, am, _ := strings.Cut(a, ".")
+	bs, bm, _ := strings.Cut(b, ".")
+	if c := cmp.Compare(len(as), len(bs)); c != 0 {
+		return c
+	}
+	return cmp.Or(strings.Compare(as, bs), strings.Compare(am, bm))
+}
+
+// isTS reports whether s is one of Slack's times, which are the ids of messages, too.
+func isTS(s string) bool {
+	sec, frac, ok := strings.Cut(s, ".")
+	return ok && digits(sec) && digits(frac) && len(sec) <= 12 && len(frac) <= 9
+}
+
+func digits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,81 @@
+package channels
+
+import "strings"
+
+// item is the list item that a place in a text lies in (CommonMark 0.31, section 5.2,
+// without what starts one in the middle of a paragraph).
+type item struct {
+	start, indent int
+	open          bool
+	blank         bool // the last line was blank
+}
+
+// line goes on with a line that begins at the offset at.
+func (i *item) line(line string, at int) {
+	indent, marked := bullet(line)
+	switch {
+	case strings.TrimSpace(line) == "":
+		i.blank = true
+		return
+	case marked && (!i.open || indent <= i.indent):
+		*i = item{start: at, indent: indent, open: true}
+	case i.open && indent <= i.indent && i.blank: // else it is a lazy continuation
+		i.open = false
+	}
+	i.blank = false
+}
+
+// itemAt is where the list item begins that a cut at end would divide; 0: none.
+func itemAt(text string, end int) int {
+	var it item
+	at := 0
+	for at < end {
+		line, _, more := strings.Cut(text[at:], "\n")
+		it.line(line, at)
+		at += len(line) + 1
+		if !more {
+			break
+		}
+	}
+	if at == end || at == end+1 { // the cut is at the end of a line: is the next one of the item?
+		was := it
+		line, _, _ := strings.Cut(text[min(at, len(text)):], "\n")
+		if it.line(line, at); !it.open || it.start != was.start {
+			return 0
+		}
+	}
+	if !it.open {
+		return 0
+	}
+	return it.start
+}
+
+// itemFits reports whether the list item at the start of a text fits into one part.
+func (c cutter) itemFits(text string) bool {
+	var it item
+	for at := 0; at < len(text); {
+		line, _, _ := strings.Cut(text[at:], "\n")
+		if it.line(line, at); at > 0 && (!it.open || it.start > 0) {
+			return true
+		}
+		if at += len(line) + 1; c.length(text[:min(at-1, len(text))]) > c.limit {
+			return false
+		}
+	}
+	return true
+}
+
+// bullet returns the indent of a line, and whether it starts a list item.
+func bullet(line string) (indent int, marked bool) {
+	s := strings.TrimLeft(line, " ")
+	indent = len(line) - len(s)
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	switch {
+	case digits > 0 && digits < 10:
+		s = s[digits:]
+		marked = strings.HasPrefix(s, ". ") || strings.HasPrefix(s, ") ")
+	default:
+		marked = strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "* ") || strings.HasPrefix(s, "+ ") || strings.HasPrefix(s, "\u2022 ")
+	}
+	return indent, marked
+}

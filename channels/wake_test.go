@@ -1,0 +1,82 @@
+package channels_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+)
+
+// holding is a channel with a connection.
+type holding struct {
+	channelstest.Fake
+	runs atomic.Int64
+	fail atomic.Bool
+}
+
+func (*holding) Connected() {}
+
+func (h *holding) Run(ctx context.Context, r channels.Receiver) error {
+	h.runs.Add(1)
+	if h.fail.Load() {
+		return errors.New("no route")
+	}
+	return h.Fake.Run(ctx, r)
+}
+
+func TestAConnectionBeginsAnewWhenTheMachineWakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, other := &holding{}, &channelstest.Fake{}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": ch, "y": other}, channels.Options{})
+		synctest.Wait()
+		for range 3 {
+			h.Woke()
+			synctest.Wait()
+		}
+		if n := ch.runs.Load(); n != 4 {
+			t.Errorf("it ran %d times, want 4", n)
+		}
+		if s := h.Status()[0]; s.State != "running" || s.Error != "" {
+			t.Errorf("waking is a failure: %+v", s)
+		}
+		ch.fail.Store(true)
+		h.Woke()
+		time.Sleep(2 * time.Hour) // it waits long by now
+		ch.fail.Store(false)
+		n := ch.runs.Load()
+		h.Woke()
+		synctest.Wait()
+		if ch.runs.Load() != n+1 || h.Status()[0].State != "running" {
+			t.Errorf("a channel that waits is not tried at once: %+v", h.Status()[0])
+		}
+		h.stop(t)
+	})
+}
+
+func TestAnOutageOfAnHourLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &channelstest.Fake{}
+		h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": f}, channels.Options{})
+		f.Down()
+		for i := range 5 {
+			h.out.Put(to("x", "7", string(rune('a'+i))))
+			time.Sleep(12 * time.Minute)
+		}
+		f.Up()
+		time.Sleep(20 * time.Minute)
+		var got string
+		for _, s := range f.Arrived() {
+			got += s
+		}
+		s := h.Status()[0]
+		if got != "abcde" || s.Sent != 5 || s.SentAt.IsZero() {
+			t.Errorf("arrived %q: %+v", got, s)
+		}
+		h.stop(t)
+	})
+}

@@ -1,0 +1,154 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// The limits of posts to channels. They come from anywhere, through a tunnel of the
+// owner's, and all of them from its one address.
+const (
+	maxPost     = 1 << 20          // bytes of a body
+	postTime    = 10 * time.Second // to send it
+	hookTime    = 30 * time.Second // to answer
+	maxPosts    = 64               // at once
+	postsMinute = 120              // of one channel, with a right proof
+)
+
+// hooks counts posts. A wrong proof costs whoever has it nothing but a slower try; it
+// never shuts out those who have the right one, nor the owner from his page.
+type hooks struct {
+	doors doors
+
+	mu      sync.Mutex
+	running int
+	past    map[string][]time.Time // of proven ones, by channel
+}
+
+func (h *hooks) init() {
+	h.doors.init()
+	h.past = map[string][]time.Time{}
+}
+
+// begin reports how long a post has to wait; 0: it may begin, and end follows.
+func (h *hooks) begin(name string, now time.Time) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	past := h.past[name]
+	for len(past) > 0 && now.Sub(past[0]) >= time.Minute {
+		past = past[1:]
+	}
+	h.past[name] = past
+	switch {
+	case len(past) >= postsMinute:
+		return max(past[0].Add(time.Minute).Sub(now), time.Second)
+	case h.running >= maxPosts:
+		return time.Second
+	}
+	h.running++
+	return 0
+}
+
+func (h *hooks) end(name string, proven bool, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.running--
+	if proven {
+		h.past[name] = append(h.past[name], now)
+	}
+}
+
+// isHook reports whether a request is a post to a channel that takes some. Such a
+// one may name any host: a page that makes its own name lead here (DNS rebinding) has
+// nothing to show that a channel would believe, and no answer tells it anything.
+func (s *Server) isHook(r *http.Request) bool {
+	name, ok := strings.CutPrefix(r.URL.Path, "/hooks/")
+	return ok && r.Method == http.MethodPost && s.opt.Hooks[name] != nil
+}
+
+// hook hands a post to its channel, which proves it.
+func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("channel")
+	ch := s.opt.Hooks[name]
+	if ch == nil {
+		return fail(http.StatusNotFound, "not_found", "", "there is nothing at %s", r.URL.Path)
+	}
+	who := s.peer(r, true, true)
+	if who == PeerHob { // it runs as the owner and could read the secret
+		s.log.Warn("a program that works for Hob posted to a channel and was refused", "path", r.URL.Path)
+		return fail(http.StatusForbidden, "not_the_owner", "", "a program that Hob has started cannot post here")
+	}
+	if wait := s.hooks.begin(name, time.Now()); wait > 0 {
+		f := fail(http.StatusTooManyRequests, "too_many", "", "too many posts")
+		f.After = wait
+		return f
+	}
+	proven := false
+	defer func() { s.hooks.end(name, proven, time.Now()) }()
+	body, err := readPost(w, r)
+	if err != nil {
+		return err
+	}
+	ctx, stop := until(r.Context())
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	// Other users' programs may carry the owner's tunnel; they prove nothing by it.
+	a := ch.Hook(ctx, channels.Post{Header: r.Header, Body: body, Unknown: who != PeerOwner})
+	if a.Status == http.StatusUnauthorized {
+		return s.hooks.doors.failed(r, fail(http.StatusUnauthorized, "bad_signature", "", "the post is not signed as it has to be"))
+	}
+	proven = true
+	if at, ok := r.Context().Value(connKey{}).(*connection); ok {
+		prove(at.conn)
+	}
+	if a.Status >= http.StatusBadRequest {
+		return refusedPost(a)
+	}
+	s.reply(w, a.Status, a.Body)
+	return nil
+}
+
+// refusedPost is the error of a post that was proven and is not taken.
+func refusedPost(a channels.Posted) error {
+	code, said := "invalid", a.Error
+	switch {
+	case a.Status == http.StatusServiceUnavailable:
+		code = "not_ready"
+	case a.Status == http.StatusForbidden:
+		code = "denied"
+	case a.Status >= http.StatusInternalServerError:
+		code = "failed"
+	}
+	if said == "" {
+		said = strings.ToLower(http.StatusText(a.Status))
+	}
+	f := fail(a.Status, code, "", "%s", said)
+	if a.Status == http.StatusServiceUnavailable {
+		f.After = time.Second
+	}
+	return f
+}
+
+func readPost(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(postTime)) // in-process requests have none
+	var b bytes.Buffer
+	n, err := b.ReadFrom(io.LimitReader(r.Body, maxPost+1))
+	switch {
+	case err != nil:
+		return nil, fail(http.StatusBadRequest, "invalid", "", "the post broke off")
+	case n > maxPost:
+		w.Header().Set("Connection", "close")
+		return nil, fail(http.StatusRequestEntityTooLarge, "too_large", "", "a post has at most 1 MB")
+	}
+	_ = rc.SetReadDeadline(time.Time{})
+	return b.Bytes(), nil
+}

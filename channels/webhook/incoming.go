@@ -1,0 +1,347 @@
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"hob/channels"
+)
+
+// The limits of posts.
+const (
+	window   = 5 * time.Minute  // how far the clock of who signs may be off
+	waits    = 25 * time.Second // for an answer
+	maxName  = 200              // bytes of an id, a sender, a chat or a session
+	keeps    = 15 * time.Minute // an answer, for a post that asks again
+	maxKept  = 100
+	settling = 5 * time.Second // for posts that are just coming in
+)
+
+// message is what a program posts. The secret proves the owner's own program. What it
+// says of nobody else is his word; with a sender it is that person's, who has to be
+// allowed or paired like anywhere else. None of the fields is one of those that go
+// out, save for those that both have, so that nothing which Hob has signed can be sent
+// back to it as its owner's word.
+type message struct {
+	ID         string    `json:"id"`   // by which a second copy is known
+	Text       string    `json:"text"` //
+	Sender     string    `json:"sender"`
+	SenderName string    `json:"sender_name"`
+	Chat       string    `json:"chat"`    // comes back with the answer
+	Session    string    `json:"session"` // of the owner's: the conversation
+	At         time.Time `json:"at"`
+	Wait       bool      `json:"wait"` // for the answer, as long as a request can
+}
+
+// taken is the answer to a post.
+type taken struct {
+	Event    string `json:"event"`
+	Repeated bool   `json:"repeated,omitempty"`
+	Answer   string `json:"answer,omitempty"`
+	Question string `json:"question,omitempty"` // that the owner has to answer first
+}
+
+// Hook implements channels.Hooked.
+func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
+	key, ok := c.proven(p.Header, p.Body, time.Now())
+	if !ok {
+		return channels.Posted{Status: http.StatusUnauthorized}
+	}
+	m, wrong := parse(p.Body)
+	if wrong != "" {
+		return channels.Posted{Status: http.StatusBadRequest, Error: wrong}
+	}
+	r, done := c.in.receive()
+	if r == nil {
+		done()
+		return channels.Posted{Status: http.StatusServiceUnavailable}
+	}
+	in := m.inbound(key, time.Now())
+	in.Unknown = p.Unknown
+	acc, err := r.Receive(ctx, in)
+	if err != nil {
+		done()
+		if errors.Is(err, channels.ErrStranger) {
+			return channels.Posted{Status: http.StatusForbidden, Error: "the sender is neither paired nor on the allow list"}
+		}
+		return channels.Posted{Status: http.StatusServiceUnavailable}
+	}
+	out := taken{Event: acc.Event, Repeated: acc.Repeated}
+	if !m.Wait {
+		done()
+		return channels.Posted{Status: http.StatusAccepted, Body: out}
+	}
+	end := c.in.want(acc.Event)
+	done()
+	said := c.in.await(ctx, acc.Event)
+	end()
+	out.Answer, out.Question = said.answer, said.question
+	if said.answered {
+		out.Question = ""
+		return channels.Posted{Status: http.StatusOK, Body: struct {
+			taken
+			Answer string `json:"answer"` // also an empty one
+		}{out, said.answer}}
+	}
+	return channels.Posted{Status: http.StatusAccepted, Body: out}
+}
+
+// proven looks whether a post is signed, and returns by what a second copy of it is
+// known. As with triggers there are two forms: with X-Hob-Timestamp "v1=" and the HMAC
+// of timestamp.key.body, where key is the Idempotency-Key; and without it "sha256="
+// and that of the body. In the second form the body is all that is proven: a recorded
+// post is the same post again, whatever stands beside it.
+func (c *Channel) proven(h http.Header, body []byte, now time.Time) (key string, ok bool) {
+	sig, stamp, id := h.Get("X-Hob-Signature"), h.Get("X-Hob-Timestamp"), h.Get("Idempotency-Key")
+	if stamp == "" {
+		return digest("body:", body), c.fits(sig, "sha256", body)
+	}
+	n, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || n < 0 || n > 1<<40 || strconv.FormatInt(n, 10) != stamp || strings.Contains(id, ".") || len(id) > maxName {
+		return "", false
+	}
+	text := append([]byte(stamp+"."+id+"."), body...)
+	if !c.fits(sig, "v1", text) || now.Sub(time.Unix(n, 0)).Abs() > window {
+		return "", false
+	}
+	if id != "" {
+		return digest("id:", []byte(id)), true
+	}
+	return digest("sent:", text), true
+}
+
+func (c *Channel) fits(sig, form string, text []byte) bool {
+	got, digits, _ := strings.Cut(strings.TrimSpace(sig), "=")
+	sum, err := hex.DecodeString(digits)
+	if err != nil || !strings.EqualFold(got, form) {
+		return false
+	}
+	m := hmac.New(sha256.New, c.secret)
+	m.Write(text)
+	return hmac.Equal(sum, m.Sum(nil))
+}
+
+func digest(kind string, b []byte) string {
+	sum := sha256.Sum256(b)
+	return kind + hex.EncodeToString(sum[:])
+}
+
+// parse reads a body strictly, and says what is wrong with it.
+func parse(b []byte) (m message, wrong string) {
+	if !utf8.Valid(b) {
+		return m, "the body is not valid UTF-8"
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return m, "unknown field " + name + "; the fields are id, text, sender, sender_name, chat, session, at and wait"
+		}
+		return m, "the body is not the JSON it should be: " + strings.TrimPrefix(err.Error(), "json: ")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return m, "there is something after the end of the JSON object"
+	}
+	return m, m.wrong()
+}
+
+func (m message) wrong() string {
+	for _, f := range []struct{ name, value string }{
+		{"id", m.ID}, {"sender", m.Sender}, {"sender_name", m.SenderName}, {"chat", m.Chat}, {"session", m.Session},
+	} {
+		if len(f.value) > maxName || strings.ContainsFunc(f.value, unicode.IsControl) {
+			return f.name + " has at most 200 bytes and no control characters"
+		}
+	}
+	switch {
+	case strings.TrimSpace(m.Text) == "":
+		return "text is empty"
+	case m.Sender != "" && m.Session != "":
+		return "session is for the owner's own words; leave it out, or leave sender out"
+	case m.Sender != "" && channels.SenderID(m.Sender) == "":
+		return "sender holds what cannot be seen"
+	case strings.Contains(m.Chat, ":") || strings.HasPrefix(m.Chat, person):
+		return "chat may hold no colon, and not begin with " + person
+	}
+	return ""
+}
+
+// person begins the chat of somebody whose message names none, so that no other chat
+// is called the same.
+const person = "from/"
+
+func (m message) inbound(key string, now time.Time) channels.Inbound {
+	in := channels.Inbound{Chat: m.Chat, Sender: m.Sender, SenderName: m.SenderName, Text: m.Text, Key: key, At: m.At}
+	if m.ID != "" {
+		in.Key = digest("own:", []byte(m.ID))
+	}
+	if in.At.IsZero() || in.At.After(now) {
+		in.At = now
+	}
+	if m.Sender == "" {
+		in.FromOwner, in.Session, in.Chat = true, m.Session, cmp.Or(m.Chat, "main")
+		return in
+	}
+	in.Group, in.Mentioned = m.Chat != "", true // several senders may name one chat
+	in.Chat = cmp.Or(m.Chat, person+channels.SenderID(m.Sender))
+	return in
+}
+
+// said is what was said to a message so far.
+type said struct {
+	answered         bool
+	answer, question string
+	at               time.Time
+}
+
+// incoming is what posts wait for.
+type incoming struct {
+	mu      sync.Mutex
+	to      channels.Receiver // nil: the channel does not run
+	coming  int               // posts whose event is not known yet
+	wanted  map[string]int    // posts that wait, by event
+	kept    map[string]said   // by event
+	changed chan struct{}     // closed, and made anew, when any of these changes
+}
+
+func (i *incoming) init() {
+	i.wanted, i.kept, i.changed = map[string]int{}, map[string]said{}, make(chan struct{})
+}
+
+// change tells everybody who waits. i.mu is held.
+func (i *incoming) change() {
+	close(i.changed)
+	i.changed = make(chan struct{})
+}
+
+func (i *incoming) listen(r channels.Receiver) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.to = r
+	i.change()
+}
+
+// receive returns who takes messages. Until done is called nobody knows whether the
+// post will wait for what is said to it.
+func (i *incoming) receive() (r channels.Receiver, done func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.coming++
+	return i.to, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.coming--
+		i.change()
+	}
+}
+
+// want makes the answer to an event wait for a post.
+func (i *incoming) want(event string) (end func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.wanted[event]++
+	return func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.wanted[event]--; i.wanted[event] == 0 {
+			delete(i.wanted, event)
+		}
+	}
+}
+
+// await waits for what is said to an event.
+func (i *incoming) await(ctx context.Context, event string) said {
+	ctx, cancel := context.WithTimeout(ctx, waits)
+	defer cancel()
+	for {
+		i.mu.Lock()
+		s, ok := i.kept[event]
+		changed, over := i.changed, i.to == nil
+		i.mu.Unlock()
+		if ok || over {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return said{}
+		}
+	}
+}
+
+// answered hands a text to the posts that wait for it; alone: there is no other way
+// for it. It reports whether the text is where it belongs.
+func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool) (bool, error) {
+	if d.Event == "" || d.Kind != channels.Reply && d.Kind != channels.Question && d.Kind != channels.Status {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, settling)
+	defer cancel()
+	for {
+		i.mu.Lock()
+		wanted := i.wanted[d.Event] > 0
+		if wanted && d.Kind == channels.Status || alone && d.Kind == channels.Status {
+			i.mu.Unlock()
+			return true, nil // that it takes a while, who waits knows
+		}
+		if wanted || alone {
+			i.keep(d, time.Now())
+			i.mu.Unlock()
+			return true, nil
+		}
+		coming, changed := i.coming, i.changed
+		i.mu.Unlock()
+		if coming == 0 {
+			return false, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			if context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // as it is set
+				return false, nil
+			}
+			return false, ctx.Err()
+		}
+	}
+}
+
+// keep keeps a text for posts of its event. i.mu is held.
+func (i *incoming) keep(d channels.Delivery, now time.Time) {
+	var oldest string
+	for id, s := range i.kept {
+		if now.Sub(s.at) > keeps {
+			delete(i.kept, id)
+		} else if oldest == "" || s.at.Before(i.kept[oldest].at) {
+			oldest = id
+		}
+	}
+	if len(i.kept) >= maxKept {
+		delete(i.kept, oldest)
+	}
+	s := i.kept[d.Event]
+	s.at = now
+	switch {
+	case d.Kind == channels.Question:
+		s.question = d.Text
+	case s.answered:
+		s.answer += "\n\n" + d.Text // its next part
+	default:
+		s.answered, s.answer = true, d.Text
+	}
+	i.kept[d.Event] = s
+	i.change()
+}

@@ -1,0 +1,334 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hob/channels"
+	"hob/channels/webhook"
+)
+
+// ear takes messages as the manager does: each key once, and of strangers none.
+type ear struct {
+	mu    sync.Mutex
+	heard []channels.Inbound
+	keys  map[string]string
+	err   error
+	after func(event string)
+}
+
+func (e *ear) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err != nil {
+		return channels.Accepted{}, e.err
+	}
+	if id, ok := e.keys[in.Key]; ok {
+		return channels.Accepted{Event: id, Repeated: true}, nil
+	}
+	if e.keys == nil {
+		e.keys = map[string]string{}
+	}
+	id := fmt.Sprintf("e%d", len(e.heard)+1)
+	e.keys[in.Key] = id
+	e.heard = append(e.heard, in)
+	if e.after != nil {
+		go e.after(id)
+	}
+	return channels.Accepted{Event: id}, nil
+}
+
+func (e *ear) all() []channels.Inbound {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]channels.Inbound(nil), e.heard...)
+}
+
+// listening runs a channel until the test ends.
+func listening(t *testing.T, c webhook.Config, e *ear) *webhook.Channel {
+	t.Helper()
+	c.Secret = secret
+	ch, err := webhook.New(c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = ch.Run(ctx, e)
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	for ch.Hook(t.Context(), signed(`{"text":"x","sender":"nobody"}`)).Status == http.StatusServiceUnavailable {
+		time.Sleep(time.Millisecond)
+	}
+	e.mu.Lock()
+	e.heard, e.keys = nil, nil
+	e.mu.Unlock()
+	return ch
+}
+
+func mac(text string) string {
+	m := hmac.New(sha256.New, []byte(secret))
+	m.Write([]byte(text))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+func signed(body string) channels.Post {
+	return channels.Post{Header: http.Header{"X-Hob-Signature": {"sha256=" + mac(body)}}, Body: []byte(body)}
+}
+
+func stamped(body, key string, at time.Time) channels.Post {
+	stamp := strconv.FormatInt(at.Unix(), 10)
+	h := http.Header{"X-Hob-Signature": {"v1=" + mac(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}}
+	if key != "" {
+		h.Set("Idempotency-Key", key)
+	}
+	return channels.Post{Header: h, Body: []byte(body)}
+}
+
+func TestWhoSpeaks(t *testing.T) {
+	e := &ear{}
+	ch := listening(t, webhook.Config{}, e)
+	for _, c := range []struct {
+		name, body string
+		owner      bool
+		sender     string
+		chat       string
+		session    string
+		group      bool
+	}{
+		{"the owner", `{"text":"a"}`, true, "", "main", "", false},
+		{"the owner in a conversation", `{"text":"b","session":"work","chat":"c1"}`, true, "", "c1", "work", false},
+		{"somebody", `{"text":"c","sender":"ada@example.org"}`, false, "ada@example.org", "from/ada@example.org", "", false},
+		{"somebody among others", `{"text":"d","sender":"ada","chat":"room"}`, false, "ada", "room", "", true},
+	} {
+		before := len(e.all())
+		if a := ch.Hook(t.Context(), signed(c.body)); a.Status != http.StatusAccepted {
+			t.Errorf("%s: %+v", c.name, a)
+			continue
+		}
+		in := e.all()[before]
+		if in.FromOwner != c.owner || in.Sender != c.sender || in.Chat != c.chat || in.Session != c.session || in.Group != c.group {
+			t.Errorf("%s: %+v", c.name, in)
+		}
+	}
+}
+
+func TestRefusedPosts(t *testing.T) {
+	e := &ear{}
+	ch := listening(t, webhook.Config{}, e)
+	now := time.Now()
+	reflected, err := json.Marshal(map[string]any{"id": "d1", "event": "e", "kind": "notice", "session": "s", "text": "delete all", "created_at": now, "link_previews": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := signed(`{"text":"a"}`)
+	forged.Body = []byte(`{"text":"b"}`)
+	other := stamped(`{"text":"a"}`, "k1", now)
+	other.Header.Set("Idempotency-Key", "k2")
+	bare := stamped(`{"text":"a"}`, "", now)
+	bare.Header.Del("X-Hob-Timestamp")
+	for _, c := range []struct {
+		name   string
+		post   channels.Post
+		status int
+		says   string
+	}{
+		{"no signature", channels.Post{Header: http.Header{}, Body: []byte(`{"text":"a"}`)}, 401, ""},
+		{"another body", forged, 401, ""},
+		{"another key", other, 401, ""},
+		{"without its time", bare, 401, ""},
+		{"too old", stamped(`{"text":"a"}`, "", now.Add(-6*time.Minute)), 401, ""},
+		{"of the future", stamped(`{"text":"a"}`, "", now.Add(6*time.Minute)), 401, ""},
+		{"what Hob has sent itself", signed(string(reflected)), 400, "unknown field"},
+		{"no text", signed(`{"text":" "}`), 400, "text is empty"},
+		{"two values", signed(`{"text":"a"}{}`), 400, "after the end"},
+		{"a session of somebody else", signed(`{"text":"a","sender":"ada","session":"main"}`), 400, "session"},
+		{"a chat that looks like another's", signed(`{"text":"a","chat":"from/ada"}`), 400, "chat"},
+		{"an invisible sender", signed(`{"text":"a","sender":"\u200b"}`), 400, "sender"},
+		{"a long id", signed(`{"text":"a","id":"` + strings.Repeat("x", 201) + `"}`), 400, "id has"},
+		{"not UTF-8", signed("{\"text\":\"\xff\"}"), 400, "UTF-8"},
+	} {
+		a := ch.Hook(t.Context(), c.post)
+		if a.Status != c.status || !strings.Contains(a.Error, c.says) || c.says == "" && a.Error != "" {
+			t.Errorf("%s: %+v", c.name, a)
+		}
+	}
+	if n := len(e.all()); n != 0 {
+		t.Errorf("%d were taken", n)
+	}
+	e.mu.Lock()
+	e.err = channels.ErrStranger
+	e.mu.Unlock()
+	if a := ch.Hook(t.Context(), signed(`{"text":"a","sender":"eve"}`)); a.Status != http.StatusForbidden {
+		t.Errorf("a stranger: %+v", a)
+	}
+}
+
+// TestTakenOnce: a recorded post is the same one, whatever is put beside it.
+func TestTakenOnce(t *testing.T) {
+	e := &ear{}
+	ch := listening(t, webhook.Config{}, e)
+	now := time.Now()
+	beside := signed(`{"text":"a"}`)
+	beside.Header.Set("Idempotency-Key", "another")
+	for i, p := range []channels.Post{
+		signed(`{"text":"a"}`), signed(`{"text":"a"}`), beside,
+		stamped(`{"text":"b"}`, "k1", now), stamped(`{"text":"b"}`, "k1", now.Add(-time.Minute)),
+		signed(`{"text":"c","id":"7"}`), stamped(`{"text":"c","id":"7"}`, "k9", now),
+		stamped(`{"text":"d"}`, "", now), stamped(`{"text":"d"}`, "", now),
+		stamped(`{"text":"d"}`, "", now.Add(-time.Second)),
+	} {
+		if a := ch.Hook(t.Context(), p); a.Status != http.StatusAccepted {
+			t.Errorf("%d: %+v", i, a)
+		}
+	}
+	var texts []string
+	for _, in := range e.all() {
+		texts = append(texts, in.Text)
+	}
+	if got := strings.Join(texts, ""); got != "abcdd" {
+		t.Errorf("taken %q", got)
+	}
+}
+
+func say(t *testing.T, ch *webhook.Channel, kind channels.DeliveryKind, event, text string) error {
+	t.Helper()
+	_, err := ch.Send(t.Context(), channels.Delivery{ID: "d-" + event + string(kind), Event: event, Kind: kind, Text: text})
+	return err
+}
+
+func answer(t *testing.T, a channels.Posted) map[string]any {
+	t.Helper()
+	b, err := json.Marshal(a.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out map[string]any
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestWaiting: who waits gets the answer, and nobody else does.
+func TestWaiting(t *testing.T) {
+	r := newReceiver(t)
+	e := &ear{}
+	ch := listening(t, webhook.Config{URL: r.srv.URL}, e)
+	e.after = func(event string) {
+		if err := say(t, ch, channels.Reply, event, "it is noon"); err != nil {
+			t.Error(err)
+		}
+	}
+	a := ch.Hook(t.Context(), signed(`{"text":"what time is it?","wait":true}`))
+	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["event"] != "e1" {
+		t.Errorf("%+v", a)
+	}
+	if got := r.Arrived(); len(got) != 0 {
+		t.Errorf("posted %q as well", got)
+	}
+	a = ch.Hook(t.Context(), signed(`{"text":"what time is it?","wait":true}`))
+	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "it is noon" || got["repeated"] != true {
+		t.Errorf("once more: %+v", a)
+	}
+	told := make(chan struct{})
+	e.after = func(event string) {
+		defer close(told)
+		if err := say(t, ch, channels.Reply, event, "later"); err != nil {
+			t.Error(err)
+		}
+	}
+	if a = ch.Hook(t.Context(), signed(`{"text":"and now?"}`)); a.Status != http.StatusAccepted {
+		t.Errorf("%+v", a)
+	}
+	<-told
+	if got := r.Arrived(); len(got) != 1 || got[0] != "later" {
+		t.Errorf("who does not wait is answered by %q", got)
+	}
+}
+
+func TestQuestionWhileWaiting(t *testing.T) {
+	e := &ear{}
+	ch := listening(t, webhook.Config{}, e)
+	e.after = func(event string) {
+		if err := say(t, ch, channels.Question, event, "May I?"); err != nil {
+			t.Error(err)
+		}
+	}
+	post := signed(`{"text":"do it","wait":true}`)
+	a := ch.Hook(t.Context(), post)
+	if got := answer(t, a); a.Status != http.StatusAccepted || got["question"] != "May I?" {
+		t.Errorf("%+v", a)
+	}
+	if err := say(t, ch, channels.Reply, "e1", "done"); err != nil {
+		t.Error(err)
+	}
+	a = ch.Hook(t.Context(), post)
+	if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "done" || got["question"] != nil {
+		t.Errorf("%+v", a)
+	}
+	if err := say(t, ch, channels.Notice, "", "news"); channels.ClassOf(err) != channels.Unsupported {
+		t.Errorf("a notice without an address: %v", err)
+	}
+}
+
+// TestNoAnswerInTime: the request ends, and the answer is had by asking again.
+func TestNoAnswerInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &ear{}
+		ch := listening(t, webhook.Config{}, e)
+		post := signed(`{"text":"slow","wait":true}`)
+		begun := time.Now()
+		a := ch.Hook(t.Context(), post)
+		if took := time.Since(begun); a.Status != http.StatusAccepted || took != 25*time.Second {
+			t.Errorf("%+v after %v", a, took)
+		}
+		if err := say(t, ch, channels.Reply, "e1", "at last"); err != nil {
+			t.Fatal(err)
+		}
+		a = ch.Hook(t.Context(), post)
+		if got := answer(t, a); a.Status != http.StatusOK || got["answer"] != "at last" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+func FuzzHook(f *testing.F) {
+	for _, s := range []string{`{"text":"a"}`, `{"text":"a","sender":"b","chat":"c","at":"2026-11-23T00:00:00Z"}`, `{"id":1}`, `null`, `[`, "{\"text\":\"\xff\"}"} {
+		f.Add(s, "", "")
+	}
+	f.Add(`{"text":"a"}`, "1795392000", "k")
+	e := &ear{}
+	ch, err := webhook.New(webhook.Config{Secret: secret}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	f.Cleanup(cancel)
+	go func() { _ = ch.Run(ctx, e) }()
+	f.Fuzz(func(t *testing.T, body, stamp, key string) {
+		if strings.Contains(body, `"wait"`) {
+			t.Skip("it waits")
+		}
+		p := signed(body)
+		if stamp != "" {
+			p.Header = http.Header{"X-Hob-Signature": {"v1=" + mac(stamp+"."+key+"."+body)}, "X-Hob-Timestamp": {stamp}, "Idempotency-Key": {key}}
+		}
+		if a := ch.Hook(t.Context(), p); a.Status != 202 && a.Status != 400 && a.Status != 401 && a.Status != 503 {
+			t.Errorf("%+v", a)
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hob/channels/imessage/chatdb"
+)
+
+// withMessages gives "hob channel test" the flag --db: "hob channel test imessage --db
+// FILE" lists what stands in a database of Messages, on any system and without a daemon.
+func (a *app) withMessages(cmd *cobra.Command) *cobra.Command {
+	var file string
+	rest := cmd.RunE
+	cmd.Flags().StringVar(&file, "db", "", "for imessage: list the messages of this chat.db instead")
+	list := a.run(func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) != 1 || args[0] != "imessage":
+			return usage("--db is for: hob channel test imessage --db FILE")
+		case file == "":
+			return usage("--db is empty; name a chat.db")
+		}
+		return a.listMessages(c, file)
+	})
+	cmd.RunE = func(c *cobra.Command, args []string) error {
+		if c.Flags().Changed("db") {
+			return list(c, args)
+		}
+		return rest(c, args)
+	}
+	return cmd
+}
+
+// messageRow is one message as it is listed.
+type messageRow struct {
+	RowID       int64         `json:"rowid"`
+	GUID        string        `json:"guid"`
+	Chat        string        `json:"chat"`
+	Sender      string        `json:"sender"`
+	FromMe      bool          `json:"from_me"`
+	At          string        `json:"at"`
+	Text        string        `json:"text"`
+	Kind        chatdb.Kind   `json:"kind"`
+	ReplyTo     string        `json:"reply_to"`
+	Attachments []messageFile `json:"attachments"`
+	Reaction    string        `json:"reaction,omitempty"`
+	Removed     bool          `json:"removed,omitempty"`
+	Approximate bool          `json:"approximate,omitempty"`
+	Undecodable bool          `json:"undecodable,omitempty"`
+}
+
+type messageFile struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	MIME string `json:"mime"`
+	Size int64  `json:"size"`
+}
+
+func rowOf(m chatdb.Message) messageRow {
+	r := messageRow{
+		RowID: m.RowID, GUID: m.GUID, Sender: m.Sender, FromMe: m.FromMe, At: m.At.UTC().Format(time.RFC3339), Text: m.Text, Kind: m.Kind, ReplyTo: m.ReplyTo,
+		Attachments: []messageFile{}, Reaction: m.Reaction, Removed: m.Removed, Approximate: m.Approximate, Undecodable: m.Undecodable,
+	}
+	if m.Chat != nil {
+		r.Chat = m.Chat.GUID
+	}
+	for _, f := range m.Files {
+		r.Attachments = append(r.Attachments, messageFile{Name: f.Name, Path: f.Path, MIME: f.MIME, Size: f.Size})
+	}
+	return r
+}
+
+// messagesAtOnce is how many messages are held in memory.
+const messagesAtOnce = 2000
+
+// listMessages prints the messages of a database, as they are read.
+func (a *app) listMessages(c *cobra.Command, file string) error {
+	db, err := chatdb.Open(c.Context(), file, "")
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", file, err)
+	}
+	defer func() { _ = db.Close() }()
+	between := "["
+	for after := int64(0); ; {
+		list, next, err := db.Messages(c.Context(), after, messagesAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, m := range list {
+			if !a.asJSON {
+				a.printMessage(m)
+				continue
+			}
+			b, err := json.Marshal(rowOf(m))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s\n  %s", between, b)
+			between = ","
+		}
+		if next == after {
+			break
+		}
+		after = next
+	}
+	switch {
+	case a.asJSON && between == "[":
+		fmt.Fprintln(a.out, "[]")
+	case a.asJSON:
+		fmt.Fprintln(a.out, "\n]")
+	}
+	return nil
+}
+
+// printMessage prints a message in a line.
+func (a *app) printMessage(m chatdb.Message) {
+	who := m.Sender
+	if m.FromMe {
+		who = "me"
+	}
+	chat := ""
+	if m.Chat != nil && m.Chat.Group {
+		chat = " in " + m.Chat.Key()
+	} else if m.Chat != nil && m.FromMe {
+		chat = " to " + m.Chat.Key()
+	}
+	kind := ""
+	if m.Kind != chatdb.Plain {
+		kind = " (" + string(m.Kind) + ")"
+	}
+	text := m.Text
+	if m.Undecodable {
+		text = "[cannot be read]"
+	}
+	for _, f := range m.Files {
+		text += " [" + f.Name + "]"
+	}
+	fmt.Fprintf(a.out, "%d  %s  %s%s%s: %s\n", m.RowID, m.At.In(a.zone()).Format("2006-01-02 15:04"), printable(who), printable(chat), kind, printable(text))
+}

@@ -1,0 +1,95 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"hob/autonomy/bus"
+	"hob/channels/notes"
+	"hob/channels/reminders"
+	"hob/platform/pim"
+	"hob/platform/pim/echo"
+)
+
+// What tools write into the owner's lists and notes must not be heard as his word by the
+// channels that listen there: words from outside would become his by way of a reminder.
+// So each of these is noted before it is made.
+
+// toolLists are the lists that tools write to.
+func (d *Daemon) toolLists() []pim.Reminders {
+	out := d.lists()
+	if d.channels == nil || !d.channels.Has(reminders.Name) {
+		return out
+	}
+	for i, l := range out {
+		out[i] = ownReminders{l, d.ownWords(reminders.Name)}
+	}
+	return out
+}
+
+// toolNotes are the notes that tools write to.
+func (d *Daemon) toolNotes() []pim.Notes {
+	out := d.notes()
+	if d.channels == nil || !d.channels.Has(notes.Name) {
+		return out
+	}
+	for i, n := range out {
+		out[i] = ownNotes{n, d.ownWords(notes.Name)}
+	}
+	return out
+}
+
+func (d *Daemon) ownWords(channel string) *echo.Set {
+	return echo.NewSet(bus.Keeper(d.store, channel), echo.Own, echo.MostOwn)
+}
+
+type ownReminders struct {
+	pim.Reminders
+	own *echo.Set
+}
+
+// CreateReminder implements pim.Reminders.
+func (o ownReminders) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receipt, error) {
+	if err := o.own.Add(ctx, echo.Words(r.Title, r.Notes)); err != nil {
+		return pim.Receipt{}, fmt.Errorf("note what is written: %w", err)
+	}
+	got, err := o.Reminders.CreateReminder(ctx, r)
+	if err == nil && got.ID != "" {
+		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its words are known
+	}
+	return got, err
+}
+
+type ownNotes struct {
+	pim.Notes
+	own *echo.Set
+}
+
+// CreateNote implements pim.Notes.
+func (o ownNotes) CreateNote(ctx context.Context, n pim.Note) (pim.Receipt, error) {
+	if err := o.own.Add(ctx, echo.Words(n.Title, n.Text), echo.Words(n.Text)); err != nil {
+		return pim.Receipt{}, fmt.Errorf("note what is written: %w", err)
+	}
+	got, err := o.Notes.CreateNote(ctx, n)
+	if err == nil && got.ID != "" {
+		_ = o.own.Add(context.WithoutCancel(ctx), echo.Digest(got.ID)) // its words are known
+	}
+	return got, err
+}
+
+// protected are the places that no tool for files touches, within allowed folders too:
+// Hob's own, and the folder of notes in which its owner talks with it.
+func (d *Daemon) protected() []string {
+	out := d.opt.Paths.Own()
+	vault := d.opt.Config.Pim.NotesFolder
+	decode, on := d.section(notes.Name)
+	if vault == "" || !on {
+		return out
+	}
+	var c notes.Config
+	if err := decode(&c); err != nil {
+		return out // the channel cannot be used then
+	}
+	return append(out[:len(out):len(out)], filepath.Join(vault, filepath.FromSlash(notes.FolderOf(c))))
+}

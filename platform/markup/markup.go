@@ -1,0 +1,159 @@
+// Package markup turns the Markdown in which Hob writes into what a medium shows:
+// Telegram's HTML, Slack's mrkdwn, Discord's own Markdown, plain text, and a part
+// of HTML for mail. Drivers of channels call it with each text they send.
+//
+// Whatever comes in, what goes out is balanced, holds no mark-up of the text's own
+// making beyond what is listed at each function, and mentions nobody: texts may
+// repeat what a stranger wrote. Unfinished texts are fine, such as a draft whose
+// code block is still open. Text that is not Markdown stays what it is. It knows
+// nothing of limits of length; those are the channels manager's.
+package markup
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Telegram returns text for the parse mode HTML of the Bot API: the tags b, i, u, s,
+// code, pre, blockquote and a, as described at
+// https://core.telegram.org/bots/api#html-style. An @name in it is no mention.
+func Telegram(md string) string { return render(md, telegram{}) }
+
+// Slack returns mrkdwn: *b* _i_ ~s~, code and links, with & < and > escaped so that
+// no <!channel> can come out. See
+// https://docs.slack.dev/messaging/formatting-message-text.
+func Slack(md string) string { return render(md, slack{}) }
+
+// Discord returns Discord's Markdown. Tables become code blocks, and mentions are
+// broken by a character without width.
+func Discord(md string) string { return render(md, discord{}) }
+
+// Plain returns the text without marks: a link as "text (url)", lists with - and
+// numbers, tables as aligned columns.
+func Plain(md string) string { return render(md, plain{}) }
+
+// HTML returns a part of HTML for the body of a mail: no scripts, no pictures, no HTML
+// of the text's own, and links to http, https and mailto alone.
+func HTML(md string) string {
+	src, doc, ok := parse(md)
+	if !ok {
+		return "<p>" + strings.ReplaceAll(escapeHTML(strings.TrimSpace(string(src))), "\n", "<br>\n") + "</p>"
+	}
+	w := &writer{src: src, d: htmlDialect{}}
+	h := &htmlBlocks{w: w}
+	h.children(doc, false)
+	return strings.TrimSuffix(w.b.String(), "\n")
+}
+
+func render(md string, d dialect) string {
+	src, doc, ok := parse(md)
+	w := &writer{src: src, d: d}
+	if !ok {
+		return d.escape(strings.TrimSpace(string(src)))
+	}
+	out := strings.ReplaceAll(strings.Join(w.blocks(doc, 0), "\n\n"), still, "\n")
+	return strings.Trim(out, "\n")
+}
+
+// parse reads Markdown with tables, strikethrough and task lists. It knows neither
+// HTML, which stays text, nor definitions of links, which would vanish from a text.
+// ok is false for what is nested so deeply that nobody has written it: it is shown as
+// it is.
+func parse(md string) (src []byte, doc ast.Node, ok bool) {
+	src = []byte(clean(md))
+	if tangled(src) {
+		return src, nil, false
+	}
+	p := parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+		),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)
+	return src, p.Parse(text.NewReader(src)), true
+}
+
+// clean leaves no control characters but line breaks and tabs.
+func clean(md string) string {
+	md = strings.ReplaceAll(strings.ToValidUTF8(md, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r != '\n' && r != '\t' && unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, md)
+}
+
+// The most that can be nested or left open. The parser's time grows with the square of
+// these, not with that of the text.
+const (
+	maxDepth = 40
+	maxOpen  = 2000
+)
+
+// tangled reports whether a text would keep the parser busy.
+func tangled(src []byte) bool {
+	depth, open := 0, 0
+	begun, blank := true, true // still at the marks that begin a line; nothing but blanks in it
+	var first byte
+	mixed := false // the marks are more than a line across the page
+	for i, c := range src {
+		switch c {
+		case '\n':
+			if blank {
+				open = 0 // a paragraph ends
+			}
+			depth, begun, blank, first, mixed = 0, true, true, 0, false
+			continue
+		case ' ', '\t':
+			continue
+		case '>', '-', '*', '+':
+			depth++
+			if first == 0 {
+				first = c
+			}
+			mixed = mixed || c != first || c == '>' || i > 0 && src[i-1] == ' '
+		case '.', ')':
+			depth++
+			mixed = true
+		default:
+			begun = begun && '0' <= c && c <= '9'
+		}
+		blank = false
+		if begun && mixed && depth > maxDepth {
+			return true
+		}
+		if strings.IndexByte("*_~[]`<", c) >= 0 {
+			if open++; open > maxOpen {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,78 @@
+package echo_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"hob/platform/pim/echo"
+)
+
+type keeper map[string][]byte
+
+func (k keeper) Get(_ context.Context, key string) ([]byte, error) { return k[key], nil }
+func (k keeper) Set(_ context.Context, key string, v []byte) error {
+	k[key] = v
+	return nil
+}
+
+func open(t *testing.T, k keeper) echo.Key {
+	t.Helper()
+	key, err := echo.OpenKey(t.Context(), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func TestMark(t *testing.T) {
+	k := keeper{}
+	key := open(t, k)
+	text := key.With("an answer", "d1")
+	if !key.Made(text) || !open(t, k).Made("before "+text+" after") || key.Mark("d1") == key.Mark("d2") {
+		t.Errorf("%q", text)
+	}
+	other := open(t, keeper{})
+	mark := key.Mark("d1")
+	for _, s := range []string{"", "an answer", "(hob )", "(hob " + strings.Repeat("0", 32) + ")", other.Mark("d1"), mark[:len(mark)-2], strings.ToUpper(mark)} {
+		if key.Made(s) {
+			t.Errorf("%q passes for Hob's own", s)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	k := keeper{}
+	s := echo.NewSet(k, "x", 3)
+	if all, err := s.All(t.Context()); all != nil || err != nil {
+		t.Errorf("%v, %v", all, err)
+	}
+	for _, w := range []string{"a", "b", "b", "c", "d"} {
+		if err := echo.NewSet(k, "x", 3).Add(t.Context(), echo.Digest(w)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.All(t.Context())
+	if err != nil || len(all) != 3 || all[echo.Digest("a")] || !all[echo.Digest("d")] {
+		t.Errorf("%v, %v", all, err)
+	}
+	if echo.Words("Buy  milk", "and\nbread") != echo.Words("buy milk and bread", "") || echo.Digest("a", "b") == echo.Digest("ab") {
+		t.Error("digests")
+	}
+}
+
+func FuzzMade(f *testing.F) {
+	key, err := echo.OpenKey(context.Background(), keeper{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add("(hob 0123456789abcdef0123456789abcdef)")
+	f.Fuzz(func(t *testing.T, s string) {
+		if key.Made(s) {
+			t.Errorf("%q passes for Hob's own", s)
+		}
+		if !key.Made(key.With(s, "d")) {
+			t.Errorf("%q with its mark does not", s)
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package wording
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// call is the value of a function by its name.
+func (f *filling) call(name string, args []reflect.Value) reflect.Value {
+	if fn, own := f.t.funcs[name]; own {
+		return invoke(name, reflect.ValueOf(fn), args)
+	}
+	need := map[string]int{"not": 1, "len": 1, "eq": 2, "ne": 2, "printf": 1}[name]
+	if len(args) < need {
+		fail("%s has too few arguments", name)
+	}
+	switch name {
+	case "not":
+		return reflect.ValueOf(!truth(args[0]))
+	case "len":
+		v := plain(args[0])
+		if !v.IsValid() {
+			return reflect.ValueOf(0)
+		}
+		switch v.Kind() {
+		case reflect.Slice, reflect.Array, reflect.Map, reflect.String:
+			return reflect.ValueOf(v.Len())
+		}
+		fail("%s has no length", v.Type())
+	case "eq":
+		return reflect.ValueOf(equal(args[0], args[1]))
+	case "ne":
+		return reflect.ValueOf(!equal(args[0], args[1]))
+	case "printf":
+		var rest []any
+		for _, a := range args[1:] {
+			rest = append(rest, a.Interface())
+		}
+		return reflect.ValueOf(fmt.Sprintf(fmt.Sprint(args[0].Interface()), rest...))
+	}
+	fail("there is no function %s", name)
+	return reflect.Value{}
+}
+
+// equal compares what is written the same way: texts of different types are equal
+// when their letters are.
+func equal(a, b reflect.Value) bool {
+	a, b = plain(a), plain(b)
+	switch {
+	case !a.IsValid() || !b.IsValid():
+		return a.IsValid() == b.IsValid()
+	case a.Kind() == reflect.String && b.Kind() == reflect.String:
+		return a.String() == b.String()
+	case a.CanInt() && b.CanInt():
+		return a.Int() == b.Int()
+	case a.Type() != b.Type() || !a.Comparable():
+		fail("%s and %s cannot be compared", a.Type(), b.Type())
+	}
+	return a.Equal(b)
+}
+
+// invoke calls a function with one result, or one and an error.
+func invoke(name string, fn reflect.Value, args []reflect.Value) reflect.Value {
+	t := fn.Type()
+	if t.IsVariadic() || t.NumIn() != len(args) || t.NumOut() == 0 {
+		fail("%s is called with %d arguments", name, len(args))
+	}
+	for i, a := range args {
+		for a.IsValid() && a.Kind() == reflect.Interface {
+			a = a.Elem()
+		}
+		switch want := t.In(i); {
+		case !a.IsValid():
+			args[i] = reflect.Zero(want)
+		case a.Type().AssignableTo(want):
+			args[i] = a
+		default:
+			fail("%s wants a %s as argument %d, not a %s", name, want, i+1, a.Type())
+		}
+	}
+	out := fn.Call(args)
+	if last := out[len(out)-1]; len(out) == 2 && !last.IsNil() {
+		panic(stopped{fmt.Errorf("%s: %v", name, last.Interface())})
+	}
+	return out[0]
+}

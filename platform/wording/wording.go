@@ -1,0 +1,109 @@
+// Package wording fills in the texts that stand in files: text/template without
+// calling methods. Where methods can be called by names that only the data knows, the
+// linker keeps each exported method of each type, and the program is 8 MB larger for
+// it (cmd/link/internal/ld/deadcode.go, "reflectSeen").
+//
+// The language is that of text/template, which parses it: {{.Field}}, chains of fields,
+// keys of maps, variables, {{if}}, {{with}}, {{range}}, {{template}}, {{define}}, and,
+// or, not, eq, ne, len, printf, and functions of one's own. A field may hold a function.
+// There are no methods, no break, no continue and no comparison of order.
+package wording
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"reflect"
+	"text/template/parse"
+)
+
+// Funcs are functions by the names that texts call them by.
+type Funcs map[string]any
+
+// Template is a text with places to fill in, and those it defines. It may be used
+// concurrently.
+type Template struct {
+	name  string
+	trees map[string]*parse.Tree
+	funcs Funcs
+}
+
+// names are what the parser may find; the values are looked up when it is filled in.
+var names = map[string]any{"and": true, "or": true, "not": true, "eq": true, "ne": true, "len": true, "printf": true}
+
+// Parse reads a text.
+func Parse(text string, own ...Funcs) (*Template, error) {
+	t := &Template{name: "text", trees: map[string]*parse.Tree{}, funcs: Funcs{}}
+	for _, f := range own {
+		for name, fn := range f {
+			t.funcs[name] = fn
+		}
+	}
+	return t, t.add("text", text)
+}
+
+// ParseFS reads the files that match, each under the last part of its name.
+func ParseFS(files fs.FS, pattern string) (*Template, error) {
+	found, err := fs.Glob(files, pattern)
+	if err != nil || len(found) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("wording: no file is like %s", pattern))
+	}
+	t := &Template{trees: map[string]*parse.Tree{}}
+	for _, f := range found {
+		text, err := fs.ReadFile(files, f)
+		if err != nil {
+			return nil, fmt.Errorf("wording: %w", err)
+		}
+		if err := t.add(path.Base(f), string(text)); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Must is for texts that are part of the program.
+func Must(t *Template, err error) *Template {
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func (t *Template) add(name, text string) error {
+	trees, err := parse.Parse(name, text, "", "", names, t.funcs)
+	if err != nil {
+		return fmt.Errorf("wording: %w", err)
+	}
+	for n, tree := range trees {
+		if old := t.trees[n]; old == nil || !parse.IsEmptyTree(tree.Root) {
+			t.trees[n] = tree
+		}
+	}
+	return nil
+}
+
+// Execute writes the text, filled in with data.
+func (t *Template) Execute(w io.Writer, data any) error { return t.ExecuteTemplate(w, t.name, data) }
+
+// ExecuteTemplate writes one of the texts that are defined in it.
+func (t *Template) ExecuteTemplate(w io.Writer, name string, data any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			stop, is := p.(stopped)
+			if !is {
+				panic(p)
+			}
+			err = fmt.Errorf("wording: %s: %w", name, stop.err)
+		}
+	}()
+	f := &filling{t: t, w: w}
+	f.define(name, reflect.ValueOf(data))
+	return nil
+}
+
+// stopped ends a filling with its error.
+type stopped struct{ err error }
+
+func fail(format string, args ...any) { panic(stopped{fmt.Errorf(format, args...)}) }

@@ -1,0 +1,110 @@
+package social
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"hob/knowledge/store"
+	"hob/tools"
+)
+
+type fileIn struct {
+	Path string `json:"path" jsonschema:"file"`
+	Text string `json:"text,omitempty" jsonschema:"words that go along"`
+	To   string `json:"to,omitempty" jsonschema:"channel, or channel:chat; without it: this conversation"`
+}
+
+func sendFile(p Post) tools.Tool {
+	return tools.New(tools.Def[fileIn]{
+		Spec: tools.Spec{
+			Name: "send_file", Category: "social", Effects: tools.Send,
+			Description: "Send a file to the owner in this conversation, or to somebody over a channel.",
+			Keywords:    "attachment document photo picture pdf report upload",
+		},
+		Paths: func(in fileIn) []string { return []string{in.Path} },
+		Summary: func(in fileIn) string {
+			if in.To == "" {
+				return fmt.Sprintf("Send the file %s here", in.Path)
+			}
+			return fmt.Sprintf("Send the file %s to %s", in.Path, in.To)
+		},
+		Judge: func(ctx context.Context, in fileIn) tools.Judgement {
+			_, j := in.judge(ctx, p, tools.Asking(ctx))
+			return j
+		},
+		RunTx: func(ctx context.Context, tx *store.Tx, c tools.Call, in fileIn) (tools.Result, error) {
+			m, j := in.judge(ctx, p, c.Event)
+			switch {
+			case j.Refused != nil:
+				return tools.Result{}, j.Refused
+			case j.Exact != c.Exact:
+				return tools.Result{}, tools.Errorf(tools.Conflict, "the file, or whom this reaches, has changed since it was allowed; nothing was sent")
+			}
+			f := m.Files[0]
+			if m.Channel == "" { // a conversation on this machine
+				return tools.Result{Text: fmt.Sprintf("%s is on this computer: %s", f.Name, f.Path), Data: sendOut{Owner: true}}, nil
+			}
+			sent, err := p.SendTx(ctx, tx, c, m)
+			if err != nil {
+				return tools.Result{}, err
+			}
+			r := sendIn{Channel: m.Channel, To: m.To}.result(c, m, sent)
+			if !sent.Attached {
+				r.Text = fmt.Sprintf("%s takes no such files; the message says where it lies. %s", m.Channel, r.Text)
+			}
+			return r, nil
+		},
+		UndoTx: func(ctx context.Context, tx *store.Tx, data json.RawMessage) (string, error) {
+			var s Sent
+			if err := json.Unmarshal(data, &s); err != nil {
+				return "", tools.Errorf(tools.Failed, "the undo record cannot be read: %w", err)
+			}
+			return p.CallBackTx(ctx, tx, s.ID)
+		},
+	})
+}
+
+// judge reads the file and finds whom it reaches. What it found is what the yes is
+// about: the file with this content, for these people.
+func (in fileIn) judge(ctx context.Context, p Post, event string) (Message, tools.Judgement) {
+	refuse := func(err error) (Message, tools.Judgement) { return Message{}, tools.Judgement{Refused: err} }
+	if utf8.RuneCountInString(in.Text) > maxText {
+		return refuse(tools.Errorf(tools.InvalidArguments, "the text has more than %d characters; shorten it", maxText))
+	}
+	f, err := p.File(ctx, in.Path)
+	if err != nil {
+		return refuse(err)
+	}
+	if strings.HasPrefix(filepath.Base(f.Path), ".") {
+		return refuse(tools.Errorf(tools.Unsupported, "%s is a hidden file, and such files are not sent", f.Name))
+	}
+	channel, to, _ := strings.Cut(in.To, ":")
+	if to == "" {
+		if channel, to, err = p.Here(ctx, event, channel); err != nil {
+			return refuse(err)
+		}
+	}
+	digest := sha256.Sum256(f.Data)
+	m := Message{Channel: channel, To: to, Text: in.Text, Files: []File{f}}
+	if m.Text == "" {
+		m.Text = f.Name
+	}
+	if channel == "" {
+		m.Owner = true
+		return m, tools.Judgement{Effects: tools.Read, Why: "it goes nowhere", Exact: "here " + hex.EncodeToString(digest[:])}
+	}
+	j := judge(ctx, p, sendIn{Channel: channel, To: to, Text: m.Text})
+	if j.Refused != nil {
+		return m, j
+	}
+	m.Owner = j.Exact == tools.Owner
+	j.Exact += " " + hex.EncodeToString(digest[:])
+	j.Pattern = "" // each file is a matter of its own
+	return m, j
+}
