@@ -3,7 +3,7 @@ package imessage
 import (
 	"fmt"
 
-	"hob/channels/imessage/chatdb"
+	"hob/platform/messages/chatdb"
 )
 
 // What tests look at.

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"hob/channels"
-	"hob/channels/imessage/chatdb"
+	"hob/platform/messages/chatdb"
 )
 
 // stored is where Messages keeps what comes along with messages.

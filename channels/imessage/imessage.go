@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/channels/imessage/chatdb"
+	"hob/platform/messages/chatdb"
 	"hob/platform/osrun"
 	"hob/platform/permission"
 )

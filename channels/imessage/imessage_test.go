@@ -15,7 +15,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/imessage"
-	"hob/channels/imessage/chatdbtest"
+	"hob/platform/messages/chatdbtest"
 	"hob/platform/osrun"
 	"hob/platform/osrun/osruntest"
 )

@@ -12,7 +12,7 @@ import (
 	"unicode"
 
 	"hob/channels"
-	"hob/channels/imessage/chatdb"
+	"hob/platform/messages/chatdb"
 )
 
 // cursor is how far has been heard.

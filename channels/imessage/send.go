@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"hob/channels"
-	"hob/channels/imessage/chatdb"
 	"hob/platform/markup"
+	"hob/platform/messages/chatdb"
 	"hob/platform/osrun"
 )
 

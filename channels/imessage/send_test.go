@@ -14,7 +14,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/imessage"
-	"hob/channels/imessage/chatdbtest"
+	"hob/platform/messages/chatdbtest"
 )
 
 func delivery(id, chat, text string) channels.Delivery {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hob/channels/imessage/chatdb"
+	"hob/platform/messages/chatdb"
 )
 
 // withMessages gives "hob channel test" the flag --db: "hob channel test imessage --db

@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"hob/channels/imessage/typedstream"
+	"hob/platform/messages/typedstream"
 )
 
 // read finds the text of a row.

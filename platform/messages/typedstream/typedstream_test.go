@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"hob/channels/imessage/chatdbtest"
-	"hob/channels/imessage/typedstream"
+	"hob/platform/messages/chatdbtest"
+	"hob/platform/messages/typedstream"
 )
 
 // wide is a text in UTF-16 with its mark.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"hob/channels/imessage/bplist"
-	"hob/channels/imessage/typedstream"
+	"hob/platform/messages/bplist"
+	"hob/platform/messages/typedstream"
 )
 
 // Kind says what a row is.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/channels/imessage/chatdb"
-	"hob/channels/imessage/chatdbtest"
+	"hob/platform/messages/chatdb"
+	"hob/platform/messages/chatdbtest"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

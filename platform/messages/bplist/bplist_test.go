@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hob/channels/imessage/bplist"
-	"hob/channels/imessage/chatdbtest"
+	"hob/platform/messages/bplist"
+	"hob/platform/messages/chatdbtest"
 )
 
 func TestRoundTrip(t *testing.T) {
