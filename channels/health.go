@@ -1,7 +1,6 @@
 package channels
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"time"
@@ -33,13 +32,11 @@ type Health struct {
 	Next   time.Time `json:"next,omitzero"`
 }
 
-// Counter is an Outbox that knows how many texts wait for a channel.
+// Counter is an Outbox that knows how many texts wait for a channel, and when the first
+// of them is due (zero: none is known). It returns soon.
 type Counter interface {
-	Waiting(ctx context.Context, channel string) (int, error)
+	Queue(channel string) (n int, next time.Time, err error)
 }
-
-// statusTimeout bounds the look into the queue.
-const statusTimeout = 2 * time.Second
 
 // Status lists the channels in order of name.
 func (m *Manager) Status() []Health {
@@ -73,23 +70,16 @@ func (m *Manager) look(h *Health) {
 	if !ok || h.Pull {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
-	defer cancel()
-	n, err := c.Waiting(ctx, h.Name)
+	n, next, err := c.Queue(h.Name)
 	if err != nil {
 		m.opt.Log.Warn("cannot look how many texts wait", "channel", h.Name, "error", err)
 		return
 	}
 	h.Queued = n
-	if n == 0 {
-		h.Next = time.Time{}
-		return
+	if next.After(h.Next) {
+		h.Next = next
 	}
-	now := time.Now()
-	if at, ok, err := m.opt.Outbox.NextDelivery(ctx, h.Name); err == nil && ok && at.After(h.Next) {
-		h.Next = at
-	}
-	if !h.Next.After(now) {
+	if n == 0 || !h.Next.After(time.Now()) {
 		h.Next = time.Time{}
 	}
 }

@@ -26,7 +26,7 @@ func Received(dir func() string, sub string) func(ctx context.Context, name stri
 		if err != nil {
 			return "", fmt.Errorf("keep a file: %w", err)
 		}
-		defer outer.Close()
+		defer func() { _ = outer.Close() }()
 		if err := outer.Mkdir(sub, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("keep a file: %w", err)
 		}
@@ -34,7 +34,7 @@ func Received(dir func() string, sub string) func(ctx context.Context, name stri
 		if err != nil {
 			return "", fmt.Errorf("keep a file: %w", err)
 		}
-		defer root.Close()
+		defer func() { _ = root.Close() }()
 		got, err := place(ctx, root, FileName(name), data)
 		if err != nil {
 			return "", fmt.Errorf("keep a file: %w", err)

@@ -164,7 +164,7 @@ func TestADeliveryKnowsItsMessageAndDraft(t *testing.T) {
 	if d := cmp.Diff(rows[0].Cause, unsettled[0].Cause); d != "" || unsettled[0].Draft != "m2" {
 		t.Errorf("after a crash: %+v", unsettled[0])
 	}
-	if n, err := f.Waiting(ctx, "push"); err != nil || n != 2 {
+	if n, _, err := f.Outbox().(channels.Counter).Queue("push"); err != nil || n != 2 {
 		t.Errorf("%d wait, %v", n, err)
 	}
 	fatal(t, f.Delivered(ctx, rows[0].ID, channels.Receipt{}))

@@ -283,13 +283,6 @@ func (b *Bus) NextDelivery(ctx context.Context, channel string) (time.Time, bool
 	return store.Time(ms.Int64), ms.Valid, err
 }
 
-// Waiting implements channels.Counter.
-func (b *Bus) Waiting(ctx context.Context, channel string) (n int, err error) {
-	err = b.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?`,
-		channel).Scan(&n)
-	return n, err
-}
-
 // filesColumn is how files are kept in a row.
 func filesColumn(files []channels.Attachment) (string, error) {
 	if len(files) == 0 {
@@ -326,5 +319,20 @@ func (b *Bus) Attached(ctx context.Context) (paths []string, err error) {
 func (b *Bus) Outbox() channels.Outbox { return outbox{b} }
 
 type outbox struct{ *Bus }
+
+// queueTimeout bounds a look into the queue.
+const queueTimeout = 2 * time.Second
+
+// Queue implements channels.Counter.
+func (o outbox) Queue(channel string) (n int, next time.Time, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), queueTimeout)
+	defer cancel()
+	if err = o.db.Read().QueryRowContext(ctx, `SELECT count(*) FROM outbox INDEXED BY outbox_open WHERE state IN ('queued', 'sending', 'failed') AND channel = ?`,
+		channel).Scan(&n); err != nil || n == 0 {
+		return n, next, err
+	}
+	next, _, err = o.NextDelivery(ctx, channel)
+	return n, next, err
+}
 
 func (o outbox) Wake(channel string) <-chan struct{} { return o.door(channel) }

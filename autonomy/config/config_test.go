@@ -202,6 +202,9 @@ func TestMistakes(t *testing.T) {
 		{"another's folder", "[files]\nallowed = [\"~root/x\"]\n", `another user's folder`},
 		{"bad channel name", "[channels.\"a b\"]\nx = 1\n", `letters, digits, - and _ only`},
 		{"enabled", "[channels.webhook]\nenabled = \"yes\"\n", `channels.webhook.enabled: "yes": it must be true or false`},
+		{"mention", "[channels.webhook]\nmention = \"no\"\n", `channels.webhook.mention: "no": it must be true or false`},
+		{"settle", "[channels.webhook]\nsettle = \"5m\"\n", `it must be a time from "0s" (off) to "30s"`},
+		{"stream", "[channels.webhook]\nstream = 1\n", `channels.webhook.stream: 1: it must be true or false`},
 		{"trigger without action", "[triggers.t]\n", `c.toml:1: triggers.t.action: a trigger needs an action`},
 		{"secret is not shown", "[providers.x]\nkind = \"openai\"\napi_key = 12345\n", `c.toml:3: providers.x.api_key: it must be text in quotes`},
 		{"embedder without a model", "[knowledge]\nembeddings = \"nomic\"\n", `knowledge.embeddings: "nomic": it must be "off", "provider/model"`},
@@ -459,5 +462,24 @@ func TestStream(t *testing.T) {
 	}
 	if v, err := c.Get("providers.a.stream"); err != nil || v != true {
 		t.Errorf("%v, %v", v, err)
+	}
+}
+
+// The keys that every channel has are not the driver's.
+func TestKeysOfAllChannels(t *testing.T) {
+	c, err := Parse("c.toml", []byte("[channels.a]\nmention = false\nstream = false\nsettle = \"0s\"\nurl = \"x\"\n[channels.b]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := c.Channel("a")
+	b, _ := c.Channel("b")
+	var own struct {
+		URL string `toml:"url"`
+	}
+	if err := a.Decode(&own); err != nil || own.URL != "x" {
+		t.Errorf("%v, %q", err, own.URL)
+	}
+	if a.Mention || a.Stream || a.Settle == nil || a.Settle.Duration != 0 || !b.Mention || !b.Stream || b.Settle != nil || !b.Enabled {
+		t.Errorf("%+v\n%+v", a, b)
 	}
 }
