@@ -110,8 +110,11 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 		_, err := c.call(ctx, c.bot, "conversations.list", args, &ims)
 		return err
 	})
-	if err != nil && channels.ClassOf(err) != channels.Permanent {
+	if err != nil && channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
 		return nil, err
+	}
+	if err != nil {
+		c.log.Warn("direct messages that began while slack was not heard are not known", "error", err)
 	}
 	var out []spot
 	since := c.seen.Since

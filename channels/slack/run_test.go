@@ -67,6 +67,7 @@ func TestLost(t *testing.T) {
 		until(t, "the end", func() bool { return d.connections() == 0 })
 		d.write(dm("two"))
 		d.write(dm("three"))
+		d.failing("conversations.list", failure{code: "missing_scope", needed: "im:read"})
 		d.Up()
 		until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
 		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {

@@ -164,13 +164,16 @@ func (d *slackd) link(w http.ResponseWriter, r *http.Request) {
 		_ = conn.Close()
 		return
 	}
-	if k.write(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A1"}, "debug_info": object{"host": "x"}}) != nil {
-		return
-	}
+	k.mu.Lock() // whoever is told of the connection writes after the hello
 	d.mu.Lock()
 	d.sockets = append(d.sockets, k)
 	d.ever = true
 	d.mu.Unlock()
+	err = conn.WriteJSON(object{"type": "hello", "num_connections": 1, "connection_info": object{"app_id": "A1"}, "debug_info": object{"host": "x"}})
+	k.mu.Unlock()
+	if err != nil {
+		_ = conn.Close() // the loop below ends
+	}
 	for {
 		var m struct {
 			ID      string `json:"envelope_id"`

@@ -10,8 +10,8 @@
 //
 // The Web API is some 20 calls of one form, and the socket is a WebSocket with JSON in
 // it. Both are spoken here, over platform/safehttp: slack-go's Client makes connections
-// by itself, hides why Slack ends one, and adds 2.5 MB to the program. The tests hold
-// this package against slack-go's reading of the protocol.
+// by itself, hides why Slack ends one, opens new ones without a pause, and adds 0.6 MB to
+// the program. The tests hold this package against slack-go's reading of the protocol.
 //
 // The channels manager calls it; who is heard, splitting and retries are the manager's.
 package slack

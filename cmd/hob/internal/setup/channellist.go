@@ -1,7 +1,6 @@
 package setup
 
 import (
-	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	screen "hob/channels/desktop"
+	"hob/channels/slack"
 )
 
 // channelSetups are the channels to choose from. A new one is a line here.
@@ -160,11 +160,8 @@ func discordID(token string) string {
 	return string(b)
 }
 
-//go:embed slack_manifest.yaml
-var slackManifest string
-
 // SlackManifest is what Slack makes the app from.
-func SlackManifest() string { return slackManifest }
+func SlackManifest() string { return slack.Manifest("Hob") }
 
 // slackTokens have a prefix by their kind (docs.slack.dev/authentication/tokens).
 var slackTokens = regexp.MustCompile(`^(xoxb|xapp)-[A-Za-z0-9-]{10,}$`)
@@ -192,7 +189,7 @@ func slackChannel() channelSetup {
 		Fields: []field{
 			{Key: "bot_token", Kind: Secret, Title: "The bot token (xoxb-...)", About: "It is not shown.", Check: slackToken("xoxb-", bot)},
 			{Key: "app_token", Kind: Secret, Title: "The app-level token (xapp-...)", About: "It is not shown.", Check: slackToken("xapp-", app)},
-			allowed("members as T01ABC/U02DEF: the workspace, and Copy member ID in a profile"),
+			allowed("workspace and member, as T0123456789/U0123456789 (Slack's address in a browser has the first, Copy member ID in a profile gives the second)"),
 		},
 		Then: pairing("slack"),
 	}

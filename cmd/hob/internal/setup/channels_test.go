@@ -175,7 +175,7 @@ func TestWhereToGetIt(t *testing.T) {
 			t.Errorf("%s is no kind of channel", c.Name)
 		}
 	}
-	if m := SlackManifest(); !strings.Contains(m, "socket_mode_enabled: true") || !strings.Contains(m, "interactivity:\n    is_enabled: true") {
+	if m := SlackManifest(); !strings.Contains(m, `"socket_mode_enabled": true`) || !strings.Contains(m, `"command": "/hob"`) {
 		t.Error(m)
 	}
 }
