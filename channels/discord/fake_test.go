@@ -593,7 +593,7 @@ func answerWith(code int, body string, header ...string) func(http.ResponseWrite
 func (w *world) Fail(class channels.Class, n int) bool {
 	f := map[channels.Class]func(http.ResponseWriter){
 		channels.Temporary:    answerWith(502, "<html>bad gateway "+token),
-		channels.Later:        answerWith(429, `{"message":"You are being rate limited. `+token+`","retry_after":0.05,"global":false}`, "Retry-After", "1"),
+		channels.Later:        answerWith(429, `{"message":"You are being rate limited. `+token+`","retry_after":0.05,"global":false}`),
 		channels.Permanent:    answerWith(400, `{"message":"Cannot send an empty message `+token+`","code":50006}`),
 		channels.Unauthorised: answerWith(401, `{"message":"401: Unauthorized `+token+`","code":0}`),
 	}[class]

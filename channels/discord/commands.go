@@ -1,0 +1,121 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hob/channels"
+)
+
+// slash is a command that is made known to Discord: one of Hob's own, or ask.
+type slash struct{ name, about, arg string }
+
+func slashes() []slash {
+	return []slash{
+		{"ask", "Ask me, or give me something to do", "text"},
+		{"status", "What I am doing", ""},
+		{"stop", "Stop what I am doing here", ""},
+		{"new", "Begin a fresh conversation", ""},
+		{"approve", "Say yes to my question", "what"},
+		{"deny", "Say no to my question", "what"},
+		{"undo", "Take back my last action", "what"},
+		{"why", "Why I did or said something", "what"},
+		{"quiet", "Hold what is not critical for a while", "how_long"},
+		{"pause", "Begin nothing by myself for a while", "how_long"},
+		{"resume", "End the pause", ""},
+		{"model", "Which model answers here, or choose one", "name"},
+		{"help", "All my commands", ""},
+	}
+}
+
+// commands is the body of "Bulk Overwrite Global Application Commands": for servers the
+// bot is in, and for direct messages with it.
+func commands() []byte {
+	type option struct {
+		Type     int    `json:"type"` // 3: a text
+		Name     string `json:"name"`
+		About    string `json:"description"`
+		Required bool   `json:"required"`
+		Max      int    `json:"max_length"`
+	}
+	type command struct {
+		Name     string   `json:"name"`
+		Type     int      `json:"type"` // 1: typed with a slash
+		About    string   `json:"description"`
+		Options  []option `json:"options,omitempty"`
+		Contexts []int    `json:"contexts"`          // 0: servers, 1: direct messages
+		Installs []int    `json:"integration_types"` // 0: in a server
+	}
+	var out []command
+	for _, s := range slashes() {
+		c := command{Name: s.name, Type: 1, About: s.about, Contexts: []int{0, 1}, Installs: []int{0}}
+		if s.arg != "" {
+			c.Options = []option{{3, s.arg, strings.ReplaceAll(s.arg, "_", " "), s.name == "ask", 4000}}
+		}
+		out = append(out, c)
+	}
+	raw, _ := json.Marshal(out) // strings and numbers can be marshalled
+	return raw
+}
+
+// register makes the commands known, once, and again when they have changed.
+func (c *Channel) register(ctx context.Context) error {
+	const key = "commands"
+	keep := c.seen.keep
+	if keep == nil {
+		return nil
+	}
+	body := commands()
+	me, _ := c.known("")
+	sum := sha256.Sum256(append(body, me.ID...))
+	digest := []byte(hex.EncodeToString(sum[:8]))
+	if had, err := keep.Get(ctx, key); err != nil || bytes.Equal(had, digest) {
+		return err
+	}
+	var app struct {
+		ID string `json:"id"`
+	}
+	if err := c.get(ctx, "look for the application", "/applications/@me", &app); err != nil {
+		return err
+	}
+	err := c.do(ctx, call{
+		what: "make the commands known", method: http.MethodPut, path: "/applications/" + url.PathEscape(app.ID) + "/commands",
+		mime: "application/json", body: body,
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return keep.Set(ctx, key, digest)
+}
+
+// command makes of a slash command what the manager takes.
+func (c *Channel) command(i *interaction, what cause) (channels.Inbound, bool) {
+	text := ""
+	for _, o := range i.Data.Options {
+		text = strings.TrimSpace(text + " " + fmt.Sprint(o.Value))
+	}
+	if i.Data.Name != "ask" {
+		text = strings.TrimSpace("/" + i.Data.Name + " " + text)
+	}
+	if text == "" {
+		return channels.Inbound{}, false
+	}
+	_, g := c.known(i.Guild)
+	in := channels.Inbound{
+		Channel: Name, Chat: i.Chat, Group: i.Guild != "", Server: i.Guild, Sender: i.by().ID, SenderName: i.name(),
+		Mentioned: true, Text: text, Key: i.ID, At: time.Now().UTC(),
+	}
+	if name := g.channels[i.Chat]; name != "" {
+		in.ChatName = "#" + name
+	}
+	in.Payload, _ = json.Marshal(what) // strings and times can be marshalled
+	return in, true
+}

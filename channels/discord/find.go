@@ -1,0 +1,86 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/channels"
+)
+
+// Find implements channels.Finder. Discord itself drops a second message with a nonce for
+// "the past few minutes" only ("Create Message": enforce_nonce); what is older is looked
+// for among the last messages of the chat. One that comes without its nonce counts when
+// it is Hob's, says the same, and is not older than the delivery.
+func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
+	path, err := chatPath(d.Chat)
+	if err != nil {
+		return channels.Receipt{}, false, err
+	}
+	var what cause
+	if d.Cause != nil && json.Unmarshal(d.Cause, &what) == nil && what.Interaction != "" && what.Token != "" {
+		var m message
+		err := c.do(ctx, call{what: "look for an answer", method: http.MethodGet, path: hook(what) + "/messages/@original", public: true}, &m)
+		if err == nil && m.ID != "" && m.Flags&flagLoading == 0 && m.Content == rendered(d.Text) {
+			return channels.Receipt{ID: m.ID}, true, nil
+		}
+	}
+	me, err := c.self(ctx)
+	if err != nil {
+		return channels.Receipt{}, false, err
+	}
+	var page []message
+	if err := c.get(ctx, "look for a text", path+"/messages?limit="+strconv.Itoa(pageSize), &page); err != nil {
+		if gone(err) || barred(err) { // then Send says so
+			return channels.Receipt{}, false, nil
+		}
+		return channels.Receipt{}, false, err
+	}
+	at, found := c.among(page, me, d)
+	return channels.Receipt{ID: at}, found, nil
+}
+
+// among looks for a delivery in a page of messages: for its text, and for each further
+// message with files of it.
+func (c *Channel) among(page []message, me user, d channels.Delivery) (id string, found bool) {
+	_, rest := batches(d.Files)
+	missing := map[string]bool{}
+	for n := range rest {
+		missing[nonce(filesID(d.ID, n))] = true
+	}
+	text := rendered(d.Text)
+	for _, m := range page {
+		if m.Author.ID != me.ID {
+			continue
+		}
+		had := strings.Trim(string(m.Nonce), `"`)
+		delete(missing, had)
+		switch {
+		case had == nonce(d.ID):
+			id = m.ID
+		case had != "" && had != "null", m.Content != text: // another one
+		case !m.at().Before(d.CreatedAt.Add(-time.Second)), d.Draft != "" && m.ID == d.Draft:
+			id = m.ID
+			clear(missing) // nor do the others show theirs
+		}
+	}
+	return id, id != "" && len(missing) == 0
+}
+
+// self is who the bot is.
+func (c *Channel) self(ctx context.Context) (user, error) {
+	if me, _ := c.known(""); me.ID != "" {
+		return me, nil
+	}
+	var me user
+	if err := c.get(ctx, "sign in", "/users/@me", &me); err != nil {
+		return user{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.me = me
+	return me, nil
+}

@@ -1,0 +1,264 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"hob/channels"
+)
+
+// link is one connection to the gateway.
+type link struct {
+	c       *Channel
+	ws      *websocket.Conn
+	r       channels.Receiver
+	frames  chan frame
+	events  chan frame
+	broken  chan error
+	presses *presses
+	last    int64 // the last event that was read, for heartbeats
+	ready   bool  // it was signed in, or resumed
+}
+
+// read takes frames in until the connection ends.
+func (l *link) read(ctx context.Context) {
+	for {
+		_, raw, err := l.ws.ReadMessage()
+		var f frame
+		if err == nil {
+			err = json.Unmarshal(raw, &f)
+		}
+		if err != nil {
+			l.broken <- err
+			return
+		}
+		select {
+		case l.frames <- f:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// taking is an event that could not be taken.
+type taking struct{ err error }
+
+func (t *taking) Error() string { return t.err.Error() }
+
+func (t *taking) Unwrap() error { return t.err }
+
+// work handles events one after the other. One that cannot be taken ends the connection:
+// it comes again with the resumed session.
+func (l *link) work(ctx context.Context) {
+	failed := false
+	for f := range l.events {
+		if failed || ctx.Err() != nil {
+			continue
+		}
+		if err := l.event(ctx, f); err != nil {
+			failed = true
+			l.broken <- &taking{fmt.Errorf("discord: take an event: %w", err)}
+			continue
+		}
+		l.c.handled(*f.Seq)
+	}
+}
+
+// serve speaks the protocol: hello, sign in or resume, heartbeats, events.
+func (l *link) serve(ctx context.Context, s session) error {
+	every, err := l.hello(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.signIn(ctx, s); err != nil {
+		return err
+	}
+	// "Sending Heartbeats": the first one after a random part of the interval.
+	beat := time.NewTimer(time.Duration(rand.Float64() * float64(every)))
+	defer beat.Stop()
+	late := time.NewTimer(readyWait)
+	defer late.Stop()
+	acked := true
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-l.broken:
+			return l.c.closed(err, l.ready)
+		case <-late.C:
+			if !l.ready {
+				return l.again("it does not sign in")
+			}
+		case <-beat.C:
+			if !acked { // "Heartbeat ACK": the connection is a zombie
+				return l.again("it does not answer heartbeats")
+			}
+			acked = false
+			if err := l.heartbeat(); err != nil {
+				return err
+			}
+			beat.Reset(every)
+		case f := <-l.frames:
+			if f.Op == opAck {
+				acked = true
+				continue
+			}
+			if err := l.frame(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// hello waits for the first word of the gateway, which says how often to send heartbeats.
+func (l *link) hello(ctx context.Context) (time.Duration, error) {
+	t := time.NewTimer(helloWait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-t.C:
+		return 0, channels.Errorf(channels.Temporary, "discord: the gateway says nothing")
+	case err := <-l.broken:
+		return 0, l.c.closed(err, false)
+	case f := <-l.frames:
+		var h struct {
+			Every int64 `json:"heartbeat_interval"`
+		}
+		if f.Op != opHello || json.Unmarshal(f.Data, &h) != nil || h.Every <= 0 || h.Every > 600_000 {
+			return 0, channels.Errorf(channels.Temporary, "discord: the gateway does not begin as it should")
+		}
+		return time.Duration(h.Every) * time.Millisecond, nil
+	}
+}
+
+func (l *link) write(op int, data any) error {
+	err := l.ws.SetWriteDeadline(time.Now().Add(writeWait))
+	if err == nil {
+		err = l.ws.WriteJSON(struct {
+			Op   int `json:"op"`
+			Data any `json:"d"`
+		}{op, data})
+	}
+	if err != nil {
+		select {
+		case closed := <-l.broken: // why it was closed says more
+			return l.c.closed(closed, l.ready)
+		case <-time.After(time.Second):
+			return channels.Errorf(channels.Temporary, "discord: write to the gateway: %w", err)
+		}
+	}
+	return nil
+}
+
+func (l *link) heartbeat() error {
+	if l.last == 0 {
+		return l.write(opHeartbeat, nil)
+	}
+	return l.write(opHeartbeat, l.last)
+}
+
+// signIn resumes a session, or begins one.
+func (l *link) signIn(ctx context.Context, s session) error {
+	if s.id != "" {
+		return l.write(opResume, map[string]any{"token": l.c.token, "session_id": s.id, "seq": s.seq})
+	}
+	if !sleep(ctx, l.c.opt.Pause(l.c.untilIdentify())) {
+		return ctx.Err()
+	}
+	return l.write(opIdentify, map[string]any{
+		"token": l.c.token, "intents": intents,
+		"properties": map[string]string{"os": "hob", "browser": "hob", "device": "hob"},
+	})
+}
+
+// again is the end of a connection after which another one is made, at once when this
+// one had served.
+func (l *link) again(why string) error {
+	if l.ready {
+		return fmt.Errorf("%w: %s", errAgain, why)
+	}
+	return channels.Errorf(channels.Temporary, "discord: the gateway let nobody in: %s; it is tried again", why)
+}
+
+// frame handles what is no acknowledgement.
+func (l *link) frame(ctx context.Context, f frame) error {
+	switch f.Op {
+	case opHeartbeat: // it wants one at once
+		return l.heartbeat()
+	case opReconnect:
+		return l.again("it asked for it")
+	case opInvalid:
+		var may bool
+		_ = json.Unmarshal(f.Data, &may) // anything else means no
+		if !may {
+			l.c.forget()
+		}
+		// "Invalid Session": one to five seconds later.
+		if !sleep(ctx, l.c.opt.Pause(time.Second+rand.N(4*time.Second))) {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: the session is not valid", errAgain)
+	case opDispatch:
+		if f.Seq == nil {
+			return nil
+		}
+		l.last = *f.Seq
+		switch f.Type {
+		case "READY":
+			l.ready = true
+			if err := l.c.signedIn(f.Data); err != nil {
+				return err
+			}
+		case "RESUMED":
+			l.ready = true
+			l.c.connected()
+		case "INTERACTION_CREATE": // has to be answered within three seconds, whatever waits
+			l.presses.came(ctx, f.Data)
+		}
+		select {
+		case l.events <- f:
+		case <-ctx.Done():
+		case err := <-l.broken:
+			return l.c.closed(err, l.ready)
+		}
+	}
+	return nil
+}
+
+// event handles one event in its turn.
+func (l *link) event(ctx context.Context, f frame) error {
+	c, r := l.c, l.r
+	switch f.Type {
+	case "READY":
+		if err := c.register(ctx); err != nil {
+			c.log.Warn("the commands cannot be made known to Discord", "error", err)
+		}
+		return c.whole(c.catchUp(ctx, r, ""))
+	case "GUILD_CREATE":
+		id := c.entered(f.Data)
+		if id == "" {
+			return nil
+		}
+		return c.whole(c.catchUp(ctx, r, id))
+	case "GUILD_DELETE":
+		c.left(f.Data)
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		c.named(f.Data)
+	case "MESSAGE_CREATE":
+		var m message
+		if json.Unmarshal(f.Data, &m) != nil {
+			c.log.Warn("a message of Discord's cannot be read")
+			return nil
+		}
+		return c.take(ctx, r, &m)
+	case "INTERACTION_CREATE":
+		return l.presses.take(ctx, r, f.Data)
+	}
+	return nil
+}

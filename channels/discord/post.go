@@ -1,0 +1,176 @@
+package discord
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"hob/channels"
+	"hob/platform/markup"
+)
+
+// post is the body of "Create Message" and "Edit Message".
+type post struct {
+	Content    string     `json:"content"`
+	Nonce      string     `json:"nonce,omitempty"`
+	Enforce    bool       `json:"enforce_nonce,omitempty"`
+	Flags      int        `json:"flags"`
+	Mentions   mentions   `json:"allowed_mentions"`
+	Components []row      `json:"components"`
+	Reference  *answering `json:"message_reference,omitempty"`
+	// Files are those that the message has in the end: an edit that does not list one
+	// takes it away ("Edit Message").
+	Files []attached `json:"attachments,omitempty"`
+}
+
+// attached is a file that comes along as files[ID].
+type attached struct {
+	ID   int    `json:"id"`
+	Name string `json:"filename"`
+}
+
+// mentions, with an empty list, lets a text ring nobody ("Allowed Mentions Object").
+type mentions struct {
+	Parse   []string `json:"parse"`
+	Replied bool     `json:"replied_user"`
+}
+
+type answering struct {
+	Message string `json:"message_id"`
+	Must    bool   `json:"fail_if_not_exists"`
+}
+
+type (
+	row struct {
+		Type  int   `json:"type"` // 1
+		Parts []key `json:"components"`
+	}
+	key struct {
+		Type  int    `json:"type"`  // 2: a button
+		Style int    `json:"style"` // 3: green, 4: red
+		Label string `json:"label"`
+		ID    string `json:"custom_id"`
+	}
+)
+
+// nonce is what a delivery is known by: of at most 25 characters.
+func nonce(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:12])
+}
+
+// fill completes what each text has in common.
+func (p post) fill() post {
+	p.Flags |= flagNoEmbeds
+	p.Mentions.Parse = []string{}
+	if p.Components == nil {
+		p.Components = []row{}
+	}
+	return p
+}
+
+// rendered is the text in Discord's own markup; as it is, when that were too long, or
+// nothing at all.
+func rendered(text string) string {
+	if s := markup.Discord(text); length(s) <= maxText && strings.TrimSpace(s) != "" {
+		return s
+	}
+	return text
+}
+
+func length(s string) int {
+	n := 0
+	for _, r := range s {
+		n += max(1, utf16.RuneLen(r))
+	}
+	return n
+}
+
+// keys are the buttons under a question.
+func keys(question string) []row {
+	return []row{{1, []key{{2, 3, "Approve", buttonYes + question}, {2, 4, "Deny", buttonNo + question}}}}
+}
+
+// post sends a message, with its files as "Uploading Files" says.
+func (c *Channel) post(ctx context.Context, k call, p post, files []channels.Attachment) (message, error) {
+	for n, f := range files {
+		p.Files = append(p.Files, attached{n, f.Name})
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return message{}, channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, err)
+	}
+	k.mime, k.body = "application/json", raw
+	if len(files) > 0 {
+		if k.mime, k.body, err = form(raw, files); err != nil {
+			return message{}, channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, err)
+		}
+	}
+	var sent message
+	err = c.do(ctx, k, &sent)
+	if e, ok := errors.AsType[*channels.Error](err); ok && k.method == http.MethodPatch {
+		e.MaybeSent = false // the same again does no harm
+	}
+	return sent, err
+}
+
+func form(raw []byte, files []channels.Attachment) (kind string, body []byte, err error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	if err := w.WriteField("payload_json", string(raw)); err != nil {
+		return "", nil, err
+	}
+	for n, f := range files {
+		if f.Size > maxFile {
+			return "", nil, fmt.Errorf("the file %q is larger than the 10 MB that Discord takes", f.Name)
+		}
+		data, err := os.ReadFile(f.Path)
+		if err != nil {
+			return "", nil, fmt.Errorf("read the file %q: %w", f.Name, err)
+		}
+		part, err := w.CreatePart(textproto.MIMEHeader{
+			"Content-Disposition": {multipart.FileContentDisposition("files["+strconv.Itoa(n)+"]", f.Name)},
+			"Content-Type":        {cmp.Or(f.MIME, "application/octet-stream")},
+		})
+		if err != nil {
+			return "", nil, err
+		}
+		if _, err := part.Write(data); err != nil {
+			return "", nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return "", nil, err
+	}
+	return w.FormDataContentType(), b.Bytes(), nil
+}
+
+// batches divides files by how many one message holds.
+func batches(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
+	const most = maxFile // of one request, which has half a minute
+	var all [][]channels.Attachment
+	var now []channels.Attachment
+	size := int64(0)
+	for _, f := range files {
+		if len(now) > 0 && (len(now) == maxFiles || size+f.Size > most) {
+			all, now, size = append(all, now), nil, 0
+		}
+		now, size = append(now, f), size+f.Size
+	}
+	if all = append(all, now); len(all) == 1 {
+		return now, nil
+	}
+	return all[0], all[1:]
+}
