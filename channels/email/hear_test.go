@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -267,12 +268,18 @@ func testUnreadableMail(t *testing.T, sv servers) {
 func testOffline(t *testing.T, sv servers) {
 	w := sv.world(t)
 	var down atomic.Bool
+	var mu sync.Mutex
+	var conns []net.Conn
 	dial := w.acc
 	w.acc.Via = func(ctx context.Context, addr string) (net.Conn, error) {
 		if down.Load() {
 			return nil, &net.DNSError{Err: "no such host", Name: "imap.example.org", IsTemporary: true}
 		}
-		return dial.Dial(ctx, addr)
+		c, err := dial.Dial(ctx, addr)
+		mu.Lock()
+		defer mu.Unlock()
+		conns = append(conns, c)
+		return c, err
 	}
 	ch := w.channel(w.config())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -282,6 +289,11 @@ func testOffline(t *testing.T, sv servers) {
 	w.until("it listens", func() bool { return strings.HasPrefix(ch.Describe(), "connected") })
 	down.Store(true)
 	w.d.Stop()
+	mu.Lock()
+	for _, c := range conns { // its processes live on for a while
+		_ = c.Close()
+	}
+	mu.Unlock()
 	if err := <-done; err == nil || channels.ClassOf(err) != channels.Temporary {
 		t.Errorf("the server is gone: %v", err)
 	}
