@@ -37,7 +37,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		c.log.WarnContext(ctx, "no sender of mails is recognised", "remedy", nobody)
 	}
 	c.lines.hold()
-	defer c.lines.release()
+	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
 	err := c.listen(ctx, r)
 	c.stands(time.Time{}, err)
 	if ctx.Err() != nil {
@@ -240,7 +240,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 	if why != "" {
 		return h.leave(ctx, l, why)
 	}
-	if l.verified(h.c.trusted) && x.Size > int64(len(raw)) && x.Size <= maxMail {
+	if l.verified(h.c.trusted) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a sender whom the owner can have let in costs that much.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)
@@ -256,7 +256,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
 	}
 	in.Key = h.key(l)
-	if in.Files = l.attachments(); x.Size > maxMail {
+	if in.Files = l.attachments(); x.Size > h.c.most {
 		in.Files = nil // they are not there as a whole
 	}
 	return h.receive(ctx, l, in)
@@ -264,16 +264,15 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 
 // receive hands a mail on. Only one that was taken is marked as read.
 func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) error {
-	acc, err := h.to.Receive(ctx, in)
+	_, err := h.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
 		return nil
 	case err != nil:
 		return err
 	}
-	if !acc.Repeated {
-		h.st.count(l.claimed, l.Received)
-	}
+	// One that is repeated was not counted: the count is kept together with the place.
+	h.st.count(l.claimed, l.Received)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
 		h.c.log.InfoContext(ctx, "a mail cannot be marked as read", "uid", l.UID, "err", err)
 	} else if err != nil {
@@ -452,7 +451,7 @@ func bare(subject string) (s string, answers bool) {
 	}
 }
 
-var marksOfSubjects = []string{ //nolint:gochecknoglobals // a constant
+var marksOfSubjects = []string{
 	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
 }
 

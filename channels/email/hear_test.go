@@ -185,7 +185,9 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 // of one that is too large only the text is read.
 func testFilesComeAlong(t *testing.T, sv servers) {
 	w := sv.world(t)
-	w.run(w.channel(w.config()))
+	ch := w.channel(w.config())
+	ch.most = 5 << 20
+	w.run(ch)
 	mail := func(id string, size int) string {
 		body := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", size/66+1)
 		head, _, _ := strings.Cut(letterTo(id, ada, "", "x", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b"), "\n\n")
@@ -194,7 +196,7 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 	}
 	w.put(mail("small@x.org", 1000))
 	w.put(mail("large@x.org", 3<<20))
-	w.put(mail("huge@x.org", 29<<20))
+	w.put(mail("huge@x.org", 6<<20))
 	got := w.heard(3)
 	for i, n := range []int{2, 2, 0} {
 		if len(got[i].Files) != n || got[i].Text != "see the files" {
