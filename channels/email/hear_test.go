@@ -186,7 +186,7 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 func testFilesComeAlong(t *testing.T, sv servers) {
 	w := sv.world(t)
 	ch := w.channel(w.config())
-	ch.most = 5 << 20
+	ch.most = 2 << 20
 	w.run(ch)
 	mail := func(id string, size int) string {
 		body := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", size/66+1)
@@ -195,8 +195,8 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 			"\n--b\nContent-Type: image/png; name=p.png\nContent-Disposition: inline\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--b--\n"
 	}
 	w.put(mail("small@x.org", 1000))
-	w.put(mail("large@x.org", 3<<20))
-	w.put(mail("huge@x.org", 6<<20))
+	w.put(mail("large@x.org", 3<<19))
+	w.put(mail("huge@x.org", 3<<20))
 	got := w.heard(3)
 	for i, n := range []int{2, 2, 0} {
 		if len(got[i].Files) != n || got[i].Text != "see the files" {

@@ -24,9 +24,9 @@ import (
 
 // testKills kills a process that hears and answers mails at any instant: no mail is
 // lost, and a second copy of an answer has the same Message-ID. HOB_CRASH_KILLS says
-// how often (default 10).
+// how often (default 6).
 func testKills(t *testing.T, sv servers) {
-	kills := 10
+	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil && n > 0 {
 		kills = n
 	}
