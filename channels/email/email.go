@@ -80,6 +80,7 @@ type Channel struct {
 	log     *slog.Logger
 	keep    channels.Keeper
 	lines   lines
+	most    int64 // maxMail
 
 	mu      sync.Mutex
 	since   time.Time // when the connection that is there came about
@@ -103,7 +104,7 @@ func New(c Config, deps channels.Deps) (*Channel, error) {
 	if strings.ContainsAny(c.Folder+c.SubjectPrefix, "\r\n\x00") || len(c.Folder) > 200 || len(c.SubjectPrefix) > 60 {
 		return nil, errors.New("folder and subject_prefix are one short line each")
 	}
-	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: strings.ToLower(strings.TrimSpace(c.TrustedHost)), log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
+	ch := &Channel{conf: c, account: a, address: strings.ToLower(a.Address), trusted: strings.ToLower(strings.TrimSpace(c.TrustedHost)), most: maxMail, log: deps.Log, keep: deps.Keep, refusals: map[uint32]int{}}
 	_, ch.host, _ = strings.Cut(ch.address, "@")
 	if ch.trusted == "" {
 		ch.trusted = hostOf(a.IMAP)

@@ -2,12 +2,10 @@ package email
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"hob/channels"
@@ -37,7 +35,7 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 		c.log.WarnContext(ctx, "no sender of mails is recognised", "remedy", nobody)
 	}
 	c.lines.hold()
-	defer c.lines.release()
+	defer c.lines.release() //nolint:contextcheck // signing out has a time of its own
 	err := c.listen(ctx, r)
 	c.stands(time.Time{}, err)
 	if ctx.Err() != nil {
@@ -240,7 +238,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 	if why != "" {
 		return h.leave(ctx, l, why)
 	}
-	if l.verified(h.c.trusted) && x.Size > int64(len(raw)) && x.Size <= maxMail {
+	if l.verified(h.c.trusted) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a sender whom the owner can have let in costs that much.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)
@@ -256,7 +254,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
 	}
 	in.Key = h.key(l)
-	if in.Files = l.attachments(); x.Size > maxMail {
+	if in.Files = l.attachments(); x.Size > h.c.most {
 		in.Files = nil // they are not there as a whole
 	}
 	return h.receive(ctx, l, in)
@@ -264,16 +262,15 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 
 // receive hands a mail on. Only one that was taken is marked as read.
 func (h *hearer) receive(ctx context.Context, l *letter, in channels.Inbound) error {
-	acc, err := h.to.Receive(ctx, in)
+	_, err := h.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
 		return nil
 	case err != nil:
 		return err
 	}
-	if !acc.Repeated {
-		h.st.count(l.claimed, l.Received)
-	}
+	// One that is repeated was not counted: the count is kept together with the place.
+	h.st.count(l.claimed, l.Received)
 	if err := h.m.See(ctx, l.UID); errors.Is(err, pim.ErrRefused) {
 		h.c.log.InfoContext(ctx, "a mail cannot be marked as read", "uid", l.UID, "err", err)
 	} else if err != nil {
@@ -357,138 +354,4 @@ func safely(do func()) (err error) {
 	}()
 	do()
 	return nil
-}
-
-// cause is what comes back with the texts that belong to a mail.
-type cause struct {
-	To      string   `json:"to"` // who wrote it, and whom answers go to
-	Name    string   `json:"name,omitempty"`
-	ID      string   `json:"id,omitempty"`
-	Refers  []string `json:"refers,omitempty"`
-	Subject string   `json:"subject,omitempty"`
-	Thread  string   `json:"thread"`
-	Hops    int      `json:"hops,omitempty"`
-}
-
-func (l *letter) verified(trusted string) bool {
-	return l.from != "" && vouched(l.fields, trusted, l.domain)
-}
-
-// inbound is a mail as a message. why it is none: the subject, or the end of a loop.
-func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
-	subject, ok := c.subject(l.Subject)
-	if !ok {
-		return in, "its subject does not begin with " + c.conf.SubjectPrefix
-	}
-	thread, hops := threadOf(l.ID, l.refers)
-	if l.ID == "" && len(l.refers) == 0 {
-		thread = hashOf(digest(l.Message))
-	}
-	if hops >= maxHops {
-		return in, fmt.Sprintf("its thread holds more than %d mails of Hob's; begin a new one", maxHops)
-	}
-	address := l.from
-	in = channels.Inbound{Channel: Name, Sender: address, ChatName: subject, At: l.Received}
-	if len(l.From) > 0 {
-		in.SenderName = l.From[0].Name
-	}
-	if !l.verified(c.trusted) {
-		if address == "" {
-			address = l.claimed
-		}
-		// Forwarded: Text is nobody's own word, and no code in it pairs anybody.
-		address = unverified + address
-		in.Sender, in.Forwarded = address, true
-	}
-	in.Chat = chatOf(address, thread)
-	if in.Group, in.Mentioned = c.group(l); in.Group {
-		in.Chat = chatOf("group", thread)
-	}
-	if l.quoted != "" {
-		in.Outside = []string{l.quoted}
-	}
-	if in.Text = worded(subject, l, len(in.Outside) > 0); l.own == "" && l.quoted != "" {
-		in.Text, in.Outside, in.Forwarded = l.quoted, nil, true
-	}
-	if in.Text == "" && len(l.files) == 0 {
-		return in, "it is empty"
-	}
-	refers := l.refers
-	if len(refers) > 20 {
-		refers = append(slices.Clone(refers[:1]), refers[len(refers)-19:]...)
-	}
-	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: l.ID, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
-	if err != nil {
-		return in, "it cannot be kept: " + err.Error()
-	}
-	in.Payload = raw
-	return in, ""
-}
-
-// worded are the sender's words: those of the mail, with its subject where that is a
-// part of what he says.
-func worded(subject string, l *letter, quotes bool) string {
-	_, answers := bare(l.Subject)
-	switch {
-	case l.own == "":
-		return subject
-	case subject == "" || answers || quotes || len(l.refers) > 0 || !strings.Contains(l.own, " ") || strings.HasPrefix(l.own, "/") || strings.HasPrefix(l.own, "!"):
-		return l.own // an answer, a command, a code
-	case strings.HasPrefix(strings.ToLower(l.own), strings.ToLower(subject)):
-		return l.own
-	}
-	return subject + "\n\n" + l.own
-}
-
-// bare is a subject without the marks of answers and forwarded mails.
-func bare(subject string) (s string, answers bool) {
-	s = strings.TrimSpace(subject)
-	for {
-		before, rest, ok := strings.Cut(strings.Replace(s, "：", ":", 1), ":")
-		if !ok || !slices.Contains(marksOfSubjects, strings.ToLower(strings.TrimSpace(strings.TrimRight(before, "[]()0123456789 ")))) {
-			return s, answers
-		}
-		s, answers = strings.TrimSpace(rest), true
-	}
-}
-
-var marksOfSubjects = []string{ //nolint:gochecknoglobals // a constant
-	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
-}
-
-// subject is a mail's subject without the marks and the prefix; ok is false when the
-// prefix is asked for and not there.
-func (c *Channel) subject(s string) (string, bool) {
-	s, _ = bare(s)
-	p := c.conf.SubjectPrefix
-	if p == "" {
-		return s, true
-	}
-	if len(s) < len(p) || !strings.EqualFold(s[:len(p)], p) {
-		return s, false
-	}
-	s, _ = bare(s[len(p):])
-	return s, true
-}
-
-// group reports whether a mail goes to others than Hob, and whether it goes to Hob in
-// the first place: a copy is only for information.
-func (c *Channel) group(l *letter) (group, mentioned bool) {
-	for _, f := range l.fields {
-		if f.name != "to" && f.name != "cc" {
-			continue
-		}
-		var x pim.Message
-		mailbox.Head([]byte("To: "+f.value+"\n\n"), &x)
-		for _, p := range x.To {
-			switch {
-			case p.Address == "" || p.Address == l.claimed || !strings.Contains(p.Address, "@"):
-			case c.mine(p.Address):
-				mentioned = mentioned || f.name == "to"
-			default:
-				group = true
-			}
-		}
-	}
-	return group, mentioned || !group
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -184,7 +185,9 @@ func testSubjectPrefix(t *testing.T, sv servers) {
 // of one that is too large only the text is read.
 func testFilesComeAlong(t *testing.T, sv servers) {
 	w := sv.world(t)
-	w.run(w.channel(w.config()))
+	ch := w.channel(w.config())
+	ch.most = 2 << 20
+	w.run(ch)
 	mail := func(id string, size int) string {
 		body := strings.Repeat("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVowMTIzNDU2Nzg5MDEyMzQ1Njc4OTAx\n", size/66+1)
 		head, _, _ := strings.Cut(letterTo(id, ada, "", "x", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b"), "\n\n")
@@ -192,8 +195,8 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 			"\n--b\nContent-Type: image/png; name=p.png\nContent-Disposition: inline\nContent-Transfer-Encoding: base64\n\niVBORw0KGgo=\n--b--\n"
 	}
 	w.put(mail("small@x.org", 1000))
-	w.put(mail("large@x.org", 3<<20))
-	w.put(mail("huge@x.org", 29<<20))
+	w.put(mail("large@x.org", 3<<19))
+	w.put(mail("huge@x.org", 3<<20))
 	got := w.heard(3)
 	for i, n := range []int{2, 2, 0} {
 		if len(got[i].Files) != n || got[i].Text != "see the files" {
@@ -267,12 +270,18 @@ func testUnreadableMail(t *testing.T, sv servers) {
 func testOffline(t *testing.T, sv servers) {
 	w := sv.world(t)
 	var down atomic.Bool
+	var mu sync.Mutex
+	var conns []net.Conn
 	dial := w.acc
 	w.acc.Via = func(ctx context.Context, addr string) (net.Conn, error) {
 		if down.Load() {
 			return nil, &net.DNSError{Err: "no such host", Name: "imap.example.org", IsTemporary: true}
 		}
-		return dial.Dial(ctx, addr)
+		c, err := dial.Dial(ctx, addr)
+		mu.Lock()
+		defer mu.Unlock()
+		conns = append(conns, c)
+		return c, err
 	}
 	ch := w.channel(w.config())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -282,6 +291,11 @@ func testOffline(t *testing.T, sv servers) {
 	w.until("it listens", func() bool { return strings.HasPrefix(ch.Describe(), "connected") })
 	down.Store(true)
 	w.d.Stop()
+	mu.Lock()
+	for _, c := range conns { // its processes live on for a while
+		_ = c.Close()
+	}
+	mu.Unlock()
 	if err := <-done; err == nil || channels.ClassOf(err) != channels.Temporary {
 		t.Errorf("the server is gone: %v", err)
 	}

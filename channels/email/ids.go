@@ -13,7 +13,7 @@ import (
 // ownID is the form of the names of Hob's mails: which text it is, the thread, how many
 // of Hob's mails stand before it in the thread. So an answer leads back to its thread
 // with programs that name one earlier mail only, and the count survives everywhere.
-var ownID = regexp.MustCompile(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`) //nolint:gochecknoglobals // a constant
+var ownID = regexp.MustCompile(`^hob\.([a-z2-7]{26})\.([0-9a-f]{16})\.([0-9]{1,4})@`)
 
 func ours(id string) bool { return ownID.MatchString(id) }
 

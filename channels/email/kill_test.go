@@ -24,9 +24,9 @@ import (
 
 // testKills kills a process that hears and answers mails at any instant: no mail is
 // lost, and a second copy of an answer has the same Message-ID. HOB_CRASH_KILLS says
-// how often (default 10).
+// how often (default 6).
 func testKills(t *testing.T, sv servers) {
-	kills := 10
+	kills := 6
 	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil && n > 0 {
 		kills = n
 	}
@@ -37,7 +37,7 @@ func testKills(t *testing.T, sv servers) {
 		t.Fatal(err)
 	}
 	begin := func() (kill func()) {
-		cmd := exec.Command(os.Args[0]) //nolint:gosec,noctx // this program
+		cmd := exec.Command(os.Args[0]) //nolint:gosec // this program
 		cmd.Env = append(os.Environ(), childEnv+"="+string(conf))
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
@@ -112,10 +112,10 @@ func (p program) Set(_ context.Context, key string, value []byte) error {
 	return os.Rename(p.path(key+".new"), p.path(key))
 }
 
-func (p program) heard() (out []channels.Inbound) {
+func (p program) heard() (out []message) {
 	b, _ := os.ReadFile(p.path("inbox"))
 	for line := range bytes.Lines(b) {
-		var in channels.Inbound
+		var in message
 		if json.Unmarshal(line, &in) == nil {
 			out = append(out, in)
 		}
@@ -140,6 +140,13 @@ func (p program) has(name, line string) bool {
 	return strings.Contains("\n"+string(b), "\n"+line+"\n")
 }
 
+// message is what is kept of one that was heard.
+type message struct {
+	Key, Chat, Text string
+	Payload         json.RawMessage
+	At              time.Time
+}
+
 // Receive implements channels.Receiver.
 func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
 	p.mu.Lock()
@@ -149,7 +156,7 @@ func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accep
 			return channels.Accepted{Repeated: true}, nil
 		}
 	}
-	raw, err := json.Marshal(in)
+	raw, err := json.Marshal(message{in.Key, in.Chat, in.Text, in.Payload, in.At})
 	if err != nil {
 		return channels.Accepted{}, err
 	}
@@ -192,7 +199,7 @@ func (p program) live() error {
 	return ctx.Err()
 }
 
-func (p program) answer(ctx context.Context, ch *Channel, in channels.Inbound, unsure bool) error {
+func (p program) answer(ctx context.Context, ch *Channel, in message, unsure bool) error {
 	d := channels.Delivery{ID: "answer to " + in.Key, Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "to " + in.Text, CreatedAt: in.At}
 	if unsure {
 		_, found, err := ch.Find(ctx, d)

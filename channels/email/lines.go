@@ -92,8 +92,8 @@ func (c *Channel) post(ctx context.Context, to string, mail []byte) error {
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.rest()
-	l.begin()
+	defer l.rest() //nolint:contextcheck // signing out has a time of its own
+	l.begin()      //nolint:contextcheck // signing out has a time of its own
 	if l.out != nil {
 		err := l.out.Send(ctx, c.address, []string{to}, mail)
 		if err == nil {
@@ -122,14 +122,14 @@ func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, f
 	l := &c.lines
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.rest()
-	l.begin()
+	defer l.rest() //nolint:contextcheck // signing out has a time of its own
+	l.begin()      //nolint:contextcheck // signing out has a time of its own
 	if l.box != nil && l.use == use {
 		if err := do(l.box, l.folder); err == nil {
 			return nil
 		}
 	}
-	l.closeBox()
+	l.closeBox() //nolint:contextcheck // signing out has a time of its own
 	m, err := mailbox.Open(ctx, c.account)
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (c *Channel) in(ctx context.Context, use string, do func(m *mailbox.Conn, f
 		err = do(m, l.folder)
 	}
 	if err != nil {
-		l.closeBox()
+		l.closeBox() //nolint:contextcheck // signing out has a time of its own
 	}
 	return err
 }

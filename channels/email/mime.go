@@ -132,7 +132,7 @@ func partsOf(body []byte, boundary string) (out [][]byte) {
 
 // loose finds the parameters of a value that breaks the rules: without quotes where
 // they are needed, or with those of only one side.
-var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`) //nolint:gochecknoglobals // a constant
+var loose = regexp.MustCompile(`(?i)(?:^|[;\s])(boundary|charset|name|filename|method|format|delsp)\s*=\s*("[^"]*"|'[^']*'|[^;\s]+)`)
 
 // mediaType reads a Content-Type or Content-Disposition.
 func mediaType(value string) (kind string, params map[string]string) {

@@ -66,7 +66,7 @@ func finish(lines []string) string {
 // could also be the text's.
 const maxSignature = 12
 
-var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`) //nolint:gochecknoglobals // a constant
+var gaps = regexp.MustCompile(`\n[ \t]*\n([ \t]*\n)+`)
 
 func squeeze(s string) string { return gaps.ReplaceAllString(s, "\n\n") }
 
@@ -109,7 +109,7 @@ func unflow(lines []string) (out []string) {
 }
 
 // dashed is "-----Original Message-----" in any language.
-var dashed = regexp.MustCompile(`^[-_*=]{2,}\s*(.{3,60}?)\s*[-_*=]{2,}$`) //nolint:gochecknoglobals // a constant
+var dashed = regexp.MustCompile(`^[-_*=]{2,}\s*(.{3,60}?)\s*[-_*=]{2,}$`)
 
 func inside(line string) string {
 	if m := dashed.FindStringSubmatch(line); m != nil {
@@ -191,10 +191,10 @@ func headWord(line string) int {
 }
 
 // wrote ends the line above a quotation, in the languages of the large mail programs.
-var wrote = regexp.MustCompile(`(?i)(wrote|writes|schrieb|a écrit|escribió|escribio|ha scritto|escreveu|schreef|skrev|kirjoitti|napisał|napisała|napisał\(a\)|pisze|napsal|napsala|napsal\(a\)|написал|написала|написал\(а\)|пишет|пише|yazdı|írta|ezt írta|a scris|έγραψε|のメール|書きました|写道|寫道|님이 작성|작성)\b?[^\n]{0,120}[:：]?\s*$`) //nolint:gochecknoglobals // a constant
+var wrote = regexp.MustCompile(`(?i)(wrote|writes|schrieb|a écrit|escribió|escribio|ha scritto|escreveu|schreef|skrev|kirjoitti|napisał|napisała|napisał\(a\)|pisze|napsal|napsala|napsal\(a\)|написал|написала|написал\(а\)|пишет|пише|yazdı|írta|ezt írta|a scris|έγραψε|のメール|書きました|写道|寫道|님이 작성|작성)\b?[^\n]{0,120}[:：]?\s*$`)
 
 // when is what such a line also holds: the day, or an address.
-var when = regexp.MustCompile(`[0-9]{1,4}[./:年-]|[0-9]{4}|@`) //nolint:gochecknoglobals // a constant
+var when = regexp.MustCompile(`[0-9]{1,4}[./:年-]|[0-9]{4}|@`)
 
 // attribution is how many lines from i on announce a quotation ("On ..., Ada wrote:"),
 // 0 when they do not. Programs break such a line into up to four.

@@ -28,7 +28,7 @@ import (
 
 // The bounds of what goes out.
 const (
-	maxText    = 100_000  // characters
+	maxText    = 40_000   // characters
 	maxFile    = 20 << 20 // bytes of one file
 	maxAll     = 24 << 20 // bytes of all files of a mail: large hosts take 25 MB with what Base64 adds, or more
 	maxSubject = 120      // characters

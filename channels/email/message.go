@@ -1,0 +1,146 @@
+package email
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hob/channels"
+	"hob/platform/pim"
+	"hob/platform/pim/mailbox"
+)
+
+// cause is what comes back with the texts that belong to a mail.
+type cause struct {
+	To      string   `json:"to"` // who wrote it, and whom answers go to
+	Name    string   `json:"name,omitempty"`
+	ID      string   `json:"id,omitempty"`
+	Refers  []string `json:"refers,omitempty"`
+	Subject string   `json:"subject,omitempty"`
+	Thread  string   `json:"thread"`
+	Hops    int      `json:"hops,omitempty"`
+}
+
+func (l *letter) verified(trusted string) bool {
+	return l.from != "" && vouched(l.fields, trusted, l.domain)
+}
+
+// inbound is a mail as a message. why it is none: the subject, or the end of a loop.
+func (c *Channel) inbound(l *letter) (in channels.Inbound, why string) {
+	subject, ok := c.subject(l.Subject)
+	if !ok {
+		return in, "its subject does not begin with " + c.conf.SubjectPrefix
+	}
+	thread, hops := threadOf(l.ID, l.refers)
+	if l.ID == "" && len(l.refers) == 0 {
+		thread = hashOf(digest(l.Message))
+	}
+	if hops >= maxHops {
+		return in, fmt.Sprintf("its thread holds more than %d mails of Hob's; begin a new one", maxHops)
+	}
+	address := l.from
+	in = channels.Inbound{Channel: Name, Sender: address, ChatName: subject, At: l.Received}
+	if len(l.From) > 0 {
+		in.SenderName = l.From[0].Name
+	}
+	if !l.verified(c.trusted) {
+		if address == "" {
+			address = l.claimed
+		}
+		// Forwarded: Text is nobody's own word, and no code in it pairs anybody.
+		address = unverified + address
+		in.Sender, in.Forwarded = address, true
+	}
+	in.Chat = chatOf(address, thread)
+	if in.Group, in.Mentioned = c.group(l); in.Group {
+		in.Chat = chatOf("group", thread)
+	}
+	if l.quoted != "" {
+		in.Outside = []string{l.quoted}
+	}
+	if in.Text = worded(subject, l, len(in.Outside) > 0); l.own == "" && l.quoted != "" {
+		in.Text, in.Outside, in.Forwarded = l.quoted, nil, true
+	}
+	if in.Text == "" && len(l.files) == 0 {
+		return in, "it is empty"
+	}
+	refers := l.refers
+	if len(refers) > 20 {
+		refers = append(slices.Clone(refers[:1]), refers[len(refers)-19:]...)
+	}
+	raw, err := json.Marshal(cause{To: address, Name: in.SenderName, ID: l.ID, Refers: refers, Subject: subject, Thread: thread, Hops: hops})
+	if err != nil {
+		return in, "it cannot be kept: " + err.Error()
+	}
+	in.Payload = raw
+	return in, ""
+}
+
+// worded are the sender's words: those of the mail, with its subject where that is a
+// part of what he says.
+func worded(subject string, l *letter, quotes bool) string {
+	_, answers := bare(l.Subject)
+	switch {
+	case l.own == "":
+		return subject
+	case subject == "" || answers || quotes || len(l.refers) > 0 || !strings.Contains(l.own, " ") || strings.HasPrefix(l.own, "/") || strings.HasPrefix(l.own, "!"):
+		return l.own // an answer, a command, a code
+	case strings.HasPrefix(strings.ToLower(l.own), strings.ToLower(subject)):
+		return l.own
+	}
+	return subject + "\n\n" + l.own
+}
+
+// bare is a subject without the marks of answers and forwarded mails.
+func bare(subject string) (s string, answers bool) {
+	s = strings.TrimSpace(subject)
+	for {
+		before, rest, ok := strings.Cut(strings.Replace(s, "：", ":", 1), ":")
+		if !ok || !slices.Contains(marksOfSubjects, strings.ToLower(strings.TrimSpace(strings.TrimRight(before, "[]()0123456789 ")))) {
+			return s, answers
+		}
+		s, answers = strings.TrimSpace(rest), true
+	}
+}
+
+var marksOfSubjects = []string{
+	"re", "fw", "fwd", "aw", "antw", "wg", "tr", "rv", "sv", "vs", "vl", "vb", "ref", "res", "enc", "i", "r", "rif", "odp", "pd", "ynt", "ilt", "vá", "отв", "на", "ответ", "回复", "答复", "转发", "返信", "転送", "回覆", "轉寄",
+}
+
+// subject is a mail's subject without the marks and the prefix; ok is false when the
+// prefix is asked for and not there.
+func (c *Channel) subject(s string) (string, bool) {
+	s, _ = bare(s)
+	p := c.conf.SubjectPrefix
+	if p == "" {
+		return s, true
+	}
+	if len(s) < len(p) || !strings.EqualFold(s[:len(p)], p) {
+		return s, false
+	}
+	s, _ = bare(s[len(p):])
+	return s, true
+}
+
+// group reports whether a mail goes to others than Hob, and whether it goes to Hob in
+// the first place: a copy is only for information.
+func (c *Channel) group(l *letter) (group, mentioned bool) {
+	for _, f := range l.fields {
+		if f.name != "to" && f.name != "cc" {
+			continue
+		}
+		var x pim.Message
+		mailbox.Head([]byte("To: "+f.value+"\n\n"), &x)
+		for _, p := range x.To {
+			switch {
+			case p.Address == "" || p.Address == l.claimed || !strings.Contains(p.Address, "@"):
+			case c.mine(p.Address):
+				mentioned = mentioned || f.name == "to"
+			default:
+				group = true
+			}
+		}
+	}
+	return group, mentioned || !group
+}
