@@ -40,6 +40,7 @@ function does(li, name, title, act) {
       said.replaceChildren(element('div', 'failed', e.message));
     }
     b.disabled = false;
+    said.scrollIntoView({ block: 'nearest' });
     toEnd();
   };
   return b;

@@ -5,6 +5,7 @@ package all
 
 import (
 	"hob/channels"
+	"hob/channels/alexa"
 	"hob/channels/desktop"
 	"hob/channels/discord"
 	"hob/channels/email"
@@ -19,6 +20,7 @@ import (
 // Drivers returns one driver for each section [channels.NAME], in order of name.
 func Drivers() []channels.Driver {
 	return []channels.Driver{
+		alexa.Driver{},
 		desktop.Driver{},
 		discord.Driver{},
 		email.Driver{},

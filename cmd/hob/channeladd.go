@@ -26,7 +26,7 @@ func (a *app) channelAddCmd() *cobra.Command {
 		Use: "add CHANNEL", Short: "Set a channel up, or anew: asks what it needs, keeps its secrets, and signs in", Args: cobra.ExactArgs(1), ValidArgsFunction: completeChannels,
 		RunE: a.run(func(c *cobra.Command, args []string) error {
 			if f.manifest {
-				return a.slackManifest(args[0])
+				return a.manifest(args[0])
 			}
 			return a.addChannel(c.Context(), args[0], f)
 		}),
@@ -35,15 +35,24 @@ func (a *app) channelAddCmd() *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.secrets, "secret-from", nil, "where a secret comes from, as KEY=stdin, KEY=env:NAME, KEY=file:PATH or KEY=keychain:NAME; without KEY= where there is one alone")
 	cmd.Flags().BoolVar(&f.plain, "plain", false, "ask line by line, as for a screen reader (also with ACCESSIBLE set)")
 	cmd.Flags().BoolVar(&f.untested, "untested", false, "do not sign in")
-	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print what Slack makes the app from")
+	cmd.Flags().BoolVar(&f.manifest, "manifest", false, "only print what the platform makes the app or the skill from (slack, alexa)")
 	return cmd
 }
 
-func (a *app) slackManifest(name string) error {
-	if name != "slack" {
-		return usage("--manifest is for slack")
+// manifest prints what a platform makes its side of a channel from.
+func (a *app) manifest(name string) error {
+	_, cfg, err := a.home()
+	if err != nil {
+		return err
 	}
-	_, err := fmt.Fprint(a.out, setup.SlackManifest())
+	text, ok := channel.Manifest(name, cfg.Agent.Name)
+	if !ok && name == "slack" {
+		text, ok = setup.SlackManifest(), true
+	}
+	if !ok {
+		return usage("%s needs no manifest; slack does", name)
+	}
+	_, err = fmt.Fprint(a.out, text)
 	return err
 }
 

@@ -27,19 +27,18 @@ type Kind struct {
 
 // Kinds lists the channels, those that are always there first.
 func Kinds() []Kind {
-	mac := []string{"darwin"}
 	return []Kind{
 		{Name: terminal.Name, About: "hob chat and hob ask, in a terminal", Always: true},
 		{Name: "web", About: "the page on this machine (hob open), and programs that use the API", Always: true},
 		{Name: "desktop", About: "notes on the screen, with buttons for questions"},
-		{Name: "imessage", About: "Messages on this Mac: iMessage and SMS", Systems: mac},
+		{Name: "imessage", About: "Messages on this Mac: iMessage and SMS", Systems: []string{"darwin"}},
 		{Name: "email", About: "a mailbox: you write to Hob, and it answers by mail"},
 		{Name: "discord", About: "a bot of your own on Discord: direct messages, and servers where it is mentioned"},
 		{Name: "slack", About: "an app in your Slack workspace: direct messages, mentions and threads"},
 		{Name: "telegram", About: "a bot of your own on Telegram"},
 		{Name: "webhook", About: "signed posts to a server of yours, and from it"},
-		{Name: "reminders", About: "a list in Reminders: what you put there is said to Hob", Systems: mac},
-		{Name: "notes", About: "a folder in Notes: what you write there is said to Hob", Systems: mac},
+		{Name: "reminders", About: "a list of reminders (Reminders, CalDAV, Outlook): what you put there is said to Hob"},
+		{Name: "notes", About: "a folder of notes: what you write there is said to Hob"},
 		{Name: "alexa", About: "a skill of your own: you speak to an Echo, and Hob answers"},
 	}
 }
@@ -66,6 +65,17 @@ func (k Kind) On(goos string) bool { return len(k.Systems) == 0 || slices.Contai
 
 // Here reports whether it can be switched on in this program, on this machine.
 func (k Kind) Here() bool { return k.Always || k.On(runtime.GOOS) && driver(k.Name) != nil }
+
+// Manifest is the text from which a platform makes what a channel needs there: the app
+// of a workspace, the words of a skill. called is what Hob is to be called. false: the
+// channel has none.
+func Manifest(name, called string) (string, bool) {
+	m, ok := driver(name).(interface{ Manifest(called string) string })
+	if !ok {
+		return "", false
+	}
+	return m.Manifest(called), true
+}
 
 func driver(name string) channels.Driver {
 	for _, d := range channelsall.Drivers() {

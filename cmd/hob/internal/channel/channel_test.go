@@ -37,7 +37,7 @@ func TestKindsBySystem(t *testing.T) {
 	}{
 		{"imessage", "darwin", true},
 		{"imessage", "linux", false},
-		{"reminders", "windows", false},
+		{"imessage", "windows", false},
 		{"telegram", "windows", true},
 	} {
 		if k, ok := Find(tt.name); !ok || k.On(tt.goos) != tt.want {

@@ -40,6 +40,7 @@ import (
 	channelsall "hob/channels/all"
 	"hob/channels/terminal"
 	"hob/channels/web"
+	"hob/cmd/hob/internal/channel"
 	"hob/knowledge"
 	"hob/knowledge/embed"
 	"hob/knowledge/graph"
@@ -238,7 +239,12 @@ func (d *Daemon) openChannels(context.Context) error {
 		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
 	}
 	for _, s := range d.opt.Config.Channels {
-		if opened[s.Name] == nil && failed[s.Name] == nil && s.Enabled {
+		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
+			continue
+		}
+		if k, known := channel.Find(s.Name); known && !k.Always {
+			failed[s.Name] = fmt.Errorf("channels: %s: it does not work on this machine; hob channel remove %s", s.Name, s.Name)
+		} else {
 			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
 		}
 	}

@@ -43,6 +43,7 @@ func pairing(name string) []string {
 func desktopChannel() channelSetup {
 	return channelSetup{Name: screen.Name, Fields: []field{
 		{Key: "burst", Kind: Text, Number: true, Optional: true, Unasked: true, Title: "How many notes a minute are shown one by one"},
+		{Key: "speak", Kind: YesNo, Optional: true, Unasked: true, Default: "false", Title: "Shall notes be read aloud?"},
 		{Key: "buttons", Kind: YesNo, Optional: true, Unasked: true, Default: "true", Title: "Shall questions have buttons?"},
 	}}
 }
@@ -91,7 +92,7 @@ func emailChannel() channelSetup {
 			{Key: "password", Kind: Secret, Title: "The password for it", About: "It is not shown.", Shown: own},
 			{
 				Key: "trusted_host", Kind: Text, Optional: true, Title: "The name with which that provider signs what it has checked",
-				About: "The first word of Authentication-Results in any mail there, such as mx.example.org: mail that claims to be yours is believed only with it.",
+				About: "The first word of Authentication-Results in any mail there, such as mx.example.org: only with its word mail that claims to be yours is believed. Empty: the IMAP server.",
 				Check: host,
 			},
 			{Key: "folder", Kind: Text, Optional: true, Unasked: true, Default: "INBOX", Title: "The folder in which mail for Hob arrives"},
@@ -191,7 +192,7 @@ func slackChannel() channelSetup {
 		Fields: []field{
 			{Key: "bot_token", Kind: Secret, Title: "The bot token (xoxb-...)", About: "It is not shown.", Check: slackToken("xoxb-", bot)},
 			{Key: "app_token", Kind: Secret, Title: "The app-level token (xapp-...)", About: "It is not shown.", Check: slackToken("xapp-", app)},
-			allowed("ids of members (Copy member ID in a profile)"),
+			allowed("members as T01ABC/U02DEF: the workspace, and Copy member ID in a profile"),
 		},
 		Then: pairing("slack"),
 	}
@@ -224,7 +225,7 @@ func webhookChannel() channelSetup {
 		About: "Hob posts what it says to an address of yours, signed with a secret that both sides know.\n" +
 			"Your server may post back to /hooks/webhook on Hob's port, signed in the same way.",
 		Fields: []field{
-			{Key: "url", Kind: Text, Title: "The address of your server", About: "Such as https://example.org/hob.", Check: func(s string) error {
+			{Key: "url", Kind: Text, Optional: true, Title: "The address of your server", About: "Such as https://example.org/hob; without one Hob only takes posts.", Check: func(s string) error {
 				if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 					return errors.New("it is an address such as https://example.org/hob")
 				}
@@ -238,21 +239,27 @@ func webhookChannel() channelSetup {
 
 func remindersChannel() channelSetup {
 	return channelSetup{
-		Name:  "reminders",
-		About: "Hob takes what you put into one list of Reminders, also from your phone or by Siri, and answers in its notes.\nThe first time, macOS asks whether Hob may control Reminders: allow it.",
+		Name: "reminders",
+		About: "Make a list for Hob in Reminders, in Outlook or in the calendar account of your phone: what you put there, also by voice, is said to Hob.\n" +
+			"On a Mac the first look asks whether Hob may control Reminders: allow it.",
 		Fields: []field{
 			{Key: "list", Kind: Text, Optional: true, Default: "Hob", Title: "The name of the list"},
+			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Where it is: the name of an account, apple or outlook"},
 		},
+		Then: pairing("reminders"),
 	}
 }
 
 func notesChannel() channelSetup {
 	return channelSetup{
-		Name:  "notes",
-		About: "Hob takes what you write into notes of one folder of Notes, and answers below it.\nThe first time, macOS asks whether Hob may control Notes: allow it.",
+		Name: "notes",
+		About: "Make a folder for Hob in Notes, or use the folder of [pim] notes_folder: a note in it is said to Hob, which answers in it.\n" +
+			"On a Mac the first look asks whether Hob may control Notes: allow it.",
 		Fields: []field{
 			{Key: "folder", Kind: Text, Optional: true, Default: "Hob", Title: "The name of the folder"},
+			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Where it is: apple, or folder for that of [pim] notes_folder"},
 		},
+		Then: pairing("notes"),
 	}
 }
 
@@ -271,7 +278,8 @@ func alexaChannel() channelSetup {
 				}
 				return nil
 			}},
-			allowed("ids of users, as Alexa gives them"),
+			allowed("accounts, which begin with amzn1.ask.account."),
+			{Key: "voices", Kind: Text, List: true, Optional: true, Unasked: true, Title: "Whose recognised voice may answer questions: people, which begin with amzn1.ask.person."},
 		},
 		Then: pairing("alexa"),
 	}

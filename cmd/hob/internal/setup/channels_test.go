@@ -112,6 +112,7 @@ func TestAddChannel(t *testing.T) {
 		{name: "reminders", channel: "reminders", answers: map[string][]string{}, want: func(s section) bool { return s.List == "" }},
 		{name: "another list", channel: "reminders", given: map[string]string{"list": "To \"do\""}, want: func(s section) bool { return s.List == "To \"do\"" }},
 		{name: "notes", channel: "notes", answers: map[string][]string{"notes_folder": {"Robin"}}, want: func(s section) bool { return s.Folder == "Robin" }},
+		{name: "reminders elsewhere", channel: "reminders", given: map[string]string{"account": "home"}, want: func(s section) bool { return s.Account == "home" }},
 		{name: "alexa", channel: "alexa", given: map[string]string{"skill": "amzn1.ask.skill.0a1b2c3d-0000-4000-8000-0a1b2c3d4e5f"}, want: func(s section) bool { return strings.HasPrefix(s.Skill, "amzn1") }},
 		{name: "desktop", channel: "desktop", given: map[string]string{"burst": "7"}, want: func(s section) bool { return s.Burst == 7 }},
 		{name: "webhook", channel: "webhook", given: map[string]string{"url": "https://example.org/hob", "secret": "env:HOOK"}, err: "HOOK"},
