@@ -43,11 +43,13 @@ type writer struct {
 	italic int
 	struck int
 	linked int
+	cell   bool // of a table
 }
 
 // inline returns the children of a block.
 func (w *writer) inline(n ast.Node) string {
-	in := &writer{src: w.src, d: w.d, bold: w.bold, linked: w.linked}
+	_, cell := n.(*east.TableCell)
+	in := &writer{src: w.src, d: w.d, bold: w.bold, linked: w.linked, cell: cell}
 	in.children(n)
 	in.flush()
 	return in.b.String()
@@ -85,11 +87,6 @@ func (w *writer) node(n ast.Node) {
 	case *ast.Emphasis:
 		w.emphasis(n)
 	case *east.Strikethrough:
-		before, _ := w.around(n)
-		if !strings.HasSuffix(before, "~~") {
-			w.literally(n, "~")
-			return
-		}
 		open, end := w.d.strike()
 		w.marked(n, &w.struck, open, end)
 	case *ast.Link:
@@ -188,7 +185,7 @@ func digit(s string, first bool) bool {
 func (w *writer) around(n ast.Node) (before, after string) {
 	t, ok := n.FirstChild().(*ast.Text)
 	if !ok {
-		return "~~*", "" // as usual
+		return "", "" // as usual
 	}
 	at := t.Segment.Start
 	return string(w.src[max(0, at-3):at]), string(w.src[at:min(len(w.src), at+1)])
@@ -201,11 +198,15 @@ func (w *writer) codeSpan(n *ast.CodeSpan) {
 			b.WriteString(strings.ReplaceAll(string(t.Segment.Value(w.src)), "\n", " "))
 		}
 	}
+	code := b.String()
+	if w.cell {
+		code = strings.ReplaceAll(code, `\|`, "|")
+	}
 	if w.linked > 0 {
-		w.run.WriteString(b.String())
+		w.run.WriteString(code)
 		return
 	}
-	w.raw(w.d.code(b.String()))
+	w.raw(w.d.code(code))
 }
 
 func (w *writer) link(n ast.Node, to string) {
@@ -215,7 +216,7 @@ func (w *writer) link(n ast.Node, to string) {
 		return
 	}
 	w.flush()
-	in := &writer{src: w.src, d: w.d, bold: w.bold, italic: w.italic, struck: w.struck, linked: 1}
+	in := &writer{src: w.src, d: w.d, bold: w.bold, italic: w.italic, struck: w.struck, linked: 1, cell: w.cell}
 	in.children(n)
 	in.flush()
 	label := strings.TrimSpace(strings.ReplaceAll(in.b.String(), "\n", " "))

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -83,15 +82,14 @@ func parse(md string) (src []byte, doc ast.Node, ok bool) {
 			util.Prioritized(parser.NewParagraphParser(), 1000),
 		),
 		parser.WithInlineParsers(
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(boxes{}, 0),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewEmphasisParser(), 500),
-			util.Prioritized(extension.NewStrikethroughParser(), 500),
+			util.Prioritized(struckOut{}, 500),
 		),
-		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
-		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+		parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
 	)
 	return src, p.Parse(text.NewReader(src)), true
 }

@@ -95,6 +95,14 @@ func TestMarkup(t *testing.T) {
 			`<p>*no* 1. &lt;b&gt; &amp;amp; C:\Users\me\.config 这是<strong>重点</strong>内容</p>`,
 		},
 		{
+			"a table after a line", "look:\n| a\\|b | `c\\|d` |\n|:-:|---\n| ~~x~~ | ~1\n| only\nno bar | ~y~ | more | cut",
+			"look:\n\n<pre> a|b    c|d\n------  ---\n  x     ~1\n only\nno bar  ~y~</pre>",
+			"look:\n\n```\n a|b    c|d\n------  ---\n  x     ~1\n only\nno bar  ~y~\n```",
+			"look:\n\n```\n a|b    c|d\n------  ---\n  x     ~1\n only\nno bar  ~y~\n```",
+			"look:\n\n a|b    c|d\n------  ---\n  x     ~1\n only\nno bar  ~y~",
+			"<p>look:</p>\n<table>\n<tr><th>a|b</th><th><code>c|d</code></th></tr>\n<tr><td><del>x</del></td><td>~1</td></tr>\n<tr><td>only</td></tr>\n<tr><td>no bar</td><td>~y~</td></tr>\n</table>",
+		},
+		{
 			"code in a list", "1. run\n   ```\n   a\n     b\n   ```\n2. end",
 			"1. run\n   <pre>a\n  b</pre>\n2. end",
 			"1. run\n   ```\na\n  b\n```\n2. end",
@@ -155,6 +163,10 @@ func TestBusy(t *testing.T) {
 				}
 			}
 		}
+	}
+	wide := strings.Repeat("|a", n*2) + "\n" + strings.Repeat("|-", n*2) + strings.Repeat("\n|", n*2)
+	for _, f := range all() {
+		f(wide)
 	}
 	var deep strings.Builder
 	for i := range 300 {
