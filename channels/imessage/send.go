@@ -233,7 +233,7 @@ func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, 
 		db = fresh
 	}
 	for after := e.Before; ; {
-		list, next, err := db.Messages(ctx, after, page)
+		list, next, err := db.All(ctx, after, page)
 		if err != nil {
 			return out, c.explain(err)
 		}

@@ -145,11 +145,20 @@ const before = 50
 // is the last row that was looked at: it is as before when there are no more. What was
 // deleted, and previews that repeat a message, are left out.
 func (d *DB) Messages(ctx context.Context, after int64, limit int) (out []Message, next int64, err error) {
+	return d.read(ctx, after, limit, before)
+}
+
+// All is Messages with the previews that repeat a message of an earlier page.
+func (d *DB) All(ctx context.Context, after int64, limit int) ([]Message, int64, error) {
+	return d.read(ctx, after, limit, 0)
+}
+
+func (d *DB) read(ctx context.Context, after int64, limit, before int) (out []Message, next int64, err error) {
 	book, err := d.book(ctx)
 	if err != nil {
 		return nil, after, err
 	}
-	from := max(0, after-before)
+	from := max(0, after-int64(before))
 	rows, err := d.rows(ctx, from, limit+before)
 	if err != nil {
 		return nil, after, err
