@@ -63,8 +63,11 @@ func (b *box) load(now time.Time) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil || f.Size() > maxBox {
-		return errors.Join(err, b.save())
+	if err != nil {
+		return err
+	}
+	if f.Size() > maxBox {
+		return b.save() // nothing of this is so large
 	}
 	data, err := os.ReadFile(filepath.Join(b.dir, boxFile))
 	if err != nil {

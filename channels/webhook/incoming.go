@@ -311,7 +311,7 @@ func (i *incoming) answered(ctx context.Context, d channels.Delivery, alone bool
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			if context.Cause(ctx) == context.DeadlineExceeded { //nolint:errorlint // as it is set
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return false, nil
 			}
 			return false, ctx.Err()
