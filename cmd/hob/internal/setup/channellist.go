@@ -1,7 +1,6 @@
 package setup
 
 import (
-	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -159,12 +158,6 @@ func discordID(token string) string {
 	}
 	return string(b)
 }
-
-//go:embed slack_manifest.yaml
-var slackManifest string
-
-// SlackManifest is what Slack makes the app from.
-func SlackManifest() string { return slackManifest }
 
 // slackTokens have a prefix by their kind (docs.slack.dev/authentication/tokens).
 var slackTokens = regexp.MustCompile(`^(xoxb|xapp)-[A-Za-z0-9-]{10,}$`)
