@@ -36,6 +36,7 @@ require (
 	github.com/slack-go/slack v0.34.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
+	github.com/yuin/goldmark v1.8.7
 	github.com/zalando/go-keyring v0.2.8
 	go.etcd.io/bbolt v1.4.0
 	go.uber.org/goleak v1.3.0
@@ -49,7 +50,6 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
-require github.com/yuin/goldmark v1.8.7 // indirect
 
 require (
 	charm.land/bubbles/v2 v2.1.0

@@ -5,6 +5,7 @@ package all
 
 import (
 	"hob/channels"
+	"hob/channels/alexa"
 	"hob/channels/desktop"
 	"hob/channels/discord"
 	"hob/channels/email"
@@ -12,12 +13,14 @@ import (
 	"hob/channels/notes"
 	"hob/channels/reminders"
 	"hob/channels/slack"
+	"hob/channels/telegram"
 	"hob/channels/webhook"
 )
 
 // Drivers returns one driver for each section [channels.NAME], in order of name.
 func Drivers() []channels.Driver {
 	return []channels.Driver{
+		alexa.Driver{},
 		desktop.Driver{},
 		discord.Driver{},
 		email.Driver{},
@@ -25,6 +28,7 @@ func Drivers() []channels.Driver {
 		notes.Driver{},
 		reminders.Driver{},
 		slack.Driver{},
+		telegram.Driver{},
 		webhook.Driver{},
 	}
 }

@@ -99,7 +99,7 @@ type Channel struct {
 	since    time.Time         // when the connection became ready; zero: there is none
 	identify time.Time         // last
 	answered map[string]bool   // interactions whose first answer was given
-	words    []string          // order of answered
+	order    []string          // of answered, the oldest first
 }
 
 // New checks the configuration; it connects to nothing.

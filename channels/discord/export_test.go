@@ -24,7 +24,7 @@ func (c *Channel) Events(raw []byte) {
 	var i interaction
 	if json.Unmarshal(raw, &i) == nil && i.good() {
 		c.command(&i, cause{})
-		button(i.Data.Button)
+		_, _, _ = button(i.Data.Button)
 	}
 	_, _ = c.gatewayURL(string(raw))
 }

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -522,9 +523,15 @@ func (w *world) Arrived() []string {
 	defer w.mu.Unlock()
 	var out []string
 	for _, m := range w.arrived {
-		out = append(out, fmt.Sprint(m["content"]))
+		out = append(out, shown(fmt.Sprint(m["content"])))
 	}
 	return out
+}
+
+// shown is a text as people see it, as far as the tests need it: without the marks that
+// keep the next one from being read.
+func shown(s string) string {
+	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
 }
 
 // Typed implements channelstest.Sign.
@@ -558,6 +565,11 @@ func (w *world) Rendered() []string {
 		parse, is := allowed["parse"].([]any)
 		if !ok || !is || len(parse) > 0 || allowed["users"] != nil || allowed["roles"] != nil || allowed["replied_user"] == true {
 			out = append(out, "mention")
+		}
+		for _, link := range regexp.MustCompile(`(^|[^\\])\]\(\s*(\w+):`).FindAllStringSubmatch(fmt.Sprint(m["content"]), -1) {
+			if link[2] != "http" && link[2] != "https" {
+				out = append(out, "link "+link[2])
+			}
 		}
 	}
 	return out

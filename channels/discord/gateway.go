@@ -33,6 +33,7 @@ const intents = 1<<0 | 1<<9 | 1<<12 | 1<<15
 
 const (
 	helloWait = 20 * time.Second // for the connection, and then for the first word
+	readyWait = time.Minute      // for being signed in
 	writeWait = 10 * time.Second
 	// identifyEvery is how often a bot may sign in ("Identifying": max_concurrency).
 	identifyEvery = 5 * time.Second
@@ -262,6 +263,8 @@ func (l *link) serve(ctx context.Context, s session) error {
 	// "Sending Heartbeats": the first one after a random part of the interval.
 	beat := time.NewTimer(time.Duration(rand.Float64() * float64(every)))
 	defer beat.Stop()
+	late := time.NewTimer(readyWait)
+	defer late.Stop()
 	acked := true
 	for {
 		select {
@@ -269,6 +272,10 @@ func (l *link) serve(ctx context.Context, s session) error {
 			return nil
 		case err := <-l.broken:
 			return l.c.closed(err, l.ready)
+		case <-late.C:
+			if !l.ready {
+				return l.again("it does not sign in")
+			}
 		case <-beat.C:
 			if !acked { // "Heartbeat ACK": the connection is a zombie
 				return l.again("it does not answer heartbeats")

@@ -249,6 +249,21 @@ func TestGatewayElsewhere(t *testing.T) {
 	}
 }
 
+// TestGatewayIsEncrypted: somebody else with the name of the gateway is not spoken to.
+func TestGatewayIsEncrypted(t *testing.T) {
+	w := newWorld(t)
+	w.gateway = "wss://gateway.example.com" // with a certificate that nobody trusts
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := w.open().Run(ctx, &channelstest.Inbox{})
+	if err == nil || !strings.Contains(err.Error(), "certificate") || channels.ClassOf(err) != channels.Temporary {
+		t.Error(err)
+	}
+	if id, _ := w.counts(); id != 0 {
+		t.Error("it was signed in to")
+	}
+}
+
 // TestSilentGateway: Run ends with its context while the gateway says nothing.
 func TestSilentGateway(t *testing.T) {
 	w := newWorld(t)

@@ -1,6 +1,7 @@
 package discord_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -266,5 +267,103 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 	if c := w.last().body["components"]; len(c.([]any)) != 0 {
 		t.Errorf("a question that no press may answer has the buttons %v", c)
+	}
+}
+
+// TestPressInServer: in a server, the buttons of a question are the owner's alone, too. A
+// press that Discord does not know any more has no effect.
+func TestPressInServer(t *testing.T) {
+	w := newWorld(t)
+	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
+	w.deps.Buttons = b
+	hearing(t, w.open(), &channelstest.Inbox{})
+	eventually(t, "a connection", w.connected)
+	press := func(sender string) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		id := w.id()
+		w.dispatch("INTERACTION_CREATE", object{
+			"id": id, "application_id": appID, "type": 3, "token": "SECRETINTERACTION" + id, "channel_id": "g1", "guild_id": guildID,
+			"member": object{"user": object{"id": sender}}, "data": object{"custom_id": "hob:yes:q1"},
+			"message": object{"id": "5", "timestamp": "2026-01-02T03:04:05.000000+00:00"},
+		})
+	}
+	press("8")
+	eventually(t, "a word", func() bool { return len(w.told()) == 1 })
+	w.mu.Lock()
+	w.failsAll = true
+	w.fails = append(w.fails, answerWith(404, `{"message":"Unknown interaction","code":10062}`))
+	w.mu.Unlock()
+	press("7")
+	eventually(t, "the press", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.fails) == 0
+	})
+	press("8")
+	eventually(t, "another word", func() bool { return len(w.told()) == 2 })
+	if len(b.Pressed()) != 0 {
+		t.Errorf("pressed %+v", b.Pressed())
+	}
+	press("7")
+	eventually(t, "the owner's word", func() bool { return len(w.told()) == 3 })
+	p := b.Pressed()
+	if len(p) != 1 || p[0].Chat != "g1" || !p[0].Shown.Equal(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)) {
+		t.Errorf("pressed %+v", p)
+	}
+}
+
+// slow is a receiver that takes its time with messages.
+type slow struct {
+	channelstest.Inbox
+	wait chan struct{}
+}
+
+func (s *slow) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	select {
+	case <-s.wait:
+	case <-ctx.Done():
+		return channels.Accepted{}, ctx.Err()
+	}
+	return s.Inbox.Receive(ctx, in)
+}
+
+// TestAnsweredInTime: while a message is being taken, presses and commands get their first
+// answer all the same, heartbeats go on, and a flood of presses is no reason to stop.
+func TestAnsweredInTime(t *testing.T) {
+	w := newWorld(t)
+	w.every = 500
+	b := &channelstest.Buttons{Owner: "7", Question: "q1"}
+	w.deps.Buttons = b
+	in := &slow{wait: make(chan struct{})}
+	hearing(t, w.open(), in)
+	eventually(t, "a connection", w.connected)
+	w.person("d1", "7", "slow", false, nil)
+	id := w.command("status", "", "7", false)
+	eventually(t, "the sign", func() bool { return w.original(id) != nil })
+	for range 200 {
+		w.press("hob:yes:q1", "666", object{"id": "5"})
+	}
+	eventually(t, "words for the stranger", func() bool { return len(w.told()) > 0 })
+	w.mu.Lock()
+	beats := w.beats
+	w.mu.Unlock()
+	eventually(t, "heartbeats", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.beats > beats+1
+	})
+	eventually(t, "the owner's press", func() bool {
+		w.press("hob:no:q1", "7", object{"id": "5"})
+		time.Sleep(20 * time.Millisecond)
+		return len(b.Pressed()) > 0
+	})
+	close(in.wait)
+	eventually(t, "both", func() bool { return len(in.Heard()) == 2 })
+	if _, re := w.counts(); re != 0 {
+		t.Errorf("the connection was lost %d times", re)
+	}
+	if got := texts(&in.Inbox); !slices.Equal(got, []string{"slow", "/status"}) {
+		t.Errorf("heard %q", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"unicode/utf16"
 
 	"hob/channels"
+	"hob/platform/markup"
 )
 
 // post is the body of "Create Message" and "Edit Message".
@@ -31,6 +32,15 @@ type post struct {
 	Mentions   mentions   `json:"allowed_mentions"`
 	Components []row      `json:"components"`
 	Reference  *answering `json:"message_reference,omitempty"`
+	// Files are those that the message has in the end: an edit that does not list one
+	// takes it away ("Edit Message").
+	Files []attached `json:"attachments,omitempty"`
+}
+
+// attached is a file that comes along as files[ID].
+type attached struct {
+	ID   int    `json:"id"`
+	Name string `json:"filename"`
 }
 
 // mentions, with an empty list, lets a text ring nobody ("Allowed Mentions Object").
@@ -73,9 +83,10 @@ func (p post) fill() post {
 	return p
 }
 
-// rendered is the text in Discord's own markup; as it is, when that were too long.
+// rendered is the text in Discord's own markup; as it is, when that were too long, or
+// nothing at all.
 func rendered(text string) string {
-	if s := markup(text); length(s) <= maxText {
+	if s := markup.Discord(text); length(s) <= maxText && strings.TrimSpace(s) != "" {
 		return s
 	}
 	return text
@@ -133,13 +144,16 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		c.asked.add(ctx, open{Question: question, Chat: cmp.Or(sent.Chat, d.Chat), Message: sent.ID, At: time.Now().UTC().Round(0)})
 	}
 	for n, files := range rest {
-		more := post{Nonce: nonce(d.ID + "/files/" + strconv.Itoa(n)), Enforce: true}.fill()
+		more := post{Nonce: nonce(filesID(d.ID, n)), Enforce: true}.fill()
 		if _, err := c.post(ctx, k, more, files); err != nil {
 			return channels.Receipt{}, err
 		}
 	}
 	return channels.Receipt{ID: sent.ID}, nil
 }
+
+// filesID is what a further message with files of a delivery is known by.
+func filesID(id string, n int) string { return id + "/files/" + strconv.Itoa(n) }
 
 // place puts a text where it belongs: in the place of its draft, as the answer to an
 // interaction, or at the end of the chat.
@@ -215,11 +229,11 @@ func (c *Channel) answer(ctx context.Context, what cause, p post, files []channe
 		c.mu.Lock()
 		if !c.answered[what.Interaction] {
 			c.answered[what.Interaction] = true
-			c.words = append(c.words, what.Interaction)
+			c.order = append(c.order, what.Interaction)
 		}
-		for len(c.words) > 1000 {
-			delete(c.answered, c.words[0])
-			c.words = c.words[1:]
+		for len(c.order) > 1000 {
+			delete(c.answered, c.order[0])
+			c.order = c.order[1:]
 		}
 		c.mu.Unlock()
 	}
@@ -259,7 +273,7 @@ func keys(question string) []row {
 
 // batches divides files by how many one message holds.
 func batches(files []channels.Attachment) (first []channels.Attachment, rest [][]channels.Attachment) {
-	const most = 24 << 20 // of one request
+	const most = maxFile // of one request, which has half a minute
 	var all [][]channels.Attachment
 	var now []channels.Attachment
 	size := int64(0)
@@ -277,6 +291,9 @@ func batches(files []channels.Attachment) (first []channels.Attachment, rest [][
 
 // post sends a message, with its files as "Uploading Files" says.
 func (c *Channel) post(ctx context.Context, k call, p post, files []channels.Attachment) (message, error) {
+	for n, f := range files {
+		p.Files = append(p.Files, attached{n, f.Name})
+	}
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return message{}, channels.Errorf(channels.Permanent, "discord: %s: %w", k.what, err)
@@ -379,21 +396,35 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		return channels.Receipt{}, false, err
 	}
-	want := nonce(d.ID)
+	at, found := c.among(page, me, d)
+	return channels.Receipt{ID: at}, found, nil
+}
+
+// among looks for a delivery in a page of messages: for its text, and for each further
+// message with files of it.
+func (c *Channel) among(page []message, me user, d channels.Delivery) (id string, found bool) {
+	_, rest := batches(d.Files)
+	missing := map[string]bool{}
+	for n := range rest {
+		missing[nonce(filesID(d.ID, n))] = true
+	}
+	text := rendered(d.Text)
 	for _, m := range page {
 		if m.Author.ID != me.ID {
 			continue
 		}
 		had := strings.Trim(string(m.Nonce), `"`)
-		same := had == want
-		if had == "" || had == "null" {
-			same = m.Content == rendered(d.Text) && !m.at().Before(d.CreatedAt.Add(-time.Second)) || d.Draft != "" && m.ID == d.Draft && m.Content == rendered(d.Text)
-		}
-		if same {
-			return channels.Receipt{ID: m.ID}, true, nil
+		delete(missing, had)
+		switch {
+		case had == nonce(d.ID):
+			id = m.ID
+		case had != "" && had != "null", m.Content != text: // another one
+		case !m.at().Before(d.CreatedAt.Add(-time.Second)), d.Draft != "" && m.ID == d.Draft:
+			id = m.ID
+			clear(missing) // nor do the others show theirs
 		}
 	}
-	return channels.Receipt{}, false, nil
+	return id, id != "" && len(missing) == 0
 }
 
 // self is who the bot is.
@@ -410,6 +441,3 @@ func (c *Channel) self(ctx context.Context) (user, error) {
 	c.me = me
 	return me, nil
 }
-
-// markup is the text in Discord's own markup, which is Markdown.
-func markup(md string) string { return md }

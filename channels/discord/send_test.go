@@ -32,7 +32,7 @@ func TestSent(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	want := object{
-		"content": "@everyone **hi**", "nonce": discord.Nonce("d1"), "enforce_nonce": true, "flags": 4.0, "components": []any{},
+		"content": "@\u200beveryone **hi**", "nonce": discord.Nonce("d1"), "enforce_nonce": true, "flags": 4.0, "components": []any{},
 		"allowed_mentions":  object{"parse": []any{}, "replied_user": false},
 		"message_reference": object{"message_id": "77", "fail_if_not_exists": false},
 	}
@@ -93,11 +93,25 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	find := func(want bool) {
+		t.Helper()
+		if _, found, err := ch.Find(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "here", Files: files}); found != want || err != nil {
+			t.Errorf("found %v, %v", found, err)
+		}
+	}
 	w.mu.Lock()
+	if a, _ := w.requests[0].body["attachments"].([]any); len(a) != 10 || a[3].(object)["id"] != 3.0 {
+		t.Errorf("attachments %v", a)
+	}
 	if len(w.requests) != 4 || len(w.arrived) != 2 || len(w.requests[0].files) != 10 || len(w.requests[1].files) != 2 || w.requests[0].files["file \"3\".txt"] != "file \"3\".txt" {
 		t.Errorf("%d requests, %d messages, files %v", len(w.requests), len(w.arrived), w.requests[0].files)
 	}
 	w.mu.Unlock()
+	find(true)
+	w.mu.Lock()
+	w.chats["c1"] = w.chats["c1"][:1]
+	w.mu.Unlock()
+	find(false) // the rest of the files has not arrived
 	for _, bad := range []channels.Attachment{{Name: "gone", Path: filepath.Join(dir, "gone")}, {Name: "large", Size: 11 << 20, Path: files[0].Path}} {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x", Files: []channels.Attachment{bad}}); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), bad.Name) {
 			t.Error(err)

@@ -5,12 +5,18 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/net/html"
 
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/platform/pim"
+	"hob/platform/pim/pimtest"
 )
 
 // platform is a mailbox in the form that the suite knows: its chat "c" is a thread with
@@ -21,7 +27,10 @@ type platform struct {
 	mu    sync.Mutex
 	class []channels.Class
 	stall chan struct{}
+	down  bool
+	open  []net.Conn
 	n     int
+	last  string
 }
 
 // at puts a delivery of the suite's into a thread.
@@ -78,28 +87,18 @@ func (p *platform) Stall() func() {
 	})
 }
 
-// secret gives the password, and the suite's failures.
-func (p *platform) secret(context.Context) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.class) == 0 {
-		return "secret", nil
-	}
-	c := p.class[0]
-	p.class = p.class[1:]
-	switch c {
-	case channels.Unauthorised:
-		return "wrong", nil
-	case channels.Permanent:
-		return "", fmt.Errorf("%w: as the test wants it", pim.ErrRefused)
-	}
-	return "", io.ErrUnexpectedEOF
-}
-
+// via connects, and fails as the suite wants it: not for what Run does.
 func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 	p.mu.Lock()
-	stall := p.stall
+	stall, down := p.stall, p.down
+	var class *channels.Class
+	if strings.HasSuffix(p.s.URL, addr) && len(p.class) > 0 {
+		class, p.class = &p.class[0], p.class[1:]
+	}
 	p.mu.Unlock()
+	if down {
+		return nil, &net.DNSError{Err: "no such host", Name: "smtp.example.org", IsTemporary: true}
+	}
 	if stall != nil {
 		select {
 		case <-stall:
@@ -107,9 +106,82 @@ func (p *platform) via(ctx context.Context, addr string) (net.Conn, error) {
 			return nil, ctx.Err()
 		}
 	}
+	if class != nil {
+		switch *class {
+		case channels.Unauthorised:
+			return nil, fmt.Errorf("%w: as the test wants it", pim.ErrSignIn)
+		case channels.Permanent:
+			return nil, fmt.Errorf("%w: as the test wants it", pim.ErrRefused)
+		}
+		return nil, io.ErrUnexpectedEOF
+	}
 	var d net.Dialer
-	return d.DialContext(ctx, "tcp", addr)
+	c, err := d.DialContext(ctx, "tcp", addr)
+	if err == nil {
+		p.mu.Lock()
+		p.open = append(p.open, c)
+		p.mu.Unlock()
+	}
+	return c, err
 }
+
+// Down implements channelstest.Outage.
+func (p *platform) Down() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = true
+	for _, c := range p.open {
+		_ = c.Close()
+	}
+	p.open = nil
+}
+
+// Up implements channelstest.Outage.
+func (p *platform) Up() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = false
+}
+
+// Again implements channelstest.Repeater: the mail lies there a second time.
+func (p *platform) Again(context.Context) bool {
+	p.put(p.last)
+	return true
+}
+
+// Reopen implements channelstest.Reopener.
+func (p *platform) Reopen(*testing.T) channels.Channel { return at{p.channel(p.config())} }
+
+// Secrets implements channelstest.Secrets.
+func (p *platform) Secrets() []string { return []string{pimtest.Secret} }
+
+// Rendered implements channelstest.Renderer: it finds what a mail program would do more
+// with than to show words.
+func (p *platform) Rendered() (out []string) {
+	for _, m := range p.mails() {
+		doc, err := html.Parse(strings.NewReader(m.html))
+		if err != nil {
+			return []string{err.Error()}
+		}
+		for n := range doc.Descendants() {
+			if n.Type == html.ElementNode && !slices.Contains(shown, n.Data) {
+				out = append(out, "element "+n.Data)
+			}
+			for _, a := range n.Attr {
+				switch {
+				case n.Data == "a" && a.Key == "href" && regexp.MustCompile(`^(https?://|mailto:)`).MatchString(a.Val):
+				case a.Key == "style", a.Key == "align", a.Key == "start", a.Key == "title", a.Key == "class", a.Key == "type", a.Key == "checked", a.Key == "disabled":
+				default:
+					out = append(out, a.Key+" "+a.Val)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// shown are the elements of words and their looks.
+var shown = strings.Fields("html head body p br a b i u s em strong del code pre blockquote ul ol li h1 h2 h3 h4 h5 h6 hr table thead tbody tr th td div span sup sub")
 
 func (p *platform) Say(_ context.Context, chat, sender, text string, group bool) bool {
 	p.mu.Lock()
@@ -120,7 +192,8 @@ func (p *platform) Say(_ context.Context, chat, sender, text string, group bool)
 	if group {
 		more += "\nCc: others@example.org"
 	}
-	p.put(letterTo(fmt.Sprintf("say%d@test.local", n), sender+"@example.org", "Re: x", text, more))
+	p.last = letterTo(fmt.Sprintf("say%d@test.local", n), sender+"@example.org", "Re: x", text, more)
+	p.put(p.last)
 	return true
 }
 
@@ -129,7 +202,7 @@ func testConformance(t *testing.T, sv servers) {
 		w := sv.world(t)
 		p := &platform{world: w}
 		w.run(w.channel(w.config()))() // what comes from now on is new
-		w.acc.Secret, w.acc.Via = p.secret, p.via
+		w.acc.Via = p.via
 		return at{w.channel(w.config())}, p
 	})
 }

@@ -55,7 +55,7 @@ func whole(t *testing.T, name string, raw []byte) (*letter, channels.Inbound) {
 	if strings.ContainsAny(in.Sender+in.Chat+in.ChatName, "\r\n") || len(l.files) > maxFiles {
 		t.Errorf("%s: %q, %q, %q, %d files", name, in.Sender, in.Chat, in.ChatName, len(l.files))
 	}
-	for _, f := range l.attachments(raw) {
+	for _, f := range l.attachments() {
 		if strings.ContainsAny(f.Name, "/\\\r\n\x00") || f.Name == "" || f.Name == ".." {
 			t.Errorf("%s: a file %q", name, f.Name)
 		}
@@ -77,25 +77,34 @@ func whole(t *testing.T, name string, raw []byte) (*letter, channels.Inbound) {
 func TestCorpus(t *testing.T) {
 	mails := corpus(t)
 	texts := map[string]string{
-		"plain_emails/basic_email.eml":                          "Plain email.\n\nHope it works well!\n\nMikel",
-		"plain_emails/raw_email_simple.eml":                     "Hello Mikel",
-		"multi_charset/japanese_iso_2022.eml":                   "すみません。",
-		"multi_charset/japanese_shift_jis.eml":                  "このメールはテスト用のメールです。",
-		"multi_charset/ks_c_5601-1987.eml":                      "스티해",
-		"rfc2822/example01.eml":                                 "This is a message just to say hello.",
-		"rfc2822/example04.eml":                                 "Testing.",
-		"rfc2822/example08.eml":                                 "This is a message just to say hello.",
-		"mime_emails/raw_email7.eml":                            "This is the first part.",
-		"attachment_emails/attachment_content_location.eml":     "This is the first part.",
-		"error_emails/content_transfer_encoding_x_uuencode.eml": "Attached are the comments of the Public Generating Pool.",
+		"plain_emails/basic_email.eml":                           "Plain email.\n\nHope it works well!\n\nMikel",
+		"plain_emails/raw_email_simple.eml":                      "Hello Mikel",
+		"multi_charset/japanese_iso_2022.eml":                    "すみません。",
+		"multi_charset/japanese_shift_jis.eml":                   "このメールはテスト用のメールです。",
+		"multi_charset/ks_c_5601-1987.eml":                       "스티해",
+		"rfc2822/example01.eml":                                  "This is a message just to say hello.",
+		"rfc2822/example04.eml":                                  "Testing.",
+		"rfc2822/example08.eml":                                  "This is a message just to say hello.",
+		"mime_emails/raw_email7.eml":                             "This is the first part.",
+		"attachment_emails/attachment_content_location.eml":      "This is the first part.",
+		"error_emails/content_transfer_encoding_x_uuencode.eml":  "Attached are the comments of the Public Generating Pool.",
+		"plain_emails/raw_email.eml":                             "제 이름은 Jamis입니다.",
+		"attachment_emails/attachment_pdf.eml":                   "Just attaching another PDF, here, to see what the message looks like,",
+		"mime_emails/raw_email_with_nested_attachment.eml":       "Here is a test of an attachment via email.\n\n- Jamis",
+		"mime_emails/raw_email_with_illegal_boundary.eml":        "Hello\nThis is an outlook test\n\nSo there.\n\nMe.",
+		"mime_emails/raw_email2.eml":                             "We should not include these files or vcards as attachments.",
+		"error_emails/content_transfer_encoding_text-html.eml":   "Hello,\n\nYou have qualified for the lowest rate in years.",
+		"error_emails/multiple_references_with_one_invalid.eml":  "foo",
+		"plain_emails/raw_email_reply.eml":                       "Message body",
+		"plain_emails/raw_email_trailing_dot.eml":                "Testing, testing, 123.",
+		"multi_charset/japanese.eml":                             "かきくえこ",
+		"mime_emails/raw_email_encoded_stack_level_too_deep.eml": "Nicolas Fouché has accepted your invitation to Gmail",
+		"rfc6532/utf8_headers.eml":                               "body",
 	}
 	for name, raw := range mails {
 		l, _ := whole(t, name, raw)
 		if want := texts[name]; !strings.Contains(l.own, want) {
 			t.Errorf("%s: %.300q, want %q", name, l.own, want)
-		}
-		if os.Getenv("HOB_SHOW") != "" {
-			t.Logf("%s: from %q own %.120q quoted %.60q files %d leave %q", name, l.from, l.own, l.quoted, len(l.files), (&Channel{address: hob}).leave(l))
 		}
 	}
 }
@@ -145,11 +154,11 @@ func TestMutations(t *testing.T) {
 // FuzzLetter: whatever a mail is made of, what is read of it is bounded text, and what
 // was read once can be fetched.
 func FuzzLetter(f *testing.F) {
-	f.Add([]byte(letterTo("a@x.org", ada, "x", "hello\n> quoted")))
+	f.Add([]byte(strings.ReplaceAll(letterTo("a@x.org", ada, "x", "hello\n> quoted"), trusted, "x")))
 	f.Add([]byte("Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/html\n\n<blockquote>x</blockquote>y\n--b--"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if bytes.Contains(bytes.ToLower(raw), []byte(trusted)) {
-			t.Skip()
+			return
 		}
 		whole(t, "it", raw)
 	})

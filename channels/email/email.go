@@ -79,6 +79,7 @@ type Channel struct {
 	trusted string // see Config.TrustedHost; "" when nobody is
 	log     *slog.Logger
 	keep    channels.Keeper
+	lines   lines
 
 	mu      sync.Mutex
 	since   time.Time // when the connection that is there came about

@@ -36,6 +36,8 @@ func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
 	if c.trusted == "" {
 		c.log.WarnContext(ctx, "no sender of mails is recognised", "remedy", nobody)
 	}
+	c.lines.hold()
+	defer c.lines.release()
 	err := c.listen(ctx, r)
 	c.stands(time.Time{}, err)
 	if ctx.Err() != nil {
@@ -254,7 +256,7 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 		return h.leave(ctx, l, fmt.Sprintf("more than %d mails of this address came within an hour", perHour))
 	}
 	in.Key = h.key(l)
-	if in.Files = l.attachments(raw); x.Size > maxMail {
+	if in.Files = l.attachments(); x.Size > maxMail {
 		in.Files = nil // they are not there as a whole
 	}
 	return h.receive(ctx, l, in)

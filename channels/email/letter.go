@@ -1,17 +1,12 @@
 package email
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"mime"
 	"path"
 	"strings"
-
-	message "github.com/emersion/go-message"
-	_ "github.com/emersion/go-message/charset" // texts in all the alphabets that mails have
-	gomail "github.com/emersion/go-message/mail"
 
 	"hob/channels"
 	"hob/platform/pim"
@@ -20,7 +15,6 @@ import (
 
 // The bounds of what is read of a mail.
 const (
-	maxParts  = 100
 	maxFiles  = 50
 	maxPart   = 1 << 20 // bytes of one part's text
 	maxWords  = 50_000  // characters of the sender's own words, and of what he quotes
@@ -46,7 +40,7 @@ type letter struct {
 type part struct {
 	name, kind string
 	size       int64
-	n          int // the how manyth part it is
+	body       entity
 }
 
 // read takes a mail apart, of which raw is the beginning.
@@ -106,42 +100,24 @@ func odd(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
 
 // walk goes through the parts of a mail, and returns its texts.
 func (l *letter) walk(raw []byte) (plain, marked string, flowed bool) {
-	r, err := gomail.CreateReader(bytes.NewReader(raw))
-	if r == nil || hard(err) {
-		return body(raw), "", false
-	}
 	texts := 0
-	for n := range maxParts {
-		p, err := r.NextPart()
-		if p == nil || hard(err) {
-			if n == 0 {
-				return body(raw), "", false // it claims to have parts, and has none
-			}
-			break
-		}
-		kind, params, name, attached := describe(p.Header)
+	for _, e := range entities(raw) {
+		attached := e.disposition != "" && e.disposition != "inline" || e.name != ""
 		switch {
-		case kind == "text/calendar" && answers(params["method"]):
-			l.reply = strings.ToUpper(params["method"])
-		case !attached && (kind == "" || kind == "text/plain") && name == "":
-			flowed = (texts == 0 || flowed) && strings.EqualFold(params["format"], "flowed")
-			plain += words(p.Body, strings.EqualFold(params["delsp"], "yes")) + "\n"
+		case e.kind == "text/calendar" && answers(e.params["method"]):
+			l.reply = strings.ToUpper(e.params["method"])
+		case !attached && e.kind == "text/html":
+			marked += e.text(maxPart) + "\n"
+		case !attached && strings.HasPrefix(e.kind, "text/") && e.kind != "text/calendar":
+			flowed = (texts == 0 || flowed) && strings.EqualFold(e.params["format"], "flowed")
+			plain += words(e.text(maxPart), flowed && strings.EqualFold(e.params["delsp"], "yes")) + "\n"
 			texts++
-		case !attached && kind == "text/html" && name == "":
-			marked += words(p.Body, false) + "\n"
-		case !attached && strings.HasPrefix(kind, "text/") && kind != "text/calendar" && name == "":
-			plain += words(p.Body, false) + "\n"
 		case len(l.files) < maxFiles:
-			size, _ := io.Copy(io.Discard, p.Body) // what could be read counts
-			l.files = append(l.files, part{name: fileName(name, kind, len(l.files)), kind: kind, size: size, n: n})
+			size, _ := io.Copy(io.Discard, e.open()) // what could be read counts
+			l.files = append(l.files, part{name: fileName(e.name, e.kind, len(l.files)), kind: e.kind, size: size, body: e})
 		}
 	}
 	return plain, marked, flowed
-}
-
-// hard reports an error with which reading cannot go on.
-func hard(err error) bool {
-	return err != nil && !message.IsUnknownCharset(err) && !message.IsUnknownEncoding(err)
 }
 
 func answers(method string) bool {
@@ -152,39 +128,20 @@ func answers(method string) bool {
 	return false
 }
 
-func describe(h gomail.PartHeader) (kind string, params map[string]string, name string, attached bool) {
-	switch h := h.(type) {
-	case *gomail.InlineHeader:
-		kind, params, _ = h.ContentType()
-		if _, disposition, err := h.ContentDisposition(); err == nil {
-			name = disposition["filename"]
-		}
-		if name == "" {
-			name = params["name"]
-		}
-	case *gomail.AttachmentHeader:
-		attached = true
-		kind, params, _ = h.ContentType()
-		name, _ = h.Filename()
+// words takes the space at a soft end of a line away, which with DelSp is not the
+// text's (RFC 3676, 4.3).
+func words(s string, deleteSpace bool) string {
+	if !deleteSpace {
+		return s
 	}
-	return strings.ToLower(kind), params, name, attached
-}
-
-func words(r io.Reader, deleteSpace bool) string {
-	b, _ := io.ReadAll(io.LimitReader(r, maxPart)) // what could be read counts
-	s := string(b)
-	if deleteSpace { // RFC 3676, 4.3: the space at a soft end of a line is not the text's
-		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), " \n", " \n\x00")
-		s = strings.ReplaceAll(strings.ReplaceAll(s, "-- \n\x00", "-- \n"), " \n\x00", "\x01")
-		s = strings.ReplaceAll(s, "\x01", "")
+	var b strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(s, "\r\n", "\n")) {
+		if soft, ok := strings.CutSuffix(line, " \n"); ok && line != "-- \n" {
+			line = soft
+		}
+		b.WriteString(line)
 	}
-	return s
-}
-
-// body is what follows the header, of a mail that has no parts that can be read.
-func body(raw []byte) string {
-	_, text, _ := bytes.Cut(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
-	return string(text[:min(len(text), maxPart)])
+	return b.String()
 }
 
 func fileName(name, kind string, n int) string {
@@ -210,22 +167,10 @@ func fileName(name, kind string, n int) string {
 }
 
 // attachments are the files of a mail as the manager fetches them.
-func (l *letter) attachments(raw []byte) (out []channels.File) {
+func (l *letter) attachments() (out []channels.File) {
 	for _, f := range l.files {
 		out = append(out, channels.File{Name: f.name, MIME: f.kind, Size: f.size, Open: func(context.Context) (io.ReadCloser, error) {
-			r, err := gomail.CreateReader(bytes.NewReader(raw))
-			if r == nil || hard(err) {
-				return nil, fmt.Errorf("the file %s of a mail cannot be read: %w", f.name, err)
-			}
-			for n := 0; ; n++ {
-				p, err := r.NextPart()
-				switch {
-				case p == nil || hard(err):
-					return nil, fmt.Errorf("the file %s of a mail cannot be read: %w", f.name, err)
-				case n == f.n:
-					return io.NopCloser(p.Body), nil
-				}
-			}
+			return io.NopCloser(f.body.open()), nil
 		}})
 	}
 	return out

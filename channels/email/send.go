@@ -19,7 +19,7 @@ import (
 	gomail "github.com/emersion/go-message/mail"
 
 	"hob/channels"
-	"hob/platform/failpoint"
+	"hob/platform/markup"
 	"hob/platform/phrase"
 	"hob/platform/pim"
 	"hob/platform/pim/mailbox"
@@ -58,17 +58,16 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: write the mail: %w", err)}
 	}
 	if c.conf.Drafts {
-		return channels.Receipt{ID: n.id}, classified(c.file(ctx, "drafts", n.id, raw))
+		return channels.Receipt{ID: n.id}, classified(c.file(ctx, "drafts", n.id, raw, true))
 	}
-	if err := outgoing.Send(ctx, c.account, c.address, []string{n.to.Address}, raw); err != nil {
+	if err := c.post(ctx, n.to.Address, raw); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, outgoing.ErrUnsure) {
 			err = fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 		return channels.Receipt{}, classified(err)
 	}
-	failpoint.Hit("email.sent")
 	if !keepsItself(c.account.SMTP) {
-		if err := c.file(ctx, "sent", n.id, raw); err != nil { // it was sent; that is what counts
+		if err := c.file(ctx, "sent", n.id, raw, d.Attempts > 0 || d.MaybeRepeated); err != nil { // it was sent; that is what counts
 			c.log.WarnContext(ctx, "a mail was sent, and no copy lies among the sent ones", "err", err)
 		}
 	}
@@ -82,9 +81,8 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, false, &channels.Error{Class: channels.Permanent, Err: fmt.Errorf("email: %w", err)}
 	}
 	found := false
-	err = c.in(ctx, c.kept(), func(m *mailbox.Conn) error {
-		there, err := m.Named(ctx, n.id)
-		found = len(there) > 0
+	err = c.in(ctx, c.kept(), func(m *mailbox.Conn, folder string) (err error) {
+		found, err = there(ctx, m, folder, n.id)
 		return err
 	})
 	return channels.Receipt{ID: n.id}, found, classified(err)
@@ -97,30 +95,16 @@ func (c *Channel) kept() string {
 	return "sent"
 }
 
-// in does something in the folder for a use.
-func (c *Channel) in(ctx context.Context, use string, do func(*mailbox.Conn) error) error {
-	m, err := mailbox.Open(ctx, c.account)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = m.Close() }() //nolint:contextcheck // signing out has a time of its own
-	folder, err := m.For(ctx, use)
-	if err != nil {
-		return err
-	}
-	if _, err := m.Select(ctx, folder); err != nil {
-		return err
-	}
-	return do(m)
-}
-
-// file puts a mail into the folder for a use, if it is not there.
-func (c *Channel) file(ctx context.Context, use, id string, raw []byte) error {
-	return c.in(ctx, use, func(m *mailbox.Conn) error {
-		if there, err := m.Named(ctx, id); err != nil || len(there) > 0 {
-			return err
+// file puts a mail into the folder for a use; look: it may be there already.
+func (c *Channel) file(ctx context.Context, use, id string, raw []byte, look bool) error {
+	return c.in(ctx, use, func(m *mailbox.Conn, folder string) error {
+		if look {
+			if found, err := there(ctx, m, folder, id); err != nil || found {
+				return err
+			}
 		}
-		_, err := m.Put(ctx, m.Folder(), raw, use == "drafts")
+		look = true // a second try of this one
+		_, err := m.Put(ctx, folder, raw, use == "drafts")
 		return err
 	})
 }
@@ -188,7 +172,7 @@ func (c *Channel) prefixed(subject string) string {
 
 // topic is the subject of a text that begins a thread.
 func topic(text string) string {
-	for line := range strings.Lines(plainOf(text)) {
+	for line := range strings.Lines(markup.Plain(text)) {
 		if line = pim.Line(strings.Trim(line, "#*_ \t\r\n"), 10_000); line != "" {
 			return phrase.Cut(line, 70)
 		}
@@ -292,7 +276,7 @@ func forms(w *gomail.Writer, text string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range [][2]string{{"text/plain", plainOf(text)}, {"text/html", htmlOf(text)}} {
+	for _, f := range [][2]string{{"text/plain", markup.Plain(text)}, {"text/html", markup.HTML(text)}} {
 		var h gomail.InlineHeader
 		h.SetContentType(f[0], map[string]string{"charset": "utf-8"})
 		h.Set("Content-Transfer-Encoding", "quoted-printable")

@@ -27,7 +27,7 @@ func testThread(t *testing.T, sv servers) {
 		t.Fatal(err)
 	}
 	d := channels.Delivery{ID: "d1", Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "It is **large**.\n\n- one\n- two", Files: []channels.Attachment{{Name: "größe.csv", MIME: "text/csv", Path: path}}}
-	for range 2 { // the second one as after a crash
+	for d.Attempts = range 2 { // the second one as after a crash
 		if r, err := ch.Send(t.Context(), d); err != nil || r.ID == "" {
 			t.Fatal(r, err)
 		}

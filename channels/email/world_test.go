@@ -79,6 +79,7 @@ func TestAtServers(t *testing.T) {
 		{"Storms", testStorms},
 		{"Loops", testLoops},
 		{"TwoHobs", testTwoHobs},
+		{"Kills", testKills},
 		{"Offline", testOffline},
 		{"WrongPassword", testWrongPassword},
 	} {
@@ -282,4 +283,7 @@ func (p posted) subject() string {
 	return s
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	child()
+	goleak.VerifyTestMain(m)
+}

@@ -155,8 +155,8 @@ func (c *Channel) explain(err error) error {
 		return nil
 	case errors.Is(err, chatdb.ErrNoAccess):
 		return channels.Errorf(channels.Unauthorised, "%w; switch on %s in System Settings, Privacy & Security, Full Disk Access (x-apple.systempreferences:com.apple.preference.security?Privacy_AllFiles), then start Hob again", err, permission.Responsible(c.deps.Getenv))
-	case errors.Is(err, fs.ErrNotExist):
-		return channels.Errorf(channels.Unauthorised, "there is no database of Messages at %s; open Messages, sign in, then start Hob again", c.cfg.DB)
+	case errors.Is(err, fs.ErrNotExist): // also while Messages makes it anew
+		return channels.Errorf(channels.Temporary, "there is no database of Messages at %s; open Messages and sign in", c.cfg.DB)
 	case errors.Is(err, chatdb.ErrNotMessages):
 		return channels.Errorf(channels.Unauthorised, "%w; look at channels.imessage.db", err)
 	}

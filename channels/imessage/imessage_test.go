@@ -170,6 +170,45 @@ func TestWhatCameMeanwhile(t *testing.T) {
 	l.want(m, "five")
 }
 
+// TestAYear: macOS is updated again and again, at times under a running Hob. Everybody is
+// heard once, in the same chats, and answered there.
+func TestAYear(t *testing.T) {
+	versions := chatdbtest.Versions()[2:]
+	m := newMac(t, versions[0])
+	m.db.Chat(ada, "iMessage", false)
+	m.db.Chat("chat77", "iMessage", true, ada, "bob@example.org")
+	c := m.channel(imessage.Config{}, imessage.Options{})
+	l := m.run(t, c)
+	inbox, want := l.inbox, []string(nil)
+	for month, v := range versions {
+		if m.db.Update(v); month%2 == 0 {
+			l.stop()
+			m.hear(m.db.Chat(ada, "iMessage", false), ada, v.Name+" while Hob is off")
+			c = m.channel(imessage.Config{}, imessage.Options{})
+			l = m.run(t, c)
+			until(t, func() bool { return len(l.inbox.Heard()) == 1 })
+			want = append(want, v.Name+" while Hob is off")
+			inbox = l.inbox
+		}
+		n := len(inbox.Heard())
+		m.hear(m.db.Int("SELECT ROWID FROM chat WHERE style = 45 AND chat_identifier = ?", ada), ada, v.Name)
+		m.hear(m.db.Int("SELECT ROWID FROM chat WHERE style = 43"), "bob@example.org", v.Name+" in the group")
+		until(t, func() bool { return len(inbox.Heard()) == n+2 })
+		for i, in := range inbox.Heard()[n:] {
+			if in.Chat != []string{ada, "chat77"}[i] || in.Text != []string{v.Name, v.Name + " in the group"}[i] {
+				t.Errorf("%s: %+v", v.Name, in)
+			}
+			r, err := c.Send(t.Context(), channels.Delivery{ID: fmt.Sprint(v.Name, i), Chat: in.Chat, Cause: in.Payload, Text: "answer " + in.Text})
+			if err != nil || r.ID == "" {
+				t.Errorf("%s: %v", v.Name, err)
+			}
+		}
+	}
+	if n := len(m.Arrived()); n != 2*len(versions) || len(want) == 0 {
+		t.Errorf("%d answers arrived", n)
+	}
+}
+
 // TestMadeAnew: a database that begins its numbers again is not heard from its
 // beginning.
 func TestMadeAnew(t *testing.T) {

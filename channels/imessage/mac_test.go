@@ -269,3 +269,20 @@ func (m *mac) Say(ctx context.Context, chat, sender, text string, group bool) bo
 	m.hear(m.db.Chat(chat, "iMessage", group, sender), sender, text)
 	return true
 }
+
+// Down implements channelstest.Outage: Messages answers nobody.
+func (m *mac) Down() { m.set("no answer") }
+
+// Up implements channelstest.Outage.
+func (m *mac) Up() { m.set("") }
+
+func (m *mac) set(always string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.always = always
+}
+
+// Reopen implements channelstest.Reopener.
+func (m *mac) Reopen(*testing.T) channels.Channel {
+	return m.channel(imessage.Config{}, imessage.Options{})
+}

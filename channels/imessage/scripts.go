@@ -114,6 +114,10 @@ func (c *Channel) classify(t target, err error) error {
 		}
 	case osrun.Invalid:
 		e.Class = channels.Permanent
+	case osrun.Timeout:
+		if !e.MaybeSent { // it is over, and not as a deadline that leaves the outcome open
+			e.Err = errors.New(err.Error())
+		}
 	}
 	return e
 }

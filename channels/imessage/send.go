@@ -11,6 +11,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/imessage/chatdb"
+	"hob/platform/markup"
 	"hob/platform/osrun"
 )
 
@@ -66,7 +67,7 @@ func fileText(name string) string { return "file:" + name }
 // items are the parts of a delivery. Messages takes one at a time.
 func items(d channels.Delivery) []item {
 	var out []item
-	if text := plain(d.Text); strings.TrimSpace(text) != "" {
+	if text := markup.Plain(d.Text); strings.TrimSpace(text) != "" {
 		out = append(out, item{key: d.ID, text: text})
 	}
 	for i, f := range d.Files {
@@ -129,13 +130,13 @@ func (c *Channel) sendOne(ctx context.Context, db *chatdb.DB, t target, it item)
 		return "", err
 	}
 	if err := c.handOver(ctx, t, in); err != nil {
-		return c.unsure(ctx, t, it, e, err)
+		return c.unsure(ctx, db, t, it, e, err)
 	}
-	return c.verify(ctx, t, it, e)
+	return c.verify(ctx, db, t, it, e)
 }
 
 // unsure deals with a script that failed: it may have sent all the same.
-func (c *Channel) unsure(ctx context.Context, t target, it item, e entry, failed error) (string, error) {
+func (c *Channel) unsure(ctx context.Context, db *chatdb.DB, t target, it item, e entry, failed error) (string, error) {
 	if !osrun.Uncertain(failed) {
 		if err := c.ledger.forget(context.WithoutCancel(ctx), e); err != nil {
 			return "", err
@@ -144,7 +145,7 @@ func (c *Channel) unsure(ctx context.Context, t target, it item, e entry, failed
 	}
 	look, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if found, err := c.search(look, t, it, e); err == nil && found.row.GUID != "" && found.row.Error == 0 {
+	if found, err := c.search(look, db, t, it, e); err == nil && found.row.GUID != "" && found.row.Error == 0 {
 		e.State, e.GUID = done, found.row.GUID
 		return e.GUID, c.ledger.put(look, e)
 	}
@@ -165,11 +166,11 @@ const (
 
 // verify waits for the row of what was sent. When there is none in time, that is no
 // failure: Messages took it, and sending it again would say it twice.
-func (c *Channel) verify(ctx context.Context, t target, it item, e entry) (string, error) {
+func (c *Channel) verify(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (string, error) {
 	deadline := time.Now().Add(c.opt.Verify)
 	var firstSeen time.Time
 	for {
-		found, err := c.search(ctx, t, it, e)
+		found, err := c.search(ctx, db, t, it, e)
 		row := found.row
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -221,13 +222,16 @@ type found struct {
 }
 
 // search looks among the rows since a send was begun.
-func (c *Channel) search(ctx context.Context, t target, it item, e entry) (found, error) {
+func (c *Channel) search(ctx context.Context, db *chatdb.DB, t target, it item, e entry) (found, error) {
 	var out found
-	db, err := c.open(ctx)
-	if err != nil {
-		return out, err
+	if db.Stale() { // a copy of what was
+		fresh, err := c.open(ctx)
+		if err != nil {
+			return out, err
+		}
+		defer func() { _ = fresh.Close() }()
+		db = fresh
 	}
-	defer func() { _ = db.Close() }()
 	for after := e.Before; ; {
 		list, next, err := db.Messages(ctx, after, page)
 		if err != nil {
@@ -320,7 +324,7 @@ func (c *Channel) find(ctx context.Context, db *chatdb.DB, t target, it item, si
 		}
 		e = entry{Key: it.key, Before: max(0, last.RowID-lookBack)}
 	}
-	got, err := c.search(ctx, t, it, e)
+	got, err := c.search(ctx, db, t, it, e)
 	if err != nil {
 		return "", false, err
 	}

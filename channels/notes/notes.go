@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/markup"
 	"hob/platform/pim"
 	"hob/platform/pim/echo"
 )
@@ -386,7 +387,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	said := plain(d.Text)
+	said := markup.Plain(d.Text)
 	// The text begins with words of Hob's own: it can begin with no prefix.
 	n := pim.Note{Title: title(said), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.folder}
 	for i, p := range places {

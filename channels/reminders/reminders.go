@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"hob/channels"
+	"hob/platform/markup"
 	"hob/platform/pim"
 	"hob/platform/pim/echo"
 )
@@ -394,7 +395,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, err
 	}
-	said := plain(d.Text)
+	said := markup.Plain(d.Text)
 	r := pim.Reminder{UID: "hob-" + hexOf(d.ID) + "@hob", Title: title(said), Notes: key.With(said, d.ID), List: c.list}
 	for i, p := range places {
 		got, err := p.CreateReminder(ctx, r)

@@ -60,22 +60,46 @@ func TestHear(t *testing.T) {
 		m    object
 		want *channels.Inbound // nil: nothing is heard
 	}{
-		{"a direct message", object{"channel": "D1", "channel_type": "im", "user": "U1", "text": "a &lt;b&gt; &amp;amp; <https://x.example|here> <#C1|general> <!here>"},
-			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "a <b> &amp; here (https://x.example) #general @here"}},
-		{"a mention in a channel is taken out", object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB>: what is <@U2|ben> up to?", "ts": "1700000000.000100"},
-			&channels.Inbound{Chat: "C1/1700000000.000100", Group: true, Mentioned: true, ChatName: "general", Text: "what is @ben up to?"}},
-		{"a mention in a thread", object{"channel": "C1", "user": "U1", "text": "look, <@U0HOB>, here", "thread_ts": "1600000000.000001", "parent_user_id": "U2"},
-			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "look, here"}},
-		{"a thread without a mention is not said to Hob", object{"channel": "C1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U1"},
-			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "yes"}},
-		{"a reply to a message of Hob's", object{"channel": "G1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U0HOB"},
-			&channels.Inbound{Chat: "G1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "yes"}},
-		{"a member of another workspace", object{"channel": "D1", "user": "U1", "text": "hi", "user_team": "T0AWAY", "source_team": "T0AWAY"},
-			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "hi", Sender: "T0AWAY/U1"}},
-		{"something passed on is not its sender's", object{"channel": "D1", "user": "U1", "text": "see", "attachments": []object{{"is_share": true, "author_name": "Eve", "text": "do &lt;it&gt;"}, {"text": "a preview"}}},
-			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "see", Outside: []string{"Eve: do <it>"}}},
-		{"a broadcast reply", object{"channel": "C1", "subtype": "thread_broadcast", "user": "U1", "text": "hi", "thread_ts": "1600000000.000001"},
-			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "hi"}},
+		{
+			"a direct message",
+			object{"channel": "D1", "channel_type": "im", "user": "U1", "text": "a &lt;b&gt; &amp;amp; <https://x.example|here> <#C1|general> <!here>"},
+			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "a <b> &amp; here (https://x.example) #general @here"},
+		},
+		{
+			"a mention in a channel is taken out",
+			object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB>: what is <@U2|ben> up to?", "ts": "1700000000.000100"},
+			&channels.Inbound{Chat: "C1/1700000000.000100", Group: true, Mentioned: true, ChatName: "general", Text: "what is @ben up to?"},
+		},
+		{
+			"a mention in a thread",
+			object{"channel": "C1", "user": "U1", "text": "look, <@U0HOB>, here", "thread_ts": "1600000000.000001", "parent_user_id": "U2"},
+			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "look, here"},
+		},
+		{
+			"a thread without a mention is not said to Hob",
+			object{"channel": "C1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U1"},
+			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "yes"},
+		},
+		{
+			"a reply to a message of Hob's",
+			object{"channel": "G1", "user": "U1", "text": "yes", "thread_ts": "1600000000.000001", "parent_user_id": "U0HOB"},
+			&channels.Inbound{Chat: "G1/1600000000.000001", Group: true, Mentioned: true, ChatName: "general", Text: "yes"},
+		},
+		{
+			"a member of another workspace",
+			object{"channel": "D1", "user": "U1", "text": "hi", "user_team": "T0AWAY", "source_team": "T0AWAY"},
+			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "hi", Sender: "T0AWAY/U1"},
+		},
+		{
+			"something passed on is not its sender's",
+			object{"channel": "D1", "user": "U1", "text": "see", "attachments": []object{{"is_share": true, "author_name": "Eve", "text": "do &lt;it&gt;"}, {"text": "a preview"}}},
+			&channels.Inbound{Chat: "D1", Mentioned: true, Text: "see", Outside: []string{"Eve: do <it>"}},
+		},
+		{
+			"a broadcast reply",
+			object{"channel": "C1", "subtype": "thread_broadcast", "user": "U1", "text": "hi", "thread_ts": "1600000000.000001"},
+			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "hi"},
+		},
 		{"Hob itself", object{"channel": "D1", "user": hobUser, "text": "hi"}, nil},
 		{"another bot", object{"channel": "D1", "user": "U9", "bot_id": "B9", "text": "hi"}, nil},
 		{"an old bot", object{"channel": "D1", "subtype": "bot_message", "bot_id": "B9", "text": "hi"}, nil},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ const (
 	maxLooked = 60                  // that are looked at after a while off, the latest first
 	stale     = 14 * 24 * time.Hour // after which a place is not looked at
 	maxMissed = 2000                // messages of one place
+	longest   = 2 * time.Minute     // pause that is waited for in the middle of things
 )
 
 // ts writes a time as Slack does.
@@ -32,29 +34,36 @@ func ts(t time.Time) string {
 	return strconv.FormatInt(t.Unix(), 10) + "." + fmt.Sprintf("%06d", t.Nanosecond()/1000)
 }
 
-// begin notes the first start: what was said before is not heard. It reports whether
-// there is a past to look for.
-func (c *Channel) begin(ctx context.Context) (bool, error) {
-	if err := c.load(ctx); err != nil {
-		return false, err
+// begin reads how far was heard, and notes the first start: what was said before is not
+// heard. It reports whether there is a past to look for. now is Slack's time.
+func (c *Channel) begin(ctx context.Context, now time.Time) (bool, error) {
+	if c.seen.Since == "" {
+		if err := c.kept(ctx, keepSeen, &c.seen); err != nil {
+			return false, err
+		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if c.seen.At == nil {
+		c.seen.At = map[string]string{}
+	}
 	if c.seen.Since != "" {
 		return true, nil
 	}
-	c.seen = seen{Since: ts(time.Now()), At: map[string]string{}}
+	c.seen.Since = ts(now)
 	return false, c.keepSeen(ctx)
+}
+
+// clock is Slack's time, which this machine's may differ from.
+func clock(h http.Header) time.Time {
+	t, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		return time.Now()
+	}
+	return t
 }
 
 // saw notes that a message was taken, or never will be. create: the place is to be
 // looked at from now on.
 func (c *Channel) saw(ctx context.Context, place, when string, create bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.seen.At == nil {
-		c.seen.At = map[string]string{}
-	}
 	old, known := c.seen.At[place]
 	if (!known && !create) || (known && cmpTS(old, when) >= 0) {
 		return nil
@@ -71,7 +80,6 @@ func (c *Channel) saw(ctx context.Context, place, when string, create bool) erro
 	return c.keepSeen(ctx)
 }
 
-// keepSeen writes it down; c.mu is held.
 func (c *Channel) keepSeen(ctx context.Context) error {
 	if c.keep == nil {
 		return nil
@@ -105,8 +113,6 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 	if err != nil && channels.ClassOf(err) != channels.Permanent {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	var out []spot
 	since := c.seen.Since
 	for _, im := range ims.Channels {
@@ -126,14 +132,18 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 	return out[:min(len(out), maxLooked)], nil
 }
 
-// patiently calls f again when Slack asks to wait.
+// patiently calls f again when Slack asks to wait and there is time for it.
 func (c *Channel) patiently(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if err == nil || channels.ClassOf(err) != channels.Later {
 			return err
 		}
-		if !pause(ctx, retryAt(err, time.Second)) {
+		wait := retryAt(err, time.Second)
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait || wait > longest {
+			return err
+		}
+		if !pause(ctx, wait) {
 			return ctx.Err()
 		}
 	}
@@ -153,7 +163,7 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 		case err == nil:
 		case channels.ClassOf(err) == channels.Permanent || code(err) == "missing_scope":
 			c.log.Info("a chat can no longer be looked at", "chat", at.place, "error", err)
-			c.forget(at.place)
+			delete(c.seen.At, at.place)
 			continue
 		default:
 			return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
@@ -175,12 +185,6 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 func before(place string) string {
 	id, _, _ := strings.Cut(place, "/")
 	return id
-}
-
-func (c *Channel) forget(place string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.seen.At, place)
 }
 
 // history returns what was said in a place after a time, oldest first

@@ -112,19 +112,44 @@ func (c *Channel) forgetAsked(ctx context.Context, question string) {
 	}
 }
 
+// keepAsked writes down where questions stand.
 func (c *Channel) keepAsked(ctx context.Context) {
 	if c.keep == nil {
 		return
 	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	raw, err := json.Marshal(c.asked)
+	c.mu.Unlock()
 	if err == nil {
 		err = c.keep.Set(ctx, keepAsked, raw)
 	}
 	if err != nil {
 		c.log.Warn("where questions stand on slack was not kept", "error", err)
 	}
+}
+
+// loadAsked reads, once, where questions stood at the last end.
+func (c *Channel) loadAsked(ctx context.Context) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if c.loaded {
+		return nil
+	}
+	old := map[string]*asked{}
+	if err := c.kept(ctx, keepAsked, &old); err != nil {
+		return err
+	}
+	c.loaded = true
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for question, a := range old {
+		if a != nil && c.asked[question] == nil {
+			c.asked[question] = a
+		}
+	}
+	return nil
 }
 
 // withdraw takes the buttons of questions away that wait for no answer any more,

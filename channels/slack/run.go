@@ -23,8 +23,7 @@ type session struct {
 
 // Run implements channels.Channel.
 func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
-	past, err := c.begin(ctx)
-	if err != nil {
+	if err := c.loadAsked(ctx); err != nil {
 		return over(ctx, err)
 	}
 	all, cancel := context.WithCancel(ctx)
@@ -35,8 +34,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	for tries := 0; ; tries++ {
 		began := time.Now()
 		s := &session{Channel: c, to: to, frames: make(chan frame, 256), tasks: make(chan frame, 64)}
-		err := s.run(ctx, past)
-		past = true
+		err := s.run(ctx)
 		if ctx.Err() != nil {
 			c.describe("not connected")
 			return nil
@@ -92,7 +90,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // run connects, hears what was missed and then what is said, until the connection is
 // lost or a message could not be taken: then the next one hears it from the history.
-func (s *session) run(ctx context.Context, past bool) error {
+func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var open []*socket
 	defer func() {
@@ -102,7 +100,11 @@ func (s *session) run(ctx context.Context, past bool) error {
 		}
 		s.wg.Wait()
 	}()
-	me, err := s.self(ctx)
+	me, h, err := s.self(ctx)
+	if err != nil {
+		return err
+	}
+	past, err := s.begin(ctx, clock(h))
 	if err != nil {
 		return err
 	}

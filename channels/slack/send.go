@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"hob/channels"
+	"hob/platform/markup"
 )
 
 // maxUpdate is the longest text that a message can be changed to, and maxSection that of
@@ -38,7 +39,7 @@ type posted struct {
 
 // Send implements channels.Channel.
 func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Receipt, error) {
-	if err := c.load(ctx); err != nil {
+	if err := c.loadAsked(ctx); err != nil {
 		return channels.Receipt{}, err
 	}
 	if len(d.Files) > 0 && !c.didShare(d.ID) {
@@ -47,7 +48,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		}
 		c.noteShare(d.ID)
 	}
-	text := render(d.Text)
+	text := markup.Slack(d.Text)
 	if strings.TrimSpace(text) == "" {
 		if len(d.Files) == 0 {
 			return channels.Receipt{}, channels.Errorf(channels.Permanent, "slack: there is nothing to say in this text")
@@ -146,22 +147,39 @@ func (c *Channel) update(ctx context.Context, when string, args url.Values, out 
 
 // Draft implements channels.Drafter.
 func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, error) {
-	shown := render(text)
+	shown := markup.Slack(text)
 	for utf8.RuneCountInString(shown) > maxUpdate {
 		r := []rune(text)
 		text = string(r[:len(r)*3/4])
-		shown = render(text)
+		shown = markup.Slack(text)
 	}
 	if strings.TrimSpace(shown) == "" {
 		return id, nil
 	}
-	args := body(chat, shown)
-	var out posted
-	if id != "" {
-		return id, c.update(ctx, id, args, &out)
+	if !c.mayDraft() {
+		return id, nil
 	}
-	_, err := c.call(ctx, c.bot, "chat.postMessage", args, &out)
+	args := body(chat, shown)
+	out := posted{TS: id}
+	var err error
+	if id != "" {
+		err = c.update(ctx, id, args, &out)
+	} else {
+		_, err = c.call(ctx, c.bot, "chat.postMessage", args, &out)
+	}
+	if channels.ClassOf(err) == channels.Later {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.noDraft = time.Now().Add(retryAt(err, 10*time.Second))
+	}
 	return out.TS, err
+}
+
+// mayDraft is false while Slack has asked for fewer calls: what counts needs them.
+func (c *Channel) mayDraft() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !time.Now().Before(c.noDraft)
 }
 
 // slack's clock may differ from this machine's.

@@ -57,6 +57,13 @@ func TestDraft(t *testing.T) {
 	if n := len([]rune(d.posts()[0]["text"].(string))); n > maxUpdate {
 		t.Errorf("a draft of %d characters", n)
 	}
+	d.failing("chat.update", failure{status: 429, after: "1"})
+	if _, err := c.Draft(t.Context(), "D1", id, "x"); channels.ClassOf(err) != channels.Later {
+		t.Errorf("Draft: %v", err)
+	}
+	if again, err := c.Draft(t.Context(), "D1", id, "x"); again != id || err != nil || len(d.made("chat.update")) != 2 {
+		t.Errorf("a draft was shown although Slack asked to slow down: %v", err)
+	}
 	whole := say("d1", "D1", "An answer. See https://example.invalid")
 	whole.Draft = id
 	r, err := c.Send(t.Context(), whole)
@@ -334,6 +341,10 @@ func TestTest(t *testing.T) {
 	if err != nil || said != "signed in as @hob on Home; Socket Mode answers" {
 		t.Errorf("%q, %v", said, err)
 	}
+	d.granted = "chat:write,im:history"
+	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "files:read") || strings.Contains(err.Error(), "chat:write") {
+		t.Errorf("without scopes: %v", err)
+	}
 	d.failing("auth.test", failure{code: "account_inactive"})
 	if _, err := c.Test(t.Context()); channels.ClassOf(err) != channels.Unauthorised {
 		t.Errorf("%v", err)
@@ -357,4 +368,3 @@ func TestConfig(t *testing.T) {
 		}
 	}
 }
-

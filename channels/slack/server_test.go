@@ -50,12 +50,11 @@ type slackd struct {
 	fails   map[string][]failure // by method
 	stall   chan struct{}
 	down    bool
-	deaf    bool // sockets take no pings out: zombies
 	reason  string
+	granted string
 	last1   object // said last, for Again
 	files   map[string][]byte
 	shown   []string // files that were shown
-	cut     chan struct{}
 }
 
 type called struct {
@@ -75,7 +74,6 @@ type failure struct {
 type wire struct {
 	mu   sync.Mutex
 	conn *websocket.Conn
-	old  bool
 }
 
 func (w *wire) write(v any) error {
@@ -299,7 +297,9 @@ func (d *slackd) api(w http.ResponseWriter, r *http.Request, method string) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("X-OAuth-Scopes", strings.Join(scopes(), ","))
+	d.mu.Lock()
+	w.Header().Set("X-OAuth-Scopes", cmp.Or(d.granted, strings.Join(scopes(), ",")))
+	d.mu.Unlock()
 	want := botToken
 	if method == "apps.connections.open" {
 		want = appToken
@@ -453,7 +453,7 @@ func (d *slackd) Arrived() (out []string) {
 // Fail implements channelstest.Platform.
 func (d *slackd) Fail(c channels.Class, n int) bool {
 	f, ok := map[channels.Class]failure{
-		channels.Temporary: {status: 500}, channels.Later: {status: 429, after: "1"},
+		channels.Temporary: {code: "service_unavailable"}, channels.Later: {status: 429, after: "1"},
 		channels.Permanent: {code: "is_archived"}, channels.Unauthorised: {code: "token_revoked"},
 	}[c]
 	if ok {

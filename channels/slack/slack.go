@@ -22,7 +22,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,6 +95,10 @@ type Channel struct {
 	buttons  channels.Buttons
 	at       place
 	asks     chan *asked // questions whose end is to be waited for
+	seen     seen        // Run's alone
+
+	writing sync.Mutex // held while asked is read from, or written to, what is kept
+	loaded  bool
 
 	mu       sync.Mutex
 	me       identity
@@ -101,9 +106,8 @@ type Channel struct {
 	names    map[string]string
 	shared   map[string]bool   // deliveries whose files have gone out already
 	asked    map[string]*asked // by question
-	seen     seen
-	loaded   bool
-	noStatus bool // Slack shows no status for this app
+	noStatus bool              // Slack shows no status for this app
+	noDraft  time.Time         // until when Slack wants no drafts
 }
 
 // newChannel checks the configuration; it connects to nothing.
@@ -204,83 +208,67 @@ type identity struct {
 	Called string `json:"team"`
 }
 
-// self asks Slack who Hob is.
-func (c *Channel) self(ctx context.Context) (identity, error) {
+// self asks Slack who Hob is. The header of the answer says what the time is there, and
+// what the token may do.
+func (c *Channel) self(ctx context.Context) (identity, http.Header, error) {
 	var me identity
-	if _, err := c.call(ctx, c.bot, "auth.test", nil, &me); err != nil {
-		return me, err
+	h, err := c.call(ctx, c.bot, "auth.test", nil, &me)
+	if err != nil {
+		return me, nil, err
 	}
 	if !isID(me.Team) || !isID(me.User) {
-		return me, errors.New("slack: auth.test does not say who the token belongs to")
+		return me, nil, errors.New("slack: auth.test does not say who the token belongs to")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.me = me
-	return me, nil
+	return me, h, nil
 }
 
 // Test implements channels.Tester. An address for a socket is asked for and not used.
 func (c *Channel) Test(ctx context.Context) (string, error) {
-	me, err := c.self(ctx)
+	me, h, err := c.self(ctx)
 	if err != nil {
 		return "", err
 	}
 	if _, err := c.address(ctx); err != nil {
 		return "", err
 	}
-	said := fmt.Sprintf("signed in as @%s on %s; Socket Mode answers", me.Name, me.Called)
-	if missing := c.missing(ctx); len(missing) > 0 {
+	if missing := missing(h.Get("X-OAuth-Scopes")); len(missing) > 0 {
 		return "", channels.Errorf(channels.Unauthorised, "slack: signed in as @%s on %s, but the app lacks the scopes %s; add them under OAuth & Permissions, install the app again, and put the new token: hob channel add slack",
 			me.Name, me.Called, strings.Join(missing, ", "))
 	}
-	return said, nil
+	return fmt.Sprintf("signed in as @%s on %s; Socket Mode answers", me.Name, me.Called), nil
 }
 
-// missing lists what the bot token lacks. Slack names what a token may do in a header
-// (docs.slack.dev/authentication/installing-with-oauth, "X-OAuth-Scopes").
-func (c *Channel) missing(ctx context.Context) (out []string) {
-	h, err := c.call(ctx, c.bot, "auth.test", nil, nil)
-	granted := h.Get("X-OAuth-Scopes")
-	if err != nil || granted == "" {
-		return nil
+// missing lists what the bot token lacks. Slack names what a token may do in the header
+// X-OAuth-Scopes (docs.slack.dev/authentication/installing-with-oauth).
+func missing(granted string) (out []string) {
+	if granted == "" {
+		return nil // unknown
 	}
 	has := map[string]bool{}
 	for s := range strings.SplitSeq(granted, ",") {
 		has[strings.TrimSpace(s)] = true
 	}
-	for _, s := range scopes() {
-		if !has[s] {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(scopes(), func(s string) bool { return has[s] })
 }
 
-// load reads what was kept, once.
-func (c *Channel) load(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.loaded || c.keep == nil {
-		c.loaded = true
+// kept reads what was kept under a key.
+func (c *Channel) kept(ctx context.Context, key string, to any) error {
+	if c.keep == nil {
 		return nil
 	}
-	for key, to := range map[string]any{keepSeen: &c.seen, keepAsked: &c.asked} {
-		raw, err := c.keep.Get(ctx, key)
-		if err != nil {
-			return fmt.Errorf("slack: what was kept: %w", err)
-		}
-		if raw == nil {
-			continue
-		}
-		if err := json.Unmarshal(raw, to); err != nil {
-			return fmt.Errorf("slack: what was kept as %q cannot be read: %w", key, err)
-		}
+	raw, err := c.keep.Get(ctx, key)
+	if err != nil {
+		return fmt.Errorf("slack: what was kept: %w", err)
 	}
-	if c.asked == nil {
-		c.asked = map[string]*asked{}
+	if raw == nil {
+		return nil
 	}
-	maps.DeleteFunc(c.asked, func(_ string, a *asked) bool { return a == nil })
-	c.loaded = true
+	if err := json.Unmarshal(raw, to); err != nil {
+		return fmt.Errorf("slack: what was kept as %q cannot be read: %w", key, err)
+	}
 	return nil
 }
 

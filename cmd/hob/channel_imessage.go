@@ -74,7 +74,7 @@ func rowOf(m chatdb.Message) messageRow {
 }
 
 // messagesAtOnce is how many messages are held in memory.
-const messagesAtOnce = 2000
+const messagesAtOnce = 5000
 
 // listMessages prints the messages of a database, as they are read.
 func (a *app) listMessages(c *cobra.Command, file string) error {

@@ -207,6 +207,39 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// TestAPI: a service that the owner signed in to can be told to change things, and who
+// asks; everybody else cannot. What has a body is not sent elsewhere.
+func TestAPI(t *testing.T) {
+	var got []string
+	n := newInternet(t, map[string][]string{"api.example.com": {public}}, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = append(got, fmt.Sprint(r.Method, " ", string(b), " ", r.ContentLength, " ", r.UserAgent()))
+		http.Redirect(w, r, "https://elsewhere.example.com/", http.StatusTemporaryRedirect)
+	})
+	c := n.client(Options{})
+	for _, m := range []string{"PUT", "PATCH", "DELETE"} {
+		r := Request{Method: m, URL: "https://api.example.com/", Body: []byte("x"), Header: http.Header{"User-Agent": {"Bot (1)"}}, API: true}
+		if resp, err := c.Fetch(t.Context(), r); err != nil || resp.Status != http.StatusTemporaryRedirect {
+			t.Error(m, err)
+		}
+		r.API = false
+		if _, err := c.Fetch(t.Context(), r); kindOf(err) != Refused {
+			t.Error(m, err)
+		}
+	}
+	if _, err := c.Fetch(t.Context(), Request{URL: "https://api.example.com/", Header: http.Header{"User-Agent": {"x"}}}); kindOf(err) != Refused {
+		t.Error(err)
+	}
+	for _, h := range []string{"Host", "Cookie", "Proxy-Authorization"} {
+		if _, err := c.Fetch(t.Context(), Request{URL: "https://api.example.com/", Header: http.Header{h: {"x"}}, API: true}); kindOf(err) != Refused {
+			t.Error(h, err)
+		}
+	}
+	if diff := cmp.Diff([]string{"PUT x 1 Bot (1)", "PATCH x 1 Bot (1)", "DELETE x 1 Bot (1)"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestIncidentI6NothingGoesAlong: what belongs to one server does not reach
 // another, and nothing of Hob's own goes anywhere.
 func TestIncidentI6NothingGoesAlong(t *testing.T) {

@@ -88,16 +88,14 @@ func open(ctx context.Context, file string) (_ *DB, err error) {
 		return nil, err
 	}
 	pool.SetMaxOpenConns(2)
-	d := &DB{sql: pool, columns: map[string]map[string]bool{}}
+	d := &DB{sql: pool}
 	defer func() {
 		if err != nil {
 			_ = pool.Close()
 		}
 	}()
-	for _, table := range []string{"message", "handle", "chat", "attachment", "chat_message_join", "chat_handle_join", "message_attachment_join", "chat_recoverable_message_join", "sqlite_sequence"} {
-		if d.columns[table], err = columns(ctx, pool, table); err != nil {
-			return nil, explain(file, err)
-		}
+	if d.columns, err = columns(ctx, pool); err != nil {
+		return nil, explain(file, err)
 	}
 	for _, c := range []string{"guid", "text", "handle_id", "date", "is_from_me"} {
 		if !d.columns["message"][c] {
@@ -107,20 +105,24 @@ func open(ctx context.Context, file string) (_ *DB, err error) {
 	return d, nil
 }
 
-// columns are the columns of a table, none when it is not there.
-func columns(ctx context.Context, pool *sql.DB, table string) (map[string]bool, error) {
-	rows, err := pool.QueryContext(ctx, "SELECT name FROM pragma_table_info(?)", table)
+// columns are the columns of each table of Messages; a table that is not there has
+// none.
+func columns(ctx context.Context, pool *sql.DB) (map[string]map[string]bool, error) {
+	rows, err := pool.QueryContext(ctx, "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.name IN ('message', 'handle', 'chat', 'attachment', 'chat_message_join', 'chat_handle_join', 'message_attachment_join', 'chat_recoverable_message_join', 'sqlite_sequence')")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	out := map[string]bool{}
+	out := map[string]map[string]bool{}
 	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
+		var table, name string
+		if err := rows.Scan(&table, &name); err != nil {
 			return nil, err
 		}
-		out[name] = true
+		if out[table] == nil {
+			out[table] = map[string]bool{}
+		}
+		out[table][name] = true
 	}
 	return out, rows.Err()
 }

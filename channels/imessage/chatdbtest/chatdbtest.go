@@ -110,6 +110,35 @@ func New(t testing.TB, file string, v Version) *DB {
 	return d
 }
 
+// Update is what an update of macOS does: columns and tables are added, and chats get
+// the guids of the new version.
+func (d *DB) Update(v Version) {
+	d.t.Helper()
+	d.Version = v
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		if slices.Contains(v.gone, name) {
+			continue
+		}
+		there := d.Int("SELECT count(*) FROM sqlite_schema WHERE name = ?", name) > 0
+		if !there {
+			d.Exec("CREATE TABLE " + name + " (" + tables[name] + ")")
+		}
+		for c := range strings.SplitSeq(tables[name], ", ") {
+			word, _, _ := strings.Cut(c, " ")
+			if slices.Contains(v.gone, name+"."+word) || d.has[name+"."+word] {
+				continue
+			}
+			if there {
+				d.Exec("ALTER TABLE " + name + " ADD COLUMN " + c)
+			}
+			d.has[name+"."+word] = true
+		}
+	}
+	if v.Prefix != "" {
+		d.Exec("UPDATE chat SET guid = ? || substr(guid, instr(guid, ';'))", v.Prefix)
+	}
+}
+
 // Close ends the writing: what is in the log goes into the file.
 func (d *DB) Close() {
 	d.t.Helper()

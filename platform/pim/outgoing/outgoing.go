@@ -27,7 +27,7 @@ const (
 func SignIn(ctx context.Context, a pim.Account) error {
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	c, err := open(ctx, a)
+	c, _, err := open(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -37,25 +37,25 @@ func SignIn(ctx context.Context, a pim.Account) error {
 	return nil
 }
 
-func open(ctx context.Context, a pim.Account) (*smtp.Client, error) {
+func open(ctx context.Context, a pim.Account) (*smtp.Client, *pim.Bounded, error) {
 	if a.SMTP == "" {
-		return nil, fmt.Errorf("account %s: %w: it has no smtp", a.Name, pim.ErrNoServer)
+		return nil, nil, fmt.Errorf("account %s: %w: it has no smtp", a.Name, pim.ErrNoServer)
 	}
 	s, err := pim.ParseServer(pim.SMTP, a.SMTP)
 	if err != nil {
-		return nil, fmt.Errorf("account %s: smtp: %w", a.Name, err)
+		return nil, nil, fmt.Errorf("account %s: smtp: %w", a.Name, err)
 	}
 	conf, err := a.TLS(s.Host)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	secret, err := a.Password(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	raw, err := a.Dial(ctx, s.Addr())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
@@ -65,14 +65,14 @@ func open(ctx context.Context, a pim.Account) (*smtp.Client, error) {
 		c = smtp.NewClient(tls.Client(conn, conf))
 	} else if c, err = smtp.NewClientStartTLS(conn, conf); err != nil {
 		_ = raw.Close()
-		return nil, fmt.Errorf("account %s: connect to %s: %w", a.Name, s.Addr(), err)
+		return nil, nil, fmt.Errorf("account %s: connect to %s: %w", a.Name, s.Addr(), err)
 	}
 	c.CommandTimeout, c.SubmissionTimeout = askWait, askWait
 	if err := signIn(c, a, secret); err != nil {
 		_ = c.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return c, nil
+	return c, conn, nil
 }
 
 func signIn(c *smtp.Client, a pim.Account, secret string) error {

@@ -27,13 +27,49 @@ var ErrLater = fmt.Errorf("%w for now", pim.ErrRefused)
 func Send(ctx context.Context, a pim.Account, from string, to []string, mail []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
-	c, err := open(ctx, a)
+	s, err := Open(ctx, a)
 	if err != nil {
 		return err
 	}
+	defer s.Close()
+	return s.Send(ctx, from, to, mail)
+}
+
+// Session is a connection that is signed in, for one mail after the other. One
+// goroutine uses it.
+type Session struct {
+	account string
+	c       *smtp.Client
+	conn    *pim.Bounded
+}
+
+// Open connects and signs in.
+func Open(ctx context.Context, a pim.Account) (*Session, error) {
+	c, conn, err := open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{a.Name, c, conn}, nil
+}
+
+// Close says goodbye, if that is quick, and closes the connection.
+func (s *Session) Close() {
+	s.conn.Allow(askBytes)
+	stop := time.AfterFunc(2*time.Second, func() { _ = s.c.Close() })
+	defer stop.Stop()
+	_ = s.c.Quit() // it has what it was given, whatever it says now
+	_ = s.c.Close()
+}
+
+// Send is likewise, on this connection. After an error the connection is good for
+// nothing but Close.
+func (s *Session) Send(ctx context.Context, from string, to []string, mail []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, sendWait)
+	defer cancel()
+	s.conn.Allow(askBytes)
+	c := s.c
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
-	defer func() { _ = c.Close() }()
 	no := func(what string, err error) error {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -43,12 +79,12 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 			if e.Code < 500 {
 				kind = ErrLater
 			}
-			return fmt.Errorf("account %s: %s: %w: %d %s", a.Name, what, kind, e.Code, pim.Line(e.Message, 200))
+			return fmt.Errorf("account %s: %s: %w: %d %s", s.account, what, kind, e.Code, pim.Line(e.Message, 200))
 		}
-		return fmt.Errorf("account %s: %s: %w", a.Name, what, err)
+		return fmt.Errorf("account %s: %s: %w", s.account, what, err)
 	}
 	if n, ok := c.MaxMessageSize(); ok && n > 0 && len(mail) > n {
-		return fmt.Errorf("account %s: %w: the mail has %d KB, the server takes %d KB", a.Name, pim.ErrRefused, len(mail)>>10, n>>10)
+		return fmt.Errorf("account %s: %w: the mail has %d KB, the server takes %d KB", s.account, pim.ErrRefused, len(mail)>>10, n>>10)
 	}
 	if err := c.Mail(from, nil); err != nil {
 		return no("send as "+from, err)
@@ -71,8 +107,7 @@ func Send(ctx context.Context, a pim.Account, from string, to []string, mail []b
 		if _, said := errors.AsType[*smtp.SMTPError](err); said {
 			return no("send the mail", err)
 		}
-		return fmt.Errorf("account %s: %w: %w", a.Name, ErrUnsure, err)
+		return fmt.Errorf("account %s: %w: %w", s.account, ErrUnsure, err)
 	}
-	_ = c.Quit() // it has the mail, whatever it says now
 	return nil
 }

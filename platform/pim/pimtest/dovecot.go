@@ -217,6 +217,8 @@ ssl = required
 ssl_cert = <{{.Dir}}/tls.pem
 ssl_key = <{{.Dir}}/tls.key
 auth_mechanisms = plain login
+auth_failure_delay = 0
+mail_fsync = never
 auth_username_format = %Ln
 {{if .Caps}}imap_capability = {{.Caps}}
 {{end}}passdb {

@@ -1,0 +1,138 @@
+package autonomy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/autonomy"
+	"hob/autonomy/bus"
+	"hob/autonomy/llm/llmtest"
+	"hob/channels"
+)
+
+func (e *engine) hears(settle time.Duration, key, text string) channels.Accepted {
+	e.t.Helper()
+	acc, err := e.loop.Receive(e.t.Context(), channels.Inbound{
+		Channel: "chat", Chat: "7", Sender: "ada", FromOwner: true, Text: text, Key: key, Settle: settle,
+		Outside: []string{"with " + text}, Images: []channels.Image{{MIME: "image/png", Data: []byte(text)}},
+	})
+	fatal(e.t, err)
+	return acc
+}
+
+// The process dies right after any of the messages was taken, with the platform not
+// having heard so: it hands all in again. Each is in exactly one turn.
+func TestJoinedMessagesOutliveACrash(t *testing.T) {
+	texts := []string{"one", "two", "three"}
+	e := start(t, setup{idle: true, model: scripted(), pushes: map[string]bool{"chat": true}})
+	snaps := &snapshots{t: t, path: e.path}
+	snaps.take("nothing was taken")
+	for i, text := range texts {
+		e.hears(20*time.Second, fmt.Sprint(i), text)
+		snaps.take(text)
+	}
+	for _, s := range snaps.taken {
+		t.Run(s.at, func(t *testing.T) {
+			m := reply(func(llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+			after := start(t, setup{dir: s.dir, idle: true, model: m, pushes: map[string]bool{"chat": true}})
+			ids := map[string]bool{}
+			for i, text := range texts {
+				ids[after.hears(20*time.Second, fmt.Sprint(i), text).Event] = true
+			}
+			if len(ids) != 1 {
+				t.Errorf("they are %d events", len(ids))
+			}
+			for id := range ids {
+				ev, err := after.bus.Event(t.Context(), id)
+				fatal(t, err)
+				if ev.Text != "one\ntwo\nthree" || strings.Count(string(ev.Payload), "with ") != 3 || strings.Count(string(ev.Payload), "image/png") != 3 {
+					t.Errorf("%q with %s", ev.Text, ev.Payload)
+				}
+			}
+		})
+	}
+}
+
+func TestJoinedMessagesAreOneTurn(t *testing.T) {
+	m := reply(func(r llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "ok"} })
+	e := start(t, setup{model: m, pushes: map[string]bool{"chat": true}})
+	first := e.hears(300*time.Millisecond, "1", "one")
+	if acc := e.hears(300*time.Millisecond, "2", "two"); acc.Event != first.Event {
+		t.Errorf("%+v", acc)
+	}
+	for _, alone := range []string{"/status", "yes", "undo that"} {
+		if acc := e.hears(300*time.Millisecond, alone, alone); acc.Event == first.Event {
+			t.Errorf("%q was joined", alone)
+		}
+	}
+	if ev := e.await(first.Event); ev.State != bus.Done || ev.Text != "one\ntwo" {
+		t.Errorf("%s %q", ev.State, ev.Text)
+	}
+}
+
+// view is an answer as it is shown.
+type view struct {
+	mu   sync.Mutex
+	what []string
+}
+
+func (v *view) add(s string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.what = append(v.what, s)
+}
+
+func (v *view) Add(text string) { v.add(text) }
+func (v *view) Reset()          { v.add("<reset>") }
+func (v *view) Break()          { v.add("<break>") }
+func (v *view) Stop()           { v.add("<stop>") }
+
+// What is shown of a turn are the words of its last step, a question ends it, and
+// nothing is shown when the turn has ended.
+func TestWhatIsShownOfATurn(t *testing.T) {
+	v := &view{}
+	m := reply(func(r llmtest.Request) llmtest.Answer {
+		if r.Round == 0 {
+			a := calls(call("send_text", `{"text":"x"}`))
+			a.Text = "let me see"
+			return a
+		}
+		return llmtest.Answer{Text: "the answer"}
+	})
+	e := start(t, setup{model: m, change: func(o *autonomy.Options) {
+		o.Show = func(_ context.Context, _, channel, _ string) channels.Shown {
+			if channel != "chat" {
+				return nil
+			}
+			return v
+		}
+	}})
+	acc := e.hears(0, "1", "send it")
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		v.mu.Lock()
+		got := strings.Join(v.what, "")
+		v.mu.Unlock()
+		if strings.Contains(got, "<break>") && strings.Contains(got, "<stop>") {
+			break
+		}
+	}
+	v.mu.Lock()
+	got := strings.Join(v.what, "")
+	v.what = nil
+	v.mu.Unlock()
+	if got = strings.TrimPrefix(got, "<reset>"); got != "let me see<break><stop>" {
+		t.Errorf("until the question: %q", got)
+	}
+	e.hears(0, "2", "yes")
+	e.await(acc.Event)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	got = strings.Join(v.what, "")
+	if !strings.Contains(got, "the answer") || !strings.Contains(got, "<stop>") {
+		t.Errorf("after the yes: %q", got)
+	}
+}

@@ -1,0 +1,534 @@
+package alexa_test
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/alexa"
+	"hob/channels/channelstest"
+	"hob/platform/safehttp/safehttptest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	skill   = "amzn1.ask.skill.1"
+	account = "amzn1.ask.account.AB12"
+	voice   = "amzn1.ask.person.P1"
+	chainAt = "https://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"
+)
+
+// amazon signs as Amazon does: a root, one between, and the signer.
+type amazon struct {
+	t     *testing.T
+	root  *x509.Certificate
+	roots *x509.CertPool
+	keys  [2]*rsa.PrivateKey // of those who vouch, and of the signer
+	now   time.Time
+
+	mu    sync.Mutex
+	files map[string][]byte
+	net   *safehttptest.Internet
+}
+
+// keys are made once: it takes a while.
+var keys = sync.OnceValue(func() (k [2]*rsa.PrivateKey) {
+	for i := range k {
+		k[i], _ = rsa.GenerateKey(rand.Reader, 2048)
+	}
+	return k
+})
+
+func newAmazon(t *testing.T) *amazon {
+	t.Helper()
+	a := &amazon{t: t, keys: keys(), now: time.Now(), roots: x509.NewCertPool(), files: map[string][]byte{}}
+	a.root = a.certificate("Root", nil, nil, a.now)
+	a.roots.AddCert(a.root)
+	a.net = safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if b, ok := a.files[r.URL.Path]; ok {
+			_, _ = w.Write(b)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	a.serve("/echo.api/echo-api-cert-13.pem", a.chain("echo-api.amazon.com", a.now))
+	return a
+}
+
+var serial = func() func() int64 {
+	var mu sync.Mutex
+	n := int64(0)
+	return func() int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		return n
+	}
+}()
+
+// certificate makes one around a time; without names it vouches for others.
+func (a *amazon) certificate(name string, names []string, parent *x509.Certificate, at time.Time) *x509.Certificate {
+	a.t.Helper()
+	c := &x509.Certificate{
+		SerialNumber: big.NewInt(serial()), Subject: pkix.Name{CommonName: name}, DNSNames: names,
+		NotBefore: at.Add(-time.Hour), NotAfter: at.Add(48 * time.Hour), BasicConstraintsValid: true, IsCA: names == nil,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if parent == nil {
+		parent = c
+	}
+	key := a.keys[0]
+	if names != nil {
+		key = a.keys[1]
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, a.keys[0])
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	out, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return out
+}
+
+func (a *amazon) chain(name string, at time.Time) []byte {
+	between := a.certificate("Between", nil, a.root, a.now)
+	leaf := a.certificate("Signer", []string{name}, between, at)
+	return append(inPEM(leaf), inPEM(between)...)
+}
+
+func inPEM(c *x509.Certificate) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
+}
+
+func (a *amazon) serve(path string, b []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.files[path] = b
+}
+
+// signed is a body with Amazon's signature.
+func (a *amazon) signed(body string) channels.Post {
+	a.t.Helper()
+	sum := sha256.Sum256([]byte(body))
+	sig, err := rsa.SignPKCS1v15(rand.Reader, a.keys[1], crypto.SHA256, sum[:])
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	h := http.Header{}
+	h.Set("SignatureCertChainUrl", chainAt)
+	h.Set("Signature-256", base64.StdEncoding.EncodeToString(sig))
+	return channels.Post{Header: h, Body: []byte(body)}
+}
+
+type asked struct {
+	app, user, person, id, kind, intent, text string
+	at                                        time.Time
+}
+
+// body is a request as Alexa writes it.
+func (q asked) body() string {
+	type obj = map[string]any
+	or := func(s, usual string) string {
+		if s == "" {
+			return usual
+		}
+		return s
+	}
+	app, who := obj{"applicationId": or(q.app, skill)}, obj{"userId": or(q.user, account)}
+	system := obj{"application": app, "user": who, "device": obj{"deviceId": "d"}, "apiEndpoint": "https://api.amazonalexa.com", "apiAccessToken": "t"}
+	if q.person != "" {
+		system["person"] = obj{"personId": q.person}
+	}
+	if q.at.IsZero() {
+		q.at = time.Now()
+	}
+	r := obj{"type": or(q.kind, "IntentRequest"), "requestId": or(q.id, fmt.Sprintf("amzn1.echo-api.request.%d", serial())), "timestamp": q.at.UTC().Format(time.RFC3339), "locale": "en-US"}
+	if r["type"] == "IntentRequest" {
+		r["intent"] = obj{"name": or(q.intent, "WordWhatIntent"), "confirmationStatus": "NONE", "slots": obj{"text": obj{"name": "text", "value": q.text}}}
+	}
+	b, err := json.Marshal(obj{"version": "1.0", "session": obj{"new": true, "sessionId": "s", "application": app, "user": who}, "context": obj{"System": system}, "request": r})
+	if err != nil {
+		panic(err) // strings and maps
+	}
+	return string(b)
+}
+
+// ear takes messages and answers them.
+type ear struct {
+	channelstest.Inbox
+	mu    sync.Mutex
+	reply func(event, text string)
+}
+
+func (e *ear) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	acc, err := e.Inbox.Receive(ctx, in)
+	e.mu.Lock()
+	reply := e.reply
+	e.mu.Unlock()
+	if err == nil && reply != nil {
+		go reply(acc.Event, in.Text)
+	}
+	return acc, err
+}
+
+func open(t *testing.T, a *amazon, dir string, wait time.Duration, e channels.Receiver) (*alexa.Channel, func()) {
+	t.Helper()
+	ch, err := alexa.New(alexa.Config{Skill: skill, Voices: []string{voice}}, channels.Deps{Network: a.net.Client(t), Dir: dir}, alexa.Options{Roots: a.roots, Wait: wait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- ch.Run(ctx, e) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	for ch.Hook(t.Context(), a.signed(asked{kind: "SessionEndedRequest"}.body())).Status == http.StatusServiceUnavailable {
+		time.Sleep(time.Millisecond)
+	}
+	return ch, stop
+}
+
+type spoken struct {
+	Version  string
+	Response struct {
+		OutputSpeech     struct{ Type, SSML string }
+		Reprompt         struct{ OutputSpeech struct{ SSML string } }
+		ShouldEndSession *bool
+	}
+}
+
+func ask(t *testing.T, ch *alexa.Channel, a *amazon, q asked) (text string, ends bool) {
+	t.Helper()
+	p := ch.Hook(t.Context(), a.signed(q.body()))
+	if p.Status != http.StatusOK {
+		t.Fatalf("%+v", p)
+	}
+	b, err := json.Marshal(p.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s spoken
+	if err := json.Unmarshal(b, &s); err != nil || s.Version != "1.0" {
+		t.Fatalf("%s, %v", b, err)
+	}
+	if s.Response.OutputSpeech.Type != "" && s.Response.OutputSpeech.Type != "SSML" {
+		t.Errorf("%s", b)
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(s.Response.OutputSpeech.SSML, "<speak>"), "</speak>")
+	return text, s.Response.ShouldEndSession != nil && *s.Response.ShouldEndSession
+}
+
+const long = 20 * time.Second
+
+func TestAConversation(t *testing.T) {
+	a, e := newAmazon(t), &ear{}
+	ch, _ := open(t, a, t.TempDir(), long, e)
+	e.reply = func(event, text string) {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d" + event, Event: event, Kind: channels.Reply, Chat: account, Text: "You asked <b>" + text + "</b> & so on"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, ends := ask(t, ch, a, asked{kind: "LaunchRequest"}); !strings.HasPrefix(text, "This is Hob") || ends {
+		t.Errorf("%q, %v", text, ends)
+	}
+	if text, ends := ask(t, ch, a, asked{text: "is on today"}); text != "You asked &lt;b&gt;what is on today&lt;/b&gt; &amp; so on" || ends {
+		t.Errorf("%q, %v", text, ends)
+	}
+	for intent, want := range map[string]string{"WordRemindIntent": "remind x", "AskIntent": "x", "WordIIntent": "I x", "AMAZON.YesIntent": "yes"} {
+		if text, _ := ask(t, ch, a, asked{intent: intent, text: "x"}); !strings.Contains(text, "<b>"+want) && !strings.Contains(text, "&lt;b&gt;"+want+"&") {
+			t.Errorf("%s: %q", intent, text)
+		}
+	}
+	for intent, want := range map[string]string{"AMAZON.StopIntent": "Goodbye", "AMAZON.CancelIntent": "Goodbye", "AMAZON.HelpIntent": "Ask me", "AMAZON.FallbackIntent": "did not understand", "SomebodysIntent": "did not understand", "AnswerIntent": "no answer"} {
+		if text, ends := ask(t, ch, a, asked{intent: intent}); !strings.Contains(text, want) || ends != (want == "Goodbye") {
+			t.Errorf("%s: %q, %v", intent, text, ends)
+		}
+	}
+	if text, _ := ask(t, ch, a, asked{kind: "SessionEndedRequest"}); text != "" {
+		t.Errorf("%q", text)
+	}
+	in := e.Heard()[0]
+	if in.Sender != account || in.Chat != account || in.FromOwner || !in.Unknown || in.Key == "" || in.Group {
+		t.Errorf("%+v", in)
+	}
+	ask(t, ch, a, asked{text: "x", person: voice})
+	ask(t, ch, a, asked{text: "x", person: "amzn1.ask.person.other"})
+	heard := e.Heard()
+	if n := len(heard); heard[n-2].Unknown || !heard[n-1].Unknown {
+		t.Errorf("who may decide: %+v", heard[n-2:])
+	}
+	if n := len(a.net.Heard()); n != 1 {
+		t.Errorf("the chain was fetched %d times", n)
+	}
+}
+
+func TestWhoIsNotAmazon(t *testing.T) {
+	a, e := newAmazon(t), &ear{}
+	ch, _ := open(t, a, "", long, e)
+	other := newAmazon(t)
+	other.keys = [2]*rsa.PrivateKey{a.keys[1], a.keys[0]}
+	nobody := &amazon{t: t, keys: [2]*rsa.PrivateKey{a.keys[1], a.keys[1]}, now: a.now} // signs with Amazon's key, and vouches for it himself
+	nobody.root = nobody.certificate("Root", nil, nil, a.now)
+	with := func(name, value string) channels.Post {
+		p := a.signed(asked{text: "x"}.body())
+		p.Header.Set(name, value)
+		return p
+	}
+	forged := a.signed(asked{text: "x"}.body())
+	forged.Body = []byte(strings.Replace(string(forged.Body), `"x"`, `"y"`, 1))
+	for path, b := range map[string][]byte{
+		"/echo.api/name.pem": a.chain("echo-api.amazon.com.example.com", a.now), "/echo.api/old.pem": a.chain("echo-api.amazon.com", a.now.Add(-72*time.Hour)),
+		"/echo.api/soon.pem": a.chain("echo-api.amazon.com", a.now.Add(72*time.Hour)), "/echo.api/root.pem": nobody.chain("echo-api.amazon.com", a.now),
+		"/echo.api/text.pem": []byte("hello"), "/echo.api/bad.pem": []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+		"/other/cert.pem": a.chain("echo-api.amazon.com", a.now),
+	} {
+		a.serve(path, b)
+	}
+	const url = "SignatureCertChainUrl"
+	const host = "https://s3.amazonaws.com"
+	for name, p := range map[string]channels.Post{
+		"nothing":            {Header: http.Header{}, Body: []byte(asked{text: "x"}.body())},
+		"another body":       forged,
+		"another key":        other.signed(asked{text: "x"}.body()),
+		"no signature":       with("Signature-256", ""),
+		"a bad one":          with("Signature-256", "!!"),
+		"http":               with(url, "http://s3.amazonaws.com/echo.api/echo-api-cert-13.pem"),
+		"another host":       with(url, "https://s3.amazonaws.com.example.com/echo.api/echo-api-cert-13.pem"),
+		"a host as user":     with(url, "https://s3.amazonaws.com@example.com/echo.api/echo-api-cert-13.pem"),
+		"another path":       with(url, host+"/other/cert.pem"),
+		"out of the path":    with(url, host+"/echo.api/../other/cert.pem"),
+		"hidden in the path": with(url, host+"/echo.api/%2e%2e/other/cert.pem"),
+		"case of the path":   with(url, host+"/EcHo.aPi/echo-api-cert-13.pem"),
+		"another port":       with(url, host+":563/echo.api/echo-api-cert-13.pem"),
+		"a query":            with(url, host+"/echo.api/echo-api-cert-13.pem?x=1"),
+		"another name":       with(url, host+"/echo.api/name.pem"),
+		"run out":            with(url, host+"/echo.api/old.pem"),
+		"not valid yet":      with(url, host+"/echo.api/soon.pem"),
+		"another root":       with(url, host+"/echo.api/root.pem"),
+		"no certificate":     with(url, host+"/echo.api/text.pem"),
+		"a broken one":       with(url, host+"/echo.api/bad.pem"),
+		"none there":         with(url, host+"/echo.api/none.pem"),
+		"another skill":      a.signed(asked{app: "amzn1.ask.skill.2", text: "x"}.body()),
+		"too old":            a.signed(asked{text: "x", at: time.Now().Add(-151 * time.Second)}.body()),
+		"of the future":      a.signed(asked{text: "x", at: time.Now().Add(160 * time.Second)}.body()),
+		"no JSON":            a.signed("hello"),
+		"no time":            a.signed(`{"request":{"type":"LaunchRequest"}}`),
+	} {
+		fresh, err := alexa.New(alexa.Config{Skill: skill}, channels.Deps{Network: a.net.Client(t)}, alexa.Options{Roots: a.roots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fresh.Hook(t.Context(), p); got.Status != http.StatusUnauthorized || got.Error != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if n := len(e.Heard()); n != 0 {
+		t.Errorf("%d were heard", n)
+	}
+	for _, good := range []string{host + ":443/echo.api/echo-api-cert-13.pem", "HTTPS://S3.AmazonAWS.com/echo.api/../echo.api//echo-api-cert-13.pem"} {
+		if got := ch.Hook(t.Context(), withURL(a, good)); got.Status != http.StatusOK {
+			t.Errorf("%s: %+v", good, got)
+		}
+	}
+}
+
+func withURL(a *amazon, url string) channels.Post {
+	p := a.signed(asked{kind: "LaunchRequest"}.body())
+	p.Header.Set("SignatureCertChainUrl", url)
+	return p
+}
+
+// TestFetchesAreBounded: whoever has no signature makes Hob ask for few chains, and
+// stands in nobody's way.
+func TestFetchesAreBounded(t *testing.T) {
+	a := newAmazon(t)
+	ch, _ := open(t, a, "", long, &ear{})
+	for i := range 50 {
+		ch.Hook(t.Context(), withURL(a, fmt.Sprintf("https://s3.amazonaws.com/echo.api/%d.pem", i)))
+	}
+	if n := len(a.net.Heard()); n > 10 {
+		t.Errorf("%d were asked for", n)
+	}
+	if text, _ := ask(t, ch, a, asked{kind: "LaunchRequest"}); text == "" {
+		t.Error("Amazon is not heard")
+	}
+}
+
+// TestTheAnswerComesLater: it is kept, over a new start too, and spoken once, to who
+// asked.
+func TestTheAnswerComesLater(t *testing.T) {
+	a, e, dir := newAmazon(t), &ear{}, filepath.Join(t.TempDir(), "alexa")
+	ch, stop := open(t, a, dir, 50*time.Millisecond, e)
+	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "still at it") || ends {
+		t.Fatalf("%q", text)
+	}
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "still at it") {
+		t.Errorf("%q", text)
+	}
+	d := channels.Delivery{ID: "d1", Event: "e0001", Kind: channels.Reply, Chat: account, Text: "the dentist"}
+	for range 2 {
+		if _, err := ch.Send(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	ch, _ = open(t, a, dir, 50*time.Millisecond, e)
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent", user: "amzn1.ask.account.EVE"}); !strings.Contains(text, "no answer") {
+		t.Errorf("somebody else hears %q", text)
+	}
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); text != "the dentist" {
+		t.Errorf("%q", text)
+	}
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no answer") {
+		t.Errorf("twice: %q", text)
+	}
+	for _, kind := range []channels.DeliveryKind{channels.Notice, channels.Send} {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "n", Kind: kind, Chat: account, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+func TestLongAnswers(t *testing.T) {
+	a := newAmazon(t)
+	ch, _ := open(t, a, t.TempDir(), 50*time.Millisecond, &ear{})
+	for i := range 3 {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: fmt.Sprint(i), Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat(fmt.Sprint(i), 6000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 3 {
+		text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
+		if !strings.HasPrefix(text, strings.Repeat(fmt.Sprint(i), 6000)) || len([]rune(text)) > 8000 || strings.Contains(text, "There is more") != (i < 2) {
+			t.Errorf("%d: %d characters, %.20q ... %q", i, len(text), text, text[len(text)-40:])
+		}
+	}
+}
+
+func TestStrangersAndCodes(t *testing.T) {
+	a, e := newAmazon(t), &ear{}
+	ch, _ := open(t, a, "", 50*time.Millisecond, e)
+	for said, want := range map[string]string{
+		"two three four five A. hyphen B. C. D. E. F.": "2345ABCDEF", "2345 A B C D E F": "2345ABCDEF", "2345 ABC D E F": "2345ABCDEF", "in my pocket": "in my pocket",
+	} {
+		ask(t, ch, a, asked{intent: "CodeIntent", text: said})
+		if heard := e.Heard(); heard[len(heard)-1].Text != want {
+			t.Errorf("%q is %q", said, heard[len(heard)-1].Text)
+		}
+	}
+	e.Refuse(channels.ErrStranger)
+	if text, ends := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "do not know this account") || !ends {
+		t.Errorf("%q, %v", text, ends)
+	}
+	e.Refuse(fmt.Errorf("the disk is full"))
+	if text, _ := ask(t, ch, a, asked{text: "is on"}); !strings.Contains(text, "could not take") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestModel(t *testing.T) {
+	b, err := alexa.Model("my hob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		InteractionModel struct {
+			LanguageModel struct {
+				InvocationName string
+				Intents        []struct {
+					Name    string
+					Slots   []struct{ Name, Type string }
+					Samples []string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	names, samples := map[string]bool{}, map[string]bool{}
+	for _, i := range m.InteractionModel.LanguageModel.Intents {
+		if names[i.Name] {
+			t.Errorf("%s is there twice", i.Name)
+		}
+		names[i.Name] = true
+		for _, s := range i.Samples {
+			if samples[s] {
+				t.Errorf("%q is said for two things", s)
+			}
+			samples[s] = true
+			// A phrase with AMAZON.SearchQuery has more than the slot, and no second one.
+			if len(i.Slots) > 0 && (len(i.Slots) > 1 || i.Slots[0].Type != "AMAZON.SearchQuery" || strings.Count(s, "{text}") != 1 || s == "{text}") {
+				t.Errorf("%s: %q", i.Name, s)
+			}
+		}
+	}
+	const page = "../../docs/alexa-model.json"
+	if have, err := os.ReadFile(page); err != nil || !bytes.Equal(have, append(b, '\n')) {
+		if os.Getenv("UPDATE_DOCS") != "" {
+			err = os.WriteFile(page, append(b, '\n'), 0o644) //nolint:gosec // a page for everybody
+		}
+		t.Errorf("%s is not this model; run the test with UPDATE_DOCS=1 (%v)", page, err)
+	}
+	if !names["AMAZON.StopIntent"] || !names["AMAZON.FallbackIntent"] || !names["AskIntent"] {
+		t.Errorf("%v", names)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	if _, err := alexa.New(alexa.Config{}, channels.Deps{}, alexa.Options{}); err == nil || !strings.Contains(err.Error(), "skill =") {
+		t.Error(err)
+	}
+}
+
+func FuzzBody(f *testing.F) {
+	f.Add(asked{text: "is on"}.body())
+	f.Add(asked{kind: "LaunchRequest"}.body())
+	f.Add(`{"request":{"type":"IntentRequest","intent":{"slots":{"text":null}}}}`)
+	f.Add(`null`)
+	f.Fuzz(func(t *testing.T, body string) {
+		alexa.Understand([]byte(body))
+	})
+}
+
+func FuzzChain(f *testing.F) {
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), chainAt)
+	f.Fuzz(func(t *testing.T, b []byte, url string) {
+		if at, ok := alexa.ReadChain(b, url); ok && !strings.HasPrefix(at, "https://s3.amazonaws.com/echo.api/") {
+			t.Errorf("%q leads to %q", url, at)
+		}
+	})
+}

@@ -1,4 +1,0 @@
-package alexa
-
-// plain is a text without markup.
-func plain(md string) string { return md }

@@ -1,0 +1,228 @@
+//go:build unix
+
+package email
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/platform/pim"
+)
+
+// testKills kills a process that hears and answers mails at any instant: no mail is
+// lost, and a second copy of an answer has the same Message-ID. HOB_CRASH_KILLS says
+// how often (default 10).
+func testKills(t *testing.T, sv servers) {
+	kills := 10
+	if n, err := strconv.Atoi(os.Getenv("HOB_CRASH_KILLS")); err == nil && n > 0 {
+		kills = n
+	}
+	w := sv.world(t)
+	p := program{IMAP: w.acc.IMAP, SMTP: w.acc.SMTP, CA: w.acc.CA, User: w.acc.User, Dir: t.TempDir()}
+	conf, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func() (kill func()) {
+		cmd := exec.Command(os.Args[0]) //nolint:gosec,noctx // this program
+		cmd.Env = append(os.Environ(), childEnv+"="+string(conf))
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	kill := begin()
+	w.until("it begins", func() bool { _, err := os.Stat(p.path(stateKey)); return err == nil })
+	kill()
+	mails := 4 * kills
+	rnd := rand.New(rand.NewPCG(8, 100)) //nolint:gosec // it is to be the same each time
+	put := w.d.Appender(w.acc.User, "INBOX")
+	for i := range kills {
+		who := fmt.Sprintf("ada%d@example.org", i%20) // one alone would be taken for a loop
+		for n := range mails / kills / 2 {
+			put(letterTo(fmt.Sprintf("k%d.%d@x.org", i, n), who, "", fmt.Sprintf("mail %d.%d", i, n)))
+		}
+		kill := begin()
+		for n := range mails / kills / 2 {
+			put(letterTo(fmt.Sprintf("l%d.%d@x.org", i, n), who, "", fmt.Sprintf("mail %d.%d more", i, n)))
+		}
+		<-time.After(time.Duration(40+rnd.IntN(500)) * time.Millisecond)
+		kill()
+	}
+	kill = begin()
+	w.until("all are answered", func() bool { b, _ := os.ReadFile(p.path("done")); return bytes.Count(b, []byte("\n")) >= mails })
+	kill()
+	heard := map[string]int{}
+	for _, in := range p.heard() {
+		heard[in.Text]++
+	}
+	copies, answers := 0, map[string]bool{}
+	for _, m := range w.mails() {
+		copies++
+		answers[m.id] = true
+	}
+	if len(heard) != mails || len(p.heard()) != mails || len(answers) != mails {
+		t.Errorf("of %d mails %d were heard (%d messages), and %d answered", mails, len(heard), len(p.heard()), len(answers))
+	}
+	t.Logf("%d kills, %d mails: all heard once; %d answers, %d second copies with the same Message-ID", kills, mails, len(answers), copies-len(answers))
+}
+
+const childEnv = "HOB_EMAIL_PROGRAM"
+
+// program is a process with a channel: a manager and its stores in a few lines.
+type program struct {
+	IMAP, SMTP, CA, User, Dir string
+
+	mu *sync.Mutex
+}
+
+func (p program) path(name string) string { return filepath.Join(p.Dir, name) }
+
+// Get implements channels.Keeper.
+func (p program) Get(_ context.Context, key string) ([]byte, error) {
+	b, err := os.ReadFile(p.path(key))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// Set implements channels.Keeper.
+func (p program) Set(_ context.Context, key string, value []byte) error {
+	if err := os.WriteFile(p.path(key+".new"), value, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(p.path(key+".new"), p.path(key))
+}
+
+func (p program) heard() (out []channels.Inbound) {
+	b, _ := os.ReadFile(p.path("inbox"))
+	for line := range bytes.Lines(b) {
+		var in channels.Inbound
+		if json.Unmarshal(line, &in) == nil {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+func (p program) add(name, line string) error {
+	f, err := os.OpenFile(p.path(name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (p program) has(name, line string) bool {
+	b, _ := os.ReadFile(p.path(name))
+	return strings.Contains("\n"+string(b), "\n"+line+"\n")
+}
+
+// Receive implements channels.Receiver.
+func (p program) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, old := range p.heard() {
+		if old.Key == in.Key {
+			return channels.Accepted{Repeated: true}, nil
+		}
+	}
+	raw, err := json.Marshal(in)
+	if err != nil {
+		return channels.Accepted{}, err
+	}
+	return channels.Accepted{}, p.add("inbox", string(raw))
+}
+
+// live hears and answers until it is killed.
+func (p program) live() error {
+	p.mu = &sync.Mutex{}
+	acc := pim.Account{Name: "work", Address: hob, User: p.User, IMAP: p.IMAP, SMTP: p.SMTP, CA: p.CA, Secret: func(context.Context) (string, error) { return "secret", nil }}
+	ch, err := New(Config{Account: "work", TrustedHost: trusted}, channels.Deps{Log: slog.New(slog.DiscardHandler), Keep: p, Account: func(string) (pim.Account, error) { return acc, nil }})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			_ = ch.Run(ctx, p)
+			<-time.After(20 * time.Millisecond)
+		}
+	}()
+	cut := map[string]bool{}
+	for _, in := range p.heard() {
+		cut[in.Key] = p.has("sending", in.Key) && !p.has("done", in.Key)
+	}
+	for ; ctx.Err() == nil; <-time.After(10 * time.Millisecond) {
+		p.mu.Lock()
+		all := p.heard()
+		p.mu.Unlock()
+		for _, in := range all {
+			if p.has("done", in.Key) {
+				continue
+			}
+			if err := p.answer(ctx, ch, in, cut[in.Key]); err != nil {
+				cut[in.Key] = true
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func (p program) answer(ctx context.Context, ch *Channel, in channels.Inbound, unsure bool) error {
+	d := channels.Delivery{ID: "answer to " + in.Key, Kind: channels.Reply, Chat: in.Chat, Cause: in.Payload, Text: "to " + in.Text, CreatedAt: in.At}
+	if unsure {
+		_, found, err := ch.Find(ctx, d)
+		if err != nil {
+			return err
+		}
+		if found {
+			return p.add("done", in.Key)
+		}
+	}
+	if err := p.add("sending", in.Key); err != nil {
+		return err
+	}
+	if _, err := ch.Send(ctx, d); err != nil {
+		return err
+	}
+	return p.add("done", in.Key)
+}
+
+// child lives as a program when this process was started to be one.
+func child() {
+	conf := os.Getenv(childEnv)
+	if conf == "" {
+		return
+	}
+	var p program
+	if err := json.Unmarshal([]byte(conf), &p); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	fmt.Fprintln(os.Stderr, p.live())
+	os.Exit(1)
+}

@@ -1,4 +1,0 @@
-package notes
-
-// plain is a text without markup.
-func plain(md string) string { return md }

@@ -1,0 +1,181 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// params of a method.
+type params map[string]any
+
+// answer is what each method answers, see
+// https://core.telegram.org/bots/api#making-requests.
+type answer struct {
+	OK          bool            `json:"ok"`
+	Result      json.RawMessage `json:"result"`
+	Code        int             `json:"error_code"`
+	Description string          `json:"description"`
+	Parameters  struct {
+		RetryAfter int   `json:"retry_after"`
+		MigrateTo  int64 `json:"migrate_to_chat_id"`
+	} `json:"parameters"`
+}
+
+// refusal is what the Bot API answered instead of a result.
+type refusal struct {
+	method, said string
+	code         int
+	migrateTo    int64
+	remedy       string
+}
+
+func (r *refusal) Error() string {
+	s := fmt.Sprintf("telegram: %s: the server answered %d: %s", r.method, r.code, r.said)
+	if r.remedy != "" {
+		s += "; " + r.remedy
+	}
+	return s
+}
+
+// says reports whether err is a refusal with these words.
+func says(err error, words ...string) bool {
+	r, ok := errors.AsType[*refusal](err)
+	if !ok {
+		return false
+	}
+	for _, w := range words {
+		if strings.Contains(strings.ToLower(r.said), w) {
+			return true
+		}
+	}
+	return false
+}
+
+const maxAnswer = 8 << 20 // 100 updates of a few kilobytes each
+
+// call runs a method and reads its result into out.
+func (c *Channel) call(ctx context.Context, method string, p params, out any) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return channels.Errorf(channels.Permanent, "telegram: %s: encode: %w", method, err)
+	}
+	return c.post(ctx, method, "application/json", body, out)
+}
+
+// post sends a request. The token is a part of its address, and of nothing else: no
+// error of ours holds more of the address than its host.
+func (c *Channel) post(ctx context.Context, method, kind string, body []byte, out any) error {
+	resp, err := c.client.Fetch(ctx, safehttp.Request{
+		Method: http.MethodPost, URL: c.base + "/bot" + c.token + "/" + method,
+		Header: http.Header{"Content-Type": {kind}}, Body: body, MaxBody: maxAnswer,
+	})
+	if err != nil {
+		return c.lost(method, err)
+	}
+	var a answer
+	if err := json.Unmarshal(resp.Body, &a); err != nil {
+		e := channels.Errorf(channels.Temporary, "telegram: %s: the server answered %d with something that is not of the Bot API", method, resp.Status)
+		e.MaybeSent = resp.Status < 300 || resp.Status >= 500
+		return e
+	}
+	if !a.OK {
+		return c.refused(method, resp.Status, a)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(a.Result, out); err != nil {
+		e := channels.Errorf(channels.Temporary, "telegram: %s: the result cannot be read: %w", method, err)
+		e.MaybeSent = true
+		return e
+	}
+	return nil
+}
+
+// lost classifies a request that got no answer.
+func (c *Channel) lost(method string, err error) error {
+	out := channels.Errorf(channels.Temporary, "telegram: %s: %w", method, err)
+	out.MaybeSent = true
+	if e, ok := errors.AsType[*safehttp.Error](err); ok {
+		out.MaybeSent = e.Sent
+		if e.Refusal() {
+			out.Class = channels.Permanent
+		}
+	}
+	return out
+}
+
+// refused classifies an answer that is no success.
+func (c *Channel) refused(method string, status int, a answer) error {
+	if a.Code == 0 {
+		a.Code = status
+	}
+	r := &refusal{method: method, code: a.Code, said: c.redact(quote(a.Description)), migrateTo: a.Parameters.MigrateTo}
+	out := &channels.Error{Class: channels.Permanent, Err: r}
+	switch {
+	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
+		out.Class, r.remedy = channels.Unauthorised, "put a new token: hob channel add telegram"
+	case a.Code == http.StatusForbidden:
+		r.remedy = "the chat has to let the bot in again"
+	case a.Code == http.StatusConflict:
+		out.Class, r.remedy = channels.Temporary, "another program polls with this token; end it, or make a bot of its own for Hob with @BotFather"
+		if strings.Contains(strings.ToLower(a.Description), "webhook") {
+			r.remedy = "another program has set a webhook; " + takeHookAway
+		}
+	case a.Code == http.StatusTooManyRequests:
+		out.Class = channels.Later
+		out.RetryAt = time.Now().Add(time.Duration(max(a.Parameters.RetryAfter, 1)) * time.Second)
+	case a.Code >= 500:
+		out.Class, out.MaybeSent = channels.Temporary, true
+	}
+	return out
+}
+
+// redact takes the token out of what others say.
+func (c *Channel) redact(s string) string {
+	_, secret, _ := strings.Cut(c.token, ":")
+	return strings.NewReplacer(c.token, "[redacted]", url.PathEscape(c.token), "[redacted]", secret, "[redacted]").Replace(s)
+}
+
+// quote shows the first line of what a server said.
+func quote(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(s, "")), "\n")
+	if r := []rune(line); len(r) > 200 {
+		line = string(r[:200]) + "..."
+	}
+	return line
+}
+
+// form is a request with a file, see
+// https://core.telegram.org/bots/api#sending-files.
+func (c *Channel) form(ctx context.Context, method string, fields map[string]string, field, filename string, content []byte, out any) error {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for k, v := range fields {
+		if err := w.WriteField(k, v); err != nil {
+			return err
+		}
+	}
+	part, err := w.CreateFormFile(field, filename)
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return channels.Errorf(channels.Permanent, "telegram: %s: encode: %w", method, err)
+	}
+	return c.post(ctx, method, w.FormDataContentType(), b.Bytes(), out)
+}

@@ -1,0 +1,105 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// maxDownload is the largest file that bots get, see
+// https://core.telegram.org/bots/api#getfile.
+const maxDownload = 20 << 20
+
+// files lists what came with a message. A picture comes in several sizes, of which the
+// largest counts; an animation comes as a document, too.
+func (c *Channel) files(m *message) []channels.File {
+	var out []channels.File
+	add := func(f *file, name, mime string) {
+		if f == nil || f.ID == "" {
+			return
+		}
+		if f.Name != "" {
+			name = f.Name
+		}
+		if f.MIME != "" {
+			mime = f.MIME
+		}
+		id, size := f.ID, f.Size
+		out = append(out, channels.File{Name: name, MIME: mime, Size: size, Open: func(ctx context.Context) (io.ReadCloser, error) {
+			return c.fetch(ctx, id, size)
+		}})
+	}
+	var photo *file
+	for i := range m.Photo {
+		if p := &m.Photo[i]; photo == nil || p.Width*p.Height > photo.Width*photo.Height {
+			photo = p
+		}
+	}
+	add(photo, "photo.jpg", "image/jpeg")
+	if m.Animation != nil {
+		add(m.Animation, "animation.mp4", "video/mp4")
+	} else {
+		add(m.Document, "document", "")
+	}
+	add(m.Audio, "audio.mp3", "audio/mpeg")
+	add(m.Video, "video.mp4", "video/mp4")
+	add(m.VideoNote, "video.mp4", "video/mp4")
+	add(m.Voice, "voice.ogg", "audio/ogg")
+	return out
+}
+
+var errTooLarge = errors.New("telegram gives bots no files of more than 20 MB; send it in parts, or in another way")
+
+// fetch gets a file: getFile says where it lies on the same server.
+func (c *Channel) fetch(ctx context.Context, id string, size int64) (io.ReadCloser, error) {
+	if size > maxDownload {
+		return nil, errTooLarge
+	}
+	var f struct {
+		Size int64  `json:"file_size"`
+		Path string `json:"file_path"`
+	}
+	if err := c.call(ctx, "getFile", params{"file_id": id}, &f); err != nil {
+		if says(err, "too big") {
+			return nil, errTooLarge
+		}
+		return nil, err
+	}
+	path, ok := safePath(f.Path)
+	if !ok {
+		return nil, errors.New("telegram: the server does not say where the file lies")
+	}
+	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodGet, URL: c.base + "/file/bot" + c.token + "/" + path, MaxBody: maxDownload})
+	if err != nil {
+		if e, ok := errors.AsType[*safehttp.Error](err); ok && e.Kind == safehttp.TooLarge {
+			return nil, errTooLarge
+		}
+		return nil, c.lost("file", err)
+	}
+	if base, err := url.Parse(c.base); err != nil || resp.URL.Host != base.Host {
+		return nil, errors.New("telegram: the file lies on another server, which is not asked")
+	}
+	if resp.Status != http.StatusOK {
+		return nil, channels.Errorf(channels.Temporary, "telegram: a file: the server answered %d %s", resp.Status, http.StatusText(resp.Status))
+	}
+	return io.NopCloser(bytes.NewReader(resp.Body)), nil
+}
+
+// safePath writes a path so that it leads to a file below the bot's folder only.
+func safePath(p string) (string, bool) {
+	parts := strings.Split(p, "/")
+	for i, s := range parts {
+		if s == "" || s == "." || s == ".." || strings.ContainsAny(s, `\:`) {
+			return "", false
+		}
+		parts[i] = url.PathEscape(s)
+	}
+	return strings.Join(parts, "/"), true
+}

@@ -1,0 +1,38 @@
+package telegram
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzUpdate reads updates that anybody may have made.
+func FuzzUpdate(f *testing.F) {
+	for _, s := range []string{
+		`{"update_id":1,"message":{"message_id":2,"from":{"id":3},"chat":{"id":4,"type":"group"},"text":"👋 @hob x","entities":[{"type":"mention","offset":3,"length":4}]}}`,
+		`{"update_id":1,"message":{"from":{"id":3},"chat":{"id":4},"text":"/a@hob","entities":[{"type":"bot_command","offset":0,"length":6},{"type":"mention","offset":0,"length":1}]}}`,
+		`{"update_id":1,"callback_query":{"data":"y:"}}`,
+		`{"update_id":9,"message":{"photo":[{}],"poll":{"options":[{}]},"reply_to_message":{"reply_to_message":null}}}`,
+		`{"update_id":9,"message":{"from":{"id":1},"chat":{"id":-1},"text":"\ud83d","entities":[{"type":"text_mention","user":{"id":5},"offset":0,"length":1}],"forward_origin":7}}`,
+	} {
+		f.Add(s)
+	}
+	c := &Channel{me: user{ID: 5, Username: "hob"}}
+	f.Fuzz(func(t *testing.T, s string) {
+		var u update
+		if json.Unmarshal([]byte(s), &u) != nil || u.Message == nil {
+			return
+		}
+		in, ok := c.inbound(u.Message)
+		if !ok {
+			return
+		}
+		if in.Sender == "" || in.Chat == "" || in.Key == "" || !utf8.ValidString(in.Text) {
+			t.Errorf("heard %+v", in)
+		}
+		if in.Text == "" && len(in.Files) == 0 && strings.TrimSpace(u.Message.Text+u.Message.Caption) != "" {
+			t.Errorf("nothing is left of %q", u.Message.Text)
+		}
+	})
+}

@@ -1,0 +1,328 @@
+package telegram
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// What is kept.
+const (
+	keyOffset   = "offset"
+	keyMoved    = "moved"
+	keyAsked    = "asked"
+	keyCommands = "commands"
+)
+
+// Run implements channels.Channel.
+func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
+	if c.keep == nil {
+		return channels.Errorf(channels.Permanent, "telegram: nothing is kept here, so that messages would be heard twice or not at all")
+	}
+	inner, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	if c.buttons != nil {
+		wg.Go(func() { c.watchQuestions(inner) })
+	}
+	err := c.hear(ctx, r)
+	cancel()
+	wg.Wait()
+	c.mu.Lock()
+	c.since = time.Time{}
+	c.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // it was told to end
+	}
+	return err
+}
+
+const (
+	longestPause = 30 * time.Second
+	conflicts    = 4 // how often another poll may be in the way, as that of a Hob which was killed
+)
+
+// hear polls until ctx ends or the owner is needed.
+func (c *Channel) hear(ctx context.Context, r channels.Receiver) error {
+	begun, failures, inTheWay := false, 0, 0
+	for ctx.Err() == nil {
+		var err error
+		if !begun {
+			err = c.begin(ctx)
+			begun = err == nil
+		}
+		if err == nil {
+			err = c.round(ctx, r)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		c.note(err)
+		if err == nil {
+			failures, inTheWay = 0, 0
+			continue
+		}
+		wait := min(c.opt.Pause<<min(failures, 5), longestPause)
+		failures++
+		switch e, _ := errors.AsType[*channels.Error](err); {
+		case e == nil:
+		case e.Class == channels.Unauthorised || says(err, "webhook"):
+			return err
+		case says(err, "conflict"):
+			if inTheWay++; inTheWay >= conflicts {
+				return err
+			}
+		case e.Class == channels.Later:
+			wait = max(time.Until(e.RetryAt), 0)
+		}
+		c.log.Warn("nothing was heard from telegram", "error", err, "again_in", wait)
+		pause(ctx, wait)
+	}
+	return nil
+}
+
+// note remembers how it goes, for Describe.
+func (c *Channel) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken = err; err != nil {
+		c.since = time.Time{}
+	} else if c.since.IsZero() {
+		c.since = time.Now()
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+//go:embed commands.txt
+var commandList string
+
+// begin signs in, and says once which commands there are.
+func (c *Channel) begin(ctx context.Context) error {
+	if _, err := c.getMe(ctx); err != nil {
+		return err
+	}
+	kept, err := c.keep.Get(ctx, keyCommands)
+	if err != nil {
+		return fmt.Errorf("telegram: which commands were announced: %w", err)
+	}
+	if string(kept) == commandList {
+		return nil
+	}
+	var list []map[string]string
+	for line := range strings.Lines(commandList) {
+		if cmd, about, ok := strings.Cut(strings.TrimSpace(line), " - "); ok {
+			list = append(list, map[string]string{"command": cmd, "description": about})
+		}
+	}
+	if err := c.call(ctx, "setMyCommands", params{"commands": list}, nil); err != nil {
+		if channels.ClassOf(err) == channels.Unauthorised {
+			return err
+		}
+		c.log.Warn("telegram does not show the commands", "error", err)
+		return nil
+	}
+	if err := c.keep.Set(ctx, keyCommands, []byte(commandList)); err != nil {
+		return fmt.Errorf("telegram: keep which commands were announced: %w", err)
+	}
+	return nil
+}
+
+// place is where it has read to.
+type place struct {
+	Next int64 `json:"next"` // the first update that was not taken
+	At   int64 `json:"at"`   // when one was taken last, in seconds
+}
+
+// stale is for how long a place holds. The ids of updates begin anew at a random number
+// after a week without any, and an offset above it would drop them unseen; what the
+// server has not been told to forget is gone after a day by itself. See
+// https://core.telegram.org/bots/api#update and #getting-updates.
+const stale = 3 * 24 * time.Hour
+
+// round polls once and hands on what came.
+func (c *Channel) round(ctx context.Context, r channels.Receiver) error {
+	kept, err := c.keep.Get(ctx, keyOffset)
+	if err != nil {
+		return fmt.Errorf("telegram: where it has read to: %w", err)
+	}
+	if kept == nil {
+		return c.skipPast(ctx)
+	}
+	var at place
+	if err := json.Unmarshal(kept, &at); err != nil {
+		c.log.Warn("where telegram was read to cannot be read, and what waits there is heard", "error", err)
+	}
+	if time.Since(time.Unix(at.At, 0)) > stale {
+		at.Next = 0
+	}
+	updates, err := c.getUpdates(ctx, at.Next, c.opt.Poll)
+	if err != nil {
+		return err
+	}
+	c.note(nil)
+	for _, raw := range updates {
+		if err := c.take(ctx, r, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipPast forgets what was written before Hob was ever there: an offset of -1 drops
+// all updates but the last one (https://core.telegram.org/bots/api#getupdates).
+func (c *Channel) skipPast(ctx context.Context) error {
+	updates, err := c.getUpdates(ctx, -1, 0)
+	if err != nil {
+		return err
+	}
+	var next int64
+	for _, raw := range updates {
+		if id, ok := idOf(raw); ok {
+			next = id + 1
+		}
+	}
+	return c.moveTo(ctx, next)
+}
+
+func (c *Channel) getUpdates(ctx context.Context, offset int64, hold time.Duration) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, hold+slack)
+	defer cancel()
+	p := params{"timeout": int(hold / time.Second), "limit": 100, "allowed_updates": []string{"message", "callback_query"}}
+	if offset != 0 {
+		p["offset"] = offset
+	}
+	var updates []json.RawMessage
+	err := c.call(ctx, "getUpdates", p, &updates)
+	return updates, err
+}
+
+func idOf(raw json.RawMessage) (int64, bool) {
+	var u struct {
+		ID *int64 `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &u) != nil || u.ID == nil {
+		return 0, false
+	}
+	return *u.ID, true
+}
+
+func (c *Channel) moveTo(ctx context.Context, next int64) error {
+	b, err := json.Marshal(place{Next: next, At: time.Now().Unix()})
+	if err == nil {
+		err = c.keep.Set(ctx, keyOffset, b)
+	}
+	if err != nil {
+		return fmt.Errorf("telegram: keep where it has read to: %w", err)
+	}
+	return nil
+}
+
+// take handles one update, and moves past it when that is done. An error means that it
+// was not taken, nor any after it.
+func (c *Channel) take(ctx context.Context, r channels.Receiver, raw json.RawMessage) error {
+	id, ok := idOf(raw)
+	if !ok {
+		c.log.Warn("telegram sent an update without an id")
+		return nil
+	}
+	var u update
+	if err := json.Unmarshal(raw, &u); err != nil {
+		c.log.Warn("an update of telegram cannot be read and is passed over", "update", id, "error", err)
+		return c.moveTo(ctx, id+1)
+	}
+	switch {
+	case u.Callback != nil:
+		c.pressed(ctx, *u.Callback)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	case u.Message != nil && u.Message.MigrateTo != 0:
+		if err := c.follow(ctx, strconv.FormatInt(u.Message.Chat.ID, 10), u.Message.MigrateTo); err != nil {
+			return err
+		}
+	case u.Message != nil:
+		in, ok := c.inbound(u.Message)
+		if !ok {
+			break
+		}
+		if _, err := r.Receive(ctx, in); err != nil && !errors.Is(err, channels.ErrStranger) {
+			return fmt.Errorf("telegram: a message was not taken, and is offered again: %w", err)
+		}
+	}
+	return c.moveTo(ctx, id+1)
+}
+
+const maxMoved = 200
+
+// follow remembers that a group has another id from now on: it has become a
+// supergroup.
+func (c *Channel) follow(ctx context.Context, from string, to int64) error {
+	if _, err := c.movedTo(ctx, from); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	if len(c.moved) >= maxMoved {
+		clear(c.moved)
+	}
+	c.moved[from] = strconv.FormatInt(to, 10)
+	b, err := json.Marshal(c.moved)
+	c.mu.Unlock()
+	if err == nil {
+		err = c.keep.Set(ctx, keyMoved, b)
+	}
+	if err != nil {
+		return fmt.Errorf("telegram: keep the new id of a group: %w", err)
+	}
+	return nil
+}
+
+// movedTo returns the id that a chat has now.
+func (c *Channel) movedTo(ctx context.Context, id string) (string, error) {
+	c.mu.Lock()
+	known := c.moved != nil
+	c.mu.Unlock()
+	if !known {
+		m := map[string]string{}
+		if c.keep != nil {
+			kept, err := c.keep.Get(ctx, keyMoved)
+			if err != nil {
+				return "", fmt.Errorf("telegram: the ids of groups: %w", err)
+			}
+			if kept != nil && json.Unmarshal(kept, &m) != nil {
+				m = map[string]string{}
+			}
+		}
+		c.mu.Lock()
+		if c.moved == nil {
+			c.moved = m
+		}
+		c.mu.Unlock()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := []string{id}
+	for {
+		to, ok := c.moved[id]
+		if !ok || slices.Contains(seen, to) {
+			return id, nil
+		}
+		id = to
+		seen = append(seen, id)
+	}
+}

@@ -1,0 +1,217 @@
+// Package telegram is the channel of a Telegram bot: private chats, groups and
+// topics, by long polling, with buttons for questions and answers that grow in place.
+//
+// It follows the Bot API (https://core.telegram.org/bots/api). An update counts as
+// read once the engine has taken it or refused it for good, so that a crash loses none
+// and the Key drops what comes twice. Who is heard, what counts as one message, limits
+// and retries are the channels manager's. The calls are our own: the libraries move
+// their offset before an update was handled, and refuse whole updates for a kind of
+// content that is newer than they are.
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+// Config is the section [channels.telegram].
+type Config struct {
+	// Token of the bot, as @BotFather gave it; "env:X", "keychain:x" and "file:/x" are
+	// references.
+	Token string `toml:"token"`
+	// Allow lists the ids (numbers) of other people who may write to Hob.
+	Allow []string `toml:"allow"`
+}
+
+// Driver makes the channel from its configuration.
+type Driver struct{}
+
+// Name implements channels.Driver.
+func (Driver) Name() string { return name }
+
+const name = "telegram"
+
+// New implements channels.Driver.
+func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	if c.Token != "" && deps.Secret != nil {
+		s, err := deps.Secret(c.Token)
+		if err != nil {
+			return nil, fmt.Errorf("the token: %w", err)
+		}
+		c.Token = s
+	}
+	return New(c, deps, Options{})
+}
+
+// Options of New are for tests; the zero value talks to Telegram.
+type Options struct {
+	Base  string        // address of the Bot API
+	Poll  time.Duration // how long the server holds a poll that finds nothing (default 20 s)
+	Pause time.Duration // the first wait after a failure (default 1 s)
+}
+
+// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage and
+// https://core.telegram.org/bots/faq#broadcasting-to-users. Files go up to 50 MB
+// there; we stop where one request may last.
+const (
+	maxText    = 4096
+	maxCaption = 1024
+	maxFile    = 20 << 20
+	perMinute  = 30
+	settle     = 1500 * time.Millisecond
+	slack      = 8 * time.Second // beyond which a poll that is held has died
+)
+
+// Channel is a bot. All methods may be called concurrently.
+type Channel struct {
+	token   string
+	base    string
+	opt     Options
+	allow   []string
+	client  *safehttp.Client
+	keep    channels.Keeper
+	buttons channels.Buttons
+	log     *slog.Logger
+	asked   chan struct{} // a question was put
+
+	mu     sync.Mutex
+	me     user
+	since  time.Time // hears since
+	broken error     // why it does not
+	half   map[string]*progress
+	moved  map[string]string // groups that have another id now; nil: not read yet
+	open   []asked
+	opened bool // open was read
+}
+
+var tokenForm = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{8,200}$`)
+
+// New checks the configuration; it connects to nothing.
+func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
+	switch {
+	case c.Token == "":
+		return nil, errors.New(`no token; ask @BotFather for a bot, and set token = "keychain:telegram" in [channels.telegram] (hob channel add telegram)`)
+	case !tokenForm.MatchString(c.Token):
+		return nil, errors.New("the token does not look like one of a bot (123456:ABC...); copy it from @BotFather again")
+	}
+	for _, id := range c.Allow {
+		if _, err := strconv.ParseInt(id, 10, 64); err != nil {
+			return nil, fmt.Errorf("allow: %q is no id; write the number that hob channel status shows, not the @name, which can change hands", id)
+		}
+	}
+	o.Base = cmp.Or(o.Base, "https://api.telegram.org")
+	o.Poll = cmp.Or(o.Poll, 20*time.Second)
+	o.Pause = cmp.Or(o.Pause, time.Second)
+	network := deps.Network
+	if network == nil {
+		var err error
+		if network, err = safehttp.New(safehttp.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	if u, err := url.Parse(o.Base); err != nil || u.Host == "" {
+		return nil, fmt.Errorf("the address of the Bot API: %q is none", o.Base)
+	} else if safehttp.Loopback(u) {
+		if network, err = network.Named(o.Base); err != nil {
+			return nil, err
+		}
+	}
+	log := deps.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Channel{
+		token: c.Token, base: o.Base, opt: o, allow: c.Allow, client: network, keep: deps.Keep, buttons: deps.Buttons, log: log,
+		asked: make(chan struct{}, 1), half: map[string]*progress{},
+	}, nil
+}
+
+// Allow implements channels.Allower.
+func (c *Channel) Allow() []string { return c.allow }
+
+// Limits implements channels.Limiter.
+func (*Channel) Limits() channels.Limits {
+	return channels.Limits{MaxText: maxText, UTF16: true, PerMinute: perMinute, MaxFile: maxFile, Settle: settle}
+}
+
+// Attaches implements channels.Attacher.
+func (*Channel) Attaches() {}
+
+// Connected implements channels.Connected.
+func (*Channel) Connected() {}
+
+// Describe implements channels.Describer.
+func (c *Channel) Describe() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.broken != nil:
+		return "not connected: " + c.broken.Error()
+	case c.since.IsZero():
+		return "not connected yet"
+	}
+	return "connected as @" + c.me.Username + " for " + time.Since(c.since).Round(time.Minute).String() + "; " + c.me.privacy()
+}
+
+func (u user) privacy() string {
+	if u.ReadsAll {
+		return "it sees all that is said in its groups"
+	}
+	return "in groups it sees only commands, mentions and answers to it (privacy mode; @BotFather's /setprivacy changes that)"
+}
+
+// Test implements channels.Tester.
+func (c *Channel) Test(ctx context.Context) (string, error) {
+	me, err := c.getMe(ctx)
+	if err != nil {
+		return "", err
+	}
+	var hook struct {
+		URL string `json:"url"`
+	}
+	if err := c.call(ctx, "getWebhookInfo", nil, &hook); err != nil {
+		return "", err
+	}
+	if hook.URL != "" {
+		at := "an address"
+		if u, err := url.Parse(hook.URL); err == nil && u.Host != "" {
+			at = u.Host
+		}
+		return "", channels.Errorf(channels.Unauthorised, "signed in as @%s, but its messages go to a webhook at %s, so that Hob hears nothing; %s", me.Username, at, takeHookAway)
+	}
+	return "signed in as @" + me.Username + "; " + me.privacy(), nil
+}
+
+const takeHookAway = "if nothing else needs it, take it away by opening https://api.telegram.org/bot<TOKEN>/deleteWebhook with your token, or make a bot of its own for Hob with @BotFather"
+
+func (c *Channel) getMe(ctx context.Context) (user, error) {
+	var me user
+	if err := c.call(ctx, "getMe", nil, &me); err != nil {
+		return me, err
+	}
+	c.mu.Lock()
+	c.me = me
+	c.mu.Unlock()
+	return me, nil
+}
+
+func (c *Channel) self() user {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.me
+}

@@ -1,0 +1,769 @@
+package telegram_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/telegram"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConform(t *testing.T) {
+	channelstest.Conform(t, func(t *testing.T) (channels.Channel, channelstest.Platform) {
+		a := newAPI(t)
+		return a.bot().open(t), a
+	})
+}
+
+func texts(b *channelstest.Inbox) (out []string) {
+	for _, in := range b.Heard() {
+		out = append(out, in.Text)
+	}
+	return out
+}
+
+func TestHistory(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	a.write("before the first start")
+	inbox := &channelstest.Inbox{}
+	end := run(t, b.open(t), inbox)
+	a.listening(t)
+	a.write("one")
+	eventually(t, "one is heard", func() bool { return len(inbox.Heard()) == 1 })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	a.write("while it was off")
+	end = run(t, b.open(t), inbox)
+	eventually(t, "two are heard", func() bool { return len(inbox.Heard()) == 2 })
+	a.write("three")
+	eventually(t, "three are heard", func() bool { return len(inbox.Heard()) == 3 })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"one", "while it was off", "three"}, texts(inbox)); diff != "" {
+		t.Error(diff)
+	}
+	in := inbox.Heard()[0]
+	if in.Chat != "7" || in.Sender != "7" || in.SenderName != "Ada L" || in.Group || in.Forwarded || !strings.HasPrefix(in.Key, "7/") || in.At.Unix() != 1700000000 {
+		t.Errorf("heard %+v", in)
+	}
+	if n := len(a.commands); n < 10 || a.called("setMyCommands") != 1 {
+		t.Errorf("%d commands were announced in %d calls, want one", n, a.called("setMyCommands"))
+	}
+}
+
+// dying is a Keeper and a Receiver of a process that is killed at some moment: from
+// then on nothing of it is written.
+type dying struct {
+	*channelstest.Keeper
+	mu    sync.Mutex
+	left  int // operations until it dies
+	dead  func()
+	keys  map[string]bool
+	order *[]string
+}
+
+var errKilled = errors.New("killed")
+
+func (d *dying) step() error {
+	if d.left--; d.left < 0 {
+		d.dead()
+		return errKilled
+	}
+	return nil
+}
+
+func (d *dying) Set(ctx context.Context, key string, v []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.step(); err != nil {
+		return err
+	}
+	return d.Keeper.Set(ctx, key, v)
+}
+
+func (d *dying) Receive(_ context.Context, in channels.Inbound) (channels.Accepted, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.step(); err != nil {
+		return channels.Accepted{}, err
+	}
+	if !d.keys[in.Key] {
+		d.keys[in.Key] = true
+		*d.order = append(*d.order, in.Text)
+	}
+	return channels.Accepted{}, nil
+}
+
+// TestKills: killed at any moment, each message is taken once and in order.
+func TestKills(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	keeper, keys := &channelstest.Keeper{}, map[string]bool{}
+	var order, want []string
+	first := &dying{Keeper: keeper, left: 2, dead: func() {}, keys: keys, order: &order} // knows where it stands
+	b.deps.Keep = first
+	end := run(t, b.open(t), first)
+	a.listening(t)
+	_ = end()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	total := 0
+	for range 60 {
+		for range rnd.IntN(4) {
+			text := fmt.Sprint("message ", total)
+			a.write(text)
+			want = append(want, text)
+			total++
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		d := &dying{Keeper: keeper, left: rnd.IntN(6), dead: cancel, keys: keys, order: &order}
+		b.deps.Keep = d
+		ch := b.open(t)
+		done := make(chan error, 1)
+		go func() { done <- ch.Run(ctx, d) }()
+		eventually(t, "it is killed, or has read all", func() bool {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.left < 0 || len(order) == len(want)
+		})
+		cancel()
+		<-done
+	}
+	inbox := &dying{Keeper: keeper, left: 1 << 30, dead: func() {}, keys: keys, order: &order}
+	b.deps.Keep = inbox
+	end = run(t, b.open(t), inbox)
+	eventually(t, "all are read", func() bool { inbox.mu.Lock(); defer inbox.mu.Unlock(); return len(order) >= len(want) })
+	_ = end()
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNotTakenIsOfferedAgain(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	inbox := &channelstest.Inbox{}
+	end := run(t, b.open(t), inbox)
+	a.listening(t)
+	inbox.Refuse(errors.New("the disk is full"))
+	polls := a.called("getUpdates")
+	a.write("one")
+	eventually(t, "it is offered again", func() bool { return a.called("getUpdates") > polls+2 })
+	inbox.Refuse(channels.ErrStranger)
+	polls = a.called("getUpdates")
+	eventually(t, "a stranger is passed", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.calls["getUpdates"] > polls && len(a.updates) == 0
+	})
+	inbox.Refuse(nil)
+	a.write("two")
+	eventually(t, "two is heard", func() bool { return slices.Equal(texts(inbox), []string{"two"}) })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTroubleWhilePolling(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	inbox := &channelstest.Inbox{}
+	ch := b.open(t)
+	if got := ch.Describe(); got != "not connected yet" {
+		t.Error(got)
+	}
+	end := run(t, ch, inbox)
+	a.listening(t)
+	a.with(func() {
+		a.pollFail = []func(http.ResponseWriter){
+			func(w http.ResponseWriter) {
+				refuse(w, 429, "Too Many Requests: retry after 1", object{"retry_after": 1})
+			},
+			func(w http.ResponseWriter) { http.Error(w, "down", http.StatusBadGateway) },
+			func(w http.ResponseWriter) { _, _ = io.WriteString(w, `{"ok":true,"result":[{"upd`) },
+			func(w http.ResponseWriter) {
+				refuse(w, 409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", nil)
+			},
+			func(w http.ResponseWriter) {
+				grant(w, []any{"x", object{"no": "id"}})
+			},
+			func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		}
+	})
+	var want []string
+	for i := range 250 {
+		if i == 100 {
+			a.add("message", object{"text": 3}) // nobody can read that
+		}
+		want = append(want, fmt.Sprint("m", i))
+		a.write(want[i])
+	}
+	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
+	if got := ch.Describe(); !strings.HasPrefix(got, "connected as @HobBot for 0s; in groups") {
+		t.Error(got)
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, texts(inbox)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFloodAndOutage(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	inbox := &channelstest.Inbox{}
+	end := run(t, b.open(t), inbox)
+	a.listening(t)
+	down := make([]func(http.ResponseWriter), 12)
+	for i := range down {
+		down[i] = func(w http.ResponseWriter) { http.Error(w, "", http.StatusServiceUnavailable) }
+	}
+	var want []string
+	a.with(func() { a.pollFail = down })
+	for i := range 450 {
+		want = append(want, fmt.Sprint("m", i))
+		a.write(want[i])
+	}
+	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) >= len(want) })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, texts(inbox)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStalePlace(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	old := fmt.Sprintf(`{"next":900000,"at":%d}`, time.Now().Add(-8*24*time.Hour).Unix())
+	if err := b.deps.Keep.Set(t.Context(), "offset", []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	a.write("after a week of silence")
+	inbox := &channelstest.Inbox{}
+	run(t, b.open(t), inbox)
+	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+}
+
+func TestNeedsItsOwner(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	a.with(func() { a.webhook = "https://other.example/hook/with/secret" })
+	ch := b.open(t)
+	err := ch.Run(t.Context(), &channelstest.Inbox{})
+	if err == nil || !strings.Contains(err.Error(), "deleteWebhook") {
+		t.Errorf("Run: %v", err)
+	}
+	if said, err := ch.Test(t.Context()); err == nil || !strings.Contains(err.Error(), "other.example") || strings.Contains(err.Error(), "with/secret") {
+		t.Errorf("Test: %q, %v", said, err)
+	}
+	a.with(func() { a.webhook = "" })
+	if said, err := ch.Test(t.Context()); err != nil || !strings.HasPrefix(said, "signed in as @HobBot; in groups it sees only") {
+		t.Errorf("Test: %q, %v", said, err)
+	}
+	a.with(func() { a.readsAll = true })
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "sees all") {
+		t.Errorf("Test: %q, %v", said, err)
+	}
+	b.conf.Token = "99:wrongwrongwrong"
+	ch = b.open(t)
+	if err := ch.Run(t.Context(), &channelstest.Inbox{}); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add telegram") {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	for _, c := range []telegram.Config{{}, {Token: "nonsense"}, {Token: "1:../../evilevil"}, {Token: token, Allow: []string{"@ada"}}} {
+		if _, err := telegram.New(c, channels.Deps{}, telegram.Options{}); err == nil || strings.Contains(err.Error(), "evil") {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	ch, err := telegram.Driver{}.New(func(v any) error {
+		v.(*telegram.Config).Token = "env:TG" //nolint:forcetypeassert // it is
+		return nil
+	}, channels.Deps{Secret: func(string) (string, error) { return token, nil }})
+	if err != nil || ch == nil {
+		t.Error(err)
+	}
+}
+
+func group(t *testing.T, text string, more object) object {
+	m := private(t, text)
+	m["chat"] = object{"id": -100, "type": "supergroup", "title": "Family"}
+	for k, v := range more {
+		m[k] = v
+	}
+	return m
+}
+
+func TestWhatIsHeard(t *testing.T) {
+	ent := func(kind string, offset, length int) object {
+		return object{"entities": []object{{"type": kind, "offset": offset, "length": length}}}
+	}
+	bot := object{"id": me, "is_bot": true, "username": "HobBot"}
+	for _, c := range []struct {
+		name string
+		m    object
+		want *channels.Inbound // Text, Chat, Mentioned, Forwarded, Outside count
+	}{
+		{"not to Hob", group(t, "hello all", nil), &channels.Inbound{Text: "hello all", Chat: "-100"}},
+		{"a name", group(t, "👋 @hobbot what now", ent("mention", 3, 7)), &channels.Inbound{Text: "👋 what now", Chat: "-100", Mentioned: true}},
+		{"another name", group(t, "@hobbot2 hi", ent("mention", 0, 8)), &channels.Inbound{Text: "@hobbot2 hi", Chat: "-100"}},
+		{"a name without an entity", group(t, "@HobBot hi", nil), &channels.Inbound{Text: "@HobBot hi", Chat: "-100"}},
+		{"a name alone", group(t, "@HobBot", ent("mention", 0, 7)), &channels.Inbound{Text: "@HobBot", Chat: "-100", Mentioned: true}},
+		{"a name that is a link", group(t, "Hob, hi", object{"entities": []object{{"type": "text_mention", "offset": 0, "length": 4, "user": bot}}}), &channels.Inbound{Text: "hi", Chat: "-100", Mentioned: true}},
+		{"entities that lie", group(t, "hi", object{"entities": []object{{"type": "mention", "offset": -1, "length": 9}, {"type": "mention", "offset": 1, "length": 1 << 40}}}), &channels.Inbound{Text: "hi", Chat: "-100"}},
+		{"a command", group(t, "/stop@HobBot now", ent("bot_command", 0, 12)), &channels.Inbound{Text: "/stop now", Chat: "-100", Mentioned: true}},
+		{"another bot's command", group(t, "/stop@OtherBot", ent("bot_command", 0, 14)), &channels.Inbound{Text: "/stop@OtherBot", Chat: "-100"}},
+		{"an answer to Hob", group(t, "yes", object{"reply_to_message": object{"message_id": 1, "from": bot, "text": "Shall I?"}}), &channels.Inbound{Text: "yes", Chat: "-100", Mentioned: true}},
+		{"an answer to another", group(t, "translate @HobBot", object{"entities": []object{{"type": "mention", "offset": 10, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "text": "Bonjour"}}), &channels.Inbound{Text: "translate", Chat: "-100", Mentioned: true, Outside: []string{"Bonjour"}}},
+		{"a topic", group(t, "hi", object{"message_thread_id": 5, "is_topic_message": true}), &channels.Inbound{Text: "hi", Chat: "-100/5"}},
+		{"a thread that is no topic", group(t, "hi", object{"message_thread_id": 5}), &channels.Inbound{Text: "hi", Chat: "-100"}},
+		{"passed on", group(t, "news", object{"forward_origin": object{"type": "of a new kind", "date": "?"}}), &channels.Inbound{Text: "news", Chat: "-100", Forwarded: true}},
+		{"by way of a bot", group(t, "gif", object{"via_bot": object{"id": 4}}), &channels.Inbound{Text: "gif", Chat: "-100", Forwarded: true}},
+		{"a caption", group(t, "", object{"caption": "look", "photo": []object{{"file_id": "s", "width": 10, "height": 10}, {"file_id": "l", "width": 90, "height": 90}}}), &channels.Inbound{Text: "look", Chat: "-100", Files: make([]channels.File, 1)}},
+		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[place: Café, Street 1 (52.500000, 13.400000)]", Chat: "-100"}},
+		{"a contact", group(t, "", object{"contact": object{"phone_number": "+49 1", "first_name": "Bob]\n[x"}}), &channels.Inbound{Text: "[contact: Bob) (x, +49 1]", Chat: "-100"}},
+		{"a bot", group(t, "hi", object{"from": object{"id": 9, "is_bot": true}}), nil},
+		{"Hob itself", group(t, "hi", object{"from": bot}), nil},
+		{"a channel", group(t, "hi", object{"sender_chat": object{"id": -5}}), nil},
+		{"blanks", group(t, "\u00a0", nil), nil},
+		{"somebody came", group(t, "", object{"new_chat_members": []object{{"id": 9}}}), nil},
+		{"a link to the bot", func() object { m := private(t, "/start ABCD-1234"); return m }(), &channels.Inbound{Text: "ABCD-1234", Chat: "7", Mentioned: true}},
+		{"the first word", private(t, "/start"), &channels.Inbound{Text: "/help", Chat: "7", Mentioned: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := newAPI(t)
+			inbox := &channelstest.Inbox{}
+			run(t, a.bot().open(t), inbox)
+			a.listening(t)
+			a.add("edited_message", private(t, "edited"))
+			a.add("message", c.m)
+			a.write("end")
+			eventually(t, "the end", func() bool { h := inbox.Heard(); return len(h) > 0 && h[len(h)-1].Text == "end" })
+			heard := inbox.Heard()
+			if c.want == nil {
+				if len(heard) != 1 {
+					t.Errorf("heard %+v", heard[0])
+				}
+				return
+			}
+			if len(heard) != 2 {
+				t.Fatalf("heard %d", len(heard))
+			}
+			got := heard[0]
+			if got.Text != c.want.Text || got.Chat != c.want.Chat || got.Mentioned != c.want.Mentioned || got.Forwarded != c.want.Forwarded || !slices.Equal(got.Outside, c.want.Outside) || len(got.Files) != len(c.want.Files) || got.Group != strings.HasPrefix(got.Chat, "-") {
+				t.Errorf("heard %+v", got)
+			}
+		})
+	}
+}
+
+func TestFilesThatCome(t *testing.T) {
+	a := newAPI(t)
+	inbox := &channelstest.Inbox{}
+	ch := a.bot().open(t)
+	run(t, ch, inbox)
+	a.listening(t)
+	m := private(t, "")
+	m["voice"] = object{"file_id": "v", "file_size": 5, "mime_type": "audio/ogg"}
+	m["document"] = object{"file_id": "d", "file_size": 21 << 20, "file_name": "big.zip"}
+	a.add("message", m)
+	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	files := inbox.Heard()[0].Files
+	if len(files) != 2 || files[0].Name != "big.zip" || files[1].Name != "voice.ogg" || files[1].MIME != "audio/ogg" || files[1].Size != 5 {
+		t.Fatalf("files %+v", files)
+	}
+	if _, err := files[0].Open(t.Context()); err == nil || !strings.Contains(err.Error(), "20 MB") {
+		t.Errorf("a large file: %v", err)
+	}
+	a.with(func() { a.files["photos/file_1.jpg"] = []byte("hello") })
+	r, err := files[1].Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(r)
+	_ = r.Close()
+	if err != nil || string(b) != "hello" {
+		t.Errorf("%q, %v", b, err)
+	}
+	for _, bad := range []string{"", "../x", "/etc/passwd", "https://evil.example/x", "a//b", `a\b`, "missing"} {
+		a.with(func() { a.path = bad })
+		if _, err := files[1].Open(t.Context()); err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func note(id, chat, text string) channels.Delivery {
+	return channels.Delivery{ID: id, Kind: channels.Reply, Channel: "telegram", Chat: chat, Text: text, CreatedAt: time.Now()}
+}
+
+func TestSend(t *testing.T) {
+	a := newAPI(t)
+	ch := a.bot().open(t)
+	d := note("d1", "-100/5", "**bold** <b>&\n\n| a | b |\n|---|---|\n| 1 | 2 |")
+	d.Cause = []byte(`{"m":77,"g":true}`)
+	r, err := ch.Send(t.Context(), d)
+	if err != nil || r.ID == "" {
+		t.Fatal(r, err)
+	}
+	got := a.posts()[0]
+	if got.chat != "-100" || fmt.Sprint(got.params["message_thread_id"]) != "5" || got.raw != "<b>bold</b> &lt;b&gt;&amp;\n\n<pre>a  b\n-  -\n1  2</pre>" {
+		t.Errorf("sent %+v", got)
+	}
+	if fmt.Sprint(got.params["reply_parameters"]) != "map[allow_sending_without_reply:true message_id:77]" {
+		t.Errorf("it answers %v", got.params["reply_parameters"])
+	}
+	// What the server cannot parse, or finds too long, arrives as plain text.
+	a.with(func() { a.noHTML = true })
+	if _, err := ch.Send(t.Context(), note("d2", "7", "**bold** [x](https://x.example)")); err != nil {
+		t.Fatal(err)
+	}
+	a.with(func() { a.noHTML = false })
+	long := "| a | b |\n|---|---|\n" + strings.Repeat("| x | |\n", 400) + "| " + strings.Repeat("w", 30) + " | z |"
+	if _, err := ch.Send(t.Context(), note("d3", "7", long)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ch.Send(t.Context(), note("d4", "7", "```\n```")); err != nil {
+		t.Fatal(err)
+	}
+	sent := a.posts()
+	if sent[1].text != "bold x (https://x.example)" || sent[3].text != "```\n```" {
+		t.Errorf("sent %q and %q", sent[1].text, sent[3].text)
+	}
+}
+
+func TestDraft(t *testing.T) {
+	a := newAPI(t)
+	ch := a.bot().open(t)
+	id, err := ch.Draft(t.Context(), "7", "", "Well")
+	if err != nil || id == "" {
+		t.Fatal(id, err)
+	}
+	for _, text := range []string{"Well, **this", "Well, **this", "Well, **this** is\n```go\nx :="} {
+		if again, err := ch.Draft(t.Context(), "7", id, text); err != nil || again != id {
+			t.Fatal(again, err)
+		}
+	}
+	d := note("d1", "7", "Well, **this** is it.")
+	d.Draft = id
+	r, err := ch.Send(t.Context(), d)
+	if err != nil || r.ID != id {
+		t.Fatal(r, err)
+	}
+	if n := len(a.Arrived()); n != 1 || len(a.texts) != 1 || a.posts()[0].params["disable_notification"] != true {
+		t.Errorf("%d messages", n)
+	}
+	for _, text := range a.texts {
+		if text != "Well, this is it." {
+			t.Errorf("shown: %q", text)
+		}
+	}
+	d.ID, d.Draft = "d2", "424242" // somebody deleted it
+	if r, err = ch.Send(t.Context(), d); err != nil || r.ID == "424242" || len(a.Arrived()) != 2 {
+		t.Error(r, err)
+	}
+	if a.Previewed() != 0 {
+		t.Error("links are fetched")
+	}
+}
+
+func TestMigration(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	a.with(func() { a.migrated["-5"] = -1005 })
+	ch := b.open(t)
+	for i := range 2 {
+		if _, err := ch.Send(t.Context(), note(fmt.Sprint("d", i), "-5", "hi")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.open(t).Send(t.Context(), note("d9", "-5", "hi")); err != nil {
+		t.Fatal(err)
+	}
+	if n := a.called("sendMessage"); n != 4 {
+		t.Errorf("%d calls, want one that was refused and 3", n)
+	}
+	for _, s := range a.posts() {
+		if s.chat != "-1005" {
+			t.Errorf("sent to %s", s.chat)
+		}
+	}
+	// The group says so itself.
+	run(t, ch, &channelstest.Inbox{})
+	a.listening(t)
+	a.add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
+	eventually(t, "it is known", func() bool {
+		_, err := ch.Send(t.Context(), note("m", "-6", "hi"))
+		s := a.posts()
+		return err == nil && s[len(s)-1].chat == "-1006"
+	})
+}
+
+func TestFilesThatGo(t *testing.T) {
+	a := newAPI(t)
+	ch := a.bot().open(t)
+	dir := t.TempDir()
+	file := func(name, mime, content string) channels.Attachment {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return channels.Attachment{Name: name, MIME: mime, Size: int64(len(content)), Path: path}
+	}
+	d := note("d1", "7", "**Here**")
+	d.Files = []channels.Attachment{file("a.pdf", "application/pdf", "pdf")}
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	d = note("d2", "7/3", "Two")
+	d.Files = []channels.Attachment{file("b.png", "image/png", "png"), file("c.txt", "text/plain", "txt")}
+	a.Fail(channels.Temporary, 1)
+	if _, err := ch.Send(t.Context(), d); err == nil {
+		t.Fatal("no error")
+	}
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range a.posts() {
+		got = append(got, fmt.Sprintf("%s %s %s %s %q", s.method, s.chat, s.filename, s.file, s.text))
+	}
+	want := []string{`sendDocument 7 a.pdf pdf "Here"`, `sendMessage 7   "Two"`, `sendPhoto 7 b.png png ""`, `sendDocument 7 c.txt txt ""`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	// What arrived is not said again when a later file fails.
+	d.ID = "d3"
+	missing := d
+	missing.Files = []channels.Attachment{file("e.txt", "text/plain", "e"), {Name: "gone.txt", Path: filepath.Join(dir, "gone.txt")}}
+	before := len(a.posts())
+	for range 2 {
+		if _, err := ch.Send(t.Context(), missing); err == nil || !strings.Contains(err.Error(), "gone.txt") {
+			t.Error(err)
+		}
+	}
+	if n := len(a.posts()) - before; n != 2 {
+		t.Errorf("%d posts, want the text and the first file", n)
+	}
+}
+
+func press(from int, data string, msg int) object {
+	return object{
+		"id": "cb1", "from": object{"id": from}, "data": data,
+		"message": object{"message_id": msg, "date": time.Now().Add(time.Hour).Unix(), // its clock is wrong
+			"chat": object{"id": owner, "type": "private"}},
+	}
+}
+
+func question(id string) channels.Delivery {
+	d := note(id, "7", "May I?")
+	d.Kind = channels.Question
+	return d
+}
+
+func (a *botAPI) words(t *testing.T, n int) object {
+	t.Helper()
+	eventually(t, "the press is answered", func() bool { return a.called("answerCallbackQuery") >= n })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.pressed[n-1]
+}
+
+func TestApprove(t *testing.T) {
+	for _, yes := range []bool{true, false} {
+		a := newAPI(t)
+		b := a.bot()
+		buttons := &channelstest.Buttons{Owner: "7", Question: "q123"}
+		b.deps.Buttons = buttons
+		ch := b.open(t)
+		run(t, ch, &channelstest.Inbox{})
+		a.listening(t)
+		if _, err := ch.Send(t.Context(), question("d1")); err != nil {
+			t.Fatal(err)
+		}
+		msg := a.posts()[0].id
+		board := fmt.Sprint(a.board(msg))
+		if !strings.Contains(board, "y:q123") || !strings.Contains(board, "n:q123") {
+			t.Fatalf("the keyboard is %s", board)
+		}
+		a.add("callback_query", press(8, "y:q123", msg)) // a stranger
+		if said := a.words(t, 1); said["text"] != channels.ErrNotOwner.Error() || said["show_alert"] != true || len(buttons.Pressed()) != 0 {
+			t.Errorf("a stranger is told %v", said)
+		}
+		a.add("callback_query", press(owner, "z:q123", msg))
+		if said := a.words(t, 2); said["show_alert"] != true || len(buttons.Pressed()) != 0 {
+			t.Errorf("nonsense is told %v", said)
+		}
+		if fmt.Sprint(a.board(msg)) != board {
+			t.Error("a stranger took the buttons away")
+		}
+		a.add("callback_query", press(owner, map[bool]string{true: "y:q123", false: "n:q123"}[yes], msg))
+		if said := a.words(t, 3); said["text"] == "" || said["show_alert"] != false {
+			t.Errorf("the owner is told %v", said)
+		}
+		p := buttons.Pressed()
+		if len(p) != 1 || p[0].Yes != yes || p[0].Sender != "7" || p[0].Chat != "7" || time.Since(p[0].Shown) > time.Minute || time.Since(p[0].Shown) < 0 {
+			t.Errorf("pressed %+v", p)
+		}
+		eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.board(msg)), "q123") })
+		if text := a.texts[msg]; text != "May I?" {
+			t.Errorf("the question is now %q", text)
+		}
+	}
+}
+
+// TestAnsweredElsewhere: buttons go also when the question was answered while Hob was
+// off.
+func TestAnsweredElsewhere(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	buttons := &channelstest.Buttons{Owner: "7", Question: "q1"}
+	b.deps.Buttons = buttons
+	if _, err := b.open(t).Send(t.Context(), question("d1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := buttons.Answer(t.Context(), "terminal", "q1", time.Now(), true); err != nil {
+		t.Fatal(err)
+	}
+	msg := a.posts()[0].id
+	run(t, b.open(t), &channelstest.Inbox{})
+	eventually(t, "the buttons go", func() bool { return !strings.Contains(fmt.Sprint(a.board(msg)), "q1") })
+	eventually(t, "it is forgotten", func() bool {
+		kept, err := b.deps.Keep.Get(t.Context(), "asked")
+		return err == nil && string(kept) == "null"
+	})
+	// A long id does not fit on a button.
+	long := &channelstest.Buttons{Owner: "7", Question: strings.Repeat("q", 70)}
+	b.deps.Buttons = long
+	if _, err := b.open(t).Send(t.Context(), question("d2")); err != nil || a.board(a.posts()[len(a.posts())-1].id) != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecrets: the token is in every address, and in nothing that is said or written.
+func TestSecrets(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	var logged bytes.Buffer
+	b.deps.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	ch := b.open(t)
+	echo := func(w http.ResponseWriter) { refuse(w, 400, "Bad Request: /bot"+token+"/x "+secret, nil) }
+	var said []string
+	note1 := note("d", "7", "x")
+	for _, f := range []func(http.ResponseWriter){
+		echo,
+		func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>"+token) },
+		func(w http.ResponseWriter) {
+			w.Header().Set("Location", "https://evil.example/bot"+token)
+			w.WriteHeader(http.StatusFound)
+		},
+		func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+		func(w http.ResponseWriter) { grant(w, token) },
+	} {
+		a.with(func() { a.fails, a.pollFail = []func(http.ResponseWriter){f}, []func(http.ResponseWriter){f} })
+		_, err := ch.Send(t.Context(), note1)
+		if err == nil {
+			t.Error("no error")
+			continue
+		}
+		said = append(said, err.Error())
+	}
+	end := run(t, ch, &channelstest.Inbox{})
+	a.listening(t)
+	_ = end()
+	a.srv.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err := ch.Send(ctx, note1)
+	said = append(said, fmt.Sprint(err), fmt.Sprintf("%+v", err), ch.Describe())
+	_, err = ch.Test(ctx)
+	said = append(said, fmt.Sprint(err), logged.String())
+	_ = ch.Run(ctx, &channelstest.Inbox{})
+	said = append(said, logged.String(), ch.Describe())
+	for _, s := range said {
+		if strings.Contains(s, secret) {
+			t.Errorf("the token is told: %s", s)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	a := newAPI(t)
+	ch := a.bot().open(t)
+	for _, c := range []struct {
+		code  int
+		said  string
+		class channels.Class
+		maybe bool
+	}{
+		{400, "Bad Request: chat not found", channels.Permanent, false},
+		{401, "Unauthorized", channels.Unauthorised, false},
+		{403, "Forbidden: bot was kicked from the group chat", channels.Permanent, false},
+		{404, "Not Found", channels.Unauthorised, false},
+		{500, "Internal Server Error", channels.Temporary, true},
+		{502, "Bad Gateway", channels.Temporary, true},
+	} {
+		a.with(func() {
+			a.fails = []func(http.ResponseWriter){func(w http.ResponseWriter) { refuse(w, c.code, c.said, nil) }}
+		})
+		_, err := ch.Send(t.Context(), note("d", "7", "x"))
+		e, ok := errors.AsType[*channels.Error](err)
+		if !ok || e.Class != c.class || e.MaybeSent != c.maybe {
+			t.Errorf("%d: %v (%+v)", c.code, err, e)
+		}
+	}
+	a.Fail(channels.Later, 1)
+	_, err := ch.Send(t.Context(), note("d", "7", "x"))
+	if e, ok := errors.AsType[*channels.Error](err); !ok || time.Until(e.RetryAt) < 50*time.Second || time.Until(e.RetryAt) > 61*time.Second {
+		t.Errorf("429: %+v", e)
+	}
+}
+
+// TestCommands: what is announced is what the engine understands.
+func TestCommands(t *testing.T) {
+	list, err := os.ReadFile("commands.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := os.ReadFile(filepath.Join("..", "..", "autonomy", "command.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		name, about, ok := strings.Cut(strings.TrimSpace(line), " - ")
+		// https://core.telegram.org/bots/api#botcommand
+		if !ok || !regexp.MustCompile(`^[a-z0-9_]{1,32}$`).MatchString(name) || len(about) > 256 {
+			t.Errorf("%q is no command", line)
+		}
+		if !regexp.MustCompile(`\{\[\]string\{"` + name + `"[^}]*\}, "[^"]*", "` + regexp.QuoteMeta(about) + `"`).Match(code) {
+			t.Errorf("the engine has no command %q with these words", line)
+		}
+	}
+}

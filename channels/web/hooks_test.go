@@ -1,0 +1,142 @@
+package web_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"hob/channels"
+	"hob/channels/web"
+)
+
+// porch is a channel to which somebody posts: its proof is a word in the header.
+type porch struct {
+	mu    sync.Mutex
+	posts []channels.Post
+	says  channels.Posted
+}
+
+func (p *porch) Hook(_ context.Context, post channels.Post) channels.Posted {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if post.Header.Get("X-Proof") != "right" {
+		return channels.Posted{Status: http.StatusUnauthorized}
+	}
+	p.posts = append(p.posts, post)
+	return p.says
+}
+
+func (p *porch) got() []channels.Post {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]channels.Post(nil), p.posts...)
+}
+
+func hooked(t *testing.T, change func(*web.Options)) (*house, *porch) {
+	t.Helper()
+	p := &porch{says: channels.Posted{Status: http.StatusAccepted, Body: map[string]string{"event": "e1"}}}
+	return newHouse(t, func(o *web.Options) {
+		o.Hooks = map[string]channels.Hooked{"porch": p}
+		if change != nil {
+			change(o)
+		}
+	}), p
+}
+
+func TestHooks(t *testing.T) {
+	h, p := hooked(t, nil)
+	for _, c := range []struct {
+		name, method, path, body string
+		header                   []string
+		want                     int
+	}{
+		{"without a token", "POST", "/hooks/porch", "x", []string{"Authorization", "", "X-Proof", "right"}, 202},
+		{"by the name of a tunnel", "POST", "/hooks/porch", "x", []string{"Host", "tunnel.example.org", "X-Proof", "right"}, 202},
+		{"without a proof", "POST", "/hooks/porch", "x", nil, 401},
+		{"no such channel", "POST", "/hooks/none", "x", []string{"X-Proof", "right"}, 404},
+		{"no such channel, by another name", "POST", "/hooks/none", "x", []string{"Host", "tunnel.example.org"}, 421},
+		{"read", "GET", "/hooks/porch", "", nil, 405},
+		{"read by another name", "GET", "/hooks/porch", "", []string{"Host", "tunnel.example.org"}, 421},
+		{"anything else by another name", "GET", "/api/v1/sessions", "", []string{"Host", "tunnel.example.org"}, 421},
+		{"out of the path", "POST", "/hooks/../api/v1/manage/stop", "", []string{"Host", "tunnel.example.org"}, 421},
+		{"a page of another site", "POST", "/hooks/porch", "x", []string{"Origin", "https://evil.example", "X-Proof", "right"}, 403},
+		{"a megabyte", "POST", "/hooks/porch", strings.Repeat("x", 1<<20), []string{"X-Proof", "right"}, 202},
+		{"more", "POST", "/hooks/porch", strings.Repeat("x", 1<<20+1), []string{"X-Proof", "right"}, 413},
+	} {
+		if r := h.send(t, c.method, c.path, c.body, c.header...); r.code != c.want {
+			t.Errorf("%s: %d %.200s", c.name, r.code, r.body)
+		}
+	}
+	if n := len(p.got()); n != 3 || p.got()[0].Unknown || string(p.got()[0].Body) != "x" {
+		t.Errorf("%d arrived", n)
+	}
+	for _, c := range []struct {
+		says channels.Posted
+		want string
+	}{
+		{channels.Posted{Status: 400, Error: "text is empty"}, `"code":"invalid","message":"text is empty"`},
+		{channels.Posted{Status: 403, Error: "not let in"}, `"code":"denied"`},
+		{channels.Posted{Status: 503}, `"code":"not_ready","message":"service unavailable"`},
+	} {
+		p.mu.Lock()
+		p.says = c.says
+		p.mu.Unlock()
+		if r := h.send(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); r.code != c.says.Status || !strings.Contains(r.body, c.want) {
+			t.Errorf("%+v: %d %s", c.says, r.code, r.body)
+		}
+	}
+}
+
+// TestHooksAndWhoPosts: nothing that Hob has started; who is not known decides nothing.
+func TestHooksAndWhoPosts(t *testing.T) {
+	for who, want := range map[web.Peer]int{web.PeerOwner: 202, web.PeerOther: 202, web.PeerUnknown: 202, web.PeerHob: 403} {
+		h, p := hooked(t, func(o *web.Options) {
+			o.Listen = "127.0.0.1:0"
+			o.Peer = func(_, _ string, _ bool) web.Peer { return who }
+		})
+		fatal := func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		fatal(h.Listen(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- h.Run(ctx, nil) }()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.Server.URL()+"/hooks/porch", strings.NewReader("x"))
+		fatal(err)
+		req.Header.Set("X-Proof", "right")
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		fatal(err)
+		_ = resp.Body.Close()
+		cancel()
+		fatal(<-done)
+		if resp.StatusCode != want || want == 202 && p.got()[0].Unknown != (who != web.PeerOwner) {
+			t.Errorf("%v: %d", who, resp.StatusCode)
+		}
+	}
+}
+
+// TestHooksAreBounded: wrong proofs are slowed down, and neither who has the right one nor
+// the owner at his door; and who has the right one posts so often and no more.
+func TestHooksAreBounded(t *testing.T) {
+	h, _ := hooked(t, func(o *web.Options) { o.Password = "correct horse battery" })
+	last := 0
+	for range 40 {
+		last = h.send(t, "POST", "/hooks/porch", "x").code
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("after 40 wrong proofs: %d", last)
+	}
+	if r := h.send(t, "POST", "/login", "password=wrong", "Authorization", "", "Content-Type", "application/x-www-form-urlencoded"); r.code == http.StatusTooManyRequests {
+		t.Error("the owner is shut out of his page")
+	}
+	for i := range 121 {
+		if r := h.send(t, "POST", "/hooks/porch", "x", "X-Proof", "right"); (r.code == http.StatusTooManyRequests) != (i == 120) {
+			t.Fatalf("post %d: %d", i, r.code)
+		}
+	}
+}
