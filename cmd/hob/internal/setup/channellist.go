@@ -267,7 +267,7 @@ func alexaChannel() channelSetup {
 		Fields: []field{
 			{Key: "skill", Kind: Text, Title: "The id of the skill", About: "It begins with amzn1.ask.skill.", Check: func(s string) error {
 				if !alexaSkill.MatchString(s) {
-					return errors.New("it is an id such as amzn1.ask.skill.0a1b2c3d-...")
+					return errors.New("it is an id such as amzn1.ask.skill.0a1b2c3d-1234-1234-1234-0a1b2c3d4e5f")
 				}
 				return nil
 			}},
