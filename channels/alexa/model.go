@@ -53,6 +53,15 @@ type typed struct {
 	Type string `json:"type"`
 }
 
+// Manifest is the model under the name "my hob", or whatever Hob is called.
+func (Driver) Manifest(called string) string {
+	b, err := Model("my " + strings.ToLower(called))
+	if err != nil {
+		return "" // texts always encode
+	}
+	return string(b) + "\n"
+}
+
 // Model is the interaction model of the skill for its owner to paste into Amazon's
 // console (JSON Editor), under an invocation name of his choice.
 func Model(invocation string) ([]byte, error) {

@@ -22,6 +22,9 @@ func scopes() []string {
 	}
 }
 
+// Manifest is what Slack makes the app from, for the owner to paste.
+func (Driver) Manifest(called string) string { return Manifest(called) }
+
 // Manifest describes the app that Hob needs on Slack, as JSON to be pasted under "From
 // a manifest" (docs.slack.dev/reference/app-manifest). The name is what it is called
 // there.

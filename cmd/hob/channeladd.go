@@ -46,9 +46,6 @@ func (a *app) manifest(name string) error {
 		return err
 	}
 	text, ok := channel.Manifest(name, cfg.Agent.Name)
-	if !ok && name == "slack" {
-		text, ok = setup.SlackManifest(), true
-	}
 	if !ok {
 		return usage("%s needs no manifest; slack does", name)
 	}

@@ -10,8 +10,7 @@ import (
 	"hob/tools/web"
 )
 
-// network is the way out as the daemon makes it.
-// Network is the way to other machines as the configuration has it.
+// Network is the way out as the daemon makes it.
 func Network(ctx context.Context, c *config.Config, s system.Secrets) (*safehttp.Client, error) {
 	proxy, err := reveal(ctx, s, c.Network.Proxy)
 	if err != nil {

@@ -160,9 +160,6 @@ func discordID(token string) string {
 	return string(b)
 }
 
-// SlackManifest is what Slack makes the app from.
-func SlackManifest() string { return slack.Manifest("Hob") }
-
 // slackTokens have a prefix by their kind (docs.slack.dev/authentication/tokens).
 var slackTokens = regexp.MustCompile(`^(xoxb|xapp)-[A-Za-z0-9-]{10,}$`)
 
@@ -271,7 +268,7 @@ func alexaChannel() channelSetup {
 		Fields: []field{
 			{Key: "skill", Kind: Text, Title: "The id of the skill", About: "It begins with amzn1.ask.skill.", Check: func(s string) error {
 				if !alexaSkill.MatchString(s) {
-					return errors.New("it is an id such as amzn1.ask.skill.0a1b2c3d-...")
+					return errors.New("it is an id such as amzn1.ask.skill.0a1b2c3d-1234-1234-1234-0a1b2c3d4e5f")
 				}
 				return nil
 			}},
