@@ -47,6 +47,29 @@ func (u unhurried) Limits() channels.Limits {
 	return lim
 }
 
+// The powers that decide how a text is sent again stay.
+type (
+	unhurriedFinder struct {
+		unhurried
+		channels.Finder
+	}
+	unhurriedDeduper struct {
+		unhurried
+		channels.Deduper
+	}
+)
+
+func hurryless(ch channels.Channel) channels.Channel {
+	u := unhurried{ch}
+	if f, ok := ch.(channels.Finder); ok {
+		return unhurriedFinder{u, f}
+	}
+	if d, ok := ch.(channels.Deduper); ok {
+		return unhurriedDeduper{u, d}
+	}
+	return u
+}
+
 func numbered(out *Outbox, n int) (ids, texts []string) {
 	for i := range n {
 		text := fmt.Sprintf("text number %03d", i)
@@ -60,7 +83,7 @@ func inOrder(t *testing.T, ch channels.Channel, p Platform) {
 	p.Fail(channels.Temporary, 1)
 	out := NewOutbox()
 	ids, texts := numbered(out, 4)
-	manage(t, unhurried{ch}, out, func() bool { return out.Row(ids[3]).State == channels.Sent })
+	manage(t, hurryless(ch), out, func() bool { return out.Row(ids[3]).State == channels.Sent })
 	whole(t, p, texts)
 }
 
@@ -89,7 +112,7 @@ func whole(t *testing.T, p Platform, texts []string) {
 func flood(t *testing.T, ch channels.Channel, p Platform) {
 	out := NewOutbox()
 	ids, texts := numbered(out, 500)
-	manage(t, unhurried{ch}, out, func() bool { return out.Row(ids[len(ids)-1]).State == channels.Sent })
+	manage(t, hurryless(ch), out, func() bool { return out.Row(ids[len(ids)-1]).State == channels.Sent })
 	whole(t, p, texts)
 }
 
@@ -101,7 +124,7 @@ func oversize(t *testing.T, ch channels.Channel, p Platform) {
 	out := NewOutbox()
 	text := strings.Repeat("日本👋", l.Limits().MaxText)
 	id := out.Put(delivery("d1", text))
-	manage(t, unhurried{ch}, out, func() bool {
+	manage(t, hurryless(ch), out, func() bool {
 		s := out.Row(id).State
 		return s == channels.Sent || s == channels.Dead
 	})
@@ -220,7 +243,7 @@ func outage(t *testing.T, ch channels.Channel, p Platform) {
 	ids, texts := numbered(out, 3)
 	o.Down()
 	up := false
-	manage(t, unhurried{ch}, out, func() bool {
+	manage(t, hurryless(ch), out, func() bool {
 		if !up && out.Row(ids[0]).Attempts > 0 && out.Row(ids[0]).State == channels.Failed {
 			o.Up()
 			up = true

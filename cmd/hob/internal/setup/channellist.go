@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	screen "hob/channels/desktop"
-	"hob/channels/slack"
 )
 
 // channelSetups are the channels to choose from. A new one is a line here.
