@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"hob/autonomy/claim"
 	"hob/autonomy/guard"
@@ -16,12 +17,14 @@ import (
 //go:embed text/words.tmpl
 var wordsText string
 
-var wordsTemplate = wording.Must(wording.Parse(wordsText, wording.Funcs{"shown": guard.Approval.Shown, "from": guard.Approval.From}))
+var words = sync.OnceValue(func() *wording.Template {
+	return wording.Must(wording.Parse(wordsText, wording.Funcs{"shown": guard.Approval.Shown, "from": guard.Approval.From}))
+})
 
 // worded fills in one of the engine's own texts.
 func worded(name string, data any) string {
 	var b strings.Builder
-	if err := wordsTemplate.ExecuteTemplate(&b, name, data); err != nil {
+	if err := words().ExecuteTemplate(&b, name, data); err != nil {
 		panic(err) // the texts are part of the program
 	}
 	return b.String()

@@ -65,20 +65,22 @@ func (h *hooks) end(name string, proven bool, now time.Time) {
 	}
 }
 
-// isHook reports whether a request is a post to a channel that takes some. Such a
-// one may name any host: a page that makes its own name lead here (DNS rebinding) has
+// isHook reports whether a request is a post to a channel. Such a one may name any host: a page that makes its own name lead here (DNS rebinding) has
 // nothing to show that a channel would believe, and no answer tells it anything.
 func (s *Server) isHook(r *http.Request) bool {
-	name, ok := strings.CutPrefix(r.URL.Path, "/hooks/")
-	return ok && r.Method == http.MethodPost && s.opt.Hooks[name] != nil
+	return strings.HasPrefix(r.URL.Path, "/hooks/") && r.Method == http.MethodPost
+}
+
+func unsigned() *failure {
+	return fail(http.StatusUnauthorized, "bad_signature", "", "the post is not signed as it has to be")
 }
 
 // hook hands a post to its channel, which proves it.
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("channel")
 	ch := s.opt.Hooks[name]
-	if ch == nil {
-		return fail(http.StatusNotFound, "not_found", "", "there is nothing at %s", r.URL.Path)
+	if ch == nil { // nobody learns from the answer which channels there are
+		return s.hooks.doors.failed(r, unsigned())
 	}
 	who := s.peer(r, true, true)
 	if who == PeerHob { // it runs as the owner and could read the secret
@@ -103,7 +105,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) error {
 	// Other users' programs may carry the owner's tunnel; they prove nothing by it.
 	a := ch.Hook(ctx, channels.Post{Header: r.Header, Body: body, Unknown: who != PeerOwner})
 	if a.Status == http.StatusUnauthorized {
-		return s.hooks.doors.failed(r, fail(http.StatusUnauthorized, "bad_signature", "", "the post is not signed as it has to be"))
+		return s.hooks.doors.failed(r, unsigned())
 	}
 	proven = true
 	if at, ok := r.Context().Value(connKey{}).(*connection); ok {
