@@ -74,7 +74,7 @@ func TestWebhookIn(t *testing.T) {
 	if code, body := h.hook("/hooks/webhook", []byte(`{"text":"hello"}`), nil); code != http.StatusUnauthorized || strings.Contains(body, "secret") {
 		t.Errorf("without a signature: %d %s", code, body)
 	}
-	if code, _ := h.hook("/hooks/alexa", []byte(`{}`), nil); code != http.StatusMisdirectedRequest {
+	if code, _ := h.hook("/hooks/alexa", []byte(`{}`), nil); code != http.StatusUnauthorized {
 		t.Errorf("a channel that is not configured: %d", code)
 	}
 	_, list := h.api(http.MethodGet, "/api/v1/inbox", nil)
