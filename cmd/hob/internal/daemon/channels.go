@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/autonomy/bus"
 	"hob/autonomy/config"
 	"hob/autonomy/pairing"
 	"hob/channels"
+	channelsall "hob/channels/all"
+	"hob/channels/terminal"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/channel"
 	"hob/cmd/hob/internal/doctor"
@@ -20,6 +24,74 @@ import (
 	"hob/platform/pim"
 	"hob/platform/provenance"
 )
+
+// openChannels makes the channels that send by themselves, and the bus that
+// has to know which those are.
+func (d *Daemon) openChannels(context.Context) error {
+	opened, failed := channels.Open(d.channelDrivers(), d.section, func(name string) channels.Deps {
+		return channels.Deps{
+			Log: d.opt.Log.With("channel", name), Secret: d.secret, Network: d.network, Getenv: d.environ(), Scripts: d.scripts,
+			Keep: bus.Keeper(d.store, name), Dir: d.opt.Paths.ChannelDir(name), Account: func(account string) (pim.Account, error) { return d.account(account, "imap") },
+			Lists: d.lists, Notes: d.notes, Buttons: buttons{d},
+		}
+	})
+	for name, err := range failed {
+		d.opt.Log.Error("channel cannot be used", "channel", name, "err", err)
+	}
+	for _, s := range d.opt.Config.Channels {
+		if opened[s.Name] != nil || failed[s.Name] != nil || !s.Enabled {
+			continue
+		}
+		if k, known := channel.Find(s.Name); known && !k.Always {
+			failed[s.Name] = fmt.Errorf("channels: %s: it does not work on this machine; hob channel remove %s", s.Name, s.Name)
+		} else {
+			return s.Errorf("", "there is no channel of this name; known are %s", strings.Join(channelNames(), ", "))
+		}
+	}
+	d.bus = bus.New(d.store, bus.Options{Redact: d.redact.Text, Gate: d.gate, Lost: d.lost, Route: func(channel, chat string) (string, string, bool) {
+		if d.channels.Has(channel) && !d.channels.Pull(channel) {
+			return channel, chat, false
+		}
+		if channel == terminal.Name {
+			return channel, chat, true
+		}
+		return "web", chat, true
+	}})
+	opened[terminal.Name] = terminal.New()
+	maps.Copy(opened, d.opt.Channels)
+	d.hooks = map[string]channels.Hooked{}
+	for name, ch := range opened {
+		if h, ok := ch.(channels.Hooked); ok {
+			d.hooks[name] = h
+		}
+	}
+	var err error
+	d.channels, err = channels.New(channels.Options{
+		Outbox: d.bus.Outbox(), Receiver: &backend{d}, Log: d.opt.Log, Channels: opened, Failed: failed, Trouble: d.channelStopped, Owners: owners{d},
+		SharedGroups: d.opt.Config.Autonomy.Groups == config.PerChat,
+		Choices:      d.choices(), Files: d.received(), Drafts: d.bus.Drafts(),
+	})
+	return err
+}
+
+// channelStopped tells the owner, somewhere else, of a channel that needs him.
+func (d *Daemon) channelStopped(name string, cause error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	key := fmt.Sprintf("channel-stopped:%s:%d", name, d.started.UnixMilli())
+	text := fmt.Sprintf("The channel %s has stopped: %v. What I would say there waits until the next start.", name, cause)
+	if err := d.loop.Tell(ctx, key, text); err != nil {
+		d.opt.Log.Error("the owner could not be told of a stopped channel", "channel", name, "err", err)
+	}
+}
+
+func channelNames() []string {
+	var out []string
+	for _, dr := range channelsall.Drivers() {
+		out = append(out, dr.Name())
+	}
+	return out
+}
 
 // channelRow is a channel as lists show it.
 type channelRow struct {
