@@ -77,7 +77,7 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 		g.unmentioned.Add(1)
 		return Accepted{}, g.overhear(ctx, in, own)
 	}
-	if !in.Forwarded {
+	if !in.Forwarded || in.FromOwner { // what he passes on belongs to the words that go with it
 		in.Settle = g.settle
 	}
 	if acc, known, err := g.known(ctx, in); err != nil || known {

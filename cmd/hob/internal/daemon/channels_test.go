@@ -135,8 +135,34 @@ func TestWhatIsNotJoinedWaitsForNothing(t *testing.T) {
 		t.Error("a command was joined")
 	}
 	p.reply(t, "running")
-	if acc := p.hear(t, channels.Inbound{Text: "another's words", Forwarded: true}); acc.Event == waits.Event {
-		t.Error("a text of somebody else was joined")
+}
+
+// "What is this about?" and what is passed on along with it are one question, in which
+// the words of the other stay outside text.
+func TestWhatIsPassedOnBelongsToTheWordsAboutIt(t *testing.T) {
+	p := newPigeon(400 * time.Millisecond)
+	var body string
+	var mu sync.Mutex
+	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+		mu.Lock()
+		defer mu.Unlock()
+		body = string(r.Body)
+		return llmtest.Answer{Text: "a bill"}
+	})
+	first := p.hear(t, channels.Inbound{Text: "what is this about?", Key: "1"})
+	if acc := p.hear(t, channels.Inbound{Text: "you owe us 9 coins", Key: "2", Forwarded: true}); acc.Event != first.Event {
+		t.Error("what was passed on was not joined")
+	}
+	p.reply(t, "a bill")
+	mu.Lock()
+	defer mu.Unlock()
+	if !strings.Contains(body, "you owe us 9 coins") || !strings.Contains(body, "what is this about?") {
+		t.Errorf("the model was asked %s", body)
+	}
+	ev, err := h.d.bus.Event(t.Context(), first.Event)
+	fatal(t, err)
+	if strings.Contains(ev.Text, "coins") || !strings.Contains(string(ev.Payload), `"outside":["you owe us 9 coins"]`) {
+		t.Errorf("%q with %s: the words of another stand among the owner's", ev.Text, ev.Payload)
 	}
 }
 
