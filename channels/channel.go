@@ -107,10 +107,11 @@ type Receiver interface {
 	Receive(ctx context.Context, in Inbound) (Accepted, error)
 }
 
-// Knower is a Receiver that can tell whether a message was taken before, so that what
-// came with it is not fetched again.
+// Knower is a Receiver that is asked about a message before the files that came with it
+// are fetched. Known reports whether it was taken before, and answers ErrStranger when
+// it would not be taken.
 type Knower interface {
-	Known(ctx context.Context, channel, key string) (Accepted, bool, error)
+	Known(ctx context.Context, in Inbound) (Accepted, bool, error)
 }
 
 // Overhearer is a Receiver that is also shown what is not taken because of who

@@ -40,13 +40,13 @@ const (
 // filesOnly stands for the words of a message that has none.
 const filesOnly = "[files]"
 
-// known asks whether a message with files was taken before.
+// known asks whether a message with files was taken before, or will not be.
 func (g *gate) known(ctx context.Context, in Inbound) (Accepted, bool, error) {
 	k, ok := g.to.(Knower)
-	if !ok || len(in.Files) == 0 || in.Key == "" {
+	if !ok || len(in.Files) == 0 {
 		return Accepted{}, false, nil
 	}
-	acc, yes, err := k.Known(ctx, g.name, in.Key)
+	acc, yes, err := k.Known(ctx, in)
 	if err != nil {
 		return acc, false, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -183,16 +184,41 @@ func (zeros) Read(p []byte) (int, error) {
 // knowing is a receiver that has taken everything before.
 type knowing struct{ channelstest.Inbox }
 
-func (*knowing) Known(context.Context, string, string) (channels.Accepted, bool, error) {
+func (*knowing) Known(context.Context, channels.Inbound) (channels.Accepted, bool, error) {
 	return channels.Accepted{Event: "e1"}, true, nil
 }
 
+// wary is a receiver that will take nothing.
+type wary struct{ channelstest.Inbox }
+
+func (*wary) Known(_ context.Context, in channels.Inbound) (channels.Accepted, bool, error) {
+	return channels.Accepted{}, false, fmt.Errorf("%s wrote too much on %s: %w", in.Sender, in.Channel, channels.ErrStranger)
+}
+
 func TestFilesOfARepeatAreNotFetched(t *testing.T) {
-	k := &talker{say: channels.Inbound{Chat: "7", FromOwner: true, Key: "k", Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
+	k := askFirst(t, &knowing{}, "k")
+	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
+		t.Errorf("%+v, %v", k.acc, k.err)
+	}
+}
+
+// What comes with a message that will not be taken fills no disk.
+func TestFilesOfWhatIsNotTakenAreNotFetched(t *testing.T) {
+	for _, key := range []string{"k", ""} {
+		if k := askFirst(t, &wary{}, key); !errors.Is(k.err, channels.ErrStranger) || !strings.Contains(k.err.Error(), "ada wrote too much on x") {
+			t.Errorf("%v", k.err)
+		}
+	}
+}
+
+// askFirst hands a message with a file, which must not be fetched, to a receiver.
+func askFirst(t *testing.T, to channels.Receiver, key string) *talker {
+	t.Helper()
+	k := &talker{say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: true, Key: key, Files: []channels.File{{Name: "x", Open: func(context.Context) (io.ReadCloser, error) {
 		t.Error("it was fetched")
 		return nil, errors.New("no")
 	}}}}}
-	m, err := channels.New(channels.Options{Outbox: channelstest.NewOutbox(), Receiver: &knowing{}, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"x": k}})
+	m, err := channels.New(channels.Options{Outbox: channelstest.NewOutbox(), Receiver: to, Log: slog.New(slog.DiscardHandler), Channels: map[string]channels.Channel{"x": k}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +230,5 @@ func TestFilesOfARepeatAreNotFetched(t *testing.T) {
 		cancel()
 		<-done
 	})
-	if k.err != nil || !k.acc.Repeated || k.acc.Event != "e1" {
-		t.Errorf("%+v, %v", k.acc, k.err)
-	}
+	return k
 }
