@@ -196,7 +196,7 @@ func (d *draft) run(ctx context.Context) {
 				return
 			}
 		}
-		if text = d.cut(text, draftMark); text == shown || id == "" && utf8.RuneCountInString(text) < draftText {
+		if text = d.cut(text, draftMark); text == "" || text == shown || id == "" && utf8.RuneCountInString(text) < draftText {
 			select {
 			case <-d.poke:
 			case <-ctx.Done():

@@ -68,6 +68,26 @@ func TestShortAndFastAnswersHaveNoDraft(t *testing.T) {
 	})
 }
 
+// Between two steps of a turn nothing is known of the answer: what stands there stays.
+func TestNoDraftIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f, _ := drafting(t, channels.Options{})
+		s := h.Show(t.Context(), "e1", "x", "7")
+		s.Add(sentence)
+		time.Sleep(5 * time.Second)
+		s.Reset()
+		s.Add(" \n\n")
+		time.Sleep(5 * time.Second)
+		s.Add("At last.")
+		time.Sleep(5 * time.Second)
+		s.Stop()
+		if got := f.Drafts(); len(got) != 2 || got[1] != "At last. …" {
+			t.Errorf("drafts %q", got)
+		}
+		h.stop(t)
+	})
+}
+
 func TestWhereThereAreNoDrafts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _, _ := drafting(t, channels.Options{Choices: map[string]channels.Choice{"x": {Whole: true}}})
