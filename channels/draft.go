@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -273,8 +274,14 @@ func (d *draft) show(ctx context.Context, id, text string) (got string, err erro
 
 // cut makes one message of a text: its beginning, with a mark that it goes on.
 func (d *draft) cut(text, mark string) string {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
-	if text == "" {
+	text = strings.ToValidUTF8(text, "")
+	if mark != "" {
+		text = certain(text)
+	}
+	if d.m.opt.Redact != nil {
+		text = d.m.opt.Redact(text)
+	}
+	if text = strings.TrimSpace(text); text == "" {
 		return ""
 	}
 	l := d.limits
@@ -286,4 +293,18 @@ func (d *draft) cut(text, mark string) string {
 		return parts[0] + draftMark
 	}
 	return text + mark
+}
+
+// certain is a growing text without its last word and the numbers before that: only
+// when they are whole can be told whether they are a credential.
+func certain(text string) string {
+	for {
+		text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
+		before := strings.TrimRight(text, " ")
+		word := before[strings.LastIndexAny(before, " \n")+1:]
+		if before == text || strings.Trim(word, "-.0123456789") != "" || !strings.ContainsAny(word, "0123456789") {
+			return text
+		}
+		text = before
+	}
 }

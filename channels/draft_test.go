@@ -8,6 +8,7 @@ import (
 
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/platform/redact"
 )
 
 const sentence = "This is an answer of more than forty characters. "
@@ -78,7 +79,7 @@ func TestNoDraftIsEmpty(t *testing.T) {
 		s.Reset()
 		s.Add(" \n\n")
 		time.Sleep(5 * time.Second)
-		s.Add("At last.")
+		s.Add("At last. ")
 		time.Sleep(5 * time.Second)
 		s.Stop()
 		if got := f.Drafts(); len(got) != 2 || got[1] != "At last. …" {
@@ -87,6 +88,39 @@ func TestNoDraftIsEmpty(t *testing.T) {
 		h.stop(t)
 	})
 }
+
+// What would be taken out of the whole answer is never seen while it grows.
+func TestNoDraftHoldsASecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		secrets := []string{"ghp_0123456789abcdefghijABCDEFGHIJ012345", "4111 1111 1111 1111", "-----BEGIN PRIVATE KEY-----\nMIIEvQ\nIBADAN\n-----END PRIVATE KEY-----"}
+		h, f, _ := drafting(t, channels.Options{Redact: redact.Shapes})
+		s := h.Show(t.Context(), "e1", "x", "7")
+		for _, secret := range secrets {
+			for _, r := range sentence + "密码是 " + secret + " and more, " + secret {
+				s.Add(string(r))
+				time.Sleep(draftStep)
+			}
+			s.Add(", as you know. ")
+			s.Break()
+			time.Sleep(5 * time.Second)
+		}
+		s.Stop()
+		if n := len(f.Drafts()); n < 20 {
+			t.Errorf("only %d drafts", n)
+		}
+		for _, d := range f.Drafts() {
+			for _, part := range []string{"ghp_0", "4111", "MIIE", "IBADAN"} {
+				if strings.Contains(d, part) {
+					t.Fatalf("a draft shows %q", d)
+				}
+			}
+		}
+		h.stop(t)
+	})
+}
+
+// draftStep is longer than the time between two drafts.
+const draftStep = 2 * time.Second
 
 func TestWhereThereAreNoDrafts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

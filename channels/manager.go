@@ -35,6 +35,9 @@ type Options struct {
 	// Drafts keeps which messages hold answers that are still being written; nil:
 	// answers are sent only whole.
 	Drafts Drafts
+	// Redact takes credentials out of what is seen of an answer that is still being
+	// written, as they are taken out of all texts that are sent; nil leaves them.
+	Redact func(string) string
 	// Grace is how long a Send may go on after Run was told to end (default 3 s).
 	Grace time.Duration
 }
