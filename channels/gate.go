@@ -98,8 +98,8 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 }
 
 // identify finds out whether the sender is the owner. Only what he wrote himself
-// pairs him: nothing that is quoted or passed on, and nothing in a group, where
-// others read the code.
+// pairs him: nothing that is quoted or passed on. What is said in a group pairs
+// nobody, since others read the code.
 func (g *gate) identify(ctx context.Context, in *Inbound) error {
 	if in.FromOwner || in.Sender == "" || g.owners == nil {
 		return nil
@@ -111,10 +111,10 @@ func (g *gate) identify(ctx context.Context, in *Inbound) error {
 			in.Outside, in.Text = append(in.Outside, in.Text), "[forwarded]"
 		}
 	}
-	if err != nil || yes || in.Group || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 || len(in.Files) > 0 {
+	if err != nil || yes || in.Forwarded || len(in.Outside) > 0 || len(in.Images) > 0 || len(in.Files) > 0 {
 		return err
 	}
-	if yes, err = g.owners.Pair(ctx, *in); err != nil || !yes {
+	if yes, err = g.owners.Pair(ctx, *in); err != nil || !yes || in.Group {
 		return err
 	}
 	in.FromOwner, in.Text, in.Payload = true, PairedCommand, nil
