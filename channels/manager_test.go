@@ -292,6 +292,9 @@ func TestBrokenChannelsHurtNobody(t *testing.T) {
 		got := map[string]string{}
 		for _, s := range h.Status() {
 			got[s.Name] = s.State
+			if s.Name == "panics" && (!strings.Contains(s.Error, "panic") || strings.Contains(s.Error, "goroutine")) {
+				t.Errorf("the owner is told of a panic: %q", s.Error)
+			}
 			if s.Name == "email" && s.Error != "no password" {
 				t.Errorf("email: %q", s.Error)
 			}
