@@ -50,6 +50,7 @@ type deliverer struct {
 // try is what this process knows of a text it could not deliver yet.
 type try struct {
 	parts    []string
+	of       int  // how many of the parts are the text; one more tells of files
 	sent     int  // parts that have certainly arrived
 	unsure   bool // the next part may have arrived
 	failures int
@@ -57,6 +58,7 @@ type try struct {
 	// undrafted: the draft of the answer cannot be replaced; it comes as a message of
 	// its own.
 	undrafted bool
+	bare      bool // the platform has refused the files
 }
 
 func (m *Manager) deliverer(name string, ch Channel) *deliverer {
@@ -163,6 +165,7 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 	t := d.tries[row.ID]
 	if t == nil {
 		t = &try{parts: d.split(row.Text), unsure: row.MaybeRepeated && !d.dedupes}
+		t.of = len(t.parts)
 		d.tries[row.ID] = t
 	}
 	var r Receipt
@@ -191,14 +194,24 @@ func (d *deliverer) deliver(ctx context.Context, row Delivery) error {
 // carried are the files that the channel takes along, and what is said of the others:
 // they were queued while it took more.
 func (d *deliverer) carried(files []Attachment) (along []Attachment, left string) {
+	var not []Attachment
 	for _, f := range files {
 		if _, err := os.Stat(f.Path); d.attach && f.Size <= d.maxFile && err == nil {
 			along = append(along, f)
-			continue
+		} else {
+			not = append(not, f)
 		}
-		left += fmt.Sprintf("\n(the file %s, %s, could not go along)", f.Name, size(f.Size))
 	}
-	return along, strings.TrimSpace(left)
+	return along, lost(not)
+}
+
+// lost is what is said of files that do not go along.
+func lost(files []Attachment) string {
+	var out []string
+	for _, f := range files {
+		out = append(out, fmt.Sprintf("(the file %s, %s, could not go along)", f.Name, size(f.Size)))
+	}
+	return strings.Join(out, "\n")
 }
 
 // split cuts a text so that the mark of a repetition still fits.
@@ -216,7 +229,10 @@ func (d *deliverer) split(text string) []string {
 func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, error) {
 	p := row
 	p.Text, p.MaybeRepeated = t.parts[t.sent], t.unsure
-	if len(t.parts) > 1 {
+	switch {
+	case t.sent >= t.of:
+		p.ID += ".files"
+	case t.of > 1:
 		p.ID = fmt.Sprintf("%s.%d", row.ID, t.sent+1)
 	}
 	if t.sent > 0 || t.undrafted {
@@ -225,7 +241,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if p.Draft != "" { // it is put in the place of what is there, however often
 		p.MaybeRepeated = false
 	}
-	if t.sent < len(t.parts)-1 {
+	if t.sent != t.of-1 || t.bare {
 		p.Files = nil
 	}
 	r, err := d.call(ctx, func(ctx context.Context) (Receipt, error) {
@@ -251,6 +267,11 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 		// The message in which it grew is gone, or cannot be changed any more.
 		d.log.Info("an answer is sent as a message of its own", "delivery", row.ID, "error", err)
 		t.undrafted = true
+		return d.part(ctx, row, t)
+	}
+	if c := ClassOf(err); err != nil && len(p.Files) > 0 && (c == Permanent || c == Unsupported) {
+		d.log.Warn("a text goes out without its files, which are refused", "delivery", row.ID, "error", err)
+		t.bare, t.parts = true, append(t.parts, lost(p.Files))
 		return d.part(ctx, row, t)
 	}
 	if err != nil && maybeSent(err) && p.Draft == "" {
