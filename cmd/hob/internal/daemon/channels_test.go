@@ -236,6 +236,45 @@ func TestTheOwnerGetsAFile(t *testing.T) {
 	}
 }
 
+// A file that is too large for the channel, or that its platform refuses, is not lost in
+// silence: the owner reads where it lies, or that it could not go along.
+func TestAFileThatCannotGoAlong(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		size   int64
+		refuse bool
+		want   string
+	}{
+		{"larger than the channel takes", 2 << 20, false, "report.pdf lies on your computer: "},
+		{"larger than anything that goes out", 60 << 20, false, "done: "},
+		{"refused by the platform", 1 << 10, true, "(the file report.pdf, 1 kB, could not go along)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPigeon(0)
+			h := pigeonHouse(t, p, "", sendsFile("~/Documents/report.pdf"))
+			path := filepath.Join(h.home, "Documents", "report.pdf")
+			fatal(t, os.WriteFile(path, []byte("%PDF-1.4 x"), 0o600))
+			fatal(t, os.Truncate(path, c.size))
+			if c.refuse {
+				p.FailWith(channels.Errorf(channels.Permanent, "413 request entity too large"), 1)
+			}
+			p.hear(t, channels.Inbound{Text: "send me the report.pdf"})
+			if d := p.reply(t, c.want); len(d.Files) != 0 || strings.Contains(c.want, "lies on") && !strings.Contains(d.Text, path) {
+				t.Errorf("%+v", d)
+			}
+			if done := p.reply(t, "done: "); c.size > 50<<20 && !strings.Contains(done.Text, "at most 50 MB") {
+				t.Errorf("the model was told %q", done.Text)
+			}
+			if c.size < 50<<20 {
+				p.reply(t, "here it is")
+			}
+			if info, err := os.Stat(path); err != nil || info.Size() != c.size {
+				t.Errorf("the file itself: %v, %v", info, err)
+			}
+		})
+	}
+}
+
 func TestFilesThatAreNotSent(t *testing.T) {
 	for _, path := range []string{"~/Documents/.env", "~/.ssh/id_rsa", "/etc/passwd", "~/hob/test.key"} {
 		p := newPigeon(0)
