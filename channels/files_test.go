@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"hob/channels"
 	"hob/channels/channelstest"
@@ -104,6 +105,30 @@ func TestNoFileOfAStrangerIsFetched(t *testing.T) {
 		if _, err := hear(t, in, channels.Options{}); !errors.Is(err, channels.ErrStranger) {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+// What comes slowly holds up the messages behind it only for a while: not long when
+// somebody else than the owner sends it.
+func TestSlowFiles(t *testing.T) {
+	slow := channels.File{Name: "slow", Open: func(ctx context.Context) (io.ReadCloser, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+	for _, owner := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &talker{allow: []string{"ada"}, say: channels.Inbound{Chat: "7", Sender: "ada", FromOwner: owner, Files: []channels.File{slow, slow, slow}}}
+			h := start(t, channelstest.NewOutbox(), map[string]channels.Channel{"x": k}, channels.Options{})
+			begun := time.Now()
+			for len(h.inbox.Heard()) == 0 && time.Since(begun) < time.Hour {
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			if took, want := time.Since(begun), map[bool]time.Duration{true: 90 * time.Second, false: 20 * time.Second}[owner]; took != want {
+				t.Errorf("owner %v: after %v", owner, took)
+			}
+			h.stop(t)
+		})
 	}
 }
 
