@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"hob/platform/failpoint"
 )
 
 // gate stands between one channel and the engine: it decides who is heard and
@@ -88,6 +90,7 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 		return Accepted{}, err
 	}
 	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
+	failpoint.Hit("message.fetched")
 	acc, err := g.to.Receive(ctx, in)
 	if err != nil {
 		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)
