@@ -238,7 +238,13 @@ func (h *hearer) mail(ctx context.Context, uid uint32) error {
 	if why != "" {
 		return h.leave(ctx, l, why)
 	}
-	if l.verified(h.c.trusted) && x.Size > int64(len(raw)) && x.Size <= h.c.most {
+	known := l.verified(h.c.trusted)
+	if !known {
+		h.c.mu.Lock()
+		h.c.unknown++
+		h.c.mu.Unlock()
+	}
+	if known && x.Size > int64(len(raw)) && x.Size <= h.c.most {
 		// Only a sender whom the owner can have let in costs that much.
 		if raw, err = h.whole(ctx, uid, raw, x.Size); err != nil {
 			return h.refused(ctx, uid, err)

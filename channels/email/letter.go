@@ -27,7 +27,6 @@ type letter struct {
 
 	fields  []field
 	from    string // the one address of its one From field; "" when there is none such
-	domain  string // of from
 	claimed string // any address that it claims to come from, for what is to be left
 	refers  []string
 	own     string // what the sender wrote himself
@@ -45,9 +44,13 @@ type part struct {
 
 // read takes a mail apart, of which raw is the beginning.
 func read(meta pim.Message, raw []byte) *letter {
-	l := &letter{Message: meta, fields: readFields(raw)}
+	l := &letter{Message: meta}
+	var sound bool
+	l.fields, sound = readFields(raw)
 	mailbox.Head(raw, &l.Message)
-	l.from, l.domain = author(l.fields)
+	if sound {
+		l.from = author(l.fields)
+	}
 	if l.claimed = l.from; l.claimed == "" && len(l.From) > 0 {
 		l.claimed = l.From[0].Address
 	}

@@ -23,7 +23,7 @@ type cause struct {
 }
 
 func (l *letter) verified(trusted string) bool {
-	return l.from != "" && vouched(l.fields, trusted, l.domain)
+	return vouched(l.fields, trusted, l.from)
 }
 
 // inbound is a mail as a message. why it is none: the subject, or the end of a loop.

@@ -60,7 +60,7 @@ func apart(raw []byte, depth int, digest bool, out *[]entity) {
 // entityOf reads the header of a part; boundary divides its parts, if it has some.
 func entityOf(raw []byte, digest bool) (e entity, boundary string) {
 	head, body := divide(raw)
-	fields := readFields(head)
+	fields, _ := readFields(head)
 	e.body = body
 	e.kind, e.params = mediaType(first(fields, "content-type"))
 	switch {

@@ -67,6 +67,7 @@ func TestAtServers(t *testing.T) {
 		{"Renumbered", testRenumbered},
 		{"NotTaken", testNotTaken},
 		{"WhoWrites", testWhoWrites},
+		{"TestTellsTheHost", testTestTellsTheHost},
 		{"Group", testGroup},
 		{"SubjectPrefix", testSubjectPrefix},
 		{"FilesComeAlong", testFilesComeAlong},
