@@ -198,11 +198,17 @@ func testFilesComeAlong(t *testing.T, sv servers) {
 	w.put(mail("large@x.org", 3<<19))
 	w.put(mail("huge@x.org", 3<<20))
 	got := w.heard(3)
-	for i, n := range []int{2, 2, 0} {
+	for i, n := range []int{2, 2, 1} {
 		if len(got[i].Files) != n || got[i].Text != "see the files" {
 			t.Fatalf("%d: %d files with %q", i, len(got[i].Files), got[i].Text)
 		}
 		for k, f := range got[i].Files {
+			if i == 2 { // the manager says that it is too large
+				if f.Name != "a.pdf" || f.Size < ch.most || f.Open != nil {
+					t.Errorf("%+v", f)
+				}
+				continue
+			}
 			r, err := f.Open(t.Context())
 			if err != nil {
 				t.Fatal(err)
