@@ -24,7 +24,7 @@ func stampOf(file string) (stamp, error) {
 		return s, err
 	}
 	s.main, s.mainAt = info.Size(), info.ModTime()
-	if info, err = os.Stat(file + "-wal"); err == nil && info.Mode().IsRegular() {
+	if info, err = os.Stat(file + logEnd); err == nil && info.Mode().IsRegular() {
 		s.log, s.logAt = info.Size(), info.ModTime()
 	}
 	return s, nil
@@ -56,7 +56,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := errors.Join(copyFile(file, to), copyFile(file+"-wal", to+"-wal")); err != nil {
+		if err := errors.Join(copyFile(file, to), copyFile(file+logEnd, to+logEnd)); err != nil {
 			return nil, fmt.Errorf("copy Messages' database: %w", err)
 		}
 		if after, err := stampOf(file); err != nil || after != before || ctx.Err() != nil {
