@@ -13,7 +13,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -87,6 +89,9 @@ func readable(file string) error {
 	return f.Close()
 }
 
+// lockWait is how long a database is waited for that another program has locked.
+const lockWait = 5 * time.Second
+
 // open opens a file where it is. It is never opened as immutable: the newest messages
 // stand in the log beside it, which would be left out (sqlite.org/uri.html).
 func open(ctx context.Context, file string) (_ *DB, err error) {
@@ -98,7 +103,7 @@ func open(ctx context.Context, file string) (_ *DB, err error) {
 	if !strings.HasPrefix(at, "/") {
 		at = "/" + at // C:/x
 	}
-	pool, err := sql.Open("sqlite", "file://"+at+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout(5000)&_pragma=cache_size(-2048)")
+	pool, err := sql.Open("sqlite", "file://"+at+"?mode=ro&_pragma=query_only(1)&_pragma=busy_timeout("+strconv.FormatInt(lockWait.Milliseconds(), 10)+")&_pragma=cache_size(-2048)")
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +149,7 @@ func columns(ctx context.Context, pool *sql.DB) (map[string]map[string]bool, err
 
 // Result codes (sqlite.org/rescode.html).
 const (
+	codeBusy     = 5
 	codeReadOnly = 8
 	codeCorrupt  = 11
 	codeCantOpen = 14
@@ -167,6 +173,8 @@ func unopened(err error) bool {
 
 func explain(file string, err error) error {
 	switch code(err) {
+	case codeBusy:
+		return fmt.Errorf("another program has kept %s locked for %s, it is tried again: %w", file, lockWait, err)
 	case codeAuth:
 		return fmt.Errorf("%w: %w", ErrNoAccess, err)
 	case codeNoDB, codeCorrupt:

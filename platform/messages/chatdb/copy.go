@@ -30,6 +30,23 @@ func stampOf(file string) (stamp, error) {
 	return s, nil
 }
 
+// copyName is the pattern of the folders with copies.
+const copyName = "messages-*"
+
+// Tidy removes the copies within temp that a process which was killed has left behind.
+// Nobody reads the same copy for as long as that.
+func Tidy(temp string) {
+	old, err := filepath.Glob(filepath.Join(temp, copyName))
+	if err != nil {
+		return // temp is a pattern itself
+	}
+	for _, dir := range old {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Hour {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
 // copies is how often a file is copied that changes meanwhile.
 const copies = 5
 
@@ -41,7 +58,7 @@ func openCopy(ctx context.Context, file, temp string) (_ *DB, err error) {
 			return nil, fmt.Errorf("copy Messages' database: %w", err)
 		}
 	}
-	dir, err := os.MkdirTemp(temp, "messages-*")
+	dir, err := os.MkdirTemp(temp, copyName)
 	if err != nil {
 		return nil, fmt.Errorf("copy Messages' database: %w", err)
 	}

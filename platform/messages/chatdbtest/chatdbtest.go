@@ -77,6 +77,8 @@ type DB struct {
 	t       testing.TB
 	sql     *sql.DB
 
+	write sync.Mutex // one transaction at a time
+
 	mu  sync.Mutex
 	has map[string]bool // "message.text"
 	n   int
@@ -249,6 +251,10 @@ func (d *DB) Say(m Message) (int64, string) {
 	if m.Service == "" {
 		m.Service = "iMessage"
 	}
+	d.write.Lock()
+	defer d.write.Unlock()
+	d.Exec("BEGIN") // it is there with all that belongs to it
+	defer d.Exec("COMMIT")
 	v := map[string]any{"guid": m.GUID, "service": m.Service, "date": d.Date(m.At), "is_from_me": m.From == ""}
 	if m.From != "" {
 		v["handle_id"] = d.Handle(m.From, m.Service)
