@@ -38,6 +38,11 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	if slices.ContainsFunc(list, isGroup) { // a chat of two by a group's name is nobody's
 		list = slices.DeleteFunc(list, func(one chatdb.Chat) bool { return !one.Group })
 	}
+	if strings.HasPrefix(d.Chat, bySMS) {
+		if sms := slices.DeleteFunc(slices.Clone(list), func(one chatdb.Chat) bool { return vouched(one.Service) }); len(sms) > 0 {
+			list = sms
+		}
+	}
 	var from cause
 	_ = json.Unmarshal(d.Cause, &from) // none, or of another version
 	for _, one := range list {
@@ -51,7 +56,11 @@ func (c *Channel) resolve(ctx context.Context, db *chatdb.DB, d channels.Deliver
 	case strings.Contains(d.Chat, ";+;") || !strings.HasPrefix(key, "+") && !strings.Contains(key, "@"):
 		return target{}, channels.Errorf(channels.Permanent, "Messages has no chat %q, and it is neither an e-mail address nor a number with its country, such as +15550100", d.Chat)
 	}
-	return target{key: key, service: "iMessage"}, nil
+	t := target{key: key, service: "iMessage"}
+	if strings.HasPrefix(d.Chat, bySMS) {
+		t.service = "SMS"
+	}
+	return t, nil
 }
 
 func isGroup(c chatdb.Chat) bool { return c.Group }

@@ -316,7 +316,7 @@ func TestWhatTheOwnerHasToDo(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Repeat("text", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "channels.imessage.db") {
+	if err := m.channel(imessage.Config{DB: "~/text.db"}, imessage.Options{}).Run(ctx, nil); err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "channels.imessage.db") {
 		t.Errorf("%v", err)
 	}
 	if err := imessage.Explain(none, os.ErrPermission); channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "Full Disk Access") || !strings.Contains(err.Error(), "Terminal") {
@@ -334,7 +334,7 @@ func TestWhatTheOwnerHasToDo(t *testing.T) {
 		}
 	}
 	c, err := imessage.New(imessage.Config{DB: "/x", Allow: []string{"+1 (555) 0100", "Ada@Example.org"}}, deps, imessage.Options{GOOS: "darwin"})
-	if err != nil || !slices.Equal(c.Allow(), []string{"+15550100", "ada@example.org"}) {
+	if err != nil || !slices.Equal(c.Allow(), []string{"+15550100", "sms:+15550100", "ada@example.org", "sms:ada@example.org"}) {
 		t.Errorf("%v, %v", c, err)
 	}
 }
