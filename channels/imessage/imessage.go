@@ -50,6 +50,8 @@ type Options struct {
 	Debounce, Hold time.Duration
 	// Verify is how long is looked for what was sent (default 10 s).
 	Verify time.Duration
+	// Orphan is how long what an earlier process has started may still send (1 min).
+	Orphan time.Duration
 	Now    func() time.Time
 }
 
@@ -95,6 +97,7 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	o.Debounce = cmp.Or(o.Debounce, 400*time.Millisecond)
 	o.Hold = cmp.Or(o.Hold, 10*time.Second)
 	o.Verify = cmp.Or(o.Verify, 10*time.Second)
+	o.Orphan = cmp.Or(o.Orphan, time.Minute)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -62,9 +62,13 @@ func hash(s string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// same is the form in which texts are compared: Messages may trim and compose them.
+// plain writes what Messages may have made typographic as it is typed.
+var plain = strings.NewReplacer("\r\n", "\n", "\u2018", "'", "\u2019", "'", "\u201c", `"`, "\u201d", `"`, "\u2013", "--", "\u2014", "--", "\u2026", "...", "\u00a0", " ", "\ufe0e", "", "\ufe0f", "")
+
+// same is the form in which texts are compared: Messages may trim and compose them, and
+// put other quotes and dashes into them.
 func same(s string) string {
-	return norm.NFC.String(strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")))
+	return norm.NFC.String(strings.TrimSpace(plain.Replace(s)))
 }
 
 // load reads what an earlier process has left. l.mu is held.
