@@ -35,7 +35,9 @@ type Config struct {
 }
 
 // Driver makes the channel from its configuration.
-type Driver struct{}
+type Driver struct {
+	URL string // address of the Bot API, for tests; "" is Telegram's
+}
 
 // Name implements channels.Driver.
 func (Driver) Name() string { return name }
@@ -43,7 +45,7 @@ func (Driver) Name() string { return name }
 const name = "telegram"
 
 // New implements channels.Driver.
-func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+func (d Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	var c Config
 	if err := decode(&c); err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 		}
 		c.Token = s
 	}
-	return New(c, deps, Options{})
+	return New(c, deps, Options{Base: d.URL})
 }
 
 // Options of New are for tests; the zero value talks to Telegram.
