@@ -63,17 +63,16 @@ func (d Driver) New(decode func(any) error, deps channels.Deps) (channels.Channe
 // Options of New are for tests; the zero value talks to Telegram.
 type Options struct {
 	Base  string        // address of the Bot API
-	Poll  time.Duration // how long the server holds a poll that finds nothing (default 20 s)
+	Poll  time.Duration // how long the server holds a poll that finds nothing (default 25 s)
 	Pause time.Duration // the first wait after a failure (default 1 s)
 }
 
-// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage and
-// https://core.telegram.org/bots/faq#broadcasting-to-users. Files go up to 50 MB
-// there; we stop where one request may last.
+// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
+// #senddocument and https://core.telegram.org/bots/faq#broadcasting-to-users.
 const (
 	maxText    = 4096
 	maxCaption = 1024
-	maxFile    = 20 << 20
+	maxFile    = 50 << 20
 	perMinute  = 30
 	settle     = 1500 * time.Millisecond
 	slack      = 8 * time.Second // beyond which a poll that is held has died
@@ -117,7 +116,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		}
 	}
 	o.Base = cmp.Or(o.Base, "https://api.telegram.org")
-	o.Poll = cmp.Or(o.Poll, 20*time.Second)
+	o.Poll = cmp.Or(o.Poll, 25*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
 	network := deps.Network
 	if network == nil {
