@@ -169,7 +169,7 @@ func TestHostile(t *testing.T) {
 
 // TestBusy: no text keeps the parser busy for long.
 func TestBusy(t *testing.T) {
-	const n = 4_000
+	const n = 2_500
 	for _, unit := range []string{
 		"[", "]", "![", "*a ", "**a ", "_a ", "*a_ ", "a**b", "~~a ", "`", "`a", "``a ` ", "> ", ">", "- ", "* ", "1. ", "<", "<a", "&", "\\", "[a](", "[a](b", "[](", "|", "|a",
 		"|-", "a|b\n", "a\n- ", "- a\n", "> a\n", ">\n", "\t", " ", "\n", "#", "# \n", "```\n", "~~~", "=\n", "a\n=\n", "-\n", "*_", "**_", "*** ", "<https://", "(", ")", "![[]()", "- [ ] ",
