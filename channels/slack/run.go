@@ -273,7 +273,7 @@ func (s *session) command(ctx context.Context, f frame) {
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acked(f, nil)
+		s.acked(f, ephemeral("I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair slack"))
 	case err != nil:
 		s.log.Warn("a command on slack was not taken", "error", err)
 		s.acked(f, ephemeral("That did not reach me. Say it again in a moment."))

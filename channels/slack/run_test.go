@@ -49,7 +49,7 @@ func TestRenewed(t *testing.T) {
 			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
 				t.Errorf("heard %q, want %q", got, want)
 			}
-			if n := len(d.Made("conversations.list")); n != 0 {
+			if n := len(d.Made("users.conversations")); n != 0 {
 				t.Errorf("the history was read %d times though nothing was lost", n)
 			}
 		})
@@ -69,7 +69,7 @@ func TestLost(t *testing.T) {
 		until(t, "the end", func() bool { return d.Connections() == 0 })
 		d.Write(dm("two"))
 		d.Write(dm("three"))
-		d.Failing("conversations.list", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
+		d.Failing("users.conversations", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
 		d.Up()
 		until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
 		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
