@@ -313,6 +313,18 @@ type Deps struct {
 	Buttons Buttons
 }
 
+// Reveal resolves a secret of the configuration with Secret. An error names it as what.
+func (d Deps) Reveal(what, ref string) (string, error) {
+	if ref == "" || d.Secret == nil {
+		return ref, nil
+	}
+	s, err := d.Secret(ref)
+	if err != nil {
+		return "", fmt.Errorf("the %s: %w", what, err)
+	}
+	return s, nil
+}
+
 // ErrQuick says that a question was answered before anybody could have read it.
 var ErrQuick = errors.New("that was too quick to be meant: read the question, and press again")
 

@@ -101,14 +101,11 @@ type Channel struct {
 
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
-	if c.Token != "" && deps.Secret != nil {
-		s, err := deps.Secret(c.Token)
-		if err != nil {
-			return nil, fmt.Errorf("the token: %w", err)
-		}
-		c.Token = s
+	token, err := deps.Reveal("token", c.Token)
+	if err != nil {
+		return nil, err
 	}
-	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(c.Token), "Bot "))
+	token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(token), "Bot "))
 	switch {
 	case token == "":
 		return nil, errors.New(`no token; make a bot at ` + portal + ` and put its token: hob channel add discord`)
@@ -142,7 +139,6 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		ch.log = slog.New(slog.DiscardHandler)
 	}
 	if ch.network == nil {
-		var err error
 		if ch.network, err = safehttp.New(safehttp.Options{}); err != nil {
 			return nil, err
 		}

@@ -246,7 +246,7 @@ func (c *Channel) file(a attachment) channels.File {
 		}
 		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20})
 		if err != nil {
-			return nil, broken("fetch a file", err)
+			return nil, channels.Unanswered("discord: fetch a file", err)
 		}
 		if !slices.Contains(c.opt.Files, strings.ToLower(resp.URL.Hostname())) {
 			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")

@@ -148,7 +148,7 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 	}
 	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, API: true})
 	if err != nil {
-		return broken(k.what, err)
+		return channels.Unanswered("discord: "+k.what, err)
 	}
 	if left := resp.Header.Get("X-RateLimit-Remaining"); left == "0" || left == "1" {
 		if s, ok := seconds(resp.Header.Get("X-RateLimit-Reset-After")); ok {
@@ -170,20 +170,6 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 		return e
 	}
 	return nil
-}
-
-// broken classifies a request without an answer. The error of the way out names the
-// host and nothing more of the address.
-func broken(what string, err error) error {
-	out := channels.Errorf(channels.Temporary, "discord: %s: %w", what, err)
-	out.MaybeSent = true
-	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out.MaybeSent = e.Sent
-		if e.Refusal() {
-			out.Class = channels.Permanent
-		}
-	}
-	return out
 }
 
 // failure is an answer that is no success: what the error of Discord's API says

@@ -121,6 +121,9 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if now.open > 1 { // each of them is given a part of what is said
+		s.log.Warn("slack: another connection of this app is open and hears what this one does not; does another Hob use the same tokens?", "connections", now.open)
+	}
 	s.wg.Go(func() { s.work(ctx) })
 	if past {
 		// What comes over the socket meanwhile waits its turn, so that the order stays.

@@ -1,8 +1,10 @@
 package slack_test
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,6 +120,39 @@ func TestEnded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// lines are what was logged.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestNotAlone: of two Hobs with the same tokens each hears a part, and the second one says so.
+func TestNotAlone(t *testing.T) {
+	d := slacktest.New(t)
+	var log lines
+	d.Deps.Log = slog.New(slog.NewTextHandler(&log, nil))
+	listening(t, d.Open(), &channelstest.Inbox{})
+	if strings.Contains(log.String(), "another connection") {
+		t.Error("the first one says so")
+	}
+	listening(t, d.Open(), &channelstest.Inbox{})
+	if !strings.Contains(log.String(), "another connection") {
+		t.Error("nothing says so")
 	}
 }
 

@@ -146,12 +146,9 @@ func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
 		return "", fmt.Errorf("no %s; get one with: hob channel add slack", key)
 	}
-	t := ref
-	if deps.Secret != nil {
-		var err error
-		if t, err = deps.Secret(ref); err != nil {
-			return "", fmt.Errorf("the %s: %w", key, err)
-		}
+	t, err := deps.Reveal(key, ref)
+	if err != nil {
+		return "", err
 	}
 	t = strings.TrimSpace(t)
 	if !strings.HasPrefix(t, prefix) || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' }) {

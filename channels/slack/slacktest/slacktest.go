@@ -173,7 +173,7 @@ func (d *Server) link(w http.ResponseWriter, r *http.Request) {
 			say(Object{"type": "disconnect", "reason": reason})
 			return
 		}
-		say(Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "x"}})
+		say(Object{"type": "hello", "num_connections": d.sockets.Len(), "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "x"}})
 	}, func(_ *channelstest.Socket, raw []byte) {
 		var m struct {
 			ID      string `json:"envelope_id"`
