@@ -351,6 +351,9 @@ func TestCommand(t *testing.T) {
 	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
 		t.Errorf("the acknowledgement says %s", p)
 	}
+	if n := len(d.Made("conversations.open")); n != 1 {
+		t.Errorf("the chat was opened %d times", n)
+	}
 	inbox.Refuse(channels.ErrStranger)
 	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U2", "text": "x", "trigger_id": "3"}, nil)
 	until(t, "the answer", func() bool { return d.Acked(env) })
