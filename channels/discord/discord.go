@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -69,13 +70,6 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	if err := decode(&c); err != nil {
 		return nil, err
 	}
-	if c.Token != "" && deps.Secret != nil {
-		s, err := deps.Secret(c.Token)
-		if err != nil {
-			return nil, fmt.Errorf("the token: %w", err)
-		}
-		c.Token = s
-	}
 	return New(c, deps, Options{})
 }
 
@@ -92,6 +86,9 @@ type Channel struct {
 	asked   asked
 
 	running chan struct{} // one Run at a time
+	// caught are the servers of which nothing is missing ("": direct messages). It belongs to
+	// who handles the events of a connection.
+	caught map[string]bool
 
 	mu       sync.Mutex
 	me       user              // after the first sign-in
@@ -105,7 +102,11 @@ type Channel struct {
 
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
-	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(c.Token), "Bot "))
+	token, err := deps.Reveal("token", c.Token)
+	if err != nil {
+		return nil, err
+	}
+	token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(token), "Bot "))
 	switch {
 	case token == "":
 		return nil, errors.New(`no token; make a bot at ` + portal + ` and put its token: hob channel add discord`)
@@ -130,7 +131,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	ch := &Channel{
 		token: token, allow: c.Allow, opt: o, network: deps.Network, buttons: deps.Buttons, log: deps.Log,
-		guilds: map[string]*guild{}, answered: map[string]bool{}, running: make(chan struct{}, 1),
+		guilds: map[string]*guild{}, caught: map[string]bool{}, answered: map[string]bool{}, running: make(chan struct{}, 1),
 	}
 	ch.seen.keep, ch.asked.keep = deps.Keep, deps.Keep
 	ch.asked.wake = make(chan struct{}, 1)
@@ -139,7 +140,6 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		ch.log = slog.New(slog.DiscardHandler)
 	}
 	if ch.network == nil {
-		var err error
 		if ch.network, err = safehttp.New(safehttp.Options{}); err != nil {
 			return nil, err
 		}
@@ -242,6 +242,9 @@ func snowflake(s string) bool {
 	}
 	return strings.Trim(s, "0123456789") == ""
 }
+
+// idAt is the first id of a time ("Snowflakes").
+func idAt(t time.Time) string { return strconv.FormatInt((t.UnixMilli()-1420070400000)<<22, 10) }
 
 // newer reports whether the id a was made after b.
 func newer(a, b string) bool {

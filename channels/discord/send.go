@@ -76,7 +76,7 @@ func (c *Channel) place(ctx context.Context, k call, d channels.Delivery, what c
 		if err == nil && d.Draft != "" {
 			c.withdraw(ctx, k.path, d.Draft)
 		}
-		if err == nil || !gone(err) && time.Now().Before(what.Until) {
+		if err == nil || !over(err) && time.Now().Before(what.Until) {
 			return sent, err
 		}
 	}
@@ -186,7 +186,7 @@ func (c *Channel) Draft(ctx context.Context, d channels.Delivery) (string, error
 		return "", err
 	}
 	p := post{Content: rendered(d.Text)}.fill()
-	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + d.Draft}
+	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + d.Draft, spare: true}
 	if !snowflake(d.Draft) {
 		k.method, k.path = http.MethodPost, path+"/messages"
 		p.Nonce, p.Enforce = nonce(d.ID), true

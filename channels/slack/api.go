@@ -50,7 +50,7 @@ const maxAnswer = 16 << 20
 // nil. Errors are *channels.Error or the context's.
 func (c *Channel) call(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Bearer " + token}}
-	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.at.api + method, Header: header, Body: []byte(args.Encode()), MaxBody: maxAnswer})
+	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.at.API + method, Header: header, Body: []byte(args.Encode()), MaxBody: maxAnswer})
 	if err != nil {
 		return nil, c.broken(ctx, method, err)
 	}
@@ -62,15 +62,7 @@ func (c *Channel) broken(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
-	out := channels.Errorf(channels.Temporary, "slack: %s: %w", method, err)
-	out.MaybeSent = true
-	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out.MaybeSent = e.Sent
-		if e.Refusal() {
-			out.Class = channels.Permanent
-		}
-	}
-	return out
+	return channels.Unanswered("slack: "+method, err)
 }
 
 // judge classifies an answer. A limit is told with the status 429 and Retry-After in
@@ -172,7 +164,7 @@ func (c *Channel) ours(address string) bool {
 	if err != nil || u.User != nil {
 		return false
 	}
-	safe := u.Scheme == "https" || u.Scheme == "wss" || c.at.plain && (u.Scheme == "http" || u.Scheme == "ws")
+	safe := u.Scheme == "https" || u.Scheme == "wss" || c.at.Plain && (u.Scheme == "http" || u.Scheme == "ws")
 	host := strings.ToLower(u.Hostname())
-	return safe && (host == c.at.domain || strings.HasSuffix(host, "."+c.at.domain))
+	return safe && (host == c.at.Domain || strings.HasSuffix(host, "."+c.at.Domain))
 }

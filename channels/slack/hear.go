@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -192,13 +193,17 @@ func (c *Channel) look(ctx context.Context, id string, ask func(context.Context)
 	if r := []rune(strings.TrimSpace(name)); len(r) > 80 {
 		name = string(r[:80])
 	}
+	c.remember(id, name)
+	return name
+}
+
+func (c *Channel) remember(id, name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.names) >= maxNames {
 		clear(c.names)
 	}
 	c.names[id] = name
-	return name
 }
 
 // name is what a member is called.
@@ -240,8 +245,12 @@ func (c *Channel) called(ctx context.Context, channel string) string {
 	return name
 }
 
-// direct is the chat of two with a member.
+// direct is the chat of two with a member, which stays the same.
 func (c *Channel) direct(ctx context.Context, user string) (string, error) {
+	const key = ">" // which stands in no reference
+	if chat := c.known(key + user); chat != "" {
+		return chat, nil
+	}
 	var out struct {
 		Channel struct {
 			ID string `json:"id"`
@@ -249,6 +258,12 @@ func (c *Channel) direct(ctx context.Context, user string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	_, err := c.call(ctx, c.bot, "conversations.open", url.Values{"users": {user}}, &out)
-	return out.Channel.ID, err
+	if _, err := c.call(ctx, c.bot, "conversations.open", url.Values{"users": {user}}, &out); err != nil {
+		return "", err
+	}
+	if !isID(out.Channel.ID) {
+		return "", errors.New("slack: conversations.open does not say where to write")
+	}
+	c.remember(key+user, out.Channel.ID)
+	return out.Channel.ID, nil
 }

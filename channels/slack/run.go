@@ -18,7 +18,8 @@ type session struct {
 	to     channels.Receiver
 	frames chan frame // of all sockets, in the order of each
 	wg     sync.WaitGroup
-	tasks  chan frame // presses and commands, for which somebody waits
+	// Presses and commands, for which somebody waits: neither waits for the other.
+	presses, commands chan frame
 }
 
 // Run implements channels.Channel.
@@ -33,7 +34,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 	watch.Go(func() { c.withdraw(all, &watch) })
 	for tries := 0; ; tries++ {
 		began := time.Now()
-		s := &session{Channel: c, to: to, frames: make(chan frame, 256), tasks: make(chan frame, 64)}
+		s := &session{Channel: c, to: to, frames: make(chan frame, 256), presses: make(chan frame, 64), commands: make(chan frame, 64)}
 		err := s.run(ctx)
 		if ctx.Err() != nil {
 			c.describe("not connected")
@@ -46,7 +47,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 		if time.Since(began) > time.Minute {
 			tries = 0
 		}
-		wait := max(retryAt(err, 0), backoff(c.at.pause, tries))
+		wait := max(retryAt(err, 0), backoff(c.at.Pause, tries))
 		c.describe("not connected: %v; trying again", err)
 		c.log.Warn("slack is not connected", "error", err, "wait", wait)
 		if !pause(ctx, wait) {
@@ -121,7 +122,11 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.wg.Go(func() { s.work(ctx) })
+	if now.open > 1 { // each of them is given a part of what is said
+		s.log.Warn("slack: another connection of this app is open and hears what this one does not; does another Hob use the same tokens?", "connections", now.open)
+	}
+	s.wg.Go(func() { work(ctx, s.presses, s.press) })
+	s.wg.Go(func() { work(ctx, s.commands, s.command) })
 	if past {
 		// What comes over the socket meanwhile waits its turn, so that the order stays.
 		if err := s.missed(ctx, s.hear); err != nil {
@@ -163,8 +168,11 @@ func (s *session) route(ctx context.Context, k *socket) {
 	})
 	for f := range in {
 		to := s.frames
-		if f.env.Type == "interactive" || f.env.Type == "slash_commands" {
-			to = s.tasks
+		switch f.env.Type {
+		case "interactive":
+			to = s.presses
+		case "slash_commands":
+			to = s.commands
 		}
 		select {
 		case to <- f:
@@ -236,18 +244,14 @@ func (s *session) hear(ctx context.Context, m message) error {
 	return nil
 }
 
-// work does what people wait for.
-func (s *session) work(ctx context.Context) {
+// work does what people wait for, one after the other.
+func work(ctx context.Context, from <-chan frame, do func(context.Context, frame)) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case f := <-s.tasks:
-			if f.env.Type == "interactive" {
-				s.press(ctx, f)
-			} else {
-				s.command(ctx, f)
-			}
+		case f := <-from:
+			do(ctx, f)
 		}
 	}
 }
@@ -273,7 +277,7 @@ func (s *session) command(ctx context.Context, f frame) {
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acked(f, nil)
+		s.acked(f, ephemeral("I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair slack"))
 	case err != nil:
 		s.log.Warn("a command on slack was not taken", "error", err)
 		s.acked(f, ephemeral("That did not reach me. Say it again in a moment."))

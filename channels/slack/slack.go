@@ -43,7 +43,7 @@ type Config struct {
 	// such as "keychain:x" are resolved.
 	BotToken string `toml:"bot_token"`
 	AppToken string `toml:"app_token"`
-	// Allow lists further people as "T1/U1".
+	// Allow lists further people: "U1" of this workspace, "T1/U1" of another one.
 	Allow []string `toml:"allow"`
 }
 
@@ -59,31 +59,31 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	if err := decode(&c); err != nil {
 		return nil, err
 	}
-	return newChannel(c, deps, place{})
+	return New(c, deps, Options{})
 }
 
-// place says where Slack is. The zero value is the real one; tests have their own.
-type place struct {
-	api     string        // of the Web API, with a slash at its end
-	domain  string        // of all its hosts: sockets, uploads, files
-	plain   bool          // sockets need not be encrypted
-	silence time.Duration // after which a socket without a ping is dead
-	pause   time.Duration // before the second attempt to connect
+// Options are for tests, which have a Slack of their own.
+type Options struct {
+	API     string        // address of the Web API, with a slash at its end
+	Domain  string        // of all its hosts: sockets, uploads, files
+	Plain   bool          // nothing needs to be encrypted
+	Silence time.Duration // after which a socket without a ping is dead
+	Pause   time.Duration // before the second attempt to connect
 }
 
-func (p place) orReal() place {
-	if p.api == "" {
-		p.api, p.domain = failpoint.Address(Name, "https://slack.com/api/"), "slack.com"
+func (o Options) orReal() Options {
+	if o.API == "" {
+		o.API, o.Domain = failpoint.Address(Name, "https://slack.com/api/"), "slack.com"
 	}
-	if p.silence == 0 {
+	if o.Silence == 0 {
 		// Slack pings every few seconds; its own clients give up after 30 s without
 		// (serverPingTimeout in docs.slack.dev/tools/node-slack-sdk/reference/socket-mode).
-		p.silence = 30 * time.Second
+		o.Silence = 30 * time.Second
 	}
-	if p.pause == 0 {
-		p.pause = time.Second
+	if o.Pause == 0 {
+		o.Pause = time.Second
 	}
-	return p
+	return o
 }
 
 // Channel is Slack. Its methods may be called concurrently.
@@ -94,9 +94,10 @@ type Channel struct {
 	log      *slog.Logger
 	keep     channels.Keeper
 	buttons  channels.Buttons
-	at       place
+	at       Options
 	asks     chan *asked // questions whose end is to be waited for
-	seen     seen        // Run's alone
+	seen     seen        // Run's alone, as behind is
+	behind   bool        // what was said meanwhile is being looked for
 
 	writing sync.Mutex // held while asked is read from, or written to, what is kept
 	loaded  bool
@@ -109,12 +110,13 @@ type Channel struct {
 	asked    map[string]*asked // by question
 	noStatus bool              // Slack shows no status for this app
 	noDraft  time.Time         // until when Slack wants no drafts
+	drafts   []time.Time       // of the last minute
 }
 
-// newChannel checks the configuration; it connects to nothing.
-func newChannel(cfg Config, deps channels.Deps, at place) (*Channel, error) {
+// New checks the configuration; it connects to nothing.
+func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{
-		allow: cfg.Allow, net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: at.orReal(), asks: make(chan *asked, 64),
+		allow: cfg.Allow, net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *asked, 64),
 		names: map[string]string{}, shared: map[string]bool{}, asked: map[string]*asked{}, state: "not connected yet",
 	}
 	if c.log == nil {
@@ -128,8 +130,8 @@ func newChannel(cfg Config, deps channels.Deps, at place) (*Channel, error) {
 		return nil, err
 	}
 	for _, id := range cfg.Allow {
-		if team, user, ok := strings.Cut(id, "/"); !ok || !isID(team) || !isID(user) {
-			return nil, fmt.Errorf("%q in allow is not a workspace and a member of it; write \"T0123456789/U0123456789\"", id)
+		if team, user, other := strings.Cut(id, "/"); other && (!isID(team) || !isID(user)) || !other && !isUser(id) {
+			return nil, fmt.Errorf("%q in allow is no member; write the id that stands in the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
 		}
 	}
 	if c.net == nil {
@@ -145,12 +147,9 @@ func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
 		return "", fmt.Errorf("no %s; get one with: hob channel add slack", key)
 	}
-	t := ref
-	if deps.Secret != nil {
-		var err error
-		if t, err = deps.Secret(ref); err != nil {
-			return "", fmt.Errorf("the %s: %w", key, err)
-		}
+	t, err := deps.Reveal(key, ref)
+	if err != nil {
+		return "", err
 	}
 	t = strings.TrimSpace(t)
 	if !strings.HasPrefix(t, prefix) || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -169,8 +168,24 @@ func isID(s string) bool {
 	return s != "" && len(s) <= 32
 }
 
-// Allow implements channels.Allower.
-func (c *Channel) Allow() []string { return c.allow }
+// isUser reports whether s is the id of a person.
+func isUser(s string) bool { return isID(s) && (s[0] == 'U' || s[0] == 'W') }
+
+// Allow implements channels.Allower. Who stands there without a workspace is of Hob's own,
+// which is known once it has signed in.
+func (c *Channel) Allow() []string {
+	team := c.identity().Team
+	out := make([]string, 0, len(c.allow))
+	for _, id := range c.allow {
+		switch {
+		case strings.Contains(id, "/"):
+			out = append(out, id)
+		case team != "":
+			out = append(out, team+"/"+id)
+		}
+	}
+	return out
+}
 
 // Connected implements channels.Connected.
 func (*Channel) Connected() {}
