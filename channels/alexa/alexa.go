@@ -178,7 +178,7 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 
 // Hook implements channels.Hooked.
 func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
-	ctx, cancel := context.WithTimeout(ctx, c.wait)
+	ctx, cancel := context.WithTimeout(ctx, max(patience, c.wait)) // for all of it
 	defer cancel()
 	now := c.now()
 	if err := c.proof.verify(ctx, p.Header, p.Body, now); err != nil {
@@ -208,6 +208,8 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 		c.log.Warn("a request of Amazon's came twice and was refused")
 		return channels.Posted{Status: http.StatusUnauthorized}
 	}
+	ctx, answered := context.WithTimeout(ctx, c.wait)
+	defer answered()
 	return channels.Posted{Status: http.StatusOK, Body: c.answer(ctx, to, q, what, text)}
 }
 
