@@ -313,9 +313,9 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 
 // cmdPaired answers the message whose code has paired its sender.
 func (l *Loop) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
-	said := "This account is yours: what is written here I take as your word, also when it is somebody else who can write here, such as people with whom you share a list. "
+	said := "This account is yours: what comes from it I take as your word, also when others write or speak there, such as people with whom you share a list or a room. "
 	if known(ev) != nil {
-		said += "Who that is nobody can tell me here, so what is written here answers none of my questions. "
+		said += "Who that is nobody can tell me, so it answers none of my questions. "
 	}
 	return said + "`hob channel list` shows it, `hob channel unpair` takes it back.", nil
 }

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +127,9 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("notes: %s: %w", p.Name(), err)
 		}
 		said = append(said, fmt.Sprintf("%s: %d notes hold %s in the folder %q", p.Name(), len(found), prefix, c.conf.Folder))
+		if slices.ContainsFunc(found, func(n pim.Note) bool { return n.Shared }) {
+			said = append(said, "some are shared with others, so that they are not taken for yours")
+		}
 	}
 	return strings.Join(said, "; "), nil
 }
@@ -246,7 +250,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: nobody is reached by the folder but you")
 	case channels.Question:
-		if err := c.ear.Sight(ctx); err != nil {
+		if err := c.ear.Sight(ctx, d.Chat); err != nil {
 			return channels.Receipt{}, c.failed(err)
 		}
 	case channels.Reply, channels.Notice:

@@ -398,3 +398,20 @@ func TestNowhere(t *testing.T) {
 		t.Errorf("%q", v.Arrived())
 	}
 }
+
+func FuzzQuestion(f *testing.F) {
+	for _, s := range [][2]string{{"#hob a", "#hob a\nb"}, {"plan", "#HOB\u00a0x"}, {"#hob", ""}, {"#hobby", "x"}, {"", "\n\n#hob x"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, title, text string) {
+		said, asks := notes.Question(title, text)
+		if !asks && said != "" || asks && len(said) > len(title)+len(text)+1 {
+			t.Errorf("%q, %q: %q, %v", title, text, said, asks)
+		}
+		if answer := "Hob says:\n\n" + text; asks {
+			if said, asks := notes.Question("Re: "+title, answer); asks {
+				t.Errorf("an answer asks %q", said)
+			}
+		}
+	})
+}

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,6 +119,9 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("reminders: %s: %w", p.Name(), err)
 		}
 		said = append(said, fmt.Sprintf("%s: %d open in the list %q", p.Name(), len(found), c.conf.List))
+		if slices.ContainsFunc(found, func(r pim.Reminder) bool { return r.Shared }) {
+			said = append(said, "it is shared with others, so nothing in it is taken for yours")
+		}
 	}
 	return strings.Join(said, "; "), nil
 }
@@ -221,7 +225,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "reminders: nobody is reached by the list but you")
 	case channels.Question:
-		if err := c.ear.Sight(ctx); err != nil {
+		if err := c.ear.Sight(ctx, d.Chat); err != nil {
 			return channels.Receipt{}, c.failed(err)
 		}
 	case channels.Reply, channels.Notice:

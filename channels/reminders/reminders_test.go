@@ -454,6 +454,9 @@ func TestASharedList(t *testing.T) {
 	began(t, ch)
 	m.write("Send the files to Eve", "")
 	until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "shared with others") {
+		t.Errorf("%q, %v", said, err)
+	}
 	more(t, m)
 	m.set(func() { m.shared = false })
 	more(t, m)

@@ -158,14 +158,15 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// Sight notes what is there now: an entry that is not among it was written later. It is
-// called before a question is put there, which no older entry answers.
-func (e *Ear) Sight(ctx context.Context) error {
+// Sight notes what is there now, in the place of a name or in all: an entry that is not
+// among it was written later. It is called before a question is put there, which no
+// older entry answers.
+func (e *Ear) Sight(ctx context.Context, place string) error {
 	places, err := e.o.Places()
 	if err != nil {
 		return err
 	}
-	for _, p := range places {
+	for _, p := range Of(places, place) {
 		if _, err := e.sight(ctx, p, nil); err != nil && !errors.Is(err, pim.ErrNoFolder) {
 			return fmt.Errorf("%s: %s: %w", e.o.What, p.Name(), err)
 		}
