@@ -170,8 +170,11 @@ func (d *Daemon) Ticks() int64 {
 func (d *Daemon) lasting() bool { return !d.opt.InProcess || d.opt.Play != nil }
 
 func (d *Daemon) channelDrivers() []channels.Driver {
-	if d.opt.Play != nil {
+	switch {
+	case d.opt.Play != nil:
 		return d.opt.Play.Channels
+	case d.opt.Drivers != nil:
+		return d.opt.Drivers
 	}
 	return channelsall.Drivers()
 }
