@@ -228,7 +228,7 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	if t.sent < len(t.parts)-1 {
 		p.Files = nil
 	}
-	r, err := d.call(ctx, func(ctx context.Context) (Receipt, error) {
+	r, err := d.call(ctx, p.Files, func(ctx context.Context) (Receipt, error) {
 		if t.unsure && d.find != nil && p.Draft == "" {
 			switch r, found, err := d.find.Find(ctx, p); {
 			case err != nil:
@@ -259,10 +259,17 @@ func (d *deliverer) part(ctx context.Context, row Delivery, t *try) (Receipt, er
 	return r, err
 }
 
-// call runs f with the deadline of a Send; when the daemon ends, f may go on
-// for the grace period.
-func (d *deliverer) call(ctx context.Context, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
-	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.timeout)
+// slowest is how many bytes of a file go out in a second at the least.
+const slowest = 128 << 10
+
+// call runs f with the deadline of a Send, which is later for large files; when the
+// daemon ends, f may go on for the grace period.
+func (d *deliverer) call(ctx context.Context, files []Attachment, f func(context.Context) (Receipt, error)) (r Receipt, err error) {
+	wait := d.timeout
+	for _, a := range files {
+		wait += time.Duration(a.Size/slowest) * time.Second
+	}
+	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	done := make(chan struct{})
 	defer close(done)

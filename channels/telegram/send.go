@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -246,12 +243,8 @@ const maxPhoto = 10 << 20
 
 // sendFile sends one file.
 func (c *Channel) sendFile(ctx context.Context, to *target, a channels.Attachment, caption string) (string, error) {
-	content, err := readFile(a.Path)
-	if err != nil {
-		return "", channels.Errorf(channels.Permanent, "telegram: the file %s: %w", a.Name, err)
-	}
 	method, field := "sendDocument", "document"
-	if (a.MIME == "image/jpeg" || a.MIME == "image/png") && len(content) <= maxPhoto {
+	if (a.MIME == "image/jpeg" || a.MIME == "image/png") && a.Size <= maxPhoto {
 		method, field = "sendPhoto", "photo"
 	}
 	fields := func() map[string]string {
@@ -265,8 +258,8 @@ func (c *Channel) sendFile(ctx context.Context, to *target, a channels.Attachmen
 		return f
 	}
 	var m posted
-	send := func() error { return c.form(ctx, method, fields(), field, a.Name, content, &m) }
-	err = c.following(ctx, to, send)
+	send := func() error { return c.form(ctx, method, fields(), field, a, &m) }
+	err := c.following(ctx, to, send)
 	if method == "sendPhoto" && says(err, "photo_invalid_dimensions", "image_process_failed", "photo_save_file_invalid", "photo_ext_invalid") {
 		method, field = "sendDocument", "document"
 		err = send()
@@ -275,21 +268,7 @@ func (c *Channel) sendFile(ctx context.Context, to *target, a channels.Attachmen
 		f := fields()
 		delete(f, "parse_mode")
 		f["caption"] = caption
-		err = c.form(ctx, method, f, field, a.Name, content, &m)
+		err = c.form(ctx, method, f, field, a, &m)
 	}
 	return m.id(), err
-}
-
-// readFile reads a file that may be sent.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("it has more than %d MB, which is what goes along here", maxFile>>20)
-	}
-	return b, err
 }

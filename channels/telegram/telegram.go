@@ -35,7 +35,9 @@ type Config struct {
 }
 
 // Driver makes the channel from its configuration.
-type Driver struct{}
+type Driver struct {
+	URL string // address of the Bot API, for tests; "" is Telegram's
+}
 
 // Name implements channels.Driver.
 func (Driver) Name() string { return name }
@@ -43,7 +45,7 @@ func (Driver) Name() string { return name }
 const name = "telegram"
 
 // New implements channels.Driver.
-func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+func (d Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	var c Config
 	if err := decode(&c); err != nil {
 		return nil, err
@@ -55,23 +57,22 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 		}
 		c.Token = s
 	}
-	return New(c, deps, Options{})
+	return New(c, deps, Options{Base: d.URL})
 }
 
 // Options of New are for tests; the zero value talks to Telegram.
 type Options struct {
 	Base  string        // address of the Bot API
-	Poll  time.Duration // how long the server holds a poll that finds nothing (default 20 s)
+	Poll  time.Duration // how long the server holds a poll that finds nothing (default 25 s)
 	Pause time.Duration // the first wait after a failure (default 1 s)
 }
 
-// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage and
-// https://core.telegram.org/bots/faq#broadcasting-to-users. Files go up to 50 MB
-// there; we stop where one request may last.
+// Limits that Telegram sets, see https://core.telegram.org/bots/api#sendmessage,
+// #senddocument and https://core.telegram.org/bots/faq#broadcasting-to-users.
 const (
 	maxText    = 4096
 	maxCaption = 1024
-	maxFile    = 20 << 20
+	maxFile    = 50 << 20
 	perMinute  = 30
 	settle     = 1500 * time.Millisecond
 	slack      = 8 * time.Second // beyond which a poll that is held has died
@@ -115,7 +116,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		}
 	}
 	o.Base = cmp.Or(o.Base, "https://api.telegram.org")
-	o.Poll = cmp.Or(o.Poll, 20*time.Second)
+	o.Poll = cmp.Or(o.Poll, 25*time.Second)
 	o.Pause = cmp.Or(o.Pause, time.Second)
 	network := deps.Network
 	if network == nil {

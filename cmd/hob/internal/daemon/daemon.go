@@ -103,6 +103,9 @@ type Options struct {
 	Scripts osrun.Runner
 	// Release says where a newer Hob is looked for and whose word is believed.
 	Release Release
+	// Drivers are used in the place of those of the same names in channels/all. A test
+	// has platforms of its own.
+	Drivers []channels.Driver
 	// Channels are there besides those of the configuration.
 	Channels map[string]channels.Channel
 	// Drivers make those of the configuration; nil: channels/all. A test has drivers

@@ -176,7 +176,15 @@ func (d *Daemon) channelDrivers() []channels.Driver {
 	case d.opt.Drivers != nil:
 		return d.opt.Drivers
 	}
-	return channelsall.Drivers()
+	list := channelsall.Drivers()
+	for _, own := range d.opt.Drivers {
+		for i, dr := range list {
+			if dr.Name() == own.Name() {
+				list[i] = own
+			}
+		}
+	}
+	return list
 }
 
 func (d *Daemon) watcherDrivers() []watchers.Driver {
