@@ -62,9 +62,13 @@ const everything = "all"
 // spoken is a plain answer.
 type spoken struct{ yes, all bool }
 
-// parseAnswer reads a bare yes or no.
+// parseAnswer reads a bare yes or no, also one that says to whom it is said, as people
+// have to in a group: "Hob, yes".
 func parseAnswer(text string) (spoken, bool) {
 	text = strings.ToLower(strings.Trim(strings.TrimSpace(text), ".! "))
+	if rest, ok := strings.CutPrefix(strings.TrimPrefix(text, "@"), "hob"); ok && strings.HasPrefix(strings.TrimLeft(rest, ",:"), " ") {
+		text = strings.TrimLeft(rest, ",: ")
+	}
 	switch text {
 	case "yes to all", "yes all", "yes to all of them", "approve all", "all yes":
 		return spoken{yes: true, all: true}, true

@@ -88,6 +88,7 @@ func TestWhoseAnswersCount(t *testing.T) {
 			t.Parallel()
 			p := c.open(t)
 			p.h = openHouse(t, c.name, p)
+			debugHouse = p.h
 			p.pair(t)
 			if p.trial {
 				p.arrives(t)
@@ -286,6 +287,10 @@ func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(end) {
+			if debugHouse != nil {
+				_, b := debugHouse.call("GET", "/api/v1/deliveries", nil, keyed(debugHouse.token, ""))
+				t.Logf("%s", b)
+			}
 			t.Fatalf("it does not come to that: %s", what)
 		}
 	}
@@ -303,3 +308,5 @@ func refusedBy(t *testing.T, status int) bool {
 	}
 	return false
 }
+
+var debugHouse *house

@@ -19,7 +19,7 @@ func openTelegram(t *testing.T) *place {
 		say: func(who string, group bool, text string) bool {
 			chat := id(who)
 			if group {
-				chat = "77"
+				chat, text = "77", "@HobBot "+text
 			}
 			s.Say(t.Context(), chat, id(who), text, group)
 			return who == "stranger"

@@ -20,7 +20,6 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
-	channelsall "hob/channels/all"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/system"
@@ -97,11 +96,9 @@ func openHouse(t *testing.T, channel string, p *place) *house {
 	c, err := config.Parse("config.toml", fmt.Appendf(nil, "%s\n[agent]\nmodel = \"test/scripted\"\ntimezone = \"UTC\"\n[providers.test]\nkind = \"openai\"\nbase_url = %q\napi_key = %q\n"+
 		"[autonomy]\nguest_messages = 1000\n[knowledge]\nextraction = \"off\"\n[web]\nlisten = \"127.0.0.1:0\"\n%s", p.section, h.model.URL+"/v1", llmtest.Key, p.more))
 	fatal(t, err)
-	drivers := channelsall.Drivers()
-	for i, d := range drivers {
-		if p.driver != nil && d.Name() == p.driver.Name() {
-			drivers[i] = p.driver
-		}
+	var drivers []channels.Driver
+	if p.driver != nil {
+		drivers = append(drivers, p.driver)
 	}
 	d, err := daemon.Open(t.Context(), daemon.Options{
 		Paths: paths, Config: c, Version: "test", UserHome: h.home, Tools: []tools.Tool{h.errand()}, Drivers: drivers, Network: p.network, Quick: 1,

@@ -108,9 +108,6 @@ type Options struct {
 	Drivers []channels.Driver
 	// Channels are there besides those of the configuration.
 	Channels map[string]channels.Channel
-	// Drivers make those of the configuration; nil: channels/all. A test has drivers
-	// whose platforms are its own.
-	Drivers []channels.Driver
 	// UserHome is what "~" means to tools; "" is the owner's folder.
 	UserHome string
 	// Play replaces the ends where time is played; nil: they are the real ones.

@@ -170,11 +170,8 @@ func (d *Daemon) Ticks() int64 {
 func (d *Daemon) lasting() bool { return !d.opt.InProcess || d.opt.Play != nil }
 
 func (d *Daemon) channelDrivers() []channels.Driver {
-	switch {
-	case d.opt.Play != nil:
+	if d.opt.Play != nil {
 		return d.opt.Play.Channels
-	case d.opt.Drivers != nil:
-		return d.opt.Drivers
 	}
 	list := channelsall.Drivers()
 	for _, own := range d.opt.Drivers {
