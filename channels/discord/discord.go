@@ -68,13 +68,6 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	if err := decode(&c); err != nil {
 		return nil, err
 	}
-	if c.Token != "" && deps.Secret != nil {
-		s, err := deps.Secret(c.Token)
-		if err != nil {
-			return nil, fmt.Errorf("the token: %w", err)
-		}
-		c.Token = s
-	}
 	return New(c, deps, Options{})
 }
 
@@ -104,6 +97,13 @@ type Channel struct {
 
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
+	if c.Token != "" && deps.Secret != nil {
+		s, err := deps.Secret(c.Token)
+		if err != nil {
+			return nil, fmt.Errorf("the token: %w", err)
+		}
+		c.Token = s
+	}
 	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(c.Token), "Bot "))
 	switch {
 	case token == "":

@@ -12,6 +12,7 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/discord"
+	"hob/channels/discord/discordtest"
 )
 
 const patience = 15 * time.Second
@@ -73,36 +74,36 @@ func once(in *channelstest.Inbox) []string {
 	return out
 }
 
-func (w *world) counts() (identifies, resumes int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.identifies, w.resumes
+func counts(w *discordtest.Server) (identifies, resumes int) {
+	w.Lock()
+	defer w.Unlock()
+	return w.Identifies, w.Resumes
 }
 
 // TestResume: after a connection that broke, the session goes on, and what was said
 // meanwhile is heard once and in order ("Resuming").
 func TestResume(t *testing.T) {
-	w, in := newWorld(t), &channelstest.Inbox{}
-	ch := w.open()
+	w, in := discordtest.New(t), &channelstest.Inbox{}
+	ch := w.Open()
 	stop := hearing(t, ch, in)
-	eventually(t, "a connection", w.connected)
-	w.person("d1", "7", "one", false, nil)
+	eventually(t, "a connection", w.Connected)
+	w.Person("d1", "7", "one", false, nil)
 	eventually(t, "the first message", func() bool { return len(in.Heard()) == 1 })
-	w.cut()
-	w.mu.Lock()
-	w.dispatch("MESSAGE_CREATE", object{"id": w.id(), "type": 0, "channel_id": "d1", "author": object{"id": "7", "username": "a"}, "content": "two"})
-	w.mu.Unlock()
+	w.Cut()
+	w.Lock()
+	w.Dispatch("MESSAGE_CREATE", object{"id": w.ID(), "type": 0, "channel_id": "d1", "author": object{"id": "7", "username": "a"}, "content": "two"})
+	w.Unlock()
 	eventually(t, "the second message", func() bool { return len(in.Heard()) == 2 })
-	w.person("d1", "7", "three", false, nil)
+	w.Person("d1", "7", "three", false, nil)
 	eventually(t, "the third message", func() bool { return len(in.Heard()) >= 3 })
 	if got := texts(in); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("heard %q", got)
 	}
-	if id, re := w.counts(); id != 1 || re != 1 {
+	if id, re := counts(w); id != 1 || re != 1 {
 		t.Errorf("%d sign-ins, %d resumed sessions", id, re)
 	}
-	if w.seenIntents != 1<<0|1<<9|1<<12|1<<15 {
-		t.Errorf("intents %v", w.seenIntents)
+	if w.Intents != 1<<0|1<<9|1<<12|1<<15 {
+		t.Errorf("intents %v", w.Intents)
 	}
 	if said := ch.Describe(); !strings.HasPrefix(said, "connected as @hob for ") || !strings.HasSuffix(said, "in 1 server") {
 		t.Errorf("described as %q", said)
@@ -112,27 +113,27 @@ func TestResume(t *testing.T) {
 		t.Error(err, ch.Describe())
 	}
 	hearing(t, ch, in)
-	eventually(t, "a resumed session", func() bool { _, re := w.counts(); return re == 2 && w.connected() })
+	eventually(t, "a resumed session", func() bool { _, re := counts(w); return re == 2 && w.Connected() })
 }
 
 // TestZombie: a connection that acknowledges no heartbeat is left, and the session is
 // resumed on another one ("Heartbeat ACK", zombied connections).
 func TestZombie(t *testing.T) {
-	w, in := newWorld(t), &channelstest.Inbox{}
-	w.every, w.deaf = 30, true
-	hearing(t, w.open(), in)
-	eventually(t, "a resumed session", func() bool { _, re := w.counts(); return re > 0 })
-	w.mu.Lock()
-	w.deaf = false
-	w.mu.Unlock()
+	w, in := discordtest.New(t), &channelstest.Inbox{}
+	w.Every, w.Deaf = 30, true
+	hearing(t, w.Open(), in)
+	eventually(t, "a resumed session", func() bool { _, re := counts(w); return re > 0 })
+	w.Lock()
+	w.Deaf = false
+	w.Unlock()
 	eventually(t, "heartbeats that are answered", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return w.beats > 5 && w.live != nil
+		w.Lock()
+		defer w.Unlock()
+		return w.Beats > 5 && w.Live != nil
 	})
-	w.person("d1", "7", "there?", false, nil)
+	w.Person("d1", "7", "there?", false, nil)
 	eventually(t, "the message", func() bool { return slices.Contains(texts(in), "there?") })
-	if id, _ := w.counts(); id != 1 {
+	if id, _ := counts(w); id != 1 {
 		t.Errorf("%d sign-ins", id)
 	}
 }
@@ -142,46 +143,46 @@ func TestZombie(t *testing.T) {
 func TestGatewayAsks(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		do       func(w *world)
+		do       func(w *discordtest.Server)
 		identify int
 		resume   int
 	}{
-		{"reconnect", func(w *world) { _ = w.live.WriteJSON(frame{Op: 7}) }, 1, 1},
-		{"invalid session that can be resumed", func(w *world) { _ = w.live.WriteJSON(frame{Op: 9, Data: true}) }, 1, 1},
-		{"invalid session", func(w *world) { _ = w.live.WriteJSON(frame{Op: 9, Data: false}) }, 2, 0},
-		{"a resume that is refused", func(w *world) {
-			w.invalid = []bool{false}
-			_ = w.live.WriteJSON(frame{Op: 7})
+		{"reconnect", func(w *discordtest.Server) { _ = w.Live.Write(discordtest.Frame{Op: 7}) }, 1, 1},
+		{"invalid session that can be resumed", func(w *discordtest.Server) { _ = w.Live.Write(discordtest.Frame{Op: 9, Data: true}) }, 1, 1},
+		{"invalid session", func(w *discordtest.Server) { _ = w.Live.Write(discordtest.Frame{Op: 9, Data: false}) }, 2, 0},
+		{"a resume that is refused", func(w *discordtest.Server) {
+			w.Invalid = []bool{false}
+			_ = w.Live.Write(discordtest.Frame{Op: 7})
 		}, 2, 1},
-		{"session timed out", func(w *world) { w.bye(w.live, 4009) }, 2, 0},
-		{"unknown error", func(w *world) { w.bye(w.live, 4000) }, 1, 1},
-		{"a session that Discord does not know", func(w *world) {
-			w.session = "other"
-			_ = w.live.Close()
+		{"session timed out", func(w *discordtest.Server) { w.Live.Close(4009) }, 2, 0},
+		{"unknown error", func(w *discordtest.Server) { w.Live.Close(4000) }, 1, 1},
+		{"a session that Discord does not know", func(w *discordtest.Server) {
+			w.Session = "other"
+			w.Live.Close(0)
 		}, 2, 1},
-		{"a frame that is no JSON", func(w *world) { _ = w.live.WriteMessage(1, []byte("{")) }, 1, 1},
+		{"a frame that is no JSON", func(w *discordtest.Server) { _ = w.Live.Write([]byte("{")) }, 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, in := newWorld(t), &channelstest.Inbox{}
-			hearing(t, w.open(), in)
-			eventually(t, "a connection", w.connected)
-			w.person("d1", "7", "one", false, nil)
+			w, in := discordtest.New(t), &channelstest.Inbox{}
+			hearing(t, w.Open(), in)
+			eventually(t, "a connection", w.Connected)
+			w.Person("d1", "7", "one", false, nil)
 			eventually(t, "the first message", func() bool { return len(in.Heard()) == 1 })
-			w.mu.Lock()
-			old := w.live
+			w.Lock()
+			old := w.Live
 			c.do(w)
-			w.mu.Unlock()
+			w.Unlock()
 			eventually(t, "another connection", func() bool {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				return w.live != nil && w.live != old
+				w.Lock()
+				defer w.Unlock()
+				return w.Live != nil && w.Live != old
 			})
-			w.person("d1", "7", "two", false, nil)
+			w.Person("d1", "7", "two", false, nil)
 			eventually(t, "the next message", func() bool { return slices.Contains(texts(in), "two") })
 			if got := once(in); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("heard %q", got)
 			}
-			if id, re := w.counts(); id != c.identify || re != c.resume {
+			if id, re := counts(w); id != c.identify || re != c.resume {
 				t.Errorf("%d sign-ins and %d resumed, want %d and %d", id, re, c.identify, c.resume)
 			}
 		})
@@ -203,12 +204,12 @@ func TestClosed(t *testing.T) {
 		{1006, channels.Temporary, "tried again"},
 	} {
 		t.Run(fmt.Sprint(c.code), func(t *testing.T) {
-			w := newWorld(t)
-			w.closeWith = c.code
+			w := discordtest.New(t)
+			w.CloseWith = c.code
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			err := w.open().Run(ctx, &channelstest.Inbox{})
-			if channels.ClassOf(err) != c.class || err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), token) {
+			err := w.Open().Run(ctx, &channelstest.Inbox{})
+			if channels.ClassOf(err) != c.class || err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), discordtest.Token) {
 				t.Errorf("class %d, error %v", channels.ClassOf(err), err)
 			}
 		})
@@ -217,14 +218,14 @@ func TestClosed(t *testing.T) {
 
 // TestTokenRevoked: the API says it first.
 func TestTokenRevoked(t *testing.T) {
-	w := newWorld(t)
-	w.failsAll = true
+	w := discordtest.New(t)
+	w.FailsAll = true
 	w.Fail(channels.Unauthorised, 2)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	ch := w.open()
+	ch := w.Open()
 	err := ch.Run(ctx, &channelstest.Inbox{})
-	if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add discord") || strings.Contains(err.Error(), token) {
+	if channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), "hob channel add discord") || strings.Contains(err.Error(), discordtest.Token) {
 		t.Error(err)
 	}
 	if _, err := ch.Test(ctx); channels.ClassOf(err) != channels.Unauthorised {
@@ -238,10 +239,10 @@ func TestTokenRevoked(t *testing.T) {
 // TestGatewayElsewhere: a gateway that is not at Discord's is not spoken to.
 func TestGatewayElsewhere(t *testing.T) {
 	for _, at := range []string{"ws://evil.example.com", "ws://gateway.example.com.evil.example.com", "ws://gateway.example.com@evil.example.com", "http://gateway.example.com", "", "::"} {
-		w := newWorld(t)
-		w.gateway = at
+		w := discordtest.New(t)
+		w.Gateway = at
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		err := w.open().Run(ctx, &channelstest.Inbox{})
+		err := w.Open().Run(ctx, &channelstest.Inbox{})
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), "none of Discord's") {
 			t.Errorf("%q: %v", at, err)
@@ -251,26 +252,26 @@ func TestGatewayElsewhere(t *testing.T) {
 
 // TestGatewayIsEncrypted: somebody else with the name of the gateway is not spoken to.
 func TestGatewayIsEncrypted(t *testing.T) {
-	w := newWorld(t)
-	w.gateway = "wss://gateway.example.com" // with a certificate that nobody trusts
+	w := discordtest.New(t)
+	w.Gateway = "wss://gateway.example.com" // with a certificate that nobody trusts
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	err := w.open().Run(ctx, &channelstest.Inbox{})
+	err := w.Open().Run(ctx, &channelstest.Inbox{})
 	if err == nil || !strings.Contains(err.Error(), "certificate") || channels.ClassOf(err) != channels.Temporary {
 		t.Error(err)
 	}
-	if id, _ := w.counts(); id != 0 {
+	if id, _ := counts(w); id != 0 {
 		t.Error("it was signed in to")
 	}
 }
 
 // TestSilentGateway: Run ends with its context while the gateway says nothing.
 func TestSilentGateway(t *testing.T) {
-	w := newWorld(t)
-	w.hello = false
+	w := discordtest.New(t)
+	w.Silent = true
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := w.open().Run(ctx, &channelstest.Inbox{}); err != nil {
+	if err := w.Open().Run(ctx, &channelstest.Inbox{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -278,34 +279,34 @@ func TestSilentGateway(t *testing.T) {
 // TestMissed: what was said while Hob was off is heard at its return, in order, page after
 // page; what was said before it first came is not.
 func TestMissed(t *testing.T) {
-	w, in := newWorld(t), &channelstest.Inbox{}
-	w.mu.Lock()
-	w.ever = true
-	w.mu.Unlock()
-	w.person("d1", "7", "before the first start", false, nil)
-	stop := hearing(t, w.open(), in)
-	eventually(t, "a connection", w.connected)
-	mention := object{"mentions": []object{{"id": botID}}}
-	w.person("d1", "7", "one", false, nil)
-	w.person("g1", "7", "<@"+botID+"> two", true, mention)
-	w.person("d2", "8", "three", false, nil)
-	w.person("closed", "8", "four", false, nil)
+	w, in := discordtest.New(t), &channelstest.Inbox{}
+	w.Lock()
+	w.Ever = true
+	w.Unlock()
+	w.Person("d1", "7", "before the first start", false, nil)
+	stop := hearing(t, w.Open(), in)
+	eventually(t, "a connection", w.Connected)
+	mention := object{"mentions": []object{{"id": discordtest.BotID}}}
+	w.Person("d1", "7", "one", false, nil)
+	w.Person("g1", "7", "<@"+discordtest.BotID+"> two", true, mention)
+	w.Person("d2", "8", "three", false, nil)
+	w.Person("closed", "8", "four", false, nil)
 	eventually(t, "what is said", func() bool { return len(in.Heard()) == 4 })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"one", "two", "three", "four"}
-	w.person("g1", "7", "<@&"+roleID+"> by role", true, object{"mention_roles": []string{roleID}})
+	w.Person("g1", "7", "<@&"+discordtest.RoleID+"> by role", true, object{"mention_roles": []string{discordtest.RoleID}})
 	for i := range 230 {
-		w.person("d1", "7", fmt.Sprint("missed ", i), false, nil)
+		w.Person("d1", "7", fmt.Sprint("missed ", i), false, nil)
 	}
-	w.mu.Lock()
-	delete(w.chats, "d2")
-	w.fails = nil
-	w.mu.Unlock()
-	stop = hearing(t, w.open(), in)
+	w.Lock()
+	delete(w.Chats, "d2")
+	w.Fails = nil
+	w.Unlock()
+	stop = hearing(t, w.Open(), in)
 	eventually(t, "what was missed", func() bool { return len(in.Heard()) >= 4+231 })
-	w.person("d1", "7", "now", false, nil)
+	w.Person("d1", "7", "now", false, nil)
 	eventually(t, "what is said now", func() bool { return slices.Contains(texts(in), "now") })
 	_ = stop()
 	for i := range 230 {
@@ -317,38 +318,38 @@ func TestMissed(t *testing.T) {
 		t.Errorf("heard %d messages: %q", len(got), got)
 	}
 	for _, m := range in.Heard() {
-		if m.Text == "by role" && (!m.Mentioned || !m.Group || m.Server != guildID || m.ChatName != "#general") {
+		if m.Text == "by role" && (!m.Mentioned || !m.Group || m.Server != discordtest.GuildID || m.ChatName != "#general") {
 			t.Errorf("the mention of a role was heard as %+v", m)
 		}
 	}
 	// A session that cannot be resumed is the same.
-	stop = hearing(t, w.open(), in)
-	eventually(t, "a connection", w.connected)
-	w.mu.Lock()
-	_ = w.live.Close()
-	w.live, w.session = nil, "gone"
-	w.mu.Unlock()
-	w.person("d1", "7", "in between", false, nil)
+	stop = hearing(t, w.Open(), in)
+	eventually(t, "a connection", w.Connected)
+	w.Lock()
+	w.Live.Close(0)
+	w.Live, w.Session = nil, "gone"
+	w.Unlock()
+	w.Person("d1", "7", "in between", false, nil)
 	eventually(t, "what was said in between", func() bool { return slices.Contains(texts(in), "in between") })
 	_ = stop()
 }
 
 // TestNotTaken: a message that Hob could not make durable comes again.
 func TestNotTaken(t *testing.T) {
-	w, in := newWorld(t), &channelstest.Inbox{}
-	ch := w.open()
+	w, in := discordtest.New(t), &channelstest.Inbox{}
+	ch := w.Open()
 	hearing(t, ch, &channelstest.Inbox{})
-	eventually(t, "a connection", w.connected)
+	eventually(t, "a connection", w.Connected)
 	in.Refuse(errors.New("the disk is full"))
-	w2 := newWorld(t)
-	ch = w2.open()
+	w2 := discordtest.New(t)
+	ch = w2.Open()
 	done := make(chan error, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() { done <- ch.Run(ctx, in) }()
-	eventually(t, "a connection", w2.connected)
-	w2.person("d1", "7", "one", false, nil)
-	w2.person("d1", "7", "two", false, nil)
+	eventually(t, "a connection", w2.Connected)
+	w2.Person("d1", "7", "one", false, nil)
+	w2.Person("d1", "7", "two", false, nil)
 	if err := <-done; err == nil || channels.ClassOf(err) != channels.Temporary || !strings.Contains(err.Error(), "the disk is full") {
 		t.Fatalf("Run: %v", err)
 	}
@@ -360,22 +361,22 @@ func TestNotTaken(t *testing.T) {
 	}
 	// Strangers are forgotten.
 	in.Refuse(channels.ErrStranger)
-	w2.person("d9", "9", "psst", false, nil)
-	w2.person("d9", "9", "hello?", false, nil)
+	w2.Person("d9", "9", "psst", false, nil)
+	w2.Person("d9", "9", "hello?", false, nil)
 	in.Refuse(nil)
-	w2.person("d1", "7", "three", false, nil)
+	w2.Person("d1", "7", "three", false, nil)
 	eventually(t, "the next message", func() bool { return slices.Contains(texts(in), "three") })
 }
 
 // TestFlood: a thousand messages at once are heard, all and in order.
 func TestFlood(t *testing.T) {
-	w, in := newWorld(t), &channelstest.Inbox{}
-	hearing(t, w.open(), in)
-	eventually(t, "a connection", w.connected)
+	w, in := discordtest.New(t), &channelstest.Inbox{}
+	hearing(t, w.Open(), in)
+	eventually(t, "a connection", w.Connected)
 	var want []string
 	for i := range 2000 {
 		want = append(want, fmt.Sprint(i))
-		w.person("d1", "7", fmt.Sprint(i), false, nil)
+		w.Person("d1", "7", fmt.Sprint(i), false, nil)
 	}
 	eventually(t, "all of them", func() bool { return len(in.Heard()) >= len(want) })
 	if got := texts(in); !slices.Equal(got, want) {

@@ -11,12 +11,13 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/discord"
+	"hob/channels/discord/discordtest"
 )
 
 // TestHeard: what becomes of the messages that people, programs and Discord itself write.
 func TestHeard(t *testing.T) {
-	mention := []object{{"id": botID, "username": "hob"}}
-	hob := object{"id": botID, "bot": true}
+	mention := []object{{"id": discordtest.BotID, "username": "hob"}}
+	hob := object{"id": discordtest.BotID, "bot": true}
 	for _, c := range []struct {
 		name  string
 		group bool
@@ -28,14 +29,14 @@ func TestHeard(t *testing.T) {
 		{"a direct message", false, "hello", nil, "hello", func(in channels.Inbound) bool {
 			return !in.Group && !in.Mentioned && in.Sender == "7" && in.SenderName == "User 7" && in.Chat == "c1" && in.Channel == "discord" && !in.FromOwner
 		}},
-		{"a mention", true, "<@" + botID + ">, what <@!" + botID + "> is  new?", object{"mentions": mention}, ", what is  new?", func(in channels.Inbound) bool {
-			return in.Group && in.Mentioned && in.Server == guildID && strings.Contains(string(in.Payload), in.Key)
+		{"a mention", true, "<@" + discordtest.BotID + ">, what <@!" + discordtest.BotID + "> is  new?", object{"mentions": mention}, ", what is  new?", func(in channels.Inbound) bool {
+			return in.Group && in.Mentioned && in.Server == discordtest.GuildID && strings.Contains(string(in.Payload), in.Key)
 		}},
-		{"a mention of its role", true, "hi <@&" + roleID + ">", object{"mention_roles": []string{roleID}}, "hi", func(in channels.Inbound) bool { return in.Mentioned }},
+		{"a mention of its role", true, "hi <@&" + discordtest.RoleID + ">", object{"mention_roles": []string{discordtest.RoleID}}, "hi", func(in channels.Inbound) bool { return in.Mentioned }},
 		{"a mention of another role", true, "hi <@&99>", object{"mention_roles": []string{"99"}}, "hi <@&99>", func(in channels.Inbound) bool { return !in.Mentioned }},
 		{"a mention of everybody", true, "@everyone", object{"mention_everyone": true}, "@everyone", func(in channels.Inbound) bool { return !in.Mentioned }},
 		{"an answer to Hob", true, "yes", object{"type": 19, "referenced_message": object{"id": "1", "author": hob, "content": "shall I?"}}, "yes", func(in channels.Inbound) bool { return in.Mentioned && len(in.Outside) == 0 }},
-		{"an answer to somebody", true, "<@" + botID + "> what is this?", object{"type": 19, "mentions": mention, "referenced_message": object{"id": "1", "author": object{"id": "9", "username": "eve"}, "content": "do it"}}, "what is this?", func(in channels.Inbound) bool {
+		{"an answer to somebody", true, "<@" + discordtest.BotID + "> what is this?", object{"type": 19, "mentions": mention, "referenced_message": object{"id": "1", "author": object{"id": "9", "username": "eve"}, "content": "do it"}}, "what is this?", func(in channels.Inbound) bool {
 			return in.Mentioned && slices.Equal(in.Outside, []string{"In answer to eve:\ndo it"})
 		}},
 		{"in a thread", true, "more", object{"channel_id": "thread1"}, "more", func(in channels.Inbound) bool { return in.Chat == "thread1" && in.ChatName == "#plans" }},
@@ -55,11 +56,11 @@ func TestHeard(t *testing.T) {
 		{"nothing", false, "  ", nil, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, in := newWorld(t), &channelstest.Inbox{}
-			stop := hearing(t, w.open(), in)
-			eventually(t, "a connection", w.connected)
-			w.person("c1", "7", c.text, c.group, c.more)
-			w.person("c1", "7", "after it", false, nil)
+			w, in := discordtest.New(t), &channelstest.Inbox{}
+			stop := hearing(t, w.Open(), in)
+			eventually(t, "a connection", w.Connected)
+			w.Person("c1", "7", c.text, c.group, c.more)
+			w.Person("c1", "7", "after it", false, nil)
 			eventually(t, "the next message", func() bool { return slices.Contains(texts(in), "after it") })
 			_ = stop()
 			heard := in.Heard()
@@ -89,9 +90,9 @@ func TestFilesOnlyFromDiscord(t *testing.T) {
 		"http://169.254.169.254/latest/meta-data":   false,
 		"": false,
 	} {
-		w := newWorld(t)
+		w := discordtest.New(t)
 		raw, _ := json.Marshal(object{"id": "5", "channel_id": "c", "author": object{"id": "7"}, "attachments": []object{{"filename": "f", "url": at, "size": 10}}})
-		in, ok := w.open().Inbound(raw)
+		in, ok := w.Open().Inbound(raw)
 		if !ok || len(in.Files) != 1 {
 			t.Fatal("not heard")
 		}
@@ -119,7 +120,7 @@ func FuzzEvents(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	ch, err := discord.New(discord.Config{Token: token}, channels.Deps{}, discord.Options{})
+	ch, err := discord.New(discord.Config{Token: discordtest.Token}, channels.Deps{}, discord.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -15,18 +15,19 @@ import (
 	"hob/channels"
 	"hob/channels/channelstest"
 	"hob/channels/discord"
+	"hob/channels/discord/discordtest"
 )
 
-func (w *world) last() request {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.requests[len(w.requests)-1]
+func last(w *discordtest.Server) discordtest.Request {
+	w.Lock()
+	defer w.Unlock()
+	return w.Requests[len(w.Requests)-1]
 }
 
 // TestSent: what a text looks like on the wire.
 func TestSent(t *testing.T) {
-	w := newWorld(t)
-	ch := w.open()
+	w := discordtest.New(t)
+	ch := w.Open()
 	r, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "g1", Text: "@everyone **hi**", Cause: json.RawMessage(`{"m":"77"}`), Kind: channels.Reply})
 	if err != nil || r.ID == "" {
 		t.Fatal(r, err)
@@ -36,7 +37,7 @@ func TestSent(t *testing.T) {
 		"allowed_mentions":  object{"parse": []any{}, "replied_user": false},
 		"message_reference": object{"message_id": "77", "fail_if_not_exists": false},
 	}
-	if diff := cmp.Diff(want, w.last().body); diff != "" {
+	if diff := cmp.Diff(want, last(w).Body); diff != "" {
 		t.Error(diff)
 	}
 	for _, chat := range []string{"", "../users/@me", "1/messages", "a b", strings.Repeat("1", 200)} {
@@ -49,11 +50,11 @@ func TestSent(t *testing.T) {
 // TestDraft: an answer grows in one message, and stays in it; one that somebody took away
 // is posted anew.
 func TestDraft(t *testing.T) {
-	w := newWorld(t)
-	ch := w.open()
+	w := discordtest.New(t)
+	ch := w.Open()
 	id, err := ch.Draft(t.Context(), "c1", "", "I thi")
-	if err != nil || w.last().body["flags"] != float64(4|1<<12) {
-		t.Fatal(err, w.last())
+	if err != nil || last(w).Body["flags"] != float64(4|1<<12) {
+		t.Fatal(err, last(w))
 	}
 	if same, err := ch.Draft(t.Context(), "c1", id, "I think"); err != nil || same != id {
 		t.Fatal(same, err)
@@ -76,8 +77,8 @@ func TestDraft(t *testing.T) {
 
 // TestFiles: files go along, ten in a message.
 func TestFiles(t *testing.T) {
-	w := newWorld(t)
-	ch := w.open()
+	w := discordtest.New(t)
+	ch := w.Open()
 	dir := t.TempDir()
 	var files []channels.Attachment
 	for i := range 12 {
@@ -99,18 +100,18 @@ func TestFiles(t *testing.T) {
 			t.Errorf("found %v, %v", found, err)
 		}
 	}
-	w.mu.Lock()
-	if a, _ := w.requests[0].body["attachments"].([]any); len(a) != 10 || a[3].(object)["id"] != 3.0 {
+	w.Lock()
+	if a, _ := w.Requests[0].Body["attachments"].([]any); len(a) != 10 || a[3].(object)["id"] != 3.0 {
 		t.Errorf("attachments %v", a)
 	}
-	if len(w.requests) != 4 || len(w.arrived) != 2 || len(w.requests[0].files) != 10 || len(w.requests[1].files) != 2 || w.requests[0].files["file \"3\".txt"] != "file \"3\".txt" {
-		t.Errorf("%d requests, %d messages, files %v", len(w.requests), len(w.arrived), w.requests[0].files)
+	if len(w.Requests) != 4 || len(w.Posts) != 2 || len(w.Requests[0].Files) != 10 || len(w.Requests[1].Files) != 2 || w.Requests[0].Files["file \"3\".txt"] != "file \"3\".txt" {
+		t.Errorf("%d requests, %d messages, files %v", len(w.Requests), len(w.Posts), w.Requests[0].Files)
 	}
-	w.mu.Unlock()
+	w.Unlock()
 	find(true)
-	w.mu.Lock()
-	w.chats["c1"] = w.chats["c1"][:1]
-	w.mu.Unlock()
+	w.Lock()
+	w.Chats["c1"] = w.Chats["c1"][:1]
+	w.Unlock()
 	find(false) // the rest of the files has not arrived
 	for _, bad := range []channels.Attachment{{Name: "gone", Path: filepath.Join(dir, "gone")}, {Name: "large", Size: 11 << 20, Path: files[0].Path}} {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x", Files: []channels.Attachment{bad}}); channels.ClassOf(err) != channels.Permanent || !strings.Contains(err.Error(), bad.Name) {
@@ -122,8 +123,8 @@ func TestFiles(t *testing.T) {
 // TestFind: a text is found by its nonce however old it is; one whose nonce Discord does
 // not show, by its words.
 func TestFind(t *testing.T) {
-	w := newWorld(t)
-	ch := w.open()
+	w := discordtest.New(t)
+	ch := w.Open()
 	d := channels.Delivery{ID: "d1", Chat: "c1", Text: "hello", CreatedAt: time.Now()}
 	find := func(d channels.Delivery, want bool) {
 		t.Helper()
@@ -132,7 +133,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	find(d, false)
-	w.person("c1", "7", "hello", false, nil) // somebody else
+	w.Person("c1", "7", "hello", false, nil) // somebody else
 	find(d, false)
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -143,9 +144,9 @@ func TestFind(t *testing.T) {
 	other := d
 	other.ID = "d2"
 	find(other, false)
-	w.mu.Lock()
-	w.hides = true
-	w.mu.Unlock()
+	w.Lock()
+	w.HidesNonces = true
+	w.Unlock()
 	d.ID, d.Text = "d3", "bye"
 	if _, err := ch.Send(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -177,10 +178,10 @@ func TestLimits(t *testing.T) {
 		{"nonsense", func() (int, string, []string) { return 429, `{"retry_after":-1e99}`, []string{"Retry-After", "soon"} }, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			ch := w.open()
+			w := discordtest.New(t)
+			ch := w.Open()
 			code, body, header := c.answer()
-			w.fails = append(w.fails, answerWith(code, body, header...))
+			w.Fails = append(w.Fails, discordtest.AnswerWith(code, body, header...))
 			_, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"})
 			e, ok := errors.AsType[*channels.Error](err)
 			if !ok || e.Class != channels.Later || e.MaybeSent {
@@ -196,8 +197,8 @@ func TestLimits(t *testing.T) {
 				t.Errorf("retry in %v", left)
 			}
 			// Until then nothing is asked for where the limit holds.
-			n := len(w.requests)
-			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.requests) != n {
+			n := len(w.Requests)
+			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
 				t.Errorf("asked again: %v", err)
 			}
 			if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c2", Text: "x"}); (channels.ClassOf(err) == channels.Later && err != nil) != c.all {
@@ -206,13 +207,13 @@ func TestLimits(t *testing.T) {
 		})
 	}
 	t.Run("told beforehand", func(t *testing.T) {
-		w := newWorld(t)
-		ch := w.open()
-		w.fails = append(w.fails, answerWith(200, `{"id":"5"}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "40.5"))
+		w := discordtest.New(t)
+		ch := w.Open()
+		w.Fails = append(w.Fails, discordtest.AnswerWith(200, `{"id":"5"}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "40.5"))
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.requests) != 1 {
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later || len(w.Requests) != 1 {
 			t.Errorf("%v", err)
 		}
 	})
@@ -235,9 +236,9 @@ func TestRefusals(t *testing.T) {
 		{503, ``, channels.Temporary, false, "503"},
 		{400, `{"message":"a\u0007b\nsecond line","code":1}`, channels.Permanent, false, "a b (1)"},
 	} {
-		w := newWorld(t)
-		w.fails = append(w.fails, answerWith(c.code, c.body))
-		_, err := w.open().Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"})
+		w := discordtest.New(t)
+		w.Fails = append(w.Fails, discordtest.AnswerWith(c.code, c.body))
+		_, err := w.Open().Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"})
 		e, ok := errors.AsType[*channels.Error](err)
 		if !ok || e.Class != c.class || e.MaybeSent != c.maybe || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "second line") {
 			t.Errorf("%d: %v (%+v)", c.code, err, e)
@@ -263,15 +264,15 @@ func TestConfig(t *testing.T) {
 		cfg  discord.Config
 		want string
 	}{
-		{"good", discord.Config{Token: token, Allow: []string{"80351110224678912"}}, ""},
-		{"with the word before it", discord.Config{Token: " Bot " + token + "\n"}, ""},
+		{"good", discord.Config{Token: discordtest.Token, Allow: []string{"80351110224678912"}}, ""},
+		{"with the word before it", discord.Config{Token: " Bot " + discordtest.Token + "\n"}, ""},
 		{"none", discord.Config{}, "no token"},
 		{"not set", discord.Config{Token: "env:NOPE"}, "the token: not set"},
 		{"two lines", discord.Config{Token: "a\nb"}, "characters that no token has"},
-		{"a name for an id", discord.Config{Token: token, Allow: []string{"ada"}}, `"ada" is no user id`},
+		{"a name for an id", discord.Config{Token: discordtest.Token, Allow: []string{"ada"}}, `"ada" is no user id`},
 	} {
 		_, err := discord.Driver{}.New(decode(c.cfg), deps)
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), token)) {
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), discordtest.Token)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

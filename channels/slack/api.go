@@ -50,7 +50,7 @@ const maxAnswer = 16 << 20
 // nil. Errors are *channels.Error or the context's.
 func (c *Channel) call(ctx context.Context, token, method string, args url.Values, out any) (http.Header, error) {
 	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Authorization": {"Bearer " + token}}
-	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.at.api + method, Header: header, Body: []byte(args.Encode()), MaxBody: maxAnswer})
+	resp, err := c.net.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.at.API + method, Header: header, Body: []byte(args.Encode()), MaxBody: maxAnswer})
 	if err != nil {
 		return nil, c.broken(ctx, method, err)
 	}
@@ -172,7 +172,7 @@ func (c *Channel) ours(address string) bool {
 	if err != nil || u.User != nil {
 		return false
 	}
-	safe := u.Scheme == "https" || u.Scheme == "wss" || c.at.plain && (u.Scheme == "http" || u.Scheme == "ws")
+	safe := u.Scheme == "https" || u.Scheme == "wss" || c.at.Plain && (u.Scheme == "http" || u.Scheme == "ws")
 	host := strings.ToLower(u.Hostname())
-	return safe && (host == c.at.domain || strings.HasSuffix(host, "."+c.at.domain))
+	return safe && (host == c.at.Domain || strings.HasSuffix(host, "."+c.at.Domain))
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/slack-go/slack/slackevents"
 )
 
+const hobUser = "U0HOB"
+
 func FuzzPlain(f *testing.F) {
 	for _, s := range []string{"", "hi <@U0HOB>, look", "<https://a.example|b> <mailto:a@b|a@b> <!here> <!subteam^S1|@x> <!date^1^{date}|today> <#C1|x>", "<<@U0HOB>", "&amp;lt; <", "<@U0HOB|hob>:<@U0HOB>", "a <> b <|> <@> <#> <!>"} {
 		f.Add(s)

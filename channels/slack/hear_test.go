@@ -1,4 +1,4 @@
-package slack
+package slack_test
 
 import (
 	"context"
@@ -16,7 +16,11 @@ import (
 
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/channels/slack"
+	"hob/channels/slack/slacktest"
 )
+
+type object = slacktest.Object
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -33,7 +37,7 @@ func until(t *testing.T, what string, ok func() bool) {
 }
 
 // start runs a channel until stop is called, which returns what Run did.
-func start(t *testing.T, c *Channel, to channels.Receiver) (stop func() error) {
+func start(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -47,10 +51,10 @@ func start(t *testing.T, c *Channel, to channels.Receiver) (stop func() error) {
 }
 
 // listening starts a channel and waits until it is connected.
-func (d *slackd) listening(c *Channel, to channels.Receiver) (stop func() error) {
-	d.t.Helper()
-	stop = start(d.t, c, to)
-	until(d.t, "a connection", func() bool { return strings.HasPrefix(c.Describe(), "connected as @hob on Home since ") })
+func listening(t *testing.T, c *slack.Channel, to channels.Receiver) (stop func() error) {
+	t.Helper()
+	stop = start(t, c, to)
+	until(t, "a connection", func() bool { return strings.HasPrefix(c.Describe(), "connected as @hob on Home since ") })
 	return stop
 }
 
@@ -100,7 +104,7 @@ func TestHear(t *testing.T) {
 			object{"channel": "C1", "subtype": "thread_broadcast", "user": "U1", "text": "hi", "thread_ts": "1600000000.000001"},
 			&channels.Inbound{Chat: "C1/1600000000.000001", Group: true, ChatName: "general", Text: "hi"},
 		},
-		{"Hob itself", object{"channel": "D1", "user": hobUser, "text": "hi"}, nil},
+		{"Hob itself", object{"channel": "D1", "user": slacktest.HobUser, "text": "hi"}, nil},
 		{"another bot", object{"channel": "D1", "user": "U9", "bot_id": "B9", "text": "hi"}, nil},
 		{"an old bot", object{"channel": "D1", "subtype": "bot_message", "bot_id": "B9", "text": "hi"}, nil},
 		{"an edit", object{"channel": "D1", "subtype": "message_changed", "hidden": true, "message": object{"user": "U1", "text": "hi"}}, nil},
@@ -108,14 +112,14 @@ func TestHear(t *testing.T) {
 		{"a false time", object{"channel": "D1", "user": "U1", "text": "hi", "ts": "tomorrow"}, nil},
 		{"a false thread", object{"channel": "D1", "user": "U1", "text": "hi", "thread_ts": "../x"}, nil},
 	}
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
+	listening(t, d.Open(), inbox)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			before := len(inbox.Heard())
-			env := d.write(tt.m)
-			until(t, "the acknowledgement", func() bool { return d.acked(env) })
+			env := d.Write(tt.m)
+			until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			heard := inbox.Heard()[before:]
 			if tt.want == nil {
 				if len(heard) > 0 {
@@ -131,30 +135,30 @@ func TestHear(t *testing.T) {
 				t.Errorf("key %q, at %v", got.Key, got.At)
 			}
 			want := *tt.want
-			want.Channel, want.Key, want.At, want.Server, want.SenderName = Name, got.Key, got.At, team, "Name of U1"
+			want.Channel, want.Key, want.At, want.Server, want.SenderName = slack.Name, got.Key, got.At, slacktest.Team, "Name of U1"
 			if want.Sender == "" {
-				want.Sender = team + "/U1"
+				want.Sender = slacktest.Team + "/U1"
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
-	if n := len(d.made("users.info")); n != 1 {
+	if n := len(d.Made("users.info")); n != 1 {
 		t.Errorf("the name was asked for %d times", n)
 	}
 }
 
 // TestBothEvents: what mentions Hob comes as app_mention and as message, under one key.
 func TestBothEvents(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
+	listening(t, d.Open(), inbox)
 	m := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> hi"}
-	d.write(m)
-	again := object{"type": "app_mention", "channel": "C1", "user": "U1", "text": m["text"], "ts": m["ts"], "team": team}
-	env := d.tell(again, nil)
-	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	d.Write(m)
+	again := object{"type": "app_mention", "channel": "C1", "user": "U1", "text": m["text"], "ts": m["ts"], "team": slacktest.Team}
+	env := d.Tell(again, nil)
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 2 {
 		t.Fatalf("heard %d", len(h))
@@ -187,22 +191,22 @@ func (g *gated) Receive(ctx context.Context, in channels.Inbound) (channels.Acce
 // TestAcknowledged: only what was taken, or never will be, is acknowledged. What could
 // not be taken is heard again from the history, in order.
 func TestAcknowledged(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	g := &gated{gate: make(chan error, 8), in: make(chan struct{}, 8)}
-	d.listening(d.channel(), g)
+	listening(t, d.Open(), g)
 	dm := func(text string) object {
 		return object{"channel": "D1", "channel_type": "im", "user": "U1", "text": text}
 	}
-	one := d.write(dm("one"))
+	one := d.Write(dm("one"))
 	<-g.in
-	if d.acked(one) {
+	if d.Acked(one) {
 		t.Error("acknowledged before it was taken")
 	}
 	g.gate <- nil
-	until(t, "the acknowledgement", func() bool { return d.acked(one) })
+	until(t, "the acknowledgement", func() bool { return d.Acked(one) })
 
-	two := d.write(dm("two"))
-	three := d.write(dm("three"))
+	two := d.Write(dm("two"))
+	three := d.Write(dm("three"))
 	<-g.in
 	g.gate <- errors.New("the disk is full")
 	<-g.in
@@ -210,14 +214,14 @@ func TestAcknowledged(t *testing.T) {
 	<-g.in
 	g.gate <- nil
 	until(t, "the rest", func() bool { return len(g.Heard()) == 3 })
-	if d.acked(two) || d.acked(three) {
+	if d.Acked(two) || d.Acked(three) {
 		t.Error("what was not taken from the socket was acknowledged")
 	}
-	until(t, "a new connection", func() bool { return d.live() != nil })
-	stranger := d.write(dm("four"))
+	until(t, "a new connection", func() bool { return d.Live() != nil })
+	stranger := d.Write(dm("four"))
 	<-g.in
 	g.gate <- channels.ErrStranger
-	until(t, "the acknowledgement", func() bool { return d.acked(stranger) })
+	until(t, "the acknowledgement", func() bool { return d.Acked(stranger) })
 	var got []string
 	for _, in := range g.Heard() {
 		got = append(got, in.Text)
@@ -230,39 +234,39 @@ func TestAcknowledged(t *testing.T) {
 // TestMissed: what was said while Hob was off is heard once, in order, over pages of
 // history; what was said before its first start is not.
 func TestMissed(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	dm := func(ch, text string) object {
 		return object{"channel": ch, "channel_type": "im", "user": "U1", "text": text}
 	}
-	d.write(dm("D1", "before the first start"))
+	d.Write(dm("D1", "before the first start"))
 	inbox := &channelstest.Inbox{}
-	stop := d.listening(d.channel(), inbox)
-	env := d.write(dm("D1", "hello"))
-	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	stop := listening(t, d.Open(), inbox)
+	env := d.Write(dm("D1", "hello"))
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	asked := object{"channel": "C1", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> in a channel"}
-	env = d.write(asked)
-	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	env = d.Write(asked)
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the end of the connection", func() bool { return d.connections() == 0 })
+	until(t, "the end of the connection", func() bool { return d.Connections() == 0 })
 	var want []string
 	for i := range 130 {
 		text := fmt.Sprintf("missed %03d", i)
-		d.write(dm("D1", text))
+		d.Write(dm("D1", text))
 		want = append(want, text)
 	}
-	d.write(dm("D2", "a new chat"))
-	d.write(object{"channel": "C1", "user": "U1", "text": "in the thread", "thread_ts": asked["ts"], "parent_user_id": "U1"})
-	d.write(object{"channel": "C1", "user": "U1", "text": "<@U0HOB> in the channel again"})
-	d.write(object{"channel": "D1", "user": hobUser, "bot_id": "B0HOB", "text": "own"})
-	d.failing("conversations.history", failure{status: 429, after: "0"})
+	d.Write(dm("D2", "a new chat"))
+	d.Write(object{"channel": "C1", "user": "U1", "text": "in the thread", "thread_ts": asked["ts"], "parent_user_id": "U1"})
+	d.Write(object{"channel": "C1", "user": "U1", "text": "<@U0HOB> in the channel again"})
+	d.Write(object{"channel": "D1", "user": slacktest.HobUser, "bot_id": "B0HOB", "text": "own"})
+	d.Failing("conversations.history", slacktest.Failure{Status: 429, After: "0"})
 
 	inbox = &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
+	listening(t, d.Open(), inbox)
 	until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+3 })
-	env = d.write(dm("D1", "live again"))
-	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	env = d.Write(dm("D1", "live again"))
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	var got, other []string
 	for _, in := range inbox.Heard() {
 		if in.Chat == "D1" {
@@ -281,36 +285,36 @@ func TestMissed(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
-	env := d.envelope("slash_commands", object{
-		"team_id": team, "channel_id": "C9", "user_id": "U1", "user_name": "ada", "command": "/hob", "text": " what is new? ", "trigger_id": "123.456.abc",
+	listening(t, d.Open(), inbox)
+	env := d.Envelope("slash_commands", object{
+		"team_id": slacktest.Team, "channel_id": "C9", "user_id": "U1", "user_name": "ada", "command": "/hob", "text": " what is new? ", "trigger_id": "123.456.abc",
 		"response_url": "https://hooks.slack.com/commands/secret",
 	}, nil)
-	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
-	if len(h) != 1 || h[0].Chat != "D1" || h[0].Group || h[0].Text != "what is new?" || h[0].Sender != team+"/U1" || h[0].Key != "command/123.456.abc" || !h[0].Mentioned {
+	if len(h) != 1 || h[0].Chat != "D1" || h[0].Group || h[0].Text != "what is new?" || h[0].Sender != slacktest.Team+"/U1" || h[0].Key != "command/123.456.abc" || !h[0].Mentioned {
 		t.Errorf("heard %+v", h)
 	}
 	inbox.Refuse(errors.New("no"))
-	env = d.envelope("slash_commands", object{"team_id": team, "channel_id": "D1", "user_id": "U1", "text": "x", "trigger_id": "2"}, nil)
-	until(t, "the answer", func() bool { return d.acked(env) })
-	if p := fmt.Sprint(d.acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
+	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U1", "text": "x", "trigger_id": "2"}, nil)
+	until(t, "the answer", func() bool { return d.Acked(env) })
+	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
 		t.Errorf("the acknowledgement says %s", p)
 	}
 }
 
 func TestFilesIn(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
-	env := d.write(object{"channel": "D1", "subtype": "file_share", "user": "U1", "text": "", "files": []object{
+	listening(t, d.Open(), inbox)
+	env := d.Write(object{"channel": "D1", "subtype": "file_share", "user": "U1", "text": "", "files": []object{
 		{"id": "F1", "name": "a.pdf", "mimetype": "application/pdf", "size": 12, "url_private": "http://files.example.com/files-pri/page", "url_private_download": "http://files.example.com/files-pri/a.pdf"},
 		{"id": "F2", "name": "b", "url_private_download": "http://files.example.org/files-pri/b"},
 		{"id": "F3", "name": "c", "url_private_download": "http://files.example.com.evil.example/files-pri/c"},
 	}})
-	until(t, "the acknowledgement", func() bool { return d.acked(env) })
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	h := inbox.Heard()
 	if len(h) != 1 || len(h[0].Files) != 3 || len(h[0].Images) != 0 {
 		t.Fatalf("heard %+v", h)
@@ -333,14 +337,12 @@ func TestFilesIn(t *testing.T) {
 			t.Errorf("%s was fetched from a host that is not Slack's: %v", f.Name, err)
 		}
 	}
-	for _, r := range d.net.Heard() {
+	for _, r := range d.Net.Heard() {
 		if !strings.HasSuffix(r.Host, ".example.com") && r.Host != "example.com" {
 			t.Errorf("went to %s", r.Host)
 		}
 	}
-	c := d.channel()
-	c.bot = "xoxb-another"
-	if _, err := c.fetch(t.Context(), file{Name: "x", URL: "http://files.example.com/files-pri/a.pdf"}); err == nil || !strings.Contains(err.Error(), "files:read") {
+	if _, err := d.Open().Fetch(t.Context(), "xoxb-another", "http://files.example.com/files-pri/a.pdf"); err == nil || !strings.Contains(err.Error(), "files:read") {
 		t.Errorf("a page to sign in was taken for the file: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func (c *Channel) Run(ctx context.Context, to channels.Receiver) error {
 		if time.Since(began) > time.Minute {
 			tries = 0
 		}
-		wait := max(retryAt(err, 0), backoff(c.at.pause, tries))
+		wait := max(retryAt(err, 0), backoff(c.at.Pause, tries))
 		c.describe("not connected: %v; trying again", err)
 		c.log.Warn("slack is not connected", "error", err, "wait", wait)
 		if !pause(ctx, wait) {

@@ -1,4 +1,4 @@
-package slack
+package slack_test
 
 import (
 	"slices"
@@ -8,6 +8,8 @@ import (
 
 	"hob/channels"
 	"hob/channels/channelstest"
+	"hob/channels/slack"
+	"hob/channels/slack/slacktest"
 )
 
 func dm(text string) object {
@@ -26,28 +28,28 @@ func texts(b *channelstest.Inbox) (out []string) {
 func TestRenewed(t *testing.T) {
 	for _, reason := range []string{"refresh_requested", "warning"} {
 		t.Run(reason, func(t *testing.T) {
-			d := newSlackd(t)
+			d := slacktest.New(t)
 			inbox := &channelstest.Inbox{}
-			d.listening(d.channel(), inbox)
-			old := d.live()
-			if err := old.write(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "x"}}); err != nil {
+			listening(t, d.Open(), inbox)
+			old := d.Live()
+			if err := old.Write(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "x"}}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "the second connection", func() bool { return d.connections() == 2 })
+			until(t, "the second connection", func() bool { return d.Connections() == 2 })
 			m := dm("over the old one")
-			m["type"], m["ts"], m["team"] = "message", ts(time.Now()), team
-			if err := old.write(object{"type": "events_api", "envelope_id": "old", "payload": object{"team_id": team, "event": m}}); err != nil {
+			m["type"], m["ts"], m["team"] = "message", slacktest.TS(time.Now()), slacktest.Team
+			if err := old.Write(object{"type": "events_api", "envelope_id": "old", "payload": object{"team_id": slacktest.Team, "event": m}}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, "its acknowledgement", func() bool { return d.acked("old") })
-			_ = old.conn.Close()
-			until(t, "one connection", func() bool { return d.connections() == 1 })
-			env := d.write(dm("over the new one"))
-			until(t, "the acknowledgement", func() bool { return d.acked(env) })
+			until(t, "its acknowledgement", func() bool { return d.Acked("old") })
+			old.Close(0)
+			until(t, "one connection", func() bool { return d.Connections() == 1 })
+			env := d.Write(dm("over the new one"))
+			until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
 				t.Errorf("heard %q, want %q", got, want)
 			}
-			if n := len(d.made("conversations.list")); n != 0 {
+			if n := len(d.Made("conversations.list")); n != 0 {
 				t.Errorf("the history was read %d times though nothing was lost", n)
 			}
 		})
@@ -58,16 +60,16 @@ func TestRenewed(t *testing.T) {
 // was said meanwhile is heard.
 func TestLost(t *testing.T) {
 	t.Run("cut", func(t *testing.T) {
-		d := newSlackd(t)
+		d := slacktest.New(t)
 		inbox := &channelstest.Inbox{}
-		d.listening(d.channel(), inbox)
-		env := d.write(dm("one"))
-		until(t, "the acknowledgement", func() bool { return d.acked(env) })
+		listening(t, d.Open(), inbox)
+		env := d.Write(dm("one"))
+		until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 		d.Down()
-		until(t, "the end", func() bool { return d.connections() == 0 })
-		d.write(dm("two"))
-		d.write(dm("three"))
-		d.failing("conversations.list", failure{code: "missing_scope", needed: "im:read"})
+		until(t, "the end", func() bool { return d.Connections() == 0 })
+		d.Write(dm("two"))
+		d.Write(dm("three"))
+		d.Failing("conversations.list", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
 		d.Up()
 		until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
 		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
@@ -75,14 +77,14 @@ func TestLost(t *testing.T) {
 		}
 	})
 	t.Run("silent", func(t *testing.T) {
-		d := newSlackd(t)
-		p := d.place()
-		p.silence = 100 * time.Millisecond
+		d := slacktest.New(t)
+		o := d.Options()
+		o.Silence = 100 * time.Millisecond
 		inbox := &channelstest.Inbox{}
-		start(t, d.channelAt(p), inbox)
-		until(t, "a connection", func() bool { return d.live() != nil })
-		first := d.live()
-		until(t, "another one", func() bool { k := d.live(); return k != nil && k != first })
+		start(t, d.OpenAt(o), inbox)
+		until(t, "a connection", func() bool { return d.Live() != nil })
+		first := d.Live()
+		until(t, "another one", func() bool { k := d.Live(); return k != nil && k != first })
 	})
 }
 
@@ -91,21 +93,21 @@ func TestLost(t *testing.T) {
 func TestEnded(t *testing.T) {
 	tests := []struct {
 		name string
-		do   func(d *slackd)
+		do   func(d *slacktest.Server)
 		want string
 	}{
-		{"Socket Mode was switched off", func(d *slackd) { d.reason = "link_disabled" }, "Socket Mode was switched off"},
-		{"the bot token was revoked", func(d *slackd) { d.failing("auth.test", failure{code: "token_revoked"}) }, "token_revoked; put a new token: hob channel add slack"},
-		{"the app token is wrong", func(d *slackd) { d.failing("apps.connections.open", failure{code: "invalid_auth"}) }, "invalid_auth; put a new token"},
-		{"the app token may not", func(d *slackd) {
-			d.failing("apps.connections.open", failure{code: "missing_scope", needed: "connections:write"})
+		{"Socket Mode was switched off", func(d *slacktest.Server) { d.Reason = "link_disabled" }, "Socket Mode was switched off"},
+		{"the bot token was revoked", func(d *slacktest.Server) { d.Failing("auth.test", slacktest.Failure{Code: "token_revoked"}) }, "token_revoked; put a new token: hob channel add slack"},
+		{"the app token is wrong", func(d *slacktest.Server) { d.Failing("apps.connections.open", slacktest.Failure{Code: "invalid_auth"}) }, "invalid_auth; put a new token"},
+		{"the app token may not", func(d *slacktest.Server) {
+			d.Failing("apps.connections.open", slacktest.Failure{Code: "missing_scope", Needed: "connections:write"})
 		}, "connections:write"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			d := newSlackd(t)
+			d := slacktest.New(t)
 			tt.do(d)
-			c := d.channel()
+			c := d.Open()
 			err := c.Run(t.Context(), &channelstest.Inbox{})
 			if err == nil || channels.ClassOf(err) != channels.Unauthorised || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("Run: %v", err)
@@ -121,51 +123,54 @@ func TestEnded(t *testing.T) {
 
 // TestSlowedDown: Retry-After is honoured when connecting.
 func TestSlowedDown(t *testing.T) {
-	d := newSlackd(t)
-	d.failing("apps.connections.open", failure{status: 429, after: "1"}, failure{status: 500}, failure{code: "internal_error"})
+	d := slacktest.New(t)
+	d.Failing("apps.connections.open", slacktest.Failure{Status: 429, After: "1"}, slacktest.Failure{Status: 500}, slacktest.Failure{Code: "internal_error"})
 	began := time.Now()
-	d.listening(d.channel(), &channelstest.Inbox{})
+	listening(t, d.Open(), &channelstest.Inbox{})
 	if time.Since(began) < 900*time.Millisecond {
 		t.Error("Slack asked to wait for a second, and was called before")
 	}
-	if n := len(d.made("apps.connections.open")); n != 4 {
+	if n := len(d.Made("apps.connections.open")); n != 4 {
 		t.Errorf("%d attempts, want 4", n)
 	}
 }
 
 // TestElsewhere: a socket that is not Slack's is not opened.
 func TestElsewhere(t *testing.T) {
-	c := newSlackd(t).channel()
+	c := slacktest.New(t).Open()
 	for address, want := range map[string]bool{
 		"wss://wss-primary.example.com/link/?ticket=1": true, "https://example.com/x": true,
 		"wss://example.com.evil.example/": false, "wss://evilexample.com/": false, "wss://example.com@evil.example/": false,
 		"wss://user:pw@example.com/": false, "file:///etc/passwd": false, "": false, "wss://[::1]/": false,
 	} {
-		if got := c.ours(address); got != want {
+		if got := c.Ours(address); got != want {
 			t.Errorf("ours(%q) = %v", address, got)
 		}
 	}
-	c.at = place{}.orReal()
-	if c.ours("ws://wss.slack.com/") || c.ours("http://files.slack.com/x") || !c.ours("wss://wss-primary.slack.com/link") {
+	c, err := slack.New(slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken}, channels.Deps{}, slack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Ours("ws://wss.slack.com/") || c.Ours("http://files.slack.com/x") || !c.Ours("wss://wss-primary.slack.com/link") {
 		t.Error("the real Slack is reached without encryption, or not at all")
 	}
 }
 
 // TestFlood: a thousand messages at once are all heard, in order, and acknowledged.
 func TestFlood(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
+	listening(t, d.Open(), inbox)
 	var last string
 	for range 1000 {
-		last = d.write(dm("x"))
+		last = d.Write(dm("x"))
 	}
-	until(t, "the last acknowledgement", func() bool { return d.acked(last) })
+	until(t, "the last acknowledgement", func() bool { return d.Acked(last) })
 	keys := map[string]bool{}
 	before := ""
 	for _, in := range inbox.Heard() {
 		keys[in.Key] = true
-		if cmpTS(strings.TrimPrefix(in.Key, "D1/"), before) <= 0 {
+		if strings.Compare(strings.TrimPrefix(in.Key, "D1/"), before) <= 0 {
 			t.Fatal("out of order")
 		}
 		before = strings.TrimPrefix(in.Key, "D1/")
@@ -177,16 +182,16 @@ func TestFlood(t *testing.T) {
 
 // TestNonsense: what is no envelope, or none that is known, ends nothing.
 func TestNonsense(t *testing.T) {
-	d := newSlackd(t)
+	d := slacktest.New(t)
 	inbox := &channelstest.Inbox{}
-	d.listening(d.channel(), inbox)
+	listening(t, d.Open(), inbox)
 	for _, v := range []any{"x", 1, nil, []int{1}, object{}, object{"type": "hello"}, object{"type": "new_kind", "envelope_id": "n"}, object{"type": "events_api", "envelope_id": "p", "payload": "x"}, object{"type": "interactive", "envelope_id": "i", "payload": 7}, object{"type": "slash_commands", "envelope_id": "s"}} {
-		if err := d.live().write(v); err != nil {
+		if err := d.Live().Write(v); err != nil {
 			t.Fatal(err)
 		}
 	}
-	env := d.write(dm("after all that"))
-	until(t, "the acknowledgement", func() bool { return d.acked(env) && d.acked("p") && d.acked("i") && d.acked("s") })
+	env := d.Write(dm("after all that"))
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) && d.Acked("p") && d.Acked("i") && d.Acked("s") })
 	if got := texts(inbox); !slices.Equal(got, []string{"after all that"}) {
 		t.Errorf("heard %q", got)
 	}

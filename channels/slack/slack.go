@@ -58,31 +58,31 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	if err := decode(&c); err != nil {
 		return nil, err
 	}
-	return newChannel(c, deps, place{})
+	return New(c, deps, Options{})
 }
 
-// place says where Slack is. The zero value is the real one; tests have their own.
-type place struct {
-	api     string        // of the Web API, with a slash at its end
-	domain  string        // of all its hosts: sockets, uploads, files
-	plain   bool          // sockets need not be encrypted
-	silence time.Duration // after which a socket without a ping is dead
-	pause   time.Duration // before the second attempt to connect
+// Options are for tests, which have a Slack of their own.
+type Options struct {
+	API     string        // address of the Web API, with a slash at its end
+	Domain  string        // of all its hosts: sockets, uploads, files
+	Plain   bool          // nothing needs to be encrypted
+	Silence time.Duration // after which a socket without a ping is dead
+	Pause   time.Duration // before the second attempt to connect
 }
 
-func (p place) orReal() place {
-	if p.api == "" {
-		p.api, p.domain = "https://slack.com/api/", "slack.com"
+func (o Options) orReal() Options {
+	if o.API == "" {
+		o.API, o.Domain = "https://slack.com/api/", "slack.com"
 	}
-	if p.silence == 0 {
+	if o.Silence == 0 {
 		// Slack pings every few seconds; its own clients give up after 30 s without
 		// (serverPingTimeout in docs.slack.dev/tools/node-slack-sdk/reference/socket-mode).
-		p.silence = 30 * time.Second
+		o.Silence = 30 * time.Second
 	}
-	if p.pause == 0 {
-		p.pause = time.Second
+	if o.Pause == 0 {
+		o.Pause = time.Second
 	}
-	return p
+	return o
 }
 
 // Channel is Slack. Its methods may be called concurrently.
@@ -93,7 +93,7 @@ type Channel struct {
 	log      *slog.Logger
 	keep     channels.Keeper
 	buttons  channels.Buttons
-	at       place
+	at       Options
 	asks     chan *asked // questions whose end is to be waited for
 	seen     seen        // Run's alone
 
@@ -110,10 +110,10 @@ type Channel struct {
 	noDraft  time.Time         // until when Slack wants no drafts
 }
 
-// newChannel checks the configuration; it connects to nothing.
-func newChannel(cfg Config, deps channels.Deps, at place) (*Channel, error) {
+// New checks the configuration; it connects to nothing.
+func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 	c := &Channel{
-		allow: cfg.Allow, net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: at.orReal(), asks: make(chan *asked, 64),
+		allow: cfg.Allow, net: deps.Network, log: deps.Log, keep: deps.Keep, buttons: deps.Buttons, at: o.orReal(), asks: make(chan *asked, 64),
 		names: map[string]string{}, shared: map[string]bool{}, asked: map[string]*asked{}, state: "not connected yet",
 	}
 	if c.log == nil {

@@ -117,7 +117,7 @@ func (c *Channel) dial(ctx context.Context) (*socket, error) {
 		}
 		return nil, fmt.Errorf("slack: open a socket: %w", withoutAddress(err))
 	}
-	s := &socket{conn: conn, silence: c.at.silence}
+	s := &socket{conn: conn, silence: c.at.Silence}
 	conn.SetReadLimit(maxEnvelope)
 	if err := s.hello(ctx); err != nil {
 		_ = conn.Close()

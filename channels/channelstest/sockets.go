@@ -1,0 +1,112 @@
+package channelstest
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+)
+
+// Sockets are the open WebSockets of a platform that speaks by them. The zero value has
+// none; its methods may be called concurrently.
+type Sockets struct {
+	mu   sync.Mutex
+	open []*Socket
+	ever bool
+}
+
+// Socket is one of them. One writes at a time, and nobody waits for long.
+type Socket struct {
+	mu   sync.Mutex
+	conn *websocket.Conn
+}
+
+// Serve makes a request a socket. begin speaks first; what others write waits for it, and
+// from then on the socket is among those that are open. heard is given each message until
+// the connection ends.
+func (s *Sockets) Serve(w http.ResponseWriter, r *http.Request, begin func(say func(any)), heard func(*Socket, []byte)) {
+	conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.Close() }()
+	k := &Socket{conn: conn}
+	k.mu.Lock()
+	s.mu.Lock()
+	s.open, s.ever = append(s.open, k), true
+	s.mu.Unlock()
+	begin(func(v any) { _ = k.put(v) })
+	k.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.open = slices.DeleteFunc(s.open, func(o *Socket) bool { return o == k })
+	}()
+	for {
+		_, raw, err := conn.ReadMessage()
+		if err != nil {
+			return
+		}
+		heard(k, raw)
+	}
+}
+
+// put writes; k.mu is held.
+func (k *Socket) put(v any) error {
+	_ = k.conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
+	if raw, ok := v.([]byte); ok {
+		return k.conn.WriteMessage(websocket.TextMessage, raw)
+	}
+	return k.conn.WriteJSON(v)
+}
+
+// Write sends a value as JSON; bytes go as they are.
+func (k *Socket) Write(v any) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.put(v)
+}
+
+// Close ends the connection with a code; 0: without a word.
+func (k *Socket) Close(code int) {
+	if code != 0 {
+		_ = k.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), time.Now().Add(time.Second))
+	}
+	_ = k.conn.Close()
+}
+
+// Last is the newest one; nil: there is none.
+func (s *Sockets) Last() *Socket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open) == 0 {
+		return nil
+	}
+	return s.open[len(s.open)-1]
+}
+
+// Ever reports whether there was one.
+func (s *Sockets) Ever() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ever
+}
+
+// Len is how many are open.
+func (s *Sockets) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.open)
+}
+
+// Cut ends all of them without a word.
+func (s *Sockets) Cut() {
+	s.mu.Lock()
+	all := slices.Clone(s.open)
+	s.mu.Unlock()
+	for _, k := range all {
+		k.Close(0)
+	}
+}

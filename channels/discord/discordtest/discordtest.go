@@ -1,0 +1,738 @@
+// Package discordtest is a Discord of one bot in this process, for tests: its HTTP API, its
+// gateway and its files, as https://discord.com/developers/docs describes them in "Gateway",
+// "Opcodes and Status Codes", "Rate Limits", "Receiving and Responding" and the resources
+// Message and Application Command. Driver makes the channel that speaks with it.
+package discordtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/discord"
+	"hob/platform/safehttp/safehttptest"
+)
+
+// Who and what there is.
+const (
+	BotID   = "4200000000000000001"
+	RoleID  = "4200000000000000002" // the bot's
+	GuildID = "4200000000000000003" // a server with the channel "g1" and the thread "thread1"
+	AppID   = "4200000000000000004"
+	Token   = "MTk4NjIyNDgz.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"
+	// Secret begins the tokens of interactions.
+	Secret = "SECRETINTERACTION"
+
+	base = "http://discord.example.com/api/v10"
+)
+
+// Object is a JSON Object.
+type Object = map[string]any
+
+// Frame is a payload of the gateway.
+type Frame struct {
+	Op   int    `json:"op"`
+	Data any    `json:"d"`
+	Seq  *int   `json:"s,omitempty"`
+	Type string `json:"t,omitempty"`
+}
+
+// Request is one that arrived at the HTTP API.
+type Request struct {
+	Method, Path string
+	Body         Object
+	Files        map[string]string
+}
+
+// Server is the whole of it. Its fields are looked at, and changed, while it is locked.
+type Server struct {
+	Net  *safehttptest.Internet
+	Keep *channelstest.Keeper
+	Deps channels.Deps // of the channels that Open makes
+
+	t       testing.TB
+	sockets channelstest.Sockets
+
+	sync.Mutex
+	Chats    map[string][]Object // messages as the API shows them, oldest first
+	Posts    []Object            // what the bot said, without second copies
+	Requests []Request
+	// Fails answer the next requests that change a chat; with FailsAll, any.
+	Fails       []func(http.ResponseWriter)
+	FailsAll    bool
+	Forgets     bool // the few minutes of enforce_nonce are over
+	HidesNonces bool // nonces do not come back with messages
+
+	Interactions map[string]Object // by token: the original answer
+	FollowUps    []Object
+	Acks         []Object
+
+	// What the gateway does.
+	Live       *channelstest.Socket // that was let in; nil: none
+	Ever       bool                 // somebody was let in
+	Session    string
+	Gateway    string // its address
+	Every      int    // heartbeat_interval, ms
+	Deaf       bool   // heartbeats are not answered
+	Silent     bool   // it does not say hello
+	CloseWith  int    // instead of READY
+	Invalid    []bool // answers to the next who sign in or resume
+	Identifies int
+	Resumes    int
+	Beats      int
+	Intents    float64
+
+	nextID   int
+	nonces   map[string]Object
+	typed    int
+	stall    chan struct{}
+	down     bool
+	sessions int
+	log      []Frame // of the session, to be replayed
+	saidLast Object
+}
+
+// New starts one that ends with the test.
+func New(t testing.TB) *Server {
+	w := &Server{
+		t: t, Keep: &channelstest.Keeper{}, Chats: map[string][]Object{}, nonces: map[string]Object{}, nextID: 5000,
+		Interactions: map[string]Object{}, Every: 40000, Gateway: "ws://gateway.example.com",
+	}
+	w.Net = safehttptest.New(t, w)
+	t.Cleanup(w.Cut)
+	w.Deps = channels.Deps{Log: slog.New(slog.DiscardHandler), Network: w.Net.Client(t), Keep: w.Keep}
+	return w
+}
+
+// Options point a channel here.
+func (*Server) Options() discord.Options {
+	return discord.Options{
+		API: base, Gateway: []string{"gateway.example.com"}, Files: []string{"cdn.example.com"},
+		Pause: func(d time.Duration) time.Duration { return d / 1000 },
+	}
+}
+
+// Open makes a channel with Deps.
+func (w *Server) Open() *discord.Channel {
+	w.t.Helper()
+	ch, err := discord.New(discord.Config{Token: Token}, w.Deps, w.Options())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ch
+}
+
+// Driver is discord.Driver, with this server in the place of the real one.
+func (w *Server) Driver() channels.Driver { return driver{w: w} }
+
+type driver struct {
+	discord.Driver
+	w *Server
+}
+
+// New implements channels.Driver.
+func (d driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c discord.Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	deps.Network = d.w.Net.Client(d.w.t)
+	return discord.New(c, deps, d.w.Options())
+}
+
+// ID is a new one; w is locked.
+func (w *Server) ID() string {
+	w.nextID++
+	return strconv.Itoa(1000000000000000000 + w.nextID)
+}
+
+// ServeHTTP is the API, the gateway and the place of files.
+func (w *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.Lock()
+	down := w.down
+	w.Unlock()
+	if down {
+		if conn, _, err := rw.(http.Hijacker).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+		return
+	}
+	switch {
+	case r.Host == "gateway.example.com":
+		w.serveGateway(rw, r)
+	case r.Host == "cdn.example.com":
+		if r.URL.Path == "/elsewhere" {
+			http.Redirect(rw, r, "http://evil.example.com/x", http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(rw, "the file "+r.URL.Path)
+	case strings.HasPrefix(r.URL.Path, "/api/v10/"):
+		w.serveAPI(rw, r)
+	default:
+		_, _ = io.WriteString(rw, "elsewhere")
+	}
+}
+
+func (w *Server) serveAPI(rw http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v10")
+	req := Request{Method: r.Method, Path: path, Body: Object{}}
+	raw, _ := io.ReadAll(r.Body)
+	if kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		form, err := multipart.NewReader(strings.NewReader(string(raw)), params["boundary"]).ReadForm(32 << 20)
+		if err != nil {
+			w.t.Errorf("a form that cannot be read: %v", err)
+			return
+		}
+		raw = []byte(form.Value["payload_json"][0])
+		req.Files = map[string]string{}
+		for _, f := range form.File {
+			file, _ := f[0].Open()
+			b, _ := io.ReadAll(file)
+			req.Files[f[0].Filename] = string(b)
+		}
+	}
+	_ = json.Unmarshal(raw, &req.Body)
+	public := strings.HasPrefix(path, "/interactions/") || strings.HasPrefix(path, "/webhooks/")
+	if got := r.Header.Get("Authorization"); !public && got != "Bot "+Token || public && got != "" {
+		w.t.Errorf("%s %s with the authorization %q", r.Method, path, got)
+	}
+	if !strings.HasPrefix(r.UserAgent(), "DiscordBot (") {
+		w.t.Errorf("the agent %q", r.UserAgent())
+	}
+	w.Lock()
+	stall := w.stall
+	w.Unlock()
+	if stall != nil && r.Method != http.MethodGet {
+		select {
+		case <-stall:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	w.Lock()
+	defer w.Unlock()
+	w.Requests = append(w.Requests, req)
+	if len(w.Fails) > 0 && (w.FailsAll || strings.HasPrefix(path, "/channels/") && r.Method != http.MethodGet) {
+		f := w.Fails[0]
+		w.Fails = w.Fails[1:]
+		f(rw)
+		return
+	}
+	rw.Header().Set("Content-Type", "application/json")
+	code, answer := w.answer(req, r)
+	rw.WriteHeader(code)
+	if answer != nil {
+		_ = json.NewEncoder(rw).Encode(answer)
+	}
+}
+
+func notFound(code int) (int, any) { return 404, Object{"message": "Unknown", "code": code} }
+
+// answer is what the API does; w is held.
+func (w *Server) answer(req Request, r *http.Request) (int, any) {
+	parts := strings.Split(strings.Trim(req.Path, "/"), "/")
+	switch {
+	case req.Path == "/gateway/bot":
+		return 200, Object{"url": w.Gateway, "shards": 1, "session_start_limit": Object{"total": 1000, "remaining": 999, "reset_after": 14400000, "max_concurrency": 1}}
+	case req.Path == "/users/@me":
+		return 200, Object{"id": BotID, "username": "hob", "bot": true}
+	case req.Path == "/applications/@me":
+		return 200, Object{"id": AppID, "name": "Hob", "flags": 1 << 19, "bot": Object{"id": BotID, "username": "hob"}}
+	case req.Path == "/users/@me/channels":
+		return 200, Object{"id": "dm" + fmt.Sprint(req.Body["recipient_id"])}
+	case parts[0] == "applications" && req.Method == http.MethodPut:
+		return 200, []any{}
+	case parts[0] == "interactions" && len(parts) == 4:
+		w.Acks = append(w.Acks, req.Body)
+		if req.Body["type"] == 5.0 {
+			flags := 128
+			if data, ok := req.Body["data"].(Object); ok && data["flags"] == 64.0 {
+				flags |= 64
+			}
+			w.Interactions[parts[2]] = Object{"id": w.ID(), "flags": flags, "content": "", "author": Object{"id": BotID}}
+		}
+		return 204, nil
+	case parts[0] == "webhooks" && len(parts) == 3:
+		w.FollowUps = append(w.FollowUps, req.Body)
+		return 200, Object{"id": w.ID(), "channel_id": "hook"}
+	case parts[0] == "webhooks":
+		m := w.Interactions[parts[2]]
+		if m == nil {
+			if req.Body["components"] != nil { // the message of a button
+				return 200, Object{"id": w.ID()}
+			}
+			return notFound(10015)
+		}
+		if req.Method == http.MethodPatch {
+			m["content"], m["flags"] = req.Body["content"], m["flags"].(int)&^128
+			m["components"] = req.Body["components"]
+		}
+		return 200, m
+	case parts[0] == "channels" && parts[2] == "typing":
+		w.typed++
+		return 204, nil
+	case parts[0] == "channels" && parts[2] == "messages":
+		return w.messages(req, r, parts)
+	}
+	w.t.Errorf("nobody knows %s %s", req.Method, req.Path)
+	return notFound(0)
+}
+
+// messages are "Get Channel Messages", "Create Message", "Edit Message" and "Delete Message".
+func (w *Server) messages(req Request, r *http.Request, parts []string) (int, any) {
+	chat := parts[1]
+	if len(parts) == 4 {
+		i := slices.IndexFunc(w.Chats[chat], func(m Object) bool { return m["id"] == parts[3] })
+		if i < 0 {
+			return notFound(10008)
+		}
+		m := w.Chats[chat][i]
+		if req.Method == http.MethodDelete {
+			w.Chats[chat] = slices.Delete(w.Chats[chat], i, i+1)
+			return 204, nil
+		}
+		for k, v := range req.Body {
+			m[k] = v
+		}
+		return 200, m
+	}
+	if req.Method == http.MethodGet {
+		if chat == "closed" {
+			return 403, Object{"message": "Missing Access", "code": 50001}
+		}
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		var out []Object
+		for _, m := range w.Chats[chat] {
+			if after := r.URL.Query().Get("after"); after == "" || m["id"].(string) > after {
+				out = append(out, m)
+			}
+		}
+		if r.URL.Query().Get("after") != "" {
+			out = out[:min(len(out), limit)]
+		} else {
+			out = out[max(0, len(out)-limit):]
+		}
+		slices.Reverse(out) // the newest first
+		return 200, append([]Object{}, out...)
+	}
+	if n, _ := req.Body["nonce"].(string); n != "" && req.Body["enforce_nonce"] == true && !w.Forgets {
+		if len(n) > 25 {
+			return 400, Object{"message": "Invalid Form Body", "code": 50035}
+		}
+		if m := w.nonces[n]; m != nil {
+			return 200, m
+		}
+	}
+	if text := fmt.Sprint(req.Body["content"]); len([]rune(text)) > 2000 {
+		return 400, Object{"message": "Invalid Form Body", "code": 50035}
+	}
+	m := Object{"id": w.ID(), "type": 0, "channel_id": chat, "author": Object{"id": BotID, "bot": true}, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)}
+	for k, v := range req.Body {
+		m[k] = v
+	}
+	if w.HidesNonces {
+		delete(m, "nonce")
+	}
+	if n, _ := req.Body["nonce"].(string); n != "" {
+		w.nonces[n] = m
+	}
+	w.Chats[chat] = append(w.Chats[chat], m)
+	w.Posts = append(w.Posts, m)
+	return 200, m
+}
+
+// serveGateway is one connection.
+func (w *Server) serveGateway(rw http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("v") != "10" || r.URL.Query().Get("encoding") != "json" {
+		w.t.Errorf("the gateway was asked for %q", r.URL.RawQuery)
+	}
+	w.Lock()
+	silent, every := w.Silent, w.Every
+	w.Unlock()
+	var ws *channelstest.Socket
+	w.sockets.Serve(rw, r, func(say func(any)) {
+		if !silent {
+			say(Frame{Op: 10, Data: Object{"heartbeat_interval": every}})
+		}
+	}, func(k *channelstest.Socket, raw []byte) {
+		ws = k
+		w.heard(k, raw)
+	})
+	w.Lock()
+	defer w.Unlock()
+	if ws != nil && w.Live == ws {
+		w.Live = nil
+	}
+}
+
+// heard is what a bot says to the gateway.
+func (w *Server) heard(ws *channelstest.Socket, raw []byte) {
+	var f struct {
+		Op   int             `json:"op"`
+		Data json.RawMessage `json:"d"`
+	}
+	if json.Unmarshal(raw, &f) != nil {
+		ws.Close(4002)
+		return
+	}
+	w.Lock()
+	defer w.Unlock()
+	switch f.Op {
+	case 1:
+		w.Beats++
+		if !w.Deaf {
+			_ = ws.Write(Frame{Op: 11})
+		}
+	case 2:
+		w.signIn(ws, f.Data)
+	case 6:
+		w.resume(ws, f.Data)
+	}
+}
+
+// Dispatch numbers an event, keeps it for who resumes, and sends it; w is locked.
+func (w *Server) Dispatch(kind string, data any) {
+	n := len(w.log) + 1
+	f := Frame{Op: 0, Type: kind, Data: data, Seq: &n}
+	w.log = append(w.log, f)
+	if w.Live != nil {
+		_ = w.Live.Write(f)
+	}
+}
+
+func (w *Server) signIn(ws *channelstest.Socket, data json.RawMessage) {
+	var d struct {
+		Token   string  `json:"token"`
+		Intents float64 `json:"intents"`
+	}
+	_ = json.Unmarshal(data, &d)
+	w.Identifies++
+	w.Intents = d.Intents
+	switch {
+	case d.Token != Token:
+		ws.Close(4004)
+	case w.CloseWith != 0:
+		ws.Close(w.CloseWith)
+	case w.isInvalid(ws):
+	default:
+		w.sessions++
+		w.Session, w.log, w.Live, w.Ever = fmt.Sprintf("session%d", w.sessions), nil, ws, true
+		w.Dispatch("READY", Object{"v": 10, "user": Object{"id": BotID, "username": "hob", "bot": true}, "session_id": w.Session, "resume_gateway_url": w.Gateway, "guilds": []Object{{"id": GuildID, "unavailable": true}}})
+		w.Dispatch("GUILD_CREATE", Object{
+			"id": GuildID, "name": "Home", "channels": []Object{{"id": "g1", "name": "general"}}, "threads": []Object{{"id": "thread1", "name": "plans"}},
+			"roles": []Object{{"id": RoleID, "tags": Object{"bot_id": BotID}}}, "members": []Object{},
+		})
+	}
+}
+
+// isInvalid answers with the next "Invalid Session" when one is due.
+func (w *Server) isInvalid(ws *channelstest.Socket) bool {
+	if len(w.Invalid) == 0 {
+		return false
+	}
+	_ = ws.Write(Frame{Op: 9, Data: w.Invalid[0]})
+	w.Invalid = w.Invalid[1:]
+	return true
+}
+
+func (w *Server) resume(ws *channelstest.Socket, data json.RawMessage) {
+	var d struct {
+		Token   string `json:"token"`
+		Session string `json:"session_id"`
+		Seq     int    `json:"seq"`
+	}
+	_ = json.Unmarshal(data, &d)
+	w.Resumes++
+	switch {
+	case d.Token != Token:
+		ws.Close(4004)
+	case w.isInvalid(ws):
+	case d.Session != w.Session:
+		_ = ws.Write(Frame{Op: 9, Data: false})
+	case d.Seq > len(w.log):
+		ws.Close(4007)
+	default:
+		for _, f := range w.log[d.Seq:] {
+			_ = ws.Write(f)
+		}
+		w.Live = ws
+		w.Dispatch("RESUMED", Object{})
+	}
+}
+
+// Cut breaks the connection to the gateway.
+func (w *Server) Cut() {
+	w.Lock()
+	defer w.Unlock()
+	w.sockets.Cut()
+	w.Live = nil
+}
+
+// Connected reports whether the bot is signed in to the gateway.
+func (w *Server) Connected() bool {
+	w.Lock()
+	defer w.Unlock()
+	return w.Live != nil
+}
+
+// Person writes a message; what is in more goes into it.
+func (w *Server) Person(chat, sender, text string, group bool, more Object) {
+	w.Lock()
+	defer w.Unlock()
+	m := Object{
+		"id": w.ID(), "type": 0, "channel_id": chat, "author": Object{"id": sender, "username": "user-" + sender, "global_name": "User " + sender},
+		"content": text, "timestamp": time.Now().UTC().Format(time.RFC3339Nano), "mentions": []Object{}, "attachments": []Object{},
+	}
+	for k, v := range more {
+		m[k] = v
+	}
+	w.Chats[chat] = append(w.Chats[chat], m)
+	live := Object{}
+	for k, v := range m {
+		live[k] = v
+	}
+	if group { // events name the server, the API does not
+		live["guild_id"] = GuildID
+	}
+	w.saidLast = live
+	if w.Live != nil {
+		w.Dispatch("MESSAGE_CREATE", live)
+	}
+}
+
+// Command is a slash command of somebody, in the server's channel "g1" or (group false) in a
+// direct message. It returns the id of the interaction.
+func (w *Server) Command(name, text, sender string, group bool) string {
+	data := Object{"name": name}
+	if text != "" {
+		data["options"] = []Object{{"name": "text", "type": 3, "value": text}}
+	}
+	return w.interact(Object{"type": 2, "channel_id": "g1", "data": data}, sender, group)
+}
+
+// interact sends an interaction of somebody.
+func (w *Server) interact(d Object, sender string, group bool) string {
+	w.Lock()
+	defer w.Unlock()
+	id := w.ID()
+	d["id"], d["application_id"], d["token"] = id, AppID, Secret+id
+	who := Object{"id": sender, "username": "u" + sender}
+	if group {
+		d["guild_id"], d["member"] = GuildID, Object{"user": who}
+	} else {
+		d["user"] = who
+	}
+	w.Dispatch("INTERACTION_CREATE", d)
+	return id
+}
+
+// PressOn is a press of somebody on a button of a message.
+func (w *Server) PressOn(chat, button, sender string, m Object, group bool) {
+	w.interact(Object{"type": 3, "channel_id": chat, "data": Object{"custom_id": button, "component_type": 2}, "message": m}, sender, group)
+}
+
+// Press is a press of somebody on Approve or Deny under the latest message of a chat that
+// has buttons; false: there is none.
+func (w *Server) Press(chat, sender string, yes bool) bool {
+	w.Lock()
+	var m Object
+	button := ""
+	for _, said := range w.Chats[chat] {
+		rows, _ := said["components"].([]any)
+		if len(rows) == 0 {
+			continue
+		}
+		keys := rows[0].(Object)["components"].([]any)
+		key := keys[len(keys)-1].(Object)
+		if yes {
+			key = keys[0].(Object)
+		}
+		button, m = fmt.Sprint(key["custom_id"]), Object{"id": said["id"], "timestamp": said["timestamp"]}
+	}
+	w.Unlock()
+	if m != nil {
+		w.PressOn(chat, button, sender, m, false)
+	}
+	return m != nil
+}
+
+// Original is the first answer to an interaction, nil before there is one.
+func (w *Server) Original(id string) Object {
+	w.Lock()
+	defer w.Unlock()
+	return w.Interactions[Secret+id]
+}
+
+// Told is what followed the first answers, such as what one who has pressed is told: the
+// words and the flags (64: he alone sees it).
+func (w *Server) Told() []string {
+	w.Lock()
+	defer w.Unlock()
+	var out []string
+	for _, m := range w.FollowUps {
+		out = append(out, fmt.Sprint(m["content"], " ", m["flags"]))
+	}
+	return out
+}
+
+// Say implements channelstest.Speaker.
+func (w *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
+	w.Lock()
+	ever := w.Ever
+	w.Unlock()
+	if !ever {
+		return false
+	}
+	if group {
+		w.Person(chat, sender, "<@"+BotID+"> "+text, true, Object{"mentions": []Object{{"id": BotID, "username": "hob"}}})
+	} else {
+		w.Person(chat, sender, text, false, nil)
+	}
+	return true
+}
+
+// Again implements channelstest.Repeater.
+func (w *Server) Again(context.Context) bool {
+	w.Lock()
+	defer w.Unlock()
+	if w.Live == nil {
+		return false
+	}
+	w.Dispatch("MESSAGE_CREATE", w.saidLast)
+	return true
+}
+
+// Reopen implements channelstest.Reopener.
+func (w *Server) Reopen(*testing.T) channels.Channel { return w.Open() }
+
+// Arrived implements channelstest.Platform.
+func (w *Server) Arrived() []string {
+	w.Lock()
+	defer w.Unlock()
+	var out []string
+	for _, m := range w.Posts {
+		out = append(out, shown(fmt.Sprint(m["content"])))
+	}
+	return out
+}
+
+// shown is a text as people see it, as far as the tests need it: without the marks that
+// keep the next one from being read.
+func shown(s string) string {
+	return regexp.MustCompile(`\\([[:punct:]])`).ReplaceAllString(s, "$1")
+}
+
+// Typed implements channelstest.Sign.
+func (w *Server) Typed() int {
+	w.Lock()
+	defer w.Unlock()
+	return w.typed
+}
+
+// Previewed implements channelstest.Previewer.
+func (w *Server) Previewed() int {
+	w.Lock()
+	defer w.Unlock()
+	n := 0
+	for _, m := range w.Posts {
+		if flags, _ := m["flags"].(float64); int(flags)&4 == 0 {
+			n += strings.Count(fmt.Sprint(m["content"]), "https://")
+		}
+	}
+	return n
+}
+
+// Rendered implements channelstest.Renderer: what rings somebody is what allowed_mentions
+// lets ring; without it, everything.
+func (w *Server) Rendered() []string {
+	w.Lock()
+	defer w.Unlock()
+	var out []string
+	for _, m := range w.Posts {
+		allowed, ok := m["allowed_mentions"].(Object)
+		parse, is := allowed["parse"].([]any)
+		if !ok || !is || len(parse) > 0 || allowed["users"] != nil || allowed["roles"] != nil || allowed["replied_user"] == true {
+			out = append(out, "mention")
+		}
+		for _, link := range regexp.MustCompile(`(^|[^\\])\]\(\s*(\w+):`).FindAllStringSubmatch(fmt.Sprint(m["content"]), -1) {
+			if link[2] != "http" && link[2] != "https" {
+				out = append(out, "link "+link[2])
+			}
+		}
+	}
+	return out
+}
+
+// Secrets implements channelstest.Secrets.
+func (*Server) Secrets() []string { return []string{Token, Secret} }
+
+// AnswerWith is an entry of Fails.
+func AnswerWith(code int, body string, header ...string) func(http.ResponseWriter) {
+	return func(rw http.ResponseWriter) {
+		for i := 0; i+1 < len(header); i += 2 {
+			rw.Header().Set(header[i], header[i+1])
+		}
+		rw.WriteHeader(code)
+		_, _ = io.WriteString(rw, body)
+	}
+}
+
+// Fail implements channelstest.Platform. What Discord says has the token in it, as no
+// real one does.
+func (w *Server) Fail(class channels.Class, n int) bool {
+	f := map[channels.Class]func(http.ResponseWriter){
+		channels.Temporary:    AnswerWith(502, "<html>bad gateway "+Token),
+		channels.Later:        AnswerWith(429, `{"message":"You are being rate limited. `+Token+`","retry_after":0.05,"global":false}`),
+		channels.Permanent:    AnswerWith(400, `{"message":"Cannot send an empty message `+Token+`","code":50006}`),
+		channels.Unauthorised: AnswerWith(401, `{"message":"401: Unauthorized `+Token+`","code":0}`),
+	}[class]
+	w.Lock()
+	defer w.Unlock()
+	for range n {
+		w.Fails = append(w.Fails, f)
+	}
+	return f != nil
+}
+
+// Stall implements channelstest.Platform.
+func (w *Server) Stall() func() {
+	c := make(chan struct{})
+	w.Lock()
+	defer w.Unlock()
+	w.stall = c
+	return sync.OnceFunc(func() {
+		w.Lock()
+		w.stall = nil
+		w.Unlock()
+		close(c)
+	})
+}
+
+// Down implements channelstest.Outage.
+func (w *Server) Down() {
+	w.Lock()
+	w.down = true
+	w.Unlock()
+	w.Cut()
+}
+
+// Up implements channelstest.Outage.
+func (w *Server) Up() {
+	w.Lock()
+	defer w.Unlock()
+	w.down = false
+}

@@ -1,0 +1,18 @@
+package slack
+
+import (
+	"context"
+	"io"
+)
+
+// Ours reports whether an address is Slack's.
+func (c *Channel) Ours(address string) bool { return c.ours(address) }
+
+// Fetch fetches a file with a token.
+func (c *Channel) Fetch(ctx context.Context, token, address string) (io.ReadCloser, error) {
+	c.bot = token
+	return c.fetch(ctx, file{Name: "x", URL: address})
+}
+
+// Scopes is what the bot may do.
+func Scopes() []string { return scopes() }

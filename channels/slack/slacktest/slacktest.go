@@ -1,0 +1,605 @@
+// Package slacktest is a Slack of one workspace in this process, for tests: the Web API, files
+// and Socket Mode, as https://docs.slack.dev describes them. Driver makes the channel that
+// speaks with it.
+package slacktest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hob/channels"
+	"hob/channels/channelstest"
+	"hob/channels/slack"
+	"hob/platform/safehttp/safehttptest"
+)
+
+// Who and what there is.
+const (
+	BotToken = "xoxb-111-222-botsecret"
+	AppToken = "xapp-1-A1-333-appsecret"
+	HobUser  = "U0HOB"
+	Team     = "T0HOME"
+
+	hobBot = "B0HOB"
+	ticket = "ticketsecret"
+)
+
+// Object is a JSON Object.
+type Object = map[string]any
+
+// Server is the whole of it. Its fields are looked at, and changed, while it is locked.
+type Server struct {
+	Net  *safehttptest.Internet
+	Keep *channelstest.Keeper
+	Deps channels.Deps // of the channels that Open makes
+
+	t       testing.TB
+	sockets channelstest.Sockets
+
+	sync.Mutex
+	Acks    map[string]any    // by envelope id
+	Reason  string            // why no socket is let in; "": they are
+	Granted string            // the scopes of the bot; "": all that the manifest asks for
+	Files   map[string][]byte // that were uploaded, by name
+	Shown   []string          // files that were shown
+
+	last  time.Time
+	said  map[string][]Object // by channel, oldest first
+	ids   int
+	calls []called
+	fails map[string][]Failure // by method
+	stall chan struct{}
+	down  bool
+	last1 Object // said last, for Again
+}
+
+type called struct {
+	method string
+	args   url.Values
+}
+
+// Failure is an answer in the place of the real one.
+type Failure struct {
+	Status int
+	After  string // Retry-After
+	Code   string
+	Needed string // scope
+	Late   bool   // it happens all the same
+}
+
+// New starts one that ends with the test.
+func New(t testing.TB) *Server {
+	t.Helper()
+	d := &Server{
+		t: t, Keep: &channelstest.Keeper{}, said: map[string][]Object{}, Acks: map[string]any{}, fails: map[string][]Failure{}, Files: map[string][]byte{},
+	}
+	d.Net = safehttptest.New(t, http.HandlerFunc(d.serve))
+	t.Cleanup(d.sockets.Cut)
+	d.Deps = channels.Deps{Log: slog.New(slog.DiscardHandler), Network: d.Net.Client(t), Keep: d.Keep}
+	return d
+}
+
+// Options point a channel here.
+func (*Server) Options() slack.Options {
+	return slack.Options{API: "http://slack.example.com/api/", Domain: "example.com", Plain: true, Pause: 5 * time.Millisecond}
+}
+
+// Open makes a channel with Deps.
+func (d *Server) Open() *slack.Channel { return d.OpenAt(d.Options()) }
+
+// OpenAt makes a channel with Deps and options of its own.
+func (d *Server) OpenAt(o slack.Options) *slack.Channel {
+	d.t.Helper()
+	c, err := slack.New(slack.Config{BotToken: BotToken, AppToken: AppToken}, d.Deps, o)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// Driver is slack.Driver, with this server in the place of the real one.
+func (d *Server) Driver() channels.Driver { return driver{d: d} }
+
+type driver struct {
+	slack.Driver
+	d *Server
+}
+
+// New implements channels.Driver.
+func (s driver) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+	var c slack.Config
+	if err := decode(&c); err != nil {
+		return nil, err
+	}
+	deps.Network = s.d.Net.Client(s.d.t)
+	return slack.New(c, deps, s.d.Options())
+}
+
+func (d *Server) serve(w http.ResponseWriter, r *http.Request) {
+	d.Lock()
+	down := d.down
+	d.Unlock()
+	if down {
+		panic(http.ErrAbortHandler)
+	}
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/api/"):
+		d.api(w, r, strings.TrimPrefix(r.URL.Path, "/api/"))
+	case r.URL.Path == "/link":
+		d.link(w, r)
+	case strings.HasPrefix(r.URL.Path, "/upload/"):
+		raw, _ := io.ReadAll(r.Body)
+		d.Lock()
+		d.Files[strings.TrimPrefix(r.URL.Path, "/upload/")] = raw
+		d.Unlock()
+	case strings.HasPrefix(r.URL.Path, "/files-pri/"):
+		if r.Header.Get("Authorization") != "Bearer "+BotToken {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = io.WriteString(w, "<html>sign in</html>")
+			return
+		}
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = io.WriteString(w, "content of "+strings.TrimPrefix(r.URL.Path, "/files-pri/"))
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// link is the other side of a socket.
+func (d *Server) link(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Query().Get("ticket") != ticket {
+		http.Error(w, "no", http.StatusForbidden)
+		return
+	}
+	d.Lock()
+	reason := d.Reason
+	d.Unlock()
+	d.sockets.Serve(w, r, func(say func(any)) {
+		if reason != "" {
+			say(Object{"type": "disconnect", "reason": reason})
+			return
+		}
+		say(Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "x"}})
+	}, func(_ *channelstest.Socket, raw []byte) {
+		var m struct {
+			ID      string `json:"envelope_id"`
+			Payload any    `json:"payload"`
+		}
+		if json.Unmarshal(raw, &m) == nil {
+			d.Lock()
+			defer d.Unlock()
+			d.Acks[m.ID] = m.Payload
+		}
+	})
+}
+
+// Live is the newest connection; nil: there is none.
+func (d *Server) Live() *channelstest.Socket { return d.sockets.Last() }
+
+// Connections is how many there are.
+func (d *Server) Connections() int { return d.sockets.Len() }
+
+// Envelope sends one, and returns its id.
+func (d *Server) Envelope(kind string, payload any, extra Object) string {
+	d.Lock()
+	d.ids++
+	id := fmt.Sprintf("env-%d", d.ids)
+	d.Unlock()
+	e := Object{"type": kind, "envelope_id": id, "payload": payload, "accepts_response_payload": kind != "events_api"}
+	for k, v := range extra {
+		e[k] = v
+	}
+	if k := d.Live(); k != nil {
+		_ = k.Write(e)
+	}
+	return id
+}
+
+// Acked reports whether an envelope was acknowledged.
+func (d *Server) Acked(id string) bool {
+	d.Lock()
+	defer d.Unlock()
+	_, ok := d.Acks[id]
+	return ok
+}
+
+// TS is a time as Slack writes it. Those of these tests compare as strings do.
+func TS(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
+
+// ts makes the time of a message; d is locked.
+func (d *Server) ts() string {
+	now := time.Now().Truncate(time.Microsecond)
+	if !now.After(d.last) {
+		now = d.last.Add(time.Microsecond)
+	}
+	d.last = now
+	return TS(now)
+}
+
+// Write stores a message and, when somebody is connected, tells of it.
+func (d *Server) Write(m Object) (env string) {
+	d.Lock()
+	if m["ts"] == nil {
+		m["ts"] = d.ts()
+	}
+	m["type"] = "message"
+	if m["team"] == nil {
+		m["team"] = Team
+	}
+	ch := m["channel"].(string)
+	d.said[ch] = append(d.said[ch], m)
+	d.last1 = m
+	d.Unlock()
+	return d.Tell(m, nil)
+}
+
+// Tell sends an event, and returns the id of its envelope.
+func (d *Server) Tell(m, extra Object) string {
+	return d.Envelope("events_api", Object{"type": "event_callback", "team_id": Team, "event_id": "Ev1", "event": m}, extra)
+}
+
+func (d *Server) api(w http.ResponseWriter, r *http.Request, method string) {
+	_ = r.ParseForm()
+	d.Lock()
+	d.calls = append(d.calls, called{method, r.PostForm})
+	stall := d.stall
+	var f Failure
+	if q := d.fails[method]; len(q) > 0 {
+		f, d.fails[method] = q[0], q[1:]
+	}
+	d.Unlock()
+	if stall != nil && method == "chat.postMessage" {
+		select {
+		case <-stall:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if f.Late {
+		d.answer(r.Context(), method, r.PostForm)
+	}
+	if f.After != "" {
+		w.Header().Set("Retry-After", f.After)
+	}
+	if f.Status != 0 {
+		w.WriteHeader(f.Status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	d.Lock()
+	w.Header().Set("X-OAuth-Scopes", cmp.Or(d.Granted, strings.Join(scopes(), ",")))
+	d.Unlock()
+	want := BotToken
+	if method == "apps.connections.open" {
+		want = AppToken
+	}
+	out := Object{"ok": false, "error": cmp.Or(f.Code, "invalid_auth")}
+	if f.Needed != "" {
+		out["needed"] = f.Needed
+	}
+	if f.Code == "" && r.Header.Get("Authorization") == "Bearer "+want {
+		out = d.answer(r.Context(), method, r.PostForm)
+	}
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func no(code string) Object { return Object{"ok": false, "error": code} }
+
+func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
+	d.Lock()
+	defer d.Unlock()
+	ch := a.Get("channel")
+	switch method {
+	case "auth.test":
+		return Object{"ok": true, "team": "Home", "user": "hob", "team_id": Team, "user_id": HobUser, "bot_id": hobBot}
+	case "apps.connections.open":
+		return Object{"ok": true, "url": "ws://wss.example.com/link?ticket=" + ticket}
+	case "users.info":
+		return Object{"ok": true, "user": Object{"name": strings.ToLower(a.Get("user")), "profile": Object{"display_name": "Name of " + a.Get("user")}}}
+	case "conversations.info":
+		return Object{"ok": true, "channel": Object{"name": "general"}}
+	case "conversations.open":
+		return Object{"ok": true, "channel": Object{"id": "D" + strings.TrimPrefix(a.Get("users"), "U")}}
+	case "conversations.list":
+		var ims []Object
+		for id := range d.said {
+			if strings.HasPrefix(id, "D") {
+				ims = append(ims, Object{"id": id})
+			}
+		}
+		return Object{"ok": true, "channels": ims}
+	case "conversations.history", "conversations.replies":
+		return d.history(method, a)
+	case "chat.postMessage":
+		m := Object{"type": "message", "channel": ch, "user": HobUser, "bot_id": hobBot, "team": Team, "text": a.Get("text"), "ts": d.ts()}
+		d.fill(m, a)
+		if th := a.Get("thread_ts"); th != "" {
+			m["thread_ts"] = th
+		}
+		d.said[ch] = append(d.said[ch], m)
+		return Object{"ok": true, "channel": ch, "ts": m["ts"], "message": m}
+	case "chat.update":
+		for _, m := range d.said[ch] {
+			if m["ts"] == a.Get("ts") {
+				m["text"] = a.Get("text")
+				d.fill(m, a)
+				return Object{"ok": true, "channel": ch, "ts": m["ts"]}
+			}
+		}
+		return no("message_not_found")
+	case "chat.delete":
+		d.said[ch] = slices.DeleteFunc(d.said[ch], func(m Object) bool { return m["ts"] == a.Get("ts") })
+		return Object{"ok": true}
+	case "files.getUploadURLExternal":
+		return Object{"ok": true, "upload_url": "http://files.example.com/upload/" + a.Get("filename"), "file_id": "F" + a.Get("length")}
+	case "files.completeUploadExternal":
+		d.Shown = append(d.Shown, a.Get("files"))
+		return Object{"ok": true}
+	case "chat.postEphemeral", "assistant.threads.setStatus":
+		return Object{"ok": true}
+	}
+	return no("unknown_method")
+}
+
+// fill takes blocks and metadata over, which are JSON in forms.
+func (d *Server) fill(m Object, a url.Values) {
+	for _, k := range []string{"blocks", "metadata"} {
+		if a.Has(k) {
+			var v any
+			if err := json.Unmarshal([]byte(a.Get(k)), &v); err != nil {
+				d.t.Errorf("%s is no JSON: %q", k, a.Get(k))
+			}
+			m[k] = v
+		}
+	}
+	m["args"] = a
+}
+
+// history answers with pages: a history's latest messages first, a thread's first.
+func (d *Server) history(method string, a url.Values) Object {
+	var all []Object
+	for _, m := range d.said[a.Get("channel")] {
+		th, _ := m["thread_ts"].(string)
+		inThread := th != "" && th != m["ts"]
+		own := m["ts"] == a.Get("ts")
+		c := strings.Compare(m["ts"].(string), a.Get("oldest"))
+		late := c > 0 || c == 0 && a.Get("inclusive") == "true"
+		switch {
+		case method == "conversations.history" && !inThread && late, method == "conversations.replies" && (own || th == a.Get("ts") && late):
+			if a.Get("latest") == "" || strings.Compare(m["ts"].(string), a.Get("latest")) <= 0 || own {
+				all = append(all, m)
+			}
+		}
+	}
+	if method == "conversations.history" {
+		slices.Reverse(all)
+	}
+	start := 0
+	_, _ = fmt.Sscanf(a.Get("cursor"), "at%d", &start)
+	end := min(len(all), start+50) // Slack gives fewer than were asked for when it likes
+	out := Object{"ok": true, "messages": all[min(start, end):end], "has_more": end < len(all)}
+	if end < len(all) {
+		out["response_metadata"] = Object{"next_cursor": fmt.Sprintf("at%d", end)}
+	}
+	return out
+}
+
+// Posts are Hob's messages as they are now, in order.
+func (d *Server) Posts() (out []Object) {
+	d.Lock()
+	defer d.Unlock()
+	for _, all := range d.said {
+		for _, m := range all {
+			if m["bot_id"] == hobBot {
+				out = append(out, maps.Clone(m))
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Object) int { return strings.Compare(a["ts"].(string), b["ts"].(string)) })
+	return out
+}
+
+// Made are the arguments of the calls of a method, in order.
+func (d *Server) Made(method string) (out []url.Values) {
+	d.Lock()
+	defer d.Unlock()
+	for _, c := range d.calls {
+		if c.method == method {
+			out = append(out, c.args)
+		}
+	}
+	return out
+}
+
+// Escaped is a text in which nothing is a reference
+// (docs.slack.dev/messaging/formatting-message-text#escaping).
+func Escaped(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s)
+}
+
+// shown is a text as people see it, as far as the tests need it: links with their address.
+func shown(s string) string {
+	s = regexp.MustCompile(`<(\w+:[^<>|]*)\|([^<>]*)>`).ReplaceAllString(s, "$2 ($1)")
+	s = regexp.MustCompile(`<(\w+:[^<>|]*)>`).ReplaceAllString(s, "$1")
+	return strings.TrimSpace(strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s))
+}
+
+// scopes are those that an app gets that is made from the manifest.
+func scopes() []string {
+	var m struct {
+		OAuth struct {
+			Scopes struct {
+				Bot []string `json:"bot"`
+			} `json:"scopes"`
+		} `json:"oauth_config"`
+	}
+	_ = json.Unmarshal([]byte(slack.Manifest("")), &m)
+	return m.OAuth.Scopes.Bot
+}
+
+// Arrived implements channelstest.Platform.
+func (d *Server) Arrived() (out []string) {
+	for _, m := range d.Posts() {
+		out = append(out, shown(m["text"].(string)))
+	}
+	return out
+}
+
+// Fail implements channelstest.Platform.
+func (d *Server) Fail(c channels.Class, n int) bool {
+	f, ok := map[channels.Class]Failure{
+		channels.Temporary: {Code: "service_unavailable"}, channels.Later: {Status: 429, After: "1"},
+		channels.Permanent: {Code: "is_archived"}, channels.Unauthorised: {Code: "token_revoked"},
+	}[c]
+	if ok {
+		d.Failing("chat.postMessage", slices.Repeat([]Failure{f}, n)...)
+	}
+	return ok
+}
+
+// Failing gives the next calls of a method other answers.
+func (d *Server) Failing(method string, f ...Failure) {
+	d.Lock()
+	defer d.Unlock()
+	d.fails[method] = append(d.fails[method], f...)
+}
+
+// Stall implements channelstest.Platform.
+func (d *Server) Stall() func() {
+	ch := make(chan struct{})
+	d.Lock()
+	d.stall = ch
+	d.Unlock()
+	return sync.OnceFunc(func() {
+		d.Lock()
+		d.stall = nil
+		d.Unlock()
+		close(ch)
+	})
+}
+
+// Down implements channelstest.Outage.
+func (d *Server) Down() {
+	d.Lock()
+	d.down = true
+	d.Unlock()
+	d.sockets.Cut()
+}
+
+// Up implements channelstest.Outage.
+func (d *Server) Up() {
+	d.Lock()
+	defer d.Unlock()
+	d.down = false
+}
+
+// Previewed implements channelstest.Previewer.
+func (d *Server) Previewed() (n int) {
+	for _, m := range d.Posts() {
+		a := m["args"].(url.Values)
+		if strings.Contains(a.Get("text"), "http") && (a.Get("unfurl_links") != "false" || a.Get("unfurl_media") != "false") {
+			n++
+		}
+	}
+	return n
+}
+
+// Rendered implements channelstest.Renderer.
+func (d *Server) Rendered() (out []string) {
+	acts := regexp.MustCompile(`<[@!#][^>]*>|<(?:javascript|data|vbscript|file):[^>]*>`)
+	for _, m := range d.Posts() {
+		a := m["args"].(url.Values)
+		out = append(out, acts.FindAllString(a.Get("text")+a.Get("blocks"), -1)...)
+		if a.Get("link_names") != "false" || a.Get("parse") != "none" {
+			out = append(out, "names become mentions")
+		}
+	}
+	return out
+}
+
+// Secrets implements channelstest.Secrets.
+func (*Server) Secrets() []string { return []string{BotToken, AppToken, ticket} }
+
+// Reopen implements channelstest.Reopener.
+func (d *Server) Reopen(*testing.T) channels.Channel { return d.Open() }
+
+// Again implements channelstest.Repeater.
+func (d *Server) Again(context.Context) bool {
+	d.Lock()
+	m := d.last1
+	d.Unlock()
+	if m == nil || d.Live() == nil {
+		return false
+	}
+	d.Tell(m, Object{"retry_attempt": 1, "retry_reason": "timeout"})
+	return true
+}
+
+// Press is a press of somebody on Approve or Deny under the latest message of a chat ("C1",
+// "C1/thread") that has buttons. It returns the id of its envelope; "": there is none.
+func (d *Server) Press(chat, user string, yes bool) string {
+	channel, thread, _ := strings.Cut(chat, "/")
+	at := func(m Object) bool {
+		in, _ := m["thread_ts"].(string)
+		return m["channel"] == channel && in == thread
+	}
+	for _, m := range slices.Backward(d.Posts()) {
+		blocks, _ := m["blocks"].([]any)
+		if len(blocks) == 0 || !at(m) {
+			continue
+		}
+		last := blocks[len(blocks)-1].(Object)
+		if last["type"] != "actions" {
+			continue
+		}
+		keys := last["elements"].([]any)
+		if yes {
+			return d.PressOn(m, user, keys[0].(Object))
+		}
+		return d.PressOn(m, user, keys[len(keys)-1].(Object))
+	}
+	return ""
+}
+
+// PressOn is a press of somebody on a button of a message
+// (docs.slack.dev/reference/interaction-payloads/block_actions-payload).
+func (d *Server) PressOn(m Object, user string, button Object) string {
+	shown := Object{}
+	for _, k := range []string{"type", "user", "bot_id", "ts", "thread_ts", "text", "blocks", "team"} {
+		if v, ok := m[k]; ok {
+			shown[k] = v
+		}
+	}
+	return d.Envelope("interactive", Object{
+		"type": "block_actions", "user": Object{"id": user, "username": "ada", "team_id": Team}, "team": Object{"id": Team}, "channel": Object{"id": m["channel"], "name": "x"},
+		"container": Object{"type": "message", "message_ts": m["ts"], "channel_id": m["channel"]}, "message": shown, "trigger_id": "1.2.3", "response_url": "https://hooks.slack.com/actions/secret",
+		"actions": []Object{{"type": "button", "action_id": button["action_id"], "block_id": "hob", "value": button["value"], "action_ts": "1700000000.1"}},
+	}, nil)
+}
+
+// Say implements channelstest.Speaker.
+func (d *Server) Say(_ context.Context, chat, sender, text string, group bool) bool {
+	if !d.sockets.Ever() {
+		return false
+	}
+	m := Object{"channel": "D0" + strings.ToUpper(chat), "channel_type": "im", "user": "U0" + strings.ToUpper(sender), "text": Escaped(text)}
+	if group {
+		m["channel"], m["channel_type"] = "C0"+strings.ToUpper(chat), "channel"
+		m["text"], m["thread_ts"], m["parent_user_id"] = "<@"+HobUser+"> "+Escaped(text), "1600000000.000001", "U0BOB"
+	}
+	d.Write(m)
+	return true
+}
