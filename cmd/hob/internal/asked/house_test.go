@@ -20,6 +20,11 @@ import (
 	"hob/autonomy/config"
 	"hob/autonomy/llm/llmtest"
 	"hob/channels"
+	"hob/channels/discord"
+	"hob/channels/email"
+	"hob/channels/imessage"
+	"hob/channels/slack"
+	"hob/channels/telegram"
 	"hob/channels/web"
 	"hob/cmd/hob/internal/daemon"
 	"hob/platform/system"
@@ -191,3 +196,35 @@ func (m made) Name() string { return m.name }
 func (m made) New(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
 	return m.make(decode, deps)
 }
+
+// unhurried is a driver whose channel says as much as it likes: how much in a minute is
+// not looked at here, and would take minutes.
+func unhurried(d channels.Driver, free func(channels.Channel) channels.Channel) channels.Driver {
+	return made{d.Name(), func(decode func(any) error, deps channels.Deps) (channels.Channel, error) {
+		ch, err := d.New(decode, deps)
+		if err != nil {
+			return nil, err
+		}
+		return free(ch), nil
+	}}
+}
+
+// free takes away how many texts may go out in a minute.
+func free(l channels.Limits) channels.Limits {
+	l.PerMinute = 0
+	return l
+}
+
+type (
+	freeMac      struct{ *imessage.Channel }
+	freeMail     struct{ *email.Channel }
+	freeTelegram struct{ *telegram.Channel }
+	freeDiscord  struct{ *discord.Channel }
+	freeSlack    struct{ *slack.Channel }
+)
+
+func (c freeMac) Limits() channels.Limits      { return free(c.Channel.Limits()) }
+func (c freeMail) Limits() channels.Limits     { return free(c.Channel.Limits()) }
+func (c freeTelegram) Limits() channels.Limits { return free(c.Channel.Limits()) }
+func (c freeDiscord) Limits() channels.Limits  { return free(c.Channel.Limits()) }
+func (c freeSlack) Limits() channels.Limits    { return free(c.Channel.Limits()) }

@@ -54,19 +54,10 @@ func openMac(t *testing.T) *place {
 			ch, err := imessage.New(c, deps, imessage.Options{
 				GOOS: "darwin", Poll: 20 * time.Millisecond, Glance: 5 * time.Millisecond, Debounce: time.Millisecond, Hold: 300 * time.Millisecond,
 			})
-			return hasty{ch}, err
+			return freeMac{ch}, err
 		}},
 		guests: true, groups: true, others: []string{"stranger"}, trial: true, say: m.say, saw: m.saw,
 	}
-}
-
-// hasty says as much as it likes.
-type hasty struct{ *imessage.Channel }
-
-func (h hasty) Limits() channels.Limits {
-	l := h.Channel.Limits()
-	l.PerMinute = 0
-	return l
 }
 
 func (m *mac) say(who string, group bool, text string) bool {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"hob/channels"
+	"hob/channels/email"
 	"hob/platform/pim/pimtest"
 )
 
@@ -24,6 +26,7 @@ func openMail(t *testing.T) *place {
 	p := &place{
 		section: fmt.Sprintf("[channels.email]\naccount = \"work\"\ntrusted_host = %q\nallow = [\"guest@example.org\"]\nsettle = \"0s\"\n", host),
 		more:    fmt.Sprintf("[accounts.work]\nimap = %q\nsmtp = %q\nca = %q\naddress = %q\nuser = \"hob\"\npassword = %q\n", d.IMAPS, s.URL, pimtest.Both(t, d.CA, s.CA), mailbox, pimtest.Secret),
+		driver:  unhurried(email.Driver{}, func(c channels.Channel) channels.Channel { return freeMail{c.(*email.Channel)} }),
 		guests:  true, groups: true, trial: true,
 		// Whoever calls himself the owner is not believed.
 		others: []string{"stranger", "owner, unchecked", "owner, failed", "owner, by another host"},
