@@ -176,11 +176,11 @@ func (l *Loop) decide(ctx context.Context, ev bus.Event, id string, ans guard.An
 }
 
 // known refuses to let a message decide of which nobody knows what program
-// handed it in: it may be one that Hob has started.
+// handed it in, or who: it may be one that Hob has started.
 func known(ev bus.Event) error {
 	m, err := messageOf(ev)
 	if err == nil && m.Unknown {
-		err = errors.New("it cannot be found out which program sent this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
+		err = errors.New("it cannot be found out who or which program wrote this, so it decides nothing; use hob approve in a terminal, or a chat that is paired with me")
 	}
 	return err
 }
@@ -317,6 +317,10 @@ func (l *Loop) cmdPair(ctx context.Context, ev bus.Event, channel string) (strin
 }
 
 // cmdPaired answers the message whose code has paired its sender.
-func (l *Loop) cmdPaired(context.Context, bus.Event, string) (string, error) {
-	return "This account is yours: what you write here I take as your word. `hob channel list` shows it, `hob channel unpair` takes it back.", nil
+func (l *Loop) cmdPaired(_ context.Context, ev bus.Event, _ string) (string, error) {
+	said := "This account is yours: what is written here I take as your word, also when it is somebody else who can write here, such as people with whom you share a list. "
+	if known(ev) != nil {
+		said += "Who that is nobody can tell me here, so what is written here answers none of my questions. "
+	}
+	return said + "`hob channel list` shows it, `hob channel unpair` takes it back.", nil
 }

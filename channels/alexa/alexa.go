@@ -4,11 +4,13 @@
 //
 // Each request has to carry Amazon's signature and the id of the owner's skill
 // (verify.go). Who speaks is the Amazon account that enabled the skill: it is the owner's
-// once it is paired. Everybody in the room speaks as that account, so it decides nothing
-// and answers no question, unless Alexa has recognised a voice that the owner has named.
+// once it is paired. Everybody in the room speaks as that account, so what is said
+// decides nothing, but for one thing: a yes or no to the question that was spoken right
+// before it, by a voice that the owner has named and Alexa has recognised (asked.go).
 //
-// A request waits 6.5 of its 8 seconds for the answer. What comes later is kept, also
-// over a new start, until somebody asks for it.
+// A request waits 6.5 of its 8 seconds for the answer; after 2 of them Alexa says that it
+// takes a moment (progress.go). What comes later is kept, also over a new start, until
+// somebody asks for it.
 package alexa
 
 import (
@@ -18,14 +20,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"hob/channels"
-	"hob/platform/markup"
+	plain "hob/platform/markup"
 	"hob/platform/safehttp"
 )
 
@@ -39,7 +41,7 @@ type Config struct {
 	// Allow are further accounts that are heard ("amzn1.ask.account...").
 	Allow []string `toml:"allow"`
 	// Voices are the people ("amzn1.ask.person...") whose recognised voice may answer
-	// questions in the name of a paired account.
+	// the question that was just spoken, in the name of a paired account.
 	Voices []string `toml:"voices"`
 }
 
@@ -63,6 +65,7 @@ type Options struct {
 	Roots *x509.CertPool // of certificates; nil: those of the system
 	Now   func() time.Time
 	Wait  time.Duration // for an answer (6.5 s)
+	Slow  time.Duration // after which Alexa says that it takes a moment (2 s)
 }
 
 // patience is how long a request waits: Alexa gives up after 8 seconds
@@ -78,11 +81,16 @@ type Channel struct {
 	box   *box
 	now   func() time.Time
 	wait  time.Duration
+	slow  time.Duration
+
+	buttons channels.Buttons // nil: no question is answered here
+	spoke   questions
 
 	mu    sync.Mutex
 	to    channels.Receiver // nil: the channel does not run
 	heard time.Time
-	voice string // the last one that Alexa has recognised
+	voice string               // the last one that Alexa has recognised
+	ids   map[string]time.Time // of the requests that can still be repeated
 }
 
 // New checks the configuration; it connects to nothing.
@@ -98,7 +106,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		}
 	}
 	ch := &Channel{
-		conf: c, log: deps.Log, now: o.Now, wait: cmp.Or(o.Wait, patience),
+		conf: c, log: deps.Log, now: o.Now, wait: cmp.Or(o.Wait, patience), slow: cmp.Or(o.Slow, slow), buttons: deps.Buttons, ids: map[string]time.Time{},
 		proof: &verifier{network: network, roots: o.Roots, chains: map[string]chain{}}, box: newBox(deps.Dir),
 	}
 	if ch.log == nil {
@@ -162,7 +170,7 @@ func (c *Channel) Send(_ context.Context, d channels.Delivery) (channels.Receipt
 	case channels.Notice, channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "alexa: she speaks only when she is spoken to; choose another channel in [notify]")
 	}
-	if err := c.box.put(d, markup.Plain(d.Text), c.now()); err != nil {
+	if err := c.box.put(d, plain.Plain(d.Text), c.now()); err != nil {
 		return channels.Receipt{}, channels.Errorf(channels.Temporary, "alexa: keep the answer: %w", err)
 	}
 	return channels.Receipt{}, nil
@@ -187,12 +195,30 @@ func (c *Channel) Hook(ctx context.Context, p channels.Post) channels.Posted {
 	}
 	c.mu.Lock()
 	to := c.to
-	c.heard, c.voice = now, q.Context.System.Person.ID
-	c.mu.Unlock()
-	if to == nil {
-		return channels.Posted{Status: http.StatusServiceUnavailable}
+	c.heard, c.voice = now, ""
+	if p := q.Context.System.Person; p.ID != "" {
+		c.voice = fmt.Sprintf("%s (certainty %d of %d)", p.ID, p.Sure.Level, sure)
 	}
-	return channels.Posted{Status: http.StatusOK, Body: c.answer(ctx, to, q)}
+	c.mu.Unlock()
+	what, text := q.means()
+	switch {
+	case to == nil:
+		return channels.Posted{Status: http.StatusServiceUnavailable}
+	case c.repeated(q.Request.ID, now) && what != speaks: // a message is taken once by its id
+		c.log.Warn("a request of Amazon's came twice and was refused")
+		return channels.Posted{Status: http.StatusUnauthorized}
+	}
+	return channels.Posted{Status: http.StatusOK, Body: c.answer(ctx, to, q, what, text)}
+}
+
+// repeated reports whether a request was here before. Once it is too old nobody takes it.
+func (c *Channel) repeated(id string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.ids, func(_ string, at time.Time) bool { return now.Sub(at).Abs() > 2*tolerance })
+	_, was := c.ids[id]
+	c.ids[id] = now
+	return was
 }
 
 // The sentences that Hob says itself.
@@ -207,14 +233,28 @@ const (
 	stranger = "I do not know this account yet. Pair it first: make a code with hob channel pair alexa, and then say: the code is, and its letters and digits one by one."
 	notTaken = "I could not take that just now. Please say it again."
 	moreWait = "There is more: ask me for the answer."
+	moment   = "One moment."
+	yesOrNo  = "Say yes or no."
+	// elsewhere is said after a question that this voice cannot answer.
+	elsewhere  = "Answer that in a chat or on my page: here I cannot tell that it is you."
+	voiceless  = "I cannot tell by the voice that it is you, so that question stays open."
+	again      = "Please say that again: yes, or no?"
+	unanswered = "I could not take that answer. Perhaps the question was answered already."
 )
 
 // answer does what was asked.
-func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request) response {
-	switch what, text := q.means(); what {
+func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request, what meaning, text string) response {
+	if what == agrees || what == refuses {
+		if a, ok := c.spoke.get(q.Session.ID); ok {
+			return c.decide(ctx, q, a, what == agrees)
+		}
+		what = speaks // an answer to something else
+	}
+	c.spoke.set(q.Session.ID, asked{})
+	switch what {
 	case opens:
-		if kept := c.known(q.user()); kept != "" {
-			return say(kept, more)
+		if r, ok := c.kept(ctx, q, ""); ok {
+			return r
 		}
 		return say(hello, help)
 	case ends:
@@ -222,7 +262,7 @@ func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request) 
 	case helps:
 		return say(help, more)
 	case collects:
-		return c.collect(ctx, q.user())
+		return c.await(ctx, q, "")
 	case speaks:
 		return c.ask(ctx, to, q, text)
 	case nothingHeard:
@@ -231,28 +271,63 @@ func (c *Channel) answer(ctx context.Context, to channels.Receiver, q *request) 
 	return response{Version: "1.0"} // the session is over, and nobody listens
 }
 
-// known is what waits for somebody who was heard as one whose words count: there is
-// nothing for anybody else.
-func (c *Channel) known(user string) string {
-	said, err := c.box.take(user, "", c.now())
-	if err != nil {
-		c.log.Error("answers cannot be kept", "error", err)
+// kept speaks what waits for somebody, of one event or ("") of all. There is something
+// only for who was heard as one whose words count.
+func (c *Channel) kept(ctx context.Context, q *request, event string) (response, bool) {
+	for {
+		said, asks, err := c.box.take(q.user(), event, c.now())
+		if err != nil {
+			c.log.Error("answers cannot be kept", "error", err)
+		}
+		if said == "" {
+			return response{}, false
+		}
+		if asks == nil || c.buttons == nil {
+			return say(said, more), true
+		}
+		question, err := c.buttons.Open(ctx, channels.Delivery{ID: asks.ID, Event: asks.Event, Kind: channels.Question, Channel: Name, Chat: asks.Chat, Text: asks.Text})
+		switch {
+		case err != nil:
+			c.log.Warn("which question was spoken is not known", "error", err)
+			return say(said, more), true
+		case question == "":
+			c.drop(asks.ID)
+			if asks.Spoken && said == asks.Text { // it was answered since
+				continue
+			}
+			return say(said, more), true
+		}
+		how := elsewhere
+		if c.voiced(q) || len(c.conf.Voices) > 0 && q.Context.System.Person.ID == "" { // the next words may be recognised
+			how = yesOrNo
+		}
+		c.spoke.set(q.Session.ID, asked{asks.ID, question, asks.Event, c.now()})
+		return say(said+"\n\n"+how, how), true
 	}
-	return said
 }
 
-// collect speaks what has come, or waits for it.
-func (c *Channel) collect(ctx context.Context, user string) response {
+func (c *Channel) drop(id string) {
+	if err := c.box.drop(id); err != nil {
+		c.log.Error("answers cannot be kept", "error", err)
+	}
+}
+
+// await speaks what comes for somebody, or that it is not there yet.
+func (c *Channel) await(ctx context.Context, q *request, event string) response {
+	late := time.NewTimer(c.slow)
+	defer late.Stop()
 	for {
-		waits, changed := c.box.waiting(user)
-		if said := c.known(user); said != "" {
-			return say(said, more)
+		waits, changed := c.box.waiting(q.user())
+		if r, ok := c.kept(ctx, q, event); ok {
+			return r
 		}
-		if !waits {
+		if event == "" && !waits {
 			return say(nothing, more)
 		}
 		select {
 		case <-changed:
+		case <-late.C:
+			c.progress(ctx, q)
 		case <-ctx.Done():
 			return say(busy, help)
 		}
@@ -262,10 +337,7 @@ func (c *Channel) collect(ctx context.Context, user string) response {
 // ask hands a message in and waits for its answer.
 func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, text string) response {
 	user := q.user()
-	acc, err := to.Receive(ctx, channels.Inbound{
-		Chat: user, Sender: user, Text: text, Key: q.Request.ID, At: q.at,
-		Unknown: !slices.Contains(c.conf.Voices, q.Context.System.Person.ID),
-	})
+	acc, err := to.Receive(ctx, channels.Inbound{Chat: user, Sender: user, Text: text, Key: q.Request.ID, At: q.at, Unknown: true})
 	switch {
 	case errors.Is(err, channels.ErrStranger):
 		return last(stranger)
@@ -274,19 +346,5 @@ func (c *Channel) ask(ctx context.Context, to channels.Receiver, q *request, tex
 		return say(notTaken, help)
 	}
 	c.box.expect(user, acc.Event)
-	for {
-		_, changed := c.box.waiting(user)
-		said, err := c.box.take(user, acc.Event, c.now())
-		if err != nil {
-			c.log.Error("answers cannot be kept", "error", err)
-		}
-		if said != "" {
-			return say(said, more)
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return say(busy, help)
-		}
-	}
+	return c.await(ctx, q, acc.Event)
 }

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net/http"
 	"os"
@@ -49,6 +50,7 @@ type amazon struct {
 
 	mu    sync.Mutex
 	files map[string][]byte
+	told  []string // what was posted to it
 	net   *safehttptest.Internet
 }
 
@@ -68,6 +70,12 @@ func newAmazon(t *testing.T) *amazon {
 	a.net = safehttptest.New(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		if r.Method == http.MethodPost {
+			b, _ := io.ReadAll(r.Body)
+			a.told = append(a.told, fmt.Sprintf("%s%s %s %s", r.Host, r.URL.Path, r.Header.Get("Authorization"), b))
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		if b, ok := a.files[r.URL.Path]; ok {
 			_, _ = w.Write(b)
 			return
@@ -147,6 +155,8 @@ func (a *amazon) signed(body string) channels.Post {
 
 type asked struct {
 	app, user, person, id, kind, intent, text string
+	session, endpoint                         string
+	sure                                      int
 	at                                        time.Time
 }
 
@@ -160,9 +170,9 @@ func (q asked) body() string {
 		return s
 	}
 	app, who := obj{"applicationId": or(q.app, skill)}, obj{"userId": or(q.user, account)}
-	system := obj{"application": app, "user": who, "device": obj{"deviceId": "d"}, "apiEndpoint": "https://api.amazonalexa.com", "apiAccessToken": "t"}
+	system := obj{"application": app, "user": who, "device": obj{"deviceId": "d"}, "apiEndpoint": or(q.endpoint, "https://api.amazonalexa.com"), "apiAccessToken": "t"}
 	if q.person != "" {
-		system["person"] = obj{"personId": q.person}
+		system["person"] = obj{"personId": q.person, "authenticationConfidenceLevel": obj{"level": q.sure}}
 	}
 	if q.at.IsZero() {
 		q.at = time.Now()
@@ -171,7 +181,7 @@ func (q asked) body() string {
 	if r["type"] == "IntentRequest" {
 		r["intent"] = obj{"name": or(q.intent, "WordWhatIntent"), "confirmationStatus": "NONE", "slots": obj{"text": obj{"name": "text", "value": q.text}}}
 	}
-	b, err := json.Marshal(obj{"version": "1.0", "session": obj{"new": true, "sessionId": "s", "application": app, "user": who}, "context": obj{"System": system}, "request": r})
+	b, err := json.Marshal(obj{"version": "1.0", "session": obj{"new": true, "sessionId": or(q.session, "s"), "application": app, "user": who}, "context": obj{"System": system}, "request": r})
 	if err != nil {
 		panic(err) // strings and maps
 	}
@@ -198,7 +208,13 @@ func (e *ear) Receive(ctx context.Context, in channels.Inbound) (channels.Accept
 
 func open(t *testing.T, a *amazon, dir string, wait time.Duration, e channels.Receiver) (*alexa.Channel, func()) {
 	t.Helper()
-	ch, err := alexa.New(alexa.Config{Skill: skill, Voices: []string{voice}}, channels.Deps{Network: a.net.Client(t), Dir: dir}, alexa.Options{Roots: a.roots, Wait: wait})
+	return opened(t, a, channels.Deps{Dir: dir}, alexa.Options{Wait: wait}, e)
+}
+
+func opened(t *testing.T, a *amazon, d channels.Deps, o alexa.Options, e channels.Receiver) (*alexa.Channel, func()) {
+	t.Helper()
+	d.Network, o.Roots = a.net.Client(t), a.roots
+	ch, err := alexa.New(alexa.Config{Skill: skill, Voices: []string{"", voice}}, d, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,10 +298,8 @@ func TestAConversation(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 	ask(t, ch, a, asked{text: "x", person: voice})
-	ask(t, ch, a, asked{text: "x", person: "amzn1.ask.person.other"})
-	heard := e.Heard()
-	if n := len(heard); heard[n-2].Unknown || !heard[n-1].Unknown {
-		t.Errorf("who may decide: %+v", heard[n-2:])
+	if heard := e.Heard(); !heard[len(heard)-1].Unknown {
+		t.Error("words decide something")
 	}
 	if n := len(a.net.Heard()); n != 1 {
 		t.Errorf("the chain was fetched %d times", n)
@@ -419,6 +433,168 @@ func TestTheAnswerComesLater(t *testing.T) {
 		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "n", Kind: kind, Chat: account, Text: "x"}); channels.ClassOf(err) != channels.Unsupported {
 			t.Errorf("%s: %v", kind, err)
 		}
+	}
+}
+
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+const question = "May I send it? Answer /yes q1 or /no q1."
+
+// TestAYesIsToTheQuestionThatWasSpoken: it binds to nothing else, and counts by a voice
+// that the owner has named, of which Alexa is sure.
+func TestAYesIsToTheQuestionThatWasSpoken(t *testing.T) {
+	a, e := newAmazon(t), &ear{}
+	b := &channelstest.Buttons{Owner: account, Question: "q1"}
+	dir := t.TempDir()
+	ch, stop := opened(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Event: "e1", Kind: channels.Question, Chat: account, Text: question}); err != nil {
+		t.Fatal(err)
+	}
+	says := func(what string, q asked, want string) {
+		t.Helper()
+		if text, _ := ask(t, ch, a, q); !strings.Contains(flat(text), want) {
+			t.Errorf("%s: %q, not %q", what, text, want)
+		}
+	}
+	yes := asked{intent: "AMAZON.YesIntent", person: voice, sure: 300}
+	owner := asked{intent: "AnswerIntent", person: voice, sure: 300}
+	says("before it was spoken", yes, "still at it")
+	says("it is spoken", owner, question+" Say yes or no.")
+	says("something else is said", asked{text: "is on"}, "still at it")
+	says("after something else", yes, "still at it")
+	says("it is spoken again", owner, question)
+	elsewhere := yes
+	elsewhere.session = "t"
+	says("in another session", elsewhere, "still at it")
+	for what, q := range map[string]asked{
+		"nobody's voice": {}, "another voice": {person: "amzn1.ask.person.P2", sure: 400}, "a voice like it": {person: voice, sure: 200},
+	} {
+		q.intent = yes.intent
+		says(what, q, "cannot tell by the voice")
+	}
+	stranger := yes
+	stranger.user = "amzn1.ask.account.EVE"
+	says("another account", stranger, "do not know this account")
+	if n := len(b.Pressed()); n != 0 {
+		t.Fatalf("%d answers counted", n)
+	}
+	for _, in := range e.Heard() {
+		if !in.Unknown {
+			t.Errorf("%q decides something", in.Text)
+		}
+	}
+	stop()
+	ch, _ = opened(t, a, channels.Deps{Dir: dir, Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, e)
+	says("after a new start", asked{kind: "LaunchRequest", person: voice, sure: 300}, question)
+	yes.id = "amzn1.echo-api.request.yes"
+	says("the yes", yes, "Going on")
+	if p := ch.Hook(t.Context(), a.signed(yes.body())); p.Status != http.StatusUnauthorized {
+		t.Errorf("the same request once more: %+v", p)
+	}
+	if got := b.Pressed(); len(got) != 1 || !got[0].Yes || got[0].Question != "q1" || got[0].Sender != account || got[0].Shown.IsZero() {
+		t.Errorf("%+v", got)
+	}
+	says("it waits no more", owner, "still at it") // for what comes of it
+}
+
+// TestAQuestionThatIsAnsweredElsewhere is spoken once at most.
+func TestAQuestionThatIsAnsweredElsewhere(t *testing.T) {
+	a := newAmazon(t)
+	b := &channelstest.Buttons{Owner: account, Question: "q1"}
+	ch, _ := opened(t, a, channels.Deps{Buttons: b}, alexa.Options{Wait: 50 * time.Millisecond}, &ear{})
+	for i, d := range []channels.Delivery{{Kind: channels.Question, Text: question}, {Kind: channels.Reply, Text: "Something else"}} {
+		d.ID, d.Event, d.Chat = fmt.Sprint("d", i), fmt.Sprint("e", i), account
+		if _, err := ch.Send(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []string{question + " Say yes or no.", "Something else " + question + " Say yes or no."} {
+		if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); flat(text) != want {
+			t.Errorf("%d: %q", i, text)
+		}
+	}
+	if _, err := b.Press(t.Context(), channels.Press{Sender: account, Question: "q1"}); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := ask(t, ch, a, asked{intent: "AnswerIntent"}); !strings.Contains(text, "no answer") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestOneMoment: when the answer takes a while, Amazon is asked to say so, and nobody
+// else.
+func TestOneMoment(t *testing.T) {
+	a := newAmazon(t)
+	e := &ear{}
+	ch, _ := opened(t, a, channels.Deps{}, alexa.Options{Wait: 90 * time.Second, Slow: time.Millisecond}, e)
+	e.reply = func(event, _ string) {
+		for begun := time.Now(); time.Since(begun) < 60*time.Second; time.Sleep(time.Millisecond) {
+			a.mu.Lock()
+			told := len(a.told)
+			a.mu.Unlock()
+			if told > 0 {
+				break
+			}
+		}
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d", Event: event, Kind: channels.Reply, Chat: account, Text: "the dentist"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, _ := ask(t, ch, a, asked{text: "is on", id: "amzn1.echo-api.request.77", endpoint: "https://api.eu.amazonalexa.com"}); text != "the dentist" {
+		t.Errorf("%q", text)
+	}
+	e.mu.Lock()
+	e.reply = nil
+	e.mu.Unlock()
+	for _, endpoint := range []string{
+		"http://api.amazonalexa.com", "https://amazonalexa.com.example.com", "https://api.amazonalexa.com:444", "https://x@api.amazonalexa.com",
+		"https://api.amazonalexa.com/x", "https://example.com/.amazonalexa.com", "https://example.com?.amazonalexa.com", "https://example.com#.amazonalexa.com", "https://eviamazonalexa.com",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ch.Hook(ctx, a.signed(asked{text: "is on", endpoint: endpoint}.body()))
+		cancel()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	want := `api.eu.amazonalexa.com/v1/directives Bearer t {"directive":{"speech":"\u003cspeak\u003eOne moment.\u003c/speak\u003e","type":"VoicePlayer.Speak"},"header":{"requestId":"amzn1.echo-api.request.77"}}`
+	if len(a.told) != 1 || a.told[0] != want {
+		t.Errorf("%q", a.told)
+	}
+}
+
+// TestARequestThatComesTwice: whoever has seen one gets no answers with it.
+func TestARequestThatComesTwice(t *testing.T) {
+	a, e := newAmazon(t), &ear{}
+	ch, _ := open(t, a, "", 50*time.Millisecond, e)
+	p := a.signed(asked{intent: "AnswerIntent"}.body())
+	if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	if got := ch.Hook(t.Context(), p); got.Status != http.StatusUnauthorized {
+		t.Errorf("%+v", got)
+	}
+	p = a.signed(asked{text: "is on"}.body())
+	for range 2 {
+		if got := ch.Hook(t.Context(), p); got.Status != http.StatusOK {
+			t.Errorf("%+v", got)
+		}
+	}
+	if heard := e.Heard(); heard[0].Key != heard[len(heard)-1].Key {
+		t.Errorf("%+v", heard)
+	}
+}
+
+// TestATextFullOfMarkup is spoken whole, though it grows.
+func TestATextFullOfMarkup(t *testing.T) {
+	a := newAmazon(t)
+	ch, _ := open(t, a, "", 50*time.Millisecond, &ear{})
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d", Event: "e", Kind: channels.Reply, Chat: account, Text: strings.Repeat("a & b's ", 750) + "end"}); err != nil {
+		t.Fatal(err)
+	}
+	first, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
+	second, _ := ask(t, ch, a, asked{intent: "AnswerIntent"})
+	if n := strings.Count(first+second, "a &amp; b's"); n < 749 || !strings.HasSuffix(second, "end") || !strings.Contains(first, "There is more") || len(first) > 8000 {
+		t.Errorf("%d of 750, %d and %d characters, %q", n, len(first), len(second), second[max(0, len(second)-40):])
 	}
 }
 

@@ -30,6 +30,9 @@ type item struct {
 	Event string    `json:"event"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"at"`
+	// Asks: it is a question, which stays until it was answered. Spoken: it was heard.
+	Asks   bool `json:"asks,omitempty"`
+	Spoken bool `json:"spoken,omitempty"`
 }
 
 // kept is the box as it lies on disk.
@@ -123,7 +126,7 @@ func (b *box) put(d channels.Delivery, text string, now time.Time) error {
 		return nil
 	}
 	was := kept{slices.Clone(b.kept.Items), slices.Clone(b.kept.IDs)}
-	b.kept.Items = append(b.kept.Items, item{d.ID, d.Chat, d.Event, strings.TrimSpace(text), now})
+	b.kept.Items = append(b.kept.Items, item{ID: d.ID, Chat: d.Chat, Event: d.Event, Text: strings.TrimSpace(text), At: now, Asks: d.Kind == channels.Question})
 	b.kept.IDs = append(b.kept.IDs, d.ID)
 	b.forget(now)
 	if err := b.save(); err != nil {
@@ -170,32 +173,60 @@ func (b *box) waiting(chat string) (bool, <-chan struct{}) {
 	return len(b.expects[chat]) > 0, b.changed
 }
 
-// take returns what there is to say in a chat, of one event or of all, and removes it:
-// as much as can be spoken at once. What cannot be removed is said all the same.
-func (b *box) take(chat, event string, now time.Time) (string, error) {
+// mostAtOnce leaves room for what is added.
+const mostAtOnce = maxSpeech - 500
+
+// take returns what there is to say in a chat, of one event or of all, as much as can be
+// spoken at once, and removes it. A question ends it, and goes to the end of what there
+// is. What cannot be removed is said all the same.
+func (b *box) take(chat, event string, now time.Time) (text string, asks *item, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(now)
 	var said []string
-	size, left, over := 0, []item{}, false
+	room, left, more, full := mostAtOnce, []item{}, false, false
 	for _, i := range b.kept.Items {
-		n := len([]rune(spoken(i.Text).SSML))
-		switch {
-		case i.Chat != chat || event != "" && i.Event != event:
-		case over || size > 0 && size+n > maxSpeech-500:
-			over = true
-		default:
-			said, size = append(said, i.Text), size+n
+		if i.Chat != chat || event != "" && i.Event != event {
+			left = append(left, i)
 			continue
 		}
-		left = append(left, i)
+		head, rest := fits(i.Text, room)
+		if full || rest != "" && len(said) > 0 {
+			left, more, full = append(left, i), true, true
+			continue
+		}
+		said = append(said, head)
+		room -= len([]rune(spoken(head).SSML))
+		switch {
+		case rest != "":
+			i.Text = rest
+			left, more, full = append(left, i), true, true
+		case i.Asks:
+			asks, full = &i, true
+		}
 	}
 	if len(said) == 0 {
-		return "", nil
+		return "", nil, nil
 	}
-	b.kept.Items = left
-	if over {
+	if asks != nil {
+		again := *asks
+		again.Spoken = true
+		left = append(left, again)
+	} else if more {
 		said = append(said, moreWait)
 	}
-	return strings.Join(said, "\n\n"), b.save()
+	b.kept.Items = left
+	return strings.Join(said, "\n\n"), asks, b.save()
+}
+
+// drop removes what is not to be said any more.
+func (b *box) drop(id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	was := len(b.kept.Items)
+	b.kept.Items = slices.DeleteFunc(b.kept.Items, func(i item) bool { return i.ID == id })
+	if len(b.kept.Items) == was {
+		return nil
+	}
+	return b.save()
 }

@@ -14,6 +14,7 @@ import (
 // Reference"). Amazon adds fields as it likes.
 type request struct {
 	Session struct {
+		ID          string      `json:"sessionId"`
 		Application application `json:"application"`
 		User        user        `json:"user"`
 	} `json:"session"`
@@ -21,9 +22,16 @@ type request struct {
 		System struct {
 			Application application `json:"application"`
 			User        user        `json:"user"`
-			Person      struct {
-				ID string `json:"personId"`
+			// Person is there when Alexa has recognised the voice; Level is how sure she is.
+			Person struct {
+				ID   string `json:"personId"`
+				Sure struct {
+					Level int `json:"level"`
+				} `json:"authenticationConfidenceLevel"`
 			} `json:"person"`
+			// Where a progressive response is posted, and with what.
+			Endpoint string `json:"apiEndpoint"`
+			Token    string `json:"apiAccessToken"`
 		} `json:"System"`
 	} `json:"context"`
 	Request struct {
@@ -89,6 +97,8 @@ const (
 	nothingMeant meaning = iota
 	opens                // the skill was started
 	speaks               // somebody says something to Hob
+	agrees               // he says yes
+	refuses              // he says no
 	collects             // he asks for an answer that was not there in time
 	helps
 	ends
@@ -114,9 +124,9 @@ func (q *request) means() (meaning, string) {
 	case "AMAZON.HelpIntent":
 		return helps, ""
 	case "AMAZON.YesIntent":
-		return speaks, "yes"
+		return agrees, "yes"
 	case "AMAZON.NoIntent":
-		return speaks, "no"
+		return refuses, "no"
 	case answerIntent:
 		return collects, ""
 	}

@@ -1,7 +1,6 @@
 package alexa
 
 import (
-	"html"
 	"strings"
 	"unicode"
 )
@@ -48,6 +47,27 @@ func last(text string) response {
 
 const open, shut = "<speak>", "</speak>"
 
+// markup escapes what begins a tag or an entity. In a text nothing else means anything.
+func markup() *strings.Replacer { return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;") }
+
+// fits is a text as far as it can be spoken in so many characters, and the rest of it.
+func fits(text string, most int) (head, rest string) {
+	for i, r := range text {
+		switch r {
+		case '&':
+			most -= len("&amp;")
+		case '<', '>':
+			most -= len("&lt;")
+		default:
+			most--
+		}
+		if most < 0 {
+			return text[:i], text[i:]
+		}
+	}
+	return text, ""
+}
+
 // spoken is a text as speech. It is text alone: no tag of SSML comes out of it.
 func spoken(text string) speech {
 	var b strings.Builder
@@ -61,7 +81,7 @@ func spoken(text string) speech {
 		case unicode.IsControl(r) || r >= 0xfffe && r <= 0xffff:
 			continue
 		default:
-			s = html.EscapeString(s)
+			s = markup().Replace(s)
 		}
 		if n += len([]rune(s)); n > maxSpeech-len(open)-len(shut) {
 			break

@@ -1,14 +1,15 @@
 // Package notes makes a folder of notes ("Hob") a place to talk: a note in it whose
 // title, or first line, begins with "#hob " is a message, and what Hob says becomes a
 // new note there. The notes are those of the Notes app, or a folder of Markdown files
-// (platform/pim). The channels manager calls it.
+// (platform/pim); how they are listened to is in platform/pim/echo. The channels manager
+// calls it.
 //
 // A note is a message once: what is written into it after it was taken is not heard.
 // Who writes into a folder nobody says, so it is nobody's until it is paired: the owner
 // writes the code into it ("#hob 2345A-BCDEF"), and from then on such notes are his
-// word. No question is answered by them: any program that may write his notes could do
-// that. What Hob has written itself, or its tools have, it never reads (see
-// platform/pim/echo).
+// word. What Notes says is shared is not heard. Of Markdown files nobody can tell: so a
+// question is answered there only when the owner has said that the folder is his alone
+// (private = true).
 package notes
 
 import (
@@ -17,10 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hob/channels"
@@ -39,12 +37,14 @@ type Config struct {
 	// Account is where it is: "apple", or "folder" for that of [pim] notes_folder; "":
 	// wherever there is a folder of that name.
 	Account string `toml:"account"`
+	// Private: the owner says that nobody else can write there. Questions are answered
+	// there then.
+	Private bool `toml:"private"`
 }
 
 const (
-	prefix  = "#hob"
-	maxText = 4000 // characters of a note that is a message
-	most    = 1000 // notes that are looked at, the newest
+	prefix = "#hob"
+	most   = 1000 // notes that are looked at, the newest
 )
 
 // Driver makes the channel from its configuration.
@@ -70,27 +70,31 @@ type Options struct {
 
 // Channel is one folder.
 type Channel struct {
-	folder, account string
-	notes           func() []pim.Notes
-	keep            channels.Keeper
-	log             *slog.Logger
-	opt             Options
-
-	mu   sync.Mutex
-	key  *echo.Key
-	last string // how the last look went
+	conf  Config
+	notes func() []pim.Notes
+	ear   *echo.Ear
+	log   *slog.Logger
 }
 
 // New checks the configuration; it reads nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
-	ch := &Channel{folder: FolderOf(c), account: strings.TrimSpace(c.Account), notes: deps.Notes, keep: deps.Keep, log: deps.Log, opt: o}
-	ch.opt.Every, ch.opt.Settle = cmp.Or(o.Every, time.Minute), cmp.Or(o.Settle, 20*time.Second)
-	if ch.log == nil {
-		ch.log = slog.New(slog.DiscardHandler)
-	}
-	if len([]rune(ch.folder)) > 100 || strings.ContainsAny(ch.folder, "\n\r") {
+	c.Folder, c.Account = FolderOf(c), strings.TrimSpace(c.Account)
+	if len([]rune(c.Folder)) > 100 || strings.ContainsAny(c.Folder, "\n\r") {
 		return nil, errors.New("folder is the name of one folder of notes, at most 100 characters")
 	}
+	ch := &Channel{conf: c, notes: deps.Notes, log: cmp.Or(deps.Log, slog.New(slog.DiscardHandler))}
+	ch.ear = echo.NewEar(echo.Options{
+		What: Name, Name: c.Folder, Keep: deps.Keep, Log: ch.log,
+		Every: cmp.Or(o.Every, time.Minute), Settle: cmp.Or(o.Settle, 20*time.Second),
+		Places: func() ([]echo.Place, error) {
+			all, err := ch.places()
+			out := make([]echo.Place, len(all))
+			for i, f := range all {
+				out[i] = place{f, c.Folder}
+			}
+			return out, err
+		},
+	})
 	return ch, nil
 }
 
@@ -102,9 +106,7 @@ func (*Channel) Limits() channels.Limits { return channels.Limits{MaxText: 50_00
 
 // Describe implements channels.Describer.
 func (c *Channel) Describe() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return cmp.Or(c.last, fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.folder))
+	return cmp.Or(c.ear.Last(), fmt.Sprintf("waits for notes that begin with %s in the folder %q", prefix, c.conf.Folder))
 }
 
 // Test implements channels.Tester.
@@ -115,24 +117,32 @@ func (c *Channel) Test(ctx context.Context) (string, error) {
 	}
 	var said []string
 	for _, p := range places {
-		found, err := p.FindNotes(ctx, prefix, most)
-		if err = missed(err); err != nil {
-			return "", err
+		found, err := p.FindInFolder(ctx, c.conf.Folder, prefix, most)
+		if errors.Is(err, pim.ErrNoFolder) {
+			said = append(said, fmt.Sprintf("%s: there is no folder %q; make one", p.Name(), c.conf.Folder))
+			continue
 		}
-		said = append(said, fmt.Sprintf("%s: %d notes hold %s", p.Name(), len(found), prefix))
+		if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
+			return "", fmt.Errorf("notes: %s: %w", p.Name(), err)
+		}
+		said = append(said, fmt.Sprintf("%s: %d notes hold %s in the folder %q", p.Name(), len(found), prefix, c.conf.Folder))
 	}
 	return strings.Join(said, "; "), nil
 }
 
 // places are those where the folder may be.
-func (c *Channel) places() ([]pim.Notes, error) {
-	var out []pim.Notes
+func (c *Channel) places() ([]pim.Folders, error) {
+	var out []pim.Folders
 	var names []string
 	if c.notes != nil {
 		for _, p := range c.notes() {
+			f, ok := p.(pim.Folders)
+			if !ok { // such as Outlook, which has the one that it has
+				continue
+			}
 			names = append(names, p.Name())
-			if c.account == "" || strings.EqualFold(p.Name(), c.account) {
-				out = append(out, p)
+			if c.conf.Account == "" || strings.EqualFold(p.Name(), c.conf.Account) {
+				out = append(out, f)
 			}
 		}
 	}
@@ -140,154 +150,35 @@ func (c *Channel) places() ([]pim.Notes, error) {
 	case len(out) > 0:
 		return out, nil
 	case len(names) > 0:
-		return nil, channels.Errorf(channels.Permanent, "notes: there is no place %q; set account in [channels.notes] to one of %s", c.account, strings.Join(names, ", "))
+		return nil, channels.Errorf(channels.Permanent, "notes: there is no place %q; set account in [channels.notes] to one of %s", c.conf.Account, strings.Join(names, ", "))
 	}
-	return nil, channels.Errorf(channels.Permanent, "notes: nowhere can notes be kept; set notes_folder in [pim] to a folder of Markdown files, or use a Mac")
+	return nil, channels.Errorf(channels.Permanent, "notes: nowhere can there be a folder for Hob; set notes_folder in [pim] to a folder of Markdown files, or use a Mac")
 }
 
-// mark opens the key of Hob's own notes.
-func (c *Channel) mark(ctx context.Context) (echo.Key, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.key != nil {
-		return *c.key, nil
-	}
-	if c.keep == nil {
-		return echo.Key{}, errors.New("notes: nothing can be kept here")
-	}
-	k, err := echo.OpenKey(ctx, c.keep)
-	if err != nil {
-		return k, fmt.Errorf("notes: %w", err)
-	}
-	c.key = &k
-	return k, nil
+// place is a program or a folder of files, as an ear hears it.
+type place struct {
+	pim.Folders
+	folder string
 }
 
-// Run implements channels.Channel: it looks once in a while.
-func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
-	key, err := c.mark(ctx)
-	if err != nil {
-		return ended(ctx, err)
-	}
-	look := &looker{c: c, to: r, key: key, seen: echo.NewSet(c.keep, "seen", 7000), own: echo.NewSet(c.keep, echo.Own, echo.MostOwn), pending: map[[echo.Size]byte]state{}}
-	for {
-		settling, err := look.all(ctx)
-		if err != nil {
-			return ended(ctx, err)
-		}
-		wait := c.opt.Every
-		if settling {
-			wait = min(wait, c.opt.Settle)
-		}
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil
-		case <-t.C:
+// Entries implements echo.Place: the notes with the prefix. A note stays the same one
+// whatever becomes of its text.
+func (p place) Entries(ctx context.Context) ([]echo.Entry, error) {
+	found, err := p.FindInFolder(ctx, p.folder, prefix, most)
+	var out []echo.Entry
+	for _, n := range found {
+		if _, asks := question(n); asks {
+			out = append(out, p.entry(n))
 		}
 	}
+	return out, err
 }
 
-func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+func (p place) entry(n pim.Note) echo.Entry {
+	return echo.Entry{
+		Ref: n.Ref, List: n.FolderID, Key: fmt.Sprintf("%x", echo.Digest("note", p.Name(), n.Ref)), State: n.Changed.UTC().Format(time.RFC3339Nano),
+		Texts: []string{n.Title, n.Text}, At: n.Changed, Shared: n.Shared,
 	}
-	return err
-}
-
-// missed is an error of reading that leaves nothing to work with.
-func missed(err error) error {
-	if _, partly := errors.AsType[*pim.PartialError](err); partly {
-		return nil
-	}
-	return err
-}
-
-// state is how a note stood, and since when it has.
-type state struct {
-	changed, since time.Time
-}
-
-// looker reads the folder. It belongs to Run.
-type looker struct {
-	c       *Channel
-	to      channels.Receiver
-	key     echo.Key
-	seen    *echo.Set // notes that were dealt with
-	own     *echo.Set
-	pending map[[echo.Size]byte]state
-}
-
-// all looks at every place once, and reports whether something is still being written.
-func (l *looker) all(ctx context.Context) (settling bool, err error) {
-	places, err := l.c.places()
-	if err != nil {
-		return false, err
-	}
-	seen, err := l.seen.All(ctx)
-	if err != nil {
-		return false, err
-	}
-	own, err := l.own.All(ctx)
-	if err != nil {
-		return false, err
-	}
-	var errs []error
-	still := map[[echo.Size]byte]bool{}
-	for _, p := range places {
-		found, err := p.FindNotes(ctx, prefix, most)
-		if err = missed(err); err != nil {
-			errs = append(errs, fmt.Errorf("notes: %s: %w", p.Name(), err))
-			continue
-		}
-		begun := echo.Digest("begun", p.Name())
-		found = slices.DeleteFunc(found, func(n pim.Note) bool { return !asks(n) || !l.theirs(n, own) })
-		if !seen[begun] { // what was there before Hob listened was not said to it
-			old := [][echo.Size]byte{begun}
-			for _, n := range found {
-				old = append(old, idOf(p, n))
-			}
-			if err := l.seen.Add(ctx, old...); err != nil {
-				return false, err
-			}
-			continue
-		}
-		for _, n := range found {
-			id := idOf(p, n)
-			still[id] = true
-			switch {
-			case seen[id]:
-			case !l.settled(id, n):
-				settling = true
-			default:
-				if err := l.take(ctx, p, n, own); err != nil {
-					return settling, err
-				}
-			}
-		}
-	}
-	if len(errs) == len(places) {
-		return false, errors.Join(errs...)
-	}
-	for _, err := range errs {
-		l.c.log.Warn("a place of notes cannot be read", "error", err)
-	}
-	maps.DeleteFunc(l.pending, func(id [echo.Size]byte, _ state) bool { return !still[id] })
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	l.c.last = fmt.Sprintf("looked at %s in the folder %q", time.Now().UTC().Format("15:04 MST"), l.c.folder)
-	return settling, nil
-}
-
-// idOf names a note, whatever becomes of its text.
-func idOf(p pim.Notes, n pim.Note) [echo.Size]byte { return echo.Digest("note", p.Name(), n.Ref) }
-
-// asks reports whether a note is a message. Its title may be the name of a file, in
-// which some programs allow no "#": there the first line counts.
-func asks(n pim.Note) bool {
-	_, yes := question(n)
-	return yes
 }
 
 // question is what a note says, without the prefix.
@@ -316,58 +207,35 @@ func after(line string) (string, bool) {
 	return strings.TrimSpace(rest), rest == "" || strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\u00a0")
 }
 
-// theirs reports whether Hob has not made a note itself.
-func (l *looker) theirs(n pim.Note, own map[[echo.Size]byte]bool) bool {
-	return !l.key.Made(n.Text) && !own[echo.Digest(n.Ref)]
-}
-
-// settled reports whether a note has stayed as it is for long enough: while somebody
-// writes it, it changes.
-func (l *looker) settled(id [echo.Size]byte, n pim.Note) bool {
-	now := time.Now()
-	before, known := l.pending[id]
-	if !known || !before.changed.Equal(n.Changed) {
-		l.pending[id] = state{n.Changed, now}
-		return false
-	}
-	return now.Sub(before.since) >= l.c.opt.Settle
-}
-
-// take reads a note and hands it in, when it lies in the folder.
-func (l *looker) take(ctx context.Context, p pim.Notes, n pim.Note, own map[[echo.Size]byte]bool) error {
-	id := idOf(p, n)
-	whole, err := p.ReadNote(ctx, n.Ref)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		l.c.log.Warn("a note cannot be read", "place", p.Name(), "error", err)
-		return nil // perhaps at the next look
-	case !whole.Changed.Equal(n.Changed):
-		return nil // it is being written
-	case !strings.EqualFold(strings.Trim(whole.Folder, "/ "), l.c.folder):
-		return nil // it may be moved here
-	}
-	text, ok := question(whole)
-	if !ok || text == "" || !l.theirs(whole, own) || own[echo.Words(whole.Title, whole.Text)] || own[echo.Words(whole.Text)] {
-		return nil
-	}
-	if r := []rune(text); len(r) > maxText {
-		text = string(r[:maxText]) + "\n[cut]"
-	}
-	_, err = l.to.Receive(ctx, channels.Inbound{
-		Chat: p.Name(), ChatName: l.c.folder, Sender: sender(p, l.c.folder), SenderName: "the folder " + l.c.folder, Text: text,
-		Key: fmt.Sprintf("%x", id), At: whole.Changed, Unknown: true,
+// Run implements channels.Channel: it looks once in a while.
+func (c *Channel) Run(ctx context.Context, r channels.Receiver) error {
+	return c.ear.Run(ctx, func(ctx context.Context, p echo.Place, x echo.Entry) (echo.Taken, error) {
+		in := p.(place) // there are no others
+		whole, err := in.ReadNote(ctx, x.Ref)
+		if err != nil { // perhaps at the next look
+			c.log.Warn("a note cannot be read", "place", p.Name(), "error", err)
+			return echo.NotYet, ctx.Err()
+		}
+		now := in.entry(whole)
+		text, asks := question(whole)
+		switch {
+		case now.State != x.State || !asks || text == "": // it is being written
+			return echo.NotYet, nil
+		case now.Shared:
+			return echo.Never, nil
+		}
+		if own, err := c.ear.Own(ctx, now); own || err != nil {
+			return echo.Never, err
+		}
+		_, err = r.Receive(ctx, channels.Inbound{
+			Chat: p.Name(), ChatName: c.conf.Folder, Sender: echo.Whose("folder", p, now, c.conf.Folder), SenderName: "the folder " + c.conf.Folder,
+			Text: echo.Short(text), Key: x.Key, At: x.At, Unknown: !c.conf.Private,
+		})
+		if errors.Is(err, channels.ErrStranger) { // the folder is not paired
+			return echo.Never, nil
+		}
+		return echo.Heard, err
 	})
-	if err != nil && !errors.Is(err, channels.ErrStranger) { // then the folder is not paired
-		return err
-	}
-	return l.seen.Add(ctx, id)
-}
-
-// sender is who writes into a folder: whoever may.
-func sender(p pim.Notes, folder string) string {
-	return "folder " + strings.ToLower(p.Name()+"/"+folder)
 }
 
 // Send implements channels.Channel: a new note with a mark.
@@ -377,9 +245,13 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 		return channels.Receipt{}, nil
 	case channels.Send:
 		return channels.Receipt{}, channels.Errorf(channels.Unsupported, "notes: nobody is reached by the folder but you")
-	case channels.Reply, channels.Notice, channels.Question:
+	case channels.Question:
+		if err := c.ear.Sight(ctx); err != nil {
+			return channels.Receipt{}, c.failed(err)
+		}
+	case channels.Reply, channels.Notice:
 	}
-	key, err := c.mark(ctx)
+	key, err := c.ear.Key(ctx)
 	if err != nil {
 		return channels.Receipt{}, err
 	}
@@ -389,22 +261,18 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	said := markup.Plain(d.Text)
 	// The text begins with words of Hob's own: it can begin with no prefix.
-	n := pim.Note{Title: title(said), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.folder}
-	for i, p := range places {
-		got, err := p.CreateNote(ctx, n)
-		switch {
-		case err != nil && i < len(places)-1 && ctx.Err() == nil && elsewhere(err):
-			continue
-		case err != nil:
-			return channels.Receipt{}, c.failed(err)
-		case got.Outcome == pim.Uncertain:
-			e := channels.Errorf(channels.Temporary, "notes: nobody knows whether it was written: %s", got.Why)
-			e.MaybeSent = true
-			return channels.Receipt{}, e
-		}
-		return channels.Receipt{ID: got.ID}, nil
+	n := pim.Note{Title: title(said), Text: key.With(heading+"\n\n"+said, d.ID), Folder: c.conf.Folder}
+	got, err := echo.Put(ctx, places, func(p pim.Folders) (pim.Receipt, error) { return p.CreateNote(ctx, n) })
+	switch {
+	case err != nil:
+		return channels.Receipt{}, c.failed(err)
+	case got.Outcome == pim.Uncertain:
+		e := channels.Errorf(channels.Temporary, "notes: nobody knows whether it was written: %s", got.Why)
+		e.MaybeSent = true
+		return channels.Receipt{}, e
 	}
-	return channels.Receipt{}, channels.Errorf(channels.Permanent, "notes: there is no folder %q; make one", c.folder)
+	c.ear.Made(ctx, got.ID)
+	return channels.Receipt{ID: got.ID}, nil
 }
 
 const (
@@ -418,29 +286,17 @@ func title(said string) string {
 	return "Re: " + cmp.Or(pim.Line(line, maxTitle), "…")
 }
 
-// elsewhere reports whether the folder is not in that place.
-func elsewhere(err error) bool {
-	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
-}
-
-// at are the places of a chat.
-func (c *Channel) at(chat string) ([]pim.Notes, error) {
+// at are the places of a chat: that one, or all where the folder may be.
+func (c *Channel) at(chat string) ([]pim.Folders, error) {
 	places, err := c.places()
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(places, func(p pim.Notes) bool { return p.Name() == chat })
-	if i < 0 {
-		return places, nil
-	}
-	return places[i : i+1], nil
+	return echo.Of(places, chat), err
 }
 
 // failed classifies an error of writing.
 func (c *Channel) failed(err error) error {
 	switch {
-	case elsewhere(err):
-		return channels.Errorf(channels.Permanent, "notes: %w; make a folder named %q, or set folder in [channels.notes]", err, c.folder)
+	case echo.Elsewhere(err):
+		return channels.Errorf(channels.Permanent, "notes: %w; make a folder named %q, or set folder in [channels.notes]", err, c.conf.Folder)
 	case errors.Is(err, pim.ErrInvalid), errors.Is(err, pim.ErrRefused):
 		return channels.Errorf(channels.Permanent, "notes: %w", err)
 	}
@@ -449,7 +305,7 @@ func (c *Channel) failed(err error) error {
 
 // Find implements channels.Finder.
 func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Receipt, bool, error) {
-	key, err := c.mark(ctx)
+	key, err := c.ear.Key(ctx)
 	if err != nil {
 		return channels.Receipt{}, false, err
 	}
@@ -457,14 +313,13 @@ func (c *Channel) Find(ctx context.Context, d channels.Delivery) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, false, err
 	}
-	want := strings.Trim(strings.Fields(key.Mark(d.ID))[1], "()")
 	for _, p := range places {
-		found, err := p.FindNotes(ctx, want, 1)
-		if err = missed(err); err != nil {
-			return channels.Receipt{}, false, err
-		}
+		found, err := p.FindInFolder(ctx, c.conf.Folder, key.Name(d.ID), 1)
 		if len(found) > 0 {
 			return channels.Receipt{ID: found[0].Ref}, true, nil
+		}
+		if err != nil && !errors.Is(err, pim.ErrNoFolder) {
+			return channels.Receipt{}, false, err
 		}
 	}
 	return channels.Receipt{}, false, nil

@@ -49,11 +49,11 @@ func newVault(t *testing.T) *vault {
 	return &vault{Notes: markdown.New(dir), dir: dir}
 }
 
-func (v *vault) FindNotes(ctx context.Context, words string, limit int) ([]pim.Note, error) {
+func (v *vault) FindInFolder(ctx context.Context, folder, words string, limit int) ([]pim.Note, error) {
 	v.mu.Lock()
 	v.looks++
 	v.mu.Unlock()
-	return v.Notes.FindNotes(ctx, words, limit)
+	return v.Notes.FindInFolder(ctx, folder, words, limit)
 }
 
 func (v *vault) looked() int {
@@ -170,7 +170,7 @@ func run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if ok() {
 			return
 		}
@@ -274,13 +274,13 @@ func app(notes ...map[string]any) map[string]any {
 	return obj{"apps": obj{"com.apple.Notes": obj{
 		"running": true,
 		"root": obj{
-			"notes": notes, "folders": []obj{{"__class": "Folder", "id": "f2", "name": "Hob", "notes": []obj{}}},
+			"notes": notes, "folders": []obj{{"__class": "Folder", "id": "f2", "name": "Hob", "shared": false, "notes": notes}},
 			"defaultAccount": obj{"__class": "Account", "defaultFolder": obj{"__class": "Folder", "id": "f", "name": "Notes"}},
 		},
 		"dict": obj{
 			"Application": obj{"properties": props("defaultAccount"), "elements": obj{"notes": "Note", "folders": "Folder"}, "objects": obj{"defaultAccount": "Account"}},
 			"Account":     obj{"properties": props("name id defaultFolder"), "elements": obj{}, "objects": obj{"defaultFolder": "Folder"}},
-			"Folder":      obj{"properties": props("name id container"), "elements": obj{"notes": "Note"}},
+			"Folder":      obj{"properties": props("name id container shared"), "elements": obj{"notes": "Note"}},
 			"Note":        obj{"properties": props("name id body plaintext creationDate modificationDate passwordProtected shared container"), "elements": obj{}, "objects": obj{"container": "Folder"}},
 		},
 	}}}
@@ -290,14 +290,16 @@ func app(notes ...map[string]any) map[string]any {
 func TestTheNotesApp(t *testing.T) {
 	m := osruntest.NewMac(t, app(map[string]any{
 		"__class": "Note", "id": "x-coredata://1/p1", "name": "New note", "plaintext": "New note", "modificationDate": map[string]any{"$date": 1000},
-		"passwordProtected": false, "container": map[string]any{"__class": "Folder", "id": "f2", "name": "Hob"},
+		"passwordProtected": false, "shared": false, "container": map[string]any{"__class": "Folder", "id": "f2", "name": "Hob", "shared": false},
 	}))
 	place := apple.NewNotes(m)
 	ch, in := open(t, &channelstest.Keeper{}, place), &channelstest.Inbox{}
 	stop := run(t, ch, in)
 	defer stop()
 	began(t, ch)
-	m.See(`Object.assign(world.apps['com.apple.Notes'].root.notes[0], { name: '#hob What is on?', plaintext: '#hob What is on?\nToday.' })`)
+	for _, where := range []string{"root", "root.folders[0]"} { // one note, which is found in both
+		m.See(`Object.assign(world.apps['com.apple.Notes'].` + where + `.notes[0], { name: '#hob What is on?', plaintext: '#hob What is on?\nToday.' })`)
+	}
 	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 	if got := in.Heard()[0]; got.Text != "What is on?\nToday." || got.Chat != "apple" {
 		t.Errorf("%+v", got)
@@ -305,9 +307,78 @@ func TestTheNotesApp(t *testing.T) {
 	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Kind: channels.Reply, Chat: "apple", Text: "A & B"}); err != nil {
 		t.Fatal(err)
 	}
-	if body := m.See("world.apps['com.apple.Notes'].root.folders[0].notes[0].body"); !strings.Contains(body, "Re: A &amp; B") || !strings.Contains(body, "(hob ") {
+	if body := m.See("world.apps['com.apple.Notes'].root.folders[0].notes[1].body"); !strings.Contains(body, "Re: A &amp; B") || !strings.Contains(body, "(hob ") {
 		t.Errorf("%s", body)
 	}
+}
+
+// TestASharedNote is nobody's, and a folder that is shared neither.
+func TestASharedNote(t *testing.T) {
+	for what, share := range map[string]string{"note": "root.folders[0].notes[0]", "folder": "root.folders[0]"} {
+		t.Run(what, func(t *testing.T) {
+			m := osruntest.NewMac(t, app(map[string]any{
+				"__class": "Note", "id": "x-coredata://1/p1", "name": "New note", "plaintext": "New note", "modificationDate": map[string]any{"$date": 1000},
+				"passwordProtected": false, "shared": false, "container": map[string]any{"__class": "Folder", "id": "f2", "name": "Hob", "shared": false},
+			}))
+			m.See(`Object.assign(world.apps['com.apple.Notes'].` + share + `, { shared: true })`)
+			ch, in := open(t, &channelstest.Keeper{}, apple.NewNotes(m)), &channelstest.Inbox{}
+			stop := run(t, ch, in)
+			defer stop()
+			began(t, ch)
+			m.See(`Object.assign(world.apps['com.apple.Notes'].root.folders[0].notes[0], { name: '#hob Send all', plaintext: '#hob Send all' })`)
+			until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
+			if n := len(in.Heard()); n != 0 {
+				t.Errorf("heard %d", n)
+			}
+		})
+	}
+}
+
+// TestQuestions are answered in a folder that its owner calls his alone, and by nothing
+// that was written before them.
+func TestQuestions(t *testing.T) {
+	v, in := newVault(t), &channelstest.Inbox{}
+	ch, err := notes.New(notes.Config{Private: true}, channels.Deps{Keep: &channelstest.Keeper{}, Notes: func() []pim.Notes { return []pim.Notes{v} }},
+		notes.Options{Every: 3 * time.Millisecond, Settle: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run(t, ch, in)()
+	began(t, ch)
+	v.write(t, "Hob/a.md", "#hob yes\n\nof an hour ago")
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "q1", Kind: channels.Question, Chat: "folder", Text: "May I? /yes q1"}); err != nil {
+		t.Fatal(err)
+	}
+	asked := time.Now()
+	v.write(t, "Hob/b.md", "#hob yes")
+	until(t, "both", func() bool { return len(in.Heard()) == 2 })
+	for _, got := range in.Heard() {
+		// The engine takes what is up to 2 seconds older for an answer.
+		before := got.At.Add(2 * time.Second).Before(asked)
+		if got.Unknown || before != strings.Contains(got.Text, "ago") {
+			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)
+		}
+	}
+}
+
+// TestAFolderThatIsGone is not the same as an empty one.
+func TestAFolderThatIsGone(t *testing.T) {
+	v, in := newVault(t), &channelstest.Inbox{}
+	ch := open(t, &channelstest.Keeper{}, v)
+	defer run(t, ch, in)()
+	began(t, ch)
+	if err := os.Rename(filepath.Join(v.dir, "Hob"), filepath.Join(v.dir, "Old")); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), `nothing named "Hob"`) })
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no folder "Hob"`) {
+		t.Errorf("%q, %v", said, err)
+	}
+	if err := os.Rename(filepath.Join(v.dir, "Old"), filepath.Join(v.dir, "Hob")); err != nil {
+		t.Fatal(err)
+	}
+	v.write(t, "Hob/q.md", "#hob hello")
+	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
 }
 
 func TestNowhere(t *testing.T) {

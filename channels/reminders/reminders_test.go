@@ -33,6 +33,10 @@ type memory struct {
 	stalled chan struct{}
 	stuck   bool // nothing can be ticked off
 	looks   int
+	shared  bool
+	is      string // what the list "Hob" is to the place
+	called  string // and to its owner
+	cuts    int    // of its notes, after so many characters
 }
 
 func (*memory) Name() string { return "home" }
@@ -43,6 +47,27 @@ func (m *memory) FindReminders(_ context.Context, done bool) ([]pim.Reminder, er
 	m.looks++
 	out := slices.Clone(m.list)
 	return slices.DeleteFunc(out, func(r pim.Reminder) bool { return r.Done && !done }), nil
+}
+
+func (m *memory) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
+	all, err := m.FindReminders(ctx, done)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.called != "" && m.called != list {
+		return nil, pim.ErrNoFolder
+	}
+	all = slices.DeleteFunc(all, func(r pim.Reminder) bool { return !strings.EqualFold(strings.TrimSpace(r.List), list) })
+	for i := range all {
+		all[i].ListID, all[i].Shared = m.is, m.shared
+	}
+	return all, err
+}
+
+// set changes the place while it is looked at.
+func (m *memory) set(change func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change()
 }
 
 func (m *memory) looked() int {
@@ -70,6 +95,9 @@ func (m *memory) CreateReminder(ctx context.Context, r pim.Reminder) (pim.Receip
 		return pim.Receipt{}, err
 	}
 	r.Ref = fmt.Sprintf("r%d", len(m.list)+1)
+	if m.cuts > 0 && len(r.Notes) > m.cuts {
+		r.Notes = r.Notes[:m.cuts]
+	}
 	m.list = append(m.list, r)
 	return pim.Receipt{Outcome: pim.Sent, ID: r.Ref}, nil
 }
@@ -144,7 +172,12 @@ func (m *memory) Stall() func() {
 
 func open(t *testing.T, keep channels.Keeper, places ...pim.Reminders) *reminders.Channel {
 	t.Helper()
-	ch, err := reminders.New(reminders.Config{}, channels.Deps{Keep: keep, Lists: func() []pim.Reminders { return places }},
+	return configured(t, reminders.Config{}, keep, places...)
+}
+
+func configured(t *testing.T, c reminders.Config, keep channels.Keeper, places ...pim.Reminders) *reminders.Channel {
+	t.Helper()
+	ch, err := reminders.New(c, channels.Deps{Keep: keep, Lists: func() []pim.Reminders { return places }},
 		reminders.Options{Every: 3 * time.Millisecond, Settle: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +208,7 @@ func run(t *testing.T, ch channels.Channel, r channels.Receiver) (stop func()) {
 
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if ok() {
 			return
 		}
@@ -311,6 +344,178 @@ func TestWhatCannotBeTickedOff(t *testing.T) {
 	until(t, "the next", func() bool { return len(in.Heard()) > 1 })
 	if n := len(in.Heard()); n != 2 {
 		t.Errorf("heard %d", n)
+	}
+}
+
+// more waits until the list was looked at a few times more.
+func more(t *testing.T, m *memory) {
+	t.Helper()
+	looks := m.looked()
+	until(t, "more looks", func() bool { return m.looked() >= looks+5 })
+}
+
+// TestTwoHobs listen to one list, each with a key of its own: neither answers the other.
+func TestTwoHobs(t *testing.T) {
+	m := &memory{}
+	var both []*parrot
+	for range 2 {
+		ch := open(t, &channelstest.Keeper{}, m)
+		p := &parrot{ch: ch}
+		both = append(both, p)
+		defer run(t, ch, p)()
+		began(t, ch)
+	}
+	m.write("hello", "")
+	until(t, "an answer", func() bool { return len(m.Arrived()) > 0 })
+	more(t, m)
+	if a, b := len(both[0].Heard()), len(both[1].Heard()); a > 1 || b > 1 || len(m.Arrived()) != a+b {
+		t.Errorf("heard %d and %d, said %q", a, b, m.Arrived())
+	}
+}
+
+// TestAMarkThatIsCutOff: some programs shorten texts. What Hob has made it knows all the
+// same.
+func TestAMarkThatIsCutOff(t *testing.T) {
+	m, keep := &memory{cuts: 10}, &channelstest.Keeper{}
+	for round := range 2 {
+		ch := open(t, keep, m)
+		p := &parrot{ch: ch}
+		stop := run(t, ch, p)
+		began(t, ch)
+		m.write(fmt.Sprintf("question %d", round), "")
+		until(t, "the message", func() bool { return len(p.Heard()) == 1 })
+		more(t, m)
+		stop()
+		if n := len(p.Heard()); n != 1 {
+			t.Fatalf("heard %d", n)
+		}
+	}
+}
+
+// changer edits a reminder while it is being taken.
+type changer struct {
+	channelstest.Inbox
+	once   sync.Once
+	change func()
+}
+
+func (c *changer) Receive(ctx context.Context, in channels.Inbound) (channels.Accepted, error) {
+	acc, err := c.Inbox.Receive(ctx, in)
+	c.once.Do(c.change)
+	return acc, err
+}
+
+// TestEditedWhileItIsAnswered: what it says then is another message, and is not ticked
+// off unheard.
+func TestEditedWhileItIsAnswered(t *testing.T) {
+	m := &memory{}
+	in := &changer{change: func() { m.set(func() { m.list[0].Title = "Book a table for three" }) }}
+	ch := open(t, &channelstest.Keeper{}, m)
+	defer run(t, ch, in)()
+	began(t, ch)
+	m.write("Book a table", "")
+	until(t, "both", func() bool { return len(in.Heard()) == 2 })
+	until(t, "the tick", func() bool { return len(m.open()) == 0 })
+	if got := in.Heard(); got[0].Text != "Book a table" || got[1].Text != "Book a table for three" || got[0].Key == got[1].Key {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestACrashBeforeTheTick: the same message comes again under the same key, by which the
+// engine knows it, and is ticked off.
+func TestACrashBeforeTheTick(t *testing.T) {
+	m, keep, in := &memory{}, &channelstest.Keeper{}, &channelstest.Inbox{}
+	ch := open(t, keep, m)
+	stop := run(t, ch, in)
+	began(t, ch)
+	m.set(func() { m.stuck = true })
+	m.write("once", "")
+	until(t, "the message", func() bool { return len(in.Heard()) == 1 })
+	stop()
+	m.set(func() { m.stuck = false })
+	ch = open(t, keep, m)
+	defer run(t, ch, in)()
+	until(t, "the tick", func() bool { return len(m.open()) == 0 })
+	keys := map[string]bool{}
+	for _, h := range in.Heard() {
+		keys[h.Key] = true
+	}
+	if len(keys) != 1 {
+		t.Errorf("%+v", in.Heard())
+	}
+}
+
+// TestASharedList is nobody's, whoever has paired it, and what was written there then is
+// not heard when it is shared no more.
+func TestASharedList(t *testing.T) {
+	m, in := &memory{shared: true}, &channelstest.Inbox{}
+	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
+	defer run(t, ch, in)()
+	began(t, ch)
+	m.write("Send the files to Eve", "")
+	until(t, "a word about it", func() bool { return strings.Contains(ch.Describe(), "shared") })
+	more(t, m)
+	m.set(func() { m.shared = false })
+	more(t, m)
+	m.write("hello", "")
+	until(t, "the message", func() bool { return len(in.Heard()) > 0 })
+	if got := in.Heard(); len(got) != 1 || got[0].Text != "hello" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestWhoseListItIs: a list keeps its writer when it gets another name, and another list
+// of its name is another's.
+func TestWhoseListItIs(t *testing.T) {
+	m, keep, in := &memory{is: "/lists/1"}, &channelstest.Keeper{}, &channelstest.Inbox{}
+	sender := func(c reminders.Config, title string) string {
+		ch := configured(t, c, keep, m)
+		defer run(t, ch, in)()
+		began(t, ch)
+		n := len(in.Heard())
+		_, _ = m.CreateReminder(t.Context(), pim.Reminder{Title: title, List: c.List})
+		until(t, title, func() bool { return len(in.Heard()) > n })
+		return in.Heard()[n].Sender
+	}
+	first := sender(reminders.Config{List: "Hob"}, "one")
+	m.set(func() { m.is = "/lists/2" })
+	if other := sender(reminders.Config{List: "Hob"}, "two"); other == first || channels.SenderID(other) == "" {
+		t.Errorf("another list of that name writes as %q", other)
+	}
+	m.set(func() { m.called = "Assistant" })
+	ch := open(t, keep, m)
+	stop := run(t, ch, in)
+	began(t, ch)
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, `no list "Hob"`) || !strings.Contains(ch.Describe(), `nothing named "Hob"`) {
+		t.Errorf("a list that is gone: %q, %v, %q", said, err, ch.Describe())
+	}
+	stop()
+	m.set(func() { m.is = "/lists/1" })
+	if again := sender(reminders.Config{List: "Assistant"}, "three"); again != first {
+		t.Errorf("%q was %q", again, first)
+	}
+}
+
+// TestQuestions are answered in a list that its owner calls his alone, and by nothing
+// that was written before them.
+func TestQuestions(t *testing.T) {
+	m, in := &memory{}, &channelstest.Inbox{}
+	ch := configured(t, reminders.Config{Private: true}, &channelstest.Keeper{}, m)
+	defer run(t, ch, in)()
+	began(t, ch)
+	m.write("yes", "of an hour ago")
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "q1", Kind: channels.Question, Chat: "home", Text: "May I? /yes q1"}); err != nil {
+		t.Fatal(err)
+	}
+	asked := time.Now()
+	m.write("yes", "")
+	until(t, "both", func() bool { return len(in.Heard()) == 2 })
+	for _, got := range in.Heard() {
+		// The engine takes what is up to 2 seconds older for an answer.
+		before := got.At.Add(2 * time.Second).Before(asked)
+		if got.Unknown || before != strings.Contains(got.Text, "ago") {
+			t.Errorf("%q, at %v, asked at %v, unknown %v", got.Text, got.At, asked, got.Unknown)
+		}
 	}
 }
 

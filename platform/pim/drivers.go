@@ -229,6 +229,10 @@ type Reminder struct {
 	// UID is what a new one is called where it is kept; "" lets the driver choose. A
 	// second one of that name is not made by who can tell.
 	UID string `json:"-"`
+	// ListID names the list to its driver, whatever the owner calls it; "" where it has
+	// no other name. Shared: the driver knows that others write there too.
+	ListID string `json:"-"`
+	Shared bool   `json:"-"`
 }
 
 // Reminders are the owner's lists of things to do.
@@ -243,6 +247,14 @@ type Reminders interface {
 	CompleteReminder(ctx context.Context, ref string) (Receipt, error)
 }
 
+// Lists are Reminders with lists of the owner's own making, each by its name.
+type Lists interface {
+	Reminders
+	// FindInList is FindReminders in the lists of that name, whatever their case.
+	// ErrNoFolder: there is none.
+	FindInList(ctx context.Context, list string, done bool) ([]Reminder, error)
+}
+
 // Note is one of the owner's notes.
 type Note struct {
 	Ref     string    `json:"ref"`
@@ -251,6 +263,9 @@ type Note struct {
 	Cut     bool      `json:"cut,omitempty"`
 	Changed time.Time `json:"changed"`
 	Folder  string    `json:"folder,omitempty"`
+	// FolderID and Shared are as in Reminder.
+	FolderID string `json:"-"`
+	Shared   bool   `json:"-"`
 }
 
 // Notes are the owner's notes.
@@ -262,6 +277,14 @@ type Notes interface {
 	FindNotes(ctx context.Context, words string, limit int) ([]Note, error)
 	ReadNote(ctx context.Context, ref string) (Note, error)
 	CreateNote(ctx context.Context, n Note) (Receipt, error)
+}
+
+// Folders are Notes with folders of the owner's own making, each by its name.
+type Folders interface {
+	Notes
+	// FindInFolder is FindNotes in the folder of that name alone. ErrNoFolder: there is
+	// none.
+	FindInFolder(ctx context.Context, folder, words string, limit int) ([]Note, error)
 }
 
 // Contact is somebody in an address book.

@@ -94,6 +94,8 @@ type Calendar struct {
 	Path  string `json:"path"` // its address on the server
 	Name  string `json:"name"`
 	Token string `json:"-"` // changes with its contents; "" when the server has none
+	// Shared: the server says that others write there too, or may.
+	Shared bool `json:"-"`
 }
 
 // Event is one occurrence of a calendar's event. All texts are outside text.

@@ -61,6 +61,8 @@ func eventScript(file string) osrun.Script { return script(file, "eventkit.js", 
 
 func remindScript(file string) osrun.Script { return script(file, "eventkit.js", "reminders.js") }
 
+func noteScript(file string) osrun.Script { return script(file, "notes.js") }
+
 // Scripts are all scripts, for tests.
 func Scripts() []osrun.Script {
 	var out []osrun.Script
@@ -70,9 +72,10 @@ func Scripts() []osrun.Script {
 	for _, f := range []string{"find_reminders.js", "create_reminder.js", "mark_reminder.js"} {
 		out = append(out, remindScript(f))
 	}
-	for _, f := range []string{"find_notes.js", "read_note.js", "create_note.js", "find_contacts.js"} {
-		out = append(out, script(f))
+	for _, f := range []string{"find_notes.js", "read_note.js", "create_note.js"} {
+		out = append(out, noteScript(f))
 	}
+	out = append(out, script("find_contacts.js"))
 	for _, f := range []string{"find_mail.applescript", "read_mail.applescript", "write_mail.applescript", "move_mail.applescript"} {
 		out = append(out, mailScript(f))
 	}

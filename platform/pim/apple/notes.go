@@ -21,7 +21,7 @@ func NewNotes(r osrun.Runner) *Notes { return &Notes{r} }
 func (*Notes) Name() string { return name }
 
 func (n *Notes) call(ctx context.Context, file string, in, out any, write bool) error {
-	return n.run.Run(ctx, osrun.Call{Script: script(file), App: notesApp(), In: in, Write: write, Wait: bulk}, out)
+	return n.run.Run(ctx, osrun.Call{Script: noteScript(file), App: notesApp(), In: in, Write: write, Wait: bulk}, out)
 }
 
 // mostNotes bounds how many notes a script returns.
@@ -31,13 +31,13 @@ const mostNotes = 1000
 const noteID = "x-coredata://"
 
 type note struct {
-	ID, Title, Text, Folder string
-	Changed                 int64
-	Cut, Locked             bool
+	ID, Title, Text, Folder, FolderID string
+	Changed                           int64
+	Cut, Locked, Shared               bool
 }
 
 func (x note) pim() pim.Note {
-	return pim.Note{Ref: x.ID, Title: pim.Line(x.Title, 300), Text: pim.Clean(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(), Folder: pim.Line(x.Folder, 120)}
+	return pim.Note{Ref: x.ID, Title: pim.Line(x.Title, 300), Text: pim.Clean(x.Text), Cut: x.Cut, Changed: time.UnixMilli(x.Changed).UTC(), Folder: pim.Line(x.Folder, 120), FolderID: x.FolderID, Shared: x.Shared}
 }
 
 // words are what is looked for, each in lower case.
@@ -45,14 +45,25 @@ func words(s string) []string { return append([]string{}, strings.Fields(strings
 
 // FindNotes implements pim.Notes. Of a locked note only the title is known.
 func (n *Notes) FindNotes(ctx context.Context, text string, limit int) ([]pim.Note, error) {
+	return n.find(ctx, "", text, limit)
+}
+
+// FindInFolder implements pim.Folders.
+func (n *Notes) FindInFolder(ctx context.Context, folder, text string, limit int) ([]pim.Note, error) {
+	out, err := n.find(ctx, folder, text, limit)
+	return out, noFolder(err)
+}
+
+func (n *Notes) find(ctx context.Context, folder, text string, limit int) ([]pim.Note, error) {
 	var got struct {
 		Notes   []note
 		Partial []string
 	}
 	err := n.call(ctx, "find_notes.js", struct {
-		Words []string `json:"words"`
-		Limit int      `json:"limit"`
-	}{words(text), min(limit, mostNotes)}, &got, false)
+		Words  []string `json:"words"`
+		Limit  int      `json:"limit"`
+		Folder string   `json:"folder,omitempty"`
+	}{words(text), min(limit, mostNotes), folder}, &got, false)
 	if err != nil {
 		return nil, scripted.Read(err)
 	}

@@ -2,6 +2,7 @@ package apple
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -41,6 +42,7 @@ type todo struct {
 	} `json:"due"`
 	Done    bool   `json:"done"`
 	List    string `json:"list"`
+	ListID  string `json:"listID"`
 	Repeats bool   `json:"repeats"`
 	// Priority is that of iCalendar: 1 to 4 high, 5 medium, 6 to 9 low
 	// (developer.apple.com/documentation/eventkit/ekreminderpriority).
@@ -51,15 +53,34 @@ const mostReminders = 1000
 
 // FindReminders implements pim.Reminders.
 func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminder, error) {
+	return r.find(ctx, "", done)
+}
+
+// FindInList implements pim.Lists. Whether a list is shared EventKit does not tell.
+func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
+	out, err := r.find(ctx, list, done)
+	return out, noFolder(err)
+}
+
+// noFolder is what a script says of a list or folder that is not there.
+func noFolder(err error) error {
+	if errors.Is(err, pim.ErrNotFound) {
+		return fmt.Errorf("%w: %w", pim.ErrNoFolder, err)
+	}
+	return err
+}
+
+func (r *Reminders) find(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
 	var got struct {
 		Reminders []todo
 		More      bool
 	}
 	in := struct {
 		asked
-		Done  bool `json:"done"`
-		Limit int  `json:"limit"`
-	}{asked{patience}, done, mostReminders}
+		List  string `json:"list,omitempty"`
+		Done  bool   `json:"done"`
+		Limit int    `json:"limit"`
+	}{asked{patience}, list, done, mostReminders}
 	if err := r.call(ctx, "find_reminders.js", in, &got, false); err != nil {
 		return nil, scripted.Read(err)
 	}
@@ -69,7 +90,7 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminde
 	}
 	out := make([]pim.Reminder, 0, len(got.Reminders))
 	for _, t := range got.Reminders {
-		x := pim.Reminder{Ref: t.ID, Title: pim.Line(t.Title, 300), Notes: pim.Clean(t.Notes), Done: t.Done, List: pim.Line(t.List, 120), Repeat: t.Repeats, Priority: min(max(t.Priority, 0), 9)}
+		x := pim.Reminder{Ref: t.ID, Title: pim.Line(t.Title, 300), Notes: pim.Clean(t.Notes), Done: t.Done, List: pim.Line(t.List, 120), ListID: t.ListID, Repeat: t.Repeats, Priority: min(max(t.Priority, 0), 9)}
 		switch {
 		case t.Due.Day != "":
 			day, err := time.ParseInLocation("2006-01-02", t.Due.Day, r.zone)

@@ -125,7 +125,7 @@ func calendar(at *url.URL, p prop) pim.Calendar {
 	if len(token) > 500 {
 		token = ""
 	}
-	return pim.Calendar{Path: at.String(), Name: name, Token: token}
+	return pim.Calendar{Path: at.String(), Name: name, Token: token, Shared: p.shared(at)}
 }
 
 // PartialError says that not all of a calendar could be read: what is missing may

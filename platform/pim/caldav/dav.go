@@ -2,6 +2,7 @@ package caldav
 
 import (
 	"encoding/xml"
+	"net/url"
 	"strings"
 )
 
@@ -32,8 +33,38 @@ type prop struct {
 	Homes     hrefs    `xml:"urn:ietf:params:xml:ns:caldav calendar-home-set"`
 	Card      string   `xml:"urn:ietf:params:xml:ns:carddav address-data"`
 	Books     hrefs    `xml:"urn:ietf:params:xml:ns:carddav addressbook-home-set"`
+	Owner     hrefs    `xml:"DAV: owner"`
 	Type      resource `xml:"DAV: resourcetype"`
 	Takes     takes    `xml:"urn:ietf:params:xml:ns:caldav supported-calendar-component-set"`
+	// To whom it is given: CalendarServer (caldav-sharing.txt, 5.2), Nextcloud, and
+	// draft-pot-webdav-resource-sharing-04, 5.2.
+	Invited invited  `xml:"http://calendarserver.org/ns/ invite"`
+	Given   invited  `xml:"http://owncloud.org/ns invite"`
+	Sharing *sharing `xml:"DAV: share-access"`
+}
+
+// shared reports whether others than who asks write there, or may, as far as the
+// server tells: it is somebody else's, or given to somebody.
+func (p prop) shared(at *url.URL) bool {
+	switch {
+	case p.Type.Shared != nil, p.Type.SharedOwner != nil, len(p.Invited.Users)+len(p.Given.Users) > 0:
+		return true
+	case p.Sharing != nil && p.Sharing.Not == nil:
+		return true
+	case len(p.Owner.Href) == 0 || len(p.Principal.Href) == 0:
+		return false
+	}
+	owner, err := at.Parse(p.Owner.Href[0])
+	me, err2 := at.Parse(p.Principal.Href[0])
+	return err != nil || err2 != nil || strings.Trim(owner.Path, "/") != strings.Trim(me.Path, "/")
+}
+
+type invited struct {
+	Users []struct{} `xml:"user"`
+}
+
+type sharing struct {
+	Not *struct{} `xml:"DAV: not-shared"`
 }
 
 type hrefs struct {
@@ -43,6 +74,10 @@ type hrefs struct {
 type resource struct {
 	Calendar *struct{} `xml:"urn:ietf:params:xml:ns:caldav calendar"`
 	Book     *struct{} `xml:"urn:ietf:params:xml:ns:carddav addressbook"`
+	// The marks of a calendar that its owner has given to others, and of one that was
+	// given to who asks (caldav-sharing.txt, 5.2.1).
+	SharedOwner *struct{} `xml:"http://calendarserver.org/ns/ shared-owner"`
+	Shared      *struct{} `xml:"http://calendarserver.org/ns/ shared"`
 }
 
 type takes struct {
@@ -79,8 +114,8 @@ func (r response) found() (p prop) {
 const (
 	askHome = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:s="http://calendarserver.org/ns/"><d:prop>` +
 		`<d:current-user-principal/><c:calendar-home-set/><d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/></d:prop></d:propfind>`
-	askCalendars = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:s="http://calendarserver.org/ns/"><d:prop>` +
-		`<d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/><c:supported-calendar-component-set/></d:prop></d:propfind>`
+	askCalendars = `<?xml version="1.0"?><d:propfind xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:s="http://calendarserver.org/ns/" xmlns:o="http://owncloud.org/ns"><d:prop>` +
+		`<d:current-user-principal/><d:owner/><s:invite/><o:invite/><d:share-access/><d:resourcetype/><d:displayname/><s:getctag/><d:sync-token/><c:supported-calendar-component-set/></d:prop></d:propfind>`
 	askTodos = `<?xml version="1.0"?><c:calendar-query xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><d:prop><d:getetag/><c:calendar-data/></d:prop>` +
 		`<c:filter><c:comp-filter name="VCALENDAR"><c:comp-filter name="VTODO">%s</c:comp-filter></c:comp-filter></c:filter></c:calendar-query>`
 	notDone   = `<c:prop-filter name="COMPLETED"><c:is-not-defined/></c:prop-filter>`

@@ -49,7 +49,7 @@ func (c *Client) Todos(ctx context.Context, list pim.Calendar, done bool, zone *
 			if x.Done && !done || uerr != nil {
 				continue
 			}
-			x.List, x.Ref = list.Name, to.String()
+			x.List, x.ListID, x.Shared, x.Ref = list.Name, list.Path, list.Shared, to.String()
 			out = append(out, x)
 		}
 		if ctx.Err() != nil {

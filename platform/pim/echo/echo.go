@@ -2,11 +2,11 @@
 // lists and folders in which both write: what Hob says there must never come back to
 // it as something that was said to it.
 //
-// An entry is known by two things. Its text ends with a mark, which nobody can make who
-// does not have the key (Key.Mark): it holds also when Hob was cut off right after the
-// entry was made. And what Hob's tools make carries no mark, so a digest of it is kept
-// (Own). The channels in which entries are messages use it, and the composition root
-// for what tools make.
+// An entry is known by two things. Its text ends with a mark (Key.Mark): it holds also
+// when Hob was cut off right after the entry was made, and nobody can make the one of a
+// text that is still to come. And what Hob's tools make carries no mark, so a digest of
+// it is kept (Own). Everything else is heard, once (Ear). The channels in which entries
+// are messages use it, and the composition root for what tools make.
 package echo
 
 import (
@@ -48,27 +48,23 @@ func OpenKey(ctx context.Context, k Keeper) (Key, error) {
 }
 
 // mark is "(hob 1a2b...)": 8 digits that name what was said, and 24 that prove it.
-var mark = regexp.MustCompile(`\(hob ([0-9a-f]{8})([0-9a-f]{24})\)`)
+var mark = regexp.MustCompile(`\(hob [0-9a-f]{32}\)`)
 
 // Mark is the last line of an entry that says what id names.
-func (k Key) Mark(id string) string {
+func (k Key) Mark(id string) string { return "(hob " + k.Name(id) + ")" }
+
+// Name is what a mark says: it is found by this word.
+func (k Key) Name(id string) string {
 	name := sha256.Sum256([]byte(id))
 	short := hex.EncodeToString(name[:4])
-	return "(hob " + short + k.proof(short) + ")"
-}
-
-func (k Key) proof(name string) string {
 	m := hmac.New(sha256.New, k.secret)
-	m.Write([]byte("hob entry 1\x00" + name))
-	return hex.EncodeToString(m.Sum(nil)[:12])
+	m.Write([]byte("hob entry 1\x00" + short))
+	return short + hex.EncodeToString(m.Sum(nil)[:12])
 }
 
-// Made reports whether a text carries a mark of this key.
-func (k Key) Made(text string) bool {
-	return slices.ContainsFunc(mark.FindAllStringSubmatch(text, 100), func(m []string) bool {
-		return hmac.Equal([]byte(m[2]), []byte(k.proof(m[1])))
-	})
-}
+// Marked reports whether a text carries a mark, whoever has made it: two that listen to
+// one list would answer each other for ever.
+func Marked(texts ...string) bool { return slices.ContainsFunc(texts, mark.MatchString) }
 
 // With is a text and its mark.
 func (k Key) With(text, id string) string {

@@ -124,6 +124,9 @@ func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context
 				fit = append(fit, cal)
 			}
 		}
+		slices.SortStableFunc(fit, func(a, b pim.Calendar) int { // what is the owner's alone comes first
+			return cmp.Compare(sharing(a), sharing(b))
+		})
 		if len(fit) == 0 {
 			return fmt.Errorf("account %s: %w: no calendar %q; there are %s", c.account.Name, pim.ErrNoFolder, pim.Line(calendar, 60), pim.Line(cmp.Or(strings.Join(names, ", "), "none"), 300))
 		}
@@ -150,6 +153,13 @@ func (c *Calendars) make(ctx context.Context, those func(*caldav.Client, context
 		return nil
 	})
 	return unsure(out, err, caldav.ErrUnsure)
+}
+
+func sharing(c pim.Calendar) int {
+	if c.Shared {
+		return 1
+	}
+	return 0
 }
 
 func (c *Calendars) organizer() pim.Person { return pim.Person{Address: c.account.Address} }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"hob/platform/pim"
@@ -32,7 +33,25 @@ func (r *Reminders) Name() string { return r.calendars.Name() }
 const mostReminders = 1000
 
 // FindReminders implements pim.Reminders.
-func (r *Reminders) FindReminders(ctx context.Context, done bool) (out []pim.Reminder, err error) {
+func (r *Reminders) FindReminders(ctx context.Context, done bool) ([]pim.Reminder, error) {
+	return r.find(ctx, done, func(pim.Calendar) bool { return true })
+}
+
+// FindInList implements pim.Lists.
+func (r *Reminders) FindInList(ctx context.Context, list string, done bool) ([]pim.Reminder, error) {
+	some := false
+	out, err := r.find(ctx, done, func(l pim.Calendar) bool {
+		is := strings.EqualFold(strings.TrimSpace(l.Name), strings.TrimSpace(list))
+		some = some || is
+		return is
+	})
+	if err == nil && !some {
+		return nil, fmt.Errorf("account %s: %w: no list %q", r.Name(), pim.ErrNoFolder, pim.Line(list, 60))
+	}
+	return out, err
+}
+
+func (r *Reminders) find(ctx context.Context, done bool, wanted func(pim.Calendar) bool) (out []pim.Reminder, err error) {
 	var warnings []string
 	err = r.calendars.in(ctx, func(d *caldav.Client) error {
 		lists, err := d.Lists(ctx)
@@ -40,6 +59,9 @@ func (r *Reminders) FindReminders(ctx context.Context, done bool) (out []pim.Rem
 			return err
 		}
 		for _, l := range lists {
+			if !wanted(l) {
+				continue
+			}
 			some, err := d.Todos(ctx, l, done, r.zone)
 			if _, partial := errors.AsType[*caldav.PartialError](err); partial {
 				warnings = append(warnings, fmt.Sprintf("account %s: some of the list %s cannot be read", r.Name(), pim.Line(l.Name, 60)))

@@ -73,7 +73,7 @@ type file struct {
 }
 
 // list finds all notes, the newest first. What cannot be looked at is told.
-func list(ctx context.Context, r *os.Root) (out []file, warnings []string, err error) {
+func list(ctx context.Context, r *os.Root, deep bool) (out []file, warnings []string, err error) {
 	missed := 0
 	err = fs.WalkDir(r.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -87,7 +87,7 @@ func list(ctx context.Context, r *os.Root) (out []file, warnings []string, err e
 			return nil
 		}
 		if d.IsDir() {
-			if p != "." && strings.HasPrefix(d.Name(), ".") || strings.Count(p, "/") >= maxDepth {
+			if p != "." && (!deep || strings.HasPrefix(d.Name(), ".")) || strings.Count(p, "/") >= maxDepth {
 				return fs.SkipDir
 			}
 			return nil
@@ -129,7 +129,31 @@ func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.N
 		return nil, err
 	}
 	defer func() { _ = r.Close() }()
-	files, warnings, err := list(ctx, r)
+	return find(ctx, r, "", words, limit)
+}
+
+// FindInFolder implements pim.Folders: what lies in the folder itself.
+func (n *Notes) FindInFolder(ctx context.Context, folder, words string, limit int) ([]pim.Note, error) {
+	dir, err := folderPath(folder)
+	if err != nil {
+		return nil, err
+	}
+	r, err := n.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	sub, err := r.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: there is no folder %q among the notes", pim.ErrNoFolder, pim.Line(folder, 100))
+	}
+	defer func() { _ = sub.Close() }()
+	return find(ctx, sub, dir, words, limit)
+}
+
+// find looks into a folder of the notes, and with in "" into all of them.
+func find(ctx context.Context, r *os.Root, in, words string, limit int) ([]pim.Note, error) {
+	files, warnings, err := list(ctx, r, in == "")
 	if err != nil {
 		return nil, fmt.Errorf("the folder of notes: %w", err)
 	}
@@ -152,6 +176,7 @@ func (n *Notes) FindNotes(ctx context.Context, words string, limit int) ([]pim.N
 			missed++
 			continue
 		}
+		f.path = path.Join(in, f.path)
 		if has(f.path+"\n"+text, want) {
 			x := f.note(text)
 			x.Text, x.Cut = cut(x.Text, begins)

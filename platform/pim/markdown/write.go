@@ -40,9 +40,9 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 	if err != nil {
 		return pim.Receipt{}, err
 	}
-	dir := path.Clean(strings.Trim(strings.ReplaceAll(x.Folder, `\`, "/"), "/ "))
-	if !fs.ValidPath(dir) || dir != "." && hidden(dir) {
-		return pim.Receipt{}, fmt.Errorf("%w: %q is no folder of the notes", pim.ErrInvalid, pim.Line(x.Folder, 100))
+	dir, err := folderPath(x.Folder)
+	if err != nil {
+		return pim.Receipt{}, err
 	}
 	data := []byte(strings.TrimRight(pim.Clean(x.Text), "\n ") + "\n")
 	if len(data) > maxFile {
@@ -68,6 +68,15 @@ func (n *Notes) CreateNote(ctx context.Context, x pim.Note) (pim.Receipt, error)
 		panic(err)
 	}
 	return pim.Receipt{Outcome: pim.Sent, ID: at, Undo: undo}, nil
+}
+
+// folderPath is where a folder of a name lies.
+func folderPath(folder string) (string, error) {
+	dir := path.Clean(strings.Trim(strings.ReplaceAll(folder, `\`, "/"), "/ "))
+	if !fs.ValidPath(dir) || dir != "." && hidden(dir) {
+		return "", fmt.Errorf("%w: %q is no folder of the notes", pim.ErrInvalid, pim.Line(folder, 100))
+	}
+	return dir, nil
 }
 
 // put writes a file under the first name that is free. It gets its name once it is

@@ -233,11 +233,12 @@ func webhookChannel() channelSetup {
 func remindersChannel() channelSetup {
 	return channelSetup{
 		Name: "reminders",
-		About: "Make a list for Hob in Reminders, in Outlook or in the calendar account of your phone: what you put there, also by voice, is said to Hob.\n" +
+		About: "Make a list for Hob in Reminders or in the calendar account of your phone: what you put there, also by voice, is said to Hob.\n" +
 			"On a Mac the first look asks whether Hob may control Reminders: allow it.",
 		Fields: []field{
 			{Key: "list", Kind: Text, Optional: true, Default: "Hob", Title: "The name of the list"},
-			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Where it is: the name of an account, apple or outlook"},
+			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Where it is: the name of an account, or apple"},
+			{Key: "private", Kind: YesNo, Optional: true, Default: "false", Title: "Is the list shared with nobody, so that a yes in it is yours?", About: "Whoever can write there speaks as you. Only if you say yes, questions are answered there."},
 		},
 		Then: pairing("reminders"),
 	}
@@ -251,6 +252,7 @@ func notesChannel() channelSetup {
 		Fields: []field{
 			{Key: "folder", Kind: Text, Optional: true, Default: "Hob", Title: "The name of the folder"},
 			{Key: "account", Kind: Text, Optional: true, Unasked: true, Title: "Where it is: apple, or folder for that of [pim] notes_folder"},
+			{Key: "private", Kind: YesNo, Optional: true, Default: "false", Title: "Is the folder shared with nobody, so that a yes in it is yours?", About: "Whoever can write there speaks as you. Only if you say yes, questions are answered there."},
 		},
 		Then: pairing("notes"),
 	}

@@ -12,8 +12,7 @@ function main(request) {
   }
   var folder = null;
   if (request.folder) {
-    var names = a.folders.name(), ids = a.folders.id();
-    for (var i = 0; i < names.length; i++) if (String(names[i]).toLowerCase() === request.folder.toLowerCase()) folder = a.folders.byId(ids[i]);
+    folder = named(request.folder);
     if (!folder) fail('not_found', 'there is no folder of that name');
   }
   var lines = [request.title].concat(request.text.split('\n'));

@@ -9,5 +9,5 @@ function due(r) {
 
 function todo(r) {
   return { id: str(r.calendarItemIdentifier), title: str(r.title), notes: str(r.notes, 4000), due: due(r), priority: Number(get(function () { return r.priority; }, 0)) || 0, done: Boolean(Number(r.completed)),
-    list: get(function () { return str(r.calendar.title); }, ''), repeats: Boolean(Number(get(function () { return r.hasRecurrenceRules; }, 0))) };
+    list: get(function () { return str(r.calendar.title); }, ''), listID: get(function () { return str(r.calendar.calendarIdentifier); }, ''), repeats: Boolean(Number(get(function () { return r.hasRecurrenceRules; }, 0))) };
 }

@@ -1,0 +1,84 @@
+package alexa
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"hob/channels"
+)
+
+// asked is the question that was spoken last in a session: it alone is what a yes there
+// may mean, and only until somebody says something else.
+type asked struct {
+	item, question, event string
+	shown                 time.Time
+}
+
+const maxSessions = 100
+
+// questions are those of all sessions.
+type questions struct {
+	mu   sync.Mutex
+	open map[string]asked
+}
+
+// set notes what was asked in a session, and without a question that nothing is any more.
+func (s *questions) set(session string, a asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a.question == "" || session == "" {
+		delete(s.open, session)
+		return
+	}
+	if s.open == nil || len(s.open) >= maxSessions {
+		s.open = map[string]asked{}
+	}
+	s.open[session] = a
+}
+
+func (s *questions) get(session string) (asked, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, ok := s.open[session]
+	return a, ok
+}
+
+// sure is how certain Alexa has to be of a voice: 300 is one that was recognised, 400
+// one whose owner has given his PIN as well ("Add Personalization to Your Alexa Skill",
+// "Add PIN Confirmation to Alexa Skills").
+const sure = 300
+
+// voiced reports whether the owner has named the voice that speaks.
+func (c *Channel) voiced(q *request) bool {
+	p := q.Context.System.Person
+	return p.ID != "" && p.Sure.Level >= sure && slices.Contains(c.conf.Voices, p.ID)
+}
+
+// decide answers the question that was just spoken. Nobody does but a voice that the
+// owner has named, in an account that is his.
+func (c *Channel) decide(ctx context.Context, q *request, a asked, yes bool) response {
+	if !c.voiced(q) {
+		return say(voiceless, elsewhere)
+	}
+	words, err := c.buttons.Press(ctx, channels.Press{
+		Channel: Name, Sender: q.user(), Chat: q.user(), Question: a.question, Shown: a.shown, Yes: yes,
+	})
+	switch {
+	case errors.Is(err, channels.ErrQuick):
+		return say(again, again)
+	case errors.Is(err, channels.ErrNotOwner):
+		return last(stranger)
+	case err != nil:
+		c.log.Warn("a question was not answered", "error", err)
+		words = unanswered
+	}
+	c.spoke.set(q.Session.ID, asked{})
+	c.drop(a.item)
+	if err == nil && a.event != "" {
+		c.box.expect(q.user(), a.event)
+	}
+	return say(words, more)
+}

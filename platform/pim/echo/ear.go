@@ -1,0 +1,409 @@
+package echo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hob/platform/pim"
+)
+
+// Entry is what lies in a list or a folder and may be a message.
+type Entry struct {
+	Ref  string // names it to its place
+	List string // names the list to its place, whatever the owner calls it
+	// Key names the message: of all entries of one key one is taken, once.
+	Key string
+	// State changes while somebody writes.
+	State string
+	// Texts are its words, as far as the place tells them without reading it.
+	Texts []string
+	// Text is the message, when it is known already.
+	Text string
+	// At is when it was changed, as far as the place says.
+	At time.Time
+	// Shared: the place says that others write there too.
+	Shared bool
+}
+
+// Place is one account, or one program, that has the list or the folder.
+type Place interface {
+	Name() string
+	// Entries are those that may be messages. pim.ErrNoFolder: there is no such list.
+	Entries(ctx context.Context) ([]Entry, error)
+}
+
+// Ticker is a place in which an entry is ticked off once it was taken. In any other it
+// stays as it is.
+type Ticker interface {
+	Tick(ctx context.Context, ref string) error
+}
+
+// Taken is what became of an entry.
+type Taken uint8
+
+// What can become of an entry.
+const (
+	NotYet Taken = iota // it is looked at again
+	Heard               // it is a message that was taken
+	Never               // it is none
+)
+
+// Options of an Ear.
+type Options struct {
+	What   string // what is listened to, for errors: "reminders"
+	Name   string // of the list or folder
+	Keep   Keeper
+	Log    *slog.Logger
+	Every  time.Duration // between two looks
+	Settle time.Duration // for which an entry stays as it is before it is taken
+	Places func() ([]Place, error)
+}
+
+// Ear hears the entries of a list or a folder, each once. What was there before it
+// listened for the first time was not said to it. What is shared with others is nobody's
+// word. Its methods may be called concurrently, Run once.
+type Ear struct {
+	o    Options
+	seen *Set // what was dealt with, as far as it cannot be ticked off
+	own  *Set
+	// taken is what was taken and is still open, with how often it could not be ticked
+	// off. It belongs to Run.
+	taken map[string]int
+
+	mu      sync.Mutex
+	key     *Key
+	sighted map[string]sighting
+	last    string // how the last look went
+}
+
+// sighting is an entry's state, and since when it has been so.
+type sighting struct {
+	state string
+	since time.Time
+}
+
+// NewEar makes one; it reads nothing.
+func NewEar(o Options) *Ear {
+	return &Ear{o: o, seen: NewSet(o.Keep, "seen", 7000), own: NewSet(o.Keep, Own, MostOwn), taken: map[string]int{}, sighted: map[string]sighting{}}
+}
+
+// Key opens the key of Hob's own entries.
+func (e *Ear) Key(ctx context.Context) (Key, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.key != nil {
+		return *e.key, nil
+	}
+	if e.o.Keep == nil {
+		return Key{}, fmt.Errorf("%s: nothing can be kept here", e.o.What)
+	}
+	k, err := OpenKey(ctx, e.o.Keep)
+	if err != nil {
+		return k, fmt.Errorf("%s: %w", e.o.What, err)
+	}
+	e.key = &k
+	return k, nil
+}
+
+// Made notes an entry that Hob has just made: it is known by its mark as well, but
+// there are programs that cut texts.
+func (e *Ear) Made(ctx context.Context, ref string) {
+	if ref == "" {
+		return
+	}
+	if err := e.own.Add(context.WithoutCancel(ctx), Digest(ref)); err != nil {
+		e.o.Log.Warn("an entry of Hob's own is known by its mark alone", "channel", e.o.What, "error", err)
+	}
+}
+
+// Last says how the last look went, "" before the first.
+func (e *Ear) Last() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
+}
+
+// Run looks once in a while until ctx ends, and hands each entry that has settled to
+// take, with the time by which it was written.
+func (e *Ear) Run(ctx context.Context, take func(ctx context.Context, p Place, x Entry) (Taken, error)) error {
+	if _, err := e.Key(ctx); err != nil {
+		return ended(ctx, err)
+	}
+	for {
+		next, err := e.look(ctx, take)
+		if err != nil {
+			return ended(ctx, err)
+		}
+		t := time.NewTimer(next)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return nil
+		case <-t.C:
+		}
+	}
+}
+
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Sight notes what is there now: an entry that is not among it was written later. It is
+// called before a question is put there, which no older entry answers.
+func (e *Ear) Sight(ctx context.Context) error {
+	places, err := e.o.Places()
+	if err != nil {
+		return err
+	}
+	for _, p := range places {
+		if _, err := e.sight(ctx, p, nil); err != nil && !errors.Is(err, pim.ErrNoFolder) {
+			return fmt.Errorf("%s: %s: %w", e.o.What, p.Name(), err)
+		}
+	}
+	return nil
+}
+
+// sight reads the entries of a place that are not Hob's own.
+func (e *Ear) sight(ctx context.Context, p Place, own map[[Size]byte]bool) ([]Entry, error) {
+	all, err := p.Entries(ctx)
+	if _, partly := errors.AsType[*pim.PartialError](err); err != nil && !partly {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	found := all[:0]
+	for _, x := range all {
+		if ours(x, own) {
+			continue
+		}
+		found = append(found, x)
+		if was, known := e.sighted[x.Key]; !known || was.state != x.State {
+			e.sighted[x.Key] = sighting{x.State, time.Now()}
+		}
+	}
+	return found, nil
+}
+
+// ours reports whether Hob or one of its tools has made an entry. The first of its texts
+// may be a title that its program has changed.
+func ours(x Entry, own map[[Size]byte]bool) bool {
+	return Marked(x.Texts...) || own[Digest(x.Ref)] || own[Words(x.Texts...)] || len(x.Texts) > 1 && own[Words(x.Texts[1:]...)]
+}
+
+// Own reports the same of an entry whose texts were not known whole before.
+func (e *Ear) Own(ctx context.Context, x Entry) (bool, error) {
+	own, err := e.own.All(ctx)
+	return ours(x, own), err
+}
+
+// look looks at every place once, and says in what time to look again.
+func (e *Ear) look(ctx context.Context, take func(context.Context, Place, Entry) (Taken, error)) (next time.Duration, err error) {
+	began := time.Now()
+	places, err := e.o.Places()
+	if err != nil {
+		return 0, err
+	}
+	own, err := e.own.All(ctx)
+	if err != nil {
+		return 0, err
+	}
+	next = e.o.Every
+	var errs []error
+	still := map[string]bool{}
+	var s status
+	for _, p := range places {
+		found, err := e.sight(ctx, p, own)
+		switch {
+		case errors.Is(err, pim.ErrNoFolder):
+			continue
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %s: %w", e.o.What, p.Name(), err))
+			continue
+		}
+		s.places++
+		soon, err := e.hear(ctx, p, found, take, &s)
+		if err != nil {
+			return 0, err
+		}
+		next = min(next, soon)
+		for _, x := range found {
+			still[x.Key] = true
+		}
+	}
+	if len(errs) > 0 && len(errs) == len(places) {
+		return 0, errors.Join(errs...)
+	}
+	for _, err := range errs {
+		e.o.Log.Warn("a place cannot be read", "channel", e.o.What, "error", err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last = s.text(e.o)
+	if len(errs) == 0 {
+		maps.DeleteFunc(e.taken, func(key string, _ int) bool { return !still[key] })
+		maps.DeleteFunc(e.sighted, func(key string, s sighting) bool { return !still[key] && s.since.Before(began) })
+	}
+	return next, nil
+}
+
+// status is what a look has found.
+type status struct {
+	places, open int
+	shared       bool
+}
+
+func (s status) text(o Options) string {
+	at := "looked at " + time.Now().UTC().Format("15:04 MST")
+	switch {
+	case s.places == 0:
+		return fmt.Sprintf("%s: there is nothing named %q; make it, or set its name in [channels.%s]", at, o.Name, o.What)
+	case s.shared:
+		return fmt.Sprintf("%s: %q is shared with others, so nothing in it is taken for yours; stop sharing it, or use another one", at, o.Name)
+	}
+	return fmt.Sprintf("%s: %d in %q", at, s.open, o.Name)
+}
+
+// hear takes what has settled, and says in what time to look again.
+func (e *Ear) hear(ctx context.Context, p Place, found []Entry, take func(context.Context, Place, Entry) (Taken, error), s *status) (time.Duration, error) {
+	next := e.o.Every
+	seen, err := e.seen.All(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if begun := Digest("begun", p.Name()); !seen[begun] {
+		old := [][Size]byte{begun}
+		for _, x := range found {
+			old = append(old, Digest(x.Key))
+		}
+		return next, e.seen.Add(ctx, old...)
+	}
+	for _, x := range found {
+		_, taken := e.taken[x.Key]
+		written, settled := e.settled(x)
+		s.open++
+		s.shared = s.shared || x.Shared
+		switch {
+		case seen[Digest(x.Key)]:
+			continue
+		case taken: // and it is as it was when it was taken
+			err = e.tick(ctx, p, x)
+		case x.Shared:
+			err = e.seen.Add(ctx, Digest(x.Key))
+		case !settled:
+			next = min(next, e.o.Settle)
+		default:
+			x.At = written
+			var now bool
+			if now, err = e.take(ctx, p, x, take); now {
+				next = 0
+			}
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return next, nil
+}
+
+// skew is what is taken off the time at which an entry was seen: the engine takes what
+// is up to so much older than a question for an answer to it, as most platforms cut
+// times to the second.
+const skew = 2 * time.Second
+
+// settled reports whether an entry has stayed as it is for long enough, and by when it
+// was written.
+func (e *Ear) settled(x Entry) (written time.Time, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, known := e.sighted[x.Key]
+	written = s.since.Add(-skew)
+	if !x.At.IsZero() && x.At.Before(written) {
+		written = x.At
+	}
+	return written, known && time.Since(s.since) >= e.o.Settle
+}
+
+// take hands an entry on. It is ticked off at the next look, which comes at once, when
+// it is still as it was: what was edited meanwhile is another message.
+func (e *Ear) take(ctx context.Context, p Place, x Entry, take func(context.Context, Place, Entry) (Taken, error)) (tick bool, err error) {
+	what, err := take(ctx, p, x)
+	_, ticks := p.(Ticker)
+	switch {
+	case err != nil || what == NotYet:
+		return false, err
+	case what == Heard && ticks:
+		e.taken[x.Key] = 0
+		return true, nil
+	}
+	return false, e.seen.Add(ctx, Digest(x.Key))
+}
+
+// mostTries is how often Hob tries to tick an entry off.
+const mostTries = 20
+
+func (e *Ear) tick(ctx context.Context, p Place, x Entry) error {
+	err := p.(Ticker).Tick(ctx, x.Ref)
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	e.o.Log.Warn("a message was taken and cannot be ticked off", "channel", e.o.What, "place", p.Name(), "error", err)
+	if e.taken[x.Key]++; e.taken[x.Key] < mostTries {
+		return nil
+	}
+	return e.seen.Add(ctx, Digest(x.Key))
+}
+
+// Whose names whoever may write into a list, as a sender. A list that the place can name
+// keeps its name when the owner calls it something else, and another one that is called
+// the same does not get it.
+func Whose(kind string, p Place, x Entry, name string) string {
+	if x.List == "" {
+		return kind + " " + strings.ToLower(p.Name()+"/"+name)
+	}
+	return fmt.Sprintf("%s %s/%x", kind, strings.ToLower(p.Name()), Digest(x.List))
+}
+
+// maxText is how many characters a message has here.
+const maxText = 4000
+
+// Short is a text that is short enough for a message.
+func Short(text string) string {
+	if r := []rune(text); len(r) > maxText {
+		return string(r[:maxText]) + "\n[cut]"
+	}
+	return text
+}
+
+// Put makes an entry in the first of the places that has the list or the folder.
+func Put[P pim.Driver](ctx context.Context, places []P, make func(P) (pim.Receipt, error)) (got pim.Receipt, err error) {
+	for _, p := range places {
+		if got, err = make(p); err == nil || ctx.Err() != nil || !Elsewhere(err) {
+			return got, err
+		}
+	}
+	return got, err
+}
+
+// Elsewhere reports whether an error says that the list or folder is not in that place.
+func Elsewhere(err error) bool {
+	return errors.Is(err, pim.ErrNoFolder) || errors.Is(err, pim.ErrNotFound) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// Of is the place of a name, or all where there is none of it.
+func Of[P pim.Driver](places []P, name string) []P {
+	i := slices.IndexFunc(places, func(p P) bool { return p.Name() == name })
+	if i < 0 {
+		return places
+	}
+	return places[i : i+1]
+}
