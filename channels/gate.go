@@ -86,7 +86,9 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 	if err := g.fetch(ctx, &in); err != nil {
 		return Accepted{}, err
 	}
-	in.Text = strings.ToValidUTF8(in.Text, "\uFFFD")
+	if in.Text = strings.ToValidUTF8(in.Text, "\uFFFD"); strings.TrimSpace(in.Text) == "" && len(in.Images) == 0 {
+		in.Text = "[no words]" // a name alone, or something that was only passed on
+	}
 	acc, err := g.to.Receive(ctx, in)
 	if err != nil {
 		return acc, fmt.Errorf("channels: %s: take a message: %w", g.name, err)

@@ -139,7 +139,7 @@ func (c *Channel) refused(method string, status int, a answer) error {
 	case a.Code == http.StatusUnauthorized, a.Code == http.StatusNotFound:
 		out.Class, r.remedy = channels.Unauthorised, "put a new token: hob channel add telegram"
 	case a.Code == http.StatusForbidden:
-		r.remedy = "the chat has to let the bot in again"
+		r.remedy = "the chat has to let the bot in again: unblock it in a chat of two, or invite it into the group"
 	case a.Code == http.StatusConflict:
 		out.Class, r.remedy = channels.Temporary, "another program polls with this token; end it, or make a bot of its own for Hob with @BotFather"
 		if strings.Contains(strings.ToLower(a.Description), "webhook") {

@@ -142,7 +142,7 @@ func (c *Channel) sendText(ctx context.Context, to *target, d channels.Delivery)
 		}
 	}
 	var why cause
-	if len(d.Cause) > 0 && json.Unmarshal(d.Cause, &why) == nil && why.Group && why.Message != 0 {
+	if len(d.Cause) > 0 && json.Unmarshal(d.Cause, &why) == nil && why.Group && why.Message != 0 && (why.Chat == 0 || strconv.FormatInt(why.Chat, 10) == to.chat) {
 		more["reply_parameters"] = params{"message_id": why.Message, "allow_sending_without_reply": true}
 	}
 	var m posted

@@ -275,8 +275,23 @@ func TestNeedsItsOwner(t *testing.T) {
 	b := a.bot()
 	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
 	ch := b.open(t)
-	err := ch.Run(t.Context(), &channelstest.Inbox{})
-	if err == nil || !strings.Contains(err.Error(), "deleteWebhook") {
+	// One from before Hob was there is taken away when the channel starts, and not before.
+	if said, err := ch.Test(t.Context()); err != nil || !strings.Contains(said, "a webhook at other.example") || strings.Contains(said, "with/secret") || a.Called("deleteWebhook") != 0 {
+		t.Errorf("Test: %q, %v", said, err)
+	}
+	inbox := &channelstest.Inbox{}
+	a.Write("to the webhook")
+	end := run(t, ch, inbox)
+	a.listening(t)
+	a.Write("to Hob")
+	eventually(t, "it is heard", func() bool { return slices.Equal(texts(inbox), []string{"to Hob"}) })
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	// A later one is for the owner to judge.
+	a.With(func() { a.Webhook = "https://other.example/hook/with/secret" })
+	err := ch.Run(t.Context(), inbox)
+	if err == nil || !strings.Contains(err.Error(), "deleteWebhook") || a.Called("deleteWebhook") != 1 {
 		t.Errorf("Run: %v", err)
 	}
 	if said, err := ch.Test(t.Context()); err == nil || !strings.Contains(err.Error(), "other.example") || strings.Contains(err.Error(), "with/secret") {
@@ -345,10 +360,15 @@ func TestWhatIsHeard(t *testing.T) {
 		{"a topic", group(t, "hi", object{"message_thread_id": 5, "is_topic_message": true}), &channels.Inbound{Text: "hi", Chat: "-100/5"}},
 		{"a thread that is no topic", group(t, "hi", object{"message_thread_id": 5}), &channels.Inbound{Text: "hi", Chat: "-100"}},
 		{"passed on", group(t, "news", object{"forward_origin": object{"type": "of a new kind", "date": "?"}}), &channels.Inbound{Text: "news", Chat: "-100", Forwarded: true}},
+		{"passed on from a person", group(t, "news", object{"forward_origin": object{"type": "user", "sender_user": object{"id": 5, "first_name": "Bob\nB"}}}), &channels.Inbound{Text: "Forwarded from Bob B:\nnews", Chat: "-100", Forwarded: true}},
+		{"passed on from a channel", group(t, "news", object{"forward_origin": object{"type": "channel", "chat": object{"id": -5, "title": "Daily"}, "author_signature": "Eve"}}), &channels.Inbound{Text: "Forwarded from Daily, Eve:\nnews", Chat: "-100", Forwarded: true}},
+		{"passed on from somebody hidden", group(t, "news", object{"forward_origin": object{"type": "hidden_user", "sender_user_name": "Carl"}}), &channels.Inbound{Text: "Forwarded from Carl:\nnews", Chat: "-100", Forwarded: true}},
+		{"addresses behind words", group(t, "see 👋 this, http://b.example", object{"entities": []object{{"type": "text_link", "offset": 4, "length": 7, "url": "https://a.example/x"}, {"type": "text_link", "offset": 13, "length": 16, "url": "http://b.example/"}}}), &channels.Inbound{Text: "see 👋 this (https://a.example/x), http://b.example", Chat: "-100"}},
+		{"a card that is answered", group(t, "call @HobBot", object{"entities": []object{{"type": "mention", "offset": 5, "length": 7}}, "reply_to_message": object{"message_id": 1, "from": object{"id": 9}, "contact": object{"phone_number": "+49 1", "first_name": "Bob"}}}), &channels.Inbound{Text: "call", Chat: "-100", Mentioned: true, Outside: []string{"[contact]\n[contact: Bob, +49 1]"}}},
 		{"by way of a bot", group(t, "gif", object{"via_bot": object{"id": 4}}), &channels.Inbound{Text: "gif", Chat: "-100", Forwarded: true}},
 		{"a caption", group(t, "", object{"caption": "look", "photo": []object{{"file_id": "s", "width": 10, "height": 10}, {"file_id": "l", "width": 90, "height": 90}}}), &channels.Inbound{Text: "look", Chat: "-100", Files: make([]channels.File, 1)}},
-		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[place: Café, Street 1 (52.500000, 13.400000)]", Chat: "-100"}},
-		{"a contact", group(t, "", object{"contact": object{"phone_number": "+49 1", "first_name": "Bob]\n[x"}}), &channels.Inbound{Text: "[contact: Bob) (x, +49 1]", Chat: "-100"}},
+		{"a place", group(t, "", object{"location": object{"latitude": 52.5, "longitude": 13.4}, "venue": object{"title": "Café", "address": "Street 1"}}), &channels.Inbound{Text: "[location: 52.500000, 13.400000]", Chat: "-100", Outside: []string{"[place: Café, Street 1]"}}},
+		{"a contact", group(t, "", object{"contact": object{"phone_number": "+49 1", "first_name": "Bob]\n[x"}}), &channels.Inbound{Text: "[contact]", Chat: "-100", Outside: []string{"[contact: Bob) (x, +49 1]"}}},
 		{"a bot", group(t, "hi", object{"from": object{"id": 9, "is_bot": true}}), nil},
 		{"Hob itself", group(t, "hi", object{"from": bot}), nil},
 		{"a channel", group(t, "hi", object{"sender_chat": object{"id": -5}}), nil},
@@ -381,6 +401,38 @@ func TestWhatIsHeard(t *testing.T) {
 				t.Errorf("heard %+v", got)
 			}
 		})
+	}
+}
+
+// TestAlbum: pictures that were sent together are one message, wherever a poll ends.
+func TestAlbum(t *testing.T) {
+	a := newAPI(t)
+	b := a.bot()
+	b.opt.Album = time.Second
+	inbox := &channelstest.Inbox{}
+	run(t, b.open(t), inbox)
+	a.listening(t)
+	picture := func(album, caption string, from int) {
+		m := group(t, "", object{"from": object{"id": from}, "media_group_id": album, "caption": caption, "photo": []object{{"file_id": "p"}}})
+		if caption != "" {
+			m["caption_entities"] = []object{{"type": "mention", "offset": 0, "length": 7}}
+		}
+		a.Add("message", m)
+	}
+	picture("1", "", 7)
+	picture("1", "@HobBot which is best?", 7)
+	picture("1", "", 7)
+	picture("2", "", 7)
+	picture("2", "", 8)
+	a.Write("end")
+	eventually(t, "all are heard", func() bool { return len(inbox.Heard()) == 4 })
+	var got []string
+	for _, in := range inbox.Heard() {
+		got = append(got, fmt.Sprintf("%s %q %d %v", in.Sender, in.Text, len(in.Files), in.Mentioned))
+	}
+	want := []string{`7 "which is best?" 3 true`, `7 "" 1 false`, `8 "" 1 false`, `7 "end" 0 true`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -515,9 +567,24 @@ func TestMigration(t *testing.T) {
 			t.Errorf("sent to %s", s.Chat)
 		}
 	}
-	// The group says so itself.
-	run(t, ch, &channelstest.Inbox{})
+	// An answer to a message of the old group names no message of the new one.
+	d := note("d10", "-5", "hi")
+	d.Cause = []byte(`{"m":3,"g":true,"c":-5}`)
+	if _, err := ch.Send(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if s := a.Posts(); s[len(s)-1].Params["reply_parameters"] != nil {
+		t.Error("it answers another message")
+	}
+	// The group says so itself, and its conversation goes on.
+	inbox := &channelstest.Inbox{}
+	run(t, ch, inbox)
 	a.listening(t)
+	a.Add("message", object{"message_id": 8, "text": "hi", "from": object{"id": 1}, "chat": object{"id": -1005, "type": "supergroup"}})
+	eventually(t, "it is heard", func() bool { return len(inbox.Heard()) == 1 })
+	if in := inbox.Heard()[0]; in.Chat != "-5" || in.Key != "-1005/8" {
+		t.Errorf("heard %+v", in)
+	}
 	a.Add("message", object{"message_id": 1, "chat": object{"id": -6, "type": "group"}, "from": object{"id": 1}, "migrate_to_chat_id": -1006})
 	eventually(t, "it is known", func() bool {
 		_, err := ch.Send(t.Context(), note("m", "-6", "hi"))

@@ -173,6 +173,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		Grant(w, Object{"url": s.Webhook})
+	case "deleteWebhook":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.Webhook = ""
+		Grant(w, true)
 	case "setMyCommands":
 		s.mu.Lock()
 		defer s.mu.Unlock()
