@@ -213,7 +213,8 @@ type Finder interface {
 }
 
 // Allower is a channel whose owner lets other people write to Hob. Allow
-// returns the sender ids of its configuration; nobody else is heard. A channel
+// returns the sender ids of its configuration, as they are known at the time, and
+// is asked with each message; nobody else is heard. A channel
 // without it, or with an empty list, hears its owner only. What these people
 // write stays outside text, in a conversation of their own.
 type Allower interface{ Allow() []string }
@@ -310,6 +311,18 @@ type Deps struct {
 	// Buttons is there for channels on which texts can be answered with a press;
 	// nil: without buttons.
 	Buttons Buttons
+}
+
+// Reveal resolves a secret of the configuration with Secret. An error names it as what.
+func (d Deps) Reveal(what, ref string) (string, error) {
+	if ref == "" || d.Secret == nil {
+		return ref, nil
+	}
+	s, err := d.Secret(ref)
+	if err != nil {
+		return "", fmt.Errorf("the %s: %w", what, err)
+	}
+	return s, nil
 }
 
 // ErrQuick says that a question was answered before anybody could have read it.

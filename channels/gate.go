@@ -14,8 +14,8 @@ import (
 // which conversation a message belongs to.
 type gate struct {
 	name    string
-	allow   []string
-	shared  bool // the members of a group share a conversation
+	allow   func() []string // nil: nobody is let in
+	shared  bool            // the members of a group share a conversation
 	owners  Owners
 	to      Receiver
 	log     *slog.Logger
@@ -41,13 +41,14 @@ func newGate(name string, ch Channel, m *Manager) *gate {
 		}
 	}
 	if a, ok := ch.(Allower); ok {
-		for _, id := range a.Allow() {
-			if id = SenderID(id); id != "" { // an empty entry is nobody
-				g.allow = append(g.allow, id)
-			}
-		}
+		g.allow = a.Allow
 	}
 	return g
+}
+
+// lets reports whether the owner lets somebody in.
+func (g *gate) lets(sender string) bool {
+	return sender != "" && g.allow != nil && slices.ContainsFunc(g.allow(), func(id string) bool { return SenderID(id) == sender })
 }
 
 // Receive hands a message on, or answers ErrStranger. Other people get a
@@ -66,7 +67,7 @@ func (g *gate) Receive(ctx context.Context, in Inbound) (Accepted, error) {
 		if in.Session == "" {
 			in.Session = own
 		}
-	case in.Sender == "" || !slices.Contains(g.allow, in.Sender):
+	case !g.lets(in.Sender):
 		n := g.refused.Add(1)
 		g.log.Info("message from a stranger was not taken", "channel", g.name, "sender", in.Sender, "refused", n)
 		return Accepted{}, g.overhear(ctx, in, own)

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -84,6 +85,9 @@ type Channel struct {
 	asked   asked
 
 	running chan struct{} // one Run at a time
+	// caught are the servers of which nothing is missing ("": direct messages). It belongs to
+	// who handles the events of a connection.
+	caught map[string]bool
 
 	mu       sync.Mutex
 	me       user              // after the first sign-in
@@ -97,14 +101,11 @@ type Channel struct {
 
 // New checks the configuration; it connects to nothing.
 func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
-	if c.Token != "" && deps.Secret != nil {
-		s, err := deps.Secret(c.Token)
-		if err != nil {
-			return nil, fmt.Errorf("the token: %w", err)
-		}
-		c.Token = s
+	token, err := deps.Reveal("token", c.Token)
+	if err != nil {
+		return nil, err
 	}
-	token := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(c.Token), "Bot "))
+	token = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(token), "Bot "))
 	switch {
 	case token == "":
 		return nil, errors.New(`no token; make a bot at ` + portal + ` and put its token: hob channel add discord`)
@@ -129,7 +130,7 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 	}
 	ch := &Channel{
 		token: token, allow: c.Allow, opt: o, network: deps.Network, buttons: deps.Buttons, log: deps.Log,
-		guilds: map[string]*guild{}, answered: map[string]bool{}, running: make(chan struct{}, 1),
+		guilds: map[string]*guild{}, caught: map[string]bool{}, answered: map[string]bool{}, running: make(chan struct{}, 1),
 	}
 	ch.seen.keep, ch.asked.keep = deps.Keep, deps.Keep
 	ch.asked.wake = make(chan struct{}, 1)
@@ -138,7 +139,6 @@ func New(c Config, deps channels.Deps, o Options) (*Channel, error) {
 		ch.log = slog.New(slog.DiscardHandler)
 	}
 	if ch.network == nil {
-		var err error
 		if ch.network, err = safehttp.New(safehttp.Options{}); err != nil {
 			return nil, err
 		}
@@ -241,6 +241,9 @@ func snowflake(s string) bool {
 	}
 	return strings.Trim(s, "0123456789") == ""
 }
+
+// idAt is the first id of a time ("Snowflakes").
+func idAt(t time.Time) string { return strconv.FormatInt((t.UnixMilli()-1420070400000)<<22, 10) }
 
 // newer reports whether the id a was made after b.
 func newer(a, b string) bool {

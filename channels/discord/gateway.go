@@ -163,7 +163,7 @@ func (c *Channel) dial(ctx context.Context, s session) (*websocket.Conn, error) 
 		if err := c.get(ctx, "look for the gateway", "/gateway/bot", &g); err != nil {
 			return nil, err
 		}
-		if g.Limit.Total > 0 && g.Limit.Remaining <= 0 {
+		if s.id == "" && g.Limit.Total > 0 && g.Limit.Remaining <= 0 { // to resume counts as none
 			return nil, channels.Errorf(channels.Temporary, "discord: the bot has signed in too often today; Discord lets it in again in %s", time.Duration(g.Limit.ResetAfter)*time.Millisecond)
 		}
 		at = g.URL
@@ -222,7 +222,7 @@ func (c *Channel) closed(err error, ready bool) error {
 	case 4010, 4011, 4012:
 		c.forget()
 		return channels.Errorf(channels.Permanent, "discord: the gateway does not serve this bot in this way (%d); a bot in fewer servers, or a newer Hob, is needed", code)
-	case 4003, 4007, 4009, websocket.CloseNormalClosure, websocket.CloseGoingAway:
+	case 4003, 4007, 4009:
 		c.forget() // a new session
 	}
 	if ready {

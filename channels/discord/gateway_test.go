@@ -155,6 +155,7 @@ func TestGatewayAsks(t *testing.T) {
 			_ = w.Live.Write(discordtest.Frame{Op: 7})
 		}, 2, 1},
 		{"session timed out", func(w *discordtest.Server) { w.Live.Close(4009) }, 2, 0},
+		{"going away", func(w *discordtest.Server) { w.Live.Close(1001) }, 1, 1},
 		{"unknown error", func(w *discordtest.Server) { w.Live.Close(4000) }, 1, 1},
 		{"a session that Discord does not know", func(w *discordtest.Server) {
 			w.Session = "other"
@@ -332,6 +333,61 @@ func TestMissed(t *testing.T) {
 	w.Person("d1", "7", "in between", false, nil)
 	eventually(t, "what was said in between", func() bool { return slices.Contains(texts(in), "in between") })
 	_ = stop()
+}
+
+// TestBegun: who spoke to Hob for the first time while it was off is heard at its return:
+// whoever named it somewhere in a server, and in direct messages whom its owner lets in.
+// What was said before the first start is not, and nothing is heard twice.
+func TestBegun(t *testing.T) {
+	w, in := discordtest.New(t), &channelstest.Inbox{}
+	w.Allow = []string{"8", "9"}
+	mention := object{"mentions": []object{{"id": discordtest.BotID}}}
+	w.Lock()
+	w.Ever = true
+	w.Unlock()
+	w.Person("g2", "7", "before the first start", true, mention)
+	w.Person("dm8", "8", "before the first start", false, nil)
+	stop := hearing(t, w.Open(), in)
+	eventually(t, "a connection", w.Connected)
+	w.Person("g1", "7", "one", true, mention)
+	eventually(t, "a message", func() bool { return len(in.Heard()) == 1 })
+	_ = stop()
+	w.Person("g1", "7", "two", true, mention)
+	w.Person("g2", "7", "three", true, mention)
+	w.Person("g3", "7", "four", true, object{"mention_roles": []string{discordtest.RoleID}})
+	w.Person("g4", "7", "not to Hob", true, nil)
+	w.Person("dm8", "8", "five", false, nil)
+	w.Person("dm8", "8", "six", false, nil)
+	w.Lock()
+	w.Indexing = 1
+	w.Unlock()
+	want := []string{"five", "four", "one", "six", "three", "two"}
+	heard := func() []string {
+		got := slices.DeleteFunc(once(in), func(s string) bool { return strings.HasPrefix(s, "now") })
+		slices.Sort(got)
+		return got
+	}
+	for n := range 2 {
+		stop = hearing(t, w.Open(), in)
+		eventually(t, "what was missed", func() bool { return len(heard()) >= len(want) })
+		w.Person("g9", "7", fmt.Sprint("now ", n), true, mention)
+		eventually(t, "what is said now", func() bool { return slices.Contains(texts(in), fmt.Sprint("now ", n)) })
+		_ = stop()
+	}
+	if got := heard(); !slices.Equal(got, want) {
+		t.Errorf("heard %q", got)
+	}
+	if len(in.Heard()) != len(once(in)) {
+		t.Errorf("heard twice: %q", texts(in))
+	}
+	// A search that fails keeps nobody from being heard.
+	w.Lock()
+	w.Indexing = 9
+	w.Unlock()
+	hearing(t, w.Open(), in)
+	eventually(t, "a connection", w.Connected)
+	w.Person("g1", "7", "at last", true, mention)
+	eventually(t, "what is said now", func() bool { return slices.Contains(texts(in), "at last") })
 }
 
 // TestNotTaken: a message that Hob could not make durable comes again.

@@ -88,9 +88,18 @@ func TestInteractionOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A token that Discord does not take any more is the same.
+	w.Lock()
+	w.FailsAll = true
+	w.Fails = append(w.Fails, discordtest.AnswerWith(401, `{"message":"Invalid Webhook Token","code":50027}`))
+	w.Unlock()
+	cause, _ := json.Marshal(object{"i": "1", "a": discordtest.AppID, "t": "gone", "u": "7", "e": time.Now().Add(time.Minute)})
+	if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d3", Chat: "g1", Text: "later", Cause: cause}); err != nil {
+		t.Fatal(err)
+	}
 	w.Lock()
 	defer w.Unlock()
-	if len(w.Chats["g1"]) != 1 || len(w.Chats["dm7"]) != 1 {
+	if len(w.Chats["g1"]) != 2 || len(w.Chats["dm7"]) != 1 {
 		t.Errorf("said in %v", w.Chats)
 	}
 }

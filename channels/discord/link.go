@@ -239,6 +239,7 @@ func (l *link) event(ctx context.Context, f frame) error {
 		if err := c.register(ctx); err != nil {
 			c.log.Warn("the commands cannot be made known to Discord", "error", err)
 		}
+		clear(c.caught)
 		return c.whole(c.catchUp(ctx, r, ""))
 	case "GUILD_CREATE":
 		id := c.entered(f.Data)

@@ -80,7 +80,7 @@ const (
 type guild struct {
 	name     string
 	channels map[string]string // names, threads included
-	roles    []string          // that the bot has
+	roles    []string          // that were made for the bot
 }
 
 // cause is kept with each message, and comes back with its answers.
@@ -246,7 +246,7 @@ func (c *Channel) file(a attachment) channels.File {
 		}
 		resp, err := c.network.Fetch(ctx, safehttp.Request{URL: a.URL, MaxBody: a.Size + 1<<20})
 		if err != nil {
-			return nil, broken("fetch a file", err)
+			return nil, channels.Unanswered("discord: fetch a file", err)
 		}
 		if !slices.Contains(c.opt.Files, strings.ToLower(resp.URL.Hostname())) {
 			return nil, channels.Errorf(channels.Permanent, "discord: the file does not lie at Discord")
@@ -277,8 +277,17 @@ func (c *Channel) take(ctx context.Context, r channels.Receiver, m *message) err
 	if err != nil && !errors.Is(err, channels.ErrStranger) {
 		return err
 	}
+	if c.caught[m.Guild] { // written with the next one
+		if err := c.seen.mark(ctx, mark(m.Guild), place{Guild: m.Guild, Last: m.ID}, false); err != nil {
+			return err
+		}
+	}
+	at := place{Guild: m.Guild, Last: m.ID}
+	if !in.Group {
+		at.User = m.Author.ID
+	}
 	if !in.Group || in.Mentioned || c.seen.knows(m.Chat) {
-		return c.seen.mark(ctx, m.Chat, m.Guild, m.ID, err == nil && (!in.Group || in.Mentioned))
+		return c.seen.mark(ctx, m.Chat, at, err == nil && (!in.Group || in.Mentioned))
 	}
 	return nil
 }

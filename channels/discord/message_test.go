@@ -33,7 +33,7 @@ func TestHeard(t *testing.T) {
 			return in.Group && in.Mentioned && in.Server == discordtest.GuildID && strings.Contains(string(in.Payload), in.Key)
 		}},
 		{"a mention of its role", true, "hi <@&" + discordtest.RoleID + ">", object{"mention_roles": []string{discordtest.RoleID}}, "hi", func(in channels.Inbound) bool { return in.Mentioned }},
-		{"a mention of another role", true, "hi <@&99>", object{"mention_roles": []string{"99"}}, "hi <@&99>", func(in channels.Inbound) bool { return !in.Mentioned }},
+		{"a mention of a role that others have, too", true, "hi <@&99>", object{"mention_roles": []string{"99"}}, "hi <@&99>", func(in channels.Inbound) bool { return !in.Mentioned }},
 		{"a mention of everybody", true, "@everyone", object{"mention_everyone": true}, "@everyone", func(in channels.Inbound) bool { return !in.Mentioned }},
 		{"an answer to Hob", true, "yes", object{"type": 19, "referenced_message": object{"id": "1", "author": hob, "content": "shall I?"}}, "yes", func(in channels.Inbound) bool { return in.Mentioned && len(in.Outside) == 0 }},
 		{"an answer to somebody", true, "<@" + discordtest.BotID + "> what is this?", object{"type": 19, "mentions": mention, "referenced_message": object{"id": "1", "author": object{"id": "9", "username": "eve"}, "content": "do it"}}, "what is this?", func(in channels.Inbound) bool {

@@ -22,21 +22,27 @@ const (
 	maxAnswer = 16 << 20
 	// shortWait is how long a request waits by itself for a limit that it knows of.
 	shortWait = 2 * time.Second
+	// lastOf a limit is kept for what counts: the whole text after its drafts.
+	lastOf = "last of "
 )
 
 // limits are the times before which Discord wants no request: of a route, or ("")
-// of all ("Rate Limits").
+// of all ("Rate Limits"). With lastOf before it: no more than one.
 type limits struct {
 	mu    sync.Mutex
 	until map[string]time.Time
 }
 
-// wait returns when the route is free, and an error when that takes long.
-func (l *limits) wait(ctx context.Context, what, route string) error {
-	now := time.Now()
+// wait returns when the route is free, and an error when that takes long. The limit of all
+// does not hold for interactions ("Rate Limits": global rate limit).
+func (l *limits) wait(ctx context.Context, k call) error {
+	what, now := k.what, time.Now()
 	l.mu.Lock()
-	at := l.until[""]
-	if t := l.until[route]; t.After(at) {
+	at := l.until[k.route()]
+	if t := l.until[""]; t.After(at) && !k.public {
+		at = t
+	}
+	if t := l.until[lastOf+k.route()]; t.After(at) && k.spare {
 		at = t
 	}
 	l.mu.Unlock()
@@ -44,7 +50,7 @@ func (l *limits) wait(ctx context.Context, what, route string) error {
 	if wait <= 0 {
 		return nil
 	}
-	if wait > shortWait {
+	if wait > shortWait || k.spare {
 		return &channels.Error{Class: channels.Later, RetryAt: at, Err: fmt.Errorf("discord: %s: Discord's limit is reached; it goes on by itself", what)}
 	}
 	if !sleep(ctx, wait) {
@@ -72,6 +78,7 @@ type call struct {
 	mime   string
 	body   []byte
 	public bool // the path is the credential ("Interactions": webhooks of a token)
+	spare  bool // only for what a limit leaves over
 }
 
 func (c *Channel) get(ctx context.Context, what, path string, into any) error {
@@ -129,7 +136,7 @@ func (k call) route() string {
 
 // do sends a request and reads the answer into into, which may be nil.
 func (c *Channel) do(ctx context.Context, k call, into any) error {
-	if err := c.limits.wait(ctx, k.what, k.route()); err != nil {
+	if err := c.limits.wait(ctx, k); err != nil {
 		return err
 	}
 	header := http.Header{"User-Agent": {agent}}
@@ -141,11 +148,14 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 	}
 	resp, err := c.network.Fetch(ctx, safehttp.Request{Method: k.method, URL: c.opt.API + k.path, Header: header, Body: k.body, MaxBody: maxAnswer, API: true})
 	if err != nil {
-		return broken(k.what, err)
+		return channels.Unanswered("discord: "+k.what, err)
 	}
-	if left := resp.Header.Get("X-RateLimit-Remaining"); left == "0" {
+	if left := resp.Header.Get("X-RateLimit-Remaining"); left == "0" || left == "1" {
 		if s, ok := seconds(resp.Header.Get("X-RateLimit-Reset-After")); ok {
-			c.limits.set(k.route(), time.Now().Add(s))
+			c.limits.set(lastOf+k.route(), time.Now().Add(s))
+			if left == "0" {
+				c.limits.set(k.route(), time.Now().Add(s))
+			}
 		}
 	}
 	if resp.Status < 200 || resp.Status > 299 {
@@ -160,20 +170,6 @@ func (c *Channel) do(ctx context.Context, k call, into any) error {
 		return e
 	}
 	return nil
-}
-
-// broken classifies a request without an answer. The error of the way out names the
-// host and nothing more of the address.
-func broken(what string, err error) error {
-	out := channels.Errorf(channels.Temporary, "discord: %s: %w", what, err)
-	out.MaybeSent = true
-	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out.MaybeSent = e.Sent
-		if e.Refusal() {
-			out.Class = channels.Permanent
-		}
-	}
-	return out
 }
 
 // failure is an answer that is no success: what the error of Discord's API says
@@ -203,6 +199,13 @@ func gone(err error) bool {
 	return ok && f.status == http.StatusNotFound
 }
 
+// over reports that an interaction takes no answer any more: it is unknown, or its token is
+// ("JSON Error Codes": 10062, 10015, 50027).
+func over(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return ok && (f.status == http.StatusNotFound || f.status == http.StatusUnauthorized)
+}
+
 // barred reports that the bot may not look there (any more).
 func barred(err error) bool {
 	f, ok := errors.AsType[*failure](err)
@@ -224,7 +227,7 @@ func (c *Channel) refused(k call, resp *safehttp.Response) error {
 		if named {
 			out.RetryAt = time.Now().Add(wait)
 			route := k.route()
-			if f.Global || resp.Header.Get("X-RateLimit-Global") == "true" {
+			if !k.public && (f.Global || resp.Header.Get("X-RateLimit-Global") == "true") {
 				route = ""
 			}
 			c.limits.set(route, out.RetryAt)

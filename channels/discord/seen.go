@@ -1,12 +1,15 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"hob/channels"
 )
@@ -14,11 +17,18 @@ import (
 // maxChats bounds the chats whose place is kept; those without a message for longest go.
 const maxChats = 500
 
-// place is how far a chat has been read.
+// place is how far a chat has been read, and with whom it is when it is of two.
 type place struct {
 	Guild string `json:"g,omitempty"`
 	Last  string `json:"l"`
+	User  string `json:"u,omitempty"`
 }
+
+// mark is the place of a server as a whole, or ("") of all direct messages: what was said
+// there up to then was heard, also in chats that are not known.
+func mark(guild string) string { return marks + guild }
+
+const marks = "@"
 
 // seen is how far each chat has been read in which somebody talks with Hob: direct
 // messages, and channels and threads of servers in which it was mentioned.
@@ -63,20 +73,18 @@ func (s *seen) knows(chat string) bool {
 
 // mark notes that a chat was read up to a message. When write is false it is written
 // with the next one: reading it twice does no harm.
-func (s *seen) mark(ctx context.Context, chat, guild, id string, write bool) error {
+func (s *seen) mark(ctx context.Context, chat string, at place, write bool) error {
 	s.mu.Lock()
 	if s.chats == nil {
 		s.chats = map[string]place{}
 	}
 	p, known := s.chats[chat]
-	if !newer(id, p.Last) || !write && !known {
+	if !newer(at.Last, p.Last) || !write && !known {
 		s.mu.Unlock()
 		return nil
 	}
-	if guild == "" {
-		guild = p.Guild
-	}
-	s.chats[chat] = place{guild, id}
+	at.Guild, at.User = cmp.Or(at.Guild, p.Guild), cmp.Or(at.User, p.User)
+	s.chats[chat] = at
 	for len(s.chats) > maxChats {
 		delete(s.chats, s.oldest())
 	}
@@ -91,6 +99,9 @@ func (s *seen) mark(ctx context.Context, chat, guild, id string, write bool) err
 // oldest is the chat without a message for longest; s.mu is held.
 func (s *seen) oldest() string {
 	return slices.MinFunc(slices.Collect(maps.Keys(s.chats)), func(a, b string) int {
+		if marked := strings.HasPrefix(b, marks); marked != strings.HasPrefix(a, marks) {
+			return map[bool]int{true: -1, false: 1}[marked] // those of servers stay
+		}
 		if newer(s.chats[b].Last, s.chats[a].Last) {
 			return -1
 		}
@@ -126,11 +137,30 @@ func (s *seen) of(guild string) map[string]string {
 	defer s.mu.Unlock()
 	out := map[string]string{}
 	for chat, p := range s.chats {
-		if p.Guild == guild {
+		if p.Guild == guild && !strings.HasPrefix(chat, marks) {
 			out[chat] = p.Last
 		}
 	}
 	return out
+}
+
+// last is how far a chat has been read.
+func (s *seen) last(chat string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.chats[chat].Last
+}
+
+// with reports whether a direct message with somebody is known.
+func (s *seen) with(user string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.chats {
+		if p.User == user {
+			return true
+		}
+	}
+	return false
 }
 
 // pageSize is the most that "Get Channel Messages" gives at once.
@@ -139,8 +169,27 @@ const pageSize = 100
 // catchUp hears what was said in the chats of a server, or ("") in direct messages, since
 // the last message that was heard there. Repeats are dropped by their keys.
 func (c *Channel) catchUp(ctx context.Context, r channels.Receiver, guild string) error {
-	for chat, last := range c.seen.of(guild) {
+	c.caught[guild] = false
+	before := c.seen.of(guild)
+	for chat, last := range before {
 		if err := c.missed(ctx, r, guild, chat, last); err != nil {
+			return err
+		}
+	}
+	if from := c.seen.last(mark(guild)); from != "" {
+		begun := c.begunIn
+		if guild == "" {
+			begun = c.begunDirect
+		}
+		if err := begun(ctx, r, guild, from); err != nil {
+			return err
+		}
+	} else if err := c.seen.mark(ctx, mark(guild), place{Guild: guild, Last: idAt(time.Now())}, true); err != nil {
+		return err // what was said before the first start is not heard
+	}
+	c.caught[guild] = true
+	for _, last := range c.seen.of(guild) {
+		if err := c.seen.mark(ctx, mark(guild), place{Guild: guild, Last: last}, false); err != nil {
 			return err
 		}
 	}

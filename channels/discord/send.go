@@ -76,7 +76,7 @@ func (c *Channel) place(ctx context.Context, k call, d channels.Delivery, what c
 		if err == nil && d.Draft != "" {
 			c.withdraw(ctx, k.path, d.Draft)
 		}
-		if err == nil || !gone(err) && time.Now().Before(what.Until) {
+		if err == nil || !over(err) && time.Now().Before(what.Until) {
 			return sent, err
 		}
 	}
@@ -186,7 +186,7 @@ func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, err
 		return "", err
 	}
 	p := post{Content: rendered(text)}.fill()
-	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + id}
+	k := call{what: "show a draft", method: http.MethodPatch, path: path + "/messages/" + id, spare: true}
 	if id == "" || !snowflake(id) {
 		k.method, k.path = http.MethodPost, path+"/messages"
 		p.Flags |= flagSilent

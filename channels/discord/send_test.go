@@ -206,6 +206,38 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+	t.Run("drafts leave the last one to the whole text", func(t *testing.T) {
+		w := discordtest.New(t)
+		ch := w.Open()
+		id, err := ch.Draft(t.Context(), "c1", "", "I thi")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Fails = append(w.Fails, discordtest.AnswerWith(200, `{"id":"5"}`, "X-RateLimit-Remaining", "1", "X-RateLimit-Reset-After", "40.5"))
+		if _, err := ch.Draft(t.Context(), "c1", id, "I think"); err != nil {
+			t.Fatal(err)
+		}
+		n := len(w.Requests)
+		if _, err := ch.Draft(t.Context(), "c1", id, "I think s"); channels.ClassOf(err) != channels.Later || len(w.Requests) != n {
+			t.Errorf("another draft: %v", err)
+		}
+		if r, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "I think so.", Draft: id}); err != nil || r.ID != id {
+			t.Errorf("the whole text: %+v, %v", r, err)
+		}
+	})
+	t.Run("of all but interactions", func(t *testing.T) {
+		w := discordtest.New(t)
+		ch := w.Open()
+		w.Fails = append(w.Fails, discordtest.AnswerWith(429, `{"retry_after":30,"global":true}`))
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d1", Chat: "c1", Text: "x"}); channels.ClassOf(err) != channels.Later {
+			t.Fatal(err)
+		}
+		w.Interactions["tok"] = object{"id": "9", "flags": 128}
+		cause, _ := json.Marshal(object{"i": "1", "a": discordtest.AppID, "t": "tok", "u": "7", "e": time.Now().Add(time.Minute)})
+		if _, err := ch.Send(t.Context(), channels.Delivery{ID: "d2", Chat: "c1", Text: "y", Cause: cause}); err != nil || w.Interactions["tok"]["content"] != "y" {
+			t.Errorf("%v, answered %v", err, w.Interactions["tok"])
+		}
+	})
 	t.Run("told beforehand", func(t *testing.T) {
 		w := discordtest.New(t)
 		ch := w.Open()

@@ -88,8 +88,9 @@ type named struct {
 	Name  string `json:"name"`
 }
 
-// entered takes what GUILD_CREATE says of a server, and returns its id. The bot has the
-// role that was made for it (role tags), and those that its own member is listed with.
+// entered takes what GUILD_CREATE says of a server, and returns its id. Of the bot's roles
+// only the one that was made for it (role tags) means the bot; with any other one somebody
+// calls many.
 func (c *Channel) entered(data json.RawMessage) string {
 	var g struct {
 		ID       string  `json:"id"`
@@ -102,10 +103,6 @@ func (c *Channel) entered(data json.RawMessage) string {
 				Bot string `json:"bot_id"`
 			} `json:"tags"`
 		} `json:"roles"`
-		Members []struct {
-			User  user     `json:"user"`
-			Roles []string `json:"roles"`
-		} `json:"members"`
 		Unavailable bool `json:"unavailable"`
 	}
 	if json.Unmarshal(data, &g) != nil || g.ID == "" || g.Unavailable {
@@ -120,11 +117,6 @@ func (c *Channel) entered(data json.RawMessage) string {
 	for _, r := range g.Roles {
 		if r.Tags != nil && r.Tags.Bot != "" && r.Tags.Bot == c.me.ID {
 			known.roles = append(known.roles, r.ID)
-		}
-	}
-	for _, m := range g.Members {
-		if m.User.ID == c.me.ID {
-			known.roles = append(known.roles, m.Roles...)
 		}
 	}
 	c.guilds[g.ID] = known

@@ -62,15 +62,7 @@ func (c *Channel) broken(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return err
 	}
-	out := channels.Errorf(channels.Temporary, "slack: %s: %w", method, err)
-	out.MaybeSent = true
-	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out.MaybeSent = e.Sent
-		if e.Refusal() {
-			out.Class = channels.Permanent
-		}
-	}
-	return out
+	return channels.Unanswered("slack: "+method, err)
 }
 
 // judge classifies an answer. A limit is told with the status 429 and Retry-After in

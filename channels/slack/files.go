@@ -57,6 +57,8 @@ func (c *Channel) fetch(ctx context.Context, f file) (io.ReadCloser, error) {
 		return nil, c.broken(ctx, "a file", err)
 	}
 	switch kind := resp.Header.Get("Content-Type"); {
+	case !c.ours(resp.URL.String()):
+		return nil, channels.Errorf(channels.Permanent, "slack: the file %q does not lie at Slack, and is not fetched from elsewhere", f.Name)
 	case resp.Status != http.StatusOK:
 		return nil, fmt.Errorf("slack: a file: Slack answered %d", resp.Status)
 	case strings.HasPrefix(kind, "text/html") && !strings.HasPrefix(f.MIME, "text/html"):

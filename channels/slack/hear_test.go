@@ -257,6 +257,8 @@ func TestMissed(t *testing.T) {
 		want = append(want, text)
 	}
 	d.Write(dm("D2", "a new chat"))
+	d.Write(dm("D3", "another new chat"))
+	d.Write(object{"channel": "C2", "channel_type": "channel", "user": "U1", "text": "<@U0HOB> in a new channel"})
 	d.Write(object{"channel": "C1", "user": "U1", "text": "in the thread", "thread_ts": asked["ts"], "parent_user_id": "U1"})
 	d.Write(object{"channel": "C1", "user": "U1", "text": "<@U0HOB> in the channel again"})
 	d.Write(object{"channel": "D1", "user": slacktest.HobUser, "bot_id": "B0HOB", "text": "own"})
@@ -264,7 +266,7 @@ func TestMissed(t *testing.T) {
 
 	inbox = &channelstest.Inbox{}
 	listening(t, d.Open(), inbox)
-	until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+3 })
+	until(t, "what was missed", func() bool { return len(inbox.Heard()) >= len(want)+5 })
 	env = d.Write(dm("D1", "live again"))
 	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
 	var got, other []string
@@ -279,8 +281,54 @@ func TestMissed(t *testing.T) {
 		t.Errorf("heard in D1 %q", got)
 	}
 	slices.Sort(other)
-	if want := []string{"a new chat", "in the channel again", "in the thread"}; !slices.Equal(other, want) {
+	if want := []string{"a new chat", "another new chat", "in a new channel", "in the channel again", "in the thread"}; !slices.Equal(other, want) {
 		t.Errorf("heard elsewhere %q, want %q", other, want)
+	}
+}
+
+// TestMissedAtLast: looking for what was missed may fail in the middle. What was said first
+// in a chat that is not known is heard at the next try all the same.
+func TestMissedAtLast(t *testing.T) {
+	d := slacktest.New(t)
+	inbox := &channelstest.Inbox{}
+	stop := listening(t, d.Open(), inbox)
+	env := d.Write(dm("hello"))
+	until(t, "the acknowledgement", func() bool { return d.Acked(env) })
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	first := dm("a new chat")
+	first["channel"] = "D2"
+	d.Write(first)
+	d.Write(dm("later than that"))
+	// The known chat is looked at first, and then it goes wrong.
+	d.Failing("conversations.history", slacktest.Failure{}, slacktest.Failure{Status: 500})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := d.Open()
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx, inbox) }()
+	until(t, "the failure", func() bool { return len(d.Made("conversations.history")) >= 2 })
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	listening(t, d.Open(), inbox)
+	if got := texts(inbox); !slices.Contains(got, "later than that") || !slices.Contains(got, "a new chat") {
+		t.Errorf("heard %q", got)
+	}
+}
+
+// TestAllow: somebody of this workspace is let in by the id of the member alone.
+func TestAllow(t *testing.T) {
+	d := slacktest.New(t)
+	d.Allow = []string{"U1", "T9/U9"}
+	c := d.Open()
+	if got := c.Allow(); !slices.Equal(got, []string{"T9/U9"}) {
+		t.Errorf("before it is known which workspace this is: %q", got)
+	}
+	listening(t, c, &channelstest.Inbox{})
+	if got := c.Allow(); !slices.Equal(got, []string{slacktest.Team + "/U1", "T9/U9"}) {
+		t.Errorf("lets in %q", got)
 	}
 }
 
@@ -302,6 +350,12 @@ func TestCommand(t *testing.T) {
 	until(t, "the answer", func() bool { return d.Acked(env) })
 	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "Say it again") {
 		t.Errorf("the acknowledgement says %s", p)
+	}
+	inbox.Refuse(channels.ErrStranger)
+	env = d.Envelope("slash_commands", object{"team_id": slacktest.Team, "channel_id": "D1", "user_id": "U2", "text": "x", "trigger_id": "3"}, nil)
+	until(t, "the answer", func() bool { return d.Acked(env) })
+	if p := fmt.Sprint(d.Acks[env]); !strings.Contains(p, "ephemeral") || !strings.Contains(p, "I talk with my owner") {
+		t.Errorf("the acknowledgement to a stranger says %s", p)
 	}
 }
 

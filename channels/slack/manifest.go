@@ -18,6 +18,7 @@ func scopes() []string {
 		"im:read",    // which ones there are, after a while off
 		"im:write",   // where /hob is answered
 		"mpim:history",
+		"mpim:read",
 		"users:read", // what people are called
 	}
 }

@@ -23,7 +23,8 @@ type seen struct {
 
 const (
 	maxPlaces = 300                 // that are remembered
-	maxLooked = 60                  // that are looked at after a while off, the latest first
+	maxLooked = 60                  // known ones that are looked at after a while off, the latest first, and as many others
+	maxPages  = 10                  // of the list of conversations
 	stale     = 14 * 24 * time.Hour // after which a place is not looked at
 	maxMissed = 2000                // messages of one place
 	longest   = 2 * time.Minute     // pause that is waited for in the middle of things
@@ -69,7 +70,7 @@ func (c *Channel) saw(ctx context.Context, place, when string, create bool) erro
 		return nil
 	}
 	c.seen.At[place] = when
-	if cmpTS(c.seen.Since, when) < 0 {
+	if !c.behind && cmpTS(c.seen.Since, when) < 0 {
 		c.seen.Since = when
 	}
 	for len(c.seen.At) > maxPlaces {
@@ -97,31 +98,68 @@ func (c *Channel) keepSeen(ctx context.Context) error {
 // spot is a place with the time up to which it was heard.
 type spot struct{ place, after string }
 
-// places lists where something may have been said meanwhile: what is known, and direct
-// messages that began since.
-func (c *Channel) places(ctx context.Context) ([]spot, error) {
-	var ims struct {
-		Channels []struct {
-			ID string `json:"id"`
-		} `json:"channels"`
+// member is a conversation that Hob is in.
+type member struct {
+	ID string `json:"id"`
+	IM bool   `json:"is_im"`
+}
+
+// memberships lists the conversations that Hob is in, direct messages first
+// (docs.slack.dev/reference/methods/users.conversations).
+func (c *Channel) memberships(ctx context.Context) ([]member, error) {
+	var all []member
+	args := url.Values{"types": {"im,mpim,public_channel,private_channel"}, "exclude_archived": {"true"}, "limit": {"200"}}
+	for range maxPages {
+		var page struct {
+			Channels []member `json:"channels"`
+			Next     struct {
+				Cursor string `json:"next_cursor"`
+			} `json:"response_metadata"`
+		}
+		err := c.patiently(ctx, func() error {
+			_, err := c.call(ctx, c.bot, "users.conversations", args, &page)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Channels...)
+		if page.Next.Cursor == "" {
+			break
+		}
+		args.Set("cursor", page.Next.Cursor)
 	}
-	args := url.Values{"types": {"im"}, "exclude_archived": {"true"}, "limit": {"200"}}
-	err := c.patiently(ctx, func() error {
-		_, err := c.call(ctx, c.bot, "conversations.list", args, &ims)
-		return err
+	slices.SortStableFunc(all, func(a, b member) int {
+		switch {
+		case a.IM == b.IM:
+			return 0
+		case a.IM:
+			return -1
+		}
+		return 1
 	})
+	return all, nil
+}
+
+// places lists where something may have been said meanwhile: what is known, and what of
+// the rest Hob is in, where somebody may have spoken to it for the first time.
+func (c *Channel) places(ctx context.Context) ([]spot, error) {
+	in, err := c.memberships(ctx)
 	if err != nil && channels.ClassOf(err) != channels.Permanent && code(err) != "missing_scope" {
 		return nil, err
 	}
 	if err != nil {
-		c.log.Warn("direct messages that began while slack was not heard are not known", "error", err)
+		c.log.Warn("who spoke to Hob for the first time while slack was not heard is not known", "error", err)
 	}
-	var out []spot
-	since := c.seen.Since
-	for _, im := range ims.Channels {
-		if _, known := c.seen.At[im.ID]; !known && isID(im.ID) {
-			out = append(out, spot{im.ID, since})
+	var unknown []spot
+	for _, m := range in {
+		if _, known := c.seen.At[m.ID]; !known && isID(m.ID) {
+			unknown = append(unknown, spot{m.ID, c.seen.Since})
 		}
+	}
+	if n := len(unknown); n > maxLooked {
+		c.log.Warn("slack: Hob is in more conversations than are looked at after a while off", "conversations", n, "looked_at", maxLooked)
+		unknown = unknown[:maxLooked]
 	}
 	old := ts(time.Now().Add(-stale))
 	var known []spot
@@ -131,8 +169,7 @@ func (c *Channel) places(ctx context.Context) ([]spot, error) {
 		}
 	}
 	slices.SortFunc(known, func(a, b spot) int { return -cmpTS(a.after, b.after) })
-	out = append(known, out...)
-	return out[:min(len(out), maxLooked)], nil
+	return append(known[:min(len(known), maxLooked)], unknown...), nil
 }
 
 // patiently calls f again when Slack asks to wait and there is time for it.
@@ -155,6 +192,7 @@ func (c *Channel) patiently(ctx context.Context, f func() error) error {
 // missed hears what was said since the places were last heard. hear must not fail for
 // what can never be taken.
 func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m message) error) error {
+	c.behind = true // until all is heard: what is not known is looked at from Since on
 	list, err := c.places(ctx)
 	if err != nil {
 		return fmt.Errorf("slack: look for what was said meanwhile: %w", err)
@@ -177,12 +215,18 @@ func (c *Channel) missed(ctx context.Context, hear func(ctx context.Context, m m
 				return err
 			}
 			thread := m.Channel + "/" + m.TS
-			if m.Replies > 0 && !strings.Contains(at.place, "/") && !slices.ContainsFunc(list, func(s spot) bool { return s.place == thread }) && len(list) < 2*maxLooked {
+			if m.Replies > 0 && !strings.Contains(at.place, "/") && !slices.ContainsFunc(list, func(s spot) bool { return s.place == thread }) && len(list) < 4*maxLooked {
 				list = append(list, spot{thread, at.after})
 			}
 		}
 	}
-	return nil
+	c.behind = false
+	for _, when := range c.seen.At {
+		if cmpTS(c.seen.Since, when) < 0 {
+			c.seen.Since = when
+		}
+	}
+	return c.keepSeen(ctx)
 }
 
 func before(place string) string {

@@ -121,6 +121,9 @@ func (s *session) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if now.open > 1 { // each of them is given a part of what is said
+		s.log.Warn("slack: another connection of this app is open and hears what this one does not; does another Hob use the same tokens?", "connections", now.open)
+	}
 	s.wg.Go(func() { s.work(ctx) })
 	if past {
 		// What comes over the socket meanwhile waits its turn, so that the order stays.
@@ -273,7 +276,7 @@ func (s *session) command(ctx context.Context, f frame) {
 	_, err = s.to.Receive(ctx, in)
 	switch {
 	case errors.Is(err, channels.ErrStranger):
-		s.acked(f, nil)
+		s.acked(f, ephemeral("I talk with my owner, and with whom my owner lets in. If I am yours, run on your machine: hob channel pair slack"))
 	case err != nil:
 		s.log.Warn("a command on slack was not taken", "error", err)
 		s.acked(f, ephemeral("That did not reach me. Say it again in a moment."))

@@ -1,8 +1,10 @@
 package slack_test
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,7 +51,7 @@ func TestRenewed(t *testing.T) {
 			if got, want := texts(inbox), []string{"over the old one", "over the new one"}; !slices.Equal(got, want) {
 				t.Errorf("heard %q, want %q", got, want)
 			}
-			if n := len(d.Made("conversations.list")); n != 0 {
+			if n := len(d.Made("users.conversations")); n != 0 {
 				t.Errorf("the history was read %d times though nothing was lost", n)
 			}
 		})
@@ -69,7 +71,7 @@ func TestLost(t *testing.T) {
 		until(t, "the end", func() bool { return d.Connections() == 0 })
 		d.Write(dm("two"))
 		d.Write(dm("three"))
-		d.Failing("conversations.list", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
+		d.Failing("users.conversations", slacktest.Failure{Code: "missing_scope", Needed: "im:read"})
 		d.Up()
 		until(t, "the rest", func() bool { return len(inbox.Heard()) == 3 })
 		if got, want := texts(inbox), []string{"one", "two", "three"}; !slices.Equal(got, want) {
@@ -118,6 +120,39 @@ func TestEnded(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// lines are what was logged.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// TestNotAlone: of two Hobs with the same tokens each hears a part, and the second one says so.
+func TestNotAlone(t *testing.T) {
+	d := slacktest.New(t)
+	var log lines
+	d.Deps.Log = slog.New(slog.NewTextHandler(&log, nil))
+	listening(t, d.Open(), &channelstest.Inbox{})
+	if strings.Contains(log.String(), "another connection") {
+		t.Error("the first one says so")
+	}
+	listening(t, d.Open(), &channelstest.Inbox{})
+	if !strings.Contains(log.String(), "another connection") {
+		t.Error("nothing says so")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -117,7 +118,10 @@ func (c *Channel) put(ctx context.Context, d channels.Delivery, args url.Values,
 	if d.Draft != "" {
 		if !fresh && utf8.RuneCountInString(args.Get("text")) <= maxUpdate {
 			err := c.update(ctx, d.Draft, args, &out)
-			if gone := code(err); gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" {
+			gone := code(err)
+			// Each method has a limit of its own: that of changes, which drafts use up, keeps
+			// no whole text back.
+			if gone != "message_not_found" && gone != "cant_update_message" && gone != "edit_window_closed" && gone != "msg_too_long" && channels.ClassOf(err) != channels.Later {
 				return out, err
 			}
 		}
@@ -156,8 +160,8 @@ func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, err
 	if strings.TrimSpace(shown) == "" {
 		return id, nil
 	}
-	if !c.mayDraft() {
-		return id, nil
+	if err := c.mayDraft(); err != nil {
+		return id, err
 	}
 	args := body(chat, shown)
 	out := posted{TS: id}
@@ -175,11 +179,27 @@ func (c *Channel) Draft(ctx context.Context, chat, id, text string) (string, err
 	return out.TS, err
 }
 
-// mayDraft is false while Slack has asked for fewer calls: what counts needs them.
-func (c *Channel) mayDraft() bool {
+// draftsAMinute leaves some of the 50 changes a minute, of all chats together, to whole texts
+// (docs.slack.dev/reference/methods/chat.update: Tier 3).
+const draftsAMinute = 40
+
+// mayDraft is an error while Slack has asked for fewer calls, or soon would: what counts
+// needs them. It counts the draft.
+func (c *Channel) mayDraft() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !time.Now().Before(c.noDraft)
+	now, until := time.Now(), c.noDraft
+	c.drafts = slices.DeleteFunc(c.drafts, func(t time.Time) bool { return now.Sub(t) > time.Minute })
+	if len(c.drafts) >= draftsAMinute {
+		until = c.drafts[0].Add(time.Minute)
+	}
+	if now.Before(until) {
+		e := channels.Errorf(channels.Later, "slack: drafts wait for Slack's limit")
+		e.RetryAt = until
+		return e
+	}
+	c.drafts = append(c.drafts, now)
+	return nil
 }
 
 // slack's clock may differ from this machine's.

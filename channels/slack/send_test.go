@@ -3,6 +3,7 @@ package slack_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,7 +64,7 @@ func TestDraft(t *testing.T) {
 	if _, err := c.Draft(t.Context(), "D1", id, "x"); channels.ClassOf(err) != channels.Later {
 		t.Errorf("Draft: %v", err)
 	}
-	if again, err := c.Draft(t.Context(), "D1", id, "x"); again != id || err != nil || len(d.Made("chat.update")) != 2 {
+	if again, err := c.Draft(t.Context(), "D1", id, "x"); again != id || channels.ClassOf(err) != channels.Later || len(d.Made("chat.update")) != 2 {
 		t.Errorf("a draft was shown although Slack asked to slow down: %v", err)
 	}
 	whole := say("d1", "D1", "An answer. See https://example.invalid")
@@ -90,6 +91,43 @@ func TestDraft(t *testing.T) {
 	}
 	if n := d.Previewed(); n != 0 {
 		t.Errorf("%d previews", n)
+	}
+}
+
+// TestDraftsLeaveRoom: drafts of many chats together leave some changes to whole texts, and a
+// whole text whose change Slack wants later is posted at once.
+func TestDraftsLeaveRoom(t *testing.T) {
+	d := slacktest.New(t)
+	c := d.Open()
+	id, shown := "", 0
+	for n := range 60 {
+		var err error
+		if id, err = c.Draft(t.Context(), fmt.Sprintf("D%d", n/3), id, fmt.Sprint("so far ", n)); err == nil {
+			shown++
+		} else if e, ok := errors.AsType[*channels.Error](err); !ok || e.Class != channels.Later || time.Until(e.RetryAt) > time.Minute {
+			t.Fatalf("Draft: %v", err)
+		}
+		if n%3 == 2 {
+			id = ""
+		}
+	}
+	if shown != 40 {
+		t.Errorf("%d drafts in a minute", shown)
+	}
+	d = slacktest.New(t)
+	c = d.Open()
+	id, err := c.Draft(t.Context(), "D1", "", "so far")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Failing("chat.update", slacktest.Failure{Status: 429, After: "30"})
+	whole := say("d1", "D1", "All of it.")
+	whole.Draft = id
+	if r, err := c.Send(t.Context(), whole); err != nil || r.ID == id {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := d.Arrived(); !slices.Equal(got, []string{"All of it."}) {
+		t.Errorf("arrived %q", got)
 	}
 }
 
@@ -345,7 +383,9 @@ func TestConfig(t *testing.T) {
 		{slack.Config{BotToken: slacktest.BotToken}, "no app_token"},
 		{slack.Config{BotToken: slacktest.AppToken, AppToken: slacktest.BotToken}, "the bot_token is none: Slack's begins with xoxb-"},
 		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada"}}, `"ada" in allow`},
-		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"T1/U1"}}, ""},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"T1/U1", "U2"}}, ""},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"ada@example.com"}}, "Copy member ID"},
+		{slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, Allow: []string{"C1"}}, `"C1" in allow`},
 	} {
 		_, err := slack.Driver{}.New(func(v any) error { *v.(*slack.Config) = tt.c; return nil }, channels.Deps{})
 		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret")) {

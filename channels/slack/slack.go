@@ -42,7 +42,7 @@ type Config struct {
 	// such as "keychain:x" are resolved.
 	BotToken string `toml:"bot_token"`
 	AppToken string `toml:"app_token"`
-	// Allow lists further people as "T1/U1".
+	// Allow lists further people: "U1" of this workspace, "T1/U1" of another one.
 	Allow []string `toml:"allow"`
 }
 
@@ -95,7 +95,8 @@ type Channel struct {
 	buttons  channels.Buttons
 	at       Options
 	asks     chan *asked // questions whose end is to be waited for
-	seen     seen        // Run's alone
+	seen     seen        // Run's alone, as behind is
+	behind   bool        // what was said meanwhile is being looked for
 
 	writing sync.Mutex // held while asked is read from, or written to, what is kept
 	loaded  bool
@@ -108,6 +109,7 @@ type Channel struct {
 	asked    map[string]*asked // by question
 	noStatus bool              // Slack shows no status for this app
 	noDraft  time.Time         // until when Slack wants no drafts
+	drafts   []time.Time       // of the last minute
 }
 
 // New checks the configuration; it connects to nothing.
@@ -127,8 +129,8 @@ func New(cfg Config, deps channels.Deps, o Options) (*Channel, error) {
 		return nil, err
 	}
 	for _, id := range cfg.Allow {
-		if team, user, ok := strings.Cut(id, "/"); !ok || !isID(team) || !isID(user) {
-			return nil, fmt.Errorf("%q in allow is not a workspace and a member of it; write \"T0123456789/U0123456789\"", id)
+		if team, user, other := strings.Cut(id, "/"); other && (!isID(team) || !isID(user)) || !other && !isUser(id) {
+			return nil, fmt.Errorf("%q in allow is no member; write the id that stands in the menu of the person's profile (Copy member ID), such as \"U0123456789\", and for a member of another workspace \"T0123456789/U0123456789\"", id)
 		}
 	}
 	if c.net == nil {
@@ -144,12 +146,9 @@ func token(deps channels.Deps, key, ref, prefix string) (string, error) {
 	if ref == "" {
 		return "", fmt.Errorf("no %s; get one with: hob channel add slack", key)
 	}
-	t := ref
-	if deps.Secret != nil {
-		var err error
-		if t, err = deps.Secret(ref); err != nil {
-			return "", fmt.Errorf("the %s: %w", key, err)
-		}
+	t, err := deps.Reveal(key, ref)
+	if err != nil {
+		return "", err
 	}
 	t = strings.TrimSpace(t)
 	if !strings.HasPrefix(t, prefix) || strings.ContainsFunc(t, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -168,8 +167,24 @@ func isID(s string) bool {
 	return s != "" && len(s) <= 32
 }
 
-// Allow implements channels.Allower.
-func (c *Channel) Allow() []string { return c.allow }
+// isUser reports whether s is the id of a person.
+func isUser(s string) bool { return isID(s) && (s[0] == 'U' || s[0] == 'W') }
+
+// Allow implements channels.Allower. Who stands there without a workspace is of Hob's own,
+// which is known once it has signed in.
+func (c *Channel) Allow() []string {
+	team := c.identity().Team
+	out := make([]string, 0, len(c.allow))
+	for _, id := range c.allow {
+		switch {
+		case strings.Contains(id, "/"):
+			out = append(out, id)
+		case team != "":
+			out = append(out, team+"/"+id)
+		}
+	}
+	return out
+}
 
 // Connected implements channels.Connected.
 func (*Channel) Connected() {}

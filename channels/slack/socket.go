@@ -27,6 +27,7 @@ type envelope struct {
 	Payload json.RawMessage `json:"payload"`
 	Reason  string          `json:"reason"` // of a disconnect
 	Attempt int             `json:"retry_attempt"`
+	Open    int             `json:"num_connections"` // of a hello: this one, and others of the app
 }
 
 // frame is what came over one of the sockets, or how it ended.
@@ -40,6 +41,7 @@ type frame struct {
 type socket struct {
 	conn    *websocket.Conn
 	silence time.Duration
+	open    int         // connections of the app when this one came about
 	leaving atomic.Bool // it is heard only until its deadline
 	mu      sync.Mutex  // one writes at a time
 }
@@ -152,6 +154,7 @@ func (s *socket) hello(ctx context.Context) error {
 	}
 	switch env.Type {
 	case "hello":
+		s.open = env.Open
 		return nil
 	case "disconnect":
 		return ended(env.Reason)

@@ -117,15 +117,7 @@ func left(ctx context.Context) time.Duration {
 
 // lost classifies a request that got no answer.
 func (c *Channel) lost(method string, err error) error {
-	out := channels.Errorf(channels.Temporary, "telegram: %s: %w", method, err)
-	out.MaybeSent = true
-	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out.MaybeSent = e.Sent
-		if e.Refusal() {
-			out.Class = channels.Permanent
-		}
-	}
-	return out
+	return channels.Unanswered("telegram: "+method, err)
 }
 
 // refused classifies an answer that is no success.

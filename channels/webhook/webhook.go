@@ -53,12 +53,9 @@ func (Driver) New(decode func(any) error, deps channels.Deps) (channels.Channel,
 	if err := decode(&c); err != nil {
 		return nil, err
 	}
-	if c.Secret != "" && deps.Secret != nil {
-		s, err := deps.Secret(c.Secret)
-		if err != nil {
-			return nil, fmt.Errorf("the secret: %w", err)
-		}
-		c.Secret = s
+	var err error
+	if c.Secret, err = deps.Reveal("secret", c.Secret); err != nil {
+		return nil, err
 	}
 	return New(c, deps.Network)
 }
@@ -165,7 +162,7 @@ func (c *Channel) Send(ctx context.Context, d channels.Delivery) (channels.Recei
 	}
 	resp, err := c.client.Fetch(ctx, safehttp.Request{Method: http.MethodPost, URL: c.url, Header: header, Body: raw, MaxBody: 4096, Partial: true})
 	if err != nil {
-		return channels.Receipt{}, broken(err)
+		return channels.Receipt{}, channels.Unanswered("webhook: post", err)
 	}
 	return channels.Receipt{}, judge(resp, time.Now())
 }
@@ -174,21 +171,6 @@ func sign(secret, body []byte) string {
 	m := hmac.New(sha256.New, secret)
 	m.Write(body)
 	return hex.EncodeToString(m.Sum(nil))
-}
-
-// broken classifies a request that got no answer. Once it was connected, the
-// receiver may have read the body. Neither error holds more of the address than
-// its host: the rest may be a token.
-func broken(err error) error {
-	out := channels.Errorf(channels.Temporary, "webhook: post: %w", err)
-	out.MaybeSent = true
-	if e, ok := errors.AsType[*safehttp.Error](err); ok {
-		out.MaybeSent = e.Sent
-		if e.Refusal() {
-			out.Class = channels.Permanent
-		}
-	}
-	return out
 }
 
 // judge classifies an answer.

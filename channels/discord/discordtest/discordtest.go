@@ -13,6 +13,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,9 +61,10 @@ type Request struct {
 
 // Server is the whole of it. Its fields are looked at, and changed, while it is locked.
 type Server struct {
-	Net  *safehttptest.Internet
-	Keep *channelstest.Keeper
-	Deps channels.Deps // of the channels that Open makes
+	Net   *safehttptest.Internet
+	Keep  *channelstest.Keeper
+	Deps  channels.Deps // of the channels that Open makes, and whom they let in
+	Allow []string
 
 	t       testing.TB
 	sockets channelstest.Sockets
@@ -76,6 +78,7 @@ type Server struct {
 	FailsAll    bool
 	Forgets     bool // the few minutes of enforce_nonce are over
 	HidesNonces bool // nonces do not come back with messages
+	Indexing    int  // so many searches find the index not ready
 
 	Interactions map[string]Object // by token: the original answer
 	FollowUps    []Object
@@ -96,6 +99,7 @@ type Server struct {
 	Beats      int
 	Intents    float64
 
+	groups   map[string]bool // chats of the server
 	nextID   int
 	nonces   map[string]Object
 	typed    int
@@ -109,7 +113,7 @@ type Server struct {
 // New starts one that ends with the test.
 func New(t testing.TB) *Server {
 	w := &Server{
-		t: t, Keep: &channelstest.Keeper{}, Chats: map[string][]Object{}, nonces: map[string]Object{}, nextID: 5000,
+		t: t, Keep: &channelstest.Keeper{}, Chats: map[string][]Object{}, groups: map[string]bool{}, nonces: map[string]Object{}, nextID: 5000,
 		Interactions: map[string]Object{}, Every: 40000, Gateway: "ws://gateway.example.com",
 	}
 	w.Net = safehttptest.New(t, w)
@@ -129,7 +133,7 @@ func (*Server) Options() discord.Options {
 // Open makes a channel with Deps.
 func (w *Server) Open() *discord.Channel {
 	w.t.Helper()
-	ch, err := discord.New(discord.Config{Token: Token}, w.Deps, w.Options())
+	ch, err := discord.New(discord.Config{Token: Token, Allow: w.Allow}, w.Deps, w.Options())
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,7 +161,7 @@ func (d driver) New(decode func(any) error, deps channels.Deps) (channels.Channe
 // ID is a new one; w is locked.
 func (w *Server) ID() string {
 	w.nextID++
-	return strconv.Itoa(1000000000000000000 + w.nextID)
+	return strconv.FormatInt((time.Now().UnixMilli()-1420070400000)<<22+int64(w.nextID), 10) // "Snowflakes"
 }
 
 // ServeHTTP is the API, the gateway and the place of files.
@@ -254,6 +258,8 @@ func (w *Server) answer(req Request, r *http.Request) (int, any) {
 		return 200, Object{"id": AppID, "name": "Hob", "flags": 1 << 19, "bot": Object{"id": BotID, "username": "hob"}}
 	case req.Path == "/users/@me/channels":
 		return 200, Object{"id": "dm" + fmt.Sprint(req.Body["recipient_id"])}
+	case parts[0] == "guilds" && parts[2] == "messages":
+		return w.search(r.URL.Query())
 	case parts[0] == "applications" && req.Method == http.MethodPut:
 		return 200, []any{}
 	case parts[0] == "interactions" && len(parts) == 4:
@@ -290,6 +296,30 @@ func (w *Server) answer(req Request, r *http.Request) (int, any) {
 	}
 	w.t.Errorf("nobody knows %s %s", req.Method, req.Path)
 	return notFound(0)
+}
+
+// search is "Search Guild Messages": what names somebody, the latest first.
+func (w *Server) search(q url.Values) (int, any) {
+	if w.Indexing > 0 {
+		w.Indexing--
+		return 202, Object{"message": "Index not yet available. Try again later", "code": 110000, "documents_indexed": 0, "retry_after": 2}
+	}
+	var hits []Object
+	for chat := range w.groups {
+		for _, m := range w.Chats[chat] {
+			if m["id"].(string) > q.Get("min_id") && (q.Has("mentions") && strings.Contains(fmt.Sprint(m["mentions"]), q.Get("mentions")) || q.Has("mentions_role_id") && strings.Contains(fmt.Sprint(m["mention_roles"]), q.Get("mentions_role_id"))) {
+				hits = append(hits, m)
+			}
+		}
+	}
+	slices.SortFunc(hits, func(a, b Object) int { return strings.Compare(b["id"].(string), a["id"].(string)) })
+	limit, _ := strconv.Atoi(q.Get("limit"))
+	offset, _ := strconv.Atoi(q.Get("offset"))
+	out := [][]Object{}
+	for _, m := range hits[min(offset, len(hits)):min(offset+limit, len(hits))] {
+		out = append(out, []Object{m})
+	}
+	return 200, Object{"doing_deep_historical_index": false, "total_results": len(hits), "messages": out}
 }
 
 // messages are "Get Channel Messages", "Create Message", "Edit Message" and "Delete Message".
@@ -434,7 +464,7 @@ func (w *Server) signIn(ws *channelstest.Socket, data json.RawMessage) {
 		w.Dispatch("READY", Object{"v": 10, "user": Object{"id": BotID, "username": "hob", "bot": true}, "session_id": w.Session, "resume_gateway_url": w.Gateway, "guilds": []Object{{"id": GuildID, "unavailable": true}}})
 		w.Dispatch("GUILD_CREATE", Object{
 			"id": GuildID, "name": "Home", "channels": []Object{{"id": "g1", "name": "general"}}, "threads": []Object{{"id": "thread1", "name": "plans"}},
-			"roles": []Object{{"id": RoleID, "tags": Object{"bot_id": BotID}}}, "members": []Object{},
+			"roles": []Object{{"id": RoleID, "tags": Object{"bot_id": BotID}}}, "members": []Object{{"user": Object{"id": BotID}, "roles": []string{RoleID, "99"}}},
 		})
 	}
 }
@@ -506,6 +536,7 @@ func (w *Server) Person(chat, sender, text string, group bool, more Object) {
 		live[k] = v
 	}
 	if group { // events name the server, the API does not
+		w.groups[chat] = true
 		live["guild_id"] = GuildID
 	}
 	w.saidLast = live

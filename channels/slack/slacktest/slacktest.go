@@ -42,9 +42,10 @@ type Object = map[string]any
 
 // Server is the whole of it. Its fields are looked at, and changed, while it is locked.
 type Server struct {
-	Net  *safehttptest.Internet
-	Keep *channelstest.Keeper
-	Deps channels.Deps // of the channels that Open makes
+	Net   *safehttptest.Internet
+	Keep  *channelstest.Keeper
+	Deps  channels.Deps // of the channels that Open makes, and whom they let in
+	Allow []string
 
 	t       testing.TB
 	sockets channelstest.Sockets
@@ -103,7 +104,7 @@ func (d *Server) Open() *slack.Channel { return d.OpenAt(d.Options()) }
 // OpenAt makes a channel with Deps and options of its own.
 func (d *Server) OpenAt(o slack.Options) *slack.Channel {
 	d.t.Helper()
-	c, err := slack.New(slack.Config{BotToken: BotToken, AppToken: AppToken}, d.Deps, o)
+	c, err := slack.New(slack.Config{BotToken: BotToken, AppToken: AppToken, Allow: d.Allow}, d.Deps, o)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func (d *Server) link(w http.ResponseWriter, r *http.Request) {
 			say(Object{"type": "disconnect", "reason": reason})
 			return
 		}
-		say(Object{"type": "hello", "num_connections": 1, "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "x"}})
+		say(Object{"type": "hello", "num_connections": d.sockets.Len(), "connection_info": Object{"app_id": "A1"}, "debug_info": Object{"host": "x"}})
 	}, func(_ *channelstest.Socket, raw []byte) {
 		var m struct {
 			ID      string `json:"envelope_id"`
@@ -313,14 +314,19 @@ func (d *Server) answer(_ context.Context, method string, a url.Values) Object {
 		return Object{"ok": true, "channel": Object{"name": "general"}}
 	case "conversations.open":
 		return Object{"ok": true, "channel": Object{"id": "D" + strings.TrimPrefix(a.Get("users"), "U")}}
-	case "conversations.list":
-		var ims []Object
-		for id := range d.said {
-			if strings.HasPrefix(id, "D") {
-				ims = append(ims, Object{"id": id})
-			}
+	case "users.conversations": // Hob is in all of them
+		start := 0
+		_, _ = fmt.Sscanf(a.Get("cursor"), "at%d", &start)
+		all := slices.Sorted(maps.Keys(d.said))
+		var page []Object
+		for _, id := range all[min(start, len(all)):min(start+2, len(all))] { // Slack gives fewer than were asked for when it likes
+			page = append(page, Object{"id": id, "is_im": strings.HasPrefix(id, "D")})
 		}
-		return Object{"ok": true, "channels": ims}
+		out := Object{"ok": true, "channels": page}
+		if start+2 < len(all) {
+			out["response_metadata"] = Object{"next_cursor": fmt.Sprintf("at%d", start+2)}
+		}
+		return out
 	case "conversations.history", "conversations.replies":
 		return d.history(method, a)
 	case "chat.postMessage":

@@ -1,0 +1,121 @@
+package discord
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"hob/channels"
+)
+
+// Bounds of what is looked for where nobody had talked with Hob before it was off.
+const (
+	searchSize  = 25 // the most that "Search Guild Messages" gives at once
+	searchPages = 4
+	maxAsking   = 20 // people whose direct messages are opened
+)
+
+// begunIn hears whoever spoke to Hob for the first time in a chat of a server while Hob was
+// off: what names it in chats that are not known ("Search Guild Messages"). The search may
+// be out of order, or not be allowed; the rest goes on without it.
+func (c *Channel) begunIn(ctx context.Context, r channels.Receiver, guild, from string) error {
+	me, g := c.known(guild)
+	names := []string{"mentions=" + me.ID}
+	for _, role := range g.roles {
+		names = append(names, "mentions_role_id="+role)
+	}
+	var all []message
+	for _, name := range names {
+		found, err := c.search(ctx, guild, name+"&min_id="+from)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.log.Info("who spoke to Hob for the first time while it was off is not known", "server", guild, "error", err)
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b message) int {
+		if newer(a.ID, b.ID) {
+			return 1
+		}
+		return -1
+	})
+	before := c.seen.of(guild)
+	for i := range all {
+		m := &all[i]
+		m.Guild = guild
+		if _, known := before[m.Chat]; known || !snowflake(m.ID) || !newer(m.ID, from) || !m.names(me, g) {
+			continue
+		}
+		if err := c.take(ctx, r, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// search returns the latest messages of a server that a search finds. "Index not yet
+// available" comes with the time after which to ask again.
+func (c *Channel) search(ctx context.Context, guild, query string) ([]message, error) {
+	var all []message
+	waited := false
+	for page := 0; page < searchPages; {
+		var out struct {
+			Messages [][]message `json:"messages"` // each hit in a list of its own
+			Code     int         `json:"code"`
+			Retry    float64     `json:"retry_after"`
+		}
+		path := "/guilds/" + guild + "/messages/search?sort_by=timestamp&sort_order=desc&limit=" + strconv.Itoa(searchSize) + "&offset=" + strconv.Itoa(page*searchSize) + "&" + query
+		if err := c.get(ctx, "look for who spoke first", path, &out); err != nil {
+			return all, err
+		}
+		if out.Code != 0 {
+			wait := time.Duration(min(max(out.Retry, 0), 5) * float64(time.Second))
+			if waited || !sleep(ctx, c.opt.Pause(wait)) {
+				return all, channels.Errorf(channels.Temporary, "discord: the search is not ready (%d)", out.Code)
+			}
+			waited = true
+			continue
+		}
+		for _, hit := range out.Messages {
+			all = append(all, hit...)
+		}
+		if len(out.Messages) == 0 {
+			break
+		}
+		page++
+	}
+	return all, nil
+}
+
+// begunDirect hears whoever is let in and has written to Hob directly for the first time
+// while it was off. Discord lists no direct messages to bots, but opens those with somebody
+// ("Create DM"), who sees nothing of it.
+func (c *Channel) begunDirect(ctx context.Context, r channels.Receiver, _, from string) error {
+	asked := 0
+	for _, who := range c.allow {
+		if c.seen.with(who) || asked == maxAsking {
+			continue
+		}
+		asked++
+		path, err := c.direct(ctx, who)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			c.log.Info("whether somebody wrote for the first time while Hob was off is not known", "sender", who, "error", err)
+			continue
+		}
+		chat := strings.TrimPrefix(path, "/channels/")
+		if c.seen.knows(chat) {
+			continue
+		}
+		if err := c.missed(ctx, r, "", chat, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
