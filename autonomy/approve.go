@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -62,9 +63,13 @@ const everything = "all"
 // spoken is a plain answer.
 type spoken struct{ yes, all bool }
 
-// parseAnswer reads a bare yes or no.
+// address is how people begin what they say to Hob in a group, where they have to.
+var address = regexp.MustCompile(`(?i)^@?hob[,:]?\s+`)
+
+// parseAnswer reads a bare yes or no, also "Hob, yes".
 func parseAnswer(text string) (spoken, bool) {
-	text = strings.ToLower(strings.Trim(strings.TrimSpace(text), ".! "))
+	text = address.ReplaceAllString(strings.TrimSpace(text), "")
+	text = strings.ToLower(strings.Trim(text, ".! "))
 	switch text {
 	case "yes to all", "yes all", "yes to all of them", "approve all", "all yes":
 		return spoken{yes: true, all: true}, true

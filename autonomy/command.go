@@ -61,7 +61,7 @@ var slashWord = regexp.MustCompile(`^/\pL+$`)
 // parseCommand splits "/stop now" (or "!stop", where a client swallows
 // slashes) into name and arguments; name is "" when it is no command.
 func parseCommand(text string) (name, args string) {
-	text = strings.TrimSpace(text)
+	text = address.ReplaceAllString(strings.TrimSpace(text), "")
 	if len(text) < 2 || (text[0] != '/' && text[0] != '!') {
 		return "", ""
 	}

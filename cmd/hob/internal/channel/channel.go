@@ -77,8 +77,10 @@ func Manifest(name, called string) (string, bool) {
 	return m.Manifest(called), true
 }
 
-func driver(name string) channels.Driver {
-	for _, d := range channelsall.Drivers() {
+func driver(name string) channels.Driver { return named(channelsall.Drivers(), name) }
+
+func named(drivers []channels.Driver, name string) channels.Driver {
+	for _, d := range drivers {
 		if d.Name() == name {
 			return d
 		}

@@ -124,7 +124,7 @@ func TestTest(t *testing.T) {
 		{name: "no secret", conf: "[channels.webhook]\nurl = \"https://example.org\"\nsecret = \"env:Y\"\n", channel: "webhook", err: "it is not set"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			said, err := Test(t.Context(), parsed(t, tt.conf), tt.channel, deps)
+			said, err := Test(t.Context(), parsed(t, tt.conf), channelsall.Drivers(), tt.channel, deps)
 			if !strings.Contains(said, tt.said) || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) || tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("%q %v", said, err)
 			}

@@ -21,15 +21,15 @@ var (
 	ErrUntested = errors.New("it cannot be tried without sending")
 )
 
-// Test makes a channel as the configuration has it and signs in and out; nothing is
-// sent. It returns in a sentence what it found. deps needs no Keep: the channel is
-// not run. A channel that is switched off is tried all the same. An error's remedy
-// stands behind its last "; ". ErrUntested: it can be made, and there is nothing to
-// sign in to.
-func Test(ctx context.Context, c *config.Config, name string, deps channels.Deps) (string, error) {
+// Test makes a channel as the configuration has it, with one of drivers, and signs in
+// and out; nothing is sent. It returns in a sentence what it found. deps needs no Keep:
+// the channel is not run. A channel that is switched off is tried all the same. An
+// error's remedy stands behind its last "; ". ErrUntested: it can be made, and there is
+// nothing to sign in to.
+func Test(ctx context.Context, c *config.Config, drivers []channels.Driver, name string, deps channels.Deps) (string, error) {
 	k, known := Find(name)
 	s, there := c.Channel(name)
-	d := driver(name)
+	d := named(drivers, name)
 	switch {
 	case k.Always:
 		return "it is always there", nil

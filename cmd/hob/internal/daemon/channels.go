@@ -130,7 +130,7 @@ func (d *Daemon) latest() *config.Config {
 // configuration as it is now: what runs is left alone.
 func (b *backend) TestChannel(ctx context.Context, name string, send bool, _ string) (any, error) {
 	out := channel.Tested{Channel: name}
-	said, err := channel.Test(ctx, b.d.latest(), name, b.d.trialDeps(b.d.latest(), name))
+	said, err := channel.Test(ctx, b.d.latest(), b.d.channelDrivers(), name, b.d.trialDeps(b.d.latest(), name))
 	switch {
 	case errors.Is(err, channel.ErrUnknown):
 		return nil, fmt.Errorf("%w: %w", web.ErrNotFound, err)
@@ -245,7 +245,7 @@ func trial(e doctor.Env) func(context.Context, *config.Config, string) (string, 
 			s, err := e.Secrets.Resolve(ctx, ref)
 			return s.Reveal(), err
 		}
-		return channel.Test(ctx, c, name, channels.Deps{
+		return channel.Test(ctx, c, channelsall.Drivers(), name, channels.Deps{
 			Log: slog.New(slog.DiscardHandler), Network: network, Scripts: e.Scripts, Dir: e.Paths.ChannelDir(name), Getenv: e.Getenv,
 			Secret: func(ref string) (string, error) { return reveal(ctx, ref) },
 			Account: func(account string) (pim.Account, error) {

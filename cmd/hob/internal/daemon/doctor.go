@@ -134,7 +134,7 @@ func (d *Daemon) doctorEnv() (doctor.Env, error) {
 		return out, err
 	}
 	e.TestChannel = func(ctx context.Context, c *config.Config, name string) (string, error) {
-		return channel.Test(ctx, c, name, d.trialDeps(c, name))
+		return channel.Test(ctx, c, d.channelDrivers(), name, d.trialDeps(c, name))
 	}
 	e.Channels = func() (out []doctor.Channel) {
 		for _, h := range d.channels.Status() {

@@ -1,0 +1,305 @@
+// Package asked has a whole Hob put its questions on every channel, each with its
+// platform as far as that can be had on one machine, and looks whose answers count: the
+// owner's, once, and nobody else's. It is tests alone.
+package asked
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hob/channels"
+	"hob/platform/safehttp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// owner is who is paired. The others are whoever a place names; the guest is on its
+// allow list.
+const (
+	owner = "owner"
+	guest = "guest"
+)
+
+// place is a channel with its platform.
+type place struct {
+	// section is its part of the configuration, and more what else there is.
+	section, more string
+	driver        channels.Driver // nil: that of channels/all
+	network       safehttp.Options
+	// proven: the owner need not be paired.
+	proven bool
+	// groups: questions are asked in a group as well.
+	groups bool
+	// others are those who try to answer, besides the guest (with guests).
+	others []string
+	guests bool
+
+	// say has somebody write, in a group with Hob named. Where the platform says at once
+	// that he is not let in, it returns false.
+	say func(who string, group bool, text string) bool
+	// press has somebody press; nil: there are no buttons.
+	press func(who string, group bool, question string, yes bool)
+	// saw reports whether a text with this part has come to the owner.
+	saw func(part string) bool
+	// ask has the owner ask for something; nil: say.
+	ask func(text string)
+	// trial: hob channel test NAME --send is seen to arrive.
+	trial bool
+	// mute: a second answer is answered by nothing that could be waited for.
+	mute bool
+
+	h *house
+}
+
+// places are all there are. Whatever a platform needs is skipped where it is not there.
+func places() []struct {
+	name string
+	open func(t *testing.T) *place
+} {
+	return []struct {
+		name string
+		open func(t *testing.T) *place
+	}{
+		{"web", openPage},
+		{"terminal", openTerminal},
+		{"webhook", openWebhook},
+		{"alexa", openAlexa},
+		{"email", openMail},
+		{"imessage", openMac},
+		{"telegram", openTelegram},
+		{"discord", openDiscord},
+		{"slack", openSlack},
+		{"desktop", openDesktop},
+	}
+}
+
+// TestWhoseAnswersCount: on every channel a stranger's answer changes nothing, written or
+// pressed, to Hob alone or in a group; nor does that of somebody who may write there.
+// The owner's no is a no, his yes lets it happen, once, and what he answers after that
+// changes nothing.
+func TestWhoseAnswersCount(t *testing.T) {
+	for _, c := range places() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := c.open(t)
+			p.h = openHouse(t, c.name, p)
+			p.pair(t)
+			if p.trial {
+				p.arrives(t)
+			}
+			for _, group := range []bool{false, true} {
+				for _, yes := range []bool{false, true} {
+					if !group || p.groups {
+						p.round(t, group, yes)
+					}
+				}
+			}
+		})
+	}
+}
+
+// pair makes the owner known, by the code that only he was shown.
+func (p *place) pair(t *testing.T) {
+	t.Helper()
+	h := p.h
+	until(t, "the channel runs", func() bool { return h.row().State == "running" })
+	if p.proven {
+		return
+	}
+	var c struct{ Code string }
+	h.post("/api/v1/channels/"+h.channel+"/pair", struct{}{}, &c)
+	said := time.Time{}
+	until(t, "the owner is paired", func() bool {
+		if time.Since(said) > time.Second { // what came before the channel listened was not said to Hob
+			p.say(owner, false, c.Code)
+			said = time.Now()
+		}
+		return len(h.row().Pairings) == 1
+	})
+}
+
+// arrives has Hob send the owner a text, as hob channel test NAME --send does.
+func (p *place) arrives(t *testing.T) {
+	t.Helper()
+	var out struct {
+		OK          bool
+		Said, Cause string
+	}
+	p.h.post("/api/v1/channels/"+p.h.channel+"/test", map[string]bool{"send": true}, &out)
+	if !out.OK || !strings.Contains(out.Said, "a test was sent") {
+		t.Errorf("the test: %+v", out)
+	}
+	until(t, "the test has arrived", func() bool { return p.saw("This is a test: Hob can reach you on " + p.h.channel) })
+}
+
+// round is one question and its answer.
+func (p *place) round(t *testing.T, group, yes bool) {
+	t.Helper()
+	h := p.h
+	mark := fmt.Sprintf("task-%v-%v", map[bool]string{true: "group", false: "alone"}[group], map[bool]string{true: "yes", false: "no"}[yes])
+	order := "Please carry out " + mark
+	if p.ask != nil {
+		p.ask(order)
+	} else {
+		p.say(owner, group, order)
+	}
+	var q question
+	until(t, mark+": Hob asks", func() bool {
+		list := h.questions()
+		i := slices.IndexFunc(list, func(x question) bool { return strings.Contains(string(x.Arguments), mark) })
+		if i >= 0 {
+			q = list[i]
+		}
+		return i >= 0
+	})
+	until(t, mark+": the question arrives", func() bool { return p.saw(q.ID) })
+
+	p.attempts(t, group, q.ID, !yes)
+	if now := h.question(q.ID); now.State != "pending" || h.did(mark) != 0 {
+		t.Fatalf("%s: another's answer made it %s by %q, and it was done %d times", mark, now.State, now.DecidedBy, h.did(mark))
+	}
+
+	state, word, times := "denied", "Left: ", 0
+	if yes {
+		state, word, times = "approved", "Done: ", 1
+	}
+	if p.press != nil {
+		p.press(owner, group, q.ID, yes)
+	} else {
+		p.say(owner, group, map[bool]string{true: "yes", false: "no"}[yes])
+	}
+	until(t, mark+": the owner's answer is taken", func() bool { return h.question(q.ID).State == state })
+	until(t, mark+": Hob says what came of it", func() bool { return p.saw(word + mark) })
+
+	// What comes after that is too late.
+	if p.press != nil {
+		p.press(owner, group, q.ID, true)
+	}
+	p.say(owner, group, "/yes "+q.ID)
+	if !p.mute {
+		until(t, mark+": he is told that it is too late", func() bool { return p.saw(q.ID + " is " + state) })
+	}
+	if now := h.question(q.ID); now.State != state || h.did(mark) != times {
+		t.Errorf("%s: is %s, and was done %d times", mark, now.State, h.did(mark))
+	}
+}
+
+// attempts has everybody else answer, and returns once Hob has dealt with all of it.
+func (p *place) attempts(t *testing.T, group bool, id string, yes bool) {
+	t.Helper()
+	h := p.h
+	refused := h.row().Refused
+	word := map[bool]string{true: "yes", false: "no"}[yes]
+	texts := []string{word, "/" + word + " " + id}
+	chats := []bool{false}
+	if p.groups {
+		chats = []bool{false, true}
+	}
+	for _, who := range p.others {
+		for _, in := range chats {
+			for _, text := range texts {
+				if p.say(who, in, text) {
+					refused++
+				}
+			}
+		}
+		if p.press != nil {
+			p.press(who, group, id, yes)
+		}
+	}
+	if p.guests {
+		for _, in := range chats {
+			for _, text := range texts {
+				p.say(guest, in, text)
+			}
+			if p.press != nil {
+				p.press(guest, in, id, yes)
+			}
+			last := fmt.Sprintf("Good night, says the guest of %s %v", id, in)
+			p.say(guest, in, last)
+			until(t, "the guest is heard", func() bool { return h.heard(last) })
+		}
+	}
+	until(t, "the strangers are not heard", func() bool { return h.row().Refused >= refused })
+}
+
+// question is one as the API tells it.
+type question struct {
+	ID        string
+	State     string
+	Arguments json.RawMessage
+	DecidedBy string `json:"decided_by"`
+}
+
+func (h *house) questions() (list []question) {
+	h.t.Helper()
+	h.get("/api/v1/approvals", &list)
+	return list
+}
+
+func (h *house) question(id string) question {
+	h.t.Helper()
+	list := h.questions()
+	i := slices.IndexFunc(list, func(q question) bool { return q.ID == id })
+	if i < 0 {
+		h.t.Fatalf("there is no question %s among %+v", id, list)
+	}
+	return list[i]
+}
+
+// channelRow is the channel as the API tells of it.
+type channelRow struct {
+	Name, State, Error string
+	Refused            int
+	Pairings           []struct{ ID, Sender string }
+}
+
+func (h *house) row() channelRow {
+	h.t.Helper()
+	var list []channelRow
+	h.get("/api/v1/channels", &list)
+	for _, r := range list {
+		if r.Name != h.channel {
+			continue
+		}
+		if r.State == "failed" || r.State == "stopped" {
+			h.t.Fatalf("the channel has %s: %s", r.State, r.Error)
+		}
+		return r
+	}
+	h.t.Fatalf("there is no channel %s", h.channel)
+	return channelRow{}
+}
+
+// patience is how long is waited for anything.
+const patience = 60 * time.Second
+
+// until waits for what takes a while on a busy machine.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it does not come to that: %s", what)
+		}
+	}
+}
+
+// refusedBy reports whether a status says that somebody is not let in, and fails on any
+// other that is no success.
+func refusedBy(t *testing.T, status int) bool {
+	t.Helper()
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusTooManyRequests:
+		return true
+	case status >= 300 && status != http.StatusConflict:
+		t.Errorf("the status is %d", status)
+	}
+	return false
+}
