@@ -131,7 +131,9 @@ func TestShortMessagesAreAnsweredTogether(t *testing.T) {
 // A message without words of its own is one if it names Hob or passes something on.
 func TestMessagesWithoutWords(t *testing.T) {
 	p := newPigeon(0)
-	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer { return llmtest.Answer{Text: "heard " + r.LastUser[strings.LastIndexByte(r.LastUser, '\n')+1:]} })
+	h := pigeonHouse(t, p, "", func(r llmtest.Request) llmtest.Answer {
+		return llmtest.Answer{Text: "heard " + r.LastUser[strings.LastIndexByte(r.LastUser, '\n')+1:]}
+	})
 	for _, text := range []string{"", " \n", strings.Repeat("x", 11<<20)} {
 		if _, err := p.to.Receive(t.Context(), channels.Inbound{Chat: "7", Sender: "ada", Text: text}); !errors.Is(err, channels.ErrStranger) {
 			t.Errorf("%.5q: %v", text, err)
